@@ -1,0 +1,1 @@
+//! The Envoy filter: registers the contexts and nothing else.
