@@ -20,11 +20,17 @@
     )
 )]
 
+pub mod config;
 pub mod hash;
 pub mod index;
 pub mod kube;
+pub mod leader;
 pub mod load;
 pub mod name;
 pub mod printable;
+pub mod records;
+pub mod snapshot;
 pub mod sync;
 pub mod time;
+pub mod upstream;
+pub mod view;

@@ -4,10 +4,12 @@
 
 pub mod answer;
 pub mod object;
+pub mod outcome;
 pub mod page;
 pub mod resource;
 
 pub use answer::{Failure, Response};
 pub use object::{Hpa, Object, Service, TargetRef, Workload};
+pub use outcome::Outcome;
 pub use page::{Page, Progress};
 pub use resource::{Reads, Resource, Source};

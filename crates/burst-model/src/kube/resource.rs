@@ -27,6 +27,13 @@ impl Resource {
         Self { group: group.into(), version: version.into(), plural: plural.into(), kind: kind.into() }
     }
 
+    /// Whether it comes from a CustomResourceDefinition, and so may be absent from a sound cluster: only their groups
+    /// must have a dot.
+    #[must_use]
+    pub fn is_custom(&self) -> bool {
+        self.group.contains('.')
+    }
+
     /// `autoscaling/v2` HorizontalPodAutoscalers.
     #[must_use]
     pub fn hpas() -> Self {
