@@ -45,7 +45,11 @@ pub fn of(value: &impl Hash) -> u64 {
 mod tests {
     #[test]
     fn the_published_vectors_hold() {
-        for (text, hash) in [("", 0xcbf2_9ce4_8422_2325), ("a", 0xaf63_dc4c_8601_ec8c), ("foobar", 0x8594_4171_f739_67e8)] {
+        for (text, hash) in [
+            ("", 0xcbf2_9ce4_8422_2325),
+            ("a", 0xaf63_dc4c_8601_ec8c),
+            ("foobar", 0x8594_4171_f739_67e8),
+        ] {
             assert_eq!(super::of_bytes(text.as_bytes()), hash, "{text:?}");
         }
     }

@@ -41,12 +41,23 @@ pub fn join<'a>(lists: impl Iterator<Item = (&'a Source, &'a [Object])> + Clone,
     let (scaled, notes) = scaled(&hpas, percent);
     let workloads = workloads(lists.clone(), &scaled);
     let mut table = Table::new();
-    table.insert(HPAS.into(), hpas.iter().filter_map(|hpa| row_of(hpa, percent)).collect());
+    table.insert(
+        HPAS.into(),
+        hpas.iter().filter_map(|hpa| row_of(hpa, percent)).collect(),
+    );
     for (source, _) in lists.clone().filter(|(source, _)| source.reads == Reads::Workloads) {
         table.entry(source.resource.plural.clone()).or_default();
     }
-    for Scaled { resource, workload, row } in &workloads {
-        let row = Row { of: workload.name.clone(), ..row.clone() };
+    for Scaled {
+        resource,
+        workload,
+        row,
+    } in &workloads
+    {
+        let row = Row {
+            of: workload.name.clone(),
+            ..row.clone()
+        };
         table.entry(resource.plural.clone()).or_default().push(row);
     }
     let by_label = ByLabel::new(&workloads);
@@ -80,8 +91,15 @@ fn hpas<'a>(lists: impl Iterator<Item = (&'a Source, &'a [Object])>) -> Vec<&'a 
 
 /// The row of an HPA; `None` while no controller has looked at it.
 fn row_of(hpa: &Hpa, percent: Percent) -> Option<Row> {
-    let label = ObjectName { namespace: hpa.name.namespace.clone(), name: hpa.target.name.clone() };
-    Some(Row { of: hpa.name.clone(), label, load: Load::new(hpa.current_replicas?, hpa.max_replicas, percent) })
+    let label = ObjectName {
+        namespace: hpa.name.namespace.clone(),
+        name: hpa.target.name.clone(),
+    };
+    Some(Row {
+        of: hpa.name.clone(),
+        label,
+        load: Load::new(hpa.current_replicas?, hpa.max_replicas, percent),
+    })
 }
 
 /// Namespace, group, kind and name of what is scaled.
@@ -120,7 +138,11 @@ fn workloads<'a>(
     let of = |resource: &'a Resource, workload: &'a Workload| {
         let ObjectName { namespace, name } = &workload.name;
         let row = scaled.get(&(namespace, &*resource.group, &*resource.kind, name))?;
-        Some(Scaled { resource, workload, row: row.clone() })
+        Some(Scaled {
+            resource,
+            workload,
+            row: row.clone(),
+        })
     };
     let of_list = |(source, objects): (&'a Source, &'a [Object])| {
         objects.iter().filter_map(move |object| match object {
@@ -139,7 +161,10 @@ impl<'a> ByLabel<'a> {
         let mut index = BTreeMap::<_, Vec<_>>::new();
         for scaled in workloads {
             for (key, value) in &scaled.workload.labels {
-                index.entry((&scaled.workload.name.namespace, &**key, &**value)).or_default().push(scaled);
+                index
+                    .entry((&scaled.workload.name.namespace, &**key, &**value))
+                    .or_default()
+                    .push(scaled);
             }
         }
         Self(index)
@@ -151,18 +176,37 @@ impl<'a> ByLabel<'a> {
         let selected = self.selected(service);
         let (first, others) = selected.split_first()?;
         if others.is_empty() {
-            return Some(Row { of, ..first.row.clone() });
+            return Some(Row {
+                of,
+                ..first.row.clone()
+            });
         }
-        let sum = |of: fn(&Load) -> u32| selected.iter().map(|scaled| of(&scaled.row.load)).fold(0, u32::saturating_add);
-        Some(Row { label: of.clone(), of, load: Load::new(sum(|load| load.current), sum(|load| load.max), percent) })
+        let sum = |of: fn(&Load) -> u32| {
+            selected
+                .iter()
+                .map(|scaled| of(&scaled.row.load))
+                .fold(0, u32::saturating_add)
+        };
+        Some(Row {
+            label: of.clone(),
+            of,
+            load: Load::new(sum(|load| load.current), sum(|load| load.max), percent),
+        })
     }
 
     /// The scaled workloads whose pods a Service selects. An empty selector selects nothing.
     fn selected<'b>(&'b self, service: &'b Service) -> Vec<&'b Scaled<'a>> {
         let namespace = &service.name.namespace;
-        let candidates = service.selector.iter().map(|(key, value)| self.with(namespace, key, value));
+        let candidates = service
+            .selector
+            .iter()
+            .map(|(key, value)| self.with(namespace, key, value));
         let fewest = candidates.min_by_key(|found| found.len()).unwrap_or_default();
-        fewest.iter().filter(|scaled| selects(&service.selector, &scaled.workload.labels)).copied().collect()
+        fewest
+            .iter()
+            .filter(|scaled| selects(&service.selector, &scaled.workload.labels))
+            .copied()
+            .collect()
     }
 
     fn with<'b>(&'b self, namespace: &'b Name, key: &'b str, value: &'b str) -> &'b [&'b Scaled<'a>] {

@@ -93,10 +93,24 @@ impl Leader {
     #[must_use]
     pub fn new(config: Rc<Config>, estate: Estate, now: Time) -> Self {
         let sources = &config.content.sources;
-        let Estate { snapshot, confirmed, resume } = estate;
-        let resume = resume.filter(|resume| resume.lists.len() == sources.len()).unwrap_or_default();
-        let times = confirmed.map(|confirmed| confirmed.lists).unwrap_or_default().into_iter();
-        let mut lists: Vec<_> = resume.lists.into_iter().zip(times).map(|(list, read)| Standing::resumed(list, read)).collect();
+        let Estate {
+            snapshot,
+            confirmed,
+            resume,
+        } = estate;
+        let resume = resume
+            .filter(|resume| resume.lists.len() == sources.len())
+            .unwrap_or_default();
+        let times = confirmed
+            .map(|confirmed| confirmed.lists)
+            .unwrap_or_default()
+            .into_iter();
+        let mut lists: Vec<_> = resume
+            .lists
+            .into_iter()
+            .zip(times)
+            .map(|(list, read)| Standing::resumed(list, read))
+            .collect();
         lists.resize_with(sources.len(), Standing::default);
         let due = |list: &Standing| list.read.map_or(now, |read| read.after(config.poll_interval));
         let due = sources.iter().cloned().zip(lists.iter().map(due));
@@ -131,8 +145,12 @@ impl Leader {
 
     /// Takes what a page brought.
     pub fn answer(&mut self, id: SourceId, answer: Result<Page, Failure>, now: Time, chance: u32) -> Vec<Effect> {
-        let mut effects = vec![Effect::Count(answer.as_ref().map_or_else(Outcome::from, |_| Outcome::Ok))];
-        let Some(source) = self.poller.source(id).cloned() else { return effects };
+        let mut effects = vec![Effect::Count(
+            answer.as_ref().map_or_else(Outcome::from, |_| Outcome::Ok),
+        )];
+        let Some(source) = self.poller.source(id).cloned() else {
+            return effects;
+        };
         let answer = match answer {
             // A kind that the cluster does not have has no objects: an operator may name it before its CRD is there.
             Err(failure @ Failure::NotFound(_)) if source.reads == Reads::Workloads && source.resource.is_custom() => {
@@ -163,7 +181,10 @@ impl Leader {
         let kind = Some(std::mem::discriminant(failure));
         let list = self.lists.get_mut(id.0).filter(|list| list.trouble != kind)?;
         list.trouble = kind;
-        Some(Effect::Warn(format!("cannot list {source}: {failure}; {}", failure.advice(source))))
+        Some(Effect::Warn(format!(
+            "cannot list {source}: {failure}; {}",
+            failure.advice(source)
+        )))
     }
 
     fn recovered(&mut self, id: SourceId, source: &Source) -> Option<Effect> {
@@ -172,10 +193,17 @@ impl Leader {
     }
 
     fn keep(&mut self, id: SourceId, source: &Source, listed: Listed, now: Time) -> Vec<Effect> {
-        let Some(list) = self.lists.get_mut(id.0) else { return Vec::new() };
+        let Some(list) = self.lists.get_mut(id.0) else {
+            return Vec::new();
+        };
         let line = |Bad { name, reason }: &Bad| format!("left out {} {name}: {reason}", source.resource.kind);
         let bad: BTreeSet<_> = listed.bad.iter().map(line).collect();
-        let lines = bad.difference(&list.bad).take(MOST_LINES).cloned().map(Effect::Warn).collect();
+        let lines = bad
+            .difference(&list.bad)
+            .take(MOST_LINES)
+            .cloned()
+            .map(Effect::Warn)
+            .collect();
         (list.objects, list.version, list.read, list.bad) = (listed.objects, listed.version, Some(now), bad);
         self.news = true;
         lines
@@ -194,7 +222,10 @@ impl Leader {
         let mut effects: Vec<_> = self.publish_changes(&table).into_iter().collect();
         effects.push(Effect::Show(self.totals(services, notes)));
         let lists = self.lists.iter().map(|list| list.read).collect();
-        effects.push(Effect::Confirm(Confirmed { generation: self.generation, lists }));
+        effects.push(Effect::Confirm(Confirmed {
+            generation: self.generation,
+            lists,
+        }));
         effects
     }
 
@@ -205,23 +236,41 @@ impl Leader {
             return None;
         }
         (self.content, self.generation) = (content, snapshot.generation());
-        Some(Effect::Publish { snapshot: snapshot.into_bytes(), resume: self.resume() })
+        Some(Effect::Publish {
+            snapshot: snapshot.into_bytes(),
+            resume: self.resume(),
+        })
     }
 
     fn totals(&self, services: u64, notes: Notes) -> Totals {
         let count = |of: fn(&Standing) -> usize| self.lists.iter().map(of).sum::<usize>() as u64;
-        Totals { objects: count(|list| list.objects.len()), bad_objects: count(|list| list.bad.len()), services, notes }
+        Totals {
+            objects: count(|list| list.objects.len()),
+            bad_objects: count(|list| list.bad.len()),
+            services,
+            notes,
+        }
     }
 
     fn resume(&self) -> Resume {
-        let resumed = |list: &Standing| Resumed { version: list.version.clone(), objects: list.objects.clone() };
-        Resume { lists: self.lists.iter().map(resumed).collect() }
+        let resumed = |list: &Standing| Resumed {
+            version: list.version.clone(),
+            objects: list.objects.clone(),
+        };
+        Resume {
+            lists: self.lists.iter().map(resumed).collect(),
+        }
     }
 }
 
 impl Standing {
     fn resumed(Resumed { version, objects }: Resumed, read: Option<Time>) -> Self {
-        Self { objects, version, read, ..Self::default() }
+        Self {
+            objects,
+            version,
+            read,
+            ..Self::default()
+        }
     }
 }
 

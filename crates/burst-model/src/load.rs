@@ -18,7 +18,11 @@ impl Load {
     pub fn new(current: u32, max: u32, percent: Percent) -> Self {
         let target = u64::from(max) * u64::from(percent.0) / 100;
         let target = u32::try_from(target).unwrap_or(u32::MAX);
-        Self { current, target: if target == 0 { max } else { target }, max }
+        Self {
+            current,
+            target: if target == 0 { max } else { target },
+            max,
+        }
     }
 }
 
@@ -30,7 +34,11 @@ impl Percent {
     /// Takes a percentage; `None` outside 1 to 100.
     #[must_use]
     pub const fn new(percent: u8) -> Option<Self> {
-        if percent >= 1 && percent <= 100 { Some(Self(percent)) } else { None }
+        if percent >= 1 && percent <= 100 {
+            Some(Self(percent))
+        } else {
+            None
+        }
     }
 }
 
@@ -41,13 +49,25 @@ mod tests {
     #[test]
     fn the_target_is_eighty_percent_rounded_down_and_never_nothing() {
         let eighty = Percent::new(80).unwrap();
-        for (max, target) in [(1, 1), (2, 1), (3, 2), (4, 3), (5, 4), (6, 4), (10, 8), (u32::MAX, 3_435_973_836)] {
+        for (max, target) in [
+            (1, 1),
+            (2, 1),
+            (3, 2),
+            (4, 3),
+            (5, 4),
+            (6, 4),
+            (10, 8),
+            (u32::MAX, 3_435_973_836),
+        ] {
             assert_eq!(Load::new(0, max, eighty).target, target, "max {max}");
         }
     }
 
     #[test]
     fn a_percentage_lies_between_1_and_100() {
-        assert_eq!([0, 1, 100, 101].map(|n| Percent::new(n).is_some()), [false, true, true, false]);
+        assert_eq!(
+            [0, 1, 100, 101].map(|n| Percent::new(n).is_some()),
+            [false, true, true, false]
+        );
     }
 }

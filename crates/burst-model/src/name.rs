@@ -60,7 +60,10 @@ impl ObjectName {
     /// # Errors
     /// One of them is not a name.
     pub fn new(namespace: &str, name: &str) -> Result<Self, NotAName> {
-        Ok(Self { namespace: Name::parse(namespace)?, name: Name::parse(name)? })
+        Ok(Self {
+            namespace: Name::parse(namespace)?,
+            name: Name::parse(name)?,
+        })
     }
 
     /// Takes `namespace/name`.
@@ -68,7 +71,9 @@ impl ObjectName {
     /// # Errors
     /// There is no slash, or a part is not a name.
     pub fn parse(text: &str) -> Result<Self, NotAName> {
-        let (namespace, name) = text.split_once('/').ok_or_else(|| NotAName(text.chars().take(64).collect()))?;
+        let (namespace, name) = text
+            .split_once('/')
+            .ok_or_else(|| NotAName(text.chars().take(64).collect()))?;
         Self::new(namespace, name)
     }
 }
@@ -88,7 +93,18 @@ mod tests {
         for good in ["a", "web", "web-1.shop", "0", &"a".repeat(253)] {
             assert!(Name::parse(good).is_ok(), "{good}");
         }
-        for bad in ["", "-a", "a-", ".a", "Web", "a_b", "a b", "a\r\nx-evil: 1", "ä", &"a".repeat(254)] {
+        for bad in [
+            "",
+            "-a",
+            "a-",
+            ".a",
+            "Web",
+            "a_b",
+            "a b",
+            "a\r\nx-evil: 1",
+            "ä",
+            &"a".repeat(254),
+        ] {
             assert!(Name::parse(bad).is_err(), "{bad:?}");
         }
     }

@@ -3,7 +3,11 @@
 /// The beginning of a text, with a space for every control character: one line, of a bounded length.
 #[must_use]
 pub fn printable(text: &str, most: usize) -> String {
-    text.trim().chars().take(most).map(|c| if c.is_control() { ' ' } else { c }).collect()
+    text.trim()
+        .chars()
+        .take(most)
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect()
 }
 
 #[cfg(test)]

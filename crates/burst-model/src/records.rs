@@ -102,7 +102,13 @@ mod tests {
     #[test]
     fn a_picture_is_as_old_as_its_oldest_list() {
         let at = |millis| Some(Time::from_unix_millis(millis));
-        let oldest = |lists: &[Option<Time>]| Confirmed { generation: 1, lists: lists.into() }.oldest();
+        let oldest = |lists: &[Option<Time>]| {
+            Confirmed {
+                generation: 1,
+                lists: lists.into(),
+            }
+            .oldest()
+        };
         assert_eq!(oldest(&[at(3), at(2), at(5)]), at(2));
         assert_eq!(oldest(&[at(3), None]), None);
         assert_eq!(oldest(&[]), None);

@@ -30,7 +30,10 @@ impl Time {
     /// The moment `pause` later; the end of time where that would overflow.
     #[must_use]
     pub fn after(self, pause: Duration) -> Self {
-        Self(self.0.saturating_add(u64::try_from(pause.as_millis()).unwrap_or(u64::MAX)))
+        Self(
+            self.0
+                .saturating_add(u64::try_from(pause.as_millis()).unwrap_or(u64::MAX)),
+        )
     }
 
     /// How long ago `earlier` was; zero where it lies ahead, as it can when the wall clock is set back.
@@ -48,7 +51,10 @@ mod tests {
     fn a_clock_set_back_makes_no_time_pass() {
         let earlier = Time::from_unix_millis(5_000);
         assert_eq!(Time::from_unix_millis(4_000).since(earlier), Duration::ZERO);
-        assert_eq!(Time::from_unix_millis(7_500).since(earlier), Duration::from_millis(2_500));
+        assert_eq!(
+            Time::from_unix_millis(7_500).since(earlier),
+            Duration::from_millis(2_500)
+        );
     }
 
     #[test]

@@ -63,10 +63,17 @@ impl Rule {
             (_, _, Some(_)) => Err(BadRule::TwoServices(pattern.into())),
             (_, _, None) => Err(BadRule::Halves(pattern.into())),
         }?;
-        if parts.iter().zip(parts.iter().skip(1)).any(|(a, b)| is_open(a) && is_open(b)) {
+        if parts
+            .iter()
+            .zip(parts.iter().skip(1))
+            .any(|(a, b)| is_open(a) && is_open(b))
+        {
             return Err(BadRule::NoBorder(pattern.into()));
         }
-        Ok(Self { pattern: parts, service })
+        Ok(Self {
+            pattern: parts,
+            service,
+        })
     }
 
     fn service_of(&self, cluster: &str) -> Option<ObjectName> {
@@ -74,16 +81,24 @@ impl Rule {
         if !matches(&self.pattern, cluster, &mut found) {
             return None;
         }
-        self.service.clone().or_else(|| ObjectName::new(found.namespace?, found.service?).ok())
+        self.service
+            .clone()
+            .or_else(|| ObjectName::new(found.namespace?, found.service?).ok())
     }
 }
 
 fn parts(pattern: &str) -> Vec<Part> {
-    let placeholders = [("{namespace}", Part::Namespace), ("{service}", Part::Service), ("*", Part::Anything)];
+    let placeholders = [
+        ("{namespace}", Part::Namespace),
+        ("{service}", Part::Service),
+        ("*", Part::Anything),
+    ];
     let mut parts = Vec::new();
     let mut rest = pattern;
     while !rest.is_empty() {
-        let next = placeholders.iter().filter_map(|(text, part)| Some((rest.find(text)?, text, part)));
+        let next = placeholders
+            .iter()
+            .filter_map(|(text, part)| Some((rest.find(text)?, text, part)));
         let Some((at, text, part)) = next.min_by_key(|(at, ..)| *at) else {
             parts.push(Part::Literal(rest.into()));
             break;
@@ -107,16 +122,22 @@ struct Found<'a> {
 /// Whether the parts cover the text. An open part reaches to the first place where the literal behind it stands, or
 /// to the end: names have few parts and no need for more.
 fn matches<'a>(parts: &[Part], text: &'a str, found: &mut Found<'a>) -> bool {
-    let Some((part, parts)) = parts.split_first() else { return text.is_empty() };
+    let Some((part, parts)) = parts.split_first() else {
+        return text.is_empty();
+    };
     if let Part::Literal(literal) = part {
-        return text.strip_prefix(literal.as_str()).is_some_and(|rest| matches(parts, rest, found));
+        return text
+            .strip_prefix(literal.as_str())
+            .is_some_and(|rest| matches(parts, rest, found));
     }
     let end = match parts.split_first() {
         Some((Part::Literal(literal), [])) => text.len().checked_sub(literal.len()),
         Some((Part::Literal(literal), _)) => text.find(literal.as_str()),
         _ => Some(text.len()),
     };
-    let Some((open, rest)) = end.and_then(|end| text.split_at_checked(end)) else { return false };
+    let Some((open, rest)) = end.and_then(|end| text.split_at_checked(end)) else {
+        return false;
+    };
     match part {
         Part::Namespace => found.namespace = Some(open),
         Part::Service => found.service = Some(open),
@@ -129,17 +150,16 @@ impl Upstreams {
     /// These rules, in a cluster of that domain (`cluster.local`).
     #[must_use]
     pub fn new(rules: Vec<Rule>, cluster_domain: &str) -> Self {
-        Self { rules, suffix: format!(".svc.{cluster_domain}") }
+        Self {
+            rules,
+            suffix: format!(".svc.{cluster_domain}"),
+        }
     }
 
     /// The Service of a cluster. `metadata` is asked for Istio's `services[0]` (namespace, name) where no rule
     /// matches: reading it costs two host calls.
     #[must_use]
-    pub fn service(
-        &self,
-        cluster: &[u8],
-        metadata: impl FnOnce() -> Option<(String, String)>,
-    ) -> Option<ObjectName> {
+    pub fn service(&self, cluster: &[u8], metadata: impl FnOnce() -> Option<(String, String)>) -> Option<ObjectName> {
         let cluster = std::str::from_utf8(cluster).ok()?;
         let by_rule = || self.rules.iter().find_map(|rule| rule.service_of(cluster));
         let by_metadata = || metadata().and_then(|(namespace, name)| ObjectName::new(&namespace, &name).ok());
@@ -150,10 +170,14 @@ impl Upstreams {
     fn by_istio_name(&self, cluster: &str) -> Option<ObjectName> {
         let host = match cluster.strip_prefix("outbound|") {
             Some(rest) => rest.splitn(3, '|').nth(2),
-            None => cluster.strip_prefix("outbound_.").and_then(|rest| rest.splitn(3, "_.").nth(2)),
+            None => cluster
+                .strip_prefix("outbound_.")
+                .and_then(|rest| rest.splitn(3, "_.").nth(2)),
         }?;
         let (name, namespace) = host.strip_suffix(self.suffix.as_str())?.split_once('.')?;
-        ObjectName::new(namespace, name).ok().filter(|_| !namespace.contains('.'))
+        ObjectName::new(namespace, name)
+            .ok()
+            .filter(|_| !namespace.contains('.'))
     }
 }
 
@@ -170,7 +194,9 @@ mod tests {
     }
 
     fn service(upstreams: &Upstreams, cluster: &str) -> Option<String> {
-        upstreams.service(cluster.as_bytes(), || None).map(|name| name.to_string())
+        upstreams
+            .service(cluster.as_bytes(), || None)
+            .map(|name| name.to_string())
     }
 
     #[test]
@@ -200,7 +226,10 @@ mod tests {
         let cluster = b"outbound|80||alias.other.svc.cluster.local";
         let found = |upstreams: &Upstreams| upstreams.service(cluster, metadata).unwrap().to_string();
         assert_eq!(found(&upstreams(&[])), "shop/real");
-        assert_eq!(found(&upstreams(&[("outbound|80||alias*", Some("rules/first"))])), "rules/first");
+        assert_eq!(
+            found(&upstreams(&[("outbound|80||alias*", Some("rules/first"))])),
+            "rules/first"
+        );
     }
 
     #[test]

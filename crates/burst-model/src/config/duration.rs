@@ -41,10 +41,27 @@ mod tests {
 
     #[test]
     fn durations_are_those_of_kubernetes() {
-        for (text, millis) in [("500ms", 500), ("15s", 15_000), ("2m", 120_000), ("1h30m", 5_400_000), ("0s", 0)] {
+        for (text, millis) in [
+            ("500ms", 500),
+            ("15s", 15_000),
+            ("2m", 120_000),
+            ("1h30m", 5_400_000),
+            ("0s", 0),
+        ] {
             assert_eq!(parse(text), Ok(Duration::from_millis(millis)), "{text}");
         }
-        for bad in ["", "15", "s", "15 s", "-1s", "1.5s", "15S", "1d", "99999999999999999999s", "18446744073709551615h"] {
+        for bad in [
+            "",
+            "15",
+            "s",
+            "15 s",
+            "-1s",
+            "1.5s",
+            "15S",
+            "1d",
+            "99999999999999999999s",
+            "18446744073709551615h",
+        ] {
             assert_eq!(parse(bad), Err(NotADuration), "{bad}");
         }
     }

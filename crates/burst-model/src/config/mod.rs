@@ -166,8 +166,18 @@ impl Config {
     fn check(words: Words, artifact: Artifact) -> Result<Self, BadConfig> {
         let api = api(&words)?;
         let content = content(&words)?;
-        let poll_interval = time("poll_interval", words.poll_interval.as_deref(), POLL_INTERVAL, LEAST_POLL_INTERVAL)?;
-        let max_staleness = time("max_staleness", words.max_staleness.as_deref(), MAX_STALENESS, poll_interval)?;
+        let poll_interval = time(
+            "poll_interval",
+            words.poll_interval.as_deref(),
+            POLL_INTERVAL,
+            LEAST_POLL_INTERVAL,
+        )?;
+        let max_staleness = time(
+            "max_staleness",
+            words.max_staleness.as_deref(),
+            MAX_STALENESS,
+            poll_interval,
+        )?;
         Ok(Self {
             api,
             role: words.role.unwrap_or_default(),
@@ -178,7 +188,7 @@ impl Config {
             on_stale: words.on_stale.unwrap_or_default(),
             upstreams: upstreams(words.clusters, words.cluster_domain.as_deref())?,
             header: header(words.header, artifact)?,
-            endpoints: endpoints(words.endpoints, artifact)?,
+            endpoints: endpoints(&words.endpoints, artifact)?,
         })
     }
 
@@ -190,11 +200,16 @@ impl Config {
 }
 
 fn bad(key: impl Into<String>, reason: impl Display) -> BadConfig {
-    BadConfig::Value { key: key.into(), reason: reason.to_string() }
+    BadConfig::Value {
+        key: key.into(),
+        reason: reason.to_string(),
+    }
 }
 
 fn time(key: &str, text: Option<&str>, default: Duration, least: Duration) -> Result<Duration, BadConfig> {
-    let Some(text) = text else { return Ok(default.max(least)) };
+    let Some(text) = text else {
+        return Ok(default.max(least));
+    };
     match duration::parse(text) {
         Ok(time) if time < least => Err(bad(key, format_args!("{text} is below the least allowed, {least:?}"))),
         Ok(time) => Ok(time),
@@ -213,7 +228,10 @@ fn within(key: &str, number: u32, least: u32, most: u32) -> Result<u32, BadConfi
 /// A text that must not be empty, and must fit into a request's head.
 fn text(key: &str, text: &str) -> Result<String, BadConfig> {
     if text.is_empty() || text.bytes().any(|b| b.is_ascii_control()) {
-        return Err(bad(key, format_args!("{text:?} must be a text of at least one character, on one line")));
+        return Err(bad(
+            key,
+            format_args!("{text:?} must be a text of at least one character, on one line"),
+        ));
     }
     Ok(text.into())
 }
@@ -222,13 +240,19 @@ fn api(words: &Words) -> Result<Api, BadConfig> {
     Ok(Api {
         cluster: text("cluster", words.cluster.as_deref().ok_or(BadConfig::NoCluster)?)?,
         authority: text("authority", words.authority.as_deref().unwrap_or(AUTHORITY))?,
-        timeout: time("request_timeout", words.request_timeout.as_deref(), REQUEST_TIMEOUT, LEAST_REQUEST_TIMEOUT)?,
+        timeout: time(
+            "request_timeout",
+            words.request_timeout.as_deref(),
+            REQUEST_TIMEOUT,
+            LEAST_REQUEST_TIMEOUT,
+        )?,
     })
 }
 
 fn content(words: &Words) -> Result<Content, BadConfig> {
     let percent = words.target_percent.unwrap_or(TARGET_PERCENT);
-    let target = Percent::new(percent).ok_or_else(|| bad("target_percent", format_args!("{percent} is not between 1 and 100")))?;
+    let target = Percent::new(percent)
+        .ok_or_else(|| bad("target_percent", format_args!("{percent} is not between 1 and 100")))?;
     let namespaces = namespaces(&words.namespaces)?;
     let selected = |selectors: &words::Selectors, reads, resource| Kind {
         reads,
@@ -248,15 +272,22 @@ fn content(words: &Words) -> Result<Content, BadConfig> {
             }
         }
     }
-    let sources = kinds.iter().flat_map(|kind| namespaces.iter().map(|namespace| kind.source(namespace.clone())));
-    Ok(Content { sources: sources.collect(), target })
+    let sources = kinds
+        .iter()
+        .flat_map(|kind| namespaces.iter().map(|namespace| kind.source(namespace.clone())));
+    Ok(Content {
+        sources: sources.collect(),
+        target,
+    })
 }
 
 /// The namespaces to list in; one `None` for all of them.
 fn namespaces(words: &[String]) -> Result<Vec<Option<Name>>, BadConfig> {
     let mut namespaces = Vec::new();
     for (place, word) in words.iter().enumerate() {
-        namespaces.push(Some(Name::parse(word).map_err(|error| bad(format!("namespaces[{place}]"), error))?));
+        namespaces.push(Some(
+            Name::parse(word).map_err(|error| bad(format!("namespaces[{place}]"), error))?,
+        ));
     }
     namespaces.sort();
     namespaces.dedup();
@@ -276,16 +307,33 @@ struct Kind {
 
 impl Kind {
     fn workload(resource: Resource) -> Self {
-        Self { reads: Reads::Workloads, resource, label_selector: None, field_selector: None }
+        Self {
+            reads: Reads::Workloads,
+            resource,
+            label_selector: None,
+            field_selector: None,
+        }
     }
 
     fn written(key: &str, words: &words::Workload) -> Result<Self, BadConfig> {
         let part = |name: &str, value: &str| {
-            let ok = !value.is_empty() && value.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.'));
-            let error = || bad(format!("{key}.{name}"), format_args!("{value:?} is not a name of the API"));
+            let ok = !value.is_empty()
+                && value
+                    .bytes()
+                    .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.'));
+            let error = || {
+                bad(
+                    format!("{key}.{name}"),
+                    format_args!("{value:?} is not a name of the API"),
+                )
+            };
             ok.then(|| value.to_owned()).ok_or_else(error)
         };
-        let group = if words.group.is_empty() { String::new() } else { part("group", &words.group)? };
+        let group = if words.group.is_empty() {
+            String::new()
+        } else {
+            part("group", &words.group)?
+        };
         let resource = Resource {
             group,
             version: part("version", &words.version)?,
@@ -297,7 +345,11 @@ impl Kind {
             return Err(bad(format!("{key}.resource"), reason));
         }
         let (label_selector, field_selector) = (words.label_selector.clone(), words.field_selector.clone());
-        Ok(Self { label_selector, field_selector, ..Self::workload(resource) })
+        Ok(Self {
+            label_selector,
+            field_selector,
+            ..Self::workload(resource)
+        })
     }
 
     fn source(&self, namespace: Option<Name>) -> Source {
@@ -324,7 +376,10 @@ fn upstreams(words: Vec<words::Cluster>, domain: Option<&str>) -> Result<Upstrea
         };
         rules.push(Rule::new(&word.name, service).map_err(|error| bad(key("name"), error))?);
     }
-    Ok(Upstreams::new(rules, &text("cluster_domain", domain.unwrap_or(CLUSTER_DOMAIN))?))
+    Ok(Upstreams::new(
+        rules,
+        &text("cluster_domain", domain.unwrap_or(CLUSTER_DOMAIN))?,
+    ))
 }
 
 fn header(words: words::Header, artifact: Artifact) -> Result<Header, BadConfig> {
@@ -355,7 +410,7 @@ fn header_name(key: &str, name: &str) -> Result<String, BadConfig> {
     Ok(name.to_ascii_lowercase())
 }
 
-fn endpoints(words: words::Endpoints, artifact: Artifact) -> Result<Option<Endpoints>, BadConfig> {
+fn endpoints(words: &words::Endpoints, artifact: Artifact) -> Result<Option<Endpoints>, BadConfig> {
     match (words.enabled, artifact) {
         (Some(false), _) | (None, Artifact::HeaderOnly) => return Ok(None),
         (Some(true), Artifact::HeaderOnly) => return Err(BadConfig::NeedsRequests("endpoints.enabled")),
@@ -372,7 +427,10 @@ fn endpoints(words: words::Endpoints, artifact: Artifact) -> Result<Option<Endpo
     for (place, host) in words.hosts.iter().enumerate() {
         hosts.push(text(&format!("endpoints.hosts[{place}]"), host)?.to_ascii_lowercase());
     }
-    Ok(Some(Endpoints { prefix: whole.into(), hosts }))
+    Ok(Some(Endpoints {
+        prefix: whole.into(),
+        hosts,
+    }))
 }
 
 #[cfg(test)]

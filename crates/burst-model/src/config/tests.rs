@@ -14,7 +14,12 @@ fn the_name_of_the_cluster_is_enough() {
     let sources: Vec<_> = config.content.sources.iter().map(ToString::to_string).collect();
     assert_eq!(
         sources,
-        ["horizontalpodautoscalers.autoscaling", "services", "deployments.apps", "statefulsets.apps"]
+        [
+            "horizontalpodautoscalers.autoscaling",
+            "services",
+            "deployments.apps",
+            "statefulsets.apps"
+        ]
     );
 }
 
@@ -22,23 +27,74 @@ fn the_name_of_the_cluster_is_enough() {
 fn what_is_refused_is_named_with_its_value_and_what_is_allowed() {
     for (json, message) in [
         ("", "cluster: is missing; name the Envoy cluster of the Kubernetes API"),
-        (r#"{"cluster":""}"#, r#"cluster: "" must be a text of at least one character, on one line"#),
-        (r#"{"cluster":"k","pol_interval":"1s"}"#, "unknown field `pol_interval`, expected one of `cluster`"),
-        (r#"{"cluster":"k","header":{"nam":"x"}}"#, "header.nam: unknown field `nam`, expected one of `name`"),
-        (r#"{"cluster":"k","page_size":"x"}"#, "page_size: invalid type: string \"x\", expected u32"),
-        (r#"{"cluster":"k","page_size":0}"#, "page_size: 0 is not between 1 and 10000"),
-        (r#"{"cluster":"k","poll_interval":"0s"}"#, "poll_interval: 0s is below the least allowed, 1s"),
-        (r#"{"cluster":"k","poll_interval":"200ms"}"#, "poll_interval: 200ms is below the least allowed, 1s"),
-        (r#"{"cluster":"k","poll_interval":"fast"}"#, r#"poll_interval: "fast" is not a duration such as 500ms"#),
-        (r#"{"cluster":"k","max_staleness":"5s"}"#, "max_staleness: 5s is below the least allowed, 15s"),
-        (r#"{"cluster":"k","target_percent":0}"#, "target_percent: 0 is not between 1 and 100"),
-        (r#"{"cluster":"k","on_stale":"explode"}"#, "on_stale: unknown variant `explode`, expected one of `drop`"),
-        (r#"{"cluster":"k","namespaces":["Shop"]}"#, r#"namespaces[0]: "Shop" is not a DNS-1123"#),
-        (r#"{"cluster":"k","clusters":[{"name":"a"}]}"#, r#"clusters[0].name: "a" holds no {namespace}"#),
-        (r#"{"cluster":"k","clusters":[{"name":"a","service":"b"}]}"#, r#"clusters[0].service: "b" is not namespace/name"#),
-        (r#"{"cluster":"k","header":{"name":"x burst"}}"#, r#"header.name: "x burst" is not the name of a header"#),
-        (r#"{"cluster":"k","header":{"value":"a\nb"}}"#, r#"header.value: "a\nb" must be a text"#),
-        (r#"{"cluster":"k","endpoints":{"prefix":"/"}}"#, r#"endpoints.prefix: "/" is not a path"#),
+        (
+            r#"{"cluster":""}"#,
+            r#"cluster: "" must be a text of at least one character, on one line"#,
+        ),
+        (
+            r#"{"cluster":"k","pol_interval":"1s"}"#,
+            "unknown field `pol_interval`, expected one of `cluster`",
+        ),
+        (
+            r#"{"cluster":"k","header":{"nam":"x"}}"#,
+            "header.nam: unknown field `nam`, expected one of `name`",
+        ),
+        (
+            r#"{"cluster":"k","page_size":"x"}"#,
+            "page_size: invalid type: string \"x\", expected u32",
+        ),
+        (
+            r#"{"cluster":"k","page_size":0}"#,
+            "page_size: 0 is not between 1 and 10000",
+        ),
+        (
+            r#"{"cluster":"k","poll_interval":"0s"}"#,
+            "poll_interval: 0s is below the least allowed, 1s",
+        ),
+        (
+            r#"{"cluster":"k","poll_interval":"200ms"}"#,
+            "poll_interval: 200ms is below the least allowed, 1s",
+        ),
+        (
+            r#"{"cluster":"k","poll_interval":"fast"}"#,
+            r#"poll_interval: "fast" is not a duration such as 500ms"#,
+        ),
+        (
+            r#"{"cluster":"k","max_staleness":"5s"}"#,
+            "max_staleness: 5s is below the least allowed, 15s",
+        ),
+        (
+            r#"{"cluster":"k","target_percent":0}"#,
+            "target_percent: 0 is not between 1 and 100",
+        ),
+        (
+            r#"{"cluster":"k","on_stale":"explode"}"#,
+            "on_stale: unknown variant `explode`, expected one of `drop`",
+        ),
+        (
+            r#"{"cluster":"k","namespaces":["Shop"]}"#,
+            r#"namespaces[0]: "Shop" is not a DNS-1123"#,
+        ),
+        (
+            r#"{"cluster":"k","clusters":[{"name":"a"}]}"#,
+            r#"clusters[0].name: "a" holds no {namespace}"#,
+        ),
+        (
+            r#"{"cluster":"k","clusters":[{"name":"a","service":"b"}]}"#,
+            r#"clusters[0].service: "b" is not namespace/name"#,
+        ),
+        (
+            r#"{"cluster":"k","header":{"name":"x burst"}}"#,
+            r#"header.name: "x burst" is not the name of a header"#,
+        ),
+        (
+            r#"{"cluster":"k","header":{"value":"a\nb"}}"#,
+            r#"header.value: "a\nb" must be a text"#,
+        ),
+        (
+            r#"{"cluster":"k","endpoints":{"prefix":"/"}}"#,
+            r#"endpoints.prefix: "/" is not a path"#,
+        ),
         (
             r#"{"cluster":"k","workloads":[{"version":"v1","resource":"services","kind":"Service"}]}"#,
             "workloads[0].resource: services is read anyway",
@@ -57,7 +113,10 @@ fn the_header_only_module_refuses_what_needs_the_request() {
     assert!(parse(r#"{"cluster":"k"}"#).unwrap().endpoints.is_none());
     for (json, key) in [
         (r#"{"cluster":"k","endpoints":{"enabled":true}}"#, "endpoints.enabled: "),
-        (r#"{"cluster":"k","header":{"when":{"request_header":"user-agent"}}}"#, "header.when: "),
+        (
+            r#"{"cluster":"k","header":{"when":{"request_header":"user-agent"}}}"#,
+            "header.when: ",
+        ),
     ] {
         assert!(parse(json).unwrap_err().to_string().starts_with(key), "{json}");
     }
@@ -70,9 +129,17 @@ fn lists_are_kept_for_each_kind_and_namespace() {
             {"group":"argoproj.io","version":"v1alpha1","resource":"rollouts","kind":"Rollout","label_selector":"team=x"}]}"#,
     )
     .unwrap();
-    let paths: Vec<_> = config.content.sources.iter().map(|source| source.list_path(1, None)).collect();
+    let paths: Vec<_> = config
+        .content
+        .sources
+        .iter()
+        .map(|source| source.list_path(1, None))
+        .collect();
     assert_eq!(paths.len(), 6);
-    assert_eq!(paths[4], "/apis/argoproj.io/v1alpha1/namespaces/a/rollouts?limit=1&labelSelector=team%3Dx");
+    assert_eq!(
+        paths[4],
+        "/apis/argoproj.io/v1alpha1/namespaces/a/rollouts?limit=1&labelSelector=team%3Dx"
+    );
 }
 
 #[test]

@@ -6,12 +6,24 @@ fn name(text: &str) -> ObjectName {
 }
 
 fn labels(text: &str) -> Labels {
-    text.split(',').filter_map(|pair| pair.split_once('=')).map(|(k, v)| (k.into(), v.into())).collect()
+    text.split(',')
+        .filter_map(|pair| pair.split_once('='))
+        .map(|(k, v)| (k.into(), v.into()))
+        .collect()
 }
 
 fn hpa_of(kind: &str, of: &str, target: &str, current: Option<u32>, max: u32) -> Object {
-    let target = TargetRef { group: "apps".into(), kind: kind.into(), name: Name::parse(target).unwrap() };
-    Object::Hpa(Hpa { name: name(of), target, max_replicas: max, current_replicas: current })
+    let target = TargetRef {
+        group: "apps".into(),
+        kind: kind.into(),
+        name: Name::parse(target).unwrap(),
+    };
+    Object::Hpa(Hpa {
+        name: name(of),
+        target,
+        max_replicas: max,
+        current_replicas: current,
+    })
 }
 
 fn hpa(of: &str, target: &str, current: u32, max: u32) -> Object {
@@ -19,16 +31,28 @@ fn hpa(of: &str, target: &str, current: u32, max: u32) -> Object {
 }
 
 fn service(of: &str, selector: &str) -> Object {
-    Object::Service(Service { name: name(of), selector: labels(selector) })
+    Object::Service(Service {
+        name: name(of),
+        selector: labels(selector),
+    })
 }
 
 fn workload(of: &str, template: &str) -> Object {
-    Object::Workload(Workload { name: name(of), labels: labels(template) })
+    Object::Workload(Workload {
+        name: name(of),
+        labels: labels(template),
+    })
 }
 
 /// The three lists of a small cluster, joined, as `section: of -> label current/target/max` lines.
 fn joined(hpas: Vec<Object>, services: Vec<Object>, deployments: Vec<Object>) -> (Vec<String>, Notes) {
-    let source = |reads, resource| Source { reads, resource, namespace: None, label_selector: None, field_selector: None };
+    let source = |reads, resource| Source {
+        reads,
+        resource,
+        namespace: None,
+        label_selector: None,
+        field_selector: None,
+    };
     let lists = [
         (source(Reads::Hpas, Resource::hpas()), hpas),
         (source(Reads::Services, Resource::services()), services),
@@ -36,10 +60,16 @@ fn joined(hpas: Vec<Object>, services: Vec<Object>, deployments: Vec<Object>) ->
     ];
     let lists = lists.iter().map(|(source, objects)| (source, objects.as_slice()));
     let (table, notes) = join(lists, Percent::new(80).unwrap());
-    let line = |kind: &str, Row { of, label, load: Load { current, target, max } }: &Row| {
-        format!("{kind}: {of} -> {label} {current}/{target}/{max}")
-    };
-    let lines = table.iter().flat_map(|(kind, rows)| rows.iter().map(move |row| line(kind, row))).collect();
+    let line = |kind: &str,
+                Row {
+                    of,
+                    label,
+                    load: Load { current, target, max },
+                }: &Row| { format!("{kind}: {of} -> {label} {current}/{target}/{max}") };
+    let lines = table
+        .iter()
+        .flat_map(|(kind, rows)| rows.iter().map(move |row| line(kind, row)))
+        .collect();
     (lines, notes)
 }
 
@@ -47,7 +77,11 @@ fn joined(hpas: Vec<Object>, services: Vec<Object>, deployments: Vec<Object>) ->
 fn a_service_has_the_load_of_the_workload_that_its_selector_finds() {
     let (lines, _) = joined(
         vec![hpa("shop/web-hpa", "web", 1, 5)],
-        vec![service("shop/web-svc", "app=web"), service("shop/other", "app=other"), service("other/web", "app=web")],
+        vec![
+            service("shop/web-svc", "app=web"),
+            service("shop/other", "app=other"),
+            service("other/web", "app=web"),
+        ],
         vec![workload("shop/web", "app=web,track=stable")],
     );
     assert_eq!(
@@ -74,7 +108,10 @@ fn an_empty_selector_maps_nothing() {
 fn every_pair_of_the_selector_must_be_met() {
     let (lines, _) = joined(
         vec![hpa("shop/web", "web", 1, 5)],
-        vec![service("shop/a", "app=web,track=canary"), service("shop/b", "app=web,track=stable")],
+        vec![
+            service("shop/a", "app=web,track=canary"),
+            service("shop/b", "app=web,track=stable"),
+        ],
         vec![workload("shop/web", "app=web,track=stable")],
     );
     assert_eq!(lines.last().unwrap(), "services: shop/b -> shop/web 1/4/5");
@@ -86,7 +123,11 @@ fn a_service_of_several_autoscaled_workloads_stands_for_their_sum() {
     let (lines, _) = joined(
         vec![hpa("shop/a", "a", 1, 3), hpa("shop/b", "b", 2, 3)],
         vec![service("shop/all", "app=web")],
-        vec![workload("shop/a", "app=web"), workload("shop/b", "app=web"), workload("shop/fixed", "app=web")],
+        vec![
+            workload("shop/a", "app=web"),
+            workload("shop/b", "app=web"),
+            workload("shop/fixed", "app=web"),
+        ],
     );
     assert_eq!(lines.last().unwrap(), "services: shop/all -> shop/all 3/4/6");
 }
@@ -98,7 +139,10 @@ fn of_two_hpas_on_one_workload_the_alphabetically_first_counts() {
         vec![service("shop/web", "app=web")],
         vec![workload("shop/web", "app=web")],
     );
-    assert!(lines.contains(&"services: shop/web -> shop/web 1/4/5".into()), "{lines:?}");
+    assert!(
+        lines.contains(&"services: shop/web -> shop/web 1/4/5".into()),
+        "{lines:?}"
+    );
     assert_eq!(notes.overshadowed, 1);
 }
 

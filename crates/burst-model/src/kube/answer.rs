@@ -114,7 +114,10 @@ fn forbidden_advice(source: &Source) -> String {
         Some(namespace) => format!("a Role in namespace {namespace}"),
         None => "a ClusterRole".into(),
     };
-    format!("give the proxy's ServiceAccount {scope} with the verb list on {}", source.resource)
+    format!(
+        "give the proxy's ServiceAccount {scope} with the verb list on {}",
+        source.resource
+    )
 }
 
 /// Says what an answer to a LIST means.
@@ -122,7 +125,9 @@ fn forbidden_advice(source: &Source) -> String {
 /// # Errors
 /// Anything but a list of the kind that was asked for.
 pub fn read(source: &Source, response: Response<'_>, progress: &mut dyn Progress) -> Result<Page, Failure> {
-    let Some(status) = response.status else { return Err(Failure::Cut) };
+    let Some(status) = response.status else {
+        return Err(Failure::Cut);
+    };
     match status {
         200 => page::read(source, response.body, progress),
         _ => Err(failure(status, response)),
@@ -141,7 +146,11 @@ fn failure(status: u16, response: Response<'_>) -> Failure {
         // Envoy's own words come as text; the API server says its 503 in a JSON Status.
         504 if !is_json(response.content_type) => Failure::Timeout,
         502 | 503 if !is_json(response.content_type) => Failure::Unreachable(message),
-        500..=599 => Failure::Server { status, message, retry_after },
+        500..=599 => Failure::Server {
+            status,
+            message,
+            retry_after,
+        },
         other => Failure::Unexpected(other),
     }
 }
@@ -151,7 +160,12 @@ fn is_json(content_type: Option<&[u8]>) -> bool {
 }
 
 fn seconds(value: &[u8]) -> Option<Duration> {
-    std::str::from_utf8(value).ok()?.trim().parse().ok().map(Duration::from_secs)
+    std::str::from_utf8(value)
+        .ok()?
+        .trim()
+        .parse()
+        .ok()
+        .map(Duration::from_secs)
 }
 
 /// The message of a `metav1.Status`, or the beginning of the body; fit for a log line either way.
@@ -184,7 +198,12 @@ mod tests {
 
     fn failure_of(status: Option<u16>, content_type: &str, body: &str) -> Failure {
         let content_type = Some(content_type.as_bytes());
-        let response = Response { status, content_type, retry_after: Some(b"7"), body: body.as_bytes() };
+        let response = Response {
+            status,
+            content_type,
+            retry_after: Some(b"7"),
+            body: body.as_bytes(),
+        };
         read(&hpas(), response, &mut ()).unwrap_err()
     }
 
@@ -200,9 +219,18 @@ mod tests {
                 Some(503),
                 "application/json",
                 r#"{"kind":"Status","message":"starting"}"#,
-                Failure::Server { status: 503, message: "starting".into(), retry_after: seven },
+                Failure::Server {
+                    status: 503,
+                    message: "starting".into(),
+                    retry_after: seven,
+                },
             ),
-            (Some(429), "text/plain", "slow down", Failure::Throttled { retry_after: seven }),
+            (
+                Some(429),
+                "text/plain",
+                "slow down",
+                Failure::Throttled { retry_after: seven },
+            ),
             (Some(302), "text/html", "", Failure::Unexpected(302)),
         ] {
             assert_eq!(failure_of(status, content_type, body), meant);
@@ -211,9 +239,13 @@ mod tests {
 
     #[test]
     fn a_forbidden_list_names_the_verb_and_the_resource_that_the_role_lacks() {
-        let body = r#"{"kind":"Status","status":"Failure","message":"horizontalpodautoscalers.autoscaling is forbidden"}"#;
+        let body =
+            r#"{"kind":"Status","status":"Failure","message":"horizontalpodautoscalers.autoscaling is forbidden"}"#;
         let failure = failure_of(Some(403), "application/json", body);
-        assert_eq!(failure.to_string(), "403 Forbidden: horizontalpodautoscalers.autoscaling is forbidden");
+        assert_eq!(
+            failure.to_string(),
+            "403 Forbidden: horizontalpodautoscalers.autoscaling is forbidden"
+        );
         assert_eq!(
             failure.advice(&hpas()),
             "give the proxy's ServiceAccount a ClusterRole with the verb list on horizontalpodautoscalers.autoscaling"
@@ -223,7 +255,10 @@ mod tests {
     #[test]
     fn a_page_that_is_no_json_is_malformed() {
         for body in ["", "<html>", "{\"kind\":\"HorizontalPodAutoscalerList\",\"items\":[{"] {
-            assert!(matches!(failure_of(Some(200), "application/json", body), Failure::Malformed(_)), "{body}");
+            assert!(
+                matches!(failure_of(Some(200), "application/json", body), Failure::Malformed(_)),
+                "{body}"
+            );
         }
     }
 }

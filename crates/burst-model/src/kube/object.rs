@@ -202,26 +202,38 @@ impl Item<'_, HpaSpec<'_>> {
         Ok(Hpa {
             name: self.metadata.name()?,
             target: TargetRef {
-                group: target.api_version.rsplit_once('/').map_or("", |(group, _)| group).into(),
+                group: target
+                    .api_version
+                    .rsplit_once('/')
+                    .map_or("", |(group, _)| group)
+                    .into(),
                 kind: target.kind.into(),
                 name: name("spec.scaleTargetRef.name", &target.name)?,
             },
             max_replicas: replicas("spec.maxReplicas", self.spec.max_replicas, 1)?,
-            current_replicas: observed.then(|| replicas("status.currentReplicas", current, 0)).transpose()?,
+            current_replicas: observed
+                .then(|| replicas("status.currentReplicas", current, 0))
+                .transpose()?,
         })
     }
 }
 
 impl Item<'_, ServiceSpec> {
     fn service(self) -> Result<Service, BadObject> {
-        Ok(Service { name: self.metadata.name()?, selector: self.spec.selector.unwrap_or_default() })
+        Ok(Service {
+            name: self.metadata.name()?,
+            selector: self.spec.selector.unwrap_or_default(),
+        })
     }
 }
 
 impl Item<'_, WorkloadSpec> {
     fn workload(self) -> Result<Workload, BadObject> {
         let labels = self.spec.template.metadata.and_then(|metadata| metadata.labels);
-        Ok(Workload { name: self.metadata.name()?, labels: labels.unwrap_or_default() })
+        Ok(Workload {
+            name: self.metadata.name()?,
+            labels: labels.unwrap_or_default(),
+        })
     }
 }
 
@@ -230,7 +242,10 @@ fn name(field: &'static str, text: &str) -> Result<Name, BadObject> {
 }
 
 fn replicas(field: &'static str, value: i64, least: u32) -> Result<u32, BadObject> {
-    u32::try_from(value).ok().filter(|n| *n >= least).ok_or(BadObject::Replicas { field, value, least })
+    u32::try_from(value)
+        .ok()
+        .filter(|n| *n >= least)
+        .ok_or(BadObject::Replicas { field, value, least })
 }
 
 #[cfg(test)]
@@ -245,12 +260,15 @@ mod tests {
         }
     }
 
-    const SPEC: &str =
-        r#"{"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"web"},"minReplicas":1,"maxReplicas":5}"#;
+    const SPEC: &str = r#"{"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"web"},"minReplicas":1,"maxReplicas":5}"#;
 
     #[test]
     fn an_hpa_that_no_controller_has_seen_has_no_current_replicas() {
-        for status in ["{}", "null", r#"{"desiredReplicas":0,"currentMetrics":null,"conditions":null}"#] {
+        for status in [
+            "{}",
+            "null",
+            r#"{"desiredReplicas":0,"currentMetrics":null,"conditions":null}"#,
+        ] {
             assert_eq!(hpa(SPEC, status).unwrap().current_replicas, None, "{status}");
         }
     }
@@ -272,11 +290,23 @@ mod tests {
             format!(r#"{{"scaleTargetRef":{{"kind":"Deployment","name":"{name}"}},"maxReplicas":{max}}}"#)
         };
         for (spec, status, reason) in [
-            (spec("web", 0), "{}", "spec.maxReplicas: 0 is not a number of replicas (at least 1)"),
+            (
+                spec("web", 0),
+                "{}",
+                "spec.maxReplicas: 0 is not a number of replicas (at least 1)",
+            ),
             (spec("web", -1), "{}", "spec.maxReplicas: -1 is"),
             (spec("web", 1 << 40), "{}", "spec.maxReplicas: 1099511627776 is"),
-            (spec("web\\r\\nx: y", 1), "{}", "spec.scaleTargetRef.name: \"web\\r\\nx: y\" is not a DNS-1123 subdomain"),
-            (spec("web", 1), r#"{"currentReplicas":-2}"#, "status.currentReplicas: -2 is"),
+            (
+                spec("web\\r\\nx: y", 1),
+                "{}",
+                "spec.scaleTargetRef.name: \"web\\r\\nx: y\" is not a DNS-1123 subdomain",
+            ),
+            (
+                spec("web", 1),
+                r#"{"currentReplicas":-2}"#,
+                "status.currentReplicas: -2 is",
+            ),
             (spec("web", 1), r#"{"currentReplicas":"2"}"#, "invalid type"),
             ("{}".into(), "{}", "missing field `scaleTargetRef`"),
         ] {
@@ -289,7 +319,10 @@ mod tests {
     fn the_group_of_a_target_counts_and_its_version_does_not() {
         let group = |api_version: &str| {
             let target = format!(r#"{{"apiVersion":"{api_version}","kind":"Rollout","name":"web"}}"#);
-            hpa(&format!(r#"{{"scaleTargetRef":{target},"maxReplicas":1}}"#), "{}").unwrap().target.group
+            hpa(&format!(r#"{{"scaleTargetRef":{target},"maxReplicas":1}}"#), "{}")
+                .unwrap()
+                .target
+                .group
         };
         assert_eq!(&*group("argoproj.io/v1alpha1"), "argoproj.io");
         assert_eq!(&*group("v1"), "");
@@ -299,7 +332,9 @@ mod tests {
     fn a_service_without_a_selector_has_an_empty_one() {
         for spec in ["{}", r#"{"selector":null}"#, r#"{"selector":{}}"#] {
             let json = format!(r#"{{"metadata":{{"name":"s","namespace":"shop"}},"spec":{spec}}}"#);
-            let Object::Service(service) = Object::read(Reads::Services, &json).unwrap() else { panic!() };
+            let Object::Service(service) = Object::read(Reads::Services, &json).unwrap() else {
+                panic!()
+            };
             assert!(service.selector.is_empty(), "{spec}");
         }
     }
@@ -308,7 +343,9 @@ mod tests {
     fn a_workload_is_anything_with_a_pod_template() {
         let json = r#"{"metadata":{"name":"w","namespace":"shop"},"spec":{"template":{"metadata":{"labels":{"app":"web"}}}},
             "status":{"replicas":1,"conditions":[{}]}}"#;
-        let Object::Workload(workload) = Object::read(Reads::Workloads, json).unwrap() else { panic!() };
+        let Object::Workload(workload) = Object::read(Reads::Workloads, json).unwrap() else {
+            panic!()
+        };
         assert_eq!(workload.labels.get("app").map(|value| &**value), Some("web"));
     }
 }

@@ -3,7 +3,6 @@
 use super::answer::Failure;
 use super::object::{BadObject, Object};
 use super::resource::Source;
-use crate::hash;
 use crate::printable::printable;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -31,16 +30,16 @@ pub struct Bad {
     pub reason: String,
 }
 
-/// Told of each item before it is parsed, by the hash of its bytes. A trap cannot be caught from inside a VM: whoever
-/// notes the hash outside can keep a successor from dying of the same bytes.
+/// Told of each item before it is parsed. A trap cannot be caught from inside a VM: whoever notes outside which item
+/// is under way can keep a successor from dying of the same bytes.
 pub trait Progress {
-    /// The item is next. `false` leaves it out.
-    fn begin(&mut self, item: u64) -> bool;
+    /// The item, as JSON, is next. `false` leaves it out.
+    fn begin(&mut self, item: &str) -> bool;
 }
 
 /// Parses whatever comes.
 impl Progress for () {
-    fn begin(&mut self, _: u64) -> bool {
+    fn begin(&mut self, _: &str) -> bool {
         true
     }
 }
@@ -73,7 +72,10 @@ pub fn read(source: &Source, body: &[u8], progress: &mut dyn Progress) -> Result
     let list: List<'_> = serde_json::from_slice(body).map_err(|error| Failure::Malformed(error.to_string()))?;
     let wanted = format!("{}List", source.resource.kind);
     if list.kind != wanted {
-        return Err(Failure::WrongKind { found: list.kind.chars().take(64).collect(), wanted });
+        return Err(Failure::WrongKind {
+            found: list.kind.chars().take(64).collect(),
+            wanted,
+        });
     }
     let mut page = Page {
         version: list.metadata.resource_version.into_owned(),
@@ -82,13 +84,16 @@ pub fn read(source: &Source, body: &[u8], progress: &mut dyn Progress) -> Result
     };
     for item in list.items.unwrap_or_default() {
         let json = item.get();
-        let read = match progress.begin(hash::of_bytes(json.as_bytes())) {
+        let read = match progress.begin(json) {
             true => Object::read(source.reads, json).map_err(|error: BadObject| error.to_string()),
             false => Err("left out: a proxy thread died while it parsed these bytes".to_owned()),
         };
         match read {
             Ok(object) => page.objects.push(object),
-            Err(reason) => page.bad.push(Bad { name: name_of(json), reason }),
+            Err(reason) => page.bad.push(Bad {
+                name: name_of(json),
+                reason,
+            }),
         }
     }
     Ok(page)
@@ -108,9 +113,9 @@ fn name_of(json: &str) -> String {
         namespace: String,
     }
     match serde_json::from_str::<Named>(json) {
-        Ok(Named { metadata: Meta { name, namespace } }) => {
-            printable(&format!("{namespace}/{name}"), 300)
-        }
+        Ok(Named {
+            metadata: Meta { name, namespace },
+        }) => printable(&format!("{namespace}/{name}"), 300),
         Err(_) => "an object without a name".to_owned(),
     }
 }
@@ -142,7 +147,12 @@ mod tests {
 
     #[test]
     fn one_bad_object_costs_one_object() {
-        let body = list(&[&item("a"), r#"{"metadata":{"name":"b","namespace":"shop"},"spec":3}"#, "17", &item("c")]);
+        let body = list(&[
+            &item("a"),
+            r#"{"metadata":{"name":"b","namespace":"shop"},"spec":3}"#,
+            "17",
+            &item("c"),
+        ]);
         let page = read(&services(), body.as_bytes(), &mut ()).unwrap();
         let names: Vec<_> = page.objects.iter().map(|object| object.name().to_string()).collect();
         assert_eq!(names, ["shop/a", "shop/c"]);
@@ -153,14 +163,14 @@ mod tests {
 
     #[test]
     fn an_item_that_must_not_be_parsed_is_left_out() {
-        struct Refuse(u64);
+        struct Refuse(String);
         impl Progress for Refuse {
-            fn begin(&mut self, item: u64) -> bool {
+            fn begin(&mut self, item: &str) -> bool {
                 item != self.0
             }
         }
         let body = list(&[&item("a"), &item("b")]);
-        let page = read(&services(), body.as_bytes(), &mut Refuse(hash::of_bytes(item("a").as_bytes()))).unwrap();
+        let page = read(&services(), body.as_bytes(), &mut Refuse(item("a"))).unwrap();
         assert_eq!(page.objects.len(), 1);
         assert_eq!(page.bad.first().map(|bad| bad.name.as_str()), Some("shop/a"));
     }
@@ -180,7 +190,9 @@ mod tests {
     fn json_of_another_kind_is_refused() {
         for (body, found) in [(r#"{"kind":"PodList","items":[]}"#, "PodList"), ("{}", "")] {
             match read(&services(), body.as_bytes(), &mut ()) {
-                Err(Failure::WrongKind { found: kind, wanted }) => assert_eq!((&*kind, &*wanted), (found, "ServiceList")),
+                Err(Failure::WrongKind { found: kind, wanted }) => {
+                    assert_eq!((&*kind, &*wanted), (found, "ServiceList"))
+                }
                 other => panic!("{other:?}"),
             }
         }

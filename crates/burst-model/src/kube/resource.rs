@@ -24,7 +24,12 @@ impl Resource {
     /// Takes the four names.
     #[must_use]
     pub fn new(group: &str, version: &str, plural: &str, kind: &str) -> Self {
-        Self { group: group.into(), version: version.into(), plural: plural.into(), kind: kind.into() }
+        Self {
+            group: group.into(),
+            version: version.into(),
+            plural: plural.into(),
+            kind: kind.into(),
+        }
     }
 
     /// Whether it comes from a CustomResourceDefinition, and so may be absent from a sound cluster: only their groups
@@ -37,7 +42,12 @@ impl Resource {
     /// `autoscaling/v2` HorizontalPodAutoscalers.
     #[must_use]
     pub fn hpas() -> Self {
-        Self::new("autoscaling", "v2", "horizontalpodautoscalers", "HorizontalPodAutoscaler")
+        Self::new(
+            "autoscaling",
+            "v2",
+            "horizontalpodautoscalers",
+            "HorizontalPodAutoscaler",
+        )
     }
 
     /// Core Services.
@@ -63,7 +73,11 @@ impl Resource {
 impl fmt::Display for Resource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.plural)?;
-        if self.group.is_empty() { Ok(()) } else { write!(f, ".{}", self.group) }
+        if self.group.is_empty() {
+            Ok(())
+        } else {
+            write!(f, ".{}", self.group)
+        }
     }
 }
 
@@ -98,9 +112,19 @@ impl Source {
     /// <https://kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-results-sets-in-chunks>
     #[must_use]
     pub fn list_path(&self, limit: u32, cursor: Option<&str>) -> String {
-        let Resource { group, version, plural, .. } = &self.resource;
-        let root = if group.is_empty() { format!("/api/{version}") } else { format!("/apis/{group}/{version}") };
-        let scope = self.namespace.as_ref().map(|name| format!("/namespaces/{name}")).unwrap_or_default();
+        let Resource {
+            group, version, plural, ..
+        } = &self.resource;
+        let root = if group.is_empty() {
+            format!("/api/{version}")
+        } else {
+            format!("/apis/{group}/{version}")
+        };
+        let scope = self
+            .namespace
+            .as_ref()
+            .map(|name| format!("/namespaces/{name}"))
+            .unwrap_or_default();
         let mut path = format!("{root}{scope}/{plural}?limit={limit}");
         let query = [
             ("labelSelector", self.label_selector.as_deref()),
@@ -130,12 +154,21 @@ mod tests {
     use super::*;
 
     fn source(resource: Resource) -> Source {
-        Source { reads: Reads::Workloads, resource, namespace: None, label_selector: None, field_selector: None }
+        Source {
+            reads: Reads::Workloads,
+            resource,
+            namespace: None,
+            label_selector: None,
+            field_selector: None,
+        }
     }
 
     #[test]
     fn paths_are_those_of_the_api() {
-        assert_eq!(source(Resource::services()).list_path(500, None), "/api/v1/services?limit=500");
+        assert_eq!(
+            source(Resource::services()).list_path(500, None),
+            "/api/v1/services?limit=500"
+        );
         let shop = Source {
             namespace: Some(Name::parse("shop").unwrap()),
             label_selector: Some("app in (a,b)".into()),
@@ -151,8 +184,14 @@ mod tests {
 
     #[test]
     fn a_source_is_named_as_rbac_names_it() {
-        let shop = Source { namespace: Some(Name::parse("shop").unwrap()), ..source(Resource::hpas()) };
-        assert_eq!(shop.to_string(), "horizontalpodautoscalers.autoscaling in namespace shop");
+        let shop = Source {
+            namespace: Some(Name::parse("shop").unwrap()),
+            ..source(Resource::hpas())
+        };
+        assert_eq!(
+            shop.to_string(),
+            "horizontalpodautoscalers.autoscaling in namespace shop"
+        );
         assert_eq!(source(Resource::services()).to_string(), "services");
     }
 }

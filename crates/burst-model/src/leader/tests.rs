@@ -5,7 +5,8 @@ use crate::records::Record;
 use std::time::Duration;
 
 const T0: Time = Time::from_unix_millis(1_700_000_000_000);
-const ROLLOUTS: &str = r#","workloads":[{"group":"argoproj.io","version":"v1alpha1","resource":"rollouts","kind":"Rollout"}]"#;
+const ROLLOUTS: &str =
+    r#","workloads":[{"group":"argoproj.io","version":"v1alpha1","resource":"rollouts","kind":"Rollout"}]"#;
 
 fn config(more: &str) -> Rc<Config> {
     let json = format!(r#"{{"cluster":"k"{more}}}"#);
@@ -76,10 +77,34 @@ fn a_first_round_publishes_what_the_cluster_is() {
     let mut leader = Leader::new(config(""), Estate::default(), T0);
     let round = round(&mut leader, T0, |source| cluster(source, 1));
     assert_eq!(round.asked.len(), 4);
-    let [snapshot] = &round.published[..] else { panic!("{:?}", round.published) };
-    assert_eq!(snapshot.section("services").unwrap().find("shop/web").unwrap().load.current, 1);
-    assert_eq!(round.confirmed, [Confirmed { generation: 1, lists: vec![Some(T0); 4] }]);
-    assert_eq!(round.totals, Some(Totals { objects: 3, services: 1, ..Totals::default() }));
+    let [snapshot] = &round.published[..] else {
+        panic!("{:?}", round.published)
+    };
+    assert_eq!(
+        snapshot
+            .section("services")
+            .unwrap()
+            .find("shop/web")
+            .unwrap()
+            .load
+            .current,
+        1
+    );
+    assert_eq!(
+        round.confirmed,
+        [Confirmed {
+            generation: 1,
+            lists: vec![Some(T0); 4]
+        }]
+    );
+    assert_eq!(
+        round.totals,
+        Some(Totals {
+            objects: 3,
+            services: 1,
+            ..Totals::default()
+        })
+    );
 }
 
 #[test]
@@ -88,7 +113,13 @@ fn a_quiet_cluster_is_confirmed_and_not_published_again() {
     round(&mut leader, T0, |source| cluster(source, 1));
     let quiet = round(&mut leader, later(15), |source| cluster(source, 1));
     assert!(quiet.published.is_empty());
-    assert_eq!(quiet.confirmed, [Confirmed { generation: 1, lists: vec![Some(later(15)); 4] }]);
+    assert_eq!(
+        quiet.confirmed,
+        [Confirmed {
+            generation: 1,
+            lists: vec![Some(later(15)); 4]
+        }]
+    );
     let changed = round(&mut leader, later(30), |source| cluster(source, 2));
     assert_eq!(changed.published.first().map(Snapshot::generation), Some(2));
 }
@@ -129,13 +160,22 @@ fn a_change_of_state_is_one_line_that_says_what_to_do() {
     let first = round(&mut leader, T0, deny);
     assert_eq!(
         first.lines,
-        ["cannot list horizontalpodautoscalers.autoscaling: 403 Forbidden: no; give the proxy's ServiceAccount \
-          a ClusterRole with the verb list on horizontalpodautoscalers.autoscaling"]
+        [
+            "cannot list horizontalpodautoscalers.autoscaling: 403 Forbidden: no; give the proxy's ServiceAccount \
+          a ClusterRole with the verb list on horizontalpodautoscalers.autoscaling"
+        ]
     );
     assert!(round(&mut leader, later(15), deny).lines.is_empty());
     let well = round(&mut leader, later(60), |source| cluster(source, 1));
     assert_eq!(well.lines, ["listing horizontalpodautoscalers.autoscaling works again"]);
-    assert_eq!(first.counted.iter().filter(|outcome| **outcome == Outcome::Forbidden).count(), 1);
+    assert_eq!(
+        first
+            .counted
+            .iter()
+            .filter(|outcome| **outcome == Outcome::Forbidden)
+            .count(),
+        1
+    );
 }
 
 #[test]
@@ -150,7 +190,11 @@ fn a_bad_object_is_named_once_and_counted_while_it_is_there() {
     };
     let first = round(&mut leader, T0, spoiled);
     assert_eq!(first.lines.len(), 1);
-    assert!(first.lines[0].starts_with("left out Service shop/bad: "), "{:?}", first.lines);
+    assert!(
+        first.lines[0].starts_with("left out Service shop/bad: "),
+        "{:?}",
+        first.lines
+    );
     let second = round(&mut leader, later(15), spoiled);
     assert!(second.lines.is_empty());
     assert_eq!(second.totals.map(|totals| totals.bad_objects), Some(1));
@@ -165,7 +209,11 @@ fn a_custom_kind_that_the_cluster_does_not_have_has_no_objects() {
     };
     let round = round(&mut leader, T0, absent);
     assert_eq!(round.published.len(), 1);
-    assert!(round.lines[0].starts_with("cannot list rollouts.argoproj.io: 404 Not Found"), "{:?}", round.lines);
+    assert!(
+        round.lines[0].starts_with("cannot list rollouts.argoproj.io: 404 Not Found"),
+        "{:?}",
+        round.lines
+    );
     assert!(round.counted.contains(&Outcome::NotFound));
 }
 
@@ -174,9 +222,16 @@ fn a_successor_goes_on_where_the_last_leader_stopped() {
     let mut first = Leader::new(config(""), Estate::default(), T0);
     let mut left = round(&mut first, T0, |source| cluster(source, 1));
     let resume = Resume::from_bytes(&left.resume.unwrap().to_bytes());
-    let estate = Estate { snapshot: left.published.pop(), confirmed: left.confirmed.pop(), resume };
+    let estate = Estate {
+        snapshot: left.published.pop(),
+        confirmed: left.confirmed.pop(),
+        resume,
+    };
     let mut next = Leader::new(config(""), estate, later(5));
-    assert!(round(&mut next, later(5), |source| cluster(source, 1)).asked.is_empty(), "nothing is due yet");
+    assert!(
+        round(&mut next, later(5), |source| cluster(source, 1)).asked.is_empty(),
+        "nothing is due yet"
+    );
     let due = round(&mut next, later(15), |source| cluster(source, 1));
     assert_eq!((due.asked.len(), due.published.len()), (4, 0), "and nothing changed");
 }
@@ -184,7 +239,12 @@ fn a_successor_goes_on_where_the_last_leader_stopped() {
 #[test]
 fn a_successor_without_its_predecessors_objects_lists_everything_and_keeps_counting() {
     let snapshot = Snapshot::open(snapshot::write(&Table::new(), 41)).ok();
-    let estate = Estate { snapshot, ..Estate::default() };
-    let round = round(&mut Leader::new(config(""), estate, T0), T0, |source| cluster(source, 1));
+    let estate = Estate {
+        snapshot,
+        ..Estate::default()
+    };
+    let round = round(&mut Leader::new(config(""), estate, T0), T0, |source| {
+        cluster(source, 1)
+    });
     assert_eq!(round.published.first().map(Snapshot::generation), Some(42));
 }

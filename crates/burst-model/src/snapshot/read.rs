@@ -79,7 +79,10 @@ impl Snapshot {
     #[must_use]
     pub fn section(&self, kind: &str) -> Option<Section<'_>> {
         let count = self.section_count()?;
-        (0..count).filter_map(|place| self.section_at(place)).find(|(name, _)| *name == kind).map(|(_, section)| section)
+        (0..count)
+            .filter_map(|place| self.section_at(place))
+            .find(|(name, _)| *name == kind)
+            .map(|(_, section)| section)
     }
 
     fn section_count(&self) -> Option<usize> {
@@ -88,7 +91,11 @@ impl Snapshot {
 
     fn section_at(&self, place: usize) -> Option<(&str, Section<'_>)> {
         let at = place.checked_mul(SECTION)?.checked_add(HEADER)?;
-        let section = Section { snapshot: self, first: self.number(at + 8)?, rows: self.number(at + 12)? };
+        let section = Section {
+            snapshot: self,
+            first: self.number(at + 8)?,
+            rows: self.number(at + 12)?,
+        };
         Some((self.text(at)?, section))
     }
 
@@ -164,6 +171,10 @@ impl<'a> Section<'a> {
             target: snapshot.u32(at.checked_add(20)?)?,
             max: snapshot.u32(at.checked_add(24)?)?,
         };
-        Some(Entry { of: snapshot.text(at)?, label: snapshot.text(at + 8)?, load })
+        Some(Entry {
+            of: snapshot.text(at)?,
+            label: snapshot.text(at + 8)?,
+            load,
+        })
     }
 }

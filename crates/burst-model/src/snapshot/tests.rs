@@ -7,13 +7,20 @@ use proptest::prelude::*;
 fn row(of: &str, label: &str, numbers: [u32; 3]) -> Row {
     let [current, target, max] = numbers;
     let load = Load { current, target, max };
-    Row { of: ObjectName::parse(of).unwrap(), label: ObjectName::parse(label).unwrap(), load }
+    Row {
+        of: ObjectName::parse(of).unwrap(),
+        label: ObjectName::parse(label).unwrap(),
+        load,
+    }
 }
 
 fn sample() -> Table {
     Table::from([
         ("deployments".into(), vec![]),
-        ("hpas".into(), vec![row("default/ngsa-hpa-1", "default/ngsa-1", [1, 4, 5])]),
+        (
+            "hpas".into(),
+            vec![row("default/ngsa-hpa-1", "default/ngsa-1", [1, 4, 5])],
+        ),
         (
             "services".into(),
             vec![
@@ -26,8 +33,11 @@ fn sample() -> Table {
 
 fn table() -> impl Strategy<Value = Table> {
     let name = "[a-z]{1,3}/[a-z0-9]{1,6}";
-    let rows = proptest::collection::btree_map(name, (name, any::<[u32; 3]>()), 0..12)
-        .prop_map(|rows| rows.iter().map(|(of, (label, numbers))| row(of, label, *numbers)).collect::<Vec<_>>());
+    let rows = proptest::collection::btree_map(name, (name, any::<[u32; 3]>()), 0..12).prop_map(|rows| {
+        rows.iter()
+            .map(|(of, (label, numbers))| row(of, label, *numbers))
+            .collect::<Vec<_>>()
+    });
     proptest::collection::btree_map("[a-z]{1,8}", rows, 0..4)
 }
 

@@ -8,17 +8,36 @@ use crate::load::Load;
 #[must_use]
 pub fn write(table: &Table, generation: u64) -> Vec<u8> {
     let rows = table.values().map(Vec::len).sum::<usize>();
-    let mut heap = Heap { starts_at: HEADER + table.len() * SECTION + rows * ROW, bytes: Vec::new() };
+    let mut heap = Heap {
+        starts_at: HEADER + table.len() * SECTION + rows * ROW,
+        bytes: Vec::new(),
+    };
     let (mut sections, mut lines) = (Vec::new(), Vec::with_capacity(rows * ROW));
     for (kind, rows) in table {
-        heap.text(kind).into_iter().chain([number(lines.len() / ROW), number(rows.len())]).for_each(put(&mut sections));
-        for Row { of, label, load: Load { current, target, max } } in rows {
+        heap.text(kind)
+            .into_iter()
+            .chain([number(lines.len() / ROW), number(rows.len())])
+            .for_each(put(&mut sections));
+        for Row {
+            of,
+            label,
+            load: Load { current, target, max },
+        } in rows
+        {
             let numbers = [*current, *target, *max];
-            let texts = heap.text(&of.to_string()).into_iter().chain(heap.text(&label.to_string()));
+            let texts = heap
+                .text(&of.to_string())
+                .into_iter()
+                .chain(heap.text(&label.to_string()));
             texts.chain(numbers).for_each(put(&mut lines));
         }
     }
-    let header = [&MAGIC[..], &generation.to_le_bytes(), &number(table.len()).to_le_bytes()].concat();
+    let header = [
+        &MAGIC[..],
+        &generation.to_le_bytes(),
+        &number(table.len()).to_le_bytes(),
+    ]
+    .concat();
     [header, sections, lines, heap.bytes].concat()
 }
 

@@ -79,7 +79,11 @@ impl Candidate {
     /// A candidate of that number.
     #[must_use]
     pub fn new(id: Id) -> Self {
-        Self { id, seen: None, stood: 0 }
+        Self {
+            id,
+            seen: None,
+            stood: 0,
+        }
     }
 
     /// Whether the lease is this candidate's.
@@ -101,25 +105,51 @@ impl Candidate {
                 Move::Hold(self.claim(lease.clone().with_poison(lost), standing))
             }
             None => {
-                let first = Lease { holder: None, beat: 0, served: false, between_rounds: true, poison: Vec::new() };
+                let first = Lease {
+                    holder: None,
+                    beat: 0,
+                    served: false,
+                    between_rounds: true,
+                    poison: Vec::new(),
+                };
                 Move::Hold(self.claim(first, standing))
             }
         }
     }
 
-    fn claim(&self, lease: Lease, Standing { served, between_rounds, .. }: Standing) -> Lease {
-        Lease { holder: Some(self.id), beat: lease.beat.wrapping_add(1), served, between_rounds, ..lease }
+    fn claim(
+        &self,
+        lease: Lease,
+        Standing {
+            served, between_rounds, ..
+        }: Standing,
+    ) -> Lease {
+        Lease {
+            holder: Some(self.id),
+            beat: lease.beat.wrapping_add(1),
+            served,
+            between_rounds,
+            ..lease
+        }
     }
 
     fn released(&self, lease: &Lease) -> Lease {
-        Lease { holder: None, beat: lease.beat.wrapping_add(1), ..lease.clone() }
+        Lease {
+            holder: None,
+            beat: lease.beat.wrapping_add(1),
+            ..lease.clone()
+        }
     }
 
     /// Whether the holder is gone, or should give way.
     fn may_take(&mut self, lease: &Lease, standing: Standing) -> bool {
         let Some(holder) = lease.holder else { return true };
         let beat = Some((holder, lease.beat));
-        self.stood = if self.seen == beat { self.stood.saturating_add(1) } else { 0 };
+        self.stood = if self.seen == beat {
+            self.stood.saturating_add(1)
+        } else {
+            0
+        };
         self.seen = beat;
         let gives_way = lease.served && !standing.served && lease.between_rounds;
         gives_way || self.stood >= PATIENCE
@@ -130,7 +160,11 @@ impl Candidate {
 mod tests {
     use super::*;
 
-    const IDLE: Standing = Standing { served: false, between_rounds: true, eligible: true };
+    const IDLE: Standing = Standing {
+        served: false,
+        between_rounds: true,
+        eligible: true,
+    };
     const SERVED: Standing = Standing { served: true, ..IDLE };
 
     /// Shared data with one record, as Envoy keeps it: every write gets a new CAS number.
@@ -196,7 +230,13 @@ mod tests {
         let (mut shared, mut worker, mut main) = candidates();
         assert!(shared.tick(&mut worker, IDLE));
         assert!(!shared.tick(&mut main, IDLE));
-        assert!(shared.tick(&mut worker, Standing { between_rounds: false, ..SERVED }));
+        assert!(shared.tick(
+            &mut worker,
+            Standing {
+                between_rounds: false,
+                ..SERVED
+            }
+        ));
         assert!(!shared.tick(&mut main, IDLE), "not in the middle of a round");
         assert!(shared.tick(&mut worker, SERVED));
         assert!(shared.tick(&mut main, IDLE));
@@ -218,31 +258,56 @@ mod tests {
     #[test]
     fn a_context_in_its_drain_hands_back_and_never_claims() {
         let (mut shared, mut old, mut new) = candidates();
-        let draining = Standing { eligible: false, ..IDLE };
+        let draining = Standing {
+            eligible: false,
+            ..IDLE
+        };
         assert!(shared.tick(&mut old, IDLE));
         assert!(!shared.tick(&mut old, draining));
         assert!(!shared.tick(&mut old, draining));
-        assert!(shared.tick(&mut new, IDLE), "without waiting for the beat to stand still");
+        assert!(
+            shared.tick(&mut new, IDLE),
+            "without waiting for the beat to stand still"
+        );
     }
 
     #[test]
     fn what_killed_a_holder_is_remembered_and_what_was_merely_handed_back_is_not() {
         let mut two = Candidate::new(Id(2));
-        let lease = Lease { holder: Some(Id(1)), beat: 9, served: false, between_rounds: false, poison: vec![] };
-        let Move::Hold(taken) = (0..).map(|_| two.look(Some(&lease), Some(77), IDLE)).find(|m| *m != Move::Follow).unwrap()
+        let lease = Lease {
+            holder: Some(Id(1)),
+            beat: 9,
+            served: false,
+            between_rounds: false,
+            poison: vec![],
+        };
+        let Move::Hold(taken) = (0..)
+            .map(|_| two.look(Some(&lease), Some(77), IDLE))
+            .find(|m| *m != Move::Follow)
+            .unwrap()
         else {
             panic!()
         };
         assert_eq!(taken.poison, [77]);
         let back = Lease { holder: None, ..lease };
-        let Move::Hold(taken) = Candidate::new(Id(3)).look(Some(&back), Some(77), IDLE) else { panic!() };
+        let Move::Hold(taken) = Candidate::new(Id(3)).look(Some(&back), Some(77), IDLE) else {
+            panic!()
+        };
         assert!(taken.poison.is_empty());
     }
 
     #[test]
     fn only_the_latest_poison_is_kept() {
-        let lease = Lease { holder: None, beat: 0, served: false, between_rounds: true, poison: vec![] };
-        let lease = (0..20).fold(lease, |lease, item| lease.with_poison(Some(item)).with_poison(Some(item)));
+        let lease = Lease {
+            holder: None,
+            beat: 0,
+            served: false,
+            between_rounds: true,
+            poison: vec![],
+        };
+        let lease = (0..20).fold(lease, |lease, item| {
+            lease.with_poison(Some(item)).with_poison(Some(item))
+        });
         assert_eq!(lease.poison, [12, 13, 14, 15, 16, 17, 18, 19]);
     }
 }

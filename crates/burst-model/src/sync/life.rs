@@ -62,7 +62,12 @@ impl Kept {
     /// A list that is read first at `due`, in pages of `limit` objects.
     #[must_use]
     pub fn new(source: Source, limit: u32, due: Time) -> Self {
-        Self { source, life: Life::Waiting { due }, backoff: Backoff::default(), limit }
+        Self {
+            source,
+            life: Life::Waiting { due },
+            backoff: Backoff::default(),
+            limit,
+        }
     }
 
     /// What is listed.
@@ -109,7 +114,9 @@ impl Kept {
                 }
             }
             Err(failure) => {
-                self.life = Life::Waiting { due: now.after(self.pause_after(&failure, chance)) };
+                self.life = Life::Waiting {
+                    due: now.after(self.pause_after(&failure, chance)),
+                };
                 Step::Failed(failure)
             }
         }
@@ -146,7 +153,11 @@ mod tests {
     }
 
     fn page(cursor: Option<&str>) -> Result<Page, Failure> {
-        Ok(Page { cursor: cursor.map(Into::into), version: "7".into(), ..Page::default() })
+        Ok(Page {
+            cursor: cursor.map(Into::into),
+            version: "7".into(),
+            ..Page::default()
+        })
     }
 
     #[test]
@@ -154,9 +165,13 @@ mod tests {
         let mut list = kept();
         assert_eq!(list.begin(T0).unwrap(), "/api/v1/services?limit=500");
         assert_eq!(list.begin(T0), None, "one page at a time");
-        let Step::Ask(path) = list.answer(page(Some("c1")), T0, PAUSE, 0) else { panic!() };
+        let Step::Ask(path) = list.answer(page(Some("c1")), T0, PAUSE, 0) else {
+            panic!()
+        };
         assert_eq!(path, "/api/v1/services?limit=500&continue=c1");
-        let Step::Whole(whole) = list.answer(page(None), T0, PAUSE, 0) else { panic!() };
+        let Step::Whole(whole) = list.answer(page(None), T0, PAUSE, 0) else {
+            panic!()
+        };
         assert_eq!(whole.version, "7");
         assert_eq!(list.begin(T0.after(PAUSE - Duration::from_millis(1))), None);
         assert!(list.begin(T0.after(PAUSE)).is_some());
@@ -196,7 +211,14 @@ mod tests {
         let mut list = kept();
         list.begin(T0);
         let wish = Duration::from_secs(77);
-        list.answer(Err(Failure::Throttled { retry_after: Some(wish) }), T0, PAUSE, u32::MAX);
+        list.answer(
+            Err(Failure::Throttled {
+                retry_after: Some(wish),
+            }),
+            T0,
+            PAUSE,
+            u32::MAX,
+        );
         assert_eq!(list.begin(T0.after(wish - Duration::from_millis(1))), None);
         assert!(list.begin(T0.after(wish)).is_some());
     }

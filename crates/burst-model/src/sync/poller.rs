@@ -32,7 +32,10 @@ pub struct Poller {
 impl Poller {
     /// Keeps these lists, each read first when it is due and again every `interval`.
     pub fn new(lists: impl IntoIterator<Item = (Source, Time)>, page_size: u32, interval: Duration) -> Self {
-        let lists = lists.into_iter().map(|(source, due)| Kept::new(source, page_size, due)).collect();
+        let lists = lists
+            .into_iter()
+            .map(|(source, due)| Kept::new(source, page_size, due))
+            .collect();
         Self { lists, interval }
     }
 
@@ -52,13 +55,22 @@ impl Poller {
     pub fn begin(&mut self, now: Time) -> Vec<Ask> {
         let room = MOST_UNDER_WAY.saturating_sub(self.lists.iter().filter(|list| list.is_listing()).count());
         let due = self.lists.iter_mut().enumerate();
-        due.filter_map(|(place, list)| Some(Ask { source: SourceId(place), path: list.begin(now)? })).take(room).collect()
+        due.filter_map(|(place, list)| {
+            Some(Ask {
+                source: SourceId(place),
+                path: list.begin(now)?,
+            })
+        })
+        .take(room)
+        .collect()
     }
 
     /// Takes an answer; `None` where there is no such list.
     pub fn answer(&mut self, id: SourceId, answer: Result<Page, Failure>, now: Time, chance: u32) -> Option<Step> {
         let interval = self.interval;
-        self.lists.get_mut(id.0).map(|list| list.answer(answer, now, interval, chance))
+        self.lists
+            .get_mut(id.0)
+            .map(|list| list.answer(answer, now, interval, chance))
     }
 }
 
@@ -85,7 +97,10 @@ mod tests {
         assert!(poller.begin(T0).is_empty());
         let mut asked = under_way.len();
         while let Some(ask) = under_way.pop() {
-            assert!(matches!(poller.answer(ask.source, Ok(Page::default()), T0, 0), Some(Step::Whole(_))));
+            assert!(matches!(
+                poller.answer(ask.source, Ok(Page::default()), T0, 0),
+                Some(Step::Whole(_))
+            ));
             let next = poller.begin(T0);
             asked += next.len();
             under_way.extend(next);

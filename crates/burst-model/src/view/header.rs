@@ -8,7 +8,10 @@ use crate::time::Time;
 #[must_use]
 pub fn value(entry: &Entry<'_>) -> String {
     let Entry { label, load, .. } = entry;
-    format!("service={label}, current-load={}, target-load={}, max-load={}", load.current, load.target, load.max)
+    format!(
+        "service={label}, current-load={}, target-load={}, max-load={}",
+        load.current, load.target, load.max
+    )
 }
 
 /// The same with extra keys, always after `max-load`: the four are what existing readers split at.
@@ -29,12 +32,22 @@ mod tests {
     use super::*;
     use crate::load::Load;
 
-    const ENTRY: Entry<'static> =
-        Entry { of: "default/ngsa-svc-1", label: "default/ngsa-1", load: Load { current: 1, target: 4, max: 5 } };
+    const ENTRY: Entry<'static> = Entry {
+        of: "default/ngsa-svc-1",
+        label: "default/ngsa-1",
+        load: Load {
+            current: 1,
+            target: 4,
+            max: 5,
+        },
+    };
 
     #[test]
     fn the_value_is_the_one_of_the_seed() {
-        assert_eq!(value(&ENTRY), "service=default/ngsa-1, current-load=1, target-load=4, max-load=5");
+        assert_eq!(
+            value(&ENTRY),
+            "service=default/ngsa-1, current-load=1, target-load=4, max-load=5"
+        );
     }
 
     #[test]

@@ -73,7 +73,9 @@ impl Picture {
 
     /// Looks at the age of the picture, once a tick.
     pub fn look(&mut self, config: &Config, confirmed: Option<&Confirmed>, now: Time) {
-        let as_of = confirmed.and_then(Confirmed::oldest).filter(|_| self.snapshot.is_some());
+        let as_of = confirmed
+            .and_then(Confirmed::oldest)
+            .filter(|_| self.snapshot.is_some());
         let freshness = match as_of.map(|as_of| now.since(as_of)) {
             None => Freshness::Unsynced,
             Some(age) if age <= config.max_staleness => Freshness::Fresh,
@@ -142,7 +144,9 @@ impl Picture {
         if let Some(constant) = &config.header.constant {
             return Ok(constant.as_str().into());
         }
-        let (Some(snapshot), Some(as_of)) = (&self.snapshot, self.as_of) else { return Err(Absence::Unsynced) };
+        let (Some(snapshot), Some(as_of)) = (&self.snapshot, self.as_of) else {
+            return Err(Absence::Unsynced);
+        };
         let stale = matches!(self.freshness, Freshness::Stale(_));
         if stale && config.on_stale == OnStale::Drop {
             return Err(Absence::Stale);
@@ -151,7 +155,11 @@ impl Picture {
         let entry = section.find(&service.to_string()).ok_or(Absence::NoEntry)?;
         let keys = &config.header.extra_keys;
         let mark = stale && config.on_stale == OnStale::Mark && !keys.contains(&ExtraKey::Stale);
-        let keys = if mark { &[keys, &[ExtraKey::Stale][..]].concat() } else { keys };
+        let keys = if mark {
+            &[keys, &[ExtraKey::Stale][..]].concat()
+        } else {
+            keys
+        };
         Ok(header::value_with(&entry, keys, as_of, stale).into())
     }
 
@@ -160,7 +168,11 @@ impl Picture {
         if let Some(bulk) = self.bulks.get(kind) {
             return Some(bulk.clone());
         }
-        let section = self.snapshot.as_ref()?.section(kind).filter(|section| !section.is_empty())?;
+        let section = self
+            .snapshot
+            .as_ref()?
+            .section(kind)
+            .filter(|section| !section.is_empty())?;
         let bulk = Rc::new(Bulk::render(section));
         self.bulks.insert(kind.into(), bulk.clone());
         Some(bulk)
@@ -185,8 +197,16 @@ pub(super) mod tests {
 
     pub(crate) fn table(current: u32) -> Table {
         let name = |text| ObjectName::parse(text).unwrap();
-        let load = Load { current, target: 4, max: 5 };
-        let row = Row { of: name("shop/web"), label: name("shop/web-1"), load };
+        let load = Load {
+            current,
+            target: 4,
+            max: 5,
+        };
+        let row = Row {
+            of: name("shop/web"),
+            label: name("shop/web-1"),
+            load,
+        };
         Table::from([("hpas".into(), vec![]), ("services".into(), vec![row])])
     }
 
@@ -199,11 +219,16 @@ pub(super) mod tests {
     }
 
     pub(crate) fn confirmed(at: Time) -> Confirmed {
-        Confirmed { generation: 1, lists: vec![Some(at)] }
+        Confirmed {
+            generation: 1,
+            lists: vec![Some(at)],
+        }
     }
 
     fn header(picture: &mut Picture, config: &Config, cluster: &str) -> Result<String, Absence> {
-        picture.header(config, cluster.as_bytes(), || None).map(|value| value.to_string())
+        picture
+            .header(config, cluster.as_bytes(), || None)
+            .map(|value| value.to_string())
     }
 
     const VALUE: &str = "service=shop/web-1, current-load=1, target-load=4, max-load=5";
@@ -214,8 +239,14 @@ pub(super) mod tests {
         let mut picture = picture(&config);
         assert_eq!(header(&mut picture, &config, "web.shop").as_deref(), Ok(VALUE));
         assert_eq!(header(&mut picture, &config, "other.shop"), Err(Absence::NoEntry));
-        assert_eq!(header(&mut picture, &config, "PassthroughCluster"), Err(Absence::Unmapped));
-        assert_eq!(header(&mut Picture::default(), &config, "web.shop"), Err(Absence::Unsynced));
+        assert_eq!(
+            header(&mut picture, &config, "PassthroughCluster"),
+            Err(Absence::Unmapped)
+        );
+        assert_eq!(
+            header(&mut Picture::default(), &config, "web.shop"),
+            Err(Absence::Unsynced)
+        );
         assert_eq!(picture.header(&config, b"\xff\xfe", || None), Err(Absence::Unmapped));
     }
 
@@ -225,7 +256,11 @@ pub(super) mod tests {
         let mut picture = picture(&config);
         header(&mut picture, &config, "web.shop").unwrap();
         picture.take(snapshot::write(&table(3), 2)).unwrap();
-        assert!(header(&mut picture, &config, "web.shop").unwrap().contains("current-load=3"));
+        assert!(
+            header(&mut picture, &config, "web.shop")
+                .unwrap()
+                .contains("current-load=3")
+        );
     }
 
     #[test]
@@ -233,16 +268,28 @@ pub(super) mod tests {
         let limit = T0.after(Duration::from_secs(60));
         let late = limit.after(Duration::from_millis(1));
         let marked = format!("{VALUE}, stale=true");
-        for (how, expected) in [("drop", Err(Absence::Stale)), ("mark", Ok(marked.as_str())), ("keep", Ok(VALUE))] {
+        for (how, expected) in [
+            ("drop", Err(Absence::Stale)),
+            ("mark", Ok(marked.as_str())),
+            ("keep", Ok(VALUE)),
+        ] {
             let config = config(&format!(r#","on_stale":"{how}""#));
             let mut picture = picture(&config);
             picture.look(&config, Some(&confirmed(T0)), limit);
-            assert_eq!(header(&mut picture, &config, "web.shop").as_deref(), Ok(VALUE), "{how}: just in time");
+            assert_eq!(
+                header(&mut picture, &config, "web.shop").as_deref(),
+                Ok(VALUE),
+                "{how}: just in time"
+            );
             picture.look(&config, Some(&confirmed(T0)), late);
             let found = header(&mut picture, &config, "web.shop");
             assert_eq!(found.as_deref(), expected.as_ref().copied(), "{how}: too late");
             picture.look(&config, Some(&confirmed(late)), late);
-            assert_eq!(header(&mut picture, &config, "web.shop").as_deref(), Ok(VALUE), "{how}: read again");
+            assert_eq!(
+                header(&mut picture, &config, "web.shop").as_deref(),
+                Ok(VALUE),
+                "{how}: read again"
+            );
         }
     }
 
@@ -250,10 +297,16 @@ pub(super) mod tests {
     fn the_time_of_the_read_follows_every_confirmation() {
         let config = config(r#","header":{"extra_keys":["as-of"]}"#);
         let mut picture = picture(&config);
-        assert_eq!(header(&mut picture, &config, "web.shop").unwrap(), format!("{VALUE}, as-of=1700000000"));
+        assert_eq!(
+            header(&mut picture, &config, "web.shop").unwrap(),
+            format!("{VALUE}, as-of=1700000000")
+        );
         let later = T0.after(Duration::from_secs(5));
         picture.look(&config, Some(&confirmed(later)), later);
-        assert_eq!(header(&mut picture, &config, "web.shop").unwrap(), format!("{VALUE}, as-of=1700000005"));
+        assert_eq!(
+            header(&mut picture, &config, "web.shop").unwrap(),
+            format!("{VALUE}, as-of=1700000005")
+        );
     }
 
     #[test]
@@ -261,7 +314,10 @@ pub(super) mod tests {
         let config = config(r#","header":{"value":"service=x, current-load=1, target-load=2, max-load=3"}"#);
         let found = header(&mut Picture::default(), &config, "web.shop").unwrap();
         assert_eq!(found, "service=x, current-load=1, target-load=2, max-load=3");
-        assert_eq!(header(&mut Picture::default(), &config, "nothing"), Err(Absence::Unmapped));
+        assert_eq!(
+            header(&mut Picture::default(), &config, "nothing"),
+            Err(Absence::Unmapped)
+        );
     }
 
     #[test]

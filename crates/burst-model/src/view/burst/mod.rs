@@ -28,7 +28,10 @@ pub struct Bulk {
 impl Bulk {
     pub(super) fn render(section: Section<'_>) -> Self {
         // Names and values hold no character that JSON escapes: they were checked when they were read.
-        let rows: Vec<_> = section.rows().map(|row| format!("    \"{}\": \"{}\"", row.of, header::value(&row))).collect();
+        let rows: Vec<_> = section
+            .rows()
+            .map(|row| format!("    \"{}\": \"{}\"", row.of, header::value(&row)))
+            .collect();
         let body: Rc<[u8]> = format!("{{\n{}\n}}\n", rows.join(",\n")).into_bytes().into();
         let etag = format!("\"{:016x}\"", hash::of_bytes(&body));
         Self { body, etag }
@@ -61,7 +64,11 @@ pub struct Answer {
 
 impl Answer {
     fn new(status: u16, content_type: &str, body: impl Into<Rc<[u8]>>) -> Self {
-        Self { status, headers: vec![("content-type", content_type.into())], body: body.into() }
+        Self {
+            status,
+            headers: vec![("content-type", content_type.into())],
+            body: body.into(),
+        }
     }
 
     fn text(status: u16, body: impl Into<String>) -> Self {
@@ -69,7 +76,11 @@ impl Answer {
     }
 
     fn no_content() -> Self {
-        Self { status: 204, headers: Vec::new(), body: Rc::default() }
+        Self {
+            status: 204,
+            headers: Vec::new(),
+            body: Rc::default(),
+        }
     }
 
     fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
@@ -81,7 +92,8 @@ impl Answer {
 /// Whether a path lies under the prefix. All that is asked of a request that is not ours.
 #[must_use]
 pub fn is_own(endpoints: &Endpoints, path: &[u8]) -> bool {
-    path.strip_prefix(endpoints.prefix.as_bytes()).is_some_and(|rest| matches!(rest.first(), None | Some(b'/' | b'?')))
+    path.strip_prefix(endpoints.prefix.as_bytes())
+        .is_some_and(|rest| matches!(rest.first(), None | Some(b'/' | b'?')))
 }
 
 /// Answers a request under the prefix; `None` where its host is not one of those configured, and the request goes on.
@@ -109,13 +121,23 @@ fn is_own_host(endpoints: &Endpoints, host: &[u8]) -> bool {
         Some(([name @ .., b':'], _)) => name,
         _ => host,
     };
-    endpoints.hosts.is_empty() || endpoints.hosts.iter().any(|own| own.as_bytes().eq_ignore_ascii_case(name))
+    endpoints.hosts.is_empty()
+        || endpoints
+            .hosts
+            .iter()
+            .any(|own| own.as_bytes().eq_ignore_ascii_case(name))
 }
 
 /// The kinds there are, by their names in the path.
 fn kinds(config: &Config) -> impl Iterator<Item = &str> {
-    let workloads = config.content.sources.iter().filter(|source| source.reads == Reads::Workloads);
-    [SERVICES, HPAS].into_iter().chain(workloads.map(|source| source.resource.plural.as_str()))
+    let workloads = config
+        .content
+        .sources
+        .iter()
+        .filter(|source| source.reads == Reads::Workloads);
+    [SERVICES, HPAS]
+        .into_iter()
+        .chain(workloads.map(|source| source.resource.plural.as_str()))
 }
 
 fn not_found(config: &Config, endpoints: &Endpoints) -> Answer {
@@ -123,7 +145,10 @@ fn not_found(config: &Config, endpoints: &Endpoints) -> Answer {
     kinds.sort_unstable();
     kinds.dedup();
     let (prefix, kinds) = (&endpoints.prefix, kinds.join(", "));
-    Answer::text(404, format!("ask for {prefix}/KIND or {prefix}/KIND/NAMESPACE/NAME, where KIND is one of {kinds}\n"))
+    Answer::text(
+        404,
+        format!("ask for {prefix}/KIND or {prefix}/KIND/NAMESPACE/NAME, where KIND is one of {kinds}\n"),
+    )
 }
 
 fn unavailable(config: &Config, picture: &Picture) -> Option<Answer> {
@@ -140,7 +165,9 @@ fn unavailable(config: &Config, picture: &Picture) -> Option<Answer> {
 
 fn found(picture: &mut Picture, target: &Target<'_>, if_none_match: Option<&[u8]>) -> Answer {
     match target {
-        Target::Bulk { kind } => picture.bulk(kind).map_or_else(Answer::no_content, |bulk| bulk_answer(&bulk, if_none_match)),
+        Target::Bulk { kind } => picture
+            .bulk(kind)
+            .map_or_else(Answer::no_content, |bulk| bulk_answer(&bulk, if_none_match)),
         Target::Single { kind, of } => {
             let section = picture.snapshot().and_then(|snapshot| snapshot.section(kind));
             let entry = section.and_then(|section| section.find(of));
@@ -151,7 +178,11 @@ fn found(picture: &mut Picture, target: &Target<'_>, if_none_match: Option<&[u8]
 
 fn bulk_answer(bulk: &Bulk, if_none_match: Option<&[u8]>) -> Answer {
     if if_none_match.is_some_and(|tags| has_tag(tags, &bulk.etag)) {
-        return Answer { status: 304, ..Answer::no_content() }.with("etag", &bulk.etag);
+        return Answer {
+            status: 304,
+            ..Answer::no_content()
+        }
+        .with("etag", &bulk.etag);
     }
     Answer::new(200, JSON, bulk.body.clone()).with("etag", &bulk.etag)
 }

@@ -42,9 +42,14 @@ pub(super) fn parse(path: &[u8]) -> Result<Target<'_>, BadPath> {
     // Segments are told apart before they are decoded: an escaped slash is no border.
     let segments: Result<Vec<_>, _> = path.split(|b| *b == b'/').map(decode).collect();
     match &mut segments?[..] {
-        [kind] if !kind.is_empty() => Ok(Target::Bulk { kind: std::mem::take(kind) }),
+        [kind] if !kind.is_empty() => Ok(Target::Bulk {
+            kind: std::mem::take(kind),
+        }),
         [kind, namespace, name] if ![&*kind, namespace, name].iter().any(|segment| segment.is_empty()) => {
-            Ok(Target::Single { of: format!("{namespace}/{name}"), kind: std::mem::take(kind) })
+            Ok(Target::Single {
+                of: format!("{namespace}/{name}"),
+                kind: std::mem::take(kind),
+            })
         }
         _ => Err(BadPath::Shape),
     }
@@ -62,7 +67,12 @@ mod tests {
     #[test]
     fn paths_have_one_segment_or_three() {
         let bulk = |kind: &'static str| Ok(Target::Bulk { kind: kind.into() });
-        let single = |of: &str| Ok(Target::Single { kind: "services".into(), of: of.into() });
+        let single = |of: &str| {
+            Ok(Target::Single {
+                kind: "services".into(),
+                of: of.into(),
+            })
+        };
         for (path, target) in [
             ("/services", bulk("services")),
             ("/services/", bulk("services")),

@@ -4,7 +4,12 @@ use proptest::prelude::*;
 use std::time::Duration;
 
 fn get<'a>(path: &'a str) -> Request<'a> {
-    Request { method: b"GET", path: path.as_bytes(), host: b"localhost:8080", if_none_match: None }
+    Request {
+        method: b"GET",
+        path: path.as_bytes(),
+        host: b"localhost:8080",
+        if_none_match: None,
+    }
 }
 
 fn ask(config: &Config, picture: &mut Picture, request: Request<'_>) -> Option<Answer> {
@@ -19,7 +24,11 @@ fn plain(request: Request<'_>) -> (u16, String) {
 }
 
 fn header<'a>(answer: &'a Answer, name: &str) -> Option<&'a str> {
-    answer.headers.iter().find(|(key, _)| *key == name).map(|(_, value)| value.as_str())
+    answer
+        .headers
+        .iter()
+        .find(|(key, _)| *key == name)
+        .map(|(_, value)| value.as_str())
 }
 
 const VALUE: &str = "service=shop/web-1, current-load=1, target-load=4, max-load=5";
@@ -30,11 +39,21 @@ fn bulk_and_single_answers_are_those_of_the_seed() {
     let mut picture = picture(&config);
     for path in ["/burstmetrics/services", "/burstmetrics/services/"] {
         let bulk = ask(&config, &mut picture, get(path)).unwrap();
-        assert_eq!((bulk.status, header(&bulk, "content-type")), (200, Some("application/json; charset=utf-8")));
-        assert_eq!(*bulk.body, *format!("{{\n    \"shop/web\": \"{VALUE}\"\n}}\n").as_bytes(), "{path}");
+        assert_eq!(
+            (bulk.status, header(&bulk, "content-type")),
+            (200, Some("application/json; charset=utf-8"))
+        );
+        assert_eq!(
+            *bulk.body,
+            *format!("{{\n    \"shop/web\": \"{VALUE}\"\n}}\n").as_bytes(),
+            "{path}"
+        );
     }
     let single = ask(&config, &mut picture, get("/burstmetrics/services/shop/web")).unwrap();
-    assert_eq!((single.status, header(&single, "content-type")), (200, Some("text/plain; charset=utf-8")));
+    assert_eq!(
+        (single.status, header(&single, "content-type")),
+        (200, Some("text/plain; charset=utf-8"))
+    );
     assert_eq!(*single.body, *VALUE.as_bytes());
 }
 
@@ -72,8 +91,18 @@ fn nothing_there_is_no_content_and_nothing_known_is_not_found() {
 #[test]
 fn methods_other_than_get_and_head_are_told_what_is_allowed() {
     let config = config("");
-    for (method, status) in [("GET", 200), ("HEAD", 200), ("POST", 405), ("DELETE", 405), ("get", 405), ("", 405)] {
-        let request = Request { method: method.as_bytes(), ..get("/burstmetrics/services") };
+    for (method, status) in [
+        ("GET", 200),
+        ("HEAD", 200),
+        ("POST", 405),
+        ("DELETE", 405),
+        ("get", 405),
+        ("", 405),
+    ] {
+        let request = Request {
+            method: method.as_bytes(),
+            ..get("/burstmetrics/services")
+        };
         let answer = ask(&config, &mut picture(&config), request).unwrap();
         assert_eq!(answer.status, status, "{method}");
         assert_eq!(header(&answer, "allow"), (status == 405).then_some("GET, HEAD"));
@@ -85,7 +114,15 @@ fn other_paths_and_other_hosts_go_on_to_the_upstream() {
     let config = config(r#","endpoints":{"prefix":"/load/","hosts":["burst.internal"]}"#);
     let mut picture = picture(&config);
     let mut status = |path, host: &str| {
-        ask(&config, &mut picture, Request { host: host.as_bytes(), ..get(path) }).map(|answer| answer.status)
+        ask(
+            &config,
+            &mut picture,
+            Request {
+                host: host.as_bytes(),
+                ..get(path)
+            },
+        )
+        .map(|answer| answer.status)
     };
     assert_eq!(status("/load/services", "burst.internal"), Some(200));
     assert_eq!(status("/load/services", "BURST.internal:8080"), Some(200));
@@ -100,16 +137,25 @@ fn an_entity_tag_saves_the_body_until_the_content_changes() {
     let config = config("");
     let mut picture = picture(&config);
     let with = |picture: &mut Picture, tags: &str| {
-        let request = Request { if_none_match: Some(tags.as_bytes()), ..get("/burstmetrics/services") };
+        let request = Request {
+            if_none_match: Some(tags.as_bytes()),
+            ..get("/burstmetrics/services")
+        };
         ask(&config, picture, request).unwrap()
     };
     let etag = header(&with(&mut picture, ""), "etag").unwrap().to_owned();
     for tags in [etag.clone(), format!("W/{etag}"), format!("\"x\", {etag}"), "*".into()] {
         let answer = with(&mut picture, &tags);
-        assert_eq!((answer.status, &*answer.body, header(&answer, "etag")), (304, &[][..], Some(&*etag)), "{tags}");
+        assert_eq!(
+            (answer.status, &*answer.body, header(&answer, "etag")),
+            (304, &[][..], Some(&*etag)),
+            "{tags}"
+        );
     }
     assert_eq!(with(&mut picture, "\"x\"").status, 200);
-    picture.take(crate::snapshot::write(&super::super::picture::tests::table(2), 2)).unwrap();
+    picture
+        .take(crate::snapshot::write(&super::super::picture::tests::table(2), 2))
+        .unwrap();
     assert_eq!(with(&mut picture, &etag).status, 200);
 }
 
@@ -131,7 +177,10 @@ fn never_synced_and_too_stale_are_told_apart() {
     old.look(&config, Some(&confirmed(T0)), T0.after(Duration::from_secs(75)));
     let stale = ask(&config, &mut old, get("/burstmetrics/services/shop/web")).unwrap();
     assert_eq!(stale.status, 503);
-    assert_eq!(*stale.body, *b"too stale: the Kubernetes API was last read 75 s ago, and 60 s are allowed\n");
+    assert_eq!(
+        *stale.body,
+        *b"too stale: the Kubernetes API was last read 75 s ago, and 60 s are allowed\n"
+    );
 }
 
 proptest! {
