@@ -3,7 +3,10 @@
 
 pub mod api;
 pub mod cluster;
+pub mod curve;
+pub mod sample;
 pub mod server;
+pub mod services;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
