@@ -4,6 +4,7 @@
 pub mod api;
 pub mod cluster;
 pub mod curve;
+pub mod lab;
 pub mod sample;
 pub mod server;
 pub mod services;
