@@ -1,0 +1,49 @@
+//! The `burst-lab` command. Data goes to stdout, words to stderr; it ends with 0 when it was asked to end, with 1 when
+//! something stopped it.
+
+mod args;
+mod run;
+mod signals;
+
+use std::error::Error;
+use std::process::ExitCode;
+
+use burst_lab::lab::Lab;
+use burst_lab::sample;
+use clap::Parser;
+
+use args::{Args, Command, Serve};
+use signals::Signals;
+
+fn main() -> ExitCode {
+    match start(Args::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("burst-lab: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[tokio::main]
+async fn start(args: Args) -> Result<(), Box<dyn Error>> {
+    let signals = Signals::listen()?;
+    match args.command {
+        Command::Serve(serve) => self::serve(&serve, signals).await,
+        Command::Run(run) => run::run(run, signals).await,
+    }
+}
+
+async fn serve(options: &Serve, mut signals: Signals) -> Result<(), Box<dyn Error>> {
+    let mut lab = Lab::start(sample::cluster()?, options.lab.api, options.lab.services).await?;
+    if !options.still {
+        lab.move_load();
+    }
+    eprintln!(
+        "Kubernetes API on http://{}, its control requests on http://{0}/lab",
+        lab.api_addr()
+    );
+    eprintln!("sample services on http://{}", lab.services_addr());
+    signals.asked_to_end().await;
+    Ok(())
+}
