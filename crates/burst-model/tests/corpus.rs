@@ -13,18 +13,32 @@ use std::path::Path;
 /// Whether the bytes were taken.
 type Parser = fn(&[u8]) -> bool;
 
-const PARSERS: [(&str, Parser); 4] =
-    [("kubernetes", kubernetes), ("path", path), ("config", config), ("snapshot", snapshot)];
+const PARSERS: [(&str, Parser); 4] = [
+    ("kubernetes", kubernetes),
+    ("path", path),
+    ("config", config),
+    ("snapshot", snapshot),
+];
 
 fn kubernetes(bytes: &[u8]) -> bool {
     let list = |reads, resource| {
-        let source = Source { reads, resource, namespace: None, label_selector: None, field_selector: None };
+        let source = Source {
+            reads,
+            resource,
+            namespace: None,
+            label_selector: None,
+            field_selector: None,
+        };
         page::read(&source, bytes, &mut ()).is_ok()
     };
     let (services, deployments) = (Resource::services(), Resource::deployments());
     // All of them: the fields that are read differ.
-    [list(Reads::Hpas, Resource::hpas()), list(Reads::Services, services), list(Reads::Workloads, deployments)]
-        .contains(&true)
+    [
+        list(Reads::Hpas, Resource::hpas()),
+        list(Reads::Services, services),
+        list(Reads::Workloads, deployments),
+    ]
+    .contains(&true)
 }
 
 /// Taken means: a shape that is answered. Nothing is known, so the answer is that.
@@ -32,7 +46,12 @@ fn path(bytes: &[u8]) -> bool {
     let config = Config::parse(br#"{"cluster":"k"}"#, Artifact::Full).unwrap();
     let endpoints = config.endpoints.as_ref().unwrap();
     let path = [endpoints.prefix.as_bytes(), bytes].concat();
-    let request = burst::Request { method: b"GET", path: &path, host: bytes, if_none_match: Some(bytes) };
+    let request = burst::Request {
+        method: b"GET",
+        path: &path,
+        host: bytes,
+        if_none_match: Some(bytes),
+    };
     burst::answer(&config, endpoints, &mut Picture::default(), request).is_some_and(|answer| answer.status == 503)
 }
 
@@ -41,7 +60,11 @@ fn config(bytes: &[u8]) -> bool {
 }
 
 fn snapshot(bytes: &[u8]) -> bool {
-    let _ = (Lease::from_bytes(bytes), Resume::from_bytes(bytes), Confirmed::from_bytes(bytes));
+    let _ = (
+        Lease::from_bytes(bytes),
+        Resume::from_bytes(bytes),
+        Confirmed::from_bytes(bytes),
+    );
     Snapshot::open(bytes.to_vec()).is_ok_and(|snapshot| {
         let sections = ["services", "hpas"].map(|kind| snapshot.section(kind).map(|section| section.rows().count()));
         sections.iter().any(Option::is_some)
@@ -51,7 +74,14 @@ fn snapshot(bytes: &[u8]) -> bool {
 fn corpus(name: &str) -> Vec<(String, Vec<u8>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus").join(name);
     let files = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
-    files.map(|file| (file.file_name().unwrap().to_string_lossy().into_owned(), fs::read(&file).unwrap())).collect()
+    files
+        .map(|file| {
+            (
+                file.file_name().unwrap().to_string_lossy().into_owned(),
+                fs::read(&file).unwrap(),
+            )
+        })
+        .collect()
 }
 
 #[test]
