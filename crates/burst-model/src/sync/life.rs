@@ -112,7 +112,6 @@ impl Kept {
         };
         match answer {
             Ok(page) => {
-                self.backoff.succeeded();
                 seen.objects.extend(page.objects);
                 seen.bad.extend(page.bad);
                 seen.version = page.version;
@@ -122,6 +121,8 @@ impl Kept {
                         Step::Ask(self.source.list_path(self.limit, Some(&cursor)))
                     }
                     None => {
+                        // Not before: a list that fails at its second page each time would be asked for without a pause.
+                        self.backoff.succeeded();
                         self.rest(begun, now, interval);
                         Step::Whole(seen)
                     }
@@ -229,8 +230,9 @@ mod tests {
         list.answer(page(Some("c1")), T0, PAUSE, 0);
         list.answer(Err(Failure::Expired("too old".into())), T0, PAUSE, 0);
         assert_eq!(list.begin(T0).unwrap(), "/api/v1/services?limit=500", "from the start");
+        list.answer(page(Some("c2")), T0, PAUSE, 0);
         list.answer(Err(Failure::Expired("too old".into())), T0, PAUSE, 0);
-        assert_eq!(list.begin(T0), None);
+        assert_eq!(list.begin(T0), None, "though its first page came");
     }
 
     #[test]
