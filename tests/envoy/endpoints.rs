@@ -132,7 +132,9 @@ fn methods_and_paths_that_are_not_answered_are_told_why(version: Version) {
             (status == 405).then_some("GET, HEAD"),
             "{method} {path}"
         );
-        proxy.wait_for_stat(&format!("burst_reply_{status}_total"), |count| count >= 2);
+    }
+    for (status, count) in [(404, 9 * 2), (400, 2), (414, 2), (405, 4 * 2)] {
+        proxy.wait_for_stat(&format!("burst_reply_{status}_total"), |counted| counted == count);
     }
     for path in [
         "/burstmetrics/serv%69ces/defa%75lt/ngsa-svc-1",

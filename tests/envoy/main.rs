@@ -3,19 +3,13 @@
 //! Needs `make setup` for the Envoys and `cargo xtask wasm --test` for the modules. What needs no proxy is tested in
 //! `burst-model`; here stands what only a real host can show.
 
-/// Runs each story on the oldest Envoy that is supported and on the one that everything is tested on.
+/// Makes each story a test, of the oldest Envoy that is supported and of the one that everything is tested on.
 macro_rules! on_each_envoy {
     ($($story:ident),+ $(,)?) => {
-        mod oldest {
+        mod on_each_envoy {
             $(#[test]
             fn $story() {
-                super::$story(burst_testkit::Version::Oldest);
-            })+
-        }
-        mod tested {
-            $(#[test]
-            fn $story() {
-                super::$story(burst_testkit::Version::Tested);
+                crate::stage::on_each_envoy(super::$story);
             })+
         }
     };

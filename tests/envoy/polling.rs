@@ -17,7 +17,7 @@ on_each_envoy!(
 );
 
 /// Several polls; long enough to tell one poller from two.
-const WINDOW: Duration = Duration::from_secs(6);
+const WINDOW: Duration = Duration::from_secs(5);
 
 fn a_proxy_asks_as_often_with_four_workers_as_with_one(version: Version) {
     let proxies = [1, 2, 4].map(|workers| {

@@ -49,8 +49,10 @@ impl Plugin {
             "poll_interval": "1s",
             "clusters": [{"name": "{service}.{namespace}"}],
         });
-        let all_keys = all.as_object_mut().expect("an object");
-        all_keys.extend(keys.as_object().expect("keys").clone());
+        match (&mut all, keys) {
+            (Value::Object(all), Value::Object(keys)) => all.extend(keys),
+            (_, keys) => panic!("{keys} are no keys"),
+        }
         Self::written(listener, &all.to_string())
     }
 

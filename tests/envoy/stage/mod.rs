@@ -17,7 +17,10 @@ pub(crate) use traffic::Traffic;
 pub(crate) use upstream::{ITS_OWN, WITH_BURST};
 pub(crate) use world::World;
 
+use std::thread;
 use std::time::Duration;
+
+use burst_testkit::Version;
 
 /// For whatever should come soon: some polls and ticks on a machine with much else to do.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(45);
@@ -27,3 +30,16 @@ pub(crate) const NGSA_1: &str = "service=default/ngsa-1, current-load=1, target-
 
 /// The Envoy cluster of that service, as the rule in [`Plugin::new`] names it.
 pub(crate) const NGSA_1_CLUSTER: &str = "ngsa-svc-1.default";
+
+/// Plays a story on each Envoy, at the same time: it waits more than it works. The thread's name says which one fails.
+pub(crate) fn on_each_envoy(story: fn(Version)) {
+    thread::scope(|scope| {
+        for version in Version::ALL {
+            let name = format!("Envoy {}", version.part().version());
+            let thread = thread::Builder::new()
+                .name(name)
+                .spawn_scoped(scope, move || story(version));
+            thread.expect("a thread");
+        }
+    });
+}
