@@ -191,7 +191,7 @@ mod tests {
         for (body, found) in [(r#"{"kind":"PodList","items":[]}"#, "PodList"), ("{}", "")] {
             match read(&services(), body.as_bytes(), &mut ()) {
                 Err(Failure::WrongKind { found: kind, wanted }) => {
-                    assert_eq!((&*kind, &*wanted), (found, "ServiceList"))
+                    assert_eq!((&*kind, &*wanted), (found, "ServiceList"));
                 }
                 other => panic!("{other:?}"),
             }
