@@ -24,6 +24,7 @@ check: ## the inner loop: format, clippy, unit and fake-host tests (seconds when
 	$(CLIPPY) --package burst-metrics --features header-only -- --deny warnings
 	$(CLIPPY) --package burst-metrics --features test-trap -- --deny warnings
 	$(CARGO_TEST) --workspace --lib --bins
+	$(CARGO_TEST) --package burst-metrics --test filter
 
 .PHONY: test
 test: setup check ## everything: check, docs, Wasm tests in node, real Envoy, real control plane, licences
