@@ -1,13 +1,13 @@
 //! A started `burst-lab`: its words, its end, and what to do when it does not come.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use burst_testkit::{port, wait};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
@@ -138,12 +138,10 @@ impl FakeEnvoy {
 
     /// Waits until it runs.
     pub(crate) fn pid(&self) -> u32 {
-        let pid = || {
-            fs::read_to_string(self.pid_file())
-                .ok()
-                .and_then(|text| text.trim().parse().ok())
-        };
-        wait_for("the fake Envoy to start", pid)
+        wait::for_ok(LIMIT, "the fake Envoy starts", || {
+            let text = fs::read_to_string(self.pid_file()).map_err(|error| error.to_string())?;
+            text.trim().parse().map_err(|_| format!("its process id is {text:?}"))
+        })
     }
 }
 
@@ -151,37 +149,7 @@ pub(crate) fn is_running(pid: u32) -> bool {
     Path::new("/proc").join(pid.to_string()).exists()
 }
 
-/// Asks again until there is an answer.
-pub(crate) fn wait_for<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + LIMIT;
-    loop {
-        if let Some(answer) = ask() {
-            return answer;
-        }
-        assert!(Instant::now() < deadline, "waited {LIMIT:?} for {what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
-
-/// An address nobody listened on a moment ago.
+/// An address nobody listens on.
 pub(crate) fn free_addr() -> String {
-    TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap()
-        .to_string()
-}
-
-/// The body of a GET.
-pub(crate) fn get(addr: SocketAddr, host: &str, path: &str) -> String {
-    let mut stream = TcpStream::connect(addr).unwrap();
-    stream.set_read_timeout(Some(LIMIT)).unwrap();
-    write!(
-        stream,
-        "GET {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n"
-    )
-    .unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    answer.split_once("\r\n\r\n").unwrap().1.to_owned()
+    format!("127.0.0.1:{}", port::free())
 }

@@ -3,7 +3,9 @@
 
 use std::net::TcpListener;
 
-use crate::process::{FakeEnvoy, Process, free_addr, is_running, wait_for};
+use burst_testkit::wait;
+
+use crate::process::{FakeEnvoy, LIMIT, Process, free_addr, is_running};
 
 fn run(envoy: &FakeEnvoy, proxy: &str) -> Process {
     Process::start(envoy.run(proxy))
@@ -103,5 +105,5 @@ fn an_envoy_that_ignores_the_request_to_end_is_killed() {
     let pid = envoy.pid();
     process.terminate();
     assert!(process.end().0.success());
-    wait_for("the stubborn Envoy to be gone", || (!is_running(pid)).then_some(()));
+    wait::until(LIMIT, "the stubborn Envoy is gone", || !is_running(pid));
 }

@@ -2,9 +2,10 @@
 
 use std::net::SocketAddr;
 
+use burst_testkit::{http, wait};
 use serde_json::Value;
 
-use crate::process::{Process, get, wait_for};
+use crate::process::{LIMIT, Process};
 
 const HPA: &str = "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers/ngsa-hpa-1";
 
@@ -21,19 +22,27 @@ fn serve(more: &[&str]) -> (Process, SocketAddr, SocketAddr) {
     (process, api, services)
 }
 
+fn get(api: SocketAddr, path: &str) -> String {
+    http::get(&format!("http://{api}{path}")).body
+}
+
 fn version(api: SocketAddr) -> u64 {
-    let list: Value = serde_json::from_str(&get(api, "kube", "/api/v1/services")).unwrap();
+    let list: Value = serde_json::from_str(&get(api, "/api/v1/services")).unwrap();
     list["metadata"]["resourceVersion"].as_str().unwrap().parse().unwrap()
 }
 
 #[test]
 fn it_serves_the_api_and_the_services_until_terminated() {
     let (process, api, services) = serve(&[]);
-    let hpa: Value = serde_json::from_str(&get(api, "kube", HPA)).unwrap();
+    let hpa: Value = serde_json::from_str(&get(api, HPA)).unwrap();
     assert_eq!(hpa["spec"]["maxReplicas"], 5);
-    let body = get(services, "ngsa-svc-1.default.svc.cluster.local", "/");
-    assert_eq!(body, "default/ngsa-svc-1 answers request 1\n");
-    assert!(get(api, "kube", "/lab/").contains("PUT    /lab/fault"));
+    let service = http::send(
+        "GET",
+        &format!("http://{services}/"),
+        &[("host", "ngsa-svc-1.default.svc.cluster.local")],
+    );
+    assert_eq!(service.body, "hello from default/ngsa-svc-1\n");
+    assert!(get(api, "/lab/").contains("PUT    /lab/fault"));
     process.terminate();
     assert!(process.end().0.success());
 }
@@ -43,7 +52,7 @@ fn its_load_moves_unless_it_is_told_to_keep_still() {
     let (_moving, moving, _) = serve(&[]);
     let (_still, still, _) = serve(&["--still"]);
     let (before, at_rest) = (version(moving), version(still));
-    wait_for("the load to move", || (version(moving) > before).then_some(()));
+    wait::until(LIMIT, "the load moves", || version(moving) > before);
     assert_eq!(version(still), at_rest);
 }
 
