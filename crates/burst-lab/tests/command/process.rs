@@ -132,6 +132,11 @@ impl FakeEnvoy {
         self.dir.path().join("pid")
     }
 
+    /// Its process id, or what the script put in its place.
+    pub(crate) fn wrote(&self) -> String {
+        fs::read_to_string(self.pid_file()).unwrap_or_default()
+    }
+
     pub(crate) fn was_started(&self) -> bool {
         self.pid_file().exists()
     }

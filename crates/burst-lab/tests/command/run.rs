@@ -12,8 +12,8 @@ fn run(envoy: &FakeEnvoy, proxy: &str) -> Process {
 }
 
 #[test]
-fn terminating_it_ends_envoy_first() {
-    let envoy = FakeEnvoy::new("exec sleep 1000");
+fn terminating_it_asks_envoy_to_end_and_waits_for_it() {
+    let envoy = FakeEnvoy::new(r#"trap 'echo asked > "$FAKE_ENVOY_PID"; exit' TERM; while :; do sleep 0.05; done"#);
     let process = run(&envoy, &free_addr());
     let pid = envoy.pid();
     assert!(is_running(pid));
@@ -21,6 +21,7 @@ fn terminating_it_ends_envoy_first() {
     let (status, said) = process.end();
     assert!(status.success(), "{said:?}");
     assert!(!is_running(pid));
+    assert_eq!(envoy.wrote(), "asked\n");
 }
 
 #[test]
