@@ -1,0 +1,4 @@
+//! The filter on a fake Envoy.
+
+mod host;
+mod probe;
