@@ -8,7 +8,7 @@ use super::proxy::{FailurePolicy, Proxy};
 use super::slot::Slot;
 use super::thread::Initialize;
 use super::vm::{Refused, Vm};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -233,6 +233,11 @@ impl FakeEnvoy {
     /// A counter or gauge, None before it is defined.
     pub(crate) fn stat(&self, name: &str) -> Option<u64> {
         self.proxy.state().stats.value(name)
+    }
+
+    /// The names of all counters, gauges and histograms that were defined.
+    pub(crate) fn stats(&self) -> BTreeSet<String> {
+        self.proxy.state().stats.names().map(str::to_owned).collect()
     }
 
     /// The values a histogram was given.

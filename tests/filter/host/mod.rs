@@ -56,10 +56,10 @@ mod trap;
 mod vm;
 mod wire;
 
-pub(crate) use callout::Answer;
+pub(crate) use callout::{Answer, Callout};
 pub(crate) use envoy::FakeEnvoy;
 pub(crate) use log::ThreadName;
-pub(crate) use message::{By, Request, Response};
+pub(crate) use message::{By, Request, Response, Seen};
 pub(crate) use plugin::Plugin;
 pub(crate) use proxy::FailurePolicy;
 pub(crate) use route::Route;

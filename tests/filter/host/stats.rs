@@ -56,6 +56,11 @@ impl Stats {
         values.get(name).copied().ok_or(Status::NotFound)
     }
 
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        let numbers = self.counters.keys().chain(self.gauges.keys());
+        numbers.chain(self.histograms.keys()).map(String::as_str)
+    }
+
     pub(super) fn histogram(&self, name: &str) -> Option<Vec<u64>> {
         self.histograms.get(name).cloned()
     }
