@@ -94,7 +94,7 @@ fn pass_response(id: u32, by: By, response: Response) {
     }
     on(id, |stream| {
         // A reply asked for here goes straight to the client: the filters of the response are already at work.
-        if let Some(reply) = stream.wanted_reply.take().filter(|_| by != By::Filter) {
+        if let Some(reply) = stream.wanted_reply.take() {
             stream.replied = true;
             stream.seen = Some(Seen {
                 by: By::Filter,
