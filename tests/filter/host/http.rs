@@ -3,7 +3,7 @@
 use super::guest::{self, with};
 use super::message::{By, Request, Response, Seen};
 use super::route::{End, Route};
-use super::stream::{Pause, Phase, Stream};
+use super::stream::{Pause, Stream};
 use proxy_wasm::types::Action;
 
 /// Creates the stream and passes it the request. A local reply the filter asks for has been sent when this returns.
@@ -33,7 +33,7 @@ pub(super) fn open(root: u32, request: Request, route: Route) -> u32 {
 pub(super) fn finish(id: u32) -> Option<Seen> {
     // Asked for since, by a callout's answer for instance.
     if let Some(reply) = on(id, |stream| stream.wanted_reply.take()) {
-        pass_response(id, Phase::OwnReply, By::Filter, reply);
+        pass_response(id, By::Filter, reply);
     }
     let (seen, pause) = on(id, |stream| (stream.seen.clone(), stream.pause));
     if seen.is_some() || pause != Pause::Flowing {
@@ -43,13 +43,13 @@ pub(super) fn finish(id: u32) -> Option<Seen> {
         End::Upstream(response) => (By::Upstream, response.clone()),
         End::Envoy(response, _) => (By::Envoy, response.clone()),
     });
-    pass_response(id, Phase::Response, by, response);
+    pass_response(id, by, response);
     on(id, |stream| stream.seen.clone())
 }
 
 /// The access log, then the end.
 pub(super) fn close(id: u32) {
-    on(id, |stream| stream.phase = Phase::Log);
+    on(id, |stream| stream.logging = true);
     guest::log(id);
     guest::done(id);
     guest::delete(id);
@@ -66,7 +66,7 @@ fn flows_on(id: u32, action: Action) -> bool {
         if head {
             reply.body.clear();
         }
-        pass_response(id, Phase::OwnReply, By::Filter, reply);
+        pass_response(id, By::Filter, reply);
         return false;
     }
     on(id, |stream| {
@@ -77,10 +77,11 @@ fn flows_on(id: u32, action: Action) -> bool {
     })
 }
 
-fn pass_response(id: u32, phase: Phase, by: By, response: Response) {
+fn pass_response(id: u32, by: By, response: Response) {
     let (headers, body) = (response.headers.len(), response.body.len());
     on(id, |stream| {
-        stream.phase = phase;
+        stream.replied |= by == By::Filter;
+        stream.responded |= by != By::Filter;
         stream.response = Some(response);
         stream.lent.response_headers = true;
     });
@@ -93,11 +94,14 @@ fn pass_response(id: u32, phase: Phase, by: By, response: Response) {
     }
     on(id, |stream| {
         // A reply asked for here goes straight to the client: the filters of the response are already at work.
-        let reply = stream.wanted_reply.take().filter(|_| phase == Phase::Response);
-        let by = if reply.is_some() { By::Filter } else { by };
-        let response = reply
-            .or_else(|| stream.response.clone())
-            .filter(|_| action == Action::Continue || by == By::Filter);
-        stream.seen = response.map(|response| Seen { by, response });
+        if let Some(reply) = stream.wanted_reply.take() {
+            stream.replied = true;
+            stream.seen = Some(Seen {
+                by: By::Filter,
+                response: reply,
+            });
+        } else if action == Action::Continue {
+            stream.seen = stream.response.clone().map(|response| Seen { by, response });
+        }
     });
 }

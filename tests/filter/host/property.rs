@@ -3,9 +3,9 @@
 //! Only what a filter of this kind asks for; all else is absent, as `cluster_name` and its like are since 1.33.
 
 use super::message::Headers;
-use super::route::{End, IstioService, Route};
+use super::route::{IstioService, Route};
 use super::state::VmState;
-use super::stream::{Phase, Stream};
+use super::stream::Stream;
 use proxy_wasm::types::Status;
 
 const ISTIO_SERVICES: [&str; 5] = ["xds", "cluster_metadata", "filter_metadata", "istio", "services"];
@@ -34,10 +34,7 @@ impl VmState {
 
 impl Stream {
     fn property(&self, path: &[&str]) -> Result<Vec<u8>, Status> {
-        let upstream = matches!(
-            (&self.route.end, self.phase),
-            (End::Upstream(_), Phase::Response | Phase::Log)
-        );
+        let upstream = self.met_upstream();
         match path {
             ["request", rest @ ..] => self.request_headers().and_then(|headers| request(headers, rest)),
             ["response", "code_details"] => self.code_details().map(Into::into),

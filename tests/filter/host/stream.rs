@@ -11,7 +11,6 @@ use std::collections::BTreeMap;
 
 pub(super) struct Stream {
     pub(super) root: u32,
-    pub(super) phase: Phase,
     pub(super) request: Request,
     pub(super) route: Route,
     /// There from the response phase on.
@@ -21,19 +20,15 @@ pub(super) struct Stream {
     /// A local reply the filter asked for, sent when the callback is over.
     pub(super) wanted_reply: Option<Response>,
     pub(super) seen: Option<Seen>,
+    /// The upstream, or Envoy itself, has answered.
+    pub(super) responded: bool,
+    /// The filter has answered.
+    pub(super) replied: bool,
+    /// In `on_log` all headers can be read again.
+    pub(super) logging: bool,
     pub(super) pause: Pause,
     /// Set by `set_property`, read back under the same single name.
     pub(super) filter_state: BTreeMap<Vec<u8>, Vec<u8>>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Phase {
-    Request,
-    /// The response of the upstream, or a local reply of Envoy.
-    Response,
-    /// The filter's own local reply passes the filter.
-    OwnReply,
-    Log,
 }
 
 #[derive(Default)]
@@ -56,33 +51,41 @@ impl Stream {
     pub(super) fn new(root: u32, request: Request, route: Route) -> Self {
         Self {
             root,
-            phase: Phase::Request,
             request,
             route,
             response: None,
             lent: Lent::default(),
             wanted_reply: None,
             seen: None,
+            responded: false,
+            replied: false,
+            logging: false,
             pause: Pause::Flowing,
             filter_state: BTreeMap::new(),
         }
     }
 
-    /// `response.code_details`, where Envoy has any yet.
+    /// `response.code_details`: none before there is a response, and none of the filter's own reply.
     pub(super) fn code_details(&self) -> Option<&'static str> {
-        match (&self.route.end, self.phase) {
-            (_, Phase::Request | Phase::OwnReply) => None,
-            (End::Upstream(_), _) => Some("via_upstream"),
-            (End::Envoy(_, details), _) => Some(details),
+        if !self.responded || self.replied {
+            return None;
+        }
+        match &self.route.end {
+            End::Upstream(_) => Some("via_upstream"),
+            End::Envoy(_, details) => Some(details),
         }
     }
 
+    pub(super) fn met_upstream(&self) -> bool {
+        self.responded && matches!(self.route.end, End::Upstream(_))
+    }
+
     pub(super) fn request_headers(&self) -> Option<&Headers> {
-        (self.lent.request_headers || self.phase == Phase::Log).then_some(&self.request.headers)
+        (self.lent.request_headers || self.logging).then_some(&self.request.headers)
     }
 
     fn response_headers(&self) -> Option<&Headers> {
-        let open = self.lent.response_headers || self.phase == Phase::Log;
+        let open = self.lent.response_headers || self.logging;
         Some(&self.response.as_ref().filter(|_| open)?.headers)
     }
 }
@@ -101,7 +104,7 @@ impl VmState {
     }
 
     pub(super) fn header(&mut self, map: MapType, name: &str) -> Result<Vec<u8>, Status> {
-        let logging = self.stream().is_some_and(|stream| stream.phase == Phase::Log);
+        let logging = self.stream().is_some_and(|stream| stream.logging);
         let no_map = if logging { Status::NotFound } else { Status::BadArgument };
         let headers = self.headers(map).ok_or(no_map)?;
         headers.first(name).map(<[u8]>::to_vec).ok_or(Status::NotFound)

@@ -72,6 +72,14 @@ fn failures_after_the_headers_leave_nothing_but_a_grpc_status() {
 }
 
 #[test]
+fn the_grpc_status_of_a_cut_off_callout_outlives_it() {
+    let (envoy, worker) = caller();
+    worker.tick().reply(&worker.callouts()[0], Answer::Reset);
+    worker.tick().reply(&worker.callouts()[0], Response::ok());
+    assert_eq!(last(&envoy, "answer status: ").unwrap(), "11 ", "without its text");
+}
+
+#[test]
 fn a_body_over_the_limit_is_lost_whole() {
     let envoy = envoy("tick=60000 call").body_limit(10);
     let worker = envoy.worker();

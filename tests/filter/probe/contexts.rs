@@ -113,6 +113,19 @@ fn a_root_context_that_is_not_done_ticks_on_until_it_says_so() {
 }
 
 #[test]
+fn saying_done_unasked_traps_in_the_sdk() {
+    let envoy = envoy("tick=1000 linger");
+    let worker = envoy.worker();
+    worker.tick().tick();
+    assert!(!worker.alive());
+    assert!(
+        logged(&envoy).pop().unwrap().contains("unexpected status: 1"),
+        "{:?}",
+        logged(&envoy)
+    );
+}
+
+#[test]
 fn the_clock_ticks_each_root_context_at_its_own_period() {
     let envoy = envoy("tick=1000");
     let worker = envoy.worker();

@@ -73,7 +73,17 @@ fn the_filters_own_reply_can_still_read_the_request() {
     let envoy = through(Route::to("web"), "/reply");
     assert_eq!(seen(&envoy, "response", "request.path"), "/reply");
     assert_eq!(seen(&envoy, "response", "xds.cluster_name"), "web");
-    assert_eq!(seen(&envoy, "response", "response.code_details"), "none");
+    for phase in ["response", "log"] {
+        assert_eq!(seen(&envoy, phase, "response.code_details"), "none");
+        assert_eq!(seen(&envoy, phase, "upstream.address"), "none");
+    }
+}
+
+#[test]
+fn a_reply_in_place_of_a_response_leaves_the_upstream_but_not_the_details() {
+    let envoy = through(Route::to("web").answering(Response::ok().header("x-replace", "1")), "/");
+    assert_eq!(seen(&envoy, "log", "response.code_details"), "none");
+    assert_eq!(seen(&envoy, "log", "upstream.address"), "127.0.0.1:8080");
 }
 
 #[test]
