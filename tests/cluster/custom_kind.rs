@@ -14,7 +14,7 @@ const WORKLOADS: &str = r#""workloads": [
 ]"#;
 
 /// The rule that `istio/rbac.yaml` tells to add.
-const ROLE: &str = r#"
+pub(crate) const ROLE: &str = r#"
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata: {name: rollouts}

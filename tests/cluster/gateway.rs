@@ -54,7 +54,13 @@ impl Gateway {
     /// An answer under `/burstmetrics`.
     #[track_caller]
     pub(crate) fn burst(&self, path: &str) -> Answer {
-        http::get(&format!("http://{}/burstmetrics/{path}", self.address))
+        self.get(&format!("/burstmetrics/{path}"))
+    }
+
+    /// An answer to a request that names no Service.
+    #[track_caller]
+    pub(crate) fn get(&self, path: &str) -> Answer {
+        http::get(&format!("http://{}{path}", self.address))
     }
 
     /// A stat of the filter, 0 where it was not counted yet.
@@ -78,10 +84,16 @@ impl Gateway {
     /// Waits until an answer under `/burstmetrics` has that status, and gives its body.
     #[track_caller]
     pub(crate) fn wait_for_burst(&self, path: &str, status: u16) -> String {
+        self.wait_for(&format!("/burstmetrics/{path}"), status).body
+    }
+
+    /// Waits until an answer has that status.
+    #[track_caller]
+    pub(crate) fn wait_for(&self, path: &str, status: u16) -> Answer {
         wait::for_ok(SOON, &format!("{status} for {path}"), || {
-            let answer = self.burst(path);
+            let answer = self.get(path);
             if answer.status == status {
-                Ok(answer.body)
+                Ok(answer)
             } else {
                 Err(format!("{} {}", answer.status, answer.body))
             }

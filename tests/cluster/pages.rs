@@ -72,7 +72,7 @@ fn a_list_is_whole_in_pages_of_two_and_starts_again_after_a_cursor_too_old() {
 }
 
 /// A cursor that the API server gave and no longer takes.
-fn expired_cursor(cluster: &ControlPlane) -> String {
+pub(crate) fn expired_cursor(cluster: &ControlPlane) -> String {
     let page: Value =
         serde_json::from_str(&cluster.kubectl(&["get", "--raw", &format!("{HPAS}?limit=2")])).expect("JSON");
     let cursor = page["metadata"]["continue"].as_str().expect("a cursor").to_owned();

@@ -8,6 +8,9 @@ use serde_json::json;
 /// The Services, as the Envoy clusters of a [`crate::gateway::Gateway`] are called.
 pub(crate) const SERVICES: [&str; 4] = ["ngsa-svc-1.default", "ngsa-svc-2.ngsa", "queue.data", "checkout.shop"];
 
+/// How many HPAs there are.
+pub(crate) const HPAS: usize = 5;
+
 const NAMESPACES: [&str; 3] = ["ngsa", "data", "shop"];
 
 /// Creates the objects. Their status is nobody's yet: an API server takes none with an object.
