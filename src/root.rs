@@ -192,7 +192,11 @@ impl RootContext for Root {
     fn on_configure(&mut self, _size: usize) -> bool {
         match Config::parse(&host::configuration(), ARTIFACT) {
             Ok(config) => {
-                self.configured = Some(Configured::new(self.context_id, config));
+                let configured = Configured::new(self.context_id, config);
+                // A look leaves no traces, so the canary may have it too; without it a reload would serve nothing until
+                // its first tick.
+                configured.look(host::now());
+                self.configured = Some(configured);
                 host::tick_every(TICK);
                 true
             }
