@@ -6,7 +6,6 @@ repository=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 source "$repository/setup/versions.env"
 
 cache=${BURST_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/burst-metrics}
-mkdir -p "$cache"
 
 say() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; }
 
@@ -23,6 +22,7 @@ need() {
 # Makes $staging, a folder beside the cache's parts that goes away with the script, whatever ends it.
 # Parts are built there and renamed when they are whole: an interrupted build leaves nothing half-made.
 make_staging() {
+    mkdir -p "$cache"
     [ -n "${staging:-}" ] || staging=$(mktemp -d "$cache/.staging-XXXXXX")
     trap 'stop_job; rm -rf "$staging"' EXIT
     trap 'exit 130' INT TERM

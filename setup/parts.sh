@@ -7,7 +7,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 of_control_plane() {
     local name=$1 version=$2
-    if [ -x "${KUBEBUILDER_ASSETS:-}/$name" ]; then
+    if [ -n "${KUBEBUILDER_ASSETS:-}" ] && [ -x "$KUBEBUILDER_ASSETS/$name" ]; then
         echo "$KUBEBUILDER_ASSETS/$name"
     else
         echo "$cache/$name-$version/$name"

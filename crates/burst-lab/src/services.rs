@@ -1,7 +1,5 @@
 //! The sample services: one listener that answers for every Service of the cluster and says which one it was.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HOST};
 use http::{HeaderValue, Request, Response, StatusCode};
@@ -14,16 +12,12 @@ use crate::server::Answer;
 /// The services of a cluster, told apart by the request's host.
 pub struct SampleServices {
     cluster: Cluster,
-    answered: AtomicU64,
 }
 
 impl SampleServices {
     /// Answers for the Services the cluster has at the time of each request.
     pub fn new(cluster: Cluster) -> Self {
-        SampleServices {
-            cluster,
-            answered: AtomicU64::new(0),
-        }
+        SampleServices { cluster }
     }
 }
 
@@ -37,13 +31,10 @@ impl Answer for SampleServices {
         let host = host.split(':').next().unwrap_or_default();
         let services = sample::services(&self.cluster);
         let (status, body) = match services.iter().find(|service| service.host() == host) {
-            Some(service) => {
-                let number = self.answered.fetch_add(1, Ordering::Relaxed) + 1;
-                (
-                    StatusCode::OK,
-                    format!("{}/{} answers request {number}\n", service.namespace, service.name),
-                )
-            }
+            Some(service) => (
+                StatusCode::OK,
+                format!("hello from {}/{}\n", service.namespace, service.name),
+            ),
             None => {
                 let hosts: Vec<_> = services.iter().map(sample::Service::host).collect();
                 (
@@ -83,7 +74,7 @@ mod tests {
 
     #[test]
     fn the_host_says_which_service_answers() {
-        let wanted = (200, "default/ngsa-svc-1 answers request 1\n".to_owned());
+        let wanted = (200, "hello from default/ngsa-svc-1\n".to_owned());
         assert_eq!(ask("ngsa-svc-1.default.svc.cluster.local"), wanted);
         assert_eq!(ask("ngsa-svc-1.default.svc.cluster.local:8080"), wanted);
     }

@@ -4,22 +4,21 @@
 
 mod kubectl;
 mod pki;
+mod programs;
 
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::Command,
     time::Duration,
 };
 
-use serde_json::json;
 use tempfile::TempDir;
 
 use self::{
     kubectl::{Kubectl, text},
     pki::Pki,
 };
-use crate::{part::Part, port, process::Process, wait::NotYet};
+use crate::{port, process::Process, wait::NotYet};
 
 /// An API server starts in 4 s on a machine with nothing else to do; tests share theirs with builds.
 const START: Duration = Duration::from_secs(120);
@@ -39,7 +38,7 @@ pub enum Controllers {
 // Fields are dropped in their order: clients first, so that none of them logs that its server has gone.
 #[derive(Debug)]
 pub struct ControlPlane {
-    _controllers: Option<Process>,
+    controllers: Option<Process>,
     apiserver: Process,
     _etcd: Process,
     kubectl: Kubectl,
@@ -56,7 +55,7 @@ impl ControlPlane {
     #[must_use]
     #[track_caller]
     pub fn start() -> Self {
-        Self::start_with(Controllers::None)
+        Self::start_apiserver(&[])
     }
 
     /// The same with `controllers`.
@@ -66,14 +65,32 @@ impl ControlPlane {
     #[must_use]
     #[track_caller]
     pub fn start_with(controllers: Controllers) -> Self {
+        let mut started = Self::start();
+        started.start_controllers(controllers);
+        started
+    }
+
+    /// The same as [`ControlPlane::start`] with an API server that compacts its store every 2 s, not every 5 min: a
+    /// `continue` token is soon too old for it.
+    ///
+    /// # Panics
+    /// When the API server is not ready in time.
+    #[must_use]
+    #[track_caller]
+    pub fn start_forgetful() -> Self {
+        Self::start_apiserver(&["--etcd-compaction-interval=2s"])
+    }
+
+    #[track_caller]
+    fn start_apiserver(flags: &[&str]) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let pki = Pki::create(folder.path().to_owned());
-        let (etcd, etcd_url) = start_etcd(folder.path());
+        let (etcd, etcd_url) = programs::etcd(folder.path());
         let port = port::free();
-        let apiserver = start_apiserver(folder.path(), &pki, port, &etcd_url);
-        let kubectl = Kubectl::new(&kubeconfig(folder.path(), &pki, port, "admin"), folder.path());
+        let apiserver = programs::apiserver(folder.path(), &pki, port, &etcd_url, flags);
+        let kubectl = Kubectl::new(&programs::kubeconfig(folder.path(), &pki, port, "admin"), folder.path());
         let mut started = Self {
-            _controllers: None,
+            controllers: None,
             apiserver,
             _etcd: etcd,
             kubectl,
@@ -82,8 +99,16 @@ impl ControlPlane {
             folder,
         };
         started.wait_until_ready();
-        started._controllers = started.start_controllers(controllers);
         started
+    }
+
+    /// Starts controllers beside the API server; those that ran before are ended.
+    ///
+    /// # Panics
+    /// When they cannot be started.
+    #[track_caller]
+    pub fn start_controllers(&mut self, controllers: Controllers) {
+        self.controllers = programs::controllers(controllers, self.folder.path(), &self.pki, self.port);
     }
 
     /// Where the API server listens with TLS on 127.0.0.1.
@@ -132,14 +157,8 @@ impl ControlPlane {
     /// When it fails, with what it said.
     #[track_caller]
     pub fn kubectl_with(&self, arguments: &[&str], input: &str) -> String {
-        let output = self.kubectl.run(arguments, input);
-        assert!(
-            output.status.success(),
-            "kubectl {}: {}",
-            arguments.join(" "),
-            text(&output.stderr)
-        );
-        text(&output.stdout)
+        self.try_kubectl(arguments, input)
+            .unwrap_or_else(|said| panic!("kubectl {}: {said}", arguments.join(" ")))
     }
 
     /// Runs kubectl where it has to be refused, and gives what it said on standard error.
@@ -148,14 +167,23 @@ impl ControlPlane {
     /// When it succeeds.
     #[track_caller]
     pub fn kubectl_refused(&self, arguments: &[&str], input: &str) -> String {
+        match self.try_kubectl(arguments, input) {
+            Ok(printed) => panic!("kubectl {} succeeded: {printed}", arguments.join(" ")),
+            Err(said) => said,
+        }
+    }
+
+    /// Runs kubectl where it may be refused.
+    ///
+    /// # Errors
+    /// What it said on standard error.
+    pub fn try_kubectl(&self, arguments: &[&str], input: &str) -> Result<String, String> {
         let output = self.kubectl.run(arguments, input);
-        assert!(
-            !output.status.success(),
-            "kubectl {} succeeded: {}",
-            arguments.join(" "),
-            text(&output.stdout)
-        );
-        text(&output.stderr)
+        if output.status.success() {
+            Ok(text(&output.stdout))
+        } else {
+            Err(text(&output.stderr))
+        }
     }
 
     /// `kubectl apply` of one or several YAML or JSON documents.
@@ -185,6 +213,12 @@ impl ControlPlane {
         self.apiserver.log()
     }
 
+    /// What the controllers wrote so far; nothing where none was asked for.
+    #[must_use]
+    pub fn controllers_log(&self) -> String {
+        self.controllers.as_ref().map(Process::log).unwrap_or_default()
+    }
+
     fn wait_until_ready(&mut self) {
         // The hook that makes the namespace ends after /readyz says yes, and what a test creates is in some namespace.
         for what in ["/readyz?verbose", "/api/v1/namespaces/default"] {
@@ -199,115 +233,6 @@ impl ControlPlane {
             });
         }
     }
-
-    fn start_controllers(&self, controllers: Controllers) -> Option<Process> {
-        let which = match controllers {
-            Controllers::None => return None,
-            Controllers::Autoscaler => "horizontal-pod-autoscaler-controller",
-            Controllers::All => "*",
-        };
-        let kubeconfig = kubeconfig(self.folder.path(), &self.pki, self.port, "controller-manager");
-        let mut command = Command::new(Part::KubeControllerManager.path());
-        command
-            .arg(flag("kubeconfig", kubeconfig.display()))
-            .arg(flag("controllers", which))
-            .arg(flag(
-                "service-account-private-key-file",
-                self.pki.key("service-account").display(),
-            ))
-            .arg(flag("root-ca-file", self.ca_file().display()))
-            .args([
-                "--use-service-account-credentials=true",
-                "--horizontal-pod-autoscaler-sync-period=2s",
-                "--leader-elect=false",
-                "--secure-port=0",
-            ]);
-        Some(Process::start(
-            "kube-controller-manager",
-            self.folder.path(),
-            &mut command,
-        ))
-    }
-}
-
-fn start_etcd(folder: &Path) -> (Process, String) {
-    let clients = format!("http://127.0.0.1:{}", port::free());
-    let peers = format!("http://127.0.0.1:{}", port::free());
-    let mut command = Command::new(Part::Etcd.path());
-    command
-        .arg(flag("data-dir", folder.join("etcd").display()))
-        .arg(flag("listen-client-urls", &clients))
-        .arg(flag("advertise-client-urls", &clients))
-        .arg(flag("listen-peer-urls", &peers))
-        .arg(flag("initial-advertise-peer-urls", &peers))
-        .arg(flag("initial-cluster", format!("default={peers}")))
-        // What a test stores need not outlive it.
-        .args(["--unsafe-no-fsync", "--log-level=warn"]);
-    (Process::start("etcd", folder, &mut command), clients)
-}
-
-fn start_apiserver(folder: &Path, pki: &Pki, port: u16, etcd: &str) -> Process {
-    let mut command = Command::new(Part::KubeApiserver.path());
-    command
-        .arg(flag("etcd-servers", etcd))
-        .arg(flag("secure-port", port))
-        .arg(flag("cert-dir", folder.display()))
-        .arg(flag("tls-cert-file", pki.certificate("apiserver").display()))
-        .arg(flag("tls-private-key-file", pki.key("apiserver").display()))
-        .arg(flag("client-ca-file", pki.certificate("ca").display()))
-        .arg(flag(
-            "service-account-key-file",
-            pki.public_key("service-account").display(),
-        ))
-        .arg(flag(
-            "service-account-signing-key-file",
-            pki.key("service-account").display(),
-        ))
-        .arg(flag(
-            "requestheader-client-ca-file",
-            pki.certificate("front-proxy-ca").display(),
-        ))
-        .arg(flag(
-            "proxy-client-cert-file",
-            pki.certificate("front-proxy-client").display(),
-        ))
-        .arg(flag("proxy-client-key-file", pki.key("front-proxy-client").display()))
-        .args([
-            "--bind-address=127.0.0.1",
-            "--service-account-issuer=https://kubernetes.default.svc",
-            "--service-cluster-ip-range=10.0.0.0/16",
-            "--authorization-mode=RBAC",
-            "--allow-privileged",
-            "--endpoint-reconciler-type=none",
-            "--enable-aggregator-routing=true",
-            "--requestheader-allowed-names=front-proxy-client",
-            "--requestheader-extra-headers-prefix=X-Remote-Extra-",
-            "--requestheader-group-headers=X-Remote-Group",
-            "--requestheader-username-headers=X-Remote-User",
-        ]);
-    Process::start("kube-apiserver", folder, &mut command)
-}
-
-/// A kubeconfig of the user whose certificate has that name. JSON is YAML enough.
-fn kubeconfig(folder: &Path, pki: &Pki, port: u16, user: &str) -> PathBuf {
-    let config = json!({
-        "apiVersion": "v1",
-        "kind": "Config",
-        "current-context": "test",
-        "clusters": [{"name": "test", "cluster": {
-            "server": format!("https://127.0.0.1:{port}"),
-            "certificate-authority": pki.certificate("ca"),
-        }}],
-        "users": [{"name": user, "user": {"client-certificate": pki.certificate(user), "client-key": pki.key(user)}}],
-        "contexts": [{"name": "test", "context": {"cluster": "test", "user": user, "namespace": "default"}}],
-    });
-    let path = folder.join(format!("{user}.kubeconfig"));
-    fs::write(&path, config.to_string()).expect("a kubeconfig");
-    path
-}
-
-fn flag(name: &str, value: impl std::fmt::Display) -> String {
-    format!("--{name}={value}")
 }
 
 fn read(path: &Path) -> String {

@@ -1,5 +1,6 @@
 use super::*;
 use proptest::prelude::*;
+use std::time::Duration;
 
 fn parse(json: &str) -> Result<Config, BadConfig> {
     Config::parse(json.as_bytes(), Artifact::Full)
@@ -8,7 +9,7 @@ fn parse(json: &str) -> Result<Config, BadConfig> {
 #[test]
 fn the_name_of_the_cluster_is_enough() {
     let config = parse(r#"{"cluster":"kube_api"}"#).unwrap();
-    assert_eq!(config.poll_interval, POLL_INTERVAL);
+    assert_eq!(config.poll_interval, Duration::from_secs(15));
     assert_eq!(config.header.name, "x-burst");
     assert_eq!(config.endpoints.unwrap().prefix, "/burstmetrics");
     let sources: Vec<_> = config.content.sources.iter().map(ToString::to_string).collect();
