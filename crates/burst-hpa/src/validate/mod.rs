@@ -5,7 +5,7 @@
 
 mod annotations;
 mod behavior;
-mod content;
+pub(crate) mod content;
 mod metadata;
 mod metric;
 mod owner;
@@ -27,7 +27,7 @@ use crate::path::Path;
 pub fn validate(hpa: &HorizontalPodAutoscaler, options: Options) -> Vec<FieldError> {
     let mut errors = Errors::default();
     metadata::validate(&hpa.metadata, &Path::ROOT.field("metadata"), &mut errors);
-    spec(&hpa.spec, &Path::ROOT.field("spec"), options, &mut errors);
+    spec(crate::spec::spec(hpa), &Path::ROOT.field("spec"), options, &mut errors);
     errors.into_vec()
 }
 
