@@ -17,6 +17,7 @@
 
 mod admit;
 pub mod behavior;
+pub mod builder;
 pub mod decode;
 mod defaults;
 mod field_error;

@@ -1,5 +1,6 @@
 //! The crate against kube-apiserver's own code: freshly made documents where Go is at hand, recorded answers anywhere.
 
+mod built;
 mod golden;
 mod mutants;
 mod oracle;
@@ -10,6 +11,7 @@ mod words;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use burst_hpa::Options;
+use burst_hpa::builder::Hpa;
 use fastrand::Rng;
 use mutants::Mutants;
 use quantities::Reading;
@@ -117,4 +119,41 @@ fn recorded_quantities_are_read_as_go_read_them() {
     for theirs in readings {
         assert_eq!(Reading::ours(&theirs.text), theirs, "left: here, right: Go");
     }
+}
+
+/// What `defaulted` shows is what the apiserver stores when it is given what `build` wrote.
+fn assert_accepted(built: &[Hpa]) {
+    let documents: Vec<String> = built
+        .iter()
+        .map(|hpa| serde_json::to_string(&hpa.build().unwrap()).unwrap())
+        .collect();
+    for ((hpa, document), answer) in built
+        .iter()
+        .zip(&documents)
+        .zip(oracle::kubernetes(&documents, Options::default()))
+    {
+        let stored = oracle::comparable(serde_json::to_value(hpa.defaulted().unwrap()).unwrap());
+        assert_eq!(
+            stored, answer.object,
+            "left: here, right: kube-apiserver {answer:?}\n{document}"
+        );
+    }
+}
+
+#[test]
+fn the_seeds_examples_are_accepted_by_the_apiserver() {
+    assert_accepted(&built::seed_examples());
+}
+
+#[test]
+fn whatever_builds_is_accepted_by_the_apiserver() {
+    let seed = seed();
+    println!("BURST_SEED={seed}");
+    let mut rng = Rng::with_seed(seed);
+    let built: Vec<Hpa> = (0..10_000)
+        .map(|_| built::any(&mut rng))
+        .filter(|hpa| hpa.build().is_ok())
+        .collect();
+    assert!(built.len() > 1_000, "{} of 10000 build", built.len());
+    assert_accepted(&built);
 }
