@@ -33,8 +33,8 @@ pub fn validate(hpa: &HorizontalPodAutoscaler, options: Options) -> Vec<FieldErr
 
 fn spec(spec: &HorizontalPodAutoscalerSpec, path: &Path<'_>, options: Options, errors: &mut Errors) {
     replicas(spec, path, options, errors);
-    reference::scale_target(&spec.scale_target_ref, &path.field("scaleTargetRef"), errors);
-    metric::metrics(spec, &path.field("metrics"), errors);
+    reference::scale_target(&spec.scale_target_ref, &path.field("scaleTargetRef"), options, errors);
+    metric::metrics(spec, &path.field("metrics"), options, errors);
     if let Some(behavior) = &spec.behavior {
         behavior::behavior(behavior, &path.field("behavior"), errors);
     }
