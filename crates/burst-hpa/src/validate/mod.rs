@@ -21,7 +21,7 @@ use crate::path::Path;
 
 /// The causes for which kube-apiserver would refuse to create this object; none if it would take it.
 ///
-/// It must have been [`defaulted`](crate::defaulted) first, as the apiserver does. A missing namespace is no error: the
+/// It must have been [`defaulted`](crate::defaulted()) first, as the apiserver does. A missing namespace is no error: the
 /// request supplies it.
 #[must_use]
 pub fn validate(hpa: &HorizontalPodAutoscaler, options: Options) -> Vec<FieldError> {
