@@ -111,6 +111,11 @@ fn what_an_hpa_alone_shows() {
             json!("DaemonSet"),
             vec!["unscalable-target"],
         ),
+        (
+            "/spec/scaleTargetRef",
+            json!({"kind": "DaemonSet", "name": "web", "apiVersion": "apps.kruise.io/v1alpha1"}),
+            vec![],
+        ),
         ("/spec/minReplicas", json!(10), vec!["fixed-range"]),
         (
             "/spec/behavior",
