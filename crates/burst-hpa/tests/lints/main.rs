@@ -304,7 +304,14 @@ fn what_the_neighbours_show() {
         )
     };
     let table = [
-        (vec![deployment("web"), second], vec!["shared-target"]),
+        (vec![deployment("web"), second.clone()], vec!["shared-target"]),
+        (
+            vec![
+                deployment("web"),
+                with(second, "/spec/scaleTargetRef/apiVersion", json!("example.com/v1")),
+            ],
+            vec![],
+        ),
         (vec![deployment("other")], vec!["missing-target"]),
         (vec![greedy.clone(), deployment("other")], vec!["foreign-pods"]),
         (vec![greedy, deployment("other"), rival], vec!["ambiguous-selector"]),
@@ -314,6 +321,13 @@ fn what_the_neighbours_show() {
         (vec![deployment("web"), budget(json!(2))], vec!["disruption-budget"]),
         (vec![deployment("web"), budget(json!("51%"))], vec!["disruption-budget"]),
         (vec![deployment("web"), budget(json!("50%"))], vec![]),
+        (
+            vec![
+                deployment("web"),
+                with(budget(Value::Null), "/spec/maxUnavailable", json!("0%")),
+            ],
+            vec!["disruption-budget"],
+        ),
         (
             vec![with(deployment("web"), "/metadata/namespace", json!("elsewhere"))],
             vec!["missing-target"],
