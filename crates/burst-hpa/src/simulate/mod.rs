@@ -1,0 +1,49 @@
+//! The HorizontalPodAutoscaler controller of kube-controller-manager v1.36.3 as a function.
+//!
+//! [`sync`] is one round of it: what the controller would see goes in, and what it would do and write comes out, to the
+//! pod and to the word. Time comes in as an argument, so an hour passes as fast as it can be computed. Nothing here
+//! plays the workload: the caller turns replicas into pods and load into metrics.
+//!
+//! The rules are those of
+//! <https://github.com/kubernetes/kubernetes/tree/v1.36.3/pkg/controller/podautoscaler>; `tests/oracle/simulate` holds
+//! this module against that very code.
+
+mod combine;
+mod conditions;
+mod decide;
+mod describe;
+mod failure;
+mod gauge;
+mod int;
+mod limits;
+mod memory;
+mod metric;
+mod observation;
+mod options;
+mod per_pod;
+mod plan;
+mod pods;
+mod report;
+mod requests;
+mod stabilize;
+mod state;
+mod status;
+mod sync;
+mod time;
+mod tolerance;
+mod whole;
+
+pub use conditions::{Condition, ConditionType, Conditions, Reason};
+pub use failure::{MetricError, MetricFailure};
+pub use limits::Limit;
+pub use metric::{MetricValue, Proposal};
+pub use observation::{Observation, Phase, Pod, Reading, Ready, Sample, Samples, Scale, Selector};
+pub use options::Options;
+pub use plan::Plan;
+pub use report::{Decision, Outcome, Report};
+pub use requests::{Container, InitContainer, RequestError, Requests, ResourceList};
+pub use stabilize::Stabilization;
+pub use state::State;
+pub use status::Status;
+pub use sync::sync;
+pub use time::Time;
