@@ -93,7 +93,7 @@ impl Scales<'_> {
             .map_err(|error| unread(format!("metrics for resource {resource}"), error))?;
         self.per_pod(
             samples,
-            PerPod {
+            &PerPod {
                 target,
                 resource: Some(resource),
                 container,
@@ -110,7 +110,7 @@ impl Scales<'_> {
         let target = ResourceTarget::AverageValue(average);
         self.per_pod(
             samples,
-            PerPod {
+            &PerPod {
                 target,
                 resource: None,
                 container: None,
@@ -118,7 +118,7 @@ impl Scales<'_> {
         )
     }
 
-    fn per_pod(&self, samples: &Samples, metric: PerPod<'_>) -> Weighed {
+    fn per_pod(&self, samples: &Samples, metric: &PerPod<'_>) -> Weighed {
         let (replicas, measure) = metric.propose(self, samples)?;
         let average_utilization = measure.utilization;
         Ok((

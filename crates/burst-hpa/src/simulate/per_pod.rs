@@ -201,7 +201,11 @@ mod tests {
             3,
             "40 % is beyond the tolerance, yet 0.8 × 3 = 2.4"
         );
-        assert_eq!(proposal(&[Some(1), Some(1), Some(1), Some(1), None], 0), 2, "one in five alone keeps two");
+        assert_eq!(
+            proposal(&[Some(1), Some(1), Some(1), Some(1), None], 0),
+            2,
+            "one in five alone keeps two"
+        );
         assert_eq!(proposal(&[Some(120), Some(120), None], 0), 5);
         assert_eq!(
             proposal(&[Some(60), Some(60), None], 0),
