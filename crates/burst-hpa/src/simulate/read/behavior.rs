@@ -54,7 +54,7 @@ fn select(policy: Option<&str>, at: &str) -> Result<Select, ReadError> {
         Some("Disabled") => Ok(Select::Disabled),
         Some(other) => Err(ReadError::not_allowed(
             format!("{at}.selectPolicy"),
-            other,
+            &other,
             "Disabled, Max or Min",
         )),
         None => Err(ReadError::missing(format!("{at}.selectPolicy"))),

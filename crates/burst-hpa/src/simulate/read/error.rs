@@ -1,5 +1,7 @@
 //! Why an object cannot be simulated.
 
+use std::fmt;
+
 use thiserror::Error;
 
 use crate::quantity::ParseQuantityError;
@@ -42,7 +44,7 @@ impl ReadError {
         Self::Missing { field: field.into() }
     }
 
-    pub(super) fn not_allowed(field: String, value: &impl ToString, allowed: &'static str) -> Self {
+    pub(super) fn not_allowed(field: String, value: &dyn fmt::Display, allowed: &'static str) -> Self {
         Self::NotAllowed {
             field,
             value: value.to_string(),
