@@ -15,7 +15,27 @@
     )
 )]
 
+mod admit;
+pub mod behavior;
+pub mod decode;
+mod defaults;
+mod field_error;
+pub mod metric;
+pub mod node;
+mod options;
+mod path;
 pub mod quantity;
 pub mod simulate;
+pub mod status;
+mod validate;
+mod word;
 
+pub use admit::{Refusal, admit};
+pub use decode::{DecodeError, decode};
+pub use defaults::defaulted;
+pub use field_error::{ErrorType, FieldError};
+pub use node::Node;
+pub use options::Options;
 pub use quantity::Quantity;
+pub use validate::validate;
+pub use word::UnknownWord;

@@ -29,10 +29,10 @@ pub(super) fn highest(
 
 #[cfg(test)]
 mod tests {
-    use super::super::conditions::Reason;
     use super::super::failure::MetricError;
     use super::super::metric::MetricValue;
     use super::*;
+    use crate::status::Reason;
 
     fn proposal(replicas: i32, metric: &str) -> Result<Proposal, MetricFailure> {
         Ok(Proposal {

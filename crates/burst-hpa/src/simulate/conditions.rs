@@ -1,62 +1,7 @@
 //! The conditions of an autoscaler's status.
 
-use std::fmt;
-
 use super::time::Time;
-
-/// `type` of a condition.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ConditionType {
-    /// The target's scale can be read and written.
-    AbleToScale,
-    /// Metrics decide about the replicas.
-    ScalingActive,
-    /// The replicas are not what the metrics ask for, because a limit holds.
-    ScalingLimited,
-    /// The controller itself took the last pod away, so it may bring pods back.
-    ScaledToZero,
-}
-
-/// `reason` of a condition.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[expect(missing_docs, reason = "each is the reason of that name in Kubernetes")]
-pub enum Reason {
-    SucceededGetScale,
-    FailedGetScale,
-    ReadyForNewScale,
-    ScaleDownStabilized,
-    ScaleUpStabilized,
-    SucceededRescale,
-    FailedUpdateScale,
-    ValidMetricFound,
-    ScalingDisabled,
-    InvalidSelector,
-    AmbiguousSelector,
-    FailedGetResourceMetric,
-    FailedGetContainerResourceMetric,
-    FailedGetPodsMetric,
-    FailedGetObjectMetric,
-    FailedGetExternalMetric,
-    DesiredWithinRange,
-    TooManyReplicas,
-    TooFewReplicas,
-    ScaleUpLimit,
-    ScaleDownLimit,
-    ScaledToZero,
-    NotScaledToZero,
-}
-
-impl fmt::Display for ConditionType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(self, f)
-    }
-}
-
-impl fmt::Display for Reason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(self, f)
-    }
-}
+use crate::status::{ConditionType, Reason};
 
 /// A `HorizontalPodAutoscalerCondition`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,8 +25,8 @@ pub struct Conditions(Vec<Condition>);
 impl Conditions {
     /// The condition of that type.
     #[must_use]
-    pub fn find(&self, kind: ConditionType) -> Option<&Condition> {
-        self.0.iter().find(|condition| condition.kind == kind)
+    pub fn find(&self, kind: &ConditionType) -> Option<&Condition> {
+        self.0.iter().find(|condition| condition.kind == *kind)
     }
 
     /// All of them, in the order of the status.
@@ -102,8 +47,8 @@ impl Conditions {
         }
     }
 
-    pub(super) fn remove(&mut self, kind: ConditionType) {
-        self.0.retain(|condition| condition.kind != kind);
+    pub(super) fn remove(&mut self, kind: &ConditionType) {
+        self.0.retain(|condition| condition.kind != *kind);
     }
 }
 
@@ -137,12 +82,12 @@ mod tests {
         conditions.set(active(false, Reason::FailedGetPodsMetric, 1));
         conditions.set(active(false, Reason::FailedGetObjectMetric, 2));
         assert_eq!(
-            conditions.find(ConditionType::ScalingActive),
+            conditions.find(&ConditionType::ScalingActive),
             Some(&active(false, Reason::FailedGetObjectMetric, 1))
         );
         conditions.set(active(true, Reason::ValidMetricFound, 3));
         assert_eq!(
-            conditions.find(ConditionType::ScalingActive),
+            conditions.find(&ConditionType::ScalingActive),
             Some(&active(true, Reason::ValidMetricFound, 3))
         );
         assert_eq!(conditions.iter().count(), 1);

@@ -1,8 +1,8 @@
 //! The controller's words for its metrics, which end up in events and conditions.
 
-use super::conditions::Reason;
 use super::failure::{MetricError, MetricFailure};
 use super::plan::{Metric, ResourceTarget, Series, WholeTarget};
+use crate::status::Reason;
 
 /// The metric as `ScalingActive` and the rescale event name it.
 pub(super) fn metric(metric: &Metric) -> String {

@@ -2,8 +2,8 @@
 
 use thiserror::Error;
 
-use super::conditions::Reason;
 use super::requests::RequestError;
+use crate::status::Reason;
 
 /// Why a metric proposes nothing. The words are the controller's.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use super::conditions::Reason;
 use super::int::int32;
 use super::memory::Memory;
-use super::plan::{Behavior, Plan, Policy, Rules, Select, Step};
+use super::plan::{Behavior, Plan, Policy, Rules, Step};
 use super::time::Time;
+use crate::behavior::SelectPolicy;
+use crate::status::Reason;
 
 /// A limit that kept the replicas from what was recommended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,9 +121,9 @@ impl Direction {
             self.step(*policy, before)
         });
         match (rules.select, self) {
-            (Select::Disabled, _) => current,
-            (Select::Max, Self::Up) | (Select::Min, Self::Down) => reaches.max().unwrap_or(i32::MIN),
-            (Select::Min, Self::Up) | (Select::Max, Self::Down) => reaches.min().unwrap_or(i32::MAX),
+            (SelectPolicy::Disabled, _) => current,
+            (SelectPolicy::Max, Self::Up) | (SelectPolicy::Min, Self::Down) => reaches.max().unwrap_or(i32::MIN),
+            (SelectPolicy::Min, Self::Up) | (SelectPolicy::Max, Self::Down) => reaches.min().unwrap_or(i32::MAX),
         }
     }
 
@@ -165,7 +166,7 @@ mod tests {
         }
     }
 
-    fn rules(select: Select, steps: &[Step]) -> Rules {
+    fn rules(select: SelectPolicy, steps: &[Step]) -> Rules {
         let period = Duration::from_secs(60);
         let policies = steps.iter().map(|step| Policy { step: *step, period }).collect();
         Rules {
@@ -176,7 +177,7 @@ mod tests {
         }
     }
 
-    fn limited(select: Select, steps: &[Step], memory: &Memory, current: i32, desired: i32) -> Limited {
+    fn limited(select: SelectPolicy, steps: &[Step], memory: &Memory, current: i32, desired: i32) -> Limited {
         let behavior = Behavior {
             scale_up: rules(select, steps),
             scale_down: rules(select, steps),
@@ -198,20 +199,20 @@ mod tests {
         let steps = [Step::Pods(4), Step::Percent(100)];
         let memory = Memory::default();
         assert_eq!(
-            limited(Select::Max, &steps, &memory, 3, 90),
+            limited(SelectPolicy::Max, &steps, &memory, 3, 90),
             (7, Some(Limit::ScaleUpRate))
         );
         assert_eq!(
-            limited(Select::Min, &steps, &memory, 3, 90),
+            limited(SelectPolicy::Min, &steps, &memory, 3, 90),
             (6, Some(Limit::ScaleUpRate))
         );
-        assert_eq!(limited(Select::Max, &steps, &memory, 8, 2), (2, None));
+        assert_eq!(limited(SelectPolicy::Max, &steps, &memory, 8, 2), (2, None));
         assert_eq!(
-            limited(Select::Min, &steps, &memory, 8, 2),
+            limited(SelectPolicy::Min, &steps, &memory, 8, 2),
             (4, Some(Limit::ScaleDownRate))
         );
         assert_eq!(
-            limited(Select::Disabled, &steps, &memory, 8, 2),
+            limited(SelectPolicy::Disabled, &steps, &memory, 8, 2),
             (8, Some(Limit::ScaleDownRate))
         );
     }
@@ -220,11 +221,11 @@ mod tests {
     fn a_percentage_always_moves_one_pod() {
         let memory = Memory::default();
         assert_eq!(
-            limited(Select::Max, &[Step::Percent(1)], &memory, 5, 90),
+            limited(SelectPolicy::Max, &[Step::Percent(1)], &memory, 5, 90),
             (6, Some(Limit::ScaleUpRate))
         );
         assert_eq!(
-            limited(Select::Max, &[Step::Percent(1)], &memory, 5, 2),
+            limited(SelectPolicy::Max, &[Step::Percent(1)], &memory, 5, 2),
             (4, Some(Limit::ScaleDownRate))
         );
     }
@@ -236,14 +237,14 @@ mod tests {
             .added
             .add(3, NOW - Duration::from_secs(59), NOW - Duration::from_secs(60));
         assert_eq!(
-            limited(Select::Max, &[Step::Pods(4)], &memory, 8, 90),
+            limited(SelectPolicy::Max, &[Step::Pods(4)], &memory, 8, 90),
             (9, Some(Limit::ScaleUpRate))
         );
         memory
             .added
             .add(3, NOW - Duration::from_secs(30), NOW - Duration::from_secs(60));
         assert_eq!(
-            limited(Select::Max, &[Step::Pods(4)], &memory, 8, 90),
+            limited(SelectPolicy::Max, &[Step::Pods(4)], &memory, 8, 90),
             (8, Some(Limit::ScaleUpRate))
         );
     }

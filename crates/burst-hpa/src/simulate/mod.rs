@@ -34,7 +34,7 @@ mod time;
 mod tolerance;
 mod whole;
 
-pub use conditions::{Condition, ConditionType, Conditions, Reason};
+pub use conditions::{Condition, Conditions};
 pub use failure::{MetricError, MetricFailure};
 pub use limits::Limit;
 pub use metric::{MetricValue, Proposal};

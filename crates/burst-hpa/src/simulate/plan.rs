@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::failure::MetricError;
+use crate::behavior::SelectPolicy;
 
 /// A defaulted `autoscaling/v2` spec in the controller's own terms. All metric values are in thousandths (milli).
 #[derive(Clone, Debug, PartialEq)]
@@ -25,16 +26,9 @@ pub(super) struct Behavior {
 pub(super) struct Rules {
     /// None only for scale-down, where the controller's own setting takes its place.
     pub(super) window: Option<Duration>,
-    pub(super) select: Select,
+    pub(super) select: SelectPolicy,
     pub(super) policies: Vec<Policy>,
     pub(super) tolerance: Option<f64>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Select {
-    Max,
-    Min,
-    Disabled,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

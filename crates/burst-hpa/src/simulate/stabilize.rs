@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use super::conditions::Reason;
 use super::memory::{Recommendation, Recommendations};
 use super::options::Options;
 use super::plan::Behavior;
 use super::time::Time;
+use crate::status::Reason;
 
 /// A recommendation that earlier ones changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,14 +89,15 @@ fn whole_seconds(window: Duration) -> Duration {
 
 #[cfg(test)]
 mod tests {
-    use super::super::plan::{Rules, Select};
+    use super::super::plan::Rules;
     use super::*;
+    use crate::behavior::SelectPolicy;
 
     fn rules(window: Option<u64>) -> Rules {
         let window = window.map(Duration::from_secs);
         Rules {
             window,
-            select: Select::Max,
+            select: SelectPolicy::Max,
             policies: vec![],
             tolerance: None,
         }

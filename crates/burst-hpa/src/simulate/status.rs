@@ -1,12 +1,13 @@
 //! The status the controller writes, and its words in the conditions.
 
-use super::conditions::ConditionType::{AbleToScale, ScaledToZero, ScalingActive, ScalingLimited};
-use super::conditions::{Condition, ConditionType, Conditions, Reason};
+use super::conditions::{Condition, Conditions};
 use super::failure::MetricFailure;
 use super::metric::{MetricValue, Proposal};
 use super::observation::Selector;
 use super::report::Decision;
 use super::time::Time;
+use crate::status::ConditionType::{AbleToScale, ScaledToZero, ScalingActive, ScalingLimited};
+use crate::status::{ConditionType, Reason};
 
 /// A `HorizontalPodAutoscalerStatus`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -86,7 +87,7 @@ impl Status {
 
     pub(super) fn undecided(&mut self, failure: &MetricFailure, now: Time) {
         let message = format!("the HPA was unable to compute the replica count: {failure}");
-        self.set(ScalingActive, false, failure.reason, message, now);
+        self.set(ScalingActive, false, failure.reason.clone(), message, now);
     }
 
     pub(super) fn decided(&mut self, decision: &Decision, now: Time) {
@@ -128,7 +129,7 @@ impl Status {
     /// Whether the controller itself took the last pod away.
     pub(super) fn is_zeroed(&self) -> bool {
         self.conditions
-            .find(ScaledToZero)
+            .find(&ScaledToZero)
             .is_some_and(|condition| condition.status)
     }
 

@@ -2,7 +2,6 @@
 //! <https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/controller/podautoscaler/horizontal.go>.
 
 use super::combine;
-use super::conditions::ConditionType;
 use super::decide::decide;
 use super::failure::MetricFailure;
 use super::limits::longest_period;
@@ -14,6 +13,7 @@ use super::report::{Decision, Outcome, Report};
 use super::state::State;
 use super::status::Status;
 use super::time::Time;
+use crate::status::ConditionType;
 
 /// Looks at the target once, as the controller does every [`Options::sync_period`], and says what becomes of it.
 ///
@@ -107,7 +107,7 @@ impl Sync<'_> {
         let now = self.now;
         self.status().disabled(now);
         if !self.options.scale_to_zero {
-            self.status().conditions.remove(ConditionType::ScaledToZero);
+            self.status().conditions.remove(&ConditionType::ScaledToZero);
         }
         self.status().measured(0, 0, &[]);
         Report {
@@ -215,7 +215,7 @@ impl Sync<'_> {
             let allowed = self.plan.min_replicas == 0 && self.plan.measures_without_pods();
             self.status().zeroed(from > 0 && to == 0 && allowed, now);
         } else {
-            self.status().conditions.remove(ConditionType::ScaledToZero);
+            self.status().conditions.remove(&ConditionType::ScaledToZero);
         }
     }
 

@@ -6,7 +6,8 @@ use k8s_openapi::api::autoscaling::v2::{HPAScalingPolicy, HPAScalingRules, Horiz
 
 use super::error::ReadError;
 use super::quantity;
-use crate::simulate::plan::{Behavior, Policy, Rules, Select, Step};
+use crate::behavior::{PolicyType, SelectPolicy};
+use crate::simulate::plan::{Behavior, Policy, Rules, Step};
 
 const UP: &str = "spec.behavior.scaleUp";
 const DOWN: &str = "spec.behavior.scaleDown";
@@ -47,25 +48,16 @@ fn rules(rules: Option<&HPAScalingRules>, at: &str) -> Result<Rules, ReadError> 
     })
 }
 
-fn select(policy: Option<&str>, at: &str) -> Result<Select, ReadError> {
-    match policy {
-        Some("Max") => Ok(Select::Max),
-        Some("Min") => Ok(Select::Min),
-        Some("Disabled") => Ok(Select::Disabled),
-        Some(other) => Err(ReadError::not_allowed(
-            format!("{at}.selectPolicy"),
-            &other,
-            "Disabled, Max or Min",
-        )),
-        None => Err(ReadError::missing(format!("{at}.selectPolicy"))),
-    }
+fn select(written: Option<&str>, at: &str) -> Result<SelectPolicy, ReadError> {
+    let field = format!("{at}.selectPolicy");
+    let word = written.ok_or_else(|| ReadError::missing(field.as_str()))?;
+    word.parse().map_err(ReadError::word(field))
 }
 
 fn policy(policy: &HPAScalingPolicy, at: &str) -> Result<Policy, ReadError> {
-    let step = match policy.type_.as_str() {
-        "Pods" => Step::Pods(policy.value),
-        "Percent" => Step::Percent(policy.value),
-        other => return Err(ReadError::not_allowed(format!("{at}.type"), &other, "Percent or Pods")),
+    let step = match policy.type_.parse().map_err(ReadError::word(format!("{at}.type")))? {
+        PolicyType::Pods => Step::Pods(policy.value),
+        PolicyType::Percent => Step::Percent(policy.value),
     };
     Ok(Policy {
         step,
@@ -76,6 +68,6 @@ fn policy(policy: &HPAScalingPolicy, at: &str) -> Result<Policy, ReadError> {
 fn seconds(seconds: i32, field: String) -> Result<Duration, ReadError> {
     match u64::try_from(seconds) {
         Ok(seconds) => Ok(Duration::from_secs(seconds)),
-        Err(_) => Err(ReadError::not_allowed(field, &seconds, "zero or more seconds")),
+        Err(_) => Err(ReadError::Negative { field, seconds }),
     }
 }

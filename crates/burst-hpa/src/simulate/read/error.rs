@@ -1,9 +1,8 @@
 //! Why an object cannot be simulated.
 
-use std::fmt;
-
 use thiserror::Error;
 
+use crate::UnknownWord;
 use crate::quantity::ParseQuantityError;
 
 /// A field that the controller needs and cannot use.
@@ -16,15 +15,21 @@ pub enum ReadError {
         /// The path of the field.
         field: String,
     },
-    /// The API server would have refused it.
-    #[error("{field}: {value:?} is not allowed; it must be {allowed}")]
-    NotAllowed {
+    /// A word that Kubernetes does not know there.
+    #[error("{field}: {error}")]
+    Word {
+        /// The path of the field.
+        field: String,
+        /// What is there, and what may be.
+        error: UnknownWord,
+    },
+    /// A time below zero.
+    #[error("{field}: {seconds} is not allowed; it must be zero or more seconds")]
+    Negative {
         /// The path of the field.
         field: String,
         /// What is there.
-        value: String,
-        /// What may be.
-        allowed: &'static str,
+        seconds: i32,
     },
     /// Not a quantity.
     #[error("{field}: {value:?} is not a quantity")]
@@ -44,11 +49,10 @@ impl ReadError {
         Self::Missing { field: field.into() }
     }
 
-    pub(super) fn not_allowed(field: String, value: &dyn fmt::Display, allowed: &'static str) -> Self {
-        Self::NotAllowed {
-            field,
-            value: value.to_string(),
-            allowed,
+    pub(super) fn word(field: impl Into<String>) -> impl FnOnce(UnknownWord) -> Self {
+        |error| Self::Word {
+            field: field.into(),
+            error,
         }
     }
 }

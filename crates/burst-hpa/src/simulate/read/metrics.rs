@@ -4,6 +4,7 @@ use k8s_openapi::api::autoscaling::v2::{MetricIdentifier, MetricSpec, MetricTarg
 
 use super::error::ReadError;
 use super::{quantity, selector};
+use crate::metric::{SourceType, TargetType};
 use crate::simulate::plan::{Metric, Object, ResourceTarget, Series, WholeTarget};
 
 /// All metrics; a defaulted spec has at least one.
@@ -19,8 +20,8 @@ pub(super) fn all(specs: &[MetricSpec]) -> Result<Vec<Metric>, ReadError> {
 }
 
 fn metric(spec: &MetricSpec, at: &str) -> Result<Metric, ReadError> {
-    match spec.type_.as_str() {
-        "Resource" => {
+    match spec.type_.parse().map_err(ReadError::word(format!("{at}.type")))? {
+        SourceType::Resource => {
             let source = there(spec.resource.as_ref(), at, "resource")?;
             let target = resource_target(&source.target, &format!("{at}.resource.target"))?;
             Ok(Metric::Resource {
@@ -28,7 +29,7 @@ fn metric(spec: &MetricSpec, at: &str) -> Result<Metric, ReadError> {
                 target,
             })
         }
-        "ContainerResource" => {
+        SourceType::ContainerResource => {
             let source = there(spec.container_resource.as_ref(), at, "containerResource")?;
             let target = resource_target(&source.target, &format!("{at}.containerResource.target"))?;
             Ok(Metric::ContainerResource {
@@ -37,7 +38,7 @@ fn metric(spec: &MetricSpec, at: &str) -> Result<Metric, ReadError> {
                 target,
             })
         }
-        "Pods" => {
+        SourceType::Pods => {
             let source = there(spec.pods.as_ref(), at, "pods")?;
             let field = format!("{at}.pods.target.averageValue");
             let average = source
@@ -50,7 +51,7 @@ fn metric(spec: &MetricSpec, at: &str) -> Result<Metric, ReadError> {
                 average: quantity::milli(average, &field)?,
             })
         }
-        "Object" => {
+        SourceType::Object => {
             let source = there(spec.object.as_ref(), at, "object")?;
             let object = Object {
                 kind: source.described_object.kind.clone(),
@@ -63,7 +64,7 @@ fn metric(spec: &MetricSpec, at: &str) -> Result<Metric, ReadError> {
                 target,
             })
         }
-        "External" => {
+        SourceType::External => {
             let source = there(spec.external.as_ref(), at, "external")?;
             let target = external_target(&source.target, &format!("{at}.external.target"))?;
             Ok(Metric::External {
@@ -71,11 +72,6 @@ fn metric(spec: &MetricSpec, at: &str) -> Result<Metric, ReadError> {
                 target,
             })
         }
-        other => Err(ReadError::not_allowed(
-            format!("{at}.type"),
-            &other,
-            "ContainerResource, External, Object, Pods or Resource",
-        )),
     }
 }
 
@@ -121,12 +117,12 @@ fn external_target(target: &MetricTarget, at: &str) -> Result<WholeTarget, ReadE
 
 /// Only for an Object metric must `target.type` name what is set. The API server does not see to it.
 fn object_target(target: &MetricTarget, at: &str) -> Result<Option<WholeTarget>, ReadError> {
-    match (target.type_.as_str(), &target.value, &target.average_value) {
-        ("Value", Some(value), _) => Ok(Some(WholeTarget::Value(quantity::milli(
+    match (target.type_.parse(), &target.value, &target.average_value) {
+        (Ok(TargetType::Value), Some(value), _) => Ok(Some(WholeTarget::Value(quantity::milli(
             value,
             &format!("{at}.value"),
         )?))),
-        ("AverageValue", _, Some(average)) => Ok(Some(WholeTarget::AverageValue(quantity::milli(
+        (Ok(TargetType::AverageValue), _, Some(average)) => Ok(Some(WholeTarget::AverageValue(quantity::milli(
             average,
             &format!("{at}.averageValue"),
         )?))),

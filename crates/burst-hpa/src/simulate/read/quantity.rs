@@ -19,10 +19,7 @@ pub(super) fn approximate(written: &Written, field: &str) -> Result<f64, ReadErr
         .find(|c: char| !c.is_ascii_digit() && !"+-.".contains(c))
         .unwrap_or(canonical.len());
     let (digits, suffix) = canonical.split_at_checked(end).unwrap_or((canonical.as_str(), ""));
-    let digits: f64 = digits
-        .parse()
-        .map_err(|_| ReadError::not_allowed(field.to_owned(), &written.0, "a number"))?;
-    Ok(digits * factor(suffix))
+    Ok(digits.parse().unwrap_or(f64::NAN) * factor(suffix))
 }
 
 fn factor(suffix: &str) -> f64 {
@@ -38,8 +35,15 @@ fn factor(suffix: &str) -> f64 {
         "E" => 1e18,
         "Ki" => 1024.0,
         "Mi" => 1024.0 * 1024.0,
-        _ => 1.0,
+        _ => exponent(suffix).unwrap_or(1.0),
     }
+}
+
+/// `e-3` and the like.
+fn exponent(suffix: &str) -> Option<f64> {
+    let exponent: i32 = suffix.strip_prefix('e')?.parse().ok()?;
+    let power = 10f64.powi(exponent.saturating_abs());
+    Some(if exponent < 0 { 1.0 / power } else { power })
 }
 
 fn parse(written: &Written, field: &str) -> Result<Quantity, ReadError> {
@@ -66,6 +70,7 @@ mod tests {
         assert_eq!(float("0.0375"), 37500.0 * (1.0 / 1e6));
         assert_eq!(float("1500m"), 1500.0 * (1.0 / 1e3));
         assert_eq!(float("2k"), 2000.0);
+        assert_eq!(float("5e-1"), 500.0 * (1.0 / 1e3));
     }
 
     #[test]

@@ -1,0 +1,31 @@
+//! The words of a metric: where its value comes from and how it is compared.
+
+use crate::word::closed;
+
+closed! {
+    /// Where a metric's value comes from: `spec.metrics[].type`.
+    SourceType {
+        /// CPU or memory of one container of each pod.
+        ContainerResource,
+        /// A series that belongs to no Kubernetes object, from `external.metrics.k8s.io`.
+        External,
+        /// A value that describes one Kubernetes object, from `custom.metrics.k8s.io`.
+        Object,
+        /// A value each pod has, from `custom.metrics.k8s.io`.
+        Pods,
+        /// CPU or memory of whole pods, from `metrics.k8s.io`.
+        Resource,
+    }
+}
+
+closed! {
+    /// How a metric is compared: `target.type`.
+    TargetType {
+        /// Per cent of what the containers request.
+        Utilization,
+        /// The value itself.
+        Value,
+        /// The value divided by the number of pods.
+        AverageValue,
+    }
+}
