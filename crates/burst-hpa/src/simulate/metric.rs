@@ -135,11 +135,9 @@ impl Scales<'_> {
         metric.usable()?;
         let target = target.ok_or(MetricError::ObjectTarget)?;
         let usage = self.seen.object(index).map_err(|error| {
-            let namespace = &self.plan.namespace;
-            unread(
-                format!("metric {}", metric.name),
-                format!("{error} on {} {namespace}/{}", object.kind, object.name),
-            )
+            // The controller mixes up the order of these four, and so must this.
+            let words = format!("{} on {} {}/{error}", object.kind, self.plan.namespace, object.name);
+            unread(format!("metric {}", metric.name), words)
         })?;
         match target {
             WholeTarget::Value(target) => self.by_value(usage, target),

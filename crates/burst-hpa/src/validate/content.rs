@@ -53,7 +53,7 @@ pub(super) fn dns_subdomain(name: &str) -> Vec<String> {
 }
 
 /// A label's key, also called a qualified name: `name` or `prefix/name`.
-pub(super) fn label_key(key: &str) -> Vec<String> {
+pub(crate) fn label_key(key: &str) -> Vec<String> {
     let rule = || regex(LABEL_KEY_RULE, LABEL_KEY, &["MyName", "my.name", "123-abc"]);
     let mut messages = Vec::new();
     let name = match key.split_once('/') {
@@ -89,7 +89,7 @@ pub(super) fn label_key(key: &str) -> Vec<String> {
     messages
 }
 
-pub(super) fn label_value(value: &str) -> Vec<String> {
+pub(crate) fn label_value(value: &str) -> Vec<String> {
     let mut messages = too_long(value, LABEL_LENGTH);
     if !value.is_empty() && !is_label_name(value) {
         messages.push(regex(
@@ -137,7 +137,7 @@ fn regex(rule: &str, regex: &str, examples: &[&str]) -> String {
     let examples: Vec<String> = examples.iter().map(|example| format!("'{example}', ")).collect();
     format!(
         "{rule} (e.g. {}regex used for validation is '{regex}')",
-        examples.join("or ")
+        examples.join(" or ")
     )
 }
 

@@ -5,7 +5,7 @@
 
 mod annotations;
 mod behavior;
-mod content;
+pub(crate) mod content;
 mod metadata;
 mod metric;
 mod owner;

@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
 
+use crate::validate::content;
+
 /// As Go's `%+v` prints it.
 pub(super) fn printed(selector: Option<&LabelSelector>) -> String {
     let Some(selector) = selector else {
@@ -26,27 +28,64 @@ pub(super) fn printed(selector: Option<&LabelSelector>) -> String {
     text
 }
 
-/// Why the controller cannot use the selector.
+/// Why the controller cannot use the selector: what `LabelSelectorAsSelector` says to it. It looks at labels in any
+/// order, so of several unusable ones another may be named.
 pub(super) fn fault(selector: Option<&LabelSelector>) -> Option<String> {
-    selector?.match_expressions.iter().flatten().find_map(requirement_fault)
+    let LabelSelector {
+        match_labels,
+        match_expressions,
+    } = selector?;
+    let label = |(key, value): (&String, &String)| aggregate(&faults(key, std::slice::from_ref(value), None));
+    match_labels
+        .iter()
+        .flatten()
+        .find_map(label)
+        .or_else(|| match_expressions.iter().flatten().find_map(expression))
 }
 
-fn requirement_fault(requirement: &LabelSelectorRequirement) -> Option<String> {
+fn expression(requirement: &LabelSelectorRequirement) -> Option<String> {
     let values = requirement.values.as_deref().unwrap_or_default();
-    match requirement.operator.as_str() {
-        "In" | "NotIn" if values.is_empty() => {
-            Some("values: Invalid value: []: for 'in', 'notin' operators, values set can't be empty".to_owned())
-        }
-        "In" | "NotIn" => None,
+    let fault = match requirement.operator.as_str() {
+        "In" | "NotIn" if values.is_empty() => Some("for 'in', 'notin' operators, values set can't be empty"),
         "Exists" | "DoesNotExist" if !values.is_empty() => {
-            let quoted: Vec<_> = values.iter().map(|value| format!("{value:?}")).collect();
-            let values = quoted.join(",");
-            Some(format!(
-                "values: Invalid value: [{values}]: values set must be empty for exists and does not exist"
-            ))
+            Some("values set must be empty for exists and does not exist")
         }
-        "Exists" | "DoesNotExist" => None,
-        operator => Some(format!("{operator:?} is not a valid label selector operator")),
+        "In" | "NotIn" | "Exists" | "DoesNotExist" => None,
+        operator => return Some(format!("{operator:?} is not a valid label selector operator")),
+    };
+    aggregate(&faults(&requirement.key, values, fault))
+}
+
+/// All that is wrong with a key, with the number of its values, and with each of them.
+fn faults(key: &str, values: &[String], number: Option<&str>) -> Vec<String> {
+    let key_fault = joined(&content::label_key(key)).map(|fault| format!("key: Invalid value: {key:?}: {fault}"));
+    let number_fault = number.map(|fault| format!("values: Invalid value: {}: {fault}", printed_values(values)));
+    let value_faults = values.iter().enumerate().filter_map(|(index, value)| {
+        let fault = joined(&content::label_value(value))?;
+        Some(format!("values[{index}][{key}]: Invalid value: {value:?}: {fault}"))
+    });
+    key_fault.into_iter().chain(number_fault).chain(value_faults).collect()
+}
+
+fn joined(faults: &[String]) -> Option<String> {
+    (!faults.is_empty()).then(|| faults.join("; "))
+}
+
+/// As JSON; Go's empty list has become none by then.
+fn printed_values(values: &[String]) -> String {
+    let quoted: Vec<_> = values.iter().map(|value| format!("{value:?}")).collect();
+    if quoted.is_empty() {
+        "null".to_owned()
+    } else {
+        format!("[{}]", quoted.join(","))
+    }
+}
+
+fn aggregate(faults: &[String]) -> Option<String> {
+    match faults {
+        [] => None,
+        [one] => Some(one.clone()),
+        several => Some(format!("[{}]", several.join(", "))),
     }
 }
 
