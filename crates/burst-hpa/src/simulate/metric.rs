@@ -164,7 +164,7 @@ impl Scales<'_> {
             WholeTarget::Value(target) => self.by_value(whole::sum(series), target),
             WholeTarget::AverageValue(target) => {
                 let usage = whole::sum_of_shares(series);
-                let replicas = int32(self.by_share(usage, target).min(f64::from(i32::MAX)));
+                let replicas = whole::capped(self.by_share(usage, target));
                 // As a float the largest number is one more than itself, so its share is not taken.
                 let share = match usage as f64 >= i64::MAX as f64 {
                     true => i64::MAX,

@@ -23,12 +23,17 @@ pub(super) fn by_value(
     if pods.is_empty() {
         return Err(MetricError::NoPodsToCount);
     }
-    let replicas = ratio * pods.iter().filter(|pod| pod.serves()).count() as f64;
-    Ok(if replicas > f64::from(i32::MAX) {
+    let serving = pods.iter().filter(|pod| pod.serves()).count();
+    Ok(capped(ratio * serving as f64))
+}
+
+/// Rounded up and at most the largest number. What is not a number gets through: that is no replicas in the end.
+pub(super) fn capped(replicas: f64) -> i32 {
+    if replicas > f64::from(i32::MAX) {
         i32::MAX
     } else {
         int32(replicas.ceil())
-    })
+    }
 }
 
 /// The replicas for a target that each pod's share is held against. `replicas` is what the scale's status says.
@@ -116,6 +121,12 @@ mod tests {
         assert_eq!(by_share(331, 100, 3, TENTH), 4.0);
         assert_eq!(by_share(0, 100, 0, TENTH), 0.0);
         assert_eq!(share(331, 3), 111);
+        assert_eq!(capped(by_share(i64::MAX, 1, 3, TENTH)), i32::MAX);
+        assert_eq!(
+            capped(by_share(0, 0, 3, TENTH)),
+            i32::MIN,
+            "a target of 1E is 0 in thousandths"
+        );
     }
 
     #[test]

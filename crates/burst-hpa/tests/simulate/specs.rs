@@ -42,7 +42,7 @@ fn metrics(rng: &mut Rng, huge: bool) -> Vec<Value> {
         resource(rng, "memory"),
         container(rng, "cpu", "app"),
         container(rng, "cpu", "proxy"),
-        pods(rng),
+        pods(rng, huge),
         object(rng, huge),
         external(rng, "orders", huge),
         external(rng, "backlog", huge),
@@ -73,8 +73,8 @@ fn resource_target(rng: &mut Rng, name: &str) -> Value {
     json!({"type": "AverageValue", "averageValue": pick(rng, &values)})
 }
 
-fn pods(rng: &mut Rng) -> Value {
-    let target = json!({"type": "AverageValue", "averageValue": pick(rng, &["10", "1", "333m", "1500m"])});
+fn pods(rng: &mut Rng, huge: bool) -> Value {
+    let target = json!({"type": "AverageValue", "averageValue": pick(rng, &["10", "1", "333m", if huge { "1E" } else { "1500m" }])});
     json!({"type": "Pods", "pods": {"metric": metric(rng, "requests"), "target": target}})
 }
 
@@ -93,7 +93,11 @@ fn external(rng: &mut Rng, name: &str, huge: bool) -> Value {
 }
 
 fn whole_target(rng: &mut Rng, huge: bool) -> Value {
-    let values = if huge { ["1m", "1", "2P"] } else { ["100", "7", "250m"] };
+    let values = if huge {
+        ["1m", "1", "2P", "1E"]
+    } else {
+        ["100", "7", "250m", "1k"]
+    };
     let value = pick(rng, &values);
     if chance(rng, 0.5) {
         json!({"type": "Value", "value": value})
