@@ -1,5 +1,6 @@
 //! The simulator against the real controller: freshly made traces where Go is at hand, recorded ones anywhere.
 
+mod any;
 mod chance;
 mod compare;
 mod crowd;
