@@ -5,8 +5,42 @@
 //! plays the workload: the caller turns replicas into pods and load into metrics.
 //!
 //! The rules are those of
-//! <https://github.com/kubernetes/kubernetes/tree/v1.36.3/pkg/controller/podautoscaler>; `tests/oracle/simulate` holds
-//! this module against that very code.
+//! <https://github.com/kubernetes/kubernetes/tree/v1.36.3/pkg/controller/podautoscaler>, oddities included;
+//! `tests/oracle/simulate` holds this module against that very code.
+//!
+//! ```
+//! use burst_hpa::simulate::{Limit, Observation, Options, Plan, Reading, Scale, Selector, State, Time, sync};
+//!
+//! // Ten messages a pod, at most five pods.
+//! let spec = serde_json::from_value(serde_json::json!({
+//!     "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+//!     "maxReplicas": 5,
+//!     "metrics": [{"type": "External", "external": {
+//!         "metric": {"name": "messages"},
+//!         "target": {"type": "AverageValue", "averageValue": "10"},
+//!     }}],
+//! }))?;
+//! let plan = Plan::read("shop", &spec)?;
+//! let messages = 75;
+//!
+//! let (mut state, mut replicas, mut sizes) = (State::default(), 1, Vec::new());
+//! for now in [15, 30, 45] {
+//!     let seen = Observation {
+//!         scale: Ok(Scale { spec_replicas: replicas, status_replicas: replicas, selector: Selector::Sound }),
+//!         pods: Vec::new(),
+//!         readings: vec![Ok(Reading::External(vec![messages * 1000]))],
+//!         write: Ok(()),
+//!     };
+//!     let (next, report) = sync(&plan, &seen, &Options::default(), state, Time::from_secs(now));
+//!     (state, replicas) = (next, report.replicas.unwrap_or(replicas));
+//!     sizes.push((replicas, report.decision.and_then(|decision| decision.limit)));
+//! }
+//! assert_eq!(
+//!     sizes,
+//!     [(4, Some(Limit::ScaleUpRate)), (5, Some(Limit::MaxReplicas)), (5, Some(Limit::MaxReplicas))]
+//! );
+//! # Ok::<_, Box<dyn std::error::Error>>(())
+//! ```
 
 mod combine;
 mod conditions;
@@ -49,3 +83,4 @@ pub use state::State;
 pub use status::Status;
 pub use sync::sync;
 pub use time::Time;
+pub use tolerance::Tolerance;

@@ -3,15 +3,19 @@
 use super::options::Options;
 use super::plan::Plan;
 
+/// The band around a metric's target in which nothing happens, as shares of the target.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Tolerance {
-    pub(super) down: f64,
-    pub(super) up: f64,
+pub struct Tolerance {
+    /// How far below the target it reaches.
+    pub down: f64,
+    /// How far above.
+    pub up: f64,
 }
 
 impl Tolerance {
     /// `behavior.scale{Up,Down}.tolerance` where set and allowed, else the cluster's.
-    pub(super) fn of(plan: &Plan, options: &Options) -> Self {
+    #[must_use]
+    pub fn of(plan: &Plan, options: &Options) -> Self {
         let behavior = plan.behavior.as_ref().filter(|_| options.configurable_tolerance);
         let cluster = options.tolerance;
         Self {

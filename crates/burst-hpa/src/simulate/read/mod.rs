@@ -6,6 +6,7 @@ mod metrics;
 mod pod;
 mod quantity;
 mod selector;
+mod status;
 
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscalerSpec;
 
