@@ -92,10 +92,8 @@ impl DecodeError {
 pub fn decode(document: &Node) -> Result<HorizontalPodAutoscaler, Vec<DecodeError>> {
     let mut errors = Vec::new();
     let value = read::read(document, &schema::HPA, &Path::ROOT, &mut errors);
-    if errors.is_empty() {
-        errors.extend(other_kind(document, "apiVersion", API_VERSION));
-        errors.extend(other_kind(document, "kind", KIND));
-    }
+    errors.extend(other_kind(document, "apiVersion", API_VERSION));
+    errors.extend(other_kind(document, "kind", KIND));
     if !errors.is_empty() {
         return Err(errors);
     }
@@ -108,8 +106,13 @@ pub fn decode(document: &Node) -> Result<HorizontalPodAutoscaler, Vec<DecodeErro
     })
 }
 
+/// A body without the word is what its URL says, to the apiserver. A reader of files must look at the kind beforehand
+/// anyway, to tell the HPAs from the rest.
 fn other_kind(document: &Node, path: &str, expected: &'static str) -> Option<DecodeError> {
-    let found = document.field(path).and_then(Node::as_str).unwrap_or_default();
+    let found = document
+        .field(path)
+        .and_then(Node::as_str)
+        .filter(|found| !found.is_empty())?;
     (found != expected).then(|| DecodeError::OtherKind {
         path: path.to_owned(),
         expected,

@@ -1,13 +1,14 @@
 //! Timestamps as Go's `time.RFC3339` reads them.
 
-/// `2006-01-02T15:04:05`, perhaps a fraction, then `Z` or an offset.
+use k8s_openapi::jiff::civil::DateTime;
+
+/// `2006-01-02T15:04:05`, perhaps a fraction, then `Z` or an offset. Leap seconds do not exist here.
 pub(super) fn is_rfc3339(text: &str) -> bool {
     let Some((date_time, rest)) = text.split_at_checked(19) else {
         return false;
     };
-    shape(date_time, "dddd-dd-ddTdd:dd:dd")
-        && offset(fraction(rest))
-        && k8s_openapi::jiff::civil::DateTime::strptime("%Y-%m-%dT%H:%M:%S", date_time).is_ok()
+    let well_formed = shape(date_time, "dddd-dd-ddTdd:dd:dd") && !date_time.ends_with(":60");
+    well_formed && date_time.parse::<DateTime>().is_ok() && offset(fraction(rest))
 }
 
 fn fraction(text: &str) -> &str {

@@ -22,7 +22,7 @@ pub(super) fn path_segment(name: &str) -> Vec<String> {
 }
 
 pub(super) fn dns_label(name: &str) -> Vec<String> {
-    let mut messages = too_long(name, DNS_LABEL_LENGTH);
+    let mut messages = too_long(name, DNS_LABEL_LENGTH, "characters");
     if is_dns_label(name) {
         return messages;
     }
@@ -40,7 +40,7 @@ pub(super) fn dns_label(name: &str) -> Vec<String> {
 }
 
 pub(super) fn dns_subdomain(name: &str) -> Vec<String> {
-    let mut messages = too_long(name, DNS_SUBDOMAIN_LENGTH);
+    let mut messages = too_long(name, DNS_SUBDOMAIN_LENGTH, "characters");
     if !is_dns_subdomain(name) {
         messages.push(regex(
             "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must \
@@ -79,7 +79,7 @@ pub(crate) fn label_key(key: &str) -> Vec<String> {
         messages.push("name part must be non-empty".to_owned());
     }
     messages.extend(
-        too_long(name, LABEL_LENGTH)
+        too_long(name, LABEL_LENGTH, "bytes")
             .iter()
             .map(|message| format!("name part {message}")),
     );
@@ -90,7 +90,7 @@ pub(crate) fn label_key(key: &str) -> Vec<String> {
 }
 
 pub(crate) fn label_value(value: &str) -> Vec<String> {
-    let mut messages = too_long(value, LABEL_LENGTH);
+    let mut messages = too_long(value, LABEL_LENGTH, "bytes");
     if !value.is_empty() && !is_label_name(value) {
         messages.push(regex(
             "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must \
@@ -125,9 +125,9 @@ fn is_framed(text: &str, outer: impl Fn(u8) -> bool, inner: impl Fn(u8) -> bool)
     !text.is_empty() && ends.all(outer) && text.bytes().all(inner)
 }
 
-fn too_long(text: &str, most: usize) -> Vec<String> {
+fn too_long(text: &str, most: usize, unit: &str) -> Vec<String> {
     if text.len() > most {
-        vec![format!("must be no more than {most} characters")]
+        vec![format!("must be no more than {most} {unit}")]
     } else {
         vec![]
     }

@@ -39,6 +39,9 @@ pub(super) fn validate(metadata: &ObjectMeta, path: &Path<'_>, errors: &mut Erro
     );
 }
 
+/// Those that may go without a prefix.
+const STANDARD_FINALIZERS: [&str; 3] = ["kubernetes", "orphan", "foregroundDeletion"];
+
 /// Bytes of `generateName` that stand in the name; five more follow.
 const LONGEST_PREFIX: usize = 58;
 
@@ -115,12 +118,18 @@ fn finalizers(finalizers: &[String], path: Path<'_>, errors: &mut Errors) {
             errors.invalid(path, finalizer, message);
         }
     }
+    for (index, finalizer) in finalizers.iter().enumerate() {
+        if !finalizer.contains('/') && !STANDARD_FINALIZERS.contains(&finalizer.as_str()) {
+            let detail = "name is neither a standard finalizer name nor is it fully qualified";
+            errors.invalid(path.item(index), finalizer, detail);
+        }
+    }
     let has = |name| finalizers.iter().any(|finalizer| finalizer == name);
     if has("orphan") && has("foregroundDeletion") {
         errors.invalid(
             path,
             finalizers,
-            "finalizer foregroundDeletion and orphan cannot be both set",
+            "finalizer orphan and foregroundDeletion cannot be both set",
         );
     }
 }
