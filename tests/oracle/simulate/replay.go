@@ -170,4 +170,3 @@ func mapper() meta.RESTMapper {
 	mapper.Add(group.WithKind("Deployment"), meta.RESTScopeNamespace)
 	return mapper
 }
-

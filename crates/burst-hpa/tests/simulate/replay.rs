@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use burst_hpa::simulate::{
-    Observation, Options, Phase, Plan, Pod, Reading, Ready, Report, Requests, Sample, Scale, Selector, State, Time,
-    sync,
+    Condition, Observation, Options, Phase, Plan, Pod, Reading, Ready, Requests, Sample, Scale, Selector, State,
+    Status, Time, sync,
 };
+use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 
 use crate::trace::{self, Answer, PERIOD, Tick, Trace};
 
@@ -28,7 +29,7 @@ impl Replay {
         Self {
             plan: Plan::read(&namespace, &trace.hpa.spec).unwrap(),
             options: options(&trace.options),
-            state: State::default(),
+            state: State::restarted(status(&trace.hpa)),
             templates: trace
                 .templates
                 .iter()
@@ -47,7 +48,7 @@ impl Replay {
     }
 
     /// One period and the sync at its end.
-    pub(crate) fn tick(&mut self, tick: &Tick) -> (Answer, Report) {
+    pub(crate) fn tick(&mut self, tick: &Tick) -> Answer {
         if let Some(spec) = &tick.spec {
             self.plan = Plan::read(&self.namespace, spec).unwrap();
         }
@@ -61,7 +62,7 @@ impl Replay {
         let (state, report) = sync(&self.plan, &seen, &self.options, state, Time::from_millis(self.now));
         self.state = state;
         self.replicas = report.replicas.unwrap_or(self.replicas);
-        (self.answer(), report)
+        self.answer()
     }
 
     fn observation(&self, tick: &Tick) -> Observation {
@@ -148,7 +149,23 @@ impl Replay {
 /// The answers to a whole trace.
 pub(crate) fn replay(trace: &Trace) -> Vec<Answer> {
     let mut replay = Replay::new(trace);
-    trace.ticks.iter().map(|tick| replay.tick(tick).0).collect()
+    trace.ticks.iter().map(|tick| replay.tick(tick)).collect()
+}
+
+/// What the trace begins with; its times are of the calendar, all others of a trace are not.
+fn status(hpa: &HorizontalPodAutoscaler) -> Status {
+    let Some(read) = burst_hpa::status::Status::of(hpa) else {
+        return Status::default();
+    };
+    let status = Status::from(&read);
+    let moved = |condition: &Condition| Condition {
+        since: Time::from_millis(condition.since.as_millis() - trace::EPOCH),
+        ..condition.clone()
+    };
+    Status {
+        conditions: status.conditions.iter().map(moved).collect(),
+        ..status
+    }
 }
 
 fn options(settings: &trace::Settings) -> Options {
@@ -192,7 +209,7 @@ fn metric_value(value: burst_hpa::simulate::MetricValue) -> trace::MetricValue {
     }
 }
 
-fn condition(condition: &burst_hpa::simulate::Condition) -> trace::Condition {
+fn condition(condition: &Condition) -> trace::Condition {
     trace::Condition {
         r#type: condition.kind.to_string(),
         status: if condition.status { "True" } else { "False" }.to_owned(),

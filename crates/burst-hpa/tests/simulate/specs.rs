@@ -1,7 +1,7 @@
 //! Made-up autoscalers, as the API server would store them.
 
 use fastrand::Rng;
-use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
+use k8s_openapi::api::autoscaling::v2::{HorizontalPodAutoscaler, HorizontalPodAutoscalerStatus};
 use serde_json::{Value, json};
 
 use crate::chance::{chance, pick};
@@ -33,6 +33,25 @@ pub(crate) fn hpa(rng: &mut Rng, zero: bool, huge: bool) -> HorizontalPodAutosca
     }
     let metadata = json!({"name": "web", "namespace": "shop"});
     serde_json::from_value(json!({"metadata": metadata, "spec": spec})).unwrap()
+}
+
+/// What an earlier controller left behind, which may itself have taken the last pod away.
+pub(crate) fn status(rng: &mut Rng) -> HorizontalPodAutoscalerStatus {
+    let (status, reason) = pick(
+        rng,
+        &[
+            ("True", "ScaledToZero"),
+            ("True", "ScaledToZero"),
+            ("False", "NotScaledToZero"),
+        ],
+    );
+    let condition = json!({
+        "type": "ScaledToZero",
+        "status": status,
+        "reason": reason,
+        "lastTransitionTime": "2000-01-01T00:00:00Z",
+    });
+    serde_json::from_value(json!({"currentReplicas": 2, "desiredReplicas": 3, "conditions": [condition]})).unwrap()
 }
 
 /// One to four metrics, no two of the same series.

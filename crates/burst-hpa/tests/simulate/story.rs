@@ -29,13 +29,17 @@ pub(crate) fn trace(seed: u64) -> Trace {
     let rng = &mut rng;
     let options = settings(rng);
     let huge = chance(rng, 0.06);
-    let hpa = specs::hpa(rng, options.scale_to_zero, huge);
+    let mut hpa = specs::hpa(rng, options.scale_to_zero, huge);
     let most = hpa.spec.max_replicas.min(20);
-    let replicas = if chance(rng, 0.1) {
+    let mut replicas = if chance(rng, 0.1) {
         pick(rng, &[0, most + 3])
     } else {
         rng.i32(0..=most)
     };
+    if chance(rng, 0.1) {
+        hpa.status = Some(specs::status(rng));
+        replicas = 0;
+    }
     let templates = templates(rng);
     let ticks = Vec::new();
     let mut trace = Trace {
@@ -52,7 +56,7 @@ pub(crate) fn trace(seed: u64) -> Trace {
 
 fn settings(rng: &mut Rng) -> Settings {
     Settings {
-        downscale_stabilization: pick(rng, &[300_000, 300_000, 300_000, 60_000, 0, 37_500]),
+        downscale_stabilization: pick(rng, &[300_000, 300_000, 300_000, 60_000, 0, 45_500]),
         tolerance: pick(rng, &[0.1, 0.1, 0.1, 0.0, 0.05, 0.25]),
         cpu_initialization_period: pick(rng, &[300_000, 300_000, 120_000, 0]),
         initial_readiness_delay: pick(rng, &[30_000, 30_000, 10_000, 0]),
@@ -67,7 +71,7 @@ fn rate(rng: &mut Rng, rate: f64) -> f64 {
 
 fn ticks_of(rng: &mut Rng, trace: &Trace, huge: bool) -> Vec<Tick> {
     let mishaps = Mishaps {
-        spec_edited: rate(rng, 0.08),
+        spec_edited: pick(rng, &[0.0, 0.0, 0.0, 0.06, 0.06, 0.3]),
         scaled_by_hand: rate(rng, 0.04),
         unreadable: rate(rng, 0.05),
         unwritable: rate(rng, 0.1),
@@ -77,7 +81,7 @@ fn ticks_of(rng: &mut Rng, trace: &Trace, huge: bool) -> Vec<Tick> {
     let meter = Meter {
         failing: rate(rng, 0.15),
         missing: rate(rng, 0.15),
-        strangers: rate(rng, 0.1),
+        strangers: if chance(rng, 0.3) { 0.3 } else { 0.0 },
         huge,
         lag: pick(rng, &[0, 15_000, 45_000]),
     };

@@ -20,7 +20,9 @@ pub(crate) fn templates(rng: &mut Rng) -> Vec<PodSpec> {
 fn sound(rng: &mut Rng) -> Value {
     let app = json!({"name": "app", "resources": {"requests": requests(rng)}});
     let proxy = json!({"name": "proxy", "resources": {"requests": requests(rng)}});
-    let migrate = json!({"name": "migrate", "resources": {"requests": requests(rng)}});
+    // It needs more than what runs later, now and then, and then the scheduler counts it instead.
+    let needs = pick(rng, &["100m", "4"]);
+    let migrate = json!({"name": "migrate", "resources": {"requests": {"cpu": needs, "memory": "2Gi"}}});
     let mut spec = json!({"containers": [app]});
     if chance(rng, 0.5) {
         let mut sidecar = proxy;
@@ -33,7 +35,7 @@ fn sound(rng: &mut Rng) -> Value {
     } else {
         spec["containers"] = json!([spec["containers"][0], proxy]);
     }
-    if chance(rng, 0.3) {
+    if chance(rng, 0.4) {
         let mut own = requests(rng);
         if chance(rng, 0.5) {
             own.as_object_mut().unwrap().remove(pick(rng, &["cpu", "memory"]));

@@ -10,6 +10,9 @@ use serde::{Deserialize, Serialize};
 /// Between two syncs.
 pub(crate) const PERIOD: i64 = 15_000;
 
+/// When the autoscaler was made, in Unix time: synctest's clock starts with the year 2000, and a rival comes first.
+pub(crate) const EPOCH: i64 = 946_684_800_000 + 22_500;
+
 /// Everything a controller gets to see, sync by sync.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -109,9 +112,8 @@ pub(crate) struct Answer {
     pub conditions: Vec<Condition>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-#[derive(Default)]
 pub(crate) struct MetricValue {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<i64>,
