@@ -11,6 +11,7 @@ use crate::behavior::{PolicyType, SelectPolicy};
 use crate::metric::{SourceType, TargetType};
 use crate::options::Options;
 use crate::quantity::Quantity;
+use crate::spec::spec_mut;
 
 /// Per cent of the request, where an HPA names no metric.
 const CPU_UTILIZATION: i32 = 80;
@@ -22,7 +23,7 @@ const PERIOD: i32 = 15;
 /// off dropped, quantities canonical. A quantity that is none stays as it is.
 #[must_use]
 pub fn defaulted(mut hpa: HorizontalPodAutoscaler, options: Options) -> HorizontalPodAutoscaler {
-    let spec = &mut hpa.spec;
+    let spec = spec_mut(&mut hpa);
     spec.min_replicas.get_or_insert(1);
     let metrics = spec.metrics.get_or_insert_default();
     if metrics.is_empty() {

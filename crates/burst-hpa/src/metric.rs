@@ -29,3 +29,29 @@ closed! {
         AverageValue,
     }
 }
+
+/// A resource that `metrics.k8s.io` serves, and so the only ones a `Resource` or `ContainerResource` metric can have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Resource {
+    /// Cores.
+    Cpu,
+    /// Bytes.
+    Memory,
+}
+
+impl Resource {
+    /// The name in `metrics[].resource.name` and in a container's requests.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Cpu => "cpu",
+            Self::Memory => "memory",
+        }
+    }
+
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        [Self::Cpu, Self::Memory]
+            .into_iter()
+            .find(|resource| resource.as_str() == name)
+    }
+}

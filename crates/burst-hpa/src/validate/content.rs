@@ -10,7 +10,7 @@ const LABEL_KEY_RULE: &str =
 const LABEL_LENGTH: usize = 63;
 
 /// A name that can stand in a URL's path.
-pub(super) fn path_segment(name: &str) -> Vec<String> {
+pub(crate) fn path_segment(name: &str) -> Vec<String> {
     if matches!(name, "." | "..") {
         return vec![format!("may not be '{name}'")];
     }
@@ -21,7 +21,7 @@ pub(super) fn path_segment(name: &str) -> Vec<String> {
         .collect()
 }
 
-pub(super) fn dns_label(name: &str) -> Vec<String> {
+pub(crate) fn dns_label(name: &str) -> Vec<String> {
     let mut messages = too_long(name, DNS_LABEL_LENGTH, "characters");
     if is_dns_label(name) {
         return messages;
@@ -39,7 +39,7 @@ pub(super) fn dns_label(name: &str) -> Vec<String> {
     messages
 }
 
-pub(super) fn dns_subdomain(name: &str) -> Vec<String> {
+pub(crate) fn dns_subdomain(name: &str) -> Vec<String> {
     let mut messages = too_long(name, DNS_SUBDOMAIN_LENGTH, "characters");
     if !is_dns_subdomain(name) {
         messages.push(regex(

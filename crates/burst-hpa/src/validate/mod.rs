@@ -27,14 +27,14 @@ use crate::path::Path;
 pub fn validate(hpa: &HorizontalPodAutoscaler, options: Options) -> Vec<FieldError> {
     let mut errors = Errors::default();
     metadata::validate(&hpa.metadata, &Path::ROOT.field("metadata"), &mut errors);
-    spec(&hpa.spec, &Path::ROOT.field("spec"), options, &mut errors);
+    spec(crate::spec::spec(hpa), &Path::ROOT.field("spec"), options, &mut errors);
     errors.into_vec()
 }
 
 fn spec(spec: &HorizontalPodAutoscalerSpec, path: &Path<'_>, options: Options, errors: &mut Errors) {
     replicas(spec, path, options, errors);
-    reference::scale_target(&spec.scale_target_ref, &path.field("scaleTargetRef"), errors);
-    metric::metrics(spec, &path.field("metrics"), errors);
+    reference::scale_target(&spec.scale_target_ref, &path.field("scaleTargetRef"), options, errors);
+    metric::metrics(spec, &path.field("metrics"), options, errors);
     if let Some(behavior) = &spec.behavior {
         behavior::behavior(behavior, &path.field("behavior"), errors);
     }

@@ -1,7 +1,9 @@
 //! The crate against kube-apiserver's own code: freshly made documents where Go is at hand, recorded answers anywhere.
 
+mod built;
 mod golden;
 mod mutants;
+mod old;
 mod oracle;
 mod quantities;
 mod tree;
@@ -10,29 +12,26 @@ mod words;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use burst_hpa::Options;
+use burst_hpa::builder::Hpa;
 use fastrand::Rng;
 use mutants::Mutants;
 use quantities::Reading;
 
+const KUBERNETES: Options = Options::kubernetes_1(36);
+
 const GATES: [(Options, usize); 3] = [
-    (
-        Options {
-            scale_to_zero: false,
-            tolerance: true,
-        },
-        20_000,
-    ),
+    (KUBERNETES, 20_000),
     (
         Options {
             scale_to_zero: true,
-            tolerance: true,
+            ..KUBERNETES
         },
         5_000,
     ),
     (
         Options {
-            scale_to_zero: false,
             tolerance: false,
+            ..KUBERNETES
         },
         5_000,
     ),
@@ -116,5 +115,53 @@ fn recorded_quantities_are_read_as_go_read_them() {
     assert!(readings.len() >= 500, "{} quantities", readings.len());
     for theirs in readings {
         assert_eq!(Reading::ours(&theirs.text), theirs, "left: here, right: Go");
+    }
+}
+
+/// What `defaulted` shows is what the apiserver stores when it is given what `build` wrote.
+fn assert_accepted(built: &[Hpa]) {
+    let documents: Vec<String> = built
+        .iter()
+        .map(|hpa| serde_json::to_string(&hpa.build().unwrap()).unwrap())
+        .collect();
+    for ((hpa, document), answer) in built
+        .iter()
+        .zip(&documents)
+        .zip(oracle::kubernetes(&documents, Options::default()))
+    {
+        let stored = oracle::comparable(serde_json::to_value(hpa.defaulted().unwrap()).unwrap());
+        assert_eq!(
+            stored, answer.object,
+            "left: here, right: kube-apiserver {answer:?}\n{document}"
+        );
+    }
+}
+
+#[test]
+fn the_seeds_examples_are_accepted_by_the_apiserver() {
+    assert_accepted(&built::seed_examples());
+}
+
+#[test]
+fn whatever_builds_is_accepted_by_the_apiserver() {
+    let seed = seed();
+    println!("BURST_SEED={seed}");
+    let mut rng = Rng::with_seed(seed);
+    let built: Vec<Hpa> = (0..10_000)
+        .map(|_| built::any(&mut rng))
+        .filter(|hpa| hpa.build().is_ok())
+        .collect();
+    assert!(built.len() > 500, "{} of 10000 build", built.len());
+    assert_accepted(&built);
+}
+
+#[test]
+fn migrated_v1_hpas_are_what_the_apiserver_makes_of_them() {
+    let documents: Vec<String> = old::V1.iter().map(|text| (*text).to_owned()).collect();
+    for (document, answer) in documents.iter().zip(oracle::kubernetes(&documents, Options::default())) {
+        let migration = burst_hpa::migrate(&burst_hpa::Node::from_json(document).unwrap()).unwrap();
+        let ours = oracle::ours(&tree::to_json(&migration.document), Options::default());
+        assert!(!answer.object.is_null(), "{answer:?}\n{document}");
+        assert_eq!(ours, answer, "left: here, right: kube-apiserver\n{document}");
     }
 }

@@ -139,7 +139,7 @@ pub(crate) fn difference(document: &str, ours: &Answer, theirs: &Answer) -> Opti
 }
 
 /// Without what the apiserver's later steps fill in: status, the generated name, the request's namespace, times.
-fn comparable(mut object: Value) -> Value {
+pub(crate) fn comparable(mut object: Value) -> Value {
     if let Some(fields) = object.as_object_mut() {
         fields.remove("status");
     }
