@@ -1,7 +1,4 @@
-//! The HorizontalPodAutoscaler of `autoscaling/v2`, offline: what kube-apiserver would say to one, without a cluster.
-//!
-//! Pure: no IO, no clock, no YAML. The objects are [`k8s_openapi`]'s; the program at the end of the dependency chain
-//! picks the Kubernetes version by that crate's features.
+#![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 #![cfg_attr(
     not(test),

@@ -13,7 +13,7 @@ pub struct Options {
     pub scale_to_zero: bool,
     /// `HPAConfigurableTolerance`: `tolerance` is kept. Without the gate the apiserver drops the field silently.
     pub tolerance: bool,
-    /// The version: 36 for Kubernetes 1.36. The rules are known from 1.33 on; the words are always those of 1.36.
+    /// The version: 36 for Kubernetes 1.36. The rules are those of 1.33 and later; a few words differ before 1.36.
     pub minor: u32,
 }
 
@@ -32,6 +32,11 @@ impl Options {
     pub(crate) fn checks_api_versions(self) -> bool {
         self.minor >= API_VERSIONS_CHECKED
     }
+
+    /// Whether `maxReplicas: 0` counts as missing; before, it was too small.
+    pub(crate) fn requires_max_replicas(self) -> bool {
+        self.minor >= MAX_REPLICAS_REQUIRED
+    }
 }
 
 /// The minor version in which `HPAConfigurableTolerance` became beta.
@@ -39,6 +44,9 @@ const TOLERANCE_ON: u32 = 35;
 
 /// The minor version from which on a scale target without a group is refused.
 const API_VERSIONS_CHECKED: u32 = 34;
+
+/// The minor version from which on a `maxReplicas` of 0 is a missing one.
+const MAX_REPLICAS_REQUIRED: u32 = 36;
 
 /// Those of Kubernetes 1.36.
 impl Default for Options {

@@ -1,7 +1,7 @@
 //! From the older versions of the API to `autoscaling/v2`: `v1`, which clusters still serve, and `v2beta1` and
 //! `v2beta2`, which they no longer do (since Kubernetes 1.25 and 1.26).
 //!
-//! Works on the tree, so what is unknown stays where it was and [`decode`](crate::decode) names it. The rules are those of
+//! Works on the tree, so what is unknown stays where it was and [`decode`](crate::decode()) names it. The rules are those of
 //! <https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/apis/autoscaling/v1/conversion.go> and of the conversions
 //! that Kubernetes 1.33 still had for the betas.
 
