@@ -161,7 +161,7 @@ pub(crate) fn ask(arguments: &[String], lines: &[String]) -> Vec<String> {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
-        .unwrap_or_else(|e| panic!("{}: {e}: run `setup/oracle`", program.display()));
+        .unwrap_or_else(|e| panic!("{}: {e}: run `make setup`", program.display()));
     let mut input = child.stdin.take().unwrap();
     let text = lines.join("\n") + "\n";
     let writer = std::thread::spawn(move || input.write_all(text.as_bytes()));
