@@ -1,1 +1,28 @@
-//! The Envoy filter: registers the contexts and nothing else.
+//! The Envoy filter: the only code that speaks proxy-wasm. What it does is decided in `burst-model`; here the host is
+//! asked, the model is told, and its effects are carried out.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing,
+        clippy::string_slice,
+        clippy::unreachable
+    )
+)]
+
+mod host;
+mod http;
+mod office;
+mod root;
+mod stats;
+mod vm;
+
+mod start {
+    proxy_wasm::main! {{
+        // Installs the panic hook too: without it a panic is a trap without a word.
+        proxy_wasm::set_log_level(proxy_wasm::types::LogLevel::Info);
+        proxy_wasm::set_root_context(|context_id| Box::new(crate::root::Root::new(context_id)));
+    }}
+}

@@ -1,2 +1,36 @@
 //! The pure half of burst-metrics: from Kubernetes answers to burst headers, with no host, no clock and no IO.
+//!
+//! The way of the data, one direction only:
+//!
+//! ```text
+//! config ─▶ sync ─▶ kube request ═▶ (the shell) ═▶ kube answer ─▶ index ─▶ snapshot ─▶ view
+//! ```
+//!
+//! `now` and chance are arguments everywhere. Nothing here panics on foreign bytes.
 #![forbid(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing,
+        clippy::string_slice,
+        clippy::unreachable
+    )
+)]
+
+pub mod config;
+pub mod hash;
+pub mod index;
+pub mod kube;
+pub mod leader;
+pub mod load;
+pub mod name;
+pub mod printable;
+pub mod records;
+pub mod snapshot;
+pub mod sync;
+pub mod time;
+pub mod upstream;
+pub mod view;

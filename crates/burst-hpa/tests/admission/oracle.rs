@@ -165,7 +165,7 @@ pub(crate) fn ask(arguments: &[String], lines: &[String]) -> Vec<String> {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
-        .unwrap_or_else(|e| panic!("{}: {e}: run `make setup` (setup/oracle)", program.display()));
+        .unwrap_or_else(|e| panic!("{}: {e}: run `make setup`", program.display()));
     let mut input = child.stdin.take().unwrap();
     let mut output = child.stdout.take().unwrap();
     let questions = lines.join("\n") + "\n";

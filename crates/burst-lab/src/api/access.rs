@@ -1,0 +1,179 @@
+//! Who may ask for what: bearer tokens and, in RBAC's words, the rules of their users.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use http::HeaderMap;
+use http::header::AUTHORIZATION;
+use serde::{Deserialize, Serialize};
+
+use super::path::ResourcePath;
+use super::status::{Details, Status};
+
+const ANONYMOUS: &str = "system:anonymous";
+
+/// A handle on the tokens and rules; clones share them. As long as no token and no rule is known, everybody may do
+/// everything. After the first token an unknown token is 401, and no token at all is `system:anonymous`, which may
+/// do nothing (403), as on a real server with RBAC.
+#[derive(Clone, Default)]
+pub struct Access(Arc<Mutex<Book>>);
+
+/// The whole of it, as `PUT /lab/access` takes it.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Book {
+    /// Token → user, such as `system:serviceaccount:istio-system:burst`.
+    pub tokens: BTreeMap<String, String>,
+    /// User → what it may do. A user without an entry may do everything, with an empty one nothing.
+    pub rules: BTreeMap<String, Vec<Rule>>,
+}
+
+/// A rule of a ClusterRole, or of a Role when it has a namespace; `*` stands for all.
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Rule {
+    /// `""` is the core group.
+    pub api_groups: Vec<String>,
+    /// Plurals.
+    pub resources: Vec<String>,
+    /// `get`, `list`, `watch`, …
+    pub verbs: Vec<String>,
+    /// Only in this namespace; none is everywhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+}
+
+impl Access {
+    /// Takes this token as the user's from now on.
+    pub fn accept(&self, token: &str, user: &str) {
+        crate::locked(&self.0).tokens.insert(token.to_owned(), user.to_owned());
+    }
+
+    /// Takes the token no longer.
+    pub fn revoke(&self, token: &str) {
+        crate::locked(&self.0).tokens.remove(token);
+    }
+
+    /// From now on the user may do what these rules say and nothing more.
+    pub fn restrict(&self, user: &str, rules: Vec<Rule>) {
+        crate::locked(&self.0).rules.insert(user.to_owned(), rules);
+    }
+
+    /// Everything at once.
+    pub fn set(&self, book: Book) {
+        *crate::locked(&self.0) = book;
+    }
+
+    /// What is in force.
+    pub fn book(&self) -> Book {
+        crate::locked(&self.0).clone()
+    }
+
+    pub(super) fn user(&self, headers: &HeaderMap) -> Result<String, Status> {
+        let book = crate::locked(&self.0);
+        let token = headers
+            .get(AUTHORIZATION)
+            .and_then(|value| value.as_bytes().strip_prefix(b"Bearer "));
+        match token {
+            Some(token) if !book.tokens.is_empty() => {
+                let known = std::str::from_utf8(token)
+                    .ok()
+                    .and_then(|token| book.tokens.get(token.trim()));
+                known.cloned().ok_or_else(Status::unauthorized)
+            }
+            _ => Ok(ANONYMOUS.to_owned()),
+        }
+    }
+
+    pub(super) fn check(&self, user: &str, verb: &str, path: &ResourcePath<'_>) -> Result<(), Status> {
+        let book = crate::locked(&self.0);
+        let allowed = match book.rules.get(user) {
+            Some(rules) => rules.iter().any(|rule| rule.allows(verb, path)),
+            None => user != ANONYMOUS || book.tokens.is_empty(),
+        };
+        if allowed {
+            Ok(())
+        } else {
+            Err(forbidden(user, verb, path))
+        }
+    }
+}
+
+impl Rule {
+    fn allows(&self, verb: &str, path: &ResourcePath<'_>) -> bool {
+        let has = |words: &[String], word: &str| words.iter().any(|w| w == word || w == "*");
+        let here = self.namespace.is_none() || self.namespace.as_deref() == path.namespace;
+        here && has(&self.verbs, verb) && has(&self.api_groups, path.group) && has(&self.resources, path.plural)
+    }
+}
+
+/// The 403 that RBAC gives.
+pub(super) fn forbidden(user: &str, verb: &str, path: &ResourcePath<'_>) -> Status {
+    let named = path.name.map_or_else(String::new, |name| format!(" {name:?}"));
+    let scope = path.namespace.map_or_else(
+        || "at the cluster scope".to_owned(),
+        |ns| format!("in the namespace {ns:?}"),
+    );
+    let message = format!(
+        "{}{named} is forbidden: User {user:?} cannot {verb} resource {:?} in API group {:?} {scope}",
+        path.resource(),
+        path.plural,
+        path.group
+    );
+    Status::forbidden(message, details(path))
+}
+
+/// The object or resource as `Status.details` names it.
+pub(super) fn details(path: &ResourcePath<'_>) -> Details {
+    Details {
+        name: path.name.unwrap_or_default().to_owned(),
+        group: path.group.to_owned(),
+        kind: path.plural.to_owned(),
+        causes: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hpas(namespace: Option<&'static str>) -> ResourcePath<'static> {
+        let (group, version, plural) = ("autoscaling", "v2", "horizontalpodautoscalers");
+        ResourcePath {
+            group,
+            version,
+            plural,
+            namespace,
+            name: None,
+            subresource: None,
+        }
+    }
+
+    fn list_hpas(namespace: Option<&str>) -> Rule {
+        Rule {
+            api_groups: vec!["autoscaling".to_owned()],
+            resources: vec!["horizontalpodautoscalers".to_owned()],
+            verbs: vec!["list".to_owned()],
+            namespace: namespace.map(str::to_owned),
+        }
+    }
+
+    #[test]
+    fn a_rule_allows_its_verb_in_its_namespace_only() {
+        let access = Access::default();
+        access.restrict("gw", vec![list_hpas(Some("shop"))]);
+        assert!(access.check("gw", "list", &hpas(Some("shop"))).is_ok());
+        assert!(access.check("gw", "watch", &hpas(Some("shop"))).is_err());
+        assert!(access.check("gw", "list", &hpas(Some("default"))).is_err());
+        assert!(access.check("gw", "list", &hpas(None)).is_err());
+        access.restrict("gw", vec![list_hpas(None)]);
+        assert!(access.check("gw", "list", &hpas(None)).is_ok());
+    }
+
+    #[test]
+    fn a_refusal_reads_as_rbac_writes_it() {
+        let real = r#"{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"horizontalpodautoscalers.autoscaling is forbidden: User \"system:serviceaccount:istio-system:gw\" cannot list resource \"horizontalpodautoscalers\" in API group \"autoscaling\" in the namespace \"default\"","reason":"Forbidden","details":{"group":"autoscaling","kind":"horizontalpodautoscalers"},"code":403}"#;
+        let status = forbidden("system:serviceaccount:istio-system:gw", "list", &hpas(Some("default")));
+        assert_eq!(serde_json::to_string(&status).unwrap(), real);
+    }
+}

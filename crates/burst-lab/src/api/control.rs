@@ -1,0 +1,115 @@
+//! `/lab/…`: the handles of a test in the same process, for those in another. It asks for no token.
+
+use bytes::Bytes;
+use http::{Method, Request, Response, StatusCode};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::{Book, Injection, KubeApi, reply};
+
+/// Every control request there is.
+const USAGE: &str = "\
+GET    /lab/requests              counts by resource and user-agent, and the newest requests
+DELETE /lab/requests              begin to count anew
+GET    /lab/fault                 the faults in force
+PUT    /lab/fault                 {\"resource\":\"services\",\"fault\":\"hang\",\"times\":1}
+DELETE /lab/fault[?resource=R]    everything (or this resource) works again
+GET    /lab/access                tokens and rules
+PUT    /lab/access                {\"tokens\":{\"TOKEN\":\"USER\"},\"rules\":{\"USER\":[RBAC RULE]}}
+POST   /lab/objects               apply YAML or JSON
+DELETE /lab/objects?resource=R&object=NAMESPACE/NAME
+PUT    /lab/replicas              {\"hpa\":\"NAMESPACE/NAME\",\"currentReplicas\":3}
+POST   /lab/compact               expire every continue token given out so far
+
+Faults of a resource such as \"services\" or \"*\"; without \"times\" they stay until cleared:
+  \"unauthorized\" \"forbidden\" \"notFound\" \"gone\" \"internalError\" \"unavailable\"
+  {\"tooManyRequests\":{\"retryAfter\":5}}
+  \"hang\" \"stall\" \"reset\" \"resetMidway\"
+  \"truncate\" \"notJson\" \"otherKind\"
+  {\"malformedObject\":{\"object\":\"NAMESPACE/NAME\"}} {\"padding\":{\"bytes\":100000}}
+";
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Replicas {
+    hpa: String,
+    current_replicas: u32,
+}
+
+type Outcome = Result<Response<Bytes>, String>;
+
+impl KubeApi {
+    pub(super) fn control(&self, path: &str, request: &Request<Bytes>) -> Response<Bytes> {
+        let body = request.body();
+        let query = request.uri().query().unwrap_or_default();
+        let outcome = match (request.method(), path) {
+            (&Method::GET, "requests") => self.seen(),
+            (&Method::DELETE, "requests") => did(|| self.requests.clear()),
+            (&Method::GET, "fault") => shown(&json!(self.faults.pending())),
+            (&Method::PUT, "fault") => read(body).and_then(|fault: Injection| did(|| self.faults.add(fault))),
+            (&Method::DELETE, "fault") => did(|| self.clear_faults(parameter(query, "resource"))),
+            (&Method::GET, "access") => shown(&json!(self.access.book())),
+            (&Method::PUT, "access") => read(body).and_then(|book: Book| did(|| self.access.set(book))),
+            (&Method::POST, "objects") => self.apply(body),
+            (&Method::DELETE, "objects") => self.delete(query),
+            (&Method::PUT, "replicas") => read(body).and_then(|replicas: Replicas| self.scale(&replicas)),
+            (&Method::POST, "compact") => did(|| self.cluster.compact()),
+            (_, "") => Ok(reply::text(StatusCode::OK, USAGE)),
+            _ => return reply::text(StatusCode::NOT_FOUND, USAGE),
+        };
+        outcome.unwrap_or_else(|why| reply::text(StatusCode::BAD_REQUEST, &format!("{why}\n")))
+    }
+
+    fn seen(&self) -> Outcome {
+        shown(&json!({ "counts": self.requests.counts(), "seen": self.requests.seen() }))
+    }
+
+    fn clear_faults(&self, resource: Option<String>) {
+        match resource {
+            Some(resource) => self.faults.clear_resource(&resource),
+            None => self.faults.clear(),
+        }
+    }
+
+    fn apply(&self, body: &[u8]) -> Outcome {
+        let text = std::str::from_utf8(body).map_err(|error| error.to_string())?;
+        let version = self.cluster.apply_yaml(text).map_err(|error| error.to_string())?;
+        shown(&json!({ "resourceVersion": version.to_string() }))
+    }
+
+    fn delete(&self, query: &str) -> Outcome {
+        let resource = parameter(query, "resource").ok_or("the query wants resource=R")?;
+        let object = parameter(query, "object").ok_or("the query wants object=NAMESPACE/NAME")?;
+        if self.cluster.delete(&resource, &object) {
+            did(|| ())
+        } else {
+            Err(format!("{resource} {object:?} not found"))
+        }
+    }
+
+    fn scale(&self, wanted: &Replicas) -> Outcome {
+        let scaled = self.cluster.set_current_replicas(&wanted.hpa, wanted.current_replicas);
+        let version = scaled.map_err(|error| error.to_string())?;
+        shown(&json!({ "resourceVersion": version.to_string() }))
+    }
+}
+
+fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, String> {
+    serde_json::from_slice(body).map_err(|error| error.to_string())
+}
+
+fn shown(value: &Value) -> Outcome {
+    Ok(reply::json(StatusCode::OK, value, true))
+}
+
+fn did(action: impl FnOnce()) -> Outcome {
+    action();
+    Ok(reply::text(StatusCode::OK, "ok\n"))
+}
+
+fn parameter(query: &str, name: &str) -> Option<String> {
+    form_urlencoded::parse(query.as_bytes())
+        .find(|(key, _)| key == name)
+        .map(|(_, value)| value.into_owned())
+}

@@ -1,0 +1,130 @@
+//! What a request is about, read from its path as a kube-apiserver's RequestInfo does:
+//! <https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-uris>
+
+use http::Method;
+
+use crate::cluster::group_resource;
+
+/// The thing a path names.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Target<'a> {
+    /// `/lab/…`, without the prefix.
+    Control(&'a str),
+    /// `/healthz`, `/livez` or `/readyz`.
+    Health,
+    /// A path of some API group.
+    Resource(ResourcePath<'a>),
+    /// Anything else.
+    Other,
+}
+
+/// `/apis/{group}/{version}[/namespaces/{namespace}]/{plural}[/{name}[/…]]`.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct ResourcePath<'a> {
+    pub(super) group: &'a str,
+    pub(super) version: &'a str,
+    pub(super) plural: &'a str,
+    pub(super) namespace: Option<&'a str>,
+    pub(super) name: Option<&'a str>,
+    pub(super) subresource: Option<&'a str>,
+}
+
+impl<'a> Target<'a> {
+    pub(super) fn of(path: &'a str) -> Self {
+        let segments: Vec<&str> = path.split('/').filter(|segment| !segment.is_empty()).collect();
+        match segments.as_slice() {
+            ["lab", ..] => Target::Control(path.trim_start_matches('/').trim_start_matches("lab").trim_matches('/')),
+            ["healthz" | "livez" | "readyz"] => Target::Health,
+            ["api", version, rest @ ..] => ResourcePath::of("", version, rest),
+            ["apis", group, version, rest @ ..] => ResourcePath::of(group, version, rest),
+            _ => Target::Other,
+        }
+    }
+}
+
+impl<'a> ResourcePath<'a> {
+    fn of(group: &'a str, version: &'a str, rest: &[&'a str]) -> Target<'a> {
+        let (namespace, rest) = match rest {
+            ["namespaces", namespace, rest @ ..] if !rest.is_empty() => (Some(*namespace), rest),
+            rest => (None, rest),
+        };
+        let [plural, rest @ ..] = rest else {
+            return Target::Other;
+        };
+        let (name, subresource) = (rest.first().copied(), rest.get(1).copied());
+        Target::Resource(ResourcePath {
+            group,
+            version,
+            plural,
+            namespace,
+            name,
+            subresource,
+        })
+    }
+
+    /// The name faults and counts go by, such as `deployments.apps`.
+    pub(super) fn resource(&self) -> String {
+        group_resource(self.group, self.plural)
+    }
+
+    /// The verb that RBAC would be asked about.
+    pub(super) fn verb(&self, method: &Method, watch: bool) -> &'static str {
+        match (method.as_str(), self.name) {
+            ("GET" | "HEAD", _) if watch => "watch",
+            ("GET" | "HEAD", Some(_)) => "get",
+            ("GET" | "HEAD", None) => "list",
+            ("POST", _) => "create",
+            ("PUT", _) => "update",
+            ("PATCH", _) => "patch",
+            ("DELETE", Some(_)) => "delete",
+            ("DELETE", None) => "deletecollection",
+            _ => "",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn resource_paths_are_taken_apart() {
+        let cases = [
+            ("/api/v1/services", ("", "v1", "services", None, None)),
+            (
+                "/api/v1/namespaces/shop/services/",
+                ("", "v1", "services", Some("shop"), None),
+            ),
+            (
+                "/apis/apps/v1/namespaces/shop/deployments/web",
+                ("apps", "v1", "deployments", Some("shop"), Some("web")),
+            ),
+            ("/api/v1/namespaces/shop", ("", "v1", "namespaces", None, Some("shop"))),
+        ];
+        for (path, wanted) in cases {
+            let Target::Resource(found) = Target::of(path) else {
+                panic!("{path} is no resource")
+            };
+            assert_eq!(
+                (found.group, found.version, found.plural, found.namespace, found.name),
+                wanted,
+                "{path}"
+            );
+        }
+    }
+
+    #[test]
+    fn other_paths_are_told_apart() {
+        let cases = [
+            ("/lab/requests", Target::Control("requests")),
+            ("/lab", Target::Control("")),
+            ("/readyz", Target::Health),
+            ("/apis/apps/v1", Target::Other),
+            ("/labels", Target::Other),
+            ("/", Target::Other),
+        ];
+        for (path, wanted) in cases {
+            assert_eq!(Target::of(path), wanted, "{path}");
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! What goes out for one request, as a value.
+
+use bytes::Bytes;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER};
+use http::{HeaderValue, Response, StatusCode};
+use serde::Serialize;
+
+/// What a server does about one request.
+#[derive(Debug)]
+pub enum Reply {
+    /// A whole answer.
+    Answer(Response<Bytes>),
+    /// The head and half of the body of an answer, then nothing; the connection stays open.
+    Stall(Response<Bytes>),
+    /// Nothing; the connection stays open.
+    Silence,
+    /// The connection is reset at once.
+    Reset,
+    /// The connection is reset after the head and half of the body.
+    ResetMidway(Response<Bytes>),
+}
+
+impl Reply {
+    /// The status line it sends, if it sends one.
+    pub fn status(&self) -> Option<StatusCode> {
+        match self {
+            Reply::Answer(answer) | Reply::Stall(answer) | Reply::ResetMidway(answer) => Some(answer.status()),
+            Reply::Silence | Reply::Reset => None,
+        }
+    }
+}
+
+/// A body in JSON, compact unless asked otherwise.
+pub(super) fn json(status: StatusCode, body: &impl Serialize, pretty: bool) -> Response<Bytes> {
+    let text = if pretty {
+        serde_json::to_vec_pretty(body)
+    } else {
+        serde_json::to_vec(body)
+    };
+    with_type(status, "application/json", text.unwrap_or_default())
+}
+
+pub(super) fn text(status: StatusCode, body: &str) -> Response<Bytes> {
+    with_type(status, "text/plain; charset=utf-8", body.as_bytes().to_vec())
+}
+
+/// 429 as priority and fairness sends it: no `Status`.
+pub(super) fn too_many_requests(retry_after: u32) -> Response<Bytes> {
+    let mut answer = text(
+        StatusCode::TOO_MANY_REQUESTS,
+        "Too many requests, please try again later.\n",
+    );
+    answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from(retry_after));
+    answer
+}
+
+fn with_type(status: StatusCode, content_type: &'static str, body: Vec<u8>) -> Response<Bytes> {
+    let mut answer = Response::new(Bytes::from(body));
+    *answer.status_mut() = status;
+    answer
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    answer
+        .headers_mut()
+        .insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
+    answer
+}

@@ -1,0 +1,175 @@
+//! The errors of a kube-apiserver, field for field as v1.36.3 was seen to send them:
+//! <https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/status/>
+
+use http::StatusCode;
+use serde::Serialize;
+
+/// A `metav1.Status` that tells of a failure.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub(super) struct Status(Box<Fields>);
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Fields {
+    kind: &'static str,
+    api_version: &'static str,
+    metadata: Metadata,
+    status: &'static str,
+    message: String,
+    reason: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    details: Option<Details>,
+    code: u16,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+struct Metadata {
+    #[serde(rename = "continue", skip_serializing_if = "Option::is_none")]
+    next: Option<String>,
+}
+
+/// What the failure is about; empty parts are left out.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub(super) struct Details {
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(super) name: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(super) group: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(super) kind: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) causes: Vec<Cause>,
+}
+
+/// One line of `details.causes`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Cause {
+    message: String,
+}
+
+impl Status {
+    fn new(code: StatusCode, reason: &'static str, message: impl Into<String>, details: Option<Details>) -> Self {
+        Status(Box::new(Fields {
+            kind: "Status",
+            api_version: "v1",
+            metadata: Metadata::default(),
+            status: "Failure",
+            message: message.into(),
+            reason,
+            details,
+            code: code.as_u16(),
+        }))
+    }
+
+    pub(super) fn code(&self) -> StatusCode {
+        StatusCode::from_u16(self.0.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+    }
+
+    pub(super) fn bad_request(message: impl Into<String>) -> Self {
+        Status::new(StatusCode::BAD_REQUEST, "BadRequest", message, None)
+    }
+
+    pub(super) fn unauthorized() -> Self {
+        Status::new(StatusCode::UNAUTHORIZED, "Unauthorized", "Unauthorized", None)
+    }
+
+    pub(super) fn forbidden(message: impl Into<String>, details: Details) -> Self {
+        Status::new(StatusCode::FORBIDDEN, "Forbidden", message, Some(details))
+    }
+
+    /// The object is not there, though its resource is.
+    pub(super) fn not_found(resource: &str, details: Details) -> Self {
+        let message = format!("{resource} {:?} not found", details.name);
+        Status::new(StatusCode::NOT_FOUND, "NotFound", message, Some(details))
+    }
+
+    /// The group is served, this version or resource of it is not.
+    pub(super) fn unknown_resource() -> Self {
+        let message = "the server could not find the requested resource";
+        Status::new(StatusCode::NOT_FOUND, "NotFound", message, Some(Details::default()))
+    }
+
+    pub(super) fn method_not_allowed() -> Self {
+        let message = "the server does not allow this method on the requested resource";
+        Status::new(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "MethodNotAllowed",
+            message,
+            Some(Details::default()),
+        )
+    }
+
+    /// What a real server says of a resource that has no watch.
+    pub(super) fn no_watch(resource: &str, details: Details) -> Self {
+        let message = format!("watch is not supported on resources of kind {resource:?}");
+        Status::new(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "MethodNotAllowed",
+            message,
+            Some(details),
+        )
+    }
+
+    /// 410; `next` is the token with which the rest can still be read, from the newest version.
+    pub(super) fn expired(next: Option<String>) -> Self {
+        let message = if next.is_some() {
+            "The provided continue parameter is too old to display a consistent list result. \
+             You can start a new list without the continue parameter, or use the continue token in this response to \
+             retrieve the remainder of the results. Continuing with the provided token results in an inconsistent \
+             list - objects that were created, modified, or deleted between the time the first chunk was returned \
+             and now may show up in the list."
+        } else {
+            "The resourceVersion for the provided list is too old."
+        };
+        let mut status = Status::new(StatusCode::GONE, "Expired", message, None);
+        status.0.metadata.next = next;
+        status
+    }
+
+    pub(super) fn internal(what: &str) -> Self {
+        let causes = vec![Cause {
+            message: what.to_owned(),
+        }];
+        let message = format!("Internal error occurred: {what}");
+        let details = Some(Details {
+            causes,
+            ..Details::default()
+        });
+        Status::new(StatusCode::INTERNAL_SERVER_ERROR, "InternalError", message, details)
+    }
+
+    pub(super) fn unavailable() -> Self {
+        let message = "the server is currently unable to handle the request";
+        Status::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "ServiceUnavailable",
+            message,
+            Some(Details::default()),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_status_has_the_fields_of_a_real_one_in_their_order() {
+        let real = r#"{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"Unauthorized","reason":"Unauthorized","code":401}"#;
+        assert_eq!(serde_json::to_string(&Status::unauthorized()).unwrap(), real);
+    }
+
+    #[test]
+    fn an_object_that_is_not_there_is_named_as_a_real_server_names_it() {
+        let real = r#"{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"horizontalpodautoscalers.autoscaling \"zz\" not found","reason":"NotFound","details":{"name":"zz","group":"autoscaling","kind":"horizontalpodautoscalers"},"code":404}"#;
+        let details = Details {
+            name: "zz".to_owned(),
+            group: "autoscaling".to_owned(),
+            kind: "horizontalpodautoscalers".to_owned(),
+            causes: Vec::new(),
+        };
+        let status = Status::not_found("horizontalpodautoscalers.autoscaling", details);
+        assert_eq!(serde_json::to_string(&status).unwrap(), real);
+    }
+}

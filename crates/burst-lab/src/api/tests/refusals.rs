@@ -1,0 +1,59 @@
+//! Who and what is refused, in the words of kube-apiserver v1.36.3.
+
+use http::Method;
+
+use super::*;
+
+#[test]
+fn what_is_not_there_is_told_in_the_words_of_a_real_server() {
+    let api = api(&[]);
+    let resource = r#"{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"the server could not find the requested resource","reason":"NotFound","details":{},"code":404}"#;
+    let object = r#"{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"horizontalpodautoscalers.autoscaling \"zz\" not found","reason":"NotFound","details":{"name":"zz","group":"autoscaling","kind":"horizontalpodautoscalers"},"code":404}"#;
+    let cases = [
+        ("/apis/autoscaling/v2/nope", resource),
+        ("/apis/autoscaling/v7/horizontalpodautoscalers", resource),
+        (
+            "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers/zz",
+            object,
+        ),
+        ("/apis/argoproj.io/v1alpha1/rollouts", "404 page not found\n"),
+        ("/foo", "404 page not found\n"),
+    ];
+    for (path, wanted) in cases {
+        assert_eq!(text(&api, path), (404, wanted.to_owned()), "{path}");
+    }
+}
+
+#[test]
+fn only_reading_is_served_and_a_watch_is_refused_honestly() {
+    let api = api(&[]);
+    let mut post = request(ALL_HPAS);
+    *post.method_mut() = Method::POST;
+    assert_eq!(api.answer(&post).status(), Some(StatusCode::METHOD_NOT_ALLOWED));
+    let watch = get(&api, &format!("{ALL_HPAS}?watch=1"));
+    let wanted = r#"watch is not supported on resources of kind "horizontalpodautoscalers.autoscaling""#;
+    assert_eq!((&watch["code"], &watch["message"]), (&json!(405), &json!(wanted)));
+}
+
+#[test]
+fn tokens_are_asked_for_once_one_is_known() {
+    let api = api(&["a/1"]);
+    let ask = |token: Option<&str>| {
+        let mut request = request(ALL_HPAS);
+        if let Some(token) = token {
+            request
+                .headers_mut()
+                .insert("authorization", format!("Bearer {token}").parse().unwrap());
+        }
+        api.answer(&request).status().unwrap().as_u16()
+    };
+    assert_eq!([ask(None), ask(Some("old"))], [200, 200]);
+    api.access.accept("old", "system:serviceaccount:istio-system:gw");
+    assert_eq!([ask(None), ask(Some("old")), ask(Some("new"))], [403, 200, 401]);
+    api.access.accept("new", "system:serviceaccount:istio-system:gw");
+    api.access.revoke("old");
+    assert_eq!([ask(Some("old")), ask(Some("new"))], [401, 200]);
+    api.access.restrict("system:serviceaccount:istio-system:gw", Vec::new());
+    assert_eq!(ask(Some("new")), 403);
+    assert_eq!(text(&api, "/apis/argoproj.io/v1alpha1/rollouts").0, 403);
+}

@@ -1,0 +1,89 @@
+//! The command line.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use burst_lab::lab::{API_ADDR, SERVICES_ADDR};
+use clap::{Parser, Subcommand};
+
+/// A Kubernetes API, sample services and an Envoy on one machine
+#[derive(Debug, Parser)]
+#[command(name = "burst-lab")]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Serve the stand-in Kubernetes API and the sample services until asked to end
+    Serve(Serve),
+    /// Serve them, start Envoy in front, send traffic through it and show what it answers
+    Run(Run),
+}
+
+/// Where the lab listens.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Addresses {
+    /// Address of the Kubernetes API; /lab on it answers control requests
+    #[arg(long, value_name = "ADDR", default_value_t = API_ADDR)]
+    pub(crate) api: SocketAddr,
+    /// Address of the sample services
+    #[arg(long, value_name = "ADDR", default_value_t = SERVICES_ADDR)]
+    pub(crate) services: SocketAddr,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Serve {
+    #[command(flatten)]
+    pub(crate) lab: Addresses,
+    /// Leave every HPA as it is instead of letting its load rise and fall
+    #[arg(long)]
+    pub(crate) still: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Run {
+    #[command(flatten)]
+    pub(crate) lab: Addresses,
+    /// The Envoy to start
+    #[arg(long, value_name = "PATH", default_value = "envoy")]
+    pub(crate) envoy: PathBuf,
+    /// Its configuration; file names in it count from the current directory
+    #[arg(long, value_name = "FILE", default_value = "envoy-local/envoy.yaml")]
+    pub(crate) config: PathBuf,
+    /// Where it listens, as the configuration says
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8080")]
+    pub(crate) proxy: SocketAddr,
+    /// Its worker threads
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    pub(crate) concurrency: u16,
+    /// End by itself after this time, such as 30s
+    #[arg(long = "for", value_name = "DURATION", value_parser = humantime::parse_duration)]
+    pub(crate) limit: Option<Duration>,
+    /// Lines instead of a table, also in a terminal
+    #[arg(long)]
+    pub(crate) plain: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn a_run_can_be_bounded() {
+        let args = Args::try_parse_from(["burst-lab", "run", "--for", "1m 30s"]).unwrap();
+        let Command::Run(run) = args.command else {
+            panic!("not a run")
+        };
+        assert_eq!((run.limit, run.concurrency), (Some(Duration::from_secs(90)), 2));
+    }
+}

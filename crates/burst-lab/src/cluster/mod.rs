@@ -1,0 +1,317 @@
+//! The objects of a cluster, each change with a resource version of its own, as etcd keeps them.
+
+mod object;
+mod resource;
+mod table;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use serde_json::{Value, json};
+
+pub use object::ObjectError;
+pub use resource::Resource;
+pub(crate) use resource::group_resource;
+pub use table::{Compacted, Event};
+
+use object::{Identity, admitted, merge};
+use table::Table;
+
+/// The resource that carries the numbers: `horizontalpodautoscalers.autoscaling`.
+pub const HPAS: &str = "horizontalpodautoscalers.autoscaling";
+/// The core resource `services`.
+pub const SERVICES: &str = "services";
+/// `deployments.apps`.
+pub const DEPLOYMENTS: &str = "deployments.apps";
+/// `statefulsets.apps`.
+pub const STATEFULSETS: &str = "statefulsets.apps";
+
+/// A handle on the objects; clones share them.
+#[derive(Clone)]
+pub struct Cluster(Arc<Mutex<Store>>);
+
+struct Store {
+    version: u64,
+    tables: BTreeMap<String, Table>,
+}
+
+/// Objects of one resource at one resource version, in the order of their keys.
+pub(crate) struct Listing {
+    pub(crate) resource: Resource,
+    pub(crate) version: u64,
+    pub(crate) objects: Vec<(String, Arc<Value>)>,
+}
+
+impl Default for Cluster {
+    fn default() -> Self {
+        Cluster::new()
+    }
+}
+
+impl Cluster {
+    /// A cluster with nothing in it that serves Services, Deployments, StatefulSets and HorizontalPodAutoscalers.
+    pub fn new() -> Self {
+        let tables = Resource::everywhere().map(|resource| (resource.id(), Table::new(resource)));
+        Cluster(Arc::new(Mutex::new(Store {
+            version: 1,
+            tables: tables.into(),
+        })))
+    }
+
+    /// Serves one more resource from now on, as applying its CustomResourceDefinition would.
+    pub fn register(&self, resource: Resource) {
+        self.store()
+            .tables
+            .entry(resource.id())
+            .or_insert_with(|| Table::new(resource));
+    }
+
+    /// Creates the object, or replaces the one of its name; the answer is the cluster's resource version.
+    ///
+    /// # Errors
+    /// A kind that is not registered, or no name.
+    pub fn apply(&self, object: Value) -> Result<u64, ObjectError> {
+        let identity = Identity::of(&object)?;
+        let mut store = self.store();
+        let id = store.id_of(&identity)?;
+        let serial = store.version + 1;
+        let before = store
+            .table(&id)
+            .and_then(|table| table.object(&identity.key()))
+            .cloned();
+        let object = admitted(object, before.as_deref(), &identity, serial);
+        Ok(store.put(&id, &identity.key(), before.as_deref(), object))
+    }
+
+    /// Applies every document of a YAML (or JSON) text.
+    ///
+    /// # Errors
+    /// As [`Cluster::apply`]; documents before the bad one stay applied.
+    pub fn apply_yaml(&self, text: &str) -> Result<u64, ObjectError> {
+        let documents: Vec<Value> =
+            serde_saphyr::from_multiple(text).map_err(|error| ObjectError::Yaml(error.to_string()))?;
+        documents
+            .into_iter()
+            .filter(|document| !document.is_null())
+            .try_fold(self.version(), |_, object| self.apply(object))
+    }
+
+    /// Merges `patch` (RFC 7386) into an object; a patch that changes nothing makes no new resource version.
+    ///
+    /// # Errors
+    /// There is no such object.
+    pub fn patch(&self, resource: &str, key: &str, patch: &Value) -> Result<u64, ObjectError> {
+        let mut store = self.store();
+        let Some(before) = store.table(resource).and_then(|table| table.object(key)).cloned() else {
+            return Err(ObjectError::NotFound {
+                resource: resource.to_owned(),
+                key: key.to_owned(),
+            });
+        };
+        let mut object = Value::clone(&before);
+        merge(&mut object, patch);
+        Ok(store.put(resource, key, Some(&before), object))
+    }
+
+    /// Sets what the HPA controller would write: `status.currentReplicas` and `status.desiredReplicas` of the HPA
+    /// `namespace/name`.
+    ///
+    /// # Errors
+    /// There is no such HPA.
+    pub fn set_current_replicas(&self, hpa: &str, replicas: u32) -> Result<u64, ObjectError> {
+        self.patch(
+            HPAS,
+            hpa,
+            &json!({ "status": { "currentReplicas": replicas, "desiredReplicas": replicas } }),
+        )
+    }
+
+    /// Takes an object away; false when it was not there.
+    pub fn delete(&self, resource: &str, key: &str) -> bool {
+        let mut store = self.store();
+        let there = store.table(resource).is_some_and(|table| table.object(key).is_some());
+        if there {
+            store.change(resource, key, None);
+        }
+        there
+    }
+
+    /// One object, by resource and `namespace/name`.
+    pub fn object(&self, resource: &str, key: &str) -> Option<Arc<Value>> {
+        self.store().table(resource)?.object(key).cloned()
+    }
+
+    /// Every object of a resource, by `namespace/name`.
+    pub fn objects(&self, resource: &str) -> Vec<(String, Arc<Value>)> {
+        let store = self.store();
+        let table = store.table(resource);
+        table.map_or_else(Vec::new, |table| {
+            table
+                .objects()
+                .iter()
+                .map(|(k, o)| (k.clone(), Arc::clone(o)))
+                .collect()
+        })
+    }
+
+    /// The resource version of the newest change.
+    pub fn version(&self) -> u64 {
+        self.store().version
+    }
+
+    /// The changes of a resource after `version`, oldest first: what a watch from there is made of.
+    ///
+    /// # Errors
+    /// `version` is older than what is kept. An unknown resource has no changes.
+    pub fn events(&self, resource: &str, version: u64) -> Result<Vec<Event>, Compacted> {
+        self.store()
+            .table(resource)
+            .map_or_else(|| Ok(Vec::new()), |table| table.since(version))
+    }
+
+    /// Forgets every earlier resource version: continue tokens given out so far expire (410), as they do in a real
+    /// cluster after some five minutes.
+    pub fn compact(&self) {
+        let mut store = self.store();
+        store.version += 1;
+        let version = store.version;
+        store.tables.values_mut().for_each(|table| table.forget_before(version));
+    }
+
+    /// What is served at a group, version and plural; none for what is not.
+    pub(crate) fn resource(&self, group: &str, version: &str, plural: &str) -> Option<Resource> {
+        let store = self.store();
+        let table = store.table(&group_resource(group, plural))?;
+        (table.resource.version == version).then(|| table.resource.clone())
+    }
+
+    /// Whether anything of the API group is served.
+    pub(crate) fn serves_group(&self, group: &str) -> bool {
+        self.store().tables.values().any(|table| table.resource.group == group)
+    }
+
+    pub(crate) fn listing(&self, resource: &Resource, at: Option<u64>) -> Result<Listing, Compacted> {
+        let store = self.store();
+        let version = at.unwrap_or(store.version);
+        let objects = store
+            .table(&resource.id())
+            .map_or_else(|| Ok(BTreeMap::new()), |table| table.at(version))?;
+        Ok(Listing {
+            resource: resource.clone(),
+            version,
+            objects: objects.into_iter().collect(),
+        })
+    }
+
+    fn store(&self) -> MutexGuard<'_, Store> {
+        crate::locked(&self.0)
+    }
+}
+
+impl Store {
+    fn table(&self, id: &str) -> Option<&Table> {
+        self.tables.get(id)
+    }
+
+    fn id_of(&self, identity: &Identity) -> Result<String, ObjectError> {
+        let named = |table: &&Table| {
+            table.resource.kind == identity.kind && table.resource.api_version() == identity.api_version
+        };
+        self.tables
+            .values()
+            .find(named)
+            .map(|table| table.resource.id())
+            .ok_or_else(|| ObjectError::UnknownKind {
+                api_version: identity.api_version.clone(),
+                kind: identity.kind.clone(),
+            })
+    }
+
+    fn put(&mut self, id: &str, key: &str, before: Option<&Value>, mut object: Value) -> u64 {
+        let same_version = before
+            .and_then(|before| before.pointer("/metadata/resourceVersion"))
+            .cloned();
+        object["metadata"]["resourceVersion"] = same_version.unwrap_or(Value::Null);
+        if before == Some(&object) {
+            return self.version;
+        }
+        object["metadata"]["resourceVersion"] = json!((self.version + 1).to_string());
+        self.change(id, key, Some(Arc::new(object)))
+    }
+
+    fn change(&mut self, id: &str, key: &str, after: Option<Arc<Value>>) -> u64 {
+        self.version += 1;
+        if let Some(table) = self.tables.get_mut(id) {
+            table.change(self.version, key, after);
+        }
+        self.version
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WEB: &str = "{apiVersion: v1, kind: Service, metadata: {name: web, namespace: shop}, spec: {ports: []}}";
+
+    #[test]
+    fn every_change_raises_the_resource_version() {
+        let cluster = Cluster::new();
+        let created = cluster.apply_yaml(WEB).unwrap();
+        let patched = cluster
+            .patch(SERVICES, "shop/web", &json!({ "metadata": { "labels": { "a": "b" } } }))
+            .unwrap();
+        assert!(patched > created);
+        assert_eq!(
+            cluster.object(SERVICES, "shop/web").unwrap()["metadata"]["resourceVersion"],
+            patched.to_string()
+        );
+        assert!(cluster.delete(SERVICES, "shop/web"));
+        assert!(cluster.version() > patched);
+        assert!(!cluster.delete(SERVICES, "shop/web"));
+    }
+
+    #[test]
+    fn a_change_that_changes_nothing_makes_no_version() {
+        let cluster = Cluster::new();
+        let created = cluster.apply_yaml(WEB).unwrap();
+        assert_eq!(cluster.apply_yaml(WEB).unwrap(), created);
+        assert_eq!(cluster.patch(SERVICES, "shop/web", &json!({})).unwrap(), created);
+    }
+
+    #[test]
+    fn several_documents_are_applied_and_an_unknown_kind_is_refused() {
+        let cluster = Cluster::new();
+        cluster
+            .apply_yaml(&format!("{WEB}\n---\n{}\n", WEB.replace("name: web", "name: api")))
+            .unwrap();
+        let keys: Vec<_> = cluster.objects(SERVICES).into_iter().map(|(key, _)| key).collect();
+        assert_eq!(keys, ["shop/api", "shop/web"]);
+        let refused = cluster
+            .apply(json!({ "apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "metadata": { "name": "x" } }));
+        let text = refused.unwrap_err().to_string();
+        assert_eq!(
+            text,
+            r#"apiVersion "argoproj.io/v1alpha1", kind "Rollout": no such resource is registered"#
+        );
+    }
+
+    #[test]
+    fn a_registered_custom_resource_is_taken() {
+        let cluster = Cluster::new();
+        cluster.register(Resource::custom("argoproj.io", "v1alpha1", "rollouts", "Rollout"));
+        cluster
+            .apply(json!({ "apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "metadata": { "name": "x" } }))
+            .unwrap();
+        assert!(cluster.object("rollouts.argoproj.io", "default/x").is_some());
+    }
+
+    #[test]
+    fn a_missing_hpa_cannot_be_scaled() {
+        let error = Cluster::new().set_current_replicas("a/b", 3).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            r#"horizontalpodautoscalers.autoscaling "a/b" not found"#
+        );
+    }
+}

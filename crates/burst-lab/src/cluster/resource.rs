@@ -1,0 +1,95 @@
+//! The kinds of objects the stand-in serves, by the names Kubernetes gives them.
+
+/// One namespaced resource: where it is in the API and what its objects are called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resource {
+    /// The API group; empty for the core group.
+    pub group: String,
+    /// The one served version, such as `v2`.
+    pub version: String,
+    /// The plural in paths, such as `horizontalpodautoscalers`.
+    pub plural: String,
+    /// The kind of one object, such as `HorizontalPodAutoscaler`.
+    pub kind: String,
+    /// Whether a CustomResourceDefinition serves it: only then do the items of a list carry `kind` and `apiVersion`.
+    pub custom: bool,
+}
+
+impl Resource {
+    /// A resource that a CustomResourceDefinition adds, such as `argoproj.io/v1alpha1` `rollouts`.
+    pub fn custom(group: &str, version: &str, plural: &str, kind: &str) -> Self {
+        Resource {
+            custom: true,
+            ..Resource::built_in(group, version, plural, kind)
+        }
+    }
+
+    pub(crate) fn built_in(group: &str, version: &str, plural: &str, kind: &str) -> Self {
+        Resource {
+            group: group.to_owned(),
+            version: version.to_owned(),
+            plural: plural.to_owned(),
+            kind: kind.to_owned(),
+            custom: false,
+        }
+    }
+
+    /// What every cluster here serves from the start.
+    pub(crate) fn everywhere() -> [Resource; 4] {
+        [
+            Resource::built_in("", "v1", "services", "Service"),
+            Resource::built_in("apps", "v1", "deployments", "Deployment"),
+            Resource::built_in("apps", "v1", "statefulsets", "StatefulSet"),
+            Resource::built_in(
+                "autoscaling",
+                "v2",
+                "horizontalpodautoscalers",
+                "HorizontalPodAutoscaler",
+            ),
+        ]
+    }
+
+    /// The name used for faults, counts and RBAC messages: `horizontalpodautoscalers.autoscaling`, `services`.
+    pub fn id(&self) -> String {
+        group_resource(&self.group, &self.plural)
+    }
+
+    /// What an object's `apiVersion` says: `autoscaling/v2`, `v1`.
+    pub fn api_version(&self) -> String {
+        if self.group.is_empty() {
+            self.version.clone()
+        } else {
+            format!("{}/{}", self.group, self.version)
+        }
+    }
+}
+
+/// `plural.group`, or the plural alone in the core group, as Kubernetes prints a GroupResource.
+pub(crate) fn group_resource(group: &str, plural: &str) -> String {
+    if group.is_empty() {
+        plural.to_owned()
+    } else {
+        format!("{plural}.{group}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_written_as_kubernetes_writes_them() {
+        let names: Vec<_> = Resource::everywhere()
+            .iter()
+            .map(|r| (r.id(), r.api_version()))
+            .collect();
+        assert_eq!(names[0], ("services".to_owned(), "v1".to_owned()));
+        assert_eq!(
+            names[3],
+            (
+                "horizontalpodautoscalers.autoscaling".to_owned(),
+                "autoscaling/v2".to_owned()
+            )
+        );
+    }
+}

@@ -1,0 +1,51 @@
+//! The `burst-lab` command. Data goes to stdout, words to stderr; it ends with 0 when it was asked to end, with 1 when
+//! something stopped it.
+
+mod args;
+mod run;
+mod signals;
+mod words;
+
+use std::error::Error;
+use std::process::ExitCode;
+
+use burst_lab::lab::Lab;
+use burst_lab::sample;
+use clap::Parser;
+
+use args::{Args, Command, Serve};
+use signals::Signals;
+use words::say;
+
+fn main() -> ExitCode {
+    match start(Args::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            say(&format!("burst-lab: {error}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[tokio::main]
+async fn start(args: Args) -> Result<(), Box<dyn Error>> {
+    let signals = Signals::listen()?;
+    match args.command {
+        Command::Serve(serve) => self::serve(&serve, signals).await,
+        Command::Run(run) => run::run(run, signals).await,
+    }
+}
+
+async fn serve(options: &Serve, mut signals: Signals) -> Result<(), Box<dyn Error>> {
+    let mut lab = Lab::start(sample::cluster()?, options.lab.api, options.lab.services).await?;
+    if !options.still {
+        lab.move_load();
+    }
+    say(&format!(
+        "Kubernetes API on http://{}, its control requests on http://{0}/lab",
+        lab.api_addr()
+    ));
+    say(&format!("sample services on http://{}", lab.services_addr()));
+    signals.asked_to_end().await;
+    Ok(())
+}

@@ -1,0 +1,75 @@
+//! The terminal: taken over on creation, given back when dropped, also after a panic.
+
+use std::io;
+use std::time::Duration;
+
+use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use ratatui::DefaultTerminal;
+use tokio::sync::mpsc;
+
+use super::board::Board;
+use super::table::{self, Title};
+
+/// How soon the reader of keys sees that nobody listens any more.
+const KEY_WAIT: Duration = Duration::from_millis(100);
+
+pub(crate) struct Screen {
+    terminal: DefaultTerminal,
+    quit: mpsc::Receiver<()>,
+}
+
+impl Screen {
+    /// Raw mode and the alternate screen; ratatui's panic hook gives both back.
+    pub(crate) fn take() -> io::Result<Self> {
+        let terminal = ratatui::try_init()?;
+        let (send, quit) = mpsc::channel(1);
+        // Reading the terminal blocks, so it has a thread of its own; it ends with the receiver.
+        std::thread::spawn(move || while !send.is_closed() && !told(&send) {});
+        Ok(Screen { terminal, quit })
+    }
+
+    pub(crate) fn draw(&mut self, title: &Title, board: &Board) -> io::Result<()> {
+        self.terminal.draw(|frame| table::draw(frame, title, board)).map(drop)
+    }
+
+    /// Returns once q or Ctrl-C was pressed.
+    pub(crate) async fn quit(&mut self) {
+        if self.quit.recv().await.is_none() {
+            // The keys cannot be read; signals still end the run.
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        ratatui::restore();
+    }
+}
+
+/// True once there is nothing more to wait for.
+fn told(quit: &mpsc::Sender<()>) -> bool {
+    match event::poll(KEY_WAIT).and_then(|ready| if ready { event::read().map(Some) } else { Ok(None) }) {
+        Ok(Some(Event::Key(key))) if ends(key) => quit.blocking_send(()).is_ok(),
+        Ok(_) => false,
+        Err(_) => true,
+    }
+}
+
+fn ends(key: KeyEvent) -> bool {
+    // Raw mode delivers Ctrl-C as a key.
+    let interrupt = key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL);
+    key.kind == KeyEventKind::Press && (interrupt || key.code == KeyCode::Char('q'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn q_and_ctrl_c_end_it_and_no_other_key() {
+        let key = |code, modifiers| ends(KeyEvent::new(KeyCode::Char(code), modifiers));
+        assert!(key('q', KeyModifiers::NONE) && key('c', KeyModifiers::CONTROL));
+        assert!(!key('c', KeyModifiers::NONE) && !key('x', KeyModifiers::CONTROL));
+    }
+}

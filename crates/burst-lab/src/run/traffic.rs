@@ -1,0 +1,101 @@
+//! Requests through Envoy, more of them while the load is high.
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use burst_lab::sample::{Load, Service};
+use bytes::Bytes;
+use http::header::HOST;
+use http::{Request, StatusCode};
+use http_body_util::{BodyExt, Empty};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use super::board::Seen;
+
+/// Requests per second at the lowest and at the highest load.
+const RATES: (f64, f64) = (2.0, 12.0);
+/// Longer than Envoy's default route timeout would be of no use.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+type Http = Client<HttpConnector, Empty<Bytes>>;
+
+/// Who is asked, and when how often.
+#[derive(Clone)]
+struct Caller {
+    http: Http,
+    proxy: SocketAddr,
+    service: Service,
+    load: Load,
+    started: Instant,
+}
+
+/// Asks every service until dropped; answers come with the service's place in the list.
+pub(crate) fn start(
+    services: &[Service],
+    proxy: SocketAddr,
+    (load, started): &(Load, Instant),
+    answers: &mpsc::UnboundedSender<(usize, Seen)>,
+) -> JoinSet<()> {
+    let http: Http = Client::builder(TokioExecutor::new()).build_http();
+    let mut callers = JoinSet::new();
+    for (place, service) in services.iter().enumerate() {
+        let caller = Caller {
+            http: http.clone(),
+            proxy,
+            service: service.clone(),
+            load: load.clone(),
+            started: *started,
+        };
+        callers.spawn(caller.ask_on(place, answers.clone()));
+    }
+    callers
+}
+
+impl Caller {
+    async fn ask_on(self, place: usize, answers: mpsc::UnboundedSender<(usize, Seen)>) {
+        while answers.send((place, self.ask().await)).is_ok() {
+            tokio::time::sleep(Duration::from_secs_f64(1.0 / self.rate())).await;
+        }
+    }
+
+    async fn ask(&self) -> Seen {
+        timeout(PATIENCE, self.answer())
+            .await
+            .ok()
+            .flatten()
+            .unwrap_or(Seen::Nothing)
+    }
+
+    async fn answer(&self) -> Option<Seen> {
+        let request = Request::get(format!("http://{}/", self.proxy)).header(HOST, self.service.host());
+        let response = self.http.request(request.body(Empty::new()).ok()?).await.ok()?;
+        let header = response.headers().get("x-burst");
+        let header = header.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
+        let status = response.status();
+        // Read to its end, or the connection cannot be used again.
+        response.into_body().collect().await.ok()?;
+        Some(if status == StatusCode::OK {
+            Seen::Normal(header)
+        } else {
+            Seen::Failure(status.as_u16())
+        })
+    }
+
+    /// Follows the mean load of the workloads behind the service.
+    fn rate(&self) -> f64 {
+        let elapsed = self.started.elapsed();
+        let levels: Vec<f64> = self
+            .service
+            .hpas
+            .iter()
+            .filter_map(|hpa| self.load.level(hpa, elapsed))
+            .collect();
+        let count = u32::try_from(levels.len().max(1)).map_or(1.0, f64::from);
+        RATES.0 + (RATES.1 - RATES.0) * levels.iter().sum::<f64>() / count
+    }
+}

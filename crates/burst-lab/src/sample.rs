@@ -1,0 +1,197 @@
+//! The sample cluster and the load on it.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::cluster::{Cluster, DEPLOYMENTS, HPAS, ObjectError, SERVICES, STATEFULSETS};
+use crate::curve::Curve;
+
+/// The objects, as a kube-apiserver would take them.
+pub const OBJECTS: &str = include_str!("sample-cluster.yaml");
+
+/// About a minute from peak to peak; each HPA takes a little longer than the one before it, so that they drift apart.
+const PERIOD: Duration = Duration::from_secs(54);
+const LONGER: Duration = Duration::from_secs(7);
+
+/// The sample cluster at its start.
+///
+/// # Errors
+/// Only if the file in this crate is wrong, which a test would have shown.
+pub fn cluster() -> Result<Cluster, ObjectError> {
+    let cluster = Cluster::new();
+    cluster.apply_yaml(OBJECTS)?;
+    Ok(cluster)
+}
+
+/// The load on every HPA of a cluster: between its minimum and its maximum, from the replicas it has now.
+#[derive(Clone, Debug)]
+pub struct Load(Vec<(String, Curve)>);
+
+impl Load {
+    /// Reads the HPAs as they are.
+    pub fn on(cluster: &Cluster) -> Self {
+        let mut period = PERIOD;
+        let mut rising = false;
+        let curves = cluster.objects(HPAS).into_iter().map(|(key, hpa)| {
+            (period, rising) = (period + LONGER, !rising);
+            (key, curve(&hpa, period, rising))
+        });
+        Load(curves.collect())
+    }
+
+    /// Sets every HPA's replicas to what the load calls for at this time.
+    pub fn apply(&self, cluster: &Cluster, elapsed: Duration) {
+        for (hpa, curve) in &self.0 {
+            // One that was deleted meanwhile has no load.
+            let _ = cluster.set_current_replicas(hpa, curve.replicas(elapsed));
+        }
+    }
+
+    /// The load on one HPA at this time, between 0 and 1; none for an unknown one.
+    pub fn level(&self, hpa: &str, elapsed: Duration) -> Option<f64> {
+        self.0
+            .iter()
+            .find(|(key, _)| key == hpa)
+            .map(|(_, curve)| curve.level(elapsed))
+    }
+}
+
+fn curve(hpa: &Value, period: Duration, rising: bool) -> Curve {
+    let number = |pointer| {
+        hpa.pointer(pointer)
+            .and_then(Value::as_u64)
+            .and_then(|number| u32::try_from(number).ok())
+    };
+    let min = number("/spec/minReplicas").unwrap_or(1);
+    let max = number("/spec/maxReplicas").unwrap_or(min).max(min);
+    let start = number("/status/currentReplicas").unwrap_or(min);
+    Curve {
+        min,
+        max,
+        start: start.clamp(min, max),
+        period,
+        rising,
+    }
+}
+
+/// A Service, and the HPAs of the workloads it selects.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Service {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// `namespace/name` of each HPA.
+    pub hpas: Vec<String>,
+}
+
+impl Service {
+    /// The name it goes by inside a cluster.
+    pub fn host(&self) -> String {
+        format!("{}.{}.svc.cluster.local", self.name, self.namespace)
+    }
+}
+
+/// Every Service of a cluster, those of the seed first.
+pub fn services(cluster: &Cluster) -> Vec<Service> {
+    let found = cluster.objects(SERVICES).into_iter().filter_map(|(key, service)| {
+        let (namespace, name) = key.split_once('/')?;
+        let hpas = hpas_behind(cluster, namespace, &service);
+        Some(Service {
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+            hpas,
+        })
+    });
+    let mut services: Vec<Service> = found.collect();
+    services.sort_by_key(|service| !service.name.starts_with("ngsa"));
+    services
+}
+
+fn hpas_behind(cluster: &Cluster, namespace: &str, service: &Value) -> Vec<String> {
+    let selector = service.pointer("/spec/selector").and_then(Value::as_object);
+    let selects = |workload: &Value| {
+        let labels = &workload["spec"]["template"]["metadata"]["labels"];
+        selector
+            .is_some_and(|selector| !selector.is_empty() && selector.iter().all(|(key, value)| labels[key] == *value))
+    };
+    let targets = |hpa: &Value| {
+        let target = &hpa["spec"]["scaleTargetRef"];
+        let resource = if target["kind"] == "StatefulSet" {
+            STATEFULSETS
+        } else {
+            DEPLOYMENTS
+        };
+        let key = format!("{namespace}/{}", target["name"].as_str().unwrap_or_default());
+        cluster
+            .object(resource, &key)
+            .is_some_and(|workload| selects(&workload))
+    };
+    let here = |key: &String| key.split_once('/').is_some_and(|(ns, _)| ns == namespace);
+    let hpas = cluster
+        .objects(HPAS)
+        .into_iter()
+        .filter(|(key, hpa)| here(key) && targets(hpa));
+    hpas.map(|(key, _)| key).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn current(cluster: &Cluster, hpa: &str) -> u64 {
+        cluster.object(HPAS, hpa).unwrap()["status"]["currentReplicas"]
+            .as_u64()
+            .unwrap()
+    }
+
+    #[test]
+    fn the_sample_is_the_seeds_cluster_and_two_more_cases() {
+        let services: Vec<_> = services(&cluster().unwrap())
+            .into_iter()
+            .map(|s| (s.host(), s.hpas.join(" ")))
+            .collect();
+        let wanted = [
+            ("ngsa-svc-1.default.svc.cluster.local", "default/ngsa-hpa-1"),
+            ("ngsa-svc-2.ngsa.svc.cluster.local", "ngsa/ngsa-hpa-2"),
+            ("queue.data.svc.cluster.local", "data/queue"),
+            (
+                "checkout.shop.svc.cluster.local",
+                "shop/checkout-canary shop/checkout-stable",
+            ),
+        ];
+        assert_eq!(services, wanted.map(|(host, hpas)| (host.to_owned(), hpas.to_owned())));
+    }
+
+    #[test]
+    fn load_begins_at_the_seeds_values_and_then_moves() {
+        let cluster = cluster().unwrap();
+        let load = Load::on(&cluster);
+        load.apply(&cluster, Duration::ZERO);
+        assert_eq!(
+            (
+                current(&cluster, "default/ngsa-hpa-1"),
+                current(&cluster, "ngsa/ngsa-hpa-2")
+            ),
+            (1, 2)
+        );
+        let version = cluster.version();
+        load.apply(&cluster, Duration::ZERO);
+        assert_eq!(cluster.version(), version);
+        let mut seen: Vec<u64> = Vec::new();
+        for second in 0..90 {
+            load.apply(&cluster, Duration::from_secs(second));
+            seen.push(current(&cluster, "default/ngsa-hpa-1"));
+        }
+        assert_eq!((seen.iter().min(), seen.iter().max()), (Some(&1), Some(&5)));
+    }
+
+    #[test]
+    fn neighbours_move_in_opposite_directions() {
+        let load = Load::on(&cluster().unwrap());
+        let moves = |hpa| load.level(hpa, Duration::from_secs(5)).unwrap() - load.level(hpa, Duration::ZERO).unwrap();
+        assert!(moves("data/queue") > 0.0 && moves("default/ngsa-hpa-1") > 0.0);
+        assert!(moves("ngsa/ngsa-hpa-2") < 0.0 || moves("shop/checkout-canary") < 0.0);
+    }
+}

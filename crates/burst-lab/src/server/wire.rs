@@ -1,0 +1,128 @@
+//! A connection and a body that can end badly.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http_body::{Frame, SizeHint};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+
+use super::Cut;
+
+/// A TCP stream that is closed with a reset rather than politely once its flag is set.
+pub(super) struct Wire {
+    stream: TcpStream,
+    reset: Arc<AtomicBool>,
+}
+
+impl Wire {
+    pub(super) fn new(stream: TcpStream, reset: Arc<AtomicBool>) -> Self {
+        Wire { stream, reset }
+    }
+}
+
+impl Drop for Wire {
+    fn drop(&mut self) {
+        if self.reset.load(Ordering::Acquire) {
+            // Closing a socket that lingers for no time makes the kernel send RST.
+            let _ = self.stream.set_zero_linger();
+        }
+    }
+}
+
+impl AsyncRead for Wire {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(cx, buf)
+    }
+}
+
+impl AsyncWrite for Wire {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(cx, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        // A polite end first would turn the reset into one.
+        if self.reset.load(Ordering::Acquire) {
+            return Poll::Ready(Ok(()));
+        }
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
+
+/// A body of known length that may stop at its half.
+pub(super) struct Body {
+    length: u64,
+    rest: Option<Bytes>,
+    end: End,
+}
+
+enum End {
+    Good,
+    Silence,
+    /// Says first that it is pending, so that what is there goes out before the reset.
+    Pause(Arc<AtomicBool>),
+    Reset(Arc<AtomicBool>),
+}
+
+impl Body {
+    pub(super) fn whole(bytes: Bytes) -> Self {
+        Body {
+            length: bytes.len() as u64,
+            rest: Some(bytes),
+            end: End::Good,
+        }
+    }
+
+    pub(super) fn half_then_silence(bytes: &Bytes) -> Self {
+        Body::half(bytes, End::Silence)
+    }
+
+    pub(super) fn half_then_reset(bytes: &Bytes, reset: Arc<AtomicBool>) -> Self {
+        Body::half(bytes, End::Pause(reset))
+    }
+
+    fn half(bytes: &Bytes, end: End) -> Self {
+        Body {
+            length: bytes.len() as u64,
+            rest: Some(bytes.slice(..bytes.len() / 2)),
+            end,
+        }
+    }
+}
+
+impl http_body::Body for Body {
+    type Data = Bytes;
+    type Error = Cut;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Cut>>> {
+        if let Some(bytes) = self.rest.take() {
+            return Poll::Ready(Some(Ok(Frame::data(bytes))));
+        }
+        match &self.end {
+            End::Good => Poll::Ready(None),
+            End::Silence => Poll::Pending,
+            End::Pause(reset) => {
+                self.end = End::Reset(Arc::clone(reset));
+                cx.waker().wake_by_ref();
+                Poll::Pending
+            }
+            End::Reset(reset) => {
+                reset.store(true, Ordering::Release);
+                Poll::Ready(Some(Err(Cut)))
+            }
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.length)
+    }
+}

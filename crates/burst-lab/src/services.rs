@@ -1,0 +1,88 @@
+//! The sample services: one listener that answers for every Service of the cluster and says which one it was.
+
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, HOST};
+use http::{HeaderValue, Request, Response, StatusCode};
+
+use crate::api::Reply;
+use crate::cluster::Cluster;
+use crate::sample;
+use crate::server::Answer;
+
+/// The services of a cluster, told apart by the request's host.
+pub struct SampleServices {
+    cluster: Cluster,
+}
+
+impl SampleServices {
+    /// Answers for the Services the cluster has at the time of each request.
+    pub fn new(cluster: Cluster) -> Self {
+        SampleServices { cluster }
+    }
+}
+
+impl Answer for SampleServices {
+    fn answer(&self, request: &Request<Bytes>) -> Reply {
+        let host = request
+            .headers()
+            .get(HOST)
+            .and_then(|host| host.to_str().ok())
+            .unwrap_or_default();
+        let host = host.split(':').next().unwrap_or_default();
+        let services = sample::services(&self.cluster);
+        let (status, body) = match services.iter().find(|service| service.host() == host) {
+            Some(service) => (
+                StatusCode::OK,
+                format!("hello from {}/{}\n", service.namespace, service.name),
+            ),
+            None => {
+                let hosts: Vec<_> = services.iter().map(sample::Service::host).collect();
+                (
+                    StatusCode::NOT_FOUND,
+                    format!("no service {host:?} here, only {}\n", hosts.join(", ")),
+                )
+            }
+        };
+        let mut answer = Response::new(Bytes::from(body));
+        *answer.status_mut() = status;
+        answer
+            .headers_mut()
+            .insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+        Reply::Answer(answer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ask(host: &str) -> (u16, String) {
+        let services = SampleServices::new(sample::cluster().unwrap());
+        let request = Request::builder()
+            .uri("/")
+            .header("host", host)
+            .body(Bytes::new())
+            .unwrap();
+        let Reply::Answer(answer) = services.answer(&request) else {
+            panic!("no answer")
+        };
+        (
+            answer.status().as_u16(),
+            String::from_utf8(answer.into_body().to_vec()).unwrap(),
+        )
+    }
+
+    #[test]
+    fn the_host_says_which_service_answers() {
+        let wanted = (200, "hello from default/ngsa-svc-1\n".to_owned());
+        assert_eq!(ask("ngsa-svc-1.default.svc.cluster.local"), wanted);
+        assert_eq!(ask("ngsa-svc-1.default.svc.cluster.local:8080"), wanted);
+    }
+
+    #[test]
+    fn an_unknown_host_is_told_the_known_ones() {
+        let (status, body) = ask("nobody.here");
+        assert_eq!(status, 404);
+        assert!(body.contains("queue.data.svc.cluster.local"), "{body}");
+    }
+}

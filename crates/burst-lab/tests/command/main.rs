@@ -1,0 +1,6 @@
+//! The `burst-lab` command as its users start it.
+
+mod process;
+mod run;
+mod serve;
+mod terminal;

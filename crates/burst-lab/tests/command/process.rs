@@ -1,0 +1,179 @@
+//! A started `burst-lab`: its words, its end, and what to do when it does not come.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use burst_testkit::{port, wait};
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+
+/// Everything here takes well under a second on an idle machine.
+pub(crate) const LIMIT: Duration = Duration::from_secs(30);
+
+pub(crate) struct Process {
+    child: Child,
+    lines: mpsc::Receiver<String>,
+    heard: Vec<String>,
+}
+
+impl Process {
+    pub(crate) fn burst_lab(args: &[&str]) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_burst-lab"));
+        command.args(args);
+        Process::start(command)
+    }
+
+    pub(crate) fn start(mut command: Command) -> Self {
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let (send, lines) = mpsc::channel();
+        forward("out", child.stdout.take().unwrap(), send.clone());
+        forward("err", child.stderr.take().unwrap(), send);
+        Process {
+            child,
+            lines,
+            heard: Vec::new(),
+        }
+    }
+
+    /// One whose output nobody reads.
+    pub(crate) fn unheard(mut command: Command) -> Self {
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        drop((child.stdout.take(), child.stderr.take()));
+        Process {
+            child,
+            lines: mpsc::channel().1,
+            heard: Vec::new(),
+        }
+    }
+
+    /// The first line that holds `text`, waited for if need be.
+    pub(crate) fn says(&mut self, text: &str) -> String {
+        let deadline = Instant::now() + LIMIT;
+        loop {
+            if let Some(line) = self.heard.iter().find(|line| line.contains(text)) {
+                return line.clone();
+            }
+            let line = self
+                .lines
+                .recv_timeout(deadline.saturating_duration_since(Instant::now()));
+            let line = line.unwrap_or_else(|_| panic!("nothing said {text:?}:\n{}", self.heard.join("\n")));
+            self.heard.push(line);
+        }
+    }
+
+    pub(crate) fn terminate(&self) {
+        kill_process(Pid::from_raw(self.child.id().cast_signed()).unwrap(), Signal::TERM).unwrap();
+    }
+
+    /// How it ended, and everything it said.
+    pub(crate) fn end(mut self) -> (ExitStatus, Vec<String>) {
+        let deadline = Instant::now() + LIMIT;
+        // Both pipes close when it ends.
+        while let Ok(line) = self
+            .lines
+            .recv_timeout(deadline.saturating_duration_since(Instant::now()))
+        {
+            self.heard.push(line);
+        }
+        wait::until(
+            deadline.saturating_duration_since(Instant::now()),
+            &format!("the end of {:#?}", self.heard),
+            || self.child.try_wait().unwrap().is_some(),
+        );
+        (self.child.wait().unwrap(), std::mem::take(&mut self.heard))
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // Gone already in every test that went well.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn forward(name: &'static str, pipe: impl Read + Send + 'static, send: mpsc::Sender<String>) {
+    std::thread::spawn(move || {
+        for line in BufReader::new(pipe).lines().map_while(Result::ok) {
+            let _ = send.send(format!("{name}: {line}"));
+        }
+    });
+}
+
+/// A shell script in Envoy's place.
+pub(crate) struct FakeEnvoy {
+    dir: TempDir,
+    script: String,
+}
+
+impl FakeEnvoy {
+    pub(crate) fn new(script: &str) -> Self {
+        FakeEnvoy {
+            dir: tempfile::tempdir().unwrap(),
+            script: script.to_owned(),
+        }
+    }
+
+    /// `burst-lab run` with this Envoy, on free ports but for the proxy's.
+    pub(crate) fn run(&self, proxy: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_burst-lab"));
+        command.args([
+            "run",
+            "--proxy",
+            proxy,
+            "--api",
+            "127.0.0.1:0",
+            "--services",
+            "127.0.0.1:0",
+            "--envoy",
+        ]);
+        // Not written by the test: a file that another thread's fork holds open for writing cannot be executed.
+        command.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/command/fake-envoy.sh"));
+        command
+            .env("FAKE_ENVOY_PID", self.pid_file())
+            .env("FAKE_ENVOY_SCRIPT", &self.script);
+        command
+    }
+
+    fn pid_file(&self) -> PathBuf {
+        self.dir.path().join("pid")
+    }
+
+    /// Its process id, or what the script put in its place.
+    pub(crate) fn wrote(&self) -> String {
+        fs::read_to_string(self.pid_file()).unwrap_or_default()
+    }
+
+    pub(crate) fn was_started(&self) -> bool {
+        self.pid_file().exists()
+    }
+
+    /// Waits until it runs.
+    pub(crate) fn pid(&self) -> u32 {
+        wait::for_ok(LIMIT, "the fake Envoy starts", || {
+            let text = fs::read_to_string(self.pid_file()).map_err(|error| error.to_string())?;
+            text.trim().parse().map_err(|_| format!("its process id is {text:?}"))
+        })
+    }
+}
+
+pub(crate) fn is_running(pid: u32) -> bool {
+    Path::new("/proc").join(pid.to_string()).exists()
+}
+
+/// An address nobody listens on.
+pub(crate) fn free_addr() -> String {
+    format!("127.0.0.1:{}", port::free())
+}

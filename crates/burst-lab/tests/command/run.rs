@@ -1,0 +1,123 @@
+//! `burst-lab run`, with a shell script in Envoy's place: how it starts, ends and speaks. The real Envoy is in
+//! tests/real_envoy.rs.
+
+use std::net::TcpListener;
+
+use burst_testkit::wait;
+
+use crate::process::{FakeEnvoy, LIMIT, Process, free_addr, is_running};
+
+fn run(envoy: &FakeEnvoy, proxy: &str) -> Process {
+    Process::start(envoy.run(proxy))
+}
+
+/// The sample services where Envoy would listen: answers without a filter.
+fn sample_services_at(proxy: &str) -> FakeEnvoy {
+    let lab = env!("CARGO_BIN_EXE_burst-lab");
+    FakeEnvoy::new(&format!("exec '{lab}' serve --api 127.0.0.1:0 --services {proxy}"))
+}
+
+#[test]
+fn terminating_it_asks_envoy_to_end_and_waits_for_it() {
+    let envoy = FakeEnvoy::new(r#"trap 'echo asked > "$FAKE_ENVOY_PID"; exit' TERM; while :; do sleep 0.05; done"#);
+    let process = run(&envoy, &free_addr());
+    let pid = envoy.pid();
+    assert!(is_running(pid));
+    process.terminate();
+    let (status, said) = process.end();
+    assert!(status.success(), "{said:?}");
+    assert!(!is_running(pid));
+    assert_eq!(envoy.wrote(), "asked\n");
+}
+
+#[test]
+fn it_ends_by_itself_after_its_time() {
+    let envoy = FakeEnvoy::new("exec sleep 1000");
+    let mut command = envoy.run(&free_addr());
+    command.args(["--for", "300ms"]);
+    let (status, said) = Process::start(command).end();
+    assert!(status.success(), "{said:?}");
+    assert!(!is_running(envoy.pid()));
+}
+
+#[test]
+fn the_end_of_envoy_is_noticed_and_its_last_lines_are_shown() {
+    let envoy = FakeEnvoy::new("echo first >&2; echo 'no such wasm' >&2; exit 3");
+    let (status, said) = run(&envoy, &free_addr()).end();
+    assert_eq!(status.code(), Some(1));
+    let said = said.join("\n");
+    assert!(
+        said.contains("Envoy ended by itself (exit status: 3); its last lines:\nerr: first\nerr: no such wasm"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_missing_envoy_is_told_with_the_command_that_brings_it() {
+    let addresses = [
+        "--proxy",
+        &free_addr(),
+        "--api",
+        "127.0.0.1:0",
+        "--services",
+        "127.0.0.1:0",
+    ];
+    let (status, said) = Process::burst_lab(&[&["run", "--envoy", "no/such/envoy"], &addresses[..]].concat()).end();
+    assert_eq!(status.code(), Some(1));
+    let said = said.concat();
+    assert!(
+        said.contains(r#"cannot start Envoy "no/such/envoy""#) && said.contains("`make setup` brings one"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_taken_port_is_told_before_anything_is_started() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let addr = taken.local_addr().unwrap();
+    let envoy = FakeEnvoy::new("exec sleep 1000");
+    let (status, said) = run(&envoy, &addr.to_string()).end();
+    assert_eq!(status.code(), Some(1));
+    let hint = format!(
+        "{addr} is taken (Address already in use (os error 98)); end what listens there: `ss -ltnp 'sport = :{}'`",
+        addr.port()
+    );
+    assert!(said.concat().contains(&hint), "{said:?}");
+    assert!(!envoy.was_started());
+}
+
+#[test]
+fn without_a_terminal_it_writes_a_plain_line_for_each_new_answer() {
+    let proxy = free_addr();
+    let envoy = sample_services_at(&proxy);
+    let mut process = run(&envoy, &proxy);
+    let names = ["ngsa-svc-1.default", "ngsa-svc-2.ngsa", "queue.data", "checkout.shop"];
+    names.iter().for_each(|name| drop(process.says(&format!("  {name}"))));
+    process.terminate();
+    let (_, said) = process.end();
+    assert!(said.iter().all(|line| !line.contains(char::is_control)), "{said:?}");
+    let lines: Vec<_> = said.iter().filter(|line| line.starts_with("out: ")).collect();
+    assert!(
+        lines.len() == 4 && lines.iter().all(|line| line.ends_with("200 without x-burst")),
+        "{said:?}"
+    );
+}
+
+#[test]
+fn an_envoy_that_ignores_the_request_to_end_is_killed() {
+    let envoy = FakeEnvoy::new("trap '' TERM; while :; do sleep 1; done");
+    let process = run(&envoy, &free_addr());
+    let pid = envoy.pid();
+    process.terminate();
+    assert!(process.end().0.success());
+    wait::until(LIMIT, "the stubborn Envoy is gone", || !is_running(pid));
+}
+
+#[test]
+fn it_ends_when_nobody_reads_its_lines_any_more() {
+    let proxy = free_addr();
+    let envoy = sample_services_at(&proxy);
+    let (status, _) = Process::unheard(envoy.run(&proxy)).end();
+    assert!(status.success(), "{status}");
+    assert!(!is_running(envoy.pid()));
+}

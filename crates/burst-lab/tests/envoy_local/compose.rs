@@ -1,0 +1,85 @@
+//! The compose file. There is no Docker here: it is held against the schema, and its commands are run as they stand,
+//! with other ports.
+
+use std::fs;
+use std::process::Command;
+
+use burst_testkit::{Part, http, repository, wait};
+use serde_json::{Value, json};
+
+use crate::ground::{Ground, PATIENCE, Running};
+
+const SCHEMA: &str = include_str!("fixtures/compose-spec.json");
+
+fn compose() -> Value {
+    let text = fs::read_to_string(repository().join("envoy-local/compose.yaml")).unwrap();
+    serde_saphyr::from_str(&text).unwrap()
+}
+
+/// The command of a service: its program, and its arguments with the ports moved.
+fn command(ground: &Ground, service: &str) -> (String, Vec<String>) {
+    let command = &compose()["services"][service]["command"];
+    let words = command
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|word| ground.moved(word.as_str().unwrap()));
+    let mut words = words.collect::<Vec<_>>().into_iter();
+    (words.next().unwrap(), words.collect())
+}
+
+fn envoy(ground: &Ground) -> Running {
+    let (program, arguments) = command(ground, "envoy");
+    assert_eq!(program, "envoy");
+    ground.start(
+        "envoy",
+        Command::new(Part::Envoy.path())
+            .args(arguments)
+            .current_dir(ground.path()),
+    )
+}
+
+fn lab(ground: &Ground) -> Running {
+    let (program, arguments) = command(ground, "lab");
+    ground.start("lab", Command::new(program).args(arguments).current_dir(repository()))
+}
+
+#[test]
+fn the_file_follows_the_compose_schema() {
+    let schema = jsonschema::validator_for(&serde_json::from_str(SCHEMA).unwrap()).unwrap();
+    let errors: Vec<_> = schema.iter_errors(&compose()).map(|error| error.to_string()).collect();
+    assert!(errors.is_empty(), "{errors:#?}");
+    let mut wrong = compose();
+    wrong["services"]["lab"]["comand"] = json!([]);
+    assert!(!schema.is_valid(&wrong));
+}
+
+#[test]
+fn the_image_has_the_envoy_of_the_tests() {
+    let image = &compose()["services"]["envoy"]["image"];
+    assert_eq!(*image, format!("envoyproxy/envoy:v{}", Part::Envoy.version()));
+}
+
+#[test]
+fn its_commands_together_serve_the_sample_cluster() {
+    let ground = Ground::new();
+    // Envoy first, as in compose: the other shares its network.
+    let (_envoy, _lab) = (envoy(&ground), lab(&ground));
+    let header = ground.header("ngsa-svc-1.default.svc.cluster.local");
+    assert!(
+        header.starts_with("service=default/ngsa-1, current-load=") && header.ends_with("max-load=5"),
+        "{header}"
+    );
+    // Another worker may see the picture a moment later.
+    let url = format!("http://{}/burstmetrics/services/", ground.addr("8080"));
+    let all = wait::for_ok(PATIENCE, "the bulk answer", || match http::get(&url) {
+        answer if answer.status == 200 => Ok(answer.body),
+        answer => Err(format!("{answer:?}")),
+    });
+    let all: Value = serde_json::from_str(&all).unwrap();
+    let keys: Vec<_> = all.as_object().unwrap().keys().collect();
+    assert_eq!(
+        keys,
+        ["data/queue", "default/ngsa-svc-1", "ngsa/ngsa-svc-2", "shop/checkout"]
+    );
+}

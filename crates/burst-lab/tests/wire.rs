@@ -1,0 +1,126 @@
+//! What a client of the stand-in sees on the socket.
+
+use std::io::ErrorKind;
+use std::time::Duration;
+
+use burst_lab::api::{Fault, KubeApi};
+use burst_lab::cluster::SERVICES;
+use burst_lab::server::Server;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+const LIMIT: Duration = Duration::from_secs(5);
+const REQUEST: &[u8] = b"GET /api/v1/services HTTP/1.1\r\nhost: kube\r\nconnection: close\r\n\r\n";
+
+async fn lab() -> (KubeApi, Server) {
+    let api = KubeApi::default();
+    let server = Server::start(([127, 0, 0, 1], 0).into(), api.clone()).await.unwrap();
+    (api, server)
+}
+
+/// Everything that arrives until the end, and how it ended.
+async fn ask(server: &Server) -> (String, Result<(), ErrorKind>) {
+    let mut stream = TcpStream::connect(server.addr()).await.unwrap();
+    stream.write_all(REQUEST).await.unwrap();
+    let mut seen = Vec::new();
+    let end = timeout(LIMIT, stream.read_to_end(&mut seen))
+        .await
+        .expect("the connection did not end");
+    (
+        String::from_utf8(seen).unwrap(),
+        end.map(drop).map_err(|error| error.kind()),
+    )
+}
+
+#[tokio::test]
+async fn an_answer_is_whole_and_has_its_length() {
+    let (_api, server) = lab().await;
+    let (seen, end) = ask(&server).await;
+    assert!(
+        seen.starts_with("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"),
+        "{seen}"
+    );
+    let (head, body) = seen.split_once("\r\n\r\n").unwrap();
+    assert!(head.contains(&format!("content-length: {}", body.len())), "{head}");
+    assert_eq!(end, Ok(()));
+}
+
+#[tokio::test]
+async fn a_reset_sends_no_byte() {
+    let (api, server) = lab().await;
+    api.faults.inject_times(SERVICES, Fault::Reset, 1);
+    assert_eq!(ask(&server).await, (String::new(), Err(ErrorKind::ConnectionReset)));
+    assert_eq!(ask(&server).await.1, Ok(()));
+}
+
+#[tokio::test]
+async fn a_reset_midway_sends_the_head_and_half_of_the_body() {
+    let (api, server) = lab().await;
+    let (whole, _) = ask(&server).await;
+    api.faults.inject_times(SERVICES, Fault::ResetMidway, 1);
+    let (half, end) = ask(&server).await;
+    let body = |text: &str| text.split_once("\r\n\r\n").unwrap().1.len();
+    assert_eq!((body(&half), end), (body(&whole) / 2, Err(ErrorKind::ConnectionReset)));
+}
+
+#[tokio::test]
+async fn a_stall_sends_half_and_a_hang_nothing_and_both_keep_the_connection() {
+    let (api, server) = lab().await;
+    for (fault, starts) in [(Fault::Hang, ""), (Fault::Stall, "HTTP/1.1 200 OK")] {
+        api.faults.inject_times(SERVICES, fault.clone(), 1);
+        let mut stream = TcpStream::connect(server.addr()).await.unwrap();
+        stream.write_all(REQUEST).await.unwrap();
+        api.requests
+            .wait_until(LIMIT, |seen| {
+                seen.iter().any(|one| one.fault == Some(format!("{fault:?}")))
+            })
+            .await
+            .unwrap();
+        let mut seen = Vec::new();
+        let end = timeout(Duration::from_millis(200), stream.read_to_end(&mut seen)).await;
+        assert!(end.is_err(), "{fault:?} ended the connection");
+        assert_eq!(
+            String::from_utf8(seen).unwrap().get(..starts.len()),
+            Some(starts),
+            "{fault:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_dropped_server_ends_its_connections() {
+    let (api, server) = lab().await;
+    api.faults.inject(SERVICES, Fault::Hang);
+    let mut stream = TcpStream::connect(server.addr()).await.unwrap();
+    stream.write_all(REQUEST).await.unwrap();
+    api.requests.wait_until(LIMIT, |seen| !seen.is_empty()).await.unwrap();
+    drop(server);
+    let mut seen = Vec::new();
+    let end = timeout(LIMIT, stream.read_to_end(&mut seen))
+        .await
+        .expect("the connection did not end");
+    assert!(matches!(end, Ok(0)) && seen.is_empty());
+}
+
+#[tokio::test]
+async fn a_taken_address_is_named() {
+    let (_api, server) = lab().await;
+    let error = Server::start(server.addr(), KubeApi::default()).await.err().unwrap();
+    assert!(
+        error
+            .to_string()
+            .starts_with(&format!("cannot listen on {}: ", server.addr())),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn a_request_that_never_comes_is_told_with_what_came() {
+    let (api, _server) = lab().await;
+    let missing = api
+        .requests
+        .wait_until(Duration::from_millis(20), |seen| !seen.is_empty())
+        .await;
+    assert_eq!(missing, Err(Vec::new()));
+}

@@ -1,0 +1,300 @@
+//! From the words to the things: every default with its reason, every limit with its refusal.
+
+use super::words::{self, Words};
+use super::{Api, Artifact, BadConfig, Config, Content, Endpoints, Gate, Header, duration};
+use crate::kube::{Reads, Resource, Source};
+use crate::load::Percent;
+use crate::name::{Name, ObjectName};
+use crate::upstream::{Rule, Upstreams};
+use std::fmt::Display;
+use std::time::Duration;
+
+/// One HPA sync takes 15 s by default, so asking more often shows little that is new.
+const POLL_INTERVAL: Duration = Duration::from_secs(15);
+/// The tick is a second; nothing can happen more often.
+const LEAST_POLL_INTERVAL: Duration = Duration::from_secs(1);
+/// A page of 500 objects comes within tens of milliseconds; five seconds is an API server in trouble.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
+/// Below this a network's ordinary jitter looks like an outage.
+const LEAST_REQUEST_TIMEOUT: Duration = Duration::from_millis(100);
+/// What kubectl and client-go ask for in a page.
+const PAGE_SIZE: u32 = 500;
+/// A larger page is larger than the 32 MiB that Envoy buffers for a callout, at some 3 KB an object.
+const LARGEST_PAGE_SIZE: u32 = 10_000;
+/// Four polls missed, and room for the longest backoff: a shorter outage of the API goes unseen.
+const MAX_STALENESS: Duration = Duration::from_secs(60);
+/// Seed 000: the target load is 80 % of the maximum.
+const TARGET_PERCENT: u8 = 80;
+/// What every distribution of Kubernetes sets unless it is told otherwise.
+const CLUSTER_DOMAIN: &str = "cluster.local";
+/// The name in the API server's certificate.
+const AUTHORITY: &str = "kubernetes.default.svc";
+/// Seed 000 and the original filter.
+const HEADER_NAME: &str = "x-burst";
+/// Seed 000.
+const PREFIX: &str = "/burstmetrics";
+
+impl Config {
+    pub(super) fn check(words: Words, artifact: Artifact) -> Result<Self, BadConfig> {
+        let api = api(&words)?;
+        let content = content(&words)?;
+        let poll_interval = time(
+            "poll_interval",
+            words.poll_interval.as_deref(),
+            POLL_INTERVAL,
+            LEAST_POLL_INTERVAL,
+        )?;
+        let max_staleness = time(
+            "max_staleness",
+            words.max_staleness.as_deref(),
+            MAX_STALENESS,
+            poll_interval,
+        )?;
+        Ok(Self {
+            api,
+            role: words.role.unwrap_or_default(),
+            content,
+            poll_interval,
+            page_size: within("page_size", words.page_size.unwrap_or(PAGE_SIZE), 1, LARGEST_PAGE_SIZE)?,
+            max_staleness,
+            on_stale: words.on_stale.unwrap_or_default(),
+            upstreams: upstreams(words.clusters, words.cluster_domain.as_deref())?,
+            header: header(words.header, artifact)?,
+            endpoints: endpoints(&words.endpoints, artifact)?,
+        })
+    }
+}
+
+pub(super) fn bad(key: impl Into<String>, reason: impl Display) -> BadConfig {
+    BadConfig::Value {
+        key: key.into(),
+        reason: reason.to_string(),
+    }
+}
+
+fn time(key: &str, text: Option<&str>, default: Duration, least: Duration) -> Result<Duration, BadConfig> {
+    let Some(text) = text else {
+        return Ok(default.max(least));
+    };
+    match duration::parse(text) {
+        Ok(time) if time < least => Err(bad(key, format_args!("{text} is below the least allowed, {least:?}"))),
+        Ok(time) => Ok(time),
+        Err(error) => Err(bad(key, format_args!("{text:?} {error}"))),
+    }
+}
+
+fn within(key: &str, number: u32, least: u32, most: u32) -> Result<u32, BadConfig> {
+    if (least..=most).contains(&number) {
+        Ok(number)
+    } else {
+        Err(bad(key, format_args!("{number} is not between {least} and {most}")))
+    }
+}
+
+/// A text that must not be empty, and must fit into a request's head.
+fn text(key: &str, text: &str) -> Result<String, BadConfig> {
+    if text.is_empty() || text.bytes().any(|b| b.is_ascii_control()) {
+        return Err(bad(
+            key,
+            format_args!("{text:?} must be a text of at least one character, on one line"),
+        ));
+    }
+    Ok(text.into())
+}
+
+fn api(words: &Words) -> Result<Api, BadConfig> {
+    Ok(Api {
+        cluster: text("cluster", words.cluster.as_deref().ok_or(BadConfig::NoCluster)?)?,
+        authority: text("authority", words.authority.as_deref().unwrap_or(AUTHORITY))?,
+        timeout: time(
+            "request_timeout",
+            words.request_timeout.as_deref(),
+            REQUEST_TIMEOUT,
+            LEAST_REQUEST_TIMEOUT,
+        )?,
+    })
+}
+
+fn content(words: &Words) -> Result<Content, BadConfig> {
+    let percent = words.target_percent.unwrap_or(TARGET_PERCENT);
+    let target = Percent::new(percent)
+        .ok_or_else(|| bad("target_percent", format_args!("{percent} is not between 1 and 100")))?;
+    let namespaces = namespaces(&words.namespaces)?;
+    let selected = |selectors: &words::Selectors, reads, resource| Kind {
+        reads,
+        resource,
+        label_selector: selectors.label_selector.clone(),
+        field_selector: selectors.field_selector.clone(),
+    };
+    let mut kinds = vec![
+        selected(&words.hpas, Reads::Hpas, Resource::hpas()),
+        selected(&words.services, Reads::Services, Resource::services()),
+    ];
+    match &words.workloads {
+        None => kinds.extend([Resource::deployments(), Resource::statefulsets()].map(Kind::workload)),
+        Some(workloads) => {
+            for (place, workload) in workloads.iter().enumerate() {
+                kinds.push(Kind::written(&format!("workloads[{place}]"), workload)?);
+            }
+        }
+    }
+    let sources = kinds
+        .iter()
+        .flat_map(|kind| namespaces.iter().map(|namespace| kind.source(namespace.clone())));
+    Ok(Content {
+        sources: sources.collect(),
+        target,
+    })
+}
+
+/// The namespaces to list in; one `None` for all of them.
+fn namespaces(words: &[String]) -> Result<Vec<Option<Name>>, BadConfig> {
+    let mut namespaces = Vec::new();
+    for (place, word) in words.iter().enumerate() {
+        namespaces.push(Some(
+            Name::parse(word).map_err(|error| bad(format!("namespaces[{place}]"), error))?,
+        ));
+    }
+    namespaces.sort();
+    namespaces.dedup();
+    if namespaces.is_empty() {
+        namespaces.push(None);
+    }
+    Ok(namespaces)
+}
+
+/// A kind that is listed, in whichever namespaces.
+struct Kind {
+    reads: Reads,
+    resource: Resource,
+    label_selector: Option<String>,
+    field_selector: Option<String>,
+}
+
+impl Kind {
+    fn workload(resource: Resource) -> Self {
+        Self {
+            reads: Reads::Workloads,
+            resource,
+            label_selector: None,
+            field_selector: None,
+        }
+    }
+
+    fn written(key: &str, words: &words::Workload) -> Result<Self, BadConfig> {
+        let part = |name: &str, value: &str| {
+            let ok = !value.is_empty()
+                && value
+                    .bytes()
+                    .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.'));
+            let error = || {
+                bad(
+                    format!("{key}.{name}"),
+                    format_args!("{value:?} is not a name of the API"),
+                )
+            };
+            ok.then(|| value.to_owned()).ok_or_else(error)
+        };
+        let group = if words.group.is_empty() {
+            String::new()
+        } else {
+            part("group", &words.group)?
+        };
+        let resource = Resource {
+            group,
+            version: part("version", &words.version)?,
+            plural: part("resource", &words.resource)?,
+            kind: part("kind", &words.kind)?,
+        };
+        if [Resource::hpas().plural, Resource::services().plural, "hpas".into()].contains(&resource.plural) {
+            let reason = format_args!("{} is read anyway, and is no workload", resource.plural);
+            return Err(bad(format!("{key}.resource"), reason));
+        }
+        let (label_selector, field_selector) = (words.label_selector.clone(), words.field_selector.clone());
+        Ok(Self {
+            label_selector,
+            field_selector,
+            ..Self::workload(resource)
+        })
+    }
+
+    fn source(&self, namespace: Option<Name>) -> Source {
+        Source {
+            reads: self.reads,
+            resource: self.resource.clone(),
+            namespace,
+            label_selector: self.label_selector.clone().filter(|selector| !selector.is_empty()),
+            field_selector: self.field_selector.clone().filter(|selector| !selector.is_empty()),
+        }
+    }
+}
+
+fn upstreams(words: Vec<words::Cluster>, domain: Option<&str>) -> Result<Upstreams, BadConfig> {
+    let mut rules = Vec::new();
+    for (place, word) in words.into_iter().enumerate() {
+        let key = |name: &str| format!("clusters[{place}].{name}");
+        let service = match word.service {
+            None => None,
+            Some(service) => Some(
+                ObjectName::parse(&service)
+                    .map_err(|_| bad(key("service"), format_args!("{service:?} is not namespace/name")))?,
+            ),
+        };
+        rules.push(Rule::new(&word.name, service).map_err(|error| bad(key("name"), error))?);
+    }
+    Ok(Upstreams::new(
+        rules,
+        &text("cluster_domain", domain.unwrap_or(CLUSTER_DOMAIN))?,
+    ))
+}
+
+fn header(words: words::Header, artifact: Artifact) -> Result<Header, BadConfig> {
+    let gate = match words.when {
+        None => None,
+        Some(_) if artifact == Artifact::HeaderOnly => return Err(BadConfig::NeedsRequests("header.when")),
+        Some(when) => Some(Gate {
+            name: header_name("header.when.request_header", &when.request_header)?,
+            prefix: when.prefix.unwrap_or_default().into_bytes(),
+        }),
+    };
+    let constant = words.value.map(|value| text("header.value", &value)).transpose()?;
+    Ok(Header {
+        name: header_name("header.name", words.name.as_deref().unwrap_or(HEADER_NAME))?,
+        constant,
+        extra_keys: words.extra_keys,
+        gate,
+        upstream: words.upstream.unwrap_or_default(),
+    })
+}
+
+/// A field name of RFC 9110, in lower case as Envoy keeps them.
+fn header_name(key: &str, name: &str) -> Result<String, BadConfig> {
+    let is_token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
+    if name.is_empty() || !name.bytes().all(is_token) {
+        return Err(bad(key, format_args!("{name:?} is not the name of a header")));
+    }
+    Ok(name.to_ascii_lowercase())
+}
+
+fn endpoints(words: &words::Endpoints, artifact: Artifact) -> Result<Option<Endpoints>, BadConfig> {
+    match (words.enabled, artifact) {
+        (Some(false), _) | (None, Artifact::HeaderOnly) => return Ok(None),
+        (Some(true), Artifact::HeaderOnly) => return Err(BadConfig::NeedsRequests("endpoints.enabled")),
+        (Some(true) | None, Artifact::Full) => {}
+    }
+    let prefix = words.prefix.as_deref().unwrap_or(PREFIX);
+    let is_path = |b: u8| b.is_ascii_graphic() && !b"?#%".contains(&b);
+    let whole = prefix.trim_end_matches('/');
+    if !whole.starts_with('/') || whole.contains("//") || !whole.bytes().all(is_path) {
+        let allowed = "a path such as /burstmetrics, which begins with a slash and is not the slash alone";
+        return Err(bad("endpoints.prefix", format_args!("{prefix:?} is not {allowed}")));
+    }
+    let mut hosts = Vec::new();
+    for (place, host) in words.hosts.iter().enumerate() {
+        hosts.push(text(&format!("endpoints.hosts[{place}]"), host)?.to_ascii_lowercase());
+    }
+    Ok(Some(Endpoints {
+        prefix: whole.into(),
+        hosts,
+    }))
+}

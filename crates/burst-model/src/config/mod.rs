@@ -1,0 +1,148 @@
+//! The configuration: first the words as they are written, then the things, checked. A configuration is whole before
+//! it replaces the one before it.
+
+mod check;
+mod duration;
+mod words;
+
+pub use words::{ExtraKey, OnStale, Role, Upstream};
+
+use crate::hash;
+use crate::kube::Source;
+use crate::load::Percent;
+use crate::upstream::Upstreams;
+use std::time::Duration;
+use words::Words;
+
+/// Which of the two modules this is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Artifact {
+    /// The whole filter.
+    Full,
+    /// The one that sees responses only, and so can neither answer requests nor look at them.
+    HeaderOnly,
+}
+
+/// A checked configuration.
+#[derive(Debug)]
+pub struct Config {
+    /// Where the Kubernetes API is.
+    pub api: Api,
+    /// Whether this proxy polls.
+    pub role: Role,
+    /// What is read, and how it is counted.
+    pub content: Content,
+    /// The time between two reads of a list.
+    pub poll_interval: Duration,
+    /// Objects asked for in one page.
+    pub page_size: u32,
+    /// The age at which the picture is too old.
+    pub max_staleness: Duration,
+    /// What becomes of the header then.
+    pub on_stale: OnStale,
+    /// From Envoy's clusters to Services.
+    pub upstreams: Upstreams,
+    /// The response header.
+    pub header: Header,
+    /// `/burstmetrics`, unless it is off.
+    pub endpoints: Option<Endpoints>,
+}
+
+/// How the Kubernetes API is called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Api {
+    /// The Envoy cluster.
+    pub cluster: String,
+    /// `:authority`.
+    pub authority: String,
+    /// For one page.
+    pub timeout: Duration,
+}
+
+/// Everything that changes the bytes in shared data, besides the API itself.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Content {
+    /// The lists that are kept.
+    pub sources: Vec<Source>,
+    /// The target load in percent of the maximum.
+    pub target: Percent,
+}
+
+/// The response header.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// Its name, in lower case.
+    pub name: String,
+    /// What it says for every mapped Service; `None` for the live value.
+    pub constant: Option<String>,
+    /// Keys after `max-load`.
+    pub extra_keys: Vec<ExtraKey>,
+    /// Which requests get it; `None` for all.
+    pub gate: Option<Gate>,
+    /// What becomes of the upstream's.
+    pub upstream: Upstream,
+}
+
+/// A request header that a request must carry to get the burst header.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gate {
+    /// Its name, in lower case.
+    pub name: String,
+    /// What its value begins with; empty for any value.
+    pub prefix: Vec<u8>,
+}
+
+/// Where `/burstmetrics` is answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Endpoints {
+    /// The path above the kinds, without a slash at its end.
+    pub prefix: String,
+    /// The hosts it is answered for, in lower case and without a port; empty for all.
+    pub hosts: Vec<String>,
+}
+
+/// Why a configuration is refused: the key, its value and what is allowed.
+#[derive(Debug, thiserror::Error)]
+pub enum BadConfig {
+    /// Not JSON, an unknown key, or a value of the wrong type.
+    #[error("{0}")]
+    Words(#[from] serde_path_to_error::Error<serde_json::Error>),
+    /// A value that is not allowed.
+    #[error("{key}: {reason}")]
+    Value {
+        /// The key, as a path.
+        key: String,
+        /// The value, and what is wrong with it or would be right.
+        reason: String,
+    },
+    /// The one key without a default.
+    #[error("cluster: is missing; name the Envoy cluster of the Kubernetes API")]
+    NoCluster,
+    /// A key that needs the request, in the module that does not see it.
+    #[error("{0}: cannot be had in the header-only module, which sees no requests; use the full one")]
+    NeedsRequests(&'static str),
+}
+
+impl Config {
+    /// Takes the bytes that Envoy hands over: JSON, from a `StringValue` or a `Struct`.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, named.
+    pub fn parse(bytes: &[u8], artifact: Artifact) -> Result<Self, BadConfig> {
+        // Envoy gives no bytes where nothing is configured; that is an empty object, which lacks its cluster.
+        let json = if bytes.is_empty() { b"{}" } else { bytes };
+        let mut reader = serde_json::Deserializer::from_slice(json);
+        let words: Words = serde_path_to_error::deserialize(&mut reader)?;
+        reader.end().map_err(|error| check::bad("configuration", error))?;
+        Self::check(words, artifact)
+    }
+
+    /// The hash of every setting that changes what is in shared data.
+    #[must_use]
+    pub fn settings_hash(&self) -> u64 {
+        hash::of(&(&self.api.cluster, &self.api.authority, &self.content))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,180 @@
+use super::*;
+use proptest::prelude::*;
+use std::time::Duration;
+
+fn parse(json: &str) -> Result<Config, BadConfig> {
+    Config::parse(json.as_bytes(), Artifact::Full)
+}
+
+#[test]
+fn the_name_of_the_cluster_is_enough() {
+    let config = parse(r#"{"cluster":"kube_api"}"#).unwrap();
+    assert_eq!(config.poll_interval, Duration::from_secs(15));
+    assert_eq!(config.header.name, "x-burst");
+    assert_eq!(config.endpoints.unwrap().prefix, "/burstmetrics");
+    let sources: Vec<_> = config.content.sources.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        sources,
+        [
+            "horizontalpodautoscalers.autoscaling",
+            "services",
+            "deployments.apps",
+            "statefulsets.apps"
+        ]
+    );
+}
+
+#[test]
+fn what_is_refused_is_named_with_its_value_and_what_is_allowed() {
+    for (json, message) in [
+        ("", "cluster: is missing; name the Envoy cluster of the Kubernetes API"),
+        (
+            r#"{"cluster":""}"#,
+            r#"cluster: "" must be a text of at least one character, on one line"#,
+        ),
+        (
+            r#"{"cluster":"k","pol_interval":"1s"}"#,
+            "unknown field `pol_interval`, expected one of `cluster`",
+        ),
+        (
+            r#"{"cluster":"k","header":{"nam":"x"}}"#,
+            "header.nam: unknown field `nam`, expected one of `name`",
+        ),
+        (
+            r#"{"cluster":"k","page_size":"x"}"#,
+            "page_size: invalid type: string \"x\", expected u32",
+        ),
+        (
+            r#"{"cluster":"k","page_size":0}"#,
+            "page_size: 0 is not between 1 and 10000",
+        ),
+        (
+            r#"{"cluster":"k","poll_interval":"0s"}"#,
+            "poll_interval: 0s is below the least allowed, 1s",
+        ),
+        (
+            r#"{"cluster":"k","poll_interval":"200ms"}"#,
+            "poll_interval: 200ms is below the least allowed, 1s",
+        ),
+        (
+            r#"{"cluster":"k","poll_interval":"fast"}"#,
+            r#"poll_interval: "fast" is not a duration such as 500ms"#,
+        ),
+        (
+            r#"{"cluster":"k","max_staleness":"5s"}"#,
+            "max_staleness: 5s is below the least allowed, 15s",
+        ),
+        (
+            r#"{"cluster":"k","target_percent":0}"#,
+            "target_percent: 0 is not between 1 and 100",
+        ),
+        (
+            r#"{"cluster":"k","on_stale":"explode"}"#,
+            "on_stale: unknown variant `explode`, expected one of `drop`",
+        ),
+        (
+            r#"{"cluster":"k","namespaces":["Shop"]}"#,
+            r#"namespaces[0]: "Shop" is not a DNS-1123"#,
+        ),
+        (
+            r#"{"cluster":"k","clusters":[{"name":"a"}]}"#,
+            r#"clusters[0].name: "a" holds no {namespace}"#,
+        ),
+        (
+            r#"{"cluster":"k","clusters":[{"name":"a","service":"b"}]}"#,
+            r#"clusters[0].service: "b" is not namespace/name"#,
+        ),
+        (
+            r#"{"cluster":"k","header":{"name":"x burst"}}"#,
+            r#"header.name: "x burst" is not the name of a header"#,
+        ),
+        (
+            r#"{"cluster":"k","header":{"value":"a\nb"}}"#,
+            r#"header.value: "a\nb" must be a text"#,
+        ),
+        (
+            r#"{"cluster":"k","endpoints":{"prefix":"/"}}"#,
+            r#"endpoints.prefix: "/" is not a path"#,
+        ),
+        (
+            r#"{"cluster":"k","workloads":[{"version":"v1","resource":"services","kind":"Service"}]}"#,
+            "workloads[0].resource: services is read anyway",
+        ),
+        (r#"{"cluster":"k"} {"#, "configuration: "),
+        ("[", "EOF while parsing"),
+    ] {
+        let error = parse(json).unwrap_err().to_string();
+        assert!(error.contains(message), "{json}: {error}");
+    }
+}
+
+#[test]
+fn the_header_only_module_refuses_what_needs_the_request() {
+    let parse = |json: &str| Config::parse(json.as_bytes(), Artifact::HeaderOnly);
+    assert!(parse(r#"{"cluster":"k"}"#).unwrap().endpoints.is_none());
+    for (json, key) in [
+        (r#"{"cluster":"k","endpoints":{"enabled":true}}"#, "endpoints.enabled: "),
+        (
+            r#"{"cluster":"k","header":{"when":{"request_header":"user-agent"}}}"#,
+            "header.when: ",
+        ),
+    ] {
+        assert!(parse(json).unwrap_err().to_string().starts_with(key), "{json}");
+    }
+}
+
+#[test]
+fn lists_are_kept_for_each_kind_and_namespace() {
+    let config = parse(
+        r#"{"cluster":"k","namespaces":["b","a","b"],"workloads":[
+            {"group":"argoproj.io","version":"v1alpha1","resource":"rollouts","kind":"Rollout","label_selector":"team=x"}]}"#,
+    )
+    .unwrap();
+    let paths: Vec<_> = config
+        .content
+        .sources
+        .iter()
+        .map(|source| source.list_path(1, None))
+        .collect();
+    assert_eq!(paths.len(), 6);
+    assert_eq!(
+        paths[4],
+        "/apis/argoproj.io/v1alpha1/namespaces/a/rollouts?limit=1&labelSelector=team%3Dx"
+    );
+}
+
+#[test]
+fn what_does_not_change_the_bytes_does_not_change_their_keys() {
+    let hash = |json: &str| parse(json).unwrap().settings_hash();
+    let plain = hash(r#"{"cluster":"k"}"#);
+    for same in [
+        r#"{"cluster":"k","header":{"name":"x-load"},"endpoints":{"enabled":false}}"#,
+        r#"{"cluster":"k","poll_interval":"1s","max_staleness":"5m","role":"reader","page_size":10}"#,
+    ] {
+        assert_eq!(hash(same), plain, "{same}");
+    }
+    for other in [
+        r#"{"cluster":"l"}"#,
+        r#"{"cluster":"k","target_percent":70}"#,
+        r#"{"cluster":"k","namespaces":["a"]}"#,
+        r#"{"cluster":"k","hpas":{"label_selector":"a=b"}}"#,
+    ] {
+        assert_ne!(hash(other), plain, "{other}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn arbitrary_bytes_are_refused_and_nothing_worse(bytes in proptest::collection::vec(any::<u8>(), 0..256)) {
+        prop_assert!(Config::parse(&bytes, Artifact::Full).is_err());
+    }
+
+    #[test]
+    fn arbitrary_values_are_taken_or_refused(value in "\\PC{0,20}", number: i64) {
+        let value = serde_json::to_string(&value).unwrap();
+        for key in ["cluster", "poll_interval", "cluster_domain", "authority"] {
+            let _ = parse(&format!(r#"{{"cluster":"k","{key}":{value},"page_size":{number}}}"#));
+            let _ = parse(&format!(r#"{{"{key}":{value},"header":{{"name":{value}}},"endpoints":{{"prefix":{value}}}}}"#));
+        }
+    }
+}

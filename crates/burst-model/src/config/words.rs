@@ -1,0 +1,122 @@
+//! The written form: the keys as they stand in the JSON, nothing checked but their spelling and their types. The
+//! README's table names the same keys; a test holds the two together.
+
+use serde::Deserialize;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Words {
+    pub(crate) cluster: Option<String>,
+    pub(crate) authority: Option<String>,
+    pub(crate) role: Option<Role>,
+    pub(crate) poll_interval: Option<String>,
+    pub(crate) request_timeout: Option<String>,
+    pub(crate) page_size: Option<u32>,
+    pub(crate) max_staleness: Option<String>,
+    pub(crate) on_stale: Option<OnStale>,
+    pub(crate) target_percent: Option<u8>,
+    pub(crate) namespaces: Vec<String>,
+    pub(crate) hpas: Selectors,
+    pub(crate) services: Selectors,
+    pub(crate) workloads: Option<Vec<Workload>>,
+    pub(crate) cluster_domain: Option<String>,
+    pub(crate) clusters: Vec<Cluster>,
+    pub(crate) header: Header,
+    pub(crate) endpoints: Endpoints,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Selectors {
+    pub(crate) label_selector: Option<String>,
+    pub(crate) field_selector: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Workload {
+    #[serde(default)]
+    pub(crate) group: String,
+    pub(crate) version: String,
+    pub(crate) resource: String,
+    pub(crate) kind: String,
+    pub(crate) label_selector: Option<String>,
+    pub(crate) field_selector: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Cluster {
+    pub(crate) name: String,
+    pub(crate) service: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Header {
+    pub(crate) name: Option<String>,
+    pub(crate) value: Option<String>,
+    pub(crate) extra_keys: Vec<ExtraKey>,
+    pub(crate) when: Option<When>,
+    pub(crate) upstream: Option<Upstream>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct When {
+    pub(crate) request_header: String,
+    pub(crate) prefix: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Endpoints {
+    pub(crate) enabled: Option<bool>,
+    pub(crate) prefix: Option<String>,
+    pub(crate) hosts: Vec<String>,
+}
+
+/// Whether a proxy's threads may poll.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// One of them does, as the lease decides.
+    #[default]
+    Auto,
+    /// None does: a bootstrap singleton of the same `vm_id` polls.
+    Reader,
+}
+
+/// What becomes of the header when the picture is too old.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OnStale {
+    /// It is left out.
+    #[default]
+    Drop,
+    /// It says `stale=true`.
+    Mark,
+    /// It stays as it was.
+    Keep,
+}
+
+/// A key that the header carries after `max-load`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ExtraKey {
+    /// `as-of`: when the cluster was last read, in Unix seconds.
+    AsOf,
+    /// `stale`: `true` or `false`.
+    Stale,
+}
+
+/// What becomes of a header of the same name that the upstream sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Upstream {
+    /// It is replaced, and removed where the filter has nothing to say.
+    #[default]
+    Replace,
+    /// It stays, and the filter adds none.
+    Keep,
+}

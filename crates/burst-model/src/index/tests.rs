@@ -1,0 +1,191 @@
+use super::*;
+use proptest::prelude::*;
+
+fn name(text: &str) -> ObjectName {
+    ObjectName::parse(text).unwrap()
+}
+
+fn labels(text: &str) -> Labels {
+    text.split(',')
+        .filter_map(|pair| pair.split_once('='))
+        .map(|(k, v)| (k.into(), v.into()))
+        .collect()
+}
+
+fn hpa_of(kind: &str, of: &str, target: &str, current: Option<u32>, max: u32) -> Object {
+    let target = TargetRef {
+        group: "apps".into(),
+        kind: kind.into(),
+        name: Name::parse(target).unwrap(),
+    };
+    Object::Hpa(Hpa {
+        name: name(of),
+        target,
+        max_replicas: max,
+        current_replicas: current,
+    })
+}
+
+fn hpa(of: &str, target: &str, current: u32, max: u32) -> Object {
+    hpa_of("Deployment", of, target, Some(current), max)
+}
+
+fn service(of: &str, selector: &str) -> Object {
+    Object::Service(Service {
+        name: name(of),
+        selector: labels(selector),
+    })
+}
+
+fn workload(of: &str, template: &str) -> Object {
+    Object::Workload(Workload {
+        name: name(of),
+        labels: labels(template),
+    })
+}
+
+/// The three lists of a small cluster, joined, as `section: of -> label current/target/max` lines.
+fn joined(hpas: Vec<Object>, services: Vec<Object>, deployments: Vec<Object>) -> (Vec<String>, Notes) {
+    let source = |reads, resource| Source {
+        reads,
+        resource,
+        namespace: None,
+        label_selector: None,
+        field_selector: None,
+    };
+    let lists = [
+        (source(Reads::Hpas, Resource::hpas()), hpas),
+        (source(Reads::Services, Resource::services()), services),
+        (source(Reads::Workloads, Resource::deployments()), deployments),
+    ];
+    let lists = lists.iter().map(|(source, objects)| (source, objects.as_slice()));
+    let (table, notes) = join(lists, Percent::new(80).unwrap());
+    let line = |kind: &str,
+                Row {
+                    of,
+                    label,
+                    load: Load { current, target, max },
+                }: &Row| { format!("{kind}: {of} -> {label} {current}/{target}/{max}") };
+    let lines = table
+        .iter()
+        .flat_map(|(kind, rows)| rows.iter().map(move |row| line(kind, row)))
+        .collect();
+    (lines, notes)
+}
+
+#[test]
+fn a_service_has_the_load_of_the_workload_that_its_selector_finds() {
+    let (lines, _) = joined(
+        vec![hpa("shop/web-hpa", "web", 1, 5)],
+        vec![
+            service("shop/web-svc", "app=web"),
+            service("shop/other", "app=other"),
+            service("other/web", "app=web"),
+        ],
+        vec![workload("shop/web", "app=web,track=stable")],
+    );
+    assert_eq!(
+        lines,
+        [
+            "deployments: shop/web -> shop/web 1/4/5",
+            "hpas: shop/web-hpa -> shop/web 1/4/5",
+            "services: shop/web-svc -> shop/web 1/4/5",
+        ]
+    );
+}
+
+#[test]
+fn an_empty_selector_maps_nothing() {
+    let (lines, _) = joined(
+        vec![hpa("shop/web", "web", 1, 5)],
+        vec![service("shop/headless", "")],
+        vec![workload("shop/web", "app=web")],
+    );
+    assert!(!lines.iter().any(|line| line.starts_with("services")), "{lines:?}");
+}
+
+#[test]
+fn every_pair_of_the_selector_must_be_met() {
+    let (lines, _) = joined(
+        vec![hpa("shop/web", "web", 1, 5)],
+        vec![
+            service("shop/a", "app=web,track=canary"),
+            service("shop/b", "app=web,track=stable"),
+        ],
+        vec![workload("shop/web", "app=web,track=stable")],
+    );
+    assert_eq!(lines.last().unwrap(), "services: shop/b -> shop/web 1/4/5");
+    assert_eq!(lines.len(), 3);
+}
+
+#[test]
+fn a_service_of_several_autoscaled_workloads_stands_for_their_sum() {
+    let (lines, _) = joined(
+        vec![hpa("shop/a", "a", 1, 3), hpa("shop/b", "b", 2, 3)],
+        vec![service("shop/all", "app=web")],
+        vec![
+            workload("shop/a", "app=web"),
+            workload("shop/b", "app=web"),
+            workload("shop/fixed", "app=web"),
+        ],
+    );
+    assert_eq!(lines.last().unwrap(), "services: shop/all -> shop/all 3/4/6");
+}
+
+#[test]
+fn of_two_hpas_on_one_workload_the_alphabetically_first_counts() {
+    let (lines, notes) = joined(
+        vec![hpa("shop/z", "web", 9, 9), hpa("shop/a", "web", 1, 5)],
+        vec![service("shop/web", "app=web")],
+        vec![workload("shop/web", "app=web")],
+    );
+    assert!(
+        lines.contains(&"services: shop/web -> shop/web 1/4/5".into()),
+        "{lines:?}"
+    );
+    assert_eq!(notes.overshadowed, 1);
+}
+
+#[test]
+fn an_hpa_that_no_controller_has_seen_has_no_entry_and_is_counted() {
+    let (lines, notes) = joined(
+        vec![hpa_of("Deployment", "shop/web", "web", None, 5)],
+        vec![service("shop/web", "app=web")],
+        vec![workload("shop/web", "app=web")],
+    );
+    assert!(lines.is_empty(), "{lines:?}");
+    assert_eq!(notes.unobserved, 1);
+}
+
+#[test]
+fn an_hpa_of_another_kind_does_not_speak_for_a_deployment_of_that_name() {
+    let (lines, _) = joined(
+        vec![hpa_of("StatefulSet", "shop/web", "web", Some(1), 5)],
+        vec![service("shop/web", "app=web")],
+        vec![workload("shop/web", "app=web")],
+    );
+    assert_eq!(lines, ["hpas: shop/web -> shop/web 1/4/5"]);
+}
+
+proptest! {
+    /// The index by label finds what comparing everything with everything finds.
+    #[test]
+    fn the_join_is_the_one_of_the_definition(
+        services in proptest::collection::vec((0u8..2, "(a=[12])?(,b=[12])?"), 0..6),
+        templates in proptest::collection::vec((0u8..2, "(a=[12])?(,b=[12])?"), 0..6),
+    ) {
+        let deployments: Vec<_> =
+            templates.iter().enumerate().map(|(n, (ns, text))| workload(&format!("ns{ns}/w{n}"), text)).collect();
+        let hpas = templates.iter().enumerate().map(|(n, (ns, _))| hpa(&format!("ns{ns}/h{n}"), &format!("w{n}"), 1, 1));
+        let objects: Vec<_> =
+            services.iter().enumerate().map(|(n, (ns, text))| service(&format!("ns{ns}/s{n}"), text)).collect();
+        let (lines, _) = joined(hpas.collect(), objects, deployments);
+        for (n, (ns, selector)) in services.iter().enumerate() {
+            let selector = labels(selector);
+            let met = |(at, text): &&(u8, String)| at == ns && selects(&selector, &labels(text));
+            let met = if selector.is_empty() { 0 } else { templates.iter().filter(met).count() };
+            let line = lines.iter().find(|line| line.starts_with(&format!("services: ns{ns}/s{n} ")));
+            prop_assert_eq!(line.map(|line| line.ends_with(&format!(" {met}/{}/{met}", (met * 4 / 5).max(1)))), (met > 0).then_some(true));
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! What is asked of the Kubernetes API and what comes back: LIST requests as values, answers as objects or a named
+//! failure. Nothing is sent here.
+//! <https://kubernetes.io/docs/reference/using-api/api-concepts/>
+
+pub mod answer;
+pub mod object;
+pub mod outcome;
+pub mod page;
+pub mod resource;
+
+pub use answer::{Failure, Response};
+pub use object::{Hpa, Object, Service, TargetRef, Workload};
+pub use outcome::Outcome;
+pub use page::{Page, Progress};
+pub use resource::{Reads, Resource, Source};

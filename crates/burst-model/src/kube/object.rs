@@ -1,0 +1,351 @@
+//! The few fields that count of an object: of an HPA its target and its replicas, of a Service its selector, of a
+//! workload the labels of its pods. Everything else is skipped while parsing.
+
+use super::resource::Reads;
+use crate::name::{Name, NotAName, ObjectName};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+/// Labels or an equality selector: keys to values.
+pub type Labels = BTreeMap<Box<str>, Box<str>>;
+
+/// An object of one of the kinds that are read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Object {
+    /// A HorizontalPodAutoscaler.
+    Hpa(Hpa),
+    /// A Service.
+    Service(Service),
+    /// Something with a pod template.
+    Workload(Workload),
+}
+
+/// What an HPA scales: kind, group and name. The version does not matter, as it does not to the HPA controller.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct TargetRef {
+    /// The API group; empty for the core group.
+    pub group: Box<str>,
+    /// The kind: `Deployment`.
+    pub kind: Box<str>,
+    /// The name, in the HPA's namespace.
+    pub name: Name,
+}
+
+/// A HorizontalPodAutoscaler.
+/// <https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/horizontal-pod-autoscaler-v2/>
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hpa {
+    /// Its namespace and name.
+    pub name: ObjectName,
+    /// `spec.scaleTargetRef`.
+    pub target: TargetRef,
+    /// `spec.maxReplicas`.
+    pub max_replicas: u32,
+    /// `status.currentReplicas`, 0 where it is left out; `None` while no controller has looked at the HPA.
+    pub current_replicas: Option<u32>,
+}
+
+/// A Service.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Service {
+    /// Its namespace and name.
+    pub name: ObjectName,
+    /// `spec.selector`; empty where there is none.
+    pub selector: Labels,
+}
+
+/// Anything with a pod template that can be scaled.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Workload {
+    /// Its namespace and name.
+    pub name: ObjectName,
+    /// `spec.template.metadata.labels`.
+    pub labels: Labels,
+}
+
+/// Why one object is left out while the rest of its list is served.
+#[derive(Debug, thiserror::Error)]
+pub enum BadObject {
+    /// A field is missing or of the wrong type.
+    #[error("{0}")]
+    Json(#[from] serde_json::Error),
+    /// A name that could not go into a header.
+    #[error("{field}: {error}")]
+    Name {
+        /// Where the name stood.
+        field: &'static str,
+        /// What is wrong with it.
+        error: NotAName,
+    },
+    /// A count of replicas that cannot be.
+    #[error("{field}: {value} is not a number of replicas (at least {least})")]
+    Replicas {
+        /// Where the number stood.
+        field: &'static str,
+        /// The number.
+        value: i64,
+        /// The smallest number allowed.
+        least: u32,
+    },
+}
+
+impl Object {
+    /// Reads one item of a list.
+    ///
+    /// # Errors
+    /// The item is not an object of that kind.
+    pub fn read(reads: Reads, json: &str) -> Result<Self, BadObject> {
+        Ok(match reads {
+            Reads::Hpas => Self::Hpa(serde_json::from_str::<Item<'_, HpaSpec<'_>>>(json)?.hpa()?),
+            Reads::Services => Self::Service(serde_json::from_str::<Item<'_, ServiceSpec>>(json)?.service()?),
+            Reads::Workloads => Self::Workload(serde_json::from_str::<Item<'_, WorkloadSpec>>(json)?.workload()?),
+        })
+    }
+
+    /// Its namespace and name.
+    #[must_use]
+    pub fn name(&self) -> &ObjectName {
+        match self {
+            Self::Hpa(hpa) => &hpa.name,
+            Self::Service(service) => &service.name,
+            Self::Workload(workload) => &workload.name,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Item<'a, Spec> {
+    #[serde(borrow)]
+    metadata: Metadata<'a>,
+    spec: Spec,
+    #[serde(default)]
+    status: Option<HpaStatus>,
+}
+
+#[derive(Deserialize)]
+struct Metadata<'a> {
+    #[serde(borrow)]
+    name: Cow<'a, str>,
+    #[serde(borrow)]
+    namespace: Cow<'a, str>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct HpaSpec<'a> {
+    #[serde(borrow)]
+    scale_target_ref: ScaleTargetRef<'a>,
+    max_replicas: i64,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ScaleTargetRef<'a> {
+    #[serde(default, borrow)]
+    api_version: Cow<'a, str>,
+    #[serde(borrow)]
+    kind: Cow<'a, str>,
+    #[serde(borrow)]
+    name: Cow<'a, str>,
+}
+
+// Of a Service or a Deployment too: the fields have other names there, or the same meaning.
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct HpaStatus {
+    current_replicas: Option<i64>,
+    observed_generation: Option<i64>,
+    conditions: Option<Vec<serde::de::IgnoredAny>>,
+}
+
+#[derive(Deserialize)]
+struct ServiceSpec {
+    #[serde(default)]
+    selector: Option<Labels>,
+}
+
+#[derive(Deserialize)]
+struct WorkloadSpec {
+    template: PodTemplate,
+}
+
+#[derive(Deserialize)]
+struct PodTemplate {
+    #[serde(default)]
+    metadata: Option<PodMetadata>,
+}
+
+#[derive(Deserialize)]
+struct PodMetadata {
+    #[serde(default)]
+    labels: Option<Labels>,
+}
+
+impl Metadata<'_> {
+    fn name(&self) -> Result<ObjectName, BadObject> {
+        Ok(ObjectName {
+            namespace: name("metadata.namespace", &self.namespace)?,
+            name: name("metadata.name", &self.name)?,
+        })
+    }
+}
+
+impl Item<'_, HpaSpec<'_>> {
+    fn hpa(self) -> Result<Hpa, BadObject> {
+        let target = self.spec.scale_target_ref;
+        let status = self.status.unwrap_or_default();
+        let observed = status.current_replicas.is_some()
+            || status.observed_generation.is_some()
+            || status.conditions.is_some_and(|conditions| !conditions.is_empty());
+        let current = status.current_replicas.unwrap_or(0);
+        Ok(Hpa {
+            name: self.metadata.name()?,
+            target: TargetRef {
+                group: target
+                    .api_version
+                    .rsplit_once('/')
+                    .map_or("", |(group, _)| group)
+                    .into(),
+                kind: target.kind.into(),
+                name: name("spec.scaleTargetRef.name", &target.name)?,
+            },
+            max_replicas: replicas("spec.maxReplicas", self.spec.max_replicas, 1)?,
+            current_replicas: observed
+                .then(|| replicas("status.currentReplicas", current, 0))
+                .transpose()?,
+        })
+    }
+}
+
+impl Item<'_, ServiceSpec> {
+    fn service(self) -> Result<Service, BadObject> {
+        Ok(Service {
+            name: self.metadata.name()?,
+            selector: self.spec.selector.unwrap_or_default(),
+        })
+    }
+}
+
+impl Item<'_, WorkloadSpec> {
+    fn workload(self) -> Result<Workload, BadObject> {
+        let labels = self.spec.template.metadata.and_then(|metadata| metadata.labels);
+        Ok(Workload {
+            name: self.metadata.name()?,
+            labels: labels.unwrap_or_default(),
+        })
+    }
+}
+
+fn name(field: &'static str, text: &str) -> Result<Name, BadObject> {
+    Name::parse(text).map_err(|error| BadObject::Name { field, error })
+}
+
+fn replicas(field: &'static str, value: i64, least: u32) -> Result<u32, BadObject> {
+    u32::try_from(value)
+        .ok()
+        .filter(|n| *n >= least)
+        .ok_or(BadObject::Replicas { field, value, least })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hpa(spec: &str, status: &str) -> Result<Hpa, BadObject> {
+        let json = format!(r#"{{"metadata":{{"name":"h","namespace":"shop"}},"spec":{spec},"status":{status}}}"#);
+        match Object::read(Reads::Hpas, &json)? {
+            Object::Hpa(hpa) => Ok(hpa),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    const SPEC: &str = r#"{"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"web"},"minReplicas":1,"maxReplicas":5}"#;
+
+    #[test]
+    fn an_hpa_that_no_controller_has_seen_has_no_current_replicas() {
+        for status in [
+            "{}",
+            "null",
+            r#"{"desiredReplicas":0,"currentMetrics":null,"conditions":null}"#,
+        ] {
+            assert_eq!(hpa(SPEC, status).unwrap().current_replicas, None, "{status}");
+        }
+    }
+
+    #[test]
+    fn an_hpa_that_was_seen_counts_nothing_as_zero() {
+        for (status, current) in [
+            (r#"{"observedGeneration":1}"#, 0),
+            (r#"{"conditions":[{"type":"AbleToScale"}]}"#, 0),
+            (r#"{"currentReplicas":3,"desiredReplicas":3}"#, 3),
+        ] {
+            assert_eq!(hpa(SPEC, status).unwrap().current_replicas, Some(current), "{status}");
+        }
+    }
+
+    #[test]
+    fn what_no_api_server_sends_costs_the_object_with_a_reason() {
+        let spec = |name: &str, max: i64| {
+            format!(r#"{{"scaleTargetRef":{{"kind":"Deployment","name":"{name}"}},"maxReplicas":{max}}}"#)
+        };
+        for (spec, status, reason) in [
+            (
+                spec("web", 0),
+                "{}",
+                "spec.maxReplicas: 0 is not a number of replicas (at least 1)",
+            ),
+            (spec("web", -1), "{}", "spec.maxReplicas: -1 is"),
+            (spec("web", 1 << 40), "{}", "spec.maxReplicas: 1099511627776 is"),
+            (
+                spec("web\\r\\nx: y", 1),
+                "{}",
+                "spec.scaleTargetRef.name: \"web\\r\\nx: y\" is not a DNS-1123 subdomain",
+            ),
+            (
+                spec("web", 1),
+                r#"{"currentReplicas":-2}"#,
+                "status.currentReplicas: -2 is",
+            ),
+            (spec("web", 1), r#"{"currentReplicas":"2"}"#, "invalid type"),
+            ("{}".into(), "{}", "missing field `scaleTargetRef`"),
+        ] {
+            let error = hpa(&spec, status).unwrap_err().to_string();
+            assert!(error.starts_with(reason), "{spec} {status}: {error}");
+        }
+    }
+
+    #[test]
+    fn the_group_of_a_target_counts_and_its_version_does_not() {
+        let group = |api_version: &str| {
+            let target = format!(r#"{{"apiVersion":"{api_version}","kind":"Rollout","name":"web"}}"#);
+            hpa(&format!(r#"{{"scaleTargetRef":{target},"maxReplicas":1}}"#), "{}")
+                .unwrap()
+                .target
+                .group
+        };
+        assert_eq!(&*group("argoproj.io/v1alpha1"), "argoproj.io");
+        assert_eq!(&*group("v1"), "");
+    }
+
+    #[test]
+    fn a_service_without_a_selector_has_an_empty_one() {
+        for spec in ["{}", r#"{"selector":null}"#, r#"{"selector":{}}"#] {
+            let json = format!(r#"{{"metadata":{{"name":"s","namespace":"shop"}},"spec":{spec}}}"#);
+            let Object::Service(service) = Object::read(Reads::Services, &json).unwrap() else {
+                panic!()
+            };
+            assert!(service.selector.is_empty(), "{spec}");
+        }
+    }
+
+    #[test]
+    fn a_workload_is_anything_with_a_pod_template() {
+        let json = r#"{"metadata":{"name":"w","namespace":"shop"},"spec":{"template":{"metadata":{"labels":{"app":"web"}}}},
+            "status":{"replicas":1,"conditions":[{}]}}"#;
+        let Object::Workload(workload) = Object::read(Reads::Workloads, json).unwrap() else {
+            panic!()
+        };
+        assert_eq!(workload.labels.get("app").map(|value| &**value), Some("web"));
+    }
+}

@@ -1,0 +1,87 @@
+//! How a LIST ended, in the words of the stats.
+
+use super::answer::Failure;
+
+/// How a LIST ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// A page came.
+    Ok,
+    /// The callout could not be sent.
+    NotSent,
+    /// No connection.
+    Unreachable,
+    /// No answer in time.
+    Timeout,
+    /// Cut off, or too large.
+    Cut,
+    /// 401.
+    Unauthorized,
+    /// 403.
+    Forbidden,
+    /// 404.
+    NotFound,
+    /// 410.
+    Expired,
+    /// 429.
+    Throttled,
+    /// 5xx.
+    ServerError,
+    /// Something that no API server answers.
+    Malformed,
+}
+
+impl Outcome {
+    /// Every outcome, in the order of the stats table.
+    pub const ALL: [Self; 12] = [
+        Self::Ok,
+        Self::NotSent,
+        Self::Unreachable,
+        Self::Timeout,
+        Self::Cut,
+        Self::Unauthorized,
+        Self::Forbidden,
+        Self::NotFound,
+        Self::Expired,
+        Self::Throttled,
+        Self::ServerError,
+        Self::Malformed,
+    ];
+
+    /// The word for it, as it stands in a stat's name.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::NotSent => "not_sent",
+            Self::Unreachable => "unreachable",
+            Self::Timeout => "timeout",
+            Self::Cut => "cut",
+            Self::Unauthorized => "unauthorized",
+            Self::Forbidden => "forbidden",
+            Self::NotFound => "not_found",
+            Self::Expired => "expired",
+            Self::Throttled => "throttled",
+            Self::ServerError => "server_error",
+            Self::Malformed => "malformed",
+        }
+    }
+}
+
+impl From<&Failure> for Outcome {
+    fn from(failure: &Failure) -> Self {
+        match failure {
+            Failure::NotSent(_) => Self::NotSent,
+            Failure::Unreachable(_) => Self::Unreachable,
+            Failure::Timeout => Self::Timeout,
+            Failure::Cut => Self::Cut,
+            Failure::Unauthorized(_) => Self::Unauthorized,
+            Failure::Forbidden(_) => Self::Forbidden,
+            Failure::NotFound(_) => Self::NotFound,
+            Failure::Expired(_) => Self::Expired,
+            Failure::Throttled { .. } => Self::Throttled,
+            Failure::Server { .. } => Self::ServerError,
+            Failure::Unexpected(_) | Failure::Malformed(_) | Failure::WrongKind { .. } => Self::Malformed,
+        }
+    }
+}

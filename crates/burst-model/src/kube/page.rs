@@ -1,0 +1,220 @@
+//! One page of a LIST. The list is split into its items first, so that one malformed object costs one object.
+
+use super::answer::Failure;
+use super::object::{BadObject, Object};
+use super::resource::Source;
+use crate::printable::printable;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+
+/// What one page brought.
+#[derive(Debug, Default)]
+pub struct Page {
+    /// The objects that could be read.
+    pub objects: Vec<Object>,
+    /// The ones that could not, with the reason.
+    pub bad: Vec<Bad>,
+    /// The `continue` token of the next page; `None` on the last one.
+    pub cursor: Option<String>,
+    /// The list's `resourceVersion`.
+    pub version: String,
+}
+
+/// An object that was left out.
+#[derive(Debug)]
+pub struct Bad {
+    /// `namespace/name` where it can be told.
+    pub name: String,
+    /// Why it was left out.
+    pub reason: String,
+}
+
+/// Told of each item before it is parsed. A trap cannot be caught from inside a VM: whoever notes outside which item
+/// is under way can keep a successor from dying of the same bytes.
+pub trait Progress {
+    /// The item, as JSON, is next. `false` leaves it out.
+    fn begin(&mut self, item: &str) -> bool;
+}
+
+/// Parses whatever comes.
+impl Progress for () {
+    fn begin(&mut self, _: &str) -> bool {
+        true
+    }
+}
+
+#[derive(Deserialize)]
+struct List<'a> {
+    #[serde(borrow, default)]
+    kind: Cow<'a, str>,
+    #[serde(borrow, default)]
+    metadata: ListMeta<'a>,
+    // Absent in an object that is no list at all, and null in what Go writes for a nil slice.
+    #[serde(borrow, default)]
+    items: Option<Vec<&'a RawValue>>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct ListMeta<'a> {
+    #[serde(borrow)]
+    resource_version: Cow<'a, str>,
+    #[serde(borrow)]
+    r#continue: Cow<'a, str>,
+}
+
+/// Reads the body of a successful LIST.
+///
+/// # Errors
+/// The body is not JSON, or not a list of that kind.
+pub fn read(source: &Source, body: &[u8], progress: &mut dyn Progress) -> Result<Page, Failure> {
+    let list: List<'_> = serde_json::from_slice(body).map_err(|error| Failure::Malformed(error.to_string()))?;
+    let wanted = format!("{}List", source.resource.kind);
+    if list.kind != wanted {
+        return Err(Failure::WrongKind {
+            found: list.kind.chars().take(64).collect(),
+            wanted,
+        });
+    }
+    let mut page = Page {
+        version: list.metadata.resource_version.into_owned(),
+        cursor: Some(list.metadata.r#continue.into_owned()).filter(|cursor| !cursor.is_empty()),
+        ..Page::default()
+    };
+    for item in list.items.unwrap_or_default() {
+        let json = item.get();
+        let read = match progress.begin(json) {
+            true => Object::read(source.reads, json).map_err(|error: BadObject| error.to_string()),
+            false => Err("a proxy thread died while it parsed these bytes".to_owned()),
+        };
+        match read {
+            Ok(object) => page.objects.push(object),
+            Err(reason) => page.bad.push(Bad {
+                name: name_of(json),
+                reason,
+            }),
+        }
+    }
+    Ok(page)
+}
+
+/// The name of an object that could not be read, as well as it can be told.
+fn name_of(json: &str) -> String {
+    #[derive(Deserialize)]
+    struct Named {
+        metadata: Meta,
+    }
+    #[derive(Deserialize)]
+    struct Meta {
+        #[serde(default)]
+        name: String,
+        #[serde(default)]
+        namespace: String,
+    }
+    match serde_json::from_str::<Named>(json) {
+        Ok(Named {
+            metadata: Meta { name, namespace },
+        }) => printable(&format!("{namespace}/{name}"), 300),
+        Err(_) => "an object without a name".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::resource::{Reads, Resource};
+    use super::*;
+    use proptest::prelude::*;
+
+    fn services() -> Source {
+        Source {
+            reads: Reads::Services,
+            resource: Resource::services(),
+            namespace: None,
+            label_selector: None,
+            field_selector: None,
+        }
+    }
+
+    fn item(name: &str) -> String {
+        format!(r#"{{"metadata":{{"name":"{name}","namespace":"shop"}},"spec":{{"selector":{{"app":"{name}"}}}}}}"#)
+    }
+
+    fn list(items: &[&str]) -> String {
+        let items = items.join(",");
+        format!(r#"{{"kind":"ServiceList","metadata":{{"resourceVersion":"7","continue":"next"}},"items":[{items}]}}"#)
+    }
+
+    #[test]
+    fn one_bad_object_costs_one_object() {
+        let body = list(&[
+            &item("a"),
+            r#"{"metadata":{"name":"b","namespace":"shop"},"spec":3}"#,
+            "17",
+            &item("c"),
+        ]);
+        let page = read(&services(), body.as_bytes(), &mut ()).unwrap();
+        let names: Vec<_> = page.objects.iter().map(|object| object.name().to_string()).collect();
+        assert_eq!(names, ["shop/a", "shop/c"]);
+        let bad: Vec<_> = page.bad.iter().map(|bad| bad.name.as_str()).collect();
+        assert_eq!(bad, ["shop/b", "an object without a name"]);
+        assert_eq!((page.version.as_str(), page.cursor.as_deref()), ("7", Some("next")));
+    }
+
+    #[test]
+    fn an_item_that_must_not_be_parsed_is_left_out() {
+        struct Refuse(String);
+        impl Progress for Refuse {
+            fn begin(&mut self, item: &str) -> bool {
+                item != self.0
+            }
+        }
+        let body = list(&[&item("a"), &item("b")]);
+        let page = read(&services(), body.as_bytes(), &mut Refuse(item("a"))).unwrap();
+        assert_eq!(page.objects.len(), 1);
+        assert_eq!(page.bad.first().map(|bad| bad.name.as_str()), Some("shop/a"));
+    }
+
+    #[test]
+    fn the_last_page_has_no_cursor_and_an_empty_list_may_be_null() {
+        for body in [
+            r#"{"kind":"ServiceList","metadata":{"resourceVersion":"7"},"items":[]}"#,
+            r#"{"kind":"ServiceList","metadata":{"continue":""},"items":null}"#,
+        ] {
+            let page = read(&services(), body.as_bytes(), &mut ()).unwrap();
+            assert!(page.cursor.is_none() && page.objects.is_empty(), "{body}");
+        }
+    }
+
+    #[test]
+    fn json_of_another_kind_is_refused() {
+        for (body, found) in [(r#"{"kind":"PodList","items":[]}"#, "PodList"), ("{}", "")] {
+            match read(&services(), body.as_bytes(), &mut ()) {
+                Err(Failure::WrongKind { found: kind, wanted }) => {
+                    assert_eq!((&*kind, &*wanted), (found, "ServiceList"));
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_truncation_is_malformed_and_nothing_worse(cut in 0usize..1000) {
+            let body = list(&[&item("a"), &item("b")]);
+            let cut = cut % body.len();
+            prop_assert!(matches!(read(&services(), &body.as_bytes()[..cut], &mut ()), Err(Failure::Malformed(_))));
+        }
+
+        #[test]
+        fn arbitrary_bytes_are_survived(body in proptest::collection::vec(any::<u8>(), 0..512)) {
+            let _ = read(&services(), &body, &mut ());
+        }
+
+        #[test]
+        fn arbitrary_items_are_survived(item in ".{0,200}", reads in 0..3) {
+            let reads = [Reads::Hpas, Reads::Services, Reads::Workloads][usize::try_from(reads).unwrap()];
+            let _ = Object::read(reads, &item);
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! What is listed, and the path that lists it.
+
+use crate::name::Name;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use std::fmt;
+
+/// Everything but the unreserved characters of RFC 3986 is escaped in a query value.
+const QUERY_VALUE: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// A kind of object as the API names it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Resource {
+    /// The API group; empty for the core group.
+    pub group: String,
+    /// The version within the group.
+    pub version: String,
+    /// The name in paths: `deployments`.
+    pub plural: String,
+    /// The name in objects: `Deployment`.
+    pub kind: String,
+}
+
+impl Resource {
+    /// Takes the four names.
+    #[must_use]
+    pub fn new(group: &str, version: &str, plural: &str, kind: &str) -> Self {
+        Self {
+            group: group.into(),
+            version: version.into(),
+            plural: plural.into(),
+            kind: kind.into(),
+        }
+    }
+
+    /// Whether it comes from a CustomResourceDefinition, and so may be absent from a sound cluster: only their groups
+    /// must have a dot.
+    #[must_use]
+    pub fn is_custom(&self) -> bool {
+        self.group.contains('.')
+    }
+
+    /// `autoscaling/v2` HorizontalPodAutoscalers.
+    #[must_use]
+    pub fn hpas() -> Self {
+        Self::new(
+            "autoscaling",
+            "v2",
+            "horizontalpodautoscalers",
+            "HorizontalPodAutoscaler",
+        )
+    }
+
+    /// Core Services.
+    #[must_use]
+    pub fn services() -> Self {
+        Self::new("", "v1", "services", "Service")
+    }
+
+    /// `apps/v1` Deployments.
+    #[must_use]
+    pub fn deployments() -> Self {
+        Self::new("apps", "v1", "deployments", "Deployment")
+    }
+
+    /// `apps/v1` StatefulSets.
+    #[must_use]
+    pub fn statefulsets() -> Self {
+        Self::new("apps", "v1", "statefulsets", "StatefulSet")
+    }
+}
+
+/// The group-qualified name that RBAC and kubectl use: `deployments.apps`, `services`.
+impl fmt::Display for Resource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.plural)?;
+        if self.group.is_empty() {
+            Ok(())
+        } else {
+            write!(f, ".{}", self.group)
+        }
+    }
+}
+
+/// Which fields of an object count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Reads {
+    /// The scale target and the replica counts.
+    Hpas,
+    /// The selector.
+    Services,
+    /// The labels of the pod template: of anything that has one.
+    Workloads,
+}
+
+/// One list that is kept: a resource, in one namespace or in all of them, narrowed by selectors.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Source {
+    /// What is read of its objects.
+    pub reads: Reads,
+    /// What is listed.
+    pub resource: Resource,
+    /// Where; `None` for every namespace.
+    pub namespace: Option<Name>,
+    /// `labelSelector`, as the API takes it.
+    pub label_selector: Option<String>,
+    /// `fieldSelector`, as the API takes it.
+    pub field_selector: Option<String>,
+}
+
+impl Source {
+    /// The path and query of one page: `limit` objects at the most, from `cursor` on.
+    /// <https://kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-results-sets-in-chunks>
+    #[must_use]
+    pub fn list_path(&self, limit: u32, cursor: Option<&str>) -> String {
+        let Resource {
+            group, version, plural, ..
+        } = &self.resource;
+        let root = if group.is_empty() {
+            format!("/api/{version}")
+        } else {
+            format!("/apis/{group}/{version}")
+        };
+        let scope = self
+            .namespace
+            .as_ref()
+            .map(|name| format!("/namespaces/{name}"))
+            .unwrap_or_default();
+        let mut path = format!("{root}{scope}/{plural}?limit={limit}");
+        let query = [
+            ("labelSelector", self.label_selector.as_deref()),
+            ("fieldSelector", self.field_selector.as_deref()),
+            ("continue", cursor),
+        ];
+        for (key, value) in query.iter().filter_map(|(key, value)| Some((key, (*value)?))) {
+            path.push_str(&format!("&{key}={}", utf8_percent_encode(value, QUERY_VALUE)));
+        }
+        path
+    }
+}
+
+/// `deployments.apps` or `deployments.apps in namespace shop`, for log lines.
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.resource.fmt(f)?;
+        match &self.namespace {
+            Some(namespace) => write!(f, " in namespace {namespace}"),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn source(resource: Resource) -> Source {
+        Source {
+            reads: Reads::Workloads,
+            resource,
+            namespace: None,
+            label_selector: None,
+            field_selector: None,
+        }
+    }
+
+    #[test]
+    fn paths_are_those_of_the_api() {
+        assert_eq!(
+            source(Resource::services()).list_path(500, None),
+            "/api/v1/services?limit=500"
+        );
+        let shop = Source {
+            namespace: Some(Name::parse("shop").unwrap()),
+            label_selector: Some("app in (a,b)".into()),
+            field_selector: Some("metadata.name!=x".into()),
+            ..source(Resource::deployments())
+        };
+        assert_eq!(
+            shop.list_path(10, Some("a/b=&")),
+            "/apis/apps/v1/namespaces/shop/deployments?limit=10&labelSelector=app%20in%20%28a%2Cb%29\
+             &fieldSelector=metadata.name%21%3Dx&continue=a%2Fb%3D%26"
+        );
+    }
+
+    #[test]
+    fn a_source_is_named_as_rbac_names_it() {
+        let shop = Source {
+            namespace: Some(Name::parse("shop").unwrap()),
+            ..source(Resource::hpas())
+        };
+        assert_eq!(
+            shop.to_string(),
+            "horizontalpodautoscalers.autoscaling in namespace shop"
+        );
+        assert_eq!(source(Resource::services()).to_string(), "services");
+    }
+}

@@ -1,0 +1,275 @@
+use super::*;
+use crate::config::Artifact;
+use crate::kube::page;
+use crate::records::Record;
+use std::time::Duration;
+
+const T0: Time = Time::from_unix_millis(1_700_000_000_000);
+const ROLLOUTS: &str =
+    r#","workloads":[{"group":"argoproj.io","version":"v1alpha1","resource":"rollouts","kind":"Rollout"}]"#;
+
+fn config(more: &str) -> Rc<Config> {
+    let json = format!(r#"{{"cluster":"k"{more}}}"#);
+    Rc::new(Config::parse(json.as_bytes(), Artifact::Full).unwrap())
+}
+
+/// A cluster of one Deployment with a Service and an HPA at `current` of 5 replicas.
+fn cluster(source: &Source, current: u32) -> Result<Page, Failure> {
+    let meta = r#""metadata":{"name":"web","namespace":"shop"}"#;
+    let item = match source.resource.plural.as_str() {
+        "horizontalpodautoscalers" => format!(
+            r#"{{{meta},"spec":{{"scaleTargetRef":{{"apiVersion":"apps/v1","kind":"Deployment","name":"web"}},
+                "maxReplicas":5}},"status":{{"currentReplicas":{current}}}}}"#
+        ),
+        "services" => format!(r#"{{{meta},"spec":{{"selector":{{"app":"web"}}}}}}"#),
+        "deployments" => format!(r#"{{{meta},"spec":{{"template":{{"metadata":{{"labels":{{"app":"web"}}}}}}}}}}"#),
+        _ => String::new(),
+    };
+    let kind = &source.resource.kind;
+    let body = format!(r#"{{"kind":"{kind}List","metadata":{{"resourceVersion":"9"}},"items":[{item}]}}"#);
+    page::read(source, body.as_bytes(), &mut ())
+}
+
+/// What a round led to, besides its requests.
+#[derive(Default)]
+struct Round {
+    asked: Vec<String>,
+    published: Vec<Snapshot>,
+    resume: Option<Resume>,
+    confirmed: Vec<Confirmed>,
+    lines: Vec<String>,
+    counted: Vec<Outcome>,
+    totals: Option<Totals>,
+}
+
+/// One tick, with every request answered at once by `api`.
+fn round(leader: &mut Leader, now: Time, mut api: impl FnMut(&Source) -> Result<Page, Failure>) -> Round {
+    let mut round = Round::default();
+    let mut effects = leader.tick(now);
+    while !effects.is_empty() {
+        for effect in std::mem::take(&mut effects) {
+            match effect {
+                Effect::Ask(ask) => {
+                    let answer = api(leader.source(ask.source).unwrap());
+                    round.asked.push(ask.path);
+                    effects.extend(leader.answer(ask.source, answer, now, 0));
+                }
+                Effect::Publish { snapshot, resume } => {
+                    round.published.push(Snapshot::open(snapshot).unwrap());
+                    round.resume = Some(resume);
+                }
+                Effect::Show(totals) => round.totals = Some(totals),
+                Effect::Confirm(confirmed) => round.confirmed.push(confirmed),
+                Effect::Count(outcome) => round.counted.push(outcome),
+                Effect::Warn(line) | Effect::Inform(line) => round.lines.push(line),
+            }
+        }
+    }
+    round
+}
+
+fn later(seconds: u64) -> Time {
+    T0.after(Duration::from_secs(seconds))
+}
+
+#[test]
+fn a_first_round_publishes_what_the_cluster_is() {
+    let mut leader = Leader::new(config(""), Estate::default(), T0);
+    let round = round(&mut leader, T0, |source| cluster(source, 1));
+    assert_eq!(round.asked.len(), 4);
+    let [snapshot] = &round.published[..] else {
+        panic!("{:?}", round.published)
+    };
+    assert_eq!(
+        snapshot
+            .section("services")
+            .unwrap()
+            .find("shop/web")
+            .unwrap()
+            .load
+            .current,
+        1
+    );
+    assert_eq!(
+        round.confirmed,
+        [Confirmed {
+            generation: 1,
+            lists: vec![Some(T0); 4]
+        }]
+    );
+    assert_eq!(
+        round.totals,
+        Some(Totals {
+            objects: 3,
+            services: 1,
+            ..Totals::default()
+        })
+    );
+}
+
+#[test]
+fn a_quiet_cluster_is_confirmed_and_not_published_again() {
+    let mut leader = Leader::new(config(""), Estate::default(), T0);
+    round(&mut leader, T0, |source| cluster(source, 1));
+    let quiet = round(&mut leader, later(15), |source| cluster(source, 1));
+    assert!(quiet.published.is_empty());
+    assert_eq!(
+        quiet.confirmed,
+        [Confirmed {
+            generation: 1,
+            lists: vec![Some(later(15)); 4]
+        }]
+    );
+    let changed = round(&mut leader, later(30), |source| cluster(source, 2));
+    assert_eq!(changed.published.first().map(Snapshot::generation), Some(2));
+}
+
+#[test]
+fn nothing_is_published_before_every_list_was_read() {
+    let mut leader = Leader::new(config(""), Estate::default(), T0);
+    let deny = |source: &Source| match source.resource.plural.as_str() {
+        "services" => Err(Failure::Forbidden("no".into())),
+        _ => cluster(source, 1),
+    };
+    let denied = round(&mut leader, T0, deny);
+    assert!(denied.published.is_empty() && denied.confirmed.is_empty());
+    let allowed = round(&mut leader, later(15), |source| cluster(source, 1));
+    assert_eq!(allowed.published.len(), 1);
+}
+
+#[test]
+fn a_failing_list_keeps_its_objects_and_its_age() {
+    let mut leader = Leader::new(config(""), Estate::default(), T0);
+    round(&mut leader, T0, |source| cluster(source, 1));
+    let failing = |source: &Source| match source.reads {
+        Reads::Hpas => Err(Failure::Timeout),
+        _ => cluster(source, 2),
+    };
+    let failed = round(&mut leader, later(15), failing);
+    assert!(failed.published.is_empty());
+    assert_eq!(failed.confirmed.first().and_then(Confirmed::oldest), Some(T0));
+}
+
+#[test]
+fn a_change_of_state_is_one_line_that_says_what_to_do() {
+    let mut leader = Leader::new(config(""), Estate::default(), T0);
+    let deny = |source: &Source| match source.reads {
+        Reads::Hpas => Err(Failure::Forbidden("no".into())),
+        _ => cluster(source, 1),
+    };
+    let first = round(&mut leader, T0, deny);
+    assert_eq!(
+        first.lines,
+        [
+            "cannot list horizontalpodautoscalers.autoscaling: 403 Forbidden: no; give the proxy's ServiceAccount \
+          a ClusterRole with the verb list on horizontalpodautoscalers.autoscaling"
+        ]
+    );
+    assert!(round(&mut leader, later(15), deny).lines.is_empty());
+    let well = round(&mut leader, later(60), |source| cluster(source, 1));
+    assert_eq!(well.lines, ["listing horizontalpodautoscalers.autoscaling works again"]);
+    assert_eq!(
+        first
+            .counted
+            .iter()
+            .filter(|outcome| **outcome == Outcome::Forbidden)
+            .count(),
+        1
+    );
+}
+
+#[test]
+fn a_list_that_fails_at_its_second_page_each_time_is_one_line_and_no_storm() {
+    let mut leader = Leader::new(config(""), Estate::default(), T0);
+    let mut first_page = false;
+    let mut expires = |source: &Source| {
+        if source.reads != Reads::Hpas {
+            return cluster(source, 1);
+        }
+        first_page = !first_page;
+        match first_page {
+            true => Ok(Page {
+                cursor: Some("next".into()),
+                ..Page::default()
+            }),
+            false => Err(Failure::Expired("too old".into())),
+        }
+    };
+    let first = round(&mut leader, T0, &mut expires);
+    let of_hpas = |round: &Round| round.asked.iter().filter(|path| path.contains("horizontalpod")).count();
+    assert_eq!(of_hpas(&first), 4, "once more at once, and then a pause");
+    assert_eq!(first.lines.len(), 1, "{:?}", first.lines);
+    let second = round(&mut leader, later(60), &mut expires);
+    assert_eq!((of_hpas(&second), second.lines.len()), (2, 0), "{:?}", second.lines);
+}
+
+#[test]
+fn a_bad_object_is_named_once_and_counted_while_it_is_there() {
+    let mut leader = Leader::new(config(""), Estate::default(), T0);
+    let spoiled = |source: &Source| {
+        let body = r#"{"kind":"ServiceList","items":[{"metadata":{"name":"bad","namespace":"shop"},"spec":7}]}"#;
+        match source.reads {
+            Reads::Services => page::read(source, body.as_bytes(), &mut ()),
+            _ => cluster(source, 1),
+        }
+    };
+    let first = round(&mut leader, T0, spoiled);
+    assert_eq!(first.lines.len(), 1);
+    assert!(
+        first.lines[0].starts_with("left out Service shop/bad: "),
+        "{:?}",
+        first.lines
+    );
+    let second = round(&mut leader, later(15), spoiled);
+    assert!(second.lines.is_empty());
+    assert_eq!(second.totals.map(|totals| totals.bad_objects), Some(1));
+}
+
+#[test]
+fn a_custom_kind_that_the_cluster_does_not_have_has_no_objects() {
+    let mut leader = Leader::new(config(ROLLOUTS), Estate::default(), T0);
+    let absent = |source: &Source| match source.reads {
+        Reads::Workloads => Err(Failure::NotFound("404 page not found".into())),
+        _ => cluster(source, 1),
+    };
+    let round = round(&mut leader, T0, absent);
+    assert_eq!(round.published.len(), 1);
+    assert!(
+        round.lines[0].starts_with("cannot list rollouts.argoproj.io: 404 Not Found"),
+        "{:?}",
+        round.lines
+    );
+    assert!(round.counted.contains(&Outcome::NotFound));
+}
+
+#[test]
+fn a_successor_goes_on_where_the_last_leader_stopped() {
+    let mut first = Leader::new(config(""), Estate::default(), T0);
+    let mut left = round(&mut first, T0, |source| cluster(source, 1));
+    let resume = Resume::from_bytes(&left.resume.unwrap().to_bytes());
+    let estate = Estate {
+        snapshot: left.published.pop(),
+        confirmed: left.confirmed.pop(),
+        resume,
+    };
+    let mut next = Leader::new(config(""), estate, later(5));
+    assert!(
+        round(&mut next, later(5), |source| cluster(source, 1)).asked.is_empty(),
+        "nothing is due yet"
+    );
+    let due = round(&mut next, later(15), |source| cluster(source, 1));
+    assert_eq!((due.asked.len(), due.published.len()), (4, 0), "and nothing changed");
+}
+
+#[test]
+fn a_successor_without_its_predecessors_objects_lists_everything_and_keeps_counting() {
+    let snapshot = Snapshot::open(snapshot::write(&Table::new(), 41)).ok();
+    let estate = Estate {
+        snapshot,
+        ..Estate::default()
+    };
+    let round = round(&mut Leader::new(config(""), estate, T0), T0, |source| {
+        cluster(source, 1)
+    });
+    assert_eq!(round.published.first().map(Snapshot::generation), Some(42));
+}

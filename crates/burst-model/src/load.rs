@@ -1,0 +1,73 @@
+//! The formula: from what an HPA says of itself to the three numbers of the header (design, "Semantics").
+
+/// How busy something is, in replicas.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Load {
+    /// `status.currentReplicas`.
+    pub current: u32,
+    /// The load a caller should aim at: a percentage of `max`.
+    pub target: u32,
+    /// `spec.maxReplicas`: the burst capacity.
+    pub max: u32,
+}
+
+impl Load {
+    /// The load of `current` replicas where `max` are possible, with the target at `percent` of the maximum, rounded
+    /// down; where that gives 0 the maximum itself is the target, since a target of nothing would turn everyone away.
+    #[must_use]
+    pub fn new(current: u32, max: u32, percent: Percent) -> Self {
+        let target = u64::from(max) * u64::from(percent.0) / 100;
+        let target = u32::try_from(target).unwrap_or(u32::MAX);
+        Self {
+            current,
+            target: if target == 0 { max } else { target },
+            max,
+        }
+    }
+}
+
+/// A percentage from 1 to 100.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Percent(u8);
+
+impl Percent {
+    /// Takes a percentage; `None` outside 1 to 100.
+    #[must_use]
+    pub const fn new(percent: u8) -> Option<Self> {
+        if percent >= 1 && percent <= 100 {
+            Some(Self(percent))
+        } else {
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_target_is_eighty_percent_rounded_down_and_never_nothing() {
+        let eighty = Percent::new(80).unwrap();
+        for (max, target) in [
+            (1, 1),
+            (2, 1),
+            (3, 2),
+            (4, 3),
+            (5, 4),
+            (6, 4),
+            (10, 8),
+            (u32::MAX, 3_435_973_836),
+        ] {
+            assert_eq!(Load::new(0, max, eighty).target, target, "max {max}");
+        }
+    }
+
+    #[test]
+    fn a_percentage_lies_between_1_and_100() {
+        assert_eq!(
+            [0, 1, 100, 101].map(|n| Percent::new(n).is_some()),
+            [false, true, true, false]
+        );
+    }
+}

@@ -1,0 +1,130 @@
+//! The small records in shared data, beside the snapshot: when the cluster was last read, and what a successor needs
+//! to go on. Encoded by postcard; the format's version is part of their keys.
+
+use crate::kube::Object;
+use crate::snapshot::FORMAT;
+use crate::sync::lease::Lease;
+use crate::time::Time;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+/// When the cluster was last read, written after every good round: a quiet cluster is never stale.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Confirmed {
+    /// The snapshot that was confirmed.
+    pub generation: u64,
+    /// The last good read of each list, in the order of the configuration; `None` before the first.
+    pub lists: Vec<Option<Time>>,
+}
+
+impl Confirmed {
+    /// How old the picture is at its oldest corner; `None` while a list was never read.
+    #[must_use]
+    pub fn oldest(&self) -> Option<Time> {
+        self.lists.iter().copied().min().flatten()
+    }
+}
+
+/// The objects behind the snapshot, so that the next leader goes on where the last one stopped.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Resume {
+    /// Of each list in the order of the configuration.
+    pub lists: Vec<Resumed>,
+}
+
+/// One list as it was read last.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Resumed {
+    /// Its `resourceVersion`.
+    pub version: String,
+    /// Its objects.
+    pub objects: Vec<Object>,
+}
+
+/// A record that is kept in shared data.
+pub trait Record: Serialize + DeserializeOwned {
+    /// The record as bytes.
+    fn to_bytes(&self) -> Vec<u8> {
+        // Into a vector nothing can fail; an empty record reads as an absent one.
+        postcard::to_stdvec(self).unwrap_or_default()
+    }
+
+    /// The record that some bytes are; `None` where they are not one.
+    fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        postcard::from_bytes(bytes).ok()
+    }
+}
+
+impl Record for Confirmed {}
+impl Record for Resume {}
+impl Record for Lease {}
+
+/// The keys of one configuration. All Wasm plugins of a proxy share one namespace, and during a drain an old and a
+/// new configuration, or binary, run side by side: so each key names the format and a hash of every setting that
+/// changes the bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Keys {
+    /// [`Lease`].
+    pub lease: String,
+    /// [`crate::snapshot`].
+    pub snapshot: String,
+    /// [`Confirmed`].
+    pub confirmed: String,
+    /// [`Resume`].
+    pub resume: String,
+    /// The item that the leader is parsing: 8 bytes, or none.
+    pub parsing: String,
+}
+
+/// Counts the root contexts of a proxy, whatever their configuration.
+pub const ID_KEY: &str = "burst-metrics/ids";
+
+impl Keys {
+    /// The keys for settings of that hash.
+    #[must_use]
+    pub fn new(settings: u64) -> Self {
+        let key = |name: &str| format!("burst-metrics/{FORMAT}/{settings:016x}/{name}");
+        Self {
+            lease: key("lease"),
+            snapshot: key("snapshot"),
+            confirmed: key("confirmed"),
+            resume: key("resume"),
+            parsing: key("parsing"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_picture_is_as_old_as_its_oldest_list() {
+        let at = |millis| Some(Time::from_unix_millis(millis));
+        let oldest = |lists: &[Option<Time>]| {
+            Confirmed {
+                generation: 1,
+                lists: lists.into(),
+            }
+            .oldest()
+        };
+        assert_eq!(oldest(&[at(3), at(2), at(5)]), at(2));
+        assert_eq!(oldest(&[at(3), None]), None);
+        assert_eq!(oldest(&[]), None);
+    }
+
+    proptest! {
+        #[test]
+        fn arbitrary_bytes_are_a_record_or_none(bytes in proptest::collection::vec(any::<u8>(), 0..256)) {
+            let _ = (Confirmed::from_bytes(&bytes), Resume::from_bytes(&bytes), Lease::from_bytes(&bytes));
+        }
+
+        #[test]
+        fn what_was_written_is_read(generation: u64, times in proptest::collection::vec(any::<Option<u64>>(), 0..4)) {
+            let lists = times.into_iter().map(|time| time.map(Time::from_unix_millis)).collect();
+            let record = Confirmed { generation, lists };
+            prop_assert_eq!(Confirmed::from_bytes(&record.to_bytes()), Some(record));
+        }
+    }
+}

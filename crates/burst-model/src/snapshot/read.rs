@@ -1,0 +1,180 @@
+//! From bytes to rows, in place. Everything is checked once, when the bytes are opened; a look-up afterwards is a
+//! binary search over slices.
+
+use super::{HEADER, MAGIC, ROW, SECTION};
+use crate::hash;
+use crate::load::Load;
+
+/// A checked snapshot.
+#[derive(Debug)]
+pub struct Snapshot {
+    bytes: Vec<u8>,
+}
+
+/// The bytes are not a whole snapshot of this format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the snapshot is damaged: {0}")]
+pub struct Damaged(&'static str);
+
+/// The rows of one kind, sorted by `namespace/name`.
+#[derive(Clone, Copy, Debug)]
+pub struct Section<'a> {
+    snapshot: &'a Snapshot,
+    first: usize,
+    rows: usize,
+}
+
+/// One row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry<'a> {
+    /// `namespace/name` of what this is the load of.
+    pub of: &'a str,
+    /// `namespace/name` that the header calls it by.
+    pub label: &'a str,
+    /// The numbers.
+    pub load: Load,
+}
+
+impl Snapshot {
+    /// Takes bytes and checks all of them.
+    ///
+    /// # Errors
+    /// They are of another format, cut short, out of order or not text where text should be.
+    pub fn open(bytes: Vec<u8>) -> Result<Self, Damaged> {
+        if !bytes.starts_with(&MAGIC) {
+            return Err(Damaged("it is of another format"));
+        }
+        let snapshot = Self { bytes };
+        let count = snapshot.section_count().ok_or(Damaged("its header is cut short"))?;
+        let names = (0..count).map(|place| snapshot.section_at(place).map(|(name, _)| name));
+        ascending(names).ok_or(Damaged("its sections are cut short or out of order"))?;
+        for place in 0..count {
+            let (_, section) = snapshot.section_at(place).ok_or(Damaged("a section is cut short"))?;
+            let keys = (0..section.rows).map(|row| section.row(row).map(|entry| entry.of));
+            ascending(keys).ok_or(Damaged("its rows are cut short or out of order"))?;
+        }
+        Ok(snapshot)
+    }
+
+    /// The bytes that were opened.
+    #[must_use]
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
+
+    /// Rises with every snapshot that is written.
+    #[must_use]
+    pub fn generation(&self) -> u64 {
+        let bytes = self.bytes.get(MAGIC.len()..).and_then(|rest| rest.first_chunk());
+        bytes.copied().map(u64::from_le_bytes).unwrap_or_default()
+    }
+
+    /// The hash of all but the generation: the same for the same table.
+    #[must_use]
+    pub fn content_hash(&self) -> u64 {
+        hash::of_bytes(self.bytes.get(HEADER - 4..).unwrap_or_default())
+    }
+
+    /// The section of a kind, by its plural name.
+    #[must_use]
+    pub fn section(&self, kind: &str) -> Option<Section<'_>> {
+        let count = self.section_count()?;
+        (0..count)
+            .filter_map(|place| self.section_at(place))
+            .find(|(name, _)| *name == kind)
+            .map(|(_, section)| section)
+    }
+
+    fn section_count(&self) -> Option<usize> {
+        self.number(HEADER - 4)
+    }
+
+    fn section_at(&self, place: usize) -> Option<(&str, Section<'_>)> {
+        let at = place.checked_mul(SECTION)?.checked_add(HEADER)?;
+        let section = Section {
+            snapshot: self,
+            first: self.number(at + 8)?,
+            rows: self.number(at + 12)?,
+        };
+        Some((self.text(at)?, section))
+    }
+
+    fn number(&self, at: usize) -> Option<usize> {
+        usize::try_from(self.u32(at)?).ok()
+    }
+
+    fn u32(&self, at: usize) -> Option<u32> {
+        self.bytes.get(at..)?.first_chunk().copied().map(u32::from_le_bytes)
+    }
+
+    /// The text whose offset and length stand at `at`.
+    fn text(&self, at: usize) -> Option<&str> {
+        let offset = self.number(at)?;
+        let end = offset.checked_add(self.number(at.checked_add(4)?)?)?;
+        std::str::from_utf8(self.bytes.get(offset..end)?).ok()
+    }
+}
+
+/// Whether all texts are there and each is greater than the one before.
+fn ascending<'a>(texts: impl Iterator<Item = Option<&'a str>>) -> Option<()> {
+    let mut last = None;
+    for text in texts {
+        let text = Some(text?);
+        if last >= text {
+            return None;
+        }
+        last = text;
+    }
+    Some(())
+}
+
+impl<'a> Section<'a> {
+    /// How many rows there are.
+    #[must_use]
+    pub fn len(self) -> usize {
+        self.rows
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        self.rows == 0
+    }
+
+    /// All rows, sorted.
+    pub fn rows(self) -> impl Iterator<Item = Entry<'a>> {
+        (0..self.rows).filter_map(move |row| self.row(row))
+    }
+
+    /// The row of `namespace/name`.
+    #[must_use]
+    pub fn find(self, of: &str) -> Option<Entry<'a>> {
+        let (mut low, mut high) = (0, self.rows);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let entry = self.row(middle)?;
+            match entry.of.cmp(of) {
+                std::cmp::Ordering::Equal => return Some(entry),
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Greater => high = middle,
+            }
+        }
+        None
+    }
+
+    fn row(self, row: usize) -> Option<Entry<'a>> {
+        let snapshot = self.snapshot;
+        let sections = snapshot.section_count()?.checked_mul(SECTION)?.checked_add(HEADER)?;
+        let at = self.first.checked_add(row)?.checked_mul(ROW)?.checked_add(sections)?;
+        let load = Load {
+            current: snapshot.u32(at.checked_add(16)?)?,
+            target: snapshot.u32(at.checked_add(20)?)?,
+            max: snapshot.u32(at.checked_add(24)?)?,
+        };
+        Some(Entry {
+            of: snapshot.text(at)?,
+            label: snapshot.text(at + 8)?,
+            load,
+        })
+    }
+}

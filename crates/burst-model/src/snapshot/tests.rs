@@ -1,0 +1,120 @@
+use super::*;
+use crate::index::{Row, Table};
+use crate::load::Load;
+use crate::name::ObjectName;
+use proptest::prelude::*;
+
+fn row(of: &str, label: &str, numbers: [u32; 3]) -> Row {
+    let [current, target, max] = numbers;
+    let load = Load { current, target, max };
+    Row {
+        of: ObjectName::parse(of).unwrap(),
+        label: ObjectName::parse(label).unwrap(),
+        load,
+    }
+}
+
+fn sample() -> Table {
+    Table::from([
+        ("deployments".into(), vec![]),
+        (
+            "hpas".into(),
+            vec![row("default/ngsa-hpa-1", "default/ngsa-1", [1, 4, 5])],
+        ),
+        (
+            "services".into(),
+            vec![
+                row("default/ngsa-svc-1", "default/ngsa-1", [1, 4, 5]),
+                row("ngsa/ngsa-svc-2", "ngsa/ngsa-2", [2, 4, 6]),
+            ],
+        ),
+    ])
+}
+
+fn table() -> impl Strategy<Value = Table> {
+    let name = "[a-z]{1,3}/[a-z0-9]{1,6}";
+    let rows = proptest::collection::btree_map(name, (name, any::<[u32; 3]>()), 0..12).prop_map(|rows| {
+        rows.iter()
+            .map(|(of, (label, numbers))| row(of, label, *numbers))
+            .collect::<Vec<_>>()
+    });
+    proptest::collection::btree_map("[a-z]{1,8}", rows, 0..4)
+}
+
+#[test]
+fn a_row_is_found_by_its_name_and_only_by_it() {
+    let snapshot = Snapshot::open(write(&sample(), 7)).unwrap();
+    assert_eq!(snapshot.generation(), 7);
+    let services = snapshot.section("services").unwrap();
+    let found = services.find("ngsa/ngsa-svc-2").unwrap();
+    assert_eq!((found.label, found.load.current), ("ngsa/ngsa-2", 2));
+    for absent in ["", "ngsa/ngsa-svc", "ngsa/ngsa-svc-22", "zzz/z"] {
+        assert_eq!(services.find(absent), None, "{absent}");
+    }
+    assert!(snapshot.section("deployments").unwrap().is_empty());
+    assert!(snapshot.section("rollouts").is_none());
+}
+
+#[test]
+fn the_content_hash_does_not_see_the_generation() {
+    let hash = |table: &Table, generation| Snapshot::open(write(table, generation)).unwrap().content_hash();
+    assert_eq!(hash(&sample(), 1), hash(&sample(), 2));
+    let mut other = sample();
+    other.get_mut("hpas").unwrap()[0].load.current = 2;
+    assert_ne!(hash(&sample(), 1), hash(&other, 1));
+}
+
+#[test]
+fn rows_out_of_order_are_refused() {
+    let mut table = sample();
+    table.get_mut("services").unwrap().reverse();
+    assert!(Snapshot::open(write(&table, 1)).is_err());
+}
+
+proptest! {
+    #[test]
+    fn what_was_written_is_read(table in table(), generation: u64) {
+        let snapshot = Snapshot::open(write(&table, generation)).unwrap();
+        prop_assert_eq!(snapshot.generation(), generation);
+        for (kind, rows) in &table {
+            let section = snapshot.section(kind).unwrap();
+            prop_assert_eq!(section.len(), rows.len());
+            for (row, entry) in rows.iter().zip(section.rows()) {
+                let (of, label) = (row.of.to_string(), row.label.to_string());
+                prop_assert_eq!(entry, Entry { of: &of, label: &label, load: row.load });
+                prop_assert_eq!(section.find(&of), Some(entry));
+            }
+        }
+    }
+
+    #[test]
+    fn every_truncation_is_refused(table in table()) {
+        let bytes = write(&table, 3);
+        for cut in 0..bytes.len() {
+            prop_assert!(Snapshot::open(bytes[..cut].to_vec()).is_err(), "cut at {}", cut);
+        }
+    }
+
+    #[test]
+    fn changed_and_arbitrary_bytes_are_refused_or_read_without_harm(
+        table in table(),
+        changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..8),
+        tail in proptest::collection::vec(any::<u8>(), 0..64),
+    ) {
+        let mut bytes = write(&table, 3);
+        for (at, byte) in &changes {
+            let at = at.index(bytes.len());
+            bytes[at] = *byte;
+        }
+        let noise = [&MAGIC[..], &tail].concat();
+        for bytes in [bytes, noise, tail] {
+            if let Ok(snapshot) = Snapshot::open(bytes) {
+                for kind in table.keys() {
+                    if let Some(section) = snapshot.section(kind) {
+                        let _ = (section.rows().count(), section.find("a/b"));
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! How long to leave a failing API alone: twice as long each time, with jitter, back to nothing on the first good
+//! answer.
+
+use std::time::Duration;
+
+/// The shortest pause after a failure: one tick.
+const FIRST: Duration = Duration::from_secs(1);
+
+/// The longest pause. A recovered API is found again within it, which `max_staleness` should leave room for.
+const LONGEST: Duration = Duration::from_secs(30);
+
+/// Failures in a row.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Backoff {
+    failures: u32,
+}
+
+impl Backoff {
+    /// The pause after one more failure: between half and the whole of 1 s, 2 s, 4 s … 30 s, as `chance` (any 32
+    /// bits) decides, so that the proxies of a cluster do not come back all at once. Never shorter than `at_least`,
+    /// the server's own wish.
+    pub fn failed(&mut self, at_least: Option<Duration>, chance: u32) -> Duration {
+        let doubled = FIRST.saturating_mul(2u32.saturating_pow(self.failures));
+        self.failures = self.failures.saturating_add(1);
+        let half = doubled.min(LONGEST) / 2;
+        let jittered = half + half.mul_f64(f64::from(chance) / f64::from(u32::MAX));
+        jittered.max(at_least.unwrap_or_default())
+    }
+
+    /// A good answer came.
+    pub fn succeeded(&mut self) {
+        self.failures = 0;
+    }
+
+    /// Whether the last answer was a good one.
+    #[must_use]
+    pub fn is_clear(self) -> bool {
+        self.failures == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn it_doubles_up_to_the_longest_and_forgets_on_success() {
+        let mut backoff = Backoff::default();
+        let pauses: Vec<_> = (0..7).map(|_| backoff.failed(None, u32::MAX).as_secs()).collect();
+        assert_eq!(pauses, [1, 2, 4, 8, 16, 30, 30]);
+        backoff.succeeded();
+        assert_eq!(backoff.failed(None, u32::MAX), FIRST);
+    }
+
+    #[test]
+    fn the_servers_wish_is_the_least() {
+        let wish = Duration::from_secs(90);
+        assert_eq!(Backoff::default().failed(Some(wish), 0), wish);
+    }
+
+    proptest! {
+        #[test]
+        fn a_pause_lies_between_its_half_and_its_whole(failures in 0u32..100, chance: u32) {
+            let pause = Backoff { failures }.failed(None, chance);
+            let whole = Backoff { failures }.failed(None, u32::MAX);
+            prop_assert!(whole / 2 <= pause && pause <= whole);
+            prop_assert!(whole <= LONGEST);
+        }
+    }
+}

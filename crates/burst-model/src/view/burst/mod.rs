@@ -1,0 +1,198 @@
+//! `/burstmetrics/…`, as seed 000 has it.
+//!
+//! Two answers are clearer than the seed's: its 500 was an unhandled exception, of which there are none here; and
+//! where nothing was read yet, or too long ago, the answer is a 503 that says which.
+
+mod path;
+
+use super::header;
+use super::picture::{Freshness, Picture};
+use crate::config::{Config, Endpoints};
+use crate::hash;
+use crate::index::{HPAS, SERVICES};
+use crate::kube::Reads;
+use crate::snapshot::Section;
+use path::{BadPath, Target};
+use std::rc::Rc;
+
+const TEXT: &str = "text/plain; charset=utf-8";
+const JSON: &str = "application/json; charset=utf-8";
+
+/// All rows of a kind as JSON.
+#[derive(Debug)]
+pub struct Bulk {
+    body: Rc<[u8]>,
+    etag: String,
+}
+
+impl Bulk {
+    pub(super) fn render(section: Section<'_>) -> Self {
+        // Names and values hold no character that JSON escapes: they were checked when they were read.
+        let rows: Vec<_> = section
+            .rows()
+            .map(|row| format!("    \"{}\": \"{}\"", row.of, header::value(&row)))
+            .collect();
+        let body: Rc<[u8]> = format!("{{\n{}\n}}\n", rows.join(",\n")).into_bytes().into();
+        let etag = format!("\"{:016x}\"", hash::of_bytes(&body));
+        Self { body, etag }
+    }
+}
+
+/// A request that may be for the endpoints. The shell reads the rest only where [`is_own`] says so.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// `:method`.
+    pub method: &'a [u8],
+    /// `:path`, with its query.
+    pub path: &'a [u8],
+    /// `:authority`.
+    pub host: &'a [u8],
+    /// `if-none-match`.
+    pub if_none_match: Option<&'a [u8]>,
+}
+
+/// A reply of the proxy's own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The status code.
+    pub status: u16,
+    /// Headers besides the status.
+    pub headers: Vec<(&'static str, String)>,
+    /// The body; Envoy leaves it out for HEAD.
+    pub body: Rc<[u8]>,
+}
+
+impl Answer {
+    fn new(status: u16, content_type: &str, body: impl Into<Rc<[u8]>>) -> Self {
+        Self {
+            status,
+            headers: vec![("content-type", content_type.into())],
+            body: body.into(),
+        }
+    }
+
+    fn text(status: u16, body: impl Into<String>) -> Self {
+        Self::new(status, TEXT, body.into().into_bytes())
+    }
+
+    fn no_content() -> Self {
+        Self {
+            status: 204,
+            headers: Vec::new(),
+            body: Rc::default(),
+        }
+    }
+
+    fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.headers.push((name, value.into()));
+        self
+    }
+}
+
+/// Whether a path lies under the prefix. All that is asked of a request that is not ours.
+#[must_use]
+pub fn is_own(endpoints: &Endpoints, path: &[u8]) -> bool {
+    path.strip_prefix(endpoints.prefix.as_bytes())
+        .is_some_and(|rest| matches!(rest.first(), None | Some(b'/' | b'?')))
+}
+
+/// Answers a request under the prefix; `None` where its host is not one of those configured, and the request goes on.
+pub fn answer(config: &Config, endpoints: &Endpoints, picture: &mut Picture, request: Request<'_>) -> Option<Answer> {
+    if !is_own(endpoints, request.path) || !is_own_host(endpoints, request.host) {
+        return None;
+    }
+    let rest = request.path.get(endpoints.prefix.len()..).unwrap_or_default();
+    Some(match path::parse(rest) {
+        Err(BadPath::TooLong) => Answer::text(414, "the path is too long\n"),
+        Err(BadPath::NotText) => Answer::text(400, "the path is not UTF-8 after percent-decoding\n"),
+        Err(BadPath::Shape) => not_found(config, endpoints),
+        Ok(target) if !kinds(config).any(|kind| kind == target.kind()) => not_found(config, endpoints),
+        Ok(_) if !matches!(request.method, b"GET" | b"HEAD") => {
+            Answer::text(405, "only GET and HEAD are answered here\n").with("allow", "GET, HEAD")
+        }
+        Ok(target) => unavailable(config, picture).unwrap_or_else(|| found(picture, &target, request.if_none_match)),
+    })
+}
+
+/// A host counts with or without a port.
+fn is_own_host(endpoints: &Endpoints, host: &[u8]) -> bool {
+    let digits = host.iter().rev().take_while(|b| b.is_ascii_digit()).count();
+    let name = match host.split_at_checked(host.len() - digits) {
+        Some(([name @ .., b':'], _)) => name,
+        _ => host,
+    };
+    endpoints.hosts.is_empty()
+        || endpoints
+            .hosts
+            .iter()
+            .any(|own| own.as_bytes().eq_ignore_ascii_case(name))
+}
+
+/// The kinds there are, by their names in the path.
+fn kinds(config: &Config) -> impl Iterator<Item = &str> {
+    let workloads = config
+        .content
+        .sources
+        .iter()
+        .filter(|source| source.reads == Reads::Workloads);
+    [SERVICES, HPAS]
+        .into_iter()
+        .chain(workloads.map(|source| source.resource.plural.as_str()))
+}
+
+fn not_found(config: &Config, endpoints: &Endpoints) -> Answer {
+    let mut kinds: Vec<_> = kinds(config).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    let (prefix, kinds) = (&endpoints.prefix, kinds.join(", "));
+    Answer::text(
+        404,
+        format!("ask for {prefix}/KIND or {prefix}/KIND/NAMESPACE/NAME, where KIND is one of {kinds}\n"),
+    )
+}
+
+fn unavailable(config: &Config, picture: &Picture) -> Option<Answer> {
+    let body = match picture.freshness() {
+        Freshness::Fresh => return None,
+        Freshness::Unsynced => "not synced yet: the Kubernetes API was never read in full\n".into(),
+        Freshness::Stale(age) => {
+            let (age, limit) = (age.as_secs(), config.max_staleness.as_secs());
+            format!("too stale: the Kubernetes API was last read {age} s ago, and {limit} s are allowed\n")
+        }
+    };
+    Some(Answer::text(503, body).with("retry-after", config.poll_interval.as_secs().to_string()))
+}
+
+fn found(picture: &mut Picture, target: &Target<'_>, if_none_match: Option<&[u8]>) -> Answer {
+    match target {
+        Target::Bulk { kind } => picture
+            .bulk(kind)
+            .map_or_else(Answer::no_content, |bulk| bulk_answer(&bulk, if_none_match)),
+        Target::Single { kind, of } => {
+            let section = picture.snapshot().and_then(|snapshot| snapshot.section(kind));
+            let entry = section.and_then(|section| section.find(of));
+            entry.map_or_else(Answer::no_content, |entry| Answer::text(200, header::value(&entry)))
+        }
+    }
+}
+
+fn bulk_answer(bulk: &Bulk, if_none_match: Option<&[u8]>) -> Answer {
+    if if_none_match.is_some_and(|tags| has_tag(tags, &bulk.etag)) {
+        return Answer {
+            status: 304,
+            ..Answer::no_content()
+        }
+        .with("etag", &bulk.etag);
+    }
+    Answer::new(200, JSON, bulk.body.clone()).with("etag", &bulk.etag)
+}
+
+/// Whether a list of entity tags holds this one, by weak comparison.
+/// <https://www.rfc-editor.org/rfc/rfc9110#name-if-none-match>
+fn has_tag(tags: &[u8], etag: &str) -> bool {
+    let mut tags = tags.split(|b| *b == b',').map(<[u8]>::trim_ascii);
+    tags.any(|tag| tag == b"*" || tag.strip_prefix(b"W/").unwrap_or(tag) == etag.as_bytes())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,65 @@
+//! The README's table of the configuration names the keys that there are, and no others.
+
+use burst_model::config::{Artifact, Config};
+use std::collections::BTreeSet;
+
+const README: &str = include_str!("../../../README.md");
+
+/// Where keys nest: a path in the table, and a configuration with a key at that place that cannot be.
+const PLACES: [(&str, &str); 8] = [
+    ("", r#"{"?":0}"#),
+    ("hpas.", r#"{"hpas":{"?":0}}"#),
+    ("services.", r#"{"services":{"?":0}}"#),
+    ("workloads[].", r#"{"workloads":[{"?":0}]}"#),
+    ("clusters[].", r#"{"clusters":[{"?":0}]}"#),
+    ("header.", r#"{"header":{"?":0}}"#),
+    ("header.when.", r#"{"header":{"when":{"?":0}}}"#),
+    ("endpoints.", r#"{"endpoints":{"?":0}}"#),
+];
+
+/// The keys that the refusal of an unknown one says are allowed.
+fn keys() -> BTreeSet<String> {
+    let at = |(place, json): (&str, &str)| {
+        let refusal = Config::parse(json.as_bytes(), Artifact::Full).unwrap_err().to_string();
+        let (_, allowed) = refusal
+            .split_once("expected ")
+            .unwrap_or_else(|| panic!("{json}: {refusal}"));
+        quoted(allowed).map(|key| format!("{place}{key}")).collect::<Vec<_>>()
+    };
+    let all: BTreeSet<_> = PLACES.into_iter().flat_map(at).collect();
+    // A key with keys of its own stands in the table by those, unless its value can be given as a whole.
+    all.into_iter()
+        .filter(|key| !["hpas", "services", "header", "header.when", "endpoints"].contains(&key.as_str()))
+        .collect()
+}
+
+/// The texts between backticks.
+fn quoted(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2)
+}
+
+/// The keys of the table; `.version` behind `workloads[].group` is short for `workloads[].version`.
+fn documented() -> BTreeSet<String> {
+    let (_, section) = README.split_once("\n## Configuration\n").unwrap();
+    let (section, _) = section.split_once("\n## ").unwrap();
+    let rows = section.lines().filter(|line| line.starts_with("| `"));
+    let of_row = |row: &str| {
+        let cell = row.split('|').nth(1).unwrap();
+        let first = quoted(cell).next().unwrap();
+        let parent = first.rsplit_once('.').map_or("", |(parent, _)| parent);
+        let whole = |key: &str| {
+            if key.starts_with('.') {
+                format!("{parent}{key}")
+            } else {
+                key.to_owned()
+            }
+        };
+        quoted(cell).map(whole).collect::<Vec<_>>()
+    };
+    rows.flat_map(of_row).collect()
+}
+
+#[test]
+fn the_table_names_every_key_and_no_other() {
+    assert_eq!(documented(), keys());
+}

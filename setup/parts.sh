@@ -1,0 +1,24 @@
+# shellcheck shell=bash disable=SC2034
+# Where each part is: what its variable says, else KUBEBUILDER_ASSETS for what belongs to a control plane, else the
+# cache. tests/kit/src/part.rs follows the same rule, and a test there compares the two.
+
+# shellcheck source=setup/lib.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+of_control_plane() {
+    local name=$1 version=$2
+    if [ -n "${KUBEBUILDER_ASSETS:-}" ] && [ -x "$KUBEBUILDER_ASSETS/$name" ]; then
+        echo "$KUBEBUILDER_ASSETS/$name"
+    else
+        echo "$cache/$name-$version/$name"
+    fi
+}
+
+BURST_ENVOY=${BURST_ENVOY:-$cache/envoy-$ENVOY_VERSION/bin/envoy}
+BURST_ENVOY_OLDEST=${BURST_ENVOY_OLDEST:-$cache/envoy-$ENVOY_OLDEST_VERSION/bin/envoy}
+BURST_ETCD=${BURST_ETCD:-$(of_control_plane etcd "$ETCD_VERSION")}
+BURST_KUBECTL=${BURST_KUBECTL:-$(of_control_plane kubectl "$KUBERNETES_VERSION")}
+BURST_KUBE_APISERVER=${BURST_KUBE_APISERVER:-$(of_control_plane kube-apiserver "$KUBERNETES_VERSION")}
+BURST_KUBE_CONTROLLER_MANAGER=${BURST_KUBE_CONTROLLER_MANAGER:-$(of_control_plane kube-controller-manager "$KUBERNETES_VERSION")}
+BURST_WASM_BINDGEN_TEST_RUNNER=${BURST_WASM_BINDGEN_TEST_RUNNER:-$cache/wasm-bindgen-cli-$WASM_BINDGEN_VERSION/bin/wasm-bindgen-test-runner}
+BURST_CARGO_DENY=${BURST_CARGO_DENY:-$cache/cargo-deny-$CARGO_DENY_VERSION/bin/cargo-deny}

@@ -1,0 +1,180 @@
+//! The host's functions as the filter needs them: on bytes, with an `Option` or a `Result` for everything that may not
+//! be there. The context methods of the SDK unwrap what these give back, and its text variants panic on bytes that are
+//! not UTF-8; neither is used.
+
+use burst_model::records::Record;
+use burst_model::time::Time;
+use proxy_wasm::hostcalls;
+use proxy_wasm::types::{BufferType, MapType, MetricType, Status};
+use std::time::{Duration, UNIX_EPOCH};
+
+/// A CAS number that Envoy does not hand out: it counts up from 1. Envoy creates an absent key whatever the number,
+/// but overwrites with none; with this one, of two first writers only one wins.
+const NEVER_HANDED_OUT: u32 = u32::MAX;
+
+/// The time, by the host's wall clock.
+pub(crate) fn now() -> Time {
+    let since = hostcalls::get_current_time()
+        .ok()
+        .and_then(|now| now.duration_since(UNIX_EPOCH).ok());
+    Time::from_unix_millis(since.map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX)))
+}
+
+/// Calls the root context's `on_tick` every so often.
+pub(crate) fn tick_every(period: Duration) {
+    let _ = hostcalls::set_tick_period(period);
+}
+
+/// An attribute of the request, or of the plugin.
+/// <https://www.envoyproxy.io/docs/envoy/latest/intro/arch_overview/advanced/attributes>
+pub(crate) fn property(path: &[&str]) -> Option<Vec<u8>> {
+    hostcalls::get_property(path.to_vec()).ok().flatten()
+}
+
+/// An attribute that is text.
+pub(crate) fn text_property(path: &[&str]) -> Option<String> {
+    String::from_utf8(property(path)?).ok()
+}
+
+/// The configuration of the plugin; nothing where none is given.
+pub(crate) fn configuration() -> Vec<u8> {
+    hostcalls::get_buffer(BufferType::PluginConfiguration, 0, usize::MAX >> 1)
+        .ok()
+        .flatten()
+        .unwrap_or_default()
+}
+
+/// A value in the map that all threads of a proxy share.
+#[derive(Debug, Default)]
+pub(crate) struct Shared {
+    /// The bytes; empty where the key is absent or was emptied.
+    pub(crate) bytes: Vec<u8>,
+    /// What a write must carry so that it replaces these bytes and no others.
+    pub(crate) cas: Cas,
+}
+
+/// A compare-and-swap number. The default one only creates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Cas(u32);
+
+impl Default for Cas {
+    fn default() -> Self {
+        Self(NEVER_HANDED_OUT)
+    }
+}
+
+/// Somebody else wrote in between.
+#[derive(Debug)]
+pub(crate) struct Outrun;
+
+impl Shared {
+    pub(crate) fn read(key: &str) -> Self {
+        let (bytes, cas) = hostcalls::get_shared_data(key).unwrap_or_default();
+        Self {
+            bytes: bytes.unwrap_or_default(),
+            cas: cas.map_or_else(Cas::default, Cas),
+        }
+    }
+
+    /// The record in it, if it is one.
+    pub(crate) fn record<R: Record>(&self) -> Option<R> {
+        R::from_bytes(&self.bytes)
+    }
+}
+
+/// Replaces what was read with `cas`.
+pub(crate) fn share(key: &str, bytes: &[u8], Cas(cas): Cas) -> Result<(), Outrun> {
+    hostcalls::set_shared_data(key, Some(bytes), Some(cas)).map_err(|_| Outrun)
+}
+
+/// Replaces whatever is there.
+pub(crate) fn share_over(key: &str, bytes: &[u8]) {
+    let _ = hostcalls::set_shared_data(key, Some(bytes), None);
+}
+
+/// Sends a GET; its token. Fails at once where the cluster is not there or has no hosts.
+pub(crate) fn get(cluster: &str, authority: &str, path: &str, timeout: Duration) -> Result<u32, &'static str> {
+    let headers = vec![
+        (":method", "GET"),
+        (":scheme", "https"),
+        (":authority", authority),
+        (":path", path),
+        ("accept", "application/json"),
+        ("user-agent", concat!("burst-metrics/", env!("CARGO_PKG_VERSION"))),
+    ];
+    hostcalls::dispatch_http_call(cluster, headers, None, vec![], timeout).map_err(|status| match status {
+        Status::BadArgument => "Envoy has no cluster of that name",
+        _ => "the cluster has no host that can be reached",
+    })
+}
+
+/// A header of the answer to a callout. Must not be called where the answer has none.
+pub(crate) fn answer_header(name: &str) -> Option<Vec<u8>> {
+    hostcalls::get_map_value_bytes(MapType::HttpCallResponseHeaders, name)
+        .ok()
+        .flatten()
+}
+
+/// The body of the answer to a callout.
+pub(crate) fn answer_body(size: usize) -> Vec<u8> {
+    let body = (size > 0).then(|| hostcalls::get_buffer(BufferType::HttpCallResponseBody, 0, size));
+    body.and_then(Result::ok).flatten().unwrap_or_default()
+}
+
+/// A header of the request.
+pub(crate) fn request_header(name: &str) -> Option<Vec<u8>> {
+    hostcalls::get_map_value_bytes(MapType::HttpRequestHeaders, name)
+        .ok()
+        .flatten()
+}
+
+/// Whether the response has a header.
+pub(crate) fn has_response_header(name: &str) -> bool {
+    hostcalls::get_map_value_bytes(MapType::HttpResponseHeaders, name).is_ok_and(|value| value.is_some())
+}
+
+/// Sets a header of the response, or removes it.
+pub(crate) fn set_response_header(name: &str, value: Option<&str>) {
+    let _ = hostcalls::set_map_value_bytes(MapType::HttpResponseHeaders, name, value.map(str::as_bytes));
+}
+
+/// Answers the request from the proxy.
+pub(crate) fn reply(status: u16, headers: &[(&'static str, String)], body: &[u8]) {
+    let headers = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let _ = hostcalls::send_http_response(u32::from(status), headers, Some(body).filter(|body| !body.is_empty()));
+}
+
+/// A stat of Envoy. One that could not be defined does nothing, and the filter goes on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Metric(Option<u32>);
+
+impl Metric {
+    pub(crate) fn counter(name: &str) -> Self {
+        Self(hostcalls::define_metric(MetricType::Counter, name).ok())
+    }
+
+    pub(crate) fn gauge(name: &str) -> Self {
+        Self(hostcalls::define_metric(MetricType::Gauge, name).ok())
+    }
+
+    pub(crate) fn add(self, count: i64) {
+        if let Some(id) = self.0 {
+            let _ = hostcalls::increment_metric(id, count);
+        }
+    }
+
+    pub(crate) fn set(self, value: u64) {
+        if let Some(id) = self.0 {
+            let _ = hostcalls::record_metric(id, value);
+        }
+    }
+}
+
+/// Ends this VM as a bug of its own would.
+#[cfg(feature = "test-trap")]
+pub(crate) fn trap() -> ! {
+    #[cfg(target_arch = "wasm32")]
+    core::arch::wasm32::unreachable();
+    #[cfg(not(target_arch = "wasm32"))]
+    std::process::abort()
+}

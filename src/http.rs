@@ -1,0 +1,144 @@
+//! The HTTP context: the header on the way back, and replies of the proxy's own.
+
+use crate::host;
+use crate::stats::Stats;
+use crate::vm;
+use burst_model::config::{Config, Upstream};
+use burst_model::view::burst;
+use burst_model::view::{Absence, Picture};
+use proxy_wasm::traits::{Context, HttpContext};
+use proxy_wasm::types::Action;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// What a root context and its HTTP contexts look at together.
+pub(crate) struct View {
+    pub(crate) config: Rc<Config>,
+    pub(crate) picture: RefCell<Picture>,
+}
+
+impl View {
+    pub(crate) fn new(config: Config) -> Self {
+        Self {
+            config: Rc::new(config),
+            picture: RefCell::default(),
+        }
+    }
+}
+
+/// One stream.
+pub(crate) struct Http {
+    /// None where the root context is already done, and the stream is passed through.
+    view: Option<Rc<View>>,
+    stats: Rc<Stats>,
+    /// Whether the request lacks the header that the gate asks for. A request that this filter never saw does.
+    gated: bool,
+    /// Whether the response is a reply of this filter's: Envoy sends it through the filter like any other.
+    own_reply: bool,
+}
+
+impl Http {
+    pub(crate) fn new(view: Option<Rc<View>>) -> Self {
+        let gated = view.as_ref().is_some_and(|view| view.config.header.gate.is_some());
+        Self {
+            view,
+            stats: vm::stats(),
+            gated,
+            own_reply: false,
+        }
+    }
+
+    /// Answers a request for the endpoints; whether it was one.
+    fn answer(&mut self, view: &View) -> bool {
+        let Some(endpoints) = &view.config.endpoints else {
+            return false;
+        };
+        let path = host::request_header(":path").unwrap_or_default();
+        if !burst::is_own(endpoints, &path) {
+            return false;
+        }
+        let [method, host] = [":method", ":authority"].map(|name| host::request_header(name).unwrap_or_default());
+        let if_none_match = host::request_header("if-none-match");
+        let if_none_match = if_none_match.as_deref();
+        let request = burst::Request {
+            method: &method,
+            path: &path,
+            host: &host,
+            if_none_match,
+        };
+        let answer = burst::answer(&view.config, endpoints, &mut view.picture.borrow_mut(), request);
+        if let Some(burst::Answer { status, headers, body }) = &answer {
+            self.own_reply = true;
+            self.stats.count_reply(*status);
+            host::reply(*status, headers, body);
+        }
+        self.own_reply
+    }
+
+    fn pass_gate(&mut self, config: &Config) {
+        if let Some(gate) = &config.header.gate {
+            self.gated = !host::request_header(&gate.name).is_some_and(|value| value.starts_with(&gate.prefix));
+        }
+    }
+
+    /// The header of the response, or why there is none.
+    fn header(&self, view: &View) -> Result<Rc<str>, Absence> {
+        let cluster = host::property(&["xds", "cluster_name"]).ok_or(Absence::NoCluster)?;
+        view.picture.borrow_mut().header(&view.config, &cluster, istio_service)
+    }
+
+    fn mark_response(&self, view: &View) {
+        let header = &view.config.header;
+        if header.upstream == Upstream::Keep && host::has_response_header(&header.name) {
+            return self.stats.header_upstream_kept.count();
+        }
+        if self.gated {
+            self.stats.header_gated.count();
+            return host::set_response_header(&header.name, None);
+        }
+        match self.header(view) {
+            Ok(value) => {
+                self.stats.header_added.count();
+                host::set_response_header(&header.name, Some(&value));
+            }
+            Err(absence) => {
+                self.stats.count_absence(absence);
+                host::set_response_header(&header.name, None);
+            }
+        }
+    }
+}
+
+/// Namespace and name of the Service that Istio's metadata names on the cluster.
+fn istio_service() -> Option<(String, String)> {
+    const SERVICE: [&str; 6] = ["xds", "cluster_metadata", "filter_metadata", "istio", "services", "0"];
+    let part = |name| host::text_property(&[&SERVICE[..], &[name]].concat());
+    Some((part("namespace")?, part("name")?))
+}
+
+impl Context for Http {}
+
+impl HttpContext for Http {
+    // Not called in the header-only module, which does not export it (xtask/src/artifact.rs).
+    fn on_http_request_headers(&mut self, _count: usize, _end_of_stream: bool) -> Action {
+        let Some(view) = self.view.clone() else {
+            return Action::Continue;
+        };
+        #[cfg(feature = "test-trap")]
+        if host::request_header("x-burst-test-trap").is_some() {
+            host::trap();
+        }
+        if self.answer(&view) {
+            return Action::Pause;
+        }
+        self.pass_gate(&view.config);
+        Action::Continue
+    }
+
+    fn on_http_response_headers(&mut self, _count: usize, _end_of_stream: bool) -> Action {
+        if let Some(view) = self.view.as_deref().filter(|_| !self.own_reply) {
+            self.mark_response(view);
+        }
+        Action::Continue
+    }
+}

@@ -1,0 +1,192 @@
+//! The office of the leader: the pure [`Leader`] with its calls under way and its fenced writes.
+//!
+//! Every write carries the CAS number that the key had when the office was taken, or that the write before gave it,
+//! and taking the office rewrites each key. So a deposed leader, which does not know yet, cannot overwrite anything.
+
+use crate::host::{self, Cas, Outrun, Shared};
+use crate::vm;
+use burst_model::config::Config;
+use burst_model::hash;
+use burst_model::kube::{Failure, Progress, Response, answer};
+use burst_model::leader::{Effect, Estate, Leader};
+use burst_model::records::{Keys, Record};
+use burst_model::snapshot::Snapshot;
+use burst_model::sync::poller::{Ask, SourceId};
+use burst_model::time::Time;
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
+
+/// The leader at work.
+#[derive(Debug)]
+pub(crate) struct Office {
+    config: Rc<Config>,
+    leader: Leader,
+    calls: BTreeMap<u32, SourceId>,
+    snapshot: Key,
+    confirmed: Key,
+    resume: Key,
+    parsing: Guard,
+}
+
+/// A key that only the leader writes.
+#[derive(Debug)]
+struct Key {
+    name: String,
+    cas: Cas,
+}
+
+impl Key {
+    /// Rewrites what is there, so that nobody else's CAS number holds any more; the bytes.
+    fn fence(name: &str) -> Result<(Self, Vec<u8>), Outrun> {
+        let found = Shared::read(name);
+        let mut key = Self {
+            name: name.into(),
+            cas: found.cas,
+        };
+        key.write(&found.bytes)?;
+        Ok((key, found.bytes))
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<(), Outrun> {
+        host::share(&self.name, bytes, self.cas)?;
+        // A write does not tell its new number; nobody can have written since without it.
+        self.cas = Shared::read(&self.name).cas;
+        Ok(())
+    }
+}
+
+/// Notes outside the VM which item is being parsed, and keeps away from those that killed a leader before.
+#[derive(Debug)]
+struct Guard {
+    key: String,
+    poison: Vec<u64>,
+}
+
+impl Progress for Guard {
+    fn begin(&mut self, item: &str) -> bool {
+        let hash = hash::of_bytes(item.as_bytes());
+        if self.poison.contains(&hash) {
+            return false;
+        }
+        host::share_over(&self.key, &hash.to_le_bytes());
+        #[cfg(feature = "test-trap")]
+        if item.contains("burst-metrics.test/trap") {
+            crate::host::trap();
+        }
+        true
+    }
+}
+
+/// The item that somebody began to parse and did not end.
+pub(crate) fn unfinished(keys: &Keys) -> Option<u64> {
+    Shared::read(&keys.parsing)
+        .bytes
+        .first_chunk()
+        .copied()
+        .map(u64::from_le_bytes)
+}
+
+impl Office {
+    /// Takes over what the last leader left.
+    pub(crate) fn take(config: Rc<Config>, keys: &Keys, poison: Vec<u64>, now: Time) -> Result<Self, Outrun> {
+        let (snapshot, bytes) = Key::fence(&keys.snapshot)?;
+        let (confirmed, confirmed_bytes) = Key::fence(&keys.confirmed)?;
+        let (resume, resume_bytes) = Key::fence(&keys.resume)?;
+        let parsing = Guard {
+            key: keys.parsing.clone(),
+            poison,
+        };
+        host::share_over(&parsing.key, &[]);
+        let estate = Estate {
+            snapshot: Snapshot::open(bytes).ok(),
+            confirmed: Record::from_bytes(&confirmed_bytes),
+            resume: Record::from_bytes(&resume_bytes),
+        };
+        let leader = Leader::new(config.clone(), estate, now);
+        Ok(Self {
+            config,
+            leader,
+            calls: BTreeMap::new(),
+            snapshot,
+            confirmed,
+            resume,
+            parsing,
+        })
+    }
+
+    pub(crate) fn is_between_rounds(&self) -> bool {
+        self.leader.is_between_rounds()
+    }
+
+    /// Once a tick.
+    pub(crate) fn tick(&mut self, now: Time) -> Result<(), Outrun> {
+        let effects = self.leader.tick(now);
+        self.carry_out(effects, now)
+    }
+
+    /// Takes the answer to a callout, which is the current one of the host.
+    pub(crate) fn answer(&mut self, token: u32, has_headers: bool, body_size: usize, now: Time) -> Result<(), Outrun> {
+        let Some(id) = self.calls.remove(&token) else {
+            return Ok(());
+        };
+        let Some(source) = self.leader.source(id) else {
+            return Ok(());
+        };
+        // Without headers the host panics the SDK that asks for one.
+        let header = |name| has_headers.then(|| host::answer_header(name)).flatten();
+        let status = header(":status").and_then(|status| std::str::from_utf8(&status).ok()?.parse().ok());
+        let (content_type, retry_after) = (header("content-type"), header("retry-after"));
+        let (content_type, retry_after) = (content_type.as_deref(), retry_after.as_deref());
+        let body = host::answer_body(body_size);
+        let response = Response {
+            status,
+            content_type,
+            retry_after,
+            body: &body,
+        };
+        let page = answer::read(source, response, &mut self.parsing);
+        host::share_over(&self.parsing.key, &[]);
+        let effects = self.leader.answer(id, page, now, chance(now, token));
+        self.carry_out(effects, now)
+    }
+
+    fn carry_out(&mut self, effects: Vec<Effect>, now: Time) -> Result<(), Outrun> {
+        let mut effects = VecDeque::from(effects);
+        while let Some(effect) = effects.pop_front() {
+            match effect {
+                Effect::Ask(ask) => effects.extend(self.send(ask, now)),
+                Effect::Publish { snapshot, resume } => {
+                    self.snapshot.write(&snapshot)?;
+                    self.resume.write(&resume.to_bytes())?;
+                }
+                Effect::Show(totals) => vm::stats().show_totals(&totals),
+                Effect::Confirm(confirmed) => self.confirmed.write(&confirmed.to_bytes())?,
+                Effect::Count(outcome) => vm::stats().count_poll(outcome),
+                Effect::Warn(line) => log::warn!("{line}"),
+                Effect::Inform(line) => log::info!("{line}"),
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends a request; what follows where it cannot be sent.
+    fn send(&mut self, Ask { source, path }: Ask, now: Time) -> Vec<Effect> {
+        let api = &self.config.api;
+        match host::get(&api.cluster, &api.authority, &path, api.timeout) {
+            Ok(token) => {
+                self.calls.insert(token, source);
+                Vec::new()
+            }
+            Err(reason) => {
+                let failure = Failure::NotSent(format!("{reason} ({})", api.cluster));
+                self.leader.answer(source, Err(failure), now, chance(now, 0))
+            }
+        }
+    }
+}
+
+/// A Wasm module has no source of randomness; the low bits of the time will do to spread proxies over a pause.
+fn chance(now: Time, token: u32) -> u32 {
+    let hash = hash::of(&(now.unix_millis(), token));
+    u32::try_from(hash >> 32).unwrap_or_default()
+}

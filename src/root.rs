@@ -1,0 +1,233 @@
+//! The root context: configured once, then a tick a second. Each tick it looks at the lease, does the leader's work if
+//! that is its own, and looks at what there is to serve.
+
+use crate::host::{self, Shared};
+use crate::http::{Http, View};
+use crate::office::{self, Office};
+use crate::vm::{self, Plugin};
+use burst_model::config::{Artifact, Config, Role};
+use burst_model::records::{Confirmed, ID_KEY, Keys, Record};
+use burst_model::sync::lease::{Candidate, Id, Lease, Move, Standing};
+use burst_model::time::Time;
+use proxy_wasm::traits::{Context, HttpContext, RootContext};
+use proxy_wasm::types::ContextType;
+use std::rc::Rc;
+use std::time::Duration;
+
+/// Fine enough that a change shows within a second, and nothing is done in it that costs when nothing happened.
+const TICK: Duration = Duration::from_secs(1);
+
+const ARTIFACT: Artifact = if cfg!(feature = "header-only") {
+    Artifact::HeaderOnly
+} else {
+    Artifact::Full
+};
+
+/// A root context, before and after its configuration.
+pub(crate) struct Root {
+    context_id: u32,
+    configured: Option<Configured>,
+}
+
+impl Root {
+    pub(crate) fn new(context_id: u32) -> Self {
+        Self {
+            context_id,
+            configured: None,
+        }
+    }
+}
+
+struct Configured {
+    context_id: u32,
+    plugin: Plugin,
+    keys: Keys,
+    view: Rc<View>,
+    /// Made in the first tick: the canary that a configuration is tried on has none, and must leave no traces.
+    candidate: Option<Candidate>,
+    office: Option<Office>,
+}
+
+impl Configured {
+    fn new(context_id: u32, config: Config) -> Self {
+        let plugin = Plugin::current();
+        plugin.succeed(context_id);
+        let keys = Keys::new(config.settings_hash());
+        Self {
+            context_id,
+            plugin,
+            keys,
+            view: Rc::new(View::new(config)),
+            candidate: None,
+            office: None,
+        }
+    }
+
+    fn tick(&mut self) {
+        let now = host::now();
+        self.elect(now);
+        self.work(now, |office| office.tick(now));
+        self.look(now);
+        let stats = vm::stats();
+        stats.show_age(&self.view.picture.borrow());
+        stats.flush();
+    }
+
+    /// Looks at the lease, and takes, keeps or leaves the office.
+    fn elect(&mut self, now: Time) {
+        let Some(candidate) = self.candidate.take().or_else(|| unique_id().map(Candidate::new)) else {
+            return;
+        };
+        let candidate = self.candidate.insert(candidate);
+        let found = Shared::read(&self.keys.lease);
+        let standing = Standing {
+            served: vm::has_served(),
+            between_rounds: self.office.as_ref().is_none_or(Office::is_between_rounds),
+            eligible: self.view.config.role == Role::Auto && self.plugin.is_newest(self.context_id),
+        };
+        match candidate.look(found.record().as_ref(), office::unfinished(&self.keys), standing) {
+            Move::Hold(lease) => match write(&self.keys, &lease, &found) {
+                Ok(()) => self.hold(lease, now),
+                Err(host::Outrun) => self.office = None,
+            },
+            Move::Release(lease) => {
+                let _ = write(&self.keys, &lease, &found);
+                self.office = None;
+            }
+            Move::Follow => self.office = None,
+        }
+    }
+
+    fn hold(&mut self, lease: Lease, now: Time) {
+        if self.office.is_some() {
+            return;
+        }
+        if !lease.poison.is_empty() {
+            log::warn!(
+                "{} items are left out: a thread died while it parsed them",
+                lease.poison.len()
+            );
+        }
+        log::info!("this thread polls the Kubernetes API from now on");
+        self.office = Office::take(self.view.config.clone(), &self.keys, lease.poison, now).ok();
+        vm::stats().leader_changes.count();
+    }
+
+    /// Does something as the leader, if that is what this context is; a leader that was outrun is none any more.
+    fn work(&mut self, now: Time, work: impl FnOnce(&mut Office) -> Result<(), host::Outrun>) {
+        let Some(office) = &mut self.office else { return };
+        let was_between_rounds = office.is_between_rounds();
+        let outrun = work(office).is_err();
+        let turned = office.is_between_rounds() != was_between_rounds;
+        if outrun {
+            self.office = None;
+        } else if turned {
+            // The lease says at all times whether a round is under way: nobody takes over in the middle of one.
+            self.elect(now);
+        }
+    }
+
+    /// Takes up what the leader published, and looks at the age of it.
+    fn look(&self, now: Time) {
+        let confirmed: Option<Confirmed> = Shared::read(&self.keys.confirmed).record();
+        let mut picture = self.view.picture.borrow_mut();
+        if confirmed.as_ref().is_some_and(|confirmed| picture.lacks(confirmed))
+            && let Err(damaged) = picture.take(Shared::read(&self.keys.snapshot).bytes)
+        {
+            log::warn!("{damaged}");
+        }
+        picture.look(&self.view.config, confirmed.as_ref(), now);
+    }
+
+    /// Leaves the office in order: the next tick of any other context takes it.
+    fn retire(&mut self) {
+        self.plugin.forget(self.context_id);
+        let found = Shared::read(&self.keys.lease);
+        let standing = Standing {
+            served: false,
+            between_rounds: true,
+            eligible: false,
+        };
+        let leave = self
+            .candidate
+            .as_mut()
+            .map(|candidate| candidate.look(found.record().as_ref(), None, standing));
+        if let Some(Move::Release(lease)) = leave {
+            let _ = write(&self.keys, &lease, &found);
+        }
+        self.office = None;
+        vm::stats().flush();
+    }
+}
+
+fn write(keys: &Keys, lease: &Lease, found: &Shared) -> Result<(), host::Outrun> {
+    host::share(&keys.lease, &lease.to_bytes(), found.cas)
+}
+
+/// A number that no other root context of this proxy has: a counter in shared data. `None` where others are faster
+/// this time; the next tick tries again.
+fn unique_id() -> Option<Id> {
+    let last = Shared::read(ID_KEY);
+    let next = last
+        .bytes
+        .first_chunk()
+        .copied()
+        .map_or(0, u32::from_le_bytes)
+        .wrapping_add(1);
+    host::share(ID_KEY, &next.to_le_bytes(), last.cas)
+        .ok()
+        .map(|()| Id(next))
+}
+
+impl Context for Root {
+    fn on_http_call_response(&mut self, token: u32, headers: usize, body_size: usize, _trailers: usize) {
+        let Some(configured) = &mut self.configured else { return };
+        let now = host::now();
+        configured.work(now, |office| office.answer(token, headers > 0, body_size, now));
+        configured.look(now);
+    }
+
+    fn on_done(&mut self) -> bool {
+        if let Some(mut configured) = self.configured.take() {
+            configured.retire();
+        }
+        true
+    }
+}
+
+impl RootContext for Root {
+    fn on_configure(&mut self, _size: usize) -> bool {
+        match Config::parse(&host::configuration(), ARTIFACT) {
+            Ok(config) => {
+                let configured = Configured::new(self.context_id, config);
+                // A look leaves no traces, so the canary may have it too; without it a reload would serve nothing until
+                // its first tick.
+                configured.look(host::now());
+                self.configured = Some(configured);
+                host::tick_every(TICK);
+                true
+            }
+            // Envoy refuses the listener with this, keeps the one before, and does not say why; the log does.
+            Err(error) => {
+                log::error!("the configuration is refused: {error}");
+                false
+            }
+        }
+    }
+
+    fn on_tick(&mut self) {
+        if let Some(configured) = &mut self.configured {
+            configured.tick();
+        }
+    }
+
+    fn create_http_context(&self, _context_id: u32) -> Option<Box<dyn HttpContext>> {
+        vm::note_request();
+        let view = self.configured.as_ref().map(|configured| configured.view.clone());
+        Some(Box::new(Http::new(view)))
+    }
+
+    fn get_type(&self) -> Option<ContextType> {
+        Some(ContextType::HttpContext)
+    }
+}

@@ -1,0 +1,155 @@
+//! The stats, each named once. Envoy shows them as `wasmcustom.NAME`, Prometheus as `NAME`; they carry no labels,
+//! because a label is part of the name unless the proxy's bootstrap knows how to cut it out.
+//!
+//! Counters add up over all threads. A gauge is its last writer's: the totals are the leader's, the age is everyone's,
+//! so that it does not freeze with a leader that is gone.
+
+use crate::host::Metric;
+use burst_model::kube::Outcome;
+use burst_model::leader::Totals;
+use burst_model::view::{Absence, Picture};
+use std::cell::Cell;
+
+/// A counter that is told to the host once a tick: an increment on the response path is one addition.
+#[derive(Debug)]
+pub(crate) struct Counter {
+    metric: Metric,
+    pending: Cell<i64>,
+}
+
+impl Counter {
+    fn new(name: &str) -> Self {
+        Self {
+            metric: Metric::counter(name),
+            pending: Cell::new(0),
+        }
+    }
+
+    pub(crate) fn count(&self) {
+        self.pending.set(self.pending.get().saturating_add(1));
+    }
+
+    fn flush(&self) {
+        match self.pending.take() {
+            0 => {} // The host refuses an increment by nothing.
+            pending => self.metric.add(pending),
+        }
+    }
+}
+
+/// All stats of a VM.
+#[derive(Debug)]
+pub(crate) struct Stats {
+    polls: [Counter; Outcome::ALL.len()],
+    pub(crate) leader_changes: Counter,
+    pub(crate) header_added: Counter,
+    pub(crate) header_gated: Counter,
+    pub(crate) header_upstream_kept: Counter,
+    no_cluster: Counter,
+    unmapped: Counter,
+    no_entry: Counter,
+    unsynced: Counter,
+    stale: Counter,
+    replies: [(u16, Counter); 8],
+    objects: Metric,
+    bad_objects: Metric,
+    services: Metric,
+    unobserved_hpas: Metric,
+    overshadowed_hpas: Metric,
+    timestamp: Metric,
+    generation: Metric,
+}
+
+impl Stats {
+    /// Defines all stats. Each definition makes a new one in the host, so this is done once per VM, and not in the
+    /// canary, whose increments would stay.
+    pub(crate) fn define() -> Self {
+        let absent = |reason: &str| Counter::new(&format!("burst_header_absent_{reason}_total"));
+        Self {
+            polls: Outcome::ALL.map(|outcome| Counter::new(&format!("burst_poll_{}_total", outcome.word()))),
+            leader_changes: Counter::new("burst_leader_changes_total"),
+            header_added: Counter::new("burst_header_added_total"),
+            header_gated: Counter::new("burst_header_gated_total"),
+            header_upstream_kept: Counter::new("burst_header_upstream_kept_total"),
+            no_cluster: absent("no_cluster"),
+            unmapped: absent("unmapped"),
+            no_entry: absent("no_entry"),
+            unsynced: absent("unsynced"),
+            stale: absent("stale"),
+            replies: [200, 204, 304, 400, 404, 405, 414, 503]
+                .map(|status| (status, Counter::new(&format!("burst_reply_{status}_total")))),
+            objects: Metric::gauge("burst_objects"),
+            bad_objects: Metric::gauge("burst_bad_objects"),
+            services: Metric::gauge("burst_services"),
+            unobserved_hpas: Metric::gauge("burst_unobserved_hpas"),
+            overshadowed_hpas: Metric::gauge("burst_overshadowed_hpas"),
+            timestamp: Metric::gauge("burst_snapshot_timestamp_seconds"),
+            generation: Metric::gauge("burst_snapshot_generation"),
+        }
+    }
+
+    pub(crate) fn count_poll(&self, outcome: Outcome) {
+        let place = Outcome::ALL.iter().position(|known| *known == outcome);
+        if let Some(counter) = place.and_then(|place| self.polls.get(place)) {
+            counter.count();
+        }
+    }
+
+    pub(crate) fn count_absence(&self, absence: Absence) {
+        match absence {
+            Absence::NoCluster => &self.no_cluster,
+            Absence::Unmapped => &self.unmapped,
+            Absence::NoEntry => &self.no_entry,
+            Absence::Unsynced => &self.unsynced,
+            Absence::Stale => &self.stale,
+        }
+        .count();
+    }
+
+    pub(crate) fn count_reply(&self, status: u16) {
+        if let Some((_, counter)) = self.replies.iter().find(|(known, _)| *known == status) {
+            counter.count();
+        }
+    }
+
+    /// What the leader sees.
+    pub(crate) fn show_totals(&self, totals: &Totals) {
+        self.objects.set(totals.objects);
+        self.bad_objects.set(totals.bad_objects);
+        self.services.set(totals.services);
+        self.unobserved_hpas.set(totals.notes.unobserved);
+        self.overshadowed_hpas.set(totals.notes.overshadowed);
+    }
+
+    /// What every VM sees.
+    pub(crate) fn show_age(&self, picture: &Picture) {
+        if let (Some(as_of), Some(generation)) = (picture.as_of(), picture.generation()) {
+            self.timestamp.set(as_of.unix_seconds());
+            self.generation.set(generation);
+        }
+    }
+
+    /// Tells the host what was counted.
+    pub(crate) fn flush(&self) {
+        let named = [
+            &self.leader_changes,
+            &self.header_added,
+            &self.header_gated,
+            &self.header_upstream_kept,
+        ];
+        let absent = [
+            &self.no_cluster,
+            &self.unmapped,
+            &self.no_entry,
+            &self.unsynced,
+            &self.stale,
+        ];
+        let replies = self.replies.iter().map(|(_, counter)| counter);
+        self.polls
+            .iter()
+            .chain(named)
+            .chain(absent)
+            .chain(replies)
+            .for_each(Counter::flush);
+    }
+}

@@ -1,0 +1,167 @@
+//! HTTP callouts: what the filter asked for, and the answers Envoy can give.
+
+use super::message::{Headers, Response};
+use super::state::VmState;
+use proxy_wasm::types::Status;
+use std::time::Duration;
+
+/// `WasmResult::BrokenConnection`, which `get_grpc_status` gives after a callout that was cut off.
+const BROKEN_CONNECTION: u32 = 11;
+
+/// Envoy reads a timeout as a signed number of milliseconds.
+const LONGEST_TIMEOUT: Duration = Duration::from_millis(i32::MAX as u64);
+
+/// A callout that stands unanswered.
+#[derive(Clone, Debug)]
+pub(crate) struct Callout {
+    pub(crate) cluster: String,
+    /// As the upstream would see them: Envoy has added two of its own.
+    pub(crate) headers: Headers,
+    pub(crate) body: Vec<u8>,
+    /// None hangs for ever.
+    pub(crate) timeout: Option<Duration>,
+    pub(super) token: u32,
+    pub(super) sent: Duration,
+    /// The stand-in was asked and said [`Answer::Never`].
+    pub(super) hangs: bool,
+}
+
+impl Callout {
+    pub(crate) fn method(&self) -> &str {
+        self.text(":method")
+    }
+
+    pub(crate) fn path(&self) -> &str {
+        self.text(":path")
+    }
+
+    pub(crate) fn authority(&self) -> &str {
+        self.text(":authority")
+    }
+
+    fn text(&self, name: &str) -> &str {
+        let value = self.headers.first(name).expect("a callout without it is refused");
+        std::str::from_utf8(value).expect("the SDK takes strings")
+    }
+
+    pub(super) fn deadline(&self) -> Option<Duration> {
+        Some(self.sent + self.timeout?)
+    }
+}
+
+/// How a callout ends.
+#[derive(Clone, Debug)]
+pub(crate) enum Answer {
+    Response(Response),
+    /// Nobody listens there, or TLS failed: a synthetic 503.
+    Unreachable,
+    /// The upstream speaks no HTTP, or sends more than 100 headers: a synthetic 502.
+    ProtocolError,
+    /// No headers within the timeout: a synthetic 504.
+    Timeout,
+    /// Cut off or timed out after the headers, or over the body limit: a callback with nothing in it.
+    Reset,
+    /// No end before the callout's own timeout.
+    Never,
+}
+
+impl From<Response> for Answer {
+    fn from(response: Response) -> Self {
+        Self::Response(response)
+    }
+}
+
+/// The default of `http.async_response_buffer_limit`, in bytes.
+pub(super) const BODY_LIMIT: usize = 32 << 20;
+
+/// Envoy's default `max_response_headers_count`.
+const HEADERS_LIMIT: usize = 100;
+
+impl Answer {
+    /// The response that reaches the filter, if one does. Texts are those of Envoy 1.40; 1.36 tells more of a 503.
+    pub(super) fn delivered(self, body_limit: usize) -> Option<Response> {
+        match self {
+            Self::Response(response) if response.headers.len() > HEADERS_LIMIT => {
+                Self::ProtocolError.delivered(body_limit)
+            }
+            Self::Response(response) => (response.body.len() <= body_limit).then_some(response),
+            Self::Unreachable => Some(synthetic(503, &before_headers("remote connection failure"))),
+            Self::ProtocolError => Some(synthetic(502, &before_headers("protocol error"))),
+            Self::Timeout => Some(synthetic(504, "upstream request timeout")),
+            Self::Reset | Self::Never => None,
+        }
+    }
+}
+
+fn before_headers(reason: &str) -> String {
+    format!("upstream connect error or disconnect/reset before headers. reset reason: {reason}")
+}
+
+fn synthetic(status: u32, body: &str) -> Response {
+    Response::local_reply(status, &Headers::default(), body.into())
+}
+
+impl VmState {
+    /// Sends a callout on its way, as `Context::httpCall` does.
+    pub(super) fn dispatch(&mut self, mut callout: Callout) -> Result<u32, Status> {
+        if callout.timeout.is_some_and(|timeout| timeout > LONGEST_TIMEOUT) {
+            return Err(Status::BadArgument);
+        }
+        let hosts = self.proxy.state().clusters.get(&callout.cluster).copied();
+        let with_hosts = hosts.ok_or(Status::BadArgument)?;
+        if [":method", ":path", ":authority"]
+            .iter()
+            .any(|name| callout.headers.first(name).is_none())
+        {
+            return Err(Status::BadArgument);
+        }
+        if !with_hosts {
+            return Err(Status::InternalFailure);
+        }
+        self.last_token += 1;
+        callout.token = self.last_token;
+        callout.sent = self.proxy.now();
+        callout.headers.add("x-envoy-internal", "true");
+        if let Some(timeout) = callout.timeout {
+            callout
+                .headers
+                .add("x-envoy-expected-rq-timeout-ms", timeout.as_millis().to_string());
+        }
+        self.root().ok_or(Status::BadArgument)?.callouts.push(callout);
+        Ok(self.last_token)
+    }
+
+    /// Takes the callout away and lays its answer open; its three sizes. None if it has gone.
+    pub(super) fn lay_open(&mut self, root: u32, token: u32, answer: Answer) -> Option<[usize; 3]> {
+        let limit = self.proxy.state().body_limit;
+        let root = self.roots.get_mut(&root)?;
+        let position = root.callouts.iter().position(|callout| callout.token == token)?;
+        root.callouts.remove(position);
+        root.answer = answer.delivered(limit);
+        if root.answer.is_none() {
+            root.status = (BROKEN_CONNECTION, "reset");
+        }
+        Some(root.answer.as_ref().map_or([0; 3], |answer| {
+            [answer.headers.len(), answer.body.len(), answer.trailers.len()]
+        }))
+    }
+
+    /// The stand-in will not answer this one.
+    pub(super) fn let_hang(&mut self, root: u32, token: u32) {
+        let callouts = self
+            .roots
+            .get_mut(&root)
+            .into_iter()
+            .flat_map(|root| &mut root.callouts);
+        callouts
+            .filter(|callout| callout.token == token)
+            .for_each(|callout| callout.hangs = true);
+    }
+
+    pub(super) fn close_answer(&mut self, root: u32) {
+        if let Some(root) = self.roots.get_mut(&root) {
+            root.answer = None;
+            root.status.1 = "";
+        }
+    }
+}

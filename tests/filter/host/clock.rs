@@ -1,0 +1,65 @@
+//! Timers of root contexts, and what the clock brings next.
+
+use super::callout::Callout;
+use super::state::VmState;
+use std::time::Duration;
+
+#[derive(Clone, Copy)]
+pub(super) struct Timer {
+    pub(super) period: Duration,
+    pub(super) due: Duration,
+}
+
+/// What the clock brings next.
+#[derive(Clone, Copy)]
+pub(super) enum Event {
+    Tick { root: u32 },
+    Timeout { root: u32, token: u32 },
+}
+
+impl VmState {
+    pub(super) fn set_tick_period(&mut self, period: Duration) {
+        let due = self.proxy.now() + period;
+        if let Some(root) = self.root() {
+            root.timer = (!period.is_zero()).then_some(Timer { period, due });
+        }
+    }
+
+    /// Begins the tick's period anew, unless the handler switched it off or the context is gone.
+    pub(super) fn rearm(&mut self, root: u32) {
+        let now = self.proxy.now();
+        if let Some(timer) = self.roots.get_mut(&root).and_then(|root| root.timer.as_mut()) {
+            timer.due = now + timer.period;
+        }
+    }
+
+    /// The root contexts whose timer is set.
+    pub(super) fn ticking(&self) -> Vec<u32> {
+        self.roots
+            .iter()
+            .filter(|(_, root)| root.timer.is_some())
+            .map(|(&id, _)| id)
+            .collect()
+    }
+
+    /// The next event, with its time.
+    pub(super) fn next_event(&self) -> Option<(Duration, Event)> {
+        let ticks = self
+            .roots
+            .iter()
+            .filter_map(|(&root, at)| Some((at.timer?.due, Event::Tick { root })));
+        let timeouts = self.roots.iter().flat_map(|(&root, at)| {
+            let deadline = move |callout: &Callout| {
+                Some((
+                    callout.deadline()?,
+                    Event::Timeout {
+                        root,
+                        token: callout.token,
+                    },
+                ))
+            };
+            at.callouts.iter().filter_map(deadline)
+        });
+        timeouts.chain(ticks).min_by_key(|&(due, _)| due)
+    }
+}

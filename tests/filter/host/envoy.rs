@@ -1,0 +1,257 @@
+//! A proxy of several threads, as a test sets it up and looks at it.
+
+use super::callout::{Answer, Callout};
+use super::clock::Event;
+use super::log::{LogLine, ThreadName};
+use super::plugin::Plugin;
+use super::proxy::{FailurePolicy, Proxy};
+use super::slot::Slot;
+use super::thread::Initialize;
+use super::vm::{Refused, Vm};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// The fake. Builder methods return the same proxy with another setting; VMs made later have it.
+#[derive(Clone)]
+pub(crate) struct FakeEnvoy {
+    pub(super) proxy: Arc<Proxy>,
+    pub(super) plugin: Plugin,
+    vm_id: String,
+    initialize: Initialize,
+    slots: Arc<Mutex<Vec<Arc<Slot>>>>,
+}
+
+impl FakeEnvoy {
+    /// A proxy whose VMs begin with this function: the `_initialize` of a filter. It has no thread yet, no cluster, and
+    /// an empty configuration.
+    pub(crate) fn new(initialize: Initialize) -> Self {
+        Self {
+            proxy: Arc::new(Proxy::new()),
+            plugin: Plugin::named("burst-metrics"),
+            vm_id: String::new(),
+            initialize,
+            slots: Arc::default(),
+        }
+    }
+
+    pub(crate) fn config(mut self, configuration: impl Into<Vec<u8>>) -> Self {
+        self.plugin.configuration = configuration.into();
+        self
+    }
+
+    pub(crate) fn plugin(mut self, plugin: Plugin) -> Self {
+        self.plugin = plugin;
+        self
+    }
+
+    /// VMs of another id share nothing but the stats. Istio leaves it empty, and so does [`Self::new`].
+    pub(crate) fn vm_id(mut self, vm_id: &str) -> Self {
+        vm_id.clone_into(&mut self.vm_id);
+        self
+    }
+
+    /// A cluster with hosts. Callouts to clusters that were not named are refused.
+    pub(crate) fn cluster(self, name: &str) -> Self {
+        self.proxy.state().clusters.insert(name.to_owned(), true);
+        self
+    }
+
+    /// A cluster whose hosts are not known, as before DNS has answered.
+    pub(crate) fn cluster_without_hosts(self, name: &str) -> Self {
+        self.proxy.state().clusters.insert(name.to_owned(), false);
+        self
+    }
+
+    /// Callout answers with a body over so many bytes are lost.
+    pub(crate) fn body_limit(self, bytes: usize) -> Self {
+        self.proxy.state().body_limit = bytes;
+        self
+    }
+
+    /// FAIL_RELOAD unless set.
+    pub(crate) fn failure_policy(self, policy: FailurePolicy) -> Self {
+        self.proxy.state().failure_policy = policy;
+        self
+    }
+
+    /// A stand-in for the Kubernetes API, or for whatever else is called: it answers callouts in [`Vm::answer`], in
+    /// [`Self::answer`], and in [`Self::advance`] before time passes. A later one takes its place.
+    pub(crate) fn kube<A: Into<Answer>>(self, mut stand_in: impl FnMut(&Callout) -> A + Send + 'static) -> Self {
+        self.proxy
+            .set_stand_in(Box::new(move |callout| stand_in(callout).into()));
+        self
+    }
+
+    /// A new worker with the filter on it.
+    ///
+    /// # Panics
+    /// If the filter refuses the configuration.
+    pub(crate) fn worker(&self) -> Vm {
+        self.try_worker()
+            .unwrap_or_else(|refused| panic!("refused:\n{refused}"))
+    }
+
+    pub(crate) fn try_worker(&self) -> Result<Vm, Refused> {
+        let workers = self
+            .slots()
+            .iter()
+            .filter(|slot| slot.thread != ThreadName::Main)
+            .count();
+        self.vm(ThreadName::Worker(workers))
+    }
+
+    /// The main thread with the filter on it: there is one.
+    ///
+    /// # Panics
+    /// If the filter refuses the configuration.
+    pub(crate) fn main_thread(&self) -> Vm {
+        self.vm(ThreadName::Main)
+            .unwrap_or_else(|refused| panic!("refused:\n{refused}"))
+    }
+
+    fn vm(&self, thread: ThreadName) -> Result<Vm, Refused> {
+        let known = self
+            .slots()
+            .into_iter()
+            .find(|slot| slot.thread == thread && slot.vm_id == self.vm_id);
+        let slot = known.unwrap_or_else(|| Arc::new(self.slot(thread, &self.vm_id)));
+        let vm = Vm {
+            slot: slot.clone(),
+            envoy: self.clone(),
+        };
+        vm.load(self.plugin.clone())?;
+        let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        if !slots.iter().any(|other| Arc::ptr_eq(other, &slot)) {
+            slots.push(slot);
+        }
+        Ok(vm)
+    }
+
+    fn slot(&self, thread: ThreadName, vm_id: &str) -> Slot {
+        Slot::new(self.proxy.clone(), thread, vm_id.to_owned(), self.initialize)
+    }
+
+    fn slots(&self) -> Vec<Arc<Slot>> {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// All VMs made so far, in order.
+    pub(crate) fn vms(&self) -> Vec<Vm> {
+        self.slots()
+            .into_iter()
+            .map(|slot| Vm {
+                slot,
+                envoy: self.clone(),
+            })
+            .collect()
+    }
+
+    /// Tries a plugin in a VM of its own on the main thread, once; that VM then vanishes without `on_done`.
+    pub(super) fn canary(&self, vm_id: &str, plugin: &Plugin) -> bool {
+        let key = (vm_id.to_owned(), plugin.clone());
+        if self.proxy.state().accepted.contains(&key) {
+            return true;
+        }
+        let accepted = self.slot(ThreadName::Main, vm_id).load(plugin.clone()).is_some();
+        if accepted {
+            self.proxy.state().accepted.push(key);
+        }
+        accepted
+    }
+
+    /// A load that may be refused, with the log of the attempt.
+    pub(super) fn attempt<R>(&self, load: impl FnOnce() -> Option<R>) -> Result<R, Refused> {
+        let before = self.log().len();
+        let loaded = load();
+        self.deliver_queues();
+        loaded.ok_or_else(|| Refused {
+            log: self.log().split_off(before),
+        })
+    }
+
+    /// Calls `on_queue_ready` for all that was put into queues.
+    pub(super) fn deliver_queues(&self) {
+        loop {
+            let Some((owner, token)) = self.proxy.state().queues.next_ready() else {
+                return;
+            };
+            let here = |slot: &Arc<Slot>| slot.thread == owner.thread && slot.vm_id == owner.vm_id;
+            let slot = self.slots().into_iter().find(here);
+            if slot.is_some_and(|slot| !slot.queue_ready(owner.context, token)) {
+                self.proxy.state().queues.put_back(owner, token);
+                return;
+            }
+        }
+    }
+
+    /// Lets the stand-in answer every VM until all rest.
+    pub(crate) fn answer(&self) -> &Self {
+        for vm in self.vms() {
+            vm.answer();
+        }
+        self
+    }
+
+    /// Moves the clock, ticking and timing out what falls due on the way, each at its moment. With a stand-in no time
+    /// passes before it has answered.
+    pub(crate) fn advance(&self, by: Duration) -> &Self {
+        let end = self.now() + by;
+        loop {
+            self.answer_if_someone_can();
+            let Some((due, slot, event)) = self.next_event().filter(|&(due, ..)| due <= end) else {
+                break;
+            };
+            let now = self.now();
+            self.proxy.state().now = due.max(now);
+            slot.fire(event);
+            self.deliver_queues();
+        }
+        self.proxy.state().now = end;
+        self
+    }
+
+    fn answer_if_someone_can(&self) {
+        if self.proxy.has_stand_in() {
+            self.answer();
+        }
+    }
+
+    fn next_event(&self) -> Option<(Duration, Arc<Slot>, Event)> {
+        let events = self
+            .slots()
+            .into_iter()
+            .filter_map(|slot| slot.next_event().map(|(due, event)| (due, slot, event)));
+        events.min_by_key(|&(due, ..)| due)
+    }
+
+    /// The time that the filter reads, since the epoch.
+    pub(crate) fn now(&self) -> Duration {
+        self.proxy.now()
+    }
+
+    /// A counter or gauge, None before it is defined.
+    pub(crate) fn stat(&self, name: &str) -> Option<u64> {
+        self.proxy.state().stats.value(name)
+    }
+
+    /// The names of all counters, gauges and histograms that were defined.
+    pub(crate) fn stats(&self) -> BTreeSet<String> {
+        self.proxy.state().stats.names().map(str::to_owned).collect()
+    }
+
+    /// The values a histogram was given.
+    pub(crate) fn histogram(&self, name: &str) -> Option<Vec<u64>> {
+        self.proxy.state().stats.histogram(name)
+    }
+
+    /// What the filter has logged so far, on all threads, canaries included.
+    pub(crate) fn log(&self) -> Vec<LogLine> {
+        self.proxy.state().log.clone()
+    }
+
+    /// What stands in shared data under keys with a prefix.
+    pub(crate) fn shared_data(&self, prefix: &str) -> BTreeMap<String, Vec<u8>> {
+        self.proxy.state().data.with_prefix(&self.vm_id, prefix)
+    }
+}

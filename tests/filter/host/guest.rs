@@ -1,0 +1,126 @@
+//! The filter's side of the ABI: the functions that the SDK exports, called as the real host calls them.
+
+use super::state::{Done, VmState};
+use super::thread;
+use proxy_wasm::types::Action;
+use std::ptr;
+
+// The SDK's exports. Each is safe to call on a thread whose VM has been initialised.
+unsafe extern "C" {
+    safe fn proxy_on_memory_allocate(size: usize) -> *mut u8;
+    safe fn proxy_on_context_create(context: u32, root: u32);
+    safe fn proxy_on_vm_start(root: u32, configuration_size: usize) -> bool;
+    safe fn proxy_on_configure(root: u32, configuration_size: usize) -> bool;
+    safe fn proxy_on_tick(root: u32);
+    safe fn proxy_on_queue_ready(root: u32, queue: u32);
+    safe fn proxy_on_http_call_response(root: u32, token: u32, headers: usize, body_size: usize, trailers: usize);
+    safe fn proxy_on_request_headers(stream: u32, headers: usize, end_of_stream: bool) -> Action;
+    safe fn proxy_on_request_body(stream: u32, size: usize, end_of_stream: bool) -> Action;
+    safe fn proxy_on_response_headers(stream: u32, headers: usize, end_of_stream: bool) -> Action;
+    safe fn proxy_on_response_body(stream: u32, size: usize, end_of_stream: bool) -> Action;
+    safe fn proxy_on_log(context: u32);
+    safe fn proxy_on_done(context: u32) -> bool;
+    safe fn proxy_on_delete(context: u32);
+}
+
+/// Copies bytes into memory that the guest allocates, and will free. Null for no bytes, as `copyToPointerSize` has it.
+pub(super) fn copy_in(bytes: &[u8]) -> *mut u8 {
+    if bytes.is_empty() {
+        return ptr::null_mut();
+    }
+    let memory = proxy_on_memory_allocate(bytes.len());
+    // SAFETY: the guest has just allocated that many bytes for us.
+    unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), memory, bytes.len()) };
+    memory
+}
+
+/// Looks at or changes the state of the VM whose thread this is.
+pub(super) fn with<R>(look: impl FnOnce(&mut VmState) -> R) -> R {
+    let vm = thread::current().expect("only called on the thread of a VM");
+    look(&mut thread::lock(&vm))
+}
+
+/// Calls into the guest on behalf of a context, then does what the guest put off until its callback was over.
+pub(super) fn enter<R>(context: u32, callback: impl FnOnce() -> R) -> R {
+    let before = with(|vm| (std::mem::replace(&mut vm.current, context), vm.effective.take()));
+    let result = callback();
+    with(|vm| (vm.current, vm.effective) = before);
+    let deletable = with(|vm| {
+        vm.roots
+            .iter()
+            .find(|(_, root)| root.done == Done::Deletable)
+            .map(|(&id, _)| id)
+    });
+    if let Some(root) = deletable {
+        delete(root);
+    }
+    result
+}
+
+pub(super) fn create(context: u32, root: u32) {
+    enter(context, || proxy_on_context_create(context, root));
+}
+
+pub(super) fn vm_start(root: u32) -> bool {
+    enter(root, || proxy_on_vm_start(root, 0))
+}
+
+pub(super) fn configure(root: u32, size: usize) -> bool {
+    let show = |open| with(|vm| vm.roots.get_mut(&root).map_or((), |root| root.configuring = open));
+    show(true);
+    let accepted = enter(root, || proxy_on_configure(root, size));
+    show(false);
+    accepted
+}
+
+pub(super) fn tick(root: u32) {
+    enter(root, || proxy_on_tick(root));
+}
+
+pub(super) fn queue_ready(root: u32, queue: u32) {
+    enter(root, || proxy_on_queue_ready(root, queue));
+}
+
+pub(super) fn http_call_response(root: u32, token: u32, [headers, body_size, trailers]: [usize; 3]) {
+    enter(root, || {
+        proxy_on_http_call_response(root, token, headers, body_size, trailers);
+    });
+}
+
+pub(super) fn request_headers(stream: u32, headers: usize, end_of_stream: bool) -> Action {
+    enter(stream, || proxy_on_request_headers(stream, headers, end_of_stream))
+}
+
+pub(super) fn request_body(stream: u32, size: usize) -> Action {
+    enter(stream, || proxy_on_request_body(stream, size, true))
+}
+
+pub(super) fn response_headers(stream: u32, headers: usize, end_of_stream: bool) -> Action {
+    enter(stream, || proxy_on_response_headers(stream, headers, end_of_stream))
+}
+
+pub(super) fn response_body(stream: u32, size: usize) -> Action {
+    enter(stream, || proxy_on_response_body(stream, size, true))
+}
+
+pub(super) fn log(context: u32) {
+    enter(context, || proxy_on_log(context));
+}
+
+pub(super) fn done(context: u32) -> bool {
+    enter(context, || proxy_on_done(context))
+}
+
+/// Tells the guest that the context is gone, then lets it go, with its timer and its callouts.
+pub(super) fn delete(context: u32) {
+    with(|vm| {
+        if let Some(root) = vm.roots.get_mut(&context) {
+            root.done = Done::Live;
+        }
+    });
+    enter(context, || proxy_on_delete(context));
+    with(|vm| {
+        vm.roots.remove(&context);
+        vm.streams.remove(&context);
+    });
+}

@@ -1,0 +1,97 @@
+//! What all VMs of one proxy share: clock, shared data, queues, stats, clusters, log.
+
+use super::callout::{Answer, BODY_LIMIT, Callout};
+use super::log::LogLine;
+use super::plugin::Plugin;
+use super::queues::Queues;
+use super::shared_data::SharedData;
+use super::stats::Stats;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// 2026-01-01T00:00:00Z, as time since the epoch.
+const START: Duration = Duration::from_secs(1_767_225_600);
+
+/// What becomes of a thread's requests after its VM has trapped: FAIL_CLOSED, FAIL_OPEN, FAIL_RELOAD.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FailurePolicy {
+    /// 503 for ever: Envoy's default.
+    Closed,
+    /// The filter is passed by.
+    Open,
+    /// 503, until a request at least a second after the last load rebuilds the VM.
+    Reload,
+}
+
+pub(super) type StandIn = Box<dyn FnMut(&Callout) -> Answer + Send>;
+
+/// Shared by the threads of a proxy. No lock is ever held while guest code runs.
+pub(super) struct Proxy {
+    state: Mutex<ProxyState>,
+    stand_in: Mutex<Option<StandIn>>,
+}
+
+pub(super) struct ProxyState {
+    pub(super) now: Duration,
+    pub(super) data: SharedData,
+    pub(super) queues: Queues,
+    pub(super) stats: Stats,
+    pub(super) log: Vec<LogLine>,
+    /// Name → whether it has hosts.
+    pub(super) clusters: BTreeMap<String, bool>,
+    pub(super) body_limit: usize,
+    pub(super) failure_policy: FailurePolicy,
+    /// Plugins that passed their canary, by VM id.
+    pub(super) accepted: Vec<(String, Plugin)>,
+}
+
+impl Proxy {
+    pub(super) fn new() -> Self {
+        let state = ProxyState {
+            now: START,
+            data: SharedData::default(),
+            queues: Queues::default(),
+            stats: Stats::default(),
+            log: Vec::new(),
+            clusters: BTreeMap::new(),
+            body_limit: BODY_LIMIT,
+            failure_policy: FailurePolicy::Reload,
+            accepted: Vec::new(),
+        };
+        Self {
+            state: Mutex::new(state),
+            stand_in: Mutex::new(None),
+        }
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, ProxyState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn set_stand_in(&self, stand_in: StandIn) {
+        *self.stand_in.lock().unwrap_or_else(PoisonError::into_inner) = Some(stand_in);
+    }
+
+    pub(super) fn has_stand_in(&self) -> bool {
+        self.stand_in.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
+    /// The stand-in's answer, if there is a stand-in.
+    pub(super) fn ask(&self, callout: &Callout) -> Option<Answer> {
+        let mut stand_in = self.stand_in.lock().unwrap_or_else(PoisonError::into_inner);
+        stand_in.as_mut().map(|answer| answer(callout))
+    }
+
+    pub(super) fn now(&self) -> Duration {
+        self.state().now
+    }
+}
+
+impl ProxyState {
+    /// Keeps the line, and prints it: the test harness shows what a failed test printed.
+    pub(super) fn log(&mut self, line: LogLine) {
+        eprintln!("{line}");
+        self.log.push(line);
+    }
+}

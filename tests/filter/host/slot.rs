@@ -1,0 +1,312 @@
+//! A thread of the proxy and the VM that lives on it: how plugins are loaded into it, retired, and loaded again after a
+//! trap.
+
+use super::callout::{Answer, Callout};
+use super::clock::Event;
+use super::guest::{self, with};
+use super::http;
+use super::log::ThreadName;
+use super::message::{By, Request, Response, Seen};
+use super::plugin::Plugin;
+use super::proxy::{FailurePolicy, Proxy};
+use super::route::{End, Route};
+use super::state::{Done, VmState};
+use super::thread::{Initialize, VmThread, lock};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
+use std::time::Duration;
+
+/// `reload_config.backoff`, by default and without its jitter.
+const RELOAD_BACKOFF: Duration = Duration::from_secs(1);
+
+/// Which of a VM's plugins, in the order they were loaded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Root(usize);
+
+/// A stream that has been opened: inside the VM of that number, or around a VM that has failed.
+pub(super) enum Opened {
+    Inside { vm: u32, stream: u32 },
+    Around(Seen),
+}
+
+pub(super) struct Slot {
+    pub(super) thread: ThreadName,
+    pub(super) vm_id: String,
+    proxy: Arc<Proxy>,
+    initialize: Initialize,
+    life: Mutex<Life>,
+}
+
+/// Locked while the VM works.
+#[derive(Default)]
+pub(super) struct Life {
+    vm: Option<VmThread>,
+    /// How many VMs there have been.
+    vms: u32,
+    plugins: Vec<Loaded>,
+}
+
+struct Loaded {
+    plugin: Plugin,
+    /// Its root context, while the VM it was loaded into lives.
+    context: Option<u32>,
+    at: Duration,
+    retired: bool,
+}
+
+impl Slot {
+    pub(super) fn new(proxy: Arc<Proxy>, thread: ThreadName, vm_id: String, initialize: Initialize) -> Self {
+        Self {
+            thread,
+            vm_id,
+            proxy,
+            initialize,
+            life: Mutex::new(Life::default()),
+        }
+    }
+
+    fn life(&self) -> MutexGuard<'_, Life> {
+        match self.life.try_lock() {
+            Ok(life) => life,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => panic!("{} is at work and cannot be used", self.thread),
+        }
+    }
+
+    pub(super) fn alive(&self) -> bool {
+        self.life().vm.is_some()
+    }
+
+    /// Looks at the VM's state without entering the guest. None once it has trapped.
+    pub(super) fn look<R>(&self, look: impl FnOnce(&mut VmState) -> R) -> Option<R> {
+        Some(look(&mut lock(&self.life().vm.as_ref()?.state)))
+    }
+
+    /// Runs a job on the VM's thread. None if the VM has trapped, or traps now.
+    pub(super) fn run<R: Send + 'static>(&self, job: impl FnOnce() -> R + Send + 'static) -> Option<R> {
+        self.life().run(job)
+    }
+
+    /// Loads a plugin, unless it is loaded already. None if it is refused.
+    pub(super) fn load(&self, plugin: Plugin) -> Option<Root> {
+        let mut life = self.life();
+        let known = life
+            .plugins
+            .iter()
+            .position(|loaded| loaded.plugin == plugin && !loaded.retired);
+        if let Some(index) = known {
+            return Some(Root(index));
+        }
+        let context = self.start(&mut life, plugin.clone())?;
+        let at = self.proxy.now();
+        life.plugins.push(Loaded {
+            plugin,
+            context: Some(context),
+            at,
+            retired: false,
+        });
+        Some(Root(life.plugins.len() - 1))
+    }
+
+    /// A root context for the plugin, in the VM there is or else in a new one.
+    fn start(&self, life: &mut Life, plugin: Plugin) -> Option<u32> {
+        if life.vm.is_none() {
+            let state = VmState::new(self.proxy.clone(), self.thread, self.vm_id.clone());
+            life.vm = Some(VmThread::start(state, self.initialize).ok()?);
+            life.vms += 1;
+        }
+        life.run(|| {
+            let size = plugin.configuration.len();
+            let root = with(|vm| vm.new_root(plugin));
+            guest::create(root, 0);
+            (guest::vm_start(root) && guest::configure(root, size)).then_some(root)
+        })?
+    }
+
+    pub(super) fn newest(&self) -> Root {
+        let life = self.life();
+        Root(
+            life.plugins
+                .iter()
+                .rposition(|loaded| !loaded.retired)
+                .expect("a plugin that is not retired"),
+        )
+    }
+
+    pub(super) fn context(&self, root: Root) -> Option<u32> {
+        self.life().plugins[root.0].context
+    }
+
+    /// The end of a listener's drain: `on_done`, then, at once or after `proxy_done`, `on_delete`.
+    pub(super) fn retire(&self, root: Root) {
+        let mut life = self.life();
+        life.plugins[root.0].retired = true;
+        let Some(context) = life.plugins[root.0].context.take() else {
+            return;
+        };
+        let busy = |vm: &VmThread| lock(&vm.state).streams.values().any(|stream| stream.root == context);
+        assert!(
+            !life.vm.as_ref().is_some_and(busy),
+            "a drain ends when its last stream does"
+        );
+        life.run(move || {
+            if guest::done(context) {
+                guest::delete(context);
+            } else {
+                with(|vm| {
+                    if let Some(root) = vm.roots.get_mut(&context) {
+                        root.done = Done::Pending;
+                    }
+                });
+            }
+        });
+    }
+
+    /// Calls `on_queue_ready`, unless the context has gone. False if the VM is at work and cannot be called now.
+    pub(super) fn queue_ready(&self, context: u32, queue: u32) -> bool {
+        let Ok(mut life) = self.life.try_lock() else {
+            return false;
+        };
+        life.run(move || {
+            if with(|vm| vm.has_context(context)) {
+                guest::queue_ready(context, queue);
+            }
+        });
+        true
+    }
+
+    pub(super) fn next_event(&self) -> Option<(Duration, Event)> {
+        self.look(|vm| vm.next_event())?
+    }
+
+    pub(super) fn fire(&self, event: Event) {
+        match event {
+            Event::Tick { root } => self.tick(root),
+            Event::Timeout { root, token } => self.reply(root, token, Answer::Timeout),
+        }
+    }
+
+    /// Ticks; the period begins anew when the handler has ended.
+    pub(super) fn tick(&self, root: u32) {
+        self.run(move || {
+            guest::tick(root);
+            with(|vm| vm.rearm(root));
+        });
+    }
+
+    /// The callouts that stand unanswered, with their root contexts.
+    pub(super) fn callouts(&self) -> Vec<(u32, Callout)> {
+        let all = |vm: &mut VmState| {
+            let of_root = |(&id, root): (&u32, &super::state::Root)| {
+                root.callouts
+                    .iter()
+                    .map(move |callout| (id, callout.clone()))
+                    .collect::<Vec<_>>()
+            };
+            vm.roots.iter().flat_map(of_root).collect()
+        };
+        self.look(all).unwrap_or_default()
+    }
+
+    /// Ends a callout, if it still stands.
+    pub(super) fn reply(&self, root: u32, token: u32, answer: Answer) {
+        if matches!(answer, Answer::Never) {
+            self.look(|vm| vm.let_hang(root, token));
+            return;
+        }
+        self.run(move || {
+            if let Some(sizes) = with(|vm| vm.lay_open(root, token, answer)) {
+                guest::http_call_response(root, token, sizes);
+                with(|vm| vm.close_answer(root));
+            }
+        });
+    }
+
+    pub(super) fn open(&self, root: Root, request: Request, route: Route) -> Opened {
+        let mut life = self.life();
+        let end = route.end.clone();
+        let Some(context) = self.revive(&mut life, root) else {
+            return Opened::Around(self.around(end));
+        };
+        match life.run(move || http::open(context, request, route)) {
+            Some(stream) => Opened::Inside { vm: life.vms, stream },
+            None => Opened::Around(unavailable()),
+        }
+    }
+
+    /// What the client sees in the end. None if the filter holds the stream up.
+    pub(super) fn finish(&self, opened: Opened) -> Option<Seen> {
+        let (vm, stream) = match opened {
+            Opened::Inside { vm, stream } => (vm, stream),
+            Opened::Around(seen) => return Some(seen),
+        };
+        let mut life = self.life();
+        if life.vm.is_none() || life.vms != vm {
+            return Some(unavailable());
+        }
+        let Some(seen) = life.run(move || http::finish(stream)) else {
+            return Some(unavailable());
+        };
+        life.run(move || http::close(stream));
+        seen
+    }
+
+    /// The plugin's root context; a worker with FAIL_RELOAD makes a new one for a request after a trap.
+    fn revive(&self, life: &mut Life, root: Root) -> Option<u32> {
+        let loaded = &life.plugins[root.0];
+        if loaded.context.is_some() {
+            return loaded.context;
+        }
+        let plugin = loaded.plugin.clone();
+        let count = |what| {
+            self.proxy
+                .state()
+                .stats
+                .count(&format!("wasm.{}.vm_reload_{what}", plugin.name));
+        };
+        if self.proxy.state().failure_policy != FailurePolicy::Reload {
+            return None;
+        }
+        if self.proxy.now() < loaded.at + RELOAD_BACKOFF {
+            count("backoff");
+            return None;
+        }
+        let context = self.start(life, plugin.clone());
+        count(if context.is_some() { "success" } else { "failure" });
+        life.plugins[root.0].context = context;
+        life.plugins[root.0].at = self.proxy.now();
+        context
+    }
+
+    /// What a client sees whose request finds no VM.
+    fn around(&self, end: End) -> Seen {
+        match (self.proxy.state().failure_policy, end) {
+            (FailurePolicy::Open, End::Upstream(response)) => Seen {
+                by: By::Upstream,
+                response,
+            },
+            (FailurePolicy::Open, End::Envoy(response, _)) => Seen {
+                by: By::Envoy,
+                response,
+            },
+            _ => unavailable(),
+        }
+    }
+}
+
+impl Life {
+    fn run<R: Send + 'static>(&mut self, job: impl FnOnce() -> R + Send + 'static) -> Option<R> {
+        let result = self.vm.as_ref()?.run(job).ok();
+        if result.is_none() {
+            self.vm = None;
+            self.plugins.iter_mut().for_each(|loaded| loaded.context = None);
+        }
+        result
+    }
+}
+
+fn unavailable() -> Seen {
+    Seen {
+        by: By::Envoy,
+        response: Response::status(503),
+    }
+}

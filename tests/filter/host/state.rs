@@ -1,0 +1,152 @@
+//! The host's side of one VM: its contexts, and which of them a host call acts for.
+
+use super::callout::Callout;
+use super::clock::Timer;
+use super::log::{LogLine, ThreadName};
+use super::message::Response;
+use super::plugin::Plugin;
+use super::proxy::Proxy;
+use super::queues::Owner;
+use super::stream::Stream;
+use proxy_wasm::types::{LogLevel, MetricType};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+pub(super) type Interrupt = Box<dyn FnOnce() + Send>;
+
+pub(super) struct VmState {
+    pub(super) proxy: Arc<Proxy>,
+    pub(super) thread: ThreadName,
+    pub(super) vm_id: String,
+    /// While `_initialize` runs, only logging is allowed.
+    pub(super) initializing: bool,
+    pub(super) roots: BTreeMap<u32, Root>,
+    pub(super) streams: BTreeMap<u32, Stream>,
+    /// The context whose callback runs, 0 for none.
+    pub(super) current: u32,
+    /// The context that `proxy_set_effective_context` chose for the rest of the callback.
+    pub(super) effective: Option<u32>,
+    /// Metric ids of this VM; their low two bits are the kind, the names are the proxy's.
+    pub(super) metrics: BTreeMap<u32, (MetricType, String)>,
+    /// What runs once before a write to shared data under a key with that part, in order.
+    pub(super) before_write: Vec<(String, Interrupt)>,
+    last_context: u32,
+    pub(super) last_token: u32,
+}
+
+/// A root context.
+pub(super) struct Root {
+    pub(super) plugin: Plugin,
+    /// The configuration can be read only in `on_configure`.
+    pub(super) configuring: bool,
+    pub(super) timer: Option<Timer>,
+    pub(super) callouts: Vec<Callout>,
+    /// The answer that can be read while `on_http_call_response` runs.
+    pub(super) answer: Option<Response>,
+    pub(super) status: (u32, &'static str),
+    pub(super) done: Done,
+}
+
+/// Where a root context stands between `on_done` and `on_delete`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Done {
+    Live,
+    /// `on_done` said false: it lives on until `proxy_done`.
+    Pending,
+    Deletable,
+}
+
+impl VmState {
+    pub(super) fn new(proxy: Arc<Proxy>, thread: ThreadName, vm_id: String) -> Self {
+        Self {
+            proxy,
+            thread,
+            vm_id,
+            initializing: false,
+            roots: BTreeMap::new(),
+            streams: BTreeMap::new(),
+            current: 0,
+            effective: None,
+            metrics: BTreeMap::new(),
+            before_write: Vec::new(),
+            last_context: 0,
+            last_token: 0,
+        }
+    }
+
+    pub(super) fn log(&self, level: LogLevel, text: String) {
+        self.proxy.state().log(LogLine {
+            level,
+            text,
+            thread: self.thread,
+        });
+    }
+
+    /// Nothing runs here any more; the VM's timers and callouts are gone.
+    pub(super) fn trap(&mut self, text: String) {
+        self.log(LogLevel::Critical, text);
+        self.roots.clear();
+        self.streams.clear();
+    }
+
+    pub(super) fn new_root(&mut self, plugin: Plugin) -> u32 {
+        let root = Root {
+            plugin,
+            configuring: false,
+            timer: None,
+            callouts: Vec::new(),
+            answer: None,
+            status: (0, ""),
+            done: Done::Live,
+        };
+        let id = self.next_context();
+        self.roots.insert(id, root);
+        id
+    }
+
+    pub(super) fn next_context(&mut self) -> u32 {
+        self.last_context += 1;
+        self.last_context
+    }
+
+    pub(super) fn has_context(&self, id: u32) -> bool {
+        self.roots.contains_key(&id) || self.streams.contains_key(&id)
+    }
+
+    /// The context a host call acts for: the effective one while it lives, else the one whose callback runs.
+    pub(super) fn context(&self) -> u32 {
+        self.effective
+            .filter(|&id| self.has_context(id))
+            .unwrap_or(self.current)
+    }
+
+    pub(super) fn stream(&mut self) -> Option<&mut Stream> {
+        self.streams.get_mut(&self.context())
+    }
+
+    pub(super) fn root_id(&self) -> u32 {
+        let id = self.context();
+        self.streams.get(&id).map_or(id, |stream| stream.root)
+    }
+
+    /// The root context of the one a host call acts for.
+    pub(super) fn root(&mut self) -> Option<&mut Root> {
+        self.roots.get_mut(&self.root_id())
+    }
+
+    pub(super) fn interrupt_before(&mut self, key: &str) -> Option<Interrupt> {
+        let first = self
+            .before_write
+            .iter()
+            .position(|(part, _)| key.contains(part.as_str()))?;
+        Some(self.before_write.remove(first).1)
+    }
+
+    pub(super) fn owner(&self) -> Owner {
+        Owner {
+            thread: self.thread,
+            vm_id: self.vm_id.clone(),
+            context: self.root_id(),
+        }
+    }
+}

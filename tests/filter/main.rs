@@ -1,0 +1,5 @@
+//! The filter on a fake Envoy.
+
+mod host;
+mod probe;
+mod stories;

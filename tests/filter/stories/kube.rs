@@ -1,0 +1,125 @@
+//! A Kubernetes API as small as the stories need: applications, each a Deployment, a Service and an HPA of one name.
+
+use crate::host::{Answer, Callout, Response};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+type Failure = Box<dyn Fn() -> Answer + Send>;
+
+#[derive(Clone, Default)]
+pub(super) struct Kube(Arc<Mutex<State>>);
+
+#[derive(Default)]
+struct State {
+    apps: BTreeMap<String, Load>,
+    failures: BTreeMap<&'static str, Failure>,
+    asked: Vec<String>,
+}
+
+#[derive(Clone, Copy)]
+struct Load {
+    current: u32,
+    max: u32,
+}
+
+impl Kube {
+    /// A cluster with one application, `shop/web`, at 1 of 5 replicas.
+    pub(super) fn new() -> Self {
+        Self::default().with("shop/web", 1, 5)
+    }
+
+    pub(super) fn with(self, app: &str, current: u32, max: u32) -> Self {
+        self.state().apps.insert(app.into(), Load { current, max });
+        self
+    }
+
+    pub(super) fn scale(&self, app: &str, current: u32) {
+        self.state().apps.get_mut(app).unwrap().current = current;
+    }
+
+    pub(super) fn delete(&self, app: &str) {
+        self.state().apps.remove(app);
+    }
+
+    /// Every LIST of a resource fails so, until [`Self::heal`].
+    pub(super) fn fail<A: Into<Answer>>(&self, resource: &'static str, answer: impl Fn() -> A + Send + 'static) {
+        self.state()
+            .failures
+            .insert(resource, Box::new(move || answer().into()));
+    }
+
+    pub(super) fn heal(&self) {
+        self.state().failures.clear();
+    }
+
+    /// The paths asked for since the last time.
+    pub(super) fn asked(&self) -> Vec<String> {
+        std::mem::take(&mut self.state().asked)
+    }
+
+    pub(super) fn answer(&self, callout: &Callout) -> Answer {
+        let mut state = self.state();
+        state.asked.push(callout.path().to_owned());
+        let (path, query) = callout.path().split_once('?').unwrap();
+        let resource = path.rsplit('/').next().unwrap();
+        if let Some(failure) = state.failures.get(resource) {
+            return failure();
+        }
+        let number = |key: &str| {
+            query
+                .split('&')
+                .find_map(|pair| pair.strip_prefix(key)?.parse::<usize>().ok())
+        };
+        let (limit, from) = (number("limit=").unwrap(), number("continue=").unwrap_or(0));
+        let items: Vec<_> = state
+            .apps
+            .iter()
+            .skip(from)
+            .take(limit)
+            .map(|(app, load)| item(resource, app, *load))
+            .collect();
+        let rest = state.apps.len() > from + limit;
+        let cursor = if rest {
+            format!(r#","continue":"{}""#, from + limit)
+        } else {
+            String::new()
+        };
+        Response::json(list(resource, &cursor, &items.concat())).into()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap()
+    }
+}
+
+/// The kind of a resource, as its lists name it.
+fn kind(resource: &str) -> &'static str {
+    match resource {
+        "horizontalpodautoscalers" => "HorizontalPodAutoscaler",
+        "services" => "Service",
+        "deployments" => "Deployment",
+        "statefulsets" => "StatefulSet",
+        other => panic!("the filter asked for {other}"),
+    }
+}
+
+pub(super) fn list(resource: &str, more: &str, items: &str) -> String {
+    let (kind, items) = (kind(resource), items.trim_end_matches(','));
+    format!(r#"{{"kind":"{kind}List","apiVersion":"v1","metadata":{{"resourceVersion":"9"{more}}},"items":[{items}]}}"#)
+}
+
+fn item(resource: &str, app: &str, Load { current, max }: Load) -> String {
+    let (namespace, name) = app.split_once('/').unwrap();
+    let metadata = format!(r#""metadata":{{"name":"{name}","namespace":"{namespace}"}}"#);
+    let labels = format!(r#"{{"app":"{name}"}}"#);
+    match resource {
+        "horizontalpodautoscalers" => {
+            let target = format!(r#"{{"apiVersion":"apps/v1","kind":"Deployment","name":"{name}"}}"#);
+            let spec = format!(r#"{{"scaleTargetRef":{target},"maxReplicas":{max}}}"#);
+            format!(r#"{{{metadata},"spec":{spec},"status":{{"currentReplicas":{current}}}}},"#)
+        }
+        "services" => format!(r#"{{{metadata},"spec":{{"selector":{labels}}}}},"#),
+        "deployments" => format!(r#"{{{metadata},"spec":{{"template":{{"metadata":{{"labels":{labels}}}}}}}}},"#),
+        _ => String::new(),
+    }
+}

@@ -1,0 +1,217 @@
+//! One poller per proxy, whatever happens to it.
+
+use super::kube::Kube;
+use super::{EVERY_SECOND, SECOND, envoy};
+use crate::host::{FakeEnvoy, ThreadName, Vm};
+use std::time::Duration;
+
+/// The threads that began to poll, in order.
+fn pollers(envoy: &FakeEnvoy) -> Vec<ThreadName> {
+    let lines = envoy
+        .log()
+        .into_iter()
+        .filter(|line| line.text.starts_with("this thread polls"));
+    lines.map(|line| line.thread).collect()
+}
+
+fn serve(vm: &Vm) {
+    vm.response("web.shop");
+}
+
+#[test]
+fn many_threads_ask_no_more_than_one() {
+    let asked = |workers: usize| {
+        let kube = Kube::new();
+        let envoy = envoy(EVERY_SECOND, &kube);
+        let _main = envoy.main_thread();
+        let _workers: Vec<_> = (0..workers).map(|_| envoy.worker()).collect();
+        envoy.advance(Duration::from_secs(10)).answer();
+        kube.asked().len()
+    };
+    assert_eq!(asked(1), asked(8));
+}
+
+#[test]
+fn of_two_threads_that_claim_at_the_same_moment_one_polls() {
+    let kube = Kube::new();
+    let envoy = envoy(EVERY_SECOND, &kube);
+    let (one, two) = (envoy.worker(), envoy.worker());
+    let other = two.clone();
+    one.before_write("lease", move || {
+        other.tick();
+    });
+    one.tick();
+    assert!(one.callouts().is_empty());
+    assert_eq!(two.callouts().len(), 4);
+}
+
+#[test]
+fn the_lease_drifts_to_the_thread_that_serves_nobody() {
+    let kube = Kube::new();
+    let envoy = envoy(EVERY_SECOND, &kube);
+    let (worker, main) = (envoy.worker(), envoy.main_thread());
+    worker.tick().answer();
+    main.tick().answer();
+    serve(&worker);
+    envoy.advance(Duration::from_secs(5)).answer();
+    serve(&worker);
+    envoy.advance(Duration::from_secs(20)).answer();
+    assert_eq!(pollers(&envoy), [ThreadName::Worker(0), ThreadName::Main]);
+}
+
+#[test]
+fn a_thread_that_dies_is_replaced_and_its_successor_goes_on_without_a_list() {
+    let kube = Kube::new();
+    let envoy = envoy(r#"{"cluster":"kube_api","poll_interval":"30s"}"#, &kube);
+    let (main, worker) = (envoy.main_thread(), envoy.worker());
+    main.tick().answer();
+    worker.tick();
+    assert_eq!(kube.asked().len(), 4);
+    main.kill();
+    envoy.advance(Duration::from_secs(10)).answer();
+    assert_eq!(pollers(&envoy).len(), 2);
+    assert!(kube.asked().is_empty(), "nothing is due before the 30 s are over");
+    envoy.advance(Duration::from_secs(25)).answer();
+    assert_eq!(kube.asked().len(), 4);
+    assert!(worker.response("web.shop").header("x-burst").is_some());
+}
+
+#[test]
+fn a_deposed_leader_overwrites_nothing() {
+    let kube = Kube::new();
+    let envoy = envoy(EVERY_SECOND, &kube);
+    let (old, new) = (envoy.worker(), envoy.worker());
+    old.tick();
+    let late = old.callouts();
+    assert_eq!(late.len(), 4);
+    // The old leader is held up for so long that another takes over and publishes.
+    for _ in 0..10 {
+        new.tick().answer();
+    }
+    kube.scale("shop/web", 2);
+    assert_eq!(pollers(&envoy).len(), 2);
+    let published = envoy.shared_data("burst-metrics/");
+    for callout in &late {
+        old.reply(callout, kube.answer(callout));
+    }
+    let after = envoy.shared_data("burst-metrics/");
+    for part in ["snapshot", "confirmed", "resume", "lease"] {
+        let of = |data: &std::collections::BTreeMap<String, Vec<u8>>| {
+            data.iter()
+                .find(|(key, _)| key.ends_with(part))
+                .map(|(_, bytes)| bytes.clone())
+        };
+        assert!(of(&published).is_some() && of(&published) == of(&after), "{part}");
+    }
+    old.tick();
+    assert!(old.callouts().is_empty(), "it knows by now");
+}
+
+#[test]
+fn a_new_configuration_polls_and_the_old_one_serves_on_in_its_drain() {
+    let kube = Kube::new();
+    let envoy = envoy(EVERY_SECOND, &kube);
+    let worker = envoy.worker();
+    let old = worker.root();
+    envoy.advance(Duration::from_secs(3)).answer();
+    let new = worker
+        .configure(r#"{"cluster":"kube_api","poll_interval":"1s","header":{"name":"x-new"}}"#)
+        .unwrap();
+    kube.asked();
+    kube.scale("shop/web", 3);
+    envoy.advance(Duration::from_secs(3)).answer();
+    let rounds = kube.asked().len();
+    assert!((8..=12).contains(&rounds), "one poller: {rounds} requests in 3 s");
+    let seen = |root| {
+        worker.request_through(
+            root,
+            crate::host::Request::get("/"),
+            crate::host::Route::istio("web", "shop"),
+        )
+    };
+    assert!(
+        seen(old).header("x-burst").unwrap().contains("current-load=3"),
+        "the same bytes serve both"
+    );
+    assert!(seen(new).header("x-new").unwrap().contains("current-load=3"));
+    worker.retire(old);
+    envoy.advance(Duration::from_secs(3)).answer();
+    assert!(worker.alive());
+}
+
+#[test]
+fn a_leader_that_is_done_hands_the_lease_back_at_once() {
+    let kube = Kube::new();
+    let envoy = envoy(EVERY_SECOND, &kube);
+    let (one, two) = (envoy.worker(), envoy.worker());
+    one.tick().answer();
+    two.tick();
+    one.retire(one.root());
+    kube.asked();
+    two.tick();
+    assert_eq!(pollers(&envoy).len(), 2);
+}
+
+#[test]
+fn a_configuration_that_is_only_tried_leaves_no_traces() {
+    let kube = Kube::new();
+    let envoy = envoy(EVERY_SECOND, &kube);
+    let _worker = envoy.worker();
+    assert!(envoy.shared_data("").is_empty());
+    assert_eq!(envoy.stat("burst_leader_changes_total"), None);
+}
+
+#[test]
+fn a_reader_never_polls() {
+    let kube = Kube::new();
+    let envoy = envoy(r#"{"cluster":"kube_api","role":"reader"}"#, &kube);
+    let _workers = [envoy.worker(), envoy.main_thread()];
+    envoy.advance(Duration::from_secs(30)).answer();
+    assert!(kube.asked().is_empty());
+}
+
+#[test]
+fn an_interval_is_kept() {
+    let kube = Kube::new();
+    let envoy = envoy(r#"{"cluster":"kube_api","poll_interval":"5s"}"#, &kube);
+    let _worker = envoy.worker();
+    envoy.advance(SECOND).answer();
+    kube.asked();
+    envoy.advance(Duration::from_secs(60)).answer();
+    assert_eq!(kube.asked().len(), 12 * 4);
+}
+
+#[test]
+fn what_killed_a_thread_while_it_was_parsed_does_not_kill_its_successor() {
+    let kube = Kube::new().with("shop/api", 2, 4);
+    let envoy = envoy(EVERY_SECOND, &kube);
+    let (main, worker) = (envoy.main_thread(), envoy.worker());
+    // The mark is cleared once when the office is taken, and set for each of the two HPAs; then the thread dies.
+    let nothing = || {};
+    main.before_write("parsing", nothing)
+        .before_write("parsing", nothing)
+        .before_write("parsing", nothing)
+        .before_write("parsing", || panic!("a bug in the middle of an HPA"));
+    main.tick().answer();
+    assert!(!main.alive());
+    envoy.advance(Duration::from_secs(15)).answer();
+    assert!(worker.alive());
+    assert!(worker.response("api.shop").header("x-burst").is_some());
+    assert_eq!(
+        worker.response("web.shop").header("x-burst"),
+        None,
+        "it costs the one object"
+    );
+    let left_out = "left out HorizontalPodAutoscaler shop/web: a proxy thread died while it parsed these bytes";
+    assert!(
+        envoy.log().iter().any(|line| line.text == left_out),
+        "{:?}",
+        envoy.log()
+    );
+    kube.scale("shop/web", 2);
+    envoy.advance(Duration::from_secs(2)).answer();
+    assert!(
+        worker.response("web.shop").header("x-burst").is_some(),
+        "other bytes of it are tried again"
+    );
+}

@@ -1,0 +1,77 @@
+//! The stats, and the README's table of them.
+
+use super::kube::Kube;
+use super::{EVERY_SECOND, SECOND, envoy};
+use crate::host::{FakeEnvoy, Request, Response, Route};
+use std::collections::BTreeSet;
+
+const README: &str = include_str!("../../../README.md");
+
+fn documented() -> BTreeSet<&'static str> {
+    let (_, section) = README.split_once("\n## Stats\n").unwrap();
+    let (section, _) = section.split_once("\n## ").unwrap();
+    let rows = section.lines().filter_map(|line| line.strip_prefix("| `"));
+    rows.map(|row| row.split('`').next().unwrap()).collect()
+}
+
+fn synced() -> FakeEnvoy {
+    let envoy = envoy(EVERY_SECOND, &Kube::new());
+    envoy.worker();
+    envoy.advance(SECOND).answer();
+    envoy
+}
+
+#[test]
+fn the_table_names_every_stat_and_no_other() {
+    let envoy = synced();
+    let defined = envoy.stats();
+    assert_eq!(documented(), defined.iter().map(String::as_str).collect());
+}
+
+#[test]
+fn responses_are_counted_by_what_became_of_their_header() {
+    let envoy = synced();
+    let worker = &envoy.vms()[0];
+    for route in [
+        Route::istio("web", "shop"),
+        Route::istio("web", "shop"),
+        Route::istio("other", "shop"),
+        Route::to("somewhere"),
+        Route::direct_response(Response::ok()),
+    ] {
+        worker.request(Request::get("/"), route);
+    }
+    worker.request(Request::get("/burstmetrics/pods"), Route::istio("web", "shop"));
+    envoy.advance(SECOND);
+    for (stat, count) in [
+        ("burst_header_added_total", 2),
+        ("burst_header_absent_no_entry_total", 1),
+        ("burst_header_absent_unmapped_total", 1),
+        ("burst_header_absent_no_cluster_total", 1),
+        ("burst_reply_404_total", 1),
+        ("burst_reply_200_total", 0),
+    ] {
+        assert_eq!(envoy.stat(stat), Some(count), "{stat}");
+    }
+}
+
+#[test]
+fn the_age_and_the_totals_are_shown() {
+    let kube = Kube::new().with("shop/api", 2, 4);
+    let envoy = envoy(EVERY_SECOND, &kube);
+    envoy.worker();
+    envoy.advance(SECOND).answer();
+    let read = envoy.now().as_secs();
+    envoy.advance(std::time::Duration::from_millis(500));
+    for (stat, value) in [
+        ("burst_objects", 6),
+        ("burst_services", 2),
+        ("burst_bad_objects", 0),
+        ("burst_leader_changes_total", 1),
+    ] {
+        assert_eq!(envoy.stat(stat), Some(value), "{stat}");
+    }
+    envoy.advance(SECOND).answer();
+    assert!(envoy.stat("burst_snapshot_timestamp_seconds").unwrap() >= read);
+    assert_eq!(envoy.stat("burst_snapshot_generation"), Some(1));
+}

@@ -1,0 +1,240 @@
+//! A real Kubernetes control plane on 127.0.0.1: etcd, kube-apiserver and, where asked for, kube-controller-manager.
+//!
+//! It has no nodes. With [`Controllers::Autoscaler`] a Deployment stays an object and never turns into pods.
+
+mod kubectl;
+mod pki;
+mod programs;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use tempfile::TempDir;
+
+use self::{
+    kubectl::{Kubectl, text},
+    pki::Pki,
+};
+use crate::{port, process::Process, wait::NotYet};
+
+/// An API server starts in 4 s on a machine with nothing else to do; tests share theirs with builds.
+const START: Duration = Duration::from_secs(120);
+
+/// Which controllers run beside the API server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Controllers {
+    /// None: objects keep the status that the test gave them.
+    None,
+    /// Only the one for HorizontalPodAutoscalers, which looks every 2 s.
+    Autoscaler,
+    /// All of them, the same interval.
+    All,
+}
+
+/// A running control plane; everything of it is gone when this is dropped.
+// Fields are dropped in their order: clients first, so that none of them logs that its server has gone.
+#[derive(Debug)]
+pub struct ControlPlane {
+    controllers: Option<Process>,
+    apiserver: Process,
+    _etcd: Process,
+    kubectl: Kubectl,
+    pki: Pki,
+    port: u16,
+    folder: TempDir,
+}
+
+impl ControlPlane {
+    /// Starts etcd and an API server with RBAC and the aggregation layer, and waits until it is ready.
+    ///
+    /// # Panics
+    /// When it is not ready in time.
+    #[must_use]
+    #[track_caller]
+    pub fn start() -> Self {
+        Self::start_apiserver(&[])
+    }
+
+    /// The same with `controllers`.
+    ///
+    /// # Panics
+    /// When the API server is not ready in time.
+    #[must_use]
+    #[track_caller]
+    pub fn start_with(controllers: Controllers) -> Self {
+        let mut started = Self::start();
+        started.start_controllers(controllers);
+        started
+    }
+
+    /// The same as [`ControlPlane::start`] with an API server that compacts its store every 2 s, not every 5 min: a
+    /// `continue` token is soon too old for it.
+    ///
+    /// # Panics
+    /// When the API server is not ready in time.
+    #[must_use]
+    #[track_caller]
+    pub fn start_forgetful() -> Self {
+        Self::start_apiserver(&["--etcd-compaction-interval=2s"])
+    }
+
+    #[track_caller]
+    fn start_apiserver(flags: &[&str]) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let pki = Pki::create(folder.path().to_owned());
+        let (etcd, etcd_url) = programs::etcd(folder.path());
+        let port = port::free();
+        let apiserver = programs::apiserver(folder.path(), &pki, port, &etcd_url, flags);
+        let kubectl = Kubectl::new(&programs::kubeconfig(folder.path(), &pki, port, "admin"), folder.path());
+        let mut started = Self {
+            controllers: None,
+            apiserver,
+            _etcd: etcd,
+            kubectl,
+            pki,
+            port,
+            folder,
+        };
+        started.wait_until_ready();
+        started
+    }
+
+    /// Starts controllers beside the API server; those that ran before are ended.
+    ///
+    /// # Panics
+    /// When they cannot be started.
+    #[track_caller]
+    pub fn start_controllers(&mut self, controllers: Controllers) {
+        self.controllers = programs::controllers(controllers, self.folder.path(), &self.pki, self.port);
+    }
+
+    /// Where the API server listens with TLS on 127.0.0.1.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The certificate authority of the API server's certificate, which is good for `127.0.0.1`, `localhost`,
+    /// `kubernetes.default.svc` and `kubernetes.default.svc.cluster.local`.
+    #[must_use]
+    pub fn ca_pem(&self) -> String {
+        read(&self.pki.certificate("ca"))
+    }
+
+    /// The same as a file, for a proxy's configuration.
+    #[must_use]
+    pub fn ca_file(&self) -> PathBuf {
+        self.pki.certificate("ca")
+    }
+
+    /// The authority of the certificate with which the API server calls an aggregated API.
+    #[must_use]
+    pub fn front_proxy_ca_file(&self) -> PathBuf {
+        self.pki.certificate("front-proxy-ca")
+    }
+
+    /// The administrator's kubeconfig, for other clients.
+    #[must_use]
+    pub fn kubeconfig(&self) -> PathBuf {
+        self.kubectl.kubeconfig().to_owned()
+    }
+
+    /// Runs kubectl as an administrator and gives what it printed.
+    ///
+    /// # Panics
+    /// When it fails, with what it said.
+    #[track_caller]
+    pub fn kubectl(&self, arguments: &[&str]) -> String {
+        self.kubectl_with(arguments, "")
+    }
+
+    /// The same with `input` on standard input, for `-f -`.
+    ///
+    /// # Panics
+    /// When it fails, with what it said.
+    #[track_caller]
+    pub fn kubectl_with(&self, arguments: &[&str], input: &str) -> String {
+        self.try_kubectl(arguments, input)
+            .unwrap_or_else(|said| panic!("kubectl {}: {said}", arguments.join(" ")))
+    }
+
+    /// Runs kubectl where it has to be refused, and gives what it said on standard error.
+    ///
+    /// # Panics
+    /// When it succeeds.
+    #[track_caller]
+    pub fn kubectl_refused(&self, arguments: &[&str], input: &str) -> String {
+        match self.try_kubectl(arguments, input) {
+            Ok(printed) => panic!("kubectl {} succeeded: {printed}", arguments.join(" ")),
+            Err(said) => said,
+        }
+    }
+
+    /// Runs kubectl where it may be refused.
+    ///
+    /// # Errors
+    /// What it said on standard error.
+    pub fn try_kubectl(&self, arguments: &[&str], input: &str) -> Result<String, String> {
+        let output = self.kubectl.run(arguments, input);
+        if output.status.success() {
+            Ok(text(&output.stdout))
+        } else {
+            Err(text(&output.stderr))
+        }
+    }
+
+    /// `kubectl apply` of one or several YAML or JSON documents.
+    ///
+    /// # Panics
+    /// When it fails, with what it said.
+    #[track_caller]
+    pub fn apply(&self, manifest: &str) -> String {
+        self.kubectl_with(&["apply", "-f", "-"], manifest)
+    }
+
+    /// A new token of a ServiceAccount, good for `duration`; the API server gives none for less than 10 minutes.
+    ///
+    /// # Panics
+    /// When there is no such ServiceAccount.
+    #[must_use]
+    #[track_caller]
+    pub fn token(&self, service_account: &str, namespace: &str, duration: Duration) -> String {
+        let duration = format!("--duration={}s", duration.as_secs());
+        let token = self.kubectl(&["create", "token", service_account, "--namespace", namespace, &duration]);
+        token.trim_end().to_owned()
+    }
+
+    /// What the API server wrote so far.
+    #[must_use]
+    pub fn apiserver_log(&self) -> String {
+        self.apiserver.log()
+    }
+
+    /// What the controllers wrote so far; nothing where none was asked for.
+    #[must_use]
+    pub fn controllers_log(&self) -> String {
+        self.controllers.as_ref().map(Process::log).unwrap_or_default()
+    }
+
+    fn wait_until_ready(&mut self) {
+        // The hook that makes the namespace ends after /readyz says yes, and what a test creates is in some namespace.
+        for what in ["/readyz?verbose", "/api/v1/namespaces/default"] {
+            let kubectl = &self.kubectl;
+            self.apiserver.wait_for(START, what, || {
+                let output = kubectl.run(&["get", "--raw", what], "");
+                if output.status.success() {
+                    Ok(())
+                } else {
+                    Err(NotYet(text(&output.stderr)))
+                }
+            });
+        }
+    }
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("cannot read {}: {error}", path.display()))
+}

@@ -1,0 +1,112 @@
+//! How an Envoy is started.
+
+use std::{fs, net::SocketAddr, path::Path, process::Command};
+
+use super::{Envoy, START, Version};
+use crate::{
+    http::{self, Answer},
+    process::Process,
+    wait::NotYet,
+};
+
+/// Stands for the folder of an Envoy's files in its configuration.
+const FOLDER: &str = "$FOLDER";
+
+/// An Envoy about to be started.
+#[derive(Debug)]
+pub struct EnvoyBuilder {
+    version: Version,
+    workers: u32,
+    files: Vec<(String, String)>,
+    arguments: Vec<String>,
+}
+
+impl EnvoyBuilder {
+    pub(super) fn new(version: Version) -> Self {
+        Self {
+            version,
+            workers: 2,
+            files: Vec::new(),
+            arguments: Vec::new(),
+        }
+    }
+
+    /// The number of worker threads; 2 unless told.
+    #[must_use]
+    pub fn workers(mut self, workers: u32) -> Self {
+        self.workers = workers;
+        self
+    }
+
+    /// A file beside the bootstrap, which names it `$FOLDER/NAME`.
+    #[must_use]
+    pub fn file(mut self, name: &str, content: &str) -> Self {
+        self.files.push((name.to_owned(), content.to_owned()));
+        self
+    }
+
+    /// One more argument of the command line.
+    #[must_use]
+    pub fn argument(mut self, argument: &str) -> Self {
+        self.arguments.push(argument.to_owned());
+        self
+    }
+
+    /// Starts it with that bootstrap and waits until it is live. The kit sets the address of the admin interface;
+    /// listeners may ask for port 0 and are found by [`Envoy::listener`].
+    ///
+    /// # Panics
+    /// When it ends, or is not live in time.
+    #[must_use]
+    #[track_caller]
+    pub fn start(self, bootstrap: &str) -> Envoy {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        for (name, content) in &self.files {
+            replace(folder.path(), name, content);
+        }
+        replace(folder.path(), "bootstrap.yaml", bootstrap);
+        let mut process = Process::start("envoy", folder.path(), &mut self.command(folder.path()));
+        let admin = process.wait_for(START, "the admin interface listens", || admin_address(folder.path()));
+        process.wait_for(START, "Envoy is live", || live(admin));
+        Envoy { process, admin, folder }
+    }
+
+    fn command(&self, folder: &Path) -> Command {
+        let mut command = Command::new(self.version.part().path());
+        command
+            .arg("--config-path")
+            .arg(folder.join("bootstrap.yaml"))
+            .args([
+                "--config-yaml",
+                "admin: {address: {socket_address: {address: 127.0.0.1, port_value: 0}}}",
+            ])
+            .arg("--admin-address-path")
+            .arg(folder.join("admin-address"))
+            .args(["--concurrency", &self.workers.to_string()])
+            // Several run at once, and none takes over from another.
+            .arg("--disable-hot-restart")
+            .args(&self.arguments);
+        command
+    }
+}
+
+/// Writes a file of an Envoy by rename, which is what it watches for.
+pub(super) fn replace(folder: &Path, name: &str, content: &str) {
+    let path = folder.join(name);
+    let unfinished = folder.join(format!(".{name}"));
+    fs::write(&unfinished, content.replace(FOLDER, &folder.display().to_string())).expect("a configuration file");
+    fs::rename(unfinished, path).expect("a configuration file");
+}
+
+fn admin_address(folder: &Path) -> Result<SocketAddr, NotYet> {
+    let address = fs::read_to_string(folder.join("admin-address")).map_err(|error| NotYet(error.to_string()))?;
+    address.parse().map_err(|error| NotYet(format!("`{address}`: {error}")))
+}
+
+fn live(admin: SocketAddr) -> Result<(), NotYet> {
+    let answer = http::try_send("GET", &format!("http://{admin}/ready"), &[]);
+    match answer.map_err(|error| NotYet(error.to_string()))? {
+        Answer { status: 200, .. } => Ok(()),
+        Answer { body, .. } => Err(NotYet(body)),
+    }
+}

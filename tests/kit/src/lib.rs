@@ -1,0 +1,17 @@
+//! What the integration tests share: real programs, started and ended by the test that uses them.
+//!
+//! Everything here blocks, and panics with a message where a test has to fail; a test that fails shows the end of the
+//! log of every process it had started.
+
+mod control_plane;
+mod envoy;
+pub mod http;
+mod part;
+pub mod port;
+mod process;
+pub mod wait;
+
+pub use control_plane::{ControlPlane, Controllers};
+pub use envoy::{Envoy, EnvoyBuilder, Refused, Version, validate};
+pub use part::{Part, repository, wasm};
+pub use process::Process;

@@ -1,0 +1,90 @@
+//! Waiting for a condition, with a deadline. No test sleeps and hopes.
+
+use std::{
+    fmt::{self, Display},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// Between two looks at the condition.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// Why a condition does not hold yet: what the message says when there is no more time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotYet(pub String);
+
+impl Display for NotYet {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+/// Waits until `condition` holds.
+///
+/// # Panics
+/// When it does not within `patience`; the message says `what` was waited for.
+#[track_caller]
+pub fn until(patience: Duration, what: &str, mut condition: impl FnMut() -> bool) {
+    for_ok(patience, what, || condition().then_some(()).ok_or("it does not hold"));
+}
+
+/// Waits until `attempt` succeeds, and gives what it found.
+///
+/// # Panics
+/// When it does not within `patience`; the message says `what` was waited for and how the last attempt failed.
+#[track_caller]
+pub fn for_ok<T, E: Display>(patience: Duration, what: &str, mut attempt: impl FnMut() -> Result<T, E>) -> T {
+    let started = Instant::now();
+    loop {
+        match attempt() {
+            Ok(found) => return found,
+            Err(error) if started.elapsed() >= patience => panic!("waited {patience:?} for {what}: {error}"),
+            Err(_) => thread::sleep(PAUSE),
+        }
+    }
+}
+
+/// Holds `condition` for all of `span`: the way to say that something does *not* happen.
+///
+/// # Panics
+/// As soon as it does not hold.
+#[track_caller]
+pub fn throughout(span: Duration, what: &str, mut condition: impl FnMut() -> bool) {
+    let started = Instant::now();
+    while started.elapsed() < span {
+        assert!(condition(), "after {:?} no longer: {what}", started.elapsed());
+        thread::sleep(PAUSE);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SOON: Duration = Duration::from_millis(60);
+
+    #[test]
+    fn a_condition_is_looked_at_again() {
+        let mut looks = 0;
+        until(Duration::from_secs(5), "three looks", || {
+            looks += 1;
+            looks == 3
+        });
+    }
+
+    #[test]
+    #[should_panic(expected = "waited 60ms for rain: sunny")]
+    fn giving_up_says_what_was_seen_last() {
+        for_ok(SOON, "rain", || Err::<(), _>("sunny"));
+    }
+
+    #[test]
+    #[should_panic(expected = "no longer: it is dry")]
+    fn a_condition_that_breaks_ends_the_watch() {
+        let mut looks = 0;
+        throughout(Duration::from_secs(5), "it is dry", || {
+            looks += 1;
+            looks < 3
+        });
+    }
+}

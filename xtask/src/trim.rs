@@ -1,0 +1,92 @@
+//! Takes exports out of a module, and with them the code that nothing else reaches.
+
+use anyhow::{Context as _, bail};
+use walrus::ModuleConfig;
+
+use crate::artifact::Artifact;
+
+/// The same module with the exports of `artifact` and no others. Fails where the module lacks one of them, so that a
+/// name the SDK has changed is noticed here and not as a callback that never comes.
+pub(crate) fn trim(wasm: &[u8], artifact: &Artifact) -> anyhow::Result<Vec<u8>> {
+    // The name section stays, so that a trap's back-trace has names.
+    let mut module = ModuleConfig::new()
+        .generate_producers_section(false)
+        .parse(wasm)
+        .context("cannot read the module")?;
+    for name in artifact.exports() {
+        if !module.exports.iter().any(|export| export.name == name) {
+            bail!("the module does not export `{name}`");
+        }
+    }
+    let superfluous: Vec<_> = module
+        .exports
+        .iter()
+        .filter(|export| !artifact.keeps(&export.name))
+        .map(walrus::Export::id)
+        .collect();
+    for export in superfluous {
+        module.exports.delete(export);
+    }
+    walrus::passes::gc::run(&mut module);
+    Ok(module.emit_wasm())
+}
+
+#[cfg(test)]
+mod tests {
+    use walrus::{FunctionBuilder, Module};
+
+    use super::*;
+    use crate::artifact::LIFE;
+
+    const FULL: Artifact = {
+        let [full, ..] = Artifact::SHIPPED;
+        full
+    };
+    const HEADER: Artifact = {
+        let [.., header] = Artifact::SHIPPED;
+        header
+    };
+
+    #[test]
+    fn an_export_that_is_not_kept_goes_and_its_code_with_it() {
+        let trimmed = Module::from_buffer(&trim(&module(&FULL), &HEADER).unwrap()).unwrap();
+        let mut left: Vec<_> = trimmed.exports.iter().map(|export| export.name.as_str()).collect();
+        let mut kept: Vec<_> = HEADER.exports().collect();
+        left.sort_unstable();
+        kept.sort_unstable();
+        assert_eq!(left, kept);
+        assert!(
+            trimmed.funcs.by_name("proxy_on_request_headers").is_none(),
+            "its function is still there"
+        );
+    }
+
+    #[test]
+    fn functions_keep_their_names() {
+        let trimmed = Module::from_buffer(&trim(&module(&FULL), &FULL).unwrap()).unwrap();
+        assert!(trimmed.funcs.by_name("proxy_on_tick").is_some());
+    }
+
+    #[test]
+    fn a_missing_export_is_named() {
+        let error = trim(&module(&HEADER), &FULL).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the module does not export `proxy_on_request_headers`"
+        );
+    }
+
+    /// A module of empty functions with the exports of `artifact`.
+    fn module(artifact: &Artifact) -> Vec<u8> {
+        let mut module = Module::default();
+        let memory = module.memories.add_local(false, false, 1, None, None);
+        module.exports.add(LIFE[0], memory);
+        for name in artifact.exports().skip(1) {
+            let mut function = FunctionBuilder::new(&mut module.types, &[], &[]);
+            function.name(name.to_owned());
+            let function = function.finish(Vec::new(), &mut module.funcs);
+            module.exports.add(name, function);
+        }
+        module.emit_wasm()
+    }
+}
