@@ -16,6 +16,7 @@ setup: ## install what the tests need: Wasm target, Envoy, control plane, tools 
 	@setup/wasm-bindgen
 	@setup/cargo-deny
 	@setup/control-plane
+	@setup/istiod
 
 .PHONY: check
 check: ## the inner loop: format, clippy, unit and fake-host tests (seconds when warm)
