@@ -126,7 +126,7 @@ impl Hints for Proxy {
     }
 
     fn owner(&self) -> Option<String> {
-        host::text_property(&["node", "metadata", "OWNER"])
+        host::text_property(&["xds", "node", "metadata", "OWNER"])
     }
 }
 

@@ -74,7 +74,7 @@ fn a_service_is_found_by_rule_by_metadata_and_by_name() {
 fn a_sidecar_is_found_by_the_services_of_the_port_or_by_its_owner() {
     let envoy = synced("");
     let inbound = |port| Route::to(&format!("inbound|{port}||"));
-    let owner = ["node", "metadata", "OWNER"];
+    let owner = ["xds", "node", "metadata", "OWNER"];
     let deployment = |name| format!("kubernetes://apis/apps/v1/namespaces/shop/deployments/{name}");
     for (route, expected) in [
         (
