@@ -192,7 +192,11 @@ impl RootContext for Root {
     fn on_configure(&mut self, _size: usize) -> bool {
         match Config::parse(&host::configuration(), ARTIFACT) {
             Ok(config) => {
-                self.configured = Some(Configured::new(self.context_id, config));
+                let configured = Configured::new(self.context_id, config);
+                // What others published is served at once: until the first tick, a second of responses would lack it
+                // after every change of the configuration or of the module. Reading leaves no traces of a canary.
+                configured.look(host::now());
+                self.configured = Some(configured);
                 host::tick_every(TICK);
                 true
             }
