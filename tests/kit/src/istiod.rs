@@ -4,7 +4,7 @@
 
 mod node;
 
-use std::{fs, path::Path, process::Command, time::Duration};
+use std::{fs, process::Command, time::Duration};
 
 use tempfile::TempDir;
 
@@ -60,7 +60,7 @@ impl Istiod {
     #[must_use]
     #[track_caller]
     pub fn start(cluster: &ControlPlane) -> Self {
-        create_crds(cluster);
+        Self::create_crds(cluster);
         cluster.apply("{apiVersion: v1, kind: Namespace, metadata: {name: istio-system}}");
         let folder = tempfile::tempdir().expect("a temporary folder");
         let mesh = folder.path().join("mesh.yaml");
@@ -89,6 +89,19 @@ impl Istiod {
         }
     }
 
+    /// Creates Istio's and the Gateway API's CRDs in `cluster`, as [`Istiod::start`] does by itself.
+    ///
+    /// # Panics
+    /// When the API server refuses one.
+    #[track_caller]
+    pub fn create_crds(cluster: &ControlPlane) {
+        let crds = Part::PilotDiscovery.path().with_file_name("crds");
+        let folder = crds.to_str().expect("a path that is text");
+        // Some are too large for the annotation that the other kind of apply leaves.
+        cluster.kubectl(&["apply", "--server-side", "--filename", folder]);
+        cluster.kubectl(&["wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"]);
+    }
+
     /// The bootstrap of an Envoy that is this node, for [`crate::EnvoyBuilder::start`].
     #[must_use]
     pub fn bootstrap(&self, node: &Node) -> String {
@@ -110,18 +123,6 @@ impl Istiod {
     pub fn log(&self) -> String {
         self.process.log()
     }
-}
-
-/// Server-side apply: some are too large for the annotation that the other kind leaves.
-fn create_crds(cluster: &ControlPlane) {
-    let crds = Part::PilotDiscovery.path().with_file_name("crds");
-    let folder = path(&crds);
-    cluster.kubectl(&["apply", "--server-side", "--filename", folder]);
-    cluster.kubectl(&["wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"]);
-}
-
-fn path(path: &Path) -> &str {
-    path.to_str().expect("a path that is text")
 }
 
 fn ready(port: u16) -> Result<(), NotYet> {
