@@ -1,6 +1,8 @@
 //! Every set is accepted as it ships, and each form of the gateway set does the same.
 
-use burst_testkit::{ControlPlane, Istiod, Version, wasm};
+use std::{env, os::unix::fs::symlink, process::Command};
+
+use burst_testkit::{ControlPlane, Istiod, Part, Version, repository, wasm};
 use serde_json::Value;
 
 use crate::{
@@ -67,9 +69,45 @@ fn the_api_server_takes_every_set_as_it_ships() {
         };
         let mut found: Vec<_> = shipped::set(&cluster, set).iter().map(name).collect();
         let mut expected = expected.to_vec();
-        (found.sort(), expected.sort_unstable());
+        found.sort();
+        expected.sort_unstable();
         assert_eq!(found, expected, "{set}");
     }
+}
+
+#[test]
+fn make_deploy_applies_the_default_set_once_it_knows_the_image() {
+    let cluster = ControlPlane::start();
+    Istiod::create_crds(&cluster);
+    cluster.kubectl(&["create", "namespace", "istio-system"]);
+    let bin = tempfile::tempdir().unwrap();
+    symlink(Part::Kubectl.path(), bin.path().join("kubectl")).unwrap();
+    let path = format!("{}:{}", bin.path().display(), env::var("PATH").unwrap());
+    let deploy = |arguments: &[&str]| {
+        let mut make = Command::new("make");
+        make.arg("deploy").args(arguments).current_dir(repository());
+        make.env("PATH", &path)
+            .env("KUBECONFIG", cluster.kubeconfig())
+            .output()
+            .unwrap()
+    };
+    let refused = deploy(&[]);
+    assert!(!refused.status.success());
+    assert!(
+        String::from_utf8_lossy(&refused.stderr).contains("IMAGE=registry/name:tag"),
+        "{refused:?}"
+    );
+
+    let digest = "ab".repeat(32);
+    let image = [
+        "IMAGE=127.0.0.1:5000/burst-metrics:9",
+        &format!("DIGEST=sha256:{digest}"),
+    ];
+    let deployed = deploy(&image);
+    assert!(deployed.status.success(), "{deployed:?}");
+    let plugin = ["get", "wasmplugin", "burst-metrics", "--namespace=istio-system"];
+    let spec = cluster.kubectl(&[&plugin[..], &["--output=jsonpath={.spec.url} {.spec.sha256}"]].concat());
+    assert_eq!(spec, format!("oci://127.0.0.1:5000/burst-metrics:9 {digest}"));
 }
 
 #[test]
