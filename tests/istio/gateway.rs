@@ -75,8 +75,8 @@ fn policies_are_asked_before_the_filter_answers(mesh: &Mesh, ingress: &Ingress) 
 }
 
 fn a_bad_configuration_leaves_the_one_before_at_work(mesh: &Mesh, ingress: &Ingress) {
-    change(mesh, "patch", r#"{"spec":{"pluginConfig":{"target_percent":101}}}"#);
-    let refusal = "the configuration is refused: target_percent: 101 is not between 1 and 100";
+    change(mesh, "patch", r#"{"spec":{"pluginConfig":{"target_percent":400}}}"#);
+    let refusal = "the configuration is refused: target_percent: 400 is not between 1 and 100";
     ingress.envoy.wait_for_log(SOON, refusal);
     assert_eq!(ingress.get(PUBLIC, "/").unwrap().header("x-burst"), Some(WEB));
 }
