@@ -17,6 +17,7 @@ setup: ## install what the tests need: Wasm target, Envoy, control plane, tools 
 	@setup/cargo-deny
 	@setup/control-plane
 	@setup/istiod
+	@setup/oracle
 
 .PHONY: check
 check: ## the inner loop: format, clippy, unit and fake-host tests (seconds when warm)
@@ -29,7 +30,7 @@ check: ## the inner loop: format, clippy, unit and fake-host tests (seconds when
 
 .PHONY: test
 test: setup check ## everything: check, docs, Wasm tests in node, real Envoy, real control plane, licences
-	RUSTDOCFLAGS="--deny warnings" cargo doc --locked --quiet --workspace --no-deps
+	K8S_OPENAPI_ENABLED_VERSION=1.36 RUSTDOCFLAGS="--deny warnings" cargo doc --locked --quiet --workspace --no-deps
 	setup/wasm-cargo test --locked --package burst-wasm-tests
 	cargo xtask wasm --test
 	eval "$$(setup/paths)" && cargo test --locked --workspace

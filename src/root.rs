@@ -66,7 +66,7 @@ impl Configured {
     fn tick(&mut self) {
         let now = host::now();
         self.elect(now);
-        self.work(|office| office.tick(now));
+        self.work(now, |office| office.tick(now));
         self.look(now);
         let stats = vm::stats();
         stats.show_age(&self.view.picture.borrow());
@@ -114,9 +114,16 @@ impl Configured {
     }
 
     /// Does something as the leader, if that is what this context is; a leader that was outrun is none any more.
-    fn work(&mut self, work: impl FnOnce(&mut Office) -> Result<(), host::Outrun>) {
-        if let Some(Err(host::Outrun)) = self.office.as_mut().map(work) {
+    fn work(&mut self, now: Time, work: impl FnOnce(&mut Office) -> Result<(), host::Outrun>) {
+        let Some(office) = &mut self.office else { return };
+        let was_between_rounds = office.is_between_rounds();
+        let outrun = work(office).is_err();
+        let turned = office.is_between_rounds() != was_between_rounds;
+        if outrun {
             self.office = None;
+        } else if turned {
+            // The lease says at all times whether a round is under way: nobody takes over in the middle of one.
+            self.elect(now);
         }
     }
 
@@ -176,7 +183,7 @@ impl Context for Root {
     fn on_http_call_response(&mut self, token: u32, headers: usize, body_size: usize, _trailers: usize) {
         let Some(configured) = &mut self.configured else { return };
         let now = host::now();
-        configured.work(|office| office.answer(token, headers > 0, body_size, now));
+        configured.work(now, |office| office.answer(token, headers > 0, body_size, now));
         configured.look(now);
     }
 
@@ -193,8 +200,8 @@ impl RootContext for Root {
         match Config::parse(&host::configuration(), ARTIFACT) {
             Ok(config) => {
                 let configured = Configured::new(self.context_id, config);
-                // What others published is served at once: until the first tick, a second of responses would lack it
-                // after every change of the configuration or of the module. Reading leaves no traces of a canary.
+                // A look leaves no traces, so the canary may have it too; without it a reload would serve nothing until
+                // its first tick.
                 configured.look(host::now());
                 self.configured = Some(configured);
                 host::tick_every(TICK);

@@ -10,6 +10,9 @@ use crate::{shipped::Pod, shop};
 /// From an object to its effect in a proxy: istiod waits 100 ms for more, and a first module is compiled.
 pub(crate) const SOON: Duration = Duration::from_secs(60);
 
+/// Connections after which no worker was left out, but once in a million times.
+const STREAK: usize = 20;
+
 /// The address by which istiod knows the gateway's pod. The shop's programs have another.
 const GATEWAY: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 9);
 
@@ -102,12 +105,21 @@ impl Ingress {
         })
     }
 
-    /// Waits until responses have that header, or none.
+    /// Waits until responses of every worker have that header, or none.
     #[track_caller]
     pub(crate) fn wait_for_header(&self, host: &str, path: &str, value: Option<&str>) -> Answer {
-        let what = format!("x-burst is {value:?}");
-        self.wait_for(host, path, &what, |answer| {
-            answer.status == 200 && answer.header("x-burst") == value
+        let marked = |answer: &Answer| answer.status == 200 && answer.header("x-burst") == value;
+        wait::for_ok(SOON, &format!("{host}{path}: x-burst is {value:?}"), || {
+            // Each connection comes to a worker by chance.
+            let mut answers = Vec::new();
+            for _ in 0..STREAK {
+                let answer = self.get(host, path)?;
+                if !marked(&answer) {
+                    return Err(format!("{answer:?}"));
+                }
+                answers.push(answer);
+            }
+            answers.pop().ok_or_else(|| "a streak of none".to_owned())
         })
     }
 }

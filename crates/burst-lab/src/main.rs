@@ -4,6 +4,7 @@
 mod args;
 mod run;
 mod signals;
+mod words;
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -14,12 +15,13 @@ use clap::Parser;
 
 use args::{Args, Command, Serve};
 use signals::Signals;
+use words::say;
 
 fn main() -> ExitCode {
     match start(Args::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("burst-lab: {error}");
+            say(&format!("burst-lab: {error}"));
             ExitCode::FAILURE
         }
     }
@@ -39,11 +41,11 @@ async fn serve(options: &Serve, mut signals: Signals) -> Result<(), Box<dyn Erro
     if !options.still {
         lab.move_load();
     }
-    eprintln!(
+    say(&format!(
         "Kubernetes API on http://{}, its control requests on http://{0}/lab",
         lab.api_addr()
-    );
-    eprintln!("sample services on http://{}", lab.services_addr());
+    ));
+    say(&format!("sample services on http://{}", lab.services_addr()));
     signals.asked_to_end().await;
     Ok(())
 }

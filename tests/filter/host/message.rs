@@ -1,7 +1,9 @@
 //! HTTP messages: headers as Envoy keeps them, requests, responses.
 
+use std::fmt;
+
 /// A header map: ordered, several values under one name, names in lower case, values bytes.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub(crate) struct Headers(Vec<(String, Vec<u8>)>);
 
 impl Headers {
@@ -37,6 +39,23 @@ impl Headers {
 
     pub(crate) fn remove(&mut self, name: &str) {
         self.0.retain(|(key, _)| !key.eq_ignore_ascii_case(name));
+    }
+}
+
+impl fmt::Debug for Headers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map()
+            .entries(self.iter().map(|(name, value)| (name, Text(value))))
+            .finish()
+    }
+}
+
+/// Bytes shown as the text that they mostly are.
+struct Text<'a>(&'a [u8]);
+
+impl fmt::Debug for Text<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{}\"", self.0.escape_ascii())
     }
 }
 
@@ -89,11 +108,17 @@ impl Request {
 }
 
 /// What an upstream answers: to a client's request or to a callout.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Response {
     pub(super) headers: Headers,
     pub(super) body: Vec<u8>,
     pub(super) trailers: Headers,
+}
+
+impl fmt::Debug for Response {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} {:?} {:?}", self.headers, Text(&self.body), self.trailers)
+    }
 }
 
 impl Response {

@@ -12,6 +12,8 @@ use proxy_wasm::types::{LogLevel, MetricType};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+pub(super) type Interrupt = Box<dyn FnOnce() + Send>;
+
 pub(super) struct VmState {
     pub(super) proxy: Arc<Proxy>,
     pub(super) thread: ThreadName,
@@ -26,8 +28,8 @@ pub(super) struct VmState {
     pub(super) effective: Option<u32>,
     /// Metric ids of this VM; their low two bits are the kind, the names are the proxy's.
     pub(super) metrics: BTreeMap<u32, (MetricType, String)>,
-    /// Runs before the next write to shared data under a key with that part, once.
-    pub(super) before_write: Option<(String, Box<dyn FnOnce() + Send>)>,
+    /// What runs once before a write to shared data under a key with that part, in order.
+    pub(super) before_write: Vec<(String, Interrupt)>,
     last_context: u32,
     pub(super) last_token: u32,
 }
@@ -66,7 +68,7 @@ impl VmState {
             current: 0,
             effective: None,
             metrics: BTreeMap::new(),
-            before_write: None,
+            before_write: Vec::new(),
             last_context: 0,
             last_token: 0,
         }
@@ -132,9 +134,12 @@ impl VmState {
         self.roots.get_mut(&self.root_id())
     }
 
-    pub(super) fn interrupt_before(&mut self, key: &str) -> Option<Box<dyn FnOnce() + Send>> {
-        let (_, interrupt) = self.before_write.take_if(|(part, _)| key.contains(part.as_str()))?;
-        Some(interrupt)
+    pub(super) fn interrupt_before(&mut self, key: &str) -> Option<Interrupt> {
+        let first = self
+            .before_write
+            .iter()
+            .position(|(part, _)| key.contains(part.as_str()))?;
+        Some(self.before_write.remove(first).1)
     }
 
     pub(super) fn owner(&self) -> Owner {

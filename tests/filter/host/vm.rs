@@ -157,10 +157,11 @@ impl Vm {
 
     /// Runs `interrupt` once, just before this VM writes shared data under a key with that part: what another thread
     /// does between a read and a write. It may use other VMs, not this one. If it panics, this VM traps there.
+    /// Several for one key come one a write.
     pub(crate) fn before_write(&self, part_of_key: &str, interrupt: impl FnOnce() + Send + 'static) -> &Self {
         let part_of_key = part_of_key.to_owned();
         self.slot
-            .look(|vm| vm.before_write = Some((part_of_key, Box::new(interrupt))));
+            .look(|vm| vm.before_write.push((part_of_key, Box::new(interrupt))));
         self
     }
 

@@ -162,3 +162,11 @@ fn an_empty_configuration_reads_as_none_and_no_configuration_reads_outside_of_co
     worker.configure("some").unwrap();
     assert_eq!(worker.inside(read), None);
 }
+
+#[test]
+#[should_panic(expected = "a drain ends when its last stream does")]
+fn a_root_context_with_a_stream_is_not_retired() {
+    let worker = envoy("").worker();
+    let _stream = worker.open(Request::get("/"), Route::to("web"));
+    worker.retire(worker.root());
+}

@@ -90,6 +90,22 @@ fn another_thread_can_come_between_a_read_and_a_write() {
 }
 
 #[test]
+fn interrupts_of_one_key_come_one_a_write() {
+    let envoy = envoy("");
+    let (one, other) = (envoy.worker(), envoy.worker());
+    for value in ["a", "b"] {
+        let rival = other.clone();
+        one.before_write("k", move || {
+            rival.inside(move || set_shared_data(&format!("rival {value}"), Some(b"1"), None).unwrap());
+        });
+    }
+    for expected in [1, 2, 2] {
+        one.inside(|| set_shared_data("k", Some(b"1"), None).unwrap());
+        assert_eq!(envoy.shared_data("rival").len(), expected);
+    }
+}
+
+#[test]
 fn a_counter_is_shared_by_its_name_and_refuses_to_grow_by_nothing() {
     let envoy = envoy("");
     let count = |by| {

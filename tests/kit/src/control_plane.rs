@@ -55,7 +55,7 @@ impl ControlPlane {
     #[must_use]
     #[track_caller]
     pub fn start() -> Self {
-        Self::start_with(Controllers::None)
+        Self::start_apiserver(&[])
     }
 
     /// The same with `controllers`.
@@ -65,11 +65,29 @@ impl ControlPlane {
     #[must_use]
     #[track_caller]
     pub fn start_with(controllers: Controllers) -> Self {
+        let mut started = Self::start();
+        started.start_controllers(controllers);
+        started
+    }
+
+    /// The same as [`ControlPlane::start`] with an API server that compacts its store every 2 s, not every 5 min: a
+    /// `continue` token is soon too old for it.
+    ///
+    /// # Panics
+    /// When the API server is not ready in time.
+    #[must_use]
+    #[track_caller]
+    pub fn start_forgetful() -> Self {
+        Self::start_apiserver(&["--etcd-compaction-interval=2s"])
+    }
+
+    #[track_caller]
+    fn start_apiserver(flags: &[&str]) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let pki = Pki::create(folder.path().to_owned());
         let (etcd, etcd_url) = programs::etcd(folder.path());
         let port = port::free();
-        let apiserver = programs::apiserver(folder.path(), &pki, port, &etcd_url);
+        let apiserver = programs::apiserver(folder.path(), &pki, port, &etcd_url, flags);
         let kubectl = Kubectl::new(&programs::kubeconfig(folder.path(), &pki, port, "admin"), folder.path());
         let mut started = Self {
             controllers: None,
@@ -81,8 +99,16 @@ impl ControlPlane {
             folder,
         };
         started.wait_until_ready();
-        started.controllers = programs::controllers(controllers, started.folder.path(), &started.pki, started.port);
         started
+    }
+
+    /// Starts controllers beside the API server; those that ran before are ended.
+    ///
+    /// # Panics
+    /// When they cannot be started.
+    #[track_caller]
+    pub fn start_controllers(&mut self, controllers: Controllers) {
+        self.controllers = programs::controllers(controllers, self.folder.path(), &self.pki, self.port);
     }
 
     /// Where the API server listens with TLS on 127.0.0.1.
@@ -131,14 +157,8 @@ impl ControlPlane {
     /// When it fails, with what it said.
     #[track_caller]
     pub fn kubectl_with(&self, arguments: &[&str], input: &str) -> String {
-        let output = self.kubectl.run(arguments, input);
-        assert!(
-            output.status.success(),
-            "kubectl {}: {}",
-            arguments.join(" "),
-            text(&output.stderr)
-        );
-        text(&output.stdout)
+        self.try_kubectl(arguments, input)
+            .unwrap_or_else(|said| panic!("kubectl {}: {said}", arguments.join(" ")))
     }
 
     /// Runs kubectl where it has to be refused, and gives what it said on standard error.
@@ -147,14 +167,23 @@ impl ControlPlane {
     /// When it succeeds.
     #[track_caller]
     pub fn kubectl_refused(&self, arguments: &[&str], input: &str) -> String {
+        match self.try_kubectl(arguments, input) {
+            Ok(printed) => panic!("kubectl {} succeeded: {printed}", arguments.join(" ")),
+            Err(said) => said,
+        }
+    }
+
+    /// Runs kubectl where it may be refused.
+    ///
+    /// # Errors
+    /// What it said on standard error.
+    pub fn try_kubectl(&self, arguments: &[&str], input: &str) -> Result<String, String> {
         let output = self.kubectl.run(arguments, input);
-        assert!(
-            !output.status.success(),
-            "kubectl {} succeeded: {}",
-            arguments.join(" "),
-            text(&output.stdout)
-        );
-        text(&output.stderr)
+        if output.status.success() {
+            Ok(text(&output.stdout))
+        } else {
+            Err(text(&output.stderr))
+        }
     }
 
     /// `kubectl apply` of one or several YAML or JSON documents.

@@ -21,6 +21,13 @@ POST   /lab/objects               apply YAML or JSON
 DELETE /lab/objects?resource=R&object=NAMESPACE/NAME
 PUT    /lab/replicas              {\"hpa\":\"NAMESPACE/NAME\",\"currentReplicas\":3}
 POST   /lab/compact               expire every continue token given out so far
+
+Faults of a resource such as \"services\" or \"*\"; without \"times\" they stay until cleared:
+  \"unauthorized\" \"forbidden\" \"notFound\" \"gone\" \"internalError\" \"unavailable\"
+  {\"tooManyRequests\":{\"retryAfter\":5}}
+  \"hang\" \"stall\" \"reset\" \"resetMidway\"
+  \"truncate\" \"notJson\" \"otherKind\"
+  {\"malformedObject\":{\"object\":\"NAMESPACE/NAME\"}} {\"padding\":{\"bytes\":100000}}
 ";
 
 #[derive(Deserialize)]

@@ -20,6 +20,7 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use crate::args::Run;
 use crate::signals::Signals;
+use crate::words::say;
 use board::{Board, Seen};
 use envoy::Envoy;
 use screen::Screen;
@@ -74,7 +75,15 @@ pub(crate) async fn run(options: Run, signals: Signals) -> Result<(), Box<dyn Er
     drop(traffic);
     show.close();
     envoy.end().await;
-    end
+    end.or_else(reader_left)
+}
+
+/// Whoever read the lines has seen enough.
+fn reader_left(error: Box<dyn Error>) -> Result<(), Box<dyn Error>> {
+    match error.downcast_ref::<io::Error>() {
+        Some(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        _ => Err(error),
+    }
 }
 
 impl Show {
@@ -131,7 +140,7 @@ impl Show {
             return;
         }
         if self.view.is_none() {
-            eprintln!("envoy: {line}");
+            say(&format!("envoy: {line}"));
         }
         self.board.warning = Some(line.chars().filter(|c| !c.is_control()).collect());
     }
@@ -139,11 +148,11 @@ impl Show {
     /// Gives the terminal back, then says how it was.
     fn close(&mut self) {
         self.view = None;
-        eprintln!(
+        say(&format!(
             "{} requests in {:.0} s",
             self.board.requests(),
             self.started.elapsed().as_secs_f64()
-        );
+        ));
     }
 }
 
@@ -188,11 +197,11 @@ fn title(options: &Run, services: &[Service], api: SocketAddr) -> Title {
 }
 
 fn introduce(title: &Title) -> Option<Screen> {
-    eprintln!(
+    say(&format!(
         "Envoy on localhost:{}, the Kubernetes API on {}; try:",
         title.proxy.port(),
         title.api
-    );
-    title.commands.iter().for_each(|command| eprintln!("  {command}"));
+    ));
+    title.commands.iter().for_each(|command| say(&format!("  {command}")));
     None
 }

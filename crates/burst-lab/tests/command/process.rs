@@ -43,6 +43,21 @@ impl Process {
         }
     }
 
+    /// One whose output nobody reads.
+    pub(crate) fn unheard(mut command: Command) -> Self {
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        drop((child.stdout.take(), child.stderr.take()));
+        Process {
+            child,
+            lines: mpsc::channel().1,
+            heard: Vec::new(),
+        }
+    }
+
     /// The first line that holds `text`, waited for if need be.
     pub(crate) fn says(&mut self, text: &str) -> String {
         let deadline = Instant::now() + LIMIT;
@@ -72,7 +87,11 @@ impl Process {
         {
             self.heard.push(line);
         }
-        assert!(Instant::now() < deadline, "it did not end:\n{}", self.heard.join("\n"));
+        wait::until(
+            deadline.saturating_duration_since(Instant::now()),
+            &format!("the end of {:#?}", self.heard),
+            || self.child.try_wait().unwrap().is_some(),
+        );
         (self.child.wait().unwrap(), std::mem::take(&mut self.heard))
     }
 }
@@ -130,6 +149,11 @@ impl FakeEnvoy {
 
     fn pid_file(&self) -> PathBuf {
         self.dir.path().join("pid")
+    }
+
+    /// Its process id, or what the script put in its place.
+    pub(crate) fn wrote(&self) -> String {
+        fs::read_to_string(self.pid_file()).unwrap_or_default()
     }
 
     pub(crate) fn was_started(&self) -> bool {

@@ -11,9 +11,15 @@ fn run(envoy: &FakeEnvoy, proxy: &str) -> Process {
     Process::start(envoy.run(proxy))
 }
 
+/// The sample services where Envoy would listen: answers without a filter.
+fn sample_services_at(proxy: &str) -> FakeEnvoy {
+    let lab = env!("CARGO_BIN_EXE_burst-lab");
+    FakeEnvoy::new(&format!("exec '{lab}' serve --api 127.0.0.1:0 --services {proxy}"))
+}
+
 #[test]
-fn terminating_it_ends_envoy_first() {
-    let envoy = FakeEnvoy::new("exec sleep 1000");
+fn terminating_it_asks_envoy_to_end_and_waits_for_it() {
+    let envoy = FakeEnvoy::new(r#"trap 'echo asked > "$FAKE_ENVOY_PID"; exit' TERM; while :; do sleep 0.05; done"#);
     let process = run(&envoy, &free_addr());
     let pid = envoy.pid();
     assert!(is_running(pid));
@@ -21,6 +27,7 @@ fn terminating_it_ends_envoy_first() {
     let (status, said) = process.end();
     assert!(status.success(), "{said:?}");
     assert!(!is_running(pid));
+    assert_eq!(envoy.wrote(), "asked\n");
 }
 
 #[test]
@@ -82,9 +89,7 @@ fn a_taken_port_is_told_before_anything_is_started() {
 #[test]
 fn without_a_terminal_it_writes_a_plain_line_for_each_new_answer() {
     let proxy = free_addr();
-    // The sample services where Envoy would listen: answers without a filter.
-    let lab = env!("CARGO_BIN_EXE_burst-lab");
-    let envoy = FakeEnvoy::new(&format!("exec '{lab}' serve --api 127.0.0.1:0 --services {proxy}"));
+    let envoy = sample_services_at(&proxy);
     let mut process = run(&envoy, &proxy);
     let names = ["ngsa-svc-1.default", "ngsa-svc-2.ngsa", "queue.data", "checkout.shop"];
     names.iter().for_each(|name| drop(process.says(&format!("  {name}"))));
@@ -106,4 +111,13 @@ fn an_envoy_that_ignores_the_request_to_end_is_killed() {
     process.terminate();
     assert!(process.end().0.success());
     wait::until(LIMIT, "the stubborn Envoy is gone", || !is_running(pid));
+}
+
+#[test]
+fn it_ends_when_nobody_reads_its_lines_any_more() {
+    let proxy = free_addr();
+    let envoy = sample_services_at(&proxy);
+    let (status, _) = Process::unheard(envoy.run(&proxy)).end();
+    assert!(status.success(), "{status}");
+    assert!(!is_running(envoy.pid()));
 }

@@ -86,7 +86,7 @@ pub fn read(source: &Source, body: &[u8], progress: &mut dyn Progress) -> Result
         let json = item.get();
         let read = match progress.begin(json) {
             true => Object::read(source.reads, json).map_err(|error: BadObject| error.to_string()),
-            false => Err("left out: a proxy thread died while it parsed these bytes".to_owned()),
+            false => Err("a proxy thread died while it parsed these bytes".to_owned()),
         };
         match read {
             Ok(object) => page.objects.push(object),

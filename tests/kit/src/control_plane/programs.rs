@@ -29,8 +29,8 @@ pub(super) fn etcd(folder: &Path) -> (Process, String) {
     (Process::start("etcd", folder, &mut command), clients)
 }
 
-/// kube-apiserver with RBAC, TLS, ServiceAccount tokens and the aggregation layer.
-pub(super) fn apiserver(folder: &Path, pki: &Pki, port: u16, etcd: &str) -> Process {
+/// kube-apiserver with RBAC, TLS, ServiceAccount tokens and the aggregation layer, and more `flags`.
+pub(super) fn apiserver(folder: &Path, pki: &Pki, port: u16, etcd: &str, flags: &[&str]) -> Process {
     let mut command = Command::new(Part::KubeApiserver.path());
     command
         .arg(flag("etcd-servers", etcd))
@@ -68,7 +68,8 @@ pub(super) fn apiserver(folder: &Path, pki: &Pki, port: u16, etcd: &str) -> Proc
             "--requestheader-extra-headers-prefix=X-Remote-Extra-",
             "--requestheader-group-headers=X-Remote-Group",
             "--requestheader-username-headers=X-Remote-User",
-        ]);
+        ])
+        .args(flags);
     Process::start("kube-apiserver", folder, &mut command)
 }
 

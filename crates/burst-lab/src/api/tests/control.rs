@@ -74,3 +74,17 @@ fn everything_a_handle_does_can_be_done_over_http() {
     );
     assert_eq!(send("GET", "/lab/nothing", "").0, 404);
 }
+
+#[test]
+fn every_fault_that_the_usage_names_can_be_injected() {
+    let api = api(&[]);
+    let (_, usage) = text(&api, "/lab/");
+    let (_, faults) = usage.split_once("until cleared:").unwrap();
+    let faults: Vec<&str> = faults.split_whitespace().collect();
+    for fault in &faults {
+        let body = format!(r#"{{"resource":"services","fault":{fault}}}"#);
+        let put = Request::put("/lab/fault").body(Bytes::from(body)).unwrap();
+        assert_eq!(api.answer(&put).status(), Some(StatusCode::OK), "{fault}");
+    }
+    assert_eq!(api.faults.pending().len(), 16);
+}

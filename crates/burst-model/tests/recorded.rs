@@ -1,0 +1,160 @@
+//! What a real API server sent (`tests/golden/kubernetes`), read and joined.
+
+use burst_model::index::{Row, Table, join};
+use burst_model::kube::{Failure, Object, Page, Reads, Resource, Response, Source, answer};
+use burst_model::load::Percent;
+use std::fs;
+use std::path::Path;
+
+fn source(reads: Reads, resource: Resource) -> Source {
+    Source {
+        reads,
+        resource,
+        namespace: None,
+        label_selector: None,
+        field_selector: None,
+    }
+}
+
+fn hpas() -> Source {
+    source(Reads::Hpas, Resource::hpas())
+}
+
+fn services() -> Source {
+    source(Reads::Services, Resource::services())
+}
+
+fn workloads(resource: Resource) -> Source {
+    source(Reads::Workloads, resource)
+}
+
+fn read(source: &Source, status: u16, file: &str) -> Result<Page, Failure> {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/kubernetes");
+    let body = fs::read(golden.join(file)).unwrap();
+    answer::read(
+        source,
+        Response {
+            status: Some(status),
+            content_type: None,
+            retry_after: None,
+            body: &body,
+        },
+        &mut (),
+    )
+}
+
+fn objects(source: &Source, file: &str) -> Vec<Object> {
+    let page = read(source, 200, file).unwrap();
+    assert!(page.bad.is_empty() && !page.version.is_empty(), "{file}: {page:?}");
+    page.objects
+}
+
+/// The join of the recorded lists with those HPAs, and how many of them nobody has observed.
+fn joined(hpas_file: &str) -> (Table, u64) {
+    let lists = [
+        (hpas(), hpas_file),
+        (services(), "services.json"),
+        (workloads(Resource::deployments()), "deployments.json"),
+        (workloads(Resource::statefulsets()), "statefulsets.json"),
+    ];
+    let lists = lists.map(|(source, file)| (objects(&source, file), source));
+    let lists = lists.iter().map(|(objects, source)| (source, objects.as_slice()));
+    let (table, notes) = join(lists, Percent::new(80).unwrap());
+    assert_eq!(notes.overshadowed, 0);
+    (table, notes.unobserved)
+}
+
+fn lines(table: &Table, kind: &str) -> Vec<String> {
+    let line = |Row { of, label, load }: &Row| {
+        format!(
+            "{of}: {label} {} of {}, at best {}",
+            load.current, load.max, load.target
+        )
+    };
+    table[kind].iter().map(line).collect()
+}
+
+#[test]
+fn hpas_that_a_controller_has_looked_at_are_joined_to_their_services() {
+    let (table, unobserved) = joined("hpas.json");
+    assert_eq!(unobserved, 0);
+    assert_eq!(
+        lines(&table, "services"),
+        [
+            "data/queue: data/queue 6 of 9, at best 7",
+            "default/ngsa-svc-1: default/ngsa-1 1 of 5, at best 4",
+            "ngsa/ngsa-svc-2: ngsa/ngsa-2 2 of 6, at best 4",
+            "shop/checkout: shop/checkout 6 of 13, at best 10",
+        ],
+        "and default/kubernetes, which has no selector, to nothing"
+    );
+    assert_eq!(
+        lines(&table, "hpas"),
+        [
+            "data/queue: data/queue 6 of 9, at best 7",
+            "default/ngsa-hpa-1: default/ngsa-1 1 of 5, at best 4",
+            "ngsa/ngsa-hpa-2: ngsa/ngsa-2 2 of 6, at best 4",
+            "shop/checkout-canary: shop/checkout-canary 2 of 3, at best 2",
+            "shop/checkout-stable: shop/checkout-stable 4 of 10, at best 8",
+        ]
+    );
+    assert_eq!((table["deployments"].len(), table["statefulsets"].len()), (4, 1));
+}
+
+#[test]
+fn hpas_that_no_controller_has_looked_at_are_unknown() {
+    let (table, unobserved) = joined("hpas-fresh.json");
+    assert_eq!(unobserved, 5);
+    assert!(table.values().all(Vec::is_empty), "{table:?}");
+}
+
+#[test]
+fn two_pages_are_the_whole_list() {
+    let first = read(&services(), 200, "services-page-1.json").unwrap();
+    let second = read(&services(), 200, "services-page-2.json").unwrap();
+    assert!(first.cursor.is_some());
+    assert_eq!((second.cursor, &second.version), (None, &first.version));
+    assert_eq!(
+        [first.objects, second.objects].concat(),
+        objects(&services(), "services.json")
+    );
+}
+
+#[test]
+fn refusals_are_known_and_say_what_is_missing() {
+    let rollouts = workloads(Resource::new("argoproj.io", "v1alpha1", "rollouts", "Rollout"));
+    for (source, status, file, words, advice) in [
+        (
+            hpas(),
+            401,
+            "401.json",
+            "401 Unauthorized: Unauthorized",
+            "check the token that Envoy puts on the callout",
+        ),
+        (
+            hpas(),
+            403,
+            "403.json",
+            "403 Forbidden: horizontalpodautoscalers.autoscaling is forbidden: User \"system:serviceaccount:",
+            "give the proxy's ServiceAccount a ClusterRole with the verb list on horizontalpodautoscalers.autoscaling",
+        ),
+        (
+            rollouts,
+            404,
+            "404.txt",
+            "404 Not Found: 404 page not found",
+            "check that the cluster serves rollouts.argoproj.io v1alpha1",
+        ),
+        (
+            hpas(),
+            410,
+            "410.json",
+            "410 Gone: The provided continue parameter is too old to display a consistent list result.",
+            "the list is read again from its start",
+        ),
+    ] {
+        let failure = read(&source, status, file).unwrap_err();
+        assert!(failure.to_string().starts_with(words), "{file}: {failure}");
+        assert_eq!(failure.advice(&source), advice, "{file}");
+    }
+}

@@ -1,0 +1,105 @@
+//! A kind with a pod template that a CustomResourceDefinition brings, configured before it is there.
+
+use burst_testkit::ControlPlane;
+
+use crate::{
+    account::apply_shipped_role,
+    gateway::{Gateway, SOON},
+    sample,
+};
+
+const WORKLOADS: &str = r#""workloads": [
+    {"group": "apps", "version": "v1", "resource": "deployments", "kind": "Deployment"},
+    {"group": "argoproj.io", "version": "v1alpha1", "resource": "rollouts", "kind": "Rollout"}
+]"#;
+
+/// The rule that `istio/base/rbac.yaml` tells to add.
+pub(crate) const ROLE: &str = r#"
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: rollouts}
+rules: [{apiGroups: [argoproj.io], resources: [rollouts], verbs: [list]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: rollouts}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: rollouts}
+subjects: [{kind: ServiceAccount, name: istio-ingressgateway, namespace: istio-system}]
+"#;
+
+const DEFINITION: &str = r#"
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: rollouts.argoproj.io
+spec:
+  group: argoproj.io
+  scope: Namespaced
+  names: {plural: rollouts, singular: rollout, kind: Rollout, listKind: RolloutList}
+  versions:
+  - name: v1alpha1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+"#;
+
+const ROLLOUT: &str = r#"
+apiVersion: argoproj.io/v1alpha1
+kind: Rollout
+metadata: {name: queue-workers, namespace: data}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: queue}}
+  template:
+    metadata: {labels: {app: queue, via: rollout}}
+    spec: {containers: [{name: app, image: app}]}
+---
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: queue-workers, namespace: data}
+spec:
+  scaleTargetRef: {apiVersion: argoproj.io/v1alpha1, kind: Rollout, name: queue-workers}
+  maxReplicas: 4
+  metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 80}}}]
+"#;
+
+#[test]
+fn a_kind_is_served_as_soon_as_its_definition_and_its_objects_are_there() {
+    let cluster = ControlPlane::start();
+    let mount = apply_shipped_role(&cluster).mount(&cluster);
+    sample::create_with_status(&cluster);
+    let gateway = Gateway::new(&cluster, &mount, WORKLOADS);
+
+    // An API server looks at the role before it looks for the kind.
+    let advice = "; give the proxy's ServiceAccount a ClusterRole with the verb list on rollouts.argoproj.io";
+    gateway.envoy.wait_for_log(SOON, advice);
+    assert_eq!(
+        gateway.burst("services").status,
+        503,
+        "a list that may not be read leaves the picture unfinished"
+    );
+
+    cluster.apply(ROLE);
+    gateway.wait_for_burst("services", 200);
+    gateway.envoy.wait_for_log(
+        SOON,
+        "cannot list rollouts.argoproj.io: 404 Not Found: 404 page not found",
+    );
+    assert_eq!(gateway.burst("rollouts").status, 204);
+    assert_eq!(gateway.header("queue.data"), None);
+
+    cluster.apply(DEFINITION);
+    cluster.kubectl(&["wait", "--for=condition=Established", "crd/rollouts.argoproj.io"]);
+    cluster.apply(ROLLOUT);
+    sample::set_current_replicas(&cluster, "data", "queue-workers", 3);
+    let header = "service=data/queue-workers, current-load=3, target-load=3, max-load=4";
+    gateway.wait_for_header("queue.data", Some(header));
+    assert_eq!(gateway.burst("rollouts/data/queue-workers").body, header);
+    gateway
+        .envoy
+        .wait_for_log(SOON, "listing rollouts.argoproj.io works again");
+
+    cluster.kubectl(&["delete", "crd", "rollouts.argoproj.io"]);
+    gateway.wait_for_header("queue.data", None);
+    assert_eq!(gateway.burst("rollouts").status, 204);
+}

@@ -1,0 +1,111 @@
+//! A proxy in front of the sample's Services.
+
+use std::{net::SocketAddr, time::Duration};
+
+use burst_testkit::{ControlPlane, Envoy, Version, http, http::Answer, wait};
+
+use crate::{
+    account::Mount,
+    shipped::{Shipped, Token},
+};
+
+/// A poll a second, and a machine that builds other things meanwhile.
+pub(crate) const SOON: Duration = Duration::from_secs(60);
+
+/// A running proxy.
+#[derive(Debug)]
+pub(crate) struct Gateway {
+    pub(crate) envoy: Envoy,
+    address: SocketAddr,
+}
+
+impl Gateway {
+    /// The proxy most tests are about: the newest Envoy, and `more` keys in the configuration of the filter.
+    #[track_caller]
+    pub(crate) fn new(cluster: &ControlPlane, mount: &Mount, more: &str) -> Self {
+        let bootstrap = Shipped::bootstrap(Token::Injected, cluster, mount).configured(more);
+        Self::start(Version::Tested, &bootstrap, mount)
+    }
+
+    /// Starts a proxy from a bootstrap.
+    #[track_caller]
+    pub(crate) fn start(version: Version, bootstrap: &Shipped, mount: &Mount) -> Self {
+        let bootstrap = bootstrap
+            .text()
+            .replace("filter-config/kube-token", "$FOLDER/kube-token");
+        // One worker: two answers in a row are of one picture. What the workers of a proxy make of each other is told
+        // in tests/envoy.
+        let envoy = Envoy::of(version)
+            .workers(1)
+            .file("kube-token.sds.yaml", Shipped::secret(mount).text());
+        let envoy = envoy.start(&bootstrap);
+        let address = envoy.listener("http");
+        Self { envoy, address }
+    }
+
+    /// The header on a normal response of a Service.
+    #[track_caller]
+    pub(crate) fn header(&self, service: &str) -> Option<String> {
+        let answer = http::send("GET", &format!("http://{}/", self.address), &[("host", service)]);
+        assert_eq!(answer.status, 200, "{service}: {}", answer.body);
+        answer.header("x-burst").map(ToOwned::to_owned)
+    }
+
+    /// An answer under `/burstmetrics`.
+    #[track_caller]
+    pub(crate) fn burst(&self, path: &str) -> Answer {
+        self.get(&format!("/burstmetrics/{path}"))
+    }
+
+    /// An answer to a request that names no Service.
+    #[track_caller]
+    pub(crate) fn get(&self, path: &str) -> Answer {
+        http::get(&format!("http://{}{path}", self.address))
+    }
+
+    /// A stat of the filter, 0 where it was not counted yet.
+    pub(crate) fn stat(&self, name: &str) -> u64 {
+        self.envoy.stat(&format!("wasmcustom.{name}")).unwrap_or(0)
+    }
+
+    /// Waits until normal responses of a Service have that header, or none.
+    #[track_caller]
+    pub(crate) fn wait_for_header(&self, service: &str, expected: Option<&str>) {
+        wait::for_ok(SOON, &format!("the header {expected:?} of {service}"), || {
+            let found = self.header(service);
+            if found.as_deref() == expected {
+                Ok(())
+            } else {
+                Err(format!("it is {found:?}"))
+            }
+        });
+    }
+
+    /// Waits until an answer under `/burstmetrics` has that status, and gives its body.
+    #[track_caller]
+    pub(crate) fn wait_for_burst(&self, path: &str, status: u16) -> String {
+        self.wait_for(&format!("/burstmetrics/{path}"), status).body
+    }
+
+    /// Waits until an answer has that status.
+    #[track_caller]
+    pub(crate) fn wait_for(&self, path: &str, status: u16) -> Answer {
+        wait::for_ok(SOON, &format!("{status} for {path}"), || {
+            let answer = self.get(path);
+            if answer.status == status {
+                Ok(answer)
+            } else {
+                Err(format!("{} {}", answer.status, answer.body))
+            }
+        })
+    }
+
+    /// Waits until a stat is at least that.
+    #[track_caller]
+    pub(crate) fn wait_for_stat(&self, name: &str, least: u64) {
+        wait::for_ok(SOON, &format!("{name} of {least} or more"), || {
+            let found = self.stat(name);
+            if found >= least { Ok(()) } else { Err(found.to_string()) }
+        });
+    }
+}

@@ -1,0 +1,87 @@
+//! Lists in pages: the API server's own `continue` tokens, and one that is too old for it.
+
+use std::fs;
+
+use burst_testkit::{ControlPlane, Version, wait};
+use serde_json::Value;
+
+use crate::{
+    account::apply_shipped_role,
+    gateway::{Gateway, SOON},
+    sample,
+    shipped::{Shipped, Token},
+};
+
+const HPAS: &str = "/apis/autoscaling/v2/horizontalpodautoscalers";
+
+/// Asks the API server for the next page of HPAs with the cursor in a file, once, whatever cursor the filter has.
+const OLD_CURSOR: &str = r#"            - name: envoy.filters.http.lua
+              typed_config:
+                "@type": type.googleapis.com/envoy.extensions.filters.http.lua.v3.Lua
+                default_source_code:
+                  inline_string: |
+                    function envoy_on_request(handle)
+                      local path = handle:headers():get(":path")
+                      local file = path:find("horizontalpodautoscalers.*&continue=") and io.open("$FOLDER/cursor", "r")
+                      if file then
+                        handle:headers():replace(":path", path:gsub("continue=.*", "") .. "continue=" .. file:read("*a"))
+                        file:close()
+                        os.remove("$FOLDER/cursor")
+                      end
+                    end
+"#;
+
+#[test]
+fn a_list_is_whole_in_pages_of_two_and_starts_again_after_a_cursor_too_old() {
+    let cluster = ControlPlane::start_forgetful();
+    let mount = apply_shipped_role(&cluster).mount(&cluster);
+    sample::create_with_status(&cluster);
+    let cursor = expired_cursor(&cluster);
+    let codec = "            # The last one, always.\n            - name: envoy.filters.http.upstream_codec";
+    let bootstrap = Shipped::bootstrap(Token::Injected, &cluster, &mount)
+        .configured(r#""page_size": 2"#)
+        .with_before(codec, OLD_CURSOR);
+    let gateway = Gateway::start(Version::Tested, &bootstrap, &mount);
+    gateway.wait_for_burst("hpas", 200);
+    let rows = |path: &str| gateway.burst(path).body.matches("\": \"").count();
+    assert_eq!(
+        (
+            rows("hpas"),
+            rows("deployments"),
+            rows("services"),
+            rows("statefulsets")
+        ),
+        (5, 4, 4, 1)
+    );
+    assert_eq!(gateway.stat("burst_poll_expired_total"), 0);
+
+    fs::write(gateway.envoy.folder().join("cursor"), cursor).expect("a file");
+    gateway.wait_for_stat("burst_poll_expired_total", 1);
+    gateway.envoy.wait_for_log(
+        SOON,
+        "cannot list horizontalpodautoscalers.autoscaling: 410 Gone: The provided continue",
+    );
+    gateway
+        .envoy
+        .wait_for_log(SOON, "listing horizontalpodautoscalers.autoscaling works again");
+    sample::set_current_replicas(&cluster, "shop", "checkout-canary", 3);
+    let sum = "service=shop/checkout, current-load=7, target-load=10, max-load=13";
+    gateway.wait_for_header("checkout.shop", Some(sum));
+    assert_eq!(rows("hpas"), 5);
+    assert_eq!(gateway.stat("burst_poll_expired_total"), 1, "once, and no more");
+}
+
+/// A cursor that the API server gave and no longer takes.
+pub(crate) fn expired_cursor(cluster: &ControlPlane) -> String {
+    let page: Value =
+        serde_json::from_str(&cluster.kubectl(&["get", "--raw", &format!("{HPAS}?limit=2")])).expect("JSON");
+    let cursor = page["metadata"]["continue"].as_str().expect("a cursor").to_owned();
+    let next = format!("{HPAS}?limit=2&continue={cursor}");
+    wait::for_ok(SOON, "a cursor too old", || {
+        match cluster.try_kubectl(&["get", "--raw", &next], "") {
+            Err(said) if said.contains("continue parameter is too old") => Ok(()),
+            other => Err(format!("{other:?}")),
+        }
+    });
+    cursor
+}

@@ -1,0 +1,142 @@
+//! `tests/golden/kubernetes/`: what a real API server answered, kept for the tests that have none.
+//!
+//! `BURST_RECORD=1 cargo test --test cluster recorded` writes the files again.
+
+use std::{env, fs};
+
+use burst_model::kube::{Object, Outcome, Reads, Resource, Response, Source, answer};
+use burst_testkit::{ControlPlane, Controllers, Version, http::Answer, repository, wait};
+
+use crate::{
+    account::apply_shipped_role,
+    custom_kind,
+    gateway::{Gateway, SOON},
+    pages, sample,
+    shipped::{Shipped, Token},
+};
+
+const HPAS: &str = "/apis/autoscaling/v2/horizontalpodautoscalers?limit=500";
+const SERVICES: &str = "/api/v1/services";
+
+#[test]
+fn what_was_recorded_reads_like_what_the_api_server_says() {
+    let mut cluster = ControlPlane::start_forgetful();
+    let account = apply_shipped_role(&cluster);
+    let mount = account.mount(&cluster);
+    sample::create(&cluster);
+    // The way of the filter's own requests, for ours: its cluster, its TLS, its token.
+    let bootstrap = Shipped::bootstrap(Token::Injected, &cluster, &mount).configured("");
+    let bootstrap = bootstrap.with("route: {cluster: web}", "route: {cluster: kube_api}");
+    let api = Gateway::start(Version::Tested, &bootstrap, &mount);
+
+    hold("hpas-fresh.json", &hpas(), &api.get(HPAS));
+    hold("services.json", &services(), &api.get(&format!("{SERVICES}?limit=500")));
+    hold(
+        "deployments.json",
+        &workloads(Resource::deployments()),
+        &api.get("/apis/apps/v1/deployments?limit=500"),
+    );
+    hold(
+        "statefulsets.json",
+        &workloads(Resource::statefulsets()),
+        &api.get("/apis/apps/v1/statefulsets?limit=500"),
+    );
+    let [first, second] = two_pages(&api);
+    hold("services-page-1.json", &services(), &first);
+    hold("services-page-2.json", &services(), &second);
+    let expired = format!("{HPAS}&continue={}", pages::expired_cursor(&cluster));
+    hold("410.json", &hpas(), &api.get(&expired));
+    cluster.apply(custom_kind::ROLE);
+    let rollouts = Resource::new("argoproj.io", "v1alpha1", "rollouts", "Rollout");
+    let absent = api.wait_for("/apis/argoproj.io/v1alpha1/rollouts?limit=500", 404);
+    hold("404.txt", &workloads(rollouts), &absent);
+
+    cluster.start_controllers(Controllers::Autoscaler);
+    let observed = wait::for_ok(SOON, "the conditions of every HPA", || {
+        let answer = api.get(HPAS);
+        let seen = answer.body.matches("FailedGetResourceMetric").count();
+        if seen >= sample::HPAS {
+            Ok(answer)
+        } else {
+            Err(answer.body)
+        }
+    });
+    hold("hpas.json", &hpas(), &observed);
+
+    cluster.kubectl(&["delete", "clusterrole", "burst-metrics"]);
+    hold("403.json", &hpas(), &api.wait_for(HPAS, 403));
+    mount.swap("not-a-token");
+    hold("401.json", &hpas(), &api.wait_for(HPAS, 401));
+}
+
+/// Both pages of one cursor; this API server soon forgets what a cursor means.
+fn two_pages(api: &Gateway) -> [Answer; 2] {
+    wait::for_ok(SOON, "two pages", || {
+        let first = api.get(&format!("{SERVICES}?limit=3"));
+        let (_, cursor) = first.body.split_once(r#""continue":""#).expect("a cursor");
+        let (cursor, _) = cursor.split_once('"').expect("the end of the cursor");
+        let second = api.get(&format!("{SERVICES}?limit=3&continue={cursor}"));
+        if second.status == 200 {
+            Ok([first, second])
+        } else {
+            Err(second.body)
+        }
+    })
+}
+
+fn hpas() -> Source {
+    source(Reads::Hpas, Resource::hpas())
+}
+
+fn services() -> Source {
+    source(Reads::Services, Resource::services())
+}
+
+fn workloads(resource: Resource) -> Source {
+    source(Reads::Workloads, resource)
+}
+
+fn source(reads: Reads, resource: Resource) -> Source {
+    Source {
+        reads,
+        resource,
+        namespace: None,
+        label_selector: None,
+        field_selector: None,
+    }
+}
+
+/// Holds an answer against the recorded one, or records it.
+#[track_caller]
+fn hold(file: &str, source: &Source, answer: &Answer) {
+    let path = repository().join("tests/golden/kubernetes").join(file);
+    if env::var_os("BURST_RECORD").is_some() {
+        fs::write(&path, &answer.body).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    }
+    let recorded = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let type_of = |answer: &Answer| answer.header("content-type").map(ToOwned::to_owned);
+    let content_type = type_of(answer).expect("a content type");
+    assert_eq!(
+        content_type.contains("json"),
+        file.ends_with(".json"),
+        "{file}: {content_type}"
+    );
+    assert_eq!(
+        meaning(source, answer.status, &recorded),
+        meaning(source, answer.status, &answer.body),
+        "{file}; write it again with BURST_RECORD=1 if the API server is right"
+    );
+}
+
+/// What the model reads in an answer: its objects, and whether there are more; or how the request failed.
+fn meaning(source: &Source, status: u16, body: &str) -> Result<(Vec<Object>, bool), Outcome> {
+    let response = Response {
+        status: Some(status),
+        content_type: None,
+        retry_after: None,
+        body: body.as_bytes(),
+    };
+    let page = answer::read(source, response, &mut ()).map_err(|failure| Outcome::from(&failure))?;
+    assert!(page.bad.is_empty(), "{:?}", page.bad);
+    Ok((page.objects, page.cursor.is_some()))
+}

@@ -1,0 +1,116 @@
+//! The role that ships: enough, nothing more, and what happens without it.
+
+use std::collections::BTreeSet;
+
+use burst_testkit::ControlPlane;
+
+use crate::{
+    account::{Account, apply_shipped_role, kubectl_as, shipped_role},
+    gateway::{Gateway, SOON},
+    sample,
+};
+
+#[test]
+fn the_shipped_role_gives_four_lists_and_nothing_more() {
+    let cluster = ControlPlane::start();
+    let anyone = Account {
+        namespace: "default",
+        name: "anyone",
+    }
+    .create(&cluster);
+    let before = rules(&cluster, anyone);
+    let account = apply_shipped_role(&cluster);
+    let granted: BTreeSet<_> = rules(&cluster, account).difference(&before).cloned().collect();
+    let lists = [
+        "deployments.apps",
+        "horizontalpodautoscalers.autoscaling",
+        "services",
+        "statefulsets.apps",
+    ];
+    let lists = lists.map(|resource| format!("{resource} [] [] [list]"));
+    assert_eq!(granted, BTreeSet::from(lists));
+
+    let token = account.token(&cluster);
+    for refused in [
+        ["get", "secrets", "--all-namespaces"],
+        ["get", "pods", "--all-namespaces"],
+        ["get", "--raw", "/apis/autoscaling/v2/horizontalpodautoscalers?watch=1"],
+        ["get", "--raw", "/api/v1/namespaces/default/services/kubernetes"],
+        ["delete", "service", "kubernetes"],
+    ] {
+        let said = kubectl_as(&cluster, &token, &refused).expect_err("a refusal");
+        assert!(
+            said.contains("Forbidden") && said.contains(&account.user()),
+            "{refused:?}: {said}"
+        );
+    }
+}
+
+/// What `kubectl auth can-i` prints for an account, a line each, as `services [] [] [list]`.
+fn rules(cluster: &ControlPlane, account: Account) -> BTreeSet<String> {
+    let rules = cluster.kubectl(&["auth", "can-i", "--list", "--no-headers", "--as", &account.user()]);
+    rules
+        .lines()
+        .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+        .collect()
+}
+
+#[test]
+fn without_its_role_the_proxy_says_what_it_lacks_serves_on_for_a_while_and_recovers() {
+    const HEADER: &str = "service=default/ngsa-1, current-load=1, target-load=4, max-load=5";
+    let cluster = ControlPlane::start();
+    let mount = apply_shipped_role(&cluster).mount(&cluster);
+    sample::create_with_status(&cluster);
+    let gateway = Gateway::new(&cluster, &mount, r#""max_staleness": "15s""#);
+    gateway.wait_for_header("ngsa-svc-1.default", Some(HEADER));
+
+    cluster.kubectl(&["delete", "clusterrole", "burst-metrics"]);
+    gateway.wait_for_stat("burst_poll_forbidden_total", 4);
+    assert_eq!(
+        gateway.header("ngsa-svc-1.default").as_deref(),
+        Some(HEADER),
+        "what was read serves on"
+    );
+    assert_eq!(gateway.burst("services").status, 200);
+    for resource in [
+        "services",
+        "horizontalpodautoscalers.autoscaling",
+        "deployments.apps",
+        "statefulsets.apps",
+    ] {
+        let advice = format!("; give the proxy's ServiceAccount a ClusterRole with the verb list on {resource}");
+        gateway.envoy.wait_for_log(SOON, &advice);
+    }
+    let refusal = "services is forbidden: User \"system:serviceaccount:istio-system:istio-ingressgateway\" cannot list";
+    gateway
+        .envoy
+        .wait_for_log(SOON, &format!("cannot list services: 403 Forbidden: {refusal}"));
+
+    gateway.wait_for_header("ngsa-svc-1.default", None);
+    let stale = gateway.burst("services");
+    assert_eq!(stale.status, 503);
+    assert!(
+        stale.body.starts_with("too stale: ") && stale.body.ends_with(", and 15 s are allowed\n"),
+        "{}",
+        stale.body
+    );
+    assert_eq!(stale.header("retry-after"), Some("1"));
+    gateway.wait_for_stat("burst_header_absent_stale_total", 1);
+    let lines = gateway.envoy.log().matches("burst-metrics: cannot list ").count();
+    assert_eq!(
+        lines,
+        4,
+        "one line for each list, not for each poll:\n{}",
+        gateway.envoy.log()
+    );
+    assert!(gateway.stat("burst_poll_forbidden_total") > 8, "and it went on asking");
+
+    sample::set_current_replicas(&cluster, "default", "ngsa-hpa-1", 2);
+    cluster.apply(&shipped_role());
+    gateway.wait_for_header(
+        "ngsa-svc-1.default",
+        Some(&HEADER.replace("current-load=1", "current-load=2")),
+    );
+    assert_eq!(gateway.burst("services").status, 200);
+    gateway.envoy.wait_for_log(SOON, "listing services works again");
+}

@@ -1,0 +1,109 @@
+//! A part of the cluster: some namespaces, some labels, some names.
+
+use burst_testkit::ControlPlane;
+
+use crate::{
+    account::{Account, apply_shipped_role},
+    gateway::{Gateway, SOON},
+    sample,
+};
+
+const RESOURCES: &str = "--resource=services,horizontalpodautoscalers.autoscaling,deployments.apps,statefulsets.apps";
+
+#[test]
+fn a_role_in_each_listed_namespace_is_enough() {
+    let cluster = ControlPlane::start();
+    sample::create_with_status(&cluster);
+    let account = Account {
+        namespace: "ngsa",
+        name: "gateway",
+    }
+    .create(&cluster);
+    for namespace in ["ngsa", "shop"] {
+        let (role, subject) = ("--role=reader", "--serviceaccount=ngsa:gateway");
+        cluster.kubectl(&[
+            "create",
+            "role",
+            "reader",
+            "--namespace",
+            namespace,
+            "--verb=list",
+            RESOURCES,
+        ]);
+        cluster.kubectl(&[
+            "create",
+            "rolebinding",
+            "reader",
+            "--namespace",
+            namespace,
+            role,
+            subject,
+        ]);
+    }
+    let mount = account.mount(&cluster);
+    let gateway = Gateway::new(&cluster, &mount, r#""namespaces": ["shop", "ngsa"]"#);
+
+    let sum = "service=shop/checkout, current-load=6, target-load=10, max-load=13";
+    gateway.wait_for_header("checkout.shop", Some(sum));
+    assert_eq!(
+        gateway.burst("hpas").body,
+        r#"{
+    "ngsa/ngsa-hpa-2": "service=ngsa/ngsa-2, current-load=2, target-load=4, max-load=6",
+    "shop/checkout-canary": "service=shop/checkout-canary, current-load=2, target-load=2, max-load=3",
+    "shop/checkout-stable": "service=shop/checkout-stable, current-load=4, target-load=8, max-load=10"
+}
+"#
+    );
+    assert_eq!(
+        gateway.header("ngsa-svc-1.default"),
+        None,
+        "of a namespace that is not listed"
+    );
+    assert_eq!(gateway.stat("burst_poll_forbidden_total"), 0);
+
+    cluster.kubectl(&["delete", "rolebinding", "reader", "--namespace", "shop"]);
+    let advice = "; give the proxy's ServiceAccount a Role in namespace shop with the verb list on services";
+    gateway.envoy.wait_for_log(SOON, advice);
+    assert!(!gateway.envoy.log().contains("a Role in namespace ngsa"));
+}
+
+#[test]
+fn selectors_are_the_api_servers_own() {
+    let cluster = ControlPlane::start();
+    let mount = apply_shipped_role(&cluster).mount(&cluster);
+    sample::create_with_status(&cluster);
+    for (namespace, hpa, team) in [
+        ("default", "ngsa-hpa-1", "a"),
+        ("ngsa", "ngsa-hpa-2", "b"),
+        ("data", "queue", "c"),
+    ] {
+        cluster.kubectl(&["label", "hpa", hpa, "--namespace", namespace, &format!("team={team}")]);
+    }
+    let gateway = Gateway::new(
+        &cluster,
+        &mount,
+        r#""hpas": {"label_selector": "team in (a, b),team!=c"},
+           "services": {"field_selector": "metadata.namespace!=ngsa"},
+           "workloads": [
+               {"group": "apps", "version": "v1", "resource": "deployments", "kind": "Deployment", "label_selector": "app"}
+           ]"#,
+    );
+
+    let one = "service=default/ngsa-1, current-load=1, target-load=4, max-load=5";
+    gateway.wait_for_header("ngsa-svc-1.default", Some(one));
+    let names = |path: &str| gateway.burst(path).body.matches("\": \"").count();
+    assert_eq!((names("hpas"), names("deployments"), names("services")), (2, 2, 1));
+    assert_eq!(
+        gateway.burst("statefulsets").status,
+        404,
+        "`workloads` replaces the default list"
+    );
+    assert_eq!(
+        gateway.header("ngsa-svc-2.ngsa"),
+        None,
+        "a Service that the field selector leaves out"
+    );
+    gateway
+        .envoy
+        .wait_for_log(SOON, "this thread polls the Kubernetes API from now on");
+}
