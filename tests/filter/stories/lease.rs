@@ -2,7 +2,7 @@
 
 use super::kube::Kube;
 use super::{EVERY_SECOND, SECOND, envoy};
-use crate::host::{FakeEnvoy, ThreadName, Vm};
+use crate::host::{FakeEnvoy, Request, Route, ThreadName, Vm};
 use std::time::Duration;
 
 /// The threads that began to poll, in order.
@@ -151,6 +151,19 @@ fn a_new_configuration_polls_and_the_old_one_serves_on_in_its_drain() {
     worker.retire(old);
     envoy.advance(Duration::from_secs(3)).answer();
     assert!(worker.alive());
+}
+
+#[test]
+fn what_others_published_is_served_before_the_first_tick() {
+    let envoy = envoy(EVERY_SECOND, &Kube::new());
+    let worker = envoy.worker();
+    envoy.advance(SECOND).answer();
+    let rebuilt = envoy.worker();
+    assert!(rebuilt.response("web.shop").header("x-burst").is_some(), "another VM");
+    let renamed = r#"{"cluster":"kube_api","poll_interval":"1s","header":{"name":"x-new"}}"#;
+    let new = worker.configure(renamed).unwrap();
+    let seen = worker.request_through(new, Request::get("/"), Route::istio("web", "shop"));
+    assert!(seen.header("x-new").is_some(), "another configuration");
 }
 
 #[test]

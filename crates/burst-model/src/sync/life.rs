@@ -1,6 +1,6 @@
 //! The life of one list: wait, read it page by page, wait again. Each answer moves it on and says what is to be done.
 //!
-//! A life knows when it is due and what it asks next. Bounded watch windows will be one more variant of [`Life`]: it
+//! A life knows when it is due and what it asks next. Bounded watch windows will be one more variant of `Life`: it
 //! already keeps the version that a window would start from.
 
 use super::backoff::Backoff;
