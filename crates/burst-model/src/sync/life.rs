@@ -90,19 +90,26 @@ impl Kept {
         matches!(self.life, Life::Listing(_))
     }
 
-    /// Starts reading if it is time; the path of the first page.
-    pub fn begin(&mut self, now: Time) -> Option<String> {
+    /// Whether it is time to read.
+    #[must_use]
+    pub fn is_due(&self, now: Time) -> bool {
         match self.life {
             // A clock that was set back would make a long wait of a short one, with nothing to tell how old the list is.
-            Life::Waiting { since, due } if due <= now || now < since => {
-                self.life = Life::Listing(Listing {
-                    begun: now,
-                    seen: Listed::default(),
-                });
-                Some(self.source.list_path(self.page_size.limit(), None))
-            }
-            Life::Waiting { .. } | Life::Listing(_) => None,
+            Life::Waiting { since, due } => due <= now || now < since,
+            Life::Listing(_) => false,
         }
+    }
+
+    /// Starts reading if it is time; the path of the first page.
+    pub fn begin(&mut self, now: Time) -> Option<String> {
+        if !self.is_due(now) {
+            return None;
+        }
+        self.life = Life::Listing(Listing {
+            begun: now,
+            seen: Listed::default(),
+        });
+        Some(self.source.list_path(self.page_size.limit(), None))
     }
 
     /// Takes the answer to the page under way. `interval` is the time from the beginning of a read to that of the next.
