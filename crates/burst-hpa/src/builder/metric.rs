@@ -1,0 +1,264 @@
+//! The five sources, each with the targets it can be compared with.
+
+use k8s_openapi::api::autoscaling::v2::{
+    ContainerResourceMetricSource, ExternalMetricSource, MetricIdentifier, MetricSpec, MetricTarget,
+    ObjectMetricSource, PodsMetricSource, ResourceMetricSource,
+};
+
+use super::{ObjectReference, Selector};
+use crate::metric::{Resource, SourceType, TargetType};
+use crate::quantity::{ParseQuantityError, Quantity};
+
+/// Per cent of what the containers request; above 100 where their limits leave room.
+#[derive(Clone, Copy, Debug)]
+pub struct Utilization(pub i32);
+
+/// The value divided by the number of pods.
+#[derive(Clone, Debug)]
+pub struct AverageValue(Quantity);
+
+/// The value as it is.
+#[derive(Clone, Debug)]
+pub struct Value(Quantity);
+
+impl AverageValue {
+    /// A whole number, or a [`Quantity`].
+    pub fn new(value: impl Into<Quantity>) -> Self {
+        Self(value.into())
+    }
+
+    /// Such as `100m` or `1Gi`.
+    ///
+    /// # Errors
+    /// If the text is no quantity.
+    pub fn parse(text: &str) -> Result<Self, ParseQuantityError> {
+        text.parse().map(Self)
+    }
+}
+
+impl Value {
+    /// A whole number, or a [`Quantity`].
+    pub fn new(value: impl Into<Quantity>) -> Self {
+        Self(value.into())
+    }
+
+    /// Such as `100m` or `1Gi`.
+    ///
+    /// # Errors
+    /// If the text is no quantity.
+    pub fn parse(text: &str) -> Result<Self, ParseQuantityError> {
+        text.parse().map(Self)
+    }
+}
+
+/// What CPU or memory can be compared with: [`Utilization`] or [`AverageValue`].
+#[derive(Clone, Debug)]
+pub struct ResourceTarget(MetricTarget);
+
+/// What the value of an object, or one from outside, can be compared with: [`Value`] or [`AverageValue`].
+#[derive(Clone, Debug)]
+pub struct SeriesTarget(MetricTarget);
+
+impl From<Utilization> for ResourceTarget {
+    fn from(Utilization(percent): Utilization) -> Self {
+        Self(MetricTarget {
+            average_utilization: Some(percent),
+            ..target(TargetType::Utilization)
+        })
+    }
+}
+
+impl From<AverageValue> for ResourceTarget {
+    fn from(average: AverageValue) -> Self {
+        Self(average.target())
+    }
+}
+
+impl From<AverageValue> for SeriesTarget {
+    fn from(average: AverageValue) -> Self {
+        Self(average.target())
+    }
+}
+
+impl From<Value> for SeriesTarget {
+    fn from(Value(value): Value) -> Self {
+        Self(MetricTarget {
+            value: Some(value.into()),
+            ..target(TargetType::Value)
+        })
+    }
+}
+
+impl AverageValue {
+    fn target(self) -> MetricTarget {
+        MetricTarget {
+            average_value: Some(self.0.into()),
+            ..target(TargetType::AverageValue)
+        }
+    }
+}
+
+fn target(target_type: TargetType) -> MetricTarget {
+    MetricTarget {
+        type_: target_type.to_string(),
+        ..MetricTarget::default()
+    }
+}
+
+fn spec(source: SourceType) -> MetricSpec {
+    MetricSpec {
+        type_: source.to_string(),
+        ..MetricSpec::default()
+    }
+}
+
+/// One of the five sources with its target.
+#[derive(Clone, Debug)]
+pub struct Metric(pub(super) MetricSpec);
+
+/// CPU or memory of whole pods. Compared with [`Utilization`], every container has to request the resource.
+#[derive(Clone, Debug)]
+pub struct ResourceMetric(ResourceMetricSource);
+
+impl ResourceMetric {
+    /// The resource and what it is compared with.
+    pub fn new(resource: Resource, target: impl Into<ResourceTarget>) -> Self {
+        Self(ResourceMetricSource {
+            name: resource.as_str().to_owned(),
+            target: target.into().0,
+        })
+    }
+}
+
+impl From<ResourceMetric> for Metric {
+    fn from(metric: ResourceMetric) -> Self {
+        Self(MetricSpec {
+            resource: Some(metric.0),
+            ..spec(SourceType::Resource)
+        })
+    }
+}
+
+/// CPU or memory of one container of each pod: the others need no request and do not count.
+#[derive(Clone, Debug)]
+pub struct ContainerResourceMetric(ContainerResourceMetricSource);
+
+impl ContainerResourceMetric {
+    /// The container, its resource and what that is compared with.
+    pub fn new(container: impl Into<String>, resource: Resource, target: impl Into<ResourceTarget>) -> Self {
+        let name = resource.as_str().to_owned();
+        Self(ContainerResourceMetricSource {
+            container: container.into(),
+            name,
+            target: target.into().0,
+        })
+    }
+}
+
+impl From<ContainerResourceMetric> for Metric {
+    fn from(metric: ContainerResourceMetric) -> Self {
+        Self(MetricSpec {
+            container_resource: Some(metric.0),
+            ..spec(SourceType::ContainerResource)
+        })
+    }
+}
+
+/// A value each pod has, from `custom.metrics.k8s.io`, averaged over the pods.
+#[derive(Clone, Debug)]
+pub struct PodsMetric(PodsMetricSource);
+
+impl PodsMetric {
+    /// The metric's name and the average to hold.
+    pub fn new(name: impl Into<String>, AverageValue(value): AverageValue) -> Self {
+        Self(PodsMetricSource {
+            metric: identifier(name),
+            target: AverageValue(value).target(),
+        })
+    }
+
+    /// Narrows the metric down by labels.
+    #[must_use]
+    pub fn selector(mut self, selector: Selector) -> Self {
+        self.0.metric.selector = Some(selector.0);
+        self
+    }
+}
+
+impl From<PodsMetric> for Metric {
+    fn from(metric: PodsMetric) -> Self {
+        Self(MetricSpec {
+            pods: Some(metric.0),
+            ..spec(SourceType::Pods)
+        })
+    }
+}
+
+/// A value of one Kubernetes object, from `custom.metrics.k8s.io`.
+#[derive(Clone, Debug)]
+pub struct ObjectMetric(ObjectMetricSource);
+
+impl ObjectMetric {
+    /// The object, the metric's name and what it is compared with.
+    pub fn new(object: ObjectReference, name: impl Into<String>, target: impl Into<SeriesTarget>) -> Self {
+        let target = target.into().0;
+        Self(ObjectMetricSource {
+            described_object: object.0,
+            metric: identifier(name),
+            target,
+        })
+    }
+
+    /// Narrows the metric down by labels.
+    #[must_use]
+    pub fn selector(mut self, selector: Selector) -> Self {
+        self.0.metric.selector = Some(selector.0);
+        self
+    }
+}
+
+impl From<ObjectMetric> for Metric {
+    fn from(metric: ObjectMetric) -> Self {
+        Self(MetricSpec {
+            object: Some(metric.0),
+            ..spec(SourceType::Object)
+        })
+    }
+}
+
+/// A value that belongs to no Kubernetes object, from `external.metrics.k8s.io`; several series are summed.
+#[derive(Clone, Debug)]
+pub struct ExternalMetric(ExternalMetricSource);
+
+impl ExternalMetric {
+    /// The metric's name and what it is compared with.
+    pub fn new(name: impl Into<String>, target: impl Into<SeriesTarget>) -> Self {
+        Self(ExternalMetricSource {
+            metric: identifier(name),
+            target: target.into().0,
+        })
+    }
+
+    /// Narrows the metric down by labels.
+    #[must_use]
+    pub fn selector(mut self, selector: Selector) -> Self {
+        self.0.metric.selector = Some(selector.0);
+        self
+    }
+}
+
+impl From<ExternalMetric> for Metric {
+    fn from(metric: ExternalMetric) -> Self {
+        Self(MetricSpec {
+            external: Some(metric.0),
+            ..spec(SourceType::External)
+        })
+    }
+}
+
+fn identifier(name: impl Into<String>) -> MetricIdentifier {
+    MetricIdentifier {
+        name: name.into(),
+        selector: None,
+    }
+}

@@ -1,0 +1,339 @@
+//! Writing HPAs that cannot be wrong: what types can rule out does not compile, the rest is an error of
+//! [`Hpa::build`], and nothing is written that was not said.
+//!
+//! # The least
+//! A target and how far it may grow. The name is the target's.
+//! ```
+//! use burst_hpa::builder::{Hpa, Target};
+//!
+//! let hpa = Hpa::new(Target::deployment("bookstore-api"), 10).build()?;
+//! assert_eq!(
+//!     serde_json::to_value(hpa)?,
+//!     serde_json::json!({
+//!         "apiVersion": "autoscaling/v2",
+//!         "kind": "HorizontalPodAutoscaler",
+//!         "metadata": { "name": "bookstore-api" },
+//!         "spec": {
+//!             "scaleTargetRef": { "apiVersion": "apps/v1", "kind": "Deployment", "name": "bookstore-api" },
+//!             "maxReplicas": 10,
+//!         },
+//!     })
+//! );
+//! # Ok::<_, Box<dyn std::error::Error>>(())
+//! ```
+//! What Kubernetes makes of it (one replica at least, 80 % of the requested CPU) is [`Hpa::defaulted`].
+//!
+//! # Metrics
+//! Each source takes the targets it can be compared with, and no other:
+//!
+//! | source | [`Utilization`] | [`AverageValue`] | [`Value`] |
+//! |---|---|---|---|
+//! | [`ResourceMetric`], [`ContainerResourceMetric`] | yes | yes | |
+//! | [`PodsMetric`] | | yes | |
+//! | [`ObjectMetric`], [`ExternalMetric`] | | yes | yes |
+//!
+//! ```
+//! use burst_hpa::builder::*;
+//! use burst_hpa::metric::Resource;
+//!
+//! let ingress = ObjectReference::new("networking.k8s.io/v1", "Ingress", "bookstore");
+//! let hpa = Hpa::new(Target::deployment("bookstore-api"), 10)
+//!     .metric(ResourceMetric::new(Resource::Cpu, Utilization(50)))
+//!     .metric(ContainerResourceMetric::new("bookstore-api-container", Resource::Memory, AverageValue::parse("25Mi")?))
+//!     .metric(PodsMetric::new("transactions-processed-per-second", AverageValue::new(1000)))
+//!     .metric(ObjectMetric::new(ingress, "hits-per-second", Value::new(1000)))
+//!     .metric(
+//!         ExternalMetric::new("dead-letter-queue-size", Value::new(1))
+//!             .selector(Selector::new().label("queue", "orders").exists("region")),
+//!     )
+//!     .build()?;
+//! # assert_eq!(hpa.spec.metrics.unwrap().len(), 5);
+//! # Ok::<_, Box<dyn std::error::Error>>(())
+//! ```
+//! A `Pods` metric has no request that its utilization could be a share of; Kubernetes refuses the pair, so it does not
+//! compile:
+//! ```compile_fail,E0308
+//! # use burst_hpa::builder::*;
+//! PodsMetric::new("transactions-processed-per-second", Utilization(1000));
+//! ```
+//! Nor do the other pairs that Kubernetes refuses:
+//! ```compile_fail,E0277
+//! # use burst_hpa::builder::*;
+//! ExternalMetric::new("dead-letter-queue-size", Utilization(50));
+//! ```
+//! ```compile_fail,E0277
+//! # use burst_hpa::builder::*;
+//! let ingress = ObjectReference::new("networking.k8s.io/v1", "Ingress", "bookstore");
+//! ObjectMetric::new(ingress, "hits-per-second", Utilization(50));
+//! ```
+//! ```compile_fail,E0277
+//! # use burst_hpa::{builder::*, metric::Resource};
+//! ResourceMetric::new(Resource::Cpu, Value::new(1));
+//! ```
+//! ```compile_fail,E0277
+//! # use burst_hpa::{builder::*, metric::Resource};
+//! ContainerResourceMetric::new("app", Resource::Cpu, Value::new(1));
+//! ```
+//! A resource has no labels to select by:
+//! ```compile_fail,E0599
+//! # use burst_hpa::{builder::*, metric::Resource};
+//! ResourceMetric::new(Resource::Cpu, Utilization(50)).selector(Selector::new());
+//! ```
+//! The name of a metric is what some adapter serves, so none is ever made up here: a made-up name would only be a
+//! metric that always fails.
+//!
+//! # Behavior
+//! ```
+//! use std::time::Duration;
+//!
+//! use burst_hpa::builder::{Hpa, Policy, ScalingRules, Target};
+//!
+//! let half_a_minute = Duration::from_secs(30);
+//! let hpa = Hpa::new(Target::deployment("bookstore-api"), 10)
+//!     .scale_down(ScalingRules::new().policy(Policy::pods(5, half_a_minute)))
+//!     .scale_up(ScalingRules::new().policy(Policy::pods(5, half_a_minute)).window(Duration::ZERO))
+//!     .build()?;
+//! # Ok::<_, Box<dyn std::error::Error>>(())
+//! ```
+//! Policies count [`Policy::pods`] or [`Policy::percent`]; a direction is switched off by [`ScalingRules::disabled`].
+//! Without any rules `behavior` stays unset. That is not the same as an empty one: the controller then uses an older
+//! algorithm, which at most doubles the replicas (or makes them four) at each sync and shrinks after five minutes.
+//!
+//! # Status
+//! There is no way to write one. The apiserver discards the status of what is created or updated; the controller alone
+//! writes it. It can be read: [`Status`](crate::status::Status).
+//! ```compile_fail,E0599
+//! # use burst_hpa::builder::{Hpa, Target};
+//! Hpa::new(Target::deployment("bookstore-api"), 10).desired_replicas(5);
+//! ```
+
+mod behavior;
+mod error;
+mod metric;
+mod selector;
+mod target;
+
+use std::collections::BTreeMap;
+
+pub use behavior::{Policy, ScalingRules};
+pub use error::{BuildError, BuildErrors};
+use k8s_openapi::api::autoscaling::v2::{
+    HorizontalPodAutoscaler, HorizontalPodAutoscalerBehavior, HorizontalPodAutoscalerSpec,
+};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+pub use metric::{
+    AverageValue, ContainerResourceMetric, ExternalMetric, Metric, ObjectMetric, PodsMetric, ResourceMetric,
+    ResourceTarget, SeriesTarget, Utilization, Value,
+};
+pub use selector::Selector;
+pub use target::{ObjectReference, Target};
+
+use crate::lint::{Finding, Lint, Severity, lint, lint_with_target};
+use crate::options::Options;
+use crate::path::Path;
+use crate::{defaulted, validate};
+
+/// A HorizontalPodAutoscaler in the making; see the [module](self).
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct Hpa {
+    target: Target,
+    metadata: ObjectMeta,
+    min_replicas: Option<i32>,
+    max_replicas: i32,
+    metrics: Vec<Metric>,
+    scale_up: Option<ScalingRules>,
+    scale_down: Option<ScalingRules>,
+    options: Options,
+}
+
+impl Hpa {
+    /// Scales `target` up to `max_replicas`. Name and namespace are the target's.
+    pub fn new(target: impl Into<Target>, max_replicas: i32) -> Self {
+        let target = target.into();
+        let metadata = ObjectMeta {
+            name: Some(target.name().to_owned()),
+            namespace: target.namespace().map(str::to_owned),
+            ..ObjectMeta::default()
+        };
+        Self {
+            target,
+            metadata,
+            min_replicas: None,
+            max_replicas,
+            metrics: Vec::new(),
+            scale_up: None,
+            scale_down: None,
+            options: Options::default(),
+        }
+    }
+
+    /// Another name than the target's.
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.metadata.name = Some(name.into());
+        self
+    }
+
+    /// The namespace, where the target does not tell.
+    pub fn namespace(mut self, namespace: impl Into<String>) -> Self {
+        self.metadata.namespace = Some(namespace.into());
+        self
+    }
+
+    /// Adds a label.
+    pub fn label(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
+        self.metadata
+            .labels
+            .get_or_insert_with(BTreeMap::new)
+            .insert(key.into(), value.into());
+        self
+    }
+
+    /// Adds an annotation.
+    pub fn annotation(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
+        self.metadata
+            .annotations
+            .get_or_insert_with(BTreeMap::new)
+            .insert(key.into(), value.into());
+        self
+    }
+
+    /// Never fewer than this; Kubernetes' default is 1. 0 needs [`Options::scale_to_zero`] and an [`ObjectMetric`] or
+    /// [`ExternalMetric`].
+    pub fn min_replicas(mut self, min_replicas: i32) -> Self {
+        self.min_replicas = Some(min_replicas);
+        self
+    }
+
+    /// Adds a metric. Of several the one that asks for the most replicas counts.
+    pub fn metric(mut self, metric: impl Into<Metric>) -> Self {
+        self.metrics.push(metric.into());
+        self
+    }
+
+    /// How fast it may grow.
+    pub fn scale_up(mut self, rules: ScalingRules) -> Self {
+        self.scale_up = Some(rules);
+        self
+    }
+
+    /// How fast it may shrink.
+    pub fn scale_down(mut self, rules: ScalingRules) -> Self {
+        self.scale_down = Some(rules);
+        self
+    }
+
+    /// The cluster it is for, if its gates or version differ from Kubernetes 1.36.
+    pub fn for_cluster(mut self, options: Options) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// The object with what was said, and nothing else.
+    ///
+    /// # Errors
+    /// All at once: what kube-apiserver would refuse, and what it would accept although it never works, such as
+    /// utilization of a resource that a container of the target does not request:
+    /// ```
+    /// use burst_hpa::builder::{Hpa, ResourceMetric, Utilization};
+    /// use burst_hpa::metric::Resource;
+    /// use k8s_openapi::api::apps::v1::Deployment;
+    ///
+    /// let bookstore: Deployment = serde_json::from_value(serde_json::json!({
+    ///     "metadata": { "name": "bookstore-api", "namespace": "shop" },
+    ///     "spec": {
+    ///         "selector": {},
+    ///         "template": { "spec": { "containers": [
+    ///             { "name": "app", "resources": { "requests": { "cpu": "500m" } } },
+    ///             { "name": "log-shipper" },
+    ///         ] } },
+    ///     },
+    /// }))?;
+    /// let errors = Hpa::new(&bookstore, 10)
+    ///     .metric(ResourceMetric::new(Resource::Cpu, Utilization(50)))
+    ///     .build()
+    ///     .unwrap_err();
+    /// assert_eq!(
+    ///     errors.to_string(),
+    ///     "spec.metrics[0].resource.target.averageUtilization: Container \"log-shipper\" of Deployment shop/bookstore-api \
+    ///      requests no cpu, so there is nothing its utilization is a share of and the metric always fails. \
+    ///      Give the container a cpu request, or measure another container alone with a ContainerResource metric.",
+    /// );
+    /// # Ok::<_, serde_json::Error>(())
+    /// ```
+    pub fn build(&self) -> Result<HorizontalPodAutoscaler, BuildErrors> {
+        self.checked().map(|(written, _)| written)
+    }
+
+    /// The object as Kubernetes stores it: [`build`](Self::build) with every default filled in.
+    ///
+    /// # Errors
+    /// Those of [`build`](Self::build).
+    pub fn defaulted(&self) -> Result<HorizontalPodAutoscaler, BuildErrors> {
+        self.checked().map(|(_, stored)| stored)
+    }
+
+    fn checked(&self) -> Result<(HorizontalPodAutoscaler, HorizontalPodAutoscaler), BuildErrors> {
+        let mut errors = Vec::new();
+        let written = self.written(&mut errors);
+        let stored = defaulted(written.clone(), self.options);
+        errors.extend(validate(&stored, self.options).into_iter().map(BuildError::Refused));
+        if errors.is_empty() {
+            errors.extend(self.never_works(&written, &stored).map(BuildError::NeverWorks));
+        }
+        if errors.is_empty() {
+            Ok((written, stored))
+        } else {
+            Err(BuildErrors::new(errors))
+        }
+    }
+
+    fn written(&self, errors: &mut Vec<BuildError>) -> HorizontalPodAutoscaler {
+        let path = Path::ROOT.field("spec");
+        let path = path.field("behavior");
+        let mut rules = |name: &str, rules: &Option<ScalingRules>| {
+            rules.as_ref().map(|rules| rules.written(&path.field(name), errors))
+        };
+        let behavior = HorizontalPodAutoscalerBehavior {
+            scale_up: rules("scaleUp", &self.scale_up),
+            scale_down: rules("scaleDown", &self.scale_down),
+        };
+        let said = behavior.scale_up.is_some() || behavior.scale_down.is_some();
+        let metrics: Vec<_> = self.metrics.iter().map(|metric| metric.0.clone()).collect();
+        let spec = HorizontalPodAutoscalerSpec {
+            behavior: said.then_some(behavior),
+            max_replicas: self.max_replicas,
+            metrics: (!metrics.is_empty()).then_some(metrics),
+            min_replicas: self.min_replicas,
+            scale_target_ref: self.target.reference().clone(),
+        };
+        #[expect(
+            clippy::useless_conversion,
+            reason = "optional in the types of older Kubernetes versions"
+        )]
+        HorizontalPodAutoscaler {
+            metadata: self.metadata.clone(),
+            spec: spec.into(),
+            status: None,
+        }
+    }
+
+    fn never_works(
+        &self,
+        written: &HorizontalPodAutoscaler,
+        stored: &HorizontalPodAutoscaler,
+    ) -> impl Iterator<Item = Finding> {
+        let findings = match self.target.workload() {
+            Some(workload) => lint_with_target(stored, workload, self.options),
+            None => lint(stored, self.options),
+        };
+        // Once stored, the field is gone and no rule could find it.
+        let dropped = lint(written, self.options)
+            .into_iter()
+            .filter(|finding| finding.lint == Lint::DroppedTolerance);
+        findings
+            .into_iter()
+            .filter(|finding| finding.severity == Severity::Error)
+            .chain(dropped)
+    }
+}

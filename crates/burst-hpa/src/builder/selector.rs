@@ -1,0 +1,56 @@
+//! Selecting one series of a metric by its labels.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
+
+/// All of these must hold.
+#[derive(Clone, Debug, Default)]
+#[must_use]
+pub struct Selector(pub(super) LabelSelector);
+
+impl Selector {
+    /// Takes every series.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The label has this value.
+    pub fn label(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
+        self.0
+            .match_labels
+            .get_or_insert_with(BTreeMap::new)
+            .insert(key.into(), value.into());
+        self
+    }
+
+    /// The label has one of these values.
+    pub fn is_in<V: Into<String>>(self, key: impl Into<String>, values: impl IntoIterator<Item = V>) -> Self {
+        self.expression(key, "In", Some(values.into_iter().map(Into::into).collect()))
+    }
+
+    /// The label has none of these values, or is not there.
+    pub fn is_not_in<V: Into<String>>(self, key: impl Into<String>, values: impl IntoIterator<Item = V>) -> Self {
+        self.expression(key, "NotIn", Some(values.into_iter().map(Into::into).collect()))
+    }
+
+    /// The label is there.
+    pub fn exists(self, key: impl Into<String>) -> Self {
+        self.expression(key, "Exists", None)
+    }
+
+    /// The label is not there.
+    pub fn does_not_exist(self, key: impl Into<String>) -> Self {
+        self.expression(key, "DoesNotExist", None)
+    }
+
+    fn expression(mut self, key: impl Into<String>, operator: &str, values: Option<Vec<String>>) -> Self {
+        let requirement = LabelSelectorRequirement {
+            key: key.into(),
+            operator: operator.to_owned(),
+            values,
+        };
+        self.0.match_expressions.get_or_insert_default().push(requirement);
+        self
+    }
+}

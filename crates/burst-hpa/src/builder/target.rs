@@ -1,0 +1,114 @@
+//! What is scaled, and what a metric describes.
+
+use k8s_openapi::Metadata;
+use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
+use k8s_openapi::api::autoscaling::v2::CrossVersionObjectReference;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+use crate::workload::Workload;
+
+/// The object whose replicas are scaled. Made from the object itself, its containers are known and their requests are
+/// checked.
+#[derive(Clone, Debug)]
+pub struct Target {
+    reference: CrossVersionObjectReference,
+    workload: Option<Workload>,
+}
+
+impl Target {
+    /// A Deployment, by name.
+    #[must_use]
+    pub fn deployment(name: impl Into<String>) -> Self {
+        Self::reference_to("apps/v1", "Deployment", name)
+    }
+
+    /// A StatefulSet, by name.
+    #[must_use]
+    pub fn stateful_set(name: impl Into<String>) -> Self {
+        Self::reference_to("apps/v1", "StatefulSet", name)
+    }
+
+    /// Anything with a scale subresource, by name.
+    #[must_use]
+    pub fn reference_to(api_version: impl Into<String>, kind: impl Into<String>, name: impl Into<String>) -> Self {
+        Self {
+            reference: reference(api_version.into(), kind.into(), name.into()),
+            workload: None,
+        }
+    }
+
+    pub(super) fn reference(&self) -> &CrossVersionObjectReference {
+        &self.reference
+    }
+
+    pub(super) fn workload(&self) -> Option<&Workload> {
+        self.workload.as_ref()
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.reference.name
+    }
+
+    pub(super) fn namespace(&self) -> Option<&str> {
+        self.workload.as_ref()?.namespace.as_deref()
+    }
+}
+
+impl From<Workload> for Target {
+    fn from(workload: Workload) -> Self {
+        let reference = reference(
+            workload.api_version.clone(),
+            workload.kind.clone(),
+            workload.name.clone(),
+        );
+        Self {
+            reference,
+            workload: Some(workload),
+        }
+    }
+}
+
+impl From<&Deployment> for Target {
+    fn from(deployment: &Deployment) -> Self {
+        Workload::from(deployment).into()
+    }
+}
+
+impl From<&StatefulSet> for Target {
+    fn from(set: &StatefulSet) -> Self {
+        Workload::from(set).into()
+    }
+}
+
+/// The object an [`ObjectMetric`](super::ObjectMetric) describes, in the HPA's namespace.
+#[derive(Clone, Debug)]
+pub struct ObjectReference(pub(super) CrossVersionObjectReference);
+
+impl ObjectReference {
+    /// By name.
+    #[must_use]
+    pub fn new(api_version: impl Into<String>, kind: impl Into<String>, name: impl Into<String>) -> Self {
+        Self(reference(api_version.into(), kind.into(), name.into()))
+    }
+
+    /// To an object at hand.
+    ///
+    /// ```
+    /// use burst_hpa::builder::{ObjectMetric, ObjectReference, Value};
+    /// # use k8s_openapi::api::networking::v1::Ingress;
+    /// # let ingress = Ingress::default();
+    /// ObjectMetric::new(ObjectReference::to(&ingress), "hits-per-second", Value::new(1000));
+    /// ```
+    pub fn to<K: Metadata<Ty = ObjectMeta>>(object: &K) -> Self {
+        let name = object.metadata().name.clone().unwrap_or_default();
+        Self(reference(K::API_VERSION.to_owned(), K::KIND.to_owned(), name))
+    }
+}
+
+fn reference(api_version: String, kind: String, name: String) -> CrossVersionObjectReference {
+    CrossVersionObjectReference {
+        api_version: Some(api_version),
+        kind,
+        name,
+    }
+}

@@ -1,0 +1,175 @@
+//! Walks a tree along the schema. What comes out is what Go would have in memory, as JSON: nothing for `null`, zero
+//! values for `null` in a list, quantities in canonical form.
+
+use serde_json::{Map, Value};
+
+use super::DecodeError;
+use super::schema::{Field, Schema};
+use super::time::is_rfc3339;
+use crate::node::Node;
+use crate::path::Path;
+use crate::quantity::Quantity;
+
+pub(super) fn read(node: &Node, schema: &Schema, path: &Path<'_>, errors: &mut Vec<DecodeError>) -> Value {
+    match (schema, node) {
+        (_, Node::Null) => Value::Null,
+        (Schema::Object(fields), Node::Object(entries)) => object(entries, fields, path, errors),
+        (Schema::List(item), Node::List(nodes)) => list(nodes, item, path, errors),
+        (Schema::Labels, Node::Object(entries)) => labels(entries, path, errors),
+        (Schema::String, Node::String(text)) => Value::from(text.as_str()),
+        (Schema::Bool, Node::Bool(value)) => Value::from(*value),
+        (Schema::Int32, Node::Number(text)) => integer(
+            text.parse::<i32>().map(i64::from).ok(),
+            "a 32-bit integer",
+            text,
+            path,
+            errors,
+        ),
+        (Schema::Int64, Node::Number(text)) => integer(text.parse().ok(), "a 64-bit integer", text, path, errors),
+        (Schema::Quantity, Node::String(text)) => quantity(text.trim(), path, errors),
+        (Schema::Quantity, Node::Number(text)) => quantity(text, path, errors),
+        (Schema::Time, Node::String(text)) if is_rfc3339(text) => Value::from(text.as_str()),
+        (Schema::Time, Node::String(text)) => wrong(expected(schema), text.clone(), path, errors),
+        (Schema::Any, node) => any(node),
+        _ => wrong(expected(schema), node.kind().to_owned(), path, errors),
+    }
+}
+
+fn expected(schema: &Schema) -> &'static str {
+    match schema {
+        Schema::Object(_) | Schema::Labels => "an object",
+        Schema::List(_) => "a list",
+        Schema::String => "a string",
+        Schema::Bool => "a boolean",
+        Schema::Int32 => "a 32-bit integer",
+        Schema::Int64 => "a 64-bit integer",
+        Schema::Quantity => "a quantity",
+        Schema::Time => "a time as in RFC 3339",
+        Schema::Any => "anything",
+    }
+}
+
+fn wrong(expected: &'static str, found: String, path: &Path<'_>, errors: &mut Vec<DecodeError>) -> Value {
+    errors.push(DecodeError::WrongType {
+        path: path.to_string(),
+        expected,
+        found,
+    });
+    Value::Null
+}
+
+fn object(entries: &[(String, Node)], fields: &[Field], path: &Path<'_>, errors: &mut Vec<DecodeError>) -> Value {
+    let mut object = Map::new();
+    for (index, (name, node)) in entries.iter().enumerate() {
+        let path = path.field(name);
+        duplicate(entries, index, &path, errors);
+        let Some(field) = fields.iter().find(|field| field.name == name) else {
+            unknown(&path, errors);
+            continue;
+        };
+        let value = read(node, field.schema, &path, errors);
+        let absent = value.is_null() || field.omit_empty && is_empty(&value);
+        if !absent {
+            object.insert(name.clone(), value);
+        }
+    }
+    Value::Object(object)
+}
+
+fn list(nodes: &[Node], item: &Schema, path: &Path<'_>, errors: &mut Vec<DecodeError>) -> Value {
+    let values = nodes.iter().enumerate().map(|(index, node)| match node {
+        Node::Null => zero(item),
+        node => read(node, item, &path.item(index), errors),
+    });
+    Value::Array(values.collect())
+}
+
+fn labels(entries: &[(String, Node)], path: &Path<'_>, errors: &mut Vec<DecodeError>) -> Value {
+    let mut labels = Map::new();
+    for (index, (name, node)) in entries.iter().enumerate() {
+        let path = path.field(name);
+        duplicate(entries, index, &path, errors);
+        let value = match node {
+            Node::Null => zero(&Schema::String),
+            node => read(node, &Schema::String, &path, errors),
+        };
+        labels.insert(name.clone(), value);
+    }
+    Value::Object(labels)
+}
+
+/// Once for a name, however often it is repeated.
+fn duplicate(entries: &[(String, Node)], index: usize, path: &Path<'_>, errors: &mut Vec<DecodeError>) {
+    let (before, rest) = entries.split_at(index);
+    let name = rest.first().map(|(name, _)| name);
+    if before.iter().filter(|(other, _)| Some(other) == name).count() == 1 {
+        errors.push(DecodeError::DuplicateField { path: path.to_string() });
+    }
+}
+
+fn unknown(path: &Path<'_>, errors: &mut Vec<DecodeError>) {
+    let error = DecodeError::UnknownField { path: path.to_string() };
+    if !errors.contains(&error) {
+        errors.push(error);
+    }
+}
+
+fn integer(
+    value: Option<i64>,
+    expected: &'static str,
+    text: &str,
+    path: &Path<'_>,
+    errors: &mut Vec<DecodeError>,
+) -> Value {
+    match value {
+        Some(value) => Value::from(value),
+        None => wrong(expected, text.to_owned(), path, errors),
+    }
+}
+
+fn quantity(text: &str, path: &Path<'_>, errors: &mut Vec<DecodeError>) -> Value {
+    match text.parse::<Quantity>() {
+        Ok(quantity) => Value::from(quantity.to_string()),
+        Err(reason) => {
+            errors.push(DecodeError::Quantity {
+                path: path.to_string(),
+                found: text.to_owned(),
+                reason,
+            });
+            Value::Null
+        }
+    }
+}
+
+fn any(node: &Node) -> Value {
+    match node {
+        Node::Null => Value::Null,
+        Node::Bool(value) => Value::from(*value),
+        Node::Number(text) => serde_json::from_str(text).unwrap_or(Value::Null),
+        Node::String(text) => Value::from(text.as_str()),
+        Node::List(nodes) => nodes.iter().map(any).collect(),
+        Node::Object(entries) => entries.iter().map(|(name, node)| (name.clone(), any(node))).collect(),
+    }
+}
+
+fn zero(schema: &Schema) -> Value {
+    match schema {
+        Schema::Object(_) | Schema::Labels => Value::Object(Map::new()),
+        Schema::List(_) => Value::Array(Vec::new()),
+        Schema::String => Value::from(""),
+        Schema::Quantity => Value::from("0"),
+        Schema::Int32 | Schema::Int64 => Value::from(0),
+        Schema::Bool => Value::from(false),
+        Schema::Time | Schema::Any => Value::Null,
+    }
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+        Value::Number(number) => number.as_i64() == Some(0),
+        Value::Null | Value::Bool(_) => false,
+    }
+}

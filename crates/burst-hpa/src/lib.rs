@@ -1,0 +1,47 @@
+//! The HorizontalPodAutoscaler of `autoscaling/v2`, offline: what kube-apiserver would say to one, without a cluster.
+//!
+//! Pure: no IO, no clock, no YAML. The objects are [`k8s_openapi`]'s; the program at the end of the dependency chain
+//! picks the Kubernetes version by that crate's features.
+#![forbid(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing,
+        clippy::string_slice,
+        clippy::unreachable
+    )
+)]
+
+mod admit;
+pub mod behavior;
+pub mod builder;
+pub mod decode;
+mod defaults;
+mod field_error;
+pub mod lint;
+pub mod metric;
+pub mod node;
+mod options;
+mod path;
+pub mod quantity;
+pub mod selector;
+mod spec;
+pub mod status;
+mod validate;
+mod word;
+mod workload;
+
+pub use admit::{Refusal, admit};
+pub use decode::{DecodeError, decode};
+pub use defaults::defaulted;
+pub use field_error::{ErrorType, FieldError};
+pub use lint::{Finding, Lint, Objects, Severity, lint, lint_among, lint_with_target};
+pub use node::Node;
+pub use options::Options;
+pub use quantity::Quantity;
+pub use validate::validate;
+pub use word::UnknownWord;
+pub use workload::Workload;

@@ -1,0 +1,120 @@
+//! The list of lints: stable names, and how bad each is.
+
+use std::fmt;
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// It works, perhaps not as meant.
+    Warning,
+    /// Part of it, or all of it, never works.
+    Error,
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Warning => "warning",
+            Self::Error => "error",
+        })
+    }
+}
+
+macro_rules! lints {
+    ($($(#[$doc:meta])* $name:ident $id:literal $severity:ident,)+) => {
+        /// A rule beyond the apiserver's. The name of each is stable: it may stand in a list of exceptions.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Lint { $($(#[$doc])* $name),+ }
+
+        impl Lint {
+            /// Every rule.
+            pub const ALL: &'static [Self] = &[$(Self::$name),+];
+
+            /// The stable name.
+            #[must_use]
+            pub fn id(self) -> &'static str {
+                match self { $(Self::$name => $id),+ }
+            }
+
+            /// How bad a finding of this rule usually is.
+            #[must_use]
+            pub fn severity(self) -> Severity {
+                match self { $(Self::$name => Severity::$severity),+ }
+            }
+        }
+    };
+}
+
+lints! {
+    /// An `Object` target whose type does not name the field that is set.
+    ObjectTargetType "object-target-type" Error,
+    /// A metric selector that no one can evaluate.
+    MetricSelector "metric-selector" Error,
+    /// A resource that `metrics.k8s.io` does not serve.
+    UnservedResource "unserved-resource" Error,
+    /// A target kind without a scale subresource.
+    UnscalableTarget "unscalable-target" Error,
+    /// A container the pods do not have.
+    UnknownContainer "unknown-container" Error,
+    /// A target too large for the controller's thousandths.
+    TargetOverflow "target-overflow" Error,
+    /// Utilization of a resource that is not requested.
+    MissingRequest "missing-request" Error,
+    /// Two HPAs that scale the same object.
+    SharedTarget "shared-target" Error,
+    /// Pods that two HPAs' targets select.
+    AmbiguousSelector "ambiguous-selector" Error,
+    /// A KEDA `ScaledObject` for the same target.
+    KedaTarget "keda-target" Error,
+    /// A target type the controller does not look at.
+    IgnoredTargetType "ignored-target-type" Warning,
+    /// A target field the controller does not look at.
+    IgnoredTargetField "ignored-target-field" Warning,
+    /// The same metric twice.
+    DuplicateMetric "duplicate-metric" Warning,
+    /// A tolerance within which nothing ever happens.
+    WideTolerance "wide-tolerance" Warning,
+    /// A tolerance the cluster drops.
+    DroppedTolerance "dropped-tolerance" Warning,
+    /// Utilization that the limits keep out of reach.
+    UnreachableUtilization "unreachable-utilization" Warning,
+    /// Nothing to choose between minimum and maximum.
+    FixedRange "fixed-range" Warning,
+    /// A direction that is switched off.
+    DisabledDirection "disabled-direction" Warning,
+    /// From the maximum to the minimum takes longer than an hour.
+    SlowScaleDown "slow-scale-down" Warning,
+    /// A status in an object that is to be created.
+    IgnoredStatus "ignored-status" Warning,
+    /// A number of replicas in the target's manifest.
+    FixedReplicas "fixed-replicas" Warning,
+    /// A target that is not among the objects.
+    MissingTarget "missing-target" Warning,
+    /// The target's selector takes pods of another workload.
+    ForeignPods "foreign-pods" Warning,
+    /// A disruption budget that leaves no pod to evict at the minimum.
+    DisruptionBudget "disruption-budget" Warning,
+    /// A `VerticalPodAutoscaler` that moves what the HPA measures against.
+    VerticalAutoscaler "vertical-autoscaler" Warning,
+    /// A sidecar that is counted in, and comes without a request in this manifest.
+    InjectedSidecar "injected-sidecar" Warning,
+}
+
+impl fmt::Display for Lint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.id())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::Lint;
+
+    #[test]
+    fn every_lint_has_a_name_of_its_own() {
+        let ids: BTreeSet<_> = Lint::ALL.iter().map(|lint| lint.id()).collect();
+        assert_eq!(ids.len(), Lint::ALL.len());
+    }
+}

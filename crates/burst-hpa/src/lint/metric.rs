@@ -1,0 +1,156 @@
+//! Metrics that can never give a number, and fields in them that nobody reads.
+//!
+//! What the controller reads: <https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/controller/podautoscaler/horizontal.go>.
+
+use k8s_openapi::api::autoscaling::v2::{MetricSpec, MetricTarget};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity as Written;
+
+use super::scan::{Source, source};
+use super::{Findings, Lint};
+use crate::metric::{Resource, SourceType};
+use crate::path::Path;
+use crate::quantity::Quantity;
+use crate::selector;
+
+pub(super) fn lint(metrics: &[MetricSpec], path: &Path<'_>, findings: &mut Findings) {
+    for (index, metric) in metrics.iter().enumerate() {
+        let path = path.item(index);
+        let Some(source) = source(metric) else { continue };
+        let field = path.field(source.field);
+        unserved(&source, &field, findings);
+        bad_selector(&source, &field, findings);
+        let target = field.field("target");
+        read(&source, &target, findings);
+        overflow(source.target, &target, findings);
+        if let Some(first) = metrics.iter().take(index).position(|other| other == metric) {
+            let effect = format!("This metric is spec.metrics[{first}] again, so it changes nothing.");
+            findings.add(Lint::DuplicateMetric, path, effect, "Remove one of the two.");
+        }
+    }
+}
+
+fn unserved(source: &Source<'_>, path: &Path<'_>, findings: &mut Findings) {
+    let Some(name) = source.resource.filter(|name| Resource::named(name).is_none()) else {
+        return;
+    };
+    let effect = format!("metrics.k8s.io serves cpu and memory, so the controller will never get a value of {name:?}.");
+    let advice = "Use a Pods or External metric that some adapter serves.";
+    findings.add(Lint::UnservedResource, path.field("name"), effect, advice);
+}
+
+fn bad_selector(source: &Source<'_>, path: &Path<'_>, findings: &mut Findings) {
+    let Some(selector) = source.identifier.and_then(|metric| metric.selector.as_ref()) else {
+        return;
+    };
+    if let Err(error) = selector::check(selector) {
+        let effect = format!("The controller cannot evaluate this selector ({error}), so the metric always fails.");
+        let path = path.field("metric");
+        findings.add(
+            Lint::MetricSelector,
+            path.field("selector"),
+            effect,
+            "Correct the selector or remove it.",
+        );
+    }
+}
+
+/// The field the controller compares with, of those that are set.
+fn read_field(source: &Source<'_>) -> Option<&'static str> {
+    let target = source.target;
+    let set = [
+        ("averageValue", target.average_value.is_some()),
+        ("averageUtilization", target.average_utilization.is_some()),
+        ("value", target.value.is_some()),
+    ];
+    let is_set = |name: &str| set.iter().any(|(field, set)| *field == name && *set);
+    match (source.kind, target.type_.as_str()) {
+        (SourceType::Object, "Value") => Some("value"),
+        (SourceType::Object, "AverageValue") => Some("averageValue"),
+        (SourceType::Object, _) => None,
+        (SourceType::Pods, _) => Some("averageValue"),
+        (SourceType::External, _) => ["averageValue", "value"].into_iter().find(|name| is_set(name)),
+        _ => ["averageValue", "averageUtilization"]
+            .into_iter()
+            .find(|name| is_set(name)),
+    }
+    .filter(|name| is_set(name))
+}
+
+fn read(source: &Source<'_>, path: &Path<'_>, findings: &mut Findings) {
+    let target = source.target;
+    let Some(read) = read_field(source) else {
+        if source.kind == SourceType::Object {
+            let effect = format!(
+                "The type of an Object target must name the field that is set; with {:?} it always fails.",
+                target.type_
+            );
+            let advice = format!("Set the type to {}.", fitting_type(target));
+            findings.add(Lint::ObjectTargetType, path.field("type"), effect, advice);
+        }
+        return;
+    };
+    let fitting = type_of(read);
+    if target.type_ != fitting {
+        let effect = format!(
+            "The type {:?} is ignored: the controller compares with {read}.",
+            target.type_
+        );
+        findings.add(
+            Lint::IgnoredTargetType,
+            path.field("type"),
+            effect,
+            format!("Write {fitting}."),
+        );
+    }
+    for field in set_fields(target).filter(|field| *field != read) {
+        let effect = format!("{field} is ignored: the controller compares with {read}.");
+        findings.add(Lint::IgnoredTargetField, path.field(field), effect, "Remove it.");
+    }
+}
+
+fn set_fields(target: &MetricTarget) -> impl Iterator<Item = &'static str> {
+    [
+        target.value.is_some().then_some("value"),
+        target.average_value.is_some().then_some("averageValue"),
+        target.average_utilization.is_some().then_some("averageUtilization"),
+    ]
+    .into_iter()
+    .flatten()
+}
+
+fn type_of(field: &str) -> &'static str {
+    match field {
+        "value" => "Value",
+        "averageValue" => "AverageValue",
+        _ => "Utilization",
+    }
+}
+
+fn fitting_type(target: &MetricTarget) -> &'static str {
+    if target.value.is_some() {
+        "Value"
+    } else {
+        "AverageValue"
+    }
+}
+
+fn overflow(target: &MetricTarget, path: &Path<'_>, findings: &mut Findings) {
+    let amounts = [("value", &target.value), ("averageValue", &target.average_value)];
+    for (field, written) in amounts
+        .into_iter()
+        .filter_map(|(field, written)| Some((field, written.as_ref()?)))
+    {
+        let Some(milli) = overflowed(written) else { continue };
+        let effect = format!(
+            "The controller reckons in thousandths and reads {} as {milli}, so its sums are wrong.",
+            written.0
+        );
+        let advice = "Keep it below 9.2P, by a larger unit in the metric itself.";
+        findings.add(Lint::TargetOverflow, path.field(field), effect, advice);
+    }
+}
+
+fn overflowed(written: &Written) -> Option<i64> {
+    let quantity = Quantity::try_from(written).ok()?;
+    (!quantity.fits_milli()).then(|| quantity.milli_value())
+}

@@ -1,0 +1,125 @@
+//! What kube-apiserver accepts and a person would regret: HPAs that never work, fields that nobody reads, neighbours
+//! that get in the way.
+//!
+//! Lints look at a [`defaulted`](crate::defaulted) object that [`validate`](crate::validate) has no objection to; on
+//! others they may say too little.
+
+mod behavior;
+mod catalog;
+mod metric;
+mod neighbours;
+mod objects;
+mod requests;
+mod scan;
+mod spec;
+mod workload;
+
+use std::fmt;
+
+pub use catalog::{Lint, Severity};
+use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
+pub use objects::{Objects, Read};
+
+use crate::options::Options;
+use crate::path::Path;
+use crate::workload::{DEFAULT_NAMESPACE, Workload};
+
+/// One thing to regret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// Which rule found it.
+    pub lint: Lint,
+    /// Usually the rule's own; lower where something outside the input may still put it right.
+    pub severity: Severity,
+    /// The path in the HPA, such as `spec.metrics[0].resource.name`.
+    pub field: String,
+    /// What will happen, in one sentence.
+    pub effect: String,
+    /// What to do about it, in one sentence.
+    pub advice: String,
+}
+
+/// `spec.metrics[0].resource.name: …: …`
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} [{}] {}: {} {}",
+            self.severity, self.lint, self.field, self.effect, self.advice
+        )
+    }
+}
+
+/// What can be told from the HPA alone.
+#[must_use]
+pub fn lint(hpa: &HorizontalPodAutoscaler, options: Options) -> Vec<Finding> {
+    let mut findings = Findings::default();
+    alone(hpa, options, &mut findings);
+    findings.0
+}
+
+/// What can be told from the HPA and its target.
+#[must_use]
+pub fn lint_with_target(hpa: &HorizontalPodAutoscaler, target: &Workload, options: Options) -> Vec<Finding> {
+    let mut findings = Findings::default();
+    alone(hpa, options, &mut findings);
+    workload::lint(hpa, target, &mut findings);
+    requests::lint(hpa, target, false, &mut findings);
+    findings.0
+}
+
+/// What can be told from the HPA and everything around it.
+#[must_use]
+pub fn lint_among(hpa: &HorizontalPodAutoscaler, objects: &Objects, options: Options) -> Vec<Finding> {
+    let mut findings = Findings::default();
+    alone(hpa, options, &mut findings);
+    if let Some(target) = objects.target(hpa) {
+        workload::lint(hpa, target, &mut findings);
+        requests::lint(hpa, target, objects.may_add_requests(namespace(hpa)), &mut findings);
+    }
+    neighbours::lint(hpa, objects, &mut findings);
+    findings.0
+}
+
+fn alone(hpa: &HorizontalPodAutoscaler, options: Options, findings: &mut Findings) {
+    spec::lint(hpa, options, findings);
+    let own = crate::spec::spec(hpa);
+    let path = Path::ROOT.field("spec");
+    metric::lint(
+        own.metrics.as_deref().unwrap_or_default(),
+        &path.field("metrics"),
+        findings,
+    );
+    behavior::lint(own, &path.field("behavior"), findings);
+}
+
+fn namespace(hpa: &HorizontalPodAutoscaler) -> &str {
+    hpa.metadata.namespace.as_deref().unwrap_or(DEFAULT_NAMESPACE)
+}
+
+#[derive(Default)]
+struct Findings(Vec<Finding>);
+
+impl Findings {
+    fn add(&mut self, lint: Lint, field: impl fmt::Display, effect: impl Into<String>, advice: impl Into<String>) {
+        self.add_as(lint.severity(), lint, field, effect, advice);
+    }
+
+    fn add_as(
+        &mut self,
+        severity: Severity,
+        lint: Lint,
+        field: impl fmt::Display,
+        effect: impl Into<String>,
+        advice: impl Into<String>,
+    ) {
+        let field = field.to_string();
+        self.0.push(Finding {
+            lint,
+            severity,
+            field,
+            effect: effect.into(),
+            advice: advice.into(),
+        });
+    }
+}

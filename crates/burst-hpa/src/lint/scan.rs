@@ -1,0 +1,70 @@
+//! The parts all metric sources share, whichever source it is.
+
+use k8s_openapi::api::autoscaling::v2::{MetricIdentifier, MetricSpec, MetricTarget};
+
+use crate::metric::SourceType;
+
+/// One metric, seen alike.
+pub(super) struct Source<'a> {
+    pub kind: SourceType,
+    /// Its field in the metric, such as `containerResource`.
+    pub field: &'static str,
+    pub target: &'a MetricTarget,
+    /// Of `Resource` and `ContainerResource`.
+    pub resource: Option<&'a str>,
+    /// Of `ContainerResource`.
+    pub container: Option<&'a str>,
+    /// Of `Pods`, `Object` and `External`.
+    pub identifier: Option<&'a MetricIdentifier>,
+}
+
+/// The source the metric's type names, if it is there.
+pub(super) fn source(metric: &MetricSpec) -> Option<Source<'_>> {
+    let kind = metric.type_.parse().ok()?;
+    let plain = |field, target| Source {
+        kind,
+        field,
+        target,
+        resource: None,
+        container: None,
+        identifier: None,
+    };
+    Some(match kind {
+        SourceType::Resource => {
+            let source = metric.resource.as_ref()?;
+            Source {
+                resource: Some(&source.name),
+                ..plain("resource", &source.target)
+            }
+        }
+        SourceType::ContainerResource => {
+            let source = metric.container_resource.as_ref()?;
+            Source {
+                resource: Some(&source.name),
+                container: Some(&source.container),
+                ..plain("containerResource", &source.target)
+            }
+        }
+        SourceType::Pods => {
+            let source = metric.pods.as_ref()?;
+            Source {
+                identifier: Some(&source.metric),
+                ..plain("pods", &source.target)
+            }
+        }
+        SourceType::Object => {
+            let source = metric.object.as_ref()?;
+            Source {
+                identifier: Some(&source.metric),
+                ..plain("object", &source.target)
+            }
+        }
+        SourceType::External => {
+            let source = metric.external.as_ref()?;
+            Source {
+                identifier: Some(&source.metric),
+                ..plain("external", &source.target)
+            }
+        }
+    })
+}

@@ -1,0 +1,53 @@
+//! The rest of an HPA on its own: target kind, range, status, gates.
+
+use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
+
+use super::{Findings, Lint};
+use crate::options::Options;
+
+/// Kinds of Kubernetes' own that have no scale subresource.
+const UNSCALABLE: [&str; 6] = ["DaemonSet", "Pod", "CronJob", "Job", "Service", "Ingress"];
+
+pub(super) fn lint(hpa: &HorizontalPodAutoscaler, options: Options, findings: &mut Findings) {
+    let spec = crate::spec::spec(hpa);
+    let kind = &spec.scale_target_ref.kind;
+    if UNSCALABLE.contains(&kind.as_str()) {
+        let effect =
+            format!("A {kind} has no scale subresource, so the controller can never scale it (FailedGetScale).");
+        let advice = "Name a Deployment, a StatefulSet or another kind that can be scaled.";
+        findings.add(Lint::UnscalableTarget, "spec.scaleTargetRef.kind", effect, advice);
+    }
+    if spec.min_replicas == Some(spec.max_replicas) {
+        let effect = format!(
+            "minReplicas and maxReplicas are both {}, so nothing is ever scaled.",
+            spec.max_replicas
+        );
+        let advice = "Raise maxReplicas, or remove the HPA and set replicas on the target.";
+        findings.add(Lint::FixedRange, "spec.maxReplicas", effect, advice);
+    }
+    if hpa.status.is_some() {
+        let effect = "The apiserver discards the status of an object that is created; the controller writes it.";
+        findings.add(Lint::IgnoredStatus, "status", effect, "Remove it.");
+    }
+    if !options.tolerance {
+        dropped_tolerance(hpa, findings);
+    }
+}
+
+fn dropped_tolerance(hpa: &HorizontalPodAutoscaler, findings: &mut Findings) {
+    let Some(behavior) = &crate::spec::spec(hpa).behavior else {
+        return;
+    };
+    for (name, rules) in [("scaleUp", &behavior.scale_up), ("scaleDown", &behavior.scale_down)] {
+        if rules.as_ref().is_some_and(|rules| rules.tolerance.is_some()) {
+            let effect = "Without the gate HPAConfigurableTolerance the apiserver drops this field without a word.";
+            let advice = "Turn the gate on (it is on by default since Kubernetes 1.35), or remove the field.";
+            findings.add(
+                Lint::DroppedTolerance,
+                format_args!("spec.behavior.{name}.tolerance"),
+                effect,
+                advice,
+            );
+        }
+    }
+}

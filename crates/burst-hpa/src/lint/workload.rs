@@ -1,0 +1,42 @@
+//! The HPA and its target: what the target's manifest says that the HPA does not expect.
+
+use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
+
+use super::scan::source;
+use super::{Findings, Lint};
+use crate::path::Path;
+use crate::spec::spec;
+use crate::workload::Workload;
+
+pub(super) fn lint(hpa: &HorizontalPodAutoscaler, target: &Workload, findings: &mut Findings) {
+    if let Some(replicas) = target.replicas {
+        let title = target.title();
+        let effect =
+            format!("{title} says replicas: {replicas}, so each apply sets the number back that the HPA chose.");
+        let advice = "Remove spec.replicas from the target; the first apply without it sets 1 for a moment.";
+        findings.add(Lint::FixedReplicas, "spec.scaleTargetRef", effect, advice);
+    }
+    containers(hpa, target, findings);
+}
+
+fn containers(hpa: &HorizontalPodAutoscaler, target: &Workload, findings: &mut Findings) {
+    let names: Vec<&str> = target.containers().map(|container| container.name.as_str()).collect();
+    let path = Path::ROOT.field("spec");
+    let path = path.field("metrics");
+    for (index, metric) in spec(hpa).metrics.iter().flatten().enumerate() {
+        let Some(container) = source(metric).and_then(|source| source.container) else {
+            continue;
+        };
+        if names.is_empty() || names.contains(&container) {
+            continue;
+        }
+        let metric = path.item(index);
+        let effect = format!(
+            "The pods of {} have no container {container:?}, so the metric always fails.",
+            target.title()
+        );
+        let advice = format!("Name one of {}.", names.join(", "));
+        let source = metric.field("containerResource");
+        findings.add(Lint::UnknownContainer, source.field("container"), effect, advice);
+    }
+}

@@ -1,0 +1,69 @@
+//! Where a field stands, written as the apiserver writes it: `spec.metrics[0].resource.name`.
+
+use std::fmt;
+
+/// A path that is only put into words when something is wrong there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Path<'a> {
+    parent: Option<&'a Path<'a>>,
+    step: Step<'a>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Step<'a> {
+    Root,
+    Field(&'a str),
+    Item(usize),
+}
+
+impl<'a> Path<'a> {
+    pub(crate) const ROOT: Path<'static> = Path {
+        parent: None,
+        step: Step::Root,
+    };
+
+    pub(crate) fn field(&'a self, name: &'a str) -> Path<'a> {
+        Path {
+            parent: Some(self),
+            step: Step::Field(name),
+        }
+    }
+
+    pub(crate) fn item(&'a self, index: usize) -> Path<'a> {
+        Path {
+            parent: Some(self),
+            step: Step::Item(index),
+        }
+    }
+
+    fn is_root(&self) -> bool {
+        matches!(self.step, Step::Root)
+    }
+}
+
+impl fmt::Display for Path<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(parent) = self.parent {
+            parent.fmt(f)?;
+        }
+        match (self.step, self.parent) {
+            (Step::Root, _) => Ok(()),
+            (Step::Field(name), Some(parent)) if !parent.is_root() => write!(f, ".{name}"),
+            (Step::Field(name), _) => f.write_str(name),
+            (Step::Item(index), _) => write!(f, "[{index}]"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Path;
+
+    #[test]
+    fn a_path_reads_as_the_apiserver_writes_it() {
+        let spec = Path::ROOT.field("spec");
+        let metrics = spec.field("metrics");
+        let second = metrics.item(1);
+        assert_eq!(second.field("type").to_string(), "spec.metrics[1].type");
+    }
+}

@@ -1,0 +1,43 @@
+//! `spec`, whichever Kubernetes version the program has chosen: `k8s-openapi` has it optional in the types of older
+//! versions and mandatory in those of newer ones.
+
+use std::sync::LazyLock;
+
+use k8s_openapi::api::autoscaling::v2::{HorizontalPodAutoscaler, HorizontalPodAutoscalerSpec};
+
+/// A field that is a `T` or an `Option<T>`.
+pub(crate) trait Perhaps<T> {
+    fn there(&self) -> Option<&T>;
+    fn there_mut(&mut self) -> &mut T;
+}
+
+impl<T> Perhaps<T> for T {
+    fn there(&self) -> Option<&T> {
+        Some(self)
+    }
+
+    fn there_mut(&mut self) -> &mut T {
+        self
+    }
+}
+
+impl<T: Default> Perhaps<T> for Option<T> {
+    fn there(&self) -> Option<&T> {
+        self.as_ref()
+    }
+
+    fn there_mut(&mut self) -> &mut T {
+        self.get_or_insert_default()
+    }
+}
+
+static EMPTY: LazyLock<HorizontalPodAutoscalerSpec> = LazyLock::new(HorizontalPodAutoscalerSpec::default);
+
+/// The spec; to Go a missing one is an empty one.
+pub(crate) fn spec(hpa: &HorizontalPodAutoscaler) -> &HorizontalPodAutoscalerSpec {
+    hpa.spec.there().unwrap_or(&EMPTY)
+}
+
+pub(crate) fn spec_mut(hpa: &mut HorizontalPodAutoscaler) -> &mut HorizontalPodAutoscalerSpec {
+    hpa.spec.there_mut()
+}

@@ -1,0 +1,258 @@
+//! Reading what the controller reports: the words of
+//! <https://github.com/kubernetes/api/blob/v0.36.3/autoscaling/v2/types.go> and of the controller's conditions.
+//!
+//! Reading only. The apiserver discards the status of an object that is created or updated; the controller alone writes
+//! it, by the `status` subresource, every 15 s.
+
+use k8s_openapi::api::autoscaling::v2::{
+    HorizontalPodAutoscaler, HorizontalPodAutoscalerCondition, HorizontalPodAutoscalerStatus, MetricStatus,
+    MetricValueStatus,
+};
+use k8s_openapi::jiff::Timestamp;
+
+use crate::quantity::Quantity;
+use crate::word::open;
+
+open! {
+    /// What a condition is about.
+    ConditionType {
+        /// Whether the controller can read and set the number of replicas, and whether it holds still on purpose.
+        AbleToScale,
+        /// Whether the controller can compute a number at all.
+        ScalingActive,
+        /// Whether a limit keeps it from the number it computed.
+        ScalingLimited,
+        /// Whether it scaled the target to zero itself. Since Kubernetes 1.36.
+        ScaledToZero,
+    }
+}
+
+open! {
+    /// Whether a condition holds.
+    ConditionStatus {
+        /// It holds.
+        True,
+        /// It does not.
+        False,
+        /// The controller cannot tell.
+        Unknown,
+    }
+}
+
+open! {
+    /// Why a condition is as it is.
+    Reason {
+        /// The number of replicas could be read.
+        SucceededGetScale,
+        /// The target is missing, or has no scale subresource.
+        FailedGetScale,
+        /// Nothing is to be done, and nothing keeps it from acting.
+        ReadyForNewScale,
+        /// A higher recommendation within the window holds scaling down back.
+        ScaleDownStabilized,
+        /// A lower recommendation within the window holds scaling up back.
+        ScaleUpStabilized,
+        /// The number of replicas was just set.
+        SucceededRescale,
+        /// Setting it failed.
+        FailedUpdateScale,
+        /// At least one metric gave a number.
+        ValidMetricFound,
+        /// Somebody else scaled the target to zero, which switches the autoscaler off.
+        ScalingDisabled,
+        /// The target's selector cannot be read.
+        InvalidSelector,
+        /// Pods of the target belong to another autoscaler's target too.
+        AmbiguousSelector,
+        /// A `Resource` metric gave nothing.
+        FailedGetResourceMetric,
+        /// A `ContainerResource` metric gave nothing.
+        FailedGetContainerResourceMetric,
+        /// A `Pods` metric gave nothing.
+        FailedGetPodsMetric,
+        /// An `Object` metric gave nothing.
+        FailedGetObjectMetric,
+        /// An `External` metric gave nothing.
+        FailedGetExternalMetric,
+        /// A metric's type is unknown to the controller.
+        InvalidMetricSourceType,
+        /// No limit bit.
+        DesiredWithinRange,
+        /// More were wanted than `maxReplicas`.
+        TooManyReplicas,
+        /// Fewer were wanted than `minReplicas`; at rest at the minimum this is normal.
+        TooFewReplicas,
+        /// A scale-up policy bit.
+        ScaleUpLimit,
+        /// A scale-down policy bit.
+        ScaleDownLimit,
+        /// The controller scaled to zero.
+        ScaledToZero,
+        /// It did not.
+        NotScaledToZero,
+    }
+}
+
+/// What the controller last said.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Status {
+    /// The generation of the spec it looked at.
+    pub observed_generation: Option<i64>,
+    /// Replicas the target had; 0 where the controller wrote nothing.
+    pub current_replicas: i32,
+    /// Replicas it asked for.
+    pub desired_replicas: i32,
+    /// When it last changed that number.
+    pub last_scale_time: Option<Timestamp>,
+    /// In the controller's order.
+    pub conditions: Vec<Condition>,
+    /// One for each metric of the spec that gave a value, in order.
+    pub current_metrics: Vec<CurrentMetric>,
+}
+
+/// One condition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Condition {
+    /// What it is about.
+    pub condition_type: ConditionType,
+    /// Whether it holds.
+    pub status: ConditionStatus,
+    /// Why.
+    pub reason: Reason,
+    /// For a person.
+    pub message: String,
+    /// Since when it has been so.
+    pub last_transition_time: Option<Timestamp>,
+}
+
+/// The value of one metric, as the controller last saw it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CurrentMetric {
+    /// `Resource`, `Pods`, …; the apiserver does not check it.
+    pub source_type: String,
+    /// Of the metric or resource.
+    pub name: String,
+    /// Only for `ContainerResource`.
+    pub container: Option<String>,
+    /// The value itself.
+    pub value: Option<Quantity>,
+    /// The value divided by the pods.
+    pub average_value: Option<Quantity>,
+    /// Per cent of the request.
+    pub average_utilization: Option<i32>,
+}
+
+impl Status {
+    /// `None` if no controller has looked at the object yet: an absent status, or one in which nothing is said.
+    #[must_use]
+    pub fn of(hpa: &HorizontalPodAutoscaler) -> Option<Self> {
+        let status = hpa
+            .status
+            .as_ref()
+            .filter(|status| **status != HorizontalPodAutoscalerStatus::default())?;
+        Some(Self {
+            observed_generation: status.observed_generation,
+            current_replicas: status.current_replicas.unwrap_or(0),
+            desired_replicas: status.desired_replicas,
+            last_scale_time: status.last_scale_time.as_ref().map(|time| time.0),
+            conditions: status.conditions.iter().flatten().map(Condition::from).collect(),
+            current_metrics: status
+                .current_metrics
+                .iter()
+                .flatten()
+                .filter_map(CurrentMetric::of)
+                .collect(),
+        })
+    }
+
+    /// The condition of that type.
+    #[must_use]
+    pub fn condition(&self, condition_type: &ConditionType) -> Option<&Condition> {
+        self.conditions
+            .iter()
+            .find(|condition| condition.condition_type == *condition_type)
+    }
+}
+
+impl From<&HorizontalPodAutoscalerCondition> for Condition {
+    fn from(condition: &HorizontalPodAutoscalerCondition) -> Self {
+        Self {
+            condition_type: condition.type_.as_str().into(),
+            status: condition.status.as_str().into(),
+            reason: condition.reason.as_deref().unwrap_or_default().into(),
+            message: condition.message.clone().unwrap_or_default(),
+            last_transition_time: condition.last_transition_time.as_ref().map(|time| time.0),
+        }
+    }
+}
+
+impl CurrentMetric {
+    /// `None` for the empty entry the controller leaves where a metric failed.
+    fn of(metric: &MetricStatus) -> Option<Self> {
+        let (name, container, current) = if let Some(source) = &metric.resource {
+            (&source.name, None, &source.current)
+        } else if let Some(source) = &metric.container_resource {
+            (&source.name, Some(source.container.clone()), &source.current)
+        } else if let Some(source) = &metric.pods {
+            (&source.metric.name, None, &source.current)
+        } else if let Some(source) = &metric.object {
+            (&source.metric.name, None, &source.current)
+        } else {
+            let source = metric.external.as_ref()?;
+            (&source.metric.name, None, &source.current)
+        };
+        Some(Self::new(&metric.type_, name, container, current))
+    }
+
+    fn new(source_type: &str, name: &str, container: Option<String>, current: &MetricValueStatus) -> Self {
+        Self {
+            source_type: source_type.to_owned(),
+            name: name.to_owned(),
+            container,
+            value: current.value.as_ref().and_then(|value| value.try_into().ok()),
+            average_value: current.average_value.as_ref().and_then(|value| value.try_into().ok()),
+            average_utilization: current.average_utilization,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Node, decode};
+
+    #[test]
+    fn the_words_of_a_controller_become_values_and_new_words_are_kept() {
+        let text = r#"{"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscaler","status":{
+            "currentReplicas":3,"desiredReplicas":4,"lastScaleTime":"2026-11-21T05:00:00Z",
+            "currentMetrics":[{"type":""},{"type":"Resource","resource":{"name":"cpu","current":{"averageUtilization":71,"averageValue":"142m"}}}],
+            "conditions":[{"type":"AbleToScale","status":"True","reason":"SucceededRescale","message":"m"},
+                          {"type":"Tomorrows","status":"Maybe","reason":"BecauseOfIt"}]}}"#;
+        let status = Status::of(&decode(&Node::from_json(text).unwrap()).unwrap()).unwrap();
+        assert_eq!((status.current_replicas, status.desired_replicas), (3, 4));
+        assert_eq!(
+            status.condition(&ConditionType::AbleToScale).unwrap().reason,
+            Reason::SucceededRescale
+        );
+        assert_eq!(
+            status.conditions.last().unwrap().condition_type,
+            ConditionType::Other("Tomorrows".to_owned())
+        );
+        let [cpu] = status.current_metrics.as_slice() else {
+            panic!("{:?}", status.current_metrics)
+        };
+        assert_eq!(
+            (
+                cpu.average_utilization,
+                cpu.average_value.as_ref().unwrap().milli_value()
+            ),
+            (Some(71), 142)
+        );
+    }
+
+    #[test]
+    fn an_object_no_controller_has_seen_has_no_status() {
+        let text = r#"{"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscaler","status":{"desiredReplicas":0,"currentMetrics":null}}"#;
+        assert_eq!(Status::of(&decode(&Node::from_json(text).unwrap()).unwrap()), None);
+    }
+}

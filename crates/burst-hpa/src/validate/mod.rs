@@ -1,0 +1,63 @@
+//! What kube-apiserver checks when an HPA is created, as in
+//! <https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/apis/autoscaling/validation/validation.go>.
+//!
+//! The messages are Kubernetes' own, word by word: people search for them.
+
+mod annotations;
+mod behavior;
+pub(crate) mod content;
+mod metadata;
+mod metric;
+mod owner;
+mod reference;
+mod resource_name;
+mod target;
+
+use k8s_openapi::api::autoscaling::v2::{HorizontalPodAutoscaler, HorizontalPodAutoscalerSpec};
+
+use crate::field_error::{Errors, FieldError};
+use crate::options::Options;
+use crate::path::Path;
+
+/// The causes for which kube-apiserver would refuse to create this object; none if it would take it.
+///
+/// It must have been [`defaulted`](crate::defaulted) first, as the apiserver does. A missing namespace is no error: the
+/// request supplies it.
+#[must_use]
+pub fn validate(hpa: &HorizontalPodAutoscaler, options: Options) -> Vec<FieldError> {
+    let mut errors = Errors::default();
+    metadata::validate(&hpa.metadata, &Path::ROOT.field("metadata"), &mut errors);
+    spec(crate::spec::spec(hpa), &Path::ROOT.field("spec"), options, &mut errors);
+    errors.into_vec()
+}
+
+fn spec(spec: &HorizontalPodAutoscalerSpec, path: &Path<'_>, options: Options, errors: &mut Errors) {
+    replicas(spec, path, options, errors);
+    reference::scale_target(&spec.scale_target_ref, &path.field("scaleTargetRef"), errors);
+    metric::metrics(spec, &path.field("metrics"), errors);
+    if let Some(behavior) = &spec.behavior {
+        behavior::behavior(behavior, &path.field("behavior"), errors);
+    }
+}
+
+fn replicas(spec: &HorizontalPodAutoscalerSpec, path: &Path<'_>, options: Options, errors: &mut Errors) {
+    let min = spec.min_replicas;
+    let max = spec.max_replicas;
+    let least = i32::from(!options.scale_to_zero);
+    if let Some(min) = min.filter(|min| *min < least) {
+        errors.invalid(
+            path.field("minReplicas"),
+            min,
+            format!("must be greater than or equal to {least}"),
+        );
+    }
+    let path = path.field("maxReplicas");
+    if max == 0 {
+        errors.required(path, "must be set and greater than 0");
+    } else if max < 0 {
+        errors.invalid(path, max, "must be greater than or equal to 1");
+    }
+    if min.is_some_and(|min| max < min) {
+        errors.invalid(path, max, "must be greater than or equal to `minReplicas`");
+    }
+}

@@ -1,0 +1,88 @@
+//! Kubernetes writes its enumerations as strings; here they are Rust's.
+
+/// An enumeration whose values Kubernetes has fixed: `FromStr` refuses any other word.
+macro_rules! closed {
+    ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident),+ $(,)? }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum $name { $($(#[$doc])* $variant),+ }
+
+        impl $name {
+            /// Every value.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            /// The word Kubernetes uses.
+            #[must_use]
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => stringify!($variant)),+ }
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = $crate::word::UnknownWord;
+
+            fn from_str(word: &str) -> Result<Self, Self::Err> {
+                Self::ALL.iter().copied().find(|value| value.as_str() == word)
+                    .ok_or_else(|| $crate::word::UnknownWord::new(word, &[$(stringify!($variant)),+]))
+            }
+        }
+    };
+}
+
+/// An enumeration that may grow: what a newer cluster says is kept in `Other`.
+macro_rules! open {
+    ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident),+ $(,)? }) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum $name {
+            $($(#[$doc])* $variant,)+
+            /// A word this crate does not know.
+            Other(String),
+        }
+
+        impl $name {
+            /// The word Kubernetes uses.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                match self { $(Self::$variant => stringify!($variant),)+ Self::Other(word) => word }
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+
+        impl From<&str> for $name {
+            fn from(word: &str) -> Self {
+                match word { $(stringify!($variant) => Self::$variant,)+ other => Self::Other(other.to_owned()) }
+            }
+        }
+    };
+}
+
+pub(crate) use {closed, open};
+
+/// A word that stands in no enumeration of that name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown word {word:?}, expected one of {}", allowed.join(", "))]
+pub struct UnknownWord {
+    word: String,
+    allowed: &'static [&'static str],
+}
+
+impl UnknownWord {
+    pub(crate) fn new(word: &str, allowed: &'static [&'static str]) -> Self {
+        Self {
+            word: word.to_owned(),
+            allowed,
+        }
+    }
+}

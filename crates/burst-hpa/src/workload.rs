@@ -1,0 +1,141 @@
+//! The part of a workload an HPA depends on: its identity, its pods and what they request.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::apps::v1::{
+    Deployment, DeploymentSpec, ReplicaSet, ReplicaSetSpec, StatefulSet, StatefulSetSpec,
+};
+use k8s_openapi::api::autoscaling::v2::CrossVersionObjectReference;
+use k8s_openapi::api::core::v1::{Container, PodSpec, PodTemplateSpec};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity as Written;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
+
+use crate::metric::Resource;
+use crate::spec::Perhaps as _;
+
+/// Where an object without a namespace goes.
+pub(crate) const DEFAULT_NAMESPACE: &str = "default";
+
+/// Something that runs pods from a template.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Workload {
+    /// Such as `apps/v1`.
+    pub api_version: String,
+    /// Such as `Deployment`.
+    pub kind: String,
+    /// `None` for that of the request.
+    pub namespace: Option<String>,
+    /// Of the object.
+    pub name: String,
+    /// `spec.replicas`, if it is written.
+    pub replicas: Option<i32>,
+    /// Which pods count as this workload's.
+    pub selector: LabelSelector,
+    /// What its pods are made from.
+    pub template: PodTemplateSpec,
+}
+
+impl Workload {
+    fn new<K: k8s_openapi::Resource>(metadata: &ObjectMeta, replicas: Option<i32>) -> Self {
+        Self {
+            api_version: K::API_VERSION.to_owned(),
+            kind: K::KIND.to_owned(),
+            namespace: metadata.namespace.clone(),
+            name: metadata.name.clone().unwrap_or_default(),
+            replicas,
+            selector: LabelSelector::default(),
+            template: PodTemplateSpec::default(),
+        }
+    }
+
+    /// `Deployment shop/web`.
+    #[must_use]
+    pub fn title(&self) -> String {
+        format!("{} {}/{}", self.kind, self.namespace(), self.name)
+    }
+
+    pub(crate) fn namespace(&self) -> &str {
+        self.namespace.as_deref().unwrap_or(DEFAULT_NAMESPACE)
+    }
+
+    /// Kind and group decide; the version does not.
+    pub(crate) fn is(&self, reference: &CrossVersionObjectReference, namespace: &str) -> bool {
+        let other = reference.api_version.as_deref().unwrap_or_default();
+        let same_object = self.kind == reference.kind && self.name == reference.name;
+        same_object && self.namespace() == namespace && group(&self.api_version) == group(other)
+    }
+
+    pub(crate) fn labels(&self) -> BTreeMap<String, String> {
+        self.template
+            .metadata
+            .as_ref()
+            .and_then(|metadata| metadata.labels.clone())
+            .unwrap_or_default()
+    }
+
+    pub(crate) fn pod(&self) -> Option<&PodSpec> {
+        self.template.spec.as_ref()
+    }
+
+    /// The containers that run as long as the pod does: the usual ones, and init containers that are restarted.
+    pub(crate) fn containers(&self) -> impl Iterator<Item = &Container> {
+        let restarted = |container: &&Container| container.restart_policy.as_deref() == Some("Always");
+        self.pod().into_iter().flat_map(move |pod| {
+            pod.containers
+                .iter()
+                .chain(pod.init_containers.iter().flatten().filter(restarted))
+        })
+    }
+}
+
+/// What a container asks for. A limit without a request is one: the apiserver copies it.
+pub(crate) fn request(container: &Container, resource: Resource) -> Option<&Written> {
+    let resources = container.resources.as_ref()?;
+    of(resources.requests.as_ref(), resource).or_else(|| of(resources.limits.as_ref(), resource))
+}
+
+/// What a container may use at most.
+pub(crate) fn limit(container: &Container, resource: Resource) -> Option<&Written> {
+    of(container.resources.as_ref()?.limits.as_ref(), resource)
+}
+
+pub(crate) fn of(amounts: Option<&BTreeMap<String, Written>>, resource: Resource) -> Option<&Written> {
+    amounts?.get(resource.as_str())
+}
+
+fn group(api_version: &str) -> &str {
+    api_version.split_once('/').map_or("", |(group, _)| group)
+}
+
+impl From<&Deployment> for Workload {
+    fn from(deployment: &Deployment) -> Self {
+        let spec: Option<&DeploymentSpec> = deployment.spec.there();
+        Self {
+            selector: spec.map(|spec| spec.selector.clone()).unwrap_or_default(),
+            template: spec.map(|spec| spec.template.clone()).unwrap_or_default(),
+            ..Self::new::<Deployment>(&deployment.metadata, spec.and_then(|spec| spec.replicas))
+        }
+    }
+}
+
+impl From<&StatefulSet> for Workload {
+    fn from(set: &StatefulSet) -> Self {
+        let spec: Option<&StatefulSetSpec> = set.spec.there();
+        Self {
+            selector: spec.map(|spec| spec.selector.clone()).unwrap_or_default(),
+            template: spec.map(|spec| spec.template.clone()).unwrap_or_default(),
+            ..Self::new::<StatefulSet>(&set.metadata, spec.and_then(|spec| spec.replicas))
+        }
+    }
+}
+
+impl From<&ReplicaSet> for Workload {
+    fn from(set: &ReplicaSet) -> Self {
+        let spec: Option<&ReplicaSetSpec> = set.spec.there();
+        Self {
+            selector: spec.map(|spec| spec.selector.clone()).unwrap_or_default(),
+            template: spec.and_then(|spec| spec.template.clone()).unwrap_or_default(),
+            ..Self::new::<ReplicaSet>(&set.metadata, spec.and_then(|spec| spec.replicas))
+        }
+    }
+}

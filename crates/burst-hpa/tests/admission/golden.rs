@@ -1,0 +1,84 @@
+//! Answers of kube-apiserver's code, kept so that they can be compared with where there is no Go.
+#![allow(
+    dead_code,
+    reason = "the tests need one half of it, examples/record_golden.rs the other"
+)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use burst_hpa::Options;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::oracle::{Answer, FieldError};
+
+/// One line of the file. The document is kept as it was written: duplicate keys and the spelling of numbers count.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Case {
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    scale_to_zero: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    no_tolerance: bool,
+    pub document: Box<RawValue>,
+    pub answer: Answer,
+}
+
+impl Case {
+    pub(crate) fn new(options: Options, document: String, answer: Answer) -> Self {
+        let document = RawValue::from_string(document).unwrap();
+        Self {
+            scale_to_zero: options.scale_to_zero,
+            no_tolerance: !options.tolerance,
+            document,
+            answer,
+        }
+    }
+
+    pub(crate) fn options(&self) -> Options {
+        Options {
+            scale_to_zero: self.scale_to_zero,
+            tolerance: !self.no_tolerance,
+        }
+    }
+}
+
+pub(crate) fn path() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/admission.jsonl"))
+}
+
+pub(crate) fn read() -> Vec<Case> {
+    let text = std::fs::read_to_string(path()).unwrap();
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}")))
+        .collect()
+}
+
+/// How often each error occurs, whatever the index of the metric or policy.
+pub(crate) fn errors<'a>(cases: impl IntoIterator<Item = &'a Case>) -> BTreeMap<FieldError, usize> {
+    let mut counts = BTreeMap::new();
+    for case in cases {
+        for error in kinds(&case.answer) {
+            *counts.entry(error).or_default() += 1;
+        }
+    }
+    counts
+}
+
+pub(crate) fn kinds(answer: &Answer) -> BTreeSet<FieldError> {
+    answer.errors.iter().map(kind).collect()
+}
+
+/// The error wherever it is, and whichever owners it names.
+fn kind(error: &FieldError) -> FieldError {
+    let parts = error.field.split('[');
+    let field = parts
+        .map(|part| part.split_once(']').map_or(part, |(_, rest)| rest))
+        .collect::<Vec<_>>();
+    let detail = error.detail.split(" Found ").next().unwrap_or_default().to_owned();
+    FieldError {
+        field: field.join("[]"),
+        detail,
+        ..error.clone()
+    }
+}

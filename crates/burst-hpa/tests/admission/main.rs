@@ -1,0 +1,159 @@
+//! The crate against kube-apiserver's own code: freshly made documents where Go is at hand, recorded answers anywhere.
+
+mod built;
+mod golden;
+mod mutants;
+mod oracle;
+mod quantities;
+mod tree;
+mod words;
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use burst_hpa::Options;
+use burst_hpa::builder::Hpa;
+use fastrand::Rng;
+use mutants::Mutants;
+use quantities::Reading;
+
+const GATES: [(Options, usize); 3] = [
+    (
+        Options {
+            scale_to_zero: false,
+            tolerance: true,
+        },
+        20_000,
+    ),
+    (
+        Options {
+            scale_to_zero: true,
+            tolerance: true,
+        },
+        5_000,
+    ),
+    (
+        Options {
+            scale_to_zero: false,
+            tolerance: false,
+        },
+        5_000,
+    ),
+];
+
+/// Another one each time, unless `BURST_SEED` names it.
+fn seed() -> u64 {
+    let now = || {
+        SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap()
+            .subsec_nanos()
+            .into()
+    };
+    std::env::var("BURST_SEED").map_or_else(|_| now(), |seed| seed.parse().unwrap())
+}
+
+fn assert_none(differing: &[String], count: usize) {
+    let shown: String = differing.iter().take(5).map(String::as_str).collect();
+    assert!(differing.is_empty(), "{} of {count} differ\n{shown}", differing.len());
+}
+
+#[test]
+fn mutated_hpas_meet_the_same_end_here_and_in_the_apiserver() {
+    let seed = seed();
+    println!("BURST_SEED={seed}");
+    let mut mutants = Mutants::new(seed);
+    for (options, count) in GATES {
+        let documents: Vec<String> = (0..count).map(|_| tree::to_json(&mutants.hpa())).collect();
+        let answers = oracle::kubernetes(&documents, options);
+        let accepted = answers.iter().filter(|answer| !answer.object.is_null()).count();
+        assert!(
+            accepted > count / 10 && accepted < count / 2,
+            "{accepted} of {count} accepted: the mutants are too alike"
+        );
+        let pairs = documents.iter().zip(&answers);
+        let differ =
+            |(document, theirs): (&String, _)| oracle::difference(document, &oracle::ours(document, options), theirs);
+        assert_none(&pairs.filter_map(differ).collect::<Vec<_>>(), count);
+    }
+}
+
+#[test]
+fn recorded_hpas_meet_the_end_they_met_in_the_apiserver() {
+    let cases = golden::read();
+    assert!(cases.len() >= 2_000, "{} cases", cases.len());
+    let differ = |case: &golden::Case| {
+        let document = case.document.get();
+        oracle::difference(document, &oracle::ours(document, case.options()), &case.answer)
+    };
+    assert_none(&cases.iter().filter_map(differ).collect::<Vec<_>>(), cases.len());
+}
+
+#[test]
+fn every_error_was_recorded_five_times() {
+    let rare: Vec<_> = golden::errors(&golden::read())
+        .into_iter()
+        .filter(|(_, count)| *count < 5)
+        .collect();
+    assert!(rare.is_empty(), "{rare:#?}");
+}
+
+#[test]
+fn quantities_are_read_as_go_reads_them() {
+    let seed = seed();
+    let mut rng = Rng::with_seed(seed);
+    let texts: Vec<String> = (0..20_000).map(|_| quantities::text(&mut rng)).collect();
+    for theirs in quantities::go(&texts) {
+        assert_eq!(
+            Reading::ours(&theirs.text),
+            theirs,
+            "left: here, right: Go; BURST_SEED={seed}"
+        );
+    }
+}
+
+#[test]
+fn recorded_quantities_are_read_as_go_read_them() {
+    let text = std::fs::read_to_string(quantities::path()).unwrap();
+    let readings: Vec<Reading> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(readings.len() >= 500, "{} quantities", readings.len());
+    for theirs in readings {
+        assert_eq!(Reading::ours(&theirs.text), theirs, "left: here, right: Go");
+    }
+}
+
+/// What `defaulted` shows is what the apiserver stores when it is given what `build` wrote.
+fn assert_accepted(built: &[Hpa]) {
+    let documents: Vec<String> = built
+        .iter()
+        .map(|hpa| serde_json::to_string(&hpa.build().unwrap()).unwrap())
+        .collect();
+    for ((hpa, document), answer) in built
+        .iter()
+        .zip(&documents)
+        .zip(oracle::kubernetes(&documents, Options::default()))
+    {
+        let stored = oracle::comparable(serde_json::to_value(hpa.defaulted().unwrap()).unwrap());
+        assert_eq!(
+            stored, answer.object,
+            "left: here, right: kube-apiserver {answer:?}\n{document}"
+        );
+    }
+}
+
+#[test]
+fn the_seeds_examples_are_accepted_by_the_apiserver() {
+    assert_accepted(&built::seed_examples());
+}
+
+#[test]
+fn whatever_builds_is_accepted_by_the_apiserver() {
+    let seed = seed();
+    println!("BURST_SEED={seed}");
+    let mut rng = Rng::with_seed(seed);
+    let built: Vec<Hpa> = (0..10_000)
+        .map(|_| built::any(&mut rng))
+        .filter(|hpa| hpa.build().is_ok())
+        .collect();
+    assert!(built.len() > 1_000, "{} of 10000 build", built.len());
+    assert_accepted(&built);
+}

@@ -1,0 +1,192 @@
+//! kube-apiserver's own code, as the Go program `tests/oracle/admission` speaks it: a line in, a line out.
+#![allow(
+    dead_code,
+    reason = "the tests need one half of it, examples/record_golden.rs the other"
+)]
+
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use burst_hpa::{Options, Refusal};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// What becomes of a document; two answers are equal if a user could not tell them apart.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Answer {
+    /// Refused with status 400, whatever `fieldValidation` says.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub undecodable: bool,
+    /// Refused with status 400 under `fieldValidation=Strict`.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub strict: BTreeSet<String>,
+    /// Refused with status 422.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub errors: BTreeSet<FieldError>,
+    /// What is stored.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub object: Value,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) struct FieldError {
+    pub r#type: String,
+    pub field: String,
+    pub detail: String,
+}
+
+#[derive(Deserialize)]
+struct Reply {
+    #[serde(default)]
+    decode: String,
+    #[serde(default)]
+    strict: BTreeSet<String>,
+    #[serde(default)]
+    errors: BTreeSet<FieldError>,
+    #[serde(default)]
+    object: Value,
+}
+
+/// Asks the real code about each JSON document.
+pub(crate) fn kubernetes(documents: &[String], options: Options) -> Vec<Answer> {
+    let gates = [
+        format!("HPAScaleToZero={}", options.scale_to_zero),
+        format!("HPAConfigurableTolerance={}", options.tolerance),
+    ];
+    let questions: Vec<String> = documents
+        .iter()
+        .map(|json| serde_json::json!({ "json": json }).to_string())
+        .collect();
+    ask(&gates, &questions)
+        .iter()
+        .map(|line| serde_json::from_str::<Reply>(line).unwrap_or_else(|e| panic!("{e}: {line}")))
+        .map(|reply| Answer {
+            undecodable: !reply.decode.is_empty() && reply.strict.is_empty(),
+            strict: reply.strict,
+            errors: reply.errors,
+            object: comparable(reply.object),
+        })
+        .collect()
+}
+
+/// Asks this crate.
+pub(crate) fn ours(document: &str, options: Options) -> Answer {
+    let node = burst_hpa::Node::from_json(document).unwrap_or_else(|e| panic!("{e}: {document}"));
+    match burst_hpa::admit(&node, options) {
+        Ok(hpa) => Answer {
+            object: comparable(serde_json::to_value(hpa).unwrap()),
+            ..Answer::default()
+        },
+        Err(Refusal::Decode(errors)) if errors.iter().all(burst_hpa::DecodeError::only_strict) => Answer {
+            strict: errors.iter().map(ToString::to_string).collect(),
+            ..Answer::default()
+        },
+        Err(Refusal::Decode(_)) => Answer {
+            undecodable: true,
+            ..Answer::default()
+        },
+        Err(Refusal::Invalid(errors)) => Answer {
+            errors: errors
+                .into_iter()
+                .map(|e| FieldError {
+                    r#type: e.error_type.as_str().to_owned(),
+                    field: e.field,
+                    detail: e.detail,
+                })
+                .collect(),
+            ..Answer::default()
+        },
+    }
+}
+
+/// What only one of the two says, if they differ.
+pub(crate) fn difference(document: &str, ours: &Answer, theirs: &Answer) -> Option<String> {
+    if ours == theirs {
+        return None;
+    }
+    let mut difference = format!("\n{document}\n");
+    let mut say = |what: &str| difference.push_str(&format!("  {what}\n"));
+    if ours.undecodable != theirs.undecodable {
+        say(&format!(
+            "undecodable: here {}, apiserver {}",
+            ours.undecodable, theirs.undecodable
+        ));
+    }
+    ours.strict
+        .difference(&theirs.strict)
+        .for_each(|error| say(&format!("only here: {error}")));
+    theirs
+        .strict
+        .difference(&ours.strict)
+        .for_each(|error| say(&format!("only apiserver: {error}")));
+    ours.errors
+        .difference(&theirs.errors)
+        .for_each(|error| say(&format!("only here: {error:?}")));
+    theirs
+        .errors
+        .difference(&ours.errors)
+        .for_each(|error| say(&format!("only apiserver: {error:?}")));
+    if ours.object != theirs.object {
+        say(&format!("here:      {}\n  apiserver: {}", ours.object, theirs.object));
+    }
+    Some(difference)
+}
+
+/// Without what the apiserver's later steps fill in: status, the generated name, the request's namespace, times.
+pub(crate) fn comparable(mut object: Value) -> Value {
+    if let Some(fields) = object.as_object_mut() {
+        fields.remove("status");
+    }
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("creationTimestamp");
+        metadata.remove("namespace");
+        if metadata.contains_key("generateName") {
+            metadata.remove("name");
+        }
+    }
+    object
+}
+
+/// Runs the program, with a line of input for each line of output.
+pub(crate) fn ask(arguments: &[String], lines: &[String]) -> Vec<String> {
+    let program = program();
+    let mut child = Command::new(&program)
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap_or_else(|e| panic!("{}: {e}: run `setup/oracle`", program.display()));
+    let mut input = child.stdin.take().unwrap();
+    let text = lines.join("\n") + "\n";
+    let writer = std::thread::spawn(move || input.write_all(text.as_bytes()));
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap().unwrap();
+    assert!(
+        output.status.success(),
+        "{} ended with {}",
+        program.display(),
+        output.status
+    );
+    let answers: Vec<String> = String::from_utf8(output.stdout)
+        .unwrap()
+        .lines()
+        .map(str::to_owned)
+        .collect();
+    assert_eq!(answers.len(), lines.len(), "one answer a question");
+    answers
+}
+
+fn program() -> PathBuf {
+    let setup = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../setup/oracle");
+    let output = Command::new(&setup)
+        .arg("--where")
+        .output()
+        .unwrap_or_else(|e| panic!("{}: {e}", setup.display()));
+    PathBuf::from(String::from_utf8(output.stdout).unwrap().trim_end()).join("admission")
+}

@@ -1,0 +1,58 @@
+//! Whatever comes in, an answer comes out.
+
+use burst_hpa::{Node, Options, admit, defaulted, validate};
+use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
+use proptest::prelude::*;
+
+fn node() -> impl Strategy<Value = Node> {
+    let name = prop_oneof![
+        any::<String>(),
+        "metadata|spec|status|metrics|type|target|name|behavior|scaleUp|policies|value|selector|matchLabels",
+    ];
+    let leaf = prop_oneof![
+        Just(Node::Null),
+        any::<bool>().prop_map(Node::Bool),
+        any::<String>().prop_map(Node::Number),
+        any::<f64>().prop_map(|number| Node::Number(number.to_string())),
+        any::<String>().prop_map(Node::String),
+    ];
+    leaf.prop_recursive(6, 64, 6, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Node::List),
+            prop::collection::vec((name.clone(), inner), 0..6).prop_map(Node::Object),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn any_tree_is_admitted_or_refused(node in node()) {
+        let _ = admit(&node, Options::default());
+    }
+
+    #[test]
+    fn any_bytes_are_json_or_refused(bytes in any::<Vec<u8>>()) {
+        if let Ok(node) = Node::from_json(&String::from_utf8_lossy(&bytes)) {
+            let _ = admit(&node, Options::default());
+        }
+    }
+
+    #[test]
+    fn any_json_of_the_types_is_validated(value in any::<i32>(), text in any::<String>()) {
+        let json = serde_json::json!({"metadata": {"name": text, "labels": {&text: &text}, "annotations": {&text: &text}},
+            "spec": {"maxReplicas": value, "minReplicas": value, "scaleTargetRef": {"kind": text, "name": text, "apiVersion": text},
+                "metrics": [{"type": text, "containerResource": {"name": text, "container": text, "target": {"type": text, "averageValue": text}}}],
+                "behavior": {"scaleUp": {"tolerance": text, "policies": [{"type": text, "value": value, "periodSeconds": value}]}}}});
+        let hpa: HorizontalPodAutoscaler = serde_json::from_value(json).unwrap();
+        let _ = validate(&defaulted(hpa, Options::default()), Options::default());
+    }
+}
+
+#[test]
+fn nesting_without_end_is_refused_and_not_followed() {
+    let deep = "[".repeat(100_000) + &"]".repeat(100_000);
+    assert_eq!(
+        Node::from_json(&deep).unwrap_err().to_string(),
+        "nested deeper than 96 levels"
+    );
+}
