@@ -29,6 +29,7 @@ mod path;
 pub mod quantity;
 pub mod selector;
 mod spec;
+pub mod simulate;
 pub mod status;
 mod validate;
 mod word;

@@ -1,0 +1,95 @@
+//! The conditions of an autoscaler's status.
+
+use super::time::Time;
+use crate::status::{ConditionType, Reason};
+
+/// A `HorizontalPodAutoscalerCondition`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Condition {
+    /// `type`.
+    pub kind: ConditionType,
+    /// `status`; the controller never says `Unknown`.
+    pub status: bool,
+    /// `reason`.
+    pub reason: Reason,
+    /// `message`.
+    pub message: String,
+    /// `lastTransitionTime`: when the status last changed.
+    pub since: Time,
+}
+
+/// At most one condition of each type, in the order they first came up.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Conditions(Vec<Condition>);
+
+impl Conditions {
+    /// The condition of that type.
+    #[must_use]
+    pub fn find(&self, kind: &ConditionType) -> Option<&Condition> {
+        self.0.iter().find(|condition| condition.kind == *kind)
+    }
+
+    /// All of them, in the order of the status.
+    pub fn iter(&self) -> impl Iterator<Item = &Condition> {
+        self.0.iter()
+    }
+
+    /// Puts `condition` in the place of the one of its type, which hands on its time if the status is the same.
+    pub(super) fn set(&mut self, mut condition: Condition) {
+        match self.0.iter_mut().find(|old| old.kind == condition.kind) {
+            Some(old) => {
+                if old.status == condition.status {
+                    condition.since = old.since;
+                }
+                *old = condition;
+            }
+            None => self.0.push(condition),
+        }
+    }
+
+    pub(super) fn remove(&mut self, kind: &ConditionType) {
+        self.0.retain(|condition| condition.kind != *kind);
+    }
+}
+
+impl FromIterator<Condition> for Conditions {
+    /// Of several conditions of one type the last stays.
+    fn from_iter<I: IntoIterator<Item = Condition>>(conditions: I) -> Self {
+        let mut all = Self::default();
+        conditions.into_iter().for_each(|condition| all.set(condition));
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn active(status: bool, reason: Reason, since: i64) -> Condition {
+        let kind = ConditionType::ScalingActive;
+        Condition {
+            kind,
+            status,
+            reason,
+            message: String::new(),
+            since: Time::from_secs(since),
+        }
+    }
+
+    #[test]
+    fn the_time_moves_only_with_the_status() {
+        let mut conditions = Conditions::default();
+        conditions.set(active(false, Reason::FailedGetPodsMetric, 1));
+        conditions.set(active(false, Reason::FailedGetObjectMetric, 2));
+        assert_eq!(
+            conditions.find(&ConditionType::ScalingActive),
+            Some(&active(false, Reason::FailedGetObjectMetric, 1))
+        );
+        conditions.set(active(true, Reason::ValidMetricFound, 3));
+        assert_eq!(
+            conditions.find(&ConditionType::ScalingActive),
+            Some(&active(true, Reason::ValidMetricFound, 3))
+        );
+        assert_eq!(conditions.iter().count(), 1);
+    }
+}

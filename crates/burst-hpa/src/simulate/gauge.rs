@@ -1,0 +1,141 @@
+//! A set of pods' samples against a target.
+
+use std::collections::BTreeMap;
+
+use super::plan::ResourceTarget;
+
+/// The values that count, by pod name.
+pub(super) type Values<'a> = BTreeMap<&'a str, i64>;
+
+/// What the samples are held against.
+#[derive(Debug)]
+pub(super) enum Gauge<'a> {
+    /// Percent of what the pods request.
+    Utilization { target: i32, requests: Values<'a> },
+    /// So much a pod.
+    Average { target: i64 },
+}
+
+/// What a gauge shows; the average is in thousandths.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Measure {
+    /// Usage by target.
+    pub(super) ratio: f64,
+    /// Percent, for a utilization target.
+    pub(super) utilization: Option<i32>,
+    /// The usage of the average pod.
+    pub(super) average: i64,
+}
+
+impl<'a> Gauge<'a> {
+    pub(super) fn new(target: ResourceTarget, requests: Values<'a>) -> Self {
+        match target {
+            ResourceTarget::Utilization(target) => Self::Utilization { target, requests },
+            ResourceTarget::AverageValue(target) => Self::Average { target },
+        }
+    }
+
+    /// None when nothing can be compared: no values, or none of a pod with a request above zero.
+    pub(super) fn read(&self, values: &Values<'_>) -> Option<Measure> {
+        match self {
+            Self::Utilization { target, requests } => utilization(values, requests, *target),
+            Self::Average { target } => average(values, *target),
+        }
+    }
+
+    /// What a pod without a sample is taken to use when the others are below target: enough not to be missed.
+    pub(super) fn full(&self, pod: &str) -> i64 {
+        match self {
+            Self::Utilization { target, requests } => {
+                let request = requests.get(pod).copied().unwrap_or_default();
+                request.wrapping_mul(i64::from(*target).max(100)).wrapping_div(100)
+            }
+            Self::Average { target } => *target,
+        }
+    }
+}
+
+// Whole percents and whole thousandths: both divisions drop the rest before the ratio is taken.
+#[expect(clippy::cast_possible_truncation, reason = "Go's int32() keeps the low bits too")]
+fn utilization(values: &Values<'_>, requests: &Values<'_>, target: i32) -> Option<Measure> {
+    let known = || {
+        values
+            .iter()
+            .filter_map(|(pod, value)| Some((*value, *requests.get(pod)?)))
+    };
+    let used = known().fold(0i64, |sum, (value, _)| sum.wrapping_add(value));
+    let requested = known().fold(0i64, |sum, (_, request)| sum.wrapping_add(request));
+    if requested == 0 {
+        return None;
+    }
+    let percent = used.wrapping_mul(100).wrapping_div(requested) as i32;
+    Some(Measure {
+        ratio: f64::from(percent) / f64::from(target),
+        utilization: Some(percent),
+        average: used.checked_div(count(known().count()))?,
+    })
+}
+
+fn average(values: &Values<'_>, target: i64) -> Option<Measure> {
+    let used = values.values().fold(0i64, |sum, value| sum.wrapping_add(*value));
+    let average = used.checked_div(count(values.len()))?;
+    Some(Measure {
+        ratio: average as f64 / target as f64,
+        utilization: None,
+        average,
+    })
+}
+
+fn count(pods: usize) -> i64 {
+    i64::try_from(pods).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn utilization_is_a_whole_percentage_of_all_requests_together() {
+        let requests = Values::from([("a", 300), ("b", 300), ("c", 1000)]);
+        let gauge = Gauge::new(ResourceTarget::Utilization(50), requests);
+        let measure = gauge.read(&Values::from([("a", 100), ("b", 101), ("stranger", 900)]));
+        assert_eq!(
+            measure,
+            Some(Measure {
+                ratio: 33.0 / 50.0,
+                utilization: Some(33),
+                average: 100
+            })
+        );
+        assert_eq!(gauge.read(&Values::from([("stranger", 900)])), None);
+    }
+
+    #[test]
+    fn an_average_counts_every_value_and_drops_the_rest() {
+        let gauge = Gauge::new(ResourceTarget::AverageValue(100), Values::new());
+        let measure = gauge.read(&Values::from([("a", 100), ("stranger", 99)]));
+        assert_eq!(
+            measure,
+            Some(Measure {
+                ratio: 0.99,
+                utilization: None,
+                average: 99
+            })
+        );
+        assert_eq!(gauge.read(&Values::new()), None);
+    }
+
+    #[test]
+    fn a_missing_pod_is_full_at_its_request_or_at_a_higher_target() {
+        let requests = Values::from([("a", 300)]);
+        assert_eq!(
+            Gauge::new(ResourceTarget::Utilization(50), requests.clone()).full("a"),
+            300
+        );
+        assert_eq!(Gauge::new(ResourceTarget::Utilization(150), requests).full("a"), 450);
+        assert_eq!(
+            Gauge::new(ResourceTarget::AverageValue(70), Values::new()).full("a"),
+            70
+        );
+    }
+}

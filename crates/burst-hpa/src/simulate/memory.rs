@@ -1,0 +1,108 @@
+//! What the controller remembers between syncs, in its own memory: a restart forgets it.
+
+use super::time::Time;
+
+/// The controller's memory of one autoscaler.
+///
+/// Old entries are overwritten rather than dropped, one at a time and marked when they are passed over, exactly as the
+/// controller does it: after the windows of a spec grow, entries that had been out of sight count again.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Memory {
+    pub(super) recommendations: Recommendations,
+    pub(super) added: Changes,
+    pub(super) removed: Changes,
+}
+
+/// What the metrics asked for, before any stabilization.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Recommendations(Vec<Recommendation>);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Recommendation {
+    pub(super) replicas: i32,
+    pub(super) at: Time,
+}
+
+impl Recommendations {
+    /// Takes the replicas found at the first sync as recommended, so that nothing shrinks in the first window.
+    pub(super) fn begin(&mut self, replicas: i32, at: Time) {
+        if self.0.is_empty() {
+            self.0.push(Recommendation { replicas, at });
+        }
+    }
+
+    /// Adds one, in the place of the last that is `outdated` if there is such.
+    pub(super) fn add(&mut self, new: Recommendation, outdated: impl Fn(&Recommendation) -> bool) {
+        match self.0.iter_mut().rfind(|old| outdated(old)) {
+            Some(old) => *old = new,
+            None => self.0.push(new),
+        }
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Recommendation> {
+        self.0.iter()
+    }
+}
+
+/// Rescales in one direction.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Changes(Vec<Change>);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Change {
+    replicas: i32,
+    at: Time,
+    outdated: bool,
+}
+
+impl Changes {
+    /// The replicas changed after `start`.
+    pub(super) fn since(&self, start: Time) -> i32 {
+        self.0
+            .iter()
+            .filter(|change| change.at > start)
+            .fold(0, |sum, change| sum.wrapping_add(change.replicas))
+    }
+
+    /// Adds a change of `replicas`; what is older than `horizon` may be overwritten, now or later.
+    pub(super) fn add(&mut self, replicas: i32, at: Time, horizon: Time) {
+        for change in &mut self.0 {
+            change.outdated |= change.at < horizon;
+        }
+        let new = Change {
+            replicas,
+            at,
+            outdated: false,
+        };
+        match self.0.iter_mut().rfind(|old| old.outdated) {
+            Some(old) => *old = new,
+            None => self.0.push(new),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_at_the_start_of_the_period_no_longer_count() {
+        let mut changes = Changes::default();
+        changes.add(2, Time::from_secs(10), Time::from_secs(0));
+        changes.add(3, Time::from_secs(20), Time::from_secs(0));
+        assert_eq!(changes.since(Time::from_secs(9)), 5);
+        assert_eq!(changes.since(Time::from_secs(10)), 3);
+    }
+
+    #[test]
+    fn memory_grows_no_longer_than_its_horizon() {
+        let mut changes = Changes::default();
+        let mut recommendations = Recommendations::default();
+        for second in 0..1000 {
+            let (at, horizon) = (Time::from_secs(second), Time::from_secs(second - 10));
+            changes.add(1, at, horizon);
+            recommendations.add(Recommendation { replicas: 1, at }, |old| old.at < horizon);
+        }
+        assert_eq!((changes.0.len(), recommendations.0.len()), (11, 11));
+    }
+}

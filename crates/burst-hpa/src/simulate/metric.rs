@@ -1,0 +1,200 @@
+//! One metric's proposal.
+
+use super::describe;
+use super::failure::{MetricError, MetricFailure};
+use super::int::int32;
+use super::observation::{Observation, Samples, Scale};
+use super::options::Options;
+use super::per_pod::PerPod;
+use super::plan::{Metric, Object, Plan, ResourceTarget, Series, WholeTarget};
+use super::time::Time;
+use super::tolerance::Tolerance;
+use super::whole;
+
+/// What one metric asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Proposal {
+    /// The replicas that would bring the metric to its target.
+    pub replicas: i32,
+    /// The metric in the controller's words, such as `cpu resource utilization (percentage of request)`.
+    pub metric: String,
+    /// What the metric shows now, as `status.currentMetrics` has it.
+    pub current: MetricValue,
+}
+
+/// A `MetricValueStatus`; quantities are in thousandths (milli).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MetricValue {
+    /// `value`.
+    pub value: Option<i64>,
+    /// `averageValue`.
+    pub average_value: Option<i64>,
+    /// `averageUtilization`, in percent.
+    pub average_utilization: Option<i32>,
+}
+
+impl MetricValue {
+    fn whole(value: i64) -> Self {
+        Self {
+            value: Some(value),
+            ..Self::default()
+        }
+    }
+
+    fn average(value: i64) -> Self {
+        Self {
+            average_value: Some(value),
+            ..Self::default()
+        }
+    }
+}
+
+/// The replicas and what the metric shows.
+type Weighed = Result<(i32, MetricValue), MetricError>;
+
+/// What every metric of one sync is weighed with.
+#[derive(Clone, Copy)]
+pub(super) struct Scales<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) seen: &'a Observation,
+    pub(super) scale: &'a Scale,
+    pub(super) options: &'a Options,
+    pub(super) now: Time,
+}
+
+impl Scales<'_> {
+    /// What `metric`, the one at `index` of the spec, asks for.
+    pub(super) fn propose(&self, index: usize, metric: &Metric) -> Result<Proposal, MetricFailure> {
+        let weighed = match metric {
+            Metric::Resource { resource, target } => self.resource(index, resource, None, *target),
+            Metric::ContainerResource {
+                resource,
+                container,
+                target,
+            } => self.resource(index, resource, Some(container), *target),
+            Metric::Pods { metric, average } => self.pods(index, metric, *average),
+            Metric::Object { object, metric, target } => self.object(index, object, metric, *target),
+            Metric::External { metric, target } => self.external(index, metric, *target),
+        };
+        match weighed {
+            Ok((replicas, current)) => Ok(Proposal {
+                replicas,
+                metric: describe::metric(metric),
+                current,
+            }),
+            Err(error) => Err(describe::failure(metric, error)),
+        }
+    }
+
+    fn resource(&self, index: usize, resource: &str, container: Option<&str>, target: ResourceTarget) -> Weighed {
+        let samples = self
+            .seen
+            .samples(index)
+            .map_err(|error| unread(format!("metrics for resource {resource}"), error))?;
+        self.per_pod(
+            samples,
+            &PerPod {
+                target,
+                resource: Some(resource),
+                container,
+            },
+        )
+    }
+
+    fn pods(&self, index: usize, metric: &Series, average: i64) -> Weighed {
+        metric.usable()?;
+        let samples = self
+            .seen
+            .samples(index)
+            .map_err(|error| unread(format!("metric {}", metric.name), error))?;
+        let target = ResourceTarget::AverageValue(average);
+        self.per_pod(
+            samples,
+            &PerPod {
+                target,
+                resource: None,
+                container: None,
+            },
+        )
+    }
+
+    fn per_pod(&self, samples: &Samples, metric: &PerPod<'_>) -> Weighed {
+        let (replicas, measure) = metric.propose(self, samples)?;
+        let average_utilization = measure.utilization;
+        Ok((
+            replicas,
+            MetricValue {
+                value: None,
+                average_value: Some(measure.average),
+                average_utilization,
+            },
+        ))
+    }
+
+    fn object(&self, index: usize, object: &Object, metric: &Series, target: Option<WholeTarget>) -> Weighed {
+        metric.usable()?;
+        let target = target.ok_or(MetricError::ObjectTarget)?;
+        let usage = self.seen.object(index).map_err(|error| {
+            // The controller mixes up the order of these four, and so must this.
+            let words = format!("{} on {} {}/{error}", object.kind, self.plan.namespace, object.name);
+            unread(format!("metric {}", metric.name), words)
+        })?;
+        match target {
+            WholeTarget::Value(target) => self.by_value(usage, target),
+            WholeTarget::AverageValue(target) => {
+                let replicas = int32(self.by_share(usage, target));
+                Ok((
+                    replicas,
+                    MetricValue::average(whole::share(usage, self.scale.status_replicas)),
+                ))
+            }
+        }
+    }
+
+    fn external(&self, index: usize, metric: &Series, target: WholeTarget) -> Weighed {
+        metric.usable()?;
+        let series = self.seen.external(index).map_err(|error| {
+            let Series { name, selector, .. } = metric;
+            unread(
+                format!("external metric {}/{name}/{selector}", self.plan.namespace),
+                error,
+            )
+        })?;
+        match target {
+            WholeTarget::Value(target) => self.by_value(whole::sum(series), target),
+            WholeTarget::AverageValue(target) => {
+                let usage = whole::sum_of_shares(series);
+                let replicas = whole::capped(self.by_share(usage, target));
+                // As a float the largest number is one more than itself, so its share is not taken.
+                let share = match usage as f64 >= i64::MAX as f64 {
+                    true => i64::MAX,
+                    false => whole::share(usage, self.scale.status_replicas),
+                };
+                Ok((replicas, MetricValue::average(share)))
+            }
+        }
+    }
+
+    fn by_value(&self, usage: i64, target: i64) -> Weighed {
+        let replicas = whole::by_value(
+            usage,
+            target,
+            self.scale.spec_replicas,
+            &self.seen.pods,
+            self.tolerance(),
+        )?;
+        Ok((replicas, MetricValue::whole(usage)))
+    }
+
+    fn by_share(&self, usage: i64, target: i64) -> f64 {
+        whole::by_share(usage, target, self.scale.status_replicas, self.tolerance())
+    }
+
+    pub(super) fn tolerance(&self) -> Tolerance {
+        Tolerance::of(self.plan, self.options)
+    }
+}
+
+fn unread(what: String, error: String) -> MetricError {
+    MetricError::Unread { what, error }
+}

@@ -1,0 +1,86 @@
+//! The HorizontalPodAutoscaler controller of kube-controller-manager v1.36.3 as a function.
+//!
+//! [`sync`] is one round of it: what the controller would see goes in, and what it would do and write comes out, to the
+//! pod and to the word. Time comes in as an argument, so an hour passes as fast as it can be computed. Nothing here
+//! plays the workload: the caller turns replicas into pods and load into metrics.
+//!
+//! The rules are those of
+//! <https://github.com/kubernetes/kubernetes/tree/v1.36.3/pkg/controller/podautoscaler>, oddities included;
+//! `tests/oracle/simulate` holds this module against that very code.
+//!
+//! ```
+//! use burst_hpa::simulate::{Limit, Observation, Options, Plan, Reading, Scale, Selector, State, Time, sync};
+//!
+//! // Ten messages a pod, at most five pods.
+//! let spec = serde_json::from_value(serde_json::json!({
+//!     "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+//!     "maxReplicas": 5,
+//!     "metrics": [{"type": "External", "external": {
+//!         "metric": {"name": "messages"},
+//!         "target": {"type": "AverageValue", "averageValue": "10"},
+//!     }}],
+//! }))?;
+//! let plan = Plan::read("shop", &spec)?;
+//! let messages = 75;
+//!
+//! let (mut state, mut replicas, mut sizes) = (State::default(), 1, Vec::new());
+//! for now in [15, 30, 45] {
+//!     let seen = Observation {
+//!         scale: Ok(Scale { spec_replicas: replicas, status_replicas: replicas, selector: Selector::Sound }),
+//!         pods: Vec::new(),
+//!         readings: vec![Ok(Reading::External(vec![messages * 1000]))],
+//!         write: Ok(()),
+//!     };
+//!     let (next, report) = sync(&plan, &seen, &Options::default(), state, Time::from_secs(now));
+//!     (state, replicas) = (next, report.replicas.unwrap_or(replicas));
+//!     sizes.push((replicas, report.decision.and_then(|decision| decision.limit)));
+//! }
+//! assert_eq!(
+//!     sizes,
+//!     [(4, Some(Limit::ScaleUpRate)), (5, Some(Limit::MaxReplicas)), (5, Some(Limit::MaxReplicas))]
+//! );
+//! # Ok::<_, Box<dyn std::error::Error>>(())
+//! ```
+
+mod combine;
+mod conditions;
+mod decide;
+mod describe;
+mod failure;
+mod gauge;
+mod int;
+mod limits;
+mod memory;
+mod metric;
+mod observation;
+mod options;
+mod per_pod;
+mod plan;
+mod pods;
+mod read;
+mod report;
+mod requests;
+mod stabilize;
+mod state;
+mod status;
+mod sync;
+mod time;
+mod tolerance;
+mod whole;
+
+pub use conditions::{Condition, Conditions};
+pub use failure::{MetricError, MetricFailure};
+pub use limits::Limit;
+pub use metric::{MetricValue, Proposal};
+pub use observation::{Observation, Phase, Pod, Reading, Ready, Sample, Samples, Scale, Selector};
+pub use options::Options;
+pub use plan::Plan;
+pub use read::ReadError;
+pub use report::{Decision, Outcome, Report};
+pub use requests::{Container, InitContainer, RequestError, Requests, ResourceList};
+pub use stabilize::Stabilization;
+pub use state::State;
+pub use status::Status;
+pub use sync::sync;
+pub use time::Time;
+pub use tolerance::Tolerance;

@@ -1,0 +1,166 @@
+//! What the controller sees of the cluster in one sync.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::requests::Requests;
+use super::time::Time;
+
+/// Everything one sync reads, and whether its one write will go through.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Observation {
+    /// The target's scale subresource, or why it could not be read.
+    pub scale: Result<Scale, String>,
+    /// The pods that the scale's selector matches.
+    pub pods: Vec<Pod>,
+    /// One reading for each metric of the spec, in its order.
+    pub readings: Vec<Result<Reading, String>>,
+    /// What answers the update of the scale, should there be one.
+    pub write: Result<(), String>,
+}
+
+/// The target's scale subresource.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scale {
+    /// `spec.replicas`: how many pods are wanted now.
+    pub spec_replicas: i32,
+    /// `status.replicas`: how many there are.
+    pub status_replicas: i32,
+    /// `status.selector`.
+    pub selector: Selector,
+}
+
+/// The state of `scale.status.selector`, which finds the target's pods.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Selector {
+    /// It parses, and the pods belong to this autoscaler alone.
+    Sound,
+    /// The scale has none.
+    Missing,
+    /// It does not parse.
+    Malformed {
+        /// The parser's words.
+        error: String,
+    },
+    /// Other autoscalers select some of the same pods.
+    Ambiguous {
+        /// The selector as written in the scale.
+        selector: String,
+        /// `namespace/name` of every autoscaler that selects them, this one included.
+        autoscalers: Vec<String>,
+    },
+}
+
+/// What a metrics API answered, in thousandths (milli).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// Resource, ContainerResource and Pods metrics: a sample for each pod that has one, by pod name.
+    Pods(Samples),
+    /// Object metrics: the one value.
+    Object(i64),
+    /// External metrics: one value for each series that the selector matches.
+    External(Vec<i64>),
+}
+
+/// Samples by pod name.
+pub type Samples = BTreeMap<String, Sample>;
+
+/// One pod's sample of a metric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// The value in thousandths: millicores for cpu, thousandths of a byte for memory.
+    pub value: i64,
+    /// The end of the time it was taken over.
+    pub at: Time,
+    /// How long it was taken over.
+    pub window: Duration,
+}
+
+/// What the controller looks at in a pod.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pod {
+    /// `metadata.name`.
+    pub name: String,
+    /// `status.phase`.
+    pub phase: Phase,
+    /// The `Ready` condition, if there is one.
+    pub ready: Option<Ready>,
+    /// `status.startTime`.
+    pub started: Option<Time>,
+    /// Whether `metadata.deletionTimestamp` is set.
+    pub deleted: bool,
+    /// What the pod asks for.
+    pub requests: Requests,
+}
+
+/// `status.phase` of a pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Accepted, not every container is set up.
+    Pending,
+    /// Bound to a node with every container created.
+    Running,
+    /// Every container ended well.
+    Succeeded,
+    /// Every container ended, some badly.
+    Failed,
+    /// The node cannot be reached.
+    Unknown,
+}
+
+/// A pod's `Ready` condition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ready {
+    /// Whether the pod serves; None is Kubernetes' `Unknown`.
+    pub status: Option<bool>,
+    /// `lastTransitionTime`.
+    pub since: Time,
+}
+
+impl Observation {
+    pub(super) fn samples(&self, index: usize) -> Result<&Samples, String> {
+        self.reading(index, |reading| {
+            if let Reading::Pods(samples) = reading {
+                Some(samples)
+            } else {
+                None
+            }
+        })
+    }
+
+    pub(super) fn object(&self, index: usize) -> Result<i64, String> {
+        self.reading(index, |reading| {
+            if let Reading::Object(value) = reading {
+                Some(*value)
+            } else {
+                None
+            }
+        })
+    }
+
+    pub(super) fn external(&self, index: usize) -> Result<&[i64], String> {
+        self.reading(index, |reading| {
+            if let Reading::External(series) = reading {
+                Some(series.as_slice())
+            } else {
+                None
+            }
+        })
+    }
+
+    /// The reading of the metric at `index`; a missing one, or one of another source, is an API without an answer.
+    fn reading<'a, T>(&'a self, index: usize, of_source: impl Fn(&'a Reading) -> Option<T>) -> Result<T, String> {
+        match self.readings.get(index) {
+            Some(Err(error)) => Err(error.clone()),
+            Some(Ok(reading)) => of_source(reading).ok_or_else(|| "the reading is of another source".to_owned()),
+            None => Err("there is no reading".to_owned()),
+        }
+    }
+}
+
+impl Pod {
+    /// Whether the pod counts as one that takes its share of an Object or External metric.
+    pub(super) fn serves(&self) -> bool {
+        self.phase == Phase::Running && self.ready.is_some_and(|ready| ready.status == Some(true))
+    }
+}

@@ -1,0 +1,116 @@
+//! An autoscaler's spec, read once into the numbers the controller works with.
+
+use std::time::Duration;
+
+use super::failure::MetricError;
+use crate::behavior::SelectPolicy;
+
+/// A defaulted `autoscaling/v2` spec in the controller's own terms. All metric values are in thousandths (milli).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    pub(super) namespace: String,
+    pub(super) min_replicas: i32,
+    pub(super) max_replicas: i32,
+    pub(super) metrics: Vec<Metric>,
+    /// Absent is not the same as all defaults: the controller then limits by another rule.
+    pub(super) behavior: Option<Behavior>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Behavior {
+    pub(super) scale_up: Rules,
+    pub(super) scale_down: Rules,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Rules {
+    /// None only for scale-down, where the controller's own setting takes its place.
+    pub(super) window: Option<Duration>,
+    pub(super) select: SelectPolicy,
+    pub(super) policies: Vec<Policy>,
+    pub(super) tolerance: Option<f64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Policy {
+    pub(super) step: Step,
+    pub(super) period: Duration,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    Pods(i32),
+    Percent(i32),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Metric {
+    Resource {
+        resource: String,
+        target: ResourceTarget,
+    },
+    ContainerResource {
+        resource: String,
+        container: String,
+        target: ResourceTarget,
+    },
+    Pods {
+        metric: Series,
+        average: i64,
+    },
+    Object {
+        object: Object,
+        metric: Series,
+        target: Option<WholeTarget>,
+    },
+    External {
+        metric: Series,
+        target: WholeTarget,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ResourceTarget {
+    Utilization(i32),
+    AverageValue(i64),
+}
+
+/// The target of a metric that is one number for all pods.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum WholeTarget {
+    Value(i64),
+    AverageValue(i64),
+}
+
+/// `metric.name` and `metric.selector`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Series {
+    pub(super) name: String,
+    /// As Go prints it, for the messages.
+    pub(super) selector: String,
+    /// Why the selector cannot be used; the API server does not check it.
+    pub(super) fault: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Object {
+    pub(super) kind: String,
+    pub(super) name: String,
+}
+
+impl Series {
+    pub(super) fn usable(&self) -> Result<(), MetricError> {
+        self.fault
+            .as_ref()
+            .map_or(Ok(()), |fault| Err(MetricError::Selector(fault.clone())))
+    }
+}
+
+impl Plan {
+    /// Scaling from and to zero needs a metric that exists without pods.
+    pub(super) fn measures_without_pods(&self) -> bool {
+        self.metrics
+            .iter()
+            .any(|metric| matches!(metric, Metric::Object { .. } | Metric::External { .. }))
+    }
+}

@@ -1,0 +1,58 @@
+//! Why an object cannot be simulated.
+
+use thiserror::Error;
+
+use crate::UnknownWord;
+use crate::quantity::ParseQuantityError;
+
+/// A field that the controller needs and cannot use.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// The API server would have set or required it.
+    #[error("{field}: not set; the object must be defaulted and valid")]
+    Missing {
+        /// The path of the field.
+        field: String,
+    },
+    /// A word that Kubernetes does not know there.
+    #[error("{field}: {error}")]
+    Word {
+        /// The path of the field.
+        field: String,
+        /// What is there, and what may be.
+        error: UnknownWord,
+    },
+    /// A time below zero.
+    #[error("{field}: {seconds} is not allowed; it must be zero or more seconds")]
+    Negative {
+        /// The path of the field.
+        field: String,
+        /// What is there.
+        seconds: i32,
+    },
+    /// Not a quantity.
+    #[error("{field}: {value:?} is not a quantity")]
+    Quantity {
+        /// The path of the field.
+        field: String,
+        /// What is there.
+        value: String,
+        /// What is wrong with it.
+        #[source]
+        error: ParseQuantityError,
+    },
+}
+
+impl ReadError {
+    pub(super) fn missing(field: impl Into<String>) -> Self {
+        Self::Missing { field: field.into() }
+    }
+
+    pub(super) fn word(field: impl Into<String>) -> impl FnOnce(UnknownWord) -> Self {
+        |error| Self::Word {
+            field: field.into(),
+            error,
+        }
+    }
+}

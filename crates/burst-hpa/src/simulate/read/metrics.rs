@@ -1,0 +1,131 @@
+//! `spec.metrics`.
+
+use k8s_openapi::api::autoscaling::v2::{MetricIdentifier, MetricSpec, MetricTarget};
+
+use super::error::ReadError;
+use super::{quantity, selector};
+use crate::metric::{SourceType, TargetType};
+use crate::simulate::plan::{Metric, Object, ResourceTarget, Series, WholeTarget};
+
+/// All metrics; a defaulted spec has at least one.
+pub(super) fn all(specs: &[MetricSpec]) -> Result<Vec<Metric>, ReadError> {
+    if specs.is_empty() {
+        return Err(ReadError::missing("spec.metrics"));
+    }
+    specs
+        .iter()
+        .enumerate()
+        .map(|(index, spec)| metric(spec, &format!("spec.metrics[{index}]")))
+        .collect()
+}
+
+fn metric(spec: &MetricSpec, at: &str) -> Result<Metric, ReadError> {
+    match spec.type_.parse().map_err(ReadError::word(format!("{at}.type")))? {
+        SourceType::Resource => {
+            let source = there(spec.resource.as_ref(), at, "resource")?;
+            let target = resource_target(&source.target, &format!("{at}.resource.target"))?;
+            Ok(Metric::Resource {
+                resource: source.name.clone(),
+                target,
+            })
+        }
+        SourceType::ContainerResource => {
+            let source = there(spec.container_resource.as_ref(), at, "containerResource")?;
+            let target = resource_target(&source.target, &format!("{at}.containerResource.target"))?;
+            Ok(Metric::ContainerResource {
+                resource: source.name.clone(),
+                container: source.container.clone(),
+                target,
+            })
+        }
+        SourceType::Pods => {
+            let source = there(spec.pods.as_ref(), at, "pods")?;
+            let field = format!("{at}.pods.target.averageValue");
+            let average = source
+                .target
+                .average_value
+                .as_ref()
+                .ok_or_else(|| ReadError::missing(field.as_str()))?;
+            Ok(Metric::Pods {
+                metric: series(&source.metric),
+                average: quantity::milli(average, &field)?,
+            })
+        }
+        SourceType::Object => {
+            let source = there(spec.object.as_ref(), at, "object")?;
+            let object = Object {
+                kind: source.described_object.kind.clone(),
+                name: source.described_object.name.clone(),
+            };
+            let target = object_target(&source.target, &format!("{at}.object.target"))?;
+            Ok(Metric::Object {
+                object,
+                metric: series(&source.metric),
+                target,
+            })
+        }
+        SourceType::External => {
+            let source = there(spec.external.as_ref(), at, "external")?;
+            let target = external_target(&source.target, &format!("{at}.external.target"))?;
+            Ok(Metric::External {
+                metric: series(&source.metric),
+                target,
+            })
+        }
+    }
+}
+
+fn there<'a, T>(source: Option<&'a T>, at: &str, name: &str) -> Result<&'a T, ReadError> {
+    source.ok_or_else(|| ReadError::missing(format!("{at}.{name}")))
+}
+
+fn series(metric: &MetricIdentifier) -> Series {
+    let selector = metric.selector.as_ref();
+    Series {
+        name: metric.name.clone(),
+        selector: selector::printed(selector),
+        fault: selector::fault(selector),
+    }
+}
+
+/// The controller goes by the value that is set, not by `target.type`; of two it takes the average.
+fn resource_target(target: &MetricTarget, at: &str) -> Result<ResourceTarget, ReadError> {
+    if let Some(average) = &target.average_value {
+        return Ok(ResourceTarget::AverageValue(quantity::milli(
+            average,
+            &format!("{at}.averageValue"),
+        )?));
+    }
+    match target.average_utilization {
+        Some(percent) => Ok(ResourceTarget::Utilization(percent)),
+        None => Err(ReadError::missing(format!("{at}.averageUtilization"))),
+    }
+}
+
+fn external_target(target: &MetricTarget, at: &str) -> Result<WholeTarget, ReadError> {
+    if let Some(average) = &target.average_value {
+        return Ok(WholeTarget::AverageValue(quantity::milli(
+            average,
+            &format!("{at}.averageValue"),
+        )?));
+    }
+    match &target.value {
+        Some(value) => Ok(WholeTarget::Value(quantity::milli(value, &format!("{at}.value"))?)),
+        None => Err(ReadError::missing(format!("{at}.value"))),
+    }
+}
+
+/// Only for an Object metric must `target.type` name what is set. The API server does not see to it.
+fn object_target(target: &MetricTarget, at: &str) -> Result<Option<WholeTarget>, ReadError> {
+    match (target.type_.parse(), &target.value, &target.average_value) {
+        (Ok(TargetType::Value), Some(value), _) => Ok(Some(WholeTarget::Value(quantity::milli(
+            value,
+            &format!("{at}.value"),
+        )?))),
+        (Ok(TargetType::AverageValue), _, Some(average)) => Ok(Some(WholeTarget::AverageValue(quantity::milli(
+            average,
+            &format!("{at}.averageValue"),
+        )?))),
+        _ => Ok(None),
+    }
+}

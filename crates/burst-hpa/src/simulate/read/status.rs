@@ -1,0 +1,70 @@
+//! The status that a controller left in the cluster.
+
+use crate::simulate::conditions::Condition;
+use crate::simulate::metric::MetricValue;
+use crate::simulate::status::Status;
+use crate::simulate::time::Time;
+use crate::status::{Condition as ReadCondition, ConditionStatus, CurrentMetric, Status as ReadStatus};
+
+impl From<&ReadStatus> for Status {
+    /// Takes over what a controller goes on from; times count from the Unix epoch.
+    fn from(status: &ReadStatus) -> Self {
+        Self {
+            current_replicas: status.current_replicas,
+            desired_replicas: status.desired_replicas,
+            last_scale_time: status
+                .last_scale_time
+                .map(|time| Time::from_millis(time.as_millisecond())),
+            current_metrics: status
+                .current_metrics
+                .iter()
+                .map(|metric| Some(value(metric)))
+                .collect(),
+            conditions: status.conditions.iter().map(condition).collect(),
+        }
+    }
+}
+
+fn condition(condition: &ReadCondition) -> Condition {
+    let since = condition.last_transition_time;
+    Condition {
+        kind: condition.condition_type.clone(),
+        status: condition.status == ConditionStatus::True,
+        reason: condition.reason.clone(),
+        message: condition.message.clone(),
+        since: since.map_or(Time::DISTANT_PAST, |time| Time::from_millis(time.as_millisecond())),
+    }
+}
+
+fn value(metric: &CurrentMetric) -> MetricValue {
+    MetricValue {
+        value: metric.value.as_ref().map(crate::Quantity::milli_value),
+        average_value: metric.average_value.as_ref().map(crate::Quantity::milli_value),
+        average_utilization: metric.average_utilization,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Node, decode};
+
+    #[test]
+    fn what_counts_of_a_status_is_taken_over() {
+        let text = r#"{"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscaler","status":{
+            "currentReplicas":0,"desiredReplicas":0,"lastScaleTime":"1970-01-01T00:00:05Z",
+            "currentMetrics":[{"type":"External","external":{"metric":{"name":"m"},"current":{"value":"1500m"}}}],
+            "conditions":[{"type":"ScaledToZero","status":"True","reason":"ScaledToZero","message":"m"}]}}"#;
+        let hpa = decode(&Node::from_json(text).unwrap()).unwrap();
+        let status = Status::from(&ReadStatus::of(&hpa).unwrap());
+        assert!(status.is_zeroed());
+        assert_eq!(status.last_scale_time, Some(Time::from_secs(5)));
+        assert_eq!(
+            status.current_metrics,
+            [Some(MetricValue {
+                value: Some(1500),
+                ..MetricValue::default()
+            })]
+        );
+    }
+}

@@ -1,0 +1,143 @@
+//! The windows in which an earlier recommendation still holds.
+
+use std::time::Duration;
+
+use super::memory::{Recommendation, Recommendations};
+use super::options::Options;
+use super::plan::Behavior;
+use super::time::Time;
+use crate::status::Reason;
+
+/// A recommendation that earlier ones changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stabilization {
+    /// A lower one within the scale-up window holds.
+    Up,
+    /// A higher one within the scale-down window holds.
+    Down,
+}
+
+impl Stabilization {
+    pub(super) fn reason(self) -> Reason {
+        match self {
+            Self::Up => Reason::ScaleUpStabilized,
+            Self::Down => Reason::ScaleDownStabilized,
+        }
+    }
+
+    pub(super) fn message(self) -> &'static str {
+        match self {
+            Self::Up => "recent recommendations were lower than current one, applying the lowest recent recommendation",
+            Self::Down => {
+                "recent recommendations were higher than current one, applying the highest recent recommendation"
+            }
+        }
+    }
+}
+
+/// Without `behavior`: the highest recommendation within the controller's window.
+pub(super) fn plainly(past: &mut Recommendations, proposed: i32, window: Duration, now: Time) -> i32 {
+    let start = now - window;
+    let recent = past.iter().filter(|past| past.at >= start).map(|past| past.replicas);
+    let highest = recent.fold(proposed, i32::max);
+    past.add(
+        Recommendation {
+            replicas: proposed,
+            at: now,
+        },
+        |old| old.at < start,
+    );
+    highest
+}
+
+/// With `behavior`: as near to `current` as the lowest recommendation of one window and the highest of the other allow.
+pub(super) fn with_behavior(
+    past: &mut Recommendations,
+    proposed: i32,
+    current: i32,
+    behavior: &Behavior,
+    options: &Options,
+    now: Time,
+) -> i32 {
+    let up_start = now - behavior.scale_up.window.unwrap_or_default();
+    let down_start = now
+        - behavior
+            .scale_down
+            .window
+            .unwrap_or(whole_seconds(options.downscale_stabilization));
+    let since = |start| {
+        past.iter()
+            .filter(move |past| past.at > start)
+            .map(|past| past.replicas)
+    };
+    let up = since(up_start).fold(proposed, i32::min);
+    let down = since(down_start).fold(proposed, i32::max);
+    past.add(
+        Recommendation {
+            replicas: proposed,
+            at: now,
+        },
+        |old| old.at < up_start && old.at < down_start,
+    );
+    current.max(up).min(down)
+}
+
+/// The controller's window takes the place of a `stabilizationWindowSeconds`, which has no fractions.
+fn whole_seconds(window: Duration) -> Duration {
+    Duration::from_secs(window.as_secs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::plan::Rules;
+    use super::*;
+    use crate::behavior::SelectPolicy;
+
+    fn rules(window: Option<u64>) -> Rules {
+        let window = window.map(Duration::from_secs);
+        Rules {
+            window,
+            select: SelectPolicy::Max,
+            policies: vec![],
+            tolerance: None,
+        }
+    }
+
+    fn past(entries: &[(i32, i64)]) -> Recommendations {
+        let mut past = Recommendations::default();
+        for (replicas, at) in entries {
+            past.add(
+                Recommendation {
+                    replicas: *replicas,
+                    at: Time::from_secs(*at),
+                },
+                |_| false,
+            );
+        }
+        past
+    }
+
+    #[test]
+    fn without_behavior_a_recommendation_at_the_edge_still_holds() {
+        let window = Duration::from_secs(300);
+        assert_eq!(plainly(&mut past(&[(9, 700)]), 3, window, Time::from_secs(1000)), 9);
+        assert_eq!(plainly(&mut past(&[(9, 699)]), 3, window, Time::from_secs(1000)), 3);
+    }
+
+    #[test]
+    fn with_behavior_a_recommendation_at_the_edge_is_gone() {
+        let behavior = Behavior {
+            scale_up: rules(Some(60)),
+            scale_down: rules(None),
+        };
+        let stabilized = |entries: &[(i32, i64)], proposed| {
+            let now = Time::from_secs(1000);
+            with_behavior(&mut past(entries), proposed, 5, &behavior, &Options::default(), now)
+        };
+        assert_eq!(stabilized(&[(9, 701)], 3), 5, "no further down than the current size");
+        assert_eq!(stabilized(&[(4, 701)], 3), 4);
+        assert_eq!(stabilized(&[(9, 700)], 3), 3);
+        assert_eq!(stabilized(&[(7, 941)], 10), 7);
+        assert_eq!(stabilized(&[(7, 940)], 10), 10);
+    }
+}

@@ -1,0 +1,225 @@
+//! One round of the controller, as `reconcileAutoscaler` does it:
+//! <https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/controller/podautoscaler/horizontal.go>.
+
+use super::combine;
+use super::decide::decide;
+use super::failure::MetricFailure;
+use super::limits::longest_period;
+use super::metric::{Proposal, Scales};
+use super::observation::{Observation, Scale};
+use super::options::Options;
+use super::plan::Plan;
+use super::report::{Decision, Outcome, Report};
+use super::state::State;
+use super::status::Status;
+use super::time::Time;
+use crate::status::ConditionType;
+
+/// Looks at the target once, as the controller does every [`Options::sync_period`], and says what becomes of it.
+///
+/// `state` is what the last sync left, or [`State::default`]. The caller gives the target [`Report::replicas`], and the
+/// next sync the state that comes back.
+#[must_use]
+pub fn sync(plan: &Plan, seen: &Observation, options: &Options, state: State, now: Time) -> (State, Report) {
+    let mut sync = Sync {
+        plan,
+        seen,
+        options,
+        state,
+        now,
+    };
+    let report = sync.run();
+    (sync.state, report)
+}
+
+struct Sync<'a> {
+    plan: &'a Plan,
+    seen: &'a Observation,
+    options: &'a Options,
+    state: State,
+    now: Time,
+}
+
+/// What decides about the replicas.
+enum Course {
+    /// Nothing: somebody else took all pods away.
+    Leave,
+    /// The bounds of the spec, at once and without a look at the metrics.
+    Bounds { desired: i32, reason: &'static str },
+    /// The metrics.
+    Metrics,
+}
+
+type Proposals = Vec<Result<Proposal, MetricFailure>>;
+
+impl Sync<'_> {
+    fn run(&mut self) -> Report {
+        let (seen, now) = (self.seen, self.now);
+        let scale = match &seen.scale {
+            Ok(scale) => scale,
+            Err(error) => {
+                self.status().scale_read(Some(error), now);
+                return Report {
+                    replicas: None,
+                    outcome: Outcome::Unread,
+                    proposals: Vec::new(),
+                    decision: None,
+                };
+            }
+        };
+        self.status().scale_read(None, now);
+        self.state.memory.recommendations.begin(scale.spec_replicas, now);
+        match self.course(scale.spec_replicas) {
+            Course::Leave => self.leave(),
+            Course::Bounds { desired, reason } => {
+                self.rescale(scale.spec_replicas, desired, reason.to_owned(), Vec::new(), None)
+            }
+            Course::Metrics => self.measure(scale),
+        }
+    }
+
+    fn course(&self, current: i32) -> Course {
+        let Plan {
+            min_replicas: min,
+            max_replicas: max,
+            ..
+        } = *self.plan;
+        if current == 0 {
+            let ours = self.options.scale_to_zero && self.state.status.is_zeroed();
+            let wakes = ours && (min != 0 || self.plan.measures_without_pods());
+            if wakes { Course::Metrics } else { Course::Leave }
+        } else if current > max {
+            Course::Bounds {
+                desired: max,
+                reason: "Current number of replicas above Spec.MaxReplicas",
+            }
+        } else if current < min {
+            Course::Bounds {
+                desired: min,
+                reason: "Current number of replicas below Spec.MinReplicas",
+            }
+        } else {
+            Course::Metrics
+        }
+    }
+
+    fn leave(&mut self) -> Report {
+        let now = self.now;
+        self.status().disabled(now);
+        if !self.options.scale_to_zero {
+            self.status().conditions.remove(&ConditionType::ScaledToZero);
+        }
+        self.status().measured(0, 0, &[]);
+        Report {
+            replicas: Some(0),
+            outcome: Outcome::Disabled,
+            proposals: Vec::new(),
+            decision: None,
+        }
+    }
+
+    fn measure(&mut self, scale: &Scale) -> Report {
+        let (current, now) = (scale.spec_replicas, self.now);
+        if self.status().unselected(&scale.selector, now) {
+            return self.undecided(current, Vec::new());
+        }
+        let scales = Scales {
+            plan: self.plan,
+            seen: self.seen,
+            scale,
+            options: self.options,
+            now,
+        };
+        let metrics = self.plan.metrics.iter().enumerate();
+        let proposals: Proposals = metrics.map(|(index, metric)| scales.propose(index, metric)).collect();
+        match combine::highest(&proposals, current) {
+            Ok(highest) => {
+                let decision = decide(self.plan, self.options, &mut self.state.memory, current, highest, now);
+                self.status().decided(&decision, now);
+                self.rescale(
+                    current,
+                    decision.desired,
+                    decision.reason(current),
+                    proposals,
+                    Some(decision),
+                )
+            }
+            Err(failure) => {
+                if let Some(failure) = failure {
+                    self.status().undecided(failure, now);
+                }
+                self.undecided(current, proposals)
+            }
+        }
+    }
+
+    fn undecided(&mut self, current: i32, proposals: Proposals) -> Report {
+        let desired = self.state.status.desired_replicas;
+        self.status().measured(current, desired, &proposals);
+        Report {
+            replicas: Some(current),
+            outcome: Outcome::Undecided,
+            proposals,
+            decision: None,
+        }
+    }
+
+    fn rescale(
+        &mut self,
+        from: i32,
+        to: i32,
+        reason: String,
+        proposals: Proposals,
+        decision: Option<Decision>,
+    ) -> Report {
+        let (seen, now) = (self.seen, self.now);
+        let (desired, replicas, outcome) = if from == to {
+            (to, to, Outcome::Kept)
+        } else if let Err(error) = &seen.write {
+            self.status().scale_written(Err(error), now);
+            (self.state.status.desired_replicas, from, Outcome::Unwritten { to })
+        } else {
+            self.status().scale_written(Ok(to), now);
+            self.remember(from, to);
+            self.own_up(from, to);
+            (to, to, Outcome::Rescaled { from, to, reason })
+        };
+        self.status().measured(from, desired, &proposals);
+        Report {
+            replicas: Some(replicas),
+            outcome,
+            proposals,
+            decision,
+        }
+    }
+
+    /// Policies count the changes of their period; without `behavior` nobody asks for them.
+    fn remember(&mut self, from: i32, to: i32) {
+        let Some(behavior) = &self.plan.behavior else { return };
+        let memory = &mut self.state.memory;
+        let (changes, rules) = match to > from {
+            true => (&mut memory.added, &behavior.scale_up),
+            false => (&mut memory.removed, &behavior.scale_down),
+        };
+        changes.add(
+            to.wrapping_sub(from).wrapping_abs(),
+            self.now,
+            self.now - longest_period(rules),
+        );
+    }
+
+    /// Notes whether it is this controller that leaves no pod, so that it may bring one back.
+    fn own_up(&mut self, from: i32, to: i32) {
+        let now = self.now;
+        if self.options.scale_to_zero {
+            let allowed = self.plan.min_replicas == 0 && self.plan.measures_without_pods();
+            self.status().zeroed(from > 0 && to == 0 && allowed, now);
+        } else {
+            self.status().conditions.remove(&ConditionType::ScaledToZero);
+        }
+    }
+
+    fn status(&mut self) -> &mut Status {
+        &mut self.state.status
+    }
+}

@@ -1,0 +1,54 @@
+//! How far a metric may be from its target before anything happens.
+
+use super::options::Options;
+use super::plan::Plan;
+
+/// The band around a metric's target in which nothing happens, as shares of the target.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tolerance {
+    /// How far below the target it reaches.
+    pub down: f64,
+    /// How far above.
+    pub up: f64,
+}
+
+impl Tolerance {
+    /// `behavior.scale{Up,Down}.tolerance` where set and allowed, else the cluster's.
+    #[must_use]
+    pub fn of(plan: &Plan, options: &Options) -> Self {
+        let behavior = plan.behavior.as_ref().filter(|_| options.configurable_tolerance);
+        let cluster = options.tolerance;
+        Self {
+            down: behavior
+                .and_then(|behavior| behavior.scale_down.tolerance)
+                .unwrap_or(cluster),
+            up: behavior
+                .and_then(|behavior| behavior.scale_up.tolerance)
+                .unwrap_or(cluster),
+        }
+    }
+
+    /// Whether `ratio`, usage by target, is near enough to one. Nothing is near to not-a-number.
+    pub(super) fn covers(self, ratio: f64) -> bool {
+        (1.0 - self.down..=1.0 + self.up).contains(&ratio)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_edges_belong_to_the_band() {
+        let tolerance = Tolerance { down: 0.1, up: 0.25 };
+        for (ratio, covered) in [
+            (0.9, true),
+            (0.899, false),
+            (1.25, true),
+            (1.2501, false),
+            (f64::NAN, false),
+        ] {
+            assert_eq!(tolerance.covers(ratio), covered, "{ratio}");
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Pods that come and go with the replicas, some of them badly.
+
+use fastrand::Rng;
+
+use crate::chance::{chance, pick, seconds};
+use crate::trace::{PERIOD, Pod};
+
+/// More pods than this tell a trace nothing new.
+const MOST: usize = 24;
+
+/// The pods of the target and how they tend to live.
+pub(crate) struct Crowd {
+    pods: Vec<Member>,
+    born: usize,
+    templates: usize,
+    /// How long a pod takes to start and then to become ready, at most, in milliseconds.
+    slowness: i64,
+    /// How often something happens to a pod in a tick.
+    trouble: f64,
+}
+
+struct Member {
+    pod: Pod,
+    runs_at: i64,
+    ready_at: i64,
+}
+
+impl Crowd {
+    pub(crate) fn new(rng: &mut Rng, templates: usize) -> Self {
+        Self {
+            pods: Vec::new(),
+            born: 0,
+            templates,
+            slowness: pick(rng, &[0, 0, 5_000, 20_000, 60_000, 400_000]),
+            trouble: pick(rng, &[0.0, 0.0, 0.01, 0.05]),
+        }
+    }
+
+    /// Lets the pods live until `now` while `replicas` are wanted.
+    pub(crate) fn live(&mut self, rng: &mut Rng, replicas: i32, now: i64) {
+        self.pods
+            .retain(|member| !member.pod.deleted && member.pod.phase != "Failed");
+        let wanted = usize::try_from(replicas).unwrap_or(0).min(MOST);
+        while self.pods.len() < wanted {
+            let member = self.newcomer(rng, now);
+            self.pods.push(member);
+        }
+        for member in self.pods.iter_mut().skip(wanted) {
+            member.pod.deleted = true;
+        }
+        for member in &mut self.pods {
+            member.live(rng, now, self.trouble);
+        }
+    }
+
+    pub(crate) fn pods(&self) -> Vec<Pod> {
+        self.pods.iter().map(|member| member.pod.clone()).collect()
+    }
+
+    /// How many serve.
+    pub(crate) fn serving(&self) -> usize {
+        self.pods
+            .iter()
+            .filter(|member| member.pod.phase == "Running" && member.pod.ready == "True")
+            .count()
+    }
+
+    fn newcomer(&mut self, rng: &mut Rng, now: i64) -> Member {
+        self.born += 1;
+        // The flawed template comes last, and is rare.
+        let template = if chance(rng, 0.98) {
+            rng.usize(..self.templates.clamp(1, 2))
+        } else {
+            self.templates - 1
+        };
+        let created = now - PERIOD + seconds(rng, PERIOD);
+        let runs_at = created + seconds(rng, self.slowness / 2);
+        let ready_at = runs_at + seconds(rng, self.slowness);
+        let pod = Pod {
+            name: format!("web-{}", self.born),
+            phase: "Pending".to_owned(),
+            template,
+            ..Pod::default()
+        };
+        Member { pod, runs_at, ready_at }
+    }
+}
+
+impl Member {
+    fn live(&mut self, rng: &mut Rng, now: i64, trouble: f64) {
+        let pod = &mut self.pod;
+        if pod.phase == "Pending" && self.runs_at <= now {
+            pod.phase = "Running".to_owned();
+            pod.started = Some(self.runs_at);
+            (pod.ready, pod.since) = ("False".to_owned(), self.runs_at);
+        }
+        if pod.phase == "Running" && pod.ready == "False" && self.ready_at <= now {
+            (pod.ready, pod.since) = ("True".to_owned(), self.ready_at);
+        }
+        if chance(rng, trouble) {
+            self.suffer(rng, now);
+        }
+    }
+
+    fn suffer(&mut self, rng: &mut Rng, now: i64) {
+        let pod = &mut self.pod;
+        let moment = now - seconds(rng, PERIOD);
+        match rng.u8(..8) {
+            0 => pod.phase = "Failed".to_owned(),
+            1 => pod.phase = "Succeeded".to_owned(),
+            2 => pod.phase = "Unknown".to_owned(),
+            3 => (pod.ready, pod.since) = (String::new(), 0),
+            4 => pod.started = None,
+            5 => (pod.ready, pod.since) = ("Unknown".to_owned(), moment),
+            _ => {
+                (pod.ready, pod.since) = ("False".to_owned(), moment);
+                self.ready_at = moment + seconds(rng, 120_000);
+            }
+        }
+    }
+}

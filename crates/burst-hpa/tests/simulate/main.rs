@@ -1,0 +1,69 @@
+//! The simulator against the real controller: freshly made traces where Go is at hand, recorded ones anywhere.
+
+mod any;
+mod chance;
+mod compare;
+mod crowd;
+mod curve;
+mod golden;
+mod measure;
+mod oracle;
+mod replay;
+mod specs;
+mod story;
+mod templates;
+mod trace;
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use trace::Trace;
+
+const TRACES: u64 = 1_000;
+
+/// Another one each time, unless `BURST_SEED` names it.
+fn seed() -> u64 {
+    let now = || u64::from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().subsec_nanos());
+    std::env::var("BURST_SEED").map_or_else(|_| now(), |seed| seed.parse().unwrap())
+}
+
+fn assert_none(differing: &[String], count: usize) {
+    let shown: String = differing.iter().take(3).map(String::as_str).collect();
+    assert!(
+        differing.is_empty(),
+        "{} of {count} traces differ\n{shown}",
+        differing.len()
+    );
+}
+
+#[test]
+fn made_up_traces_end_here_as_in_the_controller() {
+    let first = seed();
+    println!("BURST_SEED={first}");
+    let traces: Vec<Trace> = (first..first + TRACES).map(story::trace).collect();
+    let theirs = oracle::answers(&traces);
+    let pairs = traces.iter().zip(&theirs);
+    let differing: Vec<_> = pairs
+        .filter_map(|(trace, theirs)| compare::difference(trace, &replay::replay(trace), theirs))
+        .collect();
+    assert_none(&differing, traces.len());
+}
+
+#[test]
+fn recorded_traces_end_here_as_they_did_in_the_controller() {
+    let cases = golden::read();
+    assert!(cases.len() >= 200, "{} traces", cases.len());
+    let differ = |case: &golden::Case| compare::difference(&case.trace, &replay::replay(&case.trace), &case.answers);
+    assert_none(&cases.iter().filter_map(differ).collect::<Vec<_>>(), cases.len());
+}
+
+#[test]
+fn every_reason_and_every_failure_was_recorded_five_times() {
+    let cases = golden::read();
+    for event in golden::EVENTS {
+        let times = cases
+            .iter()
+            .filter(|case| golden::events(case).contains(&event))
+            .count();
+        assert!(times >= 5, "{event}: in {times} traces");
+    }
+}

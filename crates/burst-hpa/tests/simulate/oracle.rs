@@ -1,0 +1,50 @@
+//! The real controller, as the Go program of `tests/oracle/simulate` runs it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::trace::{Answer, Trace};
+
+/// The controller's answers to each trace.
+pub(crate) fn answers(traces: &[Trace]) -> Vec<Vec<Answer>> {
+    let folder = tempfile::tempdir().unwrap();
+    let (questions, answers) = (folder.path().join("traces.jsonl"), folder.path().join("answers.jsonl"));
+    let lines: Vec<_> = traces
+        .iter()
+        .map(|trace| serde_json::to_string(trace).unwrap())
+        .collect();
+    fs::write(&questions, lines.join("\n") + "\n").unwrap();
+    let program = program();
+    let output = Command::new(&program)
+        .arg(format!("-traces={}", questions.display()))
+        .arg(format!("-answers={}", answers.display()))
+        .args(["-test.timeout=20m", "-test.run=^TestReplay$"])
+        .output()
+        .unwrap_or_else(|error| panic!("{}: {error}", program.display()));
+    assert!(
+        output.status.success(),
+        "{}: {}",
+        program.display(),
+        String::from_utf8_lossy(&output.stdout)
+    );
+    let text = fs::read_to_string(&answers).unwrap();
+    let all: Vec<_> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(all.len(), traces.len(), "one line a trace");
+    all
+}
+
+fn program() -> PathBuf {
+    let setup = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../setup/oracle-simulate");
+    let output = Command::new(&setup)
+        .arg("--where")
+        .output()
+        .unwrap_or_else(|error| panic!("{}: {error}", setup.display()));
+    let program = PathBuf::from(String::from_utf8(output.stdout).unwrap().trim_end());
+    assert!(
+        program.is_file(),
+        "{} is not there: run `setup/oracle-simulate`",
+        program.display()
+    );
+    program
+}
