@@ -47,6 +47,7 @@ fn pool() -> Vec<Case> {
         let options = Options {
             scale_to_zero,
             tolerance,
+            ..Options::default()
         };
         let documents: Vec<String> = (0..POOL).map(|_| tree::to_json(&mutants.hpa())).collect();
         let answers = oracle::kubernetes(&documents, options);

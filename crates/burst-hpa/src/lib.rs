@@ -1,7 +1,4 @@
-//! The HorizontalPodAutoscaler of `autoscaling/v2`, offline: what kube-apiserver would say to one, without a cluster.
-//!
-//! Pure: no IO, no clock, no YAML. The objects are [`k8s_openapi`]'s; the program at the end of the dependency chain
-//! picks the Kubernetes version by that crate's features.
+#![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 #![cfg_attr(
     not(test),
@@ -23,6 +20,7 @@ mod defaults;
 mod field_error;
 pub mod lint;
 pub mod metric;
+pub mod migrate;
 pub mod node;
 mod options;
 mod path;
@@ -40,6 +38,7 @@ pub use decode::{DecodeError, decode};
 pub use defaults::defaulted;
 pub use field_error::{ErrorType, FieldError};
 pub use lint::{Finding, Lint, Objects, Severity, lint, lint_among, lint_with_target};
+pub use migrate::{MigrateError, Migration, migrate};
 pub use node::Node;
 pub use options::Options;
 pub use quantity::Quantity;

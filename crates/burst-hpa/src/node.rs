@@ -1,4 +1,4 @@
-//! A document before it has a type: what a YAML or JSON reader hands to [`decode`](crate::decode).
+//! A document before it has a type: what a YAML or JSON reader hands to [`decode`](crate::decode()).
 //!
 //! Duplicate keys and the spelling of numbers survive, because the apiserver refuses the one and stores the other
 //! (`1e3` is not `1000` to a quantity). Positions stay with the reader, which finds them again by the path of an error.

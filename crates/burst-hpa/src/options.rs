@@ -1,6 +1,6 @@
-//! What differs between clusters: two feature gates, and the versions in which they changed their default.
+//! What differs between clusters: two feature gates, and the versions that changed a rule.
 
-/// The feature gates that matter to an HPA.
+/// The cluster an HPA is meant for.
 ///
 /// ```
 /// # use burst_hpa::Options;
@@ -13,21 +13,40 @@ pub struct Options {
     pub scale_to_zero: bool,
     /// `HPAConfigurableTolerance`: `tolerance` is kept. Without the gate the apiserver drops the field silently.
     pub tolerance: bool,
+    /// The version: 36 for Kubernetes 1.36. The rules are those of 1.33 and later; a few words differ before 1.36.
+    pub minor: u32,
 }
 
 impl Options {
-    /// The gates of Kubernetes 1.`minor` as it ships.
+    /// Kubernetes 1.`minor` with the gates it ships with.
     #[must_use]
-    pub fn kubernetes_1(minor: u32) -> Self {
+    pub const fn kubernetes_1(minor: u32) -> Self {
         Self {
             scale_to_zero: false,
             tolerance: minor >= TOLERANCE_ON,
+            minor,
         }
+    }
+
+    /// Whether `apiVersion` in references is looked at.
+    pub(crate) fn checks_api_versions(self) -> bool {
+        self.minor >= API_VERSIONS_CHECKED
+    }
+
+    /// Whether `maxReplicas: 0` counts as missing; before, it was too small.
+    pub(crate) fn requires_max_replicas(self) -> bool {
+        self.minor >= MAX_REPLICAS_REQUIRED
     }
 }
 
 /// The minor version in which `HPAConfigurableTolerance` became beta.
 const TOLERANCE_ON: u32 = 35;
+
+/// The minor version from which on a scale target without a group is refused.
+const API_VERSIONS_CHECKED: u32 = 34;
+
+/// The minor version from which on a `maxReplicas` of 0 is a missing one.
+const MAX_REPLICAS_REQUIRED: u32 = 36;
 
 /// Those of Kubernetes 1.36.
 impl Default for Options {

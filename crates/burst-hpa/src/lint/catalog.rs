@@ -117,4 +117,12 @@ mod tests {
         let ids: BTreeSet<_> = Lint::ALL.iter().map(|lint| lint.id()).collect();
         assert_eq!(ids.len(), Lint::ALL.len());
     }
+
+    #[test]
+    fn every_lint_stands_in_the_readme() {
+        let readme = include_str!("../../README.md");
+        let row = |lint: &Lint| format!("| `{}` | {} |", lint.id(), lint.severity());
+        let missing: Vec<_> = Lint::ALL.iter().filter(|lint| !readme.contains(&row(lint))).collect();
+        assert!(missing.is_empty(), "{missing:?}");
+    }
 }

@@ -1,7 +1,7 @@
 //! What kube-apiserver accepts and a person would regret: HPAs that never work, fields that nobody reads, neighbours
 //! that get in the way.
 //!
-//! Lints look at a [`defaulted`](crate::defaulted) object that [`validate`](crate::validate) has no objection to; on
+//! Lints look at a [`defaulted`](crate::defaulted()) object that [`validate`](crate::validate()) has no objection to; on
 //! others they may say too little.
 
 mod behavior;

@@ -9,6 +9,7 @@ use super::target::{Pair, target};
 use super::{content, reference, resource_name};
 use crate::field_error::Errors;
 use crate::metric::SourceType;
+use crate::options::Options;
 use crate::path::Path;
 
 const VALUE_OR_AVERAGE: Pair<'_> = Pair {
@@ -33,10 +34,10 @@ const UTILIZATION_OR_AVERAGE: Pair<'_> = Pair {
     ),
 };
 
-pub(super) fn metrics(spec: &HorizontalPodAutoscalerSpec, path: &Path<'_>, errors: &mut Errors) {
+pub(super) fn metrics(spec: &HorizontalPodAutoscalerSpec, path: &Path<'_>, options: Options, errors: &mut Errors) {
     let metrics = spec.metrics.as_deref().unwrap_or_default();
     for (index, spec) in metrics.iter().enumerate() {
-        metric(spec, &path.item(index), errors);
+        metric(spec, &path.item(index), options, errors);
     }
     let from_outside = metrics
         .iter()
@@ -49,9 +50,9 @@ pub(super) fn metrics(spec: &HorizontalPodAutoscalerSpec, path: &Path<'_>, error
     }
 }
 
-fn metric(spec: &MetricSpec, path: &Path<'_>, errors: &mut Errors) {
+fn metric(spec: &MetricSpec, path: &Path<'_>, options: Options, errors: &mut Errors) {
     source_type(spec, path, errors);
-    first_source(spec, path, errors);
+    first_source(spec, path, options, errors);
     let named = spec.type_.parse::<SourceType>().map(field_of).unwrap_or_default();
     let present = present(spec);
     if !named.is_empty() && !present.contains(&named) {
@@ -103,9 +104,9 @@ fn present(spec: &MetricSpec) -> Vec<&'static str> {
 }
 
 /// Of several sources the apiserver looks into the first only, whatever the type says.
-fn first_source(spec: &MetricSpec, path: &Path<'_>, errors: &mut Errors) {
+fn first_source(spec: &MetricSpec, path: &Path<'_>, options: Options, errors: &mut Errors) {
     if let Some(source) = &spec.object {
-        object(source, &path.field("object"), errors);
+        object(source, &path.field("object"), options, errors);
     } else if let Some(source) = &spec.external {
         external(source, &path.field("external"), errors);
     } else if let Some(source) = &spec.pods {
@@ -117,8 +118,13 @@ fn first_source(spec: &MetricSpec, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-fn object(source: &ObjectMetricSource, path: &Path<'_>, errors: &mut Errors) {
-    reference::described_object(&source.described_object, &path.field("describedObject"), errors);
+fn object(source: &ObjectMetricSource, path: &Path<'_>, options: Options, errors: &mut Errors) {
+    reference::described_object(
+        &source.described_object,
+        &path.field("describedObject"),
+        options,
+        errors,
+    );
     identifier(&source.metric, &path.field("metric"), errors);
     let path = path.field("target");
     target(&source.target, &path, errors);

@@ -21,7 +21,7 @@ use crate::path::Path;
 
 /// The causes for which kube-apiserver would refuse to create this object; none if it would take it.
 ///
-/// It must have been [`defaulted`](crate::defaulted) first, as the apiserver does. A missing namespace is no error: the
+/// It must have been [`defaulted`](crate::defaulted()) first, as the apiserver does. A missing namespace is no error: the
 /// request supplies it.
 #[must_use]
 pub fn validate(hpa: &HorizontalPodAutoscaler, options: Options) -> Vec<FieldError> {
@@ -33,8 +33,8 @@ pub fn validate(hpa: &HorizontalPodAutoscaler, options: Options) -> Vec<FieldErr
 
 fn spec(spec: &HorizontalPodAutoscalerSpec, path: &Path<'_>, options: Options, errors: &mut Errors) {
     replicas(spec, path, options, errors);
-    reference::scale_target(&spec.scale_target_ref, &path.field("scaleTargetRef"), errors);
-    metric::metrics(spec, &path.field("metrics"), errors);
+    reference::scale_target(&spec.scale_target_ref, &path.field("scaleTargetRef"), options, errors);
+    metric::metrics(spec, &path.field("metrics"), options, errors);
     if let Some(behavior) = &spec.behavior {
         behavior::behavior(behavior, &path.field("behavior"), errors);
     }
@@ -52,12 +52,49 @@ fn replicas(spec: &HorizontalPodAutoscalerSpec, path: &Path<'_>, options: Option
         );
     }
     let path = path.field("maxReplicas");
-    if max == 0 {
+    if max < 1 && !options.requires_max_replicas() {
+        errors.invalid(path, max, "must be greater than 0");
+    } else if max == 0 {
         errors.required(path, "must be set and greater than 0");
     } else if max < 0 {
         errors.invalid(path, max, "must be greater than or equal to 1");
     }
     if min.is_some_and(|min| max < min) {
         errors.invalid(path, max, "must be greater than or equal to `minReplicas`");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::defaulted;
+
+    /// `type field` of each error in an HPA with `maxReplicas: 0` and a target without a group.
+    fn errors(minor: u32) -> Vec<String> {
+        let options = Options::kubernetes_1(minor);
+        let json = serde_json::json!({"metadata": {"name": "web"}, "spec": {
+            "minReplicas": 0, "maxReplicas": 0, "scaleTargetRef": {"kind": "Deployment", "name": "web", "apiVersion": "v1"},
+        }});
+        let hpa = defaulted(serde_json::from_value(json).unwrap(), options);
+        let errors = validate(
+            &hpa,
+            Options {
+                scale_to_zero: true,
+                ..options
+            },
+        );
+        errors
+            .into_iter()
+            .map(|error| format!("{} {}", error.error_type.as_str(), error.field))
+            .collect()
+    }
+
+    #[test]
+    fn versions_differ_where_kubernetes_changed_its_mind() {
+        let metrics = "FieldValueForbidden spec.metrics";
+        let target = "FieldValueInvalid spec.scaleTargetRef.apiVersion";
+        assert_eq!(errors(33), ["FieldValueInvalid spec.maxReplicas", metrics]);
+        assert_eq!(errors(34), ["FieldValueInvalid spec.maxReplicas", target, metrics]);
+        assert_eq!(errors(36), ["FieldValueRequired spec.maxReplicas", target, metrics]);
     }
 }

@@ -4,22 +4,42 @@ use k8s_openapi::api::autoscaling::v2::CrossVersionObjectReference;
 
 use super::content;
 use crate::field_error::Errors;
+use crate::options::Options;
 use crate::path::Path;
 
 /// The core group has one scalable kind, so only it may go without a group.
 const SCALABLE_CORE_KIND: &str = "ReplicationController";
 
-pub(super) fn scale_target(reference: &CrossVersionObjectReference, path: &Path<'_>, errors: &mut Errors) {
-    check(reference, path, reference.kind == SCALABLE_CORE_KIND, errors);
+pub(super) fn scale_target(
+    reference: &CrossVersionObjectReference,
+    path: &Path<'_>,
+    options: Options,
+    errors: &mut Errors,
+) {
+    names(reference, path, errors);
+    if options.checks_api_versions() {
+        api_version(reference, path, reference.kind == SCALABLE_CORE_KIND, errors);
+    }
 }
 
-pub(super) fn described_object(reference: &CrossVersionObjectReference, path: &Path<'_>, errors: &mut Errors) {
-    check(reference, path, true, errors);
+pub(super) fn described_object(
+    reference: &CrossVersionObjectReference,
+    path: &Path<'_>,
+    options: Options,
+    errors: &mut Errors,
+) {
+    names(reference, path, errors);
+    if options.checks_api_versions() {
+        api_version(reference, path, true, errors);
+    }
 }
 
-fn check(reference: &CrossVersionObjectReference, path: &Path<'_>, core_group: bool, errors: &mut Errors) {
+fn names(reference: &CrossVersionObjectReference, path: &Path<'_>, errors: &mut Errors) {
     segment(&reference.kind, path.field("kind"), errors);
     segment(&reference.name, path.field("name"), errors);
+}
+
+fn api_version(reference: &CrossVersionObjectReference, path: &Path<'_>, core_group: bool, errors: &mut Errors) {
     let path = path.field("apiVersion");
     let api_version = reference.api_version.as_deref().unwrap_or_default();
     match group_version(api_version) {

@@ -39,6 +39,7 @@ impl Case {
         Options {
             scale_to_zero: self.scale_to_zero,
             tolerance: !self.no_tolerance,
+            ..Options::default()
         }
     }
 }

@@ -1,0 +1,56 @@
+//! An object that is being rewritten. Of duplicate fields the last counts; the others stay for the decoder to refuse.
+
+use crate::node::Node;
+
+#[derive(Default)]
+pub(super) struct Fields(pub Vec<(String, Node)>);
+
+impl Fields {
+    pub(super) fn of<const N: usize>(fields: [(&str, Node); N]) -> Node {
+        Node::Object(fields.into_iter().map(|(name, node)| (name.to_owned(), node)).collect())
+    }
+
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|(own, _)| own == name)
+    }
+
+    pub(super) fn last_mut(&mut self, name: &str) -> Option<&mut Node> {
+        self.0
+            .iter_mut()
+            .rev()
+            .find(|(own, _)| own == name)
+            .map(|(_, node)| node)
+    }
+
+    pub(super) fn take(&mut self, name: &str) -> Option<Node> {
+        let index = self.0.iter().rposition(|(own, _)| own == name)?;
+        Some(self.0.remove(index).1)
+    }
+
+    pub(super) fn set(&mut self, name: &str, node: Node) {
+        match self.last_mut(name) {
+            Some(own) => *own = node,
+            None => self.0.push((name.to_owned(), node)),
+        }
+    }
+
+    /// Puts a field under another name, if it is there.
+    pub(super) fn rename(&mut self, from: &str, to: &str) {
+        if let Some(node) = self.take(from) {
+            self.set(to, node);
+        }
+    }
+
+    /// Rewrites a field that is an object; one that is missing stays so, unless something is put into it.
+    pub(super) fn within(&mut self, name: &str, rewrite: impl FnOnce(&mut Fields)) {
+        let mut inner = match self.last_mut(name) {
+            Some(Node::Object(fields)) => Fields(std::mem::take(fields)),
+            Some(Node::Null) | None => Fields::default(),
+            Some(_) => return,
+        };
+        rewrite(&mut inner);
+        if self.has(name) || !inner.0.is_empty() {
+            self.set(name, Node::Object(inner.0));
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! A metric as `v2beta1`, and the annotation of `v1`, write it.
+
+use super::fields::Fields;
+use crate::node::Node;
+use crate::quantity::Quantity;
+
+const SOURCES: [&str; 5] = ["resource", "containerResource", "pods", "object", "external"];
+
+/// Names that no later version has.
+const OLD: [&str; 5] = [
+    "metricName",
+    "metricSelector",
+    "targetValue",
+    "targetAverageValue",
+    "targetAverageUtilization",
+];
+
+/// `always`, or only where an old name shows which version it is.
+pub(super) fn convert(metric: &mut Node, always: bool) {
+    let Node::Object(sources) = metric else { return };
+    for (name, node) in sources {
+        let (Some(source), Node::Object(fields)) = (SOURCES.iter().find(|source| *source == name), node) else {
+            continue;
+        };
+        if always || fields.iter().any(|(name, _)| OLD.contains(&name.as_str())) {
+            let mut rewritten = Fields(std::mem::take(fields));
+            rewrite(source, &mut rewritten);
+            *fields = rewritten.0;
+        }
+    }
+}
+
+fn rewrite(source: &str, fields: &mut Fields) {
+    if source == "object" {
+        fields.rename("target", "describedObject");
+    }
+    if !matches!(source, "resource" | "containerResource") {
+        identifier(fields);
+    }
+    let value = present(fields.take("targetValue"));
+    let average = match source {
+        "object" => present(fields.take("averageValue")),
+        _ => present(fields.take("targetAverageValue")),
+    };
+    let utilization = present(fields.take("targetAverageUtilization"));
+    fields.set("target", target(source, value, average, utilization));
+}
+
+fn identifier(fields: &mut Fields) {
+    let mut metric = Fields::default();
+    if let Some(name) = fields.take("metricName") {
+        metric.set("name", name);
+    }
+    if let Some(selector) = fields.take("metricSelector").or_else(|| fields.take("selector")) {
+        metric.set("selector", selector);
+    }
+    fields.set("metric", Node::Object(metric.0));
+}
+
+fn target(source: &str, value: Option<Node>, average: Option<Node>, utilization: Option<Node>) -> Node {
+    // The old type could not leave the value out, so beside an average a zero means nothing.
+    let value = value.filter(|value| source != "object" || average.is_none() || !is_zero(value));
+    let target_type = match source {
+        "object" if average.is_some() => "AverageValue",
+        "object" => "Value",
+        "external" if value.is_some() => "Value",
+        "resource" | "containerResource" if utilization.is_some() => "Utilization",
+        _ => "AverageValue",
+    };
+    let amounts = [
+        ("value", value),
+        ("averageValue", average),
+        ("averageUtilization", utilization),
+    ];
+    let mut target = Fields(vec![("type".to_owned(), Node::String(target_type.to_owned()))]);
+    for (name, node) in amounts {
+        if let Some(node) = node {
+            target.set(name, node);
+        }
+    }
+    Node::Object(target.0)
+}
+
+fn present(node: Option<Node>) -> Option<Node> {
+    node.filter(|node| *node != Node::Null)
+}
+
+fn is_zero(node: &Node) -> bool {
+    let (Node::Number(text) | Node::String(text)) = node else {
+        return false;
+    };
+    text.parse::<Quantity>().is_ok_and(|quantity| quantity.signum() == 0)
+}
