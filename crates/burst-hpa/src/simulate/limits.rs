@@ -248,4 +248,14 @@ mod tests {
             (8, Some(Limit::ScaleUpRate))
         );
     }
+
+    #[test]
+    fn having_gone_too_far_never_turns_the_direction() {
+        let mut memory = Memory::default();
+        memory.removed.add(9, NOW - Duration::from_secs(30), Time::DISTANT_PAST);
+        assert_eq!(
+            limited(SelectPolicy::Max, &[Step::Pods(4)], &memory, 8, 2),
+            (8, Some(Limit::ScaleDownRate))
+        );
+    }
 }

@@ -95,6 +95,46 @@ mod tests {
     }
 
     #[test]
+    fn of_several_outdated_entries_the_last_is_overwritten() {
+        let recommendation = |second| Recommendation {
+            replicas: 1,
+            at: Time::from_secs(second),
+        };
+        let mut recommendations = Recommendations::default();
+        for second in 0..3 {
+            recommendations.add(recommendation(second), |_| false);
+        }
+        recommendations.add(recommendation(9), |old| old.at < Time::from_secs(2));
+        let seconds: Vec<_> = recommendations.iter().map(|entry| entry.at).collect();
+        assert_eq!(seconds, [0, 9, 2].map(Time::from_secs));
+    }
+
+    #[test]
+    fn a_change_once_outdated_stays_so_though_it_may_count_again() {
+        let mut changes = Changes::default();
+        changes.add(1, Time::from_secs(1), Time::DISTANT_PAST);
+        changes.add(2, Time::from_secs(2), Time::DISTANT_PAST);
+        changes.add(4, Time::from_secs(3), Time::from_secs(2));
+        assert_eq!(
+            changes.since(Time::DISTANT_PAST),
+            6,
+            "the second is at the horizon and stays"
+        );
+        changes.add(8, Time::from_secs(4), Time::from_secs(4));
+        assert_eq!(
+            changes.since(Time::DISTANT_PAST),
+            12,
+            "of the two outdated ones the last in place is gone"
+        );
+        changes.add(16, Time::from_secs(5), Time::DISTANT_PAST);
+        assert_eq!(
+            changes.since(Time::DISTANT_PAST),
+            24,
+            "and the other goes next, whatever the horizon"
+        );
+    }
+
+    #[test]
     fn memory_grows_no_longer_than_its_horizon() {
         let mut changes = Changes::default();
         let mut recommendations = Recommendations::default();

@@ -140,4 +140,18 @@ mod tests {
         assert_eq!(stabilized(&[(7, 941)], 10), 7);
         assert_eq!(stabilized(&[(7, 940)], 10), 10);
     }
+
+    #[test]
+    fn what_is_out_of_every_window_is_overwritten() {
+        let behavior = Behavior {
+            scale_up: rules(Some(10)),
+            scale_down: rules(Some(20)),
+        };
+        let (mut plain, mut behaved) = (Recommendations::default(), Recommendations::default());
+        for now in (0..1000).map(Time::from_secs) {
+            plainly(&mut plain, 1, Duration::from_secs(20), now);
+            with_behavior(&mut behaved, 1, 1, &behavior, &Options::default(), now);
+        }
+        assert_eq!((plain.iter().count(), behaved.iter().count()), (21, 21));
+    }
 }

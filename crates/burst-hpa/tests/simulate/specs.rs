@@ -1,7 +1,9 @@
 //! Made-up autoscalers, as the API server would store them.
 
 use fastrand::Rng;
-use k8s_openapi::api::autoscaling::v2::{HorizontalPodAutoscaler, HorizontalPodAutoscalerStatus};
+use k8s_openapi::api::autoscaling::v2::{
+    HorizontalPodAutoscaler, HorizontalPodAutoscalerBehavior, HorizontalPodAutoscalerStatus,
+};
 use serde_json::{Value, json};
 
 use crate::chance::{chance, pick};
@@ -22,17 +24,21 @@ pub(crate) fn hpa(rng: &mut Rng, zero: bool, huge: bool) -> HorizontalPodAutosca
     } else {
         min.max(1) + rng.i32(0..=12)
     };
-    let mut spec = json!({
+    let spec = json!({
         "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
         "minReplicas": min,
         "maxReplicas": max,
         "metrics": metrics,
+        "behavior": behavior(rng, huge),
     });
-    if chance(rng, 0.6) {
-        spec["behavior"] = json!({"scaleUp": rules(rng, true, huge), "scaleDown": rules(rng, false, huge)});
-    }
     let metadata = json!({"name": "web", "namespace": "shop"});
     serde_json::from_value(json!({"metadata": metadata, "spec": spec})).unwrap()
+}
+
+/// None makes the controller follow other rules than any behavior.
+pub(crate) fn behavior(rng: &mut Rng, huge: bool) -> Option<HorizontalPodAutoscalerBehavior> {
+    let written = json!({"scaleUp": rules(rng, true, huge), "scaleDown": rules(rng, false, huge)});
+    chance(rng, 0.6).then(|| serde_json::from_value(written).unwrap())
 }
 
 /// What an earlier controller left behind, which may itself have taken the last pod away.

@@ -15,6 +15,8 @@ use crate::trace::{PERIOD, Pod, Settings, Tick, Trace};
 /// What tends to happen in a story, per tick.
 struct Mishaps {
     spec_edited: f64,
+    /// Only ever the behavior, and often: old windows then meet new ones.
+    behavior_swapped: f64,
     scaled_by_hand: f64,
     unreadable: f64,
     unwritable: f64,
@@ -71,7 +73,8 @@ fn rate(rng: &mut Rng, rate: f64) -> f64 {
 
 fn ticks_of(rng: &mut Rng, trace: &Trace, huge: bool) -> Vec<Tick> {
     let mishaps = Mishaps {
-        spec_edited: pick(rng, &[0.0, 0.0, 0.0, 0.06, 0.06, 0.3]),
+        spec_edited: rate(rng, 0.06),
+        behavior_swapped: rate(rng, 0.25),
         scaled_by_hand: rate(rng, 0.04),
         unreadable: rate(rng, 0.05),
         unwritable: rate(rng, 0.1),
@@ -147,6 +150,10 @@ fn befall(
         edit(rng, zero, huge, hpa);
         tick.spec = Some(hpa.spec.clone());
     }
+    if chance(rng, mishaps.behavior_swapped) {
+        hpa.spec.behavior = specs::behavior(rng, huge);
+        tick.spec = Some(hpa.spec.clone());
+    }
     if chance(rng, mishaps.scaled_by_hand) {
         tick.replicas = Some(pick(rng, &[0, 1, 2, 5, hpa.spec.max_replicas.min(30) + 2]));
     }
@@ -161,15 +168,14 @@ fn befall(
     }
 }
 
-/// Somebody changes the bounds, or the behavior, or everything.
+/// Somebody changes the bounds, or everything.
 fn edit(rng: &mut Rng, zero: bool, huge: bool, hpa: &mut HorizontalPodAutoscaler) {
     let other = specs::hpa(rng, zero, huge).spec;
-    match rng.u8(..3) {
-        0 if other.min_replicas != Some(0) || hpa.spec.min_replicas == Some(0) => {
-            hpa.spec.min_replicas = other.min_replicas;
-            hpa.spec.max_replicas = other.max_replicas;
-        }
-        1 => hpa.spec.behavior = other.behavior,
-        _ => hpa.spec = other,
+    // No replicas at all are allowed only along with the metrics that make it possible.
+    if chance(rng, 0.5) && other.min_replicas != Some(0) {
+        hpa.spec.min_replicas = other.min_replicas;
+        hpa.spec.max_replicas = other.max_replicas;
+    } else {
+        hpa.spec = other;
     }
 }

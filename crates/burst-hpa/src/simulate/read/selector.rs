@@ -134,6 +134,11 @@ mod tests {
                 match_labels: None,
             };
             assert_eq!(fault(Some(&selector)).is_none(), sound, "{operator} {values:?}");
+            assert_eq!(
+                crate::selector::check(&selector).is_ok(),
+                sound,
+                "{operator} {values:?}"
+            );
         }
     }
 }
