@@ -26,7 +26,6 @@ mod options;
 mod path;
 pub mod quantity;
 pub mod selector;
-pub mod simulate;
 mod spec;
 pub mod simulate;
 pub mod status;

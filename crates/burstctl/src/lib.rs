@@ -12,4 +12,10 @@
     )
 )]
 
+pub mod args;
+pub mod input;
+pub mod lint;
+pub mod objects;
+pub mod run;
 pub mod yaml;
+
