@@ -30,7 +30,7 @@ impl Object {
     #[must_use]
     pub fn is_hpa(&self) -> bool {
         let group = self.api_version().split_once('/').map_or("", |(group, _)| group);
-        self.kind() == "HorizontalPodAutoscaler" && (group == "autoscaling" || self.api_version().is_empty())
+        self.kind() == "HorizontalPodAutoscaler" && group == "autoscaling"
     }
 
     /// `metadata.name`, or nothing.

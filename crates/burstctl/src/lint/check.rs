@@ -29,13 +29,13 @@ fn of_object(object: &Object, around: &Objects, options: Options) -> Vec<Finding
     if !matches!(object.tree.value, Value::Object(_)) {
         return vec![Finding::unread(object, "expected an object")];
     }
-    if object.kind().is_empty() {
-        return vec![Finding::unread(object, "an object without a kind, which no apiserver takes")];
+    // From a request's address the apiserver would know them; kubectl has only the file.
+    for word in ["apiVersion", "kind"] {
+        if !matches!(object.tree.field(word).map(|tree| &tree.value), Some(Value::String(text)) if !text.is_empty()) {
+            return vec![Finding::unread(object, format!("an object without {word}, so nobody knows what it is"))];
+        }
     }
-    if object.is_hpa() {
-        return of_hpa(object, around, options);
-    }
-    Vec::new()
+    if object.is_hpa() { of_hpa(object, around, options) } else { Vec::new() }
 }
 
 fn of_hpa(object: &Object, around: &Objects, options: Options) -> Vec<Finding> {

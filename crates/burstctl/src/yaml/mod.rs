@@ -10,6 +10,8 @@ mod merge;
 mod scalar;
 mod split;
 mod tree;
+mod write;
 
 pub use split::documents;
 pub use tree::{Document, Key, Mark, Span, SyntaxError, Tree, Value};
+pub use write::to_yaml;
