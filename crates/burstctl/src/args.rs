@@ -34,6 +34,10 @@ pub enum Topic {
 pub enum Hpa {
     /// Say what kube-apiserver would refuse, and what it accepts and never works.
     Lint(Lint),
+    /// Write autoscaling/v2 YAML, from short files and from HPAs.
+    Render(Render),
+    /// Rewrite autoscaling/v1, v2beta1 and v2beta2 as v2.
+    Migrate(Migrate),
 }
 
 /// Which files.
@@ -151,6 +155,31 @@ pub enum Format {
     Sarif,
     /// Annotations of GitHub Actions.
     Github,
+}
+
+/// `burstctl hpa render`
+#[derive(Debug, Args)]
+pub struct Render {
+    /// Which files.
+    #[command(flatten)]
+    pub files: Files,
+    /// Which cluster.
+    #[command(flatten)]
+    pub cluster: Cluster,
+    /// Write what Kubernetes stores: every default filled in.
+    #[arg(long)]
+    pub defaults: bool,
+    /// Print the JSON schema of the short form, and nothing else.
+    #[arg(long, exclusive = true)]
+    pub schema: bool,
+}
+
+/// `burstctl hpa migrate`
+#[derive(Debug, Args)]
+pub struct Migrate {
+    /// Which files.
+    #[command(flatten)]
+    pub files: Files,
 }
 
 #[cfg(test)]

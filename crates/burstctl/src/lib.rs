@@ -16,6 +16,7 @@ pub mod args;
 pub mod input;
 pub mod lint;
 pub mod objects;
+pub mod render;
 pub mod run;
 pub mod yaml;
 

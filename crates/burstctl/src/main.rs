@@ -11,6 +11,8 @@ fn main() -> ExitCode {
     let mut terminal = Terminal::new();
     let end = match command {
         Hpa::Lint(words) => run::lint(&words, &mut terminal),
+        Hpa::Render(words) => run::render(&words, &mut terminal),
+        Hpa::Migrate(words) => run::migrate(&words, &mut terminal),
     };
     end.into()
 }

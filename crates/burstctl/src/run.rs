@@ -1,11 +1,15 @@
 //! The commands from their words to their end.
 
 mod lint;
+mod migrate;
+mod render;
 
 use std::io::{self, Read, Write};
 use std::process::ExitCode;
 
 pub use lint::lint;
+pub use migrate::migrate;
+pub use render::render;
 
 use crate::input::Input;
 

@@ -40,6 +40,8 @@ pub enum Mistake {
     Invalid(ErrorType),
     /// The apiserver accepts it.
     Lint(burst_hpa::Lint),
+    /// The short form is not like that.
+    Short,
     /// An object beside the HPAs that is not like its kind, so no lint can look at it.
     Neighbour,
 }
@@ -52,6 +54,7 @@ impl Mistake {
             Self::Syntax => "yaml",
             Self::Decode | Self::Invalid(_) => "apiserver",
             Self::Lint(lint) => lint.id(),
+            Self::Short => "short-form",
             Self::Neighbour => "neighbour",
         }
     }
@@ -60,7 +63,7 @@ impl Mistake {
     #[must_use]
     pub fn type_(self) -> &'static str {
         match self {
-            Self::Syntax | Self::Decode => "Decode",
+            Self::Syntax | Self::Decode | Self::Short => "Decode",
             Self::Invalid(error_type) => error_type.as_str(),
             Self::Lint(_) | Self::Neighbour => "Lint",
         }
@@ -83,6 +86,11 @@ impl Finding {
             advice: None,
             severity: Severity::Error,
         }
+    }
+
+    /// An error that something cannot be read, there.
+    pub(crate) fn at(object: &Object, field: &str, detail: String) -> Self {
+        Self::on(object, field, Mistake::Decode, detail)
     }
 
     fn on(object: &Object, field: &str, mistake: Mistake, detail: String) -> Self {

@@ -11,7 +11,7 @@ use std::io::{self, Write};
 
 use burst_hpa::Severity;
 pub use check::check;
-pub use finding::Finding;
+pub use finding::{Finding, Mistake};
 
 use crate::args::Format;
 use crate::input::Source;

@@ -1,5 +1,7 @@
 //! A document with places.
 
+use std::collections::HashSet;
+
 use burst_hpa::Node;
 
 /// A place in a file. Both count from 1; columns count characters.
@@ -95,6 +97,20 @@ impl Tree {
     pub fn text(&self, name: &str) -> Option<&str> {
         match &self.field(name)?.value {
             Value::String(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The first name that stands in an object twice, where it does so again.
+    #[must_use]
+    pub fn duplicate(&self) -> Option<&Key> {
+        match &self.value {
+            Value::List(items) => items.iter().find_map(Tree::duplicate),
+            Value::Object(fields) => {
+                let mut seen = HashSet::new();
+                let here = fields.iter().find(|(key, _)| !seen.insert(&key.name)).map(|(key, _)| key);
+                here.or_else(|| fields.iter().find_map(|(_, tree)| tree.duplicate()))
+            }
             _ => None,
         }
     }
