@@ -38,6 +38,10 @@ pub enum Hpa {
     Render(Render),
     /// Rewrite autoscaling/v1, v2beta1 and v2beta2 as v2.
     Migrate(Migrate),
+    /// Say in words and numbers what HPAs do.
+    Explain(Explain),
+    /// Play the HPA controller over a load that changes.
+    Simulate(Simulate),
 }
 
 /// Which files.
@@ -180,6 +184,56 @@ pub struct Migrate {
     /// Which files.
     #[command(flatten)]
     pub files: Files,
+}
+
+/// `burstctl hpa explain`
+#[derive(Debug, Args)]
+pub struct Explain {
+    /// YAML or JSON files, directories of them, or `-` for stdin.
+    #[arg(value_name = "FILE", required = true)]
+    pub subjects: Vec<PathBuf>,
+    /// Go by the status in the file: what the controller saw and did last.
+    #[arg(long)]
+    pub status: bool,
+    /// Which cluster.
+    #[command(flatten)]
+    pub cluster: Cluster,
+}
+
+/// `burstctl hpa simulate`
+#[derive(Debug, Args)]
+pub struct Simulate {
+    /// The file with one HPA, and perhaps its target.
+    pub file: PathBuf,
+    /// The load over time: CSV with a head of `seconds` and a column for each metric.
+    #[arg(long)]
+    pub trace: PathBuf,
+    /// How the story is told.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Picture,
+    /// Replicas at the beginning; minReplicas if not given.
+    #[arg(long)]
+    pub replicas: Option<i32>,
+    /// Seconds from the birth of a pod until it is ready.
+    #[arg(long, default_value_t = 0)]
+    pub startup: u32,
+    /// Which cluster.
+    #[command(flatten)]
+    pub cluster: Cluster,
+}
+
+/// How the story is told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Picture {
+    /// A line for each sync.
+    #[default]
+    Table,
+    /// One JSON object for each sync.
+    Json,
+    /// A picture of characters.
+    Plot,
+    /// A picture for a browser.
+    Svg,
 }
 
 #[cfg(test)]

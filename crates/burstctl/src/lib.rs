@@ -13,10 +13,13 @@
 )]
 
 pub mod args;
+pub mod explain;
 pub mod input;
 pub mod lint;
+pub mod measure;
 pub mod objects;
 pub mod render;
 pub mod run;
+pub mod simulate;
 pub mod yaml;
 

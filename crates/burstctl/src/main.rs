@@ -13,6 +13,8 @@ fn main() -> ExitCode {
         Hpa::Lint(words) => run::lint(&words, &mut terminal),
         Hpa::Render(words) => run::render(&words, &mut terminal),
         Hpa::Migrate(words) => run::migrate(&words, &mut terminal),
+        Hpa::Explain(words) => run::explain(&words, &mut terminal),
+        Hpa::Simulate(words) => run::simulate(&words, &mut terminal),
     };
     end.into()
 }

@@ -1,15 +1,19 @@
 //! The commands from their words to their end.
 
+mod explain;
 mod lint;
 mod migrate;
 mod render;
+mod simulate;
 
 use std::io::{self, Read, Write};
 use std::process::ExitCode;
 
+pub use explain::explain;
 pub use lint::lint;
 pub use migrate::migrate;
 pub use render::render;
+pub use simulate::simulate;
 
 use crate::input::Input;
 
