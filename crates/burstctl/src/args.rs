@@ -99,7 +99,10 @@ impl FromStr for KubeVersion {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let minor = text.trim_start_matches('v').strip_prefix("1.").and_then(|rest| rest.split('.').next()?.parse().ok());
+        let minor = text
+            .trim_start_matches('v')
+            .strip_prefix("1.")
+            .and_then(|rest| rest.split('.').next()?.parse().ok());
         minor
             .filter(|minor| MINORS.contains(minor))
             .map(Self)
@@ -244,7 +247,12 @@ mod tests {
     fn versions_and_gates_become_options() {
         let cluster = |words: &[&str]| {
             let words = ["burstctl", "hpa", "lint", "-f", "-"].iter().chain(words);
-            let Topic::Hpa { command: Hpa::Lint(lint) } = Burstctl::try_parse_from(words).unwrap().topic else { panic!() };
+            let Topic::Hpa {
+                command: Hpa::Lint(lint),
+            } = Burstctl::try_parse_from(words).unwrap().topic
+            else {
+                panic!()
+            };
             lint.cluster.options()
         };
         assert_eq!(cluster(&[]), Options::default());

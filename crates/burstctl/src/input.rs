@@ -87,8 +87,9 @@ impl Input {
             self.take(Source { name, text });
             return Ok(());
         }
-        let mut entries: Vec<PathBuf> =
-            std::fs::read_dir(path)?.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>()?;
+        let mut entries: Vec<PathBuf> = std::fs::read_dir(path)?
+            .map(|entry| entry.map(|entry| entry.path()))
+            .collect::<Result<_, _>>()?;
         entries.sort();
         for entry in entries.iter().filter(|entry| is_wanted(entry)) {
             if let Err(reason) = self.add(entry, stdin) {
@@ -117,6 +118,8 @@ impl Input {
 
 /// In a directory; links to directories are not followed, so there is an end.
 fn is_wanted(path: &Path) -> bool {
-    let manifest = path.extension().is_some_and(|extension| ["yaml", "yml", "json"].iter().any(|word| extension == *word));
+    let manifest = path
+        .extension()
+        .is_some_and(|extension| ["yaml", "yml", "json"].iter().any(|word| extension == *word));
     (path.is_dir() && !path.is_symlink()) || (manifest && path.is_file())
 }

@@ -22,4 +22,3 @@ pub mod render;
 pub mod run;
 pub mod simulate;
 pub mod yaml;
-

@@ -2,19 +2,11 @@
 
 use std::process::ExitCode;
 
-use burstctl::args::{Burstctl, Hpa, Topic};
-use burstctl::run::{self, Terminal};
+use burstctl::args::{Burstctl, Topic};
+use burstctl::run::{Terminal, run};
 use clap::Parser as _;
 
 fn main() -> ExitCode {
     let Topic::Hpa { command } = Burstctl::parse().topic;
-    let mut terminal = Terminal::new();
-    let end = match command {
-        Hpa::Lint(words) => run::lint(&words, &mut terminal),
-        Hpa::Render(words) => run::render(&words, &mut terminal),
-        Hpa::Migrate(words) => run::migrate(&words, &mut terminal),
-        Hpa::Explain(words) => run::explain(&words, &mut terminal),
-        Hpa::Simulate(words) => run::simulate(&words, &mut terminal),
-    };
-    end.into()
+    run(&command, &mut Terminal::new()).into()
 }

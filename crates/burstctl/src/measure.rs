@@ -47,12 +47,19 @@ impl Measure {
         let source: SourceType = spec.type_.parse().ok()?;
         let (name, target) = match source {
             SourceType::Resource => spec.resource.as_ref().map(|source| (&source.name, &source.target))?,
-            SourceType::ContainerResource => {
-                spec.container_resource.as_ref().map(|source| (&source.name, &source.target))?
-            }
+            SourceType::ContainerResource => spec
+                .container_resource
+                .as_ref()
+                .map(|source| (&source.name, &source.target))?,
             SourceType::Pods => spec.pods.as_ref().map(|source| (&source.metric.name, &source.target))?,
-            SourceType::Object => spec.object.as_ref().map(|source| (&source.metric.name, &source.target))?,
-            SourceType::External => spec.external.as_ref().map(|source| (&source.metric.name, &source.target))?,
+            SourceType::Object => spec
+                .object
+                .as_ref()
+                .map(|source| (&source.metric.name, &source.target))?,
+            SourceType::External => spec
+                .external
+                .as_ref()
+                .map(|source| (&source.metric.name, &source.target))?,
         };
         let object = spec.object.as_ref().map(|source| &source.described_object);
         Some(Self {
@@ -67,7 +74,10 @@ impl Measure {
     /// Whether its value is shared out among the pods.
     #[must_use]
     pub fn is_per_pod(&self) -> bool {
-        matches!(self.source, SourceType::Resource | SourceType::ContainerResource | SourceType::Pods)
+        matches!(
+            self.source,
+            SourceType::Resource | SourceType::ContainerResource | SourceType::Pods
+        )
     }
 
     /// What a metrics API would say if this `total` (in thousandths; for utilization thousandths of a per cent of one
@@ -96,7 +106,10 @@ fn aim(source: SourceType, target: &MetricTarget) -> Option<Aim> {
         let quantity: Quantity = written.as_ref().and_then(|written| Quantity::try_from(written).ok())?;
         Some(quantity.milli_value())
     };
-    let (value, average) = (milli(&target.value).map(Aim::Value), milli(&target.average_value).map(Aim::Average));
+    let (value, average) = (
+        milli(&target.value).map(Aim::Value),
+        milli(&target.average_value).map(Aim::Average),
+    );
     match source {
         SourceType::Resource | SourceType::ContainerResource => {
             average.or(target.average_utilization.map(Aim::Utilization))
@@ -116,9 +129,27 @@ fn shared(total: i64, pods: &[Pod], now: Time) -> Samples {
     let ready: Vec<&Pod> = pods.iter().filter(|pod| is_ready(pod)).collect();
     let count = i64::try_from(ready.len()).unwrap_or(i64::MAX).max(1);
     let (each, rest) = (total.div_euclid(count), total.rem_euclid(count));
-    let carried = ready.iter().zip(0..).map(|(pod, index)| (pod.name.clone(), each + i64::from(index < rest)));
-    let idle = pods.iter().filter(|pod| !is_ready(pod)).map(|pod| (pod.name.clone(), 0));
-    carried.chain(idle).map(|(name, value)| (name, Sample { value, at: now, window: WINDOW })).collect()
+    let carried = ready
+        .iter()
+        .zip(0..)
+        .map(|(pod, index)| (pod.name.clone(), each + i64::from(index < rest)));
+    let idle = pods
+        .iter()
+        .filter(|pod| !is_ready(pod))
+        .map(|pod| (pod.name.clone(), 0));
+    carried
+        .chain(idle)
+        .map(|(name, value)| {
+            (
+                name,
+                Sample {
+                    value,
+                    at: now,
+                    window: WINDOW,
+                },
+            )
+        })
+        .collect()
 }
 
 fn is_ready(pod: &Pod) -> bool {
@@ -128,7 +159,10 @@ fn is_ready(pod: &Pod) -> bool {
 /// The containers that the metrics name; at least one.
 #[must_use]
 pub fn containers(measures: &[Measure]) -> Vec<String> {
-    let mut names: Vec<String> = measures.iter().filter_map(|measure| measure.container.clone()).collect();
+    let mut names: Vec<String> = measures
+        .iter()
+        .filter_map(|measure| measure.container.clone())
+        .collect();
     names.sort();
     names.dedup();
     if names.is_empty() {

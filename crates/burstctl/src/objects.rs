@@ -65,11 +65,15 @@ pub(crate) fn of(source: usize, document: usize, tree: Tree) -> Vec<Object> {
 
 fn take_apart(tree: Tree, take: &mut dyn FnMut(Tree)) {
     let kind = tree.text("kind").unwrap_or_default().to_owned();
-    let Some(item_kind) = kind.strip_suffix("List") else { return take(tree) };
+    let Some(item_kind) = kind.strip_suffix("List") else {
+        return take(tree);
+    };
     let api_version = tree.text("apiVersion").unwrap_or_default().to_owned();
     let span = tree.span;
     let Value::Object(fields) = tree.value else { return };
-    let Some(items) = fields.into_iter().rev().find(|(key, _)| key.name == "items") else { return };
+    let Some(items) = fields.into_iter().rev().find(|(key, _)| key.name == "items") else {
+        return;
+    };
     if let Value::List(items) = items.1.value {
         for item in items {
             take_apart(named(item, item_kind, &api_version, span), take);

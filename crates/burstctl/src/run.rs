@@ -9,12 +9,7 @@ mod simulate;
 use std::io::{self, Read, Write};
 use std::process::ExitCode;
 
-pub use explain::explain;
-pub use lint::lint;
-pub use migrate::migrate;
-pub use render::render;
-pub use simulate::simulate;
-
+use crate::args::Hpa;
 use crate::input::Input;
 
 /// How a command ends.
@@ -43,6 +38,17 @@ impl End {
 impl From<End> for ExitCode {
     fn from(end: End) -> Self {
         end.code().into()
+    }
+}
+
+/// Runs a command.
+pub fn run(command: &Hpa, terminal: &mut Terminal<'_>) -> End {
+    match command {
+        Hpa::Lint(words) => lint::lint(words, terminal),
+        Hpa::Render(words) => render::render(words, terminal),
+        Hpa::Migrate(words) => migrate::migrate(words, terminal),
+        Hpa::Explain(words) => explain::explain(words, terminal),
+        Hpa::Simulate(words) => simulate::simulate(words, terminal),
     }
 }
 

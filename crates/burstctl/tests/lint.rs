@@ -29,7 +29,16 @@ fn objections(text: &str, options: Options) -> BTreeSet<String> {
     let lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let refused = lines.filter(|line| line["rule"] == "apiserver");
     let word = |line: &Value, name: &str| line[name].as_str().unwrap().to_owned();
-    refused.map(|line| format!("{} {} {}", word(&line, "type"), word(&line, "field"), word(&line, "detail"))).collect()
+    refused
+        .map(|line| {
+            format!(
+                "{} {} {}",
+                word(&line, "type"),
+                word(&line, "field"),
+                word(&line, "detail")
+            )
+        })
+        .collect()
 }
 
 /// A line of burst-hpa's golden file.
@@ -85,7 +94,10 @@ impl Case {
                 .iter()
                 .map(|error| {
                     let message = error.to_string();
-                    let detail = message.strip_prefix(&format!("{}: ", error.path())).unwrap_or(&message).to_owned();
+                    let detail = message
+                        .strip_prefix(&format!("{}: ", error.path()))
+                        .unwrap_or(&message)
+                        .to_owned();
                     format!("Decode {} {detail}", error.path())
                 })
                 .collect(),
@@ -120,7 +132,11 @@ fn recorded_hpas_are_refused_for_the_same_reasons_through_yaml_and_through_json(
             assert_eq!(objections(&yaml, case.options()), expected, "{yaml}");
         }
     }
-    assert!(through_yaml > 1_500, "{through_yaml} of {} cases went through YAML", cases.len());
+    assert!(
+        through_yaml > 1_500,
+        "{through_yaml} of {} cases went through YAML",
+        cases.len()
+    );
 }
 
 #[test]
@@ -145,7 +161,11 @@ fn findings_are_results_in_sarif() {
 
 #[test]
 fn scalars_are_read_as_kubernetes_reads_them() {
-    insta::assert_snapshot!(lint(include_str!("data/scalars.yaml"), Format::Text, Options::default()));
+    insta::assert_snapshot!(lint(
+        include_str!("data/scalars.yaml"),
+        Format::Text,
+        Options::default()
+    ));
 }
 
 #[test]
@@ -161,7 +181,11 @@ fn version_one_is_checked_as_the_apiserver_converts_it() {
                 targetCPUUtilizationPercentage: 50\n";
     let options = Options::default();
     let expected = "FieldValueInvalid spec.maxReplicas must be greater than or equal to 1";
-    assert!(objections(text, options).contains(expected), "{:?}", objections(text, options));
+    assert!(
+        objections(text, options).contains(expected),
+        "{:?}",
+        objections(text, options)
+    );
     assert_eq!(objections(&text.replace("-1", "5"), options), BTreeSet::new());
 }
 
@@ -174,7 +198,12 @@ fn almost_an_hpa() -> impl Strategy<Value = String> {
         1 => prop::sample::select(vec!["  <<: *a", "  a: &a {b: c}", "- *a", "---", "...", "%YAML 1.1", "? x", "kind: List", "items:", "\t", "{", "}"]),
     ];
     let mutated = prop::collection::vec((line, "\\PC{0,3}"), 0..40);
-    mutated.prop_map(|lines| lines.into_iter().map(|(line, tail)| format!("{line}{tail}\n")).collect())
+    mutated.prop_map(|lines| {
+        lines
+            .into_iter()
+            .map(|(line, tail)| format!("{line}{tail}\n"))
+            .collect()
+    })
 }
 
 fn assert_endured(text: &str) -> Result<(), TestCaseError> {
@@ -184,10 +213,22 @@ fn assert_endured(text: &str) -> Result<(), TestCaseError> {
         let mut out = Vec::new();
         write(&findings, &input.sources, format, true, &mut out).unwrap();
     }
-    let broken = findings.iter().filter(|finding| finding.mistake.rule() == "yaml").count();
+    let broken = findings
+        .iter()
+        .filter(|finding| finding.mistake.rule() == "yaml")
+        .count();
     prop_assert_eq!(broken, input.broken.len());
-    prop_assert!(findings.iter().all(|finding| finding.span.start.line >= 1 && finding.span.start.column >= 1));
-    prop_assert!(findings.iter().filter(|finding| finding.severity == Severity::Error).all(|finding| !finding.detail.is_empty()));
+    prop_assert!(
+        findings
+            .iter()
+            .all(|finding| finding.span.start.line >= 1 && finding.span.start.column >= 1)
+    );
+    prop_assert!(
+        findings
+            .iter()
+            .filter(|finding| finding.severity == Severity::Error)
+            .all(|finding| !finding.detail.is_empty())
+    );
     Ok(())
 }
 

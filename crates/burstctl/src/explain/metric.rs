@@ -8,9 +8,17 @@ use crate::measure::{Aim, Measure, shown};
 /// The proposal of the last sync, and the replicas there were.
 type Seen<'a> = (Option<&'a Result<Proposal, MetricFailure>>, i32);
 
-pub(super) fn lines(index: usize, measure: Option<&Measure>, tolerance: Tolerance, seen: Option<Seen<'_>>) -> Vec<String> {
+pub(super) fn lines(
+    index: usize,
+    measure: Option<&Measure>,
+    tolerance: Tolerance,
+    seen: Option<Seen<'_>>,
+) -> Vec<String> {
     let Some(measure) = measure else {
-        return vec![format!("{}. A metric the controller cannot use: burstctl hpa lint says why.", index + 1)];
+        return vec![format!(
+            "{}. A metric the controller cannot use: burstctl hpa lint says why.",
+            index + 1
+        )];
     };
     let mut lines = vec![
         format!("{}. {}: {}.", index + 1, title(measure), aim(measure)),
@@ -53,9 +61,17 @@ fn band(aim: Aim, tolerance: Tolerance) -> String {
     let name = if tolerance.down == tolerance.up {
         format!("tolerance {} %", percent(tolerance.up))
     } else {
-        format!("tolerance {} % down, {} % up", percent(tolerance.down), percent(tolerance.up))
+        format!(
+            "tolerance {} % down, {} % up",
+            percent(tolerance.down),
+            percent(tolerance.up)
+        )
     };
-    format!("from {} to {} ({name})", edge((1.0 - tolerance.down).max(0.0)), edge(1.0 + tolerance.up))
+    format!(
+        "from {} to {} ({name})",
+        edge((1.0 - tolerance.down).max(0.0)),
+        edge(1.0 + tolerance.up)
+    )
 }
 
 fn formula(measure: &Measure) -> &'static str {
@@ -67,7 +83,12 @@ fn formula(measure: &Measure) -> &'static str {
     }
 }
 
-fn now(measure: &Measure, proposal: Option<&Result<Proposal, MetricFailure>>, replicas: i32, tolerance: Tolerance) -> String {
+fn now(
+    measure: &Measure,
+    proposal: Option<&Result<Proposal, MetricFailure>>,
+    replicas: i32,
+    tolerance: Tolerance,
+) -> String {
     let proposal = match proposal {
         Some(Ok(proposal)) => proposal,
         Some(Err(failure)) => return format!("Now it gives nothing: {failure}."),
@@ -83,7 +104,10 @@ fn now(measure: &Measure, proposal: Option<&Result<Proposal, MetricFailure>>, re
     if ratio >= 1.0 - tolerance.down && ratio <= 1.0 + tolerance.up {
         return format!("{compared}, within the tolerance: it proposes the {wanted} there are.");
     }
-    format!("{compared}; × {replicas} replicas = {}, so it proposes {wanted}.", rounded(ratio * f64::from(replicas)))
+    format!(
+        "{compared}; × {replicas} replicas = {}, so it proposes {wanted}.",
+        rounded(ratio * f64::from(replicas))
+    )
 }
 
 /// Value, target and unit.

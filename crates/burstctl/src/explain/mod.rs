@@ -5,9 +5,9 @@ mod replay;
 mod rules;
 mod told;
 
+use burst_hpa::Options;
 use burst_hpa::simulate::{Plan, ReadError, Tolerance};
 use burst_hpa::status::Status;
-use burst_hpa::Options;
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 
 use crate::measure::Measure;
@@ -16,11 +16,7 @@ use crate::measure::Measure;
 ///
 /// # Errors
 /// If the spec is not one that Kubernetes would store.
-pub fn explain(
-    hpa: &HorizontalPodAutoscaler,
-    status: Option<&Status>,
-    options: Options,
-) -> Result<String, ReadError> {
+pub fn explain(hpa: &HorizontalPodAutoscaler, status: Option<&Status>, options: Options) -> Result<String, ReadError> {
     let namespace = hpa.metadata.namespace.as_deref().unwrap_or("default");
     let (spec, options) = (&hpa.spec, controller(options));
     let plan = Plan::read(namespace, spec)?;
@@ -38,11 +34,18 @@ pub fn explain(
     let metrics: Vec<Option<Measure>> = spec.metrics.iter().flatten().map(Measure::of).collect();
     lines.push(String::new());
     for (index, measure) in metrics.iter().enumerate() {
-        let seen = report.as_ref().map(|report| (report.proposals.get(index), status.map_or(0, |status| status.current_replicas)));
+        let seen = report.as_ref().map(|report| {
+            (
+                report.proposals.get(index),
+                status.map_or(0, |status| status.current_replicas),
+            )
+        });
         lines.extend(metric::lines(index, measure.as_ref(), tolerance, seen));
     }
     if metrics.len() > 1 {
-        lines.push("The highest proposal counts. If a metric fails, the others can still scale up, not down.".to_owned());
+        lines.push(
+            "The highest proposal counts. If a metric fails, the others can still scale up, not down.".to_owned(),
+        );
     }
     lines.push(String::new());
     lines.extend(rules::lines(spec, &options));

@@ -22,8 +22,13 @@ pub(super) fn report(
     let known: Vec<Measure> = metrics.iter().flatten().cloned().collect();
     let names = containers(&known);
     let long_ago = now - 2 * options.cpu_initialization_period;
-    let ready = Ready { status: Some(true), since: long_ago };
-    let pods: Vec<_> = (0..replicas).map(|index| pod(format!("pod-{index}"), &names, &known, long_ago, ready)).collect();
+    let ready = Ready {
+        status: Some(true),
+        since: long_ago,
+    };
+    let pods: Vec<_> = (0..replicas)
+        .map(|index| pod(format!("pod-{index}"), &names, &known, long_ago, ready))
+        .collect();
     let readings = metrics.iter().map(|measure| {
         let measure = measure.as_ref().ok_or("the controller cannot use it")?;
         let current = current(measure, status).ok_or("the status has no value for it")?;
@@ -36,7 +41,9 @@ pub(super) fn report(
             status_replicas: replicas,
             selector: Selector::Sound,
         }),
-        readings: readings.map(|reading| reading.map_err(|words: &str| words.to_owned())).collect(),
+        readings: readings
+            .map(|reading| reading.map_err(|words: &str| words.to_owned()))
+            .collect(),
         pods,
         write: Ok(()),
     };

@@ -15,9 +15,15 @@ pub(super) fn lines(spec: &HorizontalPodAutoscalerSpec, options: &Options) -> Ve
         ];
     };
     let rules = |word: &str, rules: &Option<HPAScalingRules>, unset: &str| {
-        rules.as_ref().map_or_else(|| format!("{word}: as Kubernetes' defaults have it."), |rules| direction(word, rules, unset))
+        rules.as_ref().map_or_else(
+            || format!("{word}: as Kubernetes' defaults have it."),
+            |rules| direction(word, rules, unset),
+        )
     };
-    vec![rules("Up", &behavior.scale_up, "0s"), rules("Down", &behavior.scale_down, &stabilization)]
+    vec![
+        rules("Up", &behavior.scale_up, "0s"),
+        rules("Down", &behavior.scale_down, &stabilization),
+    ]
 }
 
 fn direction(word: &str, rules: &HPAScalingRules, unset: &str) -> String {
@@ -25,16 +31,27 @@ fn direction(word: &str, rules: &HPAScalingRules, unset: &str) -> String {
     if select == "Disabled" {
         return format!("{word}: never.");
     }
-    let policies: Vec<String> = rules.policies.iter().flatten().map(|policy| {
-        let unit = match (policy.type_.as_str(), policy.value) {
-            ("Percent", _) => " %",
-            (_, 1) => " pod",
-            _ => " pods",
-        };
-        format!("{}{unit} in {}", policy.value, seconds(policy.period_seconds))
-    }).collect();
-    let joint = if select == "Min" { " or, if less, " } else { " or, if more, " };
-    let window = rules.stabilization_window_seconds.map_or_else(|| unset.to_owned(), seconds);
+    let policies: Vec<String> = rules
+        .policies
+        .iter()
+        .flatten()
+        .map(|policy| {
+            let unit = match (policy.type_.as_str(), policy.value) {
+                ("Percent", _) => " %",
+                (_, 1) => " pod",
+                _ => " pods",
+            };
+            format!("{}{unit} in {}", policy.value, seconds(policy.period_seconds))
+        })
+        .collect();
+    let joint = if select == "Min" {
+        " or, if less, "
+    } else {
+        " or, if more, "
+    };
+    let window = rules
+        .stabilization_window_seconds
+        .map_or_else(|| unset.to_owned(), seconds);
     let waits = match (window.as_str(), word) {
         ("0s", _) => "at once".to_owned(),
         (_, "Up") => format!("not above the lowest proposal of the last {window}"),

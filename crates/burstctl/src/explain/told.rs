@@ -9,7 +9,10 @@ pub(super) fn lines(status: &Status, report: &Report) -> Vec<String> {
         status.current_replicas, status.desired_replicas
     )];
     if let Some(decision) = &report.decision {
-        lines.push(format!("Highest proposal: {}, from {}.", decision.recommended, decision.metric));
+        lines.push(format!(
+            "Highest proposal: {}, from {}.",
+            decision.recommended, decision.metric
+        ));
         if let Some(limit) = decision.limit {
             lines.push(format!("Limit that holds: {}.", limit_words(limit)));
         }

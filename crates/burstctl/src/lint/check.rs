@@ -32,10 +32,17 @@ fn of_object(object: &Object, around: &Objects, options: Options) -> Vec<Finding
     // From a request's address the apiserver would know them; kubectl has only the file.
     for word in ["apiVersion", "kind"] {
         if !matches!(object.tree.field(word).map(|tree| &tree.value), Some(Value::String(text)) if !text.is_empty()) {
-            return vec![Finding::unread(object, format!("an object without {word}, so nobody knows what it is"))];
+            return vec![Finding::unread(
+                object,
+                format!("an object without {word}, so nobody knows what it is"),
+            )];
         }
     }
-    if object.is_hpa() { of_hpa(object, around, options) } else { Vec::new() }
+    if object.is_hpa() {
+        of_hpa(object, around, options)
+    } else {
+        Vec::new()
+    }
 }
 
 fn of_hpa(object: &Object, around: &Objects, options: Options) -> Vec<Finding> {
@@ -61,5 +68,8 @@ fn of_hpa(object: &Object, around: &Objects, options: Options) -> Vec<Finding> {
         .into_iter()
         .filter(|finding| matches!(finding.lint, Lint::DroppedTolerance | Lint::IgnoredStatus));
     let kept = lint_among(&stored, around, options);
-    dropped.chain(kept).map(|finding| Finding::lint(object, finding)).collect()
+    dropped
+        .chain(kept)
+        .map(|finding| Finding::lint(object, finding))
+        .collect()
 }

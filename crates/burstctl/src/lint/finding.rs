@@ -113,15 +113,31 @@ impl Finding {
 
     pub(super) fn decode(object: &Object, error: &DecodeError) -> Self {
         let message = error.to_string();
-        let detail = message.strip_prefix(error.path()).and_then(|rest| rest.strip_prefix(": "));
-        let finding = Self::on(object, error.path(), Mistake::Decode, detail.unwrap_or(&message).to_owned());
+        let detail = message
+            .strip_prefix(error.path())
+            .and_then(|rest| rest.strip_prefix(": "));
+        let finding = Self::on(
+            object,
+            error.path(),
+            Mistake::Decode,
+            detail.unwrap_or(&message).to_owned(),
+        );
         // The field itself is the trouble, not what it says.
-        let span = if error.only_strict() { object.tree.place_of_key(error.path()) } else { finding.span };
+        let span = if error.only_strict() {
+            object.tree.place_of_key(error.path())
+        } else {
+            finding.span
+        };
         Self { span, ..finding }
     }
 
     pub(super) fn invalid(object: &Object, error: &FieldError) -> Self {
-        Self::on(object, &error.field, Mistake::Invalid(error.error_type), error.detail.clone())
+        Self::on(
+            object,
+            &error.field,
+            Mistake::Invalid(error.error_type),
+            error.detail.clone(),
+        )
     }
 
     pub(super) fn lint(object: &Object, finding: burst_hpa::Finding) -> Self {
@@ -133,7 +149,10 @@ impl Finding {
     }
 
     pub(super) fn neighbour(object: &Object, reason: &serde_json::Error) -> Self {
-        let detail = format!("This {} is not like its kind ({reason}), so no rule can look at it.", object.kind());
+        let detail = format!(
+            "This {} is not like its kind ({reason}), so no rule can look at it.",
+            object.kind()
+        );
         Self {
             severity: Severity::Warning,
             ..Self::on(object, "", Mistake::Neighbour, detail)

@@ -38,7 +38,14 @@ pub fn write(
 /// `3 errors, 1 warning`
 #[must_use]
 pub fn summary(findings: &[Finding]) -> String {
-    let errors = findings.iter().filter(|finding| finding.severity == Severity::Error).count();
+    let errors = findings
+        .iter()
+        .filter(|finding| finding.severity == Severity::Error)
+        .count();
     let counted = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
-    format!("{}, {}", counted(errors, "error"), counted(findings.len() - errors, "warning"))
+    format!(
+        "{}, {}",
+        counted(errors, "error"),
+        counted(findings.len() - errors, "warning")
+    )
 }

@@ -1,11 +1,11 @@
 //! From the short form, through the builder, to an HPA.
 
+use burst_hpa::behavior::SelectPolicy;
 use burst_hpa::builder::{
     AverageValue, BuildError, ContainerResourceMetric, ExternalMetric, Hpa, Metric, ObjectMetric, ObjectReference,
     PodsMetric, Policy, ResourceMetric, ScalingRules, Selector, Target, Utilization, Value,
 };
 use burst_hpa::metric::Resource;
-use burst_hpa::behavior::SelectPolicy;
 use burst_hpa::{ErrorType, Options, Severity};
 use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
@@ -23,9 +23,15 @@ pub(super) fn hpa(object: &Object, input: &Input, options: Options) -> Result<Ho
     }))?;
     let mut hpa = Hpa::new(target(&words, input), words.max).for_cluster(options);
     hpa = words.name.iter().fold(hpa, |hpa, name| hpa.name(name));
-    hpa = words.namespace.iter().fold(hpa, |hpa, namespace| hpa.namespace(namespace));
+    hpa = words
+        .namespace
+        .iter()
+        .fold(hpa, |hpa, namespace| hpa.namespace(namespace));
     hpa = words.labels.iter().fold(hpa, |hpa, (key, value)| hpa.label(key, value));
-    hpa = words.annotations.iter().fold(hpa, |hpa, (key, value)| hpa.annotation(key, value));
+    hpa = words
+        .annotations
+        .iter()
+        .fold(hpa, |hpa, (key, value)| hpa.annotation(key, value));
     hpa = words.min.into_iter().fold(hpa, Hpa::min_replicas);
     hpa = metrics.into_iter().fold(hpa, Hpa::metric);
     if let Some(written) = &words.scale_up {
@@ -34,7 +40,8 @@ pub(super) fn hpa(object: &Object, input: &Input, options: Options) -> Result<Ho
     if let Some(written) = &words.scale_down {
         hpa = hpa.scale_down(rules(written, "scaleDown", object)?);
     }
-    hpa.build().map_err(|errors| errors.as_slice().iter().map(|error| unbuilt(object, error)).collect())
+    hpa.build()
+        .map_err(|errors| errors.as_slice().iter().map(|error| unbuilt(object, error)).collect())
 }
 
 /// All errors, not only the first.
@@ -52,11 +59,18 @@ fn collect<T>(results: impl Iterator<Item = Result<T, Finding>>) -> Result<Vec<T
 fn read(object: &Object) -> Result<words::Hpa, Finding> {
     if let Some(twice) = object.tree.duplicate() {
         let finding = refused(object, &twice.name, format!("{:?} is written twice", twice.name));
-        return Err(Finding { span: twice.span, ..finding });
+        return Err(Finding {
+            span: twice.span,
+            ..finding
+        });
     }
     serde_path_to_error::deserialize(object.tree.to_json()).map_err(|error| {
         let path = error.path().to_string();
-        let path = if path == "." { "" } else { path.trim_end_matches('?').trim_end_matches('.') };
+        let path = if path == "." {
+            ""
+        } else {
+            path.trim_end_matches('?').trim_end_matches('.')
+        };
         refused(object, path, error.inner().to_string())
     })
 }
@@ -71,8 +85,12 @@ fn target(words: &words::Hpa, input: &Input) -> Target {
     });
     let json = || found.map(|object| object.tree.to_json()).unwrap_or_default();
     let read = match reference.kind.as_str() {
-        "Deployment" => serde_json::from_value::<Deployment>(json()).ok().map(|deployment| Target::from(&deployment)),
-        "StatefulSet" => serde_json::from_value::<StatefulSet>(json()).ok().map(|set| Target::from(&set)),
+        "Deployment" => serde_json::from_value::<Deployment>(json())
+            .ok()
+            .map(|deployment| Target::from(&deployment)),
+        "StatefulSet" => serde_json::from_value::<StatefulSet>(json())
+            .ok()
+            .map(|set| Target::from(&set)),
         _ => None,
     };
     read.unwrap_or_else(|| Target::reference_to(&reference.api_version, &reference.kind, &reference.name))
@@ -81,9 +99,20 @@ fn target(words: &words::Hpa, input: &Input) -> Target {
 const SOURCES: &str = "name one source: resource (perhaps of a container), pods, object with metric, or external";
 
 fn metric(written: &words::Metric) -> Result<Metric, &'static str> {
-    let words::Metric { resource, container, pods, object, external, metric, selector, .. } = written;
+    let words::Metric {
+        resource,
+        container,
+        pods,
+        object,
+        external,
+        metric,
+        selector,
+        ..
+    } = written;
     let selector = selector.as_ref().map(|labels| {
-        labels.iter().fold(Selector::new(), |selector, (key, value)| selector.label(key, value))
+        labels
+            .iter()
+            .fold(Selector::new(), |selector, (key, value)| selector.label(key, value))
     });
     let named = [pods.is_some(), object.is_some(), external.is_some(), resource.is_some()];
     if named.iter().filter(|named| **named).count() != 1 {
@@ -148,11 +177,17 @@ fn series(written: &words::Metric, selector: Option<Selector>) -> Result<Metric,
         (Some(object), Some(name), _) => {
             let object = ObjectReference::new(&object.api_version, &object.kind, &object.name);
             let metric = ObjectMetric::new(object, name, target);
-            selector.map(|selector| metric.clone().selector(selector)).unwrap_or(metric).into()
+            selector
+                .map(|selector| metric.clone().selector(selector))
+                .unwrap_or(metric)
+                .into()
         }
         (_, _, Some(name)) => {
             let metric = ExternalMetric::new(name, target);
-            selector.map(|selector| metric.clone().selector(selector)).unwrap_or(metric).into()
+            selector
+                .map(|selector| metric.clone().selector(selector))
+                .unwrap_or(metric)
+                .into()
         }
         _ => return Err(SOURCES),
     })
@@ -165,7 +200,13 @@ fn rules(written: &words::Rules, field: &str, object: &Object) -> Result<Scaling
     }
     rules = match (written.disabled, written.select) {
         (true, None) => rules.select(SelectPolicy::Disabled),
-        (true, Some(_)) => return Err(vec![refused(object, field, "select chooses nothing where disabled is set".to_owned())]),
+        (true, Some(_)) => {
+            return Err(vec![refused(
+                object,
+                field,
+                "select chooses nothing where disabled is set".to_owned(),
+            )]);
+        }
         (false, Some(words::Select::Max)) => rules.select(SelectPolicy::Max),
         (false, Some(words::Select::Min)) => rules.select(SelectPolicy::Min),
         (false, None) => rules,
@@ -173,11 +214,19 @@ fn rules(written: &words::Rules, field: &str, object: &Object) -> Result<Scaling
     if let Some(amount) = &written.tolerance {
         rules = rules.tolerance(amount.0.clone());
     }
-    let policies = written.policies.iter().enumerate().map(|(index, policy)| match (policy.pods, policy.percent) {
-        (Some(count), None) => Ok(Policy::pods(count, policy.every.0)),
-        (None, Some(percent)) => Ok(Policy::percent(percent, policy.every.0)),
-        _ => Err(refused(object, &format!("{field}.policies[{index}]"), "either pods or percent".to_owned())),
-    });
+    let policies = written
+        .policies
+        .iter()
+        .enumerate()
+        .map(|(index, policy)| match (policy.pods, policy.percent) {
+            (Some(count), None) => Ok(Policy::pods(count, policy.every.0)),
+            (None, Some(percent)) => Ok(Policy::percent(percent, policy.every.0)),
+            _ => Err(refused(
+                object,
+                &format!("{field}.policies[{index}]"),
+                "either pods or percent".to_owned(),
+            )),
+        });
     Ok(collect(policies)?.into_iter().fold(rules, ScalingRules::policy))
 }
 
@@ -191,17 +240,31 @@ fn refused(object: &Object, field: &str, detail: String) -> Finding {
 
 fn title(object: &Object) -> String {
     let word = |name| object.tree.text(name);
-    let target = word("target").and_then(|target| target.split_once('/')).map(|(_, name)| name);
-    format!("{}/{}", word("namespace").unwrap_or("default"), word("name").or(target).unwrap_or_default())
+    let target = word("target")
+        .and_then(|target| target.split_once('/'))
+        .map(|(_, name)| name);
+    format!(
+        "{}/{}",
+        word("namespace").unwrap_or("default"),
+        word("name").or(target).unwrap_or_default()
+    )
 }
 
 /// The builder speaks of `autoscaling/v2`; the place is that of the short word.
 fn unbuilt(object: &Object, error: &BuildError) -> Finding {
     let (field, mistake, detail, advice) = match error {
-        BuildError::Refused(error) => (&error.field, Mistake::Invalid(error.error_type), error.detail.clone(), None),
-        BuildError::NeverWorks(finding) => {
-            (&finding.field, Mistake::Lint(finding.lint), finding.effect.clone(), Some(finding.advice.clone()))
-        }
+        BuildError::Refused(error) => (
+            &error.field,
+            Mistake::Invalid(error.error_type),
+            error.detail.clone(),
+            None,
+        ),
+        BuildError::NeverWorks(finding) => (
+            &finding.field,
+            Mistake::Lint(finding.lint),
+            finding.effect.clone(),
+            Some(finding.advice.clone()),
+        ),
         BuildError::NotWholeSeconds { field, duration } => {
             let detail = format!("{duration:?} is not a whole number of seconds");
             (field, Mistake::Invalid(ErrorType::Invalid), detail, None)
@@ -231,5 +294,7 @@ const SHORTER: [(&str, &str); 9] = [
 ];
 
 fn short(field: &str) -> String {
-    SHORTER.iter().fold(field.to_owned(), |field, (long, short)| field.replace(long, short))
+    SHORTER
+        .iter()
+        .fold(field.to_owned(), |field, (long, short)| field.replace(long, short))
 }

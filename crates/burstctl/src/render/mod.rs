@@ -33,13 +33,17 @@ pub struct Rendered {
 #[must_use]
 pub fn render(input: &Input, options: Options, defaults: bool) -> Rendered {
     let mut rendered = Rendered::default();
-    let refused: Vec<Finding> =
-        lint::check(input, options).into_iter().filter(|finding| finding.severity == Severity::Error).collect();
+    let refused: Vec<Finding> = lint::check(input, options)
+        .into_iter()
+        .filter(|finding| finding.severity == Severity::Error)
+        .collect();
     let mut others = Vec::new();
     let mut hpas = Vec::new();
     for object in &input.objects {
         let hpa = if words::is_short(object) {
-            build::hpa(object, input, options).map_err(|findings| rendered.findings.extend(findings)).ok()
+            build::hpa(object, input, options)
+                .map_err(|findings| rendered.findings.extend(findings))
+                .ok()
         } else if object.is_hpa() {
             read(object, &refused)
         } else {
@@ -67,7 +71,8 @@ pub fn render(input: &Input, options: Options, defaults: bool) -> Rendered {
 /// An HPA that nothing was said against, whatever its version.
 fn read(object: &Object, refused: &[Finding]) -> Option<HorizontalPodAutoscaler> {
     let refused = refused.iter().any(|finding| {
-        finding.mistake.rule() == "apiserver" && (finding.source, finding.document) == (object.source, object.document)
+        finding.mistake.rule() == "apiserver"
+            && (finding.source, finding.document) == (object.source, object.document)
             && finding.object == object.title()
     });
     let node = migrate(&object.tree.to_node()).ok()?.document;

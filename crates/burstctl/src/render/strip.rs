@@ -22,8 +22,14 @@ pub struct Stripped {
 pub(super) fn replicas(object: &Object, hpas: &[HorizontalPodAutoscaler]) -> (Node, Option<Stripped>) {
     let mut node = object.tree.to_node();
     let scaling = hpas.iter().find(|hpa| scales(hpa, object));
-    let written = object.tree.field("spec").and_then(|spec| spec.field("replicas")).is_some();
-    let Some(hpa) = scaling.filter(|_| written) else { return (node, None) };
+    let written = object
+        .tree
+        .field("spec")
+        .and_then(|spec| spec.field("replicas"))
+        .is_some();
+    let Some(hpa) = scaling.filter(|_| written) else {
+        return (node, None);
+    };
     if let Node::Object(fields) = &mut node {
         for (_, spec) in fields.iter_mut().filter(|(name, _)| name == "spec") {
             if let Node::Object(fields) = spec {
@@ -35,14 +41,22 @@ pub(super) fn replicas(object: &Object, hpas: &[HorizontalPodAutoscaler]) -> (No
         source: object.source,
         line: object.tree.place("spec.replicas").start.line,
         target: format!("{} {}", object.kind(), object.title()),
-        hpa: format!("{}/{}", namespace(hpa), hpa.metadata.name.as_deref().unwrap_or_default()),
+        hpa: format!(
+            "{}/{}",
+            namespace(hpa),
+            hpa.metadata.name.as_deref().unwrap_or_default()
+        ),
     };
     (node, Some(stripped))
 }
 
 fn scales(hpa: &HorizontalPodAutoscaler, object: &Object) -> bool {
     let reference = &hpa.spec.scale_target_ref;
-    let group = |api_version: &str| api_version.split_once('/').map_or(String::new(), |(group, _)| group.to_owned());
+    let group = |api_version: &str| {
+        api_version
+            .split_once('/')
+            .map_or(String::new(), |(group, _)| group.to_owned())
+    };
     (reference.kind.as_str(), reference.name.as_str()) == (object.kind(), object.name())
         && group(reference.api_version.as_deref().unwrap_or_default()) == group(object.api_version())
         && namespace(hpa) == object.namespace()

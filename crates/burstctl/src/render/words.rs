@@ -48,14 +48,29 @@ pub(super) struct Reference {
 impl<'de> Deserialize<'de> for Reference {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
-        #[serde(untagged, expecting = "expected Deployment/NAME, StatefulSet/NAME or {apiVersion, kind, name}")]
+        #[serde(
+            untagged,
+            expecting = "expected Deployment/NAME, StatefulSet/NAME or {apiVersion, kind, name}"
+        )]
         enum Written {
             Short(String),
             #[serde(rename_all = "camelCase")]
-            Long { api_version: String, kind: String, name: String },
+            Long {
+                api_version: String,
+                kind: String,
+                name: String,
+            },
         }
         match Written::deserialize(deserializer)? {
-            Written::Long { api_version, kind, name } => Ok(Self { api_version, kind, name }),
+            Written::Long {
+                api_version,
+                kind,
+                name,
+            } => Ok(Self {
+                api_version,
+                kind,
+                name,
+            }),
             Written::Short(text) => match text.split_once('/') {
                 Some((kind @ ("Deployment" | "StatefulSet"), name)) => Ok(Self {
                     api_version: "apps/v1".to_owned(),
@@ -103,9 +118,15 @@ impl<'de> Deserialize<'de> for Amount {
         let text = match serde_json::Value::deserialize(deserializer)? {
             serde_json::Value::String(text) => text,
             serde_json::Value::Number(number) => number.to_string(),
-            other => return Err(de::Error::custom(format_args!("{other} is no quantity such as 100m or 1Gi"))),
+            other => {
+                return Err(de::Error::custom(format_args!(
+                    "{other} is no quantity such as 100m or 1Gi"
+                )));
+            }
         };
-        let quantity = text.parse().map_err(|error| de::Error::custom(format_args!("{text:?}: {error}")))?;
+        let quantity = text
+            .parse()
+            .map_err(|error| de::Error::custom(format_args!("{text:?}: {error}")))?;
         Ok(Self(quantity))
     }
 }

@@ -12,7 +12,7 @@ use crate::input::Input;
 use crate::lint;
 
 /// Explains the HPAs of files.
-pub fn explain(words: &Explain, terminal: &mut Terminal<'_>) -> End {
+pub(super) fn explain(words: &Explain, terminal: &mut Terminal<'_>) -> End {
     let options = words.cluster.options();
     let input = Input::read(&words.subjects, &mut terminal.stdin);
     terminal.say_unreadable(&input);
@@ -34,7 +34,11 @@ pub fn explain(words: &Explain, terminal: &mut Terminal<'_>) -> End {
             terminal.say(format_args!("{}: no controller has written a status", object.title()));
             end = end.max(End::Objections);
         }
-        match explain::explain(&defaulted(hpa, options), status.as_ref().filter(|_| words.status), options) {
+        match explain::explain(
+            &defaulted(hpa, options),
+            status.as_ref().filter(|_| words.status),
+            options,
+        ) {
             Ok(text) => told.push(text),
             Err(error) => {
                 terminal.say(format_args!("{}: {error}", object.title()));

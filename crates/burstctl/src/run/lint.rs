@@ -8,7 +8,7 @@ use crate::input::Input;
 use crate::lint;
 
 /// Says what is wrong with HPAs.
-pub fn lint(words: &Lint, terminal: &mut Terminal<'_>) -> End {
+pub(super) fn lint(words: &Lint, terminal: &mut Terminal<'_>) -> End {
     let paths = words.files.paths();
     if paths.is_empty() {
         terminal.say("no file was given; `-` is stdin");
@@ -16,7 +16,13 @@ pub fn lint(words: &Lint, terminal: &mut Terminal<'_>) -> End {
     }
     let input = Input::read(&paths, &mut terminal.stdin);
     let findings = lint::check(&input, words.cluster.options());
-    let written = lint::write(&findings, &input.sources, words.format, terminal.styled, &mut terminal.out);
+    let written = lint::write(
+        &findings,
+        &input.sources,
+        words.format,
+        terminal.styled,
+        &mut terminal.out,
+    );
     terminal.say_unreadable(&input);
     let hpas = input.objects.iter().filter(|object| object.is_hpa()).count();
     if words.format == Format::Text {

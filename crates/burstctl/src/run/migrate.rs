@@ -8,7 +8,7 @@ use crate::input::Input;
 use crate::yaml::to_yaml;
 
 /// Rewrites HPAs of older versions as `autoscaling/v2`; other objects pass as they are.
-pub fn migrate(words: &Migrate, terminal: &mut Terminal<'_>) -> End {
+pub(super) fn migrate(words: &Migrate, terminal: &mut Terminal<'_>) -> End {
     let paths = words.files.paths();
     if paths.is_empty() {
         terminal.say("no file was given; `-` is stdin");
@@ -32,7 +32,13 @@ pub fn migrate(words: &Migrate, terminal: &mut Terminal<'_>) -> End {
         match burst_hpa::migrate(&object.tree.to_node()) {
             Ok(migration) => {
                 for note in &migration.notes {
-                    terminal.say(format_args!("{}: {}: {}: {}", place(&note.field), object.title(), note.field, note.text));
+                    terminal.say(format_args!(
+                        "{}: {}: {}: {}",
+                        place(&note.field),
+                        object.title(),
+                        note.field,
+                        note.text
+                    ));
                 }
                 if let Err(errors) = burst_hpa::decode(&migration.document) {
                     end = end.max(End::Objections);

@@ -8,7 +8,7 @@ use crate::input::Input;
 use crate::{lint, render};
 
 /// Writes `autoscaling/v2` YAML.
-pub fn render(words: &Render, terminal: &mut Terminal<'_>) -> End {
+pub(super) fn render(words: &Render, terminal: &mut Terminal<'_>) -> End {
     if words.schema {
         let written = terminal.out.write_all(render::SCHEMA.as_bytes());
         return terminal.ended(written, End::Well);
@@ -32,7 +32,13 @@ pub fn render(words: &Render, terminal: &mut Terminal<'_>) -> End {
         ));
     }
     let findings = &rendered.findings;
-    let _ = lint::write(findings, &input.sources, crate::args::Format::Text, false, &mut terminal.words);
+    let _ = lint::write(
+        findings,
+        &input.sources,
+        crate::args::Format::Text,
+        false,
+        &mut terminal.words,
+    );
     let end = if input.is_incomplete() {
         End::Unread
     } else if findings.is_empty() {

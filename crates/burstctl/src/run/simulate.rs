@@ -12,7 +12,7 @@ use crate::objects::Object;
 use crate::simulate::{Setting, Trace, json, play, plot, svg, table};
 
 /// Plays the controller over a trace.
-pub fn simulate(words: &Simulate, terminal: &mut Terminal<'_>) -> End {
+pub(super) fn simulate(words: &Simulate, terminal: &mut Terminal<'_>) -> End {
     let input = Input::read(std::slice::from_ref(&words.file), &mut terminal.stdin);
     terminal.say_unreadable(&input);
     terminal.say_broken(&input);
@@ -37,7 +37,9 @@ pub fn simulate(words: &Simulate, terminal: &mut Terminal<'_>) -> End {
             terminal.ended(written, End::Well)
         }
         Err(Trouble::Hpa(reasons)) => {
-            reasons.iter().for_each(|reason| terminal.say(format_args!("{}: {}: {reason}", words.file.display(), object.title())));
+            reasons.iter().for_each(|reason| {
+                terminal.say(format_args!("{}: {}: {reason}", words.file.display(), object.title()))
+            });
             End::Objections
         }
         Err(Trouble::Trace(reason)) => {
@@ -55,15 +57,18 @@ enum Trouble {
 fn picture(words: &Simulate, object: &Object, trace: &str) -> Result<String, Trouble> {
     let options = words.cluster.options();
     let refused = |reason: String| Trouble::Hpa(vec![reason]);
-    let node = migrate(&object.tree.to_node()).map_err(|error| refused(error.to_string()))?.document;
+    let node = migrate(&object.tree.to_node())
+        .map_err(|error| refused(error.to_string()))?
+        .document;
     let words_of = |errors: &[&dyn ToString]| Trouble::Hpa(errors.iter().map(|error| error.to_string()).collect());
-    let hpa = decode(&node).map_err(|errors| {
-        words_of(&errors.iter().map(|error| error as &dyn ToString).collect::<Vec<_>>())
-    })?;
+    let hpa = decode(&node)
+        .map_err(|errors| words_of(&errors.iter().map(|error| error as &dyn ToString).collect::<Vec<_>>()))?;
     let hpa = defaulted(hpa, options);
     let errors = validate(&hpa, options);
     if !errors.is_empty() {
-        return Err(words_of(&errors.iter().map(|error| error as &dyn ToString).collect::<Vec<_>>()));
+        return Err(words_of(
+            &errors.iter().map(|error| error as &dyn ToString).collect::<Vec<_>>(),
+        ));
     }
     let spec = &hpa.spec;
     let (min, max) = (spec.min_replicas.unwrap_or(1), spec.max_replicas);

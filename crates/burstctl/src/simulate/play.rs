@@ -70,8 +70,9 @@ pub fn play(
 ) -> Result<Vec<Tick>, PlayError> {
     let plan = Plan::read(namespace, spec)?;
     let metrics = spec.metrics.iter().flatten().enumerate();
-    let measures: Vec<Measure> =
-        metrics.map(|(index, spec)| Measure::of(spec).ok_or(PlayError::Metric(index))).collect::<Result<_, _>>()?;
+    let measures: Vec<Measure> = metrics
+        .map(|(index, spec)| Measure::of(spec).ok_or(PlayError::Metric(index)))
+        .collect::<Result<_, _>>()?;
     for replicas in [setting.replicas, spec.max_replicas] {
         if !(0..=MOST_PODS).contains(&replicas) {
             return Err(PlayError::TooMany(replicas));
@@ -89,7 +90,13 @@ pub fn play(
         let (next, report) = sync(&plan, &observation, options, state, now);
         state = next;
         world.scale(report.replicas.unwrap_or(world.replicas()), now);
-        ticks.push(tick(seconds, trace.at(seconds), &observation, &report, world.replicas()));
+        ticks.push(tick(
+            seconds,
+            trace.at(seconds),
+            &observation,
+            &report,
+            world.replicas(),
+        ));
     }
     Ok(ticks)
 }
@@ -127,8 +134,17 @@ impl World {
         let wanted = usize::try_from(replicas).unwrap_or(0);
         self.pods.truncate(wanted);
         while self.pods.len() < wanted {
-            let ready = Ready { status: Some(self.startup == 0), since: now };
-            self.pods.push(pod(format!("pod-{}", self.born), &self.containers, &self.measures, now, ready));
+            let ready = Ready {
+                status: Some(self.startup == 0),
+                since: now,
+            };
+            self.pods.push(pod(
+                format!("pod-{}", self.born),
+                &self.containers,
+                &self.measures,
+                now,
+                ready,
+            ));
             self.born += 1;
         }
     }
@@ -136,9 +152,14 @@ impl World {
     fn grow_older(&mut self, now: Time) {
         let startup = std::time::Duration::from_secs(self.startup.into());
         for pod in &mut self.pods {
-            let Some(grown) = pod.started.map(|started| started + startup) else { continue };
+            let Some(grown) = pod.started.map(|started| started + startup) else {
+                continue;
+            };
             if pod.ready.is_some_and(|ready| ready.status == Some(false)) && grown <= now {
-                pod.ready = Some(Ready { status: Some(true), since: grown });
+                pod.ready = Some(Ready {
+                    status: Some(true),
+                    since: grown,
+                });
             }
         }
     }
@@ -166,15 +187,19 @@ fn tick(seconds: u32, loads: &[Option<i64>], seen: &Observation, report: &Report
     let decision = report.decision.as_ref();
     let ready = |pod: &&Pod| pod.ready.is_some_and(|ready| ready.status == Some(true));
     let held = decision.and_then(|decision| match (decision.limit, decision.stabilization) {
-        (Some(limit), _) => Some(limit_name(limit)),
-        (None, Some(_)) => Some("stabilization"),
+        (_, Some(_)) => Some("stabilization"),
+        (Some(limit), None) => Some(limit_name(limit)),
         (None, None) => None,
     });
     Tick {
         seconds,
         loads: loads.to_vec(),
         ready: seen.pods.iter().filter(ready).count(),
-        proposals: report.proposals.iter().map(|proposal| proposal.as_ref().ok().map(|proposal| proposal.replicas)).collect(),
+        proposals: report
+            .proposals
+            .iter()
+            .map(|proposal| proposal.as_ref().ok().map(|proposal| proposal.replicas))
+            .collect(),
         proposal: decision.map(|decision| decision.recommended),
         stabilized: decision.map(|decision| decision.stabilized),
         replicas,

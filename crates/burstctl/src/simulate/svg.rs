@@ -12,7 +12,12 @@ const TOP: f64 = 30.0;
 pub fn svg(ticks: &[Tick], min: i32, max: i32, title: &str) -> String {
     let seconds = |tick: Option<&Tick>| f64::from(tick.map_or(0, |tick| tick.seconds));
     let (first, last) = (seconds(ticks.first()), seconds(ticks.last()));
-    let highest = ticks.iter().filter_map(|tick| tick.proposal).chain([max]).max().unwrap_or(1);
+    let highest = ticks
+        .iter()
+        .filter_map(|tick| tick.proposal)
+        .chain([max])
+        .max()
+        .unwrap_or(1);
     let frame = Frame {
         first,
         length: (last - first).max(1.0),
@@ -73,7 +78,11 @@ impl Frame {
                 continue;
             };
             let (x, y) = (self.x(tick.seconds), self.y(replicas));
-            path.push_str(&if drawing { format!("H{x:.1}V{y:.1}") } else { format!("M{x:.1} {y:.1}") });
+            path.push_str(&if drawing {
+                format!("H{x:.1}V{y:.1}")
+            } else {
+                format!("M{x:.1} {y:.1}")
+            });
             drawing = true;
         }
         path

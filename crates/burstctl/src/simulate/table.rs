@@ -29,7 +29,14 @@ pub fn table(ticks: &[Tick], names: &[String]) -> String {
 
 fn is_like(one: &Tick, other: &Tick) -> bool {
     let story = |tick: &Tick| {
-        (tick.loads.clone(), tick.ready, tick.proposal, tick.replicas, tick.held_by, tick.reason.clone())
+        (
+            tick.loads.clone(),
+            tick.ready,
+            tick.proposal,
+            tick.replicas,
+            tick.held_by,
+            tick.reason.clone(),
+        )
     };
     story(one) == story(other)
 }
@@ -48,14 +55,23 @@ fn cells(tick: &Tick) -> Vec<String> {
 fn aligned(rows: &[Vec<String>]) -> String {
     let columns = rows.first().map_or(0, Vec::len);
     let cell = |row: &Vec<String>, column: usize| row.get(column).map_or("", String::as_str).to_owned();
-    let width = |column: usize| rows.iter().map(|row| cell(row, column).chars().count()).max().unwrap_or(0);
+    let width = |column: usize| {
+        rows.iter()
+            .map(|row| cell(row, column).chars().count())
+            .max()
+            .unwrap_or(0)
+    };
     let widths: Vec<usize> = (0..columns).map(width).collect();
     let mut out = String::new();
     for row in rows {
         let padded = widths.iter().enumerate().map(|(column, width)| {
             let text = cell(row, column);
             // Numbers to the right, words to the left.
-            if column + 2 < columns { format!("{text:>width$}") } else { format!("{text:<width$}") }
+            if column + 2 < columns {
+                format!("{text:>width$}")
+            } else {
+                format!("{text:<width$}")
+            }
         });
         out.push_str(padded.collect::<Vec<_>>().join("  ").trim_end());
         out.push('\n');

@@ -40,7 +40,9 @@ impl Trace {
             .map(|(index, line)| (index + 1, line.trim()))
             .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
         let wrong = |line: usize, reason: String| TraceError { line, reason };
-        let (number, head) = lines.next().ok_or_else(|| wrong(1, "expected a head such as seconds,cpu".to_owned()))?;
+        let (number, head) = lines
+            .next()
+            .ok_or_else(|| wrong(1, "expected a head such as seconds,cpu".to_owned()))?;
         let mut names = head.split(',').map(|name| name.trim().to_owned());
         if names.next().as_deref() != Some("seconds") {
             return Err(wrong(number, "expected the first column to be seconds".to_owned()));
@@ -89,7 +91,10 @@ fn row(line: &str, metrics: usize) -> Result<Row, String> {
         .ok_or_else(|| format!("seconds: {seconds:?} is not a whole number from 0 to {MOST_SECONDS}"))?;
     let loads = cells.map(|cell| match cell {
         "" => Ok(None),
-        cell => cell.parse::<Quantity>().map(|load| Some(load.milli_value())).map_err(|error| format!("{cell:?}: {error}")),
+        cell => cell
+            .parse::<Quantity>()
+            .map(|load| Some(load.milli_value()))
+            .map_err(|error| format!("{cell:?}: {error}")),
     });
     let loads: Vec<_> = loads.collect::<Result<_, _>>()?;
     if loads.len() != metrics {
@@ -118,10 +123,18 @@ mod tests {
             ("seconds,cpu,more\n", "1: 2 columns of load, and the HPA has 1 metrics"),
             ("seconds,cpu\n", "1: no load below the head"),
             ("seconds,cpu\n\n0,5\n0,6\n", "4: 0 s is not after the line before"),
-            ("seconds,cpu\n-1,5\n", "2: seconds: \"-1\" is not a whole number from 0 to 604800"),
+            (
+                "seconds,cpu\n-1,5\n",
+                "2: seconds: \"-1\" is not a whole number from 0 to 604800",
+            ),
         ] {
             assert_eq!(Trace::read(text, 1).unwrap_err().to_string(), error);
         }
-        assert!(Trace::read("seconds,cpu\n0,much\n", 1).unwrap_err().to_string().starts_with("2: \"much\": "));
+        assert!(
+            Trace::read("seconds,cpu\n0,much\n", 1)
+                .unwrap_err()
+                .to_string()
+                .starts_with("2: \"much\": ")
+        );
     }
 }

@@ -22,7 +22,10 @@ pub(super) fn documents(chunk: &str, lines_above: usize, take: &mut dyn FnMut(Co
     let mut builder = Builder::new(lines_above);
     let mut parser = Parser::new_from_str(chunk);
     while let Some(event) = parser.next_event() {
-        match event.map_err(|error| builder.refused(&error)).and_then(|(event, span)| builder.event(event, span)) {
+        match event
+            .map_err(|error| builder.refused(&error))
+            .and_then(|(event, span)| builder.event(event, span))
+        {
             Ok(Some(Done::Document(tree))) => take(Ok(tree)),
             Ok(Some(Done::Stream)) => return,
             Ok(None) => {}
@@ -133,7 +136,10 @@ impl Builder {
         };
         self.aliased = self.aliased.saturating_add(*count);
         if self.aliased > MOST_ALIASED {
-            return Err(error(span.start, format!("aliases stand for more than {MOST_ALIASED} values")));
+            return Err(error(
+                span.start,
+                format!("aliases stand for more than {MOST_ALIASED} values"),
+            ));
         }
         let (mut tree, count) = (tree.clone(), *count);
         tree.span = span;
@@ -172,9 +178,14 @@ impl Builder {
 
 fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Result<Value, String> {
     let quoted = style != ScalarStyle::Plain;
-    match tag.filter(|tag| tag.is_yaml_core_schema()).map(|tag| tag.suffix.as_str()) {
+    match tag
+        .filter(|tag| tag.is_yaml_core_schema())
+        .map(|tag| tag.suffix.as_str())
+    {
         Some("str") => Ok(Value::String(text.to_owned())),
-        Some("float") if !quoted => scalar::number(text).map(Value::Number).ok_or_else(|| format!("{text:?} is no number")),
+        Some("float") if !quoted => scalar::number(text)
+            .map(Value::Number)
+            .ok_or_else(|| format!("{text:?} is no number")),
         Some("int" | "bool" | "null") => Ok(scalar::plain(text)?),
         _ if quoted => Ok(Value::String(text.to_owned())),
         _ => Ok(scalar::plain(text)?),
@@ -187,7 +198,10 @@ fn key(tree: Tree) -> Result<Key, SyntaxError> {
         Value::String(text) | Value::Number(text) => text,
         Value::Bool(value) => value.to_string(),
         Value::Null | Value::List(_) | Value::Object(_) => {
-            return Err(error(tree.span.start, "a key that is neither text nor a number nor a boolean"));
+            return Err(error(
+                tree.span.start,
+                "a key that is neither text nor a number nor a boolean",
+            ));
         }
     };
     Ok(Key { name, span: tree.span })
@@ -222,7 +236,10 @@ mod tests {
     #[test]
     fn quoted_and_tagged_text_stays_text() {
         let text = "a: 'on'\nb: \"010\"\nc: !!str 5\nd: !!float 5\n5: on\ntrue: x\n";
-        assert_eq!(read(text).unwrap(), serde_json::json!({"a": "on", "b": "010", "c": "5", "d": 5, "5": true, "true": "x"}));
+        assert_eq!(
+            read(text).unwrap(),
+            serde_json::json!({"a": "on", "b": "010", "c": "5", "d": 5, "5": true, "true": "x"})
+        );
     }
 
     #[test]
@@ -232,17 +249,28 @@ mod tests {
             let list = vec![format!("*a{}", n - 1); 10].join(", ");
             text.push_str(&format!("a{n}: &a{n} [{list}]\n"));
         }
-        assert!(read(&text).unwrap_err().message.starts_with("aliases stand for more than"));
+        assert!(
+            read(&text)
+                .unwrap_err()
+                .message
+                .starts_with("aliases stand for more than")
+        );
     }
 
     #[test]
     fn deep_nesting_is_refused_and_not_followed() {
-        assert_eq!(read(&"- ".repeat(200)).unwrap_err().message, "nested deeper than 96 levels");
+        assert_eq!(
+            read(&"- ".repeat(200)).unwrap_err().message,
+            "nested deeper than 96 levels"
+        );
         assert!(read(&"[".repeat(100_000)).is_err());
     }
 
     #[test]
     fn an_alias_within_itself_is_refused() {
-        assert_eq!(read("a: &a [*a]\n").unwrap_err().message, "an alias within the value it stands for");
+        assert_eq!(
+            read("a: &a [*a]\n").unwrap_err().message,
+            "an alias within the value it stands for"
+        );
     }
 }

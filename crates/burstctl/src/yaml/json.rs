@@ -45,7 +45,10 @@ impl<'a> Lines<'a> {
         let line = self.starts.partition_point(|start| *start <= offset);
         let start = self.starts.get(line.saturating_sub(1)).copied().unwrap_or(0);
         let column = self.text.get(start..offset).map_or(0, |before| before.chars().count());
-        Mark { line, column: column + 1 }
+        Mark {
+            line,
+            column: column + 1,
+        }
     }
 
     /// `part` is a slice of the text.
@@ -65,7 +68,12 @@ impl<'a> Lines<'a> {
         let inside = quoted.strip_suffix('"').unwrap_or(quoted);
         let mut opening = inside.rmatch_indices('"').map(|(index, _)| index);
         let begin = opening.find(|index| {
-            let slashes = inside.get(..*index).unwrap_or_default().bytes().rev().take_while(|byte| *byte == b'\\');
+            let slashes = inside
+                .get(..*index)
+                .unwrap_or_default()
+                .bytes()
+                .rev()
+                .take_while(|byte| *byte == b'\\');
             slashes.count() % 2 == 0
         });
         let span = self.span(quoted.get(begin.unwrap_or(0)..).unwrap_or_default());
@@ -81,13 +89,24 @@ fn tree(raw: &RawValue, lines: &Lines<'_>, room: usize) -> Result<Tree, SyntaxEr
     let broken = |reason: serde_json::Error| error(span.start, reason.to_string());
     let value = match text.as_bytes().first() {
         Some(b'{') => {
-            let fields = serde_json::Deserializer::from_str(text).deserialize_map(Fields).map_err(broken)?;
-            let fields = fields.into_iter().map(|(name, value)| Ok((lines.key(name, value), tree(value, lines, room)?)));
+            let fields = serde_json::Deserializer::from_str(text)
+                .deserialize_map(Fields)
+                .map_err(broken)?;
+            let fields = fields
+                .into_iter()
+                .map(|(name, value)| Ok((lines.key(name, value), tree(value, lines, room)?)));
             Value::Object(fields.collect::<Result<_, SyntaxError>>()?)
         }
         Some(b'[') => {
-            let items = serde_json::Deserializer::from_str(text).deserialize_seq(Items).map_err(broken)?;
-            Value::List(items.into_iter().map(|item| tree(item, lines, room)).collect::<Result<_, _>>()?)
+            let items = serde_json::Deserializer::from_str(text)
+                .deserialize_seq(Items)
+                .map_err(broken)?;
+            Value::List(
+                items
+                    .into_iter()
+                    .map(|item| tree(item, lines, room))
+                    .collect::<Result<_, _>>()?,
+            )
         }
         Some(b'"') => Value::String(serde_json::from_str(text).map_err(broken)?),
         Some(b't') => Value::Bool(true),
@@ -153,6 +172,9 @@ mod tests {
     #[test]
     fn a_flow_mapping_that_is_no_json_is_yaml() {
         let documents = documents("{a: on}");
-        assert_eq!(documents[0].content.as_ref().unwrap().field("a").unwrap().value, Value::Bool(true));
+        assert_eq!(
+            documents[0].content.as_ref().unwrap().field("a").unwrap().value,
+            Value::Bool(true)
+        );
     }
 }

@@ -18,7 +18,11 @@ pub(super) fn merged(fields: Vec<(Key, Tree)>) -> Result<Vec<(Key, Tree)>, Synta
         } else {
             // A field written here stands in for a merged one, and beside one that was written here, too.
             all.retain(|field| !(field.merged && field.key.name == key.name));
-            all.push(Field { key, tree, merged: false });
+            all.push(Field {
+                key,
+                tree,
+                merged: false,
+            });
         }
     }
     Ok(all.into_iter().map(|field| (field.key, field.tree)).collect())
@@ -43,7 +47,11 @@ fn fill(all: &mut Vec<Field>, key: &Key, tree: &Tree) -> Result<(), SyntaxError>
                 all.retain(|field| field.key.name != inner.name);
                 let (name, tree) = (inner.name.clone(), value.clone());
                 let key = Key { name, span: key.span };
-                all.push(Field { key, tree, merged: true });
+                all.push(Field {
+                    key,
+                    tree,
+                    merged: true,
+                });
             }
             Ok(())
         }

@@ -51,13 +51,19 @@ fn integer(text: &str) -> Option<String> {
     }
     let magnitude = i128::from_str_radix(digits, radix).ok()?;
     let value = if negative { -magnitude } else { magnitude };
-    let range = i128::from(i64::MIN)..=if negative { i128::from(i64::MAX) } else { i128::from(u64::MAX) };
+    let range = i128::from(i64::MIN)..=if negative {
+        i128::from(i64::MAX)
+    } else {
+        i128::from(u64::MAX)
+    };
     range.contains(&value).then(|| value.to_string())
 }
 
 /// A leading zero alone makes it octal.
 fn radix(digits: &str) -> (u32, &str) {
-    let Some(rest) = digits.strip_prefix('0').filter(|rest| !rest.is_empty()) else { return (10, digits) };
+    let Some(rest) = digits.strip_prefix('0').filter(|rest| !rest.is_empty()) else {
+        return (10, digits);
+    };
     for (letter, radix) in [('x', 16), ('o', 8), ('b', 2)] {
         if let Some(digits) = rest.strip_prefix([letter, letter.to_ascii_uppercase()]) {
             return (radix, digits);
@@ -67,7 +73,9 @@ fn radix(digits: &str) -> (u32, &str) {
 }
 
 fn float(text: &str) -> Option<String> {
-    let decimal = text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'+' | b'-' | b'e' | b'E'));
+    let decimal = text
+        .bytes()
+        .all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'+' | b'-' | b'e' | b'E'));
     let value: f64 = text.parse().ok().filter(|value: &f64| decimal && value.is_finite())?;
     Some(as_go_prints(value))
 }
@@ -89,11 +97,33 @@ mod tests {
     #[test]
     fn plain_scalars_are_what_yaml_1_1_makes_of_them() {
         for (text, expected) in [
-            ("010", "8"), ("0x1F", "31"), ("0b101", "5"), ("0o17", "15"), ("1_0", "10"), ("+5", "5"), ("-0x10", "-16"),
-            ("08", "8"), ("1e3", "1000"), (".5", "0.5"), ("5.", "5"), ("0.50", "0.5"), ("1e21", "1e+21"),
-            ("1e-7", "1e-7"), ("18446744073709551615", "18446744073709551615"), ("0", "0"), ("-0", "0"),
-            ("1E", "string"), ("1k", "string"), ("--5", "string"), ("1:30", "string"), ("2001-01-01", "string"),
-            ("+-5", "string"), ("0x", "string"), ("1e999", "string"), ("-", "string"), (".", "string"),
+            ("010", "8"),
+            ("0x1F", "31"),
+            ("0b101", "5"),
+            ("0o17", "15"),
+            ("1_0", "10"),
+            ("+5", "5"),
+            ("-0x10", "-16"),
+            ("08", "8"),
+            ("1e3", "1000"),
+            (".5", "0.5"),
+            ("5.", "5"),
+            ("0.50", "0.5"),
+            ("1e21", "1e+21"),
+            ("1e-7", "1e-7"),
+            ("18446744073709551615", "18446744073709551615"),
+            ("0", "0"),
+            ("-0", "0"),
+            ("1E", "string"),
+            ("1k", "string"),
+            ("--5", "string"),
+            ("1:30", "string"),
+            ("2001-01-01", "string"),
+            ("+-5", "string"),
+            ("0x", "string"),
+            ("1e999", "string"),
+            ("-", "string"),
+            (".", "string"),
         ] {
             let read = match plain(text).unwrap() {
                 Value::Number(number) => number,

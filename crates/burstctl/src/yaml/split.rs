@@ -29,7 +29,9 @@ fn chunks(text: &str) -> Vec<(usize, &str)> {
     let mut chunks = Vec::new();
     let (mut start, mut start_line, mut offset, mut says_something) = (0, 0, 0, false);
     for (line_number, line) in text.split_inclusive('\n').enumerate() {
-        let divides = line.strip_prefix("---").is_some_and(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace));
+        let divides = line
+            .strip_prefix("---")
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace));
         if divides && says_something {
             chunks.push((start_line, text.get(start..offset).unwrap_or_default()));
             (start, start_line) = (offset, line_number);
@@ -58,7 +60,10 @@ mod tests {
     #[test]
     fn one_broken_document_costs_no_other() {
         let documents = documents("# first\n---\na: 1\n--- # second\na: [\n---\n# only words\n---\nb: 2\n");
-        let shown: Vec<_> = documents.iter().map(|document| (document.number, document.content.is_ok())).collect();
+        let shown: Vec<_> = documents
+            .iter()
+            .map(|document| (document.number, document.content.is_ok()))
+            .collect();
         assert_eq!(shown, [(1, true), (2, false), (4, true)]);
         let error = documents[1].content.as_ref().unwrap_err();
         assert!(error.at.line >= 5, "{error}");

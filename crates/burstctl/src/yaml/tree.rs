@@ -88,8 +88,14 @@ impl Tree {
     /// The value of a field; the last one, if it was written twice.
     #[must_use]
     pub fn field(&self, name: &str) -> Option<&Tree> {
-        let Value::Object(fields) = &self.value else { return None };
-        fields.iter().rev().find(|(key, _)| key.name == name).map(|(_, tree)| tree)
+        let Value::Object(fields) = &self.value else {
+            return None;
+        };
+        fields
+            .iter()
+            .rev()
+            .find(|(key, _)| key.name == name)
+            .map(|(_, tree)| tree)
     }
 
     /// The value of a field, if it is text.
@@ -108,7 +114,10 @@ impl Tree {
             Value::List(items) => items.iter().find_map(Tree::duplicate),
             Value::Object(fields) => {
                 let mut seen = HashSet::new();
-                let here = fields.iter().find(|(key, _)| !seen.insert(&key.name)).map(|(key, _)| key);
+                let here = fields
+                    .iter()
+                    .find(|(key, _)| !seen.insert(&key.name))
+                    .map(|(key, _)| key);
                 here.or_else(|| fields.iter().find_map(|(_, tree)| tree.duplicate()))
             }
             _ => None,
@@ -124,9 +133,12 @@ impl Tree {
             Value::Number(text) => Node::Number(text.clone()),
             Value::String(text) => Node::String(text.clone()),
             Value::List(items) => Node::List(items.iter().map(Tree::to_node).collect()),
-            Value::Object(fields) => {
-                Node::Object(fields.iter().map(|(key, tree)| (key.name.clone(), tree.to_node())).collect())
-            }
+            Value::Object(fields) => Node::Object(
+                fields
+                    .iter()
+                    .map(|(key, tree)| (key.name.clone(), tree.to_node()))
+                    .collect(),
+            ),
         }
     }
 
@@ -139,7 +151,10 @@ impl Tree {
             Value::Number(text) => serde_json::from_str(text).unwrap_or(serde_json::Value::Null),
             Value::String(text) => text.as_str().into(),
             Value::List(items) => items.iter().map(Tree::to_json).collect(),
-            Value::Object(fields) => fields.iter().map(|(key, tree)| (key.name.clone(), tree.to_json())).collect(),
+            Value::Object(fields) => fields
+                .iter()
+                .map(|(key, tree)| (key.name.clone(), tree.to_json()))
+                .collect(),
         }
     }
 }

@@ -79,7 +79,9 @@ fn flat(node: &Node) -> String {
 fn text(text: &str) -> String {
     let plain = text.starts_with(|first: char| first.is_ascii_alphanumeric() || first == '/')
         && text.bytes().any(|byte| byte.is_ascii_alphabetic())
-        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_./".contains(&byte))
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"-_./".contains(&byte))
         && scalar::plain(text) == Ok(Value::String(text.to_owned()));
     if plain { text.to_owned() } else { quoted(text) }
 }
