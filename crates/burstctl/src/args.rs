@@ -192,8 +192,8 @@ pub struct Migrate {
 /// `burstctl hpa explain`
 #[derive(Debug, Args)]
 pub struct Explain {
-    /// YAML or JSON files, directories of them, or `-` for stdin.
-    #[arg(value_name = "FILE", required = true)]
+    /// YAML or JSON files, directories of them, or `-` for stdin; with --context, NAMESPACE/NAME of HPAs there.
+    #[arg(value_name = "FILE | NAMESPACE/NAME", required = true)]
     pub subjects: Vec<PathBuf>,
     /// Go by the status in the file: what the controller saw and did last.
     #[arg(long)]
@@ -201,6 +201,10 @@ pub struct Explain {
     /// Which cluster.
     #[command(flatten)]
     pub cluster: Cluster,
+    /// Ask the cluster of this kubeconfig context what the HPA is doing; "" is the current context.
+    #[cfg(feature = "live")]
+    #[arg(long, value_name = "NAME", conflicts_with = "status")]
+    pub context: Option<String>,
 }
 
 /// `burstctl hpa simulate`

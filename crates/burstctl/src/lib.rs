@@ -16,6 +16,8 @@ pub mod args;
 pub mod explain;
 pub mod input;
 pub mod lint;
+#[cfg(feature = "live")]
+pub mod live;
 pub mod measure;
 pub mod objects;
 pub mod render;

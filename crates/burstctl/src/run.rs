@@ -2,6 +2,8 @@
 
 mod explain;
 mod lint;
+#[cfg(feature = "live")]
+mod live;
 mod migrate;
 mod render;
 mod simulate;

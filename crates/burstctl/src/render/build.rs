@@ -17,16 +17,13 @@ use crate::objects::Object;
 
 /// A target that is in the input is looked at: its containers have to request what is measured.
 pub(super) fn hpa(object: &Object, input: &Input, options: Options) -> Result<HorizontalPodAutoscaler, Vec<Finding>> {
-    let words = read(object).map_err(|finding| vec![finding])?;
+    let words = read(object).map_err(|finding| vec![*finding])?;
     let metrics: Vec<Metric> = collect(words.metrics.iter().enumerate().map(|(index, written)| {
         metric(written).map_err(|message| refused(object, &format!("metrics[{index}]"), message.to_owned()))
     }))?;
     let mut hpa = Hpa::new(target(&words, input), words.max).for_cluster(options);
-    hpa = words.name.iter().fold(hpa, |hpa, name| hpa.name(name));
-    hpa = words
-        .namespace
-        .iter()
-        .fold(hpa, |hpa, namespace| hpa.namespace(namespace));
+    hpa = words.name.iter().fold(hpa, Hpa::name);
+    hpa = words.namespace.iter().fold(hpa, Hpa::namespace);
     hpa = words.labels.iter().fold(hpa, |hpa, (key, value)| hpa.label(key, value));
     hpa = words
         .annotations
@@ -45,24 +42,22 @@ pub(super) fn hpa(object: &Object, input: &Input, options: Options) -> Result<Ho
 }
 
 /// All errors, not only the first.
-fn collect<T>(results: impl Iterator<Item = Result<T, Finding>>) -> Result<Vec<T>, Vec<Finding>> {
+fn collect<T>(results: impl Iterator<Item = Result<T, Box<Finding>>>) -> Result<Vec<T>, Vec<Finding>> {
     let (mut good, mut bad) = (Vec::new(), Vec::new());
     for result in results {
         match result {
             Ok(value) => good.push(value),
-            Err(finding) => bad.push(finding),
+            Err(finding) => bad.push(*finding),
         }
     }
     if bad.is_empty() { Ok(good) } else { Err(bad) }
 }
 
-fn read(object: &Object) -> Result<words::Hpa, Finding> {
+fn read(object: &Object) -> Result<words::Hpa, Box<Finding>> {
     if let Some(twice) = object.tree.duplicate() {
-        let finding = refused(object, &twice.name, format!("{:?} is written twice", twice.name));
-        return Err(Finding {
-            span: twice.span,
-            ..finding
-        });
+        let mut finding = refused(object, &twice.name, format!("{:?} is written twice", twice.name));
+        finding.span = twice.span;
+        return Err(finding);
     }
     serde_path_to_error::deserialize(object.tree.to_json()).map_err(|error| {
         let path = error.path().to_string();
@@ -201,7 +196,7 @@ fn rules(written: &words::Rules, field: &str, object: &Object) -> Result<Scaling
     rules = match (written.disabled, written.select) {
         (true, None) => rules.select(SelectPolicy::Disabled),
         (true, Some(_)) => {
-            return Err(vec![refused(
+            return Err(vec![*refused(
                 object,
                 field,
                 "select chooses nothing where disabled is set".to_owned(),
@@ -230,12 +225,12 @@ fn rules(written: &words::Rules, field: &str, object: &Object) -> Result<Scaling
     Ok(collect(policies)?.into_iter().fold(rules, ScalingRules::policy))
 }
 
-fn refused(object: &Object, field: &str, detail: String) -> Finding {
-    Finding {
+fn refused(object: &Object, field: &str, detail: String) -> Box<Finding> {
+    Box::new(Finding {
         object: title(object),
         mistake: Mistake::Short,
         ..Finding::at(object, field, detail)
-    }
+    })
 }
 
 fn title(object: &Object) -> String {

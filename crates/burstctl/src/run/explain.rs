@@ -14,6 +14,10 @@ use crate::lint;
 /// Explains the HPAs of files.
 pub(super) fn explain(words: &Explain, terminal: &mut Terminal<'_>) -> End {
     let options = words.cluster.options();
+    #[cfg(feature = "live")]
+    if let Some(context) = &words.context {
+        return super::live::explain(context, &words.subjects, options, terminal);
+    }
     let input = Input::read(&words.subjects, &mut terminal.stdin);
     terminal.say_unreadable(&input);
     let refused: Vec<_> = lint::check(&input, options)

@@ -37,9 +37,9 @@ pub(super) fn simulate(words: &Simulate, terminal: &mut Terminal<'_>) -> End {
             terminal.ended(written, End::Well)
         }
         Err(Trouble::Hpa(reasons)) => {
-            reasons.iter().for_each(|reason| {
-                terminal.say(format_args!("{}: {}: {reason}", words.file.display(), object.title()))
-            });
+            for reason in reasons {
+                terminal.say(format_args!("{}: {}: {reason}", words.file.display(), object.title()));
+            }
             End::Objections
         }
         Err(Trouble::Trace(reason)) => {
