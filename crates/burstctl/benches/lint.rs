@@ -14,7 +14,10 @@ use burstctl::yaml::documents;
 const ROUNDS: usize = 21;
 
 fn main() {
-    println!("{:>6}  {:>9}  {:>12}  {:>12}  {:>12}", "HPAs", "MB", "parse", "lint", "lint + text");
+    println!(
+        "{:>6}  {:>9}  {:>12}  {:>12}  {:>12}",
+        "HPAs", "MB", "parse", "lint", "lint + text"
+    );
     for count in [100, 1_000, 10_000] {
         let text = file(count);
         let parse = median(|| drop(black_box(documents(&text))));
@@ -25,7 +28,11 @@ fn main() {
             write(&findings, &input.sources, Format::Text, false, &mut std::io::sink()).unwrap();
         });
         let tenths = text.len() / 100_000;
-        println!("{count:>6}  {:>7}.{}  {parse:>12.1?}  {lint:>12.1?}  {whole:>12.1?}", tenths / 10, tenths % 10);
+        println!(
+            "{count:>6}  {:>7}.{}  {parse:>12.1?}  {lint:>12.1?}  {whole:>12.1?}",
+            tenths / 10,
+            tenths % 10
+        );
     }
 }
 
