@@ -16,6 +16,8 @@ setup: ## install what the tests need: Wasm target, Envoy, control plane, tools 
 	@setup/wasm-bindgen
 	@setup/cargo-deny
 	@setup/control-plane
+	@setup/istiod
+	@setup/oracle
 
 .PHONY: check
 check: ## the inner loop: format, clippy, unit and fake-host tests (seconds when warm)
@@ -28,7 +30,7 @@ check: ## the inner loop: format, clippy, unit and fake-host tests (seconds when
 
 .PHONY: test
 test: setup check ## everything: check, docs, Wasm tests in node, real Envoy, real control plane, licences
-	RUSTDOCFLAGS="--deny warnings" cargo doc --locked --quiet --workspace --no-deps
+	K8S_OPENAPI_ENABLED_VERSION=1.36 RUSTDOCFLAGS="--deny warnings" cargo doc --locked --quiet --workspace --no-deps
 	setup/wasm-cargo test --locked --package burst-wasm-tests
 	cargo xtask wasm --test
 	eval "$$(setup/paths)" && cargo test --locked --workspace
@@ -44,6 +46,16 @@ wasm: ## build the filter into target/wasm/
 run: wasm ## the sample cluster behind a real Envoy on port 8080, with a live table
 	@setup/envoy
 	cargo run --quiet --package burst-lab -- run --envoy "$$(setup/paths BURST_ENVOY)"
+
+.PHONY: deploy
+deploy: ## put the default set of istio/ on the cluster of kubectl's current context: IMAGE=registry/name:tag DIGEST=sha256:…
+	@set=$$(kubectl kustomize istio | \
+		sed -e 's|registry.example.com/burst-metrics:0.1.0|$(or $(IMAGE),&)|' -e 's|0\{64\}|$(or $(DIGEST:sha256:%=%),&)|'); \
+	if grep -qE 'registry.example.com/|0{64}' <<<"$$set"; then \
+		echo "say where the image is: make deploy IMAGE=registry/name:tag DIGEST=sha256:…" >&2; exit 1; \
+	fi; \
+	echo "applying istio/ to $$(kubectl config current-context)"; \
+	kubectl apply --filename - <<<"$$set"
 
 .PHONY: fmt
 fmt: ## format

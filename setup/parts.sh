@@ -20,5 +20,6 @@ BURST_ETCD=${BURST_ETCD:-$(of_control_plane etcd "$ETCD_VERSION")}
 BURST_KUBECTL=${BURST_KUBECTL:-$(of_control_plane kubectl "$KUBERNETES_VERSION")}
 BURST_KUBE_APISERVER=${BURST_KUBE_APISERVER:-$(of_control_plane kube-apiserver "$KUBERNETES_VERSION")}
 BURST_KUBE_CONTROLLER_MANAGER=${BURST_KUBE_CONTROLLER_MANAGER:-$(of_control_plane kube-controller-manager "$KUBERNETES_VERSION")}
+BURST_PILOT_DISCOVERY=${BURST_PILOT_DISCOVERY:-$cache/istiod-$ISTIO_VERSION/pilot-discovery}
 BURST_WASM_BINDGEN_TEST_RUNNER=${BURST_WASM_BINDGEN_TEST_RUNNER:-$cache/wasm-bindgen-cli-$WASM_BINDGEN_VERSION/bin/wasm-bindgen-test-runner}
 BURST_CARGO_DENY=${BURST_CARGO_DENY:-$cache/cargo-deny-$CARGO_DENY_VERSION/bin/cargo-deny}

@@ -4,6 +4,7 @@ use crate::host;
 use crate::stats::Stats;
 use crate::vm;
 use burst_model::config::{Config, Upstream};
+use burst_model::upstream::{Hints, IstioService};
 use burst_model::view::burst;
 use burst_model::view::{Absence, Picture};
 use proxy_wasm::traits::{Context, HttpContext};
@@ -84,7 +85,7 @@ impl Http {
     /// The header of the response, or why there is none.
     fn header(&self, view: &View) -> Result<Rc<str>, Absence> {
         let cluster = host::property(&["xds", "cluster_name"]).ok_or(Absence::NoCluster)?;
-        view.picture.borrow_mut().header(&view.config, &cluster, istio_service)
+        view.picture.borrow_mut().header(&view.config, &cluster, &Proxy)
     }
 
     fn mark_response(&self, view: &View) {
@@ -109,11 +110,24 @@ impl Http {
     }
 }
 
-/// Namespace and name of the Service that Istio's metadata names on the cluster.
-fn istio_service() -> Option<(String, String)> {
-    const SERVICE: [&str; 6] = ["xds", "cluster_metadata", "filter_metadata", "istio", "services", "0"];
-    let part = |name| host::text_property(&[&SERVICE[..], &[name]].concat());
-    Some((part("namespace")?, part("name")?))
+/// What Istio tells of the cluster that the response comes from, and of the proxy itself.
+struct Proxy;
+
+impl Hints for Proxy {
+    fn service(&self, place: usize) -> Option<IstioService> {
+        const SERVICES: [&str; 5] = ["xds", "cluster_metadata", "filter_metadata", "istio", "services"];
+        let place = place.to_string();
+        let part = |name| host::text_property(&[&SERVICES[..], &[place.as_str(), name]].concat());
+        Some(IstioService {
+            host: part("host")?,
+            name: part("name")?,
+            namespace: part("namespace")?,
+        })
+    }
+
+    fn owner(&self) -> Option<String> {
+        host::text_property(&["xds", "node", "metadata", "OWNER"])
+    }
 }
 
 impl Context for Http {}

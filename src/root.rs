@@ -4,7 +4,7 @@
 use crate::host::{self, Shared};
 use crate::http::{Http, View};
 use crate::office::{self, Office};
-use crate::vm::{self, Plugin};
+use crate::vm::{self, Pollers};
 use burst_model::config::{Artifact, Config, Role};
 use burst_model::records::{Confirmed, ID_KEY, Keys, Record};
 use burst_model::sync::lease::{Candidate, Id, Lease, Move, Standing};
@@ -40,7 +40,7 @@ impl Root {
 
 struct Configured {
     context_id: u32,
-    plugin: Plugin,
+    pollers: Pollers,
     keys: Keys,
     view: Rc<View>,
     /// Made in the first tick: the canary that a configuration is tried on has none, and must leave no traces.
@@ -50,12 +50,14 @@ struct Configured {
 
 impl Configured {
     fn new(context_id: u32, config: Config) -> Self {
-        let plugin = Plugin::current();
-        plugin.succeed(context_id);
-        let keys = Keys::new(config.settings_hash());
+        let settings = config.settings_hash();
+        let (keys, pollers) = (Keys::new(settings), Pollers::of(settings));
+        if config.role == Role::Auto {
+            pollers.join(context_id);
+        }
         Self {
             context_id,
-            plugin,
+            pollers,
             keys,
             view: Rc::new(View::new(config)),
             candidate: None,
@@ -66,7 +68,7 @@ impl Configured {
     fn tick(&mut self) {
         let now = host::now();
         self.elect(now);
-        self.work(|office| office.tick(now));
+        self.work(now, |office| office.tick(now));
         self.look(now);
         let stats = vm::stats();
         stats.show_age(&self.view.picture.borrow());
@@ -83,7 +85,7 @@ impl Configured {
         let standing = Standing {
             served: vm::has_served(),
             between_rounds: self.office.as_ref().is_none_or(Office::is_between_rounds),
-            eligible: self.view.config.role == Role::Auto && self.plugin.is_newest(self.context_id),
+            eligible: self.pollers.is_newest(self.context_id),
         };
         match candidate.look(found.record().as_ref(), office::unfinished(&self.keys), standing) {
             Move::Hold(lease) => match write(&self.keys, &lease, &found) {
@@ -114,9 +116,16 @@ impl Configured {
     }
 
     /// Does something as the leader, if that is what this context is; a leader that was outrun is none any more.
-    fn work(&mut self, work: impl FnOnce(&mut Office) -> Result<(), host::Outrun>) {
-        if let Some(Err(host::Outrun)) = self.office.as_mut().map(work) {
+    fn work(&mut self, now: Time, work: impl FnOnce(&mut Office) -> Result<(), host::Outrun>) {
+        let Some(office) = &mut self.office else { return };
+        let was_between_rounds = office.is_between_rounds();
+        let outrun = work(office).is_err();
+        let turned = office.is_between_rounds() != was_between_rounds;
+        if outrun {
             self.office = None;
+        } else if turned {
+            // The lease says at all times whether a round is under way: nobody takes over in the middle of one.
+            self.elect(now);
         }
     }
 
@@ -134,7 +143,7 @@ impl Configured {
 
     /// Leaves the office in order: the next tick of any other context takes it.
     fn retire(&mut self) {
-        self.plugin.forget(self.context_id);
+        self.pollers.leave(self.context_id);
         let found = Shared::read(&self.keys.lease);
         let standing = Standing {
             served: false,
@@ -176,7 +185,7 @@ impl Context for Root {
     fn on_http_call_response(&mut self, token: u32, headers: usize, body_size: usize, _trailers: usize) {
         let Some(configured) = &mut self.configured else { return };
         let now = host::now();
-        configured.work(|office| office.answer(token, headers > 0, body_size, now));
+        configured.work(now, |office| office.answer(token, headers > 0, body_size, now));
         configured.look(now);
     }
 
@@ -192,7 +201,11 @@ impl RootContext for Root {
     fn on_configure(&mut self, _size: usize) -> bool {
         match Config::parse(&host::configuration(), ARTIFACT) {
             Ok(config) => {
-                self.configured = Some(Configured::new(self.context_id, config));
+                let configured = Configured::new(self.context_id, config);
+                // A look leaves no traces, so the canary may have it too; without it a reload would serve nothing until
+                // its first tick.
+                configured.look(host::now());
+                self.configured = Some(configured);
                 host::tick_every(TICK);
                 true
             }

@@ -7,6 +7,7 @@
 use crate::host::Metric;
 use burst_model::kube::Outcome;
 use burst_model::leader::Totals;
+use burst_model::upstream::Unmapped;
 use burst_model::view::{Absence, Picture};
 use std::cell::Cell;
 
@@ -46,7 +47,7 @@ pub(crate) struct Stats {
     pub(crate) header_gated: Counter,
     pub(crate) header_upstream_kept: Counter,
     no_cluster: Counter,
-    unmapped: Counter,
+    unmapped: [Counter; Unmapped::ALL.len()],
     no_entry: Counter,
     unsynced: Counter,
     stale: Counter,
@@ -72,7 +73,7 @@ impl Stats {
             header_gated: Counter::new("burst_header_gated_total"),
             header_upstream_kept: Counter::new("burst_header_upstream_kept_total"),
             no_cluster: absent("no_cluster"),
-            unmapped: absent("unmapped"),
+            unmapped: Unmapped::ALL.map(|reason| absent(reason.word())),
             no_entry: absent("no_entry"),
             unsynced: absent("unsynced"),
             stale: absent("stale"),
@@ -96,14 +97,21 @@ impl Stats {
     }
 
     pub(crate) fn count_absence(&self, absence: Absence) {
-        match absence {
-            Absence::NoCluster => &self.no_cluster,
-            Absence::Unmapped => &self.unmapped,
-            Absence::NoEntry => &self.no_entry,
-            Absence::Unsynced => &self.unsynced,
-            Absence::Stale => &self.stale,
+        let counter = match absence {
+            Absence::NoCluster => Some(&self.no_cluster),
+            Absence::Unmapped(reason) => self.unmapped(reason),
+            Absence::NoEntry => Some(&self.no_entry),
+            Absence::Unsynced => Some(&self.unsynced),
+            Absence::Stale => Some(&self.stale),
+        };
+        if let Some(counter) = counter {
+            counter.count();
         }
-        .count();
+    }
+
+    fn unmapped(&self, reason: Unmapped) -> Option<&Counter> {
+        let place = Unmapped::ALL.iter().position(|known| *known == reason);
+        place.and_then(|place| self.unmapped.get(place))
     }
 
     pub(crate) fn count_reply(&self, status: u16) {
@@ -137,18 +145,13 @@ impl Stats {
             &self.header_gated,
             &self.header_upstream_kept,
         ];
-        let absent = [
-            &self.no_cluster,
-            &self.unmapped,
-            &self.no_entry,
-            &self.unsynced,
-            &self.stale,
-        ];
+        let absent = [&self.no_cluster, &self.no_entry, &self.unsynced, &self.stale];
         let replies = self.replies.iter().map(|(_, counter)| counter);
         self.polls
             .iter()
             .chain(named)
             .chain(absent)
+            .chain(&self.unmapped)
             .chain(replies)
             .for_each(Counter::flush);
     }

@@ -11,7 +11,7 @@ use std::{
 use burst_testkit::{ControlPlane, repository};
 use tempfile::TempDir;
 
-/// The account that `istio/rbac.yaml` binds its role to.
+/// The account that `istio/base/rbac.yaml` binds its role to.
 const GATEWAY: Account = Account {
     namespace: "istio-system",
     name: "istio-ingressgateway",
@@ -78,7 +78,7 @@ pub(crate) fn apply_shipped_role(cluster: &ControlPlane) -> Account {
 }
 
 pub(crate) fn shipped_role() -> String {
-    fs::read_to_string(repository().join("istio/rbac.yaml")).expect("istio/rbac.yaml")
+    fs::read_to_string(repository().join("istio/base/rbac.yaml")).expect("istio/base/rbac.yaml")
 }
 
 /// `/var/run/secrets/kubernetes.io/serviceaccount` as the kubelet keeps it: the files are links through `..data`,

@@ -13,7 +13,7 @@ const WORKLOADS: &str = r#""workloads": [
     {"group": "argoproj.io", "version": "v1alpha1", "resource": "rollouts", "kind": "Rollout"}
 ]"#;
 
-/// The rule that `istio/rbac.yaml` tells to add.
+/// The rule that `istio/base/rbac.yaml` tells to add.
 pub(crate) const ROLE: &str = r#"
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole

@@ -1,6 +1,6 @@
 //! The filter in a real Envoy before a real Kubernetes API: RBAC on, TLS verified, the token of a ServiceAccount.
 //!
-//! What runs here is what ships, with other ports and paths: the bootstraps of `filter-config/`, `istio/rbac.yaml`, and
+//! What runs here is what ships, with other ports and paths: the bootstraps of `filter-config/`, `istio/base/rbac.yaml`, and
 //! the sample cluster of `burst-lab`, which `kubectl` creates.
 
 mod account;

@@ -61,7 +61,7 @@ fn without_its_role_the_proxy_says_what_it_lacks_serves_on_for_a_while_and_recov
     let cluster = ControlPlane::start();
     let mount = apply_shipped_role(&cluster).mount(&cluster);
     sample::create_with_status(&cluster);
-    let gateway = Gateway::new(&cluster, &mount, r#""max_staleness": "12s""#);
+    let gateway = Gateway::new(&cluster, &mount, r#""max_staleness": "15s""#);
     gateway.wait_for_header("ngsa-svc-1.default", Some(HEADER));
 
     cluster.kubectl(&["delete", "clusterrole", "burst-metrics"]);
@@ -90,7 +90,7 @@ fn without_its_role_the_proxy_says_what_it_lacks_serves_on_for_a_while_and_recov
     let stale = gateway.burst("services");
     assert_eq!(stale.status, 503);
     assert!(
-        stale.body.starts_with("too stale: ") && stale.body.ends_with(", and 12 s are allowed\n"),
+        stale.body.starts_with("too stale: ") && stale.body.ends_with(", and 15 s are allowed\n"),
         "{}",
         stale.body
     );

@@ -1,4 +1,4 @@
-//! Records `tests/oracle/golden/traces.jsonl.gz` anew from the real controller (`setup/oracle-simulate`). The seeds are
+//! Records `tests/oracle/golden/traces.jsonl.gz` anew from the real controller (`setup/oracle`). The seeds are
 //! fixed, so the same Kubernetes and the same stories give the same file.
 
 #[path = "../tests/simulate/chance.rs"]

@@ -20,6 +20,15 @@ impl Hasher for Fnv {
         }
     }
 
+    // What `derive(Hash)` writes for a length and for a variant has the target's word size; here all have 64 bits.
+    fn write_usize(&mut self, number: usize) {
+        self.write_u64(number as u64);
+    }
+
+    fn write_isize(&mut self, number: isize) {
+        self.write_i64(number as i64);
+    }
+
     fn finish(&self) -> u64 {
         self.0
     }
@@ -52,5 +61,13 @@ mod tests {
         ] {
             assert_eq!(super::of_bytes(text.as_bytes()), hash, "{text:?}");
         }
+    }
+
+    #[test]
+    fn lengths_and_variants_have_64_bits() {
+        let length = [&3u64.to_le_bytes()[..], b"abc"].concat();
+        assert_eq!(super::of(&b"abc".to_vec()), super::of_bytes(&length));
+        let variant = [&1i64.to_le_bytes()[..], b"a"].concat();
+        assert_eq!(super::of(&Some(b'a')), super::of_bytes(&variant));
     }
 }

@@ -112,7 +112,8 @@ impl Leader {
             .map(|(list, read)| Standing::resumed(list, read))
             .collect();
         lists.resize_with(sources.len(), Standing::default);
-        let due = |list: &Standing| list.read.map_or(now, |read| read.after(config.poll_interval));
+        // A read that lies ahead was made before the clock was set back.
+        let due = |list: &Standing| list.read.map_or(now, |read| read.min(now).after(config.poll_interval));
         let due = sources.iter().cloned().zip(lists.iter().map(due));
         Self {
             poller: Poller::new(due, config.page_size, config.poll_interval),
@@ -151,21 +152,22 @@ impl Leader {
         let Some(source) = self.poller.source(id).cloned() else {
             return effects;
         };
-        let answer = match answer {
-            // A kind that the cluster does not have has no objects: an operator may name it before its CRD is there.
-            Err(failure @ Failure::NotFound(_)) if source.reads == Reads::Workloads && source.resource.is_custom() => {
-                effects.extend(self.trouble(id, &source, &failure));
-                Ok(Page::default())
-            }
-            Ok(page) => {
-                effects.extend(self.recovered(id, &source));
-                Ok(page)
-            }
-            Err(failure) => Err(failure),
+        // A kind that the cluster does not have has no objects: an operator may name it before its CRD is there.
+        let may_lack = source.reads == Reads::Workloads && source.resource.is_custom();
+        let (answer, lacking) = match answer {
+            Err(failure @ Failure::NotFound(_)) if may_lack => (Ok(Page::default()), Some(failure)),
+            answer => (answer, None),
         };
         match self.poller.answer(id, answer, now, chance) {
             Some(Step::Ask(path)) => effects.push(Effect::Ask(Ask { source: id, path })),
-            Some(Step::Whole(listed)) => effects.extend(self.keep(id, &source, listed, now)),
+            Some(Step::Whole(listed)) => {
+                // A first page is not yet a list that works.
+                effects.extend(match lacking {
+                    Some(failure) => self.trouble(id, &source, &failure),
+                    None => self.recovered(id, &source),
+                });
+                effects.extend(self.keep(id, &source, listed, now));
+            }
             Some(Step::Failed(failure)) => effects.extend(self.trouble(id, &source, &failure)),
             None => {}
         }

@@ -71,6 +71,52 @@ fn a_service_is_found_by_rule_by_metadata_and_by_name() {
 }
 
 #[test]
+fn a_sidecar_is_found_by_the_services_of_the_port_or_by_its_owner() {
+    let envoy = synced("");
+    let inbound = |port| Route::to(&format!("inbound|{port}||"));
+    let owner = ["xds", "node", "metadata", "OWNER"];
+    let deployment = |name| format!("kubernetes://apis/apps/v1/namespaces/shop/deployments/{name}");
+    for (route, expected) in [
+        (
+            inbound(1).service("web.shop.svc.cluster.local", "web", "shop"),
+            Some(VALUE),
+        ),
+        (
+            inbound(2)
+                .service("no.shop.svc", "no", "shop")
+                .service("web.shop.svc", "web", "shop"),
+            Some(VALUE),
+        ),
+        (inbound(3).property(&owner, deployment("web")), Some(VALUE)),
+        (
+            inbound(4)
+                .property(&owner, deployment("web"))
+                .service("no.shop.svc", "no", "shop"),
+            Some(VALUE),
+        ),
+        (inbound(5).property(&owner, deployment("other")), None),
+        (inbound(6), None),
+    ] {
+        let shown = format!("{route:?}");
+        assert_eq!(plain(&envoy, route).as_deref(), expected, "{shown}");
+    }
+}
+
+#[test]
+fn a_cluster_whose_metadata_comes_late_is_looked_at_again() {
+    let envoy = synced("");
+    let metadata = || Route::to("inbound|8080||").service("web.shop.svc.cluster.local", "web", "shop");
+    assert_eq!(plain(&envoy, Route::to("inbound|8080||")), None);
+    assert_eq!(
+        plain(&envoy, metadata()),
+        None,
+        "nothing is read twice between two reads of the cluster"
+    );
+    envoy.advance(SECOND).answer();
+    assert_eq!(plain(&envoy, metadata()).as_deref(), Some(VALUE));
+}
+
+#[test]
 fn a_full_service_says_so_on_envoys_own_503() {
     let envoy = synced("");
     let seen = envoy.vms()[0].request(Request::get("/"), Route::istio("web", "shop").without_hosts());

@@ -2,7 +2,7 @@
 
 use super::kube::Kube;
 use super::{EVERY_SECOND, SECOND, envoy};
-use crate::host::{FakeEnvoy, ThreadName, Vm};
+use crate::host::{FakeEnvoy, Request, Route, ThreadName, Vm};
 use std::time::Duration;
 
 /// The threads that began to poll, in order.
@@ -56,6 +56,20 @@ fn the_lease_drifts_to_the_thread_that_serves_nobody() {
     envoy.advance(Duration::from_secs(5)).answer();
     serve(&worker);
     envoy.advance(Duration::from_secs(20)).answer();
+    assert_eq!(pollers(&envoy), [ThreadName::Worker(0), ThreadName::Main]);
+}
+
+#[test]
+fn nobody_takes_over_in_the_middle_of_a_round() {
+    let kube = Kube::new();
+    let envoy = envoy(EVERY_SECOND, &kube);
+    let (worker, main) = (envoy.worker(), envoy.main_thread());
+    serve(&worker);
+    worker.tick();
+    main.tick();
+    assert_eq!(pollers(&envoy), [ThreadName::Worker(0)], "the round has just begun");
+    worker.answer();
+    main.tick();
     assert_eq!(pollers(&envoy), [ThreadName::Worker(0), ThreadName::Main]);
 }
 
@@ -137,6 +151,19 @@ fn a_new_configuration_polls_and_the_old_one_serves_on_in_its_drain() {
     worker.retire(old);
     envoy.advance(Duration::from_secs(3)).answer();
     assert!(worker.alive());
+}
+
+#[test]
+fn what_others_published_is_served_before_the_first_tick() {
+    let envoy = envoy(EVERY_SECOND, &Kube::new());
+    let worker = envoy.worker();
+    envoy.advance(SECOND).answer();
+    let rebuilt = envoy.worker();
+    assert!(rebuilt.response("web.shop").header("x-burst").is_some(), "another VM");
+    let renamed = r#"{"cluster":"kube_api","poll_interval":"1s","header":{"name":"x-new"}}"#;
+    let new = worker.configure(renamed).unwrap();
+    let seen = worker.request_through(new, Request::get("/"), Route::istio("web", "shop"));
+    assert!(seen.header("x-new").is_some(), "another configuration");
 }
 
 #[test]

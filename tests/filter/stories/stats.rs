@@ -37,6 +37,11 @@ fn responses_are_counted_by_what_became_of_their_header() {
         Route::istio("web", "shop"),
         Route::istio("other", "shop"),
         Route::to("somewhere"),
+        Route::to("PassthroughCluster"),
+        Route::to("outbound|443||api.example.org"),
+        Route::to("outbound|80||web.shop.svc.example.org"),
+        Route::to("inbound|8080||"),
+        Route::to("httproute/shop/web/rule/0"),
         Route::direct_response(Response::ok()),
     ] {
         worker.request(Request::get("/"), route);
@@ -47,6 +52,11 @@ fn responses_are_counted_by_what_became_of_their_header() {
         ("burst_header_added_total", 2),
         ("burst_header_absent_no_entry_total", 1),
         ("burst_header_absent_unmapped_total", 1),
+        ("burst_header_absent_passthrough_total", 1),
+        ("burst_header_absent_external_total", 1),
+        ("burst_header_absent_other_domain_total", 1),
+        ("burst_header_absent_inbound_total", 1),
+        ("burst_header_absent_route_total", 1),
         ("burst_header_absent_no_cluster_total", 1),
         ("burst_reply_404_total", 1),
         ("burst_reply_200_total", 0),

@@ -91,7 +91,13 @@ impl Envoy {
     #[must_use]
     #[track_caller]
     pub fn admin(&self, path: &str) -> Answer {
-        http::get(&format!("http://{}{path}", self.admin))
+        http::get(&self.admin_url(path))
+    }
+
+    /// The URL of a path of the admin interface.
+    #[must_use]
+    pub fn admin_url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.admin)
     }
 
     /// POSTs to a path of the admin interface, as `/logging?wasm=debug` wants it.
@@ -100,7 +106,7 @@ impl Envoy {
     /// When there is no answer.
     #[track_caller]
     pub fn admin_post(&self, path: &str) -> Answer {
-        http::send("POST", &format!("http://{}{path}", self.admin), &[])
+        http::send("POST", &self.admin_url(path), &[])
     }
 
     /// A counter or gauge by its name in `/stats`, as `wasmcustom.burst_poll_total`; `None` where there is none.

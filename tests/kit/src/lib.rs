@@ -6,6 +6,7 @@
 mod control_plane;
 mod envoy;
 pub mod http;
+mod istiod;
 mod part;
 pub mod port;
 mod process;
@@ -13,5 +14,6 @@ pub mod wait;
 
 pub use control_plane::{ControlPlane, Controllers};
 pub use envoy::{Envoy, EnvoyBuilder, Refused, Version, validate};
+pub use istiod::{Istiod, Node};
 pub use part::{Part, repository, wasm};
 pub use process::Process;

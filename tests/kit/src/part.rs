@@ -23,6 +23,8 @@ pub enum Part {
     KubeControllerManager,
     /// The command line client.
     Kubectl,
+    /// Istio's control plane.
+    PilotDiscovery,
 }
 
 /// What the scripts call a part.
@@ -36,13 +38,14 @@ struct Names {
 
 impl Part {
     /// Every part.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Envoy,
         Self::EnvoyOldest,
         Self::Etcd,
         Self::KubeApiserver,
         Self::KubeControllerManager,
         Self::Kubectl,
+        Self::PilotDiscovery,
     ];
 
     /// The program: what its variable says, else `KUBEBUILDER_ASSETS` for what belongs to a control plane, else the
@@ -102,9 +105,9 @@ impl Part {
 
     /// The program among the assets that other Kubernetes projects share, if the user has them.
     fn asset(self) -> Option<PathBuf> {
-        let is_envoy = matches!(self, Self::Envoy | Self::EnvoyOldest);
+        let is_asset = !matches!(self, Self::Envoy | Self::EnvoyOldest | Self::PilotDiscovery);
         let path = given("KUBEBUILDER_ASSETS")
-            .filter(|_| !is_envoy)?
+            .filter(|_| is_asset)?
             .join(self.names().binary);
         path.exists().then_some(path)
     }
@@ -134,6 +137,13 @@ impl Part {
             Self::KubeApiserver => kubernetes("BURST_KUBE_APISERVER", "kube-apiserver"),
             Self::KubeControllerManager => kubernetes("BURST_KUBE_CONTROLLER_MANAGER", "kube-controller-manager"),
             Self::Kubectl => kubernetes("BURST_KUBECTL", "kubectl"),
+            Self::PilotDiscovery => Names {
+                variable: "BURST_PILOT_DISCOVERY",
+                version: "ISTIO_VERSION",
+                folder: "istiod",
+                binary: "pilot-discovery",
+                script: "setup/istiod",
+            },
         }
     }
 }

@@ -130,9 +130,14 @@ mod tests {
             scale_up: rules(Some(60)),
             scale_down: rules(None),
         };
+        // Half a second more does not reach the entry at the edge: the controller drops it.
+        let options = Options {
+            downscale_stabilization: Duration::from_millis(300_500),
+            ..Options::default()
+        };
         let stabilized = |entries: &[(i32, i64)], proposed| {
             let now = Time::from_secs(1000);
-            with_behavior(&mut past(entries), proposed, 5, &behavior, &Options::default(), now)
+            with_behavior(&mut past(entries), proposed, 5, &behavior, &options, now)
         };
         assert_eq!(stabilized(&[(9, 701)], 3), 5, "no further down than the current size");
         assert_eq!(stabilized(&[(4, 701)], 3), 4);

@@ -35,15 +35,16 @@ pub(crate) fn answers(traces: &[Trace]) -> Vec<Vec<Answer>> {
 }
 
 fn program() -> PathBuf {
-    let setup = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../setup/oracle-simulate");
+    let setup = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../setup/oracle");
     let output = Command::new(&setup)
         .arg("--where")
         .output()
         .unwrap_or_else(|error| panic!("{}: {error}", setup.display()));
-    let program = PathBuf::from(String::from_utf8(output.stdout).unwrap().trim_end());
+    let folder = PathBuf::from(String::from_utf8(output.stdout).unwrap().trim_end());
+    let program = folder.join("simulate.test");
     assert!(
         program.is_file(),
-        "{} is not there: run `setup/oracle-simulate`",
+        "{} is not there: run `make setup`",
         program.display()
     );
     program

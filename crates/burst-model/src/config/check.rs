@@ -24,7 +24,7 @@ const LARGEST_PAGE_SIZE: u32 = 10_000;
 /// Four polls missed, and room for the longest backoff: a shorter outage of the API goes unseen.
 const MAX_STALENESS: Duration = Duration::from_secs(60);
 /// Seed 000: the target load is 80 % of the maximum.
-const TARGET_PERCENT: u8 = 80;
+const TARGET_PERCENT: u32 = 80;
 /// What every distribution of Kubernetes sets unless it is told otherwise.
 const CLUSTER_DOMAIN: &str = "cluster.local";
 /// The name in the API server's certificate.
@@ -117,7 +117,9 @@ fn api(words: &Words) -> Result<Api, BadConfig> {
 
 fn content(words: &Words) -> Result<Content, BadConfig> {
     let percent = words.target_percent.unwrap_or(TARGET_PERCENT);
-    let target = Percent::new(percent)
+    let target = u8::try_from(percent)
+        .ok()
+        .and_then(Percent::new)
         .ok_or_else(|| bad("target_percent", format_args!("{percent} is not between 1 and 100")))?;
     let namespaces = namespaces(&words.namespaces)?;
     let selected = |selectors: &words::Selectors, reads, resource| Kind {

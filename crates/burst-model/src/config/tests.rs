@@ -69,6 +69,10 @@ fn what_is_refused_is_named_with_its_value_and_what_is_allowed() {
             "target_percent: 0 is not between 1 and 100",
         ),
         (
+            r#"{"cluster":"k","target_percent":400}"#,
+            "target_percent: 400 is not between 1 and 100",
+        ),
+        (
             r#"{"cluster":"k","on_stale":"explode"}"#,
             "on_stale: unknown variant `explode`, expected one of `drop`",
         ),

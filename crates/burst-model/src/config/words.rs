@@ -14,7 +14,7 @@ pub(crate) struct Words {
     pub(crate) page_size: Option<u32>,
     pub(crate) max_staleness: Option<String>,
     pub(crate) on_stale: Option<OnStale>,
-    pub(crate) target_percent: Option<u8>,
+    pub(crate) target_percent: Option<u32>,
     pub(crate) namespaces: Vec<String>,
     pub(crate) hpas: Selectors,
     pub(crate) services: Selectors,

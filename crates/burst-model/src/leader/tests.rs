@@ -179,6 +179,31 @@ fn a_change_of_state_is_one_line_that_says_what_to_do() {
 }
 
 #[test]
+fn a_list_that_fails_at_its_second_page_each_time_is_one_line_and_no_storm() {
+    let mut leader = Leader::new(config(""), Estate::default(), T0);
+    let mut first_page = false;
+    let mut expires = |source: &Source| {
+        if source.reads != Reads::Hpas {
+            return cluster(source, 1);
+        }
+        first_page = !first_page;
+        match first_page {
+            true => Ok(Page {
+                cursor: Some("next".into()),
+                ..Page::default()
+            }),
+            false => Err(Failure::Expired("too old".into())),
+        }
+    };
+    let first = round(&mut leader, T0, &mut expires);
+    let of_hpas = |round: &Round| round.asked.iter().filter(|path| path.contains("horizontalpod")).count();
+    assert_eq!(of_hpas(&first), 4, "once more at once, and then a pause");
+    assert_eq!(first.lines.len(), 1, "{:?}", first.lines);
+    let second = round(&mut leader, later(60), &mut expires);
+    assert_eq!((of_hpas(&second), second.lines.len()), (2, 0), "{:?}", second.lines);
+}
+
+#[test]
 fn a_bad_object_is_named_once_and_counted_while_it_is_there() {
     let mut leader = Leader::new(config(""), Estate::default(), T0);
     let spoiled = |source: &Source| {

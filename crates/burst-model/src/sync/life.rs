@@ -1,6 +1,6 @@
 //! The life of one list: wait, read it page by page, wait again. Each answer moves it on and says what is to be done.
 //!
-//! A life knows when it is due and what it asks next. Bounded watch windows will be one more variant of [`Life`]: it
+//! A life knows when it is due and what it asks next. Bounded watch windows will be one more variant of `Life`: it
 //! already keeps the version that a window would start from.
 
 use super::backoff::Backoff;
@@ -9,18 +9,24 @@ use crate::kube::{Failure, Object, Page, Source};
 use crate::time::Time;
 use std::time::Duration;
 
+/// A tick comes early by as much as the one before it came late in its round of the proxy's event loop. A list that is
+/// due within this time is read with the tick that is there: the next one would be a second late.
+const EARLY: Duration = Duration::from_millis(250);
+
 /// What a list does at the moment.
 #[derive(Debug)]
 enum Life {
-    /// Nothing is under way.
-    Waiting { due: Time },
+    /// Nothing is under way, since then and until then.
+    Waiting { since: Time, due: Time },
     /// A page was asked for.
     Listing(Listing),
 }
 
 /// A list that is being read.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Listing {
+    /// When its first page was asked for.
+    begun: Time,
     /// What the pages before this one held.
     seen: Listed,
 }
@@ -64,7 +70,10 @@ impl Kept {
     pub fn new(source: Source, limit: u32, due: Time) -> Self {
         Self {
             source,
-            life: Life::Waiting { due },
+            life: Life::Waiting {
+                since: Time::default(),
+                due,
+            },
             backoff: Backoff::default(),
             limit,
         }
@@ -85,41 +94,64 @@ impl Kept {
     /// Starts reading if it is time; the path of the first page.
     pub fn begin(&mut self, now: Time) -> Option<String> {
         match self.life {
-            Life::Waiting { due } if due <= now => {
-                self.life = Life::Listing(Listing::default());
+            // A clock that was set back would make a long wait of a short one, with nothing to tell how old the list is.
+            Life::Waiting { since, due } if due <= now || now < since => {
+                self.life = Life::Listing(Listing {
+                    begun: now,
+                    seen: Listed::default(),
+                });
                 Some(self.source.list_path(self.limit, None))
             }
             Life::Waiting { .. } | Life::Listing(_) => None,
         }
     }
 
-    /// Takes the answer to the page under way. `pause` is the time between two reads.
-    pub fn answer(&mut self, answer: Result<Page, Failure>, now: Time, pause: Duration, chance: u32) -> Step {
-        let waiting = Life::Waiting { due: now.after(pause) };
-        let Life::Listing(Listing { mut seen }) = std::mem::replace(&mut self.life, waiting) else {
+    /// Takes the answer to the page under way. `interval` is the time from the beginning of a read to that of the next.
+    pub fn answer(&mut self, answer: Result<Page, Failure>, now: Time, interval: Duration, chance: u32) -> Step {
+        let resting = Life::Waiting {
+            since: now,
+            due: now.after(interval),
+        };
+        let Life::Listing(Listing { begun, mut seen }) = std::mem::replace(&mut self.life, resting) else {
             return Step::Failed(Failure::Malformed("an answer that nobody asked for".into()));
         };
         match answer {
             Ok(page) => {
-                self.backoff.succeeded();
                 seen.objects.extend(page.objects);
                 seen.bad.extend(page.bad);
                 seen.version = page.version;
                 match page.cursor {
                     Some(cursor) => {
-                        self.life = Life::Listing(Listing { seen });
+                        self.life = Life::Listing(Listing { begun, seen });
                         Step::Ask(self.source.list_path(self.limit, Some(&cursor)))
                     }
-                    None => Step::Whole(seen),
+                    None => {
+                        // Not before: a list that fails at its second page each time would be asked for without a pause.
+                        self.backoff.succeeded();
+                        self.rest(begun, now, interval);
+                        Step::Whole(seen)
+                    }
                 }
             }
             Err(failure) => {
                 self.life = Life::Waiting {
+                    since: now,
                     due: now.after(self.pause_after(&failure, chance)),
                 };
                 Step::Failed(failure)
             }
         }
+    }
+
+    /// Waits for the next read. The interval counts from the beginning of this one: from its end it would miss, by the
+    /// time that the answer took, the tick it should come with. A list that takes longer than its interval rests for
+    /// all of it.
+    fn rest(&mut self, begun: Time, now: Time, interval: Duration) {
+        let from = if now.since(begun) < interval { begun } else { now };
+        self.life = Life::Waiting {
+            since: now,
+            due: from.after(interval.saturating_sub(EARLY)),
+        };
     }
 
     fn pause_after(&mut self, failure: &Failure, chance: u32) -> Duration {
@@ -173,8 +205,40 @@ mod tests {
             panic!()
         };
         assert_eq!(whole.version, "7");
-        assert_eq!(list.begin(T0.after(PAUSE - Duration::from_millis(1))), None);
+        assert_eq!(list.begin(T0.after(PAUSE - Duration::from_secs(1))), None);
         assert!(list.begin(T0.after(PAUSE)).is_some());
+    }
+
+    #[test]
+    fn the_interval_counts_from_the_beginning_of_a_read() {
+        for (took, due) in [
+            (0, 15_000),
+            (900, 15_000),
+            (13_999, 15_000),
+            (15_000, 30_000),
+            (40_000, 55_000),
+        ] {
+            let mut list = kept();
+            list.begin(T0);
+            list.answer(page(None), T0.after(Duration::from_millis(took)), PAUSE, 0);
+            let tick = |millis: u64| T0.after(Duration::from_millis(millis));
+            assert_eq!(list.begin(tick(due - 1000)), None, "took {took} ms");
+            assert!(
+                list.begin(tick(due - 200)).is_some(),
+                "took {took} ms, and a tick came early"
+            );
+        }
+    }
+
+    #[test]
+    fn a_clock_set_back_does_not_stop_the_reads() {
+        let mut list = kept();
+        list.begin(T0);
+        list.answer(page(None), T0, PAUSE, 0);
+        let before = Time::from_unix_millis(T0.unix_millis() - 500_000);
+        assert!(list.begin(before).is_some());
+        list.answer(Err(Failure::Timeout), before, PAUSE, u32::MAX);
+        assert_eq!(list.begin(before), None, "a pause is one by the new time, too");
     }
 
     #[test]
@@ -184,8 +248,9 @@ mod tests {
         list.answer(page(Some("c1")), T0, PAUSE, 0);
         list.answer(Err(Failure::Expired("too old".into())), T0, PAUSE, 0);
         assert_eq!(list.begin(T0).unwrap(), "/api/v1/services?limit=500", "from the start");
+        list.answer(page(Some("c2")), T0, PAUSE, 0);
         list.answer(Err(Failure::Expired("too old".into())), T0, PAUSE, 0);
-        assert_eq!(list.begin(T0), None);
+        assert_eq!(list.begin(T0), None, "though its first page came");
     }
 
     #[test]

@@ -6,8 +6,9 @@ use super::header;
 use crate::config::{Config, ExtraKey, OnStale};
 use crate::index::SERVICES;
 use crate::records::Confirmed;
-use crate::snapshot::{Damaged, Snapshot};
+use crate::snapshot::{Damaged, Entry, Snapshot};
 use crate::time::Time;
+use crate::upstream::{Hints, Unmapped, Upstream};
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::time::Duration;
@@ -21,8 +22,8 @@ const MOST_CLUSTERS: usize = 20_000;
 pub enum Absence {
     /// The request went to no cluster.
     NoCluster,
-    /// The cluster stands for no Service.
-    Unmapped,
+    /// The cluster stands for no Service that can be told.
+    Unmapped(Unmapped),
     /// The Service has no HPA.
     NoEntry,
     /// The cluster was never read.
@@ -81,9 +82,10 @@ impl Picture {
             Some(age) if age <= config.max_staleness => Freshness::Fresh,
             Some(age) => Freshness::Stale(age),
         };
-        let shows_time = config.header.extra_keys.contains(&ExtraKey::AsOf);
         let turned = matches!(freshness, Freshness::Stale(_)) != matches!(self.freshness, Freshness::Stale(_));
-        if turned || (shows_time && as_of != self.as_of) {
+        // Not only for the time that a header may show: a control plane tells the proxy of a new Service on another
+        // way, maybe later than the snapshot has it, and what a cluster stands for must not be fixed before.
+        if turned || as_of != self.as_of {
             self.headers.clear();
         }
         (self.as_of, self.freshness) = (as_of, freshness);
@@ -113,20 +115,15 @@ impl Picture {
         self.snapshot.as_ref()
     }
 
-    /// The header for a response of an Envoy cluster. `metadata` as [`crate::upstream::Upstreams::service`] has it.
+    /// The header for a response of an Envoy cluster. The hints are asked once per cluster and snapshot.
     ///
     /// # Errors
     /// Why there is none.
-    pub fn header(
-        &mut self,
-        config: &Config,
-        cluster: &[u8],
-        metadata: impl FnOnce() -> Option<(String, String)>,
-    ) -> Result<Rc<str>, Absence> {
+    pub fn header(&mut self, config: &Config, cluster: &[u8], hints: &impl Hints) -> Result<Rc<str>, Absence> {
         if let Some(known) = self.headers.get(cluster) {
             return known.clone();
         }
-        let made = self.make_header(config, cluster, metadata);
+        let made = self.make_header(config, cluster, hints);
         if self.headers.len() >= MOST_CLUSTERS {
             self.headers.clear();
         }
@@ -134,13 +131,8 @@ impl Picture {
         made
     }
 
-    fn make_header(
-        &self,
-        config: &Config,
-        cluster: &[u8],
-        metadata: impl FnOnce() -> Option<(String, String)>,
-    ) -> Result<Rc<str>, Absence> {
-        let service = config.upstreams.service(cluster, metadata).ok_or(Absence::Unmapped)?;
+    fn make_header(&self, config: &Config, cluster: &[u8], hints: &impl Hints) -> Result<Rc<str>, Absence> {
+        let upstreams = config.upstreams.of(cluster, hints).map_err(Absence::Unmapped)?;
         if let Some(constant) = &config.header.constant {
             return Ok(constant.as_str().into());
         }
@@ -151,8 +143,8 @@ impl Picture {
         if stale && config.on_stale == OnStale::Drop {
             return Err(Absence::Stale);
         }
-        let section = snapshot.section(SERVICES).ok_or(Absence::NoEntry)?;
-        let entry = section.find(&service.to_string()).ok_or(Absence::NoEntry)?;
+        let entry = upstreams.iter().find_map(|upstream| entry(snapshot, upstream));
+        let entry = entry.ok_or(Absence::NoEntry)?;
         let keys = &config.header.extra_keys;
         let mark = stale && config.on_stale == OnStale::Mark && !keys.contains(&ExtraKey::Stale);
         let keys = if mark {
@@ -179,6 +171,14 @@ impl Picture {
     }
 }
 
+fn entry<'a>(snapshot: &'a Snapshot, upstream: &Upstream) -> Option<Entry<'a>> {
+    let (section, name) = match upstream {
+        Upstream::Service(name) => (SERVICES, name),
+        Upstream::Workload { plural, name } => (plural.as_str(), name),
+    };
+    snapshot.section(section)?.find(&name.to_string())
+}
+
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
@@ -187,6 +187,7 @@ pub(super) mod tests {
     use crate::load::Load;
     use crate::name::ObjectName;
     use crate::snapshot;
+    use crate::upstream::IstioService;
 
     pub(crate) const T0: Time = Time::from_unix_millis(1_700_000_000_000);
 
@@ -227,7 +228,7 @@ pub(super) mod tests {
 
     fn header(picture: &mut Picture, config: &Config, cluster: &str) -> Result<String, Absence> {
         picture
-            .header(config, cluster.as_bytes(), || None)
+            .header(config, cluster.as_bytes(), &())
             .map(|value| value.to_string())
     }
 
@@ -241,13 +242,62 @@ pub(super) mod tests {
         assert_eq!(header(&mut picture, &config, "other.shop"), Err(Absence::NoEntry));
         assert_eq!(
             header(&mut picture, &config, "PassthroughCluster"),
-            Err(Absence::Unmapped)
+            Err(Absence::Unmapped(Unmapped::Passthrough))
         );
         assert_eq!(
             header(&mut Picture::default(), &config, "web.shop"),
             Err(Absence::Unsynced)
         );
-        assert_eq!(picture.header(&config, b"\xff\xfe", || None), Err(Absence::Unmapped));
+        assert_eq!(
+            picture.header(&config, b"\xff\xfe", &()),
+            Err(Absence::Unmapped(Unmapped::Unknown))
+        );
+    }
+
+    struct Pod;
+
+    impl Hints for Pod {
+        fn service(&self, place: usize) -> Option<IstioService> {
+            let name = ["unscaled", "web"].get(place)?;
+            Some(IstioService {
+                host: format!("{name}.shop.svc.cluster.local"),
+                name: (*name).into(),
+                namespace: "shop".into(),
+            })
+        }
+
+        fn owner(&self) -> Option<String> {
+            None
+        }
+    }
+
+    #[test]
+    fn of_several_candidates_the_first_with_a_load_counts() {
+        let config = config("");
+        let header = picture(&config).header(&config, b"inbound|8080||", &Pod);
+        assert_eq!(header.as_deref(), Ok(VALUE));
+        let workloads = Table::from([("deployments".into(), table(2).remove("services").unwrap())]);
+        let mut picture = Picture::default();
+        picture.take(snapshot::write(&workloads, 1)).unwrap();
+        picture.look(&config, Some(&confirmed(T0)), T0);
+        let header = picture.header(&config, b"inbound|8080||", &Owned);
+        assert_eq!(
+            header.as_deref(),
+            Ok(VALUE.replace("current-load=1", "current-load=2").as_str())
+        );
+    }
+
+    /// A pod that no Service selects.
+    struct Owned;
+
+    impl Hints for Owned {
+        fn service(&self, _place: usize) -> Option<IstioService> {
+            None
+        }
+
+        fn owner(&self) -> Option<String> {
+            Some("kubernetes://apis/apps/v1/namespaces/shop/deployments/web".into())
+        }
     }
 
     #[test]
@@ -316,7 +366,7 @@ pub(super) mod tests {
         assert_eq!(found, "service=x, current-load=1, target-load=2, max-load=3");
         assert_eq!(
             header(&mut Picture::default(), &config, "nothing"),
-            Err(Absence::Unmapped)
+            Err(Absence::Unmapped(Unmapped::Unknown))
         );
     }
 

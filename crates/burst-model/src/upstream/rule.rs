@@ -1,18 +1,6 @@
-//! Which Service an Envoy cluster stands for.
-//!
-//! Three sources, the most explicit first: rules of the configuration (plain Envoy, Envoy Gateway), the metadata that
-//! Istio puts on its clusters, and the names Istio gives them.
-//! <https://github.com/istio/istio/blob/master/pilot/pkg/model/service.go> (`BuildSubsetKey`)
+//! Rules of the configuration: from the names of clusters to Services, literally or by a pattern.
 
 use crate::name::ObjectName;
-
-/// The rules of a configuration.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Upstreams {
-    rules: Vec<Rule>,
-    /// `svc.<cluster domain>`, between dots.
-    suffix: String,
-}
 
 /// A rule from cluster names to a Service.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,7 +64,7 @@ impl Rule {
         })
     }
 
-    fn service_of(&self, cluster: &str) -> Option<ObjectName> {
+    pub(super) fn service_of(&self, cluster: &str) -> Option<ObjectName> {
         let mut found = Found::default();
         if !matches(&self.pattern, cluster, &mut found) {
             return None;
@@ -146,99 +134,21 @@ fn matches<'a>(parts: &[Part], text: &'a str, found: &mut Found<'a>) -> bool {
     matches(parts, rest, found)
 }
 
-impl Upstreams {
-    /// These rules, in a cluster of that domain (`cluster.local`).
-    #[must_use]
-    pub fn new(rules: Vec<Rule>, cluster_domain: &str) -> Self {
-        Self {
-            rules,
-            suffix: format!(".svc.{cluster_domain}"),
-        }
-    }
-
-    /// The Service of a cluster. `metadata` is asked for Istio's `services[0]` (namespace, name) where no rule
-    /// matches: reading it costs two host calls.
-    #[must_use]
-    pub fn service(&self, cluster: &[u8], metadata: impl FnOnce() -> Option<(String, String)>) -> Option<ObjectName> {
-        let cluster = std::str::from_utf8(cluster).ok()?;
-        let by_rule = || self.rules.iter().find_map(|rule| rule.service_of(cluster));
-        let by_metadata = || metadata().and_then(|(namespace, name)| ObjectName::new(&namespace, &name).ok());
-        by_rule().or_else(by_metadata).or_else(|| self.by_istio_name(cluster))
-    }
-
-    /// `outbound|80|subset|host`, and `outbound_.80_._.host` as an SNI writes it.
-    fn by_istio_name(&self, cluster: &str) -> Option<ObjectName> {
-        let host = match cluster.strip_prefix("outbound|") {
-            Some(rest) => rest.splitn(3, '|').nth(2),
-            None => cluster
-                .strip_prefix("outbound_.")
-                .and_then(|rest| rest.splitn(3, "_.").nth(2)),
-        }?;
-        let (name, namespace) = host.strip_suffix(self.suffix.as_str())?.split_once('.')?;
-        ObjectName::new(namespace, name)
-            .ok()
-            .filter(|_| !namespace.contains('.'))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn upstreams(rules: &[(&str, Option<&str>)]) -> Upstreams {
-        let rule = |(pattern, service): &(&str, Option<&str>)| {
-            Rule::new(pattern, service.map(|service| ObjectName::parse(service).unwrap())).unwrap()
-        };
-        Upstreams::new(rules.iter().map(rule).collect(), "cluster.local")
-    }
-
-    fn service(upstreams: &Upstreams, cluster: &str) -> Option<String> {
-        upstreams
-            .service(cluster.as_bytes(), || None)
-            .map(|name| name.to_string())
-    }
-
-    #[test]
-    fn istios_names_tell_the_service() {
-        let none = upstreams(&[]);
-        for (cluster, found) in [
-            ("outbound|80||web.shop.svc.cluster.local", Some("shop/web")),
-            ("outbound|80|v1|web.shop.svc.cluster.local", Some("shop/web")),
-            ("outbound_.80_._.web.shop.svc.cluster.local", Some("shop/web")),
-            ("outbound_.80_.v1_.web.shop.svc.cluster.local", Some("shop/web")),
-            ("outbound|80||web.shop.svc.example.org", None),
-            ("outbound|443||api.example.org", None),
-            ("outbound|80||web.svc.cluster.local", None),
-            ("outbound|80||a.web.shop.svc.cluster.local", None),
-            ("inbound|8080||", None),
-            ("PassthroughCluster", None),
-            ("outbound|", None),
-            ("", None),
-        ] {
-            assert_eq!(service(&none, cluster).as_deref(), found, "{cluster}");
-        }
-    }
-
-    #[test]
-    fn metadata_comes_before_the_name_and_rules_before_both() {
-        let metadata = || Some(("shop".to_owned(), "real".to_owned()));
-        let cluster = b"outbound|80||alias.other.svc.cluster.local";
-        let found = |upstreams: &Upstreams| upstreams.service(cluster, metadata).unwrap().to_string();
-        assert_eq!(found(&upstreams(&[])), "shop/real");
-        assert_eq!(
-            found(&upstreams(&[("outbound|80||alias*", Some("rules/first"))])),
-            "rules/first"
-        );
-    }
-
     #[test]
     fn patterns_find_names_between_literals() {
-        let rules = upstreams(&[
-            ("web", Some("shop/web")),
-            ("httproute/{namespace}/{service}/rule/*", None),
-            ("{service}.{namespace}", None),
-        ]);
+        let rule = |pattern, service: Option<&str>| {
+            Rule::new(pattern, service.map(|service| ObjectName::parse(service).unwrap())).unwrap()
+        };
+        let rules = [
+            rule("web", Some("shop/web")),
+            rule("httproute/{namespace}/{service}/rule/*", None),
+            rule("{service}.{namespace}", None),
+        ];
         for (cluster, found) in [
             ("web", Some("shop/web")),
             ("httproute/shop/api/rule/0", Some("shop/api")),
@@ -247,7 +157,8 @@ mod tests {
             ("httproute/shop/api/rule", None),
             ("UPPER.shop", None),
         ] {
-            assert_eq!(service(&rules, cluster).as_deref(), found, "{cluster}");
+            let service = rules.iter().find_map(|rule| rule.service_of(cluster));
+            assert_eq!(service.map(|name| name.to_string()).as_deref(), found, "{cluster}");
         }
     }
 
@@ -268,9 +179,9 @@ mod tests {
     proptest! {
         #[test]
         fn arbitrary_names_and_patterns_are_survived(pattern in ".{0,20}", cluster in ".{0,40}") {
-            let patterns = [pattern, "*-{service}|{namespace}*x".into()];
-            let rules = patterns.iter().filter_map(|pattern| Rule::new(pattern, None).ok()).collect();
-            let _ = Upstreams::new(rules, "cluster.local").service(cluster.as_bytes(), || None);
+            for pattern in [&pattern, "*-{service}|{namespace}*x"] {
+                let _ = Rule::new(pattern, None).map(|rule| rule.service_of(&cluster));
+            }
         }
     }
 }

@@ -1,0 +1,183 @@
+//! A new configuration: refused where it is wrong, taken without a broken request where it is right.
+
+use std::time::{Duration, Instant};
+
+use burst_lab::cluster::HPAS;
+use burst_testkit::{Version, port, wait};
+use serde_json::json;
+
+use crate::stage::{Module, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, Request, Traffic, World};
+
+on_each_envoy!(
+    a_bad_configuration_is_refused_and_the_one_before_goes_on,
+    a_new_configuration_breaks_no_request_and_leaves_one_poller,
+    listeners_of_one_proxy_are_polled_for_whatever_becomes_of_the_others,
+);
+
+const REJECTED: &str = "listener_manager.lds.update_rejected";
+
+fn a_bad_configuration_is_refused_and_the_one_before_goes_on(version: Version) {
+    let world = World::sample();
+    let port = port::free();
+    let good = Plugin::new("main", json!({})).port(port);
+    let proxy = Proxy::of(version).plugin(good).start(&world);
+    let mut main = proxy.client("main");
+    main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
+    for (count, (module, configuration, says)) in (1..).zip([
+        (
+            Module::Full,
+            "",
+            "cluster: is missing; name the Envoy cluster of the Kubernetes API",
+        ),
+        (
+            Module::Full,
+            r#"{"cluster":""}"#,
+            r#"cluster: "" must be a text of at least one character"#,
+        ),
+        (
+            Module::Full,
+            r#"{"cluster":"k","poll_interval":"200ms"}"#,
+            "poll_interval: 200ms is below the least allowed, 1s",
+        ),
+        (
+            Module::Full,
+            r#"{"cluster":"k","poll_interval":"0s"}"#,
+            "poll_interval: 0s is below the least allowed, 1s",
+        ),
+        (
+            Module::Full,
+            r#"{"cluster":"k","max_staleness":"soon"}"#,
+            r#"max_staleness: "soon" is not a duration such as 500ms, 15s, 2m or 1h30m"#,
+        ),
+        (
+            Module::Full,
+            r#"{"cluster":"k","intervall":"1s"}"#,
+            "unknown field `intervall`, expected one of `cluster`",
+        ),
+        (
+            Module::Full,
+            r#"{"cluster":"k","page_size":0}"#,
+            "page_size: 0 is not between 1 and 10000",
+        ),
+        (
+            Module::Full,
+            r#"{"cluster":"k","on_stale":"panic"}"#,
+            "on_stale: unknown variant `panic`, expected one of",
+        ),
+        (
+            Module::Full,
+            r#"{"cluster":"k","header":{"name":"x burst"}}"#,
+            r#"header.name: "x burst" is not the name"#,
+        ),
+        (Module::Full, "cluster: k", "expected value at line 1 column 1"),
+        (
+            Module::HeaderOnly,
+            r#"{"cluster":"k","endpoints":{"enabled":true}}"#,
+            "endpoints.enabled: cannot be had in the header-only module, which sees no requests",
+        ),
+        (
+            Module::HeaderOnly,
+            r#"{"cluster":"k","header":{"when":{"request_header":"user-agent"}}}"#,
+            "header.when: cannot be had in the header-only module, which sees no requests",
+        ),
+    ]) {
+        let bad = Plugin::written("main", configuration).port(port).module(module);
+        proxy.replace_listeners(&[bad]);
+        wait::until(PATIENCE, &format!("{configuration} is rejected"), || {
+            proxy.envoy.stat(REJECTED) == Some(count)
+        });
+        let lines = proxy.log_lines("the configuration is refused: ");
+        assert_eq!(lines.len() as u64, count, "one line each: {lines:#?}");
+        let line = lines.last().expect("a line");
+        assert!(line.contains(says), "{configuration}: {line}");
+        assert!(line.contains("[error]"), "{line}");
+        assert_eq!(main.ask(&Request::to(NGSA_1_CLUSTER)).header("x-burst"), Some(NGSA_1));
+    }
+    world.scale_ngsa_1(2);
+    let risen = NGSA_1.replace("current-load=1", "current-load=2");
+    main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(&risen));
+}
+
+fn a_new_configuration_breaks_no_request_and_leaves_one_poller(version: Version) {
+    let world = World::sample();
+    let port = port::free();
+    let plugin = |keys| Plugin::new("main", keys).port(port);
+    let setup = Proxy::of(version).plugin(plugin(json!({})));
+    let proxy = setup.argument("--drain-time-s").argument("2").start(&world);
+    proxy
+        .client("main")
+        .wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
+    let traffic = Traffic::start(proxy.envoy.listener("main"), &Request::to(NGSA_1_CLUSTER));
+
+    // Other words for the same picture: there is no moment without it.
+    proxy.replace_listeners(&[plugin(json!({"header": {"extra_keys": ["stale"]}}))]);
+    let marked = format!("{NGSA_1}, stale=false");
+    traffic.wait_for(|answer| answer.header("x-burst") == Some(&marked));
+    drained(&proxy);
+    let without = traffic.count(|answer| !answer.header("x-burst").is_some_and(|value| value.starts_with(NGSA_1)));
+    assert_eq!(without, 0, "responses without the header while only its words changed");
+
+    // Another picture: it has to be read first.
+    proxy.replace_listeners(&[plugin(json!({"target_percent": 60}))]);
+    let other = NGSA_1.replace("target-load=4", "target-load=3");
+    traffic.wait_for(|answer| answer.header("x-burst") == Some(&other));
+    drained(&proxy);
+    let answers = traffic.stop();
+    assert!(answers.len() > 100, "traffic all the while");
+    assert!(answers.iter().all(|answer| answer.status == 200), "no broken request");
+    one_poller(&world);
+}
+
+fn listeners_of_one_proxy_are_polled_for_whatever_becomes_of_the_others(version: Version) {
+    let world = World::sample();
+    let first = Plugin::new("first", json!({}));
+    let proxy = Proxy::of(version)
+        .plugin(first.clone())
+        .listener("other content", json!({"target_percent": 60}))
+        .listener("other words", json!({"header": {"extra_keys": ["stale"]}}))
+        .argument("--drain-time-s")
+        .argument("1")
+        .start(&world);
+    for (listener, value) in [
+        ("first", NGSA_1.to_owned()),
+        ("other content", NGSA_1.replace("target-load=4", "target-load=3")),
+        ("other words", format!("{NGSA_1}, stale=false")),
+    ] {
+        proxy
+            .client(listener)
+            .wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(&value));
+    }
+    proxy.replace_listeners(&[first]);
+    let draining = "listener_manager.total_listeners_draining";
+    wait::until(PATIENCE, "the others to be removed", || {
+        proxy.envoy.stat(draining) == Some(0) && proxy.envoy.stat("listener_manager.listener_removed") == Some(2)
+    });
+    one_poller(&world);
+    world.scale_ngsa_1(3);
+    let risen = NGSA_1.replace("current-load=1", "current-load=3");
+    proxy
+        .client("first")
+        .wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(&risen));
+}
+
+/// Waits until the filter chains of the configuration before are gone, and with them its root contexts.
+fn drained(proxy: &Proxy) {
+    let draining = "listener_manager.total_filter_chains_draining";
+    wait::until(PATIENCE, "the end of the drain", || {
+        proxy.envoy.stat(draining) == Some(0)
+    });
+}
+
+/// Counts the polls of some intervals, which are a second each.
+fn one_poller(world: &World) {
+    let asked = || world.api.requests.count(|seen| seen.resource == HPAS);
+    let (before, started) = (asked(), Instant::now());
+    wait::until(PATIENCE, "some intervals", || {
+        started.elapsed() >= Duration::from_secs(4)
+    });
+    let (polls, seconds) = (asked() - before, started.elapsed().as_secs_f64());
+    assert!(
+        (1.0..=seconds + 1.0).contains(&f64::from(u32::try_from(polls).expect("a few"))),
+        "{polls} polls in {seconds} s"
+    );
+}

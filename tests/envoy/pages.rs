@@ -1,0 +1,105 @@
+//! Lists that come in pages.
+
+use burst_lab::cluster::{Cluster, HPAS};
+use burst_testkit::{Version, wait};
+use serde_json::{Value, json};
+
+use crate::stage::{Client, PATIENCE, Proxy, Request, World};
+
+on_each_envoy!(
+    a_list_is_read_page_by_page,
+    a_list_that_changed_too_much_between_two_pages_is_read_again,
+);
+
+const APPS: usize = 60;
+const PAGE: usize = 7;
+
+/// An object of an app, with what its kind adds.
+fn object(api_version: &str, kind: &str, name: &str, spec: &Value, status: &Value) -> Value {
+    let metadata = json!({"name": name, "namespace": "shop"});
+    json!({"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec, "status": status})
+}
+
+/// Many apps, each a Service, a Deployment and an HPA of the same name.
+fn many() -> World {
+    let cluster = Cluster::new();
+    for number in 0..APPS {
+        let name = format!("app-{number:02}");
+        let labels = json!({"app": name});
+        let target = json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": name});
+        let template = json!({"template": {"metadata": {"labels": labels}}});
+        let scaled = json!({"scaleTargetRef": target, "maxReplicas": 10});
+        let replicas = json!({"currentReplicas": 1, "desiredReplicas": 1});
+        for object in [
+            object("v1", "Service", &name, &json!({"selector": labels}), &json!({})),
+            object("apps/v1", "Deployment", &name, &template, &json!({})),
+            object("autoscaling/v2", "HorizontalPodAutoscaler", &name, &scaled, &replicas),
+        ] {
+            cluster.apply(object).expect("an object");
+        }
+    }
+    World::of(cluster)
+}
+
+/// Waits until every service is there with that load.
+fn wait_for_all(main: &mut Client, current: u32) {
+    let load = format!("current-load={current},");
+    let what = format!("{APPS} services with {load}");
+    main.wait(&Request::get("/burstmetrics/services"), &what, |answer| {
+        answer.body.matches(&load).count() == APPS
+    });
+}
+
+fn scale_all(world: &World, replicas: u32) {
+    for number in 0..APPS {
+        world
+            .cluster
+            .set_current_replicas(&format!("shop/app-{number:02}"), replicas)
+            .expect("an HPA");
+    }
+}
+
+fn a_list_is_read_page_by_page(version: Version) {
+    let world = many();
+    let (proxy, mut main) = Proxy::start(version, &world, json!({"page_size": PAGE}));
+    wait_for_all(&mut main, 1);
+    proxy.wait_for_stat("burst_objects", |count| count == 3 * APPS as u64);
+    let seen = world.api.requests.seen();
+    let pages: Vec<_> = seen
+        .iter()
+        .filter(|seen| seen.resource == HPAS)
+        .take(APPS.div_ceil(PAGE))
+        .collect();
+    assert!(
+        pages
+            .iter()
+            .all(|page| page.query.starts_with(&format!("limit={PAGE}"))),
+        "{pages:#?}"
+    );
+    let first: Vec<_> = pages.iter().map(|page| !page.query.contains("&continue=")).collect();
+    assert!(
+        first[0] && !first[1..].contains(&true),
+        "one list from its start to its end: {pages:#?}"
+    );
+    scale_all(&world, 4);
+    wait_for_all(&mut main, 4);
+}
+
+fn a_list_that_changed_too_much_between_two_pages_is_read_again(version: Version) {
+    let world = many();
+    let (proxy, mut main) = Proxy::start(version, &world, json!({"page_size": PAGE}));
+    wait_for_all(&mut main, 1);
+    world.forget_between_pages(true);
+    proxy.wait_for_stat("burst_poll_expired_total", |count| count >= 6);
+    let lines = proxy.log_lines("cannot list horizontalpodautoscalers.autoscaling: 410 Gone: ");
+    let [line] = &lines[..] else {
+        panic!("one line: {lines:#?}")
+    };
+    assert!(line.ends_with("; the list is read again from its start"), "{line}");
+    wait_for_all(&mut main, 1);
+    world.forget_between_pages(false);
+    scale_all(&world, 4);
+    wait_for_all(&mut main, 4);
+    let words = "listing horizontalpodautoscalers.autoscaling works again";
+    wait::until(PATIENCE, words, || proxy.log_lines(words).len() == 1);
+}

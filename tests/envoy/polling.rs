@@ -1,0 +1,130 @@
+//! One poller per proxy, and on which thread it is.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use burst_lab::cluster::HPAS;
+use burst_testkit::{Version, http, port, wait};
+use serde_json::json;
+
+use crate::stage::{NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, Request, World};
+
+on_each_envoy!(
+    a_proxy_asks_as_often_with_four_workers_as_with_one,
+    the_main_thread_polls_once_workers_have_served_and_goes_on,
+    a_singleton_polls_for_workers_that_only_read,
+);
+
+/// Several polls; long enough to tell one poller from two.
+const WINDOW: Duration = Duration::from_secs(5);
+
+fn a_proxy_asks_as_often_with_four_workers_as_with_one(version: Version) {
+    let proxies = [1, 2, 4].map(|workers| {
+        let world = World::sample();
+        let proxy = Proxy::of(version)
+            .workers(workers)
+            .listener("main", json!({}))
+            .start(&world);
+        let mut main = proxy.client("main");
+        main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
+        (workers, world, proxy, main)
+    });
+    let asked = |world: &World| world.api.requests.count(|seen| seen.resource == HPAS);
+    let before: Vec<_> = proxies.iter().map(|(_, world, ..)| asked(world)).collect();
+    let started = Instant::now();
+    wait::until(PATIENCE, "the window", || started.elapsed() >= WINDOW);
+    let seconds = usize::try_from(started.elapsed().as_secs()).expect("a few");
+    for ((workers, world, ..), before) in proxies.iter().zip(before) {
+        let polls = asked(world) - before;
+        // An interval is a second, and the ends of the window are not those of an interval.
+        assert!(
+            (seconds / 2..=seconds + 1).contains(&polls),
+            "{workers} workers: {polls} polls in {seconds} s"
+        );
+    }
+}
+
+fn the_main_thread_polls_once_workers_have_served_and_goes_on(version: Version) {
+    let world = World::sample();
+    let port = port::free();
+    let plugin = |percent: u8| Plugin::new("main", json!({"target_percent": percent})).port(port);
+    let proxy = Proxy::of(version).plugin(plugin(80)).start(&world);
+    wait::until(PATIENCE, "a poller", || proxy.poller().is_some());
+    let main_thread = Some(proxy.envoy.id());
+
+    // The threads race for the lease of each new configuration, and the main one has an advantage.
+    let busy = Busy::keep(&proxy);
+    for percent in (1..80).rev() {
+        let before = proxy.leader_changes();
+        proxy.replace_listeners(&[plugin(percent)]);
+        wait::until(PATIENCE, "a poller of the new configuration", || {
+            proxy.leader_changes() > before
+        });
+        if proxy.poller() != main_thread {
+            break;
+        }
+    }
+    drop(busy);
+    let lines = proxy.leader_changes();
+    assert_ne!(proxy.poller(), main_thread, "no worker was ever faster");
+    let stays = || proxy.leader_changes() == lines;
+    wait::throughout(Duration::from_secs(2), "nobody has served, and nobody gives way", stays);
+
+    let mut main = proxy.client("main");
+    main.ask(&Request::to(NGSA_1_CLUSTER));
+    wait::until(PATIENCE, "the main thread polls", || proxy.poller() == main_thread);
+    let lines = proxy.leader_changes();
+    wait::throughout(Duration::from_secs(3), "the main thread goes on", || {
+        main.ask_each(&Request::to(NGSA_1_CLUSTER));
+        proxy.leader_changes() == lines
+    });
+    proxy.wait_for_stat("burst_leader_changes_total", |count| count == lines as u64);
+}
+
+fn a_singleton_polls_for_workers_that_only_read(version: Version) {
+    let world = World::sample();
+    let reader = json!({"role": "reader"});
+    let proxy = Proxy::of(version)
+        .singleton(json!({}))
+        .listener("main", reader)
+        .start(&world);
+    let mut main = proxy.client("main");
+    main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
+    world.scale_ngsa_1(3);
+    let risen = NGSA_1.replace("current-load=1", "current-load=3");
+    main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(&risen));
+    assert_eq!((proxy.leader_changes(), proxy.poller()), (1, Some(proxy.envoy.id())));
+}
+
+/// Somebody who asks a lot of Envoy's admin interface, which the main thread answers.
+struct Busy {
+    over: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Busy {
+    fn keep(proxy: &Proxy) -> Self {
+        let over = Arc::new(AtomicBool::new(false));
+        let asking = || {
+            let (over, url) = (over.clone(), proxy.envoy.admin_url("/config_dump"));
+            thread::spawn(move || {
+                while !over.load(Ordering::Relaxed) {
+                    http::get(&url);
+                }
+            })
+        };
+        let threads = (0..4).map(|_| asking()).collect();
+        Self { over, threads }
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        for thread in self.threads.drain(..) {
+            drop(thread.join());
+        }
+    }
+}

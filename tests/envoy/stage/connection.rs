@@ -1,0 +1,74 @@
+//! One connection that is kept: HTTP/1.1 as far as Envoy speaks it to these stories.
+
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use burst_testkit::http::Answer;
+
+use super::request::Request;
+
+/// Longer than Envoy keeps any request of these stories.
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// A connection to a listener.
+#[derive(Debug)]
+pub(crate) struct Connection(BufReader<TcpStream>);
+
+impl Connection {
+    pub(crate) fn open(address: SocketAddr) -> io::Result<Self> {
+        let stream = TcpStream::connect(address)?;
+        stream.set_read_timeout(Some(TIMEOUT))?;
+        stream.set_nodelay(true)?;
+        Ok(Self(BufReader::new(stream)))
+    }
+
+    /// The answer; an error where the other side closed or reset the connection instead.
+    pub(crate) fn ask(&mut self, request: &Request) -> io::Result<Answer> {
+        self.0.get_mut().write_all(&request.bytes())?;
+        let status_line = self.line()?;
+        let status = status_line.split(' ').nth(1).and_then(|status| status.parse().ok());
+        let mut answer = Answer {
+            status: status.ok_or_else(|| unexpected(&status_line))?,
+            headers: self.headers()?,
+            body: String::new(),
+        };
+        let bodiless = request.method == "HEAD" || matches!(answer.status, 204 | 304);
+        let length = answer.header("content-length").unwrap_or("0").parse();
+        let length: usize = length.map_err(|_| unexpected("content-length"))?;
+        if answer.header("transfer-encoding").is_some() {
+            return Err(unexpected("transfer-encoding"));
+        }
+        if !bodiless {
+            let mut body = vec![0; length];
+            self.0.read_exact(&mut body)?;
+            answer.body = String::from_utf8_lossy(&body).into_owned();
+        }
+        Ok(answer)
+    }
+
+    fn headers(&mut self) -> io::Result<Vec<(String, String)>> {
+        let mut headers = Vec::new();
+        loop {
+            let line = self.line()?;
+            match line.split_once(": ") {
+                Some((name, value)) => headers.push((name.to_owned(), value.to_owned())),
+                None if line.is_empty() => return Ok(headers),
+                None => return Err(unexpected(&line)),
+            }
+        }
+    }
+
+    fn line(&mut self) -> io::Result<String> {
+        let mut line = Vec::new();
+        self.0.read_until(b'\n', &mut line)?;
+        match line.strip_suffix(b"\r\n") {
+            Some(line) => Ok(String::from_utf8_lossy(line).into_owned()),
+            None => Err(io::ErrorKind::UnexpectedEof.into()),
+        }
+    }
+}
+
+fn unexpected(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("unexpected in an answer: {what}"))
+}

@@ -1,0 +1,45 @@
+//! What the stories play on: a cluster that is made up, an upstream, and a proxy with the filter between them.
+
+mod bootstrap;
+mod client;
+mod connection;
+mod proxy;
+mod request;
+mod traffic;
+mod upstream;
+mod world;
+
+pub(crate) use bootstrap::{DIRECT, Module, Plugin};
+pub(crate) use client::Client;
+pub(crate) use proxy::Proxy;
+pub(crate) use request::Request;
+pub(crate) use traffic::Traffic;
+pub(crate) use upstream::{ITS_OWN, WITH_BURST};
+pub(crate) use world::World;
+
+use std::thread;
+use std::time::Duration;
+
+use burst_testkit::Version;
+
+/// For whatever should come soon: some polls and ticks on a machine with much else to do.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(45);
+
+/// What the seed's first service says, at the start of the sample cluster.
+pub(crate) const NGSA_1: &str = "service=default/ngsa-1, current-load=1, target-load=4, max-load=5";
+
+/// The Envoy cluster of that service, as the rule in [`Plugin::new`] names it.
+pub(crate) const NGSA_1_CLUSTER: &str = "ngsa-svc-1.default";
+
+/// Plays a story on each Envoy, at the same time: it waits more than it works. The thread's name says which one fails.
+pub(crate) fn on_each_envoy(story: fn(Version)) {
+    thread::scope(|scope| {
+        for version in Version::ALL {
+            let name = format!("Envoy {}", version.part().version());
+            let thread = thread::Builder::new()
+                .name(name)
+                .spawn_scoped(scope, move || story(version));
+            thread.expect("a thread");
+        }
+    });
+}

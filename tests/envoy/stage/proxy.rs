@@ -1,0 +1,155 @@
+//! A real Envoy with the filter in it.
+
+use burst_testkit::{Envoy, Version, wait};
+use serde_json::Value;
+
+use super::bootstrap::{self, LISTENERS, Plugin};
+use super::{Client, PATIENCE, World};
+
+/// What Envoy keeps of an answer to a callout unless it is told otherwise.
+const BUFFER_LIMIT: u32 = 32 << 20;
+
+/// The filter's words for taking the lease.
+const POLLS: &str = "this thread polls the Kubernetes API from now on";
+
+/// A proxy about to be started.
+#[derive(Debug)]
+pub(crate) struct Setup {
+    version: Version,
+    workers: u32,
+    plugins: Vec<Plugin>,
+    singletons: Vec<Plugin>,
+    buffer_limit: u32,
+    arguments: Vec<&'static str>,
+}
+
+impl Setup {
+    pub(crate) fn workers(mut self, workers: u32) -> Self {
+        self.workers = workers;
+        self
+    }
+
+    /// One more listener with the filter, configured by these keys.
+    pub(crate) fn listener(self, name: &str, keys: Value) -> Self {
+        self.plugin(Plugin::new(name, keys))
+    }
+
+    pub(crate) fn plugin(mut self, plugin: Plugin) -> Self {
+        self.plugins.push(plugin);
+        self
+    }
+
+    /// The filter once per proxy, on the main thread, beside those in the listeners.
+    pub(crate) fn singleton(mut self, keys: Value) -> Self {
+        self.singletons.push(Plugin::new("no listener", keys));
+        self
+    }
+
+    /// The largest answer to a callout, in bytes.
+    pub(crate) fn buffer_limit(mut self, bytes: u32) -> Self {
+        self.buffer_limit = bytes;
+        self
+    }
+
+    pub(crate) fn argument(mut self, argument: &'static str) -> Self {
+        self.arguments.push(argument);
+        self
+    }
+
+    #[track_caller]
+    pub(crate) fn start(self, world: &World) -> Proxy {
+        let listeners = bootstrap::listeners(&self.plugins);
+        let envoy = Envoy::of(self.version)
+            .workers(self.workers)
+            .file(LISTENERS, &listeners);
+        let envoy = self
+            .arguments
+            .iter()
+            .fold(envoy, |envoy, argument| envoy.argument(argument));
+        let envoy = envoy.start(&bootstrap::bootstrap(world, &self.singletons, self.buffer_limit));
+        Proxy {
+            envoy,
+            workers: self.workers,
+        }
+    }
+}
+
+/// A running proxy.
+#[derive(Debug)]
+pub(crate) struct Proxy {
+    pub(crate) envoy: Envoy,
+    workers: u32,
+}
+
+impl Proxy {
+    /// One of that version with two workers, to be given listeners.
+    pub(crate) fn of(version: Version) -> Setup {
+        Setup {
+            version,
+            workers: 2,
+            plugins: Vec::new(),
+            singletons: Vec::new(),
+            buffer_limit: BUFFER_LIMIT,
+            // Envoy lists everything it is built of as it starts.
+            arguments: vec!["--component-log-level", "main:warning"],
+        }
+    }
+
+    /// One with a single listener, `main`, for the common case.
+    #[track_caller]
+    pub(crate) fn start(version: Version, world: &World, keys: Value) -> (Self, Client) {
+        let proxy = Self::of(version).listener("main", keys).start(world);
+        let client = proxy.client("main");
+        (proxy, client)
+    }
+
+    /// A client of that listener.
+    #[track_caller]
+    pub(crate) fn client(&self, listener: &str) -> Client {
+        Client::new(self.envoy.listener(listener), self.workers)
+    }
+
+    /// Puts these listeners in the place of those there are.
+    pub(crate) fn replace_listeners(&self, plugins: &[Plugin]) {
+        self.envoy.replace(LISTENERS, &bootstrap::listeners(plugins));
+    }
+
+    /// One of the filter's stats; 0 while no VM has defined it.
+    #[track_caller]
+    pub(crate) fn stat(&self, name: &str) -> u64 {
+        self.envoy.stat(&format!("wasmcustom.{name}")).unwrap_or_default()
+    }
+
+    /// Waits until one of the filter's stats fits. The VMs tell their counts once a tick.
+    #[track_caller]
+    pub(crate) fn wait_for_stat(&self, name: &str, fits: impl Fn(u64) -> bool) -> u64 {
+        wait::for_ok(PATIENCE, name, || {
+            let value = self.stat(name);
+            if fits(value) {
+                Ok(value)
+            } else {
+                Err(format!("it is {value}"))
+            }
+        })
+    }
+
+    /// The lines of the log with that text.
+    pub(crate) fn log_lines(&self, text: &str) -> Vec<String> {
+        let log = self.envoy.log();
+        log.lines()
+            .filter(|line| line.contains(text))
+            .map(str::to_owned)
+            .collect()
+    }
+
+    /// How often a thread took the lease.
+    pub(crate) fn leader_changes(&self) -> usize {
+        self.log_lines(POLLS).len()
+    }
+
+    /// The thread that took it last, by its id; that of the main one is the process's.
+    pub(crate) fn poller(&self) -> Option<u32> {
+        // [2026-01-01 00:00:00.000][THREAD][info]…
+        self.log_lines(POLLS).last()?.split(['[', ']']).nth(3)?.parse().ok()
+    }
+}

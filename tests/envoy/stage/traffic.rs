@@ -1,0 +1,76 @@
+//! Requests one after the other over connections that are kept, until it is told to stop.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use burst_testkit::{http::Answer, wait};
+
+use super::{PATIENCE, Request, connection::Connection};
+
+/// Between two requests. Some hundred a second find every gap, and leave the machine to the others.
+const PACE: Duration = Duration::from_millis(5);
+
+/// Traffic that is under way.
+#[derive(Debug)]
+pub(crate) struct Traffic {
+    answers: Arc<Mutex<Vec<Answer>>>,
+    /// Closed to stop it.
+    running: mpsc::Sender<()>,
+    client: JoinHandle<()>,
+}
+
+impl Traffic {
+    pub(crate) fn start(address: SocketAddr, request: &Request) -> Self {
+        let answers = Arc::new(Mutex::new(Vec::new()));
+        let (running, stopped) = mpsc::channel();
+        let (request, kept) = (request.clone(), answers.clone());
+        let client = thread::spawn(move || {
+            let mut connection = None;
+            while stopped.recv_timeout(PACE) == Err(mpsc::RecvTimeoutError::Timeout) {
+                let mut open = connection
+                    .take()
+                    .unwrap_or_else(|| Connection::open(address).expect("a connection"));
+                let answer = open.ask(&request).expect("an answer");
+                connection = Some(open).filter(|_| answer.header("connection") != Some("close"));
+                kept.lock().expect("nobody panicked").push(answer);
+            }
+        });
+        Self {
+            answers,
+            running,
+            client,
+        }
+    }
+
+    /// How many answers so far are so.
+    pub(crate) fn count(&self, is_so: impl Fn(&Answer) -> bool) -> usize {
+        let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        answers.iter().filter(|answer| is_so(answer)).count()
+    }
+
+    /// Waits for an answer that fits.
+    ///
+    /// # Panics
+    /// When none comes in time, or a request broke.
+    #[track_caller]
+    pub(crate) fn wait_for(&self, fits: impl Fn(&Answer) -> bool) {
+        wait::until(PATIENCE, "an answer that fits", || {
+            assert!(!self.client.is_finished(), "a request broke");
+            let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+            answers.last().is_some_and(&fits)
+        });
+    }
+
+    /// Everything that was answered.
+    ///
+    /// # Panics
+    /// When a request broke.
+    #[track_caller]
+    pub(crate) fn stop(self) -> Vec<Answer> {
+        drop(self.running);
+        self.client.join().expect("no request broke");
+        std::mem::take(&mut *self.answers.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}

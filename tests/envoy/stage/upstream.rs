@@ -1,0 +1,28 @@
+//! The upstream of every Envoy cluster.
+
+use burst_lab::{api::Reply, server::Answer};
+use bytes::Bytes;
+use http::{Request, Response};
+
+/// A path whose answer carries a burst header of the upstream's own.
+pub(crate) const WITH_BURST: &str = "/with-burst";
+
+/// What that header says.
+pub(crate) const ITS_OWN: &str = "the upstream's own";
+
+/// Answers 200 to everything.
+pub(super) struct Upstream;
+
+impl Answer for Upstream {
+    fn answer(&self, request: &Request<Bytes>) -> Reply {
+        let mut answer = Response::new(Bytes::from_static(b"hello\n"));
+        if request.uri().path() == WITH_BURST {
+            for name in ["x-burst", "x-load-feedback"] {
+                answer
+                    .headers_mut()
+                    .insert(name, http::HeaderValue::from_static(ITS_OWN));
+            }
+        }
+        Reply::Answer(answer)
+    }
+}

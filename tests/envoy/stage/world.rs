@@ -1,0 +1,113 @@
+//! What the proxy talks to: the stand-in Kubernetes API and the upstream.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use burst_lab::api::{KubeApi, Reply};
+use burst_lab::cluster::Cluster;
+use burst_lab::server::{Answer, Server};
+use bytes::Bytes;
+use http::Request;
+use tokio::runtime::Runtime;
+
+use super::upstream::Upstream;
+
+/// The servers of all stories.
+static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().expect("a runtime"));
+
+/// Any free port.
+const ANY: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 0);
+
+/// A cluster, its API and an upstream.
+pub(crate) struct World {
+    pub(crate) api: KubeApi,
+    pub(crate) cluster: Cluster,
+    forgetful: Arc<AtomicBool>,
+    kube_addr: SocketAddr,
+    kube: Option<Server>,
+    upstream: Server,
+}
+
+impl World {
+    /// The cluster of the seed, with two cases more.
+    pub(crate) fn sample() -> Self {
+        Self::of(burst_lab::sample::cluster().expect("the sample cluster"))
+    }
+
+    pub(crate) fn of(cluster: Cluster) -> Self {
+        let api = KubeApi::new(cluster.clone());
+        let forgetful = Arc::new(AtomicBool::new(false));
+        let kube = serve(
+            ANY,
+            Front {
+                api: api.clone(),
+                forgetful: forgetful.clone(),
+            },
+        );
+        Self {
+            api,
+            cluster,
+            forgetful,
+            kube_addr: kube.addr(),
+            kube: Some(kube),
+            upstream: serve(ANY, Upstream),
+        }
+    }
+
+    pub(crate) fn kube_port(&self) -> u16 {
+        self.kube_addr.port()
+    }
+
+    pub(crate) fn upstream_port(&self) -> u16 {
+        self.upstream.addr().port()
+    }
+
+    /// Closes the API's listener and its connections.
+    pub(crate) fn refuse_connections(&mut self) {
+        self.kube = None;
+    }
+
+    /// Listens again where it did.
+    pub(crate) fn accept_connections(&mut self) {
+        let front = Front {
+            api: self.api.clone(),
+            forgetful: self.forgetful.clone(),
+        };
+        self.kube = Some(serve(self.kube_addr, front));
+    }
+
+    /// Whether the API forgets, between two pages of a list, the version that the list is of: its `continue` tokens
+    /// are answered by 410 then.
+    pub(crate) fn forget_between_pages(&self, forgetful: bool) {
+        self.forgetful.store(forgetful, Ordering::Relaxed);
+    }
+
+    /// Sets the current replicas of the seed's first HPA.
+    pub(crate) fn scale_ngsa_1(&self, replicas: u32) {
+        self.cluster
+            .set_current_replicas("default/ngsa-hpa-1", replicas)
+            .expect("the HPA");
+    }
+}
+
+fn serve(address: SocketAddr, what: impl Answer) -> Server {
+    RUNTIME.block_on(Server::start(address, what)).expect("a listener")
+}
+
+/// The API, which can be told to forget.
+struct Front {
+    api: KubeApi,
+    forgetful: Arc<AtomicBool>,
+}
+
+impl Answer for Front {
+    fn answer(&self, request: &Request<Bytes>) -> Reply {
+        let goes_on = request.uri().query().is_some_and(|query| query.contains("continue="));
+        if goes_on && self.forgetful.load(Ordering::Relaxed) {
+            self.api.cluster.compact();
+        }
+        self.api.answer(request)
+    }
+}

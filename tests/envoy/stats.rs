@@ -1,0 +1,72 @@
+//! The filter's stats in Envoy, by the names that the README's table has.
+
+use std::collections::BTreeSet;
+
+use burst_lab::cluster::HPAS;
+use burst_testkit::{Version, repository};
+use serde_json::json;
+
+use crate::stage::{NGSA_1, NGSA_1_CLUSTER, Proxy, Request, World};
+
+on_each_envoy!(
+    prometheus_shows_the_stats_of_the_readme_and_no_others,
+    the_gauges_show_what_was_read,
+);
+
+/// The stats in the README's table.
+fn documented() -> BTreeSet<String> {
+    let readme = std::fs::read_to_string(repository().join("README.md")).expect("the README");
+    let names = readme
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `burst_")?.split_once('`'));
+    names.map(|(name, _)| format!("burst_{name}")).collect()
+}
+
+fn prometheus_shows_the_stats_of_the_readme_and_no_others(version: Version) {
+    let world = World::sample();
+    let (proxy, mut main) = Proxy::start(version, &world, json!({}));
+    main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
+    let metrics = proxy.envoy.admin("/stats/prometheus").body;
+    let shown = metrics.lines().filter(|line| line.starts_with("burst_"));
+    let shown: BTreeSet<_> = shown
+        .map(|line| line.split(['{', ' ']).next().unwrap_or_default().to_owned())
+        .collect();
+    assert_eq!(shown, documented());
+}
+
+fn the_gauges_show_what_was_read(version: Version) {
+    let world = World::sample();
+    let (proxy, mut main) = Proxy::start(version, &world, json!({}));
+    main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
+    let shows = |name: &str, value| proxy.wait_for_stat(name, |shown| shown == value);
+    // Five HPAs, four Services, four Deployments and a StatefulSet.
+    shows("burst_objects", 14);
+    shows("burst_services", 4);
+    shows("burst_unobserved_hpas", 0);
+    shows("burst_overshadowed_hpas", 0);
+    shows("burst_snapshot_generation", 1);
+    proxy.wait_for_stat("burst_poll_ok_total", |count| count >= 4);
+    proxy.wait_for_stat("burst_header_added_total", |count| count >= 1);
+
+    let target = |name: &str| json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": name});
+    for (name, target) in [("unobserved", target("nothing")), ("zz-second", target("ngsa-1"))] {
+        let hpa = json!({
+            "apiVersion": "autoscaling/v2",
+            "kind": "HorizontalPodAutoscaler",
+            "metadata": {"name": name, "namespace": "default"},
+            "spec": {"scaleTargetRef": target, "maxReplicas": 3},
+        });
+        world.cluster.apply(hpa).expect("an HPA");
+    }
+    world
+        .cluster
+        .set_current_replicas("default/zz-second", 1)
+        .expect("the HPA");
+    shows("burst_unobserved_hpas", 1);
+    shows("burst_overshadowed_hpas", 1);
+    shows("burst_objects", 16);
+    let generation = proxy.wait_for_stat("burst_snapshot_generation", |shown| shown > 1);
+    assert!(world.cluster.delete(HPAS, "default/ngsa-hpa-1"));
+    proxy.wait_for_stat("burst_snapshot_generation", |shown| shown > generation);
+    shows("burst_objects", 15);
+}

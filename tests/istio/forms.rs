@@ -1,0 +1,136 @@
+//! Every set is accepted as it ships, and each form of the gateway set does the same.
+
+use std::{env, os::unix::fs::symlink, process::Command};
+
+use burst_testkit::{ControlPlane, Istiod, Part, Version, repository, wasm};
+use serde_json::Value;
+
+use crate::{
+    gateway::{INTERNAL, PUBLIC},
+    mesh::Mesh,
+    routes, shipped,
+    shop::{API, WEB},
+    traffic::Traffic,
+};
+
+/// The sets, each with the kind and name of every object in it.
+const SETS: [(&str, &[&str]); 7] = [
+    (".", &GATEWAY),
+    ("gateway", &GATEWAY),
+    (
+        "gateway-trafficextension",
+        &["TrafficExtension burst-metrics", ROLE, BINDING, KUBE_API],
+    ),
+    (
+        "gateway-envoyfilter",
+        &["EnvoyFilter burst-metrics", ROLE, BINDING, KUBE_API],
+    ),
+    (
+        "sidecar",
+        &["WasmPlugin burst-metrics", SIDECAR_ROLE, SIDECAR_BINDING, KUBE_API],
+    ),
+    (
+        "sidecar-envoyfilter",
+        &["EnvoyFilter burst-metrics", SIDECAR_ROLE, SIDECAR_BINDING, KUBE_API],
+    ),
+    (
+        "own-gateway",
+        &[
+            "Namespace burst-metrics",
+            "ServiceAccount burst-gateway",
+            "Service burst-gateway",
+            "Deployment burst-gateway",
+            "WasmPlugin burst-metrics",
+            "ClusterRole burst-metrics-own-gateway",
+            "ClusterRoleBinding burst-metrics-own-gateway",
+            KUBE_API,
+        ],
+    ),
+];
+
+const GATEWAY: [&str; 4] = ["WasmPlugin burst-metrics", ROLE, BINDING, KUBE_API];
+const ROLE: &str = "ClusterRole burst-metrics";
+const BINDING: &str = "ClusterRoleBinding burst-metrics";
+const SIDECAR_ROLE: &str = "ClusterRole burst-metrics-sidecars";
+const SIDECAR_BINDING: &str = "RoleBinding burst-metrics";
+const KUBE_API: &str = "EnvoyFilter burst-metrics-kube-api";
+
+#[test]
+fn the_api_server_takes_every_set_as_it_ships() {
+    let cluster = ControlPlane::start();
+    Istiod::create_crds(&cluster);
+    for namespace in ["istio-system", "shop", "burst-metrics"] {
+        cluster.kubectl(&["create", "namespace", namespace]);
+    }
+    for (set, expected) in SETS {
+        let name = |object: &Value| {
+            let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+            format!("{} {}", text(&object["kind"]), text(&object["metadata"]["name"]))
+        };
+        let mut found: Vec<_> = shipped::set(&cluster, set).iter().map(name).collect();
+        let mut expected = expected.to_vec();
+        found.sort();
+        expected.sort_unstable();
+        assert_eq!(found, expected, "{set}");
+    }
+}
+
+#[test]
+fn make_deploy_applies_the_default_set_once_it_knows_the_image() {
+    let cluster = ControlPlane::start();
+    Istiod::create_crds(&cluster);
+    cluster.kubectl(&["create", "namespace", "istio-system"]);
+    let bin = tempfile::tempdir().unwrap();
+    symlink(Part::Kubectl.path(), bin.path().join("kubectl")).unwrap();
+    let path = format!("{}:{}", bin.path().display(), env::var("PATH").unwrap());
+    let deploy = |arguments: &[&str]| {
+        let mut make = Command::new("make");
+        make.arg("deploy").args(arguments).current_dir(repository());
+        make.env("PATH", &path)
+            .env("KUBECONFIG", cluster.kubeconfig())
+            .output()
+            .unwrap()
+    };
+    let refused = deploy(&[]);
+    assert!(!refused.status.success());
+    assert!(
+        String::from_utf8_lossy(&refused.stderr).contains("IMAGE=registry/name:tag"),
+        "{refused:?}"
+    );
+
+    let digest = "ab".repeat(32);
+    let image = [
+        "IMAGE=127.0.0.1:5000/burst-metrics:9",
+        &format!("DIGEST=sha256:{digest}"),
+    ];
+    let deployed = deploy(&image);
+    assert!(deployed.status.success(), "{deployed:?}");
+    let plugin = ["get", "wasmplugin", "burst-metrics", "--namespace=istio-system"];
+    let spec = cluster.kubectl(&[&plugin[..], &["--output=jsonpath={.spec.url} {.spec.sha256}"]].concat());
+    assert_eq!(spec, format!("oci://127.0.0.1:5000/burst-metrics:9 {digest}"));
+}
+
+#[test]
+fn every_form_of_the_gateway_set_does_the_same_on_the_oldest_envoy() {
+    let mesh = Mesh::start();
+    let ingress = mesh.ingress(Version::Oldest);
+    mesh.cluster.apply(routes::VIRTUAL_SERVICE);
+    ingress.wait_for(PUBLIC, "/", "the mesh serves", |answer| answer.status == 200);
+    let pod = mesh.ingress_pod();
+    let traffic = Traffic::begin(&ingress.url, PUBLIC);
+    for form in ["gateway-envoyfilter", "gateway-trafficextension", "gateway"] {
+        let applied = shipped::apply(&mesh.cluster, form, &wasm("burst-metrics.wasm"), &pod);
+        ingress.wait_for_header(PUBLIC, "/", Some(WEB));
+        ingress.wait_for_header(PUBLIC, "/api", Some(API));
+        let single = ingress.get(INTERNAL, "/burstmetrics/services/shop/api").unwrap();
+        assert_eq!((single.status, single.body.as_str()), (200, API), "{form}");
+        assert_eq!(
+            ingress.get(PUBLIC, "/burstmetrics/services").unwrap().body,
+            "web-v1",
+            "{form}"
+        );
+        applied.delete(&mesh.cluster);
+        ingress.wait_for_header(PUBLIC, "/", None);
+    }
+    traffic.end_without_failure();
+}

@@ -1,0 +1,90 @@
+//! The default set on an ingress gateway, while clients never stop asking.
+
+use burst_testkit::{Version, wasm};
+use serde_json::Value;
+
+use crate::{
+    mesh::{Ingress, Mesh, SOON},
+    routes, shipped,
+    shop::{API, WEB},
+    traffic::Traffic,
+};
+
+/// A host that the world knows.
+pub(crate) const PUBLIC: &str = "shop.example.com";
+/// A name of the gateway in the cluster.
+pub(crate) const INTERNAL: &str = "istio-ingressgateway.istio-system";
+
+/// Lets 10.0.0.0/8 in, and so not the test.
+const POLICY: &str = include_str!("../../istio/policy.yaml");
+
+#[test]
+fn the_default_set_does_what_its_readme_says() {
+    let mesh = Mesh::start();
+    let ingress = mesh.ingress(Version::Tested);
+    mesh.cluster.apply(routes::VIRTUAL_SERVICE);
+    ingress.wait_for(PUBLIC, "/", "the mesh serves", |answer| answer.status == 200);
+    let pod = mesh.ingress_pod();
+    let module = wasm("burst-metrics.wasm");
+
+    let traffic = Traffic::begin(&ingress.url, PUBLIC);
+    let _ = shipped::apply(&mesh.cluster, "gateway", &module, &pod);
+    every_route_has_the_header_of_its_service(&ingress);
+    endpoints_answer_for_the_names_in_the_cluster(&ingress);
+    policies_are_asked_before_the_filter_answers(&mesh, &ingress);
+    a_bad_configuration_leaves_the_one_before_at_work(&mesh, &ingress);
+
+    change(&mesh, "patch", r#"{"spec":{"pluginConfig":{"target_percent":40}}}"#);
+    let halved = WEB.replace("target-load=4", "target-load=2");
+    ingress.wait_for_header(PUBLIC, "/", Some(&halved));
+    change(&mesh, "delete", "");
+    ingress.wait_for_header(PUBLIC, "/", None);
+    let _ = shipped::apply(&mesh.cluster, "gateway", &module, &pod);
+    ingress.wait_for_header(PUBLIC, "/", Some(WEB));
+    traffic.end_without_failure();
+}
+
+fn every_route_has_the_header_of_its_service(ingress: &Ingress) {
+    for (path, value, program) in [("/", WEB, "web-v1"), ("/v2", WEB, "web-v2"), ("/api", API, "api-v1")] {
+        let answer = ingress.wait_for_header(PUBLIC, path, Some(value));
+        assert_eq!(answer.body, program, "{path}");
+    }
+}
+
+fn endpoints_answer_for_the_names_in_the_cluster(ingress: &Ingress) {
+    let bulk = ingress.get(INTERNAL, "/burstmetrics/services").unwrap();
+    let services: Value = serde_json::from_str(&bulk.body).unwrap();
+    assert_eq!((bulk.status, services["shop/web"].as_str()), (200, Some(WEB)));
+    let single = ingress.get(INTERNAL, "/burstmetrics/services/shop/api").unwrap();
+    assert_eq!((single.status, single.body.as_str()), (200, API));
+    let public = ingress.get(PUBLIC, "/burstmetrics/services").unwrap();
+    assert_eq!(public.body, "web-v1", "the path is the upstream's own");
+}
+
+fn policies_are_asked_before_the_filter_answers(mesh: &Mesh, ingress: &Ingress) {
+    let wait_for = |status| {
+        ingress.wait_for(INTERNAL, "/burstmetrics/services", "the policy", |answer| {
+            answer.status == status
+        });
+    };
+    mesh.cluster.apply(POLICY);
+    wait_for(403);
+    assert_eq!(ingress.get(PUBLIC, "/").unwrap().status, 200);
+    mesh.cluster.apply(&POLICY.replace("10.0.0.0/8", "127.0.0.0/8"));
+    wait_for(200);
+}
+
+fn a_bad_configuration_leaves_the_one_before_at_work(mesh: &Mesh, ingress: &Ingress) {
+    change(mesh, "patch", r#"{"spec":{"pluginConfig":{"target_percent":400}}}"#);
+    let refusal = "the configuration is refused: target_percent: 400 is not between 1 and 100";
+    ingress.envoy.wait_for_log(SOON, refusal);
+    assert_eq!(ingress.get(PUBLIC, "/").unwrap().header("x-burst"), Some(WEB));
+}
+
+/// `kubectl VERB` of the plugin, with that patch.
+fn change(mesh: &Mesh, verb: &str, patch: &str) {
+    let plugin = [verb, "wasmplugin", "burst-metrics", "--namespace=istio-system"];
+    let patch = ["--type=merge", "--patch", patch];
+    let patch = if verb == "patch" { &patch[..] } else { &[] };
+    mesh.cluster.kubectl(&[&plugin[..], patch].concat());
+}

@@ -1,0 +1,125 @@
+//! A mesh: a control plane, istiod, the shop, and proxies in front of it.
+
+use std::{net::Ipv4Addr, time::Duration};
+
+use burst_testkit::{ControlPlane, Envoy, Istiod, Node, Version, http::Answer, port, wait};
+use serde_json::json;
+
+use crate::{shipped::Pod, shop};
+
+/// From an object to its effect in a proxy: istiod waits 100 ms for more, and a first module is compiled.
+pub(crate) const SOON: Duration = Duration::from_secs(60);
+
+/// Connections after which no worker was left out, but once in a million times.
+const STREAK: usize = 20;
+
+/// The address by which istiod knows the gateway's pod. The shop's programs have another.
+const GATEWAY: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 9);
+
+/// A running mesh.
+#[derive(Debug)]
+pub(crate) struct Mesh {
+    pub(crate) istiod: Istiod,
+    pub(crate) programs: Envoy,
+    pub(crate) cluster: ControlPlane,
+}
+
+impl Mesh {
+    pub(crate) fn start() -> Self {
+        let cluster = ControlPlane::start();
+        let istiod = Istiod::start(&cluster);
+        let programs = shop::start();
+        shop::create(&cluster, &programs);
+        Self {
+            istiod,
+            programs,
+            cluster,
+        }
+    }
+
+    /// An ingress gateway as Istio's charts make it, with a `Gateway` for every host on a port of its own.
+    pub(crate) fn ingress(&self, version: Version) -> Ingress {
+        let port = port::free();
+        self.cluster.apply(&format!(
+            "
+apiVersion: networking.istio.io/v1
+kind: Gateway
+metadata: {{name: public, namespace: istio-system}}
+spec:
+  selector: {{istio: ingressgateway}}
+  servers: [{{port: {{number: {port}, name: http, protocol: HTTP}}, bind: 127.0.0.1, hosts: ['*']}}]
+"
+        ));
+        self.gateway(version, port)
+    }
+
+    /// The same proxy where something else makes it listen on that port.
+    pub(crate) fn gateway_at(&self, port: u16) -> Ingress {
+        self.gateway(Version::Tested, port)
+    }
+
+    fn gateway(&self, version: Version, port: u16) -> Ingress {
+        let labels = json!({"istio": "ingressgateway"});
+        let node = Node::gateway("gateway-0", "istio-system", &labels).at(GATEWAY);
+        let envoy = Envoy::of(version).workers(2).start(&self.istiod.bootstrap(&node));
+        let url = format!("http://127.0.0.1:{port}");
+        Ingress { envoy, url }
+    }
+
+    /// What the ingress gateway's pod has.
+    pub(crate) fn ingress_pod(&self) -> Pod {
+        Pod::new(&self.cluster, "istio-ingressgateway", "istio-system")
+    }
+}
+
+/// A proxy, and where it serves.
+#[derive(Debug)]
+pub(crate) struct Ingress {
+    pub(crate) envoy: Envoy,
+    pub(crate) url: String,
+}
+
+impl Ingress {
+    /// The port it listens on.
+    pub(crate) fn port(&self) -> u16 {
+        let port = self.url.rsplit(':').next().and_then(|port| port.parse().ok());
+        port.expect("a URL with a port")
+    }
+
+    /// GETs a path of a host.
+    pub(crate) fn get(&self, host: &str, path: &str) -> Result<Answer, String> {
+        let url = format!("{}{path}", self.url);
+        burst_testkit::http::try_send("GET", &url, &[("host", host)]).map_err(|error| error.to_string())
+    }
+
+    /// Waits until a path of a host is answered so.
+    #[track_caller]
+    pub(crate) fn wait_for(&self, host: &str, path: &str, what: &str, wanted: impl Fn(&Answer) -> bool) -> Answer {
+        wait::for_ok(SOON, &format!("{host}{path}: {what}"), || {
+            let answer = self.get(host, path)?;
+            if wanted(&answer) {
+                Ok(answer)
+            } else {
+                Err(format!("{answer:?}"))
+            }
+        })
+    }
+
+    /// Waits until responses of every worker have that header, or none.
+    #[track_caller]
+    pub(crate) fn wait_for_header(&self, host: &str, path: &str, value: Option<&str>) -> Answer {
+        let marked = |answer: &Answer| answer.status == 200 && answer.header("x-burst") == value;
+        wait::for_ok(SOON, &format!("{host}{path}: x-burst is {value:?}"), || {
+            // Each connection comes to a worker by chance.
+            let mut answers = Vec::new();
+            for _ in 0..STREAK {
+                let answer = self.get(host, path)?;
+                if !marked(&answer) {
+                    return Err(format!("{answer:?}"));
+                }
+                answers.push(answer);
+            }
+            answers.pop().ok_or_else(|| "a streak of none".to_owned())
+        })
+    }
+}

@@ -1,0 +1,126 @@
+//! The sets of `istio/` as they ship, and what a test tells them otherwise.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use burst_testkit::{ControlPlane, repository};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// What the API server answers with that nobody may send.
+const SET_BY_THE_SERVER: [&str; 5] = [
+    "creationTimestamp",
+    "generation",
+    "managedFields",
+    "resourceVersion",
+    "uid",
+];
+
+/// Where a proxy of the test finds what a pod has at fixed places.
+#[derive(Debug)]
+pub(crate) struct Pod {
+    account: TempDir,
+    ca: PathBuf,
+    api: u16,
+}
+
+impl Pod {
+    /// A pod with that ServiceAccount, which is created.
+    pub(crate) fn new(cluster: &ControlPlane, account: &str, namespace: &str) -> Self {
+        cluster.apply(&format!(
+            "{{apiVersion: v1, kind: Namespace, metadata: {{name: {namespace}}}}}\n---\n\
+             {{apiVersion: v1, kind: ServiceAccount, metadata: {{name: {account}, namespace: {namespace}}}}}\n"
+        ));
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let token = cluster.token(account, namespace, Duration::from_secs(3607));
+        fs::write(folder.path().join("token"), token).expect("a file");
+        Self {
+            account: folder,
+            ca: cluster.ca_file(),
+            api: cluster.port(),
+        }
+    }
+
+    fn tell(&self, text: &str) -> String {
+        const ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
+        text.replace(&format!("{ACCOUNT}/ca.crt"), &self.ca.display().to_string())
+            .replace(ACCOUNT, &self.account.path().display().to_string())
+    }
+}
+
+/// The objects of a set, as the API server has them after its checks and defaults; nothing is created.
+pub(crate) fn set(cluster: &ControlPlane, name: &str) -> Vec<Value> {
+    let folder = repository().join("istio").join(name);
+    let folder = folder.to_str().expect("a path that is text");
+    let answer = cluster.kubectl(&["apply", "--dry-run=server", "--output=json", "--kustomize", folder]);
+    let mut list: Value = serde_json::from_str(&answer).expect("JSON");
+    let Value::Array(mut objects) = list["items"].take() else {
+        panic!("the set {name} is not a list: {answer}")
+    };
+    for object in &mut objects {
+        let metadata = object["metadata"].as_object_mut().expect("metadata");
+        metadata.retain(|key, _| !SET_BY_THE_SERVER.contains(&key.as_str()));
+    }
+    objects
+}
+
+/// A set in the cluster.
+#[derive(Debug)]
+#[must_use]
+pub(crate) struct Applied(String);
+
+impl Applied {
+    /// Deletes its objects.
+    pub(crate) fn delete(self, cluster: &ControlPlane) {
+        cluster.kubectl_with(&["delete", "--filename=-"], &self.0);
+    }
+}
+
+/// Applies a set with this module, for proxies that have what `pod` has.
+pub(crate) fn apply(cluster: &ControlPlane, name: &str, module: &Path, pod: &Pod) -> Applied {
+    let mut objects = set(cluster, name);
+    objects.iter_mut().for_each(|object| adapt(object, module, pod));
+    let documents: Vec<_> = objects.iter().map(Value::to_string).collect();
+    let documents = documents.join("\n---\n");
+    cluster.apply(&documents);
+    Applied(documents)
+}
+
+/// Tells an object where the module, the API server and the token are. Only Istio's agent can fetch an image, so an
+/// Envoy without it is given the file.
+pub(crate) fn adapt(object: &mut Value, module: &Path, pod: &Pod) {
+    match object {
+        Value::String(text) => *text = pod.tell(text),
+        Value::Array(items) => items.iter_mut().for_each(|item| adapt(item, module, pod)),
+        Value::Object(fields) => {
+            if fields
+                .get("address")
+                .is_some_and(|address| address == "kubernetes.default.svc.cluster.local")
+            {
+                fields.insert("address".into(), json!("127.0.0.1"));
+                fields.insert("port_value".into(), json!(pod.api));
+            }
+            if fields.get("url").is_some_and(is_placeholder) {
+                fields.insert("url".into(), json!(format!("file://{}", module.display())));
+                fields.remove("sha256");
+            }
+            if fields
+                .get("remote")
+                .is_some_and(|remote| is_placeholder(&remote["http_uri"]["uri"]))
+            {
+                fields.clear();
+                fields.insert("local".into(), json!({"filename": module}));
+            }
+            fields.values_mut().for_each(|value| adapt(value, module, pod));
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+fn is_placeholder(url: &Value) -> bool {
+    url.as_str()
+        .is_some_and(|url| url.starts_with("oci://registry.example.com/"))
+}

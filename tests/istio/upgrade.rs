@@ -1,0 +1,97 @@
+//! A new version of the module in the place of the old one, and back.
+
+use std::{
+    fs,
+    io::{Read as _, Write as _},
+    net::{TcpListener, TcpStream},
+    path::Path,
+};
+
+use burst_testkit::{Version, wait, wasm};
+
+use crate::{
+    gateway::PUBLIC,
+    mesh::{Ingress, Mesh, SOON},
+    routes, shipped,
+    shop::{self, API, WEB},
+    traffic::Traffic,
+};
+
+/// VMs that live: one a worker, one on the main thread, and the one that they are cloned from.
+const ACTIVE: &str = "wasm.envoy.wasm.runtime.v8.active";
+
+#[test]
+fn a_new_module_takes_over_beside_the_old_one_and_is_rolled_back() {
+    let mesh = Mesh::start();
+    let ingress = mesh.ingress(Version::Tested);
+    mesh.cluster.apply(routes::VIRTUAL_SERVICE);
+    let program = TcpListener::bind("127.0.0.1:0").unwrap();
+    shop::join(&mesh.cluster, "api-slow", program.local_addr().unwrap().port());
+    ingress.wait_for(PUBLIC, "/", "the mesh serves", |answer| answer.status == 200);
+    let pod = mesh.ingress_pod();
+    let old = wasm("burst-metrics.wasm");
+    let _ = shipped::apply(&mesh.cluster, "gateway", &old, &pod);
+    ingress.wait_for_header(PUBLIC, "/", Some(WEB));
+    let alone = ingress.envoy.stat(ACTIVE).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let new = folder.path().join("burst-metrics-next.wasm");
+    fs::write(&new, another_version(&fs::read(&old).unwrap())).unwrap();
+
+    // The old module and the new one have their settings in common, so no answer lacks the header at any time.
+    let traffic = Traffic::demanding(&ingress.url, PUBLIC, |answer| answer.header("x-burst") == Some(WEB));
+    for module in [&new, &old] {
+        let held = Held::begin(&ingress, &program);
+        let _ = shipped::apply(&mesh.cluster, "gateway", module, &pod);
+        wait::until(SOON, "the other module beside the one before", || {
+            ingress.envoy.stat(ACTIVE) > Some(alone) && runs(&ingress, module)
+        });
+        let answer = held.end();
+        assert!(answer.contains(&format!("x-burst: {API}\r\n")), "{answer}");
+        wait::until(SOON, "the module before is gone", || {
+            ingress.envoy.stat(ACTIVE) == Some(alone)
+        });
+    }
+    traffic.end_without_failure();
+}
+
+fn runs(ingress: &Ingress, module: &Path) -> bool {
+    let dump = ingress.envoy.admin("/config_dump?resource=ecds_filters").body;
+    dump.contains(&module.display().to_string())
+}
+
+/// A request that is under way: the filters that saw it come also see its response.
+struct Held {
+    client: TcpStream,
+    program: TcpStream,
+}
+
+impl Held {
+    fn begin(ingress: &Ingress, program: &TcpListener) -> Self {
+        let mut client = TcpStream::connect(("127.0.0.1", ingress.port())).unwrap();
+        write!(
+            client,
+            "GET /slow HTTP/1.1\r\nhost: {PUBLIC}\r\nconnection: close\r\n\r\n"
+        )
+        .unwrap();
+        let (program, _) = program.accept().unwrap();
+        Self { client, program }
+    }
+
+    fn end(mut self) -> String {
+        write!(
+            self.program,
+            "HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+        )
+        .unwrap();
+        let mut answer = String::new();
+        self.client.read_to_string(&mut answer).unwrap();
+        answer
+    }
+}
+
+/// The module with a custom section more: other bytes, so other VMs, and the same program.
+/// <https://webassembly.github.io/spec/core/binary/modules.html#custom-section>
+fn another_version(module: &[u8]) -> Vec<u8> {
+    const SECTION: &[u8] = b"\x00\x08\x07version";
+    [module, SECTION].concat()
+}

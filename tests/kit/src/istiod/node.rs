@@ -1,0 +1,115 @@
+//! Who a proxy says that it is: from this istiod knows what to send it.
+//! <https://istio.io/latest/docs/reference/commands/pilot-agent/> (the agent writes the same into a real bootstrap)
+
+use std::net::Ipv4Addr;
+
+use serde_json::{Value, json};
+
+/// A proxy as it introduces itself to istiod.
+#[derive(Clone, Debug)]
+pub struct Node {
+    kind: &'static str,
+    address: Ipv4Addr,
+    name: String,
+    namespace: String,
+    metadata: Value,
+}
+
+impl Node {
+    /// A gateway whose pod has those labels, as `{"istio": "ingressgateway"}`.
+    ///
+    /// # Panics
+    /// When the labels are no object.
+    #[must_use]
+    pub fn gateway(name: &str, namespace: &str, labels: &Value) -> Self {
+        Self::of("router", name, namespace, labels)
+    }
+
+    /// The sidecar of a pod that has those labels.
+    ///
+    /// # Panics
+    /// When the labels are no object.
+    #[must_use]
+    pub fn sidecar(name: &str, namespace: &str, labels: &Value) -> Self {
+        // Nothing intercepts the traffic of a test: its listeners have ports of their own, by a `Sidecar` resource.
+        Self::of("sidecar", name, namespace, labels).with("INTERCEPTION_MODE", &json!("NONE"))
+    }
+
+    fn of(kind: &'static str, name: &str, namespace: &str, labels: &Value) -> Self {
+        assert!(labels.is_object(), "labels of a pod: {labels}");
+        let metadata = json!({
+            "NAMESPACE": namespace,
+            "LABELS": labels,
+            "ISTIO_VERSION": "1.31.0",
+            "CLUSTER_ID": "Kubernetes",
+        });
+        Self {
+            kind,
+            address: Ipv4Addr::LOCALHOST,
+            name: name.into(),
+            namespace: namespace.into(),
+            metadata,
+        }
+    }
+
+    /// The address of its pod, by which istiod finds the Services it is an endpoint of; 127.0.0.1 unless told.
+    #[must_use]
+    pub fn at(mut self, address: Ipv4Addr) -> Self {
+        self.address = address;
+        self
+    }
+
+    /// One more entry of the metadata, as `OWNER`.
+    #[must_use]
+    pub fn with(mut self, key: &str, value: &Value) -> Self {
+        self.metadata[key] = value.clone();
+        self
+    }
+
+    fn id(&self) -> String {
+        let Self {
+            kind,
+            address,
+            name,
+            namespace,
+            ..
+        } = self;
+        format!("{kind}~{address}~{name}.{namespace}~{namespace}.svc.cluster.local")
+    }
+}
+
+/// Everything comes by ADS from istiod's plain port. JSON is YAML enough.
+pub(super) fn bootstrap(node: &Node, port: u16) -> String {
+    let xds = json!({"ads": {}, "resource_api_version": "V3"});
+    let istiod = json!({"socket_address": {"address": "127.0.0.1", "port_value": port}});
+    let http2 = json!({
+        "@type": "type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions",
+        "explicit_http_config": {"http2_protocol_options": {}},
+    });
+    json!({
+        "node": {"id": node.id(), "cluster": node.name, "metadata": node.metadata},
+        "dynamic_resources": {
+            "cds_config": xds,
+            "lds_config": xds,
+            "ads_config": {
+                "api_type": "GRPC",
+                "transport_api_version": "V3",
+                "set_node_on_first_message_only": true,
+                "grpc_services": [{"envoy_grpc": {"cluster_name": "xds-grpc"}}],
+            },
+        },
+        "static_resources": {"clusters": [{
+            "name": "xds-grpc",
+            "type": "STATIC",
+            "connect_timeout": "5s",
+            "typed_extension_protocol_options": {
+                "envoy.extensions.upstreams.http.v3.HttpProtocolOptions": http2,
+            },
+            "load_assignment": {
+                "cluster_name": "xds-grpc",
+                "endpoints": [{"lb_endpoints": [{"endpoint": {"address": istiod}}]}],
+            },
+        }]},
+    })
+    .to_string()
+}

@@ -1,0 +1,58 @@
+//! What a thread serves of a snapshot, told answer by answer.
+
+use std::fmt::Write as _;
+
+use burst_model::config::Config;
+use burst_model::records::Confirmed;
+use burst_model::view::{Picture, burst};
+
+use crate::later;
+
+const SERVICES: [&str; 5] = [
+    "ngsa-svc-1.default",
+    "ngsa-svc-2.ngsa",
+    "queue.data",
+    "checkout.shop",
+    "kubernetes.default",
+];
+
+const PATHS: [&str; 8] = [
+    "/burstmetrics/services",
+    "/burstmetrics/deployments/",
+    "/burstmetrics/statefulsets?pretty",
+    "/burstmetrics/hpas",
+    "/burstmetrics/rollouts",
+    "/burstmetrics/services/default/ngsa-svc-1",
+    "/burstmetrics/hpas/shop/ch%65ckout-canary/",
+    "/burstmetrics/pods",
+];
+
+/// Tells the headers and the answers of a picture, while it is fresh and when it no longer is.
+pub(crate) fn tell(config: &Config, snapshot: Vec<u8>, confirmed: &Confirmed, told: &mut String) {
+    let mut picture = Picture::default();
+    picture.take(snapshot).expect("a whole snapshot");
+    for (seconds, paths) in [(31, &PATHS[..]), (3600, &PATHS[..1])] {
+        picture.look(config, Some(confirmed), later(seconds));
+        writeln!(told, "\nafter {seconds} s: {:?}", picture.freshness()).expect("text grows");
+        for service in SERVICES {
+            let header = picture.header(config, service.as_bytes(), &());
+            writeln!(told, "{service}: {header:?}").expect("text grows");
+        }
+        for path in paths {
+            told.push_str(&answer(config, &mut picture, path));
+        }
+    }
+}
+
+fn answer(config: &Config, picture: &mut Picture, path: &str) -> String {
+    let endpoints = config.endpoints.as_ref().expect("endpoints are on");
+    let request = burst::Request {
+        method: b"GET",
+        path: path.as_bytes(),
+        host: b"localhost",
+        if_none_match: None,
+    };
+    let answer = burst::answer(config, endpoints, picture, request).expect("a path of ours");
+    let body = String::from_utf8_lossy(&answer.body);
+    format!("\n{} {path}\n{:?}\n{body}", answer.status, answer.headers)
+}
