@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span as ParserSpan, Tag};
 
 use super::merge;
-use super::scalar;
+use super::scalar::{self, Scalar};
 use super::split::shifted;
 use super::tree::{Key, Mark, Span, SyntaxError, Tree, Value};
 
@@ -19,7 +19,7 @@ type Content = Result<Option<Tree>, SyntaxError>;
 
 /// Hands each document of a chunk to `take`; nothing more after one that cannot be read.
 pub(super) fn documents(chunk: &str, lines_above: usize, take: &mut dyn FnMut(Content)) {
-    let mut builder = Builder::new(lines_above);
+    let mut builder = Builder::new(chunk, lines_above);
     let mut parser = Parser::new_from_str(chunk);
     while let Some(event) = parser.next_event() {
         match event
@@ -39,7 +39,8 @@ enum Done {
     Stream,
 }
 
-struct Builder {
+struct Builder<'a> {
+    lines: Vec<&'a str>,
     lines_above: usize,
     open: Vec<Open>,
     root: Option<Tree>,
@@ -51,6 +52,8 @@ struct Builder {
 /// A list or an object that is not finished.
 struct Open {
     start: Mark,
+    /// In brackets, where white space means nothing.
+    is_flow: bool,
     anchor: usize,
     count: usize,
     kind: Kind,
@@ -61,9 +64,10 @@ enum Kind {
     Object(Vec<(Key, Tree)>, Option<Key>),
 }
 
-impl Builder {
-    fn new(lines_above: usize) -> Self {
+impl<'a> Builder<'a> {
+    fn new(chunk: &'a str, lines_above: usize) -> Self {
         Self {
+            lines: chunk.lines().collect(),
             lines_above,
             open: Vec::new(),
             root: None,
@@ -74,9 +78,22 @@ impl Builder {
 
     fn event(&mut self, event: Event<'_>, span: ParserSpan) -> Result<Option<Done>, SyntaxError> {
         let span = self.span(span);
+        if matches!(
+            event,
+            Event::Scalar(..) | Event::SequenceStart(..) | Event::MappingStart(..) | Event::Alias(_)
+        ) {
+            self.refuse_tabs(span.start)?;
+        }
         match event {
             Event::Scalar(text, style, anchor, tag) => {
-                let value = scalar(&text, style, tag.as_deref()).map_err(|message| error(span.start, message))?;
+                let refused = |message: &str| error(span.start, message);
+                let scalar = scalar(&text, style, tag.as_deref()).map_err(|message| refused(&message))?;
+                let value = if self.expects_key() {
+                    scalar.key().map(Value::String)
+                } else {
+                    scalar.value()
+                };
+                let value = value.map_err(refused)?;
                 self.anchored(anchor, Tree { value, span }, 1)?;
             }
             Event::SequenceStart(anchor, _) => self.begin(anchor, span, Kind::List(Vec::new()))?,
@@ -100,6 +117,7 @@ impl Builder {
         }
         self.open.push(Open {
             start: span.start,
+            is_flow: self.is_in_flow() || self.before_and_after(span.start).1.starts_with(['[', '{']),
             anchor,
             count: 1,
             kind,
@@ -146,6 +164,42 @@ impl Builder {
         self.place(tree, count)
     }
 
+    /// The parser takes YAML 1.2's view of them; Kubernetes' refuses to count them as indentation.
+    fn refuse_tabs(&self, at: Mark) -> Result<(), SyntaxError> {
+        // Within brackets a line may be long, so it is not looked at for each of its values.
+        if self.is_in_flow() {
+            return Ok(());
+        }
+        let (before, _) = self.before_and_after(at);
+        if before.contains('\t') && before.bytes().all(|byte| b" \t-?".contains(&byte)) {
+            return Err(error(at, "a tab where YAML indents with spaces"));
+        }
+        Ok(())
+    }
+
+    /// The line of a place, cut there.
+    fn before_and_after(&self, at: Mark) -> (&str, &str) {
+        let line = at
+            .line
+            .checked_sub(self.lines_above + 1)
+            .and_then(|index| self.lines.get(index));
+        let line = line.copied().unwrap_or_default();
+        let cut = line
+            .char_indices()
+            .nth(at.column.saturating_sub(1))
+            .map_or(line.len(), |(index, _)| index);
+        line.split_at(cut)
+    }
+
+    fn is_in_flow(&self) -> bool {
+        self.open.last().is_some_and(|open| open.is_flow)
+    }
+
+    fn expects_key(&self) -> bool {
+        let open = self.open.last().map(|open| &open.kind);
+        matches!(open, Some(Kind::Object(_, None)))
+    }
+
     fn place(&mut self, tree: Tree, count: usize) -> Result<(), SyntaxError> {
         let Some(open) = self.open.last_mut() else {
             self.root = Some(tree);
@@ -176,19 +230,13 @@ impl Builder {
     }
 }
 
-fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Result<Value, String> {
-    let quoted = style != ScalarStyle::Plain;
-    match tag
-        .filter(|tag| tag.is_yaml_core_schema())
-        .map(|tag| tag.suffix.as_str())
-    {
-        Some("str") => Ok(Value::String(text.to_owned())),
-        Some("float") if !quoted => scalar::number(text)
-            .map(Value::Number)
-            .ok_or_else(|| format!("{text:?} is no number")),
-        Some("int" | "bool" | "null") => Ok(scalar::plain(text)?),
-        _ if quoted => Ok(Value::String(text.to_owned())),
-        _ => Ok(scalar::plain(text)?),
+fn scalar<'a>(text: &'a str, style: ScalarStyle, tag: Option<&Tag>) -> Result<Scalar<'a>, String> {
+    match tag {
+        Some(tag) if tag.is_yaml_core_schema() => {
+            scalar::tagged(text, &tag.suffix).ok_or_else(|| format!("{text:?} is no {}", tag.suffix))
+        }
+        None if style == ScalarStyle::Plain => Ok(scalar::resolve(text)),
+        _ => Ok(Scalar::Text(text)),
     }
 }
 

@@ -3,44 +3,85 @@
 
 use super::tree::Value;
 
-/// The value of a scalar without quotes, or why it has none in JSON.
-pub(super) fn plain(text: &str) -> Result<Value, &'static str> {
-    if let Some(word) = word(text) {
-        return Ok(word);
-    }
-    if matches!(text, ".nan" | ".NaN" | ".NAN") || is_infinity(text) {
-        return Err("JSON has no such number, and Kubernetes reads YAML through JSON");
-    }
-    Ok(number(text).map_or_else(|| Value::String(text.to_owned()), Value::Number))
+/// What a scalar is before it is JSON.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Scalar<'a> {
+    Null,
+    Bool(bool),
+    Int(i128),
+    Float(f64),
+    Text(&'a str),
 }
 
-fn word(text: &str) -> Option<Value> {
+/// What a scalar without quotes is.
+pub(super) fn resolve(text: &str) -> Scalar<'_> {
+    word(text).or_else(|| number(text)).unwrap_or(Scalar::Text(text))
+}
+
+/// What a scalar with one of YAML's own tags is, quoted or not; None if it is not that.
+pub(super) fn tagged<'a>(text: &'a str, tag: &str) -> Option<Scalar<'a>> {
+    let resolved = resolve(text);
+    match (tag, resolved) {
+        ("int", Scalar::Int(_))
+        | ("float", Scalar::Int(_) | Scalar::Float(_))
+        | ("bool", Scalar::Bool(_))
+        | ("null", Scalar::Null) => Some(resolved),
+        ("int" | "float" | "bool" | "null", _) => None,
+        _ => Some(Scalar::Text(text)),
+    }
+}
+
+impl Scalar<'_> {
+    /// As a value; JSON has no infinities.
+    pub(super) fn value(self) -> Result<Value, &'static str> {
+        Ok(match self {
+            Self::Null => Value::Null,
+            Self::Bool(value) => Value::Bool(value),
+            Self::Int(value) => Value::Number(value.to_string()),
+            Self::Float(value) if value.is_finite() => Value::Number(as_go_prints(value)),
+            Self::Float(_) => return Err("JSON has no such number, and Kubernetes reads YAML through JSON"),
+            Self::Text(text) => Value::String(text.to_owned()),
+        })
+    }
+
+    /// As a key, which JSON has only as text.
+    pub(super) fn key(self) -> Result<String, &'static str> {
+        Ok(match self {
+            Self::Null => return Err("a key that is nothing"),
+            Self::Bool(value) => value.to_string(),
+            Self::Int(value) => i64::try_from(value)
+                .map_err(|_| "a number too large for a key")?
+                .to_string(),
+            Self::Float(value) => float_key(value),
+            Self::Text(text) => text.to_owned(),
+        })
+    }
+}
+
+fn word(text: &str) -> Option<Scalar<'_>> {
     Some(match text {
-        "" | "~" | "null" | "Null" | "NULL" => Value::Null,
-        "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => Value::Bool(true),
-        "n" | "N" | "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => Value::Bool(false),
+        "" | "~" | "null" | "Null" | "NULL" => Scalar::Null,
+        "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => Scalar::Bool(true),
+        "n" | "N" | "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => Scalar::Bool(false),
+        ".nan" | ".NaN" | ".NAN" => Scalar::Float(f64::NAN),
+        ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" => Scalar::Float(f64::INFINITY),
+        "-.inf" | "-.Inf" | "-.INF" => Scalar::Float(f64::NEG_INFINITY),
         _ => return None,
     })
 }
 
-fn is_infinity(text: &str) -> bool {
-    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
-    matches!(unsigned, ".inf" | ".Inf" | ".INF")
-}
-
-/// In JSON's grammar.
-pub(super) fn number(text: &str) -> Option<String> {
+fn number(text: &str) -> Option<Scalar<'_>> {
     match text.as_bytes().first()? {
         b'.' => float(text),
         b'0'..=b'9' | b'+' | b'-' => {
             let plain = text.replace('_', "");
-            integer(&plain).or_else(|| float(&plain))
+            integer(&plain).map(Scalar::Int).or_else(|| float(&plain))
         }
         _ => None,
     }
 }
 
-fn integer(text: &str) -> Option<String> {
+fn integer(text: &str) -> Option<i128> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(digits) => (true, digits),
         None => (false, text.strip_prefix('+').unwrap_or(text)),
@@ -51,12 +92,13 @@ fn integer(text: &str) -> Option<String> {
     }
     let magnitude = i128::from_str_radix(digits, radix).ok()?;
     let value = if negative { -magnitude } else { magnitude };
-    let range = i128::from(i64::MIN)..=if negative {
+    // A sign makes it a signed number.
+    let most = if text.starts_with(['+', '-']) {
         i128::from(i64::MAX)
     } else {
         i128::from(u64::MAX)
     };
-    range.contains(&value).then(|| value.to_string())
+    (i128::from(i64::MIN)..=most).contains(&value).then_some(value)
 }
 
 /// A leading zero alone makes it octal.
@@ -72,12 +114,38 @@ fn radix(digits: &str) -> (u32, &str) {
     (8, rest)
 }
 
-fn float(text: &str) -> Option<String> {
+fn float<'a>(text: &str) -> Option<Scalar<'a>> {
     let decimal = text
         .bytes()
         .all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'+' | b'-' | b'e' | b'E'));
     let value: f64 = text.parse().ok().filter(|value: &f64| decimal && value.is_finite())?;
-    Some(as_go_prints(value))
+    Some(Scalar::Float(value))
+}
+
+/// Go's shortest `%g` of the number in single precision.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "single precision is what Kubernetes uses for keys"
+)]
+fn float_key(value: f64) -> String {
+    let single = value as f32;
+    if single.is_nan() {
+        return ".nan".to_owned();
+    }
+    if single.is_infinite() {
+        return if single > 0.0 { ".inf" } else { "-.inf" }.to_owned();
+    }
+    let text = format!("{single:e}");
+    let Some((digits, exponent)) = text.split_once('e') else {
+        return text;
+    };
+    match exponent.parse::<i32>() {
+        Ok(exponent) if !(-4..6).contains(&exponent) => {
+            let sign = if exponent < 0 { '-' } else { '+' };
+            format!("{digits}e{sign}{:02}", exponent.unsigned_abs())
+        }
+        _ => single.to_string(),
+    }
 }
 
 /// As `encoding/json` of Go does: that text is what the apiserver gets.
@@ -125,7 +193,7 @@ mod tests {
             ("-", "string"),
             (".", "string"),
         ] {
-            let read = match plain(text).unwrap() {
+            let read = match resolve(text).value().unwrap() {
                 Value::Number(number) => number,
                 Value::String(same) if same == text => "string".to_owned(),
                 other => panic!("{text}: {other:?}"),
@@ -137,10 +205,10 @@ mod tests {
     #[test]
     fn words_for_yes_and_no_are_booleans() {
         for text in ["y", "Yes", "on", "TRUE"] {
-            assert_eq!(plain(text), Ok(Value::Bool(true)), "{text}");
+            assert_eq!(resolve(text), Scalar::Bool(true), "{text}");
         }
-        assert_eq!(plain("off"), Ok(Value::Bool(false)));
-        assert_eq!(plain("oN"), Ok(Value::String("oN".to_owned())));
-        assert!(plain("-.inf").is_err());
+        assert_eq!(resolve("off"), Scalar::Bool(false));
+        assert_eq!(resolve("oN"), Scalar::Text("oN"));
+        assert!(resolve("-.inf").value().is_err());
     }
 }

@@ -3,8 +3,7 @@
 
 use burst_hpa::Node;
 
-use super::scalar;
-use super::tree::Value;
+use super::scalar::{self, Scalar};
 
 /// A document, ending in a line break.
 #[must_use]
@@ -82,7 +81,7 @@ fn text(text: &str) -> String {
         && text
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || b"-_./".contains(&byte))
-        && scalar::plain(text) == Ok(Value::String(text.to_owned()));
+        && matches!(scalar::resolve(text), Scalar::Text(_));
     if plain { text.to_owned() } else { quoted(text) }
 }
 
