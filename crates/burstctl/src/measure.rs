@@ -203,3 +203,40 @@ pub fn shown(milli: i64) -> String {
         _ => format!("{sign}{whole}.{rest:03}").trim_end_matches('0').to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pods(ready: &[bool]) -> Vec<Pod> {
+        let born = Time::from_secs(0);
+        let pod = |(index, ready): (usize, &bool)| {
+            let ready = Ready {
+                status: Some(*ready),
+                since: born,
+            };
+            pod(format!("pod-{index}"), &["app".to_owned()], &[], born, ready)
+        };
+        ready.iter().enumerate().map(pod).collect()
+    }
+
+    #[test]
+    fn nothing_of_a_load_is_lost_when_it_does_not_divide() {
+        let samples = shared(1001, &pods(&[true, false, true]), Time::from_secs(15));
+        let values: Vec<i64> = samples.values().map(|sample| sample.value).collect();
+        assert_eq!(values, [501, 0, 500]);
+    }
+
+    #[test]
+    fn thousandths_are_shown_as_people_write_them() {
+        for (milli, text) in [
+            (1500, "1.5"),
+            (300_000, "300"),
+            (-50, "-0.05"),
+            (0, "0"),
+            (i64::MIN, "-9223372036854775.808"),
+        ] {
+            assert_eq!(shown(milli), text);
+        }
+    }
+}
