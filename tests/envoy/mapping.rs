@@ -76,7 +76,14 @@ fn a_response_without_the_header_is_counted_by_its_reason(version: Version) {
         assert_eq!((answer.status, answer.header("x-burst")), (status, None), "{request:?}");
     }
     // Each was asked of two workers.
-    for (reason, count) in [("unmapped", 4 * 2), ("no_entry", 2), ("no_cluster", 3 * 2)] {
+    for (reason, count) in [
+        ("unmapped", 2),
+        ("passthrough", 2),
+        ("inbound", 2),
+        ("external", 2),
+        ("no_entry", 2),
+        ("no_cluster", 3 * 2),
+    ] {
         proxy.wait_for_stat(&format!("burst_header_absent_{reason}_total"), |counted| {
             counted == count
         });

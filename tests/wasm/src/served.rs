@@ -35,7 +35,7 @@ pub(crate) fn tell(config: &Config, snapshot: Vec<u8>, confirmed: &Confirmed, to
         picture.look(config, Some(confirmed), later(seconds));
         writeln!(told, "\nafter {seconds} s: {:?}", picture.freshness()).expect("text grows");
         for service in SERVICES {
-            let header = picture.header(config, service.as_bytes(), || None);
+            let header = picture.header(config, service.as_bytes(), &());
             writeln!(told, "{service}: {header:?}").expect("text grows");
         }
         for path in paths {
