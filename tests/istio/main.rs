@@ -10,6 +10,7 @@ mod traffic;
 
 mod forms;
 mod gateway;
+mod own_gateway;
 mod routes;
 mod sidecar;
 mod upgrade;
