@@ -4,7 +4,7 @@
 use crate::host::{self, Shared};
 use crate::http::{Http, View};
 use crate::office::{self, Office};
-use crate::vm::{self, Plugin};
+use crate::vm::{self, Pollers};
 use burst_model::config::{Artifact, Config, Role};
 use burst_model::records::{Confirmed, ID_KEY, Keys, Record};
 use burst_model::sync::lease::{Candidate, Id, Lease, Move, Standing};
@@ -40,7 +40,7 @@ impl Root {
 
 struct Configured {
     context_id: u32,
-    plugin: Plugin,
+    pollers: Pollers,
     keys: Keys,
     view: Rc<View>,
     /// Made in the first tick: the canary that a configuration is tried on has none, and must leave no traces.
@@ -50,12 +50,14 @@ struct Configured {
 
 impl Configured {
     fn new(context_id: u32, config: Config) -> Self {
-        let plugin = Plugin::current();
-        plugin.succeed(context_id);
-        let keys = Keys::new(config.settings_hash());
+        let settings = config.settings_hash();
+        let (keys, pollers) = (Keys::new(settings), Pollers::of(settings));
+        if config.role == Role::Auto {
+            pollers.join(context_id);
+        }
         Self {
             context_id,
-            plugin,
+            pollers,
             keys,
             view: Rc::new(View::new(config)),
             candidate: None,
@@ -83,7 +85,7 @@ impl Configured {
         let standing = Standing {
             served: vm::has_served(),
             between_rounds: self.office.as_ref().is_none_or(Office::is_between_rounds),
-            eligible: self.view.config.role == Role::Auto && self.plugin.is_newest(self.context_id),
+            eligible: self.pollers.is_newest(self.context_id),
         };
         match candidate.look(found.record().as_ref(), office::unfinished(&self.keys), standing) {
             Move::Hold(lease) => match write(&self.keys, &lease, &found) {
@@ -141,7 +143,7 @@ impl Configured {
 
     /// Leaves the office in order: the next tick of any other context takes it.
     fn retire(&mut self) {
-        self.plugin.forget(self.context_id);
+        self.pollers.leave(self.context_id);
         let found = Shared::read(&self.keys.lease);
         let standing = Standing {
             served: false,

@@ -1,7 +1,6 @@
 //! What the root contexts of one VM have in common. Envoy gives a thread one VM for all configurations of the filter,
 //! the one that serves and those in their drain; one VM runs on one thread.
 
-use crate::host;
 use crate::stats::Stats;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeMap;
@@ -15,43 +14,46 @@ thread_local! {
 struct Vm {
     served: Cell<bool>,
     stats: OnceCell<Rc<Stats>>,
-    /// The root context that was configured last, by plugin.
-    newest: RefCell<BTreeMap<Plugin, u32>>,
+    /// The root contexts that may poll, by the hash of their settings, the newest last.
+    pollers: RefCell<BTreeMap<u64, Vec<u32>>>,
 }
 
-/// Which plugin a root context is of. Its configurations, one after the other, are of the same.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Plugin {
-    name: Vec<u8>,
-    root_id: Vec<u8>,
+/// The root contexts of this VM that may poll for the same settings, and so would share a lease: that of a new
+/// configuration and those before it, in their drain; or those of several listeners. The newest does.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pollers {
+    settings: u64,
 }
 
-impl Plugin {
-    /// The plugin of the root context that the host is calling.
-    pub(crate) fn current() -> Self {
-        let part = |name| host::property(&[name]).unwrap_or_default();
-        Self {
-            name: part("plugin_name"),
-            root_id: part("plugin_root_id"),
-        }
+impl Pollers {
+    /// Those for settings of that hash. Others have a lease of their own, and nobody else to poll for them.
+    pub(crate) fn of(settings: u64) -> Self {
+        Self { settings }
     }
 
-    /// Makes a root context the one that polls for its plugin, of all those in this VM.
-    pub(crate) fn succeed(&self, context_id: u32) {
-        VM.with(|vm| vm.newest.borrow_mut().insert(self.clone(), context_id));
-    }
-
-    /// Whether no newer root context took over.
-    pub(crate) fn is_newest(&self, context_id: u32) -> bool {
-        VM.with(|vm| vm.newest.borrow().get(self) == Some(&context_id))
-    }
-
-    /// Forgets a root context that is done.
-    pub(crate) fn forget(&self, context_id: u32) {
+    /// Adds a root context, as the newest.
+    pub(crate) fn join(self, context_id: u32) {
         VM.with(|vm| {
-            vm.newest
-                .borrow_mut()
-                .retain(|plugin, newest| plugin != self || *newest != context_id);
+            let mut pollers = vm.pollers.borrow_mut();
+            pollers.entry(self.settings).or_default().push(context_id);
+        });
+    }
+
+    /// Whether no newer root context is there.
+    pub(crate) fn is_newest(self, context_id: u32) -> bool {
+        VM.with(|vm| {
+            let pollers = vm.pollers.borrow();
+            pollers.get(&self.settings).and_then(|all| all.last()) == Some(&context_id)
+        })
+    }
+
+    /// Takes a root context out that is done; the newest of those that are left polls.
+    pub(crate) fn leave(self, context_id: u32) {
+        VM.with(|vm| {
+            vm.pollers.borrow_mut().retain(|settings, all| {
+                all.retain(|poller| (*settings, *poller) != (self.settings, context_id));
+                !all.is_empty()
+            });
         });
     }
 }

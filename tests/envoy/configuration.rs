@@ -11,6 +11,7 @@ use crate::stage::{Module, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, Requ
 on_each_envoy!(
     a_bad_configuration_is_refused_and_the_one_before_goes_on,
     a_new_configuration_breaks_no_request_and_leaves_one_poller,
+    listeners_of_one_proxy_are_polled_for_whatever_becomes_of_the_others,
 );
 
 const REJECTED: &str = "listener_manager.lds.update_rejected";
@@ -125,6 +126,38 @@ fn a_new_configuration_breaks_no_request_and_leaves_one_poller(version: Version)
     assert!(answers.len() > 100, "traffic all the while");
     assert!(answers.iter().all(|answer| answer.status == 200), "no broken request");
     one_poller(&world);
+}
+
+fn listeners_of_one_proxy_are_polled_for_whatever_becomes_of_the_others(version: Version) {
+    let world = World::sample();
+    let first = Plugin::new("first", json!({}));
+    let proxy = Proxy::of(version)
+        .plugin(first.clone())
+        .listener("other content", json!({"target_percent": 60}))
+        .listener("other words", json!({"header": {"extra_keys": ["stale"]}}))
+        .argument("--drain-time-s")
+        .argument("1")
+        .start(&world);
+    for (listener, value) in [
+        ("first", NGSA_1.to_owned()),
+        ("other content", NGSA_1.replace("target-load=4", "target-load=3")),
+        ("other words", format!("{NGSA_1}, stale=false")),
+    ] {
+        proxy
+            .client(listener)
+            .wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(&value));
+    }
+    proxy.replace_listeners(&[first]);
+    let draining = "listener_manager.total_listeners_draining";
+    wait::until(PATIENCE, "the others to be removed", || {
+        proxy.envoy.stat(draining) == Some(0) && proxy.envoy.stat("listener_manager.listener_removed") == Some(2)
+    });
+    one_poller(&world);
+    world.scale_ngsa_1(3);
+    let risen = NGSA_1.replace("current-load=1", "current-load=3");
+    proxy
+        .client("first")
+        .wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(&risen));
 }
 
 /// Waits until the filter chains of the configuration before are gone, and with them its root contexts.

@@ -14,6 +14,7 @@ use crate::stage::{NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, Request, Wor
 on_each_envoy!(
     a_proxy_asks_as_often_with_four_workers_as_with_one,
     the_main_thread_polls_once_workers_have_served_and_goes_on,
+    a_singleton_polls_for_workers_that_only_read,
 );
 
 /// Several polls; long enough to tell one poller from two.
@@ -39,7 +40,7 @@ fn a_proxy_asks_as_often_with_four_workers_as_with_one(version: Version) {
         let polls = asked(world) - before;
         // An interval is a second, and the ends of the window are not those of an interval.
         assert!(
-            (seconds - 2..=seconds + 1).contains(&polls),
+            (seconds / 2..=seconds + 1).contains(&polls),
             "{workers} workers: {polls} polls in {seconds} s"
         );
     }
@@ -80,6 +81,21 @@ fn the_main_thread_polls_once_workers_have_served_and_goes_on(version: Version) 
         proxy.leader_changes() == lines
     });
     proxy.wait_for_stat("burst_leader_changes_total", |count| count == lines as u64);
+}
+
+fn a_singleton_polls_for_workers_that_only_read(version: Version) {
+    let world = World::sample();
+    let reader = json!({"role": "reader"});
+    let proxy = Proxy::of(version)
+        .singleton(json!({}))
+        .listener("main", reader)
+        .start(&world);
+    let mut main = proxy.client("main");
+    main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
+    world.scale_ngsa_1(3);
+    let risen = NGSA_1.replace("current-load=1", "current-load=3");
+    main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(&risen));
+    assert_eq!((proxy.leader_changes(), proxy.poller()), (1, Some(proxy.envoy.id())));
 }
 
 /// Somebody who asks a lot of Envoy's admin interface, which the main thread answers.

@@ -11,7 +11,7 @@ on_each_envoy!(values_are_served_until_they_are_too_old_and_then_as_configured);
 
 fn values_are_served_until_they_are_too_old_and_then_as_configured(version: Version) {
     let mut world = World::sample();
-    let keys = |on_stale| json!({"max_staleness": "3s", "on_stale": on_stale});
+    let keys = |on_stale| json!({"max_staleness": "4s", "on_stale": on_stale});
     let proxy = Proxy::of(version)
         .listener("drop", keys("drop"))
         .listener("mark", keys("mark"))
@@ -46,7 +46,7 @@ fn values_are_served_until_they_are_too_old_and_then_as_configured(version: Vers
                 body.starts_with("too stale: the Kubernetes API was last read "),
                 "{path}: {body}"
             );
-            assert!(body.ends_with(" s ago, and 3 s are allowed\n"), "{path}: {body}");
+            assert!(body.ends_with(" s ago, and 4 s are allowed\n"), "{path}: {body}");
         }
     }
     let read = proxy.stat("burst_snapshot_timestamp_seconds");

@@ -1,6 +1,8 @@
 //! Records `tests/golden/*.jsonl` anew from kube-apiserver's code (`setup/oracle`). Always the same files from the same
 //! Kubernetes: the seed is fixed.
 
+#[path = "../tests/admission/dice.rs"]
+mod dice;
 #[path = "../tests/admission/golden.rs"]
 mod golden;
 #[path = "../tests/admission/mutants.rs"]

@@ -6,6 +6,7 @@
 use std::fmt;
 
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 /// How deep a document may nest. An HPA needs 12; beyond this a reader would spend its stack on nonsense.
@@ -72,6 +73,23 @@ impl Node {
             Node::String(_) => "a string",
             Node::List(_) => "a list",
             Node::Object(_) => "an object",
+        }
+    }
+}
+
+/// As JSON usually is: of duplicate fields the last counts, and numbers lose their spelling.
+impl From<&Node> for Value {
+    fn from(node: &Node) -> Self {
+        match node {
+            Node::Null => Value::Null,
+            Node::Bool(value) => Value::from(*value),
+            Node::Number(text) => serde_json::from_str(text).unwrap_or(Value::Null),
+            Node::String(text) => Value::from(text.as_str()),
+            Node::List(nodes) => nodes.iter().map(Value::from).collect(),
+            Node::Object(fields) => fields
+                .iter()
+                .map(|(name, node)| (name.clone(), Value::from(node)))
+                .collect(),
         }
     }
 }

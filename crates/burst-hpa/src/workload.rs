@@ -103,7 +103,7 @@ pub(crate) fn of(amounts: Option<&BTreeMap<String, Written>>, resource: Resource
     amounts?.get(resource.as_str())
 }
 
-fn group(api_version: &str) -> &str {
+pub(crate) fn group(api_version: &str) -> &str {
     api_version.split_once('/').map_or("", |(group, _)| group)
 }
 

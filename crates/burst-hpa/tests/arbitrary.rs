@@ -1,6 +1,6 @@
 //! Whatever comes in, an answer comes out.
 
-use burst_hpa::{Node, Options, admit, defaulted, validate};
+use burst_hpa::{Node, Objects, Options, admit, defaulted, lint_among, migrate, validate};
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use proptest::prelude::*;
 
@@ -45,6 +45,36 @@ proptest! {
                 "behavior": {"scaleUp": {"tolerance": text, "policies": [{"type": text, "value": value, "periodSeconds": value}]}}}});
         let hpa: HorizontalPodAutoscaler = serde_json::from_value(json).unwrap();
         let _ = validate(&defaulted(hpa, Options::default()), Options::default());
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_hpa_among_any_objects_is_linted(spec in node(), other in node(), value in any::<i32>(), text in any::<String>()) {
+        let json = serde_json::json!({"spec": {"maxReplicas": value, "minReplicas": value / 2, "scaleTargetRef": {"kind": "Deployment", "name": "web", "apiVersion": "apps/v1"},
+            "metrics": [{"type": "Resource", "resource": {"name": "cpu", "target": {"type": text, "averageUtilization": value}}},
+                        {"type": "Object", "object": {"metric": {"selector": {"matchLabels": {&text: &text}}}, "target": {"type": text, "value": text}}}],
+            "behavior": {"scaleDown": {"tolerance": text, "policies": [{"type": "Percent", "value": value, "periodSeconds": value}, {"type": text, "value": value, "periodSeconds": 15}]}}}});
+        let hpa: HorizontalPodAutoscaler = serde_json::from_value(json).unwrap();
+        let mut objects = Objects::default();
+        for (api_version, kind) in [("apps/v1", "Deployment"), ("policy/v1", "PodDisruptionBudget"), ("v1", "LimitRange"), ("keda.sh/v1", "ScaledObject")] {
+            let _ = objects.insert(serde_json::json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": "web"}, "spec": serde_json::Value::from(&spec)}));
+        }
+        let _ = objects.insert((&other).into());
+        let container = serde_json::json!({"name": text, "resources": {"requests": {"cpu": text}, "limits": {"cpu": "9E"}}});
+        objects.insert(serde_json::json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"},
+            "spec": {"selector": {}, "template": {"spec": {"containers": [container]}}}})).unwrap();
+        let _ = lint_among(&hpa, &objects, Options::default());
+    }
+
+    #[test]
+    fn any_tree_is_migrated_or_refused(node in node(), version in "v1|v2beta1|v2beta2") {
+        let words = [("kind", "HorizontalPodAutoscaler".to_owned()), ("apiVersion", format!("autoscaling/{version}"))];
+        let mut fields: Vec<_> = words.map(|(name, word)| (name.to_owned(), Node::String(word))).into();
+        fields.push(("spec".to_owned(), node.clone()));
+        fields.push(("metadata".to_owned(), node));
+        let migration = migrate(&Node::Object(fields)).unwrap();
+        let _ = admit(&migration.document, Options::default());
     }
 }
 

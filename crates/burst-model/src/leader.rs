@@ -112,7 +112,8 @@ impl Leader {
             .map(|(list, read)| Standing::resumed(list, read))
             .collect();
         lists.resize_with(sources.len(), Standing::default);
-        let due = |list: &Standing| list.read.map_or(now, |read| read.after(config.poll_interval));
+        // A read that lies ahead was made before the clock was set back.
+        let due = |list: &Standing| list.read.map_or(now, |read| read.min(now).after(config.poll_interval));
         let due = sources.iter().cloned().zip(lists.iter().map(due));
         Self {
             poller: Poller::new(due, config.page_size, config.poll_interval),

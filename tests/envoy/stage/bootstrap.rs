@@ -82,19 +82,35 @@ impl Plugin {
             "name": "burst-metrics",
             "typed_config": {
                 "@type": format!("{TYPE}/envoy.extensions.filters.http.wasm.v3.Wasm"),
-                "config": {
-                    "name": "burst-metrics",
-                    "failure_policy": "FAIL_RELOAD",
-                    "vm_config": {
-                        "vm_id": "burst-metrics",
-                        "runtime": "envoy.wasm.runtime.v8",
-                        "code": {"local": {"filename": burst_testkit::wasm(self.module.file())}},
-                    },
-                    "configuration": {
-                        "@type": format!("{TYPE}/google.protobuf.StringValue"),
-                        "value": self.configuration,
-                    },
-                },
+                "config": self.config(),
+            },
+        })
+    }
+
+    /// The filter without a listener, once per proxy.
+    fn singleton(&self) -> Value {
+        json!({
+            "name": "envoy.bootstrap.wasm",
+            "typed_config": {
+                "@type": format!("{TYPE}/envoy.extensions.wasm.v3.WasmService"),
+                "singleton": true,
+                "config": self.config(),
+            },
+        })
+    }
+
+    fn config(&self) -> Value {
+        json!({
+            "name": "burst-metrics",
+            "failure_policy": "FAIL_RELOAD",
+            "vm_config": {
+                "vm_id": "burst-metrics",
+                "runtime": "envoy.wasm.runtime.v8",
+                "code": {"local": {"filename": burst_testkit::wasm(self.module.file())}},
+            },
+            "configuration": {
+                "@type": format!("{TYPE}/google.protobuf.StringValue"),
+                "value": self.configuration,
             },
         })
     }
@@ -138,12 +154,13 @@ pub(super) fn listeners(plugins: &[Plugin]) -> String {
 pub(super) const LISTENERS: &str = "listeners.json";
 
 /// Everything but the listeners. `buffer_limit` is the largest answer in bytes that Envoy keeps for a callout.
-pub(super) fn bootstrap(world: &World, buffer_limit: u32) -> String {
+pub(super) fn bootstrap(world: &World, singletons: &[Plugin], buffer_limit: u32) -> String {
     let path = format!("$FOLDER/{LISTENERS}");
     json!({
         "node": {"id": "tests", "cluster": "tests"},
         "dynamic_resources": {"lds_config": {"path_config_source": {"path": path}}},
         "static_resources": {"clusters": clusters(world)},
+        "bootstrap_extensions": singletons.iter().map(Plugin::singleton).collect::<Vec<_>>(),
         "layered_runtime": {"layers": [
             {"name": "tests", "static_layer": {"http.async_response_buffer_limit": buffer_limit}},
         ]},

@@ -18,6 +18,7 @@ pub(crate) struct Setup {
     version: Version,
     workers: u32,
     plugins: Vec<Plugin>,
+    singletons: Vec<Plugin>,
     buffer_limit: u32,
     arguments: Vec<&'static str>,
 }
@@ -35,6 +36,12 @@ impl Setup {
 
     pub(crate) fn plugin(mut self, plugin: Plugin) -> Self {
         self.plugins.push(plugin);
+        self
+    }
+
+    /// The filter once per proxy, on the main thread, beside those in the listeners.
+    pub(crate) fn singleton(mut self, keys: Value) -> Self {
+        self.singletons.push(Plugin::new("no listener", keys));
         self
     }
 
@@ -59,7 +66,7 @@ impl Setup {
             .arguments
             .iter()
             .fold(envoy, |envoy, argument| envoy.argument(argument));
-        let envoy = envoy.start(&bootstrap::bootstrap(world, self.buffer_limit));
+        let envoy = envoy.start(&bootstrap::bootstrap(world, &self.singletons, self.buffer_limit));
         Proxy {
             envoy,
             workers: self.workers,
@@ -81,6 +88,7 @@ impl Proxy {
             version,
             workers: 2,
             plugins: Vec::new(),
+            singletons: Vec::new(),
             buffer_limit: BUFFER_LIMIT,
             // Envoy lists everything it is built of as it starts.
             arguments: vec!["--component-log-level", "main:warning"],

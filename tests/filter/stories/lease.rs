@@ -60,6 +60,20 @@ fn the_lease_drifts_to_the_thread_that_serves_nobody() {
 }
 
 #[test]
+fn nobody_takes_over_in_the_middle_of_a_round() {
+    let kube = Kube::new();
+    let envoy = envoy(EVERY_SECOND, &kube);
+    let (worker, main) = (envoy.worker(), envoy.main_thread());
+    serve(&worker);
+    worker.tick();
+    main.tick();
+    assert_eq!(pollers(&envoy), [ThreadName::Worker(0)], "the round has just begun");
+    worker.answer();
+    main.tick();
+    assert_eq!(pollers(&envoy), [ThreadName::Worker(0), ThreadName::Main]);
+}
+
+#[test]
 fn a_thread_that_dies_is_replaced_and_its_successor_goes_on_without_a_list() {
     let kube = Kube::new();
     let envoy = envoy(r#"{"cluster":"kube_api","poll_interval":"30s"}"#, &kube);

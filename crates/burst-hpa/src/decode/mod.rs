@@ -1,6 +1,7 @@
 //! From a tree to an HPA, as strictly as kube-apiserver under `fieldValidation=Strict`: unknown and duplicate fields,
 //! wrong types and malformed quantities are refused, all of them at once and each with its path.
 
+mod nearest;
 mod read;
 mod schema;
 mod time;
@@ -25,6 +26,8 @@ pub enum DecodeError {
     UnknownField {
         /// Of the field itself.
         path: String,
+        /// The field that was probably meant.
+        nearest: Option<&'static str>,
     },
     /// The same field stands twice.
     #[error("duplicate field {path:?}")]
@@ -69,7 +72,7 @@ impl DecodeError {
     #[must_use]
     pub fn path(&self) -> &str {
         match self {
-            Self::UnknownField { path }
+            Self::UnknownField { path, .. }
             | Self::DuplicateField { path }
             | Self::WrongType { path, .. }
             | Self::Quantity { path, .. }

@@ -4,6 +4,7 @@
 use serde_json::{Map, Value};
 
 use super::DecodeError;
+use super::nearest::nearest;
 use super::schema::{Field, Schema};
 use super::time::is_rfc3339;
 use crate::node::Node;
@@ -30,7 +31,7 @@ pub(super) fn read(node: &Node, schema: &Schema, path: &Path<'_>, errors: &mut V
         (Schema::Quantity, Node::Number(text)) => quantity(text, path, errors),
         (Schema::Time, Node::String(text)) if is_rfc3339(text) => Value::from(text.as_str()),
         (Schema::Time, Node::String(text)) => wrong(expected(schema), text.clone(), path, errors),
-        (Schema::Any, node) => any(node),
+        (Schema::Any, node) => node.into(),
         _ => wrong(expected(schema), node.kind().to_owned(), path, errors),
     }
 }
@@ -64,7 +65,7 @@ fn object(entries: &[(String, Node)], fields: &[Field], path: &Path<'_>, errors:
         let path = path.field(name);
         duplicate(entries, index, &path, errors);
         let Some(field) = fields.iter().find(|field| field.name == name) else {
-            unknown(&path, errors);
+            unknown(name, fields, &path, errors);
             continue;
         };
         let value = read(node, field.schema, &path, errors);
@@ -107,8 +108,12 @@ fn duplicate(entries: &[(String, Node)], index: usize, path: &Path<'_>, errors: 
     }
 }
 
-fn unknown(path: &Path<'_>, errors: &mut Vec<DecodeError>) {
-    let error = DecodeError::UnknownField { path: path.to_string() };
+fn unknown(name: &str, fields: &[Field], path: &Path<'_>, errors: &mut Vec<DecodeError>) {
+    let nearest = nearest(name, fields.iter().map(|field| field.name));
+    let error = DecodeError::UnknownField {
+        path: path.to_string(),
+        nearest,
+    };
     if !errors.contains(&error) {
         errors.push(error);
     }
@@ -138,17 +143,6 @@ fn quantity(text: &str, path: &Path<'_>, errors: &mut Vec<DecodeError>) -> Value
             });
             Value::Null
         }
-    }
-}
-
-fn any(node: &Node) -> Value {
-    match node {
-        Node::Null => Value::Null,
-        Node::Bool(value) => Value::from(*value),
-        Node::Number(text) => serde_json::from_str(text).unwrap_or(Value::Null),
-        Node::String(text) => Value::from(text.as_str()),
-        Node::List(nodes) => nodes.iter().map(any).collect(),
-        Node::Object(entries) => entries.iter().map(|(name, node)| (name.clone(), any(node))).collect(),
     }
 }
 

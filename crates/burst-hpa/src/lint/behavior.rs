@@ -1,6 +1,6 @@
 //! Scaling rules that stop or nearly stop the HPA.
 
-use k8s_openapi::api::autoscaling::v2::{HPAScalingPolicy, HPAScalingRules, HorizontalPodAutoscalerSpec};
+use k8s_openapi::api::autoscaling::v2::{HPAScalingRules, HorizontalPodAutoscalerSpec};
 
 use super::{Findings, Lint};
 use crate::path::Path;
@@ -8,6 +8,12 @@ use crate::quantity::Quantity;
 
 /// Seconds. Longer than this from the maximum to the minimum is worth a word.
 const LONG: u64 = 3600;
+
+/// Seconds. After so long the exact time is of no interest.
+const WATCHED: u64 = 4 * 3600;
+
+/// Seconds between two looks of the controller.
+const SYNC: u64 = 15;
 
 pub(super) fn lint(spec: &HorizontalPodAutoscalerSpec, path: &Path<'_>, findings: &mut Findings) {
     let Some(behavior) = &spec.behavior else { return };
@@ -44,48 +50,98 @@ fn direction(rules: &HPAScalingRules, path: &Path<'_>, findings: &mut Findings) 
 }
 
 fn slow(spec: &HorizontalPodAutoscalerSpec, rules: &HPAScalingRules, path: &Path<'_>, findings: &mut Findings) {
-    let min = spec.min_replicas.unwrap_or(1);
-    let Some(seconds) = seconds_down(spec.max_replicas, min, rules).filter(|seconds| *seconds > LONG) else {
+    let (max, min) = (spec.max_replicas, spec.min_replicas.unwrap_or(1));
+    if rules.select_policy.as_deref() == Some("Disabled") {
         return;
-    };
-    let effect = format!(
-        "From {} replicas down to {min} takes at least {} minutes, although the load is gone.",
-        spec.max_replicas,
-        seconds / 60
-    );
-    let advice = "Add a Percent policy, or shorten the periods.";
-    findings.add(Lint::SlowScaleDown, path.field("policies"), effect, advice);
-}
-
-/// The time the policies need, not counting the stabilization window; `None` if they never get there.
-fn seconds_down(from: i32, to: i32, rules: &HPAScalingRules) -> Option<u64> {
-    let policies = rules.policies.as_deref().unwrap_or_default();
-    // The quickest way there is never longer than the way under the one policy that holds at every step.
-    let times = policies.iter().map(|policy| seconds_under(from, to, policy));
-    match rules.select_policy.as_deref() {
-        Some("Disabled") => None,
-        Some("Min") => times.collect::<Option<Vec<_>>>()?.into_iter().max(),
-        _ => times.flatten().min(),
+    }
+    let seconds = seconds_down(max, min, rules);
+    if seconds > LONG {
+        let time = if seconds > WATCHED {
+            "more than four hours".to_owned()
+        } else {
+            format!("{} minutes", seconds / 60)
+        };
+        let effect =
+            format!("From {max} replicas down to {min} takes {time} after the load is gone, window not counted.");
+        let advice = "Add a Percent policy, or shorten the periods.";
+        findings.add(Lint::SlowScaleDown, path.field("policies"), effect, advice);
     }
 }
 
-fn seconds_under(from: i32, to: i32, policy: &HPAScalingPolicy) -> Option<u64> {
-    let value = i64::from(policy.value);
-    let (mut replicas, mut periods) = (i64::from(from), 0_u64);
-    while replicas > i64::from(to) {
-        let step = match policy.type_.as_str() {
-            // Truncation always frees at least one.
-            "Percent" => replicas - replicas * (100 - value).max(0) / 100,
-            _ => value,
-        };
-        if step <= 0 {
-            return None;
-        }
-        replicas -= step;
-        periods += 1;
-        if periods > 100_000 {
+/// The time the policies need from one number of replicas to the other, followed for [`WATCHED`] at most.
+fn seconds_down(from: i32, to: i32, rules: &HPAScalingRules) -> u64 {
+    let (mut replicas, to) = (i64::from(from), i64::from(to));
+    let mut freed: Vec<(u64, i64)> = Vec::new();
+    let mut now = 0;
+    while now <= WATCHED {
+        let floor = floor(replicas, now, &freed, rules).clamp(to.min(replicas), replicas);
+        freed.push((now, replicas - floor));
+        replicas = floor;
+        if replicas <= to {
             break;
         }
+        now += SYNC;
     }
-    Some(periods.saturating_sub(1) * u64::try_from(policy.period_seconds).ok()?)
+    now
+}
+
+/// How low the policies allow to go now, given what was freed before.
+fn floor(replicas: i64, now: u64, freed: &[(u64, i64)], rules: &HPAScalingRules) -> i64 {
+    let floors = rules.policies.iter().flatten().map(|policy| {
+        let period = u64::try_from(policy.period_seconds).unwrap_or(0);
+        let within = freed.iter().rev().take_while(|(when, _)| when + period > now);
+        let start = replicas + within.map(|(_, pods)| pods).sum::<i64>();
+        match policy.type_.as_str() {
+            "Percent" => start * i64::from(100 - policy.value.clamp(0, 100)) / 100,
+            _ => start - i64::from(policy.value),
+        }
+    });
+    let strictest = rules.select_policy.as_deref() == Some("Min");
+    if strictest { floors.max() } else { floors.min() }.unwrap_or(replicas)
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::autoscaling::v2::HPAScalingPolicy;
+
+    use super::*;
+
+    fn rules(select: &str, policies: &[(&str, i32, i32)]) -> HPAScalingRules {
+        let policy = |&(policy_type, value, period_seconds): &(&str, i32, i32)| HPAScalingPolicy {
+            type_: policy_type.to_owned(),
+            value,
+            period_seconds,
+        };
+        let policies = Some(policies.iter().map(policy).collect());
+        HPAScalingRules {
+            policies,
+            select_policy: Some(select.to_owned()),
+            ..HPAScalingRules::default()
+        }
+    }
+
+    #[test]
+    fn the_way_down_takes_what_the_policies_allow() {
+        let (one_a_minute, half_each_minute) = (("Pods", 1, 60), ("Percent", 50, 60));
+        let table = [
+            (10, rules("Max", &[("Percent", 100, 15)]), 0, "all at once"),
+            (3, rules("Max", &[one_a_minute]), 60, "one now, one after a minute"),
+            (9, rules("Max", &[half_each_minute]), 120, "9, 4, 2, 1"),
+            (
+                9,
+                rules("Max", &[one_a_minute, half_each_minute]),
+                120,
+                "the larger step each time",
+            ),
+            (
+                9,
+                rules("Min", &[one_a_minute, half_each_minute]),
+                420,
+                "the smaller step each time",
+            ),
+        ];
+        for (from, rules, seconds, why) in table {
+            assert_eq!(seconds_down(from, 1, &rules), seconds, "{why}");
+        }
+    }
 }

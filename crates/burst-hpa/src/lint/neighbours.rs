@@ -1,6 +1,6 @@
 //! Other objects that get in the HPA's way.
 
-use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
+use k8s_openapi::api::autoscaling::v2::{CrossVersionObjectReference, HorizontalPodAutoscaler};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
@@ -8,7 +8,7 @@ use super::objects::Objects;
 use super::{Findings, Lint, namespace};
 use crate::selector::matches;
 use crate::spec::spec;
-use crate::workload::{DEFAULT_NAMESPACE, Workload};
+use crate::workload::{DEFAULT_NAMESPACE, Workload, group};
 
 const TARGET: &str = "spec.scaleTargetRef";
 
@@ -48,7 +48,7 @@ fn same_target(hpa: &HorizontalPodAutoscaler, objects: &Objects, findings: &mut 
     let own = &spec(hpa).scale_target_ref;
     for other in others(hpa, objects) {
         let reference = &spec(other).scale_target_ref;
-        if (&reference.kind, &reference.name) == (&own.kind, &own.name) {
+        if same_object(reference, own) {
             let effect = format!(
                 "HorizontalPodAutoscaler {} scales {} {} too, so the controller stops both (AmbiguousSelector).",
                 name(other),
@@ -59,6 +59,14 @@ fn same_target(hpa: &HorizontalPodAutoscaler, objects: &Objects, findings: &mut 
             findings.add(Lint::SharedTarget, TARGET, effect, advice);
         }
     }
+}
+
+/// Kind, name and group decide; the version does not.
+fn same_object(one: &CrossVersionObjectReference, other: &CrossVersionObjectReference) -> bool {
+    let group = |reference: &CrossVersionObjectReference| {
+        group(reference.api_version.as_deref().unwrap_or_default()).to_owned()
+    };
+    (&one.kind, &one.name, group(one)) == (&other.kind, &other.name, group(other))
 }
 
 fn keda(hpa: &HorizontalPodAutoscaler, objects: &Objects, findings: &mut Findings) {
@@ -142,8 +150,7 @@ fn budgets(hpa: &HorizontalPodAutoscaler, target: &Workload, objects: &Objects, 
     for budget in objects.budgets.iter().filter(|budget| covers(budget, target, &labels)) {
         let Some(rules) = &budget.spec else { continue };
         let (available, unavailable) = (rules.min_available.as_ref(), rules.max_unavailable.as_ref());
-        let blocks =
-            available.is_some_and(|least| at_least(least, min) >= min) || unavailable == Some(&IntOrString::Int(0));
+        let blocks = available.is_some_and(|least| at_least(least, min) >= min) || unavailable.is_some_and(is_none);
         if blocks {
             let effect = format!(
                 "At {min} replicas PodDisruptionBudget {} lets no pod be evicted, so node drains hang.",
@@ -163,6 +170,13 @@ fn covers(
     let namespace = budget.metadata.namespace.as_deref().unwrap_or(DEFAULT_NAMESPACE);
     let selector = budget.spec.as_ref().and_then(|spec| spec.selector.as_ref());
     namespace == target.namespace() && selector.is_some_and(|selector| matches(selector, labels))
+}
+
+fn is_none(pods: &IntOrString) -> bool {
+    match pods {
+        IntOrString::Int(count) => *count == 0,
+        IntOrString::String(text) => text == "0%",
+    }
 }
 
 /// Pods that must stay, of `replicas`; a percentage is rounded up.

@@ -11,7 +11,7 @@ const UNSCALABLE: [&str; 6] = ["DaemonSet", "Pod", "CronJob", "Job", "Service", 
 pub(super) fn lint(hpa: &HorizontalPodAutoscaler, options: Options, findings: &mut Findings) {
     let spec = crate::spec::spec(hpa);
     let kind = &spec.scale_target_ref.kind;
-    if UNSCALABLE.contains(&kind.as_str()) {
+    if UNSCALABLE.contains(&kind.as_str()) && is_own(spec.scale_target_ref.api_version.as_deref()) {
         let effect =
             format!("A {kind} has no scale subresource, so the controller can never scale it (FailedGetScale).");
         let advice = "Name a Deployment, a StatefulSet or another kind that can be scaled.";
@@ -32,6 +32,14 @@ pub(super) fn lint(hpa: &HorizontalPodAutoscaler, options: Options, findings: &m
     if !options.tolerance {
         dropped_tolerance(hpa, findings);
     }
+}
+
+/// Whether the group is Kubernetes' own; others may have scalable kinds of the same name.
+fn is_own(api_version: Option<&str>) -> bool {
+    let group = api_version
+        .and_then(|api_version| api_version.split_once('/'))
+        .map_or("", |(group, _)| group);
+    !group.contains('.') || group.ends_with(".k8s.io")
 }
 
 fn dropped_tolerance(hpa: &HorizontalPodAutoscaler, findings: &mut Findings) {

@@ -40,6 +40,6 @@ fn one(owner: &OwnerReference, path: Path<'_>, errors: &mut Errors) {
         }
     }
     if (group, version, owner.kind.as_str()) == ("", "v1", "Event") {
-        errors.invalid(path, owner, "/v1, Kind=Event is disallowed from being an owner");
+        errors.invalid(path, &owner.kind, "/v1, Kind=Event is disallowed from being an owner");
     }
 }

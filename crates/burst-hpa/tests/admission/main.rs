@@ -1,6 +1,7 @@
 //! The crate against kube-apiserver's own code: freshly made documents where Go is at hand, recorded answers anywhere.
 
 mod built;
+mod dice;
 mod golden;
 mod mutants;
 mod old;

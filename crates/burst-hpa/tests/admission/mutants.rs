@@ -7,9 +7,9 @@ use crate::tree::{number, object, text};
 use crate::words::*;
 
 pub(crate) struct Mutants {
-    rng: Rng,
+    pub rng: Rng,
     /// Faults in a hundred places, drawn anew for each object: some are sound, some a ruin.
-    faults: u32,
+    pub faults: u32,
 }
 
 impl Mutants {
@@ -344,98 +344,6 @@ impl Mutants {
             ("conditions", Node::List(vec![condition])),
         ];
         self.node(fields)
-    }
-
-    fn map(&mut self, keys: &[&str], bad_keys: &[&str], values: &[&str], bad_values: &[&str]) -> Node {
-        let count = self.rng.usize(0..3);
-        let mut fields: Vec<(String, Node)> = Vec::new();
-        for _ in 0..count {
-            let key = if self.fault() {
-                self.choose(bad_keys)
-            } else {
-                self.choose(keys)
-            };
-            let value = self.word(values, bad_values);
-            if !fields.iter().any(|(name, _)| name == key) || self.fault() {
-                fields.push((key.to_owned(), value));
-            }
-        }
-        Node::Object(fields)
-    }
-
-    /// An object, with the faults any object can have: a field lost, repeated, unknown, or of another type.
-    fn node(&mut self, fields: Vec<(&'static str, Node)>) -> Node {
-        let mut out: Vec<(String, Node)> = Vec::new();
-        for (name, node) in fields {
-            if self.seldom() {
-                continue;
-            }
-            let node = if self.seldom() { self.junk() } else { node };
-            if self.seldom() {
-                out.push((name.to_owned(), node.clone()));
-            }
-            out.push((name.to_owned(), node));
-        }
-        if self.seldom() {
-            let name = self.choose(&["foo", "minreplicas", "averageUtilisation", "name", "a.b", ""]);
-            let junk = self.junk();
-            out.push((name.to_owned(), junk));
-        }
-        Node::Object(out)
-    }
-
-    fn junk(&mut self) -> Node {
-        let junk = [
-            Node::Null,
-            Node::Bool(true),
-            number(&7),
-            number(&"1.5"),
-            text("x"),
-            Node::List(vec![]),
-            object([]),
-        ];
-        let nulls = Node::List(vec![Node::Null]);
-        match self.rng.usize(0..=junk.len()) {
-            index if index < junk.len() => junk[index].clone(),
-            _ => nulls,
-        }
-    }
-
-    fn word(&mut self, good: &[&str], bad: &[&str]) -> Node {
-        text(if !bad.is_empty() && self.fault() {
-            self.choose(bad)
-        } else {
-            self.choose(good)
-        })
-    }
-
-    fn rarely(&mut self, bad: &str, good: &str) -> Node {
-        text(if self.seldom() && self.seldom() { bad } else { good })
-    }
-
-    fn integer(&mut self, good: &[i64], bad: &[&str]) -> Node {
-        if self.fault() {
-            Node::Number(self.choose(bad).to_owned())
-        } else {
-            number(&self.choose(good))
-        }
-    }
-
-    fn choose<T: Copy>(&mut self, from: &[T]) -> T {
-        from[self.rng.usize(0..from.len())]
-    }
-
-    fn fault(&mut self) -> bool {
-        self.chance(self.faults)
-    }
-
-    /// For faults that end the story: what cannot be decoded is not validated.
-    fn seldom(&mut self) -> bool {
-        self.fault() && self.chance(12)
-    }
-
-    fn chance(&mut self, percent: u32) -> bool {
-        self.rng.u32(0..100) < percent
     }
 }
 

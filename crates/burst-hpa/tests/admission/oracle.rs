@@ -5,13 +5,17 @@
 )]
 
 use std::collections::BTreeSet;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use burst_hpa::{Options, Refusal};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+/// For any number of lines a test asks; 100,000 take some ten seconds.
+const DEADLINE: Duration = Duration::from_secs(120);
 
 /// What becomes of a document; two answers are equal if a user could not tell them apart.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -163,21 +167,27 @@ pub(crate) fn ask(arguments: &[String], lines: &[String]) -> Vec<String> {
         .spawn()
         .unwrap_or_else(|e| panic!("{}: {e}: run `make setup`", program.display()));
     let mut input = child.stdin.take().unwrap();
-    let text = lines.join("\n") + "\n";
-    let writer = std::thread::spawn(move || input.write_all(text.as_bytes()));
-    let output = child.wait_with_output().unwrap();
-    writer.join().unwrap().unwrap();
-    assert!(
-        output.status.success(),
-        "{} ended with {}",
-        program.display(),
-        output.status
-    );
-    let answers: Vec<String> = String::from_utf8(output.stdout)
-        .unwrap()
-        .lines()
-        .map(str::to_owned)
-        .collect();
+    let mut output = child.stdout.take().unwrap();
+    let questions = lines.join("\n") + "\n";
+    let (send, answered) = std::sync::mpsc::channel();
+    std::thread::spawn(move || input.write_all(questions.as_bytes()));
+    std::thread::spawn(move || {
+        let mut text = String::new();
+        let read = output.read_to_string(&mut text);
+        send.send(read.map(|_| text))
+    });
+    let Ok(text) = answered.recv_timeout(DEADLINE) else {
+        child.kill().unwrap();
+        panic!(
+            "{}: no answer to {} lines within {DEADLINE:?}",
+            program.display(),
+            lines.len()
+        );
+    };
+    let status = child.wait().unwrap();
+    assert!(status.success(), "{} ended with {status}", program.display());
+    let text = text.unwrap();
+    let answers: Vec<String> = text.lines().map(str::to_owned).collect();
     assert_eq!(answers.len(), lines.len(), "one answer a question");
     answers
 }

@@ -111,6 +111,11 @@ fn what_an_hpa_alone_shows() {
             json!("DaemonSet"),
             vec!["unscalable-target"],
         ),
+        (
+            "/spec/scaleTargetRef",
+            json!({"kind": "DaemonSet", "name": "web", "apiVersion": "apps.kruise.io/v1alpha1"}),
+            vec![],
+        ),
         ("/spec/minReplicas", json!(10), vec!["fixed-range"]),
         (
             "/spec/behavior",
@@ -299,7 +304,14 @@ fn what_the_neighbours_show() {
         )
     };
     let table = [
-        (vec![deployment("web"), second], vec!["shared-target"]),
+        (vec![deployment("web"), second.clone()], vec!["shared-target"]),
+        (
+            vec![
+                deployment("web"),
+                with(second, "/spec/scaleTargetRef/apiVersion", json!("example.com/v1")),
+            ],
+            vec![],
+        ),
         (vec![deployment("other")], vec!["missing-target"]),
         (vec![greedy.clone(), deployment("other")], vec!["foreign-pods"]),
         (vec![greedy, deployment("other"), rival], vec!["ambiguous-selector"]),
@@ -309,6 +321,13 @@ fn what_the_neighbours_show() {
         (vec![deployment("web"), budget(json!(2))], vec!["disruption-budget"]),
         (vec![deployment("web"), budget(json!("51%"))], vec!["disruption-budget"]),
         (vec![deployment("web"), budget(json!("50%"))], vec![]),
+        (
+            vec![
+                deployment("web"),
+                with(budget(Value::Null), "/spec/maxUnavailable", json!("0%")),
+            ],
+            vec!["disruption-budget"],
+        ),
         (
             vec![with(deployment("web"), "/metadata/namespace", json!("elsewhere"))],
             vec!["missing-target"],

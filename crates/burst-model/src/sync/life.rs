@@ -16,8 +16,8 @@ const EARLY: Duration = Duration::from_millis(250);
 /// What a list does at the moment.
 #[derive(Debug)]
 enum Life {
-    /// Nothing is under way.
-    Waiting { due: Time },
+    /// Nothing is under way, since then and until then.
+    Waiting { since: Time, due: Time },
     /// A page was asked for.
     Listing(Listing),
 }
@@ -70,7 +70,10 @@ impl Kept {
     pub fn new(source: Source, limit: u32, due: Time) -> Self {
         Self {
             source,
-            life: Life::Waiting { due },
+            life: Life::Waiting {
+                since: Time::default(),
+                due,
+            },
             backoff: Backoff::default(),
             limit,
         }
@@ -91,7 +94,8 @@ impl Kept {
     /// Starts reading if it is time; the path of the first page.
     pub fn begin(&mut self, now: Time) -> Option<String> {
         match self.life {
-            Life::Waiting { due } if due <= now => {
+            // A clock that was set back would make a long wait of a short one, with nothing to tell how old the list is.
+            Life::Waiting { since, due } if due <= now || now < since => {
                 self.life = Life::Listing(Listing {
                     begun: now,
                     seen: Listed::default(),
@@ -105,6 +109,7 @@ impl Kept {
     /// Takes the answer to the page under way. `interval` is the time from the beginning of a read to that of the next.
     pub fn answer(&mut self, answer: Result<Page, Failure>, now: Time, interval: Duration, chance: u32) -> Step {
         let resting = Life::Waiting {
+            since: now,
             due: now.after(interval),
         };
         let Life::Listing(Listing { begun, mut seen }) = std::mem::replace(&mut self.life, resting) else {
@@ -130,6 +135,7 @@ impl Kept {
             }
             Err(failure) => {
                 self.life = Life::Waiting {
+                    since: now,
                     due: now.after(self.pause_after(&failure, chance)),
                 };
                 Step::Failed(failure)
@@ -143,6 +149,7 @@ impl Kept {
     fn rest(&mut self, begun: Time, now: Time, interval: Duration) {
         let from = if now.since(begun) < interval { begun } else { now };
         self.life = Life::Waiting {
+            since: now,
             due: from.after(interval.saturating_sub(EARLY)),
         };
     }
@@ -207,7 +214,7 @@ mod tests {
         for (took, due) in [
             (0, 15_000),
             (900, 15_000),
-            (14_999, 15_000),
+            (13_999, 15_000),
             (15_000, 30_000),
             (40_000, 55_000),
         ] {
@@ -221,6 +228,17 @@ mod tests {
                 "took {took} ms, and a tick came early"
             );
         }
+    }
+
+    #[test]
+    fn a_clock_set_back_does_not_stop_the_reads() {
+        let mut list = kept();
+        list.begin(T0);
+        list.answer(page(None), T0, PAUSE, 0);
+        let before = Time::from_unix_millis(T0.unix_millis() - 500_000);
+        assert!(list.begin(before).is_some());
+        list.answer(Err(Failure::Timeout), before, PAUSE, u32::MAX);
+        assert_eq!(list.begin(before), None, "a pause is one by the new time, too");
     }
 
     #[test]

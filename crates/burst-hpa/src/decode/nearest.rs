@@ -1,0 +1,52 @@
+//! The name that was probably meant.
+
+/// Letters that may be wrong, missing or too many.
+const SLIPS: usize = 2;
+
+/// The closest of `names`, whatever the case, if it is close at all.
+pub(super) fn nearest(name: &str, names: impl Iterator<Item = &'static str>) -> Option<&'static str> {
+    let distances = names.map(|other| (distance(&name.to_lowercase(), &other.to_lowercase()), other));
+    distances
+        .filter(|(distance, other)| *distance <= SLIPS && *distance < other.len())
+        .min()
+        .map(|(_, other)| other)
+}
+
+/// How many letters have to be put in, taken out or replaced.
+fn distance(from: &str, to: &str) -> usize {
+    let to: Vec<char> = to.chars().collect();
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    // What is much longer is far away; no need to count how far.
+    for (index, letter) in from.chars().take(to.len() + SLIPS + 1).enumerate() {
+        let mut left = index + 1;
+        let mut next = vec![left];
+        for (above, other) in row.windows(2).zip(&to) {
+            let [diagonal, above] = above else { continue };
+            left = (diagonal + usize::from(letter != *other)).min(above + 1).min(left + 1);
+            next.push(left);
+        }
+        row = next;
+    }
+    row.last().copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nearest;
+
+    #[test]
+    fn slips_of_the_pen_are_seen_through_and_other_words_are_not() {
+        let find = |name| nearest(name, ["minReplicas", "maxReplicas", "behavior", "type"].into_iter());
+        let table = [
+            ("minreplicas", Some("minReplicas")),
+            ("behaviour", Some("behavior")),
+            ("maxReplica", Some("maxReplicas")),
+            ("replicas", None),
+            ("", None),
+            ("xy", None),
+        ];
+        for (name, expected) in table {
+            assert_eq!(find(name), expected, "{name}");
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! `/burstmetrics`, as seed 000 has it, answered by the proxy.
+
+mod paths;
+mod seed;
+mod settings;
+
+use burst_testkit::http::Answer;
+
+use crate::stage::{Client, Request};
+
+const TEXT: &str = "text/plain; charset=utf-8";
+const JSON: &str = "application/json; charset=utf-8";
+
+/// Waits until every worker answers with rows.
+fn synced(client: &mut Client) {
+    client.wait(&Request::get("/burstmetrics/services"), "the first read", |answer| {
+        answer.status == 200
+    });
+}
+
+/// Status, content type and body; and never a burst header.
+fn essence(answer: &Answer) -> (u16, Option<&str>, &str) {
+    assert_eq!(answer.header("x-burst"), None, "{answer:?}");
+    (answer.status, answer.header("content-type"), &answer.body)
+}

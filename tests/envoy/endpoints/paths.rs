@@ -1,0 +1,84 @@
+//! Methods and paths beside the seed's examples.
+
+use burst_testkit::Version;
+use serde_json::json;
+
+use super::{TEXT, essence, synced};
+use crate::stage::{NGSA_1, NGSA_1_CLUSTER, Proxy, Request, World};
+
+on_each_envoy!(
+    methods_and_paths_that_are_not_answered_are_told_why,
+    head_is_get_without_a_body
+);
+
+fn methods_and_paths_that_are_not_answered_are_told_why(version: Version) {
+    let world = World::sample();
+    let (proxy, mut main) = Proxy::start(version, &world, json!({}));
+    synced(&mut main);
+    let long = format!("/burstmetrics/services/default/{}", "a".repeat(3000));
+    for (method, path, status) in [
+        ("GET", "/burstmetrics/pods", 404),
+        ("POST", "/burstmetrics/pods", 404),
+        ("GET", "/burstmetrics", 404),
+        ("GET", "/burstmetrics/", 404),
+        ("GET", "/burstmetrics//services", 404),
+        ("GET", "/burstmetrics/services//", 404),
+        ("GET", "/burstmetrics/services//ngsa-svc-1", 404),
+        ("GET", "/burstmetrics/services/default", 404),
+        ("GET", "/burstmetrics/services/default/ngsa-svc-1/x", 404),
+        ("GET", "/burstmetrics/%ff", 400),
+        ("GET", &long, 414),
+        ("POST", "/burstmetrics/services", 405),
+        ("PUT", "/burstmetrics/services/default/ngsa-svc-1", 405),
+        ("DELETE", "/burstmetrics/services", 405),
+        ("OPTIONS", "/burstmetrics/services", 405),
+    ] {
+        let answer = main.ask(&Request::of(method, path).through(NGSA_1_CLUSTER));
+        let (found, content_type, body) = essence(&answer);
+        assert_eq!((found, content_type), (status, Some(TEXT)), "{method} {path}");
+        assert!(body.ends_with('\n'), "{method} {path}: {body:?}");
+        assert_eq!(
+            answer.header("allow"),
+            (status == 405).then_some("GET, HEAD"),
+            "{method} {path}"
+        );
+    }
+    for (status, count) in [(404, 9 * 2), (400, 2), (414, 2), (405, 4 * 2)] {
+        proxy.wait_for_stat(&format!("burst_reply_{status}_total"), |counted| counted == count);
+    }
+    for path in [
+        "/burstmetrics/serv%69ces/defa%75lt/ngsa-svc-1",
+        "/burstmetrics/services/default/ngsa-svc-1?watch=1&x=/a/b",
+    ] {
+        assert_eq!(
+            essence(&main.ask(&Request::get(path))),
+            (200, Some(TEXT), NGSA_1),
+            "{path}"
+        );
+    }
+    // An escaped slash is no border, and so there is no such name.
+    let escaped = main.ask(&Request::get("/burstmetrics/services/default/ngsa-svc-1%2F"));
+    assert_eq!(essence(&escaped), (204, None, ""));
+    let beside = main.ask(&Request::get("/burstmetricsx").through(NGSA_1_CLUSTER));
+    assert_eq!(
+        (beside.body.as_str(), beside.header("x-burst")),
+        ("hello\n", Some(NGSA_1)),
+        "not our path"
+    );
+}
+
+fn head_is_get_without_a_body(version: Version) {
+    let world = World::sample();
+    let (_proxy, mut main) = Proxy::start(version, &world, json!({}));
+    synced(&mut main);
+    for path in [
+        "/burstmetrics/services",
+        "/burstmetrics/services/default/ngsa-svc-1",
+        "/burstmetrics/services/default/nothing",
+        "/burstmetrics/pods",
+    ] {
+        let (get, head) = (main.ask(&Request::get(path)), main.ask(&Request::of("HEAD", path)));
+        assert_eq!(head.body, "", "{path}");
+        assert_eq!((head.status, &head.headers), (get.status, &get.headers), "{path}");
+    }
+}

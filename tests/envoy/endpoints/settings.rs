@@ -1,0 +1,63 @@
+//! Where the endpoints are, and before the first read.
+
+use burst_testkit::Version;
+use serde_json::json;
+
+use super::{TEXT, essence, synced};
+use crate::stage::{NGSA_1, NGSA_1_CLUSTER, Proxy, Request, World};
+
+on_each_envoy!(
+    hosts_prefix_and_the_switch_are_configuration,
+    what_was_never_read_is_unavailable,
+);
+
+fn hosts_prefix_and_the_switch_are_configuration(version: Version) {
+    let world = World::sample();
+    let proxy = Proxy::of(version)
+        .listener("main", json!({}))
+        .listener("host", json!({"endpoints": {"hosts": ["Burst.test"]}}))
+        .listener("prefix", json!({"endpoints": {"prefix": "/load/now/"}}))
+        .listener("off", json!({"endpoints": {"enabled": false}}))
+        .start(&world);
+    synced(&mut proxy.client("main"));
+    let own = |path| Request::get(path).through(NGSA_1_CLUSTER);
+    let services = || own("/burstmetrics/services/default/ngsa-svc-1");
+    for (listener, request, answered) in [
+        ("host", services(), false),
+        ("host", services().host("burst.test"), true),
+        ("host", services().host("BURST.TEST:8080"), true),
+        ("host", services().host("burst.test.evil"), false),
+        ("host", own("/burstmetrics/nothing").host("other.test"), false),
+        ("prefix", own("/load/now/services/default/ngsa-svc-1"), true),
+        ("prefix", own("/load/now?x").host("any"), true),
+        ("prefix", services(), false),
+        ("prefix", own("/load/nowhere"), false),
+        ("off", services(), false),
+    ] {
+        let mut client = proxy.client(listener);
+        client.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
+        let answer = client.ask(&request);
+        // What is not answered goes on to the upstream, and is a response like any other.
+        let passed = (answer.body == "hello\n", answer.header("x-burst"));
+        let expected = if answered { (false, None) } else { (true, Some(NGSA_1)) };
+        assert_eq!(passed, expected, "{listener}: {request:?}");
+    }
+}
+
+fn what_was_never_read_is_unavailable(version: Version) {
+    let mut world = World::sample();
+    world.refuse_connections();
+    let (proxy, mut main) = Proxy::start(version, &world, json!({}));
+    for path in ["/burstmetrics/services", "/burstmetrics/services/default/ngsa-svc-1"] {
+        let answer = main.ask(&Request::get(path).through(NGSA_1_CLUSTER));
+        let body = "not synced yet: the Kubernetes API was never read in full\n";
+        assert_eq!(essence(&answer), (503, Some(TEXT), body), "{path}");
+        assert_eq!(answer.header("retry-after"), Some("1"), "{path}");
+    }
+    let response = main.ask(&Request::to(NGSA_1_CLUSTER));
+    assert_eq!((response.status, response.header("x-burst")), (200, None));
+    proxy.wait_for_stat("burst_reply_503_total", |count| count == 4);
+    proxy.wait_for_stat("burst_header_absent_unsynced_total", |count| count == 2);
+    world.accept_connections();
+    synced(&mut main);
+}

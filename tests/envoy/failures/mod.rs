@@ -1,0 +1,89 @@
+//! What goes wrong with the Kubernetes API: the last values are served, one line says what to do, and the first good
+//! answer ends it. What a failure means is tested in `burst-model`; here it is what Envoy makes of it.
+
+mod answers;
+mod objects;
+mod reach;
+
+use burst_lab::api::Fault;
+use burst_testkit::{Version, wait};
+use serde_json::json;
+
+use crate::stage::{Client, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Proxy, Request, World};
+
+/// How reading one resource fails.
+struct Failure {
+    resource: &'static str,
+    fault: Fault,
+    outcome: &'static str,
+    says: &'static str,
+    advice: &'static str,
+}
+
+/// Waits until a list has failed twice, so that a second line would be there.
+fn failed_twice(world: &World, resource: &str) {
+    let failures = || {
+        world
+            .api
+            .requests
+            .count(|seen| seen.resource == resource && seen.fault.is_some())
+    };
+    wait::until(PATIENCE, &format!("two failures of {resource}"), || failures() >= 2);
+}
+
+/// The one line that says that a resource cannot be listed.
+fn complaint(proxy: &Proxy, resource: &str) -> String {
+    let lines = proxy.log_lines(&format!("cannot list {resource}: "));
+    let [line] = &lines[..] else {
+        panic!("one line for {resource}: {lines:#?}")
+    };
+    assert!(line.contains("[warning]"), "{line}");
+    line.clone()
+}
+
+/// Waits for new values, and for the words that say so.
+fn works_again(world: &World, proxy: &Proxy, main: &mut Client, resources: &[&str]) {
+    world.scale_ngsa_1(3);
+    let risen = NGSA_1.replace("current-load=1", "current-load=3");
+    main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(&risen));
+    for resource in resources {
+        let words = format!("listing {resource} works again");
+        wait::until(PATIENCE, &words, || proxy.log_lines(&words).len() == 1);
+        complaint(proxy, resource);
+    }
+}
+
+fn outlived(version: Version, failures: &[Failure]) {
+    let world = World::sample();
+    let (proxy, mut main) = Proxy::start(version, &world, json!({"request_timeout": "500ms"}));
+    main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
+    for Failure { resource, fault, .. } in failures {
+        world.api.faults.inject(resource, fault.clone());
+    }
+    for Failure {
+        resource,
+        outcome,
+        says,
+        advice,
+        ..
+    } in failures
+    {
+        failed_twice(&world, resource);
+        proxy.wait_for_stat(&format!("burst_poll_{outcome}_total"), |count| count >= 2);
+        let line = complaint(&proxy, resource);
+        assert!(line.contains(says) && line.ends_with(&format!("; {advice}")), "{line}");
+    }
+    assert_eq!(
+        main.ask(&Request::to(NGSA_1_CLUSTER)).header("x-burst"),
+        Some(NGSA_1),
+        "the last value"
+    );
+    assert_eq!(
+        main.ask(&Request::get("/burstmetrics/services")).status,
+        200,
+        "the last values"
+    );
+    world.api.faults.clear();
+    let resources: Vec<_> = failures.iter().map(|failure| failure.resource).collect();
+    works_again(&world, &proxy, &mut main, &resources);
+}

@@ -1,0 +1,116 @@
+//! Answers that do not come, or not whole.
+
+use burst_lab::api::Fault;
+use burst_lab::cluster::{DEPLOYMENTS, HPAS, SERVICES, STATEFULSETS};
+use burst_testkit::Version;
+use serde_json::json;
+
+use super::{Failure, complaint, outlived, works_again};
+use crate::stage::{NGSA_1, NGSA_1_CLUSTER, Proxy, Request, World};
+
+on_each_envoy!(
+    broken_connections_are_outlived,
+    a_server_that_is_away_is_outlived,
+    an_answer_over_the_buffer_limit_is_asked_for_in_smaller_pages,
+    a_request_that_cannot_be_sent_says_so,
+);
+
+fn broken_connections_are_outlived(version: Version) {
+    let cut = "the answer was cut off, or is larger than Envoy buffers";
+    let smaller = "smaller pages are tried; a smaller `page_size` saves that";
+    outlived(
+        version,
+        &[
+            Failure {
+                resource: HPAS,
+                fault: Fault::Hang,
+                outcome: "timeout",
+                says: "the Kubernetes API did not answer in time",
+                advice: "check the API server's load, or raise `request_timeout`",
+            },
+            Failure {
+                resource: SERVICES,
+                fault: Fault::Reset,
+                outcome: "unreachable",
+                says: "the Kubernetes API cannot be reached: upstream connect error or disconnect/reset before headers",
+                advice: "check the cluster's address, its CA and the subject name it expects",
+            },
+            Failure {
+                resource: DEPLOYMENTS,
+                fault: Fault::Stall,
+                outcome: "cut",
+                says: cut,
+                advice: smaller,
+            },
+            Failure {
+                resource: STATEFULSETS,
+                fault: Fault::ResetMidway,
+                outcome: "cut",
+                says: cut,
+                advice: smaller,
+            },
+        ],
+    );
+}
+
+fn a_server_that_is_away_is_outlived(version: Version) {
+    let mut world = World::sample();
+    let (proxy, mut main) = Proxy::start(version, &world, json!({}));
+    main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
+    world.refuse_connections();
+    let all = [HPAS, SERVICES, DEPLOYMENTS, STATEFULSETS];
+    proxy.wait_for_stat("burst_poll_unreachable_total", |count| count >= 2 * all.len() as u64);
+    for resource in all {
+        let line = complaint(&proxy, resource);
+        assert!(
+            line.contains("cannot be reached: ") && line.contains("; check the cluster's address"),
+            "{line}"
+        );
+    }
+    assert_eq!(
+        main.ask(&Request::to(NGSA_1_CLUSTER)).header("x-burst"),
+        Some(NGSA_1),
+        "the last value"
+    );
+    world.accept_connections();
+    works_again(&world, &proxy, &mut main, &all);
+}
+
+fn an_answer_over_the_buffer_limit_is_asked_for_in_smaller_pages(version: Version) {
+    let world = World::sample();
+    let setup = Proxy::of(version)
+        .buffer_limit(50_000)
+        .listener("main", json!({"page_size": 8}));
+    let proxy = setup.start(&world);
+    let mut main = proxy.client("main");
+    main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
+    // Five HPAs: more than fits in one page or in four of them, but not in two.
+    world.api.faults.inject(HPAS, Fault::Padding { bytes: 20_000 });
+    works_again(&world, &proxy, &mut main, &[HPAS]);
+    assert!(complaint(&proxy, HPAS).ends_with("; smaller pages are tried; a smaller `page_size` saves that"));
+    assert_eq!(proxy.wait_for_stat("burst_poll_cut_total", |count| count >= 2), 2);
+    let asked = world.api.requests.seen();
+    let last = asked.iter().rfind(|seen| seen.resource == HPAS).expect("a request");
+    assert!(last.query.starts_with("limit=2"), "{last:?}");
+}
+
+fn a_request_that_cannot_be_sent_says_so(version: Version) {
+    let world = World::sample();
+    let (proxy, mut main) = Proxy::start(version, &world, json!({"cluster": "nowhere"}));
+    proxy.wait_for_stat("burst_poll_not_sent_total", |count| count >= 8);
+    let line = complaint(&proxy, HPAS);
+    assert!(
+        line.contains("the request was not sent: Envoy has no cluster of that name (nowhere)"),
+        "{line}"
+    );
+    assert!(
+        line.ends_with("; check that `cluster` names an Envoy cluster that has a host"),
+        "{line}"
+    );
+    assert_eq!(main.ask(&Request::get("/burstmetrics/services")).status, 503);
+    assert_eq!(
+        main.ask(&Request::to(NGSA_1_CLUSTER)).status,
+        200,
+        "requests do not mind"
+    );
+}
