@@ -8,6 +8,7 @@ mod shipped;
 mod shop;
 mod traffic;
 
+mod envoy_gateway;
 mod forms;
 mod gateway;
 mod own_gateway;
