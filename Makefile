@@ -10,7 +10,7 @@ help: ## list the recipes
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
 .PHONY: setup
-setup: ## install what the tests need: Wasm target, Envoy, control plane, tools (the first time 15 minutes, then seconds)
+setup: ## install what the tests need: Wasm target, Envoy, control plane, tools (the first time 25 minutes, then seconds)
 	@setup/wasm-target
 	@setup/envoy --all
 	@setup/wasm-bindgen

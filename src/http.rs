@@ -4,6 +4,7 @@ use crate::host;
 use crate::stats::Stats;
 use crate::vm;
 use burst_model::config::{Config, Upstream};
+use burst_model::name::ObjectName;
 use burst_model::upstream::{Hints, IstioService};
 use burst_model::view::burst;
 use burst_model::view::{Absence, Picture};
@@ -127,6 +128,14 @@ impl Hints for Proxy {
 
     fn owner(&self) -> Option<String> {
         host::text_property(&["xds", "node", "metadata", "OWNER"])
+    }
+
+    fn backend(&self) -> Option<ObjectName> {
+        const LOCALITY: [&str; 3] = ["xds", "upstream_host_locality_metadata", "filter_metadata"];
+        const RESOURCE: [&str; 3] = ["envoy-gateway", "resources", "0"];
+        let part = |name| host::text_property(&[&LOCALITY[..], &RESOURCE, &[name]].concat());
+        let is_service = part("kind")? == "Service";
+        is_service.then(|| ObjectName::new(&part("namespace")?, &part("name")?).ok())?
     }
 }
 

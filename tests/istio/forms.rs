@@ -6,7 +6,7 @@ use burst_testkit::{ControlPlane, Istiod, Part, Version, repository, wasm};
 use serde_json::Value;
 
 use crate::{
-    gateway::{INTERNAL, PUBLIC},
+    gateway::{INTERNAL, PUBLIC, policies_are_asked_before_the_filter_answers},
     mesh::Mesh,
     routes, shipped,
     shop::{API, WEB},
@@ -122,6 +122,7 @@ fn every_form_of_the_gateway_set_does_the_same_on_the_oldest_envoy() {
         let applied = shipped::apply(&mesh.cluster, form, &wasm("burst-metrics.wasm"), &pod);
         ingress.wait_for_header(PUBLIC, "/", Some(WEB));
         ingress.wait_for_header(PUBLIC, "/api", Some(API));
+        policies_are_asked_before_the_filter_answers(&mesh, &ingress);
         let single = ingress.get(INTERNAL, "/burstmetrics/services/shop/api").unwrap();
         assert_eq!((single.status, single.body.as_str()), (200, API), "{form}");
         assert_eq!(

@@ -61,7 +61,8 @@ fn endpoints_answer_for_the_names_in_the_cluster(ingress: &Ingress) {
     assert_eq!(public.body, "web-v1", "the path is the upstream's own");
 }
 
-fn policies_are_asked_before_the_filter_answers(mesh: &Mesh, ingress: &Ingress) {
+/// Leaves a policy that lets the test in.
+pub(crate) fn policies_are_asked_before_the_filter_answers(mesh: &Mesh, ingress: &Ingress) {
     let wait_for = |status| {
         ingress.wait_for(INTERNAL, "/burstmetrics/services", "the policy", |answer| {
             answer.status == status

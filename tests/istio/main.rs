@@ -8,8 +8,10 @@ mod shipped;
 mod shop;
 mod traffic;
 
+mod envoy_gateway;
 mod forms;
 mod gateway;
+mod own_gateway;
 mod routes;
 mod sidecar;
 mod upgrade;

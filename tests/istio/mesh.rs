@@ -39,28 +39,20 @@ impl Mesh {
 
     /// An ingress gateway as Istio's charts make it, with a `Gateway` for every host on a port of its own.
     pub(crate) fn ingress(&self, version: Version) -> Ingress {
+        self.gateway(version, "ingressgateway", "istio-system", open_gateway)
+    }
+
+    /// A gateway whose pod has that label `istio`, and what makes it listen on a port.
+    pub(crate) fn gateway(
+        &self,
+        version: Version,
+        label: &str,
+        namespace: &str,
+        listens: impl FnOnce(&str, &str, u16) -> String,
+    ) -> Ingress {
         let port = port::free();
-        self.cluster.apply(&format!(
-            "
-apiVersion: networking.istio.io/v1
-kind: Gateway
-metadata: {{name: public, namespace: istio-system}}
-spec:
-  selector: {{istio: ingressgateway}}
-  servers: [{{port: {{number: {port}, name: http, protocol: HTTP}}, bind: 127.0.0.1, hosts: ['*']}}]
-"
-        ));
-        self.gateway(version, port)
-    }
-
-    /// The same proxy where something else makes it listen on that port.
-    pub(crate) fn gateway_at(&self, port: u16) -> Ingress {
-        self.gateway(Version::Tested, port)
-    }
-
-    fn gateway(&self, version: Version, port: u16) -> Ingress {
-        let labels = json!({"istio": "ingressgateway"});
-        let node = Node::gateway("gateway-0", "istio-system", &labels).at(GATEWAY);
+        self.cluster.apply(&listens(label, namespace, port));
+        let node = Node::gateway(label, namespace, &json!({"istio": label})).at(GATEWAY);
         let envoy = Envoy::of(version).workers(2).start(&self.istiod.bootstrap(&node));
         let url = format!("http://127.0.0.1:{port}");
         Ingress { envoy, url }
@@ -70,6 +62,20 @@ spec:
     pub(crate) fn ingress_pod(&self) -> Pod {
         Pod::new(&self.cluster, "istio-ingressgateway", "istio-system")
     }
+}
+
+/// For every host, on the gateways with that label.
+pub(crate) fn open_gateway(label: &str, namespace: &str, port: u16) -> String {
+    format!(
+        "
+apiVersion: networking.istio.io/v1
+kind: Gateway
+metadata: {{name: public, namespace: {namespace}}}
+spec:
+  selector: {{istio: {label}}}
+  servers: [{{port: {{number: {port}, name: http, protocol: HTTP}}, bind: 127.0.0.1, hosts: ['*']}}]
+"
+    )
 }
 
 /// A proxy, and where it serves.

@@ -1,6 +1,6 @@
 //! How requests come to the shop.
 
-use burst_testkit::{port, wasm};
+use burst_testkit::{Version, wasm};
 
 use crate::{
     mesh::Mesh,
@@ -43,36 +43,36 @@ spec:
 ";
 
 /// A gateway of the Gateway API that takes its place at the proxy that stands for the Service of that name.
-fn gateway_api(port: u16) -> String {
+fn gateway_api(label: &str, namespace: &str, port: u16) -> String {
     format!(
         "
 apiVersion: v1
 kind: Service
-metadata: {{name: istio-ingressgateway, namespace: istio-system}}
-spec: {{selector: {{istio: ingressgateway}}, ports: [{{name: http, port: {port}, targetPort: {port}}}]}}
+metadata: {{name: istio-{label}, namespace: {namespace}}}
+spec: {{selector: {{istio: {label}}}, ports: [{{name: http, port: {port}, targetPort: {port}}}]}}
 ---
 apiVersion: gateway.networking.k8s.io/v1
 kind: Gateway
-metadata: {{name: weighted, namespace: istio-system}}
+metadata: {{name: weighted, namespace: {namespace}}}
 spec:
   gatewayClassName: istio
-  addresses: [{{type: Hostname, value: istio-ingressgateway.istio-system.svc.cluster.local}}]
+  addresses: [{{type: Hostname, value: istio-{label}.{namespace}.svc.cluster.local}}]
   listeners: [{{name: http, port: {port}, protocol: HTTP, allowedRoutes: {{namespaces: {{from: All}}}}}}]
 ---
 apiVersion: gateway.networking.k8s.io/v1
 kind: HTTPRoute
 metadata: {{name: weighted, namespace: shop}}
 spec:
-  parentRefs: [{{name: weighted, namespace: istio-system}}]
+  parentRefs: [{{name: weighted, namespace: {namespace}}}]
   hostnames: [weighted.example.com]
   rules: [{{backendRefs: [{{name: web, port: 80, weight: 50}}, {{name: api, port: 80, weight: 50}}]}}]
 ---
 # The Gateway API knows no address to bind to; a test listens on the loopback only.
 apiVersion: networking.istio.io/v1alpha3
 kind: EnvoyFilter
-metadata: {{name: loopback, namespace: istio-system}}
+metadata: {{name: loopback, namespace: {namespace}}}
 spec:
-  workloadSelector: {{labels: {{istio: ingressgateway}}}}
+  workloadSelector: {{labels: {{istio: {label}}}}}
   configPatches:
   - applyTo: LISTENER
     match: {{context: GATEWAY, listener: {{portNumber: {port}}}}}
@@ -86,9 +86,7 @@ spec:
 #[test]
 fn a_weighted_route_carries_the_header_of_the_service_it_chose() {
     let mesh = Mesh::start();
-    let port = port::free();
-    mesh.cluster.apply(&gateway_api(port));
-    let ingress = mesh.gateway_at(port);
+    let ingress = mesh.gateway(Version::Tested, "ingressgateway", "istio-system", gateway_api);
     let host = "weighted.example.com";
     ingress.wait_for(host, "/", "the mesh serves", |answer| answer.status == 200);
     let pod = mesh.ingress_pod();

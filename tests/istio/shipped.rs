@@ -10,15 +10,6 @@ use burst_testkit::{ControlPlane, repository};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// What the API server answers with that nobody may send.
-const SET_BY_THE_SERVER: [&str; 5] = [
-    "creationTimestamp",
-    "generation",
-    "managedFields",
-    "resourceVersion",
-    "uid",
-];
-
 /// Where a proxy of the test finds what a pod has at fixed places.
 #[derive(Debug)]
 pub(crate) struct Pod {
@@ -51,20 +42,17 @@ impl Pod {
     }
 }
 
-/// The objects of a set, as the API server has them after its checks and defaults; nothing is created.
+/// The objects of a set, once the API server has said that it takes them; nothing is created.
 pub(crate) fn set(cluster: &ControlPlane, name: &str) -> Vec<Value> {
     let folder = repository().join("istio").join(name);
     let folder = folder.to_str().expect("a path that is text");
-    let answer = cluster.kubectl(&["apply", "--dry-run=server", "--output=json", "--kustomize", folder]);
-    let mut list: Value = serde_json::from_str(&answer).expect("JSON");
-    let Value::Array(mut objects) = list["items"].take() else {
-        panic!("the set {name} is not a list: {answer}")
-    };
-    for object in &mut objects {
-        let metadata = object["metadata"].as_object_mut().expect("metadata");
-        metadata.retain(|key, _| !SET_BY_THE_SERVER.contains(&key.as_str()));
+    let dry_run = |on| cluster.kubectl(&["apply", on, "--output=json", "--kustomize", folder]);
+    dry_run("--dry-run=server");
+    let mut list: Value = serde_json::from_str(&dry_run("--dry-run=client")).expect("JSON");
+    match list["items"].take() {
+        Value::Array(objects) => objects,
+        other => panic!("the set {name} is not a list: {other}"),
     }
-    objects
 }
 
 /// A set in the cluster.
@@ -73,9 +61,9 @@ pub(crate) fn set(cluster: &ControlPlane, name: &str) -> Vec<Value> {
 pub(crate) struct Applied(String);
 
 impl Applied {
-    /// Deletes its objects.
+    /// Deletes its objects; nothing here empties a namespace that is being deleted, so nobody waits for that.
     pub(crate) fn delete(self, cluster: &ControlPlane) {
-        cluster.kubectl_with(&["delete", "--filename=-"], &self.0);
+        cluster.kubectl_with(&["delete", "--wait=false", "--filename=-"], &self.0);
     }
 }
 

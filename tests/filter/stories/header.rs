@@ -103,6 +103,38 @@ fn a_sidecar_is_found_by_the_services_of_the_port_or_by_its_owner() {
 }
 
 #[test]
+fn a_route_of_envoy_gateway_is_found_by_the_endpoint_that_answered() {
+    let envoy = synced("");
+    let backend = |kind: &str, name: &str| {
+        let resource = [
+            "xds",
+            "upstream_host_locality_metadata",
+            "filter_metadata",
+            "envoy-gateway",
+            "resources",
+            "0",
+        ];
+        let at = |key| [&resource[..], &[key]].concat();
+        Route::to("httproute/shop/front/rule/0")
+            .property(&at("kind"), kind)
+            .property(&at("namespace"), "shop")
+            .property(&at("name"), name)
+    };
+    assert_eq!(plain(&envoy, backend("Service", "web")).as_deref(), Some(VALUE));
+    assert_eq!(plain(&envoy, backend("Service", "unscaled")), None);
+    assert_eq!(
+        plain(&envoy, backend("Backend", "web")),
+        None,
+        "something outside the cluster"
+    );
+    assert_eq!(
+        plain(&envoy, backend("Service", "web")).as_deref(),
+        Some(VALUE),
+        "each response anew"
+    );
+}
+
+#[test]
 fn a_cluster_whose_metadata_comes_late_is_looked_at_again() {
     let envoy = synced("");
     let metadata = || Route::to("inbound|8080||").service("web.shop.svc.cluster.local", "web", "shop");

@@ -2,7 +2,7 @@
 //!
 //! Four sources, the most explicit first: rules of the configuration (plain Envoy, Envoy Gateway), the metadata that
 //! Istio puts on its clusters, the names that Istio gives them, and, before the workload itself, what the proxy knows
-//! of its own pod. Where none of them tells, there is a reason.
+//! of its own pod. One cluster of Envoy Gateway has the endpoints of several Services. Where none of them tells, there is a reason.
 
 mod istio;
 mod owner;
@@ -52,7 +52,8 @@ pub enum Unmapped {
     OtherDomain,
     /// The proxy's own pod, of which neither Istio nor the node metadata tell what it is.
     Inbound,
-    /// A route of Envoy Gateway, which gives all Services behind a route rule one cluster: it needs a rule.
+    /// A route of Envoy Gateway, which gives all Services behind a route rule one cluster: the endpoint that answered
+    /// may tell.
     Route,
 }
 
@@ -87,6 +88,8 @@ pub trait Hints {
     fn service(&self, place: usize) -> Option<IstioService>;
     /// `OWNER` in the proxy's own node metadata.
     fn owner(&self) -> Option<String>;
+    /// The Service of the endpoint that answered, where Envoy Gateway says it.
+    fn backend(&self) -> Option<ObjectName>;
 }
 
 /// A proxy that knows the names of its clusters and nothing else.
@@ -96,6 +99,10 @@ impl Hints for () {
     }
 
     fn owner(&self) -> Option<String> {
+        None
+    }
+
+    fn backend(&self) -> Option<ObjectName> {
         None
     }
 }

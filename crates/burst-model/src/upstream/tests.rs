@@ -26,6 +26,10 @@ impl Hints for Known {
     fn owner(&self) -> Option<String> {
         self.owner.map(str::to_owned)
     }
+
+    fn backend(&self) -> Option<ObjectName> {
+        None
+    }
 }
 
 fn plain() -> Upstreams {

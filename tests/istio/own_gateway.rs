@@ -1,0 +1,35 @@
+//! The gateway of its own: the filter is on it, and on no other.
+
+use burst_testkit::{Version, http::Answer, wasm};
+
+use crate::{
+    gateway::PUBLIC,
+    mesh::{Mesh, open_gateway},
+    routes,
+    shipped::{self, Pod},
+    shop::WEB,
+};
+
+#[test]
+fn a_gateway_of_its_own_leaves_the_other_alone() {
+    let mesh = Mesh::start();
+    let pod = Pod::new(&mesh.cluster, "burst-gateway", "burst-metrics");
+    let applied = shipped::apply(&mesh.cluster, "own-gateway", &wasm("burst-metrics.wasm"), &pod);
+    let ingress = mesh.ingress(Version::Tested);
+    let own = mesh.gateway(Version::Tested, "burst-gateway", "burst-metrics", open_gateway);
+    let both = routes::VIRTUAL_SERVICE.replace("[istio-system/public]", "[istio-system/public, burst-metrics/public]");
+    mesh.cluster.apply(&both);
+
+    own.wait_for_header(PUBLIC, "/", Some(WEB));
+    ingress.wait_for_header(PUBLIC, "/", None);
+    let single = own.get("burst-gateway.burst-metrics", "/burstmetrics/services/shop/web");
+    assert_eq!(
+        single.map(|Answer { status, body, .. }| (status, body)),
+        Ok((200, WEB.to_owned()))
+    );
+
+    applied.delete(&mesh.cluster);
+    let left = ["get", "clusterroles,clusterrolebindings", "--output=name"];
+    let left = mesh.cluster.kubectl(&left);
+    assert!(!left.contains("burst-metrics"), "{left}");
+}
