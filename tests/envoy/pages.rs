@@ -89,6 +89,7 @@ fn a_list_that_changed_too_much_between_two_pages_is_read_again(version: Version
     let world = many();
     let (proxy, mut main) = Proxy::start(version, &world, json!({"page_size": PAGE}));
     wait_for_all(&mut main, 1);
+    proxy.wait_for_main_thread();
     world.forget_between_pages(true);
     proxy.wait_for_stat("burst_poll_expired_total", |count| count >= 6);
     let lines = proxy.log_lines("cannot list horizontalpodautoscalers.autoscaling: 410 Gone: ");

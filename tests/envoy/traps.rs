@@ -40,9 +40,8 @@ fn a_poller_that_trapped_is_replaced_by_one_that_leaves_the_object_out(version: 
     let mut main = proxy.client("main");
     let request = Request::to(NGSA_1_CLUSTER);
     main.wait_for_header(&request, Some(NGSA_1));
-    // Workers that have served leave the poll to the main thread.
+    proxy.wait_for_main_thread();
     let main_thread = Some(proxy.envoy.id());
-    wait::until(PATIENCE, "the main thread polls", || proxy.poller() == main_thread);
 
     annotate(&world, &json!("1"));
     wait::until(PATIENCE, "the poller traps", || proxy.log_lines(TRAP).len() == 1);

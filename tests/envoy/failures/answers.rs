@@ -75,8 +75,9 @@ fn an_overloaded_server_is_outlived(version: Version) {
 
 fn a_server_that_throttles_is_left_alone_as_long_as_it_asks(version: Version) {
     let world = World::sample();
-    let (_proxy, mut main) = Proxy::start(version, &world, json!({}));
+    let (proxy, mut main) = Proxy::start(version, &world, json!({}));
     main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
+    proxy.wait_for_main_thread();
     world
         .api
         .faults

@@ -17,6 +17,7 @@ fn a_malformed_object_costs_that_object(version: Version) {
     let world = World::sample();
     let (proxy, mut main) = Proxy::start(version, &world, json!({}));
     main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
+    proxy.wait_for_main_thread();
     let object = Some("ngsa/ngsa-hpa-2".to_owned());
     world.api.faults.inject(HPAS, Fault::MalformedObject { object });
     let its_own = Request::get("/burstmetrics/hpas/ngsa/ngsa-hpa-2");

@@ -5,7 +5,7 @@ use burst_lab::cluster::{DEPLOYMENTS, HPAS, SERVICES, STATEFULSETS};
 use burst_testkit::Version;
 use serde_json::json;
 
-use super::{Failure, complaint, outlived, works_again};
+use super::{Failure, complaint, only_complaint, outlived, works_again};
 use crate::stage::{NGSA_1, NGSA_1_CLUSTER, Proxy, Request, World};
 
 on_each_envoy!(
@@ -57,11 +57,12 @@ fn a_server_that_is_away_is_outlived(version: Version) {
     let mut world = World::sample();
     let (proxy, mut main) = Proxy::start(version, &world, json!({}));
     main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
+    proxy.wait_for_main_thread();
     world.refuse_connections();
     let all = [HPAS, SERVICES, DEPLOYMENTS, STATEFULSETS];
     proxy.wait_for_stat("burst_poll_unreachable_total", |count| count >= 2 * all.len() as u64);
     for resource in all {
-        let line = complaint(&proxy, resource);
+        let line = only_complaint(&proxy, resource);
         assert!(
             line.contains("cannot be reached: ") && line.contains("; check the cluster's address"),
             "{line}"
@@ -84,10 +85,11 @@ fn an_answer_over_the_buffer_limit_is_asked_for_in_smaller_pages(version: Versio
     let proxy = setup.start(&world);
     let mut main = proxy.client("main");
     main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
+    proxy.wait_for_main_thread();
     // Five HPAs: more than fits in one page or in four of them, but not in two.
     world.api.faults.inject(HPAS, Fault::Padding { bytes: 20_000 });
     works_again(&world, &proxy, &mut main, &[HPAS]);
-    assert!(complaint(&proxy, HPAS).ends_with("; smaller pages are tried; a smaller `page_size` saves that"));
+    assert!(only_complaint(&proxy, HPAS).ends_with("; smaller pages are tried; a smaller `page_size` saves that"));
     assert_eq!(proxy.wait_for_stat("burst_poll_cut_total", |count| count >= 2), 2);
     let asked = world.api.requests.seen();
     let last = asked.iter().rfind(|seen| seen.resource == HPAS).expect("a request");

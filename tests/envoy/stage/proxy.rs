@@ -142,6 +142,18 @@ impl Proxy {
             .collect()
     }
 
+    /// Waits until the main thread polls, as it does once the workers have served. From then on the lease stays where it
+    /// is, and with it what only the one who polls knows: a failure it has told of, a pause it keeps.
+    ///
+    /// # Panics
+    /// When it does not in time.
+    #[track_caller]
+    pub(crate) fn wait_for_main_thread(&self) {
+        wait::until(PATIENCE, "the main thread polls", || {
+            self.poller() == Some(self.envoy.id())
+        });
+    }
+
     /// How often a thread took the lease.
     pub(crate) fn leader_changes(&self) -> usize {
         self.log_lines(POLLS).len()
