@@ -114,8 +114,8 @@ impl Office {
         })
     }
 
-    pub(crate) fn is_between_rounds(&self) -> bool {
-        self.leader.is_between_rounds()
+    pub(crate) fn is_resting(&self, now: Time) -> bool {
+        self.leader.is_resting(now)
     }
 
     /// Once a tick.

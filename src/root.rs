@@ -84,7 +84,8 @@ impl Configured {
         let found = Shared::read(&self.keys.lease);
         let standing = Standing {
             served: vm::has_served(),
-            between_rounds: self.office.as_ref().is_none_or(Office::is_between_rounds),
+            // Who has just taken the lease is about to begin.
+            between_rounds: self.office.as_ref().is_some_and(|office| office.is_resting(now)),
             eligible: self.pollers.is_newest(self.context_id),
         };
         match candidate.look(found.record().as_ref(), office::unfinished(&self.keys), standing) {
@@ -118,13 +119,13 @@ impl Configured {
     /// Does something as the leader, if that is what this context is; a leader that was outrun is none any more.
     fn work(&mut self, now: Time, work: impl FnOnce(&mut Office) -> Result<(), host::Outrun>) {
         let Some(office) = &mut self.office else { return };
-        let was_between_rounds = office.is_between_rounds();
+        let was_resting = office.is_resting(now);
         let outrun = work(office).is_err();
-        let turned = office.is_between_rounds() != was_between_rounds;
+        let turned = office.is_resting(now) != was_resting;
         if outrun {
             self.office = None;
         } else if turned {
-            // The lease says at all times whether a round is under way: nobody takes over in the middle of one.
+            // The lease says at all times whether a round is under way, or about to be: nobody takes over then.
             self.elect(now);
         }
     }

@@ -125,10 +125,10 @@ impl Leader {
         }
     }
 
-    /// Whether nothing is under way.
+    /// Whether nothing is under way, and nothing about to begin: another may take over.
     #[must_use]
-    pub fn is_between_rounds(&self) -> bool {
-        self.poller.is_between_rounds()
+    pub fn is_resting(&self, now: Time) -> bool {
+        self.poller.is_resting(now)
     }
 
     /// What a list lists; `None` where there is no such list.
@@ -172,7 +172,7 @@ impl Leader {
             None => {}
         }
         effects.extend(self.poller.begin(now).into_iter().map(Effect::Ask));
-        if self.is_between_rounds() {
+        if self.poller.is_between_rounds() {
             effects.extend(self.publish());
         }
         effects

@@ -4,6 +4,7 @@
 //! already keeps the version that a window would start from.
 
 use super::backoff::Backoff;
+use super::page_size::PageSize;
 use crate::kube::page::Bad;
 use crate::kube::{Failure, Object, Page, Source};
 use crate::time::Time;
@@ -59,15 +60,13 @@ pub struct Kept {
     source: Source,
     life: Life,
     backoff: Backoff,
-    /// Objects asked for in one page. Halved where an answer is too large, and left there: a cluster whose objects are
-    /// that big stays so.
-    limit: u32,
+    page_size: PageSize,
 }
 
 impl Kept {
-    /// A list that is read first at `due`, in pages of `limit` objects.
+    /// A list that is read first at `due`, in pages of `page_size` objects.
     #[must_use]
-    pub fn new(source: Source, limit: u32, due: Time) -> Self {
+    pub fn new(source: Source, page_size: u32, due: Time) -> Self {
         Self {
             source,
             life: Life::Waiting {
@@ -75,7 +74,7 @@ impl Kept {
                 due,
             },
             backoff: Backoff::default(),
-            limit,
+            page_size: PageSize::new(page_size),
         }
     }
 
@@ -91,19 +90,26 @@ impl Kept {
         matches!(self.life, Life::Listing(_))
     }
 
-    /// Starts reading if it is time; the path of the first page.
-    pub fn begin(&mut self, now: Time) -> Option<String> {
+    /// Whether it is time to read.
+    #[must_use]
+    pub fn is_due(&self, now: Time) -> bool {
         match self.life {
             // A clock that was set back would make a long wait of a short one, with nothing to tell how old the list is.
-            Life::Waiting { since, due } if due <= now || now < since => {
-                self.life = Life::Listing(Listing {
-                    begun: now,
-                    seen: Listed::default(),
-                });
-                Some(self.source.list_path(self.limit, None))
-            }
-            Life::Waiting { .. } | Life::Listing(_) => None,
+            Life::Waiting { since, due } => due <= now || now < since,
+            Life::Listing(_) => false,
         }
+    }
+
+    /// Starts reading if it is time; the path of the first page.
+    pub fn begin(&mut self, now: Time) -> Option<String> {
+        if !self.is_due(now) {
+            return None;
+        }
+        self.life = Life::Listing(Listing {
+            begun: now,
+            seen: Listed::default(),
+        });
+        Some(self.source.list_path(self.page_size.limit(), None))
     }
 
     /// Takes the answer to the page under way. `interval` is the time from the beginning of a read to that of the next.
@@ -123,11 +129,12 @@ impl Kept {
                 match page.cursor {
                     Some(cursor) => {
                         self.life = Life::Listing(Listing { begun, seen });
-                        Step::Ask(self.source.list_path(self.limit, Some(&cursor)))
+                        Step::Ask(self.source.list_path(self.page_size.limit(), Some(&cursor)))
                     }
                     None => {
                         // Not before: a list that fails at its second page each time would be asked for without a pause.
                         self.backoff.succeeded();
+                        self.page_size.whole();
                         self.rest(begun, now, interval);
                         Step::Whole(seen)
                     }
@@ -156,7 +163,7 @@ impl Kept {
 
     fn pause_after(&mut self, failure: &Failure, chance: u32) -> Duration {
         if matches!(failure, Failure::Cut) {
-            self.limit = (self.limit / 2).max(1);
+            self.page_size.cut();
         }
         // An expired cursor is nobody's fault, once: the list is read again from its start without a pause.
         let at_once = matches!(failure, Failure::Expired(_)) && self.backoff.is_clear();

@@ -4,4 +4,5 @@
 pub mod backoff;
 pub mod lease;
 pub mod life;
+mod page_size;
 pub mod poller;

@@ -39,10 +39,16 @@ impl Poller {
         Self { lists, interval }
     }
 
-    /// Whether nothing is under way: the moment to hand over, or to publish.
+    /// Whether nothing is under way: the moment to publish.
     #[must_use]
     pub fn is_between_rounds(&self) -> bool {
         !self.lists.iter().any(Kept::is_listing)
+    }
+
+    /// Whether nothing is about to begin either: the moment to hand over.
+    #[must_use]
+    pub fn is_resting(&self, now: Time) -> bool {
+        !self.lists.iter().any(|list| list.is_listing() || list.is_due(now))
     }
 
     /// The list of that place.
@@ -92,6 +98,10 @@ mod tests {
             field_selector: None,
         };
         let mut poller = Poller::new((0..20).map(|n| (source(n), T0)), 500, Duration::from_secs(15));
+        assert!(
+            poller.is_between_rounds() && !poller.is_resting(T0),
+            "a round is about to begin"
+        );
         let mut under_way = poller.begin(T0);
         assert_eq!(under_way.len(), MOST_UNDER_WAY);
         assert!(poller.begin(T0).is_empty());
@@ -106,7 +116,7 @@ mod tests {
             under_way.extend(next);
         }
         assert_eq!(asked, 20);
-        assert!(poller.is_between_rounds());
+        assert!(poller.is_between_rounds() && poller.is_resting(T0));
     }
 
     #[test]

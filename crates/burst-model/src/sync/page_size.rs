@@ -1,0 +1,92 @@
+//! How many objects are asked for in one page. Envoy says the same of an answer over its buffer limit and of one whose
+//! connection broke: so a page that was cut off is halved, and the larger one is tried again after a while.
+
+/// Whole reads before a larger page is tried again, the first time: five minutes at the default interval.
+const FIRST: u32 = 20;
+
+/// The most of them: some five hours. Objects that are that large stay so, and each try costs a log line.
+const MOST: u32 = 1280;
+
+/// The size of a page.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PageSize {
+    configured: u32,
+    limit: u32,
+    /// Whole reads since the size last changed, and how many it takes to try a larger one.
+    whole: u32,
+    patience: u32,
+}
+
+impl PageSize {
+    pub(super) fn new(configured: u32) -> Self {
+        Self {
+            configured,
+            limit: configured,
+            whole: 0,
+            patience: FIRST,
+        }
+    }
+
+    pub(super) fn limit(self) -> u32 {
+        self.limit
+    }
+
+    /// A page was cut off.
+    pub(super) fn cut(&mut self) {
+        self.limit = (self.limit / 2).max(1);
+        self.whole = 0;
+        self.patience = self.patience.saturating_mul(2).min(MOST);
+    }
+
+    /// A list was read to its end.
+    pub(super) fn whole(&mut self) {
+        self.whole = self.whole.saturating_add(1);
+        if self.whole >= self.patience && self.limit < self.configured {
+            self.limit = self.limit.saturating_mul(2).min(self.configured);
+            self.whole = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reads_until_larger(size: &mut PageSize) -> u32 {
+        let limit = size.limit();
+        let mut reads = 0;
+        while size.limit() == limit {
+            size.whole();
+            reads += 1;
+        }
+        reads
+    }
+
+    #[test]
+    fn a_page_is_halved_down_to_one_object() {
+        let mut size = PageSize::new(5);
+        let limits = [(); 4].map(|()| {
+            size.cut();
+            size.limit()
+        });
+        assert_eq!(limits, [2, 1, 1, 1]);
+    }
+
+    #[test]
+    fn a_larger_page_is_tried_later_each_time_it_fails_and_never_one_over_the_configured() {
+        let mut size = PageSize::new(500);
+        size.cut();
+        assert_eq!(reads_until_larger(&mut size), 40);
+        assert_eq!(size.limit(), 500);
+        size.cut();
+        assert_eq!(reads_until_larger(&mut size), 80);
+        for _ in 0..40 {
+            size.cut();
+        }
+        assert_eq!(reads_until_larger(&mut size), MOST);
+        assert_eq!(size.limit(), 2);
+        let mut steady = PageSize::new(7);
+        (0..1000).for_each(|_| steady.whole());
+        assert_eq!(steady.limit(), 7);
+    }
+}

@@ -1,0 +1,267 @@
+//! The words of the command line.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use burst_hpa::Options;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// HorizontalPodAutoscalers: what they say, what they will do, and what is wrong with them.
+///
+/// Data goes to stdout, words to stderr. Ends with 0 if all is well, with 1 if there is something to object to, with 2
+/// if something could not be read.
+#[derive(Debug, Parser)]
+#[command(name = "burstctl", version, propagate_version = true)]
+pub struct Burstctl {
+    /// What about.
+    #[command(subcommand)]
+    pub topic: Topic,
+}
+
+/// What about.
+#[derive(Debug, Subcommand)]
+pub enum Topic {
+    /// HorizontalPodAutoscalers, mostly without a cluster.
+    Hpa {
+        /// What to do.
+        #[command(subcommand)]
+        command: Hpa,
+    },
+}
+
+/// What to do with HPAs.
+#[derive(Debug, Subcommand)]
+pub enum Hpa {
+    /// Say what kube-apiserver would refuse, and what it accepts and never works.
+    Lint(Lint),
+    /// Write autoscaling/v2 YAML, from short files and from HPAs.
+    Render(Render),
+    /// Rewrite autoscaling/v1, v2beta1 and v2beta2 as v2.
+    Migrate(Migrate),
+    /// Say in words and numbers what HPAs do.
+    Explain(Explain),
+    /// Play the HPA controller over a load that changes.
+    Simulate(Simulate),
+}
+
+/// Which files.
+#[derive(Debug, Args)]
+pub struct Files {
+    /// YAML or JSON files, directories of them, or `-` for stdin.
+    #[arg(value_name = "FILE")]
+    paths: Vec<PathBuf>,
+    /// Another file, as in kubectl.
+    #[arg(short = 'f', long = "filename", value_name = "FILE")]
+    more: Vec<PathBuf>,
+}
+
+impl Files {
+    /// All of them, in the order given.
+    #[must_use]
+    pub fn paths(&self) -> Vec<PathBuf> {
+        self.paths.iter().chain(&self.more).cloned().collect()
+    }
+}
+
+/// Which cluster.
+#[derive(Clone, Debug, Args)]
+pub struct Cluster {
+    /// The Kubernetes version whose rules hold, 1.33 to 1.36.
+    #[arg(long, value_name = "VERSION", default_value = "1.36")]
+    kube_version: KubeVersion,
+    /// Gates that differ from that version's, as the apiserver's flag has them.
+    #[arg(long, value_name = "GATE=BOOL", value_delimiter = ',')]
+    feature_gates: Vec<FeatureGate>,
+}
+
+impl Cluster {
+    /// As the validator has it.
+    #[must_use]
+    pub fn options(&self) -> Options {
+        let mut options = Options::kubernetes_1(self.kube_version.0);
+        for FeatureGate { gate, on } in &self.feature_gates {
+            match gate {
+                Gate::ScaleToZero => options.scale_to_zero = *on,
+                Gate::Tolerance => options.tolerance = *on,
+            }
+        }
+        options
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct KubeVersion(u32);
+
+/// The versions the validator's rules are those of.
+const MINORS: std::ops::RangeInclusive<u32> = 33..=36;
+
+impl FromStr for KubeVersion {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let minor = text
+            .trim_start_matches('v')
+            .strip_prefix("1.")
+            .and_then(|rest| rest.split('.').next()?.parse().ok());
+        minor
+            .filter(|minor| MINORS.contains(minor))
+            .map(Self)
+            .ok_or_else(|| format!("expected 1.{} to 1.{}", MINORS.start(), MINORS.end()))
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct FeatureGate {
+    gate: Gate,
+    on: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Gate {
+    ScaleToZero,
+    Tolerance,
+}
+
+impl FromStr for FeatureGate {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (gate, on) = match text.split_once('=') {
+            Some(("HPAScaleToZero", on)) => (Gate::ScaleToZero, on),
+            Some(("HPAConfigurableTolerance", on)) => (Gate::Tolerance, on),
+            _ => return Err("expected HPAScaleToZero=… or HPAConfigurableTolerance=…"),
+        };
+        let on = on.parse().map_err(|_| "expected =true or =false")?;
+        Ok(Self { gate, on })
+    }
+}
+
+/// `burstctl hpa lint`
+#[derive(Debug, Args)]
+pub struct Lint {
+    /// Which files.
+    #[command(flatten)]
+    pub files: Files,
+    /// Which cluster.
+    #[command(flatten)]
+    pub cluster: Cluster,
+    /// How findings are written.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+}
+
+/// How findings are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people, with the line of the file.
+    #[default]
+    Text,
+    /// One JSON object a line.
+    Json,
+    /// SARIF 2.1.0.
+    Sarif,
+    /// Annotations of GitHub Actions.
+    Github,
+}
+
+/// `burstctl hpa render`
+#[derive(Debug, Args)]
+pub struct Render {
+    /// Which files.
+    #[command(flatten)]
+    pub files: Files,
+    /// Which cluster.
+    #[command(flatten)]
+    pub cluster: Cluster,
+    /// Write what Kubernetes stores: every default filled in.
+    #[arg(long)]
+    pub defaults: bool,
+    /// Print the JSON schema of the short form, and nothing else.
+    #[arg(long, exclusive = true)]
+    pub schema: bool,
+}
+
+/// `burstctl hpa migrate`
+#[derive(Debug, Args)]
+pub struct Migrate {
+    /// Which files.
+    #[command(flatten)]
+    pub files: Files,
+}
+
+/// `burstctl hpa explain`
+#[derive(Debug, Args)]
+pub struct Explain {
+    /// YAML or JSON files, directories of them, or `-` for stdin; with --context, NAMESPACE/NAME of HPAs there.
+    #[arg(value_name = "FILE | NAMESPACE/NAME", required = true)]
+    pub subjects: Vec<PathBuf>,
+    /// Go by the status in the file: what the controller saw and did last.
+    #[arg(long)]
+    pub status: bool,
+    /// Which cluster.
+    #[command(flatten)]
+    pub cluster: Cluster,
+    /// Ask the cluster of this kubeconfig context what the HPA is doing; "" is the current context.
+    #[cfg(feature = "live")]
+    #[arg(long, value_name = "NAME", conflicts_with = "status")]
+    pub context: Option<String>,
+}
+
+/// `burstctl hpa simulate`
+#[derive(Debug, Args)]
+pub struct Simulate {
+    /// The file with one HPA, and perhaps its target.
+    pub file: PathBuf,
+    /// The load over time: CSV with a head of `seconds` and a column for each metric.
+    #[arg(long)]
+    pub trace: PathBuf,
+    /// How the story is told.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Picture,
+    /// Replicas at the beginning; minReplicas if not given.
+    #[arg(long)]
+    pub replicas: Option<i32>,
+    /// Seconds from the birth of a pod until it is ready.
+    #[arg(long, default_value_t = 0)]
+    pub startup: u32,
+    /// Which cluster.
+    #[command(flatten)]
+    pub cluster: Cluster,
+}
+
+/// How the story is told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Picture {
+    /// A line for each sync.
+    #[default]
+    Table,
+    /// One JSON object for each sync.
+    Json,
+    /// A picture of characters.
+    Plot,
+    /// A picture for a browser.
+    Svg,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_and_gates_become_options() {
+        let cluster = |words: &[&str]| {
+            let words = ["burstctl", "hpa", "lint", "-f", "-"].iter().chain(words);
+            let Topic::Hpa {
+                command: Hpa::Lint(lint),
+            } = Burstctl::try_parse_from(words).unwrap().topic
+            else {
+                panic!()
+            };
+            lint.cluster.options()
+        };
+        assert_eq!(cluster(&[]), Options::default());
+        assert!(!cluster(&["--kube-version", "v1.34.2"]).tolerance);
+        let both = cluster(&["--feature-gates", "HPAScaleToZero=true,HPAConfigurableTolerance=false"]);
+        assert!(both.scale_to_zero && !both.tolerance);
+    }
+}

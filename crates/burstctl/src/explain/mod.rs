@@ -1,0 +1,67 @@
+//! `burstctl hpa explain`: what an HPA does, in words and numbers a person can check.
+
+mod metric;
+mod replay;
+mod rules;
+mod told;
+
+use burst_hpa::Options;
+use burst_hpa::simulate::{Plan, ReadError, Tolerance};
+use burst_hpa::status::Status;
+use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
+
+use crate::measure::Measure;
+
+/// Explains an HPA as Kubernetes stores it; with a status, what the controller saw and did last.
+///
+/// # Errors
+/// If the spec is not one that Kubernetes would store.
+pub fn explain(hpa: &HorizontalPodAutoscaler, status: Option<&Status>, options: Options) -> Result<String, ReadError> {
+    let namespace = hpa.metadata.namespace.as_deref().unwrap_or("default");
+    let (spec, options) = (&hpa.spec, controller(options));
+    let plan = Plan::read(namespace, spec)?;
+    let tolerance = Tolerance::of(&plan, &options);
+    let target = &spec.scale_target_ref;
+    let mut lines = vec![format!(
+        "HPA {namespace}/{} keeps {} {} between {} and {} replicas.",
+        hpa.metadata.name.as_deref().unwrap_or_default(),
+        target.kind,
+        target.name,
+        spec.min_replicas.unwrap_or(1),
+        spec.max_replicas,
+    )];
+    let report = status.and_then(|status| replay::report(spec, &plan, status, &options));
+    let metrics: Vec<Option<Measure>> = spec.metrics.iter().flatten().map(Measure::of).collect();
+    lines.push(String::new());
+    for (index, measure) in metrics.iter().enumerate() {
+        let seen = report.as_ref().map(|report| {
+            (
+                report.proposals.get(index),
+                status.map_or(0, |status| status.current_replicas),
+            )
+        });
+        lines.extend(metric::lines(index, measure.as_ref(), tolerance, seen));
+    }
+    if metrics.len() > 1 {
+        lines.push(
+            "The highest proposal counts. If a metric fails, the others can still scale up, not down.".to_owned(),
+        );
+    }
+    lines.push(String::new());
+    lines.extend(rules::lines(spec, &options));
+    if let (Some(status), Some(report)) = (status, &report) {
+        lines.push(String::new());
+        lines.extend(told::lines(status, report));
+    }
+    lines.push(String::new());
+    Ok(lines.join("\n"))
+}
+
+/// The controller of the same cluster.
+pub(crate) fn controller(options: Options) -> burst_hpa::simulate::Options {
+    burst_hpa::simulate::Options {
+        scale_to_zero: options.scale_to_zero,
+        configurable_tolerance: options.tolerance,
+        ..burst_hpa::simulate::Options::default()
+    }
+}

@@ -1,0 +1,71 @@
+//! The last sync once more, from the values it left in the status: the controller's own arithmetic, not a second one.
+
+use burst_hpa::simulate::{Observation, Options, Plan, Ready, Report, Scale, Selector, State, Time, sync};
+use burst_hpa::status::{CurrentMetric, Status};
+use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscalerSpec;
+
+use crate::measure::{Aim, Measure, containers, pod};
+
+/// More pods than any workload has are not played.
+const MOST_REPLICAS: i32 = 50_000;
+
+/// All pods are taken to be ready: the status does not tell.
+pub(super) fn report(
+    spec: &HorizontalPodAutoscalerSpec,
+    plan: &Plan,
+    status: &Status,
+    options: &Options,
+) -> Option<Report> {
+    let now = Time::from_secs(0);
+    let replicas = Some(status.current_replicas).filter(|replicas| (0..=MOST_REPLICAS).contains(replicas))?;
+    let metrics: Vec<Option<Measure>> = spec.metrics.iter().flatten().map(Measure::of).collect();
+    let known: Vec<Measure> = metrics.iter().flatten().cloned().collect();
+    let names = containers(&known);
+    let long_ago = now - 2 * options.cpu_initialization_period;
+    let ready = Ready {
+        status: Some(true),
+        since: long_ago,
+    };
+    let pods: Vec<_> = (0..replicas)
+        .map(|index| pod(format!("pod-{index}"), &names, &known, long_ago, ready))
+        .collect();
+    let readings = metrics.iter().map(|measure| {
+        let measure = measure.as_ref().ok_or("the controller cannot use it")?;
+        let current = current(measure, status).ok_or("the status has no value for it")?;
+        let total = total(measure, current, replicas).ok_or("the status has no value for it")?;
+        Ok(measure.reading(total, &pods, names.len(), now))
+    });
+    let observation = Observation {
+        scale: Ok(Scale {
+            spec_replicas: replicas,
+            status_replicas: replicas,
+            selector: Selector::Sound,
+        }),
+        readings: readings
+            .map(|reading| reading.map_err(|words: &str| words.to_owned()))
+            .collect(),
+        pods,
+        write: Ok(()),
+    };
+    let state = State::restarted(status.into());
+    Some(sync(plan, &observation, options, state, now).1)
+}
+
+/// The status leaves failed metrics out, so they are found by name.
+fn current<'a>(measure: &Measure, status: &'a Status) -> Option<&'a CurrentMetric> {
+    status.current_metrics.iter().find(|current| {
+        current.source_type == measure.source.as_str()
+            && current.name == measure.name
+            && current.container == measure.container
+    })
+}
+
+fn total(measure: &Measure, current: &CurrentMetric, replicas: i32) -> Option<i64> {
+    let per_pod = |each: i64| each.saturating_mul(replicas.into());
+    let milli = |quantity: &Option<burst_hpa::Quantity>| quantity.as_ref().map(burst_hpa::Quantity::milli_value);
+    match measure.aim {
+        Aim::Utilization(_) => Some(per_pod(i64::from(current.average_utilization?).saturating_mul(1000))),
+        Aim::Average(_) => milli(&current.average_value).map(per_pod),
+        Aim::Value(_) => milli(&current.value),
+    }
+}

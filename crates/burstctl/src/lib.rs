@@ -1,0 +1,26 @@
+//! What the `burstctl` command does, as functions from text to text.
+#![forbid(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing,
+        clippy::string_slice,
+        clippy::unreachable
+    )
+)]
+
+pub mod args;
+pub mod explain;
+pub mod input;
+pub mod lint;
+#[cfg(feature = "live")]
+pub mod live;
+pub mod measure;
+pub mod objects;
+pub mod render;
+pub mod run;
+pub mod simulate;
+pub mod yaml;

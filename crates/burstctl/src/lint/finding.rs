@@ -1,0 +1,161 @@
+//! One thing to object to, with its place.
+
+use burst_hpa::{DecodeError, ErrorType, FieldError, Severity};
+
+use crate::input::Broken;
+use crate::objects::Object;
+use crate::yaml::Span;
+
+/// One thing to object to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// Index of its source.
+    pub source: usize,
+    /// Counts from 1.
+    pub document: usize,
+    /// What to point at.
+    pub span: Span,
+    /// `namespace/name`; empty for what is no object.
+    pub object: String,
+    /// The path of the field; empty for the whole object.
+    pub field: String,
+    /// What kind of mistake it is.
+    pub mistake: Mistake,
+    /// What is wrong.
+    pub detail: String,
+    /// What to do, where that is not plain.
+    pub advice: Option<String>,
+    /// How bad it is.
+    pub severity: Severity,
+}
+
+/// Who would say so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mistake {
+    /// Nobody gets that far: it is not YAML.
+    Syntax,
+    /// The apiserver cannot read it (400).
+    Decode,
+    /// The apiserver refuses it (422).
+    Invalid(ErrorType),
+    /// The apiserver accepts it.
+    Lint(burst_hpa::Lint),
+    /// The short form is not like that.
+    Short,
+    /// An object beside the HPAs that is not like its kind, so no lint can look at it.
+    Neighbour,
+}
+
+impl Mistake {
+    /// `apiserver`, or the name of the rule.
+    #[must_use]
+    pub fn rule(self) -> &'static str {
+        match self {
+            Self::Syntax => "yaml",
+            Self::Decode | Self::Invalid(_) => "apiserver",
+            Self::Lint(lint) => lint.id(),
+            Self::Short => "short-form",
+            Self::Neighbour => "neighbour",
+        }
+    }
+
+    /// `Decode`, the `reason` of a cause in the apiserver's answer, or `Lint`.
+    #[must_use]
+    pub fn type_(self) -> &'static str {
+        match self {
+            Self::Syntax | Self::Decode | Self::Short => "Decode",
+            Self::Invalid(error_type) => error_type.as_str(),
+            Self::Lint(_) | Self::Neighbour => "Lint",
+        }
+    }
+}
+
+impl Finding {
+    pub(super) fn broken(broken: &Broken) -> Self {
+        Self {
+            source: broken.source,
+            document: broken.document,
+            span: Span {
+                start: broken.error.at,
+                end: broken.error.at,
+            },
+            object: String::new(),
+            field: String::new(),
+            mistake: Mistake::Syntax,
+            detail: broken.error.message.clone(),
+            advice: None,
+            severity: Severity::Error,
+        }
+    }
+
+    /// An error that something cannot be read, there.
+    pub(crate) fn at(object: &Object, field: &str, detail: String) -> Self {
+        Self::on(object, field, Mistake::Decode, detail)
+    }
+
+    fn on(object: &Object, field: &str, mistake: Mistake, detail: String) -> Self {
+        Self {
+            source: object.source,
+            document: object.document,
+            span: object.tree.place(field),
+            object: object.title(),
+            field: field.to_owned(),
+            mistake,
+            detail,
+            advice: None,
+            severity: Severity::Error,
+        }
+    }
+
+    pub(super) fn unread(object: &Object, detail: impl Into<String>) -> Self {
+        Self::on(object, "", Mistake::Decode, detail.into())
+    }
+
+    pub(super) fn decode(object: &Object, error: &DecodeError) -> Self {
+        let message = error.to_string();
+        let detail = message
+            .strip_prefix(error.path())
+            .and_then(|rest| rest.strip_prefix(": "));
+        let finding = Self::on(
+            object,
+            error.path(),
+            Mistake::Decode,
+            detail.unwrap_or(&message).to_owned(),
+        );
+        // The field itself is the trouble, not what it says.
+        let span = if error.only_strict() {
+            object.tree.place_of_key(error.path())
+        } else {
+            finding.span
+        };
+        Self { span, ..finding }
+    }
+
+    pub(super) fn invalid(object: &Object, error: &FieldError) -> Self {
+        Self::on(
+            object,
+            &error.field,
+            Mistake::Invalid(error.error_type),
+            error.detail.clone(),
+        )
+    }
+
+    pub(super) fn lint(object: &Object, finding: burst_hpa::Finding) -> Self {
+        Self {
+            severity: finding.severity,
+            advice: Some(finding.advice),
+            ..Self::on(object, &finding.field, Mistake::Lint(finding.lint), finding.effect)
+        }
+    }
+
+    pub(super) fn neighbour(object: &Object, reason: &serde_json::Error) -> Self {
+        let detail = format!(
+            "This {} is not like its kind ({reason}), so no rule can look at it.",
+            object.kind()
+        );
+        Self {
+            severity: Severity::Warning,
+            ..Self::on(object, "", Mistake::Neighbour, detail)
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! One JSON object a line.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use super::finding::Finding;
+use crate::input::Source;
+
+/// The order of the fields is part of the format.
+#[derive(Serialize)]
+struct Line<'a> {
+    file: &'a str,
+    document: usize,
+    line: usize,
+    column: usize,
+    object: &'a str,
+    field: &'a str,
+    #[serde(rename = "type")]
+    type_: &'a str,
+    detail: String,
+    rule: &'a str,
+    severity: String,
+}
+
+pub(super) fn write(findings: &[Finding], sources: &[Source], out: &mut dyn Write) -> io::Result<()> {
+    for finding in findings {
+        let line = Line {
+            file: sources.get(finding.source).map_or("", |source| &source.name),
+            document: finding.document,
+            line: finding.span.start.line,
+            column: finding.span.start.column,
+            object: &finding.object,
+            field: &finding.field,
+            type_: finding.mistake.type_(),
+            detail: detail(finding),
+            rule: finding.mistake.rule(),
+            severity: finding.severity.to_string(),
+        };
+        writeln!(out, "{}", serde_json::to_string(&line)?)?;
+    }
+    Ok(())
+}
+
+/// What is wrong and what to do.
+pub(super) fn detail(finding: &Finding) -> String {
+    match &finding.advice {
+        Some(advice) => format!("{} {advice}", finding.detail),
+        None => finding.detail.clone(),
+    }
+}

@@ -1,0 +1,49 @@
+//! SARIF 2.1.0, as code scanning reads it; see <https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html>.
+
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+
+use serde_json::{Value, json};
+
+use super::finding::Finding;
+use super::json::detail;
+use super::text::title;
+use crate::input::Source;
+
+pub(super) fn write(findings: &[Finding], sources: &[Source], out: &mut dyn Write) -> io::Result<()> {
+    let rules: BTreeSet<&str> = findings.iter().map(|finding| finding.mistake.rule()).collect();
+    let log = json!({
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{
+            "tool": {"driver": {
+                "name": "burstctl",
+                "version": env!("CARGO_PKG_VERSION"),
+                "rules": rules.iter().map(|rule| json!({"id": rule})).collect::<Vec<_>>(),
+            }},
+            "columnKind": "unicodeCodePoints",
+            "results": findings.iter().map(|finding| result(finding, sources)).collect::<Vec<_>>(),
+        }],
+    });
+    writeln!(out, "{}", serde_json::to_string_pretty(&log)?)
+}
+
+fn result(finding: &Finding, sources: &[Source]) -> Value {
+    let file = sources.get(finding.source).map_or("", |source| &source.name);
+    let (start, end) = (finding.span.start, finding.span.end);
+    json!({
+        "ruleId": finding.mistake.rule(),
+        "level": finding.severity.to_string(),
+        "message": {"text": format!("{}: {}", title(finding), detail(finding))},
+        "locations": [{
+            "physicalLocation": {
+                "artifactLocation": {"uri": file.replace('\\', "/")},
+                "region": {
+                    "startLine": start.line, "startColumn": start.column,
+                    "endLine": end.line, "endColumn": end.column,
+                },
+            },
+            "logicalLocations": [{"fullyQualifiedName": format!("{} {}", finding.object, finding.field)}],
+        }],
+    })
+}

@@ -1,0 +1,92 @@
+//! For people: as rustc shows its errors.
+
+use std::io::{self, Write};
+
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use burst_hpa::{ErrorType, Severity};
+
+use super::finding::{Finding, Mistake};
+use crate::input::Source;
+use crate::yaml::Span;
+
+pub(super) fn write(findings: &[Finding], sources: &[Source], styled: bool, out: &mut dyn Write) -> io::Result<()> {
+    let renderer = if styled { Renderer::styled() } else { Renderer::plain() };
+    let sources: Vec<(&str, Vec<&str>)> = sources
+        .iter()
+        .map(|source| (source.name.as_str(), source.text.lines().collect()))
+        .collect();
+    for finding in findings {
+        let (file, lines) = sources
+            .get(finding.source)
+            .map_or(("", &[][..]), |(file, lines)| (*file, lines.as_slice()));
+        let line = lines
+            .get(finding.span.start.line.saturating_sub(1))
+            .copied()
+            .unwrap_or_default();
+        writeln!(out, "{}\n", renderer.render(&[report(finding, file, line)]))?;
+    }
+    Ok(())
+}
+
+fn report<'a>(finding: &'a Finding, file: &'a str, line: &'a str) -> Group<'a> {
+    let level = match finding.severity {
+        Severity::Error => Level::ERROR,
+        Severity::Warning => Level::WARNING,
+    };
+    let marked = AnnotationKind::Primary
+        .span(bytes(line, finding.span))
+        .label(&finding.detail);
+    let snippet = Snippet::source(line)
+        .line_start(finding.span.start.line)
+        .path(file)
+        .annotation(marked);
+    let group = level
+        .primary_title(title(finding))
+        .id(finding.mistake.rule())
+        .element(snippet);
+    match &finding.advice {
+        Some(advice) => group.element(Level::HELP.message(advice)),
+        None => group,
+    }
+}
+
+/// `shop/web: spec.maxReplicas: required value`
+pub(super) fn title(finding: &Finding) -> String {
+    let words = match finding.mistake {
+        Mistake::Syntax => "not YAML",
+        Mistake::Decode | Mistake::Short => "cannot be read",
+        Mistake::Invalid(ErrorType::Required) => "required value",
+        Mistake::Invalid(ErrorType::Invalid) => "invalid value",
+        Mistake::Invalid(ErrorType::Forbidden) => "forbidden",
+        Mistake::Invalid(ErrorType::NotSupported) => "unsupported value",
+        Mistake::Invalid(ErrorType::TooLong) => "too long",
+        Mistake::Lint(_) if finding.severity == Severity::Error => "never works",
+        Mistake::Lint(_) => "probably not as meant",
+        Mistake::Neighbour => "left out",
+    };
+    let parts = [finding.object.as_str(), finding.field.as_str(), words];
+    parts
+        .into_iter()
+        .filter(|part| !part.is_empty())
+        .collect::<Vec<_>>()
+        .join(": ")
+}
+
+/// The part of the line that is meant; what goes on below is not underlined.
+fn bytes(line: &str, span: Span) -> std::ops::Range<usize> {
+    let offset = |column: usize| {
+        let mut characters = line.char_indices().map(|(index, _)| index);
+        characters.nth(column.saturating_sub(1)).unwrap_or(line.len())
+    };
+    let start = offset(span.start.column);
+    let end = if span.end.line == span.start.line {
+        offset(span.end.column)
+    } else {
+        line.trim_end().len()
+    };
+    let shortest = line
+        .get(start..)
+        .and_then(|rest| rest.chars().next())
+        .map_or(0, char::len_utf8);
+    start..end.max(start + shortest)
+}

@@ -1,0 +1,12 @@
+//! The `burstctl` command: data on stdout, words on stderr; 0 all is well, 1 something to object to, 2 could not read.
+
+use std::process::ExitCode;
+
+use burstctl::args::{Burstctl, Topic};
+use burstctl::run::{Terminal, run};
+use clap::Parser as _;
+
+fn main() -> ExitCode {
+    let Topic::Hpa { command } = Burstctl::parse().topic;
+    run(&command, &mut Terminal::new()).into()
+}

@@ -1,0 +1,242 @@
+//! The metrics of a spec, and a world in which they show given values.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use burst_hpa::Quantity;
+use burst_hpa::metric::{SourceType, TargetType};
+use burst_hpa::simulate::{Container, Phase, Pod, Reading, Ready, Requests, Sample, Samples, Time};
+use k8s_openapi::api::autoscaling::v2::{MetricSpec, MetricTarget};
+
+/// Every container of the played pods asks for 100 of everything, so a per cent is 1.
+const REQUEST_MILLI: i64 = 100_000;
+
+/// A metrics-server looks back about this long.
+const WINDOW: Duration = Duration::from_secs(15);
+
+/// One metric of a spec.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Measure {
+    /// Where its value comes from.
+    pub source: SourceType,
+    /// `cpu`, or the metric's own name.
+    pub name: String,
+    /// Of a `ContainerResource` metric.
+    pub container: Option<String>,
+    /// The object of an `Object` metric: kind and name.
+    pub object: Option<(String, String)>,
+    /// What it is compared with.
+    pub aim: Aim,
+}
+
+/// What a metric is compared with. Amounts are in thousandths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Aim {
+    /// Per cent of the request.
+    Utilization(i32),
+    /// Per pod.
+    Average(i64),
+    /// In all.
+    Value(i64),
+}
+
+impl Measure {
+    /// The metric as the controller reads it; None for one that the apiserver would refuse or that never works.
+    #[must_use]
+    pub fn of(spec: &MetricSpec) -> Option<Self> {
+        let source: SourceType = spec.type_.parse().ok()?;
+        let (name, target) = match source {
+            SourceType::Resource => spec.resource.as_ref().map(|source| (&source.name, &source.target))?,
+            SourceType::ContainerResource => spec
+                .container_resource
+                .as_ref()
+                .map(|source| (&source.name, &source.target))?,
+            SourceType::Pods => spec.pods.as_ref().map(|source| (&source.metric.name, &source.target))?,
+            SourceType::Object => spec
+                .object
+                .as_ref()
+                .map(|source| (&source.metric.name, &source.target))?,
+            SourceType::External => spec
+                .external
+                .as_ref()
+                .map(|source| (&source.metric.name, &source.target))?,
+        };
+        let object = spec.object.as_ref().map(|source| &source.described_object);
+        Some(Self {
+            source,
+            name: name.clone(),
+            container: spec.container_resource.as_ref().map(|source| source.container.clone()),
+            object: object.map(|object| (object.kind.clone(), object.name.clone())),
+            aim: aim(source, target)?,
+        })
+    }
+
+    /// Whether its value is shared out among the pods.
+    #[must_use]
+    pub fn is_per_pod(&self) -> bool {
+        matches!(
+            self.source,
+            SourceType::Resource | SourceType::ContainerResource | SourceType::Pods
+        )
+    }
+
+    /// What a metrics API would say if this `total` (in thousandths; for utilization thousandths of a per cent of one
+    /// pod's request) were shared by the ready ones among `pods`.
+    #[must_use]
+    pub fn reading(&self, total: i64, pods: &[Pod], containers: usize, now: Time) -> Reading {
+        match self.source {
+            SourceType::Object => Reading::Object(total),
+            SourceType::External => Reading::External(vec![total]),
+            SourceType::Resource => Reading::Pods(shared(self.scaled(total, containers), pods, now)),
+            SourceType::ContainerResource | SourceType::Pods => Reading::Pods(shared(self.scaled(total, 1), pods, now)),
+        }
+    }
+
+    fn scaled(&self, total: i64, containers: usize) -> i64 {
+        match self.aim {
+            Aim::Utilization(_) => total.saturating_mul(i64::try_from(containers).unwrap_or(1)),
+            Aim::Average(_) | Aim::Value(_) => total,
+        }
+    }
+}
+
+/// As the controller chooses: of several fields it has its favourites, and only `Object` goes by the type.
+fn aim(source: SourceType, target: &MetricTarget) -> Option<Aim> {
+    let milli = |written: &Option<_>| -> Option<i64> {
+        let quantity: Quantity = written.as_ref().and_then(|written| Quantity::try_from(written).ok())?;
+        Some(quantity.milli_value())
+    };
+    let (value, average) = (
+        milli(&target.value).map(Aim::Value),
+        milli(&target.average_value).map(Aim::Average),
+    );
+    match source {
+        SourceType::Resource | SourceType::ContainerResource => {
+            average.or(target.average_utilization.map(Aim::Utilization))
+        }
+        SourceType::Pods => average,
+        SourceType::External => average.or(value),
+        SourceType::Object => match target.type_.parse().ok()? {
+            TargetType::Value => value,
+            TargetType::AverageValue => average,
+            TargetType::Utilization => None,
+        },
+    }
+}
+
+/// The total, whole pod by whole pod; the first ones carry what does not divide.
+fn shared(total: i64, pods: &[Pod], now: Time) -> Samples {
+    let ready: Vec<&Pod> = pods.iter().filter(|pod| is_ready(pod)).collect();
+    let count = i64::try_from(ready.len()).unwrap_or(i64::MAX).max(1);
+    let (each, rest) = (total.div_euclid(count), total.rem_euclid(count));
+    let carried = ready
+        .iter()
+        .zip(0..)
+        .map(|(pod, index)| (pod.name.clone(), each + i64::from(index < rest)));
+    let idle = pods
+        .iter()
+        .filter(|pod| !is_ready(pod))
+        .map(|pod| (pod.name.clone(), 0));
+    carried
+        .chain(idle)
+        .map(|(name, value)| {
+            (
+                name,
+                Sample {
+                    value,
+                    at: now,
+                    window: WINDOW,
+                },
+            )
+        })
+        .collect()
+}
+
+fn is_ready(pod: &Pod) -> bool {
+    pod.ready.is_some_and(|ready| ready.status == Some(true))
+}
+
+/// The containers that the metrics name; at least one.
+#[must_use]
+pub fn containers(measures: &[Measure]) -> Vec<String> {
+    let mut names: Vec<String> = measures
+        .iter()
+        .filter_map(|measure| measure.container.clone())
+        .collect();
+    names.sort();
+    names.dedup();
+    if names.is_empty() {
+        names.push("app".to_owned());
+    }
+    names
+}
+
+/// A running pod, ready or not since then.
+#[must_use]
+pub fn pod(name: String, containers: &[String], measures: &[Measure], started: Time, ready: Ready) -> Pod {
+    let resources = measures.iter().filter(|measure| measure.is_per_pod());
+    let requests: BTreeMap<String, i64> = resources.map(|measure| (measure.name.clone(), REQUEST_MILLI)).collect();
+    let containers = containers.iter().map(|name| Container {
+        name: name.clone(),
+        requests: requests.clone(),
+    });
+    Pod {
+        name,
+        phase: Phase::Running,
+        ready: Some(ready),
+        started: Some(started),
+        deleted: false,
+        requests: Requests {
+            containers: containers.collect(),
+            ..Requests::default()
+        },
+    }
+}
+
+/// Thousandths as people write them: `1.5`, `300`.
+#[must_use]
+pub fn shown(milli: i64) -> String {
+    let (whole, rest) = (milli.unsigned_abs() / 1000, milli.unsigned_abs() % 1000);
+    let sign = if milli < 0 { "-" } else { "" };
+    match rest {
+        0 => format!("{sign}{whole}"),
+        _ => format!("{sign}{whole}.{rest:03}").trim_end_matches('0').to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pods(ready: &[bool]) -> Vec<Pod> {
+        let born = Time::from_secs(0);
+        let pod = |(index, ready): (usize, &bool)| {
+            let ready = Ready {
+                status: Some(*ready),
+                since: born,
+            };
+            pod(format!("pod-{index}"), &["app".to_owned()], &[], born, ready)
+        };
+        ready.iter().enumerate().map(pod).collect()
+    }
+
+    #[test]
+    fn nothing_of_a_load_is_lost_when_it_does_not_divide() {
+        let samples = shared(1001, &pods(&[true, false, true]), Time::from_secs(15));
+        let values: Vec<i64> = samples.values().map(|sample| sample.value).collect();
+        assert_eq!(values, [501, 0, 500]);
+    }
+
+    #[test]
+    fn thousandths_are_shown_as_people_write_them() {
+        for (milli, text) in [
+            (1500, "1.5"),
+            (300_000, "300"),
+            (-50, "-0.05"),
+            (0, "0"),
+            (i64::MIN, "-9223372036854775.808"),
+        ] {
+            assert_eq!(shown(milli), text);
+        }
+    }
+}

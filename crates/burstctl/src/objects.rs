@@ -1,0 +1,112 @@
+//! Kubernetes objects, wherever they stood.
+
+use crate::yaml::{Key, Span, Tree, Value};
+
+/// One object and where it came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Object {
+    /// Index of its source.
+    pub source: usize,
+    /// Counts from 1.
+    pub document: usize,
+    /// The object.
+    pub tree: Tree,
+}
+
+impl Object {
+    /// `kind`, or nothing.
+    #[must_use]
+    pub fn kind(&self) -> &str {
+        self.tree.text("kind").unwrap_or_default()
+    }
+
+    /// `apiVersion`, or nothing.
+    #[must_use]
+    pub fn api_version(&self) -> &str {
+        self.tree.text("apiVersion").unwrap_or_default()
+    }
+
+    /// Whether it is an HPA of any version.
+    #[must_use]
+    pub fn is_hpa(&self) -> bool {
+        let group = self.api_version().split_once('/').map_or("", |(group, _)| group);
+        self.kind() == "HorizontalPodAutoscaler" && group == "autoscaling"
+    }
+
+    /// `metadata.name`, or nothing.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.metadata("name").unwrap_or_default()
+    }
+
+    /// `metadata.namespace`; where kubectl would put it without being told otherwise.
+    #[must_use]
+    pub fn namespace(&self) -> &str {
+        self.metadata("namespace").unwrap_or("default")
+    }
+
+    /// `namespace/name`
+    #[must_use]
+    pub fn title(&self) -> String {
+        format!("{}/{}", self.namespace(), self.name())
+    }
+
+    fn metadata(&self, field: &str) -> Option<&str> {
+        self.tree.field("metadata")?.text(field)
+    }
+}
+
+/// The objects of a document: the items of a list, or itself.
+pub(crate) fn of(source: usize, document: usize, tree: Tree) -> Vec<Object> {
+    let mut objects = Vec::new();
+    take_apart(tree, &mut |tree| objects.push(Object { source, document, tree }));
+    objects
+}
+
+fn take_apart(tree: Tree, take: &mut dyn FnMut(Tree)) {
+    let kind = tree.text("kind").unwrap_or_default().to_owned();
+    let Some(item_kind) = kind.strip_suffix("List") else {
+        return take(tree);
+    };
+    let api_version = tree.text("apiVersion").unwrap_or_default().to_owned();
+    let span = tree.span;
+    let Value::Object(fields) = tree.value else { return };
+    let Some(items) = fields.into_iter().rev().find(|(key, _)| key.name == "items") else {
+        return;
+    };
+    if let Value::List(items) = items.1.value {
+        for item in items {
+            take_apart(named(item, item_kind, &api_version, span), take);
+        }
+    }
+}
+
+/// The items of a typed list do not say what they are.
+fn named(mut tree: Tree, kind: &str, api_version: &str, span: Span) -> Tree {
+    let silent = tree.field("kind").is_none() && tree.field("apiVersion").is_none() && !kind.is_empty();
+    if let (Value::Object(fields), true) = (&mut tree.value, silent) {
+        for (name, value) in [("kind", kind), ("apiVersion", api_version)] {
+            let name = name.to_owned();
+            let value = Value::String(value.to_owned());
+            fields.push((Key { name, span }, Tree { value, span }));
+        }
+    }
+    tree
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::yaml::documents;
+
+    #[test]
+    fn lists_are_taken_apart_however_they_are_called() {
+        let text = "apiVersion: v1\nkind: List\nitems:\n- kind: HorizontalPodAutoscalerList\n  apiVersion: autoscaling/v2\n  \
+                    items:\n  - metadata: {name: a}\n  - metadata: {name: b, namespace: shop}\n- kind: Service\n";
+        let tree = documents(text).remove(0).content.unwrap();
+        let objects = of(0, 1, tree);
+        let titles: Vec<_> = objects.iter().map(|object| (object.is_hpa(), object.title())).collect();
+        let expected = [(true, "default/a"), (true, "shop/b"), (false, "default/")];
+        assert_eq!(titles, expected.map(|(hpa, title)| (hpa, title.to_owned())));
+    }
+}

@@ -1,0 +1,295 @@
+//! From the short form, through the builder, to an HPA.
+
+use burst_hpa::behavior::SelectPolicy;
+use burst_hpa::builder::{
+    AverageValue, BuildError, ContainerResourceMetric, ExternalMetric, Hpa, Metric, ObjectMetric, ObjectReference,
+    PodsMetric, Policy, ResourceMetric, ScalingRules, Selector, Target, Utilization, Value,
+};
+use burst_hpa::metric::Resource;
+use burst_hpa::{ErrorType, Options, Severity};
+use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
+use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
+
+use super::words;
+use crate::input::Input;
+use crate::lint::{Finding, Mistake};
+use crate::objects::Object;
+
+/// A target that is in the input is looked at: its containers have to request what is measured.
+pub(super) fn hpa(object: &Object, input: &Input, options: Options) -> Result<HorizontalPodAutoscaler, Vec<Finding>> {
+    let words = read(object).map_err(|finding| vec![*finding])?;
+    let metrics: Vec<Metric> = collect(words.metrics.iter().enumerate().map(|(index, written)| {
+        metric(written).map_err(|message| refused(object, &format!("metrics[{index}]"), message.to_owned()))
+    }))?;
+    let mut hpa = Hpa::new(target(&words, input), words.max).for_cluster(options);
+    hpa = words.name.iter().fold(hpa, Hpa::name);
+    hpa = words.namespace.iter().fold(hpa, Hpa::namespace);
+    hpa = words.labels.iter().fold(hpa, |hpa, (key, value)| hpa.label(key, value));
+    hpa = words
+        .annotations
+        .iter()
+        .fold(hpa, |hpa, (key, value)| hpa.annotation(key, value));
+    hpa = words.min.into_iter().fold(hpa, Hpa::min_replicas);
+    hpa = metrics.into_iter().fold(hpa, Hpa::metric);
+    if let Some(written) = &words.scale_up {
+        hpa = hpa.scale_up(rules(written, "scaleUp", object)?);
+    }
+    if let Some(written) = &words.scale_down {
+        hpa = hpa.scale_down(rules(written, "scaleDown", object)?);
+    }
+    hpa.build()
+        .map_err(|errors| errors.as_slice().iter().map(|error| unbuilt(object, error)).collect())
+}
+
+/// All errors, not only the first.
+fn collect<T>(results: impl Iterator<Item = Result<T, Box<Finding>>>) -> Result<Vec<T>, Vec<Finding>> {
+    let (mut good, mut bad) = (Vec::new(), Vec::new());
+    for result in results {
+        match result {
+            Ok(value) => good.push(value),
+            Err(finding) => bad.push(*finding),
+        }
+    }
+    if bad.is_empty() { Ok(good) } else { Err(bad) }
+}
+
+fn read(object: &Object) -> Result<words::Hpa, Box<Finding>> {
+    if let Some(twice) = object.tree.duplicate() {
+        let mut finding = refused(object, &twice.name, format!("{:?} is written twice", twice.name));
+        finding.span = twice.span;
+        return Err(finding);
+    }
+    serde_path_to_error::deserialize(object.tree.to_json()).map_err(|error| {
+        let path = error.path().to_string();
+        let path = if path == "." {
+            ""
+        } else {
+            path.trim_end_matches('?').trim_end_matches('.')
+        };
+        refused(object, path, error.inner().to_string())
+    })
+}
+
+fn target(words: &words::Hpa, input: &Input) -> Target {
+    let reference = &words.target;
+    let namespace = words.namespace.as_deref().unwrap_or("default");
+    let found = input.objects.iter().find(|object| {
+        (object.api_version(), object.kind(), object.name()) == ("apps/v1", &reference.kind, &reference.name)
+            && reference.api_version == "apps/v1"
+            && object.namespace() == namespace
+    });
+    let json = || found.map(|object| object.tree.to_json()).unwrap_or_default();
+    let read = match reference.kind.as_str() {
+        "Deployment" => serde_json::from_value::<Deployment>(json())
+            .ok()
+            .map(|deployment| Target::from(&deployment)),
+        "StatefulSet" => serde_json::from_value::<StatefulSet>(json())
+            .ok()
+            .map(|set| Target::from(&set)),
+        _ => None,
+    };
+    read.unwrap_or_else(|| Target::reference_to(&reference.api_version, &reference.kind, &reference.name))
+}
+
+const SOURCES: &str = "name one source: resource (perhaps of a container), pods, object with metric, or external";
+
+fn metric(written: &words::Metric) -> Result<Metric, &'static str> {
+    let words::Metric {
+        resource,
+        container,
+        pods,
+        object,
+        external,
+        metric,
+        selector,
+        ..
+    } = written;
+    let selector = selector.as_ref().map(|labels| {
+        labels
+            .iter()
+            .fold(Selector::new(), |selector, (key, value)| selector.label(key, value))
+    });
+    let named = [pods.is_some(), object.is_some(), external.is_some(), resource.is_some()];
+    if named.iter().filter(|named| **named).count() != 1 {
+        return Err(SOURCES);
+    }
+    if metric.is_some() != object.is_some() {
+        return Err("object and metric belong together");
+    }
+    if let Some(resource) = resource {
+        if selector.is_some() {
+            return Err("a resource has no labels to select by");
+        }
+        return resource_metric(*resource, container.as_deref(), written);
+    }
+    if container.is_some() {
+        return Err("container belongs to resource");
+    }
+    if written.utilization.is_some() {
+        return Err("utilization is a share of a request, and only a resource has one; use average");
+    }
+    if let Some(name) = pods {
+        let average = written.average.clone().filter(|_| written.value.is_none());
+        let average = average.ok_or("pods are compared by average")?;
+        let metric = PodsMetric::new(name, AverageValue::new(average.0));
+        return Ok(match selector {
+            Some(selector) => metric.selector(selector).into(),
+            None => metric.into(),
+        });
+    }
+    series(written, selector)
+}
+
+fn resource_metric(
+    resource: words::Resource,
+    container: Option<&str>,
+    written: &words::Metric,
+) -> Result<Metric, &'static str> {
+    let resource = match resource {
+        words::Resource::Cpu => Resource::Cpu,
+        words::Resource::Memory => Resource::Memory,
+    };
+    let target = match (written.utilization, &written.average, &written.value) {
+        (Some(percent), None, None) => Utilization(percent).into(),
+        (None, Some(average), None) => AverageValue::new(average.0.clone()).into(),
+        _ => return Err("a resource is compared by utilization or by average, one of them"),
+    };
+    let target: burst_hpa::builder::ResourceTarget = target;
+    Ok(match container {
+        Some(container) => ContainerResourceMetric::new(container, resource, target).into(),
+        None => ResourceMetric::new(resource, target).into(),
+    })
+}
+
+/// An object's value or one from outside.
+fn series(written: &words::Metric, selector: Option<Selector>) -> Result<Metric, &'static str> {
+    let target: burst_hpa::builder::SeriesTarget = match (&written.average, &written.value) {
+        (Some(average), None) => AverageValue::new(average.0.clone()).into(),
+        (None, Some(value)) => Value::new(value.0.clone()).into(),
+        _ => return Err("compared by value or by average, one of them"),
+    };
+    Ok(match (&written.object, &written.metric, &written.external) {
+        (Some(object), Some(name), _) => {
+            let object = ObjectReference::new(&object.api_version, &object.kind, &object.name);
+            let metric = ObjectMetric::new(object, name, target);
+            selector
+                .map(|selector| metric.clone().selector(selector))
+                .unwrap_or(metric)
+                .into()
+        }
+        (_, _, Some(name)) => {
+            let metric = ExternalMetric::new(name, target);
+            selector
+                .map(|selector| metric.clone().selector(selector))
+                .unwrap_or(metric)
+                .into()
+        }
+        _ => return Err(SOURCES),
+    })
+}
+
+fn rules(written: &words::Rules, field: &str, object: &Object) -> Result<ScalingRules, Vec<Finding>> {
+    let mut rules = ScalingRules::new();
+    if let Some(length) = written.window {
+        rules = rules.window(length.0);
+    }
+    rules = match (written.disabled, written.select) {
+        (true, None) => rules.select(SelectPolicy::Disabled),
+        (true, Some(_)) => {
+            return Err(vec![*refused(
+                object,
+                field,
+                "select chooses nothing where disabled is set".to_owned(),
+            )]);
+        }
+        (false, Some(words::Select::Max)) => rules.select(SelectPolicy::Max),
+        (false, Some(words::Select::Min)) => rules.select(SelectPolicy::Min),
+        (false, None) => rules,
+    };
+    if let Some(amount) = &written.tolerance {
+        rules = rules.tolerance(amount.0.clone());
+    }
+    let policies = written
+        .policies
+        .iter()
+        .enumerate()
+        .map(|(index, policy)| match (policy.pods, policy.percent) {
+            (Some(count), None) => Ok(Policy::pods(count, policy.every.0)),
+            (None, Some(percent)) => Ok(Policy::percent(percent, policy.every.0)),
+            _ => Err(refused(
+                object,
+                &format!("{field}.policies[{index}]"),
+                "either pods or percent".to_owned(),
+            )),
+        });
+    Ok(collect(policies)?.into_iter().fold(rules, ScalingRules::policy))
+}
+
+fn refused(object: &Object, field: &str, detail: String) -> Box<Finding> {
+    Box::new(Finding {
+        object: title(object),
+        mistake: Mistake::Short,
+        ..Finding::at(object, field, detail)
+    })
+}
+
+fn title(object: &Object) -> String {
+    let word = |name| object.tree.text(name);
+    let target = word("target")
+        .and_then(|target| target.split_once('/'))
+        .map(|(_, name)| name);
+    format!(
+        "{}/{}",
+        word("namespace").unwrap_or("default"),
+        word("name").or(target).unwrap_or_default()
+    )
+}
+
+/// The builder speaks of `autoscaling/v2`; the place is that of the short word.
+fn unbuilt(object: &Object, error: &BuildError) -> Finding {
+    let (field, mistake, detail, advice) = match error {
+        BuildError::Refused(error) => (
+            &error.field,
+            Mistake::Invalid(error.error_type),
+            error.detail.clone(),
+            None,
+        ),
+        BuildError::NeverWorks(finding) => (
+            &finding.field,
+            Mistake::Lint(finding.lint),
+            finding.effect.clone(),
+            Some(finding.advice.clone()),
+        ),
+        BuildError::NotWholeSeconds { field, duration } => {
+            let detail = format!("{duration:?} is not a whole number of seconds");
+            (field, Mistake::Invalid(ErrorType::Invalid), detail, None)
+        }
+    };
+    let at = Finding::at(object, &short(field), detail);
+    Finding {
+        object: title(object),
+        field: field.clone(),
+        mistake,
+        advice,
+        severity: Severity::Error,
+        ..at
+    }
+}
+
+const SHORTER: [(&str, &str); 9] = [
+    ("spec.behavior.", ""),
+    ("spec.", ""),
+    ("metadata.", ""),
+    ("stabilizationWindowSeconds", "window"),
+    ("selectPolicy", "select"),
+    ("periodSeconds", "every"),
+    ("scaleTargetRef", "target"),
+    ("maxReplicas", "max"),
+    ("minReplicas", "min"),
+];
+
+fn short(field: &str) -> String {
+    SHORTER
+        .iter()
+        .fold(field.to_owned(), |field, (long, short)| field.replace(long, short))
+}

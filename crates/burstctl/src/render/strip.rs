@@ -1,0 +1,67 @@
+//! A number of replicas in the manifest of what is scaled: every `kubectl apply` would set the HPA back to it.
+
+use burst_hpa::Node;
+use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
+
+use crate::objects::Object;
+
+/// A number of replicas that is gone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stripped {
+    /// Index of the source.
+    pub source: usize,
+    /// The line it stood on.
+    pub line: usize,
+    /// `Deployment shop/web`
+    pub target: String,
+    /// `shop/web`
+    pub hpa: String,
+}
+
+/// The object without `spec.replicas`, if one of these HPAs scales it.
+pub(super) fn replicas(object: &Object, hpas: &[HorizontalPodAutoscaler]) -> (Node, Option<Stripped>) {
+    let mut node = object.tree.to_node();
+    let scaling = hpas.iter().find(|hpa| scales(hpa, object));
+    let written = object
+        .tree
+        .field("spec")
+        .and_then(|spec| spec.field("replicas"))
+        .is_some();
+    let Some(hpa) = scaling.filter(|_| written) else {
+        return (node, None);
+    };
+    if let Node::Object(fields) = &mut node {
+        for (_, spec) in fields.iter_mut().filter(|(name, _)| name == "spec") {
+            if let Node::Object(fields) = spec {
+                fields.retain(|(name, _)| name != "replicas");
+            }
+        }
+    }
+    let stripped = Stripped {
+        source: object.source,
+        line: object.tree.place("spec.replicas").start.line,
+        target: format!("{} {}", object.kind(), object.title()),
+        hpa: format!(
+            "{}/{}",
+            namespace(hpa),
+            hpa.metadata.name.as_deref().unwrap_or_default()
+        ),
+    };
+    (node, Some(stripped))
+}
+
+fn scales(hpa: &HorizontalPodAutoscaler, object: &Object) -> bool {
+    let reference = &hpa.spec.scale_target_ref;
+    let group = |api_version: &str| {
+        api_version
+            .split_once('/')
+            .map_or(String::new(), |(group, _)| group.to_owned())
+    };
+    (reference.kind.as_str(), reference.name.as_str()) == (object.kind(), object.name())
+        && group(reference.api_version.as_deref().unwrap_or_default()) == group(object.api_version())
+        && namespace(hpa) == object.namespace()
+}
+
+fn namespace(hpa: &HorizontalPodAutoscaler) -> &str {
+    hpa.metadata.namespace.as_deref().unwrap_or("default")
+}

@@ -1,0 +1,120 @@
+//! The commands from their words to their end.
+
+mod explain;
+mod lint;
+#[cfg(feature = "live")]
+mod live;
+mod migrate;
+mod render;
+mod simulate;
+
+use std::io::{self, Read, Write};
+use std::process::ExitCode;
+
+use crate::args::Hpa;
+use crate::input::Input;
+
+/// How a command ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum End {
+    /// All is well.
+    Well,
+    /// There is something to object to.
+    Objections,
+    /// Something could not be read, so there may be more.
+    Unread,
+}
+
+impl End {
+    /// 0, 1 or 2.
+    #[must_use]
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Well => 0,
+            Self::Objections => 1,
+            Self::Unread => 2,
+        }
+    }
+}
+
+impl From<End> for ExitCode {
+    fn from(end: End) -> Self {
+        end.code().into()
+    }
+}
+
+/// Runs a command.
+pub fn run(command: &Hpa, terminal: &mut Terminal<'_>) -> End {
+    match command {
+        Hpa::Lint(words) => lint::lint(words, terminal),
+        Hpa::Render(words) => render::render(words, terminal),
+        Hpa::Migrate(words) => migrate::migrate(words, terminal),
+        Hpa::Explain(words) => explain::explain(words, terminal),
+        Hpa::Simulate(words) => simulate::simulate(words, terminal),
+    }
+}
+
+/// Where a command reads and writes.
+pub struct Terminal<'a> {
+    /// For `-`.
+    pub stdin: Box<dyn Read + 'a>,
+    /// Data.
+    pub out: Box<dyn Write + 'a>,
+    /// Words.
+    pub words: Box<dyn Write + 'a>,
+    /// Whether a person with colours reads the data.
+    pub styled: bool,
+}
+
+impl Terminal<'_> {
+    /// That of this process.
+    #[must_use]
+    pub fn new() -> Self {
+        let styled = anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never;
+        Self {
+            stdin: Box::new(io::stdin().lock()),
+            out: Box::new(io::BufWriter::new(io::stdout().lock())),
+            words: Box::new(io::stderr().lock()),
+            styled,
+        }
+    }
+
+    /// Whoever does not listen to words misses nothing that matters.
+    fn say(&mut self, words: impl std::fmt::Display) {
+        let _ = writeln!(self.words, "burstctl: {words}");
+    }
+
+    /// Says what could not be opened.
+    fn say_unreadable(&mut self, input: &Input) {
+        for unreadable in &input.unreadable {
+            self.say(unreadable);
+        }
+    }
+
+    /// Says what is no YAML, for commands that have no findings.
+    fn say_broken(&mut self, input: &Input) {
+        for broken in &input.broken {
+            let file = input.sources.get(broken.source).map_or("", |source| &source.name);
+            self.say(format_args!("{file}:{}", broken.error));
+        }
+    }
+
+    /// The end, if all of the data got out.
+    fn ended(&mut self, written: io::Result<()>, end: End) -> End {
+        match written.and_then(|()| self.out.flush()) {
+            Ok(()) => end,
+            // `| head` has seen enough.
+            Err(reason) if reason.kind() == io::ErrorKind::BrokenPipe => end,
+            Err(reason) => {
+                self.say(format_args!("stdout: {reason}"));
+                End::Unread
+            }
+        }
+    }
+}
+
+impl Default for Terminal<'_> {
+    fn default() -> Self {
+        Self::new()
+    }
+}

@@ -1,0 +1,62 @@
+//! `burstctl hpa explain`
+
+use std::io::Write as _;
+
+use burst_hpa::status::Status;
+use burst_hpa::{decode, defaulted, migrate};
+
+use super::{End, Terminal};
+use crate::args::{Explain, Format};
+use crate::explain;
+use crate::input::Input;
+use crate::lint;
+
+/// Explains the HPAs of files.
+pub(super) fn explain(words: &Explain, terminal: &mut Terminal<'_>) -> End {
+    let options = words.cluster.options();
+    #[cfg(feature = "live")]
+    if let Some(context) = &words.context {
+        return super::live::explain(context, &words.subjects, options, terminal);
+    }
+    let input = Input::read(&words.subjects, &mut terminal.stdin);
+    terminal.say_unreadable(&input);
+    let refused: Vec<_> = lint::check(&input, options)
+        .into_iter()
+        .filter(|finding| matches!(finding.mistake.rule(), "apiserver" | "yaml"))
+        .collect();
+    let _ = lint::write(&refused, &input.sources, Format::Text, false, &mut terminal.words);
+    let mut end = if input.is_incomplete() { End::Unread } else { End::Well };
+    let mut told = Vec::new();
+    for object in input.objects.iter().filter(|object| object.is_hpa()) {
+        let node = migrate(&object.tree.to_node()).ok().map(|migration| migration.document);
+        let Some(hpa) = node.and_then(|node| decode(&node).ok()) else {
+            end = end.max(End::Objections);
+            continue;
+        };
+        let status = Status::of(&hpa);
+        if words.status && status.is_none() {
+            terminal.say(format_args!("{}: no controller has written a status", object.title()));
+            end = end.max(End::Objections);
+        }
+        match explain::explain(
+            &defaulted(hpa, options),
+            status.as_ref().filter(|_| words.status),
+            options,
+        ) {
+            Ok(text) => told.push(text),
+            Err(error) => {
+                terminal.say(format_args!("{}: {error}", object.title()));
+                end = end.max(End::Objections);
+            }
+        }
+    }
+    if !refused.is_empty() {
+        end = end.max(End::Objections);
+    }
+    if told.is_empty() && end == End::Well {
+        terminal.say("no HPA was given");
+        end = End::Objections;
+    }
+    let written = write!(terminal.out, "{}", told.join("\n"));
+    terminal.ended(written, end)
+}

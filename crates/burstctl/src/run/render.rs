@@ -1,0 +1,50 @@
+//! `burstctl hpa render`
+
+use std::io::Write as _;
+
+use super::{End, Terminal};
+use crate::args::Render;
+use crate::input::Input;
+use crate::{lint, render};
+
+/// Writes `autoscaling/v2` YAML.
+pub(super) fn render(words: &Render, terminal: &mut Terminal<'_>) -> End {
+    if words.schema {
+        let written = terminal.out.write_all(render::SCHEMA.as_bytes());
+        return terminal.ended(written, End::Well);
+    }
+    let paths = words.files.paths();
+    if paths.is_empty() {
+        terminal.say("no file was given; `-` is stdin");
+        return End::Unread;
+    }
+    let input = Input::read(&paths, &mut terminal.stdin);
+    terminal.say_unreadable(&input);
+    let rendered = render::render(&input, words.cluster.options(), words.defaults);
+    let written = write!(terminal.out, "{}", rendered.documents.join("---\n"));
+    for stripped in &rendered.stripped {
+        let file = input.sources.get(stripped.source).map_or("", |source| &source.name);
+        terminal.say(format_args!(
+            "{file}:{}: left spec.replicas of {} out: HPA {} decides, and every apply would set it back. If the \
+             field is in the cluster already, hand it over first (kubectl apply edit-last-applied), or the first apply \
+             without it sets it to 1 for a moment.",
+            stripped.line, stripped.target, stripped.hpa
+        ));
+    }
+    let findings = &rendered.findings;
+    let _ = lint::write(
+        findings,
+        &input.sources,
+        crate::args::Format::Text,
+        false,
+        &mut terminal.words,
+    );
+    let end = if input.is_incomplete() {
+        End::Unread
+    } else if findings.is_empty() {
+        End::Well
+    } else {
+        End::Objections
+    };
+    terminal.ended(written, end)
+}

@@ -1,0 +1,79 @@
+//! A picture of characters.
+
+use super::play::Tick;
+
+const WIDTH: usize = 72;
+const HEIGHT: usize = 16;
+
+/// Replicas `█`, the proposal `·` above them, the limits `─`.
+#[must_use]
+pub fn plot(ticks: &[Tick], min: i32, max: i32) -> String {
+    let columns: Vec<&Tick> = sampled(ticks);
+    let proposals = ticks.iter().filter_map(|tick| tick.proposal);
+    // A proposal far above the limit would leave no room for the rest.
+    let top = ticks
+        .iter()
+        .map(|tick| tick.replicas)
+        .chain(proposals)
+        .max()
+        .unwrap_or(0)
+        .clamp(max, max.saturating_mul(2))
+        .max(1);
+    let rows = HEIGHT.min(usize::try_from(top).unwrap_or(HEIGHT));
+    let row_of = |replicas: i32| scaled(replicas, top, rows);
+    let mut out = String::new();
+    for row in (1..=rows).rev() {
+        let label = if row == row_of(max) {
+            format!("max {max}")
+        } else if row == row_of(min) {
+            format!("min {min}")
+        } else {
+            String::new()
+        };
+        let line: String = columns
+            .iter()
+            .map(|tick| match tick.proposal {
+                _ if row <= row_of(tick.replicas) => '█',
+                Some(proposal) if row == row_of(proposal.min(top)) => '·',
+                _ if row == row_of(max) || row == row_of(min) => '─',
+                _ => ' ',
+            })
+            .collect();
+        out.push_str(format!("{label:>9} │{line}").trim_end());
+        out.push('\n');
+    }
+    let last = ticks.last().map_or(0, |tick| tick.seconds);
+    let first = ticks.first().map_or(0, |tick| tick.seconds);
+    out.push_str(&format!("{:>9} └{}\n", "0", "─".repeat(columns.len())));
+    let end = format!("{last} s");
+    let room = columns
+        .len()
+        .saturating_sub(end.len())
+        .max(format!("{first} s").len() + 1);
+    out.push_str(&format!("{:>9}  {:<room$}{end}\n", "", format!("{first} s")));
+    out.push_str(&format!("{:>9}  █ replicas   · proposal   ─ limits\n", ""));
+    out
+}
+
+fn scaled(replicas: i32, top: i32, rows: usize) -> usize {
+    let (replicas, top) = (
+        usize::try_from(replicas).unwrap_or(0),
+        usize::try_from(top).unwrap_or(1).max(1),
+    );
+    (replicas * rows).div_ceil(top)
+}
+
+/// Each tick wide enough to be seen, and never more than the width.
+fn sampled(ticks: &[Tick]) -> Vec<&Tick> {
+    let count = ticks.len();
+    let wide = if count == 0 {
+        0
+    } else if count >= WIDTH {
+        WIDTH
+    } else {
+        count * (WIDTH / count)
+    };
+    (0..wide)
+        .filter_map(|column| ticks.get(column * count / wide))
+        .collect()
+}

@@ -1,0 +1,94 @@
+//! A picture for a browser: step lines, no script.
+
+use super::play::Tick;
+
+const WIDTH: f64 = 800.0;
+const HEIGHT: f64 = 300.0;
+const LEFT: f64 = 50.0;
+const TOP: f64 = 30.0;
+
+/// Replicas, proposal and limits over time.
+#[must_use]
+pub fn svg(ticks: &[Tick], min: i32, max: i32, title: &str) -> String {
+    let seconds = |tick: Option<&Tick>| f64::from(tick.map_or(0, |tick| tick.seconds));
+    let (first, last) = (seconds(ticks.first()), seconds(ticks.last()));
+    let highest = ticks
+        .iter()
+        .filter_map(|tick| tick.proposal)
+        .chain([max])
+        .max()
+        .unwrap_or(1);
+    let frame = Frame {
+        first,
+        length: (last - first).max(1.0),
+        top: f64::from(highest.clamp(max, max.saturating_mul(2)).max(1)),
+    };
+    let (right, bottom) = (LEFT + WIDTH, TOP + HEIGHT);
+    let limit = |replicas: i32, name: &str| {
+        let y = frame.y(replicas);
+        format!(
+            "<line x1=\"{LEFT}\" x2=\"{right}\" y1=\"{y:.1}\" y2=\"{y:.1}\" stroke=\"#999\" stroke-dasharray=\"4 4\"/>\
+             <text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{name} {replicas}</text>\n",
+            LEFT - 4.0,
+            y + 4.0
+        )
+    };
+    let replicas = frame.steps(ticks, |tick| Some(tick.replicas));
+    let proposal = frame.steps(ticks, |tick| tick.proposal);
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" font-family=\"sans-serif\" font-size=\"12\">\n\
+         <title>{title}</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n\
+         <text x=\"{LEFT}\" y=\"18\">{title}: <tspan fill=\"#1f77b4\">replicas</tspan>, \
+         <tspan fill=\"#d62728\">proposal</tspan></text>\n{}{}\
+         <path d=\"M{LEFT} {TOP}V{bottom}H{right}\" fill=\"none\" stroke=\"#333\"/>\n\
+         <text x=\"{LEFT}\" y=\"{}\">{first} s</text><text x=\"{right}\" y=\"{0}\" text-anchor=\"end\">{last} s</text>\n\
+         <path d=\"{proposal}\" fill=\"none\" stroke=\"#d62728\" stroke-opacity=\"0.6\"/>\n\
+         <path d=\"{replicas}\" fill=\"none\" stroke=\"#1f77b4\" stroke-width=\"2\"/>\n</svg>\n",
+        right + 20.0,
+        bottom + 30.0,
+        limit(max, "max"),
+        limit(min, "min"),
+        bottom + 16.0,
+        title = escaped(title),
+    )
+}
+
+struct Frame {
+    first: f64,
+    length: f64,
+    top: f64,
+}
+
+impl Frame {
+    fn x(&self, seconds: u32) -> f64 {
+        LEFT + (f64::from(seconds) - self.first) / self.length * WIDTH
+    }
+
+    fn y(&self, replicas: i32) -> f64 {
+        TOP + HEIGHT - f64::from(replicas).min(self.top) / self.top * HEIGHT
+    }
+
+    /// A gap where there is no value.
+    fn steps(&self, ticks: &[Tick], value: impl Fn(&Tick) -> Option<i32>) -> String {
+        let mut path = String::new();
+        let mut drawing = false;
+        for tick in ticks {
+            let Some(replicas) = value(tick) else {
+                drawing = false;
+                continue;
+            };
+            let (x, y) = (self.x(tick.seconds), self.y(replicas));
+            path.push_str(&if drawing {
+                format!("H{x:.1}V{y:.1}")
+            } else {
+                format!("M{x:.1} {y:.1}")
+            });
+            drawing = true;
+        }
+        path
+    }
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}

@@ -1,0 +1,140 @@
+//! A load over time: CSV, `seconds` and a column for each metric. Each line holds until the next.
+
+use burst_hpa::Quantity;
+
+/// How long a trace may be: a day has 5,760 syncs.
+const MOST_SECONDS: u32 = 7 * 24 * 3600;
+
+/// A load over time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trace {
+    /// The names of the columns.
+    pub names: Vec<String>,
+    rows: Vec<Row>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Row {
+    seconds: u32,
+    /// In thousandths; None where the metric gives nothing.
+    loads: Vec<Option<i64>>,
+}
+
+/// Why a trace cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{line}: {reason}")]
+pub struct TraceError {
+    line: usize,
+    reason: String,
+}
+
+impl Trace {
+    /// Reads a trace with a column for each of `metrics` metrics.
+    ///
+    /// # Errors
+    /// The first line that is not as it should be.
+    pub fn read(text: &str, metrics: usize) -> Result<Self, TraceError> {
+        let mut lines = text
+            .lines()
+            .enumerate()
+            .map(|(index, line)| (index + 1, line.trim()))
+            .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+        let wrong = |line: usize, reason: String| TraceError { line, reason };
+        let (number, head) = lines
+            .next()
+            .ok_or_else(|| wrong(1, "expected a head such as seconds,cpu".to_owned()))?;
+        let mut names = head.split(',').map(|name| name.trim().to_owned());
+        if names.next().as_deref() != Some("seconds") {
+            return Err(wrong(number, "expected the first column to be seconds".to_owned()));
+        }
+        let names: Vec<String> = names.collect();
+        if names.len() != metrics {
+            let reason = format!("{} columns of load, and the HPA has {metrics} metrics", names.len());
+            return Err(wrong(number, reason));
+        }
+        let mut rows: Vec<Row> = Vec::new();
+        for (number, line) in lines {
+            let row = row(line, metrics).map_err(|reason| wrong(number, reason))?;
+            if rows.last().is_some_and(|last| last.seconds >= row.seconds) {
+                return Err(wrong(number, format!("{} s is not after the line before", row.seconds)));
+            }
+            rows.push(row);
+        }
+        if rows.is_empty() {
+            return Err(wrong(number, "no load below the head".to_owned()));
+        }
+        Ok(Self { names, rows })
+    }
+
+    /// The first second and the last.
+    #[must_use]
+    pub fn span(&self) -> (u32, u32) {
+        let seconds = |row: Option<&Row>| row.map_or(0, |row| row.seconds);
+        (seconds(self.rows.first()), seconds(self.rows.last()))
+    }
+
+    /// The load at a second, in thousandths.
+    #[must_use]
+    pub fn at(&self, seconds: u32) -> &[Option<i64>] {
+        let after = self.rows.partition_point(|row| row.seconds <= seconds);
+        self.rows.get(after.saturating_sub(1)).map_or(&[], |row| &row.loads)
+    }
+}
+
+fn row(line: &str, metrics: usize) -> Result<Row, String> {
+    let mut cells = line.split(',').map(str::trim);
+    let seconds = cells.next().unwrap_or_default();
+    let seconds: u32 = seconds
+        .parse()
+        .ok()
+        .filter(|seconds| *seconds <= MOST_SECONDS)
+        .ok_or_else(|| format!("seconds: {seconds:?} is not a whole number from 0 to {MOST_SECONDS}"))?;
+    let loads = cells.map(|cell| match cell {
+        "" => Ok(None),
+        cell => cell
+            .parse::<Quantity>()
+            .map(|load| Some(load.milli_value()))
+            .map_err(|error| format!("{cell:?}: {error}")),
+    });
+    let loads: Vec<_> = loads.collect::<Result<_, _>>()?;
+    if loads.len() != metrics {
+        return Err(format!("{} loads where the head has {metrics}", loads.len()));
+    }
+    Ok(Row { seconds, loads })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Trace;
+
+    #[test]
+    fn a_load_holds_until_the_next_line() {
+        let trace = Trace::read("# a day\nseconds, cpu, queue\n0, 1.5, 10\n60,, 1k\n", 2).unwrap();
+        assert_eq!(trace.span(), (0, 60));
+        assert_eq!(trace.at(59), [Some(1500), Some(10_000)]);
+        assert_eq!(trace.at(60), [None, Some(1_000_000)]);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_line() {
+        for (text, error) in [
+            ("", "1: expected a head such as seconds,cpu"),
+            ("time,cpu\n", "1: expected the first column to be seconds"),
+            ("seconds,cpu,more\n", "1: 2 columns of load, and the HPA has 1 metrics"),
+            ("seconds,cpu\n", "1: no load below the head"),
+            ("seconds,cpu\n\n0,5\n0,6\n", "4: 0 s is not after the line before"),
+            (
+                "seconds,cpu\n-1,5\n",
+                "2: seconds: \"-1\" is not a whole number from 0 to 604800",
+            ),
+        ] {
+            assert_eq!(Trace::read(text, 1).unwrap_err().to_string(), error);
+        }
+        assert!(
+            Trace::read("seconds,cpu\n0,much\n", 1)
+                .unwrap_err()
+                .to_string()
+                .starts_with("2: \"much\": ")
+        );
+    }
+}

@@ -1,0 +1,135 @@
+//! Trees as YAML that every reader takes for the same: block style, text quoted where some reader would see a number,
+//! a boolean or a date.
+
+use burst_hpa::Node;
+
+use super::scalar::{self, Scalar};
+
+/// A document, ending in a line break.
+#[must_use]
+pub fn to_yaml(node: &Node) -> String {
+    let mut out = String::new();
+    match node {
+        Node::Object(fields) if !fields.is_empty() => object(fields, 0, false, &mut out),
+        Node::List(items) if !items.is_empty() => list(items, 0, &mut out),
+        other => {
+            out.push_str(&flat(other));
+            out.push('\n');
+        }
+    }
+    out
+}
+
+/// `inline`: the first field goes on the line that is there.
+fn object(fields: &[(String, Node)], indent: usize, inline: bool, out: &mut String) {
+    for (index, (name, node)) in fields.iter().enumerate() {
+        if index > 0 || !inline {
+            out.push_str(&" ".repeat(indent));
+        }
+        out.push_str(&text(name));
+        out.push(':');
+        match node {
+            Node::Object(fields) if !fields.is_empty() => {
+                out.push('\n');
+                object(fields, indent + 2, false, out);
+            }
+            Node::List(items) if !items.is_empty() => {
+                out.push('\n');
+                list(items, indent, out);
+            }
+            other => {
+                out.push(' ');
+                out.push_str(&flat(other));
+                out.push('\n');
+            }
+        }
+    }
+}
+
+fn list(items: &[Node], indent: usize, out: &mut String) {
+    for item in items {
+        out.push_str(&" ".repeat(indent));
+        out.push_str("- ");
+        match item {
+            Node::Object(fields) if !fields.is_empty() => object(fields, indent + 2, true, out),
+            Node::List(items) if !items.is_empty() => {
+                out.push('\n');
+                list(items, indent + 2, out);
+            }
+            other => {
+                out.push_str(&flat(other));
+                out.push('\n');
+            }
+        }
+    }
+}
+
+fn flat(node: &Node) -> String {
+    match node {
+        Node::Null => "null".to_owned(),
+        Node::Bool(value) => value.to_string(),
+        Node::Number(text) => text.clone(),
+        Node::String(string) => text(string),
+        Node::List(_) => "[]".to_owned(),
+        Node::Object(_) => "{}".to_owned(),
+    }
+}
+
+fn text(text: &str) -> String {
+    let plain = text.starts_with(|first: char| first.is_ascii_alphanumeric() || first == '/')
+        && text.bytes().any(|byte| byte.is_ascii_alphabetic())
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"-_./".contains(&byte))
+        && matches!(scalar::resolve(text), Scalar::Text(_));
+    if plain { text.to_owned() } else { quoted(text) }
+}
+
+fn quoted(text: &str) -> String {
+    let mut out = String::from('"');
+    for character in text.chars() {
+        match character {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            ' '..='~' | '\u{a1}'..='\u{1fff}' | '\u{3041}'..='\u{d7ff}' => out.push(character),
+            other => out.push_str(&format!("\\U{:08x}", u32::from(other))),
+        }
+    }
+    out.push('"');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::yaml::documents;
+
+    fn any_node() -> impl Strategy<Value = Node> {
+        let leaf = prop_oneof![
+            Just(Node::Null),
+            any::<bool>().prop_map(Node::Bool),
+            any::<i64>().prop_map(|number| Node::Number(number.to_string())),
+            any::<String>().prop_map(Node::String),
+            "[-+.0-9a-zA-Z_~<:# ]{0,6}".prop_map(Node::String),
+        ];
+        leaf.prop_recursive(4, 32, 4, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Node::List),
+                prop::collection::vec(("[a-z]{1,3}|\\PC{0,4}", inner), 0..4).prop_map(Node::Object),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read_again(node in any_node()) {
+            let text = to_yaml(&node);
+            let read = documents(&text).into_iter().next().map(|document| document.content.unwrap().to_node());
+            prop_assert_eq!(read.unwrap_or(Node::Null), node, "{}", text);
+        }
+    }
+}

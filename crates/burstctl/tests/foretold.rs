@@ -1,0 +1,135 @@
+//! `hpa explain` and `hpa simulate`: numbers that were seen in a real controller, and their looks.
+
+mod common;
+
+use std::path::PathBuf;
+
+use burstctl::run::End;
+use common::{command, told};
+use proptest::prelude::*;
+use serde_json::Value;
+
+fn beside(name: &str) -> String {
+    let path: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests", "data", name].iter().collect();
+    path.display().to_string()
+}
+
+#[test]
+fn a_spec_is_explained_in_words() {
+    insta::assert_snapshot!(told(&["explain", "-"], include_str!("data/load.yaml")));
+}
+
+#[test]
+fn a_status_is_checked_with_its_own_numbers() {
+    insta::assert_snapshot!(told(&["explain", "--status", "-"], include_str!("data/status.yaml")));
+}
+
+#[test]
+fn an_hpa_that_no_controller_has_seen_has_nothing_to_check() {
+    let (end, _, said) = command(&["explain", "--status", "-"], include_str!("data/load.yaml"));
+    assert_eq!(end, End::Objections);
+    assert_eq!(said, "burstctl: shop/web: no controller has written a status\n");
+}
+
+fn simulated(format: &str) -> String {
+    let (file, trace) = (beside("load.yaml"), beside("load.csv"));
+    let (end, out, said) = command(&["simulate", &file, "--trace", &trace, "--format", format], "");
+    assert_eq!((end, said.as_str()), (End::Well, ""));
+    out
+}
+
+#[test]
+fn a_load_is_told_as_a_table() {
+    insta::assert_snapshot!(simulated("table"));
+}
+
+#[test]
+fn a_load_is_told_as_a_plot() {
+    insta::assert_snapshot!(simulated("plot"));
+}
+
+#[test]
+fn a_load_is_told_as_svg() {
+    let svg = simulated("svg");
+    insta::assert_snapshot!(svg);
+}
+
+#[test]
+fn a_load_is_told_sync_by_sync_in_json() {
+    let lines: Vec<Value> = simulated("json")
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(lines.len(), 61);
+    assert_eq!(lines[4]["replicas"], 4);
+    assert_eq!(lines[4]["heldBy"], "scale-up rate");
+}
+
+/// Seen in the unmodified controller: ten a pod, 400 all at once, then 20.
+#[test]
+fn replicas_double_every_sync_and_stay_five_minutes_as_in_the_real_controller() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().join("trace.csv");
+    std::fs::write(&trace, "seconds,requests\n0,400\n150,20\n600,20\n").unwrap();
+    let hpa = folder.path().join("hpa.yaml");
+    std::fs::write(
+        &hpa,
+        include_str!("data/load.yaml").replace("maxReplicas: 12", "maxReplicas: 100"),
+    )
+    .unwrap();
+    let words = [
+        "simulate",
+        hpa.to_str().unwrap(),
+        "--trace",
+        trace.to_str().unwrap(),
+        "--format",
+        "json",
+    ];
+    let (_, out, _) = command(&words, "");
+    let replicas: Vec<i64> = out
+        .lines()
+        .map(|line| {
+            serde_json::from_str::<Value>(line).unwrap()["replicas"]
+                .as_i64()
+                .unwrap()
+        })
+        .collect();
+    assert_eq!(replicas[..6], [4, 8, 16, 32, 40, 40]);
+    let fallen = replicas.iter().position(|replicas| *replicas == 2).unwrap();
+    // The last high recommendation was at 135 s.
+    assert_eq!(fallen * 15, 450);
+}
+
+proptest! {
+    #[test]
+    fn no_trace_brings_it_down(
+        text in "(seconds,requests\n)?([0-9]{1,4},[-0-9.eEkmGi]{0,8}\n){0,6}\\PC{0,3}",
+        replicas in any::<i32>(),
+        startup in any::<u32>(),
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let trace = folder.path().join("trace.csv");
+        std::fs::write(&trace, text).unwrap();
+        let (file, startup) = (beside("load.yaml"), startup.to_string());
+        let replicas = format!("--replicas={replicas}");
+        for format in ["table", "json", "plot", "svg"] {
+            let words = ["simulate", &file, "--trace", trace.to_str().unwrap(), "--format", format, &replicas, "--startup", &startup];
+            prop_assert!(command(&words, "").0.code() <= 2);
+        }
+    }
+
+    #[test]
+    fn no_status_brings_explain_down(
+        current in any::<i32>(),
+        utilization in any::<i32>(),
+        average in "[-0-9a-zA-Z.]{1,12}",
+        target in any::<i32>(),
+    ) {
+        let text = include_str!("data/status.yaml")
+            .replace("currentReplicas: 4", &format!("currentReplicas: {current}"))
+            .replace("averageUtilization: 82", &format!("averageUtilization: {utilization}"))
+            .replace("averageUtilization: 80", &format!("averageUtilization: {target}"))
+            .replace("65500m", &average);
+        prop_assert!(command(&["explain", "--status", "-"], &text).0.code() <= 2);
+    }
+}

@@ -1,0 +1,65 @@
+//! What the README shows is what the command says.
+
+use std::path::Path;
+use std::process::Command;
+
+/// Each `$ burstctl …` of a console block and what stands under it.
+fn examples(readme: &str) -> Vec<(&str, &str)> {
+    let blocks = readme
+        .split("```console\n")
+        .skip(1)
+        .filter_map(|block| block.split_once("\n```"));
+    let commands = blocks.filter_map(|(block, _)| block.strip_prefix("$ burstctl "));
+    commands
+        .map(|block| block.split_once('\n').unwrap_or((block, "")))
+        .collect()
+}
+
+#[test]
+fn every_example_says_what_the_command_says() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
+    let examples = examples(&readme);
+    assert_eq!(examples.len(), 7);
+    for (words, shown) in examples {
+        let output = Command::new(env!("CARGO_BIN_EXE_burstctl"))
+            .args(words.split(' '))
+            .current_dir(root.join("tests/data"))
+            .output()
+            .unwrap();
+        let said = String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
+        let said: Vec<&str> = said.trim_end().lines().map(str::trim_end).collect();
+        assert_eq!(said.join("\n"), shown, "burstctl {words}");
+    }
+}
+
+#[test]
+fn the_short_form_in_the_readme_is_the_one_that_is_rendered() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
+    let short = std::fs::read_to_string(root.join("tests/data/short.yaml")).unwrap();
+    let (first, _) = short.split_once("\n---").unwrap();
+    assert!(readme.contains(&format!("```yaml\n{first}\n```")));
+}
+
+#[test]
+fn the_process_ends_with_the_code_of_the_command() {
+    let code = |words: &[&str]| {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+        let output = Command::new(env!("CARGO_BIN_EXE_burstctl"))
+            .args(words)
+            .current_dir(folder)
+            .output()
+            .unwrap();
+        assert!(
+            !String::from_utf8_lossy(&output.stdout).contains('\u{1b}'),
+            "colours where no one sees them"
+        );
+        output.status.code()
+    };
+    assert_eq!(code(&["hpa", "lint", "load.yaml"]), Some(0));
+    assert_eq!(code(&["hpa", "lint", "shop.yaml"]), Some(1));
+    assert_eq!(code(&["hpa", "lint", "absent.yaml", "load.yaml"]), Some(2));
+    assert_eq!(code(&["hpa", "lint", "."]), Some(1));
+    assert_eq!(code(&["hpa", "lint"]), Some(2));
+}
