@@ -14,9 +14,10 @@ use crate::{
 };
 
 /// The sets, each with the kind and name of every object in it.
-const SETS: [(&str, &[&str]); 7] = [
+const SETS: [(&str, &[&str]); 8] = [
     (".", &GATEWAY),
     ("gateway", &GATEWAY),
+    ("gateway-elsewhere", &GATEWAY),
     (
         "gateway-trafficextension",
         &["TrafficExtension burst-metrics", ROLE, BINDING, KUBE_API],
@@ -59,7 +60,7 @@ const KUBE_API: &str = "EnvoyFilter burst-metrics-kube-api";
 fn the_api_server_takes_every_set_as_it_ships() {
     let cluster = ControlPlane::start();
     Istiod::create_crds(&cluster);
-    for namespace in ["istio-system", "shop", "burst-metrics"] {
+    for namespace in ["istio-system", "istio-ingress", "shop", "burst-metrics"] {
         cluster.kubectl(&["create", "namespace", namespace]);
     }
     for (set, expected) in SETS {

@@ -11,6 +11,7 @@ mod traffic;
 mod envoy_gateway;
 mod forms;
 mod gateway;
+mod interception;
 mod own_gateway;
 mod routes;
 mod sidecar;

@@ -46,13 +46,12 @@ impl Pod {
 pub(crate) fn set(cluster: &ControlPlane, name: &str) -> Vec<Value> {
     let folder = repository().join("istio").join(name);
     let folder = folder.to_str().expect("a path that is text");
-    let dry_run = |on| cluster.kubectl(&["apply", on, "--output=json", "--kustomize", folder]);
-    dry_run("--dry-run=server");
-    let mut list: Value = serde_json::from_str(&dry_run("--dry-run=client")).expect("JSON");
-    match list["items"].take() {
-        Value::Array(objects) => objects,
-        other => panic!("the set {name} is not a list: {other}"),
-    }
+    let dry_run = |verb, by| cluster.kubectl(&[verb, by, "--output=json", "--kustomize", folder]);
+    dry_run("apply", "--dry-run=server");
+    // Of an object that is there already, `apply` would answer with what the API server has.
+    let objects = dry_run("create", "--dry-run=client");
+    let objects = serde_json::Deserializer::from_str(&objects).into_iter();
+    objects.collect::<Result<_, _>>().expect("JSON documents")
 }
 
 /// A set in the cluster.

@@ -9,7 +9,7 @@ use crate::{
     shop::{API, WEB},
 };
 
-const HOST: &str = "web.shop.svc.cluster.local";
+pub(crate) const HOST: &str = "web.shop.svc.cluster.local";
 
 #[test]
 fn a_sidecar_speaks_for_its_pod() {
@@ -85,7 +85,7 @@ fn listener(app: &str, address: &str, port: u16, behind: u16) -> Value {
 }
 
 /// A Service of the pods of `web`, whose target port is the sidecar's.
-fn service(port: u16) -> Value {
+pub(crate) fn service(port: u16) -> Value {
     json!({
         "apiVersion": "v1",
         "kind": "Service",
@@ -94,7 +94,8 @@ fn service(port: u16) -> Value {
     })
 }
 
-const PLAIN_TEXT: &str = "
+/// No mutual TLS in the shop.
+pub(crate) const PLAIN_TEXT: &str = "
 apiVersion: security.istio.io/v1
 kind: PeerAuthentication
 metadata: {name: default, namespace: shop}

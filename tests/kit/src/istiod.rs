@@ -22,7 +22,7 @@ use crate::{
 const START: Duration = Duration::from_secs(120);
 
 /// What needs certificates, Prometheus or pods is off.
-const MESH: &str = "
+const MESH: &str = "\
 enableAutoMtls: false
 enablePrometheusMerge: false
 defaultProviders: {}
@@ -48,6 +48,7 @@ pub struct Istiod {
     process: Process,
     grpc: u16,
     http: u16,
+    inbound: u16,
     _folder: TempDir,
 }
 
@@ -64,8 +65,9 @@ impl Istiod {
         cluster.apply("{apiVersion: v1, kind: Namespace, metadata: {name: istio-system}}");
         let folder = tempfile::tempdir().expect("a temporary folder");
         let mesh = folder.path().join("mesh.yaml");
-        fs::write(&mesh, MESH).expect("a file");
-        let [grpc, http, monitoring] = [port::free(), port::free(), port::free()];
+        let [grpc, http, monitoring, inbound, outbound] = std::array::from_fn(|_| port::free());
+        let ports = format!("proxyInboundListenPort: {inbound}\nproxyListenPort: {outbound}\n");
+        fs::write(&mesh, format!("{MESH}{ports}")).expect("a file");
         let mut command = Command::new(Part::PilotDiscovery.path());
         command
             .arg("discovery")
@@ -85,6 +87,7 @@ impl Istiod {
             process,
             grpc,
             http,
+            inbound,
             _folder: folder,
         }
     }
@@ -106,6 +109,12 @@ impl Istiod {
     #[must_use]
     pub fn bootstrap(&self, node: &Node) -> String {
         node::bootstrap(node, self.grpc)
+    }
+
+    /// The port on which an intercepting sidecar takes what comes in; 15006 in a mesh.
+    #[must_use]
+    pub fn inbound(&self) -> u16 {
+        self.inbound
     }
 
     /// GETs a path of the debug interface, as `/debug/syncz`.

@@ -25,13 +25,23 @@ impl Node {
         Self::of("router", name, namespace, labels)
     }
 
-    /// The sidecar of a pod that has those labels.
+    /// The sidecar of a pod that has those labels, in front of which something redirects all traffic to two ports of
+    /// the proxy: [`crate::Istiod::inbound`] is the one for what comes in.
+    ///
+    /// # Panics
+    /// When the labels are no object.
+    #[must_use]
+    pub fn intercepting_sidecar(name: &str, namespace: &str, labels: &Value) -> Self {
+        Self::of("sidecar", name, namespace, labels).with("INTERCEPTION_MODE", &json!("REDIRECT"))
+    }
+
+    /// The sidecar of a pod that has those labels, where nothing redirects traffic: a `Sidecar` resource says where it
+    /// listens.
     ///
     /// # Panics
     /// When the labels are no object.
     #[must_use]
     pub fn sidecar(name: &str, namespace: &str, labels: &Value) -> Self {
-        // Nothing intercepts the traffic of a test: its listeners have ports of their own, by a `Sidecar` resource.
         Self::of("sidecar", name, namespace, labels).with("INTERCEPTION_MODE", &json!("NONE"))
     }
 

@@ -1,0 +1,79 @@
+//! The sidecar sets where the proxy takes all of a pod's traffic, as in a cluster.
+
+use std::net::{Ipv4Addr, SocketAddr};
+
+use burst_testkit::{Envoy, Node, Version, http, wait, wasm};
+use serde_json::json;
+
+use crate::{
+    mesh::{Mesh, SOON},
+    shipped::{self, Pod},
+    shop::WEB,
+    sidecar::{HOST, PLAIN_TEXT, service},
+};
+
+#[test]
+fn a_sidecar_that_intercepts_speaks_for_the_service_of_the_port() {
+    let mesh = Mesh::start();
+    mesh.cluster.apply(PLAIN_TEXT);
+    mesh.cluster.apply(ORIGINAL_DESTINATION);
+    let pod = Pod::new(&mesh.cluster, "default", "shop");
+    let program = mesh.programs.listener("web-v1");
+    mesh.cluster.apply(&service(program.port()).to_string());
+    let node = Node::intercepting_sidecar("web", "shop", &json!({"app": "web"})).at(POD);
+    let envoy = Envoy::of(Version::Tested)
+        .workers(1)
+        .start(&mesh.istiod.bootstrap(&node));
+    let inbound = format!("inbound|{}||", program.port());
+    wait::until(SOON, &inbound, || {
+        envoy
+            .admin("/config_dump?resource=dynamic_listeners")
+            .body
+            .contains(&inbound)
+    });
+    let sidecar = SocketAddr::from((Ipv4Addr::LOCALHOST, mesh.istiod.inbound()));
+    for form in ["sidecar", "sidecar-envoyfilter"] {
+        let applied = shipped::apply(&mesh.cluster, form, &wasm("burst-metrics.wasm"), &pod);
+        let marked = format!("x-burst: {WEB}\r\n");
+        wait::for_ok(SOON, form, || {
+            let answer = ask(sidecar, program);
+            if answer.contains(&marked) && answer.ends_with("web-v1") {
+                Ok(())
+            } else {
+                Err(answer)
+            }
+        });
+        applied.delete(&mesh.cluster);
+        wait::until(SOON, "no header", || !ask(sidecar, program).contains("x-burst"));
+    }
+}
+
+/// What comes to the sidecar of a request that was on its way to the program.
+fn ask(sidecar: SocketAddr, program: SocketAddr) -> String {
+    let (address, port) = (program.ip(), program.port());
+    let request = format!(
+        "PROXY TCP4 127.0.0.1 {address} 40000 {port}\r\n\
+         GET / HTTP/1.1\r\nhost: {HOST}\r\nconnection: close\r\n\r\n"
+    );
+    String::from_utf8_lossy(&http::raw(sidecar, request.as_bytes())).into_owned()
+}
+
+/// No packet filter redirects the test's traffic; the PROXY protocol tells the sidecar where it was going instead.
+const ORIGINAL_DESTINATION: &str = "
+apiVersion: networking.istio.io/v1alpha3
+kind: EnvoyFilter
+metadata: {name: original-destination, namespace: shop}
+spec:
+  configPatches:
+  - applyTo: LISTENER_FILTER
+    match: {context: SIDECAR_INBOUND, listener: {name: virtualInbound}}
+    patch:
+      operation: INSERT_FIRST
+      value:
+        name: proxy-protocol
+        typed_config:
+          '@type': type.googleapis.com/envoy.extensions.filters.listener.proxy_protocol.v3.ProxyProtocol
+";
+
+/// The address by which istiod knows the pod. The programs have another.
+const POD: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
