@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -99,15 +99,13 @@ fn read(raw: &RawValue, room: usize) -> Result<Node, JsonError> {
     let text = raw.get();
     Ok(match text.as_bytes().first() {
         Some(b'{') => Node::Object(
-            serde_json::Deserializer::from_str(text)
-                .deserialize_map(Fields)?
+            fields(text)?
                 .into_iter()
                 .map(|(key, value)| Ok((key, read(value, room)?)))
                 .collect::<Result<_, JsonError>>()?,
         ),
         Some(b'[') => Node::List(
-            serde_json::Deserializer::from_str(text)
-                .deserialize_seq(Items)?
+            serde_json::from_str::<Vec<&RawValue>>(text)?
                 .into_iter()
                 .map(|value| read(value, room))
                 .collect::<Result<_, _>>()?,
@@ -118,6 +116,14 @@ fn read(raw: &RawValue, room: usize) -> Result<Node, JsonError> {
         Some(b'n') => Node::Null,
         _ => Node::Number(text.to_owned()),
     })
+}
+
+/// The fields of a JSON object in the order they were written, duplicates included, their values unread.
+///
+/// # Errors
+/// If the text is not a JSON object.
+pub fn fields(text: &str) -> Result<Vec<(String, &RawValue)>, serde_json::Error> {
+    serde_json::Deserializer::from_str(text).deserialize_map(Fields)
 }
 
 struct Fields;
@@ -135,23 +141,5 @@ impl<'de> Visitor<'de> for Fields {
             fields.push(field);
         }
         Ok(fields)
-    }
-}
-
-struct Items;
-
-impl<'de> Visitor<'de> for Items {
-    type Value = Vec<&'de RawValue>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-        let mut items = Vec::new();
-        while let Some(item) = seq.next_element()? {
-            items.push(item);
-        }
-        Ok(items)
     }
 }

@@ -1,8 +1,6 @@
 //! JSON, where numbers keep their spelling: to a quantity `1e3` is not `1000`.
 
-use std::fmt;
-
-use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
+use burst_hpa::node::fields;
 use serde_json::value::RawValue;
 
 use super::build::error;
@@ -89,18 +87,14 @@ fn tree(raw: &RawValue, lines: &Lines<'_>, room: usize) -> Result<Tree, SyntaxEr
     let broken = |reason: serde_json::Error| error(span.start, reason.to_string());
     let value = match text.as_bytes().first() {
         Some(b'{') => {
-            let fields = serde_json::Deserializer::from_str(text)
-                .deserialize_map(Fields)
-                .map_err(broken)?;
-            let fields = fields
+            let fields = fields(text)
+                .map_err(broken)?
                 .into_iter()
                 .map(|(name, value)| Ok((lines.key(name, value), tree(value, lines, room)?)));
             Value::Object(fields.collect::<Result<_, SyntaxError>>()?)
         }
         Some(b'[') => {
-            let items = serde_json::Deserializer::from_str(text)
-                .deserialize_seq(Items)
-                .map_err(broken)?;
+            let items: Vec<&RawValue> = serde_json::from_str(text).map_err(broken)?;
             Value::List(
                 items
                     .into_iter()
@@ -115,42 +109,6 @@ fn tree(raw: &RawValue, lines: &Lines<'_>, room: usize) -> Result<Tree, SyntaxEr
         _ => Value::Number(text.to_owned()),
     };
     Ok(Tree { value, span })
-}
-
-struct Fields;
-
-impl<'de> Visitor<'de> for Fields {
-    type Value = Vec<(String, &'de RawValue)>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut fields = Vec::new();
-        while let Some(field) = map.next_entry()? {
-            fields.push(field);
-        }
-        Ok(fields)
-    }
-}
-
-struct Items;
-
-impl<'de> Visitor<'de> for Items {
-    type Value = Vec<&'de RawValue>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-        let mut items = Vec::new();
-        while let Some(item) = seq.next_element()? {
-            items.push(item);
-        }
-        Ok(items)
-    }
 }
 
 #[cfg(test)]
