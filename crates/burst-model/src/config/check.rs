@@ -1,7 +1,7 @@
 //! From the words to the things: every default with its reason, every limit with its refusal.
 
 use super::words::{self, Words};
-use super::{Api, Artifact, BadConfig, Config, Content, Endpoints, Gate, Header, duration};
+use super::{Api, Artifact, BadConfig, Config, Content, Endpoints, Gate, Header, duration, metrics_apis};
 use crate::kube::{Reads, Resource, Source};
 use crate::load::Percent;
 use crate::name::{Name, ObjectName};
@@ -50,6 +50,7 @@ impl Config {
             MAX_STALENESS,
             poll_interval,
         )?;
+        let metrics_apis = metrics_apis::check(words.metrics_apis, &content.sources, artifact)?;
         Ok(Self {
             api,
             role: words.role.unwrap_or_default(),
@@ -61,6 +62,7 @@ impl Config {
             upstreams: upstreams(words.clusters, words.cluster_domain.as_deref())?,
             header: header(words.header, artifact)?,
             endpoints: endpoints(&words.endpoints, artifact)?,
+            metrics_apis,
         })
     }
 }
@@ -92,7 +94,7 @@ fn within(key: &str, number: u32, least: u32, most: u32) -> Result<u32, BadConfi
 }
 
 /// A text that must not be empty, and must fit into a request's head.
-fn text(key: &str, text: &str) -> Result<String, BadConfig> {
+pub(super) fn text(key: &str, text: &str) -> Result<String, BadConfig> {
     if text.is_empty() || text.bytes().any(|b| b.is_ascii_control()) {
         return Err(bad(
             key,
@@ -146,6 +148,7 @@ fn content(words: &Words) -> Result<Content, BadConfig> {
     Ok(Content {
         sources: sources.collect(),
         target,
+        labels: words.metrics_apis.is_some(),
     })
 }
 
