@@ -26,6 +26,10 @@ const START: Duration = Duration::from_secs(120);
 /// What lets an HPA have no replicas: a gate of the API server and of the controller.
 const SCALE_TO_ZERO: &str = "--feature-gates=HPAScaleToZero=true";
 
+/// Where nobody is: an API server that is told none looks for an address of the machine's network, and there may be no
+/// network. <https://www.rfc-editor.org/rfc/rfc5737>
+const ADVERTISED: &str = "--advertise-address=192.0.2.1";
+
 /// Which controllers run beside the API server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Controllers {
@@ -92,7 +96,7 @@ impl ControlPlane {
     #[must_use]
     #[track_caller]
     pub fn start_aggregating() -> Self {
-        Self::start_apiserver(&["--enable-aggregator-routing=false", SCALE_TO_ZERO])
+        Self::start_apiserver(&["--enable-aggregator-routing=false", SCALE_TO_ZERO, ADVERTISED])
     }
 
     #[track_caller]
