@@ -108,6 +108,13 @@ pub struct Source {
 }
 
 impl Source {
+    /// Whether a sound cluster may not know the resource at all. A kind that is not there has no objects: an operator
+    /// may name it before its CRD is there.
+    #[must_use]
+    pub fn may_be_absent(&self) -> bool {
+        self.reads == Reads::Workloads && self.resource.is_custom()
+    }
+
     /// The path and query of one page: `limit` objects at the most, from `cursor` on.
     /// <https://kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-results-sets-in-chunks>
     #[must_use]
