@@ -1,8 +1,9 @@
 //! From bytes to rows, in place. Everything is checked once, when the bytes are opened; a look-up afterwards is a
 //! binary search over slices.
 
-use super::{HEADER, MAGIC, ROW, SECTION};
+use super::{HEADER, MAGIC, ROW, SECTION, TEXT};
 use crate::hash;
+use crate::label_text::LabelText;
 use crate::load::Load;
 
 /// A checked snapshot.
@@ -22,6 +23,7 @@ pub struct Section<'a> {
     snapshot: &'a Snapshot,
     first: usize,
     rows: usize,
+    labels: usize,
 }
 
 /// One row.
@@ -33,6 +35,8 @@ pub struct Entry<'a> {
     pub label: &'a str,
     /// The numbers.
     pub load: Load,
+    /// Its labels.
+    pub labels: LabelText<'a>,
 }
 
 impl Snapshot {
@@ -95,6 +99,7 @@ impl Snapshot {
             snapshot: self,
             first: self.number(at + 8)?,
             rows: self.number(at + 12)?,
+            labels: self.number(at + 16)?,
         };
         Some((self.text(at)?, section))
     }
@@ -162,6 +167,13 @@ impl<'a> Section<'a> {
         None
     }
 
+    fn labels(self, row: usize) -> Option<&'a str> {
+        match self.labels {
+            0 => Some(""),
+            first => self.snapshot.text(row.checked_mul(TEXT)?.checked_add(first)?),
+        }
+    }
+
     fn row(self, row: usize) -> Option<Entry<'a>> {
         let snapshot = self.snapshot;
         let sections = snapshot.section_count()?.checked_mul(SECTION)?.checked_add(HEADER)?;
@@ -175,6 +187,7 @@ impl<'a> Section<'a> {
             of: snapshot.text(at)?,
             label: snapshot.text(at + 8)?,
             load,
+            labels: LabelText(self.labels(row)?),
         })
     }
 }

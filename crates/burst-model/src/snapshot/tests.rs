@@ -1,5 +1,6 @@
 use super::*;
 use crate::index::{Row, Table};
+use crate::label_text::LabelText;
 use crate::load::Load;
 use crate::name::ObjectName;
 use proptest::prelude::*;
@@ -11,6 +12,7 @@ fn row(of: &str, label: &str, numbers: [u32; 3]) -> Row {
         of: ObjectName::parse(of).unwrap(),
         label: ObjectName::parse(label).unwrap(),
         load,
+        labels: Box::default(),
     }
 }
 
@@ -33,10 +35,13 @@ fn sample() -> Table {
 
 fn table() -> impl Strategy<Value = Table> {
     let name = "[a-z]{1,3}/[a-z0-9]{1,6}";
-    let rows = proptest::collection::btree_map(name, (name, any::<[u32; 3]>()), 0..12).prop_map(|rows| {
-        rows.iter()
-            .map(|(of, (label, numbers))| row(of, label, *numbers))
-            .collect::<Vec<_>>()
+    let labels = proptest::option::of("[a-z]{1,3}=[a-z]{0,3}");
+    let rows = proptest::collection::btree_map(name, (name, any::<[u32; 3]>(), labels), 0..12).prop_map(|rows| {
+        let row = |(of, (label, numbers, labels)): (String, (String, _, Option<String>))| Row {
+            labels: labels.unwrap_or_default().into(),
+            ..row(&of, &label, numbers)
+        };
+        rows.into_iter().map(row).collect::<Vec<_>>()
     });
     proptest::collection::btree_map("[a-z]{1,8}", rows, 0..4)
 }
@@ -81,7 +86,8 @@ proptest! {
             prop_assert_eq!(section.len(), rows.len());
             for (row, entry) in rows.iter().zip(section.rows()) {
                 let (of, label) = (row.of.to_string(), row.label.to_string());
-                prop_assert_eq!(entry, Entry { of: &of, label: &label, load: row.load });
+                let labels = LabelText(&row.labels);
+                prop_assert_eq!(entry, Entry { of: &of, label: &label, load: row.load, labels });
                 prop_assert_eq!(section.find(&of), Some(entry));
             }
         }
