@@ -61,6 +61,20 @@ fn a_row_is_found_by_its_name_and_only_by_it() {
 }
 
 #[test]
+fn the_rows_of_a_namespace_are_those_and_no_others() {
+    let of = |of| row(of, "a/b", [1, 1, 1]);
+    let rows = ["a-b/x", "a.b/x", "a/x", "a/y-1", "a/y.1", "aa/x"].map(of).to_vec();
+    let snapshot = Snapshot::open(write(&Table::from([("services".into(), rows)]), 1)).unwrap();
+    let services = snapshot.section("services").unwrap();
+    let names = |namespace| services.namespace(namespace).map(|(name, _)| name).collect::<Vec<_>>();
+    assert_eq!(names("a"), ["x", "y-1", "y.1"]);
+    assert_eq!(names("aa"), ["x"]);
+    for nobody in ["", "0", "a/", "b", "a/x", "zz"] {
+        assert_eq!(names(nobody), [""; 0], "{nobody}");
+    }
+}
+
+#[test]
 fn the_content_hash_does_not_see_the_generation() {
     let hash = |table: &Table, generation| Snapshot::open(write(table, generation)).unwrap().content_hash();
     assert_eq!(hash(&sample(), 1), hash(&sample(), 2));
