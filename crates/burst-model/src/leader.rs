@@ -4,7 +4,7 @@
 use crate::config::Config;
 use crate::index::{self, Notes, SERVICES, Table};
 use crate::kube::page::Bad;
-use crate::kube::{Failure, Object, Outcome, Page, Reads, Source};
+use crate::kube::{Failure, Object, Outcome, Page, Source};
 use crate::records::{Confirmed, Resume, Resumed};
 use crate::snapshot::{self, Snapshot};
 use crate::sync::life::{Listed, Step};
@@ -152,10 +152,8 @@ impl Leader {
         let Some(source) = self.poller.source(id).cloned() else {
             return effects;
         };
-        // A kind that the cluster does not have has no objects: an operator may name it before its CRD is there.
-        let may_lack = source.reads == Reads::Workloads && source.resource.is_custom();
         let (answer, lacking) = match answer {
-            Err(failure @ Failure::NotFound(_)) if may_lack => (Ok(Page::default()), Some(failure)),
+            Err(failure @ Failure::NotFound(_)) if source.may_be_absent() => (Ok(Page::default()), Some(failure)),
             answer => (answer, None),
         };
         match self.poller.answer(id, answer, now, chance) {

@@ -85,7 +85,7 @@ pub fn read(source: &Source, body: &[u8], progress: &mut dyn Progress) -> Result
     for item in list.items.unwrap_or_default() {
         let json = item.get();
         let read = match progress.begin(json) {
-            true => Object::read(source.reads, json).map_err(|error: BadObject| error.to_string()),
+            true => Object::read(source.reads, json, source.labels).map_err(|error: BadObject| error.to_string()),
             false => Err("a proxy thread died while it parsed these bytes".to_owned()),
         };
         match read {
@@ -133,6 +133,7 @@ mod tests {
             namespace: None,
             label_selector: None,
             field_selector: None,
+            labels: false,
         }
     }
 
@@ -214,7 +215,7 @@ mod tests {
         #[test]
         fn arbitrary_items_are_survived(item in ".{0,200}", reads in 0..3) {
             let reads = [Reads::Hpas, Reads::Services, Reads::Workloads][usize::try_from(reads).unwrap()];
-            let _ = Object::read(reads, &item);
+            let _ = [true, false].map(|labels| Object::read(reads, &item, labels));
         }
     }
 }

@@ -105,9 +105,18 @@ pub struct Source {
     pub label_selector: Option<String>,
     /// `fieldSelector`, as the API takes it.
     pub field_selector: Option<String>,
+    /// Whether the labels of the objects themselves are kept.
+    pub labels: bool,
 }
 
 impl Source {
+    /// Whether a sound cluster may not know the resource at all. A kind that is not there has no objects: an operator
+    /// may name it before its CRD is there.
+    #[must_use]
+    pub fn may_be_absent(&self) -> bool {
+        self.reads == Reads::Workloads && self.resource.is_custom()
+    }
+
     /// The path and query of one page: `limit` objects at the most, from `cursor` on.
     /// <https://kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-results-sets-in-chunks>
     #[must_use]
@@ -160,6 +169,7 @@ mod tests {
             namespace: None,
             label_selector: None,
             field_selector: None,
+            labels: false,
         }
     }
 

@@ -1,5 +1,6 @@
 use super::*;
 use crate::config::Artifact;
+use crate::kube::Reads;
 use crate::kube::page;
 use crate::records::Record;
 use std::time::Duration;

@@ -187,6 +187,7 @@ mod tests {
             namespace: None,
             label_selector: None,
             field_selector: None,
+            labels: false,
         };
         Kept::new(source, 500, T0)
     }

@@ -96,6 +96,7 @@ mod tests {
             namespace: Some(Name::parse(&format!("ns-{n}")).unwrap()),
             label_selector: None,
             field_selector: None,
+            labels: false,
         };
         let mut poller = Poller::new((0..20).map(|n| (source(n), T0)), 500, Duration::from_secs(15));
         assert!(
