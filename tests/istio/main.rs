@@ -12,6 +12,7 @@ mod envoy_gateway;
 mod forms;
 mod gateway;
 mod interception;
+mod metrics_apis;
 mod own_gateway;
 mod routes;
 mod sidecar;

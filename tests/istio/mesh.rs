@@ -26,7 +26,10 @@ pub(crate) struct Mesh {
 
 impl Mesh {
     pub(crate) fn start() -> Self {
-        let cluster = ControlPlane::start();
+        Self::on(ControlPlane::start())
+    }
+
+    pub(crate) fn on(cluster: ControlPlane) -> Self {
         let istiod = Istiod::start(&cluster);
         let programs = shop::start();
         shop::create(&cluster, &programs);
