@@ -3,6 +3,10 @@
 //! What runs here is what ships: `filter-config/10-metrics-apis.yaml` and the APIServices of `istio/metrics-apis/`, with
 //! other ports and paths. The filter reads the cluster by `kubectl proxy`, which a test can take away from it.
 
+mod namespace;
 mod stage;
 
 mod access;
+mod clients;
+mod differential;
+mod health;
