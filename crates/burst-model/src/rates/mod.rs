@@ -1,7 +1,21 @@
 //! What the proxies see of the requests to each Service: how many a second, how many of them were rejected, how many
 //! are under way. Nobody else in a cluster knows it without a metrics pipeline, and of a Service at zero replicas
 //! nobody but the proxy knows it at all.
+//!
+//! ```text
+//! response ─▶ meter of the VM ─▶ its share ─▶ sum of the proxy ═▶ (the shell: a report) ═▶ sum of the hub ─▶ rates
+//! ```
+//!
+//! A share holds counts and the time they were counted over, so shares add up, and become rates at the very end.
 
+#[cfg(test)]
+mod any;
+mod count;
 mod rate;
+mod share;
+mod text;
 
+pub use count::{Count, is_rejected};
 pub use rate::{Rate, Rates, Scope};
+pub use share::{MOST_SERVICES, Share, Sum};
+pub use text::{BadShare, LONGEST, id};
