@@ -1,7 +1,7 @@
 //! From the words to the things: every default with its reason, every limit with its refusal.
 
 use super::words::{self, Words};
-use super::{Api, Artifact, BadConfig, Config, Content, Endpoints, Gate, Header, duration};
+use super::{Api, Artifact, BadConfig, Config, Content, Endpoints, Gate, Header, Requests, duration};
 use crate::kube::{Reads, Resource, Source};
 use crate::load::Percent;
 use crate::name::{Name, ObjectName};
@@ -61,6 +61,10 @@ impl Config {
             upstreams: upstreams(words.clusters, words.cluster_domain.as_deref())?,
             header: header(words.header, artifact)?,
             endpoints: endpoints(&words.endpoints, artifact)?,
+            requests: words
+                .requests
+                .map(|words| Requests::check(words, artifact))
+                .transpose()?,
         })
     }
 }
@@ -72,7 +76,7 @@ pub(super) fn bad(key: impl Into<String>, reason: impl Display) -> BadConfig {
     }
 }
 
-fn time(key: &str, text: Option<&str>, default: Duration, least: Duration) -> Result<Duration, BadConfig> {
+pub(super) fn time(key: &str, text: Option<&str>, default: Duration, least: Duration) -> Result<Duration, BadConfig> {
     let Some(text) = text else {
         return Ok(default.max(least));
     };
@@ -92,7 +96,7 @@ fn within(key: &str, number: u32, least: u32, most: u32) -> Result<u32, BadConfi
 }
 
 /// A text that must not be empty, and must fit into a request's head.
-fn text(key: &str, text: &str) -> Result<String, BadConfig> {
+pub(super) fn text(key: &str, text: &str) -> Result<String, BadConfig> {
     if text.is_empty() || text.bytes().any(|b| b.is_ascii_control()) {
         return Err(bad(
             key,

@@ -3,8 +3,10 @@
 
 mod check;
 mod duration;
+mod requests;
 mod words;
 
+pub use requests::{Hub, Requests};
 pub use words::{ExtraKey, OnStale, Role, Upstream};
 
 use crate::hash;
@@ -46,6 +48,8 @@ pub struct Config {
     pub header: Header,
     /// `/burstmetrics`, unless it is off.
     pub endpoints: Option<Endpoints>,
+    /// Counting of requests, unless it is off.
+    pub requests: Option<Requests>,
 }
 
 /// How the Kubernetes API is called.

@@ -23,6 +23,7 @@ pub(crate) struct Words {
     pub(crate) clusters: Vec<Cluster>,
     pub(crate) header: Header,
     pub(crate) endpoints: Endpoints,
+    pub(crate) requests: Option<Requests>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -74,6 +75,29 @@ pub(crate) struct Endpoints {
     pub(crate) enabled: Option<bool>,
     pub(crate) prefix: Option<String>,
     pub(crate) hosts: Vec<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Requests {
+    pub(crate) window: Option<String>,
+    pub(crate) in_flight: Option<bool>,
+    pub(crate) report_interval: Option<String>,
+    pub(crate) hub: Option<Hub>,
+    pub(crate) accept: Option<Accept>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Hub {
+    pub(crate) cluster: String,
+    pub(crate) authority: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Accept {
+    pub(crate) filter_chain: String,
 }
 
 /// Whether a proxy's threads may poll.

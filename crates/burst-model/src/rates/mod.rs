@@ -11,11 +11,19 @@
 #[cfg(test)]
 mod any;
 mod count;
+mod hub;
+mod latest;
+mod meter;
 mod rate;
 mod share;
 mod text;
+mod window;
 
 pub use count::{Count, is_rejected};
+pub use hub::{BadReport, Hub, Published};
+pub use latest::Latest;
+pub use meter::{Meter, Place};
 pub use rate::{Rate, Rates, Scope};
 pub use share::{MOST_SERVICES, Share, Sum};
 pub use text::{BadShare, LONGEST, id};
+pub use window::Window;

@@ -57,7 +57,7 @@ impl<'a> Share<'a> {
         }
     }
 
-    fn and(self, other: Self) -> Self {
+    pub(super) fn and(self, other: Self) -> Self {
         Self {
             id: self.id,
             taken: self.taken.min(other.taken),
