@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 const README: &str = include_str!("../../../README.md");
 
 /// Where keys nest: a path in the table, and a configuration with a key at that place that cannot be.
-const PLACES: [(&str, &str); 11] = [
+const PLACES: [(&str, &str); 12] = [
     ("", r#"{"?":0}"#),
     ("hpas.", r#"{"hpas":{"?":0}}"#),
     ("services.", r#"{"services":{"?":0}}"#),
@@ -15,18 +15,20 @@ const PLACES: [(&str, &str); 11] = [
     ("header.", r#"{"header":{"?":0}}"#),
     ("header.when.", r#"{"header":{"when":{"?":0}}}"#),
     ("endpoints.", r#"{"endpoints":{"?":0}}"#),
+    ("metrics_apis.", r#"{"metrics_apis":{"?":0}}"#),
     ("requests.", r#"{"requests":{"?":0}}"#),
     ("requests.hub.", r#"{"requests":{"hub":{"?":0}}}"#),
     ("requests.accept.", r#"{"requests":{"accept":{"?":0}}}"#),
 ];
 
 /// Keys that say nothing but by the keys under them.
-const WITHOUT_A_ROW: [&str; 7] = [
+const WITHOUT_A_ROW: [&str; 8] = [
     "hpas",
     "services",
     "header",
     "header.when",
     "endpoints",
+    "metrics_apis",
     "requests.hub",
     "requests.accept",
 ];

@@ -1,7 +1,9 @@
 //! From the words to the things: every default with its reason, every limit with its refusal.
 
 use super::words::{self, Words};
-use super::{Api, Artifact, BadConfig, Config, Content, Endpoints, Gate, Header, Requests, duration};
+use super::{
+    Api, Artifact, BadConfig, Config, Content, Endpoints, Gate, Header, MetricsApis, Requests, duration, metrics_apis,
+};
 use crate::kube::{Reads, Resource, Source};
 use crate::load::Percent;
 use crate::name::{Name, ObjectName};
@@ -50,6 +52,19 @@ impl Config {
             MAX_STALENESS,
             poll_interval,
         )?;
+        let requests = words
+            .requests
+            .map(|words| Requests::check(words, artifact))
+            .transpose()?;
+        let counting = requests.as_ref().map(Requests::counting);
+        let metrics_apis = metrics_apis::check(words.metrics_apis, &content.sources, counting, artifact)?;
+        let chain = |apis: &MetricsApis| apis.filter_chain.clone();
+        if let Some(taken) = metrics_apis.as_ref().map(chain)
+            && requests.as_ref().and_then(|requests| requests.accept.as_ref()) == Some(&taken)
+        {
+            let reason = format_args!("{taken:?} is that of metrics_apis, where every request is one for those");
+            return Err(bad("requests.accept.filter_chain", reason));
+        }
         Ok(Self {
             api,
             role: words.role.unwrap_or_default(),
@@ -61,10 +76,8 @@ impl Config {
             upstreams: upstreams(words.clusters, words.cluster_domain.as_deref())?,
             header: header(words.header, artifact)?,
             endpoints: endpoints(&words.endpoints, artifact)?,
-            requests: words
-                .requests
-                .map(|words| Requests::check(words, artifact))
-                .transpose()?,
+            requests,
+            metrics_apis,
         })
     }
 }
@@ -150,6 +163,7 @@ fn content(words: &Words) -> Result<Content, BadConfig> {
     Ok(Content {
         sources: sources.collect(),
         target,
+        labels: words.metrics_apis.is_some(),
     })
 }
 

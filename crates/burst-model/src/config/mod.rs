@@ -3,16 +3,19 @@
 
 mod check;
 mod duration;
+mod metrics_apis;
 mod requests;
 mod words;
 
 pub use requests::{Hub, Requests};
-pub use words::{ExtraKey, OnStale, Role, Upstream};
+pub use words::{ExtraKey, OnStale, Role, UnknownExternal, Upstream};
 
 use crate::hash;
 use crate::kube::Source;
 use crate::load::Percent;
+use crate::rates::Counting;
 use crate::upstream::Upstreams;
+use std::collections::BTreeMap;
 use std::time::Duration;
 use words::Words;
 
@@ -50,6 +53,8 @@ pub struct Config {
     pub endpoints: Option<Endpoints>,
     /// Counting of requests, unless it is off.
     pub requests: Option<Requests>,
+    /// The custom and external metrics APIs, unless they are off.
+    pub metrics_apis: Option<MetricsApis>,
 }
 
 /// How the Kubernetes API is called.
@@ -70,6 +75,8 @@ pub struct Content {
     pub sources: Vec<Source>,
     /// The target load in percent of the maximum.
     pub target: Percent,
+    /// Whether labels are kept too: only the metrics APIs need them.
+    pub labels: bool,
 }
 
 /// The response header.
@@ -103,6 +110,19 @@ pub struct Endpoints {
     pub prefix: String,
     /// The hosts it is answered for, in lower case and without a port; empty for all.
     pub hosts: Vec<String>,
+}
+
+/// How the metrics APIs are answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MetricsApis {
+    /// The filter chain whose every request is for them; no other chain answers.
+    pub filter_chain: String,
+    /// Labels that every series has besides its own.
+    pub labels: BTreeMap<String, String>,
+    /// The answer for an external metric that there is none of.
+    pub unknown_external: UnknownExternal,
+    /// What is counted of requests; `None` where nothing is, and no metric of it is named.
+    pub counting: Option<Counting>,
 }
 
 /// Why a configuration is refused: the key, its value and what is allowed.

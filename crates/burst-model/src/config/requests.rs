@@ -3,6 +3,7 @@
 use super::check::{text, time};
 use super::{Artifact, BadConfig, Config, words};
 use crate::hash;
+use crate::rates::{Counting, Scope};
 use std::time::Duration;
 
 /// Two syncs of an HPA, so that no request falls between two of them.
@@ -43,7 +44,7 @@ pub struct Hub {
 }
 
 impl Hub {
-    fn check(words: words::Hub) -> Result<Self, BadConfig> {
+    fn check(words: &words::Hub) -> Result<Self, BadConfig> {
         Ok(Self {
             cluster: text("requests.hub.cluster", &words.cluster)?,
             authority: text(
@@ -67,7 +68,7 @@ impl Requests {
         )?;
         let least_window = LEAST_WINDOW.max(report_interval.saturating_mul(2));
         let window = time("requests.window", words.window.as_deref(), WINDOW, least_window)?;
-        let hub = words.hub.map(Hub::check).transpose()?;
+        let hub = words.hub.as_ref().map(Hub::check).transpose()?;
         let accept = words
             .accept
             .map(|accept| text("requests.accept.filter_chain", &accept.filter_chain));
@@ -78,6 +79,19 @@ impl Requests {
             hub,
             accept: accept.transpose()?,
         })
+    }
+
+    /// What is counted, and whose requests those are.
+    #[must_use]
+    pub fn counting(&self) -> Counting {
+        Counting {
+            scope: if self.accept.is_some() {
+                Scope::Cluster
+            } else {
+                Scope::Proxy
+            },
+            in_flight: self.in_flight,
+        }
     }
 
     /// The age from which what a VM counted says nothing any more: it missed two of its intervals.
@@ -108,7 +122,7 @@ impl Config {
         let counting = self
             .requests
             .as_ref()
-            .map(|requests| (requests.window, requests.in_flight));
+            .map(|requests| (requests.window, requests.counting()));
         hash::of(&(self.settings_hash(), counting, &self.upstreams))
     }
 }
@@ -176,12 +190,33 @@ mod tests {
     }
 
     #[test]
+    fn reports_and_the_metrics_apis_have_filter_chains_of_their_own() {
+        let config = |chain: &str| {
+            let requests = format!(r#""requests":{{"accept":{{"filter_chain":"{chain}"}}}}"#);
+            parse(&format!(
+                r#"{{"cluster":"k","metrics_apis":{{"filter_chain":"apis"}},{requests}}}"#
+            ))
+        };
+        let metrics_apis = config("hub").unwrap().metrics_apis.unwrap();
+        let counting = Counting {
+            scope: Scope::Cluster,
+            in_flight: true,
+        };
+        assert_eq!(metrics_apis.counting, Some(counting));
+        let error = config("apis").unwrap_err().to_string();
+        assert!(
+            error.starts_with(r#"requests.accept.filter_chain: "apis" is that of metrics_apis"#),
+            "{error}"
+        );
+    }
+
+    #[test]
     fn counts_that_do_not_add_up_are_kept_apart() {
         let hash = |json: &str| parse(json).unwrap().counting_hash();
         let plain = hash(r#"{"cluster":"k","requests":{}}"#);
         for same in [
             r#"{"cluster":"k","requests":{"report_interval":"5s","hub":{"cluster":"hub"}}}"#,
-            r#"{"cluster":"k","requests":{"accept":{"filter_chain":"hub"}},"header":{"name":"x-load"}}"#,
+            r#"{"cluster":"k","requests":{},"header":{"name":"x-load"}}"#,
         ] {
             assert_eq!(hash(same), plain, "{same}");
         }
@@ -189,6 +224,7 @@ mod tests {
             r#"{"cluster":"l","requests":{}}"#,
             r#"{"cluster":"k","requests":{"window":"60s"}}"#,
             r#"{"cluster":"k","requests":{"in_flight":false}}"#,
+            r#"{"cluster":"k","requests":{"accept":{"filter_chain":"hub"}}}"#,
             r#"{"cluster":"k","requests":{},"cluster_domain":"example.org"}"#,
             r#"{"cluster":"k","requests":{},"clusters":[{"name":"{service}.{namespace}"}]}"#,
         ] {

@@ -2,6 +2,7 @@
 //! README's table names the same keys; a test holds the two together.
 
 use serde::Deserialize;
+use std::collections::BTreeMap;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -24,6 +25,7 @@ pub(crate) struct Words {
     pub(crate) header: Header,
     pub(crate) endpoints: Endpoints,
     pub(crate) requests: Option<Requests>,
+    pub(crate) metrics_apis: Option<MetricsApis>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -100,6 +102,15 @@ pub(crate) struct Accept {
     pub(crate) filter_chain: String,
 }
 
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct MetricsApis {
+    pub(crate) filter_chain: String,
+    #[serde(default)]
+    pub(crate) labels: BTreeMap<String, String>,
+    pub(crate) unknown_external: Option<UnknownExternal>,
+}
+
 /// Whether a proxy's threads may poll.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -143,4 +154,15 @@ pub enum Upstream {
     Replace,
     /// It stays, and the filter adds none.
     Keep,
+}
+
+/// The answer to a question for an external metric that there is none of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UnknownExternal {
+    /// 404, which an HPA shows in its events.
+    #[default]
+    NotFound,
+    /// A list without items, as of an adapter that knows no names.
+    Empty,
 }

@@ -1,9 +1,8 @@
-//! What a proxy publishes: its own share, or, where other proxies report to it, the sum of all.
+//! The proxy that others report to, and that so knows of all requests.
 //!
 //! Several proxies may be configured alike and report to one address, which leads to one of them: that one finds its
-//! own report among those that came, and so knows that it is the hub. The others publish their own share, and say so.
+//! own report among those that came, and so knows that it is the hub. The others know that they are not.
 
-use super::rate::Scope;
 use super::share::Share;
 use super::text::BadShare;
 use crate::time::Time;
@@ -21,52 +20,36 @@ pub struct Hub {
     pub reports_too: bool,
 }
 
-/// What is published.
+/// What the hub has of all proxies.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Published<'a> {
+pub struct Whole<'a> {
     /// The counts.
     pub share: Share<'a>,
-    /// Whose they are.
-    pub scope: Scope,
     /// The proxies that they are of.
     pub proxies: usize,
 }
 
-impl<'a> Published<'a> {
-    /// A proxy's own share.
-    #[must_use]
-    pub fn own(share: Share<'a>) -> Self {
-        Self {
-            share,
-            scope: Scope::Proxy,
-            proxies: 1,
-        }
-    }
-}
-
 impl Hub {
-    /// What is published of a proxy's own share and the reports that it has.
+    /// The sum of this proxy's own share and of the reports that came; `None` where it is not the hub, or not for long
+    /// enough: nobody may take a part for the whole.
     #[must_use]
-    pub fn publish<'a>(&self, own: Share<'a>, reports: Vec<Share<'a>>, now: Time) -> Published<'a> {
+    pub fn sum<'a>(&self, own: Share<'a>, reports: Vec<Share<'a>>, now: Time) -> Option<Whole<'a>> {
         let is_own = |report: &Share<'_>| report.id == own.id;
         let comes_here = |report: &Share<'_>| is_own(report) && report.is_fresh(now, self.patience);
         let is_hub = !self.reports_too || reports.iter().any(comes_here);
         if !is_hub || now.since(self.since) < self.patience {
-            return Published::own(own);
+            return None;
         }
         let id = own.id;
         let others = reports.into_iter().filter(|report| report.id != id);
         let others = Share::sum(id, others, now, self.patience);
-        let proxies = others.fresh.saturating_add(1);
-        let share = match others.share {
-            Some(others) => others.and(own),
-            None => own,
-        };
-        Published {
-            share,
-            scope: Scope::AllProxies,
-            proxies,
-        }
+        Some(Whole {
+            share: match others.share {
+                Some(others) => others.and(own),
+                None => own,
+            },
+            proxies: others.fresh.saturating_add(1),
+        })
     }
 
     /// Whether a report is one that this hub can use.
@@ -128,26 +111,26 @@ mod tests {
         }
     }
 
-    /// The scope, the requests and how many proxies they are of.
-    fn seen(published: &Published<'_>) -> (Scope, u64, usize) {
-        let (_, count) = published.share.services[0];
-        (published.scope, count.requests, published.proxies)
+    /// The requests, and how many proxies they are of.
+    fn seen(whole: Option<Whole<'_>>) -> Option<(u64, usize)> {
+        whole.map(|whole| (whole.share.services[0].1.requests, whole.proxies))
     }
 
     #[test]
     fn the_hub_adds_up_what_is_fresh_and_is_as_old_as_the_oldest() {
         let reports = vec![share(2, 95, 20), share(3, 99, 300), share(4, 60, 4000)];
-        let published = HUB.publish(share(1, 100, 1), reports, at(100));
-        assert_eq!(seen(&published), (Scope::AllProxies, 321, 3));
-        assert_eq!((published.share.taken, published.share.id), (at(95), 1));
+        let whole = HUB.sum(share(1, 100, 1), reports, at(100)).unwrap();
+        assert_eq!((whole.share.taken, whole.share.id), (at(95), 1));
+        assert_eq!(seen(Some(whole)), Some((321, 3)));
+        assert_eq!(seen(HUB.sum(share(1, 100, 1), vec![], at(100))), Some((1, 1)));
     }
 
     #[test]
     fn a_hub_that_has_just_begun_does_not_take_the_first_reports_for_all() {
         let hub = Hub { since: at(90), ..HUB };
-        let published = |now| hub.publish(share(1, now, 1), vec![share(2, now, 20)], at(now));
-        assert_eq!(seen(&published(104)), (Scope::Proxy, 1, 1));
-        assert_eq!(seen(&published(105)), (Scope::AllProxies, 21, 2));
+        let sum = |now| seen(hub.sum(share(1, now, 1), vec![share(2, now, 20)], at(now)));
+        assert_eq!(sum(104), None);
+        assert_eq!(sum(105), Some((21, 2)));
     }
 
     #[test]
@@ -156,13 +139,13 @@ mod tests {
             reports_too: true,
             ..HUB
         };
-        let published = |reports| hub.publish(share(1, 100, 1), reports, at(100));
-        assert_eq!(seen(&published(vec![])), (Scope::Proxy, 1, 1));
-        assert_eq!(seen(&published(vec![share(2, 99, 20)])), (Scope::Proxy, 1, 1));
+        let sum = |reports| seen(hub.sum(share(1, 100, 1), reports, at(100)));
+        assert_eq!(sum(vec![]), None);
+        assert_eq!(sum(vec![share(2, 99, 20)]), None);
         let both = vec![share(1, 99, 1), share(2, 99, 20)];
-        assert_eq!(seen(&published(both)), (Scope::AllProxies, 21, 2), "and it counts once");
+        assert_eq!(sum(both), Some((21, 2)), "and it counts once");
         let before = vec![share(1, 80, 1), share(2, 99, 20)];
-        assert_eq!(seen(&published(before)), (Scope::Proxy, 1, 1), "it was the hub before");
+        assert_eq!(sum(before), None, "it was the hub before");
     }
 
     #[test]

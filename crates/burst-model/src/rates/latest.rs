@@ -1,108 +1,83 @@
-//! The published rates as every VM has them: bytes until somebody asks.
+//! The sum as every VM that serves it has it: bytes until somebody asks.
 
-use super::hub::Published;
-use super::rate::{Rates, Scope};
+use super::rate::Rates;
 use super::share::Share;
+use super::text;
 use crate::time::Time;
 use std::cell::OnceCell;
 use std::time::Duration;
 
-impl Published<'_> {
-    /// The record in shared data: a word for the scope, and the share as text.
-    #[must_use]
-    pub fn to_bytes(&self) -> Vec<u8> {
-        let word = match self.scope {
-            Scope::Proxy => "proxy;",
-            Scope::AllProxies => "all;",
-        };
-        [word, &self.share.to_text()].concat().into_bytes()
-    }
-}
-
-fn read(bytes: &[u8]) -> Option<Rates> {
-    let (scope, text) = match bytes.strip_prefix(b"proxy;") {
-        Some(text) => (Scope::Proxy, text),
-        None => (Scope::AllProxies, bytes.strip_prefix(b"all;")?),
-    };
-    Share::parse(text).ok()?.rates(scope)
-}
-
-/// What was published last.
+/// What was summed up last.
 #[derive(Debug, Default)]
 pub struct Latest {
     bytes: Vec<u8>,
-    rates: OnceCell<Option<Rates>>,
-    looked: Time,
-    max_age: Duration,
+    rates: OnceCell<Rates>,
 }
 
 impl Latest {
-    /// Takes the record as it stands, once a tick. Rates older than `max_age` are not known any more.
-    pub fn look(&mut self, bytes: Vec<u8>, max_age: Duration, now: Time) {
-        (self.looked, self.max_age) = (now, max_age);
-        if bytes != self.bytes {
-            (self.bytes, self.rates) = (bytes, OnceCell::new());
+    /// Takes the record as it stands, once a tick. Counts older than `limit` are not served.
+    pub fn look(&mut self, bytes: Vec<u8>, limit: Duration, now: Time) {
+        let age = text::taken(&bytes).map(|taken| now.since(taken));
+        if let Some(age) = age.filter(|age| *age > limit) {
+            self.rates = Rates::Stale { age, limit }.into();
+        } else if bytes != self.bytes || matches!(self.rates.get(), Some(Rates::Stale { .. })) {
+            self.rates = OnceCell::new();
         }
+        self.bytes = bytes;
     }
 
-    /// The rates; `None` before there are any, and when they are too old.
+    /// The rates.
     #[must_use]
-    pub fn rates(&self) -> Option<&Rates> {
-        let rates = self.rates.get_or_init(|| read(&self.bytes)).as_ref();
-        rates.filter(|rates| self.looked.since(rates.timestamp) <= self.max_age)
+    pub fn rates(&self) -> &Rates {
+        self.rates.get_or_init(|| {
+            let share = Share::parse(&self.bytes).ok();
+            share
+                .and_then(|share| share.rates())
+                .map_or(Rates::Unknown, Rates::Known)
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::name::ObjectName;
-    use crate::rates::Count;
 
-    const MAX_AGE: Duration = Duration::from_secs(30);
+    const LIMIT: Duration = Duration::from_secs(30);
+    const RECORD: &[u8] = b"1;0000000000000001;100000;30000;shop/web=60,0";
 
     fn at(seconds: u64) -> Time {
         Time::from_unix_millis(seconds * 1000)
     }
 
-    fn published(scope: Scope) -> Vec<u8> {
-        let count = Count {
-            requests: 60,
-            ..Count::default()
-        };
-        let share = Share {
-            id: 1,
-            taken: at(100),
-            span: Duration::from_secs(30),
-            services: vec![("shop/web", count)],
-        };
-        Published {
-            scope,
-            ..Published::own(share)
-        }
-        .to_bytes()
-    }
-
     #[test]
-    fn what_was_published_is_read_by_every_vm() {
-        for scope in [Scope::Proxy, Scope::AllProxies] {
-            let mut latest = Latest::default();
-            latest.look(published(scope), MAX_AGE, at(101));
-            let rates = latest.rates().unwrap();
-            let web = rates.of(&ObjectName::parse("shop/web").unwrap()).unwrap();
-            assert_eq!((rates.scope, web.requests_milli_per_second), (scope, 2_000));
-        }
-    }
-
-    #[test]
-    fn rates_that_nobody_renews_become_unknown() {
+    fn what_one_vm_summed_up_is_known_to_every_vm() {
         let mut latest = Latest::default();
-        assert!(latest.rates().is_none());
-        for (now, known) in [(101, true), (130, true), (131, false), (110, true)] {
-            latest.look(published(Scope::Proxy), MAX_AGE, at(now));
-            assert_eq!(latest.rates().is_some(), known, "at {now}");
+        assert_eq!(latest.rates(), &Rates::Unknown);
+        latest.look(RECORD.into(), LIMIT, at(101));
+        let Rates::Known(shares) = latest.rates() else {
+            panic!("{latest:?}")
+        };
+        assert_eq!(
+            (shares.as_of, shares.services["shop/web"].requests_milli),
+            (at(100), 2_000)
+        );
+        latest.look(Vec::new(), LIMIT, at(102));
+        assert_eq!(latest.rates(), &Rates::Unknown, "it was withdrawn");
+        latest.look(b"nonsense".into(), LIMIT, at(103));
+        assert_eq!(latest.rates(), &Rates::Unknown);
+    }
+
+    #[test]
+    fn counts_that_nobody_renews_become_stale() {
+        let mut latest = Latest::default();
+        for (now, stale) in [(130, None), (131, Some(31)), (140, Some(40)), (101, None)] {
+            latest.look(RECORD.into(), LIMIT, at(now));
+            let age = match latest.rates() {
+                Rates::Stale { age, .. } => Some(age.as_secs()),
+                Rates::Known(_) => None,
+                Rates::Unknown => panic!("at {now}"),
+            };
+            assert_eq!(age, stale, "at {now}");
         }
-        latest.look(b"all;nonsense".into(), MAX_AGE, at(101));
-        assert!(latest.rates().is_none());
     }
 }

@@ -20,10 +20,10 @@ mod text;
 mod window;
 
 pub use count::{Count, is_rejected};
-pub use hub::{BadReport, Hub, Published};
+pub use hub::{BadReport, Hub, Whole};
 pub use latest::Latest;
 pub use meter::{Meter, Place};
-pub use rate::{Rate, Rates, Scope};
+pub use rate::{Counting, Rate, Rates, Scope, Shares};
 pub use share::{MOST_SERVICES, Share, Sum};
 pub use text::{BadShare, LONGEST, id};
 pub use window::Window;

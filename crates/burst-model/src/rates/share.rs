@@ -2,8 +2,7 @@
 //! sum of shares is a share again.
 
 use super::count::Count;
-use super::rate::{Rate, Rates, Scope};
-use crate::name::ObjectName;
+use super::rate::{Rate, Shares};
 use crate::time::Time;
 use std::cmp::Ordering;
 use std::time::Duration;
@@ -68,17 +67,21 @@ impl<'a> Share<'a> {
 
     /// The rates that these counts are. Nothing was counted over no time.
     #[must_use]
-    pub fn rates(&self, scope: Scope) -> Option<Rates> {
+    pub fn rates(&self) -> Option<Shares> {
         let millis = u64::try_from(self.span.as_millis()).ok().filter(|millis| *millis > 0)?;
-        let milli_per_second = |count: u64| count.saturating_mul(1_000_000) / millis;
-        let rate = |count: Count| Rate {
-            requests_milli_per_second: milli_per_second(count.requests),
-            rejected_milli_per_second: milli_per_second(count.rejected),
+        let milli = |count: u64| count.saturating_mul(1_000_000) / millis;
+        let rate = |count: &Count| Rate {
+            requests_milli: milli(count.requests),
+            rejected_milli: milli(count.rejected),
             in_flight_milli: count.in_flight_milli,
         };
         let services = self.services.iter();
-        let services = services.filter_map(|(name, count)| Some((ObjectName::parse(name).ok()?, rate(*count))));
-        Some(Rates::new(self.taken, self.span, scope, services.collect()))
+        let services = services.map(|(name, count)| ((*name).to_owned(), rate(count)));
+        Some(Shares {
+            as_of: self.taken,
+            window: self.span,
+            services: services.collect(),
+        })
     }
 }
 
@@ -163,22 +166,15 @@ mod tests {
         let mut young = seen(2, 100, &[("shop/web", [30, 30, 1500])]);
         young.span = Duration::from_secs(3);
         let share = sum(&[seen(1, 100, &[("shop/web", [60, 0, 500])]), young.clone()], 100).share;
-        let rates = share.unwrap().rates(Scope::AllProxies).unwrap();
-        let web = rates.of(&ObjectName::parse("shop/web").unwrap()).unwrap();
+        let rates = share.unwrap().rates().unwrap();
+        let web = rates.services["shop/web"];
         assert_eq!(
-            (
-                web.requests_milli_per_second,
-                web.rejected_milli_per_second,
-                web.in_flight_milli
-            ),
+            (web.requests_milli, web.rejected_milli, web.in_flight_milli),
             (3_000, 1_000, Some(2_000))
         );
-        assert_eq!(
-            (rates.window, rates.timestamp, rates.scope),
-            (Duration::from_secs(30), at(100), Scope::AllProxies)
-        );
+        assert_eq!((rates.window, rates.as_of), (Duration::from_secs(30), at(100)));
         young.span = Duration::ZERO;
-        assert_eq!(young.rates(Scope::Proxy), None);
+        assert_eq!(young.rates(), None);
     }
 
     #[test]
@@ -217,7 +213,7 @@ mod tests {
 
         #[test]
         fn any_share_has_rates_or_none(share in share()) {
-            let _ = share.borrow().rates(Scope::Proxy);
+            let _ = share.borrow().rates();
         }
     }
 }

@@ -46,10 +46,20 @@ pub enum BadShare {
 /// Whose share a text is, where it is one: all else is not looked at.
 #[must_use]
 pub fn id(text: &[u8]) -> Option<u64> {
-    let mut parts = text.splitn(3, |byte| *byte == b';');
-    let version = parts.next()?;
-    let id = std::str::from_utf8(parts.next()?).ok()?;
-    (version == VERSION.as_bytes()).then(|| hexadecimal(id))?
+    head(text).map(|(id, _)| id)
+}
+
+/// When the counts of a share were taken.
+pub(super) fn taken(text: &[u8]) -> Option<Time> {
+    head(text).map(|(_, taken)| taken)
+}
+
+fn head(text: &[u8]) -> Option<(u64, Time)> {
+    let mut parts = text.splitn(4, |byte| *byte == b';').map(std::str::from_utf8);
+    let mut part = || parts.next()?.ok();
+    (part()? == VERSION).then_some(())?;
+    let (id, taken) = (hexadecimal(part()?)?, decimal(part()?)?);
+    Some((id, Time::from_unix_millis(taken)))
 }
 
 impl<'a> Share<'a> {
@@ -191,7 +201,7 @@ mod tests {
         assert_eq!(share.services[1], ("shop/web", web));
         assert_eq!(share.services[0].1.in_flight_milli, None);
         assert_eq!(share.to_text().as_bytes(), SHARE);
-        assert_eq!(id(SHARE), Some(255));
+        assert_eq!(head(SHARE), Some((255, share.taken)));
     }
 
     #[test]
@@ -250,7 +260,7 @@ mod tests {
             let share = share.borrow();
             let text = share.to_text();
             prop_assert_eq!(Share::parse(text.as_bytes()), Ok(share.clone()));
-            prop_assert_eq!(id(text.as_bytes()), Some(share.id));
+            prop_assert_eq!(head(text.as_bytes()), Some((share.id, share.taken)));
         }
 
         #[test]
