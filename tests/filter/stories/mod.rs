@@ -7,6 +7,7 @@ mod header;
 mod kube;
 mod lease;
 mod metrics_apis;
+mod requests;
 mod stats;
 
 use crate::host::FakeEnvoy;
