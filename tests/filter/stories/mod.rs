@@ -4,6 +4,7 @@ mod configuration;
 mod endpoints;
 mod failures;
 mod header;
+mod hub;
 mod kube;
 mod lease;
 mod metrics_apis;
