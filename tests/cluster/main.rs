@@ -17,3 +17,4 @@ mod role;
 mod scope;
 mod tls;
 mod token;
+mod watch;

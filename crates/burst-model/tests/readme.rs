@@ -6,8 +6,9 @@ use std::collections::BTreeSet;
 const README: &str = include_str!("../../../README.md");
 
 /// Where keys nest: a path in the table, and a configuration with a key at that place that cannot be.
-const PLACES: [(&str, &str); 9] = [
+const PLACES: [(&str, &str); 10] = [
     ("", r#"{"?":0}"#),
+    ("sync.", r#"{"sync":{"?":0}}"#),
     ("hpas.", r#"{"hpas":{"?":0}}"#),
     ("services.", r#"{"services":{"?":0}}"#),
     ("workloads[].", r#"{"workloads":[{"?":0}]}"#),
@@ -31,7 +32,16 @@ fn keys() -> BTreeSet<String> {
     // A key with keys of its own stands in the table by those, unless its value can be given as a whole.
     all.into_iter()
         .filter(|key| {
-            !["hpas", "services", "header", "header.when", "endpoints", "metrics_apis"].contains(&key.as_str())
+            ![
+                "sync",
+                "hpas",
+                "services",
+                "header",
+                "header.when",
+                "endpoints",
+                "metrics_apis",
+            ]
+            .contains(&key.as_str())
         })
         .collect()
 }

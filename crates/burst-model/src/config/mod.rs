@@ -6,12 +6,13 @@ mod duration;
 mod metrics_apis;
 mod words;
 
-pub use words::{ExtraKey, OnStale, Role, UnknownExternal, Upstream};
+pub use words::{ExtraKey, OnStale, Role, SyncMode, UnknownExternal, Upstream};
 
 use crate::hash;
-use crate::kube::Source;
+use crate::kube::{Reads, Source};
 use crate::load::Percent;
 use crate::rates::Counting;
+use crate::sync::life::Pace;
 use crate::upstream::Upstreams;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -35,7 +36,9 @@ pub struct Config {
     pub role: Role,
     /// What is read, and how it is counted.
     pub content: Content,
-    /// The time between two reads of a list.
+    /// How it is kept up to date.
+    pub sync: Sync,
+    /// The time between two reads of a list that is not watched.
     pub poll_interval: Duration,
     /// Objects asked for in one page.
     pub page_size: u32,
@@ -51,6 +54,19 @@ pub struct Config {
     pub endpoints: Option<Endpoints>,
     /// The custom and external metrics APIs, unless they are off.
     pub metrics_apis: Option<MetricsApis>,
+}
+
+/// How the lists are kept up to date.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sync {
+    /// By reading them whole, or by watching them.
+    pub mode: SyncMode,
+    /// How long a watch of HPAs and Services lasts.
+    pub window: Duration,
+    /// How long a watch of workloads lasts.
+    pub workload_window: Duration,
+    /// How many watches are open at once.
+    pub most_windows: usize,
 }
 
 /// How the Kubernetes API is called.
@@ -155,6 +171,19 @@ impl Config {
         let words: Words = serde_path_to_error::deserialize(&mut reader)?;
         reader.end().map_err(|error| check::bad("configuration", error))?;
         Self::check(words, artifact)
+    }
+
+    /// How a list of that source is kept up to date.
+    #[must_use]
+    pub fn pace(&self, source: &Source) -> Pace {
+        let window = match source.reads {
+            Reads::Hpas | Reads::Services => self.sync.window,
+            Reads::Workloads => self.sync.workload_window,
+        };
+        Pace {
+            interval: self.poll_interval,
+            window: (self.sync.mode == SyncMode::Watch).then_some(window),
+        }
     }
 
     /// The hash of every setting that changes what is in shared data.
