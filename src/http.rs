@@ -6,7 +6,7 @@ use crate::stats::Stats;
 use crate::vm;
 use burst_model::config::{Config, Upstream};
 use burst_model::name::ObjectName;
-use burst_model::rates::Rates;
+use burst_model::rates::Latest;
 use burst_model::upstream::{Hints, IstioService};
 use burst_model::view::burst;
 use burst_model::view::{Absence, Answer, Picture};
@@ -20,7 +20,7 @@ pub(crate) struct View {
     pub(crate) config: Rc<Config>,
     pub(crate) picture: RefCell<Picture>,
     /// What the proxies count of requests, as of the last tick.
-    pub(crate) rates: RefCell<Rates>,
+    pub(crate) rates: RefCell<Latest>,
 }
 
 impl View {

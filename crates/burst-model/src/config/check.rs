@@ -2,7 +2,8 @@
 
 use super::words::{self, Words};
 use super::{
-    Api, Artifact, BadConfig, Config, Content, Endpoints, Gate, Header, Sync, SyncMode, duration, metrics_apis,
+    Api, Artifact, BadConfig, Config, Content, Endpoints, Gate, Header, MetricsApis, Requests, Sync, duration,
+    metrics_apis,
 };
 use crate::kube::{Reads, Resource, Source};
 use crate::load::Percent;
@@ -15,16 +16,6 @@ use std::time::Duration;
 const POLL_INTERVAL: Duration = Duration::from_secs(15);
 /// The tick is a second; nothing can happen more often.
 const LEAST_POLL_INTERVAL: Duration = Duration::from_secs(1);
-/// Half as long a header would be fresher than anyone looks; twice as long saves a request in ten seconds.
-const WINDOW: Duration = Duration::from_secs(5);
-/// Workloads change all the time, and only the labels of their pods count, which hardly ever do.
-const WORKLOAD_WINDOW: Duration = Duration::from_secs(30);
-/// The API server says how far a quiet window went 2 s before its end, and only in windows that long.
-const LEAST_WINDOW: Duration = Duration::from_secs(3);
-/// Every kind of the default configuration, and a namespace or two.
-const MAX_WINDOWS: u32 = 8;
-/// Each is a request that stays open at the API server.
-const LARGEST_MAX_WINDOWS: u32 = 100;
 /// A page of 500 objects comes within tens of milliseconds; five seconds is an API server in trouble.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 /// Below this a network's ordinary jitter looks like an outage.
@@ -56,13 +47,22 @@ impl Config {
             POLL_INTERVAL,
             LEAST_POLL_INTERVAL,
         )?;
-        let sync = sync(&words.sync)?;
-        let slowest = match sync.mode {
-            SyncMode::List => poll_interval,
-            SyncMode::Watch => poll_interval.max(sync.window).max(sync.workload_window),
-        };
+        let sync = Sync::check(&words.sync)?;
+        let slowest = poll_interval.max(sync.slowest());
         let max_staleness = time("max_staleness", words.max_staleness.as_deref(), MAX_STALENESS, slowest)?;
-        let metrics_apis = metrics_apis::check(words.metrics_apis, &content.sources, artifact)?;
+        let requests = words
+            .requests
+            .map(|words| Requests::check(words, artifact))
+            .transpose()?;
+        let counting = requests.as_ref().map(Requests::counting);
+        let metrics_apis = metrics_apis::check(words.metrics_apis, &content.sources, counting, artifact)?;
+        let chain = |apis: &MetricsApis| apis.filter_chain.clone();
+        if let Some(taken) = metrics_apis.as_ref().map(chain)
+            && requests.as_ref().and_then(|requests| requests.accept.as_ref()) == Some(&taken)
+        {
+            let reason = format_args!("{taken:?} is that of metrics_apis, where every request is one for those");
+            return Err(bad("requests.accept.filter_chain", reason));
+        }
         Ok(Self {
             api,
             role: words.role.unwrap_or_default(),
@@ -75,28 +75,10 @@ impl Config {
             upstreams: upstreams(words.clusters, words.cluster_domain.as_deref())?,
             header: header(words.header, artifact)?,
             endpoints: endpoints(&words.endpoints, artifact)?,
+            requests,
             metrics_apis,
         })
     }
-}
-
-fn sync(words: &words::Sync) -> Result<Sync, BadConfig> {
-    let window = |key, text: &Option<String>, default| {
-        let window = time(key, text.as_deref(), default, LEAST_WINDOW)?;
-        // The API takes whole seconds.
-        match window.subsec_nanos() {
-            0 => Ok(window),
-            _ => Err(bad(key, format_args!("{window:?} is not a whole number of seconds"))),
-        }
-    };
-    let max_windows = words.max_windows.unwrap_or(MAX_WINDOWS);
-    let most_windows = within("sync.max_windows", max_windows, 1, LARGEST_MAX_WINDOWS)?;
-    Ok(Sync {
-        mode: words.mode.unwrap_or_default(),
-        window: window("sync.window", &words.window, WINDOW)?,
-        workload_window: window("sync.workload_window", &words.workload_window, WORKLOAD_WINDOW)?,
-        most_windows: usize::try_from(most_windows).unwrap_or(usize::MAX),
-    })
 }
 
 pub(super) fn bad(key: impl Into<String>, reason: impl Display) -> BadConfig {
@@ -106,7 +88,7 @@ pub(super) fn bad(key: impl Into<String>, reason: impl Display) -> BadConfig {
     }
 }
 
-fn time(key: &str, text: Option<&str>, default: Duration, least: Duration) -> Result<Duration, BadConfig> {
+pub(super) fn time(key: &str, text: Option<&str>, default: Duration, least: Duration) -> Result<Duration, BadConfig> {
     let Some(text) = text else {
         return Ok(default.max(least));
     };
@@ -117,7 +99,7 @@ fn time(key: &str, text: Option<&str>, default: Duration, least: Duration) -> Re
     }
 }
 
-fn within(key: &str, number: u32, least: u32, most: u32) -> Result<u32, BadConfig> {
+pub(super) fn within(key: &str, number: u32, least: u32, most: u32) -> Result<u32, BadConfig> {
     if (least..=most).contains(&number) {
         Ok(number)
     } else {

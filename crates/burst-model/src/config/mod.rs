@@ -4,15 +4,18 @@
 mod check;
 mod duration;
 mod metrics_apis;
+mod requests;
+mod sync;
 mod words;
 
+pub use requests::{Hub, Requests};
+pub use sync::Sync;
 pub use words::{ExtraKey, OnStale, Role, SyncMode, UnknownExternal, Upstream};
 
 use crate::hash;
-use crate::kube::{Reads, Source};
+use crate::kube::Source;
 use crate::load::Percent;
 use crate::rates::Counting;
-use crate::sync::life::Pace;
 use crate::upstream::Upstreams;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -52,21 +55,10 @@ pub struct Config {
     pub header: Header,
     /// `/burstmetrics`, unless it is off.
     pub endpoints: Option<Endpoints>,
+    /// Counting of requests, unless it is off.
+    pub requests: Option<Requests>,
     /// The custom and external metrics APIs, unless they are off.
     pub metrics_apis: Option<MetricsApis>,
-}
-
-/// How the lists are kept up to date.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sync {
-    /// By reading them whole, or by watching them.
-    pub mode: SyncMode,
-    /// How long a watch of HPAs and Services lasts.
-    pub window: Duration,
-    /// How long a watch of workloads lasts.
-    pub workload_window: Duration,
-    /// How many watches are open at once.
-    pub most_windows: usize,
 }
 
 /// How the Kubernetes API is called.
@@ -171,19 +163,6 @@ impl Config {
         let words: Words = serde_path_to_error::deserialize(&mut reader)?;
         reader.end().map_err(|error| check::bad("configuration", error))?;
         Self::check(words, artifact)
-    }
-
-    /// How a list of that source is kept up to date.
-    #[must_use]
-    pub fn pace(&self, source: &Source) -> Pace {
-        let window = match source.reads {
-            Reads::Hpas | Reads::Services => self.sync.window,
-            Reads::Workloads => self.sync.workload_window,
-        };
-        Pace {
-            interval: self.poll_interval,
-            window: (self.sync.mode == SyncMode::Watch).then_some(window),
-        }
     }
 
     /// The hash of every setting that changes what is in shared data.

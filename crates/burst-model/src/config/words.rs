@@ -25,6 +25,7 @@ pub(crate) struct Words {
     pub(crate) clusters: Vec<Cluster>,
     pub(crate) header: Header,
     pub(crate) endpoints: Endpoints,
+    pub(crate) requests: Option<Requests>,
     pub(crate) metrics_apis: Option<MetricsApis>,
 }
 
@@ -97,6 +98,29 @@ pub enum SyncMode {
     List,
     /// Each is read whole once, and what changes is watched.
     Watch,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Requests {
+    pub(crate) window: Option<String>,
+    pub(crate) in_flight: Option<bool>,
+    pub(crate) report_interval: Option<String>,
+    pub(crate) hub: Option<Hub>,
+    pub(crate) accept: Option<Accept>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Hub {
+    pub(crate) cluster: String,
+    pub(crate) authority: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Accept {
+    pub(crate) filter_chain: String,
 }
 
 #[derive(Debug, Deserialize)]
