@@ -23,4 +23,5 @@ pub mod objects;
 pub mod render;
 pub mod run;
 pub mod simulate;
+mod words;
 pub mod yaml;
