@@ -27,6 +27,12 @@ pub enum Topic {
         #[command(subcommand)]
         command: Hpa,
     },
+    /// The filter on a mesh.
+    Istio {
+        /// What to do.
+        #[command(subcommand)]
+        command: Istio,
+    },
 }
 
 /// What to do with HPAs.
@@ -227,6 +233,24 @@ pub struct Simulate {
     /// Which cluster.
     #[command(flatten)]
     pub cluster: Cluster,
+}
+
+/// What to do with Istio.
+#[derive(Debug, Subcommand)]
+pub enum Istio {
+    /// Write the set for one's own gateway or sidecars, for `kubectl apply -f -`.
+    Render(RenderSet),
+}
+
+/// `burstctl istio render`
+#[derive(Debug, Args)]
+pub struct RenderSet {
+    /// The file of values, or `-` for stdin; istio/values.yaml shows every key.
+    #[arg(long, value_name = "FILE", required_unless_present = "schema")]
+    pub values: Option<PathBuf>,
+    /// Print the JSON schema of the values, and nothing else.
+    #[arg(long, exclusive = true)]
+    pub schema: bool,
 }
 
 /// How the story is told.

@@ -15,6 +15,7 @@
 pub mod args;
 pub mod explain;
 pub mod input;
+pub mod istio;
 pub mod lint;
 #[cfg(feature = "live")]
 pub mod live;
