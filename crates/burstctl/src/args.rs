@@ -33,6 +33,9 @@ pub enum Topic {
         #[command(subcommand)]
         command: Istio,
     },
+    /// Serve the lists that the filter reads, of any cluster of the kubeconfig, on loopback and without a token.
+    #[cfg(feature = "live")]
+    Proxy(ProxyWords),
 }
 
 /// What to do with HPAs.
@@ -251,6 +254,22 @@ pub struct RenderSet {
     /// Print the JSON schema of the values, and nothing else.
     #[arg(long, exclusive = true)]
     pub schema: bool,
+}
+
+/// `burstctl proxy`
+#[cfg(feature = "live")]
+#[derive(Debug, Args)]
+pub struct ProxyWords {
+    /// The kubeconfig context; the current one if not given.
+    #[arg(long, value_name = "NAME", default_value = "")]
+    pub context: String,
+    /// Where it listens, on loopback; port 0 takes a free one.
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8001")]
+    pub listen: std::net::SocketAddr,
+    /// The filter's configuration, JSON or YAML: only what it reads is served. Services, HPAs, Deployments and
+    /// StatefulSets if not given.
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
 }
 
 /// How the story is told.

@@ -21,6 +21,8 @@ pub mod lint;
 pub mod live;
 pub mod measure;
 pub mod objects;
+#[cfg(feature = "live")]
+pub mod proxy;
 pub mod render;
 pub mod run;
 pub mod simulate;

@@ -6,6 +6,8 @@ mod lint;
 #[cfg(feature = "live")]
 mod live;
 mod migrate;
+#[cfg(feature = "live")]
+mod proxy;
 mod render;
 mod simulate;
 
@@ -51,6 +53,8 @@ pub fn run(topic: &Topic, terminal: &mut Terminal<'_>) -> End {
         Topic::Istio {
             command: Istio::Render(words),
         } => istio::render(words, terminal),
+        #[cfg(feature = "live")]
+        Topic::Proxy(words) => proxy::proxy(words, terminal),
     }
 }
 
