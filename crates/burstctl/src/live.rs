@@ -32,20 +32,26 @@ pub fn fetch(context: &str, namespace: &str, name: &str) -> Result<HorizontalPod
         .enable_all()
         .build()?
         .block_on(async {
-            let options = KubeConfigOptions {
-                context: (!context.is_empty()).then(|| context.to_owned()),
-                ..KubeConfigOptions::default()
-            };
-            let mut config = Config::from_kubeconfig(&options).await?;
-            config.connect_timeout = Some(PATIENCE);
+            let mut config = config(context).await?;
             config.read_timeout = Some(PATIENCE);
             let hpas: Api<HorizontalPodAutoscaler> = Api::namespaced(Client::try_from(config)?, namespace);
             Ok(hpas.get(name).await?)
         })
 }
 
+/// How the cluster of a context is reached; an empty context is the current one.
+pub(crate) async fn config(context: &str) -> Result<Config, LiveError> {
+    let options = KubeConfigOptions {
+        context: (!context.is_empty()).then(|| context.to_owned()),
+        ..KubeConfigOptions::default()
+    };
+    let mut config = Config::from_kubeconfig(&options).await?;
+    config.connect_timeout = Some(PATIENCE);
+    Ok(config)
+}
+
 /// What is at the bottom says more than what is on top.
-fn chain(error: &kube::Error) -> String {
+pub(crate) fn chain(error: &kube::Error) -> String {
     let mut words = error.to_string();
     let mut below = std::error::Error::source(error);
     while let Some(cause) = below {
