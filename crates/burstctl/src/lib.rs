@@ -20,6 +20,8 @@ pub mod lint;
 pub mod live;
 pub mod measure;
 pub mod objects;
+pub mod plugin;
+pub mod preview;
 pub mod render;
 pub mod run;
 pub mod simulate;

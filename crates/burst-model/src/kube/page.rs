@@ -22,7 +22,7 @@ pub struct Page {
 }
 
 /// An object that was left out.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Bad {
     /// `namespace/name` where it can be told.
     pub name: String,

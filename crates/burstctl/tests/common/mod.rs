@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::Cursor;
 use std::sync::{Arc, Mutex};
 
-use burstctl::args::{Burstctl, Topic};
+use burstctl::args::Burstctl;
 use burstctl::run::{End, Terminal, run};
 use clap::Parser as _;
 
@@ -38,8 +38,8 @@ pub(crate) fn command(words: &[&str], stdin: impl AsRef<[u8]>) -> (End, String, 
         styled: false,
     };
     let words = ["burstctl", "hpa"].iter().chain(words);
-    let Topic::Hpa { command } = Burstctl::try_parse_from(words).unwrap().topic;
-    let end = run(&command, &mut terminal);
+    let topic = Burstctl::try_parse_from(words).unwrap().topic;
+    let end = run(&topic, &mut terminal);
     drop(terminal);
     (end, out.text(), said.text())
 }
