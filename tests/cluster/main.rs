@@ -12,6 +12,7 @@ mod upstream;
 mod custom_kind;
 mod live;
 mod pages;
+mod preview;
 mod recorded;
 mod role;
 mod scope;

@@ -7,6 +7,7 @@ mod lint;
 mod live;
 mod migrate;
 #[cfg(feature = "live")]
+mod preview;
 mod proxy;
 mod render;
 mod simulate;
@@ -50,6 +51,8 @@ impl From<End> for ExitCode {
 pub fn run(topic: &Topic, terminal: &mut Terminal<'_>) -> End {
     match topic {
         Topic::Hpa { command } => hpa(command, terminal),
+        #[cfg(feature = "live")]
+        Topic::Preview(words) => preview::preview(words, terminal),
         Topic::Istio {
             command: Istio::Render(words),
         } => istio::render(words, terminal),
