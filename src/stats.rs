@@ -9,6 +9,7 @@ use burst_model::kube::Outcome;
 use burst_model::leader::Totals;
 use burst_model::time::Time;
 use burst_model::upstream::Unmapped;
+use burst_model::version::Version;
 use burst_model::view::metrics::Api;
 use burst_model::view::{Absence, Picture};
 use std::cell::Cell;
@@ -77,6 +78,9 @@ impl Stats {
     /// Defines all stats. Each definition makes a new one in the host, so this is done once per VM, and not in the
     /// canary, whose increments would stay.
     pub(crate) fn define() -> Self {
+        let version = Version::own().map_or(0, Version::number);
+        // Once: of an old and a new binary side by side, the newer one came last.
+        Metric::gauge("burst_filter_version").set(version);
         let absent = |reason: &str| Counter::new(&format!("burst_header_absent_{reason}_total"));
         Self {
             polls: Outcome::ALL.map(|outcome| Counter::new(&format!("burst_poll_{}_total", outcome.word()))),

@@ -45,7 +45,12 @@ pub fn dns_label(name: &str) -> Vec<String> {
 /// A DNS-1123 subdomain.
 #[must_use]
 pub fn dns_subdomain(name: &str) -> Vec<String> {
-    let mut messages = too_long(name, DNS_SUBDOMAIN_LENGTH, "characters");
+    subdomain(name, "characters")
+}
+
+/// The older of Go's two validators counts characters in its message, the newer bytes; both mean bytes.
+fn subdomain(name: &str, unit: &str) -> Vec<String> {
+    let mut messages = too_long(name, DNS_SUBDOMAIN_LENGTH, unit);
     if !is_dns_subdomain(name) {
         messages.push(regex(
             "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must \
@@ -73,7 +78,7 @@ pub fn label_key(key: &str) -> Vec<String> {
         }
         Some((prefix, name)) => {
             messages.extend(
-                dns_subdomain(prefix)
+                subdomain(prefix, "bytes")
                     .iter()
                     .map(|message| format!("prefix part {message}")),
             );

@@ -13,3 +13,6 @@
 )]
 
 pub mod content;
+pub mod selector;
+
+pub use selector::Selector;

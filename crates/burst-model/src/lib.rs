@@ -34,4 +34,5 @@ pub mod snapshot;
 pub mod sync;
 pub mod time;
 pub mod upstream;
+pub mod version;
 pub mod view;

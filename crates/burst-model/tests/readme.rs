@@ -6,8 +6,9 @@ use std::collections::BTreeSet;
 const README: &str = include_str!("../../../README.md");
 
 /// Where keys nest: a path in the table, and a configuration with a key at that place that cannot be.
-const PLACES: [(&str, &str); 12] = [
+const PLACES: [(&str, &str); 13] = [
     ("", r#"{"?":0}"#),
+    ("sync.", r#"{"sync":{"?":0}}"#),
     ("hpas.", r#"{"hpas":{"?":0}}"#),
     ("services.", r#"{"services":{"?":0}}"#),
     ("workloads[].", r#"{"workloads":[{"?":0}]}"#),
@@ -22,7 +23,8 @@ const PLACES: [(&str, &str); 12] = [
 ];
 
 /// Keys that say nothing but by the keys under them.
-const WITHOUT_A_ROW: [&str; 8] = [
+const WITHOUT_A_ROW: [&str; 9] = [
+    "sync",
     "hpas",
     "services",
     "header",

@@ -2,7 +2,8 @@
 
 use super::words::{self, Words};
 use super::{
-    Api, Artifact, BadConfig, Config, Content, Endpoints, Gate, Header, MetricsApis, Requests, duration, metrics_apis,
+    Api, Artifact, BadConfig, Config, Content, Endpoints, Gate, Header, MetricsApis, Requests, Sync, duration,
+    metrics_apis,
 };
 use crate::kube::{Reads, Resource, Source};
 use crate::load::Percent;
@@ -46,12 +47,9 @@ impl Config {
             POLL_INTERVAL,
             LEAST_POLL_INTERVAL,
         )?;
-        let max_staleness = time(
-            "max_staleness",
-            words.max_staleness.as_deref(),
-            MAX_STALENESS,
-            poll_interval,
-        )?;
+        let sync = Sync::check(&words.sync)?;
+        let slowest = poll_interval.max(sync.slowest());
+        let max_staleness = time("max_staleness", words.max_staleness.as_deref(), MAX_STALENESS, slowest)?;
         let requests = words
             .requests
             .map(|words| Requests::check(words, artifact))
@@ -69,6 +67,7 @@ impl Config {
             api,
             role: words.role.unwrap_or_default(),
             content,
+            sync,
             poll_interval,
             page_size: within("page_size", words.page_size.unwrap_or(PAGE_SIZE), 1, LARGEST_PAGE_SIZE)?,
             max_staleness,
@@ -100,7 +99,7 @@ pub(super) fn time(key: &str, text: Option<&str>, default: Duration, least: Dura
     }
 }
 
-fn within(key: &str, number: u32, least: u32, most: u32) -> Result<u32, BadConfig> {
+pub(super) fn within(key: &str, number: u32, least: u32, most: u32) -> Result<u32, BadConfig> {
     if (least..=most).contains(&number) {
         Ok(number)
     } else {

@@ -5,10 +5,12 @@ mod check;
 mod duration;
 mod metrics_apis;
 mod requests;
+mod sync;
 mod words;
 
 pub use requests::{Hub, Requests};
-pub use words::{ExtraKey, OnStale, Role, UnknownExternal, Upstream};
+pub use sync::Sync;
+pub use words::{ExtraKey, OnStale, Role, SyncMode, UnknownExternal, Upstream};
 
 use crate::hash;
 use crate::kube::Source;
@@ -37,7 +39,9 @@ pub struct Config {
     pub role: Role,
     /// What is read, and how it is counted.
     pub content: Content,
-    /// The time between two reads of a list.
+    /// How it is kept up to date.
+    pub sync: Sync,
+    /// The time between two reads of a list that is not watched.
     pub poll_interval: Duration,
     /// Objects asked for in one page.
     pub page_size: u32,
