@@ -77,18 +77,41 @@ fn mutated_hpas_meet_the_same_end_here_and_in_the_apiserver() {
 
 #[test]
 fn recorded_hpas_meet_the_end_they_met_in_the_apiserver() {
-    let cases = golden::read();
+    let cases = golden::read(&golden::path());
     assert!(cases.len() >= 2_000, "{} cases", cases.len());
-    let differ = |case: &golden::Case| {
-        let document = case.document.get();
-        oracle::difference(document, &oracle::ours(document, case.options()), &case.answer)
-    };
-    assert_none(&cases.iter().filter_map(differ).collect::<Vec<_>>(), cases.len());
+    assert_none(&cases.iter().filter_map(differing).collect::<Vec<_>>(), cases.len());
+}
+
+#[test]
+fn hpas_recorded_with_older_versions_meet_the_end_they_met_there() {
+    let cases = golden::read(&golden::older_path());
+    for minor in 33..36 {
+        let options = Options::kubernetes_1(minor);
+        let of_version: Vec<_> = cases.iter().filter(|case| case.options().minor == minor).collect();
+        let newest = |case: &golden::Case| Options {
+            minor: KUBERNETES.minor,
+            ..case.options()
+        };
+        let changed = of_version.iter().filter(|case| {
+            let document = case.document.get();
+            oracle::ours(document, newest(case)) != case.answer
+        });
+        assert!(changed.count() >= 50, "1.{minor} is told apart from the newest version");
+        let default = of_version.iter().filter(|case| case.options() == options);
+        assert!(default.count() >= 50, "1.{minor} with the gates it ships with");
+    }
+    assert_none(&cases.iter().filter_map(differing).collect::<Vec<_>>(), cases.len());
+}
+
+fn differing(case: &golden::Case) -> Option<String> {
+    let document = case.document.get();
+    let difference = oracle::difference(document, &oracle::ours(document, case.options()), &case.answer)?;
+    Some(format!("{:?}{difference}", case.options()))
 }
 
 #[test]
 fn every_error_was_recorded_five_times() {
-    let rare: Vec<_> = golden::errors(&golden::read())
+    let rare: Vec<_> = golden::errors(&golden::read(&golden::path()))
         .into_iter()
         .filter(|(_, count)| *count < 5)
         .collect();

@@ -67,7 +67,7 @@ pub(crate) fn kubernetes(documents: &[String], options: Options) -> Vec<Answer> 
         .iter()
         .map(|json| serde_json::json!({ "json": json }).to_string())
         .collect();
-    ask(&gates, &questions)
+    answers(&program(options.minor), &gates, &questions)
         .iter()
         .map(|line| serde_json::from_str::<Reply>(line).unwrap_or_else(|e| panic!("{e}: {line}")))
         .map(|reply| Answer {
@@ -157,10 +157,13 @@ pub(crate) fn comparable(mut object: Value) -> Value {
     object
 }
 
-/// Runs the program, with a line of input for each line of output.
+/// Runs the program of the newest version, with a line of input for each line of output.
 pub(crate) fn ask(arguments: &[String], lines: &[String]) -> Vec<String> {
-    let program = program();
-    let mut child = Command::new(&program)
+    answers(&program(Options::default().minor), arguments, lines)
+}
+
+fn answers(program: &Path, arguments: &[String], lines: &[String]) -> Vec<String> {
+    let mut child = Command::new(program)
         .args(arguments)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -192,10 +195,13 @@ pub(crate) fn ask(arguments: &[String], lines: &[String]) -> Vec<String> {
     answers
 }
 
-fn program() -> PathBuf {
+/// Those of older versions are only there after `setup/oracle --older`.
+fn program(minor: u32) -> PathBuf {
     let setup = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../setup/oracle");
+    let older = (minor != Options::default().minor).then(|| format!("1.{minor}"));
     let output = Command::new(&setup)
         .arg("--where")
+        .args(older)
         .output()
         .unwrap_or_else(|e| panic!("{}: {e}", setup.display()));
     PathBuf::from(String::from_utf8(output.stdout).unwrap().trim_end()).join("admission")
