@@ -39,6 +39,7 @@ test: setup check ## everything: check, docs, Wasm tests in node, real Envoy, re
 	eval "$$(setup/paths)" && cargo test --locked --workspace
 	"$$(setup/paths BURST_CARGO_DENY)" --workspace check --allow duplicate licenses bans sources
 	"$$(setup/paths BURST_CARGO_DENY)" --target wasm32-unknown-unknown --exclude-dev check bans
+	"$$(setup/paths BURST_ACTIONLINT)" -shellcheck= -pyflakes= .github/workflows/*.yaml
 
 .PHONY: wasm
 wasm: ## build the filter into target/wasm/

@@ -4,6 +4,7 @@ mod agent;
 mod bill;
 mod registry;
 mod reproducible;
+mod workflows;
 
 /// The names of the filters.
 const FILTERS: [&str; 2] = ["burst-metrics", "burst-metrics-header"];
