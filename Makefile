@@ -7,7 +7,7 @@ CLIPPY := cargo clippy --locked --quiet
 
 .PHONY: help
 help: ## list the recipes
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 
 .PHONY: setup
 setup: ## install what the tests need: Wasm target, Envoy, control plane, tools (the first time 25 minutes, then seconds)
@@ -93,6 +93,9 @@ advisories: ## look for known vulnerabilities of the dependencies; needs a netwo
 .PHONY: update
 update: ## take the newest dependencies that Cargo.toml allows; try them with make test
 	cargo update
+	@# The runner of the wasm32 tests has to be of the same version.
+	version=$$(sed -n '/^name = "wasm-bindgen"$$/{n;s/^version = "\(.*\)"$$/\1/p}' Cargo.lock); \
+	sed -i "s/^WASM_BINDGEN_VERSION=.*/WASM_BINDGEN_VERSION=$$version/" setup/versions.env
 
 .PHONY: fmt
 fmt: ## format

@@ -73,7 +73,8 @@ pub(crate) fn compile(artifact: &Artifact, target: &Path, metadata: &Metadata) -
 }
 
 /// Compiler flags that keep the place of the dependencies' sources on this machine out of the module. A panic message
-/// names its file, and so two machines would make two modules of one source.
+/// names its file, and so two machines would make two modules of one source. They take the place of `RUSTFLAGS`, which
+/// would do the same.
 fn nameless_sources(metadata: &Metadata) -> Vec<String> {
     let registry = |package: &&cargo_metadata::Package| package.source.is_some();
     let folders: BTreeSet<_> = metadata
