@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Context as _;
-use cargo_metadata::{DependencyKind, Metadata, Node, Package};
+use cargo_metadata::{DependencyKind, Metadata, Package, PackageId};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -26,26 +26,17 @@ struct Component {
     purl: Option<String>,
 }
 
+/// Who uses whom, of what is in the module.
+type Uses<'a> = BTreeMap<&'a PackageId, BTreeSet<&'a PackageId>>;
+
 /// The bill of materials of `module`, whose bytes are `wasm`, as JSON. It has no time and no serial number: the same
 /// module gives the same bill.
 pub(crate) fn bill(name: &str, wasm: &[u8], module: &Module, metadata: &Metadata) -> anyhow::Result<Vec<u8>> {
-    let (own, others): (Vec<_>, Vec<_>) = metadata
-        .packages
-        .iter()
-        .filter(|package| module.packages.contains(&package.id))
-        .partition(|package| package.name == "burst-metrics");
-    let own = own.first().context("the module is not made of burst-metrics")?;
+    let own = metadata
+        .root_package()
+        .context("the workspace has no package of its own")?;
+    let uses = uses(own, module, metadata)?;
     let std = standard_library(cargo::version()?);
-    let mut uses = uses(module, metadata)?;
-    uses.entry(reference(own)).or_default().insert(std.reference.clone());
-    uses.insert(std.reference.clone(), BTreeSet::new());
-    let dependencies: Vec<_> = uses
-        .into_iter()
-        .map(|(user, used)| json!({"ref": user, "dependsOn": used}))
-        .collect();
-    let mut components: Vec<_> = others.into_iter().map(component).collect();
-    components.push(std);
-    components.sort_by(|a, b| a.reference.cmp(&b.reference));
     let mut subject = serde_json::to_value(component(own))?;
     subject["name"] = json!(name);
     subject["hashes"] = json!([{"alg": "SHA-256", "content": sha256(wasm)}]);
@@ -54,10 +45,53 @@ pub(crate) fn bill(name: &str, wasm: &[u8], module: &Module, metadata: &Metadata
         "specVersion": "1.5",
         "version": 1,
         "metadata": {"component": subject},
-        "components": components,
-        "dependencies": dependencies,
+        "dependencies": dependencies(own, &std, &uses, metadata),
+        "components": components(own, std, &uses, metadata),
     });
     Ok(serde_json::to_vec_pretty(&bill)?)
+}
+
+/// What Cargo compiled and `own` leads to. Where the standard library is compiled too, what that uses is left out.
+fn uses<'a>(own: &'a Package, module: &Module, metadata: &'a Metadata) -> anyhow::Result<Uses<'a>> {
+    let resolve = metadata.resolve.as_ref().context("Cargo resolved no dependencies")?;
+    let nodes: BTreeMap<_, _> = resolve.nodes.iter().map(|node| (&node.id, node)).collect();
+    let mut uses = Uses::new();
+    let mut open = vec![&own.id];
+    while let Some(id) = open.pop() {
+        let used: BTreeSet<_> = nodes[id]
+            .deps
+            .iter()
+            .filter(|used| used.dep_kinds.iter().any(|why| why.kind == DependencyKind::Normal))
+            .map(|used| &used.pkg)
+            .filter(|used| module.packages.contains(used))
+            .collect();
+        if !uses.contains_key(id) {
+            open.extend(&used);
+            uses.insert(id, used);
+        }
+    }
+    Ok(uses)
+}
+
+fn components(own: &Package, std: Component, uses: &Uses<'_>, metadata: &Metadata) -> Vec<Component> {
+    let others = uses.keys().filter(|id| **id != &own.id);
+    let others = others.map(|id| component(&metadata[id]));
+    let mut components: Vec<_> = others.chain([std]).collect();
+    components.sort_by(|a, b| a.reference.cmp(&b.reference));
+    components
+}
+
+fn dependencies(own: &Package, std: &Component, uses: &Uses<'_>, metadata: &Metadata) -> Vec<Value> {
+    let named = uses.iter().map(|(user, used)| {
+        let used: BTreeSet<_> = used.iter().map(|id| reference(&metadata[id])).collect();
+        (reference(&metadata[user]), used)
+    });
+    let mut named: BTreeMap<_, _> = named.collect();
+    named.entry(reference(own)).or_default().insert(std.reference.clone());
+    named.insert(std.reference.clone(), BTreeSet::new());
+    let all = named.into_iter();
+    all.map(|(user, used)| json!({"ref": user, "dependsOn": used}))
+        .collect()
 }
 
 fn component(package: &Package) -> Component {
@@ -81,26 +115,6 @@ fn standard_library(version: String) -> Component {
         licenses: [expression("MIT OR Apache-2.0")],
         purl: None,
     }
-}
-
-/// Who uses whom, of what is in the module.
-fn uses(module: &Module, metadata: &Metadata) -> anyhow::Result<BTreeMap<String, BTreeSet<String>>> {
-    let resolve = metadata.resolve.as_ref().context("Cargo resolved no dependencies")?;
-    Ok(resolve
-        .nodes
-        .iter()
-        .filter(|node| module.packages.contains(&node.id))
-        .map(|node| (reference(&metadata[&node.id]), used_by(node, module, metadata)))
-        .collect())
-}
-
-fn used_by(node: &Node, module: &Module, metadata: &Metadata) -> BTreeSet<String> {
-    node.deps
-        .iter()
-        .filter(|used| module.packages.contains(&used.pkg))
-        .filter(|used| used.dep_kinds.iter().any(|why| why.kind == DependencyKind::Normal))
-        .map(|used| reference(&metadata[&used.pkg]))
-        .collect()
 }
 
 /// As a [package URL](https://github.com/package-url/purl-spec) has it.
