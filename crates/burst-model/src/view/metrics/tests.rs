@@ -45,9 +45,12 @@ impl World {
         let rate = |requests_milli, rejected_milli, in_flight| Rate {
             requests_milli,
             rejected_milli,
-            in_flight,
+            in_flight_milli: Some(in_flight),
         };
-        let services = [("shop/web", rate(12_500, 500, 3)), ("shop/stranger", rate(1_000, 0, 0))];
+        let services = [
+            ("shop/web", rate(12_500, 500, 3_000)),
+            ("shop/stranger", rate(1_000, 0, 0)),
+        ];
         world.rates = Rates::Known(Shares {
             as_of: T0.after(Duration::from_secs(2)),
             window: Duration::from_secs(30),
