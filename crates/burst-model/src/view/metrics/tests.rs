@@ -59,6 +59,14 @@ impl World {
         world
     }
 
+    fn apis(&self) -> &MetricsApis {
+        self.config.metrics_apis.as_ref().unwrap()
+    }
+
+    fn count(&mut self, counting: Option<Counting>) {
+        self.config.metrics_apis.as_mut().unwrap().counting = counting;
+    }
+
     fn reply(&self, request: Request<'_>) -> Reply {
         let sources = Sources {
             picture: &self.picture,
