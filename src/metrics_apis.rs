@@ -23,9 +23,10 @@ pub(crate) fn answer(view: &View, stats: &Stats) -> Option<Answer> {
         if_none_match: &if_none_match,
         user: &user,
     };
+    let rates = view.rates.borrow();
     let sources = Sources {
         picture: &view.picture.borrow(),
-        rates: &view.rates.borrow(),
+        rates: rates.rates(),
         now: host::now(),
     };
     let Reply { answer, age } = metrics::answer(&view.config, apis, sources, request);

@@ -14,6 +14,7 @@ mod gateway;
 mod interception;
 mod metrics_apis;
 mod own_gateway;
+mod rendered;
 mod routes;
 mod sidecar;
 mod upgrade;

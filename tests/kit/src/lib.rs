@@ -18,5 +18,5 @@ pub use authority::{Authority, Credential};
 pub use control_plane::{ControlPlane, Controllers};
 pub use envoy::{Envoy, EnvoyBuilder, Refused, Version, validate};
 pub use istiod::{Istiod, Node};
-pub use part::{Part, repository, wasm};
+pub use part::{Part, image, repository, wasm};
 pub use process::Process;

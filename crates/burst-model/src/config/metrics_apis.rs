@@ -4,6 +4,7 @@ use super::check::{bad, text};
 use super::words;
 use super::{Artifact, BadConfig, MetricsApis};
 use crate::kube::{Reads, Source};
+use crate::rates::Counting;
 use burst_labels::content;
 use std::collections::BTreeMap;
 
@@ -15,6 +16,7 @@ const OWN_RESOURCES: [&str; 3] = ["metrics", "namespaces", "pods"];
 pub(super) fn check(
     words: Option<words::MetricsApis>,
     sources: &[Source],
+    counting: Option<Counting>,
     artifact: Artifact,
 ) -> Result<Option<MetricsApis>, BadConfig> {
     let Some(words) = words else { return Ok(None) };
@@ -26,7 +28,7 @@ pub(super) fn check(
         filter_chain: text("metrics_apis.filter_chain", &words.filter_chain)?,
         labels: labels(words.labels, sources)?,
         unknown_external: words.unknown_external.unwrap_or_default(),
-        counting: None,
+        counting,
     }))
 }
 

@@ -4,9 +4,13 @@
 mod check;
 mod duration;
 mod metrics_apis;
+mod requests;
+mod sync;
 mod words;
 
-pub use words::{ExtraKey, OnStale, Role, UnknownExternal, Upstream};
+pub use requests::{Hub, Requests};
+pub use sync::Sync;
+pub use words::{ExtraKey, OnStale, Role, SyncMode, UnknownExternal, Upstream};
 
 use crate::hash;
 use crate::kube::Source;
@@ -35,7 +39,9 @@ pub struct Config {
     pub role: Role,
     /// What is read, and how it is counted.
     pub content: Content,
-    /// The time between two reads of a list.
+    /// How it is kept up to date.
+    pub sync: Sync,
+    /// The time between two reads of a list that is not watched.
     pub poll_interval: Duration,
     /// Objects asked for in one page.
     pub page_size: u32,
@@ -49,6 +55,8 @@ pub struct Config {
     pub header: Header,
     /// `/burstmetrics`, unless it is off.
     pub endpoints: Option<Endpoints>,
+    /// Counting of requests, unless it is off.
+    pub requests: Option<Requests>,
     /// The custom and external metrics APIs, unless they are off.
     pub metrics_apis: Option<MetricsApis>,
 }

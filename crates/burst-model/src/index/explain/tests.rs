@@ -89,7 +89,7 @@ fn what_is_missing_from_the_sums_is_named() {
         said,
         [
             "shop/all: unobserved-hpa: Deployment shop/b is not in the sums: no controller has looked at HPA shop/b yet",
-            "shop/all: no-hpa: Deployment shop/fixed does not count: no HPA scales it",
+            "shop/all: not-autoscaled: Deployment shop/fixed does not count: no HPA scales it",
         ]
     );
 }

@@ -54,7 +54,7 @@ impl Remark {
         match self {
             Self::Overshadowed { .. } => "two-hpas",
             Self::LeftOut { .. } => "unobserved-hpa",
-            Self::Fixed(_) => "no-hpa",
+            Self::Fixed(_) => "not-autoscaled",
         }
     }
 

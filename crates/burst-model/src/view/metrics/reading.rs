@@ -88,8 +88,8 @@ impl<'a> Reading<'a> {
                         .is_some()
                 };
                 let rate = shares.services.get(&of).copied();
-                let rate = rate.or_else(|| is_there().then(Rate::default))?;
-                Some(Milli::of_rate(rate, what))
+                let rate = rate.or_else(|| is_there().then_some(Rate::NONE))?;
+                Milli::of_rate(rate, what)
             }
         }
     }
@@ -111,24 +111,16 @@ impl<'a> Reading<'a> {
                 rows(snapshot).into_iter().flatten().filter_map(object).collect()
             }
             Of::Rate(what, shares, snapshot) => {
-                let rate = |of| shares.services.get(of).copied().unwrap_or_default();
-                let known = snapshot
-                    .and_then(rows)
-                    .into_iter()
-                    .flatten()
-                    .map(|(name, entry)| Object {
-                        name,
-                        labels: entry.labels,
-                        value: Milli::of_rate(rate(entry.of), what),
-                    });
+                let rate = |of| shares.services.get(of).copied().unwrap_or(Rate::NONE);
+                let known = snapshot.and_then(rows).into_iter().flatten();
+                let known = known.map(|(name, entry)| (name, entry.labels, rate(entry.of)));
                 let strangers = strangers(shares, snapshot, namespace).filter(|_| with_strangers);
-                known
-                    .chain(strangers.map(|(name, rate)| Object {
-                        name,
-                        labels: LabelText::default(),
-                        value: Milli::of_rate(rate, what),
-                    }))
-                    .collect()
+                let strangers = strangers.map(|(name, rate)| (name, LabelText::default(), rate));
+                let object = |(name, labels, rate)| {
+                    let value = Milli::of_rate(rate, what)?;
+                    Some(Object { name, labels, value })
+                };
+                known.chain(strangers).filter_map(object).collect()
             }
         }
     }
@@ -148,14 +140,17 @@ impl<'a> Reading<'a> {
             Of::Rate(what, shares, snapshot) => {
                 let rows = snapshot.and_then(|snapshot| snapshot.section(SERVICES)).into_iter();
                 let known = rows.flat_map(|section| section.namespace(namespace));
-                let known = known.map(|(_, entry)| shares.services.get(entry.of).copied().unwrap_or_default());
+                let known = known.map(|(_, entry)| shares.services.get(entry.of).copied().unwrap_or(Rate::NONE));
                 let strangers = strangers(shares, snapshot, namespace).map(|(_, rate)| rate);
                 let sum = known.chain(strangers).reduce(|a, b| Rate {
                     requests_milli: a.requests_milli.saturating_add(b.requests_milli),
                     rejected_milli: a.rejected_milli.saturating_add(b.rejected_milli),
-                    in_flight: a.in_flight.saturating_add(b.in_flight),
+                    in_flight_milli: a
+                        .in_flight_milli
+                        .zip(b.in_flight_milli)
+                        .map(|(a, b)| a.saturating_add(b)),
                 });
-                Some(Milli::of_rate(sum?, what))
+                Milli::of_rate(sum?, what)
             }
         }
     }

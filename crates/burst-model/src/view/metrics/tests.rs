@@ -45,15 +45,26 @@ impl World {
         let rate = |requests_milli, rejected_milli, in_flight| Rate {
             requests_milli,
             rejected_milli,
-            in_flight,
+            in_flight_milli: Some(in_flight),
         };
-        let services = [("shop/web", rate(12_500, 500, 3)), ("shop/stranger", rate(1_000, 0, 0))];
+        let services = [
+            ("shop/web", rate(12_500, 500, 3_000)),
+            ("shop/stranger", rate(1_000, 0, 0)),
+        ];
         world.rates = Rates::Known(Shares {
             as_of: T0.after(Duration::from_secs(2)),
             window: Duration::from_secs(30),
             services: services.map(|(name, rate)| (name.to_owned(), rate)).into(),
         });
         world
+    }
+
+    fn apis(&self) -> &MetricsApis {
+        self.config.metrics_apis.as_ref().unwrap()
+    }
+
+    fn count(&mut self, counting: Option<Counting>) {
+        self.config.metrics_apis.as_mut().unwrap().counting = counting;
     }
 
     fn reply(&self, request: Request<'_>) -> Reply {

@@ -28,12 +28,14 @@ impl Milli {
         milli.map(Self::new)
     }
 
-    pub(super) fn of_rate(rate: Rate, what: catalog::Rate) -> Self {
-        Self::new(match what {
-            catalog::Rate::Requests => rate.requests_milli,
-            catalog::Rate::Rejected => rate.rejected_milli,
-            catalog::Rate::InFlight => rate.in_flight.saturating_mul(1000),
-        })
+    /// `None` for what is not counted.
+    pub(super) fn of_rate(rate: Rate, what: catalog::Rate) -> Option<Self> {
+        let milli = match what {
+            catalog::Rate::Requests => Some(rate.requests_milli),
+            catalog::Rate::Rejected => Some(rate.rejected_milli),
+            catalog::Rate::InFlight => rate.in_flight_milli,
+        };
+        milli.map(Self::new)
     }
 }
 
@@ -72,11 +74,11 @@ mod tests {
     fn what_the_controller_cannot_reckon_with_is_cut_to_what_it_can() {
         let rate = Rate {
             requests_milli: u64::MAX,
-            in_flight: u64::MAX,
+            in_flight_milli: Some(u64::MAX),
             ..Rate::default()
         };
         for what in [catalog::Rate::Requests, catalog::Rate::InFlight] {
-            let written = Milli::of_rate(rate, what).to_string();
+            let written = Milli::of_rate(rate, what).unwrap().to_string();
             assert_eq!(
                 written.parse::<Quantity>().unwrap().milli_value(),
                 i64::MAX,

@@ -1,5 +1,4 @@
-//! What the proxies count of each Service's requests, as the views read it. Who counts fills it in, once a tick; this
-//! module leaves to others how the counts are gathered, aged out and summed.
+//! What is served: the counts of each Service's requests, as the views read them.
 
 use crate::time::Time;
 use std::collections::BTreeMap;
@@ -26,7 +25,7 @@ pub struct Counting {
 /// The counts, or why there are none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Rates {
-    /// Nothing was counted for a whole window yet.
+    /// Nothing was counted yet, or not by all who should.
     #[default]
     Unknown,
     /// The newest counts are this old, which is more than the limit.
@@ -45,9 +44,10 @@ pub enum Rates {
 pub struct Shares {
     /// The end of the window of the oldest share.
     pub as_of: Time,
-    /// What rates are averaged over.
+    /// What rates are averaged over: as long as configured, and shorter while all who count are younger.
     pub window: Duration,
-    /// By `namespace/name` of the Service. One that is not here had no request that anybody remembers.
+    /// By `namespace/name` of the Service. One that is not here had no request that anybody remembers: that is not
+    /// known to be none, since the Service may be reached by another way.
     pub services: BTreeMap<String, Rate>,
 }
 
@@ -58,6 +58,15 @@ pub struct Rate {
     pub requests_milli: u64,
     /// … of them answered by 503 or 429, or that found no healthy upstream.
     pub rejected_milli: u64,
-    /// Requests without a response yet.
-    pub in_flight: u64,
+    /// Requests under way, in thousandths, on average over the window; `None` where they are not counted.
+    pub in_flight_milli: Option<u64>,
+}
+
+impl Rate {
+    /// That of a Service without any request.
+    pub const NONE: Self = Self {
+        requests_milli: 0,
+        rejected_milli: 0,
+        in_flight_milli: Some(0),
+    };
 }
