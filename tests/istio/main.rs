@@ -3,7 +3,10 @@
 //!
 //! What a set is told otherwise than it ships stands in `shipped.rs`: where the module, the API server and the token are.
 
+mod certificates;
+mod hbone;
 mod mesh;
+mod sds;
 mod shipped;
 mod shop;
 mod traffic;
@@ -11,11 +14,11 @@ mod traffic;
 mod envoy_gateway;
 mod forms;
 mod gateway;
-mod hbone;
 mod interception;
+mod names;
 mod own_gateway;
+mod passthrough;
 mod routes;
-mod sds;
 mod sidecar;
 mod upgrade;
 mod waypoint;
