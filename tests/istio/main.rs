@@ -13,6 +13,7 @@ mod traffic;
 
 mod envoy_gateway;
 mod forms;
+mod gate;
 mod gateway;
 mod interception;
 mod names;
