@@ -157,12 +157,17 @@ impl Metric {
         Self(hostcalls::define_metric(MetricType::Gauge, name).ok())
     }
 
+    pub(crate) fn histogram(name: &str) -> Self {
+        Self(hostcalls::define_metric(MetricType::Histogram, name).ok())
+    }
+
     pub(crate) fn add(self, count: i64) {
         if let Some(id) = self.0 {
             let _ = hostcalls::increment_metric(id, count);
         }
     }
 
+    /// Sets a gauge, or adds a value to a histogram.
     pub(crate) fn set(self, value: u64) {
         if let Some(id) = self.0 {
             let _ = hostcalls::record_metric(id, value);

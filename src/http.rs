@@ -1,13 +1,15 @@
 //! The HTTP context: the header on the way back, and replies of the proxy's own.
 
 use crate::host;
+use crate::metrics_apis;
 use crate::stats::Stats;
 use crate::vm;
 use burst_model::config::{Config, Upstream};
 use burst_model::name::ObjectName;
+use burst_model::rates::Latest;
 use burst_model::upstream::{Hints, IstioService};
 use burst_model::view::burst;
-use burst_model::view::{Absence, Picture};
+use burst_model::view::{Absence, Answer, Picture};
 use proxy_wasm::traits::{Context, HttpContext};
 use proxy_wasm::types::Action;
 use std::cell::RefCell;
@@ -17,6 +19,8 @@ use std::rc::Rc;
 pub(crate) struct View {
     pub(crate) config: Rc<Config>,
     pub(crate) picture: RefCell<Picture>,
+    /// What the proxies count of requests, as of the last tick.
+    pub(crate) rates: RefCell<Latest>,
 }
 
 impl View {
@@ -24,6 +28,7 @@ impl View {
         Self {
             config: Rc::new(config),
             picture: RefCell::default(),
+            rates: RefCell::default(),
         }
     }
 }
@@ -50,6 +55,14 @@ impl Http {
         }
     }
 
+    /// Answers a request on the filter chain of the metrics APIs; whether it was one.
+    fn answer_metrics_apis(&mut self, view: &View) -> bool {
+        if let Some(answer) = metrics_apis::answer(view, &self.stats) {
+            self.reply(&answer);
+        }
+        self.own_reply
+    }
+
     /// Answers a request for the endpoints; whether it was one.
     fn answer(&mut self, view: &View) -> bool {
         let Some(endpoints) = &view.config.endpoints else {
@@ -69,12 +82,16 @@ impl Http {
             if_none_match,
         };
         let answer = burst::answer(&view.config, endpoints, &mut view.picture.borrow_mut(), request);
-        if let Some(burst::Answer { status, headers, body }) = &answer {
-            self.own_reply = true;
-            self.stats.count_reply(*status);
-            host::reply(*status, headers, body);
+        if let Some(answer) = &answer {
+            self.reply(answer);
         }
         self.own_reply
+    }
+
+    fn reply(&mut self, Answer { status, headers, body }: &Answer) {
+        self.own_reply = true;
+        self.stats.count_reply(*status);
+        host::reply(*status, headers, body);
     }
 
     fn pass_gate(&mut self, config: &Config) {
@@ -151,7 +168,7 @@ impl HttpContext for Http {
         if host::request_header("x-burst-test-trap").is_some() {
             host::trap();
         }
-        if self.answer(&view) {
+        if self.answer_metrics_apis(&view) || self.answer(&view) {
             return Action::Pause;
         }
         self.pass_gate(&view.config);

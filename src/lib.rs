@@ -14,6 +14,7 @@
 
 mod host;
 mod http;
+mod metrics_apis;
 mod office;
 mod root;
 mod stats;

@@ -7,7 +7,7 @@ use crate::host::{self, Cas, Outrun, Shared};
 use crate::vm;
 use burst_model::config::Config;
 use burst_model::hash;
-use burst_model::kube::{Failure, Progress, Response, answer};
+use burst_model::kube::{Failure, Progress, Response, Verb, answer};
 use burst_model::leader::{Effect, Estate, Leader};
 use burst_model::records::{Keys, Record};
 use burst_model::snapshot::Snapshot;
@@ -21,7 +21,7 @@ use std::rc::Rc;
 pub(crate) struct Office {
     config: Rc<Config>,
     leader: Leader,
-    calls: BTreeMap<u32, SourceId>,
+    calls: BTreeMap<u32, (SourceId, Verb)>,
     snapshot: Key,
     confirmed: Key,
     resume: Key,
@@ -126,7 +126,7 @@ impl Office {
 
     /// Takes the answer to a callout, which is the current one of the host.
     pub(crate) fn answer(&mut self, token: u32, has_headers: bool, body_size: usize, now: Time) -> Result<(), Outrun> {
-        let Some(id) = self.calls.remove(&token) else {
+        let Some((id, verb)) = self.calls.remove(&token) else {
             return Ok(());
         };
         let Some(source) = self.leader.source(id) else {
@@ -144,9 +144,9 @@ impl Office {
             retry_after,
             body: &body,
         };
-        let page = answer::read(source, response, &mut self.parsing);
+        let answer = answer::read(source, verb, response, &mut self.parsing);
         host::share_over(&self.parsing.key, &[]);
-        let effects = self.leader.answer(id, page, now, chance(now, token));
+        let effects = self.leader.answer(id, answer, now, chance(now, token));
         self.carry_out(effects, now)
     }
 
@@ -155,10 +155,8 @@ impl Office {
         while let Some(effect) = effects.pop_front() {
             match effect {
                 Effect::Ask(ask) => effects.extend(self.send(ask, now)),
-                Effect::Publish { snapshot, resume } => {
-                    self.snapshot.write(&snapshot)?;
-                    self.resume.write(&resume.to_bytes())?;
-                }
+                Effect::Publish(snapshot) => self.snapshot.write(&snapshot)?,
+                Effect::Bequeath(resume) => self.resume.write(&resume.to_bytes())?,
                 Effect::Show(totals) => vm::stats().show_totals(&totals),
                 Effect::Confirm(confirmed) => self.confirmed.write(&confirmed.to_bytes())?,
                 Effect::Count(outcome) => vm::stats().count_poll(outcome),
@@ -170,11 +168,12 @@ impl Office {
     }
 
     /// Sends a request; what follows where it cannot be sent.
-    fn send(&mut self, Ask { source, path }: Ask, now: Time) -> Vec<Effect> {
+    fn send(&mut self, Ask { source, request }: Ask, now: Time) -> Vec<Effect> {
         let api = &self.config.api;
-        match host::get(&api.cluster, &api.authority, &path, api.timeout) {
+        let timeout = api.timeout.saturating_add(request.lasts);
+        match host::get(&api.cluster, &api.authority, &request.path, timeout) {
             Ok(token) => {
-                self.calls.insert(token, source);
+                self.calls.insert(token, (source, request.verb));
                 Vec::new()
             }
             Err(reason) => {

@@ -8,8 +8,11 @@ use crate::host::Metric;
 use burst_model::kube::Outcome;
 use burst_model::leader::Totals;
 use burst_model::upstream::Unmapped;
+use burst_model::version::Version;
+use burst_model::view::metrics::Api;
 use burst_model::view::{Absence, Picture};
 use std::cell::Cell;
+use std::time::Duration;
 
 /// A counter that is told to the host once a tick: an increment on the response path is one addition.
 #[derive(Debug)]
@@ -51,7 +54,9 @@ pub(crate) struct Stats {
     no_entry: Counter,
     unsynced: Counter,
     stale: Counter,
-    replies: [(u16, Counter); 8],
+    replies: [(u16, Counter); 10],
+    custom_metrics_age: Metric,
+    external_metrics_age: Metric,
     objects: Metric,
     bad_objects: Metric,
     services: Metric,
@@ -65,6 +70,9 @@ impl Stats {
     /// Defines all stats. Each definition makes a new one in the host, so this is done once per VM, and not in the
     /// canary, whose increments would stay.
     pub(crate) fn define() -> Self {
+        let version = Version::own().map_or(0, Version::number);
+        // Once: of an old and a new binary side by side, the newer one came last.
+        Metric::gauge("burst_filter_version").set(version);
         let absent = |reason: &str| Counter::new(&format!("burst_header_absent_{reason}_total"));
         Self {
             polls: Outcome::ALL.map(|outcome| Counter::new(&format!("burst_poll_{}_total", outcome.word()))),
@@ -77,8 +85,10 @@ impl Stats {
             no_entry: absent("no_entry"),
             unsynced: absent("unsynced"),
             stale: absent("stale"),
-            replies: [200, 204, 304, 400, 404, 405, 414, 503]
+            replies: [200, 204, 304, 400, 401, 404, 405, 406, 414, 503]
                 .map(|status| (status, Counter::new(&format!("burst_reply_{status}_total")))),
+            custom_metrics_age: Metric::histogram("burst_custom_metrics_age_milliseconds"),
+            external_metrics_age: Metric::histogram("burst_external_metrics_age_milliseconds"),
             objects: Metric::gauge("burst_objects"),
             bad_objects: Metric::gauge("burst_bad_objects"),
             services: Metric::gauge("burst_services"),
@@ -118,6 +128,15 @@ impl Stats {
         if let Some((_, counter)) = self.replies.iter().find(|(known, _)| *known == status) {
             counter.count();
         }
+    }
+
+    /// How old the values in an answer of the metrics APIs are.
+    pub(crate) fn record_age(&self, api: Api, age: Duration) {
+        let histogram = match api {
+            Api::CustomV1Beta1 | Api::CustomV1Beta2 => self.custom_metrics_age,
+            Api::External => self.external_metrics_age,
+        };
+        histogram.set(u64::try_from(age.as_millis()).unwrap_or(u64::MAX));
     }
 
     /// What the leader sees.

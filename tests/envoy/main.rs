@@ -25,6 +25,7 @@ mod failures;
 mod header;
 mod header_only;
 mod mapping;
+mod metrics_apis;
 mod pages;
 mod polling;
 mod staleness;

@@ -19,6 +19,7 @@ mod interception;
 mod names;
 mod own_gateway;
 mod passthrough;
+mod rendered;
 mod routes;
 mod sidecar;
 mod upgrade;

@@ -36,6 +36,7 @@ impl Module {
 pub(crate) struct Plugin {
     pub(super) listener: String,
     pub(super) port: u16,
+    filter_chain: &'static str,
     module: Module,
     configuration: String,
 }
@@ -61,6 +62,7 @@ impl Plugin {
         Self {
             listener: listener.to_owned(),
             port: 0,
+            filter_chain: "",
             module: Module::Full,
             configuration: configuration.to_owned(),
         }
@@ -68,6 +70,12 @@ impl Plugin {
 
     pub(crate) fn module(mut self, module: Module) -> Self {
         self.module = module;
+        self
+    }
+
+    /// A name for the listener's filter chain.
+    pub(crate) fn filter_chain(mut self, name: &'static str) -> Self {
+        self.filter_chain = name;
         self
     }
 
@@ -125,7 +133,7 @@ impl Plugin {
             // The connections held at one time are spread evenly over the workers, see `client`.
             "enable_reuse_port": false,
             "connection_balance_config": {"exact_balance": {}},
-            "filter_chains": [{"filters": [{
+            "filter_chains": [{"name": self.filter_chain, "filters": [{
                 "name": "http",
                 "typed_config": {
                     "@type": format!("{TYPE}/{manager}"),

@@ -6,6 +6,7 @@ mod failures;
 mod header;
 mod kube;
 mod lease;
+mod metrics_apis;
 mod stats;
 
 use crate::host::FakeEnvoy;
