@@ -41,6 +41,16 @@ test: setup check ## everything: check, docs, Wasm tests in node, real Envoy, re
 	"$$(setup/paths BURST_CARGO_DENY)" --target wasm32-unknown-unknown --exclude-dev check bans
 	"$$(setup/paths BURST_ACTIONLINT)" -shellcheck= -pyflakes= .github/workflows/*.yaml
 
+.PHONY: envoys
+envoys: setup ## the real-proxy tests on every other supported Envoy: ENVOYS="1.38.2" for that one alone
+	cargo xtask wasm --test
+	@source setup/versions.env; eval "$$(setup/paths)"; \
+	for version in $(or $(ENVOYS),$$ENVOYS_BETWEEN); do \
+		envoy=$$(setup/envoy "$$version"); \
+		echo "Envoy $$version"; \
+		BURST_ENVOY=$$envoy BURST_ENVOY_OLDEST=$$envoy $(CARGO_TEST) --test envoy --test cluster --test istio; \
+	done
+
 .PHONY: wasm
 wasm: ## build the filter into target/wasm/
 	@setup/wasm-target

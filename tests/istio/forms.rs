@@ -56,6 +56,15 @@ const SETS: [(&str, &[&str]); 9] = [
         &["EnvoyFilter burst-metrics", SIDECAR_ROLE, SIDECAR_BINDING, KUBE_API],
     ),
     (
+        "waypoint",
+        &[
+            "WasmPlugin burst-metrics-waypoint",
+            "ClusterRole burst-metrics-waypoint",
+            "RoleBinding burst-metrics-waypoint",
+            "EnvoyFilter burst-metrics-waypoint-kube-api",
+        ],
+    ),
+    (
         "own-gateway",
         &[
             "Namespace burst-metrics",

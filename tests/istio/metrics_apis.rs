@@ -37,7 +37,7 @@ subjects: [{kind: ServiceAccount, name: istio-ingressgateway}]
 
 #[test]
 fn the_gateway_serves_the_metrics_apis_and_follows_the_api_servers_authority() {
-    let mesh = Mesh::on(ControlPlane::start_aggregating());
+    let mesh = Mesh::on(ControlPlane::start_aggregating(), &[]);
     let pod = mesh.ingress_pod();
     let ingress = gateway_that_shows_its_token(&mesh);
     mesh.cluster.apply(routes::VIRTUAL_SERVICE);

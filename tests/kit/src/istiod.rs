@@ -65,6 +65,16 @@ impl Istiod {
     #[must_use]
     #[track_caller]
     pub fn start(cluster: &ControlPlane) -> Self {
+        Self::start_with(cluster, &[])
+    }
+
+    /// The same with more of istiod's environment variables, as `("PILOT_ENABLE_AMBIENT", "true")`.
+    ///
+    /// # Panics
+    /// When it is not ready in time.
+    #[must_use]
+    #[track_caller]
+    pub fn start_with(cluster: &ControlPlane, environment: &[(&str, &str)]) -> Self {
         Self::create_crds(cluster);
         cluster.apply("{apiVersion: v1, kind: Namespace, metadata: {name: istio-system}}");
         let folder = tempfile::tempdir().expect("a temporary folder");
@@ -87,7 +97,8 @@ impl Istiod {
             .args(["--httpsAddr", "", "--ctrlz_port", "0"])
             .args(certificates(folder.path(), &authority))
             .args(["--domain", "cluster.local", "--shutdownDuration", "0s"])
-            .envs(ENVIRONMENT);
+            .envs(ENVIRONMENT)
+            .envs(environment.iter().copied());
         let mut process = Process::start("istiod", folder.path(), &mut command);
         process.wait_for(START, "istiod is ready", || ready(http));
         Self {

@@ -1,4 +1,4 @@
-//! `filter-config/10-metrics-apis.yaml` in a real Envoy, with the ports, the module and the certificates of a test.
+//! `filter-config/12-metrics-apis.yaml` in a real Envoy, with the ports, the module and the certificates of a test.
 
 use std::{fs, net::SocketAddr};
 
@@ -110,7 +110,7 @@ fn bootstrap(api: u16, more: &str) -> String {
         (r#""metrics_apis": {"#, &keys),
     ]
     .into_iter()
-    .fold(shipped("10-metrics-apis.yaml"), |text, (ships, here)| {
+    .fold(shipped("12-metrics-apis.yaml"), |text, (ships, here)| {
         replaced(&text, ships, here)
     })
 }
