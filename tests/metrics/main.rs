@@ -10,3 +10,4 @@ mod access;
 mod clients;
 mod differential;
 mod health;
+mod scaling;

@@ -1,10 +1,13 @@
 //! A control plane, and a proxy that serves its metrics APIs.
 
 pub(crate) mod adapter;
+mod pods;
 mod proxy;
 mod registered;
 pub(crate) mod shop;
+pub(crate) mod traffic;
 mod upstream;
+pub(crate) mod workers;
 
 use std::time::Duration;
 

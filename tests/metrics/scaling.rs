@@ -1,0 +1,117 @@
+//! The real HPA controller scales by what the proxy says, and by nothing that it does not.
+
+use burst_testkit::{Controllers, Version, wait};
+use serde_json::{Value, json};
+
+use crate::stage::{
+    SOON, Stage, shop,
+    traffic::Traffic,
+    workers::{Worker, wait_for_replicas, wait_until_active},
+};
+
+/// What all proxies count is in the metric of that name where one of them is the hub.
+const RATES: &str = r#""requests": {"window": "10s", "report_interval": "1s", "accept": {"filter_chain": "hub"}}, "#;
+
+const RATE: &str = "burst_requests_per_second";
+
+fn value(value: u32) -> Value {
+    json!({"type": "Value", "value": value.to_string()})
+}
+
+fn average(value: u32) -> Value {
+    json!({"type": "AverageValue", "averageValue": value.to_string()})
+}
+
+fn object(kind: &str, name: &str, metric: &str, target: &Value) -> Value {
+    let described = json!({"apiVersion": "v1", "kind": kind, "name": name});
+    json!({"type": "Object", "object": {
+        "describedObject": described, "metric": {"name": metric}, "target": target,
+    }})
+}
+
+fn external(metric: &str, labels: &Value, target: &Value) -> Value {
+    let selector = json!({"matchLabels": labels});
+    json!({"type": "External", "external": {"metric": {"name": metric, "selector": selector}, "target": target}})
+}
+
+/// The last is the queue of seed 002, as v2 has it: several series, summed, so many for each worker.
+#[test]
+fn every_kind_of_metric_scales_up_under_load_and_down_again() {
+    let stage = Stage::with(Version::Tested, Controllers::All, RATES);
+    shop::create(&stage.cluster);
+    let workers = [
+        Worker::new("by-object", object("Service", "web", RATE, &value(2))),
+        Worker::new("by-object-average", object("Service", "web", RATE, &average(1))),
+        Worker::new("by-namespace", object("Namespace", "shop", RATE, &average(1))),
+        Worker::new("by-external", external(RATE, &json!({"service": "web"}), &value(2))),
+        Worker::new(
+            "queue-worker",
+            external(RATE, &json!({"namespace": "shop"}), &average(2)),
+        ),
+    ];
+    workers.iter().for_each(|worker| worker.create(&stage.cluster));
+    wait_until_active(&stage.cluster, &workers);
+    wait_for_replicas(&stage.cluster, &workers, 2);
+    let traffic = Traffic::begin(stage.proxy.public(), &["/", "/api"]);
+    wait_for_replicas(&stage.cluster, &workers, 10);
+    drop(traffic);
+    wait_for_replicas(&stage.cluster, &workers, 2);
+}
+
+#[test]
+fn a_service_of_no_replicas_is_woken_by_its_first_requests() {
+    let stage = Stage::with(Version::Tested, Controllers::All, RATES);
+    shop::create(&stage.cluster);
+    let mut worker = Worker::new("sleeper", external(RATE, &json!({"service": "web"}), &average(10)));
+    worker.least = 0;
+    worker.create(&stage.cluster);
+    let sleeper = std::slice::from_ref(&worker);
+    wait_until_active(&stage.cluster, sleeper);
+    wait_for_replicas(&stage.cluster, sleeper, 0);
+    let _traffic = Traffic::begin(stage.proxy.public(), &["/"]);
+    wait::until(SOON, "somebody who answers", || worker.replicas(&stage.cluster) != "0");
+}
+
+/// What is stale is not served: an error leaves a Deployment as it is, and a wrong number would not.
+#[test]
+fn an_hpa_holds_still_while_the_snapshot_is_stale() {
+    let mut stage = Stage::with(Version::Tested, Controllers::All, r#""max_staleness": "5s", "#);
+    shop::create(&stage.cluster);
+    let web = json!({"service": "web"});
+    let worker = Worker::new("follower", external("burst_current_load", &web, &average(1)));
+    worker.create(&stage.cluster);
+    scale_web(&stage, 4);
+    let follower = std::slice::from_ref(&worker);
+    wait_until_active(&stage.cluster, follower);
+    wait_for_replicas(&stage.cluster, follower, 4);
+
+    stage.api = None;
+    wait::for_ok(SOON, "no metric", || {
+        let activity = worker.activity(&stage.cluster);
+        if activity == "False FailedGetExternalMetric" {
+            Ok(())
+        } else {
+            Err(activity)
+        }
+    });
+    scale_web(&stage, 3);
+    let looks = stage.proxy.envoy.stat(LOOKS);
+    wait::until(SOON, "some more looks", || {
+        stage.proxy.envoy.stat(LOOKS) > looks.map(|looks| looks + 5)
+    });
+    assert_eq!(worker.replicas(&stage.cluster), "4");
+
+    stage.api = Some(stage.cluster.kubectl_proxy(stage.api_port));
+    wait_until_active(&stage.cluster, follower);
+    wait_for_replicas(&stage.cluster, follower, 3);
+}
+
+/// What the metrics listener answered that it has nothing fresh.
+const LOOKS: &str = "http.metrics_apis.downstream_rq_5xx";
+
+fn scale_web(stage: &Stage, replicas: u32) {
+    let replicas = format!("--replicas={replicas}");
+    stage
+        .cluster
+        .kubectl(&["scale", "deployment", "web", "--namespace", shop::NAMESPACE, &replicas]);
+}

@@ -1,0 +1,50 @@
+//! Clients of the public listener that never stop asking, at a pace that a busy machine keeps.
+
+use std::{
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+use burst_testkit::http;
+
+/// 20 requests a second for each path.
+const PACE: Duration = Duration::from_millis(50);
+
+/// Clients at work, until dropped.
+#[derive(Debug)]
+pub(crate) struct Traffic {
+    stopped: Arc<AtomicBool>,
+    clients: Vec<JoinHandle<()>>,
+}
+
+impl Traffic {
+    pub(crate) fn begin(address: SocketAddr, paths: &[&'static str]) -> Self {
+        let stopped = Arc::<AtomicBool>::default();
+        let client = |path: &&'static str| {
+            let (stopped, url) = (stopped.clone(), format!("http://{address}{path}"));
+            thread::spawn(move || {
+                while !stopped.load(Ordering::Relaxed) {
+                    assert_eq!(http::get(&url).status, 200, "{url}");
+                    thread::sleep(PACE);
+                }
+            })
+        };
+        let clients = paths.iter().map(client).collect();
+        Self { stopped, clients }
+    }
+}
+
+impl Drop for Traffic {
+    fn drop(&mut self) {
+        self.stopped.store(true, Ordering::Relaxed);
+        for client in self.clients.drain(..) {
+            let ended = client.join();
+            assert!(ended.is_ok() || thread::panicking(), "a client failed");
+        }
+    }
+}

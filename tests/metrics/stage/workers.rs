@@ -1,0 +1,93 @@
+//! Deployments that the real HPA controller scales by what the proxy says.
+
+use burst_testkit::{ControlPlane, wait};
+use serde_json::{Value, json};
+
+use super::{
+    SOON, pods,
+    shop::{NAMESPACE, deployment},
+};
+
+/// A Deployment of 2 to 10 replicas, unless told otherwise, scaled by one metric.
+#[derive(Clone, Debug)]
+pub(crate) struct Worker {
+    pub(crate) name: &'static str,
+    pub(crate) metric: Value,
+    pub(crate) least: u32,
+}
+
+impl Worker {
+    pub(crate) fn new(name: &'static str, metric: Value) -> Self {
+        Self { name, metric, least: 2 }
+    }
+
+    pub(crate) fn create(&self, cluster: &ControlPlane) {
+        let Self { name, metric, least } = self;
+        // A Deployment that somebody else gave no replicas is left at that.
+        let deployment = deployment(name, &json!({"app": name}), (*least).max(1));
+        // At once, in both directions: the test waits for each.
+        let rules = json!({
+            "stabilizationWindowSeconds": 0,
+            "policies": [{"type": "Pods", "value": 10, "periodSeconds": 1}],
+        });
+        let autoscaler = json!({
+            "apiVersion": "autoscaling/v2",
+            "kind": "HorizontalPodAutoscaler",
+            "metadata": {"name": name, "namespace": NAMESPACE},
+            "spec": {
+                "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": name},
+                "minReplicas": least,
+                "maxReplicas": 10,
+                "metrics": [metric],
+                "behavior": {"scaleUp": rules, "scaleDown": rules},
+            },
+        });
+        cluster.apply(&format!("{deployment}\n---\n{autoscaler}"));
+    }
+
+    /// How many replicas it is to have.
+    pub(crate) fn replicas(&self, cluster: &ControlPlane) -> String {
+        let get = ["get", "deployment", self.name, "--namespace", NAMESPACE];
+        cluster.kubectl(&[&get[..], &["--output=jsonpath={.spec.replicas}"]].concat())
+    }
+
+    /// The condition ScalingActive of its autoscaler, as `True ValidMetricFound`; empty before the first look.
+    pub(crate) fn activity(&self, cluster: &ControlPlane) -> String {
+        let get = ["get", "hpa", self.name, "--namespace", NAMESPACE];
+        let of = "{.status.conditions[?(@.type=='ScalingActive')]";
+        let condition = format!("--output=jsonpath={of}.status}} {of}.reason}}");
+        cluster.kubectl(&[&get[..], &[&condition]].concat()).trim().to_owned()
+    }
+}
+
+/// Waits until all of them are to have that many replicas; none may lose its metric on the way.
+#[track_caller]
+pub(crate) fn wait_for_replicas(cluster: &ControlPlane, workers: &[Worker], replicas: u32) {
+    let expected = replicas.to_string();
+    wait::for_ok(SOON * 2, &format!("{replicas} replicas"), || {
+        pods::tend(cluster);
+        for worker in workers {
+            let activity = worker.activity(cluster);
+            assert_eq!(activity, "True ValidMetricFound", "{}", worker.name);
+        }
+        let found: Vec<_> = workers.iter().map(|worker| worker.replicas(cluster)).collect();
+        let there = found.iter().all(|found| *found == expected);
+        if there { Ok(()) } else { Err(format!("{found:?}")) }
+    });
+}
+
+/// Waits until the controller has found a value for each.
+#[track_caller]
+pub(crate) fn wait_until_active(cluster: &ControlPlane, workers: &[Worker]) {
+    for worker in workers {
+        wait::for_ok(SOON, worker.name, || {
+            pods::tend(cluster);
+            let activity = worker.activity(cluster);
+            if activity.starts_with("True") {
+                Ok(())
+            } else {
+                Err(activity)
+            }
+        });
+    }
+}
