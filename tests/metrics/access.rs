@@ -1,9 +1,9 @@
 //! Who gets an answer: the API server, on the listener that is for it, and nobody else.
 
-use burst_testkit::{Authority, Controllers, Version, http};
+use burst_testkit::{Authority, Controllers, Version, http, wait};
 use serde_json::Value;
 
-use crate::stage::Stage;
+use crate::stage::{SOON, Stage};
 
 const DISCOVERY: &str = "/apis/custom.metrics.k8s.io/v1beta2";
 
@@ -61,5 +61,43 @@ fn on_the_other_listeners_nobody_says_who_a_user_is_and_nothing_is_answered() {
         assert!(seen.body.starts_with(&format!("GET {DISCOVERY} ")), "{seen:?}");
         assert!(!seen.body.to_lowercase().contains("x-remote-"), "{}", seen.body);
         assert!(seen.body.contains("x-remotely: mine"), "{}", seen.body);
+    }
+}
+
+/// The file is swapped as the kubelet swaps those of a mounted Secret; nothing is restarted.
+#[test]
+fn a_swapped_file_of_the_api_servers_authority_is_used() {
+    for version in Version::ALL {
+        let stage = Stage::with(version, Controllers::None, "");
+        let proxy = &stage.proxy;
+        let next = Authority::new("next-front-proxy-ca");
+        let client = |authority: &Authority| proxy.client(Some(&authority.client("front-proxy-client", None)));
+        let (now, then) = (client(stage.cluster.front_proxy()), client(&next));
+        assert_eq!(proxy.ask(&now, DISCOVERY, &REMOTE).status, 200);
+        assert!(proxy.try_ask(&then, DISCOVERY, &REMOTE).is_err());
+        proxy.envoy.replace("ca.crt", &next.pem());
+        wait::for_ok(SOON, "the next authority", || proxy.try_ask(&then, DISCOVERY, &REMOTE));
+        assert!(proxy.try_ask(&now, DISCOVERY, &REMOTE).is_err());
+    }
+}
+
+#[test]
+fn escaped_slashes_and_dots_lead_nowhere_else() {
+    let stage = Stage::with(Version::Tested, Controllers::None, "");
+    let certificate = stage.cluster.front_proxy().client("front-proxy-client", None);
+    let client = stage.proxy.client(Some(&certificate));
+    for path in [
+        "namespaces/shop/services%2Fweb%2Fburst_headroom",
+        "namespaces/shop/services/web%2fburst_headroom",
+        "namespaces/shop/services/%2E%2E/burst_headroom",
+        "namespaces/shop/services/../../../../../../healthz",
+        "namespaces/%2e%2e/services/web/burst_headroom",
+        "namespaces/shop/services/%00/burst_headroom",
+        "namespaces//services/web/burst_headroom",
+    ] {
+        let answer = stage.proxy.ask(&client, &format!("{DISCOVERY}/{path}"), &REMOTE);
+        let status: Value = serde_json::from_str(&answer.body).unwrap_or_else(|error| panic!("{error}: {answer:?}"));
+        assert!(matches!(answer.status, 400 | 404), "{path}: {answer:?}");
+        assert_eq!(status["code"], answer.status, "{path}: {answer:?}");
     }
 }
