@@ -1,10 +1,12 @@
 //! Requests, counted by every worker and told to the hub.
 
 use burst_model::rates::Count;
-use burst_testkit::Version;
+use burst_testkit::{Version, wait};
 use serde_json::{Value, json};
 
-use crate::stage::{Client, Connection, Module, Pki, Plugin, Proxy, Reports, Request, SILENT, World, cluster};
+use crate::stage::{
+    Client, Connection, Module, PATIENCE, Pki, Plugin, Proxy, Reports, Request, SILENT, World, cluster,
+};
 
 on_each_envoy!(
     what_all_workers_saw_is_told_to_the_hub,
@@ -14,6 +16,7 @@ on_each_envoy!(
     a_worker_that_trapped_counts_again,
     the_hub_takes_reports_over_mutual_tls_and_forgets_a_proxy_that_is_gone,
     reports_are_taken_nowhere_else,
+    a_report_of_many_services_takes_a_hub_that_allows_it,
 );
 
 const WEB: &str = "ngsa-svc-1.default";
@@ -181,4 +184,40 @@ fn reports_are_taken_nowhere_else(version: Version) {
     );
     hub.wait_for_stat("burst_hub_report_refused_total", |refused| refused == 2);
     assert_eq!(hub.stat("burst_hub_report_taken_total"), 0);
+}
+
+/// More than Envoy's 60 KiB of headers, at some 60 bytes a Service.
+const MANY: usize = 1_500;
+
+fn a_report_of_many_services_takes_a_hub_that_allows_it(version: Version) {
+    let world = World::sample();
+    let many: Vec<_> = (0..MANY)
+        .map(|n| format!("service-{n:04}.a-namespace-with-quite-a-long-name"))
+        .collect();
+    let gateway = |hub_port| {
+        let setup = Proxy::of(version).workers(1).listener("main", telling());
+        let setup = setup.cluster(cluster("hub", hub_port));
+        let without_hosts = |name: &String| json!({"name": name, "load_assignment": {"cluster_name": name}});
+        let proxy = many
+            .iter()
+            .fold(setup, |setup, name| setup.cluster(without_hosts(name)))
+            .start(&world);
+        let mut client = proxy.client("main");
+        for name in &many {
+            client.ask(&Request::to(name));
+        }
+        proxy
+    };
+    let reports = Reports::start();
+    let _allowed = gateway(reports.addr().port());
+    let last = format!("a-namespace-with-quite-a-long-name/service-{:04}", MANY - 1);
+    reports.wait_for(&last, "the last of them", |count| count.requests == 1);
+
+    let narrow = counting(json!({"accept": {"filter_chain": "reports"}}));
+    let hub = Proxy::of(version)
+        .plugin(Plugin::new("hub", narrow).filter_chain("reports"))
+        .start(&world);
+    let refused = gateway(hub.envoy.listener("hub").port());
+    let words = "the report is larger than the hub's listener allows; raise its `max_request_headers_kb`";
+    wait::until(PATIENCE, words, || refused.log_lines(words).len() == 1);
 }
