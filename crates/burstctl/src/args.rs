@@ -1,12 +1,18 @@
 //! The words of the command line.
 
+#[cfg(feature = "live")]
+mod live;
+
+#[cfg(feature = "live")]
+pub use live::Preview;
+
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use burst_hpa::Options;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-/// HorizontalPodAutoscalers: what they say, what they will do, and what is wrong with them.
+/// Burst headers and the HorizontalPodAutoscalers behind them: what they say, and what is wrong with them.
 ///
 /// Data goes to stdout, words to stderr. Ends with 0 if all is well, with 1 if there is something to object to, with 2
 /// if something could not be read.
@@ -36,6 +42,9 @@ pub enum Topic {
     /// Serve the lists that the filter reads, of any cluster of the kubeconfig, on loopback and without a token.
     #[cfg(feature = "live")]
     Proxy(ProxyWords),
+    /// Say which header each Service of a cluster would carry, or why none, without installing anything.
+    #[cfg(feature = "live")]
+    Preview(Preview),
 }
 
 /// What to do with HPAs.
@@ -284,6 +293,16 @@ pub enum Picture {
     Plot,
     /// A picture for a browser.
     Svg,
+}
+
+/// How it is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Output {
+    /// For people.
+    #[default]
+    Text,
+    /// One JSON object a line.
+    Json,
 }
 
 #[cfg(test)]

@@ -21,6 +21,8 @@ pub mod lint;
 pub mod live;
 pub mod measure;
 pub mod objects;
+pub mod plugin;
+pub mod preview;
 #[cfg(feature = "live")]
 pub mod proxy;
 pub mod render;

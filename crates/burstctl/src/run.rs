@@ -7,6 +7,8 @@ mod lint;
 mod live;
 mod migrate;
 #[cfg(feature = "live")]
+mod preview;
+#[cfg(feature = "live")]
 mod proxy;
 mod render;
 mod simulate;
@@ -50,6 +52,8 @@ impl From<End> for ExitCode {
 pub fn run(topic: &Topic, terminal: &mut Terminal<'_>) -> End {
     match topic {
         Topic::Hpa { command } => hpa(command, terminal),
+        #[cfg(feature = "live")]
+        Topic::Preview(words) => preview::preview(words, terminal),
         Topic::Istio {
             command: Istio::Render(words),
         } => istio::render(words, terminal),

@@ -12,7 +12,7 @@ fn labels(text: &str) -> Labels {
         .collect()
 }
 
-fn hpa_of(kind: &str, of: &str, target: &str, current: Option<u32>, max: u32) -> Object {
+pub(super) fn hpa_of(kind: &str, of: &str, target: &str, current: Option<u32>, max: u32) -> Object {
     let target = TargetRef {
         group: "apps".into(),
         kind: kind.into(),
@@ -26,26 +26,26 @@ fn hpa_of(kind: &str, of: &str, target: &str, current: Option<u32>, max: u32) ->
     })
 }
 
-fn hpa(of: &str, target: &str, current: u32, max: u32) -> Object {
+pub(super) fn hpa(of: &str, target: &str, current: u32, max: u32) -> Object {
     hpa_of("Deployment", of, target, Some(current), max)
 }
 
-fn service(of: &str, selector: &str) -> Object {
+pub(super) fn service(of: &str, selector: &str) -> Object {
     Object::Service(Service {
         name: name(of),
         selector: labels(selector),
     })
 }
 
-fn workload(of: &str, template: &str) -> Object {
+pub(super) fn workload(of: &str, template: &str) -> Object {
     Object::Workload(Workload {
         name: name(of),
         labels: labels(template),
     })
 }
 
-/// The three lists of a small cluster, joined, as `section: of -> label current/target/max` lines.
-fn joined(hpas: Vec<Object>, services: Vec<Object>, deployments: Vec<Object>) -> (Vec<String>, Notes) {
+/// The three lists of a small cluster.
+pub(super) fn lists(hpas: Vec<Object>, services: Vec<Object>, deployments: Vec<Object>) -> [(Source, Vec<Object>); 3] {
     let source = |reads, resource| Source {
         reads,
         resource,
@@ -53,11 +53,16 @@ fn joined(hpas: Vec<Object>, services: Vec<Object>, deployments: Vec<Object>) ->
         label_selector: None,
         field_selector: None,
     };
-    let lists = [
+    [
         (source(Reads::Hpas, Resource::hpas()), hpas),
         (source(Reads::Services, Resource::services()), services),
         (source(Reads::Workloads, Resource::deployments()), deployments),
-    ];
+    ]
+}
+
+/// A small cluster, joined, as `section: of -> label current/target/max` lines.
+fn joined(hpas: Vec<Object>, services: Vec<Object>, deployments: Vec<Object>) -> (Vec<String>, Notes) {
+    let lists = lists(hpas, services, deployments);
     let lists = lists.iter().map(|(source, objects)| (source, objects.as_slice()));
     let (table, notes) = join(lists, Percent::new(80).unwrap());
     let line = |kind: &str,
@@ -187,5 +192,31 @@ proptest! {
             let line = lines.iter().find(|line| line.starts_with(&format!("services: ns{ns}/s{n} ")));
             prop_assert_eq!(line.map(|line| line.ends_with(&format!(" {met}/{}/{met}", (met * 4 / 5).max(1)))), (met > 0).then_some(true));
         }
+    }
+    /// A Service has a load or words why not, never both and never neither.
+    #[test]
+    fn what_has_no_load_is_explained(
+        services in proptest::collection::vec("(a=[12])?(,b=[12])?", 0..6),
+        templates in proptest::collection::vec("(a=[12])?(,b=[12])?", 0..6),
+        hpas in proptest::collection::vec((0usize..6, any::<bool>()), 0..6),
+    ) {
+        let hpa = |(n, (of, seen)): (usize, &(usize, bool))| {
+            hpa_of("Deployment", &format!("ns/h{n}"), &format!("w{of}"), seen.then_some(1), 1)
+        };
+        let lists = lists(
+            hpas.iter().enumerate().map(hpa).collect(),
+            services.iter().enumerate().map(|(n, text)| service(&format!("ns/s{n}"), text)).collect(),
+            templates.iter().enumerate().map(|(n, text)| workload(&format!("ns/w{n}"), text)).collect(),
+        );
+        let lists = lists.iter().map(|(source, objects)| (source, objects.as_slice()));
+        let percent = Percent::new(80).unwrap();
+        let (table, notes) = join(lists.clone(), percent);
+        let Explanation { services: explained, astray } = explain(lists, percent);
+        prop_assert_eq!(explained.len(), services.len());
+        for Explained { of, no_load, .. } in &explained {
+            let has_load = table[SERVICES].iter().any(|row| row.of == *of);
+            prop_assert_eq!(has_load, no_load.is_none(), "{}", of);
+        }
+        prop_assert!(astray.len() as u64 + notes.overshadowed <= hpas.len() as u64);
     }
 }
