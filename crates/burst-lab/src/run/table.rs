@@ -152,8 +152,12 @@ mod tests {
     }
 
     fn drawn(width: u16, height: u16) -> Vec<String> {
+        drawn_board(width, height, &board())
+    }
+
+    fn drawn_board(width: u16, height: u16, board: &Board) -> Vec<String> {
         let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-        terminal.draw(|frame| draw(frame, &title(), &board())).unwrap();
+        terminal.draw(|frame| draw(frame, &title(), board)).unwrap();
         let cells = terminal.backend().buffer().content().chunks(usize::from(width.max(1)));
         cells
             .map(|row| {
@@ -183,6 +187,23 @@ mod tests {
             "q ends everything  Kubernetes API 127.0.0.1:8001: 0 requests"
         );
         assert_eq!(lines[23], "[warning] something");
+    }
+
+    #[cfg(feature = "context")]
+    #[test]
+    fn a_cluster_is_drawn_without_requests_and_with_what_is_wrong() {
+        let mut board = Board::new(&[]);
+        board.show([("default/ngsa-svc-1".to_owned(), HEADER.to_owned())].into());
+        board.remember();
+        let lines = drawn_board(80, 24, &board);
+        assert_eq!(lines[4], "default/ngsa-svc-1    4 of 5    ▆");
+        assert_eq!(lines[5], format!("  x-burst: {HEADER}"));
+        board.cannot_show(&Seen::Failure(503), "too stale: 130 s\n");
+        let lines = drawn_board(80, 24, &board);
+        assert_eq!(
+            (lines[4].as_str(), lines[5].as_str()),
+            ("too stale: 130 s", "default/ngsa-svc-1    -         ▆")
+        );
     }
 
     #[test]
