@@ -16,5 +16,5 @@ pub mod wait;
 pub use control_plane::{ControlPlane, Controllers};
 pub use envoy::{Envoy, EnvoyBuilder, Refused, Version, validate};
 pub use istiod::{Istiod, Node};
-pub use part::{Part, repository, wasm};
+pub use part::{Part, image, repository, wasm};
 pub use process::Process;

@@ -61,3 +61,12 @@ pub struct Rate {
     /// Requests under way, in thousandths, on average over the window; `None` where they are not counted.
     pub in_flight_milli: Option<u64>,
 }
+
+impl Rate {
+    /// That of a Service without any request.
+    pub const NONE: Self = Self {
+        requests_milli: 0,
+        rejected_milli: 0,
+        in_flight_milli: Some(0),
+    };
+}
