@@ -94,6 +94,11 @@ pub fn fetch(context: &str, namespace: &str, name: &str) -> Result<HorizontalPod
 
 /// What is at the bottom says more than what is on top.
 fn chain(error: &kube::Error) -> String {
+    if let kube::Error::Api(status) = error
+        && !status.message.is_empty()
+    {
+        return status.message.clone();
+    }
     let mut words = error.to_string();
     let mut below = std::error::Error::source(error);
     while let Some(cause) = below {
