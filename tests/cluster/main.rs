@@ -18,3 +18,4 @@ mod role;
 mod scope;
 mod tls;
 mod token;
+mod watch;

@@ -136,7 +136,7 @@ fn meaning(source: &Source, status: u16, body: &str) -> Result<(Vec<Object>, boo
         retry_after: None,
         body: body.as_bytes(),
     };
-    let page = answer::read(source, response, &mut ()).map_err(|failure| Outcome::from(&failure))?;
+    let page = answer::page(source, response, &mut ()).map_err(|failure| Outcome::from(&failure))?;
     assert!(page.bad.is_empty(), "{:?}", page.bad);
     Ok((page.objects, page.cursor.is_some()))
 }

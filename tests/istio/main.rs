@@ -13,6 +13,7 @@ mod forms;
 mod gateway;
 mod interception;
 mod own_gateway;
+mod rendered;
 mod routes;
 mod sidecar;
 mod upgrade;

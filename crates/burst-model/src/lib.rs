@@ -28,6 +28,7 @@ pub mod leader;
 pub mod load;
 pub mod name;
 pub mod printable;
+pub mod rates;
 pub mod records;
 pub mod snapshot;
 pub mod sync;

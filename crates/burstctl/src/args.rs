@@ -33,6 +33,15 @@ pub enum Topic {
         #[command(subcommand)]
         command: Hpa,
     },
+    /// The filter on a mesh.
+    Istio {
+        /// What to do.
+        #[command(subcommand)]
+        command: Istio,
+    },
+    /// Serve the lists that the filter reads, of any cluster of the kubeconfig, on loopback and without a token.
+    #[cfg(feature = "live")]
+    Proxy(ProxyWords),
     /// Say which header each Service of a cluster would carry, or why none, without installing anything.
     #[cfg(feature = "live")]
     Preview(Preview),
@@ -239,6 +248,40 @@ pub struct Simulate {
     /// Which cluster.
     #[command(flatten)]
     pub cluster: Cluster,
+}
+
+/// What to do with Istio.
+#[derive(Debug, Subcommand)]
+pub enum Istio {
+    /// Write the set for one's own gateway or sidecars, for `kubectl apply -f -`.
+    Render(RenderSet),
+}
+
+/// `burstctl istio render`
+#[derive(Debug, Args)]
+pub struct RenderSet {
+    /// The file of values, or `-` for stdin; istio/values.yaml shows every key.
+    #[arg(long, value_name = "FILE", required_unless_present = "schema")]
+    pub values: Option<PathBuf>,
+    /// Print the JSON schema of the values, and nothing else.
+    #[arg(long, exclusive = true)]
+    pub schema: bool,
+}
+
+/// `burstctl proxy`
+#[cfg(feature = "live")]
+#[derive(Debug, Args)]
+pub struct ProxyWords {
+    /// The kubeconfig context; the current one if not given.
+    #[arg(long, value_name = "NAME", default_value = "")]
+    pub context: String,
+    /// Where it listens, on loopback; port 0 takes a free one.
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8001")]
+    pub listen: std::net::SocketAddr,
+    /// The filter's configuration, JSON or YAML: only what it reads is served. Services, HPAs, Deployments and
+    /// StatefulSets if not given.
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
 }
 
 /// How the story is told.

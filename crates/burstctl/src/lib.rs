@@ -17,6 +17,7 @@ pub mod args;
 pub mod doctor;
 pub mod explain;
 pub mod input;
+pub mod istio;
 pub mod lint;
 #[cfg(feature = "live")]
 pub mod live;
@@ -24,7 +25,10 @@ pub mod measure;
 pub mod objects;
 pub mod plugin;
 pub mod preview;
+#[cfg(feature = "live")]
+pub mod proxy;
 pub mod render;
 pub mod run;
 pub mod simulate;
+mod words;
 pub mod yaml;

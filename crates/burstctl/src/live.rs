@@ -39,12 +39,7 @@ impl Cluster {
     /// If there is no such context, or its credentials cannot be read.
     pub fn of(context: &str) -> Result<Self, LiveError> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let options = KubeConfigOptions {
-            context: (!context.is_empty()).then(|| context.to_owned()),
-            ..KubeConfigOptions::default()
-        };
-        let mut config = runtime.block_on(Config::from_kubeconfig(&options))?;
-        config.connect_timeout = Some(PATIENCE);
+        let mut config = runtime.block_on(config(context))?;
         config.read_timeout = Some(PATIENCE);
         let client = {
             let _inside = runtime.enter();
@@ -92,8 +87,19 @@ pub fn fetch(context: &str, namespace: &str, name: &str) -> Result<HorizontalPod
     Ok(cluster.wait(hpas.get(name))?)
 }
 
+/// How the cluster of a context is reached; an empty context is the current one.
+pub(crate) async fn config(context: &str) -> Result<Config, LiveError> {
+    let options = KubeConfigOptions {
+        context: (!context.is_empty()).then(|| context.to_owned()),
+        ..KubeConfigOptions::default()
+    };
+    let mut config = Config::from_kubeconfig(&options).await?;
+    config.connect_timeout = Some(PATIENCE);
+    Ok(config)
+}
+
 /// What is at the bottom says more than what is on top.
-fn chain(error: &kube::Error) -> String {
+pub(crate) fn chain(error: &kube::Error) -> String {
     if let kube::Error::Api(status) = error
         && !status.message.is_empty()
     {

@@ -3,19 +3,22 @@
 #[cfg(feature = "live")]
 mod doctor;
 mod explain;
+mod istio;
 mod lint;
 #[cfg(feature = "live")]
 mod live;
 mod migrate;
 #[cfg(feature = "live")]
 mod preview;
+#[cfg(feature = "live")]
+mod proxy;
 mod render;
 mod simulate;
 
 use std::io::{self, Read, Write};
 use std::process::ExitCode;
 
-use crate::args::{Hpa, Topic};
+use crate::args::{Hpa, Istio, Topic};
 use crate::input::Input;
 
 /// How a command ends.
@@ -55,6 +58,11 @@ pub fn run(topic: &Topic, terminal: &mut Terminal<'_>) -> End {
         Topic::Preview(words) => preview::preview(words, terminal),
         #[cfg(feature = "live")]
         Topic::Doctor(words) => doctor::doctor(words, terminal),
+        Topic::Istio {
+            command: Istio::Render(words),
+        } => istio::render(words, terminal),
+        #[cfg(feature = "live")]
+        Topic::Proxy(words) => proxy::proxy(words, terminal),
     }
 }
 

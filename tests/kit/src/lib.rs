@@ -7,6 +7,7 @@ mod control_plane;
 mod envoy;
 pub mod http;
 mod istiod;
+pub mod oracle;
 mod part;
 pub mod port;
 mod process;

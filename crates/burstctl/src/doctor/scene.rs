@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use burst_model::config::Config;
-use burst_model::kube::Source;
+use burst_model::config::{Config, SyncMode};
+use burst_model::kube::{Source, Verb};
 use burst_model::time::Time;
 use k8s_openapi::api::authorization::v1::SubjectAccessReview;
 use k8s_openapi::api::core::v1 as core;
@@ -64,7 +64,7 @@ pub fn cluster(cluster: &Cluster, namespace: &str, selector: &str, now: Time) ->
     }
     let config = configs.into_iter().next().or_else(defaults);
     if let Some(config) = &config {
-        checks.extend(rbac(cluster, &pods, &config.content.sources));
+        checks.extend(rbac(cluster, &pods, config));
     }
     let max_staleness = config.map_or(0, |config| config.max_staleness.as_secs());
     for pod in &pods {
@@ -188,17 +188,24 @@ fn list_kind(cluster: &Cluster, api: &str, namespace: &str, plural: &str) -> Res
 }
 
 /// A check for each ServiceAccount.
-fn rbac(cluster: &Cluster, pods: &[Pod], sources: &[Source]) -> Vec<Check> {
+fn rbac(cluster: &Cluster, pods: &[Pod], config: &Config) -> Vec<Check> {
+    let verbs = match config.sync.mode {
+        SyncMode::List => &[Verb::List][..],
+        SyncMode::Watch => &[Verb::List, Verb::Watch],
+    };
+    let asked = |source: &Source| verbs.iter().map(|verb| (*verb, source.clone())).collect::<Vec<_>>();
+    let asked: Vec<_> = config.content.sources.iter().flat_map(asked).collect();
     let accounts = pods.iter().map(|pod| Account {
         namespace: pod.namespace.clone(),
         name: pod.account.clone(),
     });
     let accounts: BTreeSet<_> = accounts.collect();
     let of = |account: &Account| {
-        let answers: Result<Vec<_>, LiveError> = sources
-            .iter()
-            .map(|source| Ok((source.clone(), may(cluster, &account.may_list(source))?)))
-            .collect();
+        let answer = |(verb, source): &(Verb, Source)| {
+            let may = may(cluster, &account.may(*verb, source))?;
+            Ok((*verb, source.clone(), may))
+        };
+        let answers: Result<Vec<_>, LiveError> = asked.iter().map(answer).collect();
         match answers {
             Ok(answers) => access::check(account, &answers),
             Err(error) => access::unknown(account, error.to_string()),

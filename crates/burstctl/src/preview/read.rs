@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use burst_model::config::Config;
 use burst_model::kube::page::Bad;
-use burst_model::kube::{Failure, Page, Response, Source, answer};
+use burst_model::kube::{self, Failure, Page, Response, Source, Verb, answer};
 use burst_model::leader::{Effect, Estate, Leader};
 use burst_model::records::{Confirmed, Resume};
 use burst_model::sync::poller::Ask;
@@ -62,15 +62,18 @@ pub fn read(
     let (mut read, mut lists) = (Read::default(), BTreeMap::<usize, List>::new());
     while let Some(effect) = effects.pop_front() {
         match effect {
-            Effect::Ask(Ask { source: id, path }) => {
+            // A round is the lists; what would happen afterwards is not waited for.
+            Effect::Ask(ask) if ask.request.verb == Verb::Watch => {}
+            Effect::Ask(Ask { source: id, request }) => {
                 let Some(source) = leader.source(id).cloned() else {
                     continue;
                 };
-                let answer = get(&path).and_then(|answer| answer::read(&source, answer.response(), &mut ()));
+                let answer = get(&request.path).and_then(|answer| answer::page(&source, answer.response(), &mut ()));
                 lists.entry(id.0).or_insert_with(|| List::of(source)).note(&answer);
-                effects.extend(leader.answer(id, answer, now, CHANCE));
+                effects.extend(leader.answer(id, answer.map(kube::Answer::Page), now, CHANCE));
             }
-            Effect::Publish { snapshot, resume } => (read.snapshot, read.resume) = (snapshot, resume),
+            Effect::Publish(snapshot) => read.snapshot = snapshot,
+            Effect::Bequeath(resume) => read.resume = resume,
             Effect::Confirm(confirmed) => read.confirmed = confirmed,
             // Who looks at a whole cluster is told in other words than a log has.
             Effect::Show(_) | Effect::Count(_) | Effect::Warn(_) | Effect::Inform(_) => {}
@@ -139,7 +142,7 @@ fn advice(list: &Source, failure: &Failure) -> String {
         }
         Failure::Unauthorized(_) => "log in again: the cluster does not take the credentials of this context".into(),
         Failure::Unreachable(_) => "check the context's server, and whether it can be reached from here".into(),
-        _ => failure.advice(list),
+        _ => failure.advice(list, Verb::List),
     }
 }
 
@@ -242,6 +245,19 @@ mod tests {
                  deployments.apps in namespace shop",
             ]
         );
+    }
+
+    #[test]
+    fn lists_that_would_be_watched_are_read_once() {
+        let mut asked = 0;
+        let config = config(&json!({"cluster": "k", "sync": {"mode": "watch"}}));
+        let read = read(config, NOW, |path| {
+            asked += 1;
+            Ok(empty(path))
+        });
+        let read = read.unwrap();
+        assert_eq!((asked, read.confirmed.oldest()), (4, Some(NOW)));
+        assert_eq!(read.resume.lists.len(), 4);
     }
 
     #[test]

@@ -29,7 +29,13 @@ impl Heard {
 }
 
 /// `burstctl hpa …`: its end, data and words.
+#[allow(dead_code, reason = "not every test is about them")]
 pub(crate) fn command(words: &[&str], stdin: impl AsRef<[u8]>) -> (End, String, String) {
+    burstctl(&[&["hpa"], words].concat(), stdin)
+}
+
+/// `burstctl …`: its end, data and words.
+pub(crate) fn burstctl(words: &[&str], stdin: impl AsRef<[u8]>) -> (End, String, String) {
     let (out, said) = (Heard::default(), Heard::default());
     let mut terminal = Terminal {
         stdin: Box::new(Cursor::new(stdin.as_ref().to_vec())),
@@ -37,9 +43,8 @@ pub(crate) fn command(words: &[&str], stdin: impl AsRef<[u8]>) -> (End, String, 
         words: Box::new(said.clone()),
         styled: false,
     };
-    let words = ["burstctl", "hpa"].iter().chain(words);
-    let topic = Burstctl::try_parse_from(words).unwrap().topic;
-    let end = run(&topic, &mut terminal);
+    let words = ["burstctl"].iter().chain(words);
+    let end = run(&Burstctl::try_parse_from(words).unwrap().topic, &mut terminal);
     drop(terminal);
     (end, out.text(), said.text())
 }

@@ -15,7 +15,7 @@ use crate::kubelet::Kubelet;
 const MOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 /// A gateway's pod on the node, and what the filter reads.
-const OBJECTS: &str = include_str!("../data/gateway.yaml");
+const OBJECTS: &str = include_str!("../data/gateway-pod.yaml");
 
 /// A running scene.
 pub(crate) struct Scene {
