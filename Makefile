@@ -43,7 +43,7 @@ test: setup check ## everything: check, docs, Wasm tests in node, real Envoy, re
 	"$$(setup/paths BURST_ACTIONLINT)" -shellcheck= -pyflakes= .github/workflows/*.yaml
 
 .PHONY: envoys
-envoys: setup ## the real-proxy tests on every other supported Envoy: ENVOYS="1.38.2" for that one alone
+envoys: setup ## the real-proxy tests on the Envoys between the oldest and the newest: ENVOYS="1.38.2" for that one alone
 	cargo xtask wasm --test
 	@source setup/versions.env; eval "$$(setup/paths)"; \
 	for version in $(or $(ENVOYS),$$ENVOYS_BETWEEN); do \
