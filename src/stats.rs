@@ -7,9 +7,13 @@
 use crate::host::Metric;
 use burst_model::kube::Outcome;
 use burst_model::leader::Totals;
+use burst_model::time::Time;
 use burst_model::upstream::Unmapped;
+use burst_model::version::Version;
+use burst_model::view::metrics::Api;
 use burst_model::view::{Absence, Picture};
 use std::cell::Cell;
+use std::time::Duration;
 
 /// A counter that is told to the host once a tick: an increment on the response path is one addition.
 #[derive(Debug)]
@@ -51,7 +55,16 @@ pub(crate) struct Stats {
     no_entry: Counter,
     unsynced: Counter,
     stale: Counter,
-    replies: [(u16, Counter); 8],
+    replies: [(u16, Counter); 10],
+    pub(crate) reports_ok: Counter,
+    pub(crate) reports_failed: Counter,
+    pub(crate) hub_reports_taken: Counter,
+    pub(crate) hub_reports_refused: Counter,
+    pub(crate) hub_reports_late: Counter,
+    hub_proxies: Metric,
+    counted_timestamp: Metric,
+    custom_metrics_age: Metric,
+    external_metrics_age: Metric,
     objects: Metric,
     bad_objects: Metric,
     services: Metric,
@@ -65,6 +78,9 @@ impl Stats {
     /// Defines all stats. Each definition makes a new one in the host, so this is done once per VM, and not in the
     /// canary, whose increments would stay.
     pub(crate) fn define() -> Self {
+        let version = Version::own().map_or(0, Version::number);
+        // Once: of an old and a new binary side by side, the newer one came last.
+        Metric::gauge("burst_filter_version").set(version);
         let absent = |reason: &str| Counter::new(&format!("burst_header_absent_{reason}_total"));
         Self {
             polls: Outcome::ALL.map(|outcome| Counter::new(&format!("burst_poll_{}_total", outcome.word()))),
@@ -77,8 +93,17 @@ impl Stats {
             no_entry: absent("no_entry"),
             unsynced: absent("unsynced"),
             stale: absent("stale"),
-            replies: [200, 204, 304, 400, 404, 405, 414, 503]
+            replies: [200, 204, 304, 400, 401, 404, 405, 406, 414, 503]
                 .map(|status| (status, Counter::new(&format!("burst_reply_{status}_total")))),
+            reports_ok: Counter::new("burst_report_ok_total"),
+            reports_failed: Counter::new("burst_report_failed_total"),
+            hub_reports_taken: Counter::new("burst_hub_report_taken_total"),
+            hub_reports_refused: Counter::new("burst_hub_report_refused_total"),
+            hub_reports_late: Counter::new("burst_hub_report_late_total"),
+            hub_proxies: Metric::gauge("burst_hub_proxies"),
+            counted_timestamp: Metric::gauge("burst_requests_timestamp_seconds"),
+            custom_metrics_age: Metric::histogram("burst_custom_metrics_age_milliseconds"),
+            external_metrics_age: Metric::histogram("burst_external_metrics_age_milliseconds"),
             objects: Metric::gauge("burst_objects"),
             bad_objects: Metric::gauge("burst_bad_objects"),
             services: Metric::gauge("burst_services"),
@@ -120,6 +145,15 @@ impl Stats {
         }
     }
 
+    /// How old the values in an answer of the metrics APIs are.
+    pub(crate) fn record_age(&self, api: Api, age: Duration) {
+        let histogram = match api {
+            Api::CustomV1Beta1 | Api::CustomV1Beta2 => self.custom_metrics_age,
+            Api::External => self.external_metrics_age,
+        };
+        histogram.set(u64::try_from(age.as_millis()).unwrap_or(u64::MAX));
+    }
+
     /// What the leader sees.
     pub(crate) fn show_totals(&self, totals: &Totals) {
         self.objects.set(totals.objects);
@@ -127,6 +161,16 @@ impl Stats {
         self.services.set(totals.services);
         self.unobserved_hpas.set(totals.notes.unobserved);
         self.overshadowed_hpas.set(totals.notes.overshadowed);
+    }
+
+    /// The proxies whose requests the hub knows.
+    pub(crate) fn show_proxies(&self, proxies: usize) {
+        self.hub_proxies.set(proxies as u64);
+    }
+
+    /// When the requests were counted that are served.
+    pub(crate) fn show_counted(&self, taken: Time) {
+        self.counted_timestamp.set(taken.unix_seconds());
     }
 
     /// What every VM sees.
@@ -144,6 +188,11 @@ impl Stats {
             &self.header_added,
             &self.header_gated,
             &self.header_upstream_kept,
+            &self.reports_ok,
+            &self.reports_failed,
+            &self.hub_reports_taken,
+            &self.hub_reports_refused,
+            &self.hub_reports_late,
         ];
         let absent = [&self.no_cluster, &self.no_entry, &self.unsynced, &self.stale];
         let replies = self.replies.iter().map(|(_, counter)| counter);

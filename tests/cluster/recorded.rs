@@ -103,6 +103,7 @@ fn source(reads: Reads, resource: Resource) -> Source {
         namespace: None,
         label_selector: None,
         field_selector: None,
+        labels: false,
     }
 }
 
@@ -136,7 +137,7 @@ fn meaning(source: &Source, status: u16, body: &str) -> Result<(Vec<Object>, boo
         retry_after: None,
         body: body.as_bytes(),
     };
-    let page = answer::read(source, response, &mut ()).map_err(|failure| Outcome::from(&failure))?;
+    let page = answer::page(source, response, &mut ()).map_err(|failure| Outcome::from(&failure))?;
     assert!(page.bad.is_empty(), "{:?}", page.bad);
     Ok((page.objects, page.cursor.is_some()))
 }

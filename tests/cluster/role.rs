@@ -11,7 +11,7 @@ use crate::{
 };
 
 #[test]
-fn the_shipped_role_gives_four_lists_and_nothing_more() {
+fn the_shipped_role_gives_list_and_watch_of_four_kinds_and_nothing_more() {
     let cluster = ControlPlane::start();
     let anyone = Account {
         namespace: "default",
@@ -21,20 +21,25 @@ fn the_shipped_role_gives_four_lists_and_nothing_more() {
     let before = rules(&cluster, anyone);
     let account = apply_shipped_role(&cluster);
     let granted: BTreeSet<_> = rules(&cluster, account).difference(&before).cloned().collect();
-    let lists = [
+    let kinds = [
         "deployments.apps",
         "horizontalpodautoscalers.autoscaling",
         "services",
         "statefulsets.apps",
     ];
-    let lists = lists.map(|resource| format!("{resource} [] [] [list]"));
-    assert_eq!(granted, BTreeSet::from(lists));
+    let of_each = kinds.map(|resource| format!("{resource} [] [] [list watch]"));
+    assert_eq!(granted, BTreeSet::from(of_each));
 
     let token = account.token(&cluster);
+    let watch = "/apis/autoscaling/v2/horizontalpodautoscalers?watch=1&timeoutSeconds=1";
+    assert_eq!(
+        kubectl_as(&cluster, &token, &["get", "--raw", watch]).as_deref(),
+        Ok("")
+    );
     for refused in [
         ["get", "secrets", "--all-namespaces"],
         ["get", "pods", "--all-namespaces"],
-        ["get", "--raw", "/apis/autoscaling/v2/horizontalpodautoscalers?watch=1"],
+        ["get", "--raw", "/apis/apps/v1/replicasets?watch=1"],
         ["get", "--raw", "/api/v1/namespaces/default/services/kubernetes"],
         ["delete", "service", "kubernetes"],
     ] {
@@ -46,7 +51,7 @@ fn the_shipped_role_gives_four_lists_and_nothing_more() {
     }
 }
 
-/// What `kubectl auth can-i` prints for an account, a line each, as `services [] [] [list]`.
+/// What `kubectl auth can-i` prints for an account, a line each, as `services [] [] [list watch]`.
 fn rules(cluster: &ControlPlane, account: Account) -> BTreeSet<String> {
     let rules = cluster.kubectl(&["auth", "can-i", "--list", "--no-headers", "--as", &account.user()]);
     rules

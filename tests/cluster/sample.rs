@@ -24,6 +24,11 @@ pub(crate) fn create(cluster: &ControlPlane) {
 /// Creates the objects and gives them the status that stands in their file, as controllers would.
 pub(crate) fn create_with_status(cluster: &ControlPlane) {
     create(cluster);
+    apply_status(cluster, &manifest());
+}
+
+/// Gives objects that are there the status that stands beside them.
+pub(crate) fn apply_status(cluster: &ControlPlane, manifest: &str) {
     let apply_status = [
         "apply",
         "--server-side",
@@ -32,7 +37,7 @@ pub(crate) fn create_with_status(cluster: &ControlPlane) {
         "-f",
         "-",
     ];
-    cluster.kubectl_with(&apply_status, &manifest());
+    cluster.kubectl_with(&apply_status, manifest);
 }
 
 /// Moves what an HPA says of its workload.

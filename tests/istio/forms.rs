@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// The sets, each with the kind and name of every object in it.
-const SETS: [(&str, &[&str]); 8] = [
+const SETS: [(&str, &[&str]); 9] = [
     (".", &GATEWAY),
     ("gateway", &GATEWAY),
     ("gateway-elsewhere", &GATEWAY),
@@ -33,6 +33,15 @@ const SETS: [(&str, &[&str]); 8] = [
     (
         "sidecar-envoyfilter",
         &["EnvoyFilter burst-metrics", SIDECAR_ROLE, SIDECAR_BINDING, KUBE_API],
+    ),
+    (
+        "waypoint",
+        &[
+            "WasmPlugin burst-metrics-waypoint",
+            "ClusterRole burst-metrics-waypoint",
+            "RoleBinding burst-metrics-waypoint",
+            "EnvoyFilter burst-metrics-waypoint-kube-api",
+        ],
     ),
     (
         "own-gateway",

@@ -26,8 +26,13 @@ pub(crate) struct Mesh {
 
 impl Mesh {
     pub(crate) fn start() -> Self {
+        Self::start_with(&[])
+    }
+
+    /// One whose istiod has these environment variables more.
+    pub(crate) fn start_with(environment: &[(&str, &str)]) -> Self {
         let cluster = ControlPlane::start();
-        let istiod = Istiod::start(&cluster);
+        let istiod = Istiod::start_with(&cluster, environment);
         let programs = shop::start();
         shop::create(&cluster, &programs);
         Self {

@@ -68,7 +68,11 @@ impl Applied {
 
 /// Applies a set with this module, for proxies that have what `pod` has.
 pub(crate) fn apply(cluster: &ControlPlane, name: &str, module: &Path, pod: &Pod) -> Applied {
-    let mut objects = set(cluster, name);
+    apply_objects(cluster, set(cluster, name), module, pod)
+}
+
+/// The same of objects that are not in a file.
+pub(crate) fn apply_objects(cluster: &ControlPlane, mut objects: Vec<Value>, module: &Path, pod: &Pod) -> Applied {
     objects.iter_mut().for_each(|object| adapt(object, module, pod));
     let documents: Vec<_> = objects.iter().map(Value::to_string).collect();
     let documents = documents.join("\n---\n");

@@ -24,7 +24,6 @@ pub mod migrate;
 pub mod node;
 mod options;
 mod path;
-pub mod quantity;
 pub mod selector;
 pub mod simulate;
 mod spec;
@@ -32,6 +31,8 @@ pub mod status;
 mod validate;
 mod word;
 mod workload;
+
+pub use burst_quantity::{self as quantity, Quantity};
 
 pub use admit::{Refusal, admit};
 pub use decode::{DecodeError, decode};
@@ -41,7 +42,6 @@ pub use lint::{Finding, Lint, Objects, Severity, lint, lint_among, lint_with_tar
 pub use migrate::{MigrateError, Migration, migrate};
 pub use node::Node;
 pub use options::Options;
-pub use quantity::Quantity;
 pub use validate::validate;
 pub use word::UnknownWord;
 pub use workload::Workload;

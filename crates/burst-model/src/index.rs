@@ -4,12 +4,21 @@ use crate::kube::object::Labels;
 use crate::kube::{Hpa, Object, Reads, Resource, Service, Source, TargetRef, Workload};
 use crate::load::{Load, Percent};
 use crate::name::{Name, ObjectName};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+mod explain;
+mod series;
+
+pub use explain::{Astray, Explained, Explanation, NoLoad, Remark, explain};
 
 /// The section of Services.
 pub const SERVICES: &str = "services";
 /// The section of HPAs, by the short name of seed 000.
 pub const HPAS: &str = "hpas";
+/// The section of what the external metrics API sums up: the HPAs that count, once each, with what they scale and the
+/// Services in front of it as labels. No kind has such a name.
+pub const SERIES: &str = ":series";
 
 /// One line of the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +29,8 @@ pub struct Row {
     pub label: ObjectName,
     /// The numbers.
     pub load: Load,
+    /// Labels of it, as [`LabelText`](crate::label_text::LabelText); empty where they are not kept.
+    pub labels: Box<str>,
 }
 
 /// What is served: a section for each kind, by its plural name, the rows sorted by `namespace/name`.
@@ -38,8 +49,11 @@ pub struct Notes {
 #[must_use]
 pub fn join<'a>(lists: impl Iterator<Item = (&'a Source, &'a [Object])> + Clone, percent: Percent) -> (Table, Notes) {
     let hpas = hpas(lists.clone());
-    let (scaled, notes) = scaled(&hpas, percent);
-    let workloads = workloads(lists.clone(), &scaled);
+    let claims = claims(&hpas, percent);
+    // Workloads without a load are of no use to a Service.
+    let scaled: Vec<_> = workloads(lists.clone(), &claims)
+        .filter(|scalable| scalable.row().is_some())
+        .collect();
     let mut table = Table::new();
     table.insert(
         HPAS.into(),
@@ -48,33 +62,36 @@ pub fn join<'a>(lists: impl Iterator<Item = (&'a Source, &'a [Object])> + Clone,
     for (source, _) in lists.clone().filter(|(source, _)| source.reads == Reads::Workloads) {
         table.entry(source.resource.plural.clone()).or_default();
     }
-    for Scaled {
-        resource,
-        workload,
-        row,
-    } in &workloads
-    {
-        let row = Row {
-            of: workload.name.clone(),
+    for scalable in &scaled {
+        let row = scalable.row().map(|row| Row {
+            of: scalable.workload.name.clone(),
+            labels: scalable.workload.own_labels.clone(),
             ..row.clone()
-        };
-        table.entry(resource.plural.clone()).or_default().push(row);
+        });
+        table.entry(scalable.resource.plural.clone()).or_default().extend(row);
     }
-    let by_label = ByLabel::new(&workloads);
-    let services = objects(lists).filter_map(|object| match object {
-        Object::Service(service) => by_label.row(service, percent),
-        Object::Hpa(_) | Object::Workload(_) => None,
-    });
+    let by_label = ByLabel::new(&scaled);
+    if lists.clone().any(|(source, _)| source.labels) {
+        table.insert(SERIES.into(), series::rows(&claims, services(lists.clone()), &by_label));
+    }
+    let services = services(lists).filter_map(|service| row_of_service(service, &by_label.selected(service), percent));
     table.insert(SERVICES.into(), services.collect());
     for rows in table.values_mut() {
         rows.sort_by_cached_key(|row| row.of.to_string());
         rows.dedup_by(|a, b| a.of == b.of);
     }
-    (table, notes)
+    (table, notes(&hpas, &claims))
 }
 
 fn objects<'a>(lists: impl Iterator<Item = (&'a Source, &'a [Object])>) -> impl Iterator<Item = &'a Object> {
     lists.flat_map(|(_, objects)| objects)
+}
+
+fn services<'a>(lists: impl Iterator<Item = (&'a Source, &'a [Object])>) -> impl Iterator<Item = &'a Service> {
+    objects(lists).filter_map(|object| match object {
+        Object::Service(service) => Some(service),
+        Object::Hpa(_) | Object::Workload(_) => None,
+    })
 }
 
 /// All HPAs, alphabetically.
@@ -99,103 +116,98 @@ fn row_of(hpa: &Hpa, percent: Percent) -> Option<Row> {
         of: hpa.name.clone(),
         label,
         load: Load::new(hpa.current_replicas?, hpa.max_replicas, percent),
+        labels: hpa.own_labels.clone(),
     })
 }
 
 /// Namespace, group, kind and name of what is scaled.
 type Target<'a> = (&'a Name, &'a str, &'a str, &'a Name);
 
-fn scaled<'a>(hpas: &[&'a Hpa], percent: Percent) -> (BTreeMap<Target<'a>, Row>, Notes) {
-    let mut notes = Notes::default();
-    let mut scaled = BTreeMap::new();
-    let mut targets = BTreeSet::new();
+/// What the HPAs on one target come to. The alphabetically first counts, observed or not: a second one may not speak
+/// for it meanwhile.
+struct Claim<'a> {
+    first: &'a Hpa,
+    others: Vec<&'a Hpa>,
+    row: Option<Row>,
+}
+
+fn claims<'a>(hpas: &[&'a Hpa], percent: Percent) -> BTreeMap<Target<'a>, Claim<'a>> {
+    let mut claims = BTreeMap::<_, Claim<'_>>::new();
     for hpa in hpas {
         let TargetRef { group, kind, name } = &hpa.target;
-        let target = (&hpa.name.namespace, &**group, &**kind, name);
-        let row = row_of(hpa, percent);
-        notes.unobserved += u64::from(row.is_none());
-        // The alphabetically first counts, observed or not: a second one may not speak for it meanwhile.
-        if !targets.insert(target) {
-            notes.overshadowed += 1;
-        } else if let Some(row) = row {
-            scaled.insert(target, row);
+        let claim = Claim {
+            first: hpa,
+            others: Vec::new(),
+            row: row_of(hpa, percent),
+        };
+        match claims.entry((&hpa.name.namespace, &**group, &**kind, name)) {
+            Entry::Vacant(free) => drop(free.insert(claim)),
+            Entry::Occupied(mut taken) => taken.get_mut().others.push(hpa),
         }
     }
-    (scaled, notes)
+    claims
 }
 
-/// A workload that an HPA scales.
-struct Scaled<'a> {
+fn notes(hpas: &[&Hpa], claims: &BTreeMap<Target<'_>, Claim<'_>>) -> Notes {
+    Notes {
+        unobserved: hpas.iter().filter(|hpa| hpa.current_replicas.is_none()).count() as u64,
+        overshadowed: claims.values().map(|claim| claim.others.len() as u64).sum(),
+    }
+}
+
+/// A workload, and the HPAs on it.
+struct Scalable<'a> {
     resource: &'a Resource,
     workload: &'a Workload,
-    row: Row,
+    claim: Option<&'a Claim<'a>>,
 }
 
-fn workloads<'a>(
+impl<'a> Scalable<'a> {
+    fn row(&self) -> Option<&'a Row> {
+        self.claim?.row.as_ref()
+    }
+}
+
+fn workloads<'a: 'b, 'b>(
     lists: impl Iterator<Item = (&'a Source, &'a [Object])>,
-    scaled: &BTreeMap<Target<'_>, Row>,
-) -> Vec<Scaled<'a>> {
-    let of = |resource: &'a Resource, workload: &'a Workload| {
+    claims: &'b BTreeMap<Target<'a>, Claim<'a>>,
+) -> impl Iterator<Item = Scalable<'b>> {
+    let of = |resource: &'b Resource, workload: &'b Workload| {
         let ObjectName { namespace, name } = &workload.name;
-        let row = scaled.get(&(namespace, &*resource.group, &*resource.kind, name))?;
-        Some(Scaled {
+        Scalable {
             resource,
             workload,
-            row: row.clone(),
-        })
+            claim: claims.get(&(namespace, &*resource.group, &*resource.kind, name)),
+        }
     };
-    let of_list = |(source, objects): (&'a Source, &'a [Object])| {
+    let of_list = move |(source, objects): (&'a Source, &'a [Object])| {
         objects.iter().filter_map(move |object| match object {
-            Object::Workload(workload) => of(&source.resource, workload),
+            Object::Workload(workload) => Some(of(&source.resource, workload)),
             Object::Hpa(_) | Object::Service(_) => None,
         })
     };
-    lists.flat_map(of_list).collect()
+    lists.flat_map(of_list)
 }
 
-/// The scaled workloads by namespace and each of their labels, so that a Service looks at few of them.
-struct ByLabel<'a>(BTreeMap<(&'a Name, &'a str, &'a str), Vec<&'a Scaled<'a>>>);
+/// Workloads by namespace and each of their labels, so that a Service looks at few of them.
+struct ByLabel<'a>(BTreeMap<(&'a Name, &'a str, &'a str), Vec<&'a Scalable<'a>>>);
 
 impl<'a> ByLabel<'a> {
-    fn new(workloads: &'a [Scaled<'a>]) -> Self {
+    fn new(workloads: &'a [Scalable<'a>]) -> Self {
         let mut index = BTreeMap::<_, Vec<_>>::new();
-        for scaled in workloads {
-            for (key, value) in &scaled.workload.labels {
+        for scalable in workloads {
+            for (key, value) in &scalable.workload.labels {
                 index
-                    .entry((&scaled.workload.name.namespace, &**key, &**value))
+                    .entry((&scalable.workload.name.namespace, &**key, &**value))
                     .or_default()
-                    .push(scaled);
+                    .push(scalable);
             }
         }
         Self(index)
     }
 
-    /// The row of a Service: that of the one scaled workload it selects, or the sum of several.
-    fn row(&self, service: &Service, percent: Percent) -> Option<Row> {
-        let of = service.name.clone();
-        let selected = self.selected(service);
-        let (first, others) = selected.split_first()?;
-        if others.is_empty() {
-            return Some(Row {
-                of,
-                ..first.row.clone()
-            });
-        }
-        let sum = |of: fn(&Load) -> u32| {
-            selected
-                .iter()
-                .map(|scaled| of(&scaled.row.load))
-                .fold(0, u32::saturating_add)
-        };
-        Some(Row {
-            label: of.clone(),
-            of,
-            load: Load::new(sum(|load| load.current), sum(|load| load.max), percent),
-        })
-    }
-
-    /// The scaled workloads whose pods a Service selects. An empty selector selects nothing.
-    fn selected<'b>(&'b self, service: &'b Service) -> Vec<&'b Scaled<'a>> {
+    /// The workloads whose pods a Service selects. An empty selector selects nothing.
+    fn selected<'b>(&'b self, service: &'b Service) -> Vec<&'b Scalable<'a>> {
         let namespace = &service.name.namespace;
         let candidates = service
             .selector
@@ -204,14 +216,32 @@ impl<'a> ByLabel<'a> {
         let fewest = candidates.min_by_key(|found| found.len()).unwrap_or_default();
         fewest
             .iter()
-            .filter(|scaled| selects(&service.selector, &scaled.workload.labels))
+            .filter(|scalable| selects(&service.selector, &scalable.workload.labels))
             .copied()
             .collect()
     }
 
-    fn with<'b>(&'b self, namespace: &'b Name, key: &'b str, value: &'b str) -> &'b [&'b Scaled<'a>] {
+    fn with<'b>(&'b self, namespace: &'b Name, key: &'b str, value: &'b str) -> &'b [&'b Scalable<'a>] {
         self.0.get(&(namespace, key, value)).map_or(&[], Vec::as_slice)
     }
+}
+
+/// The row of a Service: that of the one scaled workload it selects, or the sum of several.
+fn row_of_service(service: &Service, selected: &[&Scalable<'_>], percent: Percent) -> Option<Row> {
+    let (of, labels) = (service.name.clone(), service.own_labels.clone());
+    let rows: Vec<_> = selected.iter().filter_map(|scalable| scalable.row()).collect();
+    let (first, others) = rows.split_first()?;
+    if others.is_empty() {
+        let row = (*first).clone();
+        return Some(Row { of, labels, ..row });
+    }
+    let sum = |of: fn(&Load) -> u32| rows.iter().map(|row| of(&row.load)).fold(0, u32::saturating_add);
+    Some(Row {
+        label: of.clone(),
+        of,
+        load: Load::new(sum(|load| load.current), sum(|load| load.max), percent),
+        labels,
+    })
 }
 
 /// Whether an equality selector is met by labels.

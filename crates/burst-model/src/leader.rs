@@ -1,34 +1,36 @@
 //! What the polling root context does: asks for lists, keeps their objects, and publishes a snapshot when a served
 //! value changed. It says what is to be done; the shell does it.
 
+mod standing;
+
 use crate::config::Config;
 use crate::index::{self, Notes, SERVICES, Table};
-use crate::kube::page::Bad;
-use crate::kube::{Failure, Object, Outcome, Page, Reads, Source};
+use crate::kube::{Answer, Failure, Outcome, Page, Source, Verb};
 use crate::records::{Confirmed, Resume, Resumed};
 use crate::snapshot::{self, Snapshot};
-use crate::sync::life::{Listed, Step};
+use crate::sync::life::{Kept, Step};
 use crate::sync::poller::{Ask, Poller, SourceId};
 use crate::time::Time;
-use std::collections::BTreeSet;
-use std::mem::Discriminant;
+use standing::Standing;
 use std::rc::Rc;
+use std::time::Duration;
 
-/// Lines about bad objects that one list may write at once: a broken controller must not flood the proxy's log.
+/// Lines about bad objects that one answer may write at once: a broken controller must not flood the proxy's log.
 const MOST_LINES: usize = 10;
+
+/// Often enough that the API server still knows what happened since: it keeps some minutes. More often would cost a
+/// large cluster's objects each time.
+const RESUME_INTERVAL: Duration = Duration::from_secs(30);
 
 /// What is to be done.
 #[derive(Debug)]
 pub enum Effect {
     /// Ask for a page.
     Ask(Ask),
-    /// Put a new snapshot, and what a successor needs, into shared data. Comes before its [`Effect::Confirm`].
-    Publish {
-        /// The bytes.
-        snapshot: Vec<u8>,
-        /// The objects behind them.
-        resume: Resume,
-    },
+    /// Put a new snapshot into shared data. Comes before its [`Effect::Confirm`].
+    Publish(Vec<u8>),
+    /// Put what a successor needs into shared data.
+    Bequeath(Resume),
     /// Show what there is.
     Show(Totals),
     /// Say when the cluster was last read.
@@ -54,16 +56,6 @@ pub struct Totals {
     pub notes: Notes,
 }
 
-/// One list as it stands.
-#[derive(Debug, Default)]
-struct Standing {
-    objects: Vec<Object>,
-    version: String,
-    read: Option<Time>,
-    bad: BTreeSet<String>,
-    trouble: Option<Discriminant<Failure>>,
-}
-
 /// The polling root context.
 #[derive(Debug)]
 pub struct Leader {
@@ -75,6 +67,10 @@ pub struct Leader {
     content: Option<u64>,
     /// A list was read since the last publication.
     news: bool,
+    /// And what it holds is not what it held.
+    changed: bool,
+    /// When a successor was last told what to go on with.
+    bequeathed: Option<Time>,
 }
 
 /// What a leader finds in shared data when it takes over.
@@ -105,22 +101,31 @@ impl Leader {
             .map(|confirmed| confirmed.lists)
             .unwrap_or_default()
             .into_iter();
-        let mut lists: Vec<_> = resume
-            .lists
+        let resumed: Vec<_> = resume.lists.into_iter().zip(times).collect();
+        let versions: Vec<_> = resumed.iter().map(|(list, _)| list.version.clone()).collect();
+        let mut lists: Vec<_> = resumed
             .into_iter()
-            .zip(times)
             .map(|(list, read)| Standing::resumed(list, read))
             .collect();
         lists.resize_with(sources.len(), Standing::default);
         // A read that lies ahead was made before the clock was set back.
         let due = |list: &Standing| list.read.map_or(now, |read| read.min(now).after(config.poll_interval));
-        let due = sources.iter().cloned().zip(lists.iter().map(due));
+        let keep = |(place, (source, list)): (usize, (&Source, &Standing))| {
+            let kept = Kept::new(source.clone(), config.pace(source), config.page_size, due(list));
+            match versions.get(place) {
+                Some(version) => kept.resumed(version, now),
+                None => kept,
+            }
+        };
+        let kept = sources.iter().zip(&lists).enumerate().map(keep).collect();
         Self {
-            poller: Poller::new(due, config.page_size, config.poll_interval),
+            poller: Poller::new(kept, config.sync.most_windows),
             lists,
             generation: snapshot.as_ref().map_or(0, Snapshot::generation),
             content: snapshot.as_ref().map(Snapshot::content_hash),
             news: false,
+            changed: false,
+            bequeathed: None,
             config,
         }
     }
@@ -134,95 +139,119 @@ impl Leader {
     /// What a list lists; `None` where there is no such list.
     #[must_use]
     pub fn source(&self, id: SourceId) -> Option<&Source> {
-        self.poller.source(id)
+        self.poller.list(id).map(Kept::source)
     }
 
     /// Once a tick.
     pub fn tick(&mut self, now: Time) -> Vec<Effect> {
-        let mut effects = self.publish();
+        let mut effects = self.publish(now);
         effects.extend(self.poller.begin(now).into_iter().map(Effect::Ask));
         effects
     }
 
-    /// Takes what a page brought.
-    pub fn answer(&mut self, id: SourceId, answer: Result<Page, Failure>, now: Time, chance: u32) -> Vec<Effect> {
+    /// Takes what a request brought.
+    pub fn answer(&mut self, id: SourceId, answer: Result<Answer, Failure>, now: Time, chance: u32) -> Vec<Effect> {
         let mut effects = vec![Effect::Count(
             answer.as_ref().map_or_else(Outcome::from, |_| Outcome::Ok),
         )];
-        let Some(source) = self.poller.source(id).cloned() else {
+        let Some(list) = self.poller.list(id) else {
             return effects;
         };
-        // A kind that the cluster does not have has no objects: an operator may name it before its CRD is there.
-        let may_lack = source.reads == Reads::Workloads && source.resource.is_custom();
+        let source = list.source().clone();
+        let may_lack = source.may_be_absent() && !list.is_watching();
         let (answer, lacking) = match answer {
-            Err(failure @ Failure::NotFound(_)) if may_lack => (Ok(Page::default()), Some(failure)),
+            Err(failure @ Failure::NotFound(_)) if may_lack => (Ok(Answer::Page(Page::default())), Some(failure)),
             answer => (answer, None),
         };
         match self.poller.answer(id, answer, now, chance) {
-            Some(Step::Ask(path)) => effects.push(Effect::Ask(Ask { source: id, path })),
+            Some(Step::Ask(request)) => effects.push(Effect::Ask(Ask { source: id, request })),
             Some(Step::Whole(listed)) => {
                 // A first page is not yet a list that works.
                 effects.extend(match lacking {
-                    Some(failure) => self.trouble(id, &source, &failure),
-                    None => self.recovered(id, &source),
+                    Some(failure) => self.trouble(id, &source, Verb::List, &failure, false),
+                    None => self.recovered(id, &source, Verb::List),
                 });
-                effects.extend(self.keep(id, &source, listed, now));
+                effects.extend(self.keep(id, now, |list| (true, list.replace(&source.resource, listed))));
             }
-            Some(Step::Failed(failure)) => effects.extend(self.trouble(id, &source, &failure)),
+            Some(Step::Changed(window)) => {
+                effects.extend(self.recovered(id, &source, Verb::Watch));
+                effects.extend(self.keep(id, now, |list| list.apply(&source.resource, window.changes)));
+            }
+            Some(Step::Failed {
+                verb,
+                failure,
+                falls_back,
+            }) => effects.extend(self.trouble(id, &source, verb, &failure, falls_back)),
             None => {}
         }
         effects.extend(self.poller.begin(now).into_iter().map(Effect::Ask));
         if self.poller.is_between_rounds() {
-            effects.extend(self.publish());
+            effects.extend(self.publish(now));
         }
         effects
     }
 
     /// One line for a change of state, not one for every failure.
-    fn trouble(&mut self, id: SourceId, source: &Source, failure: &Failure) -> Option<Effect> {
-        let kind = Some(std::mem::discriminant(failure));
-        let list = self.lists.get_mut(id.0).filter(|list| list.trouble != kind)?;
-        list.trouble = kind;
+    fn trouble(
+        &mut self,
+        id: SourceId,
+        source: &Source,
+        verb: Verb,
+        failure: &Failure,
+        falls_back: bool,
+    ) -> Option<Effect> {
+        if !self.lists.get_mut(id.0)?.fails(verb, failure) {
+            return None;
+        }
+        let advice = failure.advice(source, verb);
+        let instead = match falls_back {
+            true => format!("; it is listed every {:?} meanwhile", self.config.poll_interval),
+            false => String::new(),
+        };
         Some(Effect::Warn(format!(
-            "cannot list {source}: {failure}; {}",
-            failure.advice(source)
+            "cannot {verb} {source}: {failure}; {advice}{instead}"
         )))
     }
 
-    fn recovered(&mut self, id: SourceId, source: &Source) -> Option<Effect> {
-        self.lists.get_mut(id.0)?.trouble.take()?;
-        Some(Effect::Inform(format!("listing {source} works again")))
+    fn recovered(&mut self, id: SourceId, source: &Source, verb: Verb) -> Option<Effect> {
+        let works = self.lists.get_mut(id.0)?.works(verb);
+        let what = match verb {
+            Verb::List => "listing",
+            Verb::Watch => "watching",
+        };
+        works.then(|| Effect::Inform(format!("{what} {source} works again")))
     }
 
-    fn keep(&mut self, id: SourceId, source: &Source, listed: Listed, now: Time) -> Vec<Effect> {
+    /// Takes what was read of a list, as `take` does; that says whether it changed anything, and what to complain of.
+    fn keep(
+        &mut self,
+        id: SourceId,
+        now: Time,
+        take: impl FnOnce(&mut Standing) -> (bool, Vec<String>),
+    ) -> Vec<Effect> {
         let Some(list) = self.lists.get_mut(id.0) else {
             return Vec::new();
         };
-        let line = |Bad { name, reason }: &Bad| format!("left out {} {name}: {reason}", source.resource.kind);
-        let bad: BTreeSet<_> = listed.bad.iter().map(line).collect();
-        let lines = bad
-            .difference(&list.bad)
-            .take(MOST_LINES)
-            .cloned()
-            .map(Effect::Warn)
-            .collect();
-        (list.objects, list.version, list.read, list.bad) = (listed.objects, listed.version, Some(now), bad);
+        let (changed, lines) = take(list);
+        list.read = Some(now);
         self.news = true;
-        lines
+        self.changed |= changed;
+        lines.into_iter().take(MOST_LINES).map(Effect::Warn).collect()
     }
 
-    /// A snapshot where a served value changed, and word of the read in any case: once every list was read.
-    fn publish(&mut self) -> Vec<Effect> {
-        if !self.news || self.lists.iter().any(|list| list.read.is_none()) {
+    /// A snapshot where a served value changed, and word of the read in any case: once every list was read, and
+    /// nothing that somebody else published is newer.
+    fn publish(&mut self, now: Time) -> Vec<Effect> {
+        if !self.news || self.poller.is_behind() || self.lists.iter().any(|list| list.read.is_none()) {
             return Vec::new();
         }
         self.news = false;
-        let objects = self.lists.iter().map(|list| list.objects.as_slice());
-        let lists = self.config.content.sources.iter().zip(objects);
-        let (table, notes) = index::join(lists, self.config.content.target);
-        let services = table.get(SERVICES).map_or(0, Vec::len) as u64;
-        let mut effects: Vec<_> = self.publish_changes(&table).into_iter().collect();
-        effects.push(Effect::Show(self.totals(services, notes)));
+        let mut effects = match std::mem::take(&mut self.changed) {
+            true => self.publish_changes(),
+            false => Vec::new(),
+        };
+        let published = effects.iter().any(|effect| matches!(effect, Effect::Publish(_)));
+        effects.extend(self.bequeath(published, now));
         let lists = self.lists.iter().map(|list| list.read).collect();
         effects.push(Effect::Confirm(Confirmed {
             generation: self.generation,
@@ -231,48 +260,51 @@ impl Leader {
         effects
     }
 
-    fn publish_changes(&mut self, table: &Table) -> Option<Effect> {
+    fn publish_changes(&mut self) -> Vec<Effect> {
+        let objects = self.lists.iter().map(|list| list.objects.as_slice());
+        let lists = self.config.content.sources.iter().zip(objects);
+        let (table, notes) = index::join(lists, self.config.content.target);
+        let services = table.get(SERVICES).map_or(0, Vec::len) as u64;
+        let mut effects: Vec<_> = self.snapshot(&table).into_iter().collect();
+        effects.push(Effect::Show(self.totals(services, notes)));
+        effects
+    }
+
+    fn snapshot(&mut self, table: &Table) -> Option<Effect> {
         let snapshot = Snapshot::open(snapshot::write(table, self.generation.wrapping_add(1))).ok()?;
         let content = Some(snapshot.content_hash());
         if content == self.content {
             return None;
         }
         (self.content, self.generation) = (content, snapshot.generation());
-        Some(Effect::Publish {
-            snapshot: snapshot.into_bytes(),
-            resume: self.resume(),
-        })
+        Some(Effect::Publish(snapshot.into_bytes()))
     }
 
     fn totals(&self, services: u64, notes: Notes) -> Totals {
         let count = |of: fn(&Standing) -> usize| self.lists.iter().map(of).sum::<usize>() as u64;
         Totals {
             objects: count(|list| list.objects.len()),
-            bad_objects: count(|list| list.bad.len()),
+            bad_objects: count(Standing::bad_objects),
             services,
             notes,
         }
     }
 
-    fn resume(&self) -> Resume {
-        let resumed = |list: &Standing| Resumed {
-            version: list.version.clone(),
+    /// What a successor goes on with. Where a watch brings it what happened since, now and then is enough; a list that
+    /// is read whole each time must be as new as the snapshot, or the snapshot could go back to what it was.
+    fn bequeath(&mut self, published: bool, now: Time) -> Option<Effect> {
+        let is_old = |at: Time| now < at || now.since(at) >= RESUME_INTERVAL;
+        let watched = self.poller.lists().all(Kept::is_watched);
+        if !(self.bequeathed.is_none_or(is_old) && watched || published && !watched) {
+            return None;
+        }
+        self.bequeathed = Some(now);
+        let resumed = |(list, kept): (&Standing, &Kept)| Resumed {
+            version: kept.version().unwrap_or_default().into(),
             objects: list.objects.clone(),
         };
-        Resume {
-            lists: self.lists.iter().map(resumed).collect(),
-        }
-    }
-}
-
-impl Standing {
-    fn resumed(Resumed { version, objects }: Resumed, read: Option<Time>) -> Self {
-        Self {
-            objects,
-            version,
-            read,
-            ..Self::default()
-        }
+        let lists = self.lists.iter().zip(self.poller.lists()).map(resumed).collect();
+        Some(Effect::Bequeath(Resume { lists }))
     }
 }
 

@@ -6,8 +6,9 @@ use std::collections::BTreeSet;
 const README: &str = include_str!("../../../README.md");
 
 /// Where keys nest: a path in the table, and a configuration with a key at that place that cannot be.
-const PLACES: [(&str, &str); 8] = [
+const PLACES: [(&str, &str); 13] = [
     ("", r#"{"?":0}"#),
+    ("sync.", r#"{"sync":{"?":0}}"#),
     ("hpas.", r#"{"hpas":{"?":0}}"#),
     ("services.", r#"{"services":{"?":0}}"#),
     ("workloads[].", r#"{"workloads":[{"?":0}]}"#),
@@ -15,6 +16,23 @@ const PLACES: [(&str, &str); 8] = [
     ("header.", r#"{"header":{"?":0}}"#),
     ("header.when.", r#"{"header":{"when":{"?":0}}}"#),
     ("endpoints.", r#"{"endpoints":{"?":0}}"#),
+    ("metrics_apis.", r#"{"metrics_apis":{"?":0}}"#),
+    ("requests.", r#"{"requests":{"?":0}}"#),
+    ("requests.hub.", r#"{"requests":{"hub":{"?":0}}}"#),
+    ("requests.accept.", r#"{"requests":{"accept":{"?":0}}}"#),
+];
+
+/// Keys that say nothing but by the keys under them.
+const WITHOUT_A_ROW: [&str; 9] = [
+    "sync",
+    "hpas",
+    "services",
+    "header",
+    "header.when",
+    "endpoints",
+    "metrics_apis",
+    "requests.hub",
+    "requests.accept",
 ];
 
 /// The keys that the refusal of an unknown one says are allowed.
@@ -29,7 +47,7 @@ fn keys() -> BTreeSet<String> {
     let all: BTreeSet<_> = PLACES.into_iter().flat_map(at).collect();
     // A key with keys of its own stands in the table by those, unless its value can be given as a whole.
     all.into_iter()
-        .filter(|key| !["hpas", "services", "header", "header.when", "endpoints"].contains(&key.as_str()))
+        .filter(|key| !WITHOUT_A_ROW.contains(&key.as_str()))
         .collect()
 }
 

@@ -1,7 +1,7 @@
 //! What a real API server sent (`tests/golden/kubernetes`), read and joined.
 
 use burst_model::index::{Row, Table, join};
-use burst_model::kube::{Failure, Object, Page, Reads, Resource, Response, Source, answer};
+use burst_model::kube::{Failure, Object, Page, Reads, Resource, Response, Source, Verb, answer};
 use burst_model::load::Percent;
 use std::fs;
 use std::path::Path;
@@ -13,6 +13,7 @@ fn source(reads: Reads, resource: Resource) -> Source {
         namespace: None,
         label_selector: None,
         field_selector: None,
+        labels: false,
     }
 }
 
@@ -31,7 +32,7 @@ fn workloads(resource: Resource) -> Source {
 fn read(source: &Source, status: u16, file: &str) -> Result<Page, Failure> {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/kubernetes");
     let body = fs::read(golden.join(file)).unwrap();
-    answer::read(
+    answer::page(
         source,
         Response {
             status: Some(status),
@@ -65,7 +66,7 @@ fn joined(hpas_file: &str) -> (Table, u64) {
 }
 
 fn lines(table: &Table, kind: &str) -> Vec<String> {
-    let line = |Row { of, label, load }: &Row| {
+    let line = |Row { of, label, load, .. }: &Row| {
         format!(
             "{of}: {label} {} of {}, at best {}",
             load.current, load.max, load.target
@@ -155,6 +156,6 @@ fn refusals_are_known_and_say_what_is_missing() {
     ] {
         let failure = read(&source, status, file).unwrap_err();
         assert!(failure.to_string().starts_with(words), "{file}: {failure}");
-        assert_eq!(failure.advice(&source), advice, "{file}");
+        assert_eq!(failure.advice(&source, Verb::List), advice, "{file}");
     }
 }

@@ -1,12 +1,18 @@
 //! The words of the command line.
 
+#[cfg(feature = "live")]
+mod live;
+
+#[cfg(feature = "live")]
+pub use live::Preview;
+
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use burst_hpa::Options;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-/// HorizontalPodAutoscalers: what they say, what they will do, and what is wrong with them.
+/// Burst headers and the HorizontalPodAutoscalers behind them: what they say, and what is wrong with them.
 ///
 /// Data goes to stdout, words to stderr. Ends with 0 if all is well, with 1 if there is something to object to, with 2
 /// if something could not be read.
@@ -27,6 +33,18 @@ pub enum Topic {
         #[command(subcommand)]
         command: Hpa,
     },
+    /// The filter on a mesh.
+    Istio {
+        /// What to do.
+        #[command(subcommand)]
+        command: Istio,
+    },
+    /// Serve the lists that the filter reads, of any cluster of the kubeconfig, on loopback and without a token.
+    #[cfg(feature = "live")]
+    Proxy(ProxyWords),
+    /// Say which header each Service of a cluster would carry, or why none, without installing anything.
+    #[cfg(feature = "live")]
+    Preview(Preview),
 }
 
 /// What to do with HPAs.
@@ -229,6 +247,40 @@ pub struct Simulate {
     pub cluster: Cluster,
 }
 
+/// What to do with Istio.
+#[derive(Debug, Subcommand)]
+pub enum Istio {
+    /// Write the set for one's own gateway or sidecars, for `kubectl apply -f -`.
+    Render(RenderSet),
+}
+
+/// `burstctl istio render`
+#[derive(Debug, Args)]
+pub struct RenderSet {
+    /// The file of values, or `-` for stdin; istio/values.yaml shows every key.
+    #[arg(long, value_name = "FILE", required_unless_present = "schema")]
+    pub values: Option<PathBuf>,
+    /// Print the JSON schema of the values, and nothing else.
+    #[arg(long, exclusive = true)]
+    pub schema: bool,
+}
+
+/// `burstctl proxy`
+#[cfg(feature = "live")]
+#[derive(Debug, Args)]
+pub struct ProxyWords {
+    /// The kubeconfig context; the current one if not given.
+    #[arg(long, value_name = "NAME", default_value = "")]
+    pub context: String,
+    /// Where it listens, on loopback; port 0 takes a free one.
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8001")]
+    pub listen: std::net::SocketAddr,
+    /// The filter's configuration, JSON or YAML: only what it reads is served. Services, HPAs, Deployments and
+    /// StatefulSets if not given.
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+}
+
 /// How the story is told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Picture {
@@ -241,6 +293,16 @@ pub enum Picture {
     Plot,
     /// A picture for a browser.
     Svg,
+}
+
+/// How it is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Output {
+    /// For people.
+    #[default]
+    Text,
+    /// One JSON object a line.
+    Json,
 }
 
 #[cfg(test)]

@@ -15,12 +15,18 @@
 pub mod args;
 pub mod explain;
 pub mod input;
+pub mod istio;
 pub mod lint;
 #[cfg(feature = "live")]
 pub mod live;
 pub mod measure;
 pub mod objects;
+pub mod plugin;
+pub mod preview;
+#[cfg(feature = "live")]
+pub mod proxy;
 pub mod render;
 pub mod run;
 pub mod simulate;
+mod words;
 pub mod yaml;

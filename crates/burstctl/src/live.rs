@@ -1,15 +1,18 @@
-//! HPAs of a running cluster. Reads one object and nothing else: `get` on `horizontalpodautoscalers` is all it needs.
+//! A running cluster, by any kubeconfig.
 
 use std::time::Duration;
 
+use http_body_util::BodyExt as _;
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
+use kube::client::Body;
 use kube::config::{KubeConfigOptions, KubeconfigError};
 use kube::{Api, Client, Config};
+use tokio::runtime::Runtime;
 
-/// Longer than a healthy API server takes for one object.
+/// Longer than a healthy API server takes for one answer.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// Why an HPA of a cluster cannot be had.
+/// Why something of a cluster cannot be had.
 #[derive(Debug, thiserror::Error)]
 pub enum LiveError {
     /// No runtime to wait with.
@@ -23,29 +26,80 @@ pub enum LiveError {
     Cluster(#[from] kube::Error),
 }
 
+/// A cluster, and a runtime to wait for its answers with.
+pub struct Cluster {
+    runtime: Runtime,
+    client: Client,
+}
+
+impl Cluster {
+    /// The cluster of a kubeconfig context; an empty one is the current context. Nothing is asked of it yet.
+    ///
+    /// # Errors
+    /// If there is no such context, or its credentials cannot be read.
+    pub fn of(context: &str) -> Result<Self, LiveError> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let mut config = runtime.block_on(config(context))?;
+        config.read_timeout = Some(PATIENCE);
+        let client = {
+            let _inside = runtime.enter();
+            Client::try_from(config)?
+        };
+        Ok(Self { runtime, client })
+    }
+
+    /// For what [`Api`] does.
+    #[must_use]
+    pub fn client(&self) -> Client {
+        self.client.clone()
+    }
+
+    /// Waits.
+    pub fn wait<F: Future>(&self, future: F) -> F::Output {
+        self.runtime.block_on(future)
+    }
+
+    /// GETs a path and query of the API as they are: any status is an answer.
+    ///
+    /// # Errors
+    /// If there is no answer.
+    pub fn get(&self, path: &str) -> Result<http::Response<Vec<u8>>, LiveError> {
+        let request = http::Request::get(path)
+            .header("accept", "application/json")
+            .header("user-agent", concat!("burstctl/", env!("CARGO_PKG_VERSION")))
+            .body(Body::empty())
+            .map_err(kube::Error::HttpError)?;
+        self.wait(async {
+            let (head, body) = self.client.send(request).await?.into_parts();
+            let body = body.collect().await?.to_bytes().to_vec();
+            Ok(http::Response::from_parts(head, body))
+        })
+    }
+}
+
 /// The HPA as the cluster has it; an empty context is the current one.
 ///
 /// # Errors
 /// If the kubeconfig, the cluster or the HPA is not there.
 pub fn fetch(context: &str, namespace: &str, name: &str) -> Result<HorizontalPodAutoscaler, LiveError> {
-    tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?
-        .block_on(async {
-            let options = KubeConfigOptions {
-                context: (!context.is_empty()).then(|| context.to_owned()),
-                ..KubeConfigOptions::default()
-            };
-            let mut config = Config::from_kubeconfig(&options).await?;
-            config.connect_timeout = Some(PATIENCE);
-            config.read_timeout = Some(PATIENCE);
-            let hpas: Api<HorizontalPodAutoscaler> = Api::namespaced(Client::try_from(config)?, namespace);
-            Ok(hpas.get(name).await?)
-        })
+    let cluster = Cluster::of(context)?;
+    let hpas: Api<HorizontalPodAutoscaler> = Api::namespaced(cluster.client(), namespace);
+    Ok(cluster.wait(hpas.get(name))?)
+}
+
+/// How the cluster of a context is reached; an empty context is the current one.
+pub(crate) async fn config(context: &str) -> Result<Config, LiveError> {
+    let options = KubeConfigOptions {
+        context: (!context.is_empty()).then(|| context.to_owned()),
+        ..KubeConfigOptions::default()
+    };
+    let mut config = Config::from_kubeconfig(&options).await?;
+    config.connect_timeout = Some(PATIENCE);
+    Ok(config)
 }
 
 /// What is at the bottom says more than what is on top.
-fn chain(error: &kube::Error) -> String {
+pub(crate) fn chain(error: &kube::Error) -> String {
     let mut words = error.to_string();
     let mut below = std::error::Error::source(error);
     while let Some(cause) = below {

@@ -2,11 +2,10 @@
 
 use std::process::ExitCode;
 
-use burstctl::args::{Burstctl, Topic};
+use burstctl::args::Burstctl;
 use burstctl::run::{Terminal, run};
 use clap::Parser as _;
 
 fn main() -> ExitCode {
-    let Topic::Hpa { command } = Burstctl::parse().topic;
-    run(&command, &mut Terminal::new()).into()
+    run(&Burstctl::parse().topic, &mut Terminal::new()).into()
 }

@@ -1,17 +1,22 @@
 //! The commands from their words to their end.
 
 mod explain;
+mod istio;
 mod lint;
 #[cfg(feature = "live")]
 mod live;
 mod migrate;
+#[cfg(feature = "live")]
+mod preview;
+#[cfg(feature = "live")]
+mod proxy;
 mod render;
 mod simulate;
 
 use std::io::{self, Read, Write};
 use std::process::ExitCode;
 
-use crate::args::Hpa;
+use crate::args::{Hpa, Istio, Topic};
 use crate::input::Input;
 
 /// How a command ends.
@@ -44,7 +49,20 @@ impl From<End> for ExitCode {
 }
 
 /// Runs a command.
-pub fn run(command: &Hpa, terminal: &mut Terminal<'_>) -> End {
+pub fn run(topic: &Topic, terminal: &mut Terminal<'_>) -> End {
+    match topic {
+        Topic::Hpa { command } => hpa(command, terminal),
+        #[cfg(feature = "live")]
+        Topic::Preview(words) => preview::preview(words, terminal),
+        Topic::Istio {
+            command: Istio::Render(words),
+        } => istio::render(words, terminal),
+        #[cfg(feature = "live")]
+        Topic::Proxy(words) => proxy::proxy(words, terminal),
+    }
+}
+
+fn hpa(command: &Hpa, terminal: &mut Terminal<'_>) -> End {
     match command {
         Hpa::Lint(words) => lint::lint(words, terminal),
         Hpa::Render(words) => render::render(words, terminal),

@@ -20,7 +20,7 @@ fn every_example_says_what_the_command_says() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
     let examples = examples(&readme);
-    assert_eq!(examples.len(), 7);
+    assert_eq!(examples.len(), 8);
     for (words, shown) in examples {
         let output = Command::new(env!("CARGO_BIN_EXE_burstctl"))
             .args(words.split(' '))

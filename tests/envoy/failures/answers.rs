@@ -105,12 +105,12 @@ fn answers_of_something_else_are_outlived(version: Version) {
             elsewhere(
                 HPAS,
                 Fault::Truncate,
-                "the answer is not JSON as a list has it: EOF while parsing",
+                "the answer is not JSON as the API has it: EOF while parsing",
             ),
             elsewhere(
                 SERVICES,
                 Fault::NotJson,
-                "the answer is not JSON as a list has it: expected value at line 1",
+                "the answer is not JSON as the API has it: expected value at line 1",
             ),
             elsewhere(
                 DEPLOYMENTS,

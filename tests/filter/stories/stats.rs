@@ -29,6 +29,15 @@ fn the_table_names_every_stat_and_no_other() {
 }
 
 #[test]
+fn the_version_is_a_number() {
+    let version = env!("CARGO_PKG_VERSION")
+        .split('.')
+        .map(|part| part.parse::<u64>().unwrap());
+    let number = version.fold(0, |number, part| number * 1000 + part);
+    assert_eq!(synced().stat("burst_filter_version"), Some(number));
+}
+
+#[test]
 fn responses_are_counted_by_what_became_of_their_header() {
     let envoy = synced();
     let worker = &envoy.vms()[0];

@@ -61,6 +61,16 @@ impl Istiod {
     #[must_use]
     #[track_caller]
     pub fn start(cluster: &ControlPlane) -> Self {
+        Self::start_with(cluster, &[])
+    }
+
+    /// The same with more of istiod's environment variables, as `("PILOT_ENABLE_AMBIENT", "true")`.
+    ///
+    /// # Panics
+    /// When it is not ready in time.
+    #[must_use]
+    #[track_caller]
+    pub fn start_with(cluster: &ControlPlane, environment: &[(&str, &str)]) -> Self {
         Self::create_crds(cluster);
         cluster.apply("{apiVersion: v1, kind: Namespace, metadata: {name: istio-system}}");
         let folder = tempfile::tempdir().expect("a temporary folder");
@@ -80,7 +90,8 @@ impl Istiod {
             .args(["--monitoringAddr", &format!("127.0.0.1:{monitoring}")])
             .args(["--secureGRPCAddr", "", "--httpsAddr", "", "--ctrlz_port", "0"])
             .args(["--domain", "cluster.local", "--shutdownDuration", "0s"])
-            .envs(ENVIRONMENT);
+            .envs(ENVIRONMENT)
+            .envs(environment.iter().copied());
         let mut process = Process::start("istiod", folder.path(), &mut command);
         process.wait_for(START, "istiod is ready", || ready(http));
         Self {

@@ -42,7 +42,7 @@ impl Told {
         let mut effects = VecDeque::from(leader.tick(now));
         while let Some(effect) = effects.pop_front() {
             if let Effect::Ask(ask) = &effect {
-                let (status, body) = api(&ask.path);
+                let (status, body) = api(&ask.request.path);
                 let source = leader.source(ask.source).expect("the list that was asked for").clone();
                 let response = Response {
                     status: Some(status),
@@ -50,9 +50,9 @@ impl Told {
                     retry_after: None,
                     body,
                 };
-                let page = answer::read(&source, response, &mut ());
-                self.line(&format!("{status} {}", ask.path));
-                effects.extend(leader.answer(ask.source, page, now, u32::MAX));
+                let answer = answer::read(&source, ask.request.verb, response, &mut ());
+                self.line(&format!("{status} {}", ask.request.path));
+                effects.extend(leader.answer(ask.source, answer, now, u32::MAX));
             } else {
                 self.effect(effect);
             }
@@ -62,12 +62,14 @@ impl Told {
     fn effect(&mut self, effect: Effect) {
         match effect {
             Effect::Ask(_) => {}
-            Effect::Publish { snapshot, resume } => {
-                let resume = resume.to_bytes();
-                let (bytes, resumed) = (snapshot.len(), resume.len());
-                let hash = hash::of_bytes(&resume);
+            Effect::Publish(snapshot) => {
+                self.line(&format!("publish {} bytes", snapshot.len()));
                 self.snapshot = snapshot;
-                self.line(&format!("publish {bytes} bytes, resume {resumed} bytes {hash:016x}"));
+            }
+            Effect::Bequeath(resume) => {
+                let resume = resume.to_bytes();
+                let (bytes, hash) = (resume.len(), hash::of_bytes(&resume));
+                self.line(&format!("bequeath {bytes} bytes {hash:016x}"));
             }
             Effect::Confirm(confirmed) => {
                 self.line(&format!("confirm {:02x?}", confirmed.to_bytes()));

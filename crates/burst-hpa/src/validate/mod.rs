@@ -5,7 +5,6 @@
 
 mod annotations;
 mod behavior;
-pub(crate) mod content;
 mod metadata;
 mod metric;
 mod older;
@@ -14,6 +13,7 @@ mod reference;
 mod resource_name;
 mod target;
 
+pub(crate) use burst_labels::content;
 use k8s_openapi::api::autoscaling::v2::{HorizontalPodAutoscaler, HorizontalPodAutoscalerSpec};
 
 use crate::field_error::{Errors, FieldError};

@@ -5,17 +5,11 @@
 )]
 
 use std::collections::BTreeSet;
-use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use burst_hpa::{Options, Refusal};
+use burst_testkit::oracle;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-
-/// For any number of lines a test asks; 100,000 take some ten seconds.
-const DEADLINE: Duration = Duration::from_secs(120);
 
 /// What becomes of a document; two answers are equal if a user could not tell them apart.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,7 +61,11 @@ pub(crate) fn kubernetes(documents: &[String], options: Options) -> Vec<Answer> 
         .iter()
         .map(|json| serde_json::json!({ "json": json }).to_string())
         .collect();
-    answers(&program(options.minor), &gates, &questions)
+    let program = match options.minor == Options::default().minor {
+        true => oracle::program("admission"),
+        false => oracle::program_of("admission", &format!("1.{}", options.minor)),
+    };
+    oracle::ask_at(&program, &gates, &questions)
         .iter()
         .map(|line| serde_json::from_str::<Reply>(line).unwrap_or_else(|e| panic!("{e}: {line}")))
         .map(|reply| Answer {
@@ -159,50 +157,5 @@ pub(crate) fn comparable(mut object: Value) -> Value {
 
 /// Runs the program of the newest version, with a line of input for each line of output.
 pub(crate) fn ask(arguments: &[String], lines: &[String]) -> Vec<String> {
-    answers(&program(Options::default().minor), arguments, lines)
-}
-
-fn answers(program: &Path, arguments: &[String], lines: &[String]) -> Vec<String> {
-    let mut child = Command::new(program)
-        .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap_or_else(|e| panic!("{}: {e}: run `make setup`", program.display()));
-    let mut input = child.stdin.take().unwrap();
-    let mut output = child.stdout.take().unwrap();
-    let questions = lines.join("\n") + "\n";
-    let (send, answered) = std::sync::mpsc::channel();
-    std::thread::spawn(move || input.write_all(questions.as_bytes()));
-    std::thread::spawn(move || {
-        let mut text = String::new();
-        let read = output.read_to_string(&mut text);
-        send.send(read.map(|_| text))
-    });
-    let Ok(text) = answered.recv_timeout(DEADLINE) else {
-        child.kill().unwrap();
-        panic!(
-            "{}: no answer to {} lines within {DEADLINE:?}",
-            program.display(),
-            lines.len()
-        );
-    };
-    let status = child.wait().unwrap();
-    assert!(status.success(), "{} ended with {status}", program.display());
-    let text = text.unwrap();
-    let answers: Vec<String> = text.lines().map(str::to_owned).collect();
-    assert_eq!(answers.len(), lines.len(), "one answer a question");
-    answers
-}
-
-/// Those of older versions are only there after `setup/oracle --older`.
-fn program(minor: u32) -> PathBuf {
-    let setup = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../setup/oracle");
-    let older = (minor != Options::default().minor).then(|| format!("1.{minor}"));
-    let output = Command::new(&setup)
-        .arg("--where")
-        .args(older)
-        .output()
-        .unwrap_or_else(|e| panic!("{}: {e}", setup.display()));
-    PathBuf::from(String::from_utf8(output.stdout).unwrap().trim_end()).join("admission")
+    oracle::ask("admission", arguments, lines)
 }

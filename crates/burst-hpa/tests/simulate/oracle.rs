@@ -1,7 +1,7 @@
 //! The real controller, as the Go program of `tests/oracle/simulate` runs it.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use crate::trace::{Answer, Trace};
@@ -35,13 +35,7 @@ pub(crate) fn answers(traces: &[Trace]) -> Vec<Vec<Answer>> {
 }
 
 fn program() -> PathBuf {
-    let setup = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../setup/oracle");
-    let output = Command::new(&setup)
-        .arg("--where")
-        .output()
-        .unwrap_or_else(|error| panic!("{}: {error}", setup.display()));
-    let folder = PathBuf::from(String::from_utf8(output.stdout).unwrap().trim_end());
-    let program = folder.join("simulate.test");
+    let program = burst_testkit::oracle::program("simulate.test");
     assert!(
         program.is_file(),
         "{} is not there: run `make setup`",

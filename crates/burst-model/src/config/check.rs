@@ -1,7 +1,10 @@
 //! From the words to the things: every default with its reason, every limit with its refusal.
 
 use super::words::{self, Words};
-use super::{Api, Artifact, BadConfig, Config, Content, Endpoints, Gate, Header, duration};
+use super::{
+    Api, Artifact, BadConfig, Config, Content, Endpoints, Gate, Header, MetricsApis, Requests, Sync, duration,
+    metrics_apis,
+};
 use crate::kube::{Reads, Resource, Source};
 use crate::load::Percent;
 use crate::name::{Name, ObjectName};
@@ -44,16 +47,27 @@ impl Config {
             POLL_INTERVAL,
             LEAST_POLL_INTERVAL,
         )?;
-        let max_staleness = time(
-            "max_staleness",
-            words.max_staleness.as_deref(),
-            MAX_STALENESS,
-            poll_interval,
-        )?;
+        let sync = Sync::check(&words.sync)?;
+        let slowest = poll_interval.max(sync.slowest());
+        let max_staleness = time("max_staleness", words.max_staleness.as_deref(), MAX_STALENESS, slowest)?;
+        let requests = words
+            .requests
+            .map(|words| Requests::check(words, artifact))
+            .transpose()?;
+        let counting = requests.as_ref().map(Requests::counting);
+        let metrics_apis = metrics_apis::check(words.metrics_apis, &content.sources, counting, artifact)?;
+        let chain = |apis: &MetricsApis| apis.filter_chain.clone();
+        if let Some(taken) = metrics_apis.as_ref().map(chain)
+            && requests.as_ref().and_then(|requests| requests.accept.as_ref()) == Some(&taken)
+        {
+            let reason = format_args!("{taken:?} is that of metrics_apis, where every request is one for those");
+            return Err(bad("requests.accept.filter_chain", reason));
+        }
         Ok(Self {
             api,
             role: words.role.unwrap_or_default(),
             content,
+            sync,
             poll_interval,
             page_size: within("page_size", words.page_size.unwrap_or(PAGE_SIZE), 1, LARGEST_PAGE_SIZE)?,
             max_staleness,
@@ -61,6 +75,8 @@ impl Config {
             upstreams: upstreams(words.clusters, words.cluster_domain.as_deref())?,
             header: header(words.header, artifact)?,
             endpoints: endpoints(&words.endpoints, artifact)?,
+            requests,
+            metrics_apis,
         })
     }
 }
@@ -72,7 +88,7 @@ pub(super) fn bad(key: impl Into<String>, reason: impl Display) -> BadConfig {
     }
 }
 
-fn time(key: &str, text: Option<&str>, default: Duration, least: Duration) -> Result<Duration, BadConfig> {
+pub(super) fn time(key: &str, text: Option<&str>, default: Duration, least: Duration) -> Result<Duration, BadConfig> {
     let Some(text) = text else {
         return Ok(default.max(least));
     };
@@ -83,7 +99,7 @@ fn time(key: &str, text: Option<&str>, default: Duration, least: Duration) -> Re
     }
 }
 
-fn within(key: &str, number: u32, least: u32, most: u32) -> Result<u32, BadConfig> {
+pub(super) fn within(key: &str, number: u32, least: u32, most: u32) -> Result<u32, BadConfig> {
     if (least..=most).contains(&number) {
         Ok(number)
     } else {
@@ -92,7 +108,7 @@ fn within(key: &str, number: u32, least: u32, most: u32) -> Result<u32, BadConfi
 }
 
 /// A text that must not be empty, and must fit into a request's head.
-fn text(key: &str, text: &str) -> Result<String, BadConfig> {
+pub(super) fn text(key: &str, text: &str) -> Result<String, BadConfig> {
     if text.is_empty() || text.bytes().any(|b| b.is_ascii_control()) {
         return Err(bad(
             key,
@@ -140,9 +156,13 @@ fn content(words: &Words) -> Result<Content, BadConfig> {
             }
         }
     }
-    let sources = kinds
-        .iter()
-        .flat_map(|kind| namespaces.iter().map(|namespace| kind.source(namespace.clone())));
+    // Only the metrics APIs select by them.
+    let labels = words.metrics_apis.is_some();
+    let sources = kinds.iter().flat_map(|kind| {
+        namespaces
+            .iter()
+            .map(|namespace| kind.source(namespace.clone(), labels))
+    });
     Ok(Content {
         sources: sources.collect(),
         target,
@@ -220,13 +240,14 @@ impl Kind {
         })
     }
 
-    fn source(&self, namespace: Option<Name>) -> Source {
+    fn source(&self, namespace: Option<Name>, labels: bool) -> Source {
         Source {
             reads: self.reads,
             resource: self.resource.clone(),
             namespace,
             label_selector: self.label_selector.clone().filter(|selector| !selector.is_empty()),
             field_selector: self.field_selector.clone().filter(|selector| !selector.is_empty()),
+            labels,
         }
     }
 }

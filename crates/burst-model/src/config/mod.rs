@@ -3,14 +3,21 @@
 
 mod check;
 mod duration;
+mod metrics_apis;
+mod requests;
+mod sync;
 mod words;
 
-pub use words::{ExtraKey, OnStale, Role, Upstream};
+pub use requests::{Hub, Requests};
+pub use sync::Sync;
+pub use words::{ExtraKey, OnStale, Role, SyncMode, UnknownExternal, Upstream};
 
 use crate::hash;
 use crate::kube::Source;
 use crate::load::Percent;
+use crate::rates::Counting;
 use crate::upstream::Upstreams;
+use std::collections::BTreeMap;
 use std::time::Duration;
 use words::Words;
 
@@ -32,7 +39,9 @@ pub struct Config {
     pub role: Role,
     /// What is read, and how it is counted.
     pub content: Content,
-    /// The time between two reads of a list.
+    /// How it is kept up to date.
+    pub sync: Sync,
+    /// The time between two reads of a list that is not watched.
     pub poll_interval: Duration,
     /// Objects asked for in one page.
     pub page_size: u32,
@@ -46,6 +55,10 @@ pub struct Config {
     pub header: Header,
     /// `/burstmetrics`, unless it is off.
     pub endpoints: Option<Endpoints>,
+    /// Counting of requests, unless it is off.
+    pub requests: Option<Requests>,
+    /// The custom and external metrics APIs, unless they are off.
+    pub metrics_apis: Option<MetricsApis>,
 }
 
 /// How the Kubernetes API is called.
@@ -99,6 +112,19 @@ pub struct Endpoints {
     pub prefix: String,
     /// The hosts it is answered for, in lower case and without a port; empty for all.
     pub hosts: Vec<String>,
+}
+
+/// How the metrics APIs are answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MetricsApis {
+    /// The filter chain whose every request is for them; no other chain answers.
+    pub filter_chain: String,
+    /// Labels that every series has besides its own.
+    pub labels: BTreeMap<String, String>,
+    /// The answer for an external metric that there is none of.
+    pub unknown_external: UnknownExternal,
+    /// What is counted of requests; `None` where nothing is, and no metric of it is named.
+    pub counting: Option<Counting>,
 }
 
 /// Why a configuration is refused: the key, its value and what is allowed.

@@ -104,6 +104,34 @@ fn what_is_refused_is_named_with_its_value_and_what_is_allowed() {
             r#"{"cluster":"k","workloads":[{"version":"v1","resource":"services","kind":"Service"}]}"#,
             "workloads[0].resource: services is read anyway",
         ),
+        (r#"{"cluster":"k","metrics_apis":{}}"#, "missing field `filter_chain`"),
+        (
+            r#"{"cluster":"k","metrics_apis":{"filter_chain":""}}"#,
+            r#"metrics_apis.filter_chain: "" must be a text"#,
+        ),
+        (
+            r#"{"cluster":"k","metrics_apis":{"filter_chain":"m","labels":{"service":"a"}}}"#,
+            "metrics_apis.labels.service: the metrics have a label of that name already",
+        ),
+        (
+            r#"{"cluster":"k","metrics_apis":{"filter_chain":"m","labels":{"deployment":"a"}}}"#,
+            "metrics_apis.labels.deployment: the metrics have a label",
+        ),
+        (
+            r#"{"cluster":"k","metrics_apis":{"filter_chain":"m","labels":{"a b":"c"}}}"#,
+            r#"metrics_apis.labels.a b: "c" is no label: name part must consist of"#,
+        ),
+        (
+            r#"{"cluster":"k","metrics_apis":{"filter_chain":"m"},
+                "workloads":[{"version":"v1","resource":"pods","kind":"Pod"}]}"#,
+            "workloads: pods means something else in the metrics APIs",
+        ),
+        (
+            r#"{"cluster":"k","metrics_apis":{"filter_chain":"m"},"workloads":[
+                {"group":"a.b","version":"v1","resource":"sets","kind":"Set"},
+                {"group":"c.d","version":"v1","resource":"sets","kind":"Set"}]}"#,
+            "workloads: sets.a.b shares its plural name with another kind",
+        ),
         (r#"{"cluster":"k"} {"#, "configuration: "),
         ("[", "EOF while parsing"),
     ] {
@@ -121,6 +149,10 @@ fn the_header_only_module_refuses_what_needs_the_request() {
         (
             r#"{"cluster":"k","header":{"when":{"request_header":"user-agent"}}}"#,
             "header.when: ",
+        ),
+        (
+            r#"{"cluster":"k","metrics_apis":{"filter_chain":"m"}}"#,
+            "metrics_apis: ",
         ),
     ] {
         assert!(parse(json).unwrap_err().to_string().starts_with(key), "{json}");
@@ -162,6 +194,7 @@ fn what_does_not_change_the_bytes_does_not_change_their_keys() {
         r#"{"cluster":"k","target_percent":70}"#,
         r#"{"cluster":"k","namespaces":["a"]}"#,
         r#"{"cluster":"k","hpas":{"label_selector":"a=b"}}"#,
+        r#"{"cluster":"k","metrics_apis":{"filter_chain":"m"}}"#,
     ] {
         assert_ne!(hash(other), plain, "{other}");
     }

@@ -2,6 +2,7 @@
 //! README's table names the same keys; a test holds the two together.
 
 use serde::Deserialize;
+use std::collections::BTreeMap;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -9,6 +10,7 @@ pub(crate) struct Words {
     pub(crate) cluster: Option<String>,
     pub(crate) authority: Option<String>,
     pub(crate) role: Option<Role>,
+    pub(crate) sync: Sync,
     pub(crate) poll_interval: Option<String>,
     pub(crate) request_timeout: Option<String>,
     pub(crate) page_size: Option<u32>,
@@ -23,6 +25,8 @@ pub(crate) struct Words {
     pub(crate) clusters: Vec<Cluster>,
     pub(crate) header: Header,
     pub(crate) endpoints: Endpoints,
+    pub(crate) requests: Option<Requests>,
+    pub(crate) metrics_apis: Option<MetricsApis>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -76,6 +80,58 @@ pub(crate) struct Endpoints {
     pub(crate) hosts: Vec<String>,
 }
 
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Sync {
+    pub(crate) mode: Option<SyncMode>,
+    pub(crate) window: Option<String>,
+    pub(crate) workload_window: Option<String>,
+    pub(crate) max_windows: Option<u32>,
+}
+
+/// How the lists are kept up to date.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SyncMode {
+    /// Each is read whole every `poll_interval`.
+    #[default]
+    List,
+    /// Each is read whole once, and what changes is watched.
+    Watch,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Requests {
+    pub(crate) window: Option<String>,
+    pub(crate) in_flight: Option<bool>,
+    pub(crate) report_interval: Option<String>,
+    pub(crate) hub: Option<Hub>,
+    pub(crate) accept: Option<Accept>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Hub {
+    pub(crate) cluster: String,
+    pub(crate) authority: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Accept {
+    pub(crate) filter_chain: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct MetricsApis {
+    pub(crate) filter_chain: String,
+    #[serde(default)]
+    pub(crate) labels: BTreeMap<String, String>,
+    pub(crate) unknown_external: Option<UnknownExternal>,
+}
+
 /// Whether a proxy's threads may poll.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -119,4 +175,15 @@ pub enum Upstream {
     Replace,
     /// It stays, and the filter adds none.
     Keep,
+}
+
+/// The answer to a question for an external metric that there is none of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UnknownExternal {
+    /// 404, which an HPA shows in its events.
+    #[default]
+    NotFound,
+    /// A list without items, as of an adapter that knows no names.
+    Empty,
 }

@@ -12,7 +12,7 @@ fn labels(text: &str) -> Labels {
         .collect()
 }
 
-fn hpa_of(kind: &str, of: &str, target: &str, current: Option<u32>, max: u32) -> Object {
+pub(super) fn hpa_of(kind: &str, of: &str, target: &str, current: Option<u32>, max: u32) -> Object {
     let target = TargetRef {
         group: "apps".into(),
         kind: kind.into(),
@@ -20,44 +20,53 @@ fn hpa_of(kind: &str, of: &str, target: &str, current: Option<u32>, max: u32) ->
     };
     Object::Hpa(Hpa {
         name: name(of),
+        own_labels: Box::default(),
         target,
         max_replicas: max,
         current_replicas: current,
     })
 }
 
-fn hpa(of: &str, target: &str, current: u32, max: u32) -> Object {
+pub(super) fn hpa(of: &str, target: &str, current: u32, max: u32) -> Object {
     hpa_of("Deployment", of, target, Some(current), max)
 }
 
-fn service(of: &str, selector: &str) -> Object {
+pub(super) fn service(of: &str, selector: &str) -> Object {
     Object::Service(Service {
         name: name(of),
+        own_labels: Box::default(),
         selector: labels(selector),
     })
 }
 
-fn workload(of: &str, template: &str) -> Object {
+pub(super) fn workload(of: &str, template: &str) -> Object {
     Object::Workload(Workload {
         name: name(of),
+        own_labels: Box::default(),
         labels: labels(template),
     })
 }
 
-/// The three lists of a small cluster, joined, as `section: of -> label current/target/max` lines.
-fn joined(hpas: Vec<Object>, services: Vec<Object>, deployments: Vec<Object>) -> (Vec<String>, Notes) {
+/// The three lists of a small cluster.
+pub(super) fn lists(hpas: Vec<Object>, services: Vec<Object>, deployments: Vec<Object>) -> [(Source, Vec<Object>); 3] {
     let source = |reads, resource| Source {
         reads,
         resource,
         namespace: None,
         label_selector: None,
         field_selector: None,
+        labels: false,
     };
-    let lists = [
+    [
         (source(Reads::Hpas, Resource::hpas()), hpas),
         (source(Reads::Services, Resource::services()), services),
         (source(Reads::Workloads, Resource::deployments()), deployments),
-    ];
+    ]
+}
+
+/// A small cluster, joined, as `section: of -> label current/target/max` lines.
+fn joined(hpas: Vec<Object>, services: Vec<Object>, deployments: Vec<Object>) -> (Vec<String>, Notes) {
+    let lists = lists(hpas, services, deployments);
     let lists = lists.iter().map(|(source, objects)| (source, objects.as_slice()));
     let (table, notes) = join(lists, Percent::new(80).unwrap());
     let line = |kind: &str,
@@ -65,6 +74,7 @@ fn joined(hpas: Vec<Object>, services: Vec<Object>, deployments: Vec<Object>) ->
                     of,
                     label,
                     load: Load { current, target, max },
+                    ..
                 }: &Row| { format!("{kind}: {of} -> {label} {current}/{target}/{max}") };
     let lines = table
         .iter()
@@ -167,6 +177,49 @@ fn an_hpa_of_another_kind_does_not_speak_for_a_deployment_of_that_name() {
     assert_eq!(lines, ["hpas: shop/web -> shop/web 1/4/5"]);
 }
 
+/// The lines of the series: `of: labels current/max`.
+fn series(hpas: Vec<Object>, services: Vec<Object>, deployments: Vec<Object>) -> Vec<String> {
+    let mut lists = lists(hpas, services, deployments);
+    lists[0].0.labels = true;
+    let lists = lists.iter().map(|(source, objects)| (source, objects.as_slice()));
+    let (table, _) = join(lists, Percent::new(80).unwrap());
+    let line = |row: &Row| format!("{}: {} {}/{}", row.of, row.labels, row.load.current, row.load.max);
+    table[SERIES].iter().map(line).collect()
+}
+
+#[test]
+fn a_series_is_an_hpa_that_counts_with_all_its_services() {
+    let lines = series(
+        vec![
+            hpa("shop/web", "web", 1, 5),
+            hpa("shop/web-2", "web", 1, 9),
+            hpa("shop/lonely", "nothing", 2, 4),
+            hpa_of("Deployment", "shop/new", "new", None, 4),
+            hpa_of("Odd kind,a=b", "shop/odd", "odd", Some(1), 4),
+        ],
+        vec![
+            service("shop/b", "app=web"),
+            service("shop/a", "app=web"),
+            service("data/web", "app=web"),
+        ],
+        vec![workload("shop/web", "app=web"), workload("shop/new", "app=new")],
+    );
+    assert_eq!(
+        lines,
+        [
+            "shop/lonely: deployment=nothing 2/4",
+            "shop/odd:  1/4",
+            "shop/web: deployment=web,service=a,service=b 1/5"
+        ]
+    );
+}
+
+#[test]
+fn without_labels_there_are_no_series() {
+    let (lines, _) = joined(vec![hpa("shop/web", "web", 1, 5)], vec![], vec![]);
+    assert_eq!(lines, ["hpas: shop/web -> shop/web 1/4/5"]);
+}
+
 proptest! {
     /// The index by label finds what comparing everything with everything finds.
     #[test]
@@ -187,5 +240,31 @@ proptest! {
             let line = lines.iter().find(|line| line.starts_with(&format!("services: ns{ns}/s{n} ")));
             prop_assert_eq!(line.map(|line| line.ends_with(&format!(" {met}/{}/{met}", (met * 4 / 5).max(1)))), (met > 0).then_some(true));
         }
+    }
+    /// A Service has a load or words why not, never both and never neither.
+    #[test]
+    fn what_has_no_load_is_explained(
+        services in proptest::collection::vec("(a=[12])?(,b=[12])?", 0..6),
+        templates in proptest::collection::vec("(a=[12])?(,b=[12])?", 0..6),
+        hpas in proptest::collection::vec((0usize..6, any::<bool>()), 0..6),
+    ) {
+        let hpa = |(n, (of, seen)): (usize, &(usize, bool))| {
+            hpa_of("Deployment", &format!("ns/h{n}"), &format!("w{of}"), seen.then_some(1), 1)
+        };
+        let lists = lists(
+            hpas.iter().enumerate().map(hpa).collect(),
+            services.iter().enumerate().map(|(n, text)| service(&format!("ns/s{n}"), text)).collect(),
+            templates.iter().enumerate().map(|(n, text)| workload(&format!("ns/w{n}"), text)).collect(),
+        );
+        let lists = lists.iter().map(|(source, objects)| (source, objects.as_slice()));
+        let percent = Percent::new(80).unwrap();
+        let (table, notes) = join(lists.clone(), percent);
+        let Explanation { services: explained, astray } = explain(lists, percent);
+        prop_assert_eq!(explained.len(), services.len());
+        for Explained { of, no_load, .. } in &explained {
+            let has_load = table[SERVICES].iter().any(|row| row.of == *of);
+            prop_assert_eq!(has_load, no_load.is_none(), "{}", of);
+        }
+        prop_assert!(astray.len() as u64 + notes.overshadowed <= hpas.len() as u64);
     }
 }

@@ -2,7 +2,8 @@
 //! headers at all for a cut or over-long body), and they must not be taken for the API server's.
 
 use super::page::{self, Page, Progress};
-use super::resource::Source;
+use super::resource::{Source, Verb};
+use super::watch::{self, Window};
 use crate::printable::printable;
 use serde::Deserialize;
 use std::time::Duration;
@@ -20,7 +21,16 @@ pub struct Response<'a> {
     pub body: &'a [u8],
 }
 
-/// Why a LIST brought nothing.
+/// What a good answer brought.
+#[derive(Debug)]
+pub enum Answer {
+    /// One page of a list.
+    Page(Page),
+    /// What changed within a window.
+    Window(Window),
+}
+
+/// Why a request brought nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
     /// Envoy did not send the callout: the cluster is not there, or has no hosts yet.
@@ -63,11 +73,11 @@ pub enum Failure {
         /// `Retry-After`, where the server gave one.
         retry_after: Option<Duration>,
     },
-    /// A status that a LIST does not have.
+    /// A status that neither a LIST nor a watch has.
     #[error("unexpected status {0}")]
     Unexpected(u16),
     /// The body is not JSON, or only the beginning of it.
-    #[error("the answer is not JSON as a list has it: {0}")]
+    #[error("the answer is not JSON as the API has it: {0}")]
     Malformed(String),
     /// JSON of another kind.
     #[error("the answer is of kind {found:?}, not {wanted:?}")]
@@ -91,14 +101,14 @@ impl Failure {
 
     /// What an operator can do about it.
     #[must_use]
-    pub fn advice(&self, source: &Source) -> String {
+    pub fn advice(&self, source: &Source, verb: Verb) -> String {
         match self {
             Self::NotSent(_) => "check that `cluster` names an Envoy cluster that has a host".into(),
             Self::Unreachable(_) => "check the cluster's address, its CA and the subject name it expects".into(),
             Self::Timeout => "check the API server's load, or raise `request_timeout`".into(),
             Self::Cut => "smaller pages are tried; a smaller `page_size` saves that".into(),
             Self::Unauthorized(_) => "check the token that Envoy puts on the callout".into(),
-            Self::Forbidden(_) => forbidden_advice(source),
+            Self::Forbidden(_) => forbidden_advice(source, verb),
             Self::NotFound(_) => format!("check that the cluster serves {} {}", source, source.resource.version),
             Self::Expired(_) => "the list is read again from its start".into(),
             Self::Throttled { .. } | Self::Server { .. } => "asking again later".into(),
@@ -109,28 +119,47 @@ impl Failure {
     }
 }
 
-fn forbidden_advice(source: &Source) -> String {
+fn forbidden_advice(source: &Source, verb: Verb) -> String {
     let scope = match &source.namespace {
         Some(namespace) => format!("a Role in namespace {namespace}"),
         None => "a ClusterRole".into(),
     };
     format!(
-        "give the proxy's ServiceAccount {scope} with the verb list on {}",
+        "give the proxy's ServiceAccount {scope} with the verb {verb} on {}",
         source.resource
     )
 }
 
-/// Says what an answer to a LIST means.
+/// Says what the answer to a request means.
+///
+/// # Errors
+/// Anything but a list, or a watch, of the kind that was asked for.
+pub fn read(
+    source: &Source,
+    verb: Verb,
+    response: Response<'_>,
+    progress: &mut dyn Progress,
+) -> Result<Answer, Failure> {
+    match verb {
+        Verb::List => page(source, response, progress).map(Answer::Page),
+        Verb::Watch => watch::read(source, body(response)?, progress).map(Answer::Window),
+    }
+}
+
+/// Says what the answer to a LIST means.
 ///
 /// # Errors
 /// Anything but a list of the kind that was asked for.
-pub fn read(source: &Source, response: Response<'_>, progress: &mut dyn Progress) -> Result<Page, Failure> {
-    let Some(status) = response.status else {
-        return Err(Failure::Cut);
-    };
-    match status {
-        200 => page::read(source, response.body, progress),
-        _ => Err(failure(status, response)),
+pub fn page(source: &Source, response: Response<'_>, progress: &mut dyn Progress) -> Result<Page, Failure> {
+    page::read(source, body(response)?, progress)
+}
+
+/// The body of a success.
+fn body(response: Response<'_>) -> Result<&[u8], Failure> {
+    match response.status {
+        Some(200) => Ok(response.body),
+        Some(status) => Err(failure(status, response)),
+        None => Err(Failure::Cut),
     }
 }
 
@@ -153,6 +182,17 @@ fn failure(status: u16, response: Response<'_>) -> Failure {
         },
         other => Failure::Unexpected(other),
     }
+}
+
+/// What a `metav1.Status` says that came with success.
+pub(super) fn failure_of(code: u16, status: &[u8]) -> Failure {
+    let response = Response {
+        status: Some(code),
+        content_type: Some(b"application/json"),
+        retry_after: None,
+        body: status,
+    };
+    failure(code, response)
 }
 
 fn is_json(content_type: Option<&[u8]>) -> bool {
@@ -193,6 +233,7 @@ mod tests {
             namespace: None,
             label_selector: None,
             field_selector: None,
+            labels: false,
         }
     }
 
@@ -204,7 +245,7 @@ mod tests {
             retry_after: Some(b"7"),
             body: body.as_bytes(),
         };
-        read(&hpas(), response, &mut ()).unwrap_err()
+        page(&hpas(), response, &mut ()).unwrap_err()
     }
 
     #[test]
@@ -247,7 +288,7 @@ mod tests {
             "403 Forbidden: horizontalpodautoscalers.autoscaling is forbidden"
         );
         assert_eq!(
-            failure.advice(&hpas()),
+            failure.advice(&hpas(), Verb::List),
             "give the proxy's ServiceAccount a ClusterRole with the verb list on horizontalpodautoscalers.autoscaling"
         );
     }

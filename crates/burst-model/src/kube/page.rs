@@ -1,7 +1,7 @@
 //! One page of a LIST. The list is split into its items first, so that one malformed object costs one object.
 
 use super::answer::Failure;
-use super::object::{BadObject, Object};
+use super::object::Object;
 use super::resource::Source;
 use crate::printable::printable;
 use serde::Deserialize;
@@ -22,7 +22,7 @@ pub struct Page {
 }
 
 /// An object that was left out.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bad {
     /// `namespace/name` where it can be told.
     pub name: String,
@@ -84,11 +84,7 @@ pub fn read(source: &Source, body: &[u8], progress: &mut dyn Progress) -> Result
     };
     for item in list.items.unwrap_or_default() {
         let json = item.get();
-        let read = match progress.begin(json) {
-            true => Object::read(source.reads, json).map_err(|error: BadObject| error.to_string()),
-            false => Err("a proxy thread died while it parsed these bytes".to_owned()),
-        };
-        match read {
+        match read_item(source, json, progress) {
             Ok(object) => page.objects.push(object),
             Err(reason) => page.bad.push(Bad {
                 name: name_of(json),
@@ -99,8 +95,16 @@ pub fn read(source: &Source, body: &[u8], progress: &mut dyn Progress) -> Result
     Ok(page)
 }
 
+/// Reads one object, or says why it is left out.
+pub(super) fn read_item(source: &Source, json: &str, progress: &mut dyn Progress) -> Result<Object, String> {
+    match progress.begin(json) {
+        true => Object::read(source.reads, json, source.labels).map_err(|error| error.to_string()),
+        false => Err("a proxy thread died while it parsed these bytes".to_owned()),
+    }
+}
+
 /// The name of an object that could not be read, as well as it can be told.
-fn name_of(json: &str) -> String {
+pub(super) fn name_of(json: &str) -> String {
     #[derive(Deserialize)]
     struct Named {
         metadata: Meta,
@@ -133,6 +137,7 @@ mod tests {
             namespace: None,
             label_selector: None,
             field_selector: None,
+            labels: false,
         }
     }
 
@@ -214,7 +219,7 @@ mod tests {
         #[test]
         fn arbitrary_items_are_survived(item in ".{0,200}", reads in 0..3) {
             let reads = [Reads::Hpas, Reads::Services, Reads::Workloads][usize::try_from(reads).unwrap()];
-            let _ = Object::read(reads, &item);
+            let _ = [true, false].map(|labels| Object::read(reads, &item, labels));
         }
     }
 }

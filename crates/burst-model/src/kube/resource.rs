@@ -1,4 +1,4 @@
-//! What is listed, and the path that lists it.
+//! What is kept, and the paths that list and watch it.
 
 use crate::name::Name;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -92,6 +92,25 @@ pub enum Reads {
     Workloads,
 }
 
+/// What is asked of the API, in the words of RBAC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verb {
+    /// A page of what there is.
+    List,
+    /// What changes within a window.
+    Watch,
+}
+
+/// As a role has it.
+impl fmt::Display for Verb {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::List => "list",
+            Self::Watch => "watch",
+        })
+    }
+}
+
 /// One list that is kept: a resource, in one namespace or in all of them, narrowed by selectors.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Source {
@@ -105,13 +124,38 @@ pub struct Source {
     pub label_selector: Option<String>,
     /// `fieldSelector`, as the API takes it.
     pub field_selector: Option<String>,
+    /// Whether the labels of the objects themselves are kept.
+    pub labels: bool,
 }
 
 impl Source {
+    /// Whether a sound cluster may not know the resource at all. A kind that is not there has no objects: an operator
+    /// may name it before its CRD is there.
+    #[must_use]
+    pub fn may_be_absent(&self) -> bool {
+        self.reads == Reads::Workloads && self.resource.is_custom()
+    }
+
     /// The path and query of one page: `limit` objects at the most, from `cursor` on.
     /// <https://kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-results-sets-in-chunks>
     #[must_use]
     pub fn list_path(&self, limit: u32, cursor: Option<&str>) -> String {
+        let mut path = format!("{}?limit={limit}", self.collection());
+        self.push_query(&mut path, ("continue", cursor));
+        path
+    }
+
+    /// The path and query of a watch that ends by itself after so many seconds: what changed since `version`.
+    /// <https://kubernetes.io/docs/reference/using-api/api-concepts/#watch-bookmarks>
+    #[must_use]
+    pub fn watch_path(&self, version: &str, seconds: u64) -> String {
+        let collection = self.collection();
+        let mut path = format!("{collection}?watch=1&allowWatchBookmarks=true&timeoutSeconds={seconds}");
+        self.push_query(&mut path, ("resourceVersion", Some(version)));
+        path
+    }
+
+    fn collection(&self) -> String {
         let Resource {
             group, version, plural, ..
         } = &self.resource;
@@ -120,21 +164,19 @@ impl Source {
         } else {
             format!("/apis/{group}/{version}")
         };
-        let scope = self
-            .namespace
-            .as_ref()
-            .map(|name| format!("/namespaces/{name}"))
-            .unwrap_or_default();
-        let mut path = format!("{root}{scope}/{plural}?limit={limit}");
+        let namespace = self.namespace.as_ref().map(|name| format!("/namespaces/{name}"));
+        format!("{root}{}/{plural}", namespace.unwrap_or_default())
+    }
+
+    fn push_query(&self, path: &mut String, last: (&str, Option<&str>)) {
         let query = [
             ("labelSelector", self.label_selector.as_deref()),
             ("fieldSelector", self.field_selector.as_deref()),
-            ("continue", cursor),
+            last,
         ];
         for (key, value) in query.iter().filter_map(|(key, value)| Some((key, (*value)?))) {
             path.push_str(&format!("&{key}={}", utf8_percent_encode(value, QUERY_VALUE)));
         }
-        path
     }
 }
 
@@ -160,6 +202,7 @@ mod tests {
             namespace: None,
             label_selector: None,
             field_selector: None,
+            labels: false,
         }
     }
 
@@ -179,6 +222,11 @@ mod tests {
             shop.list_path(10, Some("a/b=&")),
             "/apis/apps/v1/namespaces/shop/deployments?limit=10&labelSelector=app%20in%20%28a%2Cb%29\
              &fieldSelector=metadata.name%21%3Dx&continue=a%2Fb%3D%26"
+        );
+        assert_eq!(
+            shop.watch_path("71", 5),
+            "/apis/apps/v1/namespaces/shop/deployments?watch=1&allowWatchBookmarks=true&timeoutSeconds=5\
+             &labelSelector=app%20in%20%28a%2Cb%29&fieldSelector=metadata.name%21%3Dx&resourceVersion=71"
         );
     }
 

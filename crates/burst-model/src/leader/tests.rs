@@ -1,5 +1,6 @@
 use super::*;
 use crate::config::Artifact;
+use crate::kube::Reads;
 use crate::kube::page;
 use crate::records::Record;
 use std::time::Duration;
@@ -50,14 +51,12 @@ fn round(leader: &mut Leader, now: Time, mut api: impl FnMut(&Source) -> Result<
         for effect in std::mem::take(&mut effects) {
             match effect {
                 Effect::Ask(ask) => {
-                    let answer = api(leader.source(ask.source).unwrap());
-                    round.asked.push(ask.path);
+                    let answer = api(leader.source(ask.source).unwrap()).map(Answer::Page);
+                    round.asked.push(ask.request.path);
                     effects.extend(leader.answer(ask.source, answer, now, 0));
                 }
-                Effect::Publish { snapshot, resume } => {
-                    round.published.push(Snapshot::open(snapshot).unwrap());
-                    round.resume = Some(resume);
-                }
+                Effect::Publish(snapshot) => round.published.push(Snapshot::open(snapshot).unwrap()),
+                Effect::Bequeath(resume) => round.resume = Some(resume),
                 Effect::Show(totals) => round.totals = Some(totals),
                 Effect::Confirm(confirmed) => round.confirmed.push(confirmed),
                 Effect::Count(outcome) => round.counted.push(outcome),

@@ -1,18 +1,48 @@
-//! The life of one list: wait, read it page by page, wait again. Each answer moves it on and says what is to be done.
+//! The life of one kind of object: wait, list it page by page, then watch it window by window or wait again. Each
+//! answer moves it on and says what is to be done.
 //!
-//! A life knows when it is due and what it asks next. Bounded watch windows will be one more variant of `Life`: it
-//! already keeps the version that a window would start from.
+//! A life knows when it is due and what it asks next.
 
 use super::backoff::Backoff;
 use super::page_size::PageSize;
 use crate::kube::page::Bad;
-use crate::kube::{Failure, Object, Page, Source};
+use crate::kube::{Answer, Failure, Object, Page, Source, Verb, Window};
 use crate::time::Time;
 use std::time::Duration;
 
 /// A tick comes early by as much as the one before it came late in its round of the proxy's event loop. A list that is
 /// due within this time is read with the tick that is there: the next one would be a second late.
 const EARLY: Duration = Duration::from_millis(250);
+
+/// The first window after a hand-over brings at once what happened since; it need not wait for more. And a server that
+/// ends its windows early is not asked more often.
+const SHORTEST_WINDOW: Duration = Duration::from_secs(1);
+
+/// Windows in a row that did not end well, after which a list is kept up to date without them.
+const PATIENCE: u32 = 3;
+
+/// Lists that are read without windows before a window is tried again: five minutes at the default interval.
+const LISTS_INSTEAD: u32 = 20;
+
+/// How a list is kept up to date.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pace {
+    /// The time from the beginning of one read to that of the next, where it is not watched.
+    pub interval: Duration,
+    /// How long a window is; `None` where it is not watched.
+    pub window: Option<Duration>,
+}
+
+/// A request to be sent.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Request {
+    /// What the answer is: a page, or a window.
+    pub verb: Verb,
+    /// Path and query.
+    pub path: String,
+    /// How long the server takes for the answer on purpose.
+    pub lasts: Duration,
+}
 
 /// What a list does at the moment.
 #[derive(Debug)]
@@ -21,6 +51,8 @@ enum Life {
     Waiting { since: Time, due: Time },
     /// A page was asked for.
     Listing(Listing),
+    /// A window is open, since then.
+    Watching { begun: Time },
 }
 
 /// A list that is being read.
@@ -46,36 +78,70 @@ pub struct Listed {
 /// What an answer leads to.
 #[derive(Debug)]
 pub enum Step {
-    /// Ask for the next page, by this path.
-    Ask(String),
+    /// Ask for the next page.
+    Ask(Request),
     /// The list is whole.
     Whole(Listed),
-    /// The list failed; it is read again after a pause.
-    Failed(Failure),
+    /// A window ended well.
+    Changed(Window),
+    /// The list, or the window, failed; it is tried again after a pause.
+    Failed {
+        /// What was asked for.
+        verb: Verb,
+        /// Why it failed.
+        failure: Failure,
+        /// The list is read every so often from now on, instead of being watched.
+        falls_back: bool,
+    },
 }
 
 /// One list, kept up to date.
 #[derive(Debug)]
 pub struct Kept {
     source: Source,
+    pace: Pace,
     life: Life,
+    /// Where the next window begins; `None` where the list must be read first.
+    version: Option<String>,
+    /// What happened until now is not known yet: somebody else kept the list before.
+    behind: bool,
     backoff: Backoff,
     page_size: PageSize,
+    /// Windows in a row that did not end well.
+    broken: u32,
+    /// Lists still to be read before a window is tried again.
+    unwatched: u32,
 }
 
 impl Kept {
     /// A list that is read first at `due`, in pages of `page_size` objects.
     #[must_use]
-    pub fn new(source: Source, page_size: u32, due: Time) -> Self {
+    pub fn new(source: Source, pace: Pace, page_size: u32, due: Time) -> Self {
         Self {
             source,
+            pace,
             life: Life::Waiting {
                 since: Time::default(),
                 due,
             },
+            version: None,
+            behind: false,
             backoff: Backoff::default(),
             page_size: PageSize::new(page_size),
+            broken: 0,
+            unwatched: 0,
         }
+    }
+
+    /// Goes on watching where somebody else stopped.
+    #[must_use]
+    pub fn resumed(mut self, version: &str, now: Time) -> Self {
+        if self.pace.window.is_some() && !version.is_empty() {
+            self.version = Some(version.into());
+            self.behind = true;
+            self.life = Life::Waiting { since: now, due: now };
+        }
+        self
     }
 
     /// What is listed.
@@ -84,214 +150,197 @@ impl Kept {
         &self.source
     }
 
+    /// Where the next window begins.
+    #[must_use]
+    pub fn version(&self) -> Option<&str> {
+        self.version.as_deref()
+    }
+
+    /// Whether what happens next comes by a window.
+    #[must_use]
+    pub fn is_watched(&self) -> bool {
+        self.next_window().is_some()
+    }
+
+    /// Whether the objects may be older than what somebody else saw of them.
+    #[must_use]
+    pub fn is_behind(&self) -> bool {
+        self.behind
+    }
+
     /// Whether a page is under way.
     #[must_use]
     pub fn is_listing(&self) -> bool {
         matches!(self.life, Life::Listing(_))
     }
 
-    /// Whether it is time to read.
+    /// Whether a window is open.
     #[must_use]
-    pub fn is_due(&self, now: Time) -> bool {
+    pub fn is_watching(&self) -> bool {
+        matches!(self.life, Life::Watching { .. })
+    }
+
+    /// What is asked for next, when it is time.
+    #[must_use]
+    pub fn next_verb(&self) -> Verb {
+        if self.is_watched() { Verb::Watch } else { Verb::List }
+    }
+
+    /// When it is, or was, time to ask; `None` while something is under way.
+    #[must_use]
+    pub fn due(&self, now: Time) -> Option<Time> {
         match self.life {
             // A clock that was set back would make a long wait of a short one, with nothing to tell how old the list is.
-            Life::Waiting { since, due } => due <= now || now < since,
-            Life::Listing(_) => false,
+            Life::Waiting { since, due } => (due <= now || now < since).then_some(due),
+            Life::Listing(_) | Life::Watching { .. } => None,
         }
     }
 
-    /// Starts reading if it is time; the path of the first page.
-    pub fn begin(&mut self, now: Time) -> Option<String> {
-        if !self.is_due(now) {
-            return None;
-        }
-        self.life = Life::Listing(Listing {
-            begun: now,
-            seen: Listed::default(),
-        });
-        Some(self.source.list_path(self.page_size.limit(), None))
-    }
-
-    /// Takes the answer to the page under way. `interval` is the time from the beginning of a read to that of the next.
-    pub fn answer(&mut self, answer: Result<Page, Failure>, now: Time, interval: Duration, chance: u32) -> Step {
-        let resting = Life::Waiting {
-            since: now,
-            due: now.after(interval),
-        };
-        let Life::Listing(Listing { begun, mut seen }) = std::mem::replace(&mut self.life, resting) else {
-            return Step::Failed(Failure::Malformed("an answer that nobody asked for".into()));
-        };
-        match answer {
-            Ok(page) => {
-                seen.objects.extend(page.objects);
-                seen.bad.extend(page.bad);
-                seen.version = page.version;
-                match page.cursor {
-                    Some(cursor) => {
-                        self.life = Life::Listing(Listing { begun, seen });
-                        Step::Ask(self.source.list_path(self.page_size.limit(), Some(&cursor)))
-                    }
-                    None => {
-                        // Not before: a list that fails at its second page each time would be asked for without a pause.
-                        self.backoff.succeeded();
-                        self.page_size.whole();
-                        self.rest(begun, now, interval);
-                        Step::Whole(seen)
-                    }
+    /// Asks if it is time.
+    pub fn begin(&mut self, now: Time) -> Option<Request> {
+        self.due(now)?;
+        let window = self.next_window();
+        Some(match window {
+            Some((version, lasts)) => {
+                let path = self.source.watch_path(version, lasts.as_secs());
+                self.life = Life::Watching { begun: now };
+                Request {
+                    verb: Verb::Watch,
+                    path,
+                    lasts,
                 }
             }
-            Err(failure) => {
-                self.life = Life::Waiting {
-                    since: now,
-                    due: now.after(self.pause_after(&failure, chance)),
-                };
-                Step::Failed(failure)
+            None => {
+                let seen = Listed::default();
+                self.life = Life::Listing(Listing { begun: now, seen });
+                self.page(None)
             }
+        })
+    }
+
+    fn next_window(&self) -> Option<(&str, Duration)> {
+        let window = self.pace.window.filter(|_| self.unwatched == 0)?;
+        let lasts = if self.behind { SHORTEST_WINDOW } else { window };
+        Some((self.version()?, lasts))
+    }
+
+    fn page(&self, cursor: Option<&str>) -> Request {
+        Request {
+            verb: Verb::List,
+            path: self.source.list_path(self.page_size.limit(), cursor),
+            lasts: Duration::ZERO,
+        }
+    }
+
+    /// Takes the answer to what is under way.
+    pub fn answer(&mut self, answer: Result<Answer, Failure>, now: Time, chance: u32) -> Step {
+        let was = std::mem::replace(&mut self.life, Life::Waiting { since: now, due: now });
+        match (was, answer) {
+            (Life::Listing(listing), Ok(Answer::Page(page))) => self.paged(listing, page, now),
+            (Life::Watching { begun }, Ok(Answer::Window(window))) => self.watched(begun, window, now),
+            (Life::Watching { .. }, Err(failure)) => self.unwatchable(failure, now, chance),
+            (_, Err(failure)) => self.failed(Verb::List, failure, now, chance),
+            (_, Ok(_)) => {
+                let unasked = Failure::Malformed("an answer that nobody asked for".into());
+                self.failed(Verb::List, unasked, now, chance)
+            }
+        }
+    }
+
+    fn paged(&mut self, Listing { begun, mut seen }: Listing, page: Page, now: Time) -> Step {
+        seen.objects.extend(page.objects);
+        seen.bad.extend(page.bad);
+        seen.version = page.version;
+        if let Some(cursor) = page.cursor {
+            self.life = Life::Listing(Listing { begun, seen });
+            return Step::Ask(self.page(Some(&cursor)));
+        }
+        // Not before: a list that fails at its second page each time would be asked for without a pause.
+        self.backoff.succeeded();
+        self.page_size.whole();
+        self.behind = false;
+        self.unwatched = self.unwatched.saturating_sub(1);
+        self.version = Some(seen.version.clone()).filter(|version| !version.is_empty());
+        // The window that follows begins with the tick that is there.
+        if !self.is_watched() {
+            self.rest(begun, now);
+        }
+        Step::Whole(seen)
+    }
+
+    fn watched(&mut self, begun: Time, window: Window, now: Time) -> Step {
+        self.backoff.succeeded();
+        self.broken = 0;
+        self.behind = false;
+        if let Some(version) = window.version.as_ref().filter(|version| !version.is_empty()) {
+            self.version = Some(version.clone());
+        }
+        self.life = Life::Waiting {
+            since: now,
+            due: now.max(begun.after(SHORTEST_WINDOW.saturating_sub(EARLY))),
+        };
+        Step::Changed(window)
+    }
+
+    /// A window failed. What it would have brought comes with the next one, which begins at the same version; or with a
+    /// list, where there is none.
+    fn unwatchable(&mut self, failure: Failure, now: Time, chance: u32) -> Step {
+        self.broken = self.broken.saturating_add(1);
+        let falls_back = match &failure {
+            // The verb is not in the role, or the kind cannot be watched.
+            Failure::Forbidden(_) | Failure::Unexpected(405) => true,
+            // A server that does not end its windows, or does not say in them what a watch says.
+            Failure::Timeout | Failure::Cut | Failure::Malformed(_) => self.broken >= PATIENCE,
+            _ => false,
+        };
+        if falls_back {
+            (self.broken, self.unwatched) = (0, LISTS_INSTEAD);
+            self.version = None;
+            return Step::Failed {
+                verb: Verb::Watch,
+                failure,
+                falls_back,
+            };
+        }
+        if matches!(
+            failure,
+            Failure::Expired(_) | Failure::NotFound(_) | Failure::Malformed(_) | Failure::Unexpected(_)
+        ) {
+            self.version = None;
+        }
+        self.failed(Verb::Watch, failure, now, chance)
+    }
+
+    fn failed(&mut self, verb: Verb, failure: Failure, now: Time, chance: u32) -> Step {
+        if verb == Verb::List && matches!(failure, Failure::Cut) {
+            self.page_size.cut();
+        }
+        // An expired cursor is nobody's fault, once: the list is read again from its start without a pause.
+        let at_once = matches!(failure, Failure::Expired(_)) && self.backoff.is_clear();
+        let pause = self.backoff.failed(failure.retry_after(), chance);
+        self.life = Life::Waiting {
+            since: now,
+            due: if at_once { now } else { now.after(pause) },
+        };
+        Step::Failed {
+            verb,
+            failure,
+            falls_back: false,
         }
     }
 
     /// Waits for the next read. The interval counts from the beginning of this one: from its end it would miss, by the
     /// time that the answer took, the tick it should come with. A list that takes longer than its interval rests for
     /// all of it.
-    fn rest(&mut self, begun: Time, now: Time, interval: Duration) {
+    fn rest(&mut self, begun: Time, now: Time) {
+        let interval = self.pace.interval;
         let from = if now.since(begun) < interval { begun } else { now };
         self.life = Life::Waiting {
             since: now,
             due: from.after(interval.saturating_sub(EARLY)),
         };
     }
-
-    fn pause_after(&mut self, failure: &Failure, chance: u32) -> Duration {
-        if matches!(failure, Failure::Cut) {
-            self.page_size.cut();
-        }
-        // An expired cursor is nobody's fault, once: the list is read again from its start without a pause.
-        let at_once = matches!(failure, Failure::Expired(_)) && self.backoff.is_clear();
-        let pause = self.backoff.failed(failure.retry_after(), chance);
-        if at_once { Duration::ZERO } else { pause }
-    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::kube::{Reads, Resource};
-
-    const T0: Time = Time::from_unix_millis(1_000_000);
-    const PAUSE: Duration = Duration::from_secs(15);
-
-    fn kept() -> Kept {
-        let source = Source {
-            reads: Reads::Services,
-            resource: Resource::services(),
-            namespace: None,
-            label_selector: None,
-            field_selector: None,
-        };
-        Kept::new(source, 500, T0)
-    }
-
-    fn page(cursor: Option<&str>) -> Result<Page, Failure> {
-        Ok(Page {
-            cursor: cursor.map(Into::into),
-            version: "7".into(),
-            ..Page::default()
-        })
-    }
-
-    #[test]
-    fn a_list_is_read_page_by_page_and_then_rests() {
-        let mut list = kept();
-        assert_eq!(list.begin(T0).unwrap(), "/api/v1/services?limit=500");
-        assert_eq!(list.begin(T0), None, "one page at a time");
-        let Step::Ask(path) = list.answer(page(Some("c1")), T0, PAUSE, 0) else {
-            panic!()
-        };
-        assert_eq!(path, "/api/v1/services?limit=500&continue=c1");
-        let Step::Whole(whole) = list.answer(page(None), T0, PAUSE, 0) else {
-            panic!()
-        };
-        assert_eq!(whole.version, "7");
-        assert_eq!(list.begin(T0.after(PAUSE - Duration::from_secs(1))), None);
-        assert!(list.begin(T0.after(PAUSE)).is_some());
-    }
-
-    #[test]
-    fn the_interval_counts_from_the_beginning_of_a_read() {
-        for (took, due) in [
-            (0, 15_000),
-            (900, 15_000),
-            (13_999, 15_000),
-            (15_000, 30_000),
-            (40_000, 55_000),
-        ] {
-            let mut list = kept();
-            list.begin(T0);
-            list.answer(page(None), T0.after(Duration::from_millis(took)), PAUSE, 0);
-            let tick = |millis: u64| T0.after(Duration::from_millis(millis));
-            assert_eq!(list.begin(tick(due - 1000)), None, "took {took} ms");
-            assert!(
-                list.begin(tick(due - 200)).is_some(),
-                "took {took} ms, and a tick came early"
-            );
-        }
-    }
-
-    #[test]
-    fn a_clock_set_back_does_not_stop_the_reads() {
-        let mut list = kept();
-        list.begin(T0);
-        list.answer(page(None), T0, PAUSE, 0);
-        let before = Time::from_unix_millis(T0.unix_millis() - 500_000);
-        assert!(list.begin(before).is_some());
-        list.answer(Err(Failure::Timeout), before, PAUSE, u32::MAX);
-        assert_eq!(list.begin(before), None, "a pause is one by the new time, too");
-    }
-
-    #[test]
-    fn an_expired_cursor_starts_the_list_again_at_once_but_not_for_ever() {
-        let mut list = kept();
-        list.begin(T0);
-        list.answer(page(Some("c1")), T0, PAUSE, 0);
-        list.answer(Err(Failure::Expired("too old".into())), T0, PAUSE, 0);
-        assert_eq!(list.begin(T0).unwrap(), "/api/v1/services?limit=500", "from the start");
-        list.answer(page(Some("c2")), T0, PAUSE, 0);
-        list.answer(Err(Failure::Expired("too old".into())), T0, PAUSE, 0);
-        assert_eq!(list.begin(T0), None, "though its first page came");
-    }
-
-    #[test]
-    fn an_answer_too_large_is_asked_for_in_smaller_pages() {
-        let mut list = kept();
-        let mut now = T0;
-        for limit in [500, 250, 125, 62, 31, 15, 7, 3, 1, 1] {
-            assert_eq!(list.begin(now).unwrap(), format!("/api/v1/services?limit={limit}"));
-            list.answer(Err(Failure::Cut), now, PAUSE, 0);
-            now = now.after(Duration::from_secs(60));
-        }
-    }
-
-    #[test]
-    fn an_answer_that_nobody_asked_for_changes_nothing_but_the_pause() {
-        let mut list = kept();
-        assert!(matches!(list.answer(page(None), T0, PAUSE, 0), Step::Failed(_)));
-        assert!(!list.is_listing());
-    }
-
-    #[test]
-    fn retry_after_is_kept_to() {
-        let mut list = kept();
-        list.begin(T0);
-        let wish = Duration::from_secs(77);
-        list.answer(
-            Err(Failure::Throttled {
-                retry_after: Some(wish),
-            }),
-            T0,
-            PAUSE,
-            u32::MAX,
-        );
-        assert_eq!(list.begin(T0.after(wish - Duration::from_millis(1))), None);
-        assert!(list.begin(T0.after(wish)).is_some());
-    }
-}
+mod tests;

@@ -1,90 +1,108 @@
 //! All the lists of a configuration together.
 
-use super::life::{Kept, Step};
-use crate::kube::{Failure, Page, Source};
+use super::life::{Kept, Request, Step};
+use crate::kube::{Answer, Failure, Verb};
 use crate::time::Time;
-use std::time::Duration;
 
 /// Pages under way at once, over all lists. Enough to overlap the round trips of a few kinds; a list a namespace and
 /// kind must not become a stampede.
-const MOST_UNDER_WAY: usize = 8;
+const MOST_PAGES: usize = 8;
 
 /// Which list, by its place in the configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SourceId(pub usize);
 
-/// A page to be asked for.
+/// A request to be sent.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Ask {
     /// For which list.
     pub source: SourceId,
-    /// Path and query.
-    pub path: String,
+    /// What is asked.
+    pub request: Request,
 }
 
 /// The lists of a configuration.
 #[derive(Debug)]
 pub struct Poller {
     lists: Vec<Kept>,
-    interval: Duration,
+    /// Windows that may be open at once.
+    most_windows: usize,
 }
 
 impl Poller {
-    /// Keeps these lists, each read first when it is due and again every `interval`.
-    pub fn new(lists: impl IntoIterator<Item = (Source, Time)>, page_size: u32, interval: Duration) -> Self {
-        let lists = lists
-            .into_iter()
-            .map(|(source, due)| Kept::new(source, page_size, due))
-            .collect();
-        Self { lists, interval }
+    /// Keeps these lists, with so many windows open at once.
+    #[must_use]
+    pub fn new(lists: Vec<Kept>, most_windows: usize) -> Self {
+        Self { lists, most_windows }
     }
 
-    /// Whether nothing is under way: the moment to publish.
+    /// Whether no list is being read: the moment to publish. What an open window will bring is a change of its own.
     #[must_use]
     pub fn is_between_rounds(&self) -> bool {
         !self.lists.iter().any(Kept::is_listing)
     }
 
-    /// Whether nothing is about to begin either: the moment to hand over.
+    /// Whether no list is about to be read either: the moment to hand over. A successor goes on with the windows.
     #[must_use]
     pub fn is_resting(&self, now: Time) -> bool {
-        !self.lists.iter().any(|list| list.is_listing() || list.is_due(now))
+        let lists = |list: &Kept| list.due(now).is_some() && list.next_verb() == Verb::List;
+        !self.lists.iter().any(|list| list.is_listing() || lists(list))
+    }
+
+    /// Whether somebody else's last word on some list may be newer than what is known here.
+    #[must_use]
+    pub fn is_behind(&self) -> bool {
+        self.lists.iter().any(Kept::is_behind)
     }
 
     /// The list of that place.
     #[must_use]
-    pub fn source(&self, id: SourceId) -> Option<&Source> {
-        self.lists.get(id.0).map(Kept::source)
+    pub fn list(&self, id: SourceId) -> Option<&Kept> {
+        self.lists.get(id.0)
     }
 
-    /// The first pages of the lists that are due, as many as may be under way.
+    /// All lists, in the order of the configuration.
+    pub fn lists(&self) -> impl Iterator<Item = &Kept> {
+        self.lists.iter()
+    }
+
+    /// What is due, as much as may be under way; who waits longest comes first.
     pub fn begin(&mut self, now: Time) -> Vec<Ask> {
-        let room = MOST_UNDER_WAY.saturating_sub(self.lists.iter().filter(|list| list.is_listing()).count());
-        let due = self.lists.iter_mut().enumerate();
-        due.filter_map(|(place, list)| {
-            Some(Ask {
-                source: SourceId(place),
-                path: list.begin(now)?,
-            })
-        })
-        .take(room)
-        .collect()
+        let room = |most: usize, under_way: fn(&Kept) -> bool| {
+            most.saturating_sub(self.lists.iter().filter(|list| under_way(list)).count())
+        };
+        let mut pages = room(MOST_PAGES, Kept::is_listing);
+        let mut windows = room(self.most_windows, Kept::is_watching);
+        let mut due: Vec<_> = self.lists.iter_mut().enumerate().collect();
+        due.retain(|(_, list)| list.due(now).is_some());
+        due.sort_by_key(|(_, list)| list.due(now));
+        let mut asks = Vec::new();
+        for (place, list) in due {
+            let room = match list.next_verb() {
+                Verb::List => &mut pages,
+                Verb::Watch => &mut windows,
+            };
+            let Some(less) = room.checked_sub(1) else { continue };
+            *room = less;
+            let source = SourceId(place);
+            asks.extend(list.begin(now).map(|request| Ask { source, request }));
+        }
+        asks
     }
 
     /// Takes an answer; `None` where there is no such list.
-    pub fn answer(&mut self, id: SourceId, answer: Result<Page, Failure>, now: Time, chance: u32) -> Option<Step> {
-        let interval = self.interval;
-        self.lists
-            .get_mut(id.0)
-            .map(|list| list.answer(answer, now, interval, chance))
+    pub fn answer(&mut self, id: SourceId, answer: Result<Answer, Failure>, now: Time, chance: u32) -> Option<Step> {
+        self.lists.get_mut(id.0).map(|list| list.answer(answer, now, chance))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kube::{Reads, Resource};
+    use crate::kube::{Page, Reads, Resource, Source};
     use crate::name::Name;
+    use crate::sync::life::Pace;
+    use std::time::Duration;
 
     const T0: Time = Time::from_unix_millis(1_000_000);
 
@@ -96,19 +114,25 @@ mod tests {
             namespace: Some(Name::parse(&format!("ns-{n}")).unwrap()),
             label_selector: None,
             field_selector: None,
+            labels: false,
         };
-        let mut poller = Poller::new((0..20).map(|n| (source(n), T0)), 500, Duration::from_secs(15));
+        let pace = Pace {
+            interval: Duration::from_secs(15),
+            window: None,
+        };
+        let lists = (0..20).map(|n| Kept::new(source(n), pace, 500, T0)).collect();
+        let mut poller = Poller::new(lists, 4);
         assert!(
             poller.is_between_rounds() && !poller.is_resting(T0),
             "a round is about to begin"
         );
         let mut under_way = poller.begin(T0);
-        assert_eq!(under_way.len(), MOST_UNDER_WAY);
+        assert_eq!(under_way.len(), MOST_PAGES);
         assert!(poller.begin(T0).is_empty());
         let mut asked = under_way.len();
         while let Some(ask) = under_way.pop() {
             assert!(matches!(
-                poller.answer(ask.source, Ok(Page::default()), T0, 0),
+                poller.answer(ask.source, Ok(Answer::Page(Page::default())), T0, 0),
                 Some(Step::Whole(_))
             ));
             let next = poller.begin(T0);
@@ -121,7 +145,11 @@ mod tests {
 
     #[test]
     fn an_answer_for_no_list_is_nothing() {
-        let mut poller = Poller::new([], 500, Duration::from_secs(15));
-        assert!(poller.answer(SourceId(0), Ok(Page::default()), T0, 0).is_none());
+        let mut poller = Poller::new(Vec::new(), 4);
+        assert!(
+            poller
+                .answer(SourceId(0), Ok(Answer::Page(Page::default())), T0, 0)
+                .is_none()
+        );
     }
 }

@@ -18,7 +18,7 @@ use istio::Cluster;
 const MOST_SERVICES: usize = 8;
 
 /// The rules of a configuration.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Upstreams {
     rules: Vec<Rule>,
     /// `.svc.<cluster domain>`.

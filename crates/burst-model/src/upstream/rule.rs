@@ -3,7 +3,7 @@
 use crate::name::ObjectName;
 
 /// A rule from cluster names to a Service.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Rule {
     pattern: Vec<Part>,
     /// The Service, where the pattern does not hold its name.
@@ -11,7 +11,7 @@ pub struct Rule {
 }
 
 /// A piece of a pattern.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Part {
     Literal(String),
     Namespace,

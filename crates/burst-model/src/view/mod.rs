@@ -1,7 +1,10 @@
 //! What is served: every answer is a pure function of the [`picture`].
 
+mod answer;
 pub mod burst;
 pub mod header;
+pub mod metrics;
 pub mod picture;
 
+pub use answer::Answer;
 pub use picture::{Absence, Picture};

@@ -57,7 +57,7 @@ pub struct Picture {
     freshness: Freshness,
     headers: Headers<Box<[u8]>>,
     /// By Service, where one cluster has endpoints of several.
-    backends: Headers<ObjectName>,
+    services: Headers<ObjectName>,
     bulks: HashMap<Box<str>, Rc<Bulk>>,
 }
 
@@ -134,6 +134,18 @@ impl Picture {
         }
     }
 
+    /// The header for a response of a Service, whatever cluster it comes by.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn header_of_service(&mut self, config: &Config, service: &ObjectName) -> Result<Rc<str>, Absence> {
+        if let Some(known) = self.services.get(service) {
+            return known.clone();
+        }
+        let made = self.make_header(config, &[Upstream::Service(service.clone())]);
+        remember(&mut self.services, service.clone(), made)
+    }
+
     fn header_of_cluster(&mut self, config: &Config, cluster: &[u8], hints: &impl Hints) -> Result<Rc<str>, Absence> {
         if let Some(known) = self.headers.get(cluster) {
             return known.clone();
@@ -145,16 +157,12 @@ impl Picture {
 
     fn header_of_backend(&mut self, config: &Config, hints: &impl Hints) -> Result<Rc<str>, Absence> {
         let service = hints.backend().ok_or(Absence::Unmapped(Unmapped::Route))?;
-        if let Some(known) = self.backends.get(&service) {
-            return known.clone();
-        }
-        let made = self.make_header(config, &[Upstream::Service(service.clone())]);
-        remember(&mut self.backends, service, made)
+        self.header_of_service(config, &service)
     }
 
     fn forget_headers(&mut self) {
         self.headers.clear();
-        self.backends.clear();
+        self.services.clear();
     }
 
     /// The header of the first of them that has a load.

@@ -42,6 +42,8 @@ pub enum Mistake {
     Lint(burst_hpa::Lint),
     /// The short form is not like that.
     Short,
+    /// The values of a set are not like that.
+    Values,
     /// An object beside the HPAs that is not like its kind, so no lint can look at it.
     Neighbour,
 }
@@ -55,6 +57,7 @@ impl Mistake {
             Self::Decode | Self::Invalid(_) => "apiserver",
             Self::Lint(lint) => lint.id(),
             Self::Short => "short-form",
+            Self::Values => "values",
             Self::Neighbour => "neighbour",
         }
     }
@@ -63,7 +66,7 @@ impl Mistake {
     #[must_use]
     pub fn type_(self) -> &'static str {
         match self {
-            Self::Syntax | Self::Decode | Self::Short => "Decode",
+            Self::Syntax | Self::Decode | Self::Short | Self::Values => "Decode",
             Self::Invalid(error_type) => error_type.as_str(),
             Self::Lint(_) | Self::Neighbour => "Lint",
         }

@@ -54,7 +54,7 @@ fn report<'a>(finding: &'a Finding, file: &'a str, line: &'a str) -> Group<'a> {
 pub(super) fn title(finding: &Finding) -> String {
     let words = match finding.mistake {
         Mistake::Syntax => "not YAML",
-        Mistake::Decode | Mistake::Short => "cannot be read",
+        Mistake::Decode | Mistake::Short | Mistake::Values => "cannot be read",
         Mistake::Invalid(ErrorType::Required) => "required value",
         Mistake::Invalid(ErrorType::Invalid) => "invalid value",
         Mistake::Invalid(ErrorType::Forbidden) => "forbidden",

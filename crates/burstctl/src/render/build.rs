@@ -14,6 +14,7 @@ use super::targets::Targets;
 use super::words;
 use crate::lint::{Finding, Mistake};
 use crate::objects::Object;
+use crate::words::Misread;
 
 /// A target that is in the input is looked at: its containers have to request what is measured.
 pub(crate) fn hpa(
@@ -58,19 +59,10 @@ fn collect<T>(results: impl Iterator<Item = Result<T, Box<Finding>>>) -> Result<
 }
 
 fn read(object: &Object) -> Result<words::Hpa, Box<Finding>> {
-    if let Some(twice) = object.tree.duplicate() {
-        let mut finding = refused(object, &twice.name, format!("{:?} is written twice", twice.name));
-        finding.span = twice.span;
-        return Err(finding);
-    }
-    serde_path_to_error::deserialize(object.tree.to_json()).map_err(|error| {
-        let path = error.path().to_string();
-        let path = if path == "." {
-            ""
-        } else {
-            path.trim_end_matches('?').trim_end_matches('.')
-        };
-        refused(object, path, error.inner().to_string())
+    crate::words::read(&object.tree).map_err(|Misread { field, span, detail }| {
+        let mut finding = refused(object, &field, detail);
+        finding.span = span;
+        finding
     })
 }
 

@@ -1,5 +1,5 @@
-//! Trees as YAML that every reader takes for the same: block style, text quoted where some reader would see a number,
-//! a boolean or a date.
+//! Trees as YAML that every reader takes for the same: block style, lines as lines, other text quoted where some reader
+//! would see a number, a boolean or a date.
 
 use burst_hpa::Node;
 
@@ -37,6 +37,10 @@ fn object(fields: &[(String, Node)], indent: usize, inline: bool, out: &mut Stri
                 out.push('\n');
                 list(items, indent, out);
             }
+            Node::String(text) if is_lines(text) => {
+                out.push(' ');
+                lines(text, indent + 2, out);
+            }
             other => {
                 out.push(' ');
                 out.push_str(&flat(other));
@@ -56,11 +60,31 @@ fn list(items: &[Node], indent: usize, out: &mut String) {
                 out.push('\n');
                 list(items, indent + 2, out);
             }
+            Node::String(text) if is_lines(text) => lines(text, indent + 2, out),
             other => {
                 out.push_str(&flat(other));
                 out.push('\n');
             }
         }
+    }
+}
+
+/// Several, none of which a reader or an editor could take for something else.
+fn is_lines(text: &str) -> bool {
+    let whole = text.strip_suffix('\n').unwrap_or(text);
+    let plain = |line: &str| line.trim_end() == line && line.chars().all(|character| (' '..='~').contains(&character));
+    let begins = whole.starts_with(|first: char| first.is_ascii_graphic());
+    whole.contains('\n') && begins && !whole.ends_with('\n') && whole.split('\n').all(plain)
+}
+
+fn lines(text: &str, indent: usize, out: &mut String) {
+    out.push_str(if text.ends_with('\n') { "|\n" } else { "|-\n" });
+    for line in text.lines() {
+        if !line.is_empty() {
+            out.push_str(&" ".repeat(indent));
+            out.push_str(line);
+        }
+        out.push('\n');
     }
 }
 
@@ -115,6 +139,8 @@ mod tests {
             any::<i64>().prop_map(|number| Node::Number(number.to_string())),
             any::<String>().prop_map(Node::String),
             "[-+.0-9a-zA-Z_~<:# ]{0,6}".prop_map(Node::String),
+            "[-a#: \t\n]{0,9}".prop_map(Node::String),
+            "a[-a#:|> ]{0,3}\n[ \n]{0,2}[-a#:>%]{0,3}\n?".prop_map(Node::String),
         ];
         leaf.prop_recursive(4, 32, 4, |inner| {
             prop_oneof![
@@ -122,6 +148,17 @@ mod tests {
                 prop::collection::vec(("[a-z]{1,3}|\\PC{0,4}", inner), 0..4).prop_map(Node::Object),
             ]
         })
+    }
+
+    #[test]
+    fn lines_are_written_as_lines() {
+        let node = |text: &str| Node::Object(vec![("a".to_owned(), Node::String(text.to_owned()))]);
+        assert_eq!(
+            to_yaml(&node("if x then\n\n  y\nend\n")),
+            "a: |\n  if x then\n\n    y\n  end\n"
+        );
+        assert_eq!(to_yaml(&node("{\n}")), "a: |-\n  {\n  }\n");
+        assert_eq!(to_yaml(&node("a \nb\n")), "a: \"a \\nb\\n\"\n");
     }
 
     proptest! {

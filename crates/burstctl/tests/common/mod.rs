@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::Cursor;
 use std::sync::{Arc, Mutex};
 
-use burstctl::args::{Burstctl, Topic};
+use burstctl::args::Burstctl;
 use burstctl::run::{End, Terminal, run};
 use clap::Parser as _;
 
@@ -29,7 +29,13 @@ impl Heard {
 }
 
 /// `burstctl hpa …`: its end, data and words.
+#[allow(dead_code, reason = "not every test is about them")]
 pub(crate) fn command(words: &[&str], stdin: impl AsRef<[u8]>) -> (End, String, String) {
+    burstctl(&[&["hpa"], words].concat(), stdin)
+}
+
+/// `burstctl …`: its end, data and words.
+pub(crate) fn burstctl(words: &[&str], stdin: impl AsRef<[u8]>) -> (End, String, String) {
     let (out, said) = (Heard::default(), Heard::default());
     let mut terminal = Terminal {
         stdin: Box::new(Cursor::new(stdin.as_ref().to_vec())),
@@ -37,9 +43,8 @@ pub(crate) fn command(words: &[&str], stdin: impl AsRef<[u8]>) -> (End, String, 
         words: Box::new(said.clone()),
         styled: false,
     };
-    let words = ["burstctl", "hpa"].iter().chain(words);
-    let Topic::Hpa { command } = Burstctl::try_parse_from(words).unwrap().topic;
-    let end = run(&command, &mut terminal);
+    let words = ["burstctl"].iter().chain(words);
+    let end = run(&Burstctl::try_parse_from(words).unwrap().topic, &mut terminal);
     drop(terminal);
     (end, out.text(), said.text())
 }

@@ -5,6 +5,7 @@
 
 mod path;
 
+use super::answer::{Answer, has_tag};
 use super::header;
 use super::picture::{Freshness, Picture};
 use crate::config::{Config, Endpoints};
@@ -51,44 +52,6 @@ pub struct Request<'a> {
     pub if_none_match: Option<&'a [u8]>,
 }
 
-/// A reply of the proxy's own.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
-    /// The status code.
-    pub status: u16,
-    /// Headers besides the status.
-    pub headers: Vec<(&'static str, String)>,
-    /// The body; Envoy leaves it out for HEAD.
-    pub body: Rc<[u8]>,
-}
-
-impl Answer {
-    fn new(status: u16, content_type: &str, body: impl Into<Rc<[u8]>>) -> Self {
-        Self {
-            status,
-            headers: vec![("content-type", content_type.into())],
-            body: body.into(),
-        }
-    }
-
-    fn text(status: u16, body: impl Into<String>) -> Self {
-        Self::new(status, TEXT, body.into().into_bytes())
-    }
-
-    fn no_content() -> Self {
-        Self {
-            status: 204,
-            headers: Vec::new(),
-            body: Rc::default(),
-        }
-    }
-
-    fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
-        self.headers.push((name, value.into()));
-        self
-    }
-}
-
 /// Whether a path lies under the prefix. All that is asked of a request that is not ours.
 #[must_use]
 pub fn is_own(endpoints: &Endpoints, path: &[u8]) -> bool {
@@ -103,12 +66,12 @@ pub fn answer(config: &Config, endpoints: &Endpoints, picture: &mut Picture, req
     }
     let rest = request.path.get(endpoints.prefix.len()..).unwrap_or_default();
     Some(match path::parse(rest) {
-        Err(BadPath::TooLong) => Answer::text(414, "the path is too long\n"),
-        Err(BadPath::NotText) => Answer::text(400, "the path is not UTF-8 after percent-decoding\n"),
+        Err(BadPath::TooLong) => text(414, "the path is too long\n"),
+        Err(BadPath::NotText) => text(400, "the path is not UTF-8 after percent-decoding\n"),
         Err(BadPath::Shape) => not_found(config, endpoints),
         Ok(target) if !kinds(config).any(|kind| kind == target.kind()) => not_found(config, endpoints),
         Ok(_) if !matches!(request.method, b"GET" | b"HEAD") => {
-            Answer::text(405, "only GET and HEAD are answered here\n").with("allow", "GET, HEAD")
+            text(405, "only GET and HEAD are answered here\n").with("allow", "GET, HEAD")
         }
         Ok(target) => unavailable(config, picture).unwrap_or_else(|| found(picture, &target, request.if_none_match)),
     })
@@ -145,7 +108,7 @@ fn not_found(config: &Config, endpoints: &Endpoints) -> Answer {
     kinds.sort_unstable();
     kinds.dedup();
     let (prefix, kinds) = (&endpoints.prefix, kinds.join(", "));
-    Answer::text(
+    text(
         404,
         format!("ask for {prefix}/KIND or {prefix}/KIND/NAMESPACE/NAME, where KIND is one of {kinds}\n"),
     )
@@ -160,38 +123,35 @@ fn unavailable(config: &Config, picture: &Picture) -> Option<Answer> {
             format!("too stale: the Kubernetes API was last read {age} s ago, and {limit} s are allowed\n")
         }
     };
-    Some(Answer::text(503, body).with("retry-after", config.poll_interval.as_secs().to_string()))
+    Some(text(503, body).with("retry-after", config.poll_interval.as_secs().to_string()))
 }
 
 fn found(picture: &mut Picture, target: &Target<'_>, if_none_match: Option<&[u8]>) -> Answer {
     match target {
         Target::Bulk { kind } => picture
             .bulk(kind)
-            .map_or_else(Answer::no_content, |bulk| bulk_answer(&bulk, if_none_match)),
+            .map_or_else(no_content, |bulk| bulk_answer(&bulk, if_none_match)),
         Target::Single { kind, of } => {
             let section = picture.snapshot().and_then(|snapshot| snapshot.section(kind));
             let entry = section.and_then(|section| section.find(of));
-            entry.map_or_else(Answer::no_content, |entry| Answer::text(200, header::value(&entry)))
+            entry.map_or_else(no_content, |entry| text(200, header::value(&entry)))
         }
     }
+}
+
+fn text(status: u16, body: impl Into<String>) -> Answer {
+    Answer::new(status, TEXT, body.into().into_bytes())
+}
+
+fn no_content() -> Answer {
+    Answer::empty(204)
 }
 
 fn bulk_answer(bulk: &Bulk, if_none_match: Option<&[u8]>) -> Answer {
     if if_none_match.is_some_and(|tags| has_tag(tags, &bulk.etag)) {
-        return Answer {
-            status: 304,
-            ..Answer::no_content()
-        }
-        .with("etag", &bulk.etag);
+        return Answer::empty(304).with("etag", &bulk.etag);
     }
     Answer::new(200, JSON, bulk.body.clone()).with("etag", &bulk.etag)
-}
-
-/// Whether a list of entity tags holds this one, by weak comparison.
-/// <https://www.rfc-editor.org/rfc/rfc9110#name-if-none-match>
-fn has_tag(tags: &[u8], etag: &str) -> bool {
-    let mut tags = tags.split(|b| *b == b',').map(<[u8]>::trim_ascii);
-    tags.any(|tag| tag == b"*" || tag.strip_prefix(b"W/").unwrap_or(tag) == etag.as_bytes())
 }
 
 #[cfg(test)]

@@ -4,6 +4,18 @@
 //! prints and the HPA controller computes with what it rounds.
 //!
 //! [`resource.Quantity`]: https://pkg.go.dev/k8s.io/apimachinery/pkg/api/resource#Quantity
+#![forbid(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing,
+        clippy::string_slice,
+        clippy::unreachable
+    )
+)]
 
 mod canonical;
 mod decimal;
@@ -16,17 +28,18 @@ use std::cmp::Ordering;
 use std::fmt;
 
 use decimal::Decimal;
+#[cfg(feature = "k8s-openapi")]
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity as Written;
 pub use parse::ParseQuantityError;
 
 /// A fixed-point number that remembers the family of suffixes it was written with.
 ///
 /// ```
-/// # use burst_hpa::Quantity;
+/// # use burst_quantity::Quantity;
 /// let memory: Quantity = "1024Mi".parse()?;
 /// assert_eq!(memory.to_string(), "1Gi");
 /// assert_eq!("0.5".parse::<Quantity>()?.milli_value(), 500);
-/// # Ok::<_, burst_hpa::quantity::ParseQuantityError>(())
+/// # Ok::<_, burst_quantity::ParseQuantityError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Quantity {
@@ -88,10 +101,10 @@ impl Quantity {
     /// Whether [`milli_value`](Self::milli_value) is this amount, rounded up, and not what is left after an overflow.
     ///
     /// ```
-    /// # use burst_hpa::Quantity;
+    /// # use burst_quantity::Quantity;
     /// assert!("9P".parse::<Quantity>()?.fits_milli());
     /// assert!(!"10P".parse::<Quantity>()?.fits_milli());
-    /// # Ok::<_, burst_hpa::quantity::ParseQuantityError>(())
+    /// # Ok::<_, burst_quantity::ParseQuantityError>(())
     /// ```
     #[must_use]
     pub fn fits_milli(&self) -> bool {
@@ -152,6 +165,24 @@ impl Ord for Quantity {
     }
 }
 
+impl Quantity {
+    /// That many thousandths.
+    ///
+    /// ```
+    /// # use burst_quantity::Quantity;
+    /// assert_eq!(Quantity::from_milli(2_500).to_string(), "2500m");
+    /// assert_eq!(Quantity::from_milli(2_000_000).to_string(), "2k");
+    /// ```
+    #[must_use]
+    pub fn from_milli(value: i64) -> Self {
+        Self {
+            amount: Amount::Integer { value, scale: -3 },
+            format: Format::DecimalSi,
+            verbatim: None,
+        }
+    }
+}
+
 impl From<i64> for Quantity {
     fn from(value: i64) -> Self {
         Self {
@@ -174,12 +205,14 @@ impl From<u32> for Quantity {
     }
 }
 
+#[cfg(feature = "k8s-openapi")]
 impl From<Quantity> for Written {
     fn from(quantity: Quantity) -> Self {
         Self(quantity.to_string())
     }
 }
 
+#[cfg(feature = "k8s-openapi")]
 impl TryFrom<&Written> for Quantity {
     type Error = ParseQuantityError;
 

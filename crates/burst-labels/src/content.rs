@@ -10,7 +10,8 @@ const LABEL_KEY_RULE: &str =
 const LABEL_LENGTH: usize = 63;
 
 /// A name that can stand in a URL's path.
-pub(crate) fn path_segment(name: &str) -> Vec<String> {
+#[must_use]
+pub fn path_segment(name: &str) -> Vec<String> {
     if matches!(name, "." | "..") {
         return vec![format!("may not be '{name}'")];
     }
@@ -21,7 +22,9 @@ pub(crate) fn path_segment(name: &str) -> Vec<String> {
         .collect()
 }
 
-pub(crate) fn dns_label(name: &str) -> Vec<String> {
+/// A DNS-1123 label.
+#[must_use]
+pub fn dns_label(name: &str) -> Vec<String> {
     let mut messages = too_long(name, DNS_LABEL_LENGTH, "characters");
     if is_dns_label(name) {
         return messages;
@@ -39,8 +42,15 @@ pub(crate) fn dns_label(name: &str) -> Vec<String> {
     messages
 }
 
-pub(crate) fn dns_subdomain(name: &str) -> Vec<String> {
-    let mut messages = too_long(name, DNS_SUBDOMAIN_LENGTH, "characters");
+/// A DNS-1123 subdomain.
+#[must_use]
+pub fn dns_subdomain(name: &str) -> Vec<String> {
+    subdomain(name, "characters")
+}
+
+/// The older of Go's two validators counts characters in its message, the newer bytes; both mean bytes.
+fn subdomain(name: &str, unit: &str) -> Vec<String> {
+    let mut messages = too_long(name, DNS_SUBDOMAIN_LENGTH, unit);
     if !is_dns_subdomain(name) {
         messages.push(regex(
             "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must \
@@ -53,7 +63,8 @@ pub(crate) fn dns_subdomain(name: &str) -> Vec<String> {
 }
 
 /// A label's key, also called a qualified name: `name` or `prefix/name`.
-pub(crate) fn label_key(key: &str) -> Vec<String> {
+#[must_use]
+pub fn label_key(key: &str) -> Vec<String> {
     let rule = || regex(LABEL_KEY_RULE, LABEL_KEY, &["MyName", "my.name", "123-abc"]);
     let mut messages = Vec::new();
     let name = match key.split_once('/') {
@@ -67,7 +78,7 @@ pub(crate) fn label_key(key: &str) -> Vec<String> {
         }
         Some((prefix, name)) => {
             messages.extend(
-                dns_subdomain(prefix)
+                subdomain(prefix, "bytes")
                     .iter()
                     .map(|message| format!("prefix part {message}")),
             );
@@ -89,7 +100,9 @@ pub(crate) fn label_key(key: &str) -> Vec<String> {
     messages
 }
 
-pub(crate) fn label_value(value: &str) -> Vec<String> {
+/// The value of a label, which may be empty.
+#[must_use]
+pub fn label_value(value: &str) -> Vec<String> {
     let mut messages = too_long(value, LABEL_LENGTH, "bytes");
     if !value.is_empty() && !is_label_name(value) {
         messages.push(regex(

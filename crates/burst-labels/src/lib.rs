@@ -1,0 +1,18 @@
+//! Kubernetes' label selectors and the formats of its names, equal to Go's in what they accept, match and say.
+#![forbid(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing,
+        clippy::string_slice,
+        clippy::unreachable
+    )
+)]
+
+pub mod content;
+pub mod selector;
+
+pub use selector::Selector;

@@ -1,0 +1,181 @@
+//! From tokens to requirements, by the steps of Go's parser: which of several mistakes is named depends on them.
+
+use super::error::{Invalid, ParseRequirementError, ParseSelectorError};
+use super::lex::{Token, tokens};
+use super::{Operator, Requirement, Selector};
+use crate::content;
+use std::collections::BTreeSet;
+use std::str::FromStr;
+
+type Values<'a> = BTreeSet<&'a str>;
+
+impl FromStr for Selector {
+    type Err = ParseSelectorError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let tokens = tokens(text);
+        let mut parser = Parser { tokens: &tokens };
+        let mut requirements = parser.requirements()?;
+        requirements.sort_by(|a, b| a.key.cmp(&b.key));
+        Ok(Self(requirements))
+    }
+}
+
+/// The tokens that are left.
+struct Parser<'a> {
+    tokens: &'a [(Token, &'a str)],
+}
+
+impl<'a> Parser<'a> {
+    /// The next token, as a key or value would be read: `in` and `notin` are words there.
+    fn peek(&self) -> (Token, &'a str) {
+        match self.tokens.first().copied() {
+            None => (Token::End, ""),
+            Some((Token::In | Token::NotIn, word)) => (Token::Identifier, word),
+            Some(token) => token,
+        }
+    }
+
+    fn take(&mut self) -> (Token, &'a str) {
+        let token = self.peek();
+        self.tokens = self.tokens.get(1..).unwrap_or_default();
+        token
+    }
+
+    fn requirements(&mut self) -> Result<Vec<Requirement>, ParseSelectorError> {
+        let mut requirements = Vec::new();
+        loop {
+            match self.peek() {
+                (Token::Identifier | Token::Not, _) => requirements.push(self.requirement()?),
+                (Token::End, _) => return Ok(requirements),
+                (_, found) => return Err(ParseSelectorError::Start(found.into())),
+            }
+            match (self.take(), self.peek()) {
+                ((Token::End, _), _) => return Ok(requirements),
+                ((Token::Comma, _), (Token::Identifier | Token::Not, _)) => {}
+                ((Token::Comma, _), (_, found)) => return Err(ParseSelectorError::AfterComma(found.into())),
+                ((_, found), _) => return Err(ParseSelectorError::End(found.into())),
+            }
+        }
+    }
+
+    fn requirement(&mut self) -> Result<Requirement, ParseRequirementError> {
+        let denied = self.peek().0 == Token::Not;
+        if denied {
+            self.take();
+        }
+        let key = match self.take() {
+            (Token::Identifier, key) => key,
+            (_, found) => return Err(ParseRequirementError::Identifier(found.into())),
+        };
+        if let Some(invalid) = invalid(key, &content::label_key(key)) {
+            return Err(ParseRequirementError::Key(invalid));
+        }
+        if denied {
+            return requirement(key, Operator::DoesNotExist, &Values::new());
+        }
+        if matches!(self.peek().0, Token::End | Token::Comma) {
+            return requirement(key, Operator::Exists, &Values::new());
+        }
+        let operator = self.operator()?;
+        let values = match operator {
+            Operator::In | Operator::NotIn => self.list()?,
+            _ => self.value()?,
+        };
+        requirement(key, operator, &values)
+    }
+
+    fn operator(&mut self) -> Result<Operator, ParseRequirementError> {
+        let (token, found) = self.tokens.first().copied().unwrap_or((Token::End, ""));
+        self.take();
+        match token {
+            Token::In => Ok(Operator::In),
+            Token::NotIn => Ok(Operator::NotIn),
+            Token::Equals => Ok(Operator::Equals),
+            Token::DoubleEquals => Ok(Operator::DoubleEquals),
+            Token::NotEquals => Ok(Operator::NotEquals),
+            Token::GreaterThan => Ok(Operator::GreaterThan),
+            Token::LessThan => Ok(Operator::LessThan),
+            _ => Err(ParseRequirementError::Operator(found.into())),
+        }
+    }
+
+    /// The one value behind `=` and its like. Nothing is an empty one.
+    fn value(&mut self) -> Result<Values<'a>, ParseRequirementError> {
+        if matches!(self.peek().0, Token::End | Token::Comma) {
+            return Ok(Values::from([""]));
+        }
+        match self.take() {
+            (Token::Identifier, value) => Ok(Values::from([value])),
+            (_, found) => Err(ParseRequirementError::Identifier(found.into())),
+        }
+    }
+
+    /// The values in parentheses. Nothing between two commas is an empty one.
+    fn list(&mut self) -> Result<Values<'a>, ParseRequirementError> {
+        match self.take() {
+            (Token::Open, _) => {}
+            (_, found) => return Err(ParseRequirementError::List(found.into())),
+        }
+        let values = match self.peek() {
+            (Token::Identifier | Token::Comma, _) => self.values()?,
+            (Token::Close, _) => Values::from([""]),
+            (_, found) => return Err(ParseRequirementError::ListStart(found.into())),
+        };
+        // What is next is the closing one: nothing else ends a list.
+        self.take();
+        Ok(values)
+    }
+
+    fn values(&mut self) -> Result<Values<'a>, ParseRequirementError> {
+        let mut values = Values::new();
+        loop {
+            match (self.take(), self.peek()) {
+                ((Token::Identifier, value), (Token::Comma, _)) => drop(values.insert(value)),
+                ((Token::Identifier, value), (Token::Close, _)) => {
+                    values.insert(value);
+                    return Ok(values);
+                }
+                ((Token::Identifier, _), (_, found)) => return Err(ParseRequirementError::ListEnd(found.into())),
+                ((Token::Comma, _), (next, _)) => {
+                    if values.is_empty() || matches!(next, Token::Close | Token::Comma) {
+                        values.insert("");
+                    }
+                    if next == Token::Close {
+                        return Ok(values);
+                    }
+                }
+                ((_, found), _) => return Err(ParseRequirementError::ListValue(found.into())),
+            }
+        }
+    }
+}
+
+fn requirement(key: &str, operator: Operator, values: &Values<'_>) -> Result<Requirement, ParseRequirementError> {
+    let mut errors = Vec::new();
+    if matches!(operator, Operator::GreaterThan | Operator::LessThan) {
+        let reason = "for 'Gt', 'Lt' operators, the value must be an integer";
+        let words = values.iter().filter(|value| value.parse::<i64>().is_err());
+        errors.extend(words.filter_map(|value| Some(("values[0]".to_owned(), invalid(value, &[reason])?))));
+    }
+    for (place, value) in values.iter().enumerate() {
+        let invalid = invalid(value, &content::label_value(value));
+        errors.extend(invalid.map(|invalid| (format!("values[{place}][{key}]"), invalid)));
+    }
+    if !errors.is_empty() {
+        return Err(ParseRequirementError::Values(errors));
+    }
+    Ok(Requirement {
+        key: key.into(),
+        operator,
+        values: values.iter().map(|value| (*value).into()).collect(),
+    })
+}
+
+fn invalid(value: &str, faults: &[impl AsRef<str>]) -> Option<Invalid> {
+    let faults: Vec<_> = faults.iter().map(AsRef::as_ref).collect();
+    (!faults.is_empty()).then(|| Invalid {
+        value: value.into(),
+        reason: faults.join("; "),
+    })
+}

@@ -1,0 +1,53 @@
+//! A text as Go quotes it in messages (`%q`).
+
+use std::fmt;
+use std::fmt::Write as _;
+
+pub(super) struct Quote<'a>(pub(super) &'a str);
+
+impl fmt::Display for Quote<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_char('"')?;
+        for c in self.0.chars() {
+            match c {
+                '"' => f.write_str("\\\"")?,
+                '\\' => f.write_str("\\\\")?,
+                '\u{7}' => f.write_str("\\a")?,
+                '\u{8}' => f.write_str("\\b")?,
+                '\u{c}' => f.write_str("\\f")?,
+                '\n' => f.write_str("\\n")?,
+                '\r' => f.write_str("\\r")?,
+                '\t' => f.write_str("\\t")?,
+                '\u{b}' => f.write_str("\\v")?,
+                '\0'..='\u{1f}' | '\u{7f}' => write!(f, "\\x{:02x}", u32::from(c))?,
+                c if is_printable(c) => f.write_char(c)?,
+                '\u{80}'..='\u{ffff}' => write!(f, "\\u{:04x}", u32::from(c))?,
+                c => write!(f, "\\U{:08x}", u32::from(c))?,
+            }
+        }
+        f.write_char('"')
+    }
+}
+
+/// By the tables of the standard library, which has them for its own quotes; behind another letter, because at the
+/// start of a text it escapes marks as well.
+fn is_printable(c: char) -> bool {
+    c.is_ascii_graphic() || c == ' ' || format!("a{c}").escape_debug().nth(2).is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Quote;
+
+    #[test]
+    fn what_is_not_printable_is_escaped_as_go_does() {
+        assert_eq!(
+            Quote("a\"\\\u{1}\u{7f}é\u{301}").to_string(),
+            "\"a\\\"\\\\\\x01\\x7fé\u{301}\""
+        );
+        assert_eq!(
+            Quote("\u{ad}\u{e000}\u{10ffff}").to_string(),
+            "\"\\u00ad\\ue000\\U0010ffff\""
+        );
+    }
+}

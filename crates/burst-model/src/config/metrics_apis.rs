@@ -1,0 +1,72 @@
+//! `metrics_apis`, checked.
+
+use super::check::{bad, text};
+use super::words;
+use super::{Artifact, BadConfig, MetricsApis};
+use crate::kube::{Reads, Source};
+use crate::rates::Counting;
+use burst_labels::content;
+use std::collections::BTreeMap;
+
+/// The labels that every external series may have, whatever the kinds of the workloads.
+const OWN_LABELS: [&str; 3] = ["namespace", "service", "hpa"];
+/// Resources with a meaning of their own in the paths of the custom metrics API.
+const OWN_RESOURCES: [&str; 3] = ["metrics", "namespaces", "pods"];
+
+pub(super) fn check(
+    words: Option<words::MetricsApis>,
+    sources: &[Source],
+    counting: Option<Counting>,
+    artifact: Artifact,
+) -> Result<Option<MetricsApis>, BadConfig> {
+    let Some(words) = words else { return Ok(None) };
+    if artifact == Artifact::HeaderOnly {
+        return Err(BadConfig::NeedsRequests("metrics_apis"));
+    }
+    workloads(sources)?;
+    Ok(Some(MetricsApis {
+        filter_chain: text("metrics_apis.filter_chain", &words.filter_chain)?,
+        labels: labels(words.labels, sources)?,
+        unknown_external: words.unknown_external.unwrap_or_default(),
+        counting,
+    }))
+}
+
+fn of_workloads(sources: &[Source]) -> impl Iterator<Item = &Source> {
+    sources.iter().filter(|source| source.reads == Reads::Workloads)
+}
+
+/// The snapshot knows a kind by its plural name alone, and the APIs by name and group.
+fn workloads(sources: &[Source]) -> Result<(), BadConfig> {
+    for source in of_workloads(sources) {
+        let resource = &source.resource;
+        let refused = |why: &str| {
+            Err(bad(
+                "workloads",
+                format_args!("{resource} {why} while metrics_apis is on"),
+            ))
+        };
+        if OWN_RESOURCES.contains(&resource.plural.as_str()) {
+            return refused("means something else in the metrics APIs, and cannot be had");
+        }
+        if of_workloads(sources).any(|other| other.resource.plural == resource.plural && other.resource != *resource) {
+            return refused("shares its plural name with another kind, which cannot be told apart");
+        }
+    }
+    Ok(())
+}
+
+fn labels(words: BTreeMap<String, String>, sources: &[Source]) -> Result<BTreeMap<String, String>, BadConfig> {
+    for (key, value) in &words {
+        let path = || format!("metrics_apis.labels.{key}");
+        let faults = [content::label_key(key), content::label_value(value)].concat();
+        if let Some(fault) = faults.first() {
+            return Err(bad(path(), format_args!("{value:?} is no label: {fault}")));
+        }
+        let is_kind = of_workloads(sources).any(|source| source.resource.kind.eq_ignore_ascii_case(key));
+        if is_kind || OWN_LABELS.contains(&key.as_str()) {
+            return Err(bad(path(), "the metrics have a label of that name already"));
+        }
+    }
+    Ok(words)
+}

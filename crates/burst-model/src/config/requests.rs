@@ -1,0 +1,234 @@
+//! How requests are counted, and which proxies tell each other.
+
+use super::check::{text, time};
+use super::{Artifact, BadConfig, Config, words};
+use crate::hash;
+use crate::rates::{Counting, Scope};
+use std::time::Duration;
+
+/// Two syncs of an HPA, so that no request falls between two of them.
+const WINDOW: Duration = Duration::from_secs(30);
+/// With ticks of a second a shorter window is more noise than rate.
+const LEAST_WINDOW: Duration = Duration::from_secs(10);
+/// A count is at most three of these old when an HPA sees it, which looks every 15 s.
+const REPORT_INTERVAL: Duration = Duration::from_secs(3);
+/// The tick is a second; nothing can happen more often.
+const LEAST_REPORT_INTERVAL: Duration = Duration::from_secs(1);
+/// What a tick, a callout and a busy thread can add to an interval.
+const SLACK: Duration = Duration::from_secs(3);
+/// The name in the certificate of the hub, as a Service of the shipped manifests has it.
+const AUTHORITY: &str = "burst-hub";
+
+/// How requests are counted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Requests {
+    /// The time that rates are of.
+    pub window: Duration,
+    /// Whether requests under way are counted.
+    pub in_flight: bool,
+    /// How often a VM tells its proxy, and a proxy the hub.
+    pub report_interval: Duration,
+    /// The proxy that adds up what all proxies see, if one does.
+    pub hub: Option<Hub>,
+    /// The name of the filter chain on which reports of other proxies are taken, if this is the hub.
+    pub accept: Option<String>,
+}
+
+/// Where reports go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hub {
+    /// The Envoy cluster.
+    pub cluster: String,
+    /// `:authority`.
+    pub authority: String,
+}
+
+impl Hub {
+    fn check(words: &words::Hub) -> Result<Self, BadConfig> {
+        Ok(Self {
+            cluster: text("requests.hub.cluster", &words.cluster)?,
+            authority: text(
+                "requests.hub.authority",
+                words.authority.as_deref().unwrap_or(AUTHORITY),
+            )?,
+        })
+    }
+}
+
+impl Requests {
+    pub(super) fn check(words: words::Requests, artifact: Artifact) -> Result<Self, BadConfig> {
+        if artifact == Artifact::HeaderOnly {
+            return Err(BadConfig::NeedsRequests("requests"));
+        }
+        let report_interval = time(
+            "requests.report_interval",
+            words.report_interval.as_deref(),
+            REPORT_INTERVAL,
+            LEAST_REPORT_INTERVAL,
+        )?;
+        let least_window = LEAST_WINDOW.max(report_interval.saturating_mul(2));
+        let window = time("requests.window", words.window.as_deref(), WINDOW, least_window)?;
+        let hub = words.hub.as_ref().map(Hub::check).transpose()?;
+        let accept = words
+            .accept
+            .map(|accept| text("requests.accept.filter_chain", &accept.filter_chain));
+        Ok(Self {
+            window,
+            in_flight: words.in_flight.unwrap_or(true),
+            report_interval,
+            hub,
+            accept: accept.transpose()?,
+        })
+    }
+
+    /// What is counted, and whose requests those are.
+    #[must_use]
+    pub fn counting(&self) -> Counting {
+        Counting {
+            scope: if self.accept.is_some() {
+                Scope::Cluster
+            } else {
+                Scope::Proxy
+            },
+            in_flight: self.in_flight,
+        }
+    }
+
+    /// The age from which what a VM counted says nothing any more: it missed two of its intervals.
+    #[must_use]
+    pub fn vm_patience(&self) -> Duration {
+        self.report_interval.saturating_mul(2).saturating_add(SLACK)
+    }
+
+    /// The age from which a proxy's report says nothing any more: what it counted was up to two intervals old when it
+    /// came, and two more were missed.
+    #[must_use]
+    pub fn report_patience(&self) -> Duration {
+        self.report_interval.saturating_mul(4).saturating_add(SLACK)
+    }
+
+    /// The age from which the sum is not served any more. Another thread may have to take over in between.
+    #[must_use]
+    pub fn max_age(&self) -> Duration {
+        self.report_patience().saturating_mul(2)
+    }
+}
+
+impl Config {
+    /// The hash of every setting that changes what is counted, and in whose name: what is counted by different
+    /// settings does not add up.
+    #[must_use]
+    pub fn counting_hash(&self) -> u64 {
+        let counting = self
+            .requests
+            .as_ref()
+            .map(|requests| (requests.window, requests.counting()));
+        hash::of(&(self.settings_hash(), counting, &self.upstreams))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(json: &str) -> Result<Config, BadConfig> {
+        Config::parse(json.as_bytes(), Artifact::Full)
+    }
+
+    #[test]
+    fn nothing_is_counted_unless_it_is_asked_for() {
+        assert_eq!(parse(r#"{"cluster":"k"}"#).unwrap().requests, None);
+        let requests = parse(r#"{"cluster":"k","requests":{}}"#).unwrap().requests.unwrap();
+        assert_eq!((requests.window, requests.report_interval), (WINDOW, REPORT_INTERVAL));
+        assert_eq!((requests.in_flight, requests.hub, requests.accept), (true, None, None));
+        let hub = r#"{"cluster":"k","requests":{"hub":{"cluster":"hub"}}}"#;
+        let hub = parse(hub).unwrap().requests.unwrap().hub.unwrap();
+        assert_eq!((hub.cluster.as_str(), hub.authority.as_str()), ("hub", "burst-hub"));
+    }
+
+    #[test]
+    fn what_is_refused_is_named() {
+        for (requests, message) in [
+            (
+                r#"{"windw":"1s"}"#,
+                "requests.windw: unknown field `windw`, expected one of `window`",
+            ),
+            (
+                r#"{"window":"5s"}"#,
+                "requests.window: 5s is below the least allowed, 10s",
+            ),
+            (
+                r#"{"window":"30s","report_interval":"20s"}"#,
+                "requests.window: 30s is below the least allowed, 40s",
+            ),
+            (
+                r#"{"report_interval":"100ms"}"#,
+                "requests.report_interval: 100ms is below the least allowed, 1s",
+            ),
+            (r#"{"hub":{}}"#, "requests.hub: missing field `cluster`"),
+            (
+                r#"{"hub":{"cluster":""}}"#,
+                r#"requests.hub.cluster: "" must be a text"#,
+            ),
+            (
+                r#"{"accept":{"filter_chain":""}}"#,
+                r#"requests.accept.filter_chain: "" must be a text"#,
+            ),
+        ] {
+            let error = parse(&format!(r#"{{"cluster":"k","requests":{requests}}}"#))
+                .unwrap_err()
+                .to_string();
+            assert!(error.contains(message), "{requests}: {error}");
+        }
+        let header_only = Config::parse(br#"{"cluster":"k","requests":{}}"#, Artifact::HeaderOnly);
+        assert!(
+            header_only
+                .unwrap_err()
+                .to_string()
+                .starts_with("requests: cannot be had")
+        );
+    }
+
+    #[test]
+    fn reports_and_the_metrics_apis_have_filter_chains_of_their_own() {
+        let config = |chain: &str| {
+            let requests = format!(r#""requests":{{"accept":{{"filter_chain":"{chain}"}}}}"#);
+            parse(&format!(
+                r#"{{"cluster":"k","metrics_apis":{{"filter_chain":"apis"}},{requests}}}"#
+            ))
+        };
+        let metrics_apis = config("hub").unwrap().metrics_apis.unwrap();
+        let counting = Counting {
+            scope: Scope::Cluster,
+            in_flight: true,
+        };
+        assert_eq!(metrics_apis.counting, Some(counting));
+        let error = config("apis").unwrap_err().to_string();
+        assert!(
+            error.starts_with(r#"requests.accept.filter_chain: "apis" is that of metrics_apis"#),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn counts_that_do_not_add_up_are_kept_apart() {
+        let hash = |json: &str| parse(json).unwrap().counting_hash();
+        let plain = hash(r#"{"cluster":"k","requests":{}}"#);
+        for same in [
+            r#"{"cluster":"k","requests":{"report_interval":"5s","hub":{"cluster":"hub"}}}"#,
+            r#"{"cluster":"k","requests":{},"header":{"name":"x-load"}}"#,
+        ] {
+            assert_eq!(hash(same), plain, "{same}");
+        }
+        for other in [
+            r#"{"cluster":"l","requests":{}}"#,
+            r#"{"cluster":"k","requests":{"window":"60s"}}"#,
+            r#"{"cluster":"k","requests":{"in_flight":false}}"#,
+            r#"{"cluster":"k","requests":{"accept":{"filter_chain":"hub"}}}"#,
+            r#"{"cluster":"k","requests":{},"cluster_domain":"example.org"}"#,
+            r#"{"cluster":"k","requests":{},"clusters":[{"name":"{service}.{namespace}"}]}"#,
+        ] {
+            assert_ne!(hash(other), plain, "{other}");
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! One bounded watch: a line of JSON for each change. A callout delivers only when its answer ends, so the watch is
+//! asked to end by itself after some seconds, and its body is what changed in them.
+//! <https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes>
+
+use super::answer::{self, Failure};
+use super::object::Object;
+use super::page::{Bad, Progress, name_of, read_item};
+use super::resource::Source;
+use crate::name::ObjectName;
+use crate::printable::printable;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+
+/// What one watch brought.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Window {
+    /// The changes, in their order.
+    pub changes: Vec<Change>,
+    /// The `resourceVersion` that they lead to, which the next watch starts from; `None` where nothing was said.
+    pub version: Option<String>,
+}
+
+/// One change.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Change {
+    /// An object is new, or is now as given.
+    Put(Object),
+    /// An object is now one that cannot be read.
+    Spoiled(Bad),
+    /// An object is gone, or no longer selected.
+    Gone(ObjectName),
+}
+
+#[derive(Deserialize)]
+struct Event<'a> {
+    #[serde(borrow)]
+    r#type: Cow<'a, str>,
+    #[serde(borrow)]
+    object: &'a RawValue,
+}
+
+#[derive(Deserialize)]
+struct Versioned<'a> {
+    #[serde(borrow)]
+    metadata: Metadata<'a>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Metadata<'a> {
+    #[serde(borrow)]
+    resource_version: Cow<'a, str>,
+    #[serde(borrow, default)]
+    name: Cow<'a, str>,
+    #[serde(borrow, default)]
+    namespace: Cow<'a, str>,
+}
+
+/// Reads the body of a successful watch. A last line without its end was cut off on the way: it is left out, and the
+/// version is that of the line before, so that the next watch brings it again.
+///
+/// # Errors
+/// A line that is no event, or an event of type ERROR. Then nothing of the body counts: what comes next brings all of
+/// it again.
+pub fn read(source: &Source, body: &[u8], progress: &mut dyn Progress) -> Result<Window, Failure> {
+    let mut window = Window::default();
+    let whole = body.iter().rposition(|byte| *byte == b'\n').unwrap_or_default();
+    let lines = body.get(..whole).unwrap_or_default().split(|byte| *byte == b'\n');
+    for line in lines.filter(|line| !line.trim_ascii().is_empty()) {
+        let event: Event<'_> = serde_json::from_slice(line).map_err(|error| malformed(&error))?;
+        let json = event.object.get();
+        if event.r#type == "ERROR" {
+            return Err(error(json));
+        }
+        let Versioned { metadata } = serde_json::from_str(json).map_err(|error| malformed(&error))?;
+        match &*event.r#type {
+            "ADDED" | "MODIFIED" => window.changes.push(put(source, json, progress)),
+            // A name that cannot be an object's was never kept.
+            "DELETED" => {
+                let name = ObjectName::new(&metadata.namespace, &metadata.name);
+                window.changes.extend(name.ok().map(Change::Gone));
+            }
+            "BOOKMARK" => {}
+            other => {
+                let unknown = format!("an event of type {}", printable(other, 30));
+                return Err(Failure::Malformed(unknown));
+            }
+        }
+        window.version = Some(metadata.resource_version.into_owned());
+    }
+    Ok(window)
+}
+
+fn put(source: &Source, json: &str, progress: &mut dyn Progress) -> Change {
+    match read_item(source, json, progress) {
+        Ok(object) => Change::Put(object),
+        Err(reason) => Change::Spoiled(Bad {
+            name: name_of(json),
+            reason,
+        }),
+    }
+}
+
+fn malformed(error: &serde_json::Error) -> Failure {
+    Failure::Malformed(error.to_string())
+}
+
+/// An event of type ERROR carries the `metav1.Status` that an ordinary answer would have had.
+fn error(json: &str) -> Failure {
+    #[derive(Deserialize)]
+    struct Status {
+        code: u16,
+    }
+    match serde_json::from_str(json) {
+        Ok(Status { code }) => answer::failure_of(code, json.as_bytes()),
+        Err(error) => malformed(&error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::resource::{Reads, Resource};
+    use super::*;
+    use proptest::prelude::*;
+
+    fn services() -> Source {
+        Source {
+            reads: Reads::Services,
+            resource: Resource::services(),
+            namespace: None,
+            label_selector: None,
+            field_selector: None,
+            labels: false,
+        }
+    }
+
+    fn event(r#type: &str, name: &str, version: u32) -> String {
+        format!(
+            r#"{{"type":"{type}","object":{{"kind":"Service","apiVersion":"v1","metadata":{{"name":"{name}",
+            "namespace":"shop","resourceVersion":"{version}"}},"spec":{{"selector":{{"app":"{name}"}}}}}}}}"#
+        )
+        .replace('\n', " ")
+            + "\n"
+    }
+
+    fn window(body: &str) -> Result<Window, Failure> {
+        read(&services(), body.as_bytes(), &mut ())
+    }
+
+    fn said(window: &Window) -> Vec<String> {
+        let word = |change: &Change| match change {
+            Change::Put(object) => format!("put {}", object.name()),
+            Change::Spoiled(Bad { name, .. }) => format!("spoiled {name}"),
+            Change::Gone(name) => format!("gone {name}"),
+        };
+        window.changes.iter().map(word).collect()
+    }
+
+    #[test]
+    fn changes_come_in_their_order_and_lead_to_the_last_version() {
+        let bookmark = r#"{"type":"BOOKMARK","object":{"kind":"Service","metadata":{"resourceVersion":"40"}}}"#;
+        let body = event("ADDED", "a", 11) + &event("MODIFIED", "a", 12) + &event("DELETED", "b", 13) + bookmark + "\n";
+        let window = window(&body).unwrap();
+        assert_eq!(said(&window), ["put shop/a", "put shop/a", "gone shop/b"]);
+        assert_eq!(window.version.as_deref(), Some("40"));
+    }
+
+    #[test]
+    fn a_quiet_window_says_nothing() {
+        assert_eq!(window("").unwrap(), Window::default());
+    }
+
+    #[test]
+    fn a_last_line_without_its_end_comes_again() {
+        let whole = event("ADDED", "a", 11);
+        for cut in 0..event("ADDED", "b", 12).len() {
+            let body = whole.clone() + &event("ADDED", "b", 12)[..cut];
+            let window = window(&body).unwrap();
+            assert_eq!(said(&window), ["put shop/a"], "{cut} bytes of the second line");
+            assert_eq!(window.version.as_deref(), Some("11"));
+        }
+    }
+
+    #[test]
+    fn an_object_that_became_unreadable_is_named() {
+        let spoiled = event("MODIFIED", "a", 11).replace(r#"{"app":"a"}"#, "7");
+        assert_eq!(said(&window(&spoiled).unwrap()), ["spoiled shop/a"]);
+    }
+
+    #[test]
+    fn an_expired_version_is_told_from_other_errors() {
+        let error = |code: u16| {
+            format!(
+                r#"{{"type":"ERROR","object":{{"kind":"Status","metadata":{{}},"message":"said so","code":{code}}}}}"#
+            ) + "\n"
+        };
+        let read = |code| window(&(event("ADDED", "a", 11) + &error(code))).unwrap_err();
+        assert_eq!(read(410), Failure::Expired("said so".into()));
+        assert!(matches!(read(500), Failure::Server { status: 500, .. }));
+    }
+
+    #[test]
+    fn a_line_that_is_no_event_spoils_the_window() {
+        let unversioned = r#"{"type":"ADDED","object":{"metadata":{"name":"a"}}}"#;
+        for line in ["<html>", "{}", r#"{"type":"LOST","object":{}}"#, unversioned] {
+            let body = event("ADDED", "a", 11) + line + "\n";
+            assert!(matches!(window(&body), Err(Failure::Malformed(_))), "{line}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn arbitrary_bytes_are_survived(body in proptest::collection::vec(any::<u8>(), 0..512)) {
+            let _ = read(&services(), &body, &mut ());
+        }
+
+        #[test]
+        fn arbitrary_lines_are_survived(kind in "ADDED|MODIFIED|DELETED|ERROR|BOOKMARK|.{0,8}", object in ".{0,99}") {
+            let line = format!("{{\"type\":\"{kind}\",\"object\":{object}}}\n");
+            let _ = read(&services(), line.as_bytes(), &mut ());
+        }
+    }
+}

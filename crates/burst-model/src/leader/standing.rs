@@ -1,0 +1,192 @@
+//! One list as it stands: its objects, and what was wrong with it.
+
+use crate::kube::page::Bad;
+use crate::kube::{Change, Failure, Object, Resource, Verb};
+use crate::records::Resumed;
+use crate::sync::life::Listed;
+use crate::time::Time;
+use std::collections::BTreeMap;
+use std::mem::Discriminant;
+
+/// One list as it stands.
+#[derive(Debug, Default)]
+pub(super) struct Standing {
+    /// Sorted by their names.
+    pub(super) objects: Vec<Object>,
+    /// When it was read last.
+    pub(super) read: Option<Time>,
+    /// The objects that are left out, with the line that says why.
+    bad: BTreeMap<String, String>,
+    trouble: Option<(Verb, Discriminant<Failure>)>,
+}
+
+impl Standing {
+    pub(super) fn resumed(Resumed { objects, .. }: Resumed, read: Option<Time>) -> Self {
+        let mut list = Self {
+            objects,
+            read,
+            ..Self::default()
+        };
+        list.sort();
+        list
+    }
+
+    fn sort(&mut self) {
+        self.objects.sort_by(|a, b| a.name().cmp(b.name()));
+    }
+
+    pub(super) fn bad_objects(&self) -> usize {
+        self.bad.len()
+    }
+
+    /// Takes the whole list anew; a line for each object that is left out and was not before.
+    pub(super) fn replace(&mut self, resource: &Resource, listed: Listed) -> Vec<String> {
+        self.objects = listed.objects;
+        self.sort();
+        let bad = listed.bad.into_iter().map(|bad| line(resource, bad)).collect();
+        let before = std::mem::replace(&mut self.bad, bad);
+        let is_new = |(name, line): &(&String, &String)| before.get(*name) != Some(*line);
+        self.bad.iter().filter(is_new).map(|(_, line)| line.clone()).collect()
+    }
+
+    /// Takes what happened since; whether that changed an object, and the lines as above.
+    pub(super) fn apply(&mut self, resource: &Resource, changes: Vec<Change>) -> (bool, Vec<String>) {
+        let (mut changed, mut lines) = (false, Vec::new());
+        for change in changes {
+            changed |= match change {
+                Change::Put(object) => {
+                    self.bad.remove(&object.name().to_string());
+                    self.put(object)
+                }
+                Change::Gone(name) => {
+                    let name = name.to_string();
+                    self.bad.remove(&name);
+                    self.remove(&name)
+                }
+                Change::Spoiled(bad) => {
+                    let (name, line) = line(resource, bad);
+                    let gone = self.remove(&name);
+                    if self.bad.insert(name, line.clone()).as_ref() != Some(&line) {
+                        lines.push(line);
+                    }
+                    gone
+                }
+            };
+        }
+        (changed, lines)
+    }
+
+    fn put(&mut self, object: Object) -> bool {
+        match self.objects.binary_search_by(|kept| kept.name().cmp(object.name())) {
+            Ok(place) => match self.objects.get_mut(place) {
+                Some(kept) if *kept != object => *kept = object,
+                _ => return false,
+            },
+            Err(place) => self.objects.insert(place, object),
+        }
+        true
+    }
+
+    /// Removes the object of that `namespace/name`; whether there was one.
+    fn remove(&mut self, name: &str) -> bool {
+        let before = self.objects.len();
+        self.objects.retain(|object| object.name().to_string() != name);
+        self.objects.len() < before
+    }
+
+    /// Notes a failure; whether it is another one than before.
+    pub(super) fn fails(&mut self, verb: Verb, failure: &Failure) -> bool {
+        let trouble = Some((verb, std::mem::discriminant(failure)));
+        std::mem::replace(&mut self.trouble, trouble) != trouble
+    }
+
+    /// Notes that something worked; whether just that did not before.
+    pub(super) fn works(&mut self, verb: Verb) -> bool {
+        self.trouble.take_if(|(failed, _)| *failed == verb).is_some()
+    }
+}
+
+fn line(resource: &Resource, Bad { name, reason }: Bad) -> (String, String) {
+    let line = format!("left out {} {name}: {reason}", resource.kind);
+    (name, line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kube::Reads;
+    use crate::name::ObjectName;
+
+    fn service(name: &str, app: &str) -> Object {
+        let json =
+            format!(r#"{{"metadata":{{"namespace":"shop","name":"{name}"}},"spec":{{"selector":{{"app":"{app}"}}}}}}"#);
+        Object::read(Reads::Services, &json, false).unwrap()
+    }
+
+    fn bad(name: &str) -> Bad {
+        Bad {
+            name: format!("shop/{name}"),
+            reason: "spec: no such thing".into(),
+        }
+    }
+
+    fn apply(list: &mut Standing, changes: Vec<Change>) -> (bool, usize) {
+        let (changed, lines) = list.apply(&Resource::services(), changes);
+        (changed, lines.len())
+    }
+
+    fn listed() -> Standing {
+        let mut list = Standing::default();
+        let objects = vec![service("c", "1"), service("a", "1")];
+        let version = "7".into();
+        let bad = vec![bad("x")];
+        assert_eq!(
+            list.replace(&Resource::services(), Listed { objects, bad, version })
+                .len(),
+            1
+        );
+        list
+    }
+
+    #[test]
+    fn changes_lead_to_what_a_list_would_show() {
+        let mut list = listed();
+        let gone = Change::Gone(ObjectName::parse("shop/a").unwrap());
+        let changes = vec![Change::Put(service("b", "1")), Change::Put(service("c", "2")), gone];
+        assert_eq!(apply(&mut list, changes), (true, 0));
+        assert_eq!(list.objects, [service("b", "1"), service("c", "2")]);
+    }
+
+    #[test]
+    fn what_does_not_count_changes_nothing() {
+        let mut list = listed();
+        let absent = Change::Gone(ObjectName::parse("shop/q").unwrap());
+        assert_eq!(
+            apply(&mut list, vec![Change::Put(service("a", "1")), absent]),
+            (false, 0)
+        );
+    }
+
+    #[test]
+    fn an_object_that_becomes_unreadable_is_left_out_with_one_line_until_it_is_well_again() {
+        let mut list = listed();
+        assert_eq!(apply(&mut list, vec![Change::Spoiled(bad("a"))]), (true, 1));
+        assert_eq!(
+            apply(&mut list, vec![Change::Spoiled(bad("a"))]),
+            (false, 0),
+            "said once"
+        );
+        assert_eq!((list.objects.len(), list.bad_objects()), (1, 2));
+        assert_eq!(apply(&mut list, vec![Change::Put(service("a", "1"))]), (true, 0));
+        assert_eq!((list.objects.len(), list.bad_objects()), (2, 1));
+    }
+
+    #[test]
+    fn trouble_is_news_once_and_ends_with_what_failed() {
+        let mut list = listed();
+        assert!(list.fails(Verb::Watch, &Failure::Timeout));
+        assert!(!list.fails(Verb::Watch, &Failure::Timeout));
+        assert!(!list.works(Verb::List), "a list that works says nothing of the watch");
+        assert!(list.works(Verb::Watch) && !list.works(Verb::Watch));
+    }
+}

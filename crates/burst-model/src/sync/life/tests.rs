@@ -1,0 +1,276 @@
+use super::*;
+use crate::kube::{Reads, Resource};
+
+const T0: Time = Time::from_unix_millis(1_000_000);
+const PAUSE: Duration = Duration::from_secs(15);
+
+fn list(window: Option<Duration>) -> Kept {
+    let source = Source {
+        reads: Reads::Services,
+        resource: Resource::services(),
+        namespace: None,
+        label_selector: None,
+        field_selector: None,
+        labels: false,
+    };
+    let pace = Pace {
+        interval: PAUSE,
+        window,
+    };
+    Kept::new(source, pace, 500, T0)
+}
+
+fn kept() -> Kept {
+    list(None)
+}
+
+fn path(request: Option<Request>) -> Option<String> {
+    request.map(|request| request.path)
+}
+
+fn page(cursor: Option<&str>) -> Result<Answer, Failure> {
+    Ok(Answer::Page(Page {
+        cursor: cursor.map(Into::into),
+        version: "7".into(),
+        ..Page::default()
+    }))
+}
+
+#[test]
+fn a_list_is_read_page_by_page_and_then_rests() {
+    let mut list = kept();
+    assert_eq!(path(list.begin(T0)).unwrap(), "/api/v1/services?limit=500");
+    assert_eq!(list.begin(T0), None, "one page at a time");
+    let Step::Ask(next) = list.answer(page(Some("c1")), T0, 0) else {
+        panic!()
+    };
+    assert_eq!(next.path, "/api/v1/services?limit=500&continue=c1");
+    let Step::Whole(whole) = list.answer(page(None), T0, 0) else {
+        panic!()
+    };
+    assert_eq!(whole.version, "7");
+    assert_eq!(list.begin(T0.after(PAUSE - Duration::from_secs(1))), None);
+    assert!(list.begin(T0.after(PAUSE)).is_some());
+}
+
+#[test]
+fn the_interval_counts_from_the_beginning_of_a_read() {
+    for (took, due) in [
+        (0, 15_000),
+        (900, 15_000),
+        (13_999, 15_000),
+        (15_000, 30_000),
+        (40_000, 55_000),
+    ] {
+        let mut list = kept();
+        list.begin(T0);
+        list.answer(page(None), T0.after(Duration::from_millis(took)), 0);
+        let tick = |millis: u64| T0.after(Duration::from_millis(millis));
+        assert_eq!(list.begin(tick(due - 1000)), None, "took {took} ms");
+        assert!(
+            list.begin(tick(due - 200)).is_some(),
+            "took {took} ms, and a tick came early"
+        );
+    }
+}
+
+#[test]
+fn a_clock_set_back_does_not_stop_the_reads() {
+    let mut list = kept();
+    list.begin(T0);
+    list.answer(page(None), T0, 0);
+    let before = Time::from_unix_millis(T0.unix_millis() - 500_000);
+    assert!(list.begin(before).is_some());
+    list.answer(Err(Failure::Timeout), before, u32::MAX);
+    assert_eq!(list.begin(before), None, "a pause is one by the new time, too");
+}
+
+#[test]
+fn an_expired_cursor_starts_the_list_again_at_once_but_not_for_ever() {
+    let mut list = kept();
+    list.begin(T0);
+    list.answer(page(Some("c1")), T0, 0);
+    list.answer(Err(Failure::Expired("too old".into())), T0, 0);
+    assert_eq!(
+        path(list.begin(T0)).unwrap(),
+        "/api/v1/services?limit=500",
+        "from the start"
+    );
+    list.answer(page(Some("c2")), T0, 0);
+    list.answer(Err(Failure::Expired("too old".into())), T0, 0);
+    assert_eq!(list.begin(T0), None, "though its first page came");
+}
+
+#[test]
+fn an_answer_too_large_is_asked_for_in_smaller_pages() {
+    let mut list = kept();
+    let mut now = T0;
+    for limit in [500, 250, 125, 62, 31, 15, 7, 3, 1, 1] {
+        assert_eq!(
+            path(list.begin(now)).unwrap(),
+            format!("/api/v1/services?limit={limit}")
+        );
+        list.answer(Err(Failure::Cut), now, 0);
+        now = now.after(Duration::from_secs(60));
+    }
+}
+
+#[test]
+fn an_answer_that_nobody_asked_for_changes_nothing_but_the_pause() {
+    let mut list = kept();
+    assert!(matches!(list.answer(page(None), T0, 0), Step::Failed { .. }));
+    assert!(!list.is_listing());
+}
+
+#[test]
+fn retry_after_is_kept_to() {
+    let mut list = kept();
+    list.begin(T0);
+    let wish = Duration::from_secs(77);
+    list.answer(
+        Err(Failure::Throttled {
+            retry_after: Some(wish),
+        }),
+        T0,
+        u32::MAX,
+    );
+    assert_eq!(list.begin(T0.after(wish - Duration::from_millis(1))), None);
+    assert!(list.begin(T0.after(wish)).is_some());
+}
+
+const WINDOW: Duration = Duration::from_secs(5);
+
+/// A list that was read, and opened its first window.
+fn watching() -> Kept {
+    let mut list = list(Some(WINDOW));
+    list.begin(T0);
+    list.answer(page(None), T0, 0);
+    let watch = list.begin(T0).unwrap();
+    assert_eq!((watch.verb, watch.lasts), (Verb::Watch, WINDOW));
+    list
+}
+
+fn window(version: Option<&str>) -> Result<Answer, Failure> {
+    Ok(Answer::Window(Window {
+        version: version.map(Into::into),
+        ..Window::default()
+    }))
+}
+
+fn later(seconds: u64) -> Time {
+    T0.after(Duration::from_secs(seconds))
+}
+
+const FROM_7: &str = "/api/v1/services?watch=1&allowWatchBookmarks=true&timeoutSeconds=5&resourceVersion=7";
+const LIST: &str = "/api/v1/services?limit=500";
+
+#[test]
+fn after_the_list_each_window_begins_where_the_one_before_ended() {
+    let mut list = list(Some(WINDOW));
+    assert_eq!(path(list.begin(T0)).unwrap(), LIST);
+    list.answer(page(None), T0, 0);
+    assert_eq!(path(list.begin(T0)).unwrap(), FROM_7, "at once");
+    assert!(matches!(list.answer(window(Some("9")), later(5), 0), Step::Changed(_)));
+    assert!(path(list.begin(later(5))).unwrap().ends_with("=9"), "at once");
+    list.answer(window(None), later(10), 0);
+    assert!(path(list.begin(later(10))).unwrap().ends_with("=9"), "nothing was said");
+}
+
+#[test]
+fn a_server_that_ends_windows_at_once_is_asked_once_a_tick() {
+    let mut list = watching();
+    list.answer(window(None), T0, 0);
+    assert_eq!(list.begin(T0), None);
+    assert!(list.begin(later(1)).is_some());
+}
+
+#[test]
+fn a_window_that_was_cut_is_opened_again_where_it_began() {
+    let mut list = watching();
+    list.answer(Err(Failure::Cut), later(3), u32::MAX);
+    assert_eq!(list.begin(later(3)), None, "after a pause");
+    assert_eq!(path(list.begin(later(4))).unwrap(), FROM_7);
+}
+
+#[test]
+fn an_expired_version_is_listed_again_at_once_but_not_for_ever() {
+    let mut list = watching();
+    list.answer(Err(Failure::Expired("too old".into())), later(5), 0);
+    assert_eq!(path(list.begin(later(5))).unwrap(), LIST);
+    list.answer(Err(Failure::Expired("too old".into())), later(5), 0);
+    assert_eq!(list.begin(later(5)), None);
+}
+
+#[test]
+fn what_cannot_be_watched_is_listed_and_tried_again_after_a_while() {
+    for failure in [Failure::Forbidden("no".into()), Failure::Unexpected(405)] {
+        let mut list = watching();
+        let Step::Failed {
+            falls_back: true,
+            verb: Verb::Watch,
+            ..
+        } = list.answer(Err(failure), T0, 0)
+        else {
+            panic!()
+        };
+        let mut now = T0;
+        for _ in 0..LISTS_INSTEAD {
+            assert_eq!(path(list.begin(now)).unwrap(), LIST);
+            list.answer(page(None), now, 0);
+            now = now.after(PAUSE);
+        }
+        list.begin(now);
+        list.answer(page(None), now, 0);
+        assert_eq!(list.next_verb(), Verb::Watch);
+    }
+}
+
+#[test]
+fn windows_that_never_end_well_are_given_up() {
+    for failure in [Failure::Cut, Failure::Timeout, Failure::Malformed("html".into())] {
+        let mut list = watching();
+        let mut now = T0;
+        let mut windows = 1;
+        while list.unwatched == 0 {
+            match list.next_verb() {
+                Verb::Watch => list.answer(Err(failure.clone()), now, 0),
+                Verb::List => list.answer(page(None), now, 0),
+            };
+            now = now.after(Duration::from_secs(60));
+            windows += u32::from(list.begin(now).unwrap().verb == Verb::Watch);
+        }
+        assert!(windows <= PATIENCE, "{failure}: {windows} windows");
+    }
+}
+
+#[test]
+fn an_outage_does_not_lose_the_place() {
+    let mut list = watching();
+    let mut now = T0;
+    for _ in 0..10 {
+        list.answer(Err(Failure::Unreachable("refused".into())), now, 0);
+        now = now.after(Duration::from_secs(60));
+        assert_eq!(path(list.begin(now)).unwrap(), FROM_7);
+    }
+}
+
+#[test]
+fn a_successor_first_asks_what_happened_meanwhile() {
+    let mut list = list(Some(WINDOW)).resumed("7", T0);
+    assert!(list.is_behind());
+    let first = list.begin(T0).unwrap();
+    assert_eq!((first.verb, first.lasts), (Verb::Watch, SHORTEST_WINDOW));
+    list.answer(window(Some("8")), later(1), 0);
+    assert!(!list.is_behind());
+    assert_eq!(list.begin(later(1)).unwrap().lasts, WINDOW);
+}
+
+#[test]
+fn a_list_without_a_version_is_read_every_interval() {
+    let mut list = list(Some(WINDOW));
+    list.begin(T0);
+    let unversioned = Page::default();
+    list.answer(Ok(Answer::Page(unversioned)), T0, 0);
+    assert_eq!(list.begin(T0), None);
+    assert_eq!(path(list.begin(T0.after(PAUSE))).unwrap(), LIST);
+}

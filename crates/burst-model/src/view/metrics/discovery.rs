@@ -1,0 +1,107 @@
+//! What there is, for the aggregator and for clients: the documents of a Kubernetes API server.
+//! <https://kubernetes.io/docs/concepts/overview/kubernetes-api/#discovery-api>
+
+use super::accept::Form;
+use super::aggregated;
+use super::api::Api;
+use super::catalog::{Described, Metric};
+use super::json::list;
+use super::{JSON, custom, external};
+use crate::config::{Config, MetricsApis};
+use crate::hash;
+use crate::view::Answer;
+use crate::view::answer::has_tag;
+
+/// The documents of the root: those that anybody asks for, and some that only people do.
+const PATHS: [&str; 13] = [
+    "/apis",
+    "/apis/custom.metrics.k8s.io",
+    "/apis/custom.metrics.k8s.io/v1beta1",
+    "/apis/custom.metrics.k8s.io/v1beta2",
+    "/apis/external.metrics.k8s.io",
+    "/apis/external.metrics.k8s.io/v1beta1",
+    "/healthz",
+    "/livez",
+    "/openapi",
+    "/openapi/v2",
+    "/openapi/v3",
+    "/readyz",
+    "/version",
+];
+
+pub(super) fn document(body: &str) -> Answer {
+    Answer::new(200, JSON, format!("{body}\n").into_bytes())
+}
+
+/// `/`, and with 404 whatever belongs to no group.
+pub(super) fn paths(status: u16) -> Answer {
+    let paths = list(PATHS.map(|path| format!("\"{path}\"")));
+    Answer::new(status, JSON, format!("{{\"paths\":[{paths}]}}\n").into_bytes())
+}
+
+/// `/apis`: with all that there is where the form is the aggregated one, which the aggregator asks for once a minute.
+pub(super) fn groups(config: &Config, apis: &MetricsApis, form: Form, if_none_match: &[u8]) -> Answer {
+    let answer = match form {
+        Form::Aggregated(version) => aggregated::groups(config, apis, version),
+        Form::Json | Form::Table(_) => {
+            let groups = list([custom::GROUP, external::GROUP].map(|group| format!("{{{}}}", group_fields(group))));
+            document(&format!(
+                r#"{{"kind":"APIGroupList","apiVersion":"v1","groups":[{groups}]}}"#
+            ))
+        }
+    };
+    let etag = format!("\"{:016X}\"", hash::of_bytes(&answer.body));
+    let answer = if has_tag(if_none_match, &etag) {
+        Answer::empty(304)
+    } else {
+        answer
+    };
+    answer.with("etag", etag).with("vary", "Accept")
+}
+
+/// `/apis/GROUP`.
+pub(super) fn group(group: &str) -> Answer {
+    document(&format!(
+        r#"{{"kind":"APIGroup","apiVersion":"v1",{}}}"#,
+        group_fields(group)
+    ))
+}
+
+fn group_fields(group: &str) -> String {
+    let of_group: Vec<_> = Api::ALL.into_iter().filter(|api| api.group() == group).collect();
+    let version = |api: &Api| format!(r#"{{"groupVersion":"{group}/{0}","version":"{0}"}}"#, api.version());
+    let preferred = of_group.first().map(version).unwrap_or_default();
+    let versions = list(of_group.iter().map(version));
+    format!(r#""name":"{group}","versions":[{versions}],"preferredVersion":{preferred}"#)
+}
+
+/// `/apis/GROUP/VERSION`.
+pub(super) fn resources(config: &Config, apis: &MetricsApis, api: Api) -> Answer {
+    let kind = api.list_kind();
+    let entry = |(name, namespaced): (String, bool)| {
+        format!(r#"{{"name":"{name}","singularName":"","namespaced":{namespaced},"kind":"{kind}","verbs":["get"]}}"#)
+    };
+    let resources = list(entries(config, apis, api).into_iter().map(entry));
+    document(&format!(
+        r#"{{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"{}/{}","resources":[{resources}]}}"#,
+        api.group(),
+        api.version()
+    ))
+}
+
+/// The names of a version, and whether they live in namespaces.
+fn entries(config: &Config, apis: &MetricsApis, api: Api) -> Vec<(String, bool)> {
+    if api == Api::External {
+        return Metric::all(apis)
+            .map(|metric| (metric.name().to_owned(), true))
+            .collect();
+    }
+    let of = |described: &Described| {
+        let (name, namespaced) = (described.name(), described.is_namespaced());
+        let metrics = Metric::all(apis).filter(|metric| described.has(*metric));
+        metrics
+            .map(|metric| (format!("{name}/{}", metric.name()), namespaced))
+            .collect::<Vec<_>>()
+    };
+    Described::all(config).iter().flat_map(of).collect()
+}

@@ -1,0 +1,344 @@
+//! A leader that watches, against a Kubernetes API that changes, cuts answers off, forgets what happened, and is asked
+//! by one leader after the other: in the end what is served is what a fresh list shows.
+
+use burst_model::config::{Artifact, Config};
+use burst_model::kube::{Failure, Response, Source, Verb, answer};
+use burst_model::leader::{Effect, Estate, Leader};
+use burst_model::records::{Record, Resume};
+use burst_model::snapshot::Snapshot;
+use burst_model::sync::poller::Ask;
+use burst_model::time::Time;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::time::Duration;
+
+/// What happens in one second.
+#[derive(Clone, Debug)]
+enum Happening {
+    Put {
+        kind: usize,
+        name: u8,
+        value: u8,
+    },
+    Delete {
+        kind: usize,
+        name: u8,
+    },
+    /// The answers of this second are as given instead.
+    Fault(Fault),
+    /// The API forgets what happened until now.
+    Forget,
+    /// Another thread takes over.
+    HandOver,
+    Nothing,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Fault {
+    Cut,
+    HalfALine,
+    Status(u16),
+}
+
+const KINDS: [&str; 3] = ["horizontalpodautoscalers", "services", "deployments"];
+
+/// A Kubernetes API with a memory: every change is a version.
+#[derive(Default)]
+struct Api {
+    log: Vec<(usize, String, Option<String>)>,
+    forgotten: usize,
+}
+
+impl Api {
+    fn put(&mut self, kind: usize, name: u8, value: u8) {
+        let spec = match kind {
+            0 => format!(
+                r#""spec":{{"scaleTargetRef":{{"apiVersion":"apps/v1","kind":"Deployment","name":"n{name}"}},
+                "maxReplicas":9}},"status":{{"currentReplicas":{value}}}"#
+            ),
+            // Now and then one that cannot be read.
+            1 if value == 0 => r#""spec":7"#.into(),
+            1 => format!(r#""spec":{{"selector":{{"app":"a{}"}}}}"#, value % 4),
+            _ => format!(
+                r#""spec":{{"template":{{"metadata":{{"labels":{{"app":"a{}"}}}}}}}}"#,
+                value % 4
+            ),
+        };
+        self.log.push((kind, format!("n{name}"), Some(spec)));
+    }
+
+    fn objects(&self, kind: usize, version: usize) -> BTreeMap<&str, String> {
+        let mut objects = BTreeMap::new();
+        for (place, (of, name, spec)) in self.log.iter().enumerate().take(version) {
+            match spec {
+                Some(spec) if *of == kind => {
+                    objects.insert(name.as_str(), object(name, place + 1, spec));
+                }
+                None if *of == kind => {
+                    objects.remove(name.as_str());
+                }
+                _ => {}
+            }
+        }
+        objects
+    }
+
+    fn list(&self, source: &Source, path: &str) -> String {
+        let parameter = |name: &str| path.split(['?', '&']).find_map(|pair| pair.strip_prefix(name));
+        let limit: usize = parameter("limit=").unwrap().parse().unwrap();
+        let (version, skip) = match parameter("continue=") {
+            Some(cursor) => cursor
+                .split_once('.')
+                .map(|(v, s)| (v.parse().unwrap(), s.parse().unwrap()))
+                .unwrap(),
+            None => (self.log.len(), 0),
+        };
+        let objects = kind_of(source)
+            .map(|kind| self.objects(kind, version))
+            .unwrap_or_default();
+        let items: Vec<_> = objects.values().skip(skip).take(limit).cloned().collect();
+        let cursor = match objects.len() > skip + limit {
+            true => format!(r#","continue":"{version}.{}""#, skip + limit),
+            false => String::new(),
+        };
+        let kind = &source.resource.kind;
+        let items = items.join(",");
+        format!(r#"{{"kind":"{kind}List","metadata":{{"resourceVersion":"{version}"{cursor}}},"items":[{items}]}}"#)
+    }
+
+    fn watch(&self, source: &Source, path: &str) -> Result<String, u16> {
+        let from: usize = path.rsplit_once("resourceVersion=").unwrap().1.parse().unwrap();
+        if from < self.forgotten {
+            return Err(410);
+        }
+        let mut lines = String::new();
+        for (place, (kind, name, spec)) in self.log.iter().enumerate().skip(from) {
+            if kind_of(source) == Some(*kind) {
+                let (event, spec) = match spec {
+                    Some(spec) => ("MODIFIED", spec.as_str()),
+                    None => ("DELETED", r#""spec":{}"#),
+                };
+                let object = object(name, place + 1, spec).replace('\n', " ");
+                lines.push_str(&format!("{{\"type\":\"{event}\",\"object\":{object}}}\n"));
+            }
+        }
+        let now = self.log.len();
+        lines.push_str(&format!(
+            "{{\"type\":\"BOOKMARK\",\"object\":{{\"metadata\":{{\"resourceVersion\":\"{now}\"}}}}}}\n"
+        ));
+        Ok(lines)
+    }
+
+    fn answer(&self, source: &Source, ask: &Ask, fault: Option<Fault>) -> Result<answer::Answer, Failure> {
+        let (mut status, mut body) = match ask.request.verb {
+            Verb::List => (200, self.list(source, &ask.request.path)),
+            Verb::Watch => match self.watch(source, &ask.request.path) {
+                Ok(lines) => (200, lines),
+                Err(status) => (status, "{}".into()),
+            },
+        };
+        match fault {
+            Some(Fault::Cut) => return Err(Failure::Cut),
+            Some(Fault::Status(other)) => (status, body) = (other, "{}".into()),
+            Some(Fault::HalfALine) => body.truncate(body.len() * 2 / 3),
+            None => {}
+        }
+        let response = Response {
+            status: Some(status),
+            content_type: Some(b"application/json"),
+            retry_after: None,
+            body: body.as_bytes(),
+        };
+        answer::read(source, ask.request.verb, response, &mut ())
+    }
+}
+
+fn kind_of(source: &Source) -> Option<usize> {
+    KINDS.iter().position(|kind| *kind == source.resource.plural)
+}
+
+fn object(name: &str, version: usize, spec: &str) -> String {
+    format!(r#"{{"metadata":{{"namespace":"shop","name":"{name}","resourceVersion":"{version}"}},{spec}}}"#)
+}
+
+fn config(mode: &str) -> Rc<Config> {
+    let json = format!(r#"{{"cluster":"k","page_size":2,"sync":{{"mode":"{mode}"}}}}"#);
+    Rc::new(Config::parse(json.as_bytes(), Artifact::Full).unwrap())
+}
+
+/// The proxy: who leads, what stands in shared data, what is under way.
+struct Proxy {
+    config: Rc<Config>,
+    leader: Leader,
+    snapshot: Vec<u8>,
+    resume: Vec<u8>,
+    confirmed: Option<burst_model::records::Confirmed>,
+    under_way: Vec<(Time, Ask)>,
+    /// Pages asked for.
+    lists: usize,
+    /// How many Services each snapshot had.
+    services: Vec<usize>,
+}
+
+impl Proxy {
+    fn new(config: Rc<Config>, now: Time) -> Self {
+        Self {
+            leader: Leader::new(config.clone(), Estate::default(), now),
+            config,
+            snapshot: Vec::new(),
+            resume: Vec::new(),
+            confirmed: None,
+            under_way: Vec::new(),
+            lists: 0,
+            services: Vec::new(),
+        }
+    }
+
+    fn hand_over(&mut self, now: Time) {
+        let estate = Estate {
+            snapshot: Snapshot::open(self.snapshot.clone()).ok(),
+            confirmed: self.confirmed.clone(),
+            resume: Resume::from_bytes(&self.resume),
+        };
+        self.leader = Leader::new(self.config.clone(), estate, now);
+        self.under_way.clear();
+    }
+
+    fn carry_out(&mut self, effects: Vec<Effect>, now: Time) {
+        for effect in effects {
+            match effect {
+                Effect::Ask(ask) => {
+                    self.lists += usize::from(ask.request.verb == Verb::List);
+                    self.under_way.push((now.after(ask.request.lasts), ask));
+                }
+                Effect::Publish(snapshot) => {
+                    let generation = |bytes: &[u8]| Snapshot::open(bytes.to_vec()).map_or(0, |s| s.generation());
+                    assert!(
+                        generation(&snapshot) > generation(&self.snapshot),
+                        "a generation goes up"
+                    );
+                    self.snapshot = snapshot;
+                    let served = Snapshot::open(self.snapshot.clone()).unwrap();
+                    self.services.push(served.section("services").unwrap().len());
+                }
+                Effect::Bequeath(resume) => self.resume = resume.to_bytes(),
+                Effect::Confirm(confirmed) => self.confirmed = Some(confirmed),
+                Effect::Show(_) | Effect::Count(_) | Effect::Warn(_) | Effect::Inform(_) => {}
+            }
+        }
+    }
+
+    fn second(&mut self, api: &Api, fault: Option<Fault>, now: Time) {
+        let effects = self.leader.tick(now);
+        self.carry_out(effects, now);
+        while let Some(place) = self.under_way.iter().position(|(due, _)| *due <= now) {
+            let (_, ask) = self.under_way.remove(place);
+            let source = self.leader.source(ask.source).unwrap().clone();
+            let effects = self.leader.answer(ask.source, api.answer(&source, &ask, fault), now, 0);
+            self.carry_out(effects, now);
+        }
+    }
+
+    /// The bytes that count, without the generation.
+    fn content(&self) -> u64 {
+        Snapshot::open(self.snapshot.clone()).unwrap().content_hash()
+    }
+}
+
+fn happening() -> impl Strategy<Value = Happening> {
+    let fault = prop_oneof![
+        Just(Fault::Cut),
+        Just(Fault::HalfALine),
+        prop::sample::select(vec![401, 403, 405, 410, 429, 500, 503]).prop_map(Fault::Status),
+    ];
+    prop_oneof![
+        6 => (0..KINDS.len(), 0u8..5, 0u8..8).prop_map(|(kind, name, value)| Happening::Put { kind, name, value }),
+        2 => (0..KINDS.len(), 0u8..5).prop_map(|(kind, name)| Happening::Delete { kind, name }),
+        2 => fault.prop_map(Happening::Fault),
+        1 => Just(Happening::Forget),
+        1 => Just(Happening::HandOver),
+        4 => Just(Happening::Nothing),
+    ]
+}
+
+const T0: Time = Time::from_unix_millis(1_700_000_000_000);
+
+fn at(second: usize) -> Time {
+    T0.after(Duration::from_secs(second as u64))
+}
+
+proptest! {
+    #[test]
+    fn whatever_happens_the_end_is_what_a_fresh_list_shows(
+        happenings in proptest::collection::vec(happening(), 0..120),
+    ) {
+        let mut api = Api::default();
+        let mut proxy = Proxy::new(config("watch"), T0);
+        let end = happenings.len();
+        for (second, happening) in happenings.into_iter().enumerate() {
+            let mut fault = None;
+            match happening {
+                Happening::Put { kind, name, value } => api.put(kind, name, value),
+                Happening::Delete { kind, name } => {
+                    let name = format!("n{name}");
+                    if api.objects(kind, api.log.len()).contains_key(name.as_str()) {
+                        api.log.push((kind, name, None));
+                    }
+                }
+                Happening::Fault(some) => fault = Some(some),
+                Happening::Forget => api.forgotten = api.log.len(),
+                Happening::HandOver => proxy.hand_over(at(second)),
+                Happening::Nothing => {}
+            }
+            proxy.second(&api, fault, at(second));
+        }
+        // The longest backoff, and a window of the slowest kind after it.
+        for second in end..end + 75 {
+            proxy.second(&api, None, at(second));
+        }
+        let mut fresh = Proxy::new(config("list"), T0);
+        fresh.second(&api, None, T0);
+        prop_assert_eq!(proxy.content(), fresh.content());
+        let oldest = proxy.confirmed.unwrap().oldest().unwrap();
+        prop_assert!(at(end + 75).since(oldest) <= Duration::from_secs(31), "a quiet cluster is confirmed all the time");
+    }
+}
+
+#[test]
+fn a_hand_over_lists_nothing() {
+    let mut api = Api::default();
+    (0..5).for_each(|name| (0..KINDS.len()).for_each(|kind| api.put(kind, name, 1)));
+    let mut proxy = Proxy::new(config("watch"), T0);
+    (0..40).for_each(|second| proxy.second(&api, None, at(second)));
+    let lists = std::mem::take(&mut proxy.lists);
+    assert_eq!(
+        lists,
+        3 * 3 + 1,
+        "three kinds of five objects in pages of two, and one of none"
+    );
+    api.put(0, 3, 7);
+    proxy.hand_over(at(40));
+    (40..80).for_each(|second| proxy.second(&api, None, at(second)));
+    assert_eq!(proxy.lists, 0);
+    let mut fresh = Proxy::new(config("list"), T0);
+    fresh.second(&api, None, T0);
+    assert_eq!(proxy.content(), fresh.content());
+}
+
+#[test]
+fn a_successor_does_not_go_back_to_what_it_was_left() {
+    let mut api = Api::default();
+    (0..KINDS.len()).for_each(|kind| api.put(kind, 1, 1));
+    let mut proxy = Proxy::new(config("watch"), T0);
+    (0..40).for_each(|second| proxy.second(&api, None, at(second)));
+    let left = proxy.resume.clone();
+    api.put(1, 1, 2);
+    (40..46).for_each(|second| proxy.second(&api, None, at(second)));
+    assert!(left == proxy.resume, "not yet bequeathed");
+    proxy.hand_over(at(46));
+    // The first window that ends is one of HPAs.
+    api.put(0, 2, 1);
+    (46..60).for_each(|second| proxy.second(&api, None, at(second)));
+    assert_eq!(proxy.services, [1, 0, 0], "of each snapshot");
+}

@@ -1,0 +1,201 @@
+//! Where the module is, and how Istio knows that it got the right one.
+
+use super::words;
+
+/// A place that is complete: whatever can be swapped for something else on its way has its checksum.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Module {
+    /// Istio's agent fetches it: `oci://`, `https://` or `http://`.
+    Fetched { url: String, sha256: String },
+    /// A file of the proxy's own; nobody checks it.
+    File { path: String },
+}
+
+/// Why that is no place of a module.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum BadModule {
+    #[error("name one place: image with digest, or url")]
+    NotOnePlace,
+    #[error("{image:?} is not a name such as registry.example.org/burst-metrics:0.1.0")]
+    Image { image: String },
+    #[error("is missing; an image without it is whatever its tag is moved to")]
+    NoDigest,
+    #[error("is missing; a file of the network without it is whatever is there that day")]
+    NoChecksum,
+    #[error("{given:?} is not {allowed}")]
+    NotAChecksum { given: String, allowed: &'static str },
+    #[error("is the placeholder of istio/; put in what the push printed")]
+    Placeholder,
+    #[error("belongs to {0}")]
+    Belongs(&'static str),
+    #[error("{url:?} is not http://…, https://… or file:///…")]
+    Url { url: String },
+}
+
+/// What of `module` is wrong, and why.
+pub(super) type Refused = (&'static str, BadModule);
+
+impl Module {
+    pub(super) fn check(words: words::Module) -> Result<Self, Refused> {
+        match words {
+            words::Module {
+                image: Some(image),
+                url: None,
+                digest,
+                sha256,
+            } => {
+                unused("sha256", sha256.as_ref(), "url")?;
+                of_image(image, digest)
+            }
+            words::Module {
+                url: Some(url),
+                image: None,
+                digest,
+                sha256,
+            } => {
+                unused("digest", digest.as_ref(), "image")?;
+                of_url(url, sha256)
+            }
+            _ => Err(("", BadModule::NotOnePlace)),
+        }
+    }
+
+    /// As Istio's own kinds have it.
+    pub(super) fn url(&self) -> String {
+        match self {
+            Self::Fetched { url, .. } => url.clone(),
+            Self::File { path } => format!("file://{path}"),
+        }
+    }
+
+    pub(super) fn sha256(&self) -> Option<&str> {
+        match self {
+            Self::Fetched { sha256, .. } => Some(sha256),
+            Self::File { .. } => None,
+        }
+    }
+}
+
+fn of_image(image: String, digest: Option<String>) -> Result<Module, Refused> {
+    let image = image.strip_prefix("oci://").map(str::to_owned).unwrap_or(image);
+    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:/[]".contains(&byte);
+    if image.is_empty() || !image.bytes().all(is_name) || image.contains("://") {
+        return Err(("image", BadModule::Image { image }));
+    }
+    let digest = digest.ok_or(("digest", BadModule::NoDigest))?;
+    let sha256 = digest.strip_prefix("sha256:").and_then(checksum);
+    let sha256 = sha256.ok_or_else(|| wrong("digest", &digest, "sha256: with 64 hexadecimal digits"))?;
+    fetched(format!("oci://{image}"), sha256, "digest")
+}
+
+fn of_url(url: String, sha256: Option<String>) -> Result<Module, Refused> {
+    if let Some(path) = url.strip_prefix("file://").filter(|path| path.starts_with('/')) {
+        let path = path.to_owned();
+        unused("sha256", sha256.as_ref(), "a url that is fetched; nobody checks a file")?;
+        return Ok(Module::File { path });
+    }
+    if !["http://", "https://"].iter().any(|scheme| url.starts_with(scheme)) {
+        return Err(("url", BadModule::Url { url }));
+    }
+    let given = sha256.ok_or(("sha256", BadModule::NoChecksum))?;
+    let sha256 = checksum(&given).ok_or_else(|| wrong("sha256", &given, "64 hexadecimal digits"))?;
+    fetched(url, sha256, "sha256")
+}
+
+fn fetched(url: String, sha256: String, key: &'static str) -> Result<Module, Refused> {
+    if sha256.bytes().all(|byte| byte == b'0') {
+        return Err((key, BadModule::Placeholder));
+    }
+    Ok(Module::Fetched { url, sha256 })
+}
+
+fn checksum(text: &str) -> Option<String> {
+    let good = text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    good.then(|| text.to_ascii_lowercase())
+}
+
+fn wrong(key: &'static str, given: &str, allowed: &'static str) -> Refused {
+    let given = given.to_owned();
+    (key, BadModule::NotAChecksum { given, allowed })
+}
+
+fn unused(key: &'static str, value: Option<&String>, to: &'static str) -> Result<(), Refused> {
+    match value {
+        Some(_) => Err((key, BadModule::Belongs(to))),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(words: &str) -> Result<String, String> {
+        let module = Module::check(serde_json::from_str(words).unwrap());
+        module
+            .map(|module| format!("{} {}", module.url(), module.sha256().unwrap_or("unchecked")))
+            .map_err(|(key, error)| format!("{key}: {error}"))
+    }
+
+    #[test]
+    fn a_place_is_complete_or_refused() {
+        let hex = "AB".repeat(32);
+        let low = "ab".repeat(32);
+        let taken = [
+            (
+                format!(r#"{{"image": "r:5/b:1", "digest": "sha256:{hex}"}}"#),
+                format!("oci://r:5/b:1 {low}"),
+            ),
+            (
+                format!(r#"{{"image": "oci://r/b", "digest": "sha256:{low}"}}"#),
+                format!("oci://r/b {low}"),
+            ),
+            (
+                format!(r#"{{"url": "https://h/b.wasm", "sha256": "{low}"}}"#),
+                format!("https://h/b.wasm {low}"),
+            ),
+            (
+                r#"{"url": "file:///b.wasm"}"#.to_owned(),
+                "file:///b.wasm unchecked".to_owned(),
+            ),
+        ];
+        for (words, place) in taken {
+            assert_eq!(check(&words), Ok(place), "{words}");
+        }
+        let refused = [
+            ("{}".to_owned(), ": name one place"),
+            (r#"{"image": "a", "url": "b"}"#.to_owned(), ": name one place"),
+            (
+                r#"{"image": "a b", "digest": ""}"#.to_owned(),
+                "image: \"a b\" is not a name",
+            ),
+            (r#"{"image": "r/b:1"}"#.to_owned(), "digest: is missing"),
+            (format!(r#"{{"image": "r/b", "digest": "{low}"}}"#), "digest: \"abab"),
+            (
+                format!(r#"{{"image": "r/b", "digest": "sha256:{}"}}"#, "0".repeat(64)),
+                "digest: is the placeholder",
+            ),
+            (
+                format!(r#"{{"image": "r/b", "sha256": "{low}"}}"#),
+                "sha256: belongs to url",
+            ),
+            (r#"{"url": "https://h/b.wasm"}"#.to_owned(), "sha256: is missing"),
+            (
+                r#"{"url": "https://h/b.wasm", "sha256": "12"}"#.to_owned(),
+                "sha256: \"12\" is not 64",
+            ),
+            (
+                r#"{"url": "file://b.wasm"}"#.to_owned(),
+                "url: \"file://b.wasm\" is not",
+            ),
+            (
+                format!(r#"{{"url": "file:///b", "sha256": "{low}"}}"#),
+                "sha256: belongs to a url that is fetched",
+            ),
+        ];
+        for (words, said) in refused {
+            let error = check(&words).unwrap_err();
+            assert!(error.starts_with(said), "{words}: {error}");
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! The least right: to read what the filter is configured to read, where it is, for the ServiceAccount that has to.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use burst_model::kube::Source;
+use serde_json::{Value, json};
+
+use super::set::Set;
+use super::template::{Changed, RBAC, SIDECAR_BINDING, Template};
+use super::words::Proxy;
+
+/// The role and its binding, or one of each for every namespace.
+pub(super) fn objects(set: &Set) -> Result<Vec<Value>, Changed> {
+    let [mut role, binding] = RBAC.objects()?;
+    let sources = &set.config.content.sources;
+    let rules = rules(role.at("/rules")?, sources);
+    role.replace("/rules", rules)?;
+    let binding = match set.proxy {
+        Proxy::Gateway => of_gateway(binding, set)?,
+        Proxy::Sidecar => of_sidecars(set)?,
+    };
+    let name = binding.at("/roleRef/name")?.clone();
+    role.replace("/metadata/name", name)?;
+    if !set.by_namespace {
+        return Ok(vec![role.object, binding.object]);
+    }
+    let namespaces: BTreeSet<_> = sources.iter().filter_map(|source| source.namespace.as_ref()).collect();
+    let mut objects = Vec::new();
+    for namespace in namespaces {
+        objects.push(within(role.clone(), "Role", namespace.as_str())?);
+        let mut binding = binding.clone();
+        binding.replace("/roleRef/kind", "Role")?;
+        objects.push(within(binding, "RoleBinding", namespace.as_str())?);
+    }
+    Ok(objects)
+}
+
+fn within(mut template: Template, kind: &str, namespace: &str) -> Result<Value, Changed> {
+    template.replace("/kind", kind)?;
+    template.put("/metadata", "namespace", Some(namespace.into()))?;
+    Ok(template.object)
+}
+
+/// What ships names the ServiceAccounts that Istio's own gateway may have.
+fn of_gateway(mut binding: Template, set: &Set) -> Result<Template, Changed> {
+    let mut subjects = binding.at("/subjects")?.clone();
+    let fields = subjects.as_array_mut().into_iter().flatten();
+    for subject in fields.filter_map(Value::as_object_mut) {
+        subject.insert("namespace".to_owned(), json!(set.namespace));
+    }
+    if set.service_account.is_some() {
+        subjects = account(set);
+    }
+    binding.replace("/subjects", subjects)?;
+    Ok(binding)
+}
+
+/// What ships is for every ServiceAccount of their namespace.
+fn of_sidecars(set: &Set) -> Result<Template, Changed> {
+    let mut binding = SIDECAR_BINDING.object()?;
+    binding.replace("/metadata/namespace", set.namespace.as_str())?;
+    if set.service_account.is_some() {
+        binding.replace("/subjects", account(set))?;
+    } else {
+        let group = format!("system:serviceaccounts:{}", set.namespace);
+        binding.replace("/subjects/0/name", group)?;
+    }
+    Ok(binding)
+}
+
+fn account(set: &Set) -> Value {
+    json!([{"kind": "ServiceAccount", "name": set.service_account, "namespace": set.namespace}])
+}
+
+/// Those of the shipped rules that are needed, and the same verbs for every other kind that is read.
+fn rules(shipped: &Value, sources: &[Source]) -> Value {
+    let mut missing: BTreeSet<(&str, &str)> = sources
+        .iter()
+        .map(|source| (source.resource.group.as_str(), source.resource.plural.as_str()))
+        .collect();
+    let mut rules = Vec::new();
+    let mut verbs = json!([]);
+    for rule in shipped.as_array().into_iter().flatten() {
+        verbs = rule["verbs"].clone();
+        let group = rule.pointer("/apiGroups/0").and_then(Value::as_str).unwrap_or_default();
+        let resources = rule["resources"].as_array().into_iter().flatten();
+        let kept = resources.filter(|resource| {
+            let resource = resource.as_str().unwrap_or_default();
+            missing.remove(&(group, resource))
+        });
+        let kept: Vec<_> = kept.collect();
+        if !kept.is_empty() {
+            rules.push(rule_for(group, &json!(kept), &verbs));
+        }
+    }
+    let mut others: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (group, plural) in missing {
+        others.entry(group).or_default().push(plural);
+    }
+    rules.extend(
+        others
+            .iter()
+            .map(|(group, plurals)| rule_for(group, &json!(plurals), &verbs)),
+    );
+    rules.into()
+}
+
+fn rule_for(group: &str, resources: &Value, verbs: &Value) -> Value {
+    json!({"apiGroups": [group], "resources": resources, "verbs": verbs})
+}

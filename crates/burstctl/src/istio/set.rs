@@ -1,0 +1,137 @@
+//! From the words to what a set needs to know, with every default.
+
+use std::collections::BTreeMap;
+
+use burst_model::config::{BadConfig, Config};
+use burst_model::name::{Name, NotAName};
+use serde_json::{Map, Value};
+
+use super::config;
+use super::module::{BadModule, Module};
+use super::template::Changed;
+use super::words::{Form, Proxy, Values};
+
+/// What every object of the shipped sets is called, or begins with.
+pub(super) const NAME: &str = "burst-metrics";
+/// Where Istio's own ingress gateway is.
+const NAMESPACE: &str = "istio-system";
+/// What every distribution of Kubernetes sets unless it is told otherwise.
+pub(super) const CLUSTER_DOMAIN: &str = "cluster.local";
+
+/// What a set needs to know.
+#[derive(Debug)]
+pub(super) struct Set {
+    pub(super) proxy: Proxy,
+    pub(super) form: Form,
+    /// Of every object, or what its name begins with.
+    pub(super) name: String,
+    /// Of the proxies.
+    pub(super) namespace: String,
+    /// Of the proxies' pods; `None` is what ships: Istio's own gateway, or every sidecar of the namespace.
+    pub(super) labels: Option<BTreeMap<String, String>>,
+    /// Of the proxies' pods; `None` is what ships.
+    pub(super) service_account: Option<String>,
+    pub(super) module: Module,
+    /// Whether a Role in each namespace that is read takes the place of what ships.
+    pub(super) by_namespace: bool,
+    pub(super) cluster_domain: String,
+    /// `pluginConfig`, and what the filter makes of it.
+    pub(super) plugin_config: Value,
+    pub(super) config: Config,
+}
+
+/// Why there is no set of these values.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum BadValues {
+    #[error("{error}")]
+    Name { key: &'static str, error: NotAName },
+    #[error("{error}")]
+    Module { key: &'static str, error: BadModule },
+    #[error("is missing; there is no usual namespace for sidecars")]
+    NoNamespace,
+    #[error("is empty, which is every proxy of the namespace; say what the gateway's pods have")]
+    NoLabels,
+    #[error("is empty; left out, it is {0}")]
+    NoNamespaces(&'static str),
+    #[error("belongs to a gateway; a sidecar's paths are its pod's own")]
+    ServiceOfSidecar,
+    #[error("is not to be set here: {1}")]
+    NotHere(String, &'static str),
+    #[error("{error}")]
+    Config { key: String, error: BadConfig },
+    #[error("{0}")]
+    Changed(#[from] Changed),
+}
+
+impl BadValues {
+    /// Which of the values it is about; empty for all of them.
+    pub(super) fn key(&self) -> String {
+        match self {
+            Self::Name { key, .. } => (*key).to_owned(),
+            Self::Module { key: "", .. } => "module".to_owned(),
+            Self::Module { key, .. } => format!("module.{key}"),
+            Self::NoNamespace => "namespace".to_owned(),
+            Self::NoLabels => "labels".to_owned(),
+            Self::NoNamespaces(_) => "namespaces".to_owned(),
+            Self::ServiceOfSidecar => "service".to_owned(),
+            Self::NotHere(key, _) => format!("config.{key}"),
+            Self::Config { key, .. } => key.clone(),
+            Self::Changed(_) => String::new(),
+        }
+    }
+}
+
+impl Set {
+    pub(super) fn check(words: Values) -> Result<Self, BadValues> {
+        let (plugin_config, config) = config::check(&words)?;
+        let Values { proxy, form, .. } = words;
+        let module = Module::check(words.module).map_err(|(key, error)| BadValues::Module { key, error })?;
+        if proxy == Proxy::Gateway && words.labels.as_ref().is_some_and(BTreeMap::is_empty) {
+            return Err(BadValues::NoLabels);
+        }
+        Ok(Self {
+            proxy,
+            form,
+            name: name("name", words.name)?.unwrap_or_else(|| NAME.to_owned()),
+            namespace: namespace(proxy, words.namespace)?,
+            labels: words.labels.filter(|labels| !labels.is_empty()),
+            service_account: name("serviceAccount", words.service_account)?,
+            module,
+            by_namespace: words.namespaces.is_some(),
+            cluster_domain: cluster_domain(words.cluster_domain)?,
+            plugin_config,
+            config,
+        })
+    }
+
+    /// `{matchLabels: …}` or the like, where labels are given.
+    pub(super) fn labels_in(&self, field: &str) -> Option<Value> {
+        let labels = self.labels.as_ref()?.iter();
+        let labels: Map<_, _> = labels
+            .map(|(key, value)| (key.clone(), value.as_str().into()))
+            .collect();
+        Some(Map::from_iter([(field.to_owned(), labels.into())]).into())
+    }
+}
+
+/// The namespace of the proxies.
+pub(super) fn namespace(proxy: Proxy, word: Option<String>) -> Result<String, BadValues> {
+    match (name("namespace", word)?, proxy) {
+        (Some(namespace), _) => Ok(namespace),
+        (None, Proxy::Gateway) => Ok(NAMESPACE.to_owned()),
+        (None, Proxy::Sidecar) => Err(BadValues::NoNamespace),
+    }
+}
+
+/// The domain of the cluster's Services.
+pub(super) fn cluster_domain(word: Option<String>) -> Result<String, BadValues> {
+    Ok(name("clusterDomain", word)?.unwrap_or_else(|| CLUSTER_DOMAIN.to_owned()))
+}
+
+/// A name as Kubernetes has them, if there is one.
+pub(super) fn name(key: &'static str, word: Option<String>) -> Result<Option<String>, BadValues> {
+    if let Some(word) = &word {
+        Name::parse(word).map_err(|error| BadValues::Name { key, error })?;
+    }
+    Ok(word)
+}

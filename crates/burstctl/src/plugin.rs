@@ -1,0 +1,87 @@
+//! The filter's configuration wherever it stands: in a file of its own, or in the Istio object that installs it.
+
+use burst_model::config::{Artifact, Config};
+use serde_json::Value;
+
+/// Every place of an Istio object where the filter's configuration can stand.
+const IN_A_PLUGIN: [&str; 2] = ["/spec/pluginConfig", "/spec/wasm/pluginConfig"];
+
+/// Where it stands in the value of an EnvoyFilter's patch.
+const IN_A_PATCH: &str = "/patch/value/typed_config/config/configuration";
+
+/// The filter's configuration in a JSON object: that of a WasmPlugin, TrafficExtension or EnvoyFilter; `None` in any
+/// other Kubernetes object.
+#[must_use]
+pub fn configuration(object: &Value) -> Option<Value> {
+    match object.get("kind")?.as_str() {
+        Some("WasmPlugin" | "TrafficExtension") => IN_A_PLUGIN.iter().find_map(|place| object.pointer(place)).cloned(),
+        Some("EnvoyFilter") => patches(object).find_map(|patch| message(patch.pointer(IN_A_PATCH)?)),
+        _ => None,
+    }
+}
+
+/// The patches of an EnvoyFilter.
+pub(crate) fn patches(object: &Value) -> impl Iterator<Item = &Value> {
+    let patches = object.pointer("/spec/configPatches").and_then(Value::as_array);
+    patches.into_iter().flatten()
+}
+
+/// The JSON in a `StringValue` or a `Struct`, by whichever type URL.
+fn message(configuration: &Value) -> Option<Value> {
+    match configuration.get("value")? {
+        Value::String(text) => serde_json::from_str(text).ok(),
+        value => Some(value.clone()),
+    }
+}
+
+/// The filter's configuration that a document is, or has in it; `None` in another Kubernetes object.
+#[must_use]
+pub fn configuration_of_document(document: &Value) -> Option<Value> {
+    if document.get("kind").is_some() {
+        configuration(document)
+    } else {
+        Some(document.clone())
+    }
+}
+
+/// Why the filter would refuse a configuration, in its words.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Refused(String);
+
+/// The configuration, checked as the filter checks it.
+///
+/// # Errors
+/// What the filter would log.
+pub fn checked(words: &Value) -> Result<Config, Refused> {
+    Config::parse(words.to_string().as_bytes(), Artifact::Full).map_err(|error| {
+        let reason = error.to_string();
+        // The place in a JSON that nobody wrote.
+        let reason = reason.rsplit_once(" at line ").map_or(&*reason, |(reason, _)| reason);
+        Refused(reason.to_owned())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn each_form_has_its_configuration_in_a_place_of_its_own() {
+        let words = json!({"cluster": "kube"});
+        let string = json!({"@type": "type.googleapis.com/google.protobuf.StringValue", "value": words.to_string()});
+        let message = json!({"@type": "type.googleapis.com/google.protobuf.Struct", "value": words});
+        let patch = |value: Value| json!({"applyTo": "EXTENSION_CONFIG", "patch": {"value": {"typed_config": {"config": {"configuration": value}}}}});
+        for object in [
+            json!({"kind": "WasmPlugin", "spec": {"pluginConfig": words}}),
+            json!({"kind": "TrafficExtension", "spec": {"wasm": {"pluginConfig": words}}}),
+            json!({"kind": "EnvoyFilter", "spec": {"configPatches": [{"applyTo": "HTTP_FILTER"}, patch(string)]}}),
+            json!({"kind": "EnvoyFilter", "spec": {"configPatches": [patch(message)]}}),
+            words.clone(),
+        ] {
+            assert_eq!(configuration_of_document(&object), Some(words.clone()), "{object}");
+        }
+        assert_eq!(configuration_of_document(&json!({"kind": "ClusterRole"})), None);
+    }
+}

@@ -1,0 +1,264 @@
+//! One round of the filter's poller, with somebody else to send its requests.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
+
+use burst_model::config::Config;
+use burst_model::kube::page::Bad;
+use burst_model::kube::{self, Failure, Page, Response, Source, Verb, answer};
+use burst_model::leader::{Effect, Estate, Leader};
+use burst_model::records::{Confirmed, Resume};
+use burst_model::sync::poller::Ask;
+use burst_model::time::Time;
+
+/// The longest pause after a failure: nobody waits for a second try here.
+const CHANCE: u32 = u32::MAX;
+
+/// What the API answered to a GET.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// The status code.
+    pub status: u16,
+    /// `content-type`.
+    pub content_type: Option<Vec<u8>>,
+    /// The whole body.
+    pub body: Vec<u8>,
+}
+
+/// What a round brought.
+#[derive(Debug, Default)]
+pub struct Read {
+    /// The snapshot's bytes.
+    pub snapshot: Vec<u8>,
+    /// The objects behind it.
+    pub resume: Resume,
+    /// When they were read.
+    pub confirmed: Confirmed,
+    /// What could not be read, each with its kind.
+    pub bad: Vec<(String, Bad)>,
+    /// Kinds that the cluster does not know, as RBAC names them.
+    pub absent: Vec<String>,
+}
+
+/// A list that could not be had.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot list {list}: {failure}; {}", advice(.list, .failure))]
+pub struct Refused {
+    list: Source,
+    failure: Failure,
+}
+
+/// Reads every list of a configuration, page by page.
+///
+/// # Errors
+/// The lists that could not be had: without one of them nothing is served.
+pub fn read(
+    config: Rc<Config>,
+    now: Time,
+    mut get: impl FnMut(&str) -> Result<Answer, Failure>,
+) -> Result<Read, Vec<Refused>> {
+    let mut leader = Leader::new(config, Estate::default(), now);
+    let mut effects = VecDeque::from(leader.tick(now));
+    let (mut read, mut lists) = (Read::default(), BTreeMap::<usize, List>::new());
+    while let Some(effect) = effects.pop_front() {
+        match effect {
+            // A round is the lists; what would happen afterwards is not waited for.
+            Effect::Ask(ask) if ask.request.verb == Verb::Watch => {}
+            Effect::Ask(Ask { source: id, request }) => {
+                let Some(source) = leader.source(id).cloned() else {
+                    continue;
+                };
+                let answer = get(&request.path).and_then(|answer| answer::page(&source, answer.response(), &mut ()));
+                lists.entry(id.0).or_insert_with(|| List::of(source)).note(&answer);
+                effects.extend(leader.answer(id, answer.map(kube::Answer::Page), now, CHANCE));
+            }
+            Effect::Publish(snapshot) => read.snapshot = snapshot,
+            Effect::Bequeath(resume) => read.resume = resume,
+            Effect::Confirm(confirmed) => read.confirmed = confirmed,
+            // Who looks at a whole cluster is told in other words than a log has.
+            Effect::Show(_) | Effect::Count(_) | Effect::Warn(_) | Effect::Inform(_) => {}
+        }
+    }
+    let mut refused = Vec::new();
+    for List { source, bad, failure } in lists.into_values() {
+        let kind = &source.resource.kind;
+        read.bad.extend(bad.into_iter().map(|bad| (kind.clone(), bad)));
+        match failure {
+            Some(Failure::NotFound(_)) if source.may_be_absent() => read.absent.push(source.resource.to_string()),
+            Some(failure) => refused.push(Refused { list: source, failure }),
+            None => {}
+        }
+    }
+    if refused.is_empty() { Ok(read) } else { Err(refused) }
+}
+
+/// One list, as far as it was read.
+struct List {
+    source: Source,
+    bad: Vec<Bad>,
+    /// Of the last page; the poller asks for an expired list again by itself.
+    failure: Option<Failure>,
+}
+
+impl List {
+    fn of(source: Source) -> Self {
+        Self {
+            source,
+            bad: Vec::new(),
+            failure: None,
+        }
+    }
+
+    fn note(&mut self, answer: &Result<Page, Failure>) {
+        match answer {
+            Ok(page) => self.bad.extend(page.bad.iter().cloned()),
+            Err(_) => self.bad.clear(),
+        }
+        self.failure = answer.as_ref().err().cloned();
+    }
+}
+
+impl Answer {
+    fn response(&self) -> Response<'_> {
+        Response {
+            status: Some(self.status),
+            content_type: self.content_type.as_deref(),
+            retry_after: None,
+            body: &self.body,
+        }
+    }
+}
+
+/// What the person at the terminal can do: it is their account that asks, not the proxy's.
+fn advice(list: &Source, failure: &Failure) -> String {
+    match failure {
+        Failure::Forbidden(_) => {
+            let resource = &list.resource;
+            let scope = match &list.namespace {
+                Some(namespace) => format!("in namespace {namespace}"),
+                None => "in every namespace, or --namespace has to name one".to_owned(),
+            };
+            format!("your user needs the verb list on {resource} {scope}")
+        }
+        Failure::Unauthorized(_) => "log in again: the cluster does not take the credentials of this context".into(),
+        Failure::Unreachable(_) => "check the context's server, and whether it can be reached from here".into(),
+        _ => failure.advice(list, Verb::List),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plugin::checked;
+    use serde_json::{Value, json};
+
+    const NOW: Time = Time::from_unix_millis(1_700_000_000_000);
+
+    fn config(words: &Value) -> Rc<Config> {
+        Rc::new(checked(words).unwrap())
+    }
+
+    /// An empty list of whatever is asked for.
+    fn empty(path: &str) -> Answer {
+        let plural = path.split('?').next().and_then(|path| path.rsplit('/').next());
+        let kind = match plural.unwrap() {
+            "horizontalpodautoscalers" => "HorizontalPodAutoscaler",
+            "services" => "Service",
+            "statefulsets" => "StatefulSet",
+            _ => "Deployment",
+        };
+        answer(
+            200,
+            &json!({"kind": format!("{kind}List"), "metadata": {}, "items": []}),
+        )
+    }
+
+    fn answer(status: u16, body: &Value) -> Answer {
+        Answer {
+            status,
+            content_type: Some(b"application/json".to_vec()),
+            body: body.to_string().into_bytes(),
+        }
+    }
+
+    #[test]
+    fn each_list_is_asked_for_once_and_every_page_of_it() {
+        let mut asked = Vec::new();
+        let config = config(&json!({"cluster": "k", "page_size": 1}));
+        let read = read(config, NOW, |path| {
+            asked.push(path.to_owned());
+            if path == "/api/v1/services?limit=1" {
+                let item = json!({"metadata": {"name": "a", "namespace": "b"}, "spec": 7});
+                let list = json!({"kind": "ServiceList", "metadata": {"continue": "next"}, "items": [item]});
+                return Ok(answer(200, &list));
+            }
+            Ok(empty(path))
+        })
+        .unwrap();
+        assert_eq!(asked.len(), 5, "{asked:?}");
+        assert!(
+            asked.contains(&"/api/v1/services?limit=1&continue=next".into()),
+            "{asked:?}"
+        );
+        assert_eq!(read.confirmed.oldest(), Some(NOW));
+        let bad: Vec<_> = read
+            .bad
+            .iter()
+            .map(|(kind, bad)| (kind.as_str(), bad.name.as_str()))
+            .collect();
+        assert_eq!(bad, [("Service", "b/a")]);
+    }
+
+    #[test]
+    fn a_list_that_expires_is_read_again_from_its_start_once() {
+        for (expiries, well) in [(1, true), (2, false)] {
+            let mut left = expiries;
+            let result = read(config(&json!({"cluster": "k"})), NOW, |path| {
+                if path.contains("services") && left > 0 {
+                    left -= 1;
+                    return Ok(answer(410, &json!({"message": "too old"})));
+                }
+                Ok(empty(path))
+            });
+            assert_eq!(result.is_ok(), well, "{result:?}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_names_what_ones_own_user_lacks() {
+        let refused = read(config(&json!({"cluster": "k", "namespaces": ["shop"]})), NOW, |path| {
+            let forbidden = path.contains("deployments") || path.contains("services");
+            Ok(if forbidden {
+                answer(403, &json!({"message": "no"}))
+            } else {
+                empty(path)
+            })
+        })
+        .unwrap_err();
+        let refused: Vec<_> = refused.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            refused,
+            [
+                "cannot list services in namespace shop: 403 Forbidden: no; your user needs the verb list on services in \
+                 namespace shop",
+                "cannot list deployments.apps in namespace shop: 403 Forbidden: no; your user needs the verb list on \
+                 deployments.apps in namespace shop",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_kind_without_a_definition_has_no_objects() {
+        let rollouts =
+            json!({"group": "argoproj.io", "version": "v1alpha1", "resource": "rollouts", "kind": "Rollout"});
+        let read = read(config(&json!({"cluster": "k", "workloads": [rollouts]})), NOW, |path| {
+            let absent = path.contains("rollouts");
+            Ok(if absent {
+                answer(404, &json!({"message": "404 page not found"}))
+            } else {
+                empty(path)
+            })
+        });
+        assert_eq!(read.unwrap().absent, ["rollouts.argoproj.io"]);
+    }
+}

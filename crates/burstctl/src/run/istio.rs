@@ -1,0 +1,36 @@
+//! `burstctl istio render`
+
+use std::io::Write as _;
+
+use super::{End, Terminal};
+use crate::args::{Format, RenderSet};
+use crate::input::Input;
+use crate::{istio, lint};
+
+/// Writes the set of one file of values.
+pub(super) fn render(words: &RenderSet, terminal: &mut Terminal<'_>) -> End {
+    if words.schema {
+        let written = terminal.out.write_all(istio::SCHEMA.as_bytes());
+        return terminal.ended(written, End::Well);
+    }
+    let input = Input::read(words.values.as_slice(), &mut terminal.stdin);
+    terminal.say_unreadable(&input);
+    terminal.say_broken(&input);
+    if input.is_incomplete() {
+        return End::Unread;
+    }
+    let Some(values) = istio::only_document(&input) else {
+        terminal.say("expected one document of values");
+        return End::Unread;
+    };
+    match istio::render(values) {
+        Ok(documents) => {
+            let written = write!(terminal.out, "{}", documents.join("---\n"));
+            terminal.ended(written, End::Well)
+        }
+        Err(finding) => {
+            let _ = lint::write(&[*finding], &input.sources, Format::Text, false, &mut terminal.words);
+            End::Objections
+        }
+    }
+}

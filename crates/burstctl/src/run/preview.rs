@@ -1,0 +1,110 @@
+//! `burstctl preview`
+
+use std::path::Path;
+use std::rc::Rc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use burst_model::config::Config;
+use burst_model::kube::Failure;
+use burst_model::name::Name;
+use burst_model::time::Time;
+use serde_json::{Value, json};
+
+use super::{End, Terminal};
+use crate::args::{Output, Preview};
+use crate::input::Input;
+use crate::live::Cluster;
+use crate::plugin;
+use crate::preview::{self, Answer};
+
+/// Says which header each Service would carry.
+pub(super) fn preview(words: &Preview, terminal: &mut Terminal<'_>) -> End {
+    let config = match config(words, terminal) {
+        Ok(config) => Rc::new(config),
+        Err(reason) => {
+            terminal.say(reason);
+            return End::Unread;
+        }
+    };
+    let cluster = match Cluster::of(&words.context) {
+        Ok(cluster) => cluster,
+        Err(error) => {
+            terminal.say(error);
+            return End::Unread;
+        }
+    };
+    let now = now();
+    let read = match preview::read(config.clone(), now, |path| get(&cluster, path)) {
+        Ok(read) => read,
+        Err(refused) => {
+            refused.iter().for_each(|refused| terminal.say(refused));
+            return End::Unread;
+        }
+    };
+    let preview = match preview::preview(&config, read, now) {
+        Ok(preview) => preview,
+        Err(damaged) => {
+            terminal.say(damaged);
+            return End::Unread;
+        }
+    };
+    let written = preview::write(&preview, words.output, terminal.styled, &mut terminal.out);
+    if words.output == Output::Text {
+        terminal.say(preview.summary());
+    }
+    let end = if preview.troubles() == 0 {
+        End::Well
+    } else {
+        End::Objections
+    };
+    terminal.ended(written, end)
+}
+
+/// The wall clock, as the filter gets it from its host.
+pub(super) fn now() -> Time {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Time::from_unix_millis(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+}
+
+fn get(cluster: &Cluster, path: &str) -> Result<Answer, Failure> {
+    let answer = cluster
+        .get(path)
+        .map_err(|error| Failure::Unreachable(error.to_string()))?;
+    Ok(Answer {
+        status: answer.status().as_u16(),
+        content_type: answer
+            .headers()
+            .get("content-type")
+            .map(|value| value.as_bytes().to_vec()),
+        body: answer.into_body(),
+    })
+}
+
+/// The configuration of the file, or the filter's defaults, for the namespace that was asked for.
+fn config(words: &Preview, terminal: &mut Terminal<'_>) -> Result<Config, String> {
+    let mut config = match &words.config {
+        Some(file) => of_file(file, terminal).map_err(|reason| format!("{}: {reason}", file.display()))?,
+        None => {
+            // The name of the cluster is Envoy's affair.
+            let defaults = plugin::checked(&json!({"cluster": "kubernetes"}));
+            defaults.map_err(|error| error.to_string())?
+        }
+    };
+    if let Some(namespace) = &words.namespace {
+        let namespace = Name::parse(namespace).map_err(|error| format!("--namespace: {error}"))?;
+        preview::narrow(&mut config.content, namespace).map_err(|error| error.to_string())?;
+    }
+    Ok(config)
+}
+
+fn of_file(file: &Path, terminal: &mut Terminal<'_>) -> Result<Config, String> {
+    let input = Input::read(&[file.to_owned()], &mut terminal.stdin);
+    terminal.say_unreadable(&input);
+    terminal.say_broken(&input);
+    let documents = input.objects.iter().map(|object| object.tree.to_json());
+    let written = documents
+        .filter(Value::is_object)
+        .find_map(|document| plugin::configuration_of_document(&document))
+        .ok_or("neither the filter's configuration nor an Istio object that has it in it")?;
+    plugin::checked(&written).map_err(|error| error.to_string())
+}

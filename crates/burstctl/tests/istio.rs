@@ -1,0 +1,322 @@
+//! `istio render`: with the values of what ships it is what ships, with others it says what they say.
+
+mod common;
+
+use std::process::Command;
+
+use burst_testkit::{ControlPlane, Istiod, Part, repository};
+use burstctl::istio::SCHEMA;
+use burstctl::run::End;
+use burstctl::yaml::documents;
+use common::burstctl;
+use serde_json::{Value, json};
+
+const IMAGE: &str = "registry.example.org/burst-metrics:9";
+const MODULE: &str = "module: {image: 'registry.example.org/burst-metrics:9', digest: \
+                      'sha256:abababababababababababababababababababababababababababababababab'}\n";
+const EXAMPLE: &str = include_str!("../../../istio/values.yaml");
+
+/// The objects of a stream of documents, sorted by what they are called; configurations that are text are JSON.
+fn objects(text: &str) -> Vec<Value> {
+    let trees = documents(text).into_iter().map(|document| document.content.unwrap());
+    let mut objects: Vec<_> = trees.map(|tree| tree.to_json()).collect();
+    for object in &mut objects {
+        if let Some(text) = object.pointer_mut(CONFIGURATION) {
+            *text = serde_json::from_str(text.as_str().unwrap()).unwrap();
+        }
+    }
+    objects.sort_by_key(|object| {
+        format!(
+            "{} {} {}",
+            object["kind"],
+            metadata(object, "name"),
+            metadata(object, "namespace")
+        )
+    });
+    objects
+}
+
+const CONFIGURATION: &str = "/spec/configPatches/1/patch/value/typed_config/config/configuration/value";
+
+fn metadata(object: &Value, key: &str) -> String {
+    object["metadata"][key].as_str().unwrap_or_default().to_owned()
+}
+
+/// A set as it ships, with this test's image in it.
+fn shipped(set: &str) -> Vec<Value> {
+    let output = Command::new(Part::Kubectl.path())
+        .arg("kustomize")
+        .arg(repository().join("istio").join(set))
+        .output();
+    let output = output.unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    objects(
+        &text
+            .replace("registry.example.com/burst-metrics:0.1.0", IMAGE)
+            .replace(&"0".repeat(64), &"ab".repeat(32)),
+    )
+}
+
+fn rendered(values: &str) -> Vec<Value> {
+    let (end, out, said) = burstctl(&["istio", "render", "--values", "-"], values);
+    assert_eq!(end, End::Well, "{values}\n{said}");
+    objects(&out)
+}
+
+fn refused(values: &str) -> String {
+    let (end, out, said) = burstctl(&["istio", "render", "--values", "-"], values);
+    assert_eq!((end, out.as_str()), (End::Objections, ""), "{values}");
+    said
+}
+
+fn of_kind<'a>(objects: &'a [Value], kind: &str) -> Vec<&'a Value> {
+    objects.iter().filter(|object| object["kind"] == kind).collect()
+}
+
+#[test]
+fn the_values_of_what_ships_give_what_ships() {
+    let elsewhere = "namespace: istio-ingress\nlabels: {istio: ingress}\nserviceAccount: istio-ingress\n\
+                     config: {endpoints: {hosts: [istio-ingress.istio-ingress]}}\n";
+    for (set, values) in [
+        (".", ""),
+        (
+            "gateway",
+            "proxy: gateway\nform: wasmplugin\nnamespace: istio-system\nlabels: {istio: ingressgateway}\n",
+        ),
+        ("gateway-trafficextension", "form: trafficextension\n"),
+        ("gateway-envoyfilter", "form: envoyfilter\n"),
+        ("gateway-elsewhere", elsewhere),
+        ("sidecar", "proxy: sidecar\nnamespace: shop\n"),
+        (
+            "sidecar-envoyfilter",
+            "proxy: sidecar\nform: envoyfilter\nnamespace: shop\n",
+        ),
+    ] {
+        let (ours, theirs) = (rendered(&format!("{MODULE}{values}")), shipped(set));
+        assert_eq!(json!(ours), json!(theirs), "{set}");
+    }
+}
+
+#[test]
+fn a_role_in_each_namespace_takes_the_place_of_the_one_for_the_cluster() {
+    let objects = rendered(&format!(
+        "{MODULE}namespace: edge\nserviceAccount: edge\nnamespaces: [shop, data, shop]\n"
+    ));
+    assert!(of_kind(&objects, "ClusterRole").is_empty() && of_kind(&objects, "ClusterRoleBinding").is_empty());
+    let places = |kind| {
+        of_kind(&objects, kind)
+            .iter()
+            .map(|object| metadata(object, "namespace"))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        (places("Role"), places("RoleBinding")),
+        (vec!["data".into(), "shop".into()], vec!["data".into(), "shop".into()])
+    );
+    let binding = of_kind(&objects, "RoleBinding")[0];
+    assert_eq!(binding["roleRef"]["kind"], "Role");
+    assert_eq!(
+        binding["subjects"],
+        json!([{"kind": "ServiceAccount", "name": "edge", "namespace": "edge"}])
+    );
+    let plugin = of_kind(&objects, "WasmPlugin")[0];
+    assert_eq!(
+        plugin["spec"]["pluginConfig"]["namespaces"],
+        json!(["shop", "data", "shop"])
+    );
+    assert_eq!(plugin["spec"]["pluginConfig"]["endpoints"]["hosts"][1], "edge.edge.svc");
+}
+
+#[test]
+fn the_role_follows_the_kinds_that_are_read() {
+    let workloads = "workloads:\n- {group: apps, version: v1, resource: deployments, kind: Deployment}\n\
+                     - {group: argoproj.io, version: v1alpha1, resource: rollouts, kind: Rollout}\n\
+                     - {version: v1, resource: replicationcontrollers, kind: ReplicationController}\n";
+    let objects = rendered(&format!("{MODULE}{workloads}"));
+    let rules = of_kind(&objects, "ClusterRole")[0]["rules"].clone();
+    let verbs = rules[0]["verbs"].clone();
+    let rule = |group: &str, resources: &[&str]| json!({"apiGroups": [group], "resources": resources, "verbs": verbs});
+    let wanted = [
+        rule("autoscaling", &["horizontalpodautoscalers"]),
+        rule("", &["services"]),
+        rule("apps", &["deployments"]),
+        rule("", &["replicationcontrollers"]),
+        rule("argoproj.io", &["rollouts"]),
+    ];
+    assert_eq!(rules, json!(wanted));
+    assert_eq!(
+        of_kind(&objects, "WasmPlugin")[0]["spec"]["pluginConfig"]["workloads"][1]["resource"],
+        "rollouts"
+    );
+}
+
+#[test]
+fn names_domain_labels_and_module_reach_every_object() {
+    let values = "name: edge\nproxy: sidecar\nform: trafficextension\nnamespace: shop\nlabels: {app: web}\n\
+                  serviceAccount: web\nclusterDomain: corp.example\nmodule: {url: 'file:///b.wasm'}\n";
+    let objects = rendered(values);
+    let names: Vec<_> = objects
+        .iter()
+        .map(|object| format!("{} {}", object["kind"], metadata(object, "name")))
+        .collect();
+    let wanted = [
+        "\"ClusterRole\" edge-sidecars",
+        "\"EnvoyFilter\" edge-kube-api",
+        "\"RoleBinding\" edge",
+        "\"TrafficExtension\" edge",
+    ];
+    assert_eq!(names, wanted);
+    let extension = &objects[3]["spec"];
+    assert_eq!(extension["selector"], json!({"matchLabels": {"app": "web"}}));
+    assert_eq!(extension["match"], json!([{"mode": "SERVER"}]));
+    assert_eq!(
+        (&extension["wasm"]["url"], &extension["wasm"]["sha256"]),
+        (&json!("file:///b.wasm"), &Value::Null)
+    );
+    assert_eq!(extension["wasm"]["pluginConfig"]["cluster_domain"], "corp.example");
+    let api = objects[1].to_string();
+    assert!(
+        api.contains("kubernetes.default.svc.corp.example") && !api.contains("cluster.local"),
+        "{api}"
+    );
+    assert_eq!(
+        objects[1]["spec"]["workloadSelector"],
+        json!({"labels": {"app": "web"}})
+    );
+    assert_eq!(objects[2]["roleRef"]["name"], "edge-sidecars");
+    assert_eq!(
+        objects[2]["subjects"],
+        json!([{"kind": "ServiceAccount", "name": "web", "namespace": "shop"}])
+    );
+}
+
+#[test]
+fn an_envoy_filter_names_a_file_where_the_module_is_one() {
+    let objects = rendered("form: envoyfilter\nmodule: {url: 'file:///b.wasm'}\n");
+    let filter = objects
+        .iter()
+        .find(|object| metadata(object, "name") == "burst-metrics" && object["kind"] == "EnvoyFilter");
+    let code = filter
+        .unwrap()
+        .pointer("/spec/configPatches/1/patch/value/typed_config/config/vm_config/code");
+    assert_eq!(code, Some(&json!({"local": {"filename": "/b.wasm"}})));
+}
+
+#[test]
+fn what_is_wrong_is_named_where_it_stands() {
+    for (values, place, words) in [
+        ("labls: {a: b}\n", "3:1", "unknown field `labls`"),
+        ("proxy: waypoint\n", "3:8", "unknown variant `waypoint`"),
+        ("namespace: Shop\n", "3:12", "is not a DNS-1123 subdomain"),
+        ("labels: {}\n", "3:1", "every proxy of the namespace"),
+        ("proxy: sidecar\n", "1:1", "there is no usual namespace for sidecars"),
+        (
+            "proxy: sidecar\nnamespace: shop\nservice: web\n",
+            "5:10",
+            "belongs to a gateway",
+        ),
+        ("namespaces: []\n", "3:1", "left out, it is all of them"),
+        ("namespaces: [shop, 'a b']\n", "3:20", "is not a DNS-1123 subdomain"),
+        (
+            "config:\n  poll_interval: 200ms\n",
+            "4:18",
+            "200ms is below the least allowed, 1s",
+        ),
+        ("config:\n  header:\n    nmae: x\n", "5:5", "unknown field `nmae`"),
+        ("config: {target_percent: high}\n", "3:26", "invalid type: string"),
+        ("config: {namespaces: [shop]}\n", "3:10", "gives the role as well"),
+        (
+            "workloads: [{group: apps, version: v1, resource: x, kind: X, plural: x}]\n",
+            "3:62",
+            "unknown field `plural`",
+        ),
+        ("clusterDomain: ''\n", "3:16", "is not a DNS-1123 subdomain"),
+        ("name: a\nname: b\n", "4:1", "written twice"),
+    ] {
+        let said = refused(&format!("# values\n{MODULE}{values}"));
+        let place = place.replacen("1:1", "2:1", 1);
+        assert!(
+            said.contains(&format!("--> <stdin>:{place}\n")) && said.contains(words),
+            "{values}{said}"
+        );
+    }
+    assert!(refused("proxy: gateway\n").contains("missing field `module`"));
+    let said = refused("module:\n  image: r/b\n  digest: 12\n");
+    assert!(said.contains("--> <stdin>:3:11\n"), "{said}");
+    for (values, end) in [
+        ("a: [\n", End::Unread),
+        ("", End::Unread),
+        ("a: 1\n---\na: 2\n", End::Unread),
+    ] {
+        assert_eq!(
+            burstctl(&["istio", "render", "--values", "-"], values).0,
+            end,
+            "{values}"
+        );
+    }
+}
+
+#[test]
+fn the_schema_takes_what_render_takes() {
+    let (end, out, _) = burstctl(&["istio", "render", "--schema"], "");
+    assert_eq!((end, out.as_str()), (End::Well, SCHEMA));
+    let schema = jsonschema::validator_for(&serde_json::from_str(SCHEMA).unwrap()).unwrap();
+    let json = |text: &str| documents(text).remove(0).content.unwrap().to_json();
+    let example = json(EXAMPLE);
+    let errors: Vec<_> = schema.iter_errors(&example).map(|error| error.to_string()).collect();
+    assert!(errors.is_empty(), "{errors:?}");
+    let known: Value = serde_json::from_str(SCHEMA).unwrap();
+    let keys = |object: &Value| object.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    assert_eq!(
+        keys(&known["properties"]),
+        keys(&example),
+        "the example shows every key"
+    );
+    for wrong in [
+        "proxy: gateway\n",
+        "module: {image: a}\n",
+        "labls: {}\nmodule: {url: 'file:///b'}\n",
+    ] {
+        assert!(!schema.is_valid(&json(wrong)), "{wrong}");
+        refused(wrong);
+    }
+}
+
+#[test]
+fn the_api_server_takes_a_set_of_ones_own_values() {
+    let cluster = ControlPlane::start();
+    Istiod::create_crds(&cluster);
+    for namespace in ["edge", "istio-system", "shop", "data"] {
+        cluster.kubectl(&["create", "namespace", namespace]);
+    }
+    let own = "name: edge\nnamespace: edge\nlabels: {app: edge}\nserviceAccount: edge\nclusterDomain: corp.example\n";
+    let read =
+        "namespaces: [shop, data]\nworkloads: [{group: apps, version: v1, resource: replicasets, kind: ReplicaSet}]\n";
+    for proxy in ["gateway", "sidecar"] {
+        for form in ["wasmplugin", "trafficextension", "envoyfilter"] {
+            let values = format!("proxy: {proxy}\nform: {form}\n{MODULE}{own}{read}");
+            let (end, set, said) = burstctl(&["istio", "render", "--values", "-"], values);
+            assert_eq!(end, End::Well, "{said}");
+            cluster.apply(&set);
+            let can = |verb: &str, what: &str, namespace: &str| {
+                let account = "--as=system:serviceaccount:edge:edge";
+                cluster
+                    .try_kubectl(&["auth", "can-i", verb, what, "--namespace", namespace, account], "")
+                    .is_ok()
+            };
+            for what in ["horizontalpodautoscalers.autoscaling", "services", "replicasets.apps"] {
+                assert!(
+                    can("list", what, "shop") && can("list", what, "data"),
+                    "{proxy} {form} {what}"
+                );
+            }
+            assert!(!can("list", "services", "edge") && !can("list", "deployments.apps", "shop"));
+            assert!(!can("get", "services", "shop") && !can("list", "secrets", "shop"));
+            cluster.kubectl_with(&["delete", "--filename=-"], &set);
+        }
+    }
+    let (end, set, said) = burstctl(&["istio", "render", "--values", "-"], EXAMPLE);
+    assert_eq!(end, End::Well, "{said}");
+    cluster.apply(&set);
+}

@@ -1,0 +1,145 @@
+//! `preview` before a real API server.
+#![cfg(feature = "live")]
+
+use std::fs;
+use std::process::{Command, Output};
+
+use burst_testkit::{ControlPlane, repository};
+
+/// A cluster with a Service for every reason to have no header, and every oddity of one that has.
+const ODDITIES: &str = include_str!("data/oddities.yaml");
+
+fn command(cluster: &ControlPlane, words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_burstctl"));
+    command
+        .arg("preview")
+        .args(words)
+        .env("KUBECONFIG", cluster.kubeconfig());
+    command
+}
+
+fn preview(cluster: &ControlPlane, words: &[&str]) -> Output {
+    command(cluster, words).output().unwrap()
+}
+
+fn told(output: &Output) -> String {
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    let (out, words) = (text(&output.stdout), text(&output.stderr));
+    format!("{out}--- words\n{words}--- end {}", output.status.code().unwrap())
+}
+
+/// Creates the objects with the status in their file, as controllers would.
+fn create(cluster: &ControlPlane, manifest: &str) {
+    cluster.apply(manifest);
+    let status = [
+        "apply",
+        "--server-side",
+        "--force-conflicts",
+        "--subresource=status",
+        "-f",
+        "-",
+    ];
+    cluster.kubectl_with(&status, manifest);
+}
+
+#[test]
+fn every_service_has_its_header_or_a_reason() {
+    let cluster = ControlPlane::start();
+    for namespace in ["shop", "stock"] {
+        cluster.kubectl(&["create", "namespace", namespace]);
+    }
+    create(&cluster, ODDITIES);
+    let folder = tempfile::tempdir().unwrap();
+    let configured = |configuration: &str| {
+        fs::write(folder.path().join("config.yaml"), configuration).unwrap();
+        let mut command = command(&cluster, &["--config", "config.yaml"]);
+        told(&command.current_dir(folder.path()).output().unwrap())
+    };
+
+    insta::assert_snapshot!("preview_text", told(&preview(&cluster, &[])));
+    insta::assert_snapshot!("preview_json", told(&preview(&cluster, &["--output", "json", "-A"])));
+    insta::assert_snapshot!(
+        "preview_of_a_namespace_that_is_well",
+        told(&preview(&cluster, &["-n", "stock"]))
+    );
+
+    // By the filter's own configuration: pages of one, another percentage, another kind, a header of another name.
+    let configuration = "cluster: kubernetes\npage_size: 1\nnamespaces: [stock]\ntarget_percent: 50\nheader: {name: X-Room}\nworkloads:\n\
+         - {group: apps, version: v1, resource: deployments, kind: Deployment}\n\
+         - {group: argoproj.io, version: v1alpha1, resource: rollouts, kind: Rollout}\n";
+    insta::assert_snapshot!("preview_by_configuration", configured(configuration));
+    let refused = "burstctl: config.yaml: namespace: unknown field `namespace`, expected one of `cluster`, ";
+    let said = configured("cluster: kubernetes\nnamespace: [stock]\n");
+    assert!(
+        said.contains(refused) && said.ends_with("`endpoints`\n--- end 2"),
+        "{said}"
+    );
+    let said = configured("kind: ConfigMap\n");
+    assert!(
+        said.contains("config.yaml: neither the filter's configuration nor "),
+        "{said}"
+    );
+
+    // As it stands in what ships.
+    let shipped = repository().join("istio/sidecar/plugin.yaml");
+    let output = preview(&cluster, &["--config", shipped.to_str().unwrap(), "-n", "stock"]);
+    assert_eq!(
+        told(&output),
+        "--- words\nburstctl: the configuration does not read namespace stock: it is not in `namespaces`\n--- end 2"
+    );
+}
+
+#[test]
+fn a_user_who_may_not_list_is_told_what_is_lacking() {
+    let cluster = ControlPlane::start();
+    cluster.apply(
+        "
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: reader, namespace: default}
+rules:
+- {apiGroups: [autoscaling], resources: [horizontalpodautoscalers], verbs: [list]}
+- {apiGroups: [''], resources: [services], verbs: [list]}
+- {apiGroups: [apps], resources: [deployments], verbs: [list]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: reader, namespace: default}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: reader}
+subjects: [{kind: ServiceAccount, name: reader, namespace: default}]
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: reader, namespace: default}
+",
+    );
+    let token = cluster.token("reader", "default", std::time::Duration::from_secs(600));
+    let folder = tempfile::tempdir().unwrap();
+    let kubeconfig = folder.path().join("kubeconfig");
+    fs::write(
+        &kubeconfig,
+        format!(
+            "apiVersion: v1\nkind: Config\ncurrent-context: reader\nclusters:\n- name: here\n  cluster: {{server: \
+             'https://127.0.0.1:{}', certificate-authority: {}}}\nusers:\n- {{name: reader, user: {{token: {token}}}}}\n\
+             contexts:\n- {{name: reader, context: {{cluster: here, user: reader}}}}\n",
+            cluster.port(),
+            cluster.ca_file().display(),
+        ),
+    )
+    .unwrap();
+    let preview = |words: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_burstctl"));
+        command.arg("preview").args(words).env("KUBECONFIG", &kubeconfig);
+        told(&command.output().unwrap())
+    };
+    insta::assert_snapshot!("preview_forbidden_everywhere", preview(&[]));
+    insta::assert_snapshot!(
+        "preview_forbidden_in_one_list",
+        preview(&["--context", "reader", "-n", "default"])
+    );
+    let absent = preview(&["--context", "absent"]);
+    assert!(
+        absent.contains("burstctl: kubeconfig: ") && absent.ends_with("--- end 2"),
+        "{absent}"
+    );
+}

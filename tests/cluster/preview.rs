@@ -1,0 +1,94 @@
+//! What `burstctl preview` foretells, beside what a proxy says of the same cluster.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::time::SystemTime;
+
+use burst_model::index::{NoLoad, Remark};
+use burst_model::time::Time;
+use burst_testkit::ControlPlane;
+use burstctl::plugin;
+use burstctl::preview::{Answer, NoHeader, Preview, preview, read};
+use serde_json::{Value, json};
+
+use crate::{account::apply_shipped_role, custom_kind, gateway::Gateway, sample};
+
+/// Every reason to have no header.
+const ODDITIES: &str = include_str!("../../crates/burstctl/tests/data/oddities.yaml");
+
+/// Pages of two, a percentage of its own, and a kind that the cluster does not know.
+const MORE: &str = r#""page_size": 2, "target_percent": 60, "workloads": [
+    {"group": "apps", "version": "v1", "resource": "deployments", "kind": "Deployment"},
+    {"group": "apps", "version": "v1", "resource": "statefulsets", "kind": "StatefulSet"},
+    {"group": "argoproj.io", "version": "v1alpha1", "resource": "rollouts", "kind": "Rollout"}]"#;
+
+#[test]
+fn a_preview_says_what_a_proxy_will_say() {
+    let cluster = ControlPlane::start();
+    let mount = apply_shipped_role(&cluster).mount(&cluster);
+    cluster.apply(custom_kind::ROLE);
+    sample::create_with_status(&cluster);
+    cluster.kubectl(&["create", "namespace", "stock"]);
+    cluster.apply(ODDITIES);
+    sample::apply_status(&cluster, ODDITIES);
+
+    let foretold = foretell(&cluster);
+    let headers: BTreeMap<_, _> = foretold
+        .services
+        .iter()
+        .filter_map(|told| Some((told.of.to_string(), told.value.clone().ok()?)))
+        .collect();
+    assert_eq!(headers.len(), sample::SERVICES.len() + 3);
+
+    let gateway = Gateway::new(&cluster, &mount, MORE);
+    let body = gateway.wait_for_burst("services", 200);
+    let said: BTreeMap<String, String> = serde_json::from_str(&body).expect("a map");
+    assert_eq!(headers, said);
+    for service in sample::SERVICES {
+        let (name, namespace) = service.split_once('.').expect("a name with a namespace");
+        let foretold = headers.get(&format!("{namespace}/{name}"));
+        assert_eq!(gateway.header(service).as_ref(), foretold, "{service}");
+    }
+
+    let words = words(&foretold);
+    let count = |word| words.iter().filter(|told| **told == word).count() as u64;
+    for (stat, foretold) in [
+        ("burst_services", headers.len() as u64),
+        ("burst_unobserved_hpas", count("unobserved-hpa")),
+        ("burst_overshadowed_hpas", count("two-hpas")),
+        ("burst_bad_objects", foretold.bad.len() as u64),
+    ] {
+        assert_eq!(gateway.stat(stat), foretold, "{stat}");
+    }
+}
+
+/// What is said of Services without a header, and of odd ones.
+fn words(preview: &Preview) -> Vec<&'static str> {
+    let of = preview.services.iter().flat_map(|told| {
+        let why = told.value.as_ref().err().map(|why| match why {
+            NoHeader::NoLoad(why) => NoLoad::word(why),
+            NoHeader::Filter(_) => "filter",
+        });
+        why.into_iter().chain(told.remarks.iter().map(Remark::word))
+    });
+    of.collect()
+}
+
+/// The preview of a cluster, its requests sent by kubectl.
+fn foretell(cluster: &ControlPlane) -> Preview {
+    let mut words: Value = serde_json::from_str(&format!("{{{MORE}}}")).expect("JSON");
+    words["cluster"] = json!("kube");
+    let config = Rc::new(plugin::checked(&words).expect("a configuration"));
+    let since = SystemTime::UNIX_EPOCH.elapsed().expect("a clock after 1970");
+    let now = Time::from_unix_millis(u64::try_from(since.as_millis()).expect("a time"));
+    let read = read(config.clone(), now, |path| {
+        let said = cluster.try_kubectl(&["get", "--raw", path], "");
+        Ok(Answer {
+            // kubectl does not tell the status; one kind is not there.
+            status: if said.is_ok() { 200 } else { 404 },
+            content_type: Some(b"application/json".to_vec()),
+            body: said.unwrap_or_else(|said| said).into_bytes(),
+        })
+    });
+    preview(&config, read.expect("every list"), now).expect("a snapshot")
+}

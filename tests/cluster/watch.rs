@@ -1,0 +1,106 @@
+//! Watch windows on a real API server: what changes is seen, nothing is listed again, and without the verb it is.
+
+use burst_testkit::ControlPlane;
+
+use crate::{
+    account::apply_shipped_role,
+    gateway::{Gateway, SOON},
+    sample,
+};
+
+const WATCH: &str = r#""sync": {"mode": "watch", "window": "3s", "workload_window": "4s"}"#;
+
+/// What the sample's first Service carries at so many replicas.
+fn header(replicas: u32) -> String {
+    format!("service=default/ngsa-1, current-load={replicas}, target-load=4, max-load=5")
+}
+
+/// How often HPAs were asked for with that verb, by the API server's own count.
+fn asked(cluster: &ControlPlane, verb: &str) -> u64 {
+    let metrics = cluster.kubectl(&["get", "--raw", "/metrics"]);
+    let of_hpas = |line: &&str| {
+        line.starts_with("apiserver_request_total{")
+            && line.contains(r#"resource="horizontalpodautoscalers""#)
+            && line.contains(&format!(r#"verb="{verb}""#))
+    };
+    let count = |line: &str| {
+        line.rsplit_once(' ')
+            .expect("a value")
+            .1
+            .parse::<u64>()
+            .expect("a count")
+    };
+    metrics.lines().filter(of_hpas).map(count).sum()
+}
+
+#[test]
+fn what_changes_is_watched_and_nothing_is_listed_again() {
+    let cluster = ControlPlane::start();
+    let mount = apply_shipped_role(&cluster).mount(&cluster);
+    sample::create_with_status(&cluster);
+    let gateway = Gateway::new(&cluster, &mount, WATCH);
+    gateway.wait_for_header("ngsa-svc-1.default", Some(&header(1)));
+    let (lists, watches) = (asked(&cluster, "LIST"), asked(&cluster, "WATCH"));
+
+    for replicas in [3, 5, 2] {
+        sample::set_current_replicas(&cluster, "default", "ngsa-hpa-1", replicas);
+        gateway.wait_for_header("ngsa-svc-1.default", Some(&header(replicas)));
+    }
+    cluster.kubectl(&["delete", "service", "ngsa-svc-1"]);
+    gateway.wait_for_header("ngsa-svc-1.default", None);
+    cluster.kubectl(&["delete", "hpa", "ngsa-hpa-1"]);
+    let relabel = r#"[{"op": "replace", "path": "/spec/selector", "value": {"app": "another"}}]"#;
+    cluster.kubectl(&[
+        "patch",
+        "service",
+        "queue",
+        "--namespace=data",
+        "--type=json",
+        "--patch",
+        relabel,
+    ]);
+    gateway.wait_for_header("queue.data", None);
+
+    assert_eq!(asked(&cluster, "LIST"), lists, "lists");
+    assert!(asked(&cluster, "WATCH") > watches, "windows");
+    let fresh = Gateway::new(&cluster, &mount, "");
+    fresh.wait_for_burst("hpas", 200);
+    for kind in ["services", "hpas", "deployments", "statefulsets"] {
+        assert_eq!(
+            gateway.burst(kind).body,
+            fresh.burst(kind).body,
+            "{kind}, as a fresh list has it"
+        );
+    }
+}
+
+#[test]
+fn without_the_verb_the_lists_are_read_and_the_log_says_so() {
+    let cluster = ControlPlane::start();
+    let mount = apply_shipped_role(&cluster).mount(&cluster);
+    let only_list = r#"[{"op": "replace", "path": "/rules/0/verbs", "value": ["list"]}]"#;
+    let rules = cluster.kubectl(&[
+        "get",
+        "clusterrole",
+        "burst-metrics",
+        "--output=jsonpath={.rules[0].resources}",
+    ]);
+    assert!(rules.contains("horizontalpodautoscalers"), "{rules}");
+    cluster.kubectl(&[
+        "patch",
+        "clusterrole",
+        "burst-metrics",
+        "--type=json",
+        "--patch",
+        only_list,
+    ]);
+    sample::create_with_status(&cluster);
+    let gateway = Gateway::new(&cluster, &mount, WATCH);
+    gateway.wait_for_header("ngsa-svc-1.default", Some(&header(1)));
+    gateway
+        .envoy
+        .wait_for_log(SOON, "cannot watch horizontalpodautoscalers.autoscaling: 403 Forbidden");
+    gateway.envoy.wait_for_log(SOON, "it is listed every 1s meanwhile");
+    sample::set_current_replicas(&cluster, "default", "ngsa-hpa-1", 4);
+    gateway.wait_for_header("ngsa-svc-1.default", Some(&header(4)));
+}

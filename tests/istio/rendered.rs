@@ -1,0 +1,82 @@
+//! A set that `burstctl istio render` wrote for a gateway of one's own: istiod carries it to an Envoy, and the right to
+//! read one namespace is enough.
+
+use burst_testkit::{ControlPlane, Version, http::Answer, wasm};
+use burstctl::{
+    input::{Input, Source},
+    istio, yaml,
+};
+use serde_json::Value;
+
+use crate::{
+    gateway::PUBLIC,
+    mesh::{Mesh, open_gateway},
+    routes,
+    shipped::{self, Pod},
+    shop::WEB,
+};
+
+/// But for the module, which the test builds.
+const VALUES: &str = "
+name: edge
+namespace: edge
+labels: {istio: edge}
+serviceAccount: edge
+namespaces: [shop]
+workloads: [{group: apps, version: v1, resource: deployments, kind: Deployment}]
+config: {poll_interval: 1s, target_percent: 40}
+";
+
+/// The only ones that a set for a namespace has.
+const ROLES: [&str; 2] = ["Role edge", "RoleBinding edge"];
+
+#[test]
+fn a_set_of_ones_own_values_reaches_the_gateway_in_every_form() {
+    let mesh = Mesh::start();
+    let pod = Pod::new(&mesh.cluster, "edge", "edge");
+    let edge = mesh.gateway(Version::Tested, "edge", "edge", open_gateway);
+    let route = routes::VIRTUAL_SERVICE.replace("[istio-system/public]", "[edge/public]");
+    mesh.cluster.apply(&route);
+    let halved = WEB.replace("target-load=4", "target-load=2");
+    for form in ["wasmplugin", "trafficextension", "envoyfilter"] {
+        let objects = rendered(form);
+        assert_eq!(roles(&objects), ROLES, "{form}");
+        let applied = shipped::apply_objects(&mesh.cluster, objects, &wasm("burst-metrics.wasm"), &pod);
+        edge.wait_for_header(PUBLIC, "/", Some(&halved));
+        let single = edge.get("edge.edge.svc", "/burstmetrics/services/shop/web");
+        let single = single.map(|Answer { status, body, .. }| (status, body));
+        assert_eq!(single, Ok((200, halved.clone())), "{form}");
+        assert_eq!(
+            edge.envoy.stat("wasmcustom.burst_poll_forbidden_total").unwrap_or(0),
+            0,
+            "{form}"
+        );
+        applied.delete(&mesh.cluster);
+        edge.wait_for_header(PUBLIC, "/", None);
+    }
+    assert!(!cluster_roles(&mesh.cluster).contains("/edge"));
+}
+
+fn rendered(form: &str) -> Vec<Value> {
+    let module = wasm("burst-metrics.wasm");
+    let text = format!("{VALUES}form: {form}\nmodule: {{url: 'file://{}'}}\n", module.display());
+    let name = "values.yaml".to_owned();
+    let input = Input::of([Source { name, text }]);
+    let values = istio::only_document(&input).expect("one document");
+    let documents = istio::render(values).expect("a set").join("---\n");
+    let trees = yaml::documents(&documents).into_iter();
+    trees
+        .map(|document| document.content.expect("YAML").to_json())
+        .collect()
+}
+
+fn roles(objects: &[Value]) -> Vec<String> {
+    let of_rbac = |object: &&Value| object["apiVersion"] == "rbac.authorization.k8s.io/v1";
+    let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let name = |object: &Value| format!("{} {}", word(&object["kind"]), word(&object["metadata"]["name"]));
+    objects.iter().filter(of_rbac).map(name).collect()
+}
+
+fn cluster_roles(cluster: &ControlPlane) -> String {
+    cluster.kubectl(&["get", "clusterroles,clusterrolebindings", "--output=name"])
+}
