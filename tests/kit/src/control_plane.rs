@@ -81,6 +81,17 @@ impl ControlPlane {
         Self::start_apiserver(&["--etcd-compaction-interval=2s"])
     }
 
+    /// The same as [`ControlPlane::start`] with an API server that calls aggregated APIs by the name of their Service: an
+    /// `ExternalName` may stand for 127.0.0.1, which an endpoint may not.
+    ///
+    /// # Panics
+    /// When the API server is not ready in time.
+    #[must_use]
+    #[track_caller]
+    pub fn start_aggregating_by_name() -> Self {
+        Self::start_apiserver(&["--enable-aggregator-routing=false"])
+    }
+
     #[track_caller]
     fn start_apiserver(flags: &[&str]) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");

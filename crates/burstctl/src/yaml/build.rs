@@ -156,11 +156,11 @@ impl<'a> Builder<'a> {
                 self.anchored(anchor, Tree { value, span }, 1)?;
             }
             Event::SequenceStart(anchor, tag) => {
-                self.refuse_tag_in_brackets(tag.as_deref(), span.start)?;
+                self.refuse_tag_of_collection(tag.as_deref(), span.start)?;
                 self.begin(anchor, span, Kind::List(Vec::new()))?;
             }
             Event::MappingStart(anchor, tag) => {
-                self.refuse_tag_in_brackets(tag.as_deref(), span.start)?;
+                self.refuse_tag_of_collection(tag.as_deref(), span.start)?;
                 self.begin(anchor, span, Kind::Object(Vec::new(), None))?;
             }
             Event::SequenceEnd | Event::MappingEnd => self.end(span)?,
