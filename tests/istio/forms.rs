@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// The sets, each with the kind and name of every object in it.
-const SETS: [(&str, &[&str]); 9] = [
+const SETS: [(&str, &[&str]); 10] = [
     (".", &GATEWAY),
     ("gateway", &GATEWAY),
     ("gateway-elsewhere", &GATEWAY),
