@@ -97,6 +97,7 @@ mod tests {
             namespace: None,
             label_selector: None,
             field_selector: None,
+            labels: false,
         };
         let answers = |may: [bool; 4]| {
             let asked = [
