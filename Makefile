@@ -52,6 +52,10 @@ envoys: setup ## the real-proxy tests on the Envoys between the oldest and the n
 		BURST_ENVOY=$$envoy BURST_ENVOY_OLDEST=$$envoy $(CARGO_TEST) --test envoy --test cluster --test istio; \
 	done
 
+.PHONY: bench
+bench: ## measure: tables with medians and spreads, kept as JSON in target/bench/
+	cargo bench --locked --quiet --package burstctl --no-default-features --bench lint
+
 .PHONY: wasm
 wasm: ## build the filter into target/wasm/
 	@setup/wasm-target

@@ -15,6 +15,7 @@ on_each_envoy!(
     a_new_configuration_goes_on_counting,
     a_worker_that_trapped_counts_again,
     the_hub_takes_reports_over_mutual_tls_and_forgets_a_proxy_that_is_gone,
+    the_metrics_apis_of_the_hub_tell_the_sum_of_all_proxies,
     reports_are_taken_nowhere_else,
     a_report_of_many_services_takes_a_hub_that_allows_it,
 );
@@ -158,6 +159,53 @@ fn the_hub_takes_reports_over_mutual_tls_and_forgets_a_proxy_that_is_gone(versio
     assert_eq!(hub.wait_for_stat("burst_hub_report_late_total", |late| late > 0), 1);
     assert_eq!(hub.stat("burst_hub_report_refused_total"), 0);
     assert_eq!(one.stat("burst_report_failed_total"), 0);
+}
+
+fn the_metrics_apis_of_the_hub_tell_the_sum_of_all_proxies(version: Version) {
+    const METRIC: &str =
+        "/apis/custom.metrics.k8s.io/v1beta2/namespaces/default/services/ngsa-svc-1/burst_requests_per_second";
+    let (world, pki) = (World::sample(), Pki::new("burst-hub"));
+    let window = json!({"window": "20s"});
+    let mut serving = counting(window.clone());
+    serving["requests"]["accept"] = json!({"filter_chain": "reports"});
+    serving["metrics_apis"] = json!({"filter_chain": "apis"});
+    let hub = Proxy::of(version)
+        .plugin(Plugin::new("apis", serving.clone()).filter_chain("apis"))
+        .plugin(Plugin::new("hub", serving).filter_chain("reports").mutual_tls(&pki))
+        .start(&world);
+    let mut telling = counting(window);
+    telling["requests"]["hub"] = json!({"cluster": "hub"});
+    let gateway = || {
+        let to_hub = pki.over(cluster("hub", hub.envoy.listener("hub").port()));
+        Proxy::of(version)
+            .listener("main", telling.clone())
+            .cluster(to_hub)
+            .start(&world)
+    };
+    let (one, two) = (gateway(), gateway());
+    let question = Request::get(METRIC).header("x-remote-user", "system:kube-aggregator");
+    let mut apis = hub.client("apis");
+    apis.wait(&question, "none yet, and not unknown any more", |answer| {
+        milli(&answer.body) == Some(0)
+    });
+    for gateway in [&one, &two] {
+        let mut client = gateway.client("main");
+        (0..20).for_each(|_| drop(client.ask(&Request::to(WEB))));
+    }
+    // 80 requests over 20 s; a window may be longer by a step and a late tick.
+    apis.wait(&question, "the requests of both", |answer| {
+        milli(&answer.body).is_some_and(|rate| (80_000 / 30..=80_000 / 20).contains(&rate))
+    });
+}
+
+/// The thousandths of the one value in an answer.
+fn milli(body: &str) -> Option<u64> {
+    let answer: Value = serde_json::from_str(body).ok()?;
+    let value = answer["items"][0]["value"].as_str()?;
+    match value.strip_suffix('m') {
+        Some(milli) => milli.parse().ok(),
+        None => value.parse::<u64>().ok().map(|whole| whole * 1000),
+    }
 }
 
 fn reports_are_taken_nowhere_else(version: Version) {

@@ -22,7 +22,7 @@ fn main() {
         table.row(format!("{count} HPAs: read"), || drop(black_box(documents(&alone))));
         medians.push(table.row(format!("{count} HPAs: lint"), || lint(&alone)));
         table.row(format!("{count} HPAs with Deployment and budget: lint"), || {
-            lint(&among)
+            lint(&among);
         });
     }
     if let [.., before, last] = medians.as_slice() {
