@@ -15,6 +15,7 @@ on_each_envoy!(
     a_new_configuration_goes_on_counting,
     a_worker_that_trapped_counts_again,
     the_hub_takes_reports_over_mutual_tls_and_forgets_a_proxy_that_is_gone,
+    the_metrics_apis_of_the_hub_tell_the_sum_of_all_proxies,
     reports_are_taken_nowhere_else,
     a_report_of_many_services_takes_a_hub_that_allows_it,
 );
@@ -47,14 +48,20 @@ fn start(version: Version, world: &World, module: Module) -> (Proxy, Client, Rep
     (proxy, client, reports)
 }
 
+/// Requests to each worker. Whether they carry the header yet is another story.
+#[track_caller]
+fn serve(client: &mut Client, times: usize, cluster: &str) {
+    for answer in (0..times).flat_map(|_| client.ask_each(&Request::to(cluster))) {
+        assert_eq!(answer.status, 200, "{answer:?}");
+    }
+}
+
 fn what_all_workers_saw_is_told_to_the_hub(version: Version) {
     let world = World::sample();
     let (proxy, mut main, reports) = start(version, &world, Module::Full);
-    for _ in 0..25 {
-        assert_eq!(main.ask(&Request::to(WEB)).status, 200);
-    }
-    assert_eq!(main.ask(&Request::to("queue.data")).status, 200);
-    assert_eq!(main.ask(&Request::to("elsewhere")).status, 200);
+    serve(&mut main, 25, WEB);
+    serve(&mut main, 1, "queue.data");
+    serve(&mut main, 1, "elsewhere");
     let exactly = |requests| move |count: Count| (count.requests, count.rejected) == (requests, 0);
     reports.wait_for("default/ngsa-svc-1", "both workers' requests", exactly(50));
     reports.wait_for("data/queue", "another service's", exactly(2));
@@ -66,8 +73,8 @@ fn what_all_workers_saw_is_told_to_the_hub(version: Version) {
 fn a_service_without_hosts_has_its_requests_counted_as_rejected(version: Version) {
     let world = World::sample();
     let (_proxy, mut main, reports) = start(version, &world, Module::Full);
-    for _ in 0..5 {
-        assert_eq!(main.ask(&Request::to("empty.default")).status, 503);
+    for answer in (0..5).flat_map(|_| main.ask_each(&Request::to("empty.default"))) {
+        assert_eq!(answer.status, 503, "{answer:?}");
     }
     reports.wait_for("default/empty", "all of them rejected", |count| {
         (count.requests, count.rejected) == (10, 10)
@@ -98,29 +105,28 @@ fn requests_under_way_are_counted_until_they_end(version: Version) {
 fn a_new_configuration_goes_on_counting(version: Version) {
     let world = World::sample();
     let (proxy, mut old, reports) = start(version, &world, Module::Full);
-    for _ in 0..5 {
-        old.ask(&Request::to(WEB));
-    }
+    serve(&mut old, 5, WEB);
     reports.wait_for("default/ngsa-svc-1", "the old one's", |count| count.requests == 10);
     let mut renamed = telling();
     renamed["header"] = json!({"name": "x-new"});
     proxy.replace_listeners(&[Plugin::new("main", renamed.clone()), Plugin::new("more", renamed)]);
     let mut new = proxy.client("more");
-    for _ in 0..5 {
-        new.ask(&Request::to(WEB));
-    }
+    serve(&mut new, 5, WEB);
     reports.wait_for("default/ngsa-svc-1", "those of both, once", |count| {
         count.requests == 20
     });
 }
 
+/// Than are asked while a worker is rebuilt.
+const MANY_MORE: usize = 300;
+
 fn a_worker_that_trapped_counts_again(version: Version) {
     let world = World::sample();
     let (_proxy, mut main, reports) = start(version, &world, Module::Trap);
-    for _ in 0..5 {
-        main.ask(&Request::to(WEB));
-    }
-    reports.wait_for("default/ngsa-svc-1", "before", |count| count.requests == 10);
+    serve(&mut main, MANY_MORE, WEB);
+    reports.wait_for("default/ngsa-svc-1", "before", |count| {
+        count.requests == 2 * MANY_MORE as u64
+    });
     for answer in main.ask_each(&Request::to(WEB).header("x-burst-test-trap", "1")) {
         assert_eq!(answer.status, 503, "{answer:?}");
     }
@@ -128,9 +134,9 @@ fn a_worker_that_trapped_counts_again(version: Version) {
     let known = std::cell::Cell::new(u64::MAX);
     reports.wait_for("default/ngsa-svc-1", "what the dead ones counted ages out", |count| {
         known.set(count.requests);
-        count.requests < 10
+        count.requests < MANY_MORE as u64
     });
-    main.ask(&Request::to(WEB));
+    serve(&mut main, 1, WEB);
     reports.wait_for("default/ngsa-svc-1", "and the new ones go on", |count| {
         count.requests == known.get() + 2
     });
@@ -160,6 +166,52 @@ fn the_hub_takes_reports_over_mutual_tls_and_forgets_a_proxy_that_is_gone(versio
     assert_eq!(one.stat("burst_report_failed_total"), 0);
 }
 
+fn the_metrics_apis_of_the_hub_tell_the_sum_of_all_proxies(version: Version) {
+    const METRIC: &str =
+        "/apis/custom.metrics.k8s.io/v1beta2/namespaces/default/services/ngsa-svc-1/burst_requests_per_second";
+    let (world, pki) = (World::sample(), Pki::new("burst-hub"));
+    let window = json!({"window": "20s"});
+    let mut serving = counting(window.clone());
+    serving["requests"]["accept"] = json!({"filter_chain": "reports"});
+    serving["metrics_apis"] = json!({"filter_chain": "apis"});
+    let hub = Proxy::of(version)
+        .plugin(Plugin::new("apis", serving.clone()).filter_chain("apis"))
+        .plugin(Plugin::new("hub", serving).filter_chain("reports").mutual_tls(&pki))
+        .start(&world);
+    let mut telling = counting(window);
+    telling["requests"]["hub"] = json!({"cluster": "hub"});
+    let gateway = || {
+        let to_hub = pki.over(cluster("hub", hub.envoy.listener("hub").port()));
+        Proxy::of(version)
+            .listener("main", telling.clone())
+            .cluster(to_hub)
+            .start(&world)
+    };
+    let (one, two) = (gateway(), gateway());
+    let question = Request::get(METRIC).header("x-remote-user", "system:kube-aggregator");
+    let mut apis = hub.client("apis");
+    apis.wait(&question, "none yet, and not unknown any more", |answer| {
+        milli(&answer.body) == Some(0)
+    });
+    for gateway in [&one, &two] {
+        serve(&mut gateway.client("main"), 20, WEB);
+    }
+    // 80 requests over 20 s; a window may be longer by a step and a late tick.
+    apis.wait(&question, "the requests of both", |answer| {
+        milli(&answer.body).is_some_and(|rate| (80_000 / 30..=80_000 / 20).contains(&rate))
+    });
+}
+
+/// The thousandths of the one value in an answer.
+fn milli(body: &str) -> Option<u64> {
+    let answer: Value = serde_json::from_str(body).ok()?;
+    let value = answer["items"][0]["value"].as_str()?;
+    match value.strip_suffix('m') {
+        Some(milli) => milli.parse().ok(),
+        None => value.parse::<u64>().ok().map(|whole| whole * 1000),
+    }
+}
+
 fn reports_are_taken_nowhere_else(version: Version) {
     let world = World::sample();
     let accepting = counting(json!({"accept": {"filter_chain": "reports"}}));
@@ -171,12 +223,13 @@ fn reports_are_taken_nowhere_else(version: Version) {
     let report = Request::of("POST", "/burst-metrics/report")
         .through(WEB)
         .header("x-burst-report", share);
-    let public = hub.client("public").ask(&report);
-    assert_eq!(
-        (public.status, public.body.as_str()),
-        (200, "hello\n"),
-        "it is the upstream's"
-    );
+    for public in hub.client("public").ask_each(&report) {
+        assert_eq!(
+            (public.status, public.body.as_str()),
+            (200, "hello\n"),
+            "it is the upstream's"
+        );
+    }
     let plain = hub.client("plain").ask(&report);
     assert_eq!(
         (plain.status, plain.body.as_str()),
@@ -204,7 +257,7 @@ fn a_report_of_many_services_takes_a_hub_that_allows_it(version: Version) {
             .start(&world);
         let mut client = proxy.client("main");
         for name in &many {
-            client.ask(&Request::to(name));
+            client.ask_each(&Request::to(name));
         }
         proxy
     };

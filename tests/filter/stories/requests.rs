@@ -222,6 +222,7 @@ fn two_configurations_in_one_thread_count_together_and_nothing_twice() {
     assert_eq!(web(&envoy), Some((10, 0)), "by both");
     open.finish();
     worker.retire(old);
+    envoy.advance(FORGOTTEN).answer();
     through(new, 1);
     settle(&envoy);
     assert_eq!(web(&envoy), Some((12, 0)), "and the new one goes on where it stood");

@@ -36,7 +36,7 @@ pub(crate) fn all() -> Vec<Case> {
         .collect()
 }
 
-fn case(name: &'static str, theirs: Json, end: End) -> Case {
+fn case(name: &'static str, theirs: &Json, end: End) -> Case {
     let metadata = json!({"name": "hpa"});
     let theirs = json!({"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": metadata, "spec": theirs});
     Case { name, theirs, end }
@@ -115,35 +115,35 @@ fn defaults() -> Vec<Case> {
     let half = json!([{"name": "main"}, {"name": "other", "resources": {"requests": {"cpu": "256m"}}}]);
     let half: Deployment = serde_json::from_value(pod(&half)).unwrap();
     vec![
-        case("nothing but target and maximum", spec(1, 10), End::Same(hpa(1, 10))),
-        case("a Deployment as target", spec(1, 10), End::Same(hpa(1, 10))),
+        case("nothing but target and maximum", &spec(1, 10), End::Same(hpa(1, 10))),
+        case("a Deployment as target", &spec(1, 10), End::Same(hpa(1, 10))),
         case(
             "a StatefulSet as target",
-            with(spec(1, 10), "scaleTargetRef", on_set),
+            &with(spec(1, 10), "scaleTargetRef", on_set),
             End::Same(of_set),
         ),
-        case("containers with volumes", spec(1, 5), End::Same(hpa(1, 5))),
-        case("as many at least as at most", spec(10, 10), End::Same(hpa(10, 10))),
+        case("containers with volumes", &spec(1, 5), End::Same(hpa(1, 5))),
+        case("as many at least as at most", &spec(10, 10), End::Same(hpa(10, 10))),
         case(
             // One container with a request is enough there; the controller needs them all.
             "no metrics, and a container without requests",
-            spec(1, 10),
+            &spec(1, 10),
             End::Unbuilt(Hpa::new(&half, 10).name("hpa"), Lint::MissingRequest),
         ),
     ]
 }
 
-fn metric(metric: Json) -> Json {
+fn metric(metric: &Json) -> Json {
     with(spec(1, 10), "metrics", json!([metric]))
 }
 
-fn resource(name: &str, target: Json) -> Json {
-    metric(json!({"type": "Resource", "resource": {"name": name, "target": target}}))
+fn resource(name: &str, target: &Json) -> Json {
+    metric(&json!({"type": "Resource", "resource": {"name": name, "target": target}}))
 }
 
 fn container(name: &str) -> Json {
     let source = json!({"container": "main", "name": name, "target": utilization(50)});
-    metric(json!({"type": "ContainerResource", "containerResource": source}))
+    metric(&json!({"type": "ContainerResource", "containerResource": source}))
 }
 
 fn utilization(percent: i32) -> Json {
@@ -162,44 +162,44 @@ fn resources() -> Vec<Case> {
     let value = json!({"type": "Value", "value": 29.5});
     let averaged = json!({"type": "AverageValue", "averageValue": 47.2});
     vec![
-        case("cpu", resource("cpu", utilization(50)), same(of(cpu))),
-        case("memory", resource("memory", utilization(50)), same(of(memory))),
-        case("storage", resource("storage", utilization(50)), End::Unserved),
+        case("cpu", &resource("cpu", &utilization(50)), same(of(cpu))),
+        case("memory", &resource("memory", &utilization(50)), same(of(memory))),
+        case("storage", &resource("storage", &utilization(50)), End::Unserved),
         case(
             "ephemeral storage",
-            resource("ephemeral-storage", utilization(50)),
+            &resource("ephemeral-storage", &utilization(50)),
             End::Unserved,
         ),
         case(
             "70 %",
-            resource("cpu", utilization(70)),
+            &resource("cpu", &utilization(70)),
             same(ResourceMetric::new(cpu, Utilization(70))),
         ),
         case(
             "47.2 on average",
-            resource("cpu", averaged),
+            &resource("cpu", &averaged),
             same(ResourceMetric::new(cpu, average("47.2"))),
         ),
         case(
             // A resource has as many values as there are pods: only their average can be compared.
             "exactly 29.5",
-            resource("cpu", value),
+            &resource("cpu", &value),
             End::Refused(
                 "spec.metrics[0].resource.target.averageUtilization",
                 hpa(1, 10).metric(ResourceMetric::new(cpu, average("29.5"))),
             ),
         ),
-        case("cpu of a container", container("cpu"), same(inside(cpu))),
-        case("memory of a container", container("memory"), same(inside(memory))),
+        case("cpu of a container", &container("cpu"), same(inside(cpu))),
+        case("memory of a container", &container("memory"), same(inside(memory))),
         case(
             "ephemeral storage of a container",
-            container("ephemeral-storage"),
+            &container("ephemeral-storage"),
             End::Unserved,
         ),
         case(
             // No container has a resource of this name.
             "storage of a container",
-            container("storage"),
+            &container("storage"),
             End::Refused(
                 "spec.metrics[0].containerResource.name",
                 hpa(1, 10).metric(inside(memory)),
@@ -221,7 +221,7 @@ fn sources() -> Vec<Case> {
     vec![
         case(
             "external",
-            metric(json!({"type": "External", "external": {"metric": queue, "target": utilization(50)}})),
+            &metric(&json!({"type": "External", "external": {"metric": queue, "target": utilization(50)}})),
             End::Refused(
                 "spec.metrics[0].external.target.averageValue",
                 hpa(1, 10).metric(ExternalMetric::new("sqs-queue", AverageValue::new(50)).selector(scraper())),
@@ -229,7 +229,7 @@ fn sources() -> Vec<Case> {
         ),
         case(
             "object",
-            metric(json!({"type": "Object", "object": object})),
+            &metric(&json!({"type": "Object", "object": object})),
             End::Refused(
                 "spec.metrics[0].object.target.averageValue",
                 hpa(1, 10).metric(ObjectMetric::new(described, "requests-per-second", Value::new(50))),
@@ -237,7 +237,7 @@ fn sources() -> Vec<Case> {
         ),
         case(
             "pods",
-            metric(json!({"type": "Pods", "pods": {"metric": requests, "target": utilization(50)}})),
+            &metric(&json!({"type": "Pods", "pods": {"metric": requests, "target": utilization(50)}})),
             End::Refused(
                 "spec.metrics[0].pods.target.averageValue",
                 hpa(1, 10).metric(PodsMetric::new("requests-per-second", AverageValue::new(50)).selector(scraper())),
@@ -272,7 +272,7 @@ fn behaviors() -> Vec<Case> {
     vec![
         case(
             "metrics, and rules for both directions",
-            measured(behavior(2, direction(300, "Max", steps), direction(300, "Max", steps))),
+            &measured(behavior(2, direction(300, "Max", steps), direction(300, "Max", steps))),
             End::Same(
                 hpa(2, 10)
                     .metric(cpu())
@@ -283,7 +283,7 @@ fn behaviors() -> Vec<Case> {
         case(
             // Their default period is written out: Kubernetes has none.
             "policies without a period",
-            behavior(1, direction(0, "Max", short), direction(300, "Max", short)),
+            &behavior(1, direction(0, "Max", short), direction(300, "Max", short)),
             End::Same(
                 hpa(1, 10)
                     .scale_up(both(rules(0, max), 15))
@@ -292,7 +292,7 @@ fn behaviors() -> Vec<Case> {
         ),
         case(
             "the largest change up and the smallest down",
-            measured(behavior(2, direction(300, "Max", one), direction(300, "Min", one))),
+            &measured(behavior(2, direction(300, "Max", one), direction(300, "Min", one))),
             End::Same(
                 hpa(2, 10)
                     .metric(cpu())
@@ -302,7 +302,7 @@ fn behaviors() -> Vec<Case> {
         ),
         case(
             "windows and strategies without policies",
-            behavior(1, direction(300, "Max", UP), direction(300, "Max", &[("Pods", 1, 300)])),
+            &behavior(1, direction(300, "Max", UP), direction(300, "Max", &[("Pods", 1, 300)])),
             End::Same(hpa(1, 10).scale_up(up().window(5 * MINUTE))),
         ),
     ]

@@ -7,21 +7,21 @@ use crate::fixtures::{base, cpu, deployment, with};
 use crate::world::World;
 use crate::{alone, among, ids};
 
-fn behavior(rules: Value) -> Value {
-    with(base(), "/spec/behavior", rules)
+fn behavior(rules: &Value) -> Value {
+    with(base(), "/spec/behavior", rules.clone())
 }
 
 fn metrics(metrics: Value) -> Value {
     with(base(), "/spec/metrics", metrics)
 }
 
-fn object_metric(target: Value) -> Value {
+fn object_metric(target: &Value) -> Value {
     let object =
         json!({"describedObject": {"kind": "Ingress", "name": "in"}, "metric": {"name": "hits"}, "target": target});
     metrics(json!([{"type": "Object", "object": object}]))
 }
 
-fn external(target: Value, selector: Value) -> Value {
+fn external(target: &Value, selector: &Value) -> Value {
     let source = json!({"metric": {"name": "queue", "selector": selector}, "target": target});
     metrics(json!([{"type": "External", "external": source}]))
 }
@@ -38,13 +38,13 @@ fn metrics_that_always_fail_do() {
     let table = [
         (
             "object-target-type",
-            object_metric(json!({"type": "Value", "averageValue": "1"})),
+            object_metric(&json!({"type": "Value", "averageValue": "1"})),
             Reading::Object(5_000),
             "FailedGetObjectMetric",
         ),
         (
             "metric-selector",
-            external(value, json!({"matchLabels": {"a b": "c"}})),
+            external(&value, &json!({"matchLabels": {"a b": "c"}})),
             Reading::External(vec![5_000]),
             "FailedGetExternalMetric",
         ),
@@ -73,7 +73,7 @@ fn a_missing_request_makes_the_metric_fail() {
 
 #[test]
 fn a_target_that_overflows_makes_nonsense_of_the_numbers() {
-    let target = |value: &str| external(json!({"type": "Value", "value": value}), Value::Null);
+    let target = |value: &str| external(&json!({"type": "Value", "value": value}), &Value::Null);
     effect(&target("1E"), "target-overflow");
     // A hundred, where a quintillion is wanted.
     let reading = || [Reading::External(vec![100_000])];
@@ -84,8 +84,8 @@ fn a_target_that_overflows_makes_nonsense_of_the_numbers() {
 #[test]
 fn what_is_ignored_changes_nothing() {
     let plain = json!({"type": "AverageValue", "averageValue": "10"});
-    let plain = external(plain, Value::Null);
-    let other_type = external(json!({"type": "Utilization", "averageValue": "10"}), Value::Null);
+    let plain = external(&plain, &Value::Null);
+    let other_type = external(&json!({"type": "Utilization", "averageValue": "10"}), &Value::Null);
     effect(&other_type, "ignored-target-type");
     let more = metrics(json!([cpu(80), cpu(80)]));
     effect(&more, "duplicate-metric");
@@ -107,7 +107,7 @@ fn what_is_ignored_changes_nothing() {
 
 #[test]
 fn a_wide_tolerance_lets_everything_be() {
-    let up = behavior(json!({"scaleUp": {"tolerance": "1.5"}}));
+    let up = behavior(&json!({"scaleUp": {"tolerance": "1.5"}}));
     let said = effect(&up, "wide-tolerance");
     assert!(
         said.contains("nothing is scaled up below 250 % of the target"),
@@ -116,7 +116,7 @@ fn a_wide_tolerance_lets_everything_be() {
     assert_eq!(World::new(&up, 3).cpu(200), 3, "2.5 times the target of 80 %");
     assert!(World::new(&up, 3).cpu(201) > 3);
 
-    let down = behavior(json!({"scaleDown": {"tolerance": "1", "stabilizationWindowSeconds": 0}}));
+    let down = behavior(&json!({"scaleDown": {"tolerance": "1", "stabilizationWindowSeconds": 0}}));
     let said = effect(&down, "wide-tolerance");
     assert!(said.contains("no load is ever low enough to scale down"), "{said}");
     assert_eq!(World::new(&down, 10).cpu(0), 10);
@@ -155,7 +155,7 @@ fn utilization_that_limits_keep_within_the_tolerance_scales_nothing_up() {
 
 #[test]
 fn without_a_window_one_low_reading_frees_everything() {
-    let hasty = behavior(json!({"scaleDown": {"stabilizationWindowSeconds": 0}}));
+    let hasty = behavior(&json!({"scaleDown": {"stabilizationWindowSeconds": 0}}));
     effect(&hasty, "hasty-scale-down");
     let fall = |object: &Value| {
         let mut world = World::new(object, 10);
@@ -167,13 +167,13 @@ fn without_a_window_one_low_reading_frees_everything() {
     let careful = json!({"scaleDown": {
         "stabilizationWindowSeconds": 0, "policies": [{"type": "Pods", "value": 1, "periodSeconds": 60}],
     }});
-    assert_eq!(ids(&among(&behavior(careful.clone()), &[])), [""; 0]);
-    assert_eq!(fall(&behavior(careful)), 9);
+    assert_eq!(ids(&among(&behavior(&careful), &[])), [""; 0]);
+    assert_eq!(fall(&behavior(&careful)), 9);
 }
 
 #[test]
 fn the_way_down_takes_as_long_as_is_said() {
-    let slow = behavior(json!({"scaleDown": {
+    let slow = behavior(&json!({"scaleDown": {
         "stabilizationWindowSeconds": 0, "policies": [{"type": "Pods", "value": 1, "periodSeconds": 600}],
     }}));
     let said = effect(&slow, "slow-scale-down");
@@ -189,7 +189,7 @@ fn the_way_down_takes_as_long_as_is_said() {
 
 #[test]
 fn a_disabled_direction_is_never_taken() {
-    let fixed = behavior(json!({"scaleDown": {"selectPolicy": "Disabled", "stabilizationWindowSeconds": 0}}));
+    let fixed = behavior(&json!({"scaleDown": {"selectPolicy": "Disabled", "stabilizationWindowSeconds": 0}}));
     effect(&fixed, "disabled-direction");
     let mut world = World::new(&fixed, 10);
     assert!((0..40).all(|_| world.cpu(0) == 10));

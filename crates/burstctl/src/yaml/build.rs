@@ -87,6 +87,8 @@ pub(super) struct Builder<'a> {
     tabs: Tabs,
     /// The chunk's last character is no line break.
     ends_within_line: bool,
+    /// Somewhere there is a `\/`.
+    escapes_slashes: bool,
 }
 
 /// A list or an object that is not finished.
@@ -115,6 +117,7 @@ impl<'a> Builder<'a> {
             aliased: 0,
             tabs: Tabs::of(chunk, lines_above),
             ends_within_line: !chunk.ends_with('\n'),
+            escapes_slashes: chunk.contains("\\/"),
         }
     }
 
@@ -136,7 +139,7 @@ impl<'a> Builder<'a> {
                     self.refuse_in_brackets(text, span.start)?;
                 }
                 match style {
-                    ScalarStyle::DoubleQuoted => self.refuse_slash(span)?,
+                    ScalarStyle::DoubleQuoted if self.escapes_slashes => self.refuse_slash(span)?,
                     ScalarStyle::Literal | ScalarStyle::Folded if self.open.is_empty() => {
                         return Err(error(span.start, "a document that is nothing but block text"));
                     }
@@ -156,11 +159,11 @@ impl<'a> Builder<'a> {
                 self.anchored(anchor, Tree { value, span }, 1)?;
             }
             Event::SequenceStart(anchor, tag) => {
-                self.refuse_tag_in_brackets(tag.as_deref(), span.start)?;
+                self.refuse_tag_of_collection(tag.as_deref(), span.start)?;
                 self.begin(anchor, span, Kind::List(Vec::new()))?;
             }
             Event::MappingStart(anchor, tag) => {
-                self.refuse_tag_in_brackets(tag.as_deref(), span.start)?;
+                self.refuse_tag_of_collection(tag.as_deref(), span.start)?;
                 self.begin(anchor, span, Kind::Object(Vec::new(), None))?;
             }
             Event::SequenceEnd | Event::MappingEnd => self.end(span)?,

@@ -49,12 +49,25 @@ impl Builder<'_> {
         behind_properties(self.before_and_after(at).1).map_err(|message| error(at, message))
     }
 
-    /// To Kubernetes' reader the commas and brackets behind such a tag belong to it.
+    /// To Kubernetes' reader the commas and brackets behind a tag belong to it.
     pub(super) fn refuse_tag_in_brackets(&self, tag: Option<&Tag>, at: Mark) -> Result<(), SyntaxError> {
-        match tag.filter(|tag| !tag.is_yaml_core_schema()) {
-            Some(_) if self.is_in_flow() => Err(error(at, "a tag of your own in brackets")),
-            Some(_) if self.before_and_after(at).1.starts_with(['[', '{']) => Err(error(at, "a tag before brackets")),
-            _ => Ok(()),
+        let Some(tag) = tag else { return Ok(()) };
+        let behind = self.behind_properties(at)?;
+        if tag.is_yaml_core_schema() {
+            return Ok(());
+        }
+        if self.is_in_flow() || behind.starts_with(['[', '{']) {
+            return Err(error(at, "a tag of your own at brackets"));
+        }
+        Ok(())
+    }
+
+    pub(super) fn refuse_tag_of_collection(&self, tag: Option<&Tag>, at: Mark) -> Result<(), SyntaxError> {
+        self.refuse_tag_in_brackets(tag, at)?;
+        let fitting = |tag: &Tag| !tag.is_yaml_core_schema() || ["seq", "map"].contains(&tag.suffix.as_str());
+        match tag.is_none_or(fitting) {
+            true => Ok(()),
+            false => Err(error(at, "a tag of a single value before many")),
         }
     }
 
