@@ -27,6 +27,7 @@ check: ## the inner loop: format, clippy, unit and fake-host tests (seconds when
 	$(CLIPPY) --workspace --all-targets -- --deny warnings
 	$(CLIPPY) --package burst-metrics --features header-only -- --deny warnings
 	$(CLIPPY) --package burst-metrics --features test-trap -- --deny warnings
+	$(CLIPPY) --package burst-lab -- --deny warnings
 	$(CARGO_TEST) --workspace --lib --bins
 	$(CARGO_TEST) --package burst-metrics --test filter
 
@@ -42,7 +43,7 @@ test: setup check ## everything: check, docs, Wasm tests in node, real Envoy, re
 	"$$(setup/paths BURST_ACTIONLINT)" -shellcheck= -pyflakes= .github/workflows/*.yaml
 
 .PHONY: envoys
-envoys: setup ## the real-proxy tests on every other supported Envoy: ENVOYS="1.38.2" for that one alone
+envoys: setup ## the real-proxy tests on the Envoys between the oldest and the newest: ENVOYS="1.38.2" for that one alone
 	cargo xtask wasm --test
 	@source setup/versions.env; eval "$$(setup/paths)"; \
 	for version in $(or $(ENVOYS),$$ENVOYS_BETWEEN); do \
@@ -85,9 +86,10 @@ reproduce: image ## build the images again from a copy of the checkout in anothe
 	diff --recursive "$${CARGO_TARGET_DIR:-target}/image" "$$copy/target/image" && echo "the same, file for file"
 
 .PHONY: run
-run: wasm ## the sample cluster behind a real Envoy on port 8080, with a live table
+run: wasm ## the sample cluster behind a real Envoy on port 8080, with a live table; CONTEXT=name: a cluster of yours
 	@setup/envoy
-	cargo run --quiet --package burst-lab -- run --envoy "$$(setup/paths BURST_ENVOY)"
+	cargo run --quiet --package burst-lab $(if $(CONTEXT),--features context) -- \
+		run --envoy "$$(setup/paths BURST_ENVOY)" $(if $(CONTEXT),--context "$(CONTEXT)")
 
 .PHONY: deploy
 deploy: ## put the default set of istio/ on the cluster of kubectl's current context: IMAGE=registry/name:tag DIGEST=sha256:…

@@ -150,7 +150,7 @@ impl Configured {
         picture.look(&self.view.config, confirmed.as_ref(), now);
         if let (Some(sum), Some(requests)) = (&self.sum, &self.view.config.requests) {
             let mut rates = self.view.rates.borrow_mut();
-            rates.look(Shared::read(sum).bytes, requests.max_age(), now);
+            rates.look(Shared::read(sum).bytes, requests.window, requests.max_age(), now);
         }
     }
 

@@ -1,10 +1,12 @@
 //! Requests, counted by every worker and told to the hub.
 
 use burst_model::rates::Count;
-use burst_testkit::Version;
+use burst_testkit::{Version, wait};
 use serde_json::{Value, json};
 
-use crate::stage::{Client, Connection, Module, Pki, Plugin, Proxy, Reports, Request, SILENT, World, cluster};
+use crate::stage::{
+    Client, Connection, Module, PATIENCE, Pki, Plugin, Proxy, Reports, Request, SILENT, World, cluster,
+};
 
 on_each_envoy!(
     what_all_workers_saw_is_told_to_the_hub,
@@ -13,7 +15,9 @@ on_each_envoy!(
     a_new_configuration_goes_on_counting,
     a_worker_that_trapped_counts_again,
     the_hub_takes_reports_over_mutual_tls_and_forgets_a_proxy_that_is_gone,
+    the_metrics_apis_of_the_hub_tell_the_sum_of_all_proxies,
     reports_are_taken_nowhere_else,
+    a_report_of_many_services_takes_a_hub_that_allows_it,
 );
 
 const WEB: &str = "ngsa-svc-1.default";
@@ -157,6 +161,53 @@ fn the_hub_takes_reports_over_mutual_tls_and_forgets_a_proxy_that_is_gone(versio
     assert_eq!(one.stat("burst_report_failed_total"), 0);
 }
 
+fn the_metrics_apis_of_the_hub_tell_the_sum_of_all_proxies(version: Version) {
+    const METRIC: &str =
+        "/apis/custom.metrics.k8s.io/v1beta2/namespaces/default/services/ngsa-svc-1/burst_requests_per_second";
+    let (world, pki) = (World::sample(), Pki::new("burst-hub"));
+    let window = json!({"window": "20s"});
+    let mut serving = counting(window.clone());
+    serving["requests"]["accept"] = json!({"filter_chain": "reports"});
+    serving["metrics_apis"] = json!({"filter_chain": "apis"});
+    let hub = Proxy::of(version)
+        .plugin(Plugin::new("apis", serving.clone()).filter_chain("apis"))
+        .plugin(Plugin::new("hub", serving).filter_chain("reports").mutual_tls(&pki))
+        .start(&world);
+    let mut telling = counting(window);
+    telling["requests"]["hub"] = json!({"cluster": "hub"});
+    let gateway = || {
+        let to_hub = pki.over(cluster("hub", hub.envoy.listener("hub").port()));
+        Proxy::of(version)
+            .listener("main", telling.clone())
+            .cluster(to_hub)
+            .start(&world)
+    };
+    let (one, two) = (gateway(), gateway());
+    let question = Request::get(METRIC).header("x-remote-user", "system:kube-aggregator");
+    let mut apis = hub.client("apis");
+    apis.wait(&question, "none yet, and not unknown any more", |answer| {
+        milli(&answer.body) == Some(0)
+    });
+    for gateway in [&one, &two] {
+        let mut client = gateway.client("main");
+        (0..20).for_each(|_| drop(client.ask(&Request::to(WEB))));
+    }
+    // 80 requests over 20 s; a window may be longer by a step and a late tick.
+    apis.wait(&question, "the requests of both", |answer| {
+        milli(&answer.body).is_some_and(|rate| (80_000 / 30..=80_000 / 20).contains(&rate))
+    });
+}
+
+/// The thousandths of the one value in an answer.
+fn milli(body: &str) -> Option<u64> {
+    let answer: Value = serde_json::from_str(body).ok()?;
+    let value = answer["items"][0]["value"].as_str()?;
+    match value.strip_suffix('m') {
+        Some(milli) => milli.parse().ok(),
+        None => value.parse::<u64>().ok().map(|whole| whole * 1000),
+    }
+}
+
 fn reports_are_taken_nowhere_else(version: Version) {
     let world = World::sample();
     let accepting = counting(json!({"accept": {"filter_chain": "reports"}}));
@@ -181,4 +232,40 @@ fn reports_are_taken_nowhere_else(version: Version) {
     );
     hub.wait_for_stat("burst_hub_report_refused_total", |refused| refused == 2);
     assert_eq!(hub.stat("burst_hub_report_taken_total"), 0);
+}
+
+/// More than Envoy's 60 KiB of headers, at some 60 bytes a Service.
+const MANY: usize = 1_500;
+
+fn a_report_of_many_services_takes_a_hub_that_allows_it(version: Version) {
+    let world = World::sample();
+    let many: Vec<_> = (0..MANY)
+        .map(|n| format!("service-{n:04}.a-namespace-with-quite-a-long-name"))
+        .collect();
+    let gateway = |hub_port| {
+        let setup = Proxy::of(version).workers(1).listener("main", telling());
+        let setup = setup.cluster(cluster("hub", hub_port));
+        let without_hosts = |name: &String| json!({"name": name, "load_assignment": {"cluster_name": name}});
+        let proxy = many
+            .iter()
+            .fold(setup, |setup, name| setup.cluster(without_hosts(name)))
+            .start(&world);
+        let mut client = proxy.client("main");
+        for name in &many {
+            client.ask(&Request::to(name));
+        }
+        proxy
+    };
+    let reports = Reports::start();
+    let _allowed = gateway(reports.addr().port());
+    let last = format!("a-namespace-with-quite-a-long-name/service-{:04}", MANY - 1);
+    reports.wait_for(&last, "the last of them", |count| count.requests == 1);
+
+    let narrow = counting(json!({"accept": {"filter_chain": "reports"}}));
+    let hub = Proxy::of(version)
+        .plugin(Plugin::new("hub", narrow).filter_chain("reports"))
+        .start(&world);
+    let refused = gateway(hub.envoy.listener("hub").port());
+    let words = "the report is larger than the hub's listener allows; raise its `max_request_headers_kb`";
+    wait::until(PATIENCE, words, || refused.log_lines(words).len() == 1);
 }

@@ -16,6 +16,7 @@ mod forms;
 mod gate;
 mod gateway;
 mod interception;
+mod metrics_apis;
 mod names;
 mod own_gateway;
 mod passthrough;

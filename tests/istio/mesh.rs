@@ -31,7 +31,11 @@ impl Mesh {
 
     /// One whose istiod has these environment variables more.
     pub(crate) fn start_with(environment: &[(&str, &str)]) -> Self {
-        let cluster = ControlPlane::start();
+        Self::on(ControlPlane::start(), environment)
+    }
+
+    /// The same on that control plane.
+    pub(crate) fn on(cluster: ControlPlane, environment: &[(&str, &str)]) -> Self {
         let istiod = Istiod::start_with(&cluster, environment);
         let programs = shop::start();
         shop::create(&cluster, &programs);

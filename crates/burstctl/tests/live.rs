@@ -187,7 +187,7 @@ spec:
 
 #[test]
 fn what_a_real_controller_measured_is_explained_with_its_numbers() {
-    let mut cluster = ControlPlane::start_aggregating_by_name();
+    let mut cluster = ControlPlane::start_aggregating();
     let api = metrics_api();
     serve_metrics(&cluster, &api);
     let metrics = "  metrics:

@@ -5,6 +5,8 @@ use std::net::Ipv4Addr;
 
 use serde_json::{Value, json};
 
+use crate::authority::Authority;
+
 /// A proxy as it introduces itself to istiod.
 #[derive(Clone, Debug)]
 pub struct Node {
@@ -109,6 +111,28 @@ impl Node {
 
 /// Everything but certificates comes by ADS from istiod's plain port. JSON is YAML enough.
 pub(super) fn bootstrap(node: &Node, port: u16) -> String {
+    everything_by_ads(node, port).to_string()
+}
+
+/// The same from its port with TLS, with a token.
+pub(super) fn secure_bootstrap(node: &Node, port: u16, authority: &Authority, token: &str) -> String {
+    let mut bootstrap = everything_by_ads(node, port);
+    bootstrap["dynamic_resources"]["ads_config"]["grpc_services"][0]["initial_metadata"] =
+        json!([{"key": "authorization", "value": format!("Bearer {token}")}]);
+    bootstrap["static_resources"]["clusters"][0]["transport_socket"] = json!({
+        "name": "envoy.transport_sockets.tls",
+        "typed_config": {
+            "@type": "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext",
+            "common_tls_context": {
+                "alpn_protocols": ["h2"],
+                "validation_context": {"trusted_ca": {"inline_string": authority.pem()}},
+            },
+        },
+    });
+    bootstrap.to_string()
+}
+
+fn everything_by_ads(node: &Node, port: u16) -> Value {
     let xds = json!({"ads": {}, "resource_api_version": "V3"});
     let internal_listener = "type.googleapis.com/envoy.extensions.bootstrap.internal_listener.v3.InternalListener";
     let mut clusters = vec![cluster("xds-grpc", port)];
@@ -131,7 +155,6 @@ pub(super) fn bootstrap(node: &Node, port: u16) -> String {
         },
         "static_resources": {"clusters": clusters},
     })
-    .to_string()
 }
 
 /// A server on 127.0.0.1 that speaks gRPC.

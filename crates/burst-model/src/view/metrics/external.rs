@@ -34,15 +34,13 @@ pub(super) fn answer(ask: &Ask<'_>, form: Form, wanted: &Wanted<'_>) -> Result<V
     let reading = Reading::new(ask.config, ask.sources, metric)?;
     let head = Head::new(Api::External, form, &reading, ask.sources.now);
     let series = reading.series(wanted.namespace);
-    let mut sheet = Sheet::new(&head, &COLUMNS, series.len());
+    let template = Template::new(&head, wanted.namespace, metric);
+    let (mut sheet, mut all) = (Sheet::new(&head, &COLUMNS, series.len()), Vec::new());
     for series in &series {
-        let labels = Labels {
-            namespace: wanted.namespace,
-            series,
-            more: ask.apis,
-        };
+        let labels = Labels::new(wanted.namespace, series, ask.apis);
         if let Some(service) = labels.service(&ask.query.labels) {
-            write(sheet.item(), &head, metric, &labels, service);
+            labels.list(&mut all, service);
+            template.write(sheet.item(), series, &all);
         }
     }
     Ok(Values {
@@ -86,13 +84,20 @@ fn unknown(ask: &Ask<'_>, form: Form, wanted: &Wanted<'_>) -> Result<Values, Ref
 struct Labels<'a> {
     namespace: &'a str,
     series: &'a Series<'a>,
+    /// What an HPA scales: the kind in lower case, and the name.
+    target: Option<(&'a str, &'a str)>,
     more: &'a MetricsApis,
 }
 
 impl<'a> Labels<'a> {
-    /// What an HPA scales: the kind in lower case, and the name.
-    fn target(&self) -> Option<(&'a str, &'a str)> {
-        self.series.labels.iter().next().filter(|(key, _)| *key != "service")
+    fn new(namespace: &'a str, series: &'a Series<'a>, more: &'a MetricsApis) -> Self {
+        let target = series.labels.iter().next().filter(|(key, _)| *key != "service");
+        Self {
+            namespace,
+            series,
+            target,
+            more,
+        }
     }
 
     /// The first of its Services with which the series is selected; `None` where it is with none.
@@ -111,14 +116,14 @@ impl<'a> Labels<'a> {
             key if key == self.series.key => Some(self.series.name),
             "service" => service,
             key => {
-                let target = self.target().filter(|(kind, _)| *kind == key).map(|(_, name)| name);
+                let target = self.target.filter(|(kind, _)| *kind == key).map(|(_, name)| name);
                 target.or_else(|| self.more.labels.get(key).map(String::as_str))
             }
         }
     }
 
-    /// All of them, sorted.
-    fn all(&self, service: Option<&'a str>) -> Vec<(&'a str, &'a str)> {
+    /// Puts all of them into `all`, sorted.
+    fn list(&self, all: &mut Vec<(&'a str, &'a str)>, service: Option<&'a str>) {
         let own = [("namespace", self.namespace), (self.series.key, self.series.name)];
         let service = service.map(|name| ("service", name));
         let more = self
@@ -126,44 +131,57 @@ impl<'a> Labels<'a> {
             .labels
             .iter()
             .map(|(key, value)| (key.as_str(), value.as_str()));
-        let mut all: Vec<_> = own
-            .into_iter()
-            .chain(self.target())
-            .chain(service)
-            .chain(more)
-            .collect();
+        all.clear();
+        all.extend(own.into_iter().chain(self.target).chain(service).chain(more));
         all.sort_unstable();
-        // A kind of a custom resource may have the name of a label of ours.
+        // The kind of a custom resource may have the name of a label of ours.
         all.dedup_by_key(|(key, _)| *key);
-        all
     }
 }
 
-fn write(body: &mut String, head: &Head, metric: Metric, labels: &Labels<'_>, service: Option<&str>) {
-    let (name, value, timestamp) = (metric.name(), labels.series.value, &head.timestamp);
-    let all = labels.all(service);
-    // Writing to a string cannot fail.
-    let _ = if let Form::Table(_) = head.form {
-        let text: Vec<_> = all.iter().map(|(key, value)| format!("{key}={value}")).collect();
-        let (text, age) = (text.join(","), head.age.as_secs());
-        let object = row_object(labels.series.name, Some(labels.namespace));
-        let cells = (Quoted(labels.series.name), Quoted(&text));
-        write!(
-            body,
-            r#"{{"cells":[{},"{value}",{},"{age}s"],{object}}}"#,
-            cells.0, cells.1
-        )
-    } else {
-        let all = list(
-            all.iter()
-                .map(|(key, value)| format!("{}:{}", Quoted(key), Quoted(value))),
-        );
+/// An item without its labels and its value, or a row of a Table.
+enum Template<'a> {
+    Item { before: String, between: String },
+    Row { namespace: &'a str, age: u64 },
+}
+
+impl<'a> Template<'a> {
+    fn new(head: &Head, namespace: &'a str, metric: Metric) -> Self {
+        if let Form::Table(_) = head.form {
+            let age = head.age.as_secs();
+            return Self::Row { namespace, age };
+        }
         let window = head
             .window
             .map_or_else(String::new, |window| format!(r#""window":{window},"#));
-        write!(
-            body,
-            r#"{{"metricName":"{name}","metricLabels":{{{all}}},"timestamp":"{timestamp}",{window}"value":"{value}"}}"#
-        )
-    };
+        Self::Item {
+            before: format!(r#"{{"metricName":"{}","metricLabels":{{"#, metric.name()),
+            between: format!(r#"}},"timestamp":"{}",{window}"value":"#, head.timestamp),
+        }
+    }
+
+    fn write(&self, body: &mut String, series: &Series<'_>, labels: &[(&str, &str)]) {
+        let Series { name, value, .. } = series;
+        // Writing to a string cannot fail.
+        let _ = match self {
+            Self::Item { before, between } => {
+                body.push_str(before);
+                for (place, (key, value)) in labels.iter().enumerate() {
+                    let comma = if place > 0 { "," } else { "" };
+                    let _ = write!(body, "{comma}{}:{}", Quoted(key), Quoted(value));
+                }
+                write!(body, r#"{between}"{value}"}}"#)
+            }
+            Self::Row { namespace, age } => {
+                let labels = list(labels.iter().map(|(key, value)| format!("{key}={value}")));
+                let object = row_object(name, Some(namespace));
+                write!(
+                    body,
+                    r#"{{"cells":[{},"{value}",{},"{age}s"],{object}}}"#,
+                    Quoted(name),
+                    Quoted(&labels)
+                )
+            }
+        };
+    }
 }

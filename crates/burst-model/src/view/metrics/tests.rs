@@ -59,6 +59,14 @@ impl World {
         world
     }
 
+    fn apis(&self) -> &MetricsApis {
+        self.config.metrics_apis.as_ref().unwrap()
+    }
+
+    fn count(&mut self, counting: Option<Counting>) {
+        self.config.metrics_apis.as_mut().unwrap().counting = counting;
+    }
+
     fn reply(&self, request: Request<'_>) -> Reply {
         let sources = Sources {
             picture: &self.picture,
@@ -129,6 +137,7 @@ fn table() -> Table {
             ":series".into(),
             vec![
                 row("data/queue", "data/queue", "statefulset=queue", queue),
+                row("odd/hpa", "odd/thing", "service=a,service=b", web),
                 row("shop/api", "shop/api", "deployment=api", [3, 4, 5]),
                 row("shop/web", "shop/web", "deployment=web,service=web,service=web-2", web),
             ],

@@ -77,6 +77,15 @@ fn all_objects_are_those_that_labels_select() {
 }
 
 #[test]
+fn a_service_that_had_no_request_has_none_a_second() {
+    let world = World::known();
+    for (service, value) in [("api", "api 0"), ("web", "web 12500m"), ("stranger", "stranger 1")] {
+        let path = format!("{CUSTOM}/services/{service}/burst_requests_per_second");
+        assert_eq!(world.items(&path), [value]);
+    }
+}
+
+#[test]
 fn what_is_not_there_is_not_found_with_the_reason() {
     let world = World::known();
     for (path, message) in [

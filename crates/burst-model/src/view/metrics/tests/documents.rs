@@ -1,6 +1,8 @@
 //! The documents that need no snapshot.
 
 use super::*;
+use crate::view::metrics::catalog::Metric;
+use std::collections::BTreeSet;
 
 const AGGREGATED: &[u8] = b"application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
     application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json";
@@ -163,4 +165,24 @@ fn a_document_that_the_aggregator_has_is_not_sent_again() {
         (304, 0, Some(etag.clone()))
     );
     assert_eq!(ask(b"application/json", &etag).status, 200, "another form");
+}
+
+#[test]
+fn the_readme_names_every_metric_and_no_other() {
+    let readme = include_str!("../../../../../../README.md");
+    let (_, section) = readme.split_once("\n## The metrics APIs\n").unwrap();
+    let (table, _) = section.split_once("\nAn HPA may scale on requests.").unwrap();
+    let cells = table
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `")?.split('|').next());
+    let documented: BTreeSet<_> = cells.flat_map(|cell| cell.split('`').step_by(2)).collect();
+    let all = |scope| {
+        let mut world = World::empty();
+        world.count(Some(Counting { scope, in_flight: true }));
+        Metric::all(world.apis()).map(Metric::name).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        documented,
+        [Scope::Proxy, Scope::Cluster].into_iter().flat_map(all).collect()
+    );
 }

@@ -34,6 +34,14 @@ fn external_series_are_selected_by_their_labels() {
 }
 
 #[test]
+fn a_target_whose_kind_is_no_label_has_none() {
+    let world = World::known();
+    let path = "/apis/external.metrics.k8s.io/v1beta1/namespaces/odd/burst_headroom";
+    let items = world.items(&format!("{path}?labelSelector=service%3Db"));
+    assert_eq!(items, ["cluster=east,hpa=hpa,namespace=odd,service=b 4"]);
+}
+
+#[test]
 fn an_external_answer_is_the_references_byte_for_byte() {
     let (_, body) = World::known().ask(get(&format!(
         "{EXTERNAL}/burst_requests_per_second?labelSelector=service%3Dweb"
