@@ -7,6 +7,7 @@ use saphyr_parser::Tag;
 use super::build::{Builder, error};
 use super::characters;
 use super::split::shifted;
+use super::tag::OF_SCALARS;
 use super::tree::{Key, Mark, Span, SyntaxError};
 
 /// What shows without a parser.
@@ -64,7 +65,7 @@ impl Builder<'_> {
 
     pub(super) fn refuse_tag_of_collection(&self, tag: Option<&Tag>, at: Mark) -> Result<(), SyntaxError> {
         self.refuse_tag_in_brackets(tag, at)?;
-        let fitting = |tag: &Tag| !tag.is_yaml_core_schema() || ["seq", "map"].contains(&tag.suffix.as_str());
+        let fitting = |tag: &Tag| !tag.is_yaml_core_schema() || !OF_SCALARS.contains(&tag.suffix.as_str());
         match tag.is_none_or(fitting) {
             true => Ok(()),
             false => Err(error(at, "a tag of a single value before many")),

@@ -7,12 +7,12 @@ use saphyr_parser::{ScalarStyle, Tag};
 use super::scalar::{self, Scalar};
 
 /// Those of YAML that a scalar can have.
-const CORE_TAGS: [&str; 7] = ["str", "int", "float", "bool", "null", "binary", "timestamp"];
+pub(super) const OF_SCALARS: [&str; 7] = ["str", "int", "float", "bool", "null", "binary", "timestamp"];
 
 /// What a scalar is, by its tag or by its looks.
 pub(super) fn scalar<'a>(text: &'a str, style: ScalarStyle, tag: Option<&Tag>) -> Result<Scalar<'a>, String> {
     match tag {
-        Some(tag) if tag.is_yaml_core_schema() && !CORE_TAGS.contains(&tag.suffix.as_str()) => {
+        Some(tag) if tag.is_yaml_core_schema() && !OF_SCALARS.contains(&tag.suffix.as_str()) => {
             Err(format!("{tag}: YAML has no such tag"))
         }
         Some(tag) if tag.is_yaml_core_schema() => {
