@@ -62,7 +62,7 @@ pub fn send(method: &str, url: &str, headers: &[(&str, &str)]) -> Answer {
 /// # Errors
 /// When the connection is refused or breaks, or no answer comes in time.
 pub fn try_send(method: &str, url: &str, headers: &[(&str, &str)]) -> Result<Answer, ureq::Error> {
-    run(&agent(TlsConfig::default()), method, url, headers)
+    run(&agent(TlsConfig::default(), 0), method, url, headers)
 }
 
 /// A client that speaks TLS.
@@ -76,16 +76,16 @@ impl Tls {
     /// When the certificates cannot be read.
     #[must_use]
     pub fn new(authority: &Authority, shows: Option<&Credential>) -> Self {
-        let certificate = |pem: &str| Certificate::from_pem(pem.as_bytes()).expect("a certificate").to_owned();
-        let client = shows.map(|Credential { certificate: pem, key }| {
-            let key = PrivateKey::from_pem(key.as_bytes()).expect("a key");
-            ClientCert::new_with_certs(&[certificate(pem)], key)
-        });
-        let tls = TlsConfig::builder()
-            .root_certs(RootCerts::new_with_certs(&[certificate(&authority.pem())]))
-            .client_cert(client)
-            .build();
-        Self(agent(tls))
+        Self(agent(tls(authority, shows), 0))
+    }
+
+    /// The same that keeps its connection for the next request, as the API server does.
+    ///
+    /// # Panics
+    /// When the certificates cannot be read.
+    #[must_use]
+    pub fn keeping(authority: &Authority, shows: Option<&Credential>) -> Self {
+        Self(agent(tls(authority, shows), 8))
     }
 
     /// Sends a request without a body.
@@ -95,6 +95,18 @@ impl Tls {
     pub fn try_send(&self, method: &str, url: &str, headers: &[(&str, &str)]) -> Result<Answer, ureq::Error> {
         run(&self.0, method, url, headers)
     }
+}
+
+fn tls(authority: &Authority, shows: Option<&Credential>) -> TlsConfig {
+    let certificate = |pem: &str| Certificate::from_pem(pem.as_bytes()).expect("a certificate").to_owned();
+    let client = shows.map(|Credential { certificate: pem, key }| {
+        let key = PrivateKey::from_pem(key.as_bytes()).expect("a key");
+        ClientCert::new_with_certs(&[certificate(pem)], key)
+    });
+    TlsConfig::builder()
+        .root_certs(RootCerts::new_with_certs(&[certificate(&authority.pem())]))
+        .client_cert(client)
+        .build()
 }
 
 fn run(agent: &Agent, method: &str, url: &str, headers: &[(&str, &str)]) -> Result<Answer, ureq::Error> {
@@ -132,14 +144,14 @@ pub fn raw(address: SocketAddr, request: &[u8]) -> Vec<u8> {
     answer
 }
 
-fn agent(tls: TlsConfig) -> Agent {
+/// `kept` is how many connections: a proxy under test may go at any time, and one to it would fail the next request.
+fn agent(tls: TlsConfig, kept: usize) -> Agent {
     Agent::config_builder()
         .timeout_global(Some(TIMEOUT))
         .http_status_as_error(false)
         .max_redirects(0)
         .proxy(None)
-        // A proxy under test may go at any time; a connection of an earlier one would fail the next request.
-        .max_idle_connections(0)
+        .max_idle_connections(kept)
         .tls_config(tls)
         .build()
         .into()

@@ -14,7 +14,7 @@ const TOLD_AT: &str = "127.0.0.1:8080";
 /// A running adapter.
 #[derive(Debug)]
 pub(crate) struct Adapter {
-    _process: Process,
+    process: Process,
     pub(crate) address: SocketAddr,
     _folder: TempDir,
 }
@@ -26,7 +26,13 @@ impl Adapter {
         let folder = tempfile::tempdir().expect("a folder");
         let server = stage.proxy.authority.server(SERVER, &[SERVER, "127.0.0.1"]);
         let port = port::free();
-        let mut command = Command::new(oracle::program("test-adapter"));
+        let program = oracle::program("test-adapter");
+        assert!(
+            program.exists(),
+            "{} is not there: run `make setup`, or setup/oracle",
+            program.display()
+        );
+        let mut command = Command::new(program);
         for (flag, name, pem) in [
             ("tls-cert-file", "tls.crt", &server.certificate),
             ("tls-private-key-file", "tls.key", &server.key),
@@ -44,10 +50,16 @@ impl Adapter {
         let address = SocketAddr::from(([127, 0, 0, 1], port));
         process.wait_for(SOON, "it listens", || std::net::TcpStream::connect(address).map(drop));
         Self {
-            _process: process,
+            process,
             address,
             _folder: folder,
         }
+    }
+
+    /// Its process.
+    #[allow(dead_code, reason = "for the benchmark")]
+    pub(crate) fn id(&self) -> u32 {
+        self.process.id()
     }
 
     /// Tells it the value of a metric of an object, as `shop/services/web`.

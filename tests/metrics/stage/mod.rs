@@ -45,7 +45,12 @@ impl Stage {
         cluster.start_controllers(controllers);
         let api_port = port::free();
         let api = Some(cluster.kubectl_proxy(api_port));
-        let proxy = Proxy::start(version, &cluster, api_port, more);
+        let proxy = Proxy::start(
+            version,
+            &cluster,
+            api_port,
+            &format!(r#""poll_interval": "1s", {more}"#),
+        );
         registered::register(&cluster, &proxy);
         Self {
             proxy,

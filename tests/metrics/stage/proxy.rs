@@ -27,8 +27,9 @@ pub(crate) struct Proxy {
 }
 
 impl Proxy {
+    /// One whose filter reads the cluster at that port, with these keys beside those that ship, each with its comma.
     #[track_caller]
-    pub(crate) fn start(version: Version, cluster: &ControlPlane, api: u16, more: &str) -> Self {
+    pub(crate) fn start(version: Version, cluster: &ControlPlane, api: u16, keys: &str) -> Self {
         let authority = Authority::new("metrics-apis-ca");
         // 127.0.0.1 is for the tests that come without the API server.
         let server = authority.server(SERVER, &[SERVER, "127.0.0.1"]);
@@ -43,7 +44,7 @@ impl Proxy {
             .file("tls.crt", &server.certificate)
             .file("tls.key", &server.key)
             .file("ca.crt", &cluster.front_proxy().pem());
-        let envoy = envoy.start(&bootstrap(api, more));
+        let envoy = envoy.start(&bootstrap(api, keys));
         let address = envoy.listener("metrics-apis");
         Self {
             envoy,
@@ -81,13 +82,13 @@ fn shipped(file: &str) -> String {
 }
 
 /// A second Service beside the one that ships.
-fn bootstrap(api: u16, more: &str) -> String {
+fn bootstrap(api: u16, keys: &str) -> String {
     let upstream = upstream::start().port();
     let endpoint =
         format!("{{endpoint: {{address: {{socket_address: {{address: 127.0.0.1, port_value: {upstream}}}}}}}}}");
     let api_cluster = format!("load_assignment: {{cluster_name: api, endpoints: [{{lb_endpoints: [{endpoint}]}}]}}");
     let module = wasm("burst-metrics.wasm").display().to_string();
-    let keys = format!(r#""poll_interval": "1s", {more}"metrics_apis": {{"#);
+    let keys = format!(r#"{keys}"metrics_apis": {{"#);
     [
         ("target/wasm/burst-metrics.wasm", module.as_str()),
         ("filter-config/", "$FOLDER/"),
