@@ -54,7 +54,14 @@ envoys: setup ## the real-proxy tests on the Envoys between the oldest and the n
 
 .PHONY: bench
 bench: ## measure: tables with medians and spreads, kept as JSON in target/bench/
+	@setup/wasm-target
+	@setup/envoy
+	@setup/control-plane
+	@setup/oracle
+	cargo xtask wasm
 	cargo bench --locked --quiet --package burstctl --no-default-features --bench lint
+	@# What it measures are other processes; so the profile of the tests, which is there already.
+	cargo bench --locked --quiet --profile dev --bench metrics-apis
 
 .PHONY: wasm
 wasm: ## build the filter into target/wasm/

@@ -1,5 +1,6 @@
 //! What the benchmarks share: a row is the same work done again and again. Printed as a table, kept as JSON.
 //! Nothing here passes or fails: on a shared machine the numbers say more about the neighbours than about a change.
+#![allow(dead_code, reason = "each benchmark has rows of its own kinds")]
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -13,43 +14,73 @@ pub(crate) struct Table {
 }
 
 #[derive(serde::Serialize)]
-struct Row {
-    what: String,
-    rounds: usize,
-    median_ns: u128,
-    /// The middle half of the rounds lies between these two.
-    lower_quartile_ns: u128,
-    upper_quartile_ns: u128,
+#[serde(untagged)]
+enum Row {
+    Times {
+        what: String,
+        rounds: usize,
+        median_ns: u128,
+        /// The middle half of the rounds lies between these two.
+        lower_quartile_ns: u128,
+        upper_quartile_ns: u128,
+    },
+    Memory {
+        what: String,
+        bytes: u64,
+    },
+    Ratio {
+        what: String,
+        ratio: f64,
+    },
 }
 
 impl Table {
     /// Prints the head.
     pub(crate) fn new(name: &'static str) -> Self {
-        println!("{:<44}  {:>10}  {:>23}", name, "median", "middle half of rounds");
+        println!("{:<60}  {:>10}  {:>23}", name, "median", "middle half of rounds");
         Self { name, rows: Vec::new() }
     }
 
     /// Does the work, prints the row, and gives the median.
     pub(crate) fn row(&mut self, what: impl Into<String>, mut work: impl FnMut()) -> Duration {
-        let mut rounds: Vec<Duration> = (0..ROUNDS)
-            .map(|_| {
-                let started = Instant::now();
-                work();
-                started.elapsed()
-            })
-            .collect();
+        let rounds = (0..ROUNDS).map(|_| {
+            let started = Instant::now();
+            work();
+            started.elapsed()
+        });
+        self.times(what, rounds.collect())
+    }
+
+    /// Prints the row of times that were taken already, of one at least, and gives the median.
+    pub(crate) fn times(&mut self, what: impl Into<String>, mut rounds: Vec<Duration>) -> Duration {
         rounds.sort();
-        let [lower, median, upper] = [ROUNDS / 4, ROUNDS / 2, ROUNDS * 3 / 4].map(|place| rounds[place]);
+        let count = rounds.len();
+        let [lower, median, upper] = [count / 4, count / 2, count * 3 / 4].map(|place| rounds[place]);
         let what = what.into();
-        println!("{what:<44}  {median:>10.1?}  {lower:>10.1?} – {upper:>10.1?}");
-        self.rows.push(Row {
+        println!("{what:<60}  {median:>10.1?}  {lower:>10.1?} – {upper:>10.1?}");
+        self.rows.push(Row::Times {
             what,
-            rounds: ROUNDS,
+            rounds: count,
             median_ns: median.as_nanos(),
             lower_quartile_ns: lower.as_nanos(),
             upper_quartile_ns: upper.as_nanos(),
         });
         median
+    }
+
+    /// Prints an amount of memory.
+    #[allow(clippy::cast_precision_loss, reason = "for people")]
+    pub(crate) fn memory(&mut self, what: impl Into<String>, bytes: u64) {
+        let what = what.into();
+        println!("{what:<60}  {:>6.1} MiB", bytes as f64 / f64::from(1 << 20));
+        self.rows.push(Row::Memory { what, bytes });
+    }
+
+    /// Prints how many times one number is the other.
+    pub(crate) fn ratio(&mut self, what: impl Into<String>, ratio: f64) {
+        let what = what.into();
+        println!("{what:<60}  {ratio:>10.1}");
+        self.rows.push(Row::Ratio { what, ratio });
     }
 
     /// Writes `bench/NAME.json` in the target folder; `temporary` is the benchmark's `CARGO_TARGET_TMPDIR`.

@@ -1,0 +1,120 @@
+//! The same Services for both sides: with autoscalers and Deployments for the filter, with told values for the adapter.
+
+use std::{
+    net::{SocketAddr, TcpStream},
+    thread,
+};
+
+use burst_lab::cluster::Cluster;
+use burst_testkit::{http, wait};
+use serde_json::{Value, json};
+
+use crate::stage::{
+    SOON,
+    adapter::Adapter,
+    shop::{NAMESPACE, deployment},
+};
+
+/// Who seeds at one time.
+const HANDS: usize = 4;
+
+const MAX: usize = 5;
+
+/// One replica of five: a headroom of four.
+const HEADROOM: u32 = 4;
+
+/// What the filter reads.
+pub(crate) fn cluster(objects: usize) -> Cluster {
+    let cluster = Cluster::new();
+    for number in 0..objects {
+        let name = name(number);
+        let labels = json!({"app": name});
+        for object in [service(&name), deployment(&name, &labels, 1), autoscaler(&name)] {
+            cluster.apply(object).expect("a registered kind");
+        }
+    }
+    cluster
+}
+
+/// Creates the Services on an API server, by `kubectl proxy`.
+pub(crate) fn create_services(api: u16, objects: usize) {
+    let api = SocketAddr::from(([127, 0, 0, 1], api));
+    wait::for_ok(SOON, "kubectl proxy listens", || TcpStream::connect(api).map(drop));
+    each(objects, "Services created", |number| {
+        let path = format!("/api/v1/namespaces/{NAMESPACE}/services");
+        let mut service = service(&name(number));
+        // An address of its own costs more than the rest of it, and nobody connects.
+        service["spec"]["clusterIP"] = json!("None");
+        let body = service.to_string();
+        let request = format!(
+            "POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n\
+             content-length: {}\r\nconnection: close\r\n\r\n{body}",
+            body.len()
+        );
+        let answer = http::raw(api, request.as_bytes());
+        assert!(
+            answer.starts_with(b"HTTP/1.1 201"),
+            "{}",
+            String::from_utf8_lossy(&answer)
+        );
+    });
+}
+
+/// Tells an adapter the value of each Service.
+pub(crate) fn tell(adapter: &Adapter, objects: usize) {
+    each(objects, "values told", |number| {
+        adapter.tell(
+            &format!("{NAMESPACE}/services/{}", name(number)),
+            "burst_headroom",
+            HEADROOM,
+        );
+    });
+}
+
+fn each(objects: usize, what: &str, work: impl Fn(usize) + Sync) {
+    let work = &work;
+    thread::scope(|scope| {
+        for hand in 0..HANDS {
+            scope.spawn(move || {
+                for number in (hand..objects).step_by(HANDS) {
+                    work(number);
+                    if number % 1_000 == 0 {
+                        eprint!("\r{number} {what} ");
+                    }
+                }
+            });
+        }
+    });
+    eprintln!("\r{objects} {what}");
+}
+
+fn name(number: usize) -> String {
+    format!("web-{number}")
+}
+
+fn service(name: &str) -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": name, "namespace": NAMESPACE, "labels": {"app": name}},
+        "spec": {"selector": {"app": name}, "ports": [{"port": 80, "targetPort": 8080}]},
+    })
+}
+
+/// One that its controller has seen.
+fn autoscaler(name: &str) -> Value {
+    json!({
+        "apiVersion": "autoscaling/v2",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": name, "namespace": NAMESPACE, "labels": {"app": name}},
+        "spec": {
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": name},
+            "maxReplicas": MAX,
+        },
+        "status": {
+            "currentReplicas": 1,
+            "desiredReplicas": 1,
+            "conditions": [{"type": "AbleToScale", "status": "True", "reason": "ReadyForNewScale"}],
+        },
+    })
+}
