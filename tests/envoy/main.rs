@@ -31,3 +31,4 @@ mod polling;
 mod staleness;
 mod stats;
 mod traps;
+mod watching;

@@ -8,6 +8,7 @@ mod live;
 mod migrate;
 #[cfg(feature = "live")]
 mod preview;
+#[cfg(feature = "live")]
 mod proxy;
 mod render;
 mod simulate;

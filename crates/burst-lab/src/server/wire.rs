@@ -75,7 +75,7 @@ enum End {
     Pause(Arc<AtomicBool>),
     Reset(Arc<AtomicBool>),
     /// What a watch says, when its time is over.
-    Window(Pin<Box<Sleep>>, Window),
+    Window(Pin<Box<Sleep>>, Box<Window>),
 }
 
 impl Body {
@@ -91,7 +91,7 @@ impl Body {
         Body {
             length: None,
             rest: None,
-            end: End::Window(Box::pin(tokio::time::sleep(window.lasts())), window),
+            end: End::Window(Box::pin(tokio::time::sleep(window.lasts())), Box::new(window)),
         }
     }
 
