@@ -7,7 +7,7 @@ CLIPPY := cargo clippy --locked --quiet
 
 .PHONY: help
 help: ## list the recipes
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 
 .PHONY: setup
 setup: ## install what the tests need: Wasm target, Envoy, control plane, tools (the first time 25 minutes, then seconds)
@@ -17,6 +17,8 @@ setup: ## install what the tests need: Wasm target, Envoy, control plane, tools 
 	@setup/cargo-deny
 	@setup/control-plane
 	@setup/istiod
+	@setup/wasm-fetch
+	@setup/tools
 	@setup/oracle
 
 .PHONY: check
@@ -25,6 +27,7 @@ check: ## the inner loop: format, clippy, unit and fake-host tests (seconds when
 	$(CLIPPY) --workspace --all-targets -- --deny warnings
 	$(CLIPPY) --package burst-metrics --features header-only -- --deny warnings
 	$(CLIPPY) --package burst-metrics --features test-trap -- --deny warnings
+	$(CLIPPY) --package burst-lab -- --deny warnings
 	$(CARGO_TEST) --workspace --lib --bins
 	$(CARGO_TEST) --package burst-metrics --test filter
 
@@ -33,19 +36,60 @@ test: setup check ## everything: check, docs, Wasm tests in node, real Envoy, re
 	RUSTDOCFLAGS="--deny warnings" cargo doc --locked --quiet --workspace --no-deps
 	setup/wasm-cargo test --locked --package burst-wasm-tests
 	cargo xtask wasm --test
+	cargo xtask image
 	eval "$$(setup/paths)" && cargo test --locked --workspace
 	"$$(setup/paths BURST_CARGO_DENY)" --workspace check --allow duplicate licenses bans sources
 	"$$(setup/paths BURST_CARGO_DENY)" --target wasm32-unknown-unknown --exclude-dev check bans
+	"$$(setup/paths BURST_ACTIONLINT)" -shellcheck= -pyflakes= .github/workflows/*.yaml
+
+.PHONY: envoys
+envoys: setup ## the real-proxy tests on the Envoys between the oldest and the newest: ENVOYS="1.38.2" for that one alone
+	cargo xtask wasm --test
+	@source setup/versions.env; eval "$$(setup/paths)"; \
+	for version in $(or $(ENVOYS),$$ENVOYS_BETWEEN); do \
+		envoy=$$(setup/envoy "$$version"); \
+		echo "Envoy $$version"; \
+		BURST_ENVOY=$$envoy BURST_ENVOY_OLDEST=$$envoy $(CARGO_TEST) --test envoy --test cluster --test istio; \
+	done
+
+.PHONY: bench
+bench: ## measure: tables with medians and spreads, kept as JSON in target/bench/
+	cargo bench --locked --quiet --package burstctl --no-default-features --bench lint
 
 .PHONY: wasm
 wasm: ## build the filter into target/wasm/
 	@setup/wasm-target
 	cargo xtask wasm
 
+.PHONY: image
+image: ## build the filter as OCI images, with their SBOM, into target/image/; neither Docker nor a network is needed
+	@setup/wasm-target
+	cargo xtask image
+
+.PHONY: push
+push: image ## copy an image and its SBOM to a registry: IMAGE=registry/name:tag, FILTER=burst-metrics-header for that one
+	@: $(or $(IMAGE),$(error say where to: make push IMAGE=registry/name:tag))
+	@setup/tools crane
+	@crane=$$(setup/paths BURST_CRANE); image=$${CARGO_TARGET_DIR:-target}/image/$(or $(FILTER),burst-metrics); \
+	if [ -n "$${REGISTRY_PASSWORD:-}" ]; then \
+		"$$crane" auth login --username "$$REGISTRY_USER" --password-stdin '$(firstword $(subst /, ,$(IMAGE)))' <<<"$$REGISTRY_PASSWORD"; \
+	fi; \
+	pushed=$$("$$crane" push "$$image" '$(IMAGE)'); \
+	"$$crane" push "$$image-sbom" '$(IMAGE)-sbom' >/dev/null; \
+	echo "make deploy IMAGE=$(IMAGE) DIGEST=$${pushed#*@}"
+
+.PHONY: reproduce
+reproduce: image ## build the images again from a copy of the checkout in another folder, and compare
+	@copy=$$(mktemp --directory); trap 'rm -rf "$$copy"' EXIT; \
+	git ls-files -z | tar --create --null --files-from=- | tar --extract --directory "$$copy"; \
+	(cd "$$copy" && CARGO_TARGET_DIR=$$copy/target cargo xtask image); \
+	diff --recursive "$${CARGO_TARGET_DIR:-target}/image" "$$copy/target/image" && echo "the same, file for file"
+
 .PHONY: run
-run: wasm ## the sample cluster behind a real Envoy on port 8080, with a live table
+run: wasm ## the sample cluster behind a real Envoy on port 8080, with a live table; CONTEXT=name: a cluster of yours
 	@setup/envoy
-	cargo run --quiet --package burst-lab -- run --envoy "$$(setup/paths BURST_ENVOY)"
+	cargo run --quiet --package burst-lab $(if $(CONTEXT),--features context) -- \
+		run --envoy "$$(setup/paths BURST_ENVOY)" $(if $(CONTEXT),--context "$(CONTEXT)")
 
 .PHONY: deploy
 deploy: ## put the default set of istio/ on the cluster of kubectl's current context: IMAGE=registry/name:tag DIGEST=sha256:…
@@ -56,6 +100,18 @@ deploy: ## put the default set of istio/ on the cluster of kubectl's current con
 	fi; \
 	echo "applying istio/ to $$(kubectl config current-context)"; \
 	kubectl apply --filename - <<<"$$set"
+
+.PHONY: advisories
+advisories: ## look for known vulnerabilities of the dependencies; needs a network that reaches the advisory database
+	@setup/cargo-deny
+	"$$(setup/paths BURST_CARGO_DENY)" --workspace check advisories
+
+.PHONY: update
+update: ## take the newest dependencies that Cargo.toml allows; try them with make test
+	cargo update
+	@# The runner of the wasm32 tests has to be of the same version.
+	version=$$(sed -n '/^name = "wasm-bindgen"$$/{n;s/^version = "\(.*\)"$$/\1/p}' Cargo.lock); \
+	sed -i "s/^WASM_BINDGEN_VERSION=.*/WASM_BINDGEN_VERSION=$$version/" setup/versions.env
 
 .PHONY: fmt
 fmt: ## format

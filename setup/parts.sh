@@ -22,4 +22,6 @@ BURST_KUBE_APISERVER=${BURST_KUBE_APISERVER:-$(of_control_plane kube-apiserver "
 BURST_KUBE_CONTROLLER_MANAGER=${BURST_KUBE_CONTROLLER_MANAGER:-$(of_control_plane kube-controller-manager "$KUBERNETES_VERSION")}
 BURST_PILOT_DISCOVERY=${BURST_PILOT_DISCOVERY:-$cache/istiod-$ISTIO_VERSION/pilot-discovery}
 BURST_WASM_BINDGEN_TEST_RUNNER=${BURST_WASM_BINDGEN_TEST_RUNNER:-$cache/wasm-bindgen-cli-$WASM_BINDGEN_VERSION/bin/wasm-bindgen-test-runner}
+BURST_CRANE=${BURST_CRANE:-$cache/crane-$CRANE_VERSION/crane}
+BURST_ACTIONLINT=${BURST_ACTIONLINT:-$cache/actionlint-$ACTIONLINT_VERSION/actionlint}
 BURST_CARGO_DENY=${BURST_CARGO_DENY:-$cache/cargo-deny-$CARGO_DENY_VERSION/bin/cargo-deny}

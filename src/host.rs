@@ -14,10 +14,18 @@ const NEVER_HANDED_OUT: u32 = u32::MAX;
 
 /// The time, by the host's wall clock.
 pub(crate) fn now() -> Time {
-    let since = hostcalls::get_current_time()
-        .ok()
-        .and_then(|now| now.duration_since(UNIX_EPOCH).ok());
-    Time::from_unix_millis(since.map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX)))
+    Time::from_unix_millis(u64::try_from(since_epoch().as_millis()).unwrap_or(u64::MAX))
+}
+
+/// The same, as finely as the host has it.
+pub(crate) fn nanoseconds() -> u128 {
+    since_epoch().as_nanos()
+}
+
+fn since_epoch() -> Duration {
+    let now = hostcalls::get_current_time().ok();
+    let since = now.and_then(|now| now.duration_since(UNIX_EPOCH).ok());
+    since.unwrap_or_default()
 }
 
 /// Calls the root context's `on_tick` every so often.
@@ -92,6 +100,8 @@ pub(crate) fn share_over(key: &str, bytes: &[u8]) {
     let _ = hostcalls::set_shared_data(key, Some(bytes), None);
 }
 
+const USER_AGENT: (&str, &str) = ("user-agent", concat!("burst-metrics/", env!("CARGO_PKG_VERSION")));
+
 /// Sends a GET; its token. Fails at once where the cluster is not there or has no hosts.
 pub(crate) fn get(cluster: &str, authority: &str, path: &str, timeout: Duration) -> Result<u32, &'static str> {
     let headers = vec![
@@ -100,12 +110,42 @@ pub(crate) fn get(cluster: &str, authority: &str, path: &str, timeout: Duration)
         (":authority", authority),
         (":path", path),
         ("accept", "application/json"),
-        ("user-agent", concat!("burst-metrics/", env!("CARGO_PKG_VERSION"))),
+        USER_AGENT,
     ];
+    call(cluster, headers, timeout)
+}
+
+/// Sends a POST that is nothing but this header; its token. Fails like [`get`].
+pub(crate) fn report(
+    cluster: &str,
+    authority: &str,
+    path: &str,
+    header: (&str, &str),
+    timeout: Duration,
+) -> Result<u32, &'static str> {
+    let headers = vec![
+        (":method", "POST"),
+        (":scheme", "https"),
+        (":authority", authority),
+        (":path", path),
+        header,
+        USER_AGENT,
+    ];
+    call(cluster, headers, timeout)
+}
+
+fn call(cluster: &str, headers: Vec<(&str, &str)>, timeout: Duration) -> Result<u32, &'static str> {
     hostcalls::dispatch_http_call(cluster, headers, None, vec![], timeout).map_err(|status| match status {
         Status::BadArgument => "Envoy has no cluster of that name",
         _ => "the cluster has no host that can be reached",
     })
+}
+
+/// The status of the answer to a callout; `None` where it has none.
+pub(crate) fn answer_status(has_headers: bool) -> Option<u16> {
+    // Without headers the host panics the SDK that asks for one.
+    let status = has_headers.then(|| answer_header(":status")).flatten()?;
+    std::str::from_utf8(&status).ok()?.parse().ok()
 }
 
 /// A header of the answer to a callout. Must not be called where the answer has none.
@@ -121,6 +161,13 @@ pub(crate) fn answer_body(size: usize) -> Vec<u8> {
     body.and_then(Result::ok).flatten().unwrap_or_default()
 }
 
+/// A header of the response.
+pub(crate) fn response_header(name: &str) -> Option<Vec<u8>> {
+    hostcalls::get_map_value_bytes(MapType::HttpResponseHeaders, name)
+        .ok()
+        .flatten()
+}
+
 /// A header of the request.
 pub(crate) fn request_header(name: &str) -> Option<Vec<u8>> {
     hostcalls::get_map_value_bytes(MapType::HttpRequestHeaders, name)
@@ -130,7 +177,7 @@ pub(crate) fn request_header(name: &str) -> Option<Vec<u8>> {
 
 /// Whether the response has a header.
 pub(crate) fn has_response_header(name: &str) -> bool {
-    hostcalls::get_map_value_bytes(MapType::HttpResponseHeaders, name).is_ok_and(|value| value.is_some())
+    response_header(name).is_some()
 }
 
 /// Sets a header of the response, or removes it.

@@ -2,17 +2,19 @@
 
 use crate::host;
 use crate::metrics_apis;
+use crate::requests::{self, Counter, UnderWay};
 use crate::stats::Stats;
 use crate::vm;
-use burst_model::config::{Config, Upstream};
+use burst_model::config::{Config, Requests, Upstream};
 use burst_model::name::ObjectName;
 use burst_model::rates::Latest;
+use burst_model::records::CountKeys;
 use burst_model::upstream::{Hints, IstioService};
 use burst_model::view::burst;
 use burst_model::view::{Absence, Answer, Picture};
 use proxy_wasm::traits::{Context, HttpContext};
 use proxy_wasm::types::Action;
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 
 /// What a root context and its HTTP contexts look at together.
@@ -21,15 +23,27 @@ pub(crate) struct View {
     pub(crate) picture: RefCell<Picture>,
     /// What the proxies count of requests, as of the last tick.
     pub(crate) rates: RefCell<Latest>,
+    counter: Option<Rc<Counter>>,
 }
 
 impl View {
     pub(crate) fn new(config: Config) -> Self {
+        let counter = config.requests.as_ref().map(|requests| {
+            let counting = config.counting_hash();
+            let make = || Counter::new(CountKeys::new(counting), requests.window, host::now());
+            vm::counter(counting, make)
+        });
         Self {
+            counter,
             config: Rc::new(config),
             picture: RefCell::default(),
             rates: RefCell::default(),
         }
+    }
+
+    /// The counter of the requests and the settings of it, where they are counted.
+    pub(crate) fn counting(&self) -> Option<(&Rc<Counter>, &Requests)> {
+        Some((self.counter.as_ref()?, self.config.requests.as_ref()?))
     }
 }
 
@@ -42,6 +56,8 @@ pub(crate) struct Http {
     gated: bool,
     /// Whether the response is a reply of this filter's: Envoy sends it through the filter like any other.
     own_reply: bool,
+    /// The request, where it is counted while it is under way.
+    under_way: Option<UnderWay>,
 }
 
 impl Http {
@@ -52,6 +68,7 @@ impl Http {
             stats: vm::stats(),
             gated,
             own_reply: false,
+            under_way: None,
         }
     }
 
@@ -59,6 +76,15 @@ impl Http {
     fn answer_metrics_apis(&mut self, view: &View) -> bool {
         if let Some(answer) = metrics_apis::answer(view, &self.stats) {
             self.reply(&answer);
+        }
+        self.own_reply
+    }
+
+    /// Takes a request on the filter chain of the reports; whether it was one.
+    fn take_report(&mut self, view: &View) -> bool {
+        if let Some(Answer { status, headers, body }) = requests::take(&view.config, &self.stats) {
+            self.own_reply = true;
+            host::reply(status, &headers, &body);
         }
         self.own_reply
     }
@@ -100,13 +126,31 @@ impl Http {
         }
     }
 
-    /// The header of the response, or why there is none.
-    fn header(&self, view: &View) -> Result<Rc<str>, Absence> {
-        let cluster = host::property(&["xds", "cluster_name"]).ok_or(Absence::NoCluster)?;
-        view.picture.borrow_mut().header(&view.config, &cluster, &Proxy)
+    /// Counts the request as under way.
+    fn begin(&mut self, view: &View) {
+        if let Some((counter, Requests { in_flight: true, .. })) = view.counting() {
+            let cluster = cluster_name().unwrap_or_default();
+            self.under_way = counter.clone().begin(&view.config.upstreams, &cluster, &Proxy);
+        }
     }
 
-    fn mark_response(&self, view: &View) {
+    /// Counts the response of that cluster.
+    fn count_response(view: &View, cluster: &Cluster) {
+        if let Some((counter, _)) = view.counting()
+            && let Some(cluster) = cluster.name()
+        {
+            let status = host::response_header(":status").unwrap_or_default();
+            counter.answered(&view.config.upstreams, cluster, &Proxy, &status);
+        }
+    }
+
+    /// The header of the response, or why there is none.
+    fn header(view: &View, cluster: &Cluster) -> Result<Rc<str>, Absence> {
+        let cluster = cluster.name().ok_or(Absence::NoCluster)?;
+        view.picture.borrow_mut().header(&view.config, cluster, &Proxy)
+    }
+
+    fn mark_response(&self, view: &View, cluster: &Cluster) {
         let header = &view.config.header;
         if header.upstream == Upstream::Keep && host::has_response_header(&header.name) {
             return self.stats.header_upstream_kept.count();
@@ -115,7 +159,7 @@ impl Http {
             self.stats.header_gated.count();
             return host::set_response_header(&header.name, None);
         }
-        match self.header(view) {
+        match Self::header(view, cluster) {
             Ok(value) => {
                 self.stats.header_added.count();
                 host::set_response_header(&header.name, Some(&value));
@@ -125,6 +169,20 @@ impl Http {
                 host::set_response_header(&header.name, None);
             }
         }
+    }
+}
+
+fn cluster_name() -> Option<Vec<u8>> {
+    host::property(&["xds", "cluster_name"])
+}
+
+/// The cluster that the response comes from; Envoy is asked for its name at most once.
+#[derive(Default)]
+struct Cluster(OnceCell<Option<Vec<u8>>>);
+
+impl Cluster {
+    fn name(&self) -> Option<&[u8]> {
+        self.0.get_or_init(cluster_name).as_deref()
     }
 }
 
@@ -159,8 +217,12 @@ impl Hints for Proxy {
 impl Context for Http {}
 
 impl HttpContext for Http {
-    // Not called in the header-only module, which does not export it (xtask/src/artifact.rs).
+    // Not called in the header-only module, which does not export it (xtask/src/artifact.rs); what answers requests is
+    // not in it either.
     fn on_http_request_headers(&mut self, _count: usize, _end_of_stream: bool) -> Action {
+        if cfg!(feature = "header-only") {
+            return Action::Continue;
+        }
         let Some(view) = self.view.clone() else {
             return Action::Continue;
         };
@@ -168,16 +230,19 @@ impl HttpContext for Http {
         if host::request_header("x-burst-test-trap").is_some() {
             host::trap();
         }
-        if self.answer_metrics_apis(&view) || self.answer(&view) {
+        if self.answer_metrics_apis(&view) || self.take_report(&view) || self.answer(&view) {
             return Action::Pause;
         }
+        self.begin(&view);
         self.pass_gate(&view.config);
         Action::Continue
     }
 
     fn on_http_response_headers(&mut self, _count: usize, _end_of_stream: bool) -> Action {
         if let Some(view) = self.view.as_deref().filter(|_| !self.own_reply) {
-            self.mark_response(view);
+            let cluster = Cluster::default();
+            Self::count_response(view, &cluster);
+            self.mark_response(view, &cluster);
         }
         Action::Continue
     }

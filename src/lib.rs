@@ -16,6 +16,7 @@ mod host;
 mod http;
 mod metrics_apis;
 mod office;
+mod requests;
 mod root;
 mod stats;
 mod vm;

@@ -4,6 +4,7 @@
 //! and taking the office rewrites each key. So a deposed leader, which does not know yet, cannot overwrite anything.
 
 use crate::host::{self, Cas, Outrun, Shared};
+use crate::requests::Desk;
 use crate::vm;
 use burst_model::config::Config;
 use burst_model::hash;
@@ -26,18 +27,20 @@ pub(crate) struct Office {
     confirmed: Key,
     resume: Key,
     parsing: Guard,
+    /// Where requests are counted.
+    desk: Option<Desk>,
 }
 
 /// A key that only the leader writes.
 #[derive(Debug)]
-struct Key {
+pub(crate) struct Key {
     name: String,
     cas: Cas,
 }
 
 impl Key {
     /// Rewrites what is there, so that nobody else's CAS number holds any more; the bytes.
-    fn fence(name: &str) -> Result<(Self, Vec<u8>), Outrun> {
+    pub(crate) fn fence(name: &str) -> Result<(Self, Vec<u8>), Outrun> {
         let found = Shared::read(name);
         let mut key = Self {
             name: name.into(),
@@ -47,7 +50,7 @@ impl Key {
         Ok((key, found.bytes))
     }
 
-    fn write(&mut self, bytes: &[u8]) -> Result<(), Outrun> {
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), Outrun> {
         host::share(&self.name, bytes, self.cas)?;
         // A write does not tell its new number; nobody can have written since without it.
         self.cas = Shared::read(&self.name).cas;
@@ -92,6 +95,7 @@ impl Office {
         let (snapshot, bytes) = Key::fence(&keys.snapshot)?;
         let (confirmed, confirmed_bytes) = Key::fence(&keys.confirmed)?;
         let (resume, resume_bytes) = Key::fence(&keys.resume)?;
+        let desk = Desk::take(&config)?;
         let parsing = Guard {
             key: keys.parsing.clone(),
             poison,
@@ -111,6 +115,7 @@ impl Office {
             confirmed,
             resume,
             parsing,
+            desk,
         })
     }
 
@@ -121,20 +126,25 @@ impl Office {
     /// Once a tick.
     pub(crate) fn tick(&mut self, now: Time) -> Result<(), Outrun> {
         let effects = self.leader.tick(now);
-        self.carry_out(effects, now)
+        self.carry_out(effects, now)?;
+        self.desk.as_mut().map_or(Ok(()), |desk| desk.tick(now))
     }
 
     /// Takes the answer to a callout, which is the current one of the host.
     pub(crate) fn answer(&mut self, token: u32, has_headers: bool, body_size: usize, now: Time) -> Result<(), Outrun> {
+        if let Some(desk) = &mut self.desk
+            && desk.answer(token, has_headers, body_size)
+        {
+            return Ok(());
+        }
         let Some((id, verb)) = self.calls.remove(&token) else {
             return Ok(());
         };
         let Some(source) = self.leader.source(id) else {
             return Ok(());
         };
-        // Without headers the host panics the SDK that asks for one.
+        let status = host::answer_status(has_headers);
         let header = |name| has_headers.then(|| host::answer_header(name)).flatten();
-        let status = header(":status").and_then(|status| std::str::from_utf8(&status).ok()?.parse().ok());
         let (content_type, retry_after) = (header("content-type"), header("retry-after"));
         let (content_type, retry_after) = (content_type.as_deref(), retry_after.as_deref());
         let body = host::answer_body(body_size);

@@ -6,7 +6,7 @@ use crate::http::{Http, View};
 use crate::office::{self, Office};
 use crate::vm::{self, Pollers};
 use burst_model::config::{Artifact, Config, Role};
-use burst_model::records::{Confirmed, ID_KEY, Keys, Record};
+use burst_model::records::{Confirmed, CountKeys, ID_KEY, Keys, Record};
 use burst_model::sync::lease::{Candidate, Id, Lease, Move, Standing};
 use burst_model::time::Time;
 use proxy_wasm::traits::{Context, HttpContext, RootContext};
@@ -42,6 +42,8 @@ struct Configured {
     context_id: u32,
     pollers: Pollers,
     keys: Keys,
+    /// What the proxies count of requests, where the metrics APIs serve it.
+    sum: Option<String>,
     view: Rc<View>,
     /// Made in the first tick: the canary that a configuration is tried on has none, and must leave no traces.
     candidate: Option<Candidate>,
@@ -55,10 +57,13 @@ impl Configured {
         if config.role == Role::Auto {
             pollers.join(context_id);
         }
+        let serves = config.requests.is_some() && config.metrics_apis.is_some();
+        let sum = serves.then(|| CountKeys::new(config.counting_hash()).sum);
         Self {
             context_id,
             pollers,
             keys,
+            sum,
             view: Rc::new(View::new(config)),
             candidate: None,
             office: None,
@@ -67,6 +72,9 @@ impl Configured {
 
     fn tick(&mut self) {
         let now = host::now();
+        if let Some((counter, requests)) = self.view.counting() {
+            counter.tick(requests.report_interval, now);
+        }
         self.elect(now);
         self.work(now, |office| office.tick(now));
         self.look(now);
@@ -140,6 +148,10 @@ impl Configured {
             log::warn!("{damaged}");
         }
         picture.look(&self.view.config, confirmed.as_ref(), now);
+        if let (Some(sum), Some(requests)) = (&self.sum, &self.view.config.requests) {
+            let mut rates = self.view.rates.borrow_mut();
+            rates.look(Shared::read(sum).bytes, requests.window, requests.max_age(), now);
+        }
     }
 
     /// Leaves the office in order: the next tick of any other context takes it.
@@ -169,7 +181,7 @@ fn write(keys: &Keys, lease: &Lease, found: &Shared) -> Result<(), host::Outrun>
 
 /// A number that no other root context of this proxy has: a counter in shared data. `None` where others are faster
 /// this time; the next tick tries again.
-fn unique_id() -> Option<Id> {
+pub(crate) fn unique_id() -> Option<Id> {
     let last = Shared::read(ID_KEY);
     let next = last
         .bytes

@@ -7,6 +7,7 @@
 use crate::host::Metric;
 use burst_model::kube::Outcome;
 use burst_model::leader::Totals;
+use burst_model::time::Time;
 use burst_model::upstream::Unmapped;
 use burst_model::version::Version;
 use burst_model::view::metrics::Api;
@@ -55,6 +56,13 @@ pub(crate) struct Stats {
     unsynced: Counter,
     stale: Counter,
     replies: [(u16, Counter); 10],
+    pub(crate) reports_ok: Counter,
+    pub(crate) reports_failed: Counter,
+    pub(crate) hub_reports_taken: Counter,
+    pub(crate) hub_reports_refused: Counter,
+    pub(crate) hub_reports_late: Counter,
+    hub_proxies: Metric,
+    counted_timestamp: Metric,
     custom_metrics_age: Metric,
     external_metrics_age: Metric,
     objects: Metric,
@@ -87,6 +95,13 @@ impl Stats {
             stale: absent("stale"),
             replies: [200, 204, 304, 400, 401, 404, 405, 406, 414, 503]
                 .map(|status| (status, Counter::new(&format!("burst_reply_{status}_total")))),
+            reports_ok: Counter::new("burst_report_ok_total"),
+            reports_failed: Counter::new("burst_report_failed_total"),
+            hub_reports_taken: Counter::new("burst_hub_report_taken_total"),
+            hub_reports_refused: Counter::new("burst_hub_report_refused_total"),
+            hub_reports_late: Counter::new("burst_hub_report_late_total"),
+            hub_proxies: Metric::gauge("burst_hub_proxies"),
+            counted_timestamp: Metric::gauge("burst_requests_timestamp_seconds"),
             custom_metrics_age: Metric::histogram("burst_custom_metrics_age_milliseconds"),
             external_metrics_age: Metric::histogram("burst_external_metrics_age_milliseconds"),
             objects: Metric::gauge("burst_objects"),
@@ -148,6 +163,16 @@ impl Stats {
         self.overshadowed_hpas.set(totals.notes.overshadowed);
     }
 
+    /// The proxies whose requests the hub knows.
+    pub(crate) fn show_proxies(&self, proxies: usize) {
+        self.hub_proxies.set(proxies as u64);
+    }
+
+    /// When the requests were counted that are served.
+    pub(crate) fn show_counted(&self, taken: Time) {
+        self.counted_timestamp.set(taken.unix_seconds());
+    }
+
     /// What every VM sees.
     pub(crate) fn show_age(&self, picture: &Picture) {
         if let (Some(as_of), Some(generation)) = (picture.as_of(), picture.generation()) {
@@ -163,6 +188,11 @@ impl Stats {
             &self.header_added,
             &self.header_gated,
             &self.header_upstream_kept,
+            &self.reports_ok,
+            &self.reports_failed,
+            &self.hub_reports_taken,
+            &self.hub_reports_refused,
+            &self.hub_reports_late,
         ];
         let absent = [&self.no_cluster, &self.no_entry, &self.unsynced, &self.stale];
         let replies = self.replies.iter().map(|(_, counter)| counter);

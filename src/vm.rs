@@ -1,10 +1,11 @@
 //! What the root contexts of one VM have in common. Envoy gives a thread one VM for all configurations of the filter,
 //! the one that serves and those in their drain; one VM runs on one thread.
 
+use crate::requests::Counter;
 use crate::stats::Stats;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 
 thread_local! {
     static VM: Vm = Vm::default();
@@ -16,6 +17,8 @@ struct Vm {
     stats: OnceCell<Rc<Stats>>,
     /// The root contexts that may poll, by the hash of their settings, the newest last.
     pollers: RefCell<BTreeMap<u64, Vec<u32>>>,
+    /// What is counted, by the hash of the settings that it is counted with, for as long as a root context does.
+    counters: RefCell<BTreeMap<u64, Weak<Counter>>>,
 }
 
 /// The root contexts of this VM that may poll for the same settings, and so would share a lease: that of a new
@@ -71,4 +74,17 @@ pub(crate) fn has_served() -> bool {
 /// The stats of this VM, defined on the first call.
 pub(crate) fn stats() -> Rc<Stats> {
     VM.with(|vm| vm.stats.get_or_init(|| Rc::new(Stats::define())).clone())
+}
+
+/// The counter of this VM for settings of that hash, made on the first call.
+pub(crate) fn counter(counting: u64, make: impl FnOnce() -> Counter) -> Rc<Counter> {
+    VM.with(|vm| {
+        let mut counters = vm.counters.borrow_mut();
+        counters.retain(|_, counter| counter.strong_count() > 0);
+        counters.get(&counting).and_then(Weak::upgrade).unwrap_or_else(|| {
+            let counter = Rc::new(make());
+            counters.insert(counting, Rc::downgrade(&counter));
+            counter
+        })
+    })
 }

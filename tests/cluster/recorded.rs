@@ -103,6 +103,7 @@ fn source(reads: Reads, resource: Resource) -> Source {
         namespace: None,
         label_selector: None,
         field_selector: None,
+        labels: false,
     }
 }
 

@@ -28,6 +28,7 @@ mod mapping;
 mod metrics_apis;
 mod pages;
 mod polling;
+mod requests;
 mod staleness;
 mod stats;
 mod traps;

@@ -11,6 +11,9 @@ use crate::stage::{NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, Request, Wor
 on_each_envoy!(
     the_filter_chain_decides_who_is_answered,
     two_listeners_of_one_configuration_are_one_poller,
+    values_are_those_of_the_cluster_as_the_aggregator_asks_for_them,
+    old_values_are_unavailable_and_discovery_is_not,
+    what_nobody_should_send_is_refused,
 );
 
 /// Several polls: two pollers would ask twice as often.
@@ -79,4 +82,119 @@ fn two_listeners_of_one_configuration_are_one_poller(version: Version) {
         (1..=seconds + 1).contains(&(polls as u64)),
         "{polls} polls in {seconds} s"
     );
+}
+
+fn values_are_those_of_the_cluster_as_the_aggregator_asks_for_them(version: Version) {
+    let world = World::sample();
+    let labels = json!({"metadata": {"labels": {"app": "ngsa", "tier": "front"}}});
+    world
+        .cluster
+        .patch("services", "default/ngsa-svc-1", &labels)
+        .expect("the Service");
+    let proxy = start(&world)(version);
+    let mut apis = proxy.client("apis");
+    let custom = "/apis/custom.metrics.k8s.io/v1beta2/namespaces/default";
+    let external = "/apis/external.metrics.k8s.io/v1beta1/namespaces/default";
+    let single = by_user(&format!("{custom}/services/ngsa-svc-1/burst_headroom"));
+    apis.wait(&single, "a value", |answer| answer.status == 200);
+    for (path, count) in [
+        (format!("{custom}/services/ngsa-svc-1/burst_headroom"), 1),
+        (
+            format!("{custom}/services/%2A/burst_headroom?labelSelector=tier+in+%28front%2Cback%29"),
+            1,
+        ),
+        (
+            format!("{custom}/services/%2A/burst_headroom?labelSelector=tier%3Dback"),
+            0,
+        ),
+        (format!("{custom}/metrics/burst_max_load"), 1),
+        (
+            format!("{external}/burst%5C%7Cheadroom?labelSelector=hpa%3Dngsa-hpa-1"),
+            1,
+        ),
+        (
+            format!("{external}/BURST%7CHEADROOM?labelSelector=service%3Dngsa-svc-1"),
+            1,
+        ),
+        (format!("{external}/burst_headroom?labelSelector=service%3Dnone"), 0),
+    ] {
+        let answer = apis.ask(&by_user(&path));
+        let list: Value =
+            serde_json::from_str(&answer.body).unwrap_or_else(|error| panic!("{path}: {error}: {answer:?}"));
+        assert_eq!(
+            (answer.status, answer.header("content-type")),
+            (200, Some("application/json")),
+            "{path}"
+        );
+        assert_eq!(list["items"].as_array().map(Vec::len), Some(count), "{path}: {list}");
+        let value = &list["items"][0]["value"];
+        assert!(
+            count == 0 || value.as_str().is_some_and(|value| value != "0"),
+            "{path}: {list}"
+        );
+    }
+    let risen = |answer: &burst_testkit::http::Answer| answer.body.contains(r#""value":"2""#);
+    assert!(!risen(&apis.ask(&single)));
+    world.scale_ngsa_1(3);
+    apis.wait(&single, "a headroom of 2", risen);
+    proxy.wait_for_stat("burst_reply_200_total", |count| count >= 16);
+}
+
+fn old_values_are_unavailable_and_discovery_is_not(version: Version) {
+    let mut world = World::sample();
+    let mut keys = keys();
+    keys["max_staleness"] = "2s".into();
+    let proxy = Proxy::of(version)
+        .plugin(Plugin::new("apis", keys).filter_chain("metrics-apis"))
+        .start(&world);
+    let mut apis = proxy.client("apis");
+    let value = by_user("/apis/external.metrics.k8s.io/v1beta1/namespaces/default/burst_headroom");
+    apis.wait(&value, "a value", |answer| answer.status == 200);
+    world.refuse_connections();
+    apis.wait(&value, "an age", |answer| {
+        answer.status == 503 && answer.body.contains("s old (limit 2s)") && answer.header("retry-after").is_none()
+    });
+    for path in [
+        "/apis",
+        "/apis/external.metrics.k8s.io/v1beta1",
+        "/apis/custom.metrics.k8s.io/v1beta1",
+        "/readyz",
+    ] {
+        assert_eq!(apis.ask(&by_user(path)).status, 200, "{path}");
+    }
+}
+
+fn what_nobody_should_send_is_refused(version: Version) {
+    let world = World::sample();
+    let proxy = start(&world)(version);
+    let mut apis = proxy.client("apis");
+    let custom = "/apis/custom.metrics.k8s.io/v1beta2/namespaces/default";
+    apis.wait(
+        &by_user(&format!("{custom}/services/*/burst_headroom")),
+        "a value",
+        |answer| answer.status == 200,
+    );
+    let terms: Vec<_> = (0..10_000).map(|number| format!("!k{number}")).collect();
+    let few: String = terms[..5_000].join(",");
+    for (path, status) in [
+        (format!("{custom}/services/*/burst_headroom?labelSelector={few}"), 400),
+        (format!("{custom}/services/%2e%2e/burst_headroom"), 404),
+        (format!("{custom}/services/a%2F..%2Fb/burst_headroom"), 404),
+        (format!("{custom}/%2e%2e/burst_headroom"), 404),
+        (format!("{custom}/services/%00/burst_headroom"), 404),
+        (format!("{custom}/services/%ff/burst_headroom"), 400),
+        (format!("{custom}//services//burst_headroom"), 404),
+    ] {
+        let answer = apis.ask(&by_user(&path));
+        assert_eq!(answer.status, status, "{path:.100}: {answer:?}");
+    }
+    // Envoy takes no more than 60 KiB of headers unless it is told to.
+    for length in [64 << 10, 1 << 20] {
+        let path = format!(
+            "{custom}/services/*/burst_headroom?labelSelector={}",
+            "a".repeat(length)
+        );
+        let status = apis.ask(&by_user(&path)).status;
+        assert!([414, 431].contains(&status), "{length}: {status}");
+    }
 }

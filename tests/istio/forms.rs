@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// The sets, each with the kind and name of every object in it.
-const SETS: [(&str, &[&str]); 8] = [
+const SETS: [(&str, &[&str]); 10] = [
     (".", &GATEWAY),
     ("gateway", &GATEWAY),
     ("gateway-elsewhere", &GATEWAY),
@@ -27,12 +27,42 @@ const SETS: [(&str, &[&str]); 8] = [
         &["EnvoyFilter burst-metrics", ROLE, BINDING, KUBE_API],
     ),
     (
+        "metrics-apis",
+        &[
+            "EnvoyFilter burst-metrics",
+            ROLE,
+            BINDING,
+            KUBE_API,
+            "EnvoyFilter burst-metrics-apis",
+            "APIService v1beta1.custom.metrics.k8s.io",
+            "APIService v1beta2.custom.metrics.k8s.io",
+            "APIService v1beta1.external.metrics.k8s.io",
+            "Service burst-metrics-apis",
+            "ServiceAccount burst-metrics-copy-ca",
+            "RoleBinding burst-metrics-copy-ca",
+            "RoleBinding burst-metrics-copy-ca",
+            "Role burst-metrics-copy-ca",
+            "Secret burst-metrics-apis-cacert",
+            "ConfigMap burst-metrics-copy-ca",
+            "CronJob burst-metrics-copy-ca",
+        ],
+    ),
+    (
         "sidecar",
         &["WasmPlugin burst-metrics", SIDECAR_ROLE, SIDECAR_BINDING, KUBE_API],
     ),
     (
         "sidecar-envoyfilter",
         &["EnvoyFilter burst-metrics", SIDECAR_ROLE, SIDECAR_BINDING, KUBE_API],
+    ),
+    (
+        "waypoint",
+        &[
+            "WasmPlugin burst-metrics-waypoint",
+            "ClusterRole burst-metrics-waypoint",
+            "RoleBinding burst-metrics-waypoint",
+            "EnvoyFilter burst-metrics-waypoint-kube-api",
+        ],
     ),
     (
         "own-gateway",

@@ -83,7 +83,7 @@ fn a_bad_configuration_leaves_the_one_before_at_work(mesh: &Mesh, ingress: &Ingr
 }
 
 /// `kubectl VERB` of the plugin, with that patch.
-fn change(mesh: &Mesh, verb: &str, patch: &str) {
+pub(crate) fn change(mesh: &Mesh, verb: &str, patch: &str) {
     let plugin = [verb, "wasmplugin", "burst-metrics", "--namespace=istio-system"];
     let patch = ["--type=merge", "--patch", patch];
     let patch = if verb == "patch" { &patch[..] } else { &[] };

@@ -3,17 +3,25 @@
 //!
 //! What a set is told otherwise than it ships stands in `shipped.rs`: where the module, the API server and the token are.
 
+mod certificates;
+mod hbone;
 mod mesh;
+mod sds;
 mod shipped;
 mod shop;
 mod traffic;
 
 mod envoy_gateway;
 mod forms;
+mod gate;
 mod gateway;
 mod interception;
+mod metrics_apis;
+mod names;
 mod own_gateway;
+mod passthrough;
 mod rendered;
 mod routes;
 mod sidecar;
 mod upgrade;
+mod waypoint;

@@ -26,8 +26,17 @@ pub(crate) struct Mesh {
 
 impl Mesh {
     pub(crate) fn start() -> Self {
-        let cluster = ControlPlane::start();
-        let istiod = Istiod::start(&cluster);
+        Self::start_with(&[])
+    }
+
+    /// One whose istiod has these environment variables more.
+    pub(crate) fn start_with(environment: &[(&str, &str)]) -> Self {
+        Self::on(ControlPlane::start(), environment)
+    }
+
+    /// The same on that control plane.
+    pub(crate) fn on(cluster: ControlPlane, environment: &[(&str, &str)]) -> Self {
+        let istiod = Istiod::start_with(&cluster, environment);
         let programs = shop::start();
         shop::create(&cluster, &programs);
         Self {

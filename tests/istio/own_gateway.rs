@@ -1,4 +1,4 @@
-//! The gateway of its own: the filter is on it, and on no other.
+//! Gateways beside Istio's own: one that comes with the filter, and one of another namespace.
 
 use burst_testkit::{Version, http::Answer, wasm};
 
@@ -32,4 +32,21 @@ fn a_gateway_of_its_own_leaves_the_other_alone() {
     let left = ["get", "clusterroles,clusterrolebindings", "--output=name"];
     let left = mesh.cluster.kubectl(&left);
     assert!(!left.contains("burst-metrics"), "{left}");
+}
+
+#[test]
+fn a_gateway_elsewhere_has_its_namespace_labels_and_account() {
+    let mesh = Mesh::start();
+    let pod = Pod::new(&mesh.cluster, "istio-ingress", "istio-ingress");
+    let elsewhere = mesh.gateway(Version::Tested, "ingress", "istio-ingress", open_gateway);
+    mesh.cluster
+        .apply(&routes::VIRTUAL_SERVICE.replace("istio-system/public", "istio-ingress/public"));
+    let _ = shipped::apply(&mesh.cluster, "gateway-elsewhere", &wasm("burst-metrics.wasm"), &pod);
+
+    elsewhere.wait_for_header(PUBLIC, "/", Some(WEB));
+    let single = elsewhere.get("istio-ingress.istio-ingress", "/burstmetrics/services/shop/web");
+    assert_eq!(
+        single.map(|Answer { status, body, .. }| (status, body)),
+        Ok((200, WEB.to_owned()))
+    );
 }

@@ -6,8 +6,8 @@ use std::{
     time::Duration,
 };
 
-use burst_testkit::{ControlPlane, repository};
-use serde_json::{Value, json};
+use burst_testkit::{ControlPlane, port, repository};
+use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 
 /// Where a proxy of the test finds what a pod has at fixed places.
@@ -16,6 +16,7 @@ pub(crate) struct Pod {
     account: TempDir,
     ca: PathBuf,
     api: u16,
+    apis: u16,
 }
 
 impl Pod {
@@ -32,6 +33,7 @@ impl Pod {
             account: folder,
             ca: cluster.ca_file(),
             api: cluster.port(),
+            apis: port::free(),
         }
     }
 
@@ -94,6 +96,19 @@ pub(crate) fn adapt(object: &mut Value, module: &Path, pod: &Pod) {
                 fields.insert("address".into(), json!("127.0.0.1"));
                 fields.insert("port_value".into(), json!(pod.api));
             }
+            if fields.get("kind").is_some_and(|kind| kind == "APIService") {
+                fields["spec"]["service"]["port"] = json!(pod.apis);
+            }
+            if is_service_of_the_apis(fields) {
+                fields.insert(
+                    "spec".into(),
+                    json!({"type": "ExternalName", "externalName": "127.0.0.1"}),
+                );
+            }
+            if fields.get("address").is_some_and(|address| address == "0.0.0.0") {
+                fields.insert("address".into(), json!("127.0.0.1"));
+                fields.insert("port_value".into(), json!(pod.apis));
+            }
             if fields.get("url").is_some_and(is_placeholder) {
                 fields.insert("url".into(), json!(format!("file://{}", module.display())));
                 fields.remove("sha256");
@@ -109,6 +124,13 @@ pub(crate) fn adapt(object: &mut Value, module: &Path, pod: &Pod) {
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
+}
+
+/// The proxy of a test is no pod, which that Service would select.
+fn is_service_of_the_apis(fields: &Map<String, Value>) -> bool {
+    let is = |field: Option<&Value>, text| field.is_some_and(|found| found == text);
+    let name = fields.get("metadata").and_then(|metadata| metadata.get("name"));
+    is(fields.get("kind"), "Service") && is(name, "burst-metrics-apis")
 }
 
 fn is_placeholder(url: &Value) -> bool {

@@ -86,7 +86,8 @@ fn endpoint(program: &str, port: u16) -> Value {
     })
 }
 
-fn listener(name: &str) -> Value {
+/// A program that answers with its name.
+pub(crate) fn listener(name: &str) -> Value {
     let manager = json!({
         "@type": "type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager",
         "stat_prefix": name,

@@ -8,10 +8,18 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-use burst_testkit::http::{self, Answer};
+use burst_testkit::{
+    http::{self, Answer},
+    wait,
+};
+
+use crate::mesh::SOON;
 
 /// Several requests at once, each after the answer to the one before.
 const CLIENTS: usize = 3;
+
+/// Enough that each client is asked for some on each worker.
+const SOME: usize = 100;
 
 /// Clients at work.
 #[derive(Debug)]
@@ -38,6 +46,15 @@ impl Traffic {
         Self { stopped, sent, clients }
     }
 
+    /// Lets some more of it pass, through what there is now.
+    #[track_caller]
+    pub(crate) fn goes_on(&self) {
+        let before = self.sent.load(Ordering::Relaxed);
+        wait::until(SOON, "more requests", || {
+            self.sent.load(Ordering::Relaxed) >= before + SOME
+        });
+    }
+
     /// Ends it.
     ///
     /// # Panics
@@ -57,7 +74,7 @@ impl Traffic {
             failures.len(),
             &failures[..failures.len().min(5)]
         );
-        assert!(sent > 0, "nothing was asked");
+        assert!(sent >= SOME, "only {sent} were sent");
     }
 }
 

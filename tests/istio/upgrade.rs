@@ -4,15 +4,17 @@ use std::{
     fs,
     io::{Read as _, Write as _},
     net::{TcpListener, TcpStream},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use burst_testkit::{Version, wait, wasm};
+use tempfile::TempDir;
 
 use crate::{
     gateway::PUBLIC,
     mesh::{Ingress, Mesh, SOON},
-    routes, shipped,
+    routes,
+    shipped::{self, Applied, Pod},
     shop::{self, API, WEB},
     traffic::Traffic,
 };
@@ -20,31 +22,26 @@ use crate::{
 /// VMs that live: one a worker, one on the main thread, and the one that they are cloned from.
 const ACTIVE: &str = "wasm.envoy.wasm.runtime.v8.active";
 
+/// Filter chains that a listener does no longer have, with connections on them.
+const DRAINING: &str = "listener_manager.total_filter_chains_draining";
+
 #[test]
 fn a_new_module_takes_over_beside_the_old_one_and_is_rolled_back() {
-    let mesh = Mesh::start();
-    let ingress = mesh.ingress(Version::Tested);
-    mesh.cluster.apply(routes::VIRTUAL_SERVICE);
-    let program = TcpListener::bind("127.0.0.1:0").unwrap();
-    shop::join(&mesh.cluster, "api-slow", program.local_addr().unwrap().port());
-    ingress.wait_for(PUBLIC, "/", "the mesh serves", |answer| answer.status == 200);
-    let pod = mesh.ingress_pod();
-    let old = wasm("burst-metrics.wasm");
-    let _ = shipped::apply(&mesh.cluster, "gateway", &old, &pod);
+    let upgrade = Upgrade::new();
+    let Upgrade { ingress, program, .. } = &upgrade;
+    let _ = upgrade.apply(&upgrade.old);
     ingress.wait_for_header(PUBLIC, "/", Some(WEB));
     let alone = ingress.envoy.stat(ACTIVE).unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    let new = folder.path().join("burst-metrics-next.wasm");
-    fs::write(&new, another_version(&fs::read(&old).unwrap())).unwrap();
 
     // The old module and the new one have their settings in common, so no answer lacks the header at any time.
     let traffic = Traffic::demanding(&ingress.url, PUBLIC, |answer| answer.header("x-burst") == Some(WEB));
-    for module in [&new, &old] {
-        let held = Held::begin(&ingress, &program);
-        let _ = shipped::apply(&mesh.cluster, "gateway", module, &pod);
+    for module in [&upgrade.new, &upgrade.old] {
+        let held = Held::begin(ingress, program);
+        let _ = upgrade.apply(module);
         wait::until(SOON, "the other module beside the one before", || {
-            ingress.envoy.stat(ACTIVE) > Some(alone) && runs(&ingress, module)
+            ingress.envoy.stat(ACTIVE) > Some(alone) && runs(ingress, module)
         });
+        traffic.goes_on();
         let answer = held.end();
         assert!(answer.contains(&format!("x-burst: {API}\r\n")), "{answer}");
         wait::until(SOON, "the module before is gone", || {
@@ -52,6 +49,75 @@ fn a_new_module_takes_over_beside_the_old_one_and_is_rolled_back() {
         });
     }
     traffic.end_without_failure();
+}
+
+#[test]
+fn a_new_module_comes_with_a_new_listener_while_the_old_one_drains_and_is_rolled_back() {
+    let upgrade = Upgrade::new();
+    let Upgrade { ingress, program, .. } = &upgrade;
+    let mut applied = upgrade.apply(&upgrade.old);
+    ingress.wait_for_header(PUBLIC, "/", Some(WEB));
+    let alone = ingress.envoy.stat(ACTIVE).unwrap();
+
+    let traffic = Traffic::begin(&ingress.url, PUBLIC);
+    for module in [&upgrade.new, &upgrade.old] {
+        let held = Held::begin(ingress, program);
+        // A plugin that is not there is not in the listener either.
+        applied.delete(&upgrade.mesh.cluster);
+        ingress.wait_for_header(PUBLIC, "/", None);
+        traffic.goes_on();
+        applied = upgrade.apply(module);
+        ingress.wait_for_header(PUBLIC, "/", Some(WEB));
+        assert!(runs(ingress, module), "{}", module.display());
+        assert!(ingress.envoy.stat(ACTIVE) > Some(alone), "the module before has gone");
+        assert!(ingress.envoy.stat(DRAINING) > Some(0), "nothing drains");
+        traffic.goes_on();
+        // The old listener's answer, by the old module.
+        let answer = held.end();
+        assert!(answer.contains(&format!("x-burst: {API}\r\n")), "{answer}");
+    }
+    traffic.end_without_failure();
+}
+
+/// A gateway, and two versions of the module for it.
+struct Upgrade {
+    mesh: Mesh,
+    ingress: Ingress,
+    pod: Pod,
+    /// It answers when it is told to.
+    program: TcpListener,
+    old: PathBuf,
+    new: PathBuf,
+    _folder: TempDir,
+}
+
+impl Upgrade {
+    fn new() -> Self {
+        let mesh = Mesh::start();
+        let ingress = mesh.ingress(Version::Tested);
+        mesh.cluster.apply(routes::VIRTUAL_SERVICE);
+        let program = TcpListener::bind("127.0.0.1:0").unwrap();
+        shop::join(&mesh.cluster, "api-slow", program.local_addr().unwrap().port());
+        ingress.wait_for(PUBLIC, "/", "the mesh serves", |answer| answer.status == 200);
+        let pod = mesh.ingress_pod();
+        let old = wasm("burst-metrics.wasm");
+        let folder = tempfile::tempdir().unwrap();
+        let new = folder.path().join("burst-metrics-next.wasm");
+        fs::write(&new, another_version(&fs::read(&old).unwrap())).unwrap();
+        Self {
+            mesh,
+            ingress,
+            pod,
+            program,
+            old,
+            new,
+            _folder: folder,
+        }
+    }
+
+    fn apply(&self, module: &Path) -> Applied {
+        shipped::apply(&self.mesh.cluster, "gateway", module, &self.pod)
+    }
 }
 
 fn runs(ingress: &Ingress, module: &Path) -> bool {

@@ -60,6 +60,11 @@ impl Artifact {
         [full, header]
     };
 
+    /// What the module, its images and its bill of materials are called.
+    pub(crate) fn name(&self) -> &'static str {
+        self.file.trim_end_matches(".wasm")
+    }
+
     /// Whether a module of this kind keeps the export of that name.
     pub(crate) fn keeps(&self, export: &str) -> bool {
         self.exports().any(|kept| kept == export)

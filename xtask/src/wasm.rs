@@ -1,45 +1,54 @@
 //! Compiles the filter to wasm32 and makes the artifacts of it.
 
 use std::{
+    collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
-    process::Command,
     time::SystemTime,
 };
 
-use anyhow::{Context as _, ensure};
+use anyhow::Context as _;
+use cargo_metadata::{Metadata, PackageId};
 
-use crate::{artifact::Artifact, trim::trim};
+use crate::{
+    artifact::Artifact,
+    cargo::{self, repository},
+    trim::trim,
+};
 
-/// Makes `artifacts` under `target/wasm/` and prints the size of each. One that is up to date is left alone.
-pub(crate) fn build(artifacts: &[Artifact]) -> anyhow::Result<()> {
-    let folder = target_folder().join("wasm");
-    for artifact in artifacts {
-        let linked = compile(artifact, &folder.join("build"))?;
-        let finished = folder.join(artifact.file);
-        if outdated(&finished, &linked)? {
-            let wasm = fs::read(&linked).with_context(|| format!("cannot read {}", linked.display()))?;
-            let wasm = trim(&wasm, artifact).with_context(|| linked.display().to_string())?;
-            replace(&finished, &wasm)?;
-        }
-        println!("{}: {} bytes", finished.display(), fs::metadata(&finished)?.len());
-    }
-    Ok(())
+/// A finished module.
+pub(crate) struct Module {
+    /// What was asked for.
+    pub(crate) artifact: &'static Artifact,
+    /// The file.
+    pub(crate) path: PathBuf,
+    /// The packages in it.
+    pub(crate) packages: BTreeSet<PackageId>,
 }
 
-/// Each artifact has a build folder of its own: Cargo gives a cdylib the same file name whatever its features, so in a
-/// shared one each build would undo the one before.
-fn compile(artifact: &Artifact, builds: &Path) -> anyhow::Result<PathBuf> {
-    let target = builds.join(artifact.feature.unwrap_or("full"));
-    let status = Command::new(repository().join("setup/wasm-cargo"))
-        .args(["build", "--quiet", "--release", "--package", "burst-metrics", "--lib"])
-        .args(artifact.feature.map(|feature| format!("--features={feature}")))
-        .env("CARGO_TARGET_DIR", &target)
-        .current_dir(repository())
-        .status()
-        .context("cannot run setup/wasm-cargo")?;
-    ensure!(status.success(), "compiling {} failed", artifact.file);
-    Ok(target.join("wasm32-unknown-unknown/release/burst_metrics.wasm"))
+/// Makes `artifacts` under `target/wasm/` and prints the size of each. One that is up to date is left alone.
+pub(crate) fn build(artifacts: &'static [Artifact], metadata: &Metadata) -> anyhow::Result<Vec<Module>> {
+    let folder = target_folder().join("wasm");
+    let mut modules = Vec::new();
+    for artifact in artifacts {
+        // Each artifact has a build folder of its own: Cargo gives a cdylib the same file name whatever its features, so
+        // in a shared one each build would undo the one before.
+        let build = folder.join("build").join(artifact.feature.unwrap_or("full"));
+        let linked = cargo::compile(artifact, &build, metadata)?;
+        let path = folder.join(artifact.file);
+        if outdated(&path, &linked.module)? {
+            let module = linked.module.display().to_string();
+            let wasm = fs::read(&linked.module).with_context(|| format!("cannot read {module}"))?;
+            replace(&path, &trim(&wasm, artifact).context(module)?)?;
+        }
+        println!("{}: {} bytes", path.display(), fs::metadata(&path)?.len());
+        modules.push(Module {
+            artifact,
+            path,
+            packages: linked.packages,
+        });
+    }
+    Ok(modules)
 }
 
 /// Whether `finished` is older than the module it is made from, or than this program, which knows the exports.
@@ -62,11 +71,7 @@ fn replace(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn target_folder() -> PathBuf {
+/// Cargo's folder for all that is built.
+pub(crate) fn target_folder() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| repository().join("target"), PathBuf::from)
-}
-
-fn repository() -> &'static Path {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.parent().unwrap_or(here)
 }

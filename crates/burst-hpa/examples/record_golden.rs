@@ -16,12 +16,8 @@ mod tree;
 #[path = "../tests/admission/words.rs"]
 mod words;
 
-use std::collections::BTreeMap;
-use std::fmt::Write;
-
 use burst_hpa::Options;
-use golden::Case;
-use serde::Serialize;
+use golden::{Case, chosen, lines};
 
 const SEED: u64 = 2026;
 
@@ -30,11 +26,8 @@ const POOL: usize = 120_000;
 
 const CASES: usize = 2_000;
 
-/// How often each error is to occur, if the pool has it so often.
-const OFTEN: usize = 5;
-
 fn main() -> std::io::Result<()> {
-    let cases = chosen(pool());
+    let cases = chosen(pool(), CASES);
     println!("{} cases, {} errors", cases.len(), golden::errors(&cases).len());
     std::fs::write(golden::path(), lines(&cases))?;
     let quantities = quantities::recorded(SEED);
@@ -61,33 +54,4 @@ fn pool() -> Vec<Case> {
         );
     }
     pool
-}
-
-/// Those with a rare error first, short ones before long ones; then any, spread over the pool.
-fn chosen(mut pool: Vec<Case>) -> Vec<Case> {
-    let (mut chosen, mut seen) = (Vec::new(), BTreeMap::new());
-    pool.sort_by_key(|case| case.document.get().len());
-    let (wanted, rest): (Vec<Case>, Vec<Case>) = pool.into_iter().partition(|case| {
-        let kinds = golden::kinds(&case.answer);
-        let wanted = kinds
-            .iter()
-            .any(|kind| seen.get(kind).is_none_or(|count| *count < OFTEN));
-        if wanted {
-            kinds.into_iter().for_each(|kind| *seen.entry(kind).or_insert(0) += 1);
-        }
-        wanted
-    });
-    chosen.extend(wanted);
-    let step = rest.len() / CASES.saturating_sub(chosen.len()).max(1);
-    chosen.extend(rest.into_iter().step_by(step.max(1)));
-    chosen.truncate(CASES);
-    chosen
-}
-
-fn lines(records: &[impl Serialize]) -> String {
-    records.iter().fold(String::new(), |mut text, record| {
-        let line = serde_json::to_string(record).unwrap_or_else(|e| panic!("{e}"));
-        let _ = writeln!(text, "{line}");
-        text
-    })
 }

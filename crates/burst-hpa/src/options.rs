@@ -13,7 +13,7 @@ pub struct Options {
     pub scale_to_zero: bool,
     /// `HPAConfigurableTolerance`: `tolerance` is kept. Without the gate the apiserver drops the field silently.
     pub tolerance: bool,
-    /// The version: 36 for Kubernetes 1.36. The rules are those of 1.33 and later; a few words differ before 1.36.
+    /// The version: 36 for Kubernetes 1.36. The rules are those of 1.33 and later, each in its own words.
     pub minor: u32,
 }
 
@@ -33,6 +33,17 @@ impl Options {
         self.minor >= API_VERSIONS_CHECKED
     }
 
+    /// Whether an ill-formed key is refused as that of a label, and a long one by its bytes; before, as a qualified name
+    /// by its characters.
+    pub(crate) fn speaks_of_label_keys(self) -> bool {
+        self.minor >= LABEL_KEYS
+    }
+
+    /// Whether the complaint about an empty field of an owner begins with the field's name.
+    pub(crate) fn names_empty_fields_of_owners(self) -> bool {
+        self.minor < OWNERS_REWORDED
+    }
+
     /// Whether `maxReplicas: 0` counts as missing; before, it was too small.
     pub(crate) fn requires_max_replicas(self) -> bool {
         self.minor >= MAX_REPLICAS_REQUIRED
@@ -44,6 +55,12 @@ const TOLERANCE_ON: u32 = 35;
 
 /// The minor version from which on a scale target without a group is refused.
 const API_VERSIONS_CHECKED: u32 = 34;
+
+/// The minor version from which on the fields of an owner are only named by their path.
+const OWNERS_REWORDED: u32 = 34;
+
+/// The minor version from which on qualified names are called keys of labels.
+const LABEL_KEYS: u32 = 35;
 
 /// The minor version from which on a `maxReplicas` of 0 is a missing one.
 const MAX_REPLICAS_REQUIRED: u32 = 36;

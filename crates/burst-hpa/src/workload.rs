@@ -5,16 +5,19 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::apps::v1::{
     Deployment, DeploymentSpec, ReplicaSet, ReplicaSetSpec, StatefulSet, StatefulSetSpec,
 };
-use k8s_openapi::api::autoscaling::v2::CrossVersionObjectReference;
 use k8s_openapi::api::core::v1::{Container, PodSpec, PodTemplateSpec};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity as Written;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use crate::metric::Resource;
 use crate::spec::Perhaps as _;
 
 /// Where an object without a namespace goes.
 pub(crate) const DEFAULT_NAMESPACE: &str = "default";
+
+/// `maxSurge` where it is not written.
+const DEFAULT_SURGE: &str = "25%";
 
 /// Something that runs pods from a template.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,6 +32,8 @@ pub struct Workload {
     pub name: String,
     /// `spec.replicas`, if it is written.
     pub replicas: Option<i32>,
+    /// How many pods a rollout may add to the replicas; `None` where it adds none.
+    pub max_surge: Option<IntOrString>,
     /// Which pods count as this workload's.
     pub selector: LabelSelector,
     /// What its pods are made from.
@@ -43,6 +48,7 @@ impl Workload {
             namespace: metadata.namespace.clone(),
             name: metadata.name.clone().unwrap_or_default(),
             replicas,
+            max_surge: None,
             selector: LabelSelector::default(),
             template: PodTemplateSpec::default(),
         }
@@ -56,13 +62,6 @@ impl Workload {
 
     pub(crate) fn namespace(&self) -> &str {
         self.namespace.as_deref().unwrap_or(DEFAULT_NAMESPACE)
-    }
-
-    /// Kind and group decide; the version does not.
-    pub(crate) fn is(&self, reference: &CrossVersionObjectReference, namespace: &str) -> bool {
-        let other = reference.api_version.as_deref().unwrap_or_default();
-        let same_object = self.kind == reference.kind && self.name == reference.name;
-        same_object && self.namespace() == namespace && group(&self.api_version) == group(other)
     }
 
     pub(crate) fn labels(&self) -> BTreeMap<String, String> {
@@ -107,10 +106,20 @@ pub(crate) fn group(api_version: &str) -> &str {
     api_version.split_once('/').map_or("", |(group, _)| group)
 }
 
+fn max_surge(spec: &DeploymentSpec) -> Option<IntOrString> {
+    let strategy = spec.strategy.as_ref();
+    if strategy.and_then(|strategy| strategy.type_.as_deref()) == Some("Recreate") {
+        return None;
+    }
+    let written = strategy.and_then(|strategy| strategy.rolling_update.as_ref()?.max_surge.clone());
+    Some(written.unwrap_or(IntOrString::String(DEFAULT_SURGE.to_owned())))
+}
+
 impl From<&Deployment> for Workload {
     fn from(deployment: &Deployment) -> Self {
         let spec: Option<&DeploymentSpec> = deployment.spec.there();
         Self {
+            max_surge: spec.and_then(max_surge),
             selector: spec.map(|spec| spec.selector.clone()).unwrap_or_default(),
             template: spec.map(|spec| spec.template.clone()).unwrap_or_default(),
             ..Self::new::<Deployment>(&deployment.metadata, spec.and_then(|spec| spec.replicas))

@@ -1,7 +1,7 @@
 //! The command line.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use burst_lab::lab::{API_ADDR, SERVICES_ADDR};
@@ -50,9 +50,10 @@ pub(crate) struct Run {
     /// The Envoy to start
     #[arg(long, value_name = "PATH", default_value = "envoy")]
     pub(crate) envoy: PathBuf,
-    /// Its configuration; file names in it count from the current directory
-    #[arg(long, value_name = "FILE", default_value = "envoy-local/envoy.yaml")]
-    pub(crate) config: PathBuf,
+    /// Its configuration; file names in it count from the current directory. envoy-local/envoy.yaml if not given, and
+    /// with --context envoy-local/context.yaml
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
     /// Where it listens, as the configuration says
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8080")]
     pub(crate) proxy: SocketAddr,
@@ -65,6 +66,22 @@ pub(crate) struct Run {
     /// Lines instead of a table, also in a terminal
     #[arg(long)]
     pub(crate) plain: bool,
+    /// Show what the cluster of this kubeconfig context says instead, without writing to it; "" is the current context
+    #[cfg(feature = "context")]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) context: Option<String>,
+}
+
+impl Run {
+    /// The configuration of Envoy.
+    pub(crate) fn config(&self) -> &Path {
+        const SAMPLE: &str = "envoy-local/envoy.yaml";
+        #[cfg(feature = "context")]
+        let default = self.context.as_ref().map_or(SAMPLE, |_| "envoy-local/context.yaml");
+        #[cfg(not(feature = "context"))]
+        let default = SAMPLE;
+        self.config.as_deref().unwrap_or(Path::new(default))
+    }
 }
 
 #[cfg(test)]

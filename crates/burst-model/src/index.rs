@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 mod explain;
+mod series;
 
 pub use explain::{Astray, Explained, Explanation, NoLoad, Remark, explain};
 
@@ -15,6 +16,9 @@ pub use explain::{Astray, Explained, Explanation, NoLoad, Remark, explain};
 pub const SERVICES: &str = "services";
 /// The section of HPAs, by the short name of seed 000.
 pub const HPAS: &str = "hpas";
+/// The section of what the external metrics API sums up: the HPAs that count, once each, with what they scale and the
+/// Services in front of it as labels. No kind has such a name.
+pub const SERIES: &str = ":series";
 
 /// One line of the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +29,8 @@ pub struct Row {
     pub label: ObjectName,
     /// The numbers.
     pub load: Load,
+    /// Labels of it, as [`LabelText`](crate::label_text::LabelText); empty where they are not kept.
+    pub labels: Box<str>,
 }
 
 /// What is served: a section for each kind, by its plural name, the rows sorted by `namespace/name`.
@@ -59,11 +65,15 @@ pub fn join<'a>(lists: impl Iterator<Item = (&'a Source, &'a [Object])> + Clone,
     for scalable in &scaled {
         let row = scalable.row().map(|row| Row {
             of: scalable.workload.name.clone(),
+            labels: scalable.workload.own_labels.clone(),
             ..row.clone()
         });
         table.entry(scalable.resource.plural.clone()).or_default().extend(row);
     }
     let by_label = ByLabel::new(&scaled);
+    if lists.clone().any(|(source, _)| source.labels) {
+        table.insert(SERIES.into(), series::rows(&claims, services(lists.clone()), &by_label));
+    }
     let services = services(lists).filter_map(|service| row_of_service(service, &by_label.selected(service), percent));
     table.insert(SERVICES.into(), services.collect());
     for rows in table.values_mut() {
@@ -106,6 +116,7 @@ fn row_of(hpa: &Hpa, percent: Percent) -> Option<Row> {
         of: hpa.name.clone(),
         label,
         load: Load::new(hpa.current_replicas?, hpa.max_replicas, percent),
+        labels: hpa.own_labels.clone(),
     })
 }
 
@@ -217,18 +228,19 @@ impl<'a> ByLabel<'a> {
 
 /// The row of a Service: that of the one scaled workload it selects, or the sum of several.
 fn row_of_service(service: &Service, selected: &[&Scalable<'_>], percent: Percent) -> Option<Row> {
-    let of = service.name.clone();
+    let (of, labels) = (service.name.clone(), service.own_labels.clone());
     let rows: Vec<_> = selected.iter().filter_map(|scalable| scalable.row()).collect();
     let (first, others) = rows.split_first()?;
     if others.is_empty() {
         let row = (*first).clone();
-        return Some(Row { of, ..row });
+        return Some(Row { of, labels, ..row });
     }
     let sum = |of: fn(&Load) -> u32| rows.iter().map(|row| of(&row.load)).fold(0, u32::saturating_add);
     Some(Row {
         label: of.clone(),
         of,
         load: Load::new(sum(|load| load.current), sum(|load| load.max), percent),
+        labels,
     })
 }
 

@@ -24,6 +24,7 @@ pub mod config;
 pub mod hash;
 pub mod index;
 pub mod kube;
+pub mod label_text;
 pub mod leader;
 pub mod load;
 pub mod name;

@@ -21,15 +21,21 @@ impl Name {
     /// # Errors
     /// The text is not a DNS-1123 subdomain.
     pub fn parse(text: &str) -> Result<Self, NotAName> {
-        let bytes = text.as_bytes();
-        let edge = |byte: Option<&u8>| byte.is_some_and(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
-        let inner = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'.');
-        if bytes.len() <= 253 && edge(bytes.first()) && edge(bytes.last()) && bytes.iter().all(inner) {
+        if Self::is_one(text) {
             Ok(Self(text.into()))
         } else {
             // A name that is refused may be of any length; a log line may not.
             Err(NotAName(text.chars().take(64).collect()))
         }
+    }
+
+    /// Whether a text is a name.
+    #[must_use]
+    pub fn is_one(text: &str) -> bool {
+        let bytes = text.as_bytes();
+        let edge = |byte: Option<&u8>| byte.is_some_and(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
+        let inner = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'.');
+        bytes.len() <= 253 && edge(bytes.first()) && edge(bytes.last()) && bytes.iter().all(inner)
     }
 
     /// The name as text.
@@ -75,6 +81,13 @@ impl ObjectName {
             .split_once('/')
             .ok_or_else(|| NotAName(text.chars().take(64).collect()))?;
         Self::new(namespace, name)
+    }
+
+    /// Whether a text is `namespace/name`.
+    #[must_use]
+    pub fn is_one(text: &str) -> bool {
+        let parts = text.split_once('/');
+        parts.is_some_and(|(namespace, name)| Name::is_one(namespace) && Name::is_one(name))
     }
 }
 

@@ -76,6 +76,36 @@ pub struct Keys {
     pub parsing: String,
 }
 
+/// The keys of what is counted with one set of settings, for the same reasons.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CountKeys {
+    /// The beginning of the keys with the shares of the proxy's VMs.
+    pub vms: String,
+    /// The beginning of the keys with the reports of other proxies.
+    pub reports: String,
+    /// Since when reports are taken: 8 bytes, or none.
+    pub since: String,
+    /// The sum that is served.
+    pub sum: String,
+}
+
+impl CountKeys {
+    /// The keys for settings of that [hash](crate::config::Config::counting_hash).
+    #[must_use]
+    pub fn new(counting: u64) -> Self {
+        let key = |name: &str| format!("burst-metrics/{FORMAT}/{counting:016x}/requests/{name}");
+        Self {
+            vms: key("vm"),
+            reports: key("report"),
+            since: key("since"),
+            sum: key("sum"),
+        }
+    }
+}
+
+/// A number of this proxy that no other has, and that it does not have again after a restart: 8 bytes, or none.
+pub const PROXY_KEY: &str = "burst-metrics/proxy";
+
 /// Counts the root contexts of a proxy, whatever their configuration.
 pub const ID_KEY: &str = "burst-metrics/ids";
 

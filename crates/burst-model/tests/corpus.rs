@@ -28,6 +28,7 @@ fn kubernetes(bytes: &[u8]) -> bool {
             namespace: None,
             label_selector: None,
             field_selector: None,
+            labels: false,
         };
         page::read(&source, bytes, &mut ()).is_ok()
     };

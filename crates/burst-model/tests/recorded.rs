@@ -13,6 +13,7 @@ fn source(reads: Reads, resource: Resource) -> Source {
         namespace: None,
         label_selector: None,
         field_selector: None,
+        labels: false,
     }
 }
 
@@ -65,7 +66,7 @@ fn joined(hpas_file: &str) -> (Table, u64) {
 }
 
 fn lines(table: &Table, kind: &str) -> Vec<String> {
-    let line = |Row { of, label, load }: &Row| {
+    let line = |Row { of, label, load, .. }: &Row| {
         format!(
             "{of}: {label} {} of {}, at best {}",
             load.current, load.max, load.target

@@ -1,60 +1,47 @@
-//! How long `hpa lint` takes for many HPAs in one file: `make bench` prints the table. Nothing here passes or fails.
+//! How long `hpa lint` takes for many HPAs in one file, alone and beside what they scale: `make bench` prints the table.
 #![allow(missing_docs, reason = "a program")]
+
+#[path = "../../../bench/table.rs"]
+mod table;
 
 use std::fmt::Write as _;
 use std::hint::black_box;
-use std::time::{Duration, Instant};
 
 use burst_hpa::Options;
 use burstctl::args::Format;
 use burstctl::input::{Input, Source};
 use burstctl::lint::{check, write};
 use burstctl::yaml::documents;
-
-const ROUNDS: usize = 21;
+use table::Table;
 
 fn main() {
-    println!(
-        "{:>6}  {:>9}  {:>12}  {:>12}  {:>12}",
-        "HPAs", "MB", "parse", "lint", "lint + text"
-    );
+    let mut table = Table::new("lint");
+    let mut medians = Vec::new();
     for count in [100, 1_000, 10_000] {
-        let text = file(count);
-        let parse = median(|| drop(black_box(documents(&text))));
-        let lint = median(|| drop(black_box(check(&input(&text), Options::default()))));
-        let whole = median(|| {
-            let input = input(&text);
-            let findings = check(&input, Options::default());
-            write(&findings, &input.sources, Format::Text, false, &mut std::io::sink()).unwrap();
+        let (alone, among) = (file(count, false), file(count, true));
+        table.row(format!("{count} HPAs: read"), || drop(black_box(documents(&alone))));
+        medians.push(table.row(format!("{count} HPAs: lint"), || lint(&alone)));
+        table.row(format!("{count} HPAs with Deployment and budget: lint"), || {
+            lint(&among);
         });
-        let tenths = text.len() / 100_000;
-        println!(
-            "{count:>6}  {:>7}.{}  {parse:>12.1?}  {lint:>12.1?}  {whole:>12.1?}",
-            tenths / 10,
-            tenths % 10
-        );
     }
+    if let [.., before, last] = medians.as_slice() {
+        let growth = last.as_secs_f64() / before.as_secs_f64();
+        println!("ten times as many HPAs take {growth:.1} times as long");
+    }
+    table.keep(env!("CARGO_TARGET_TMPDIR"));
 }
 
-fn input(text: &str) -> Input {
+/// As the command does it, but for the file.
+fn lint(text: &str) {
     let (name, text) = ("hpas.yaml".to_owned(), text.to_owned());
-    Input::of([Source { name, text }])
-}
-
-fn median(mut work: impl FnMut()) -> Duration {
-    let mut rounds: Vec<Duration> = (0..ROUNDS)
-        .map(|_| {
-            let started = Instant::now();
-            work();
-            started.elapsed()
-        })
-        .collect();
-    rounds.sort();
-    rounds[ROUNDS / 2]
+    let input = Input::of([Source { name, text }]);
+    let findings = check(&input, Options::default());
+    write(&findings, &input.sources, Format::Text, false, &mut std::io::sink()).unwrap();
 }
 
 /// Each with two metrics and a behavior; every tenth is refused.
-fn file(count: usize) -> String {
+fn file(count: usize, neighbours: bool) -> String {
     let mut text = String::new();
     for n in 0..count {
         let max = if n % 10 == 0 { 1 } else { 10 };
@@ -89,6 +76,27 @@ spec:
 "
         )
         .unwrap();
+        if neighbours {
+            write!(
+                text,
+                "---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: web-{n}, namespace: shop}}
+spec:
+  selector: {{matchLabels: {{app: web-{n}, team: books}}}}
+  template:
+    metadata: {{labels: {{app: web-{n}, team: books}}}}
+    spec: {{containers: [{{name: app, image: 'web:1', resources: {{requests: {{cpu: 500m}}}}}}]}}
+---
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {{name: web-{n}, namespace: shop}}
+spec: {{maxUnavailable: 1, selector: {{matchLabels: {{app: web-{n}, team: books}}}}}}
+"
+            )
+            .unwrap();
+        }
     }
     text
 }

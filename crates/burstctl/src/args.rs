@@ -4,7 +4,7 @@
 mod live;
 
 #[cfg(feature = "live")]
-pub use live::Preview;
+pub use live::{Doctor, Preview};
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -45,6 +45,9 @@ pub enum Topic {
     /// Say which header each Service of a cluster would carry, or why none, without installing anything.
     #[cfg(feature = "live")]
     Preview(Preview),
+    /// Say whether what is installed on Istio's gateways works, and what to do where it does not.
+    #[cfg(feature = "live")]
+    Doctor(Doctor),
 }
 
 /// What to do with HPAs.

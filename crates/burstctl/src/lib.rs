@@ -13,6 +13,8 @@
 )]
 
 pub mod args;
+#[cfg(feature = "live")]
+pub mod doctor;
 pub mod explain;
 pub mod input;
 pub mod istio;

@@ -100,6 +100,11 @@ pub(crate) async fn config(context: &str) -> Result<Config, LiveError> {
 
 /// What is at the bottom says more than what is on top.
 pub(crate) fn chain(error: &kube::Error) -> String {
+    if let kube::Error::Api(status) = error
+        && !status.message.is_empty()
+    {
+        return status.message.clone();
+    }
     let mut words = error.to_string();
     let mut below = std::error::Error::source(error);
     while let Some(cause) = below {

@@ -1,5 +1,7 @@
 //! The commands from their words to their end.
 
+#[cfg(feature = "live")]
+mod doctor;
 mod explain;
 mod istio;
 mod lint;
@@ -54,6 +56,8 @@ pub fn run(topic: &Topic, terminal: &mut Terminal<'_>) -> End {
         Topic::Hpa { command } => hpa(command, terminal),
         #[cfg(feature = "live")]
         Topic::Preview(words) => preview::preview(words, terminal),
+        #[cfg(feature = "live")]
+        Topic::Doctor(words) => doctor::doctor(words, terminal),
         Topic::Istio {
             command: Istio::Render(words),
         } => istio::render(words, terminal),

@@ -189,6 +189,33 @@ fn version_one_is_checked_as_the_apiserver_converts_it() {
     assert_eq!(objections(&text.replace("-1", "5"), options), BTreeSet::new());
 }
 
+#[test]
+fn short_forms_are_checked_where_they_stand_and_beside_their_neighbours() {
+    insta::assert_snapshot!(lint(
+        include_str!("data/short-regretted.yaml"),
+        Format::Text,
+        Options::default()
+    ));
+    assert_eq!(
+        lint(include_str!("data/short.yaml"), Format::Text, Options::default())
+            .lines()
+            .next(),
+        Some("warning[fixed-replicas]: shop/bookstore: spec.scaleTargetRef: probably not as meant")
+    );
+}
+
+#[test]
+fn a_short_form_of_another_kind_is_not_overlooked() {
+    for head in [
+        "apiVersion: burstctl/v1\nkind: hpa",
+        "apiVersion: burstctl/v2\nkind: Hpa",
+    ] {
+        let text = format!("{head}\ntarget: Deployment/web\nmax: 3\n");
+        let expected = "Decode  the short form is kind Hpa of apiVersion burstctl/v1";
+        assert!(objections(&text, Options::default()).contains(expected), "{head}");
+    }
+}
+
 /// Text that is more like an HPA than chance would make it.
 fn almost_an_hpa() -> impl Strategy<Value = String> {
     let whole = include_str!("data/shop.yaml");

@@ -3,13 +3,15 @@
 use std::path::Path;
 use std::process::Command;
 
-/// Each `$ burstctl …` of a console block and what stands under it.
+/// Each `$ burstctl …` of a console block and what stands under it. What needs a cluster is held by tests/preview.rs and
+/// tests/doctor.
 fn examples(readme: &str) -> Vec<(&str, &str)> {
     let blocks = readme
         .split("```console\n")
         .skip(1)
         .filter_map(|block| block.split_once("\n```"));
     let commands = blocks.filter_map(|(block, _)| block.strip_prefix("$ burstctl "));
+    let commands = commands.filter(|block| !block.starts_with("preview") && !block.starts_with("doctor"));
     commands
         .map(|block| block.split_once('\n').unwrap_or((block, "")))
         .collect()

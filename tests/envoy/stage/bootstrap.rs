@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::World;
+use super::{Pki, SILENT, World};
 
 /// The request header that names the Envoy cluster a request goes to.
 pub(super) const TO: &str = "x-to";
@@ -37,6 +37,7 @@ pub(crate) struct Plugin {
     pub(super) listener: String,
     pub(super) port: u16,
     filter_chain: &'static str,
+    transport_socket: Value,
     module: Module,
     configuration: String,
 }
@@ -63,6 +64,7 @@ impl Plugin {
             listener: listener.to_owned(),
             port: 0,
             filter_chain: "",
+            transport_socket: Value::Null,
             module: Module::Full,
             configuration: configuration.to_owned(),
         }
@@ -76,6 +78,12 @@ impl Plugin {
     /// A name for the listener's filter chain.
     pub(crate) fn filter_chain(mut self, name: &'static str) -> Self {
         self.filter_chain = name;
+        self
+    }
+
+    /// Lets nobody in but by TLS, with a certificate of the same authority.
+    pub(crate) fn mutual_tls(mut self, pki: &Pki) -> Self {
+        self.transport_socket = pki.downstream();
         self
     }
 
@@ -133,7 +141,7 @@ impl Plugin {
             // The connections held at one time are spread evenly over the workers, see `client`.
             "enable_reuse_port": false,
             "connection_balance_config": {"exact_balance": {}},
-            "filter_chains": [{"name": self.filter_chain, "filters": [{
+            "filter_chains": [{"name": self.filter_chain, "transport_socket": self.transport_socket, "filters": [{
                 "name": "http",
                 "typed_config": {
                     "@type": format!("{TYPE}/{manager}"),
@@ -149,6 +157,7 @@ impl Plugin {
 fn routes() -> Value {
     json!([
         {"match": {"path": DIRECT}, "direct_response": {"status": 200, "body": {"inline_string": "direct\n"}}},
+        {"match": {"path": SILENT}, "route": {"cluster_header": TO, "timeout": "0s"}},
         {"match": {"prefix": "/"}, "route": {"cluster_header": TO}},
     ])
 }
@@ -162,12 +171,13 @@ pub(super) fn listeners(plugins: &[Plugin]) -> String {
 pub(super) const LISTENERS: &str = "listeners.json";
 
 /// Everything but the listeners. `buffer_limit` is the largest answer in bytes that Envoy keeps for a callout.
-pub(super) fn bootstrap(world: &World, singletons: &[Plugin], buffer_limit: u32) -> String {
+pub(super) fn bootstrap(world: &World, singletons: &[Plugin], more: &[Value], buffer_limit: u32) -> String {
     let path = format!("$FOLDER/{LISTENERS}");
+    let clusters = [&clusters(world)[..], more].concat();
     json!({
         "node": {"id": "tests", "cluster": "tests"},
         "dynamic_resources": {"lds_config": {"path_config_source": {"path": path}}},
-        "static_resources": {"clusters": clusters(world)},
+        "static_resources": {"clusters": clusters},
         "bootstrap_extensions": singletons.iter().map(Plugin::singleton).collect::<Vec<_>>(),
         "layered_runtime": {"layers": [
             {"name": "tests", "static_layer": {"http.async_response_buffer_limit": buffer_limit}},
@@ -201,7 +211,8 @@ fn clusters(world: &World) -> Vec<Value> {
     clusters
 }
 
-fn cluster(name: &str, port: u16) -> Value {
+/// A cluster of one host on this machine.
+pub(crate) fn cluster(name: &str, port: u16) -> Value {
     let address = json!({"socket_address": {"address": "127.0.0.1", "port_value": port}});
     json!({
         "name": name,

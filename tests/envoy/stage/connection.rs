@@ -23,9 +23,14 @@ impl Connection {
         Ok(Self(BufReader::new(stream)))
     }
 
+    /// Sends a request and does not wait for its answer.
+    pub(crate) fn send(&mut self, request: &Request) -> io::Result<()> {
+        self.0.get_mut().write_all(&request.bytes())
+    }
+
     /// The answer; an error where the other side closed or reset the connection instead.
     pub(crate) fn ask(&mut self, request: &Request) -> io::Result<Answer> {
-        self.0.get_mut().write_all(&request.bytes())?;
+        self.send(request)?;
         let status_line = self.line()?;
         let status = status_line.split(' ').nth(1).and_then(|status| status.parse().ok());
         let mut answer = Answer {

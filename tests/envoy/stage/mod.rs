@@ -3,18 +3,23 @@
 mod bootstrap;
 mod client;
 mod connection;
+mod pki;
 mod proxy;
+mod reports;
 mod request;
 mod traffic;
 mod upstream;
 mod world;
 
-pub(crate) use bootstrap::{DIRECT, Module, Plugin};
+pub(crate) use bootstrap::{DIRECT, Module, Plugin, cluster};
 pub(crate) use client::Client;
+pub(crate) use connection::Connection;
+pub(crate) use pki::Pki;
 pub(crate) use proxy::Proxy;
+pub(crate) use reports::Reports;
 pub(crate) use request::Request;
 pub(crate) use traffic::Traffic;
-pub(crate) use upstream::{ITS_OWN, WITH_BURST};
+pub(crate) use upstream::{ITS_OWN, SILENT, WITH_BURST};
 pub(crate) use world::World;
 
 use std::thread;

@@ -19,6 +19,7 @@ pub(crate) struct Setup {
     workers: u32,
     plugins: Vec<Plugin>,
     singletons: Vec<Plugin>,
+    clusters: Vec<Value>,
     buffer_limit: u32,
     arguments: Vec<&'static str>,
 }
@@ -45,6 +46,12 @@ impl Setup {
         self
     }
 
+    /// One more cluster beside those of the sample.
+    pub(crate) fn cluster(mut self, cluster: Value) -> Self {
+        self.clusters.push(cluster);
+        self
+    }
+
     /// The largest answer to a callout, in bytes.
     pub(crate) fn buffer_limit(mut self, bytes: u32) -> Self {
         self.buffer_limit = bytes;
@@ -66,7 +73,12 @@ impl Setup {
             .arguments
             .iter()
             .fold(envoy, |envoy, argument| envoy.argument(argument));
-        let envoy = envoy.start(&bootstrap::bootstrap(world, &self.singletons, self.buffer_limit));
+        let envoy = envoy.start(&bootstrap::bootstrap(
+            world,
+            &self.singletons,
+            &self.clusters,
+            self.buffer_limit,
+        ));
         Proxy {
             envoy,
             workers: self.workers,
@@ -89,6 +101,7 @@ impl Proxy {
             workers: 2,
             plugins: Vec::new(),
             singletons: Vec::new(),
+            clusters: Vec::new(),
             buffer_limit: BUFFER_LIMIT,
             // Envoy lists everything it is built of as it starts.
             arguments: vec!["--component-log-level", "main:warning"],

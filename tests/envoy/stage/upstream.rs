@@ -10,11 +10,17 @@ pub(crate) const WITH_BURST: &str = "/with-burst";
 /// What that header says.
 pub(crate) const ITS_OWN: &str = "the upstream's own";
 
-/// Answers 200 to everything.
+/// A path that is never answered.
+pub(crate) const SILENT: &str = "/silent";
+
+/// Answers 200 to everything else.
 pub(super) struct Upstream;
 
 impl Answer for Upstream {
     fn answer(&self, request: &Request<Bytes>) -> Reply {
+        if request.uri().path() == SILENT {
+            return Reply::Silence;
+        }
         let mut answer = Response::new(Bytes::from_static(b"hello\n"));
         if request.uri().path() == WITH_BURST {
             for name in ["x-burst", "x-load-feedback"] {

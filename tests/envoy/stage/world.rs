@@ -18,7 +18,7 @@ use super::upstream::Upstream;
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().expect("a runtime"));
 
 /// Any free port.
-const ANY: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 0);
+pub(super) const ANY: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 0);
 
 /// A cluster, its API and an upstream.
 pub(crate) struct World {
@@ -92,7 +92,7 @@ impl World {
     }
 }
 
-fn serve(address: SocketAddr, what: impl Answer) -> Server {
+pub(super) fn serve(address: SocketAddr, what: impl Answer) -> Server {
     RUNTIME.block_on(Server::start(address, what)).expect("a listener")
 }
 

@@ -44,7 +44,9 @@ fn host<R>(function: impl FnOnce(&mut VmState) -> Result<R, Status>) -> Result<R
     let vm = thread::current().expect("host functions other than proxy_log are called by a VM only");
     let initializing = thread::lock(&vm).initializing;
     assert!(!initializing, "only logging is allowed in _initialize");
-    function(&mut thread::lock(&vm))
+    let mut vm = thread::lock(&vm);
+    vm.host_calls += 1;
+    function(&mut vm)
 }
 
 fn status(result: Result<(), Status>) -> Status {

@@ -30,6 +30,7 @@ pub(super) struct VmState {
     pub(super) metrics: BTreeMap<u32, (MetricType, String)>,
     /// What runs once before a write to shared data under a key with that part, in order.
     pub(super) before_write: Vec<(String, Interrupt)>,
+    pub(super) host_calls: u64,
     last_context: u32,
     pub(super) last_token: u32,
 }
@@ -69,6 +70,7 @@ impl VmState {
             effective: None,
             metrics: BTreeMap::new(),
             before_write: Vec::new(),
+            host_calls: 0,
             last_context: 0,
             last_token: 0,
         }

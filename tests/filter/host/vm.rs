@@ -82,6 +82,11 @@ impl Vm {
         self.slot.look(|vm| Some(vm.roots.get(&context)?.timer?.period))?
     }
 
+    /// Host functions that the VM has called so far, logging aside: what a request costs beside the filter's own code.
+    pub(crate) fn host_calls(&self) -> u64 {
+        self.slot.look(|vm| vm.host_calls).unwrap_or_default()
+    }
+
     /// The callouts that stand unanswered, oldest first.
     pub(crate) fn callouts(&self) -> Vec<Callout> {
         let mut callouts: Vec<_> = self.slot.callouts().into_iter().map(|(_, callout)| callout).collect();

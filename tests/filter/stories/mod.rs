@@ -4,9 +4,11 @@ mod configuration;
 mod endpoints;
 mod failures;
 mod header;
+mod hub;
 mod kube;
 mod lease;
 mod metrics_apis;
+mod requests;
 mod stats;
 
 use crate::host::FakeEnvoy;

@@ -18,10 +18,17 @@ use self::{
     kubectl::{Kubectl, text},
     pki::Pki,
 };
-use crate::{port, process::Process, wait::NotYet};
+use crate::{authority::Authority, port, process::Process, wait::NotYet};
 
 /// An API server starts in 4 s on a machine with nothing else to do; tests share theirs with builds.
 const START: Duration = Duration::from_secs(120);
+
+/// What lets an HPA have no replicas: a gate of the API server and of the controller.
+const SCALE_TO_ZERO: &str = "--feature-gates=HPAScaleToZero=true";
+
+/// Where nobody is: an API server that is told none looks for an address of the machine's network, and there may be no
+/// network. <https://www.rfc-editor.org/rfc/rfc5737>
+const ADVERTISED: &str = "--advertise-address=192.0.2.1";
 
 /// Which controllers run beside the API server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,6 +88,17 @@ impl ControlPlane {
         Self::start_apiserver(&["--etcd-compaction-interval=2s"])
     }
 
+    /// The same as [`ControlPlane::start`] with an API server that takes the external name of a Service for the server
+    /// of an aggregated API, so that one on 127.0.0.1 can be that, and with the gate for HPAs of no replicas.
+    ///
+    /// # Panics
+    /// When the API server is not ready in time.
+    #[must_use]
+    #[track_caller]
+    pub fn start_aggregating() -> Self {
+        Self::start_apiserver(&["--enable-aggregator-routing=false", SCALE_TO_ZERO, ADVERTISED])
+    }
+
     #[track_caller]
     fn start_apiserver(flags: &[&str]) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
@@ -130,7 +148,22 @@ impl ControlPlane {
         self.pki.certificate("ca")
     }
 
-    /// The authority of the certificate with which the API server calls an aggregated API.
+    /// The authority of the certificate with which the API server calls an aggregated API, until it is renewed.
+    #[must_use]
+    pub fn front_proxy(&self) -> &Authority {
+        self.pki.front_proxy()
+    }
+
+    /// Gives the API server, as it runs, another certificate to call aggregated APIs with, and other authorities to
+    /// name in the ConfigMap `extension-apiserver-authentication`.
+    ///
+    /// # Panics
+    /// When a file cannot be written.
+    pub fn renew_front_proxy(&self, signer: &Authority, trusted: &[&Authority]) {
+        self.pki.renew_front_proxy(signer, trusted);
+    }
+
+    /// The certificates of that authority as a file.
     #[must_use]
     pub fn front_proxy_ca_file(&self) -> PathBuf {
         self.pki.certificate("front-proxy-ca")
@@ -140,6 +173,18 @@ impl ControlPlane {
     #[must_use]
     pub fn kubeconfig(&self) -> PathBuf {
         self.kubectl.kubeconfig().to_owned()
+    }
+
+    /// Starts `kubectl proxy` on that port of 127.0.0.1: the API without TLS, for whoever comes, as an administrator.
+    ///
+    /// # Panics
+    /// When it cannot be started.
+    #[must_use]
+    #[track_caller]
+    pub fn kubectl_proxy(&self, port: u16) -> Process {
+        let mut command = self.kubectl.command();
+        command.args(["proxy", "--port", &port.to_string()]);
+        Process::start("kubectl-proxy", self.folder.path(), &mut command)
     }
 
     /// Runs kubectl as an administrator and gives what it printed.

@@ -3,7 +3,7 @@
 mod builder;
 mod validate;
 
-use std::{net::SocketAddr, path::Path, time::Duration};
+use std::{net::SocketAddr, path::Path, process::Command, time::Duration};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -43,6 +43,26 @@ impl Version {
             Self::Tested => Part::Envoy,
             Self::Oldest => Part::EnvoyOldest,
         }
+    }
+
+    /// The number after the first dot in the version of the program that is there, whatever the pinned one is.
+    ///
+    /// # Panics
+    /// When the program does not say it.
+    #[must_use]
+    #[track_caller]
+    pub fn minor(self) -> u32 {
+        let path = self.part().path();
+        let output = Command::new(&path).arg("--version").output().expect("Envoy starts");
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        // `… version: COMMIT/1.36.2/Clean/RELEASE/BoringSSL`
+        let version = said
+            .rsplit("version: ")
+            .next()
+            .and_then(|build| build.split('/').nth(1));
+        version
+            .and_then(|version| version.split('.').nth(1)?.parse().ok())
+            .unwrap_or_else(|| panic!("{} says of its version: {said}", path.display()))
     }
 }
 

@@ -6,7 +6,13 @@ use std::{
     time::Duration,
 };
 
-use ureq::{Agent, http::Request};
+use ureq::{
+    Agent,
+    http::Request,
+    tls::{Certificate, ClientCert, PrivateKey, RootCerts, TlsConfig},
+};
+
+use crate::authority::{Authority, Credential};
 
 /// Longer than any proxy under test keeps a request.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -56,11 +62,47 @@ pub fn send(method: &str, url: &str, headers: &[(&str, &str)]) -> Answer {
 /// # Errors
 /// When the connection is refused or breaks, or no answer comes in time.
 pub fn try_send(method: &str, url: &str, headers: &[(&str, &str)]) -> Result<Answer, ureq::Error> {
+    run(&agent(TlsConfig::default()), method, url, headers)
+}
+
+/// A client that speaks TLS.
+#[derive(Clone, Debug)]
+pub struct Tls(Agent);
+
+impl Tls {
+    /// One that believes what that authority signed, and shows what it was given.
+    ///
+    /// # Panics
+    /// When the certificates cannot be read.
+    #[must_use]
+    pub fn new(authority: &Authority, shows: Option<&Credential>) -> Self {
+        let certificate = |pem: &str| Certificate::from_pem(pem.as_bytes()).expect("a certificate").to_owned();
+        let client = shows.map(|Credential { certificate: pem, key }| {
+            let key = PrivateKey::from_pem(key.as_bytes()).expect("a key");
+            ClientCert::new_with_certs(&[certificate(pem)], key)
+        });
+        let tls = TlsConfig::builder()
+            .root_certs(RootCerts::new_with_certs(&[certificate(&authority.pem())]))
+            .client_cert(client)
+            .build();
+        Self(agent(tls))
+    }
+
+    /// Sends a request without a body.
+    ///
+    /// # Errors
+    /// When a side refuses the other's certificate, the connection breaks, or no answer comes in time.
+    pub fn try_send(&self, method: &str, url: &str, headers: &[(&str, &str)]) -> Result<Answer, ureq::Error> {
+        run(&self.0, method, url, headers)
+    }
+}
+
+fn run(agent: &Agent, method: &str, url: &str, headers: &[(&str, &str)]) -> Result<Answer, ureq::Error> {
     let mut request = Request::builder().method(method).uri(url);
     for (name, value) in headers {
         request = request.header(*name, *value);
     }
-    let mut response = agent().run(request.body(())?)?;
+    let mut response = agent.run(request.body(())?)?;
     let headers = response
         .headers()
         .iter()
@@ -90,7 +132,7 @@ pub fn raw(address: SocketAddr, request: &[u8]) -> Vec<u8> {
     answer
 }
 
-fn agent() -> Agent {
+fn agent(tls: TlsConfig) -> Agent {
     Agent::config_builder()
         .timeout_global(Some(TIMEOUT))
         .http_status_as_error(false)
@@ -98,6 +140,7 @@ fn agent() -> Agent {
         .proxy(None)
         // A proxy under test may go at any time; a connection of an earlier one would fail the next request.
         .max_idle_connections(0)
+        .tls_config(tls)
         .build()
         .into()
 }

@@ -1,16 +1,18 @@
 //! A real Istio control plane on 127.0.0.1, and the bootstraps of Envoys that take their configuration from it.
 //!
-//! It neither injects nor signs: there are no pods to inject into, and the proxies speak plain text to it.
+//! It neither injects nor signs: there are no pods to inject into. The proxies speak plain text to it, or TLS where they
+//! have to show who they are.
 
 mod node;
 
-use std::{fs, process::Command, time::Duration};
+use std::{fs, path::Path, process::Command, time::Duration};
 
 use tempfile::TempDir;
 
 pub use self::node::Node;
 use crate::{
     ControlPlane,
+    authority::{Authority, Credential},
     http::{self, Answer},
     part::Part,
     port,
@@ -46,7 +48,9 @@ const ENVIRONMENT: [(&str, &str); 10] = [
 #[derive(Debug)]
 pub struct Istiod {
     process: Process,
+    authority: Authority,
     grpc: u16,
+    secure_grpc: u16,
     http: u16,
     inbound: u16,
     _folder: TempDir,
@@ -61,13 +65,24 @@ impl Istiod {
     #[must_use]
     #[track_caller]
     pub fn start(cluster: &ControlPlane) -> Self {
+        Self::start_with(cluster, &[])
+    }
+
+    /// The same with more of istiod's environment variables, as `("PILOT_ENABLE_AMBIENT", "true")`.
+    ///
+    /// # Panics
+    /// When it is not ready in time.
+    #[must_use]
+    #[track_caller]
+    pub fn start_with(cluster: &ControlPlane, environment: &[(&str, &str)]) -> Self {
         Self::create_crds(cluster);
         cluster.apply("{apiVersion: v1, kind: Namespace, metadata: {name: istio-system}}");
         let folder = tempfile::tempdir().expect("a temporary folder");
         let mesh = folder.path().join("mesh.yaml");
-        let [grpc, http, monitoring, inbound, outbound] = std::array::from_fn(|_| port::free());
+        let [grpc, secure_grpc, http, monitoring, inbound, outbound] = std::array::from_fn(|_| port::free());
         let ports = format!("proxyInboundListenPort: {inbound}\nproxyListenPort: {outbound}\n");
         fs::write(&mesh, format!("{MESH}{ports}")).expect("a file");
+        let authority = Authority::new("istiod-ca");
         let mut command = Command::new(Part::PilotDiscovery.path());
         command
             .arg("discovery")
@@ -78,14 +93,19 @@ impl Istiod {
             .args(["--grpcAddr", &format!("127.0.0.1:{grpc}")])
             .args(["--httpAddr", &format!("127.0.0.1:{http}")])
             .args(["--monitoringAddr", &format!("127.0.0.1:{monitoring}")])
-            .args(["--secureGRPCAddr", "", "--httpsAddr", "", "--ctrlz_port", "0"])
+            .args(["--secureGRPCAddr", &format!("127.0.0.1:{secure_grpc}")])
+            .args(["--httpsAddr", "", "--ctrlz_port", "0"])
+            .args(certificates(folder.path(), &authority))
             .args(["--domain", "cluster.local", "--shutdownDuration", "0s"])
-            .envs(ENVIRONMENT);
+            .envs(ENVIRONMENT)
+            .envs(environment.iter().copied());
         let mut process = Process::start("istiod", folder.path(), &mut command);
         process.wait_for(START, "istiod is ready", || ready(http));
         Self {
             process,
+            authority,
             grpc,
+            secure_grpc,
             http,
             inbound,
             _folder: folder,
@@ -111,6 +131,13 @@ impl Istiod {
         node::bootstrap(node, self.grpc)
     }
 
+    /// The same for a node that shows this token of its ServiceAccount, made for the audience `istio-ca`: what istiod
+    /// tells of Secrets, it tells nobody else.
+    #[must_use]
+    pub fn bootstrap_with_token(&self, node: &Node, token: &str) -> String {
+        node::secure_bootstrap(node, self.secure_grpc, &self.authority, token)
+    }
+
     /// The port on which an intercepting sidecar takes what comes in; 15006 in a mesh.
     #[must_use]
     pub fn inbound(&self) -> u16 {
@@ -132,6 +159,21 @@ impl Istiod {
     pub fn log(&self) -> String {
         self.process.log()
     }
+}
+
+/// The flags for istiod's own certificate.
+fn certificates(folder: &Path, authority: &Authority) -> [String; 3] {
+    let Credential { certificate, key } = authority.server("istiod", &["127.0.0.1"]);
+    let file = |flag: &str, name: &str, pem: &str| {
+        let path = folder.join(name);
+        fs::write(&path, pem).expect("a file");
+        format!("--{flag}={}", path.display())
+    };
+    [
+        file("caCertFile", "ca.crt", &authority.pem()),
+        file("tlsCertFile", "tls.crt", &certificate),
+        file("tlsKeyFile", "tls.key", &key),
+    ]
 }
 
 fn ready(port: u16) -> Result<(), NotYet> {

@@ -3,6 +3,7 @@
 //! Everything here blocks, and panics with a message where a test has to fail; a test that fails shows the end of the
 //! log of every process it had started.
 
+mod authority;
 mod control_plane;
 mod envoy;
 pub mod http;
@@ -13,8 +14,9 @@ pub mod port;
 mod process;
 pub mod wait;
 
+pub use authority::{Authority, Credential};
 pub use control_plane::{ControlPlane, Controllers};
 pub use envoy::{Envoy, EnvoyBuilder, Refused, Version, validate};
 pub use istiod::{Istiod, Node};
-pub use part::{Part, repository, wasm};
+pub use part::{Part, image, repository, wasm};
 pub use process::Process;

@@ -1,7 +1,7 @@
 //! Kubernetes' own code, as the Go programs of `tests/oracle` speak it: a line in, a line out.
 
 use std::io::{Read, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -16,8 +16,16 @@ const DEADLINE: Duration = Duration::from_secs(120);
 /// When it is not there, fails, takes too long, or does not answer each line with one.
 #[must_use]
 pub fn ask(name: &str, arguments: &[String], lines: &[String]) -> Vec<String> {
-    let program = program(name);
-    let mut child = Command::new(&program)
+    ask_at(&program(name), arguments, lines)
+}
+
+/// As [`ask`], of a program elsewhere.
+///
+/// # Panics
+/// As [`ask`].
+#[must_use]
+pub fn ask_at(program: &Path, arguments: &[String], lines: &[String]) -> Vec<String> {
+    let mut child = Command::new(program)
         .args(arguments)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -52,10 +60,21 @@ pub fn ask(name: &str, arguments: &[String], lines: &[String]) -> Vec<String> {
 /// Where a program is, built or not.
 #[must_use]
 pub fn program(name: &str) -> PathBuf {
+    folder(&[]).join(name)
+}
+
+/// Where the programs are that run the code of an older Kubernetes, such as `1.34`: `setup/oracle --older` builds them.
+#[must_use]
+pub fn program_of(name: &str, kubernetes: &str) -> PathBuf {
+    folder(&[kubernetes]).join(name)
+}
+
+fn folder(older: &[&str]) -> PathBuf {
     let setup = repository().join("setup/oracle");
     let output = Command::new(&setup)
         .arg("--where")
+        .args(older)
         .output()
         .unwrap_or_else(|e| panic!("{}: {e}", setup.display()));
-    PathBuf::from(String::from_utf8(output.stdout).expect("a path").trim_end()).join(name)
+    PathBuf::from(String::from_utf8(output.stdout).expect("a path").trim_end())
 }

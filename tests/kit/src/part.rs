@@ -25,6 +25,8 @@ pub enum Part {
     Kubectl,
     /// Istio's control plane.
     PilotDiscovery,
+    /// The client of image registries, which can be one.
+    Crane,
 }
 
 /// What the scripts call a part.
@@ -38,7 +40,7 @@ struct Names {
 
 impl Part {
     /// Every part.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Envoy,
         Self::EnvoyOldest,
         Self::Etcd,
@@ -46,6 +48,7 @@ impl Part {
         Self::KubeControllerManager,
         Self::Kubectl,
         Self::PilotDiscovery,
+        Self::Crane,
     ];
 
     /// The program: what its variable says, else `KUBEBUILDER_ASSETS` for what belongs to a control plane, else the
@@ -105,7 +108,10 @@ impl Part {
 
     /// The program among the assets that other Kubernetes projects share, if the user has them.
     fn asset(self) -> Option<PathBuf> {
-        let is_asset = !matches!(self, Self::Envoy | Self::EnvoyOldest | Self::PilotDiscovery);
+        let is_asset = !matches!(
+            self,
+            Self::Envoy | Self::EnvoyOldest | Self::PilotDiscovery | Self::Crane
+        );
         let path = given("KUBEBUILDER_ASSETS")
             .filter(|_| is_asset)?
             .join(self.names().binary);
@@ -144,6 +150,13 @@ impl Part {
                 binary: "pilot-discovery",
                 script: "setup/istiod",
             },
+            Self::Crane => Names {
+                variable: "BURST_CRANE",
+                version: "CRANE_VERSION",
+                folder: "crane",
+                binary: "crane",
+                script: "setup/tools",
+            },
         }
     }
 }
@@ -155,13 +168,24 @@ impl Part {
 #[must_use]
 #[track_caller]
 pub fn wasm(file: &str) -> PathBuf {
+    built("wasm", file, "cargo xtask wasm --test")
+}
+
+/// What `cargo xtask image` made, by its file name: `burst-metrics` is the folder of an image.
+///
+/// # Panics
+/// Where there is no such file, naming the command that makes it.
+#[must_use]
+#[track_caller]
+pub fn image(file: &str) -> PathBuf {
+    built("image", file, "cargo xtask image")
+}
+
+#[track_caller]
+fn built(folder: &str, file: &str, command: &str) -> PathBuf {
     let target = given("CARGO_TARGET_DIR").unwrap_or_else(|| repository().join("target"));
-    let path = target.join("wasm").join(file);
-    assert!(
-        path.exists(),
-        "{} is not there: run `cargo xtask wasm --test`",
-        path.display()
-    );
+    let path = target.join(folder).join(file);
+    assert!(path.exists(), "{} is not there: run `{command}`", path.display());
     path
 }
 

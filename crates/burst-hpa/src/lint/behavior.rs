@@ -19,22 +19,33 @@ pub(super) fn lint(spec: &HorizontalPodAutoscalerSpec, path: &Path<'_>, findings
     let Some(behavior) = &spec.behavior else { return };
     for (name, rules) in [("scaleUp", &behavior.scale_up), ("scaleDown", &behavior.scale_down)] {
         if let Some(rules) = rules {
-            direction(rules, &path.field(name), findings);
+            direction(name, rules, &path.field(name), findings);
         }
     }
     if let Some(rules) = &behavior.scale_down {
-        slow(spec, rules, &path.field("scaleDown"), findings);
+        let path = path.field("scaleDown");
+        slow(spec, rules, &path, findings);
+        hasty(spec, rules, &path, findings);
     }
 }
 
-fn direction(rules: &HPAScalingRules, path: &Path<'_>, findings: &mut Findings) {
+fn direction(name: &str, rules: &HPAScalingRules, path: &Path<'_>, findings: &mut Findings) {
     let tolerance = rules
         .tolerance
         .as_ref()
         .and_then(|written| Quantity::try_from(written).ok());
     if let Some(tolerance) = tolerance.filter(|tolerance| tolerance.milli_value() >= 1000) {
-        let effect =
-            format!("With a tolerance of {tolerance} (1 is 100 %) hardly any load is ever far enough off the target.");
+        let effect = match name {
+            "scaleDown" => {
+                format!("With a tolerance of {tolerance} (1 is 100 %) no load is ever low enough to scale down.")
+            }
+            _ => {
+                let least = tolerance.milli_value() / 10 + 100;
+                format!(
+                    "With a tolerance of {tolerance} (1 is 100 %) nothing is scaled up below {least} % of the target."
+                )
+            }
+        };
         findings.add(
             Lint::WideTolerance,
             path.field("tolerance"),
@@ -65,6 +76,25 @@ fn slow(spec: &HorizontalPodAutoscalerSpec, rules: &HPAScalingRules, path: &Path
             format!("From {max} replicas down to {min} takes {time} after the load is gone, window not counted.");
         let advice = "Add a Percent policy, or shorten the periods.";
         findings.add(Lint::SlowScaleDown, path.field("policies"), effect, advice);
+    }
+}
+
+fn hasty(spec: &HorizontalPodAutoscalerSpec, rules: &HPAScalingRules, path: &Path<'_>, findings: &mut Findings) {
+    let (max, min) = (spec.max_replicas, spec.min_replicas.unwrap_or(1));
+    let disabled = rules.select_policy.as_deref() == Some("Disabled");
+    if disabled || max.saturating_sub(min) < 2 || rules.stabilization_window_seconds != Some(0) {
+        return;
+    }
+    if seconds_down(max, min, rules) == 0 {
+        let effect =
+            format!("With a window of 0 s one low reading takes {max} replicas down to {min} at the next sync.");
+        let advice = "Leave the window at its default of 300 s, or add policies that free a few pods at a time.";
+        findings.add(
+            Lint::HastyScaleDown,
+            path.field("stabilizationWindowSeconds"),
+            effect,
+            advice,
+        );
     }
 }
 

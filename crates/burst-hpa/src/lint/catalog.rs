@@ -78,16 +78,24 @@ lints! {
     DroppedTolerance "dropped-tolerance" Warning,
     /// Utilization that the limits keep out of reach.
     UnreachableUtilization "unreachable-utilization" Warning,
+    /// Utilization above what is requested, and no limit.
+    AboveRequest "above-request" Warning,
+    /// Many pods that may be missing before the controller acts.
+    DeadBand "dead-band" Warning,
     /// Nothing to choose between minimum and maximum.
     FixedRange "fixed-range" Warning,
     /// A direction that is switched off.
     DisabledDirection "disabled-direction" Warning,
     /// From the maximum to the minimum takes longer than an hour.
     SlowScaleDown "slow-scale-down" Warning,
+    /// From the maximum to the minimum at once, after one low reading.
+    HastyScaleDown "hasty-scale-down" Warning,
     /// A status in an object that is to be created.
     IgnoredStatus "ignored-status" Warning,
     /// A number of replicas in the target's manifest.
     FixedReplicas "fixed-replicas" Warning,
+    /// A rollout that adds many pods, which are all counted.
+    RolloutSurge "rollout-surge" Warning,
     /// A target that is not among the objects.
     MissingTarget "missing-target" Warning,
     /// The target's selector takes pods of another workload.

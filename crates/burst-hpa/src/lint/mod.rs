@@ -4,14 +4,20 @@
 //! Lints look at a [`defaulted`](crate::defaulted()) object that [`validate`](crate::validate()) has no objection to; on
 //! others they may say too little.
 
+mod band;
 mod behavior;
 mod catalog;
+mod custom;
+mod index;
+mod injected;
 mod metric;
 mod neighbours;
 mod objects;
+mod reach;
 mod requests;
 mod scan;
 mod spec;
+mod surge;
 mod workload;
 
 use std::fmt;
@@ -22,6 +28,7 @@ pub use objects::{Objects, Read};
 
 use crate::options::Options;
 use crate::path::Path;
+use crate::simulate::{self, Plan, Tolerance};
 use crate::workload::{DEFAULT_NAMESPACE, Workload};
 
 /// One thing to regret.
@@ -63,8 +70,7 @@ pub fn lint(hpa: &HorizontalPodAutoscaler, options: Options) -> Vec<Finding> {
 pub fn lint_with_target(hpa: &HorizontalPodAutoscaler, target: &Workload, options: Options) -> Vec<Finding> {
     let mut findings = Findings::default();
     alone(hpa, options, &mut findings);
-    workload::lint(hpa, target, &mut findings);
-    requests::lint(hpa, target, false, &mut findings);
+    target_lints(hpa, target, false, &mut findings);
     findings.0
 }
 
@@ -74,8 +80,7 @@ pub fn lint_among(hpa: &HorizontalPodAutoscaler, objects: &Objects, options: Opt
     let mut findings = Findings::default();
     alone(hpa, options, &mut findings);
     if let Some(target) = objects.target(hpa) {
-        workload::lint(hpa, target, &mut findings);
-        requests::lint(hpa, target, objects.may_add_requests(namespace(hpa)), &mut findings);
+        target_lints(hpa, target, objects.may_add_requests(namespace(hpa)), &mut findings);
     }
     neighbours::lint(hpa, objects, &mut findings);
     findings.0
@@ -91,6 +96,31 @@ fn alone(hpa: &HorizontalPodAutoscaler, options: Options, findings: &mut Finding
         findings,
     );
     behavior::lint(own, &path.field("behavior"), findings);
+    band::lint(hpa, options, findings);
+}
+
+/// That of the controller, with what a stored object says about it.
+fn tolerance(hpa: &HorizontalPodAutoscaler) -> Tolerance {
+    let controller = simulate::Options::default();
+    match Plan::read(namespace(hpa), crate::spec::spec(hpa)) {
+        Ok(plan) => Tolerance::of(&plan, &controller),
+        Err(_) => Tolerance {
+            down: controller.tolerance,
+            up: controller.tolerance,
+        },
+    }
+}
+
+/// `12.5 %`
+fn percent(share: f64) -> String {
+    format!("{} %", (share * 1000.0).round() / 10.0)
+}
+
+/// `others_may_add` requests to the target's containers.
+fn target_lints(hpa: &HorizontalPodAutoscaler, target: &Workload, others_may_add: bool, findings: &mut Findings) {
+    workload::lint(hpa, target, findings);
+    surge::lint(hpa, target, findings);
+    requests::lint(hpa, target, others_may_add, findings);
 }
 
 fn namespace(hpa: &HorizontalPodAutoscaler) -> &str {

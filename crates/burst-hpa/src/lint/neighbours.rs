@@ -1,14 +1,12 @@
 //! Other objects that get in the HPA's way.
 
-use k8s_openapi::api::autoscaling::v2::{CrossVersionObjectReference, HorizontalPodAutoscaler};
-use k8s_openapi::api::policy::v1::PodDisruptionBudget;
+use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use super::objects::Objects;
 use super::{Findings, Lint, namespace};
-use crate::selector::matches;
 use crate::spec::spec;
-use crate::workload::{DEFAULT_NAMESPACE, Workload, group};
+use crate::workload::Workload;
 
 const TARGET: &str = "spec.scaleTargetRef";
 
@@ -25,17 +23,6 @@ pub(super) fn lint(hpa: &HorizontalPodAutoscaler, objects: &Objects, findings: &
     }
 }
 
-fn others<'a>(
-    hpa: &'a HorizontalPodAutoscaler,
-    objects: &'a Objects,
-) -> impl Iterator<Item = &'a HorizontalPodAutoscaler> {
-    let same = |other: &HorizontalPodAutoscaler| other.metadata.name == hpa.metadata.name;
-    objects
-        .hpas
-        .iter()
-        .filter(move |other| namespace(other) == namespace(hpa) && !same(other))
-}
-
 fn name(hpa: &HorizontalPodAutoscaler) -> String {
     format!(
         "{}/{}",
@@ -44,41 +31,36 @@ fn name(hpa: &HorizontalPodAutoscaler) -> String {
     )
 }
 
-fn same_target(hpa: &HorizontalPodAutoscaler, objects: &Objects, findings: &mut Findings) {
-    let own = &spec(hpa).scale_target_ref;
-    for other in others(hpa, objects) {
-        let reference = &spec(other).scale_target_ref;
-        if same_object(reference, own) {
-            let effect = format!(
-                "HorizontalPodAutoscaler {} scales {} {} too, so the controller stops both (AmbiguousSelector).",
-                name(other),
-                own.kind,
-                own.name
-            );
-            let advice = "Put the metrics of both into one HPA: the highest proposal counts.";
-            findings.add(Lint::SharedTarget, TARGET, effect, advice);
-        }
-    }
+/// `shop/web`, or `shop/web and 3 others`.
+fn named<'a>(mut names: impl Iterator<Item = String> + 'a) -> Option<String> {
+    let first = names.next()?;
+    Some(match names.count() {
+        0 => first,
+        1 => format!("{first} and 1 other"),
+        more => format!("{first} and {more} others"),
+    })
 }
 
-/// Kind, name and group decide; the version does not.
-fn same_object(one: &CrossVersionObjectReference, other: &CrossVersionObjectReference) -> bool {
-    let group = |reference: &CrossVersionObjectReference| {
-        group(reference.api_version.as_deref().unwrap_or_default()).to_owned()
-    };
-    (&one.kind, &one.name, group(one)) == (&other.kind, &other.name, group(other))
+fn same_target(hpa: &HorizontalPodAutoscaler, objects: &Objects, findings: &mut Findings) {
+    let own = &spec(hpa).scale_target_ref;
+    if let Some(rivals) = named(objects.rivals(hpa).map(name)) {
+        let effect = format!(
+            "HorizontalPodAutoscaler {rivals} scales {} {} too, so the controller stops them all (AmbiguousSelector).",
+            own.kind, own.name
+        );
+        let advice = "Put their metrics into one HPA: the highest proposal counts.";
+        findings.add(Lint::SharedTarget, TARGET, effect, advice);
+    }
 }
 
 fn keda(hpa: &HorizontalPodAutoscaler, objects: &Objects, findings: &mut Findings) {
     let own = &spec(hpa).scale_target_ref;
-    for scaled in objects
-        .scaled
-        .iter()
-        .filter(|scaled| scaled.targets(own, namespace(hpa)))
-    {
+    let name = hpa.metadata.name.as_deref();
+    let rivals = objects.scaled_of(hpa).filter(|scaled| !scaled.takes_over(name));
+    if let Some(scaled) = named(rivals.map(|scaled| scaled.metadata.name.clone())) {
         let effect = format!(
-            "KEDA makes an HPA of its own for ScaledObject {}, so {} {} has two and the controller stops both.",
-            scaled.metadata.name, own.kind, own.name
+            "KEDA makes an HPA of its own for ScaledObject {scaled}, so {} {} has two and the controller stops both.",
+            own.kind, own.name
         );
         let advice =
             "Move the metrics into the ScaledObject's triggers, or let KEDA take this HPA over by its annotation.";
@@ -91,14 +73,12 @@ fn vertical(hpa: &HorizontalPodAutoscaler, objects: &Objects, findings: &mut Fin
         spec(hpa).metrics.iter().flatten().any(|metric| {
             super::scan::source(metric).is_some_and(|source| source.target.average_utilization.is_some())
         });
-    let own = &spec(hpa).scale_target_ref;
-    let acting = objects.vertical.iter().filter(|vertical| {
-        vertical.targets(own, namespace(hpa)) && vertical.spec.update_policy.update_mode.as_deref() != Some("Off")
-    });
-    for vertical in acting.filter(|_| utilization) {
+    let acting = objects
+        .vertical_of(hpa)
+        .filter(|vertical| utilization && vertical.acts());
+    if let Some(vertical) = named(acting.map(|vertical| vertical.metadata.name.clone())) {
         let effect = format!(
-            "VerticalPodAutoscaler {} changes the requests that utilization is a share of, so the two chase each other.",
-            vertical.metadata.name
+            "VerticalPodAutoscaler {vertical} changes the requests that utilization is a share of, so they chase each other."
         );
         let advice = "Set its updateMode to Off, keep it to other resources, or scale on an averageValue.";
         findings.add(Lint::VerticalAutoscaler, "spec.metrics", effect, advice);
@@ -108,7 +88,7 @@ fn vertical(hpa: &HorizontalPodAutoscaler, objects: &Objects, findings: &mut Fin
 fn missing(hpa: &HorizontalPodAutoscaler, objects: &Objects, findings: &mut Findings) {
     let own = &spec(hpa).scale_target_ref;
     let known = matches!(own.kind.as_str(), "Deployment" | "StatefulSet" | "ReplicaSet");
-    if known && !objects.workloads.is_empty() {
+    if known && objects.has_workloads() {
         let effect = format!(
             "{} {}/{} is not among the objects given.",
             own.kind,
@@ -121,33 +101,31 @@ fn missing(hpa: &HorizontalPodAutoscaler, objects: &Objects, findings: &mut Find
 }
 
 fn pods(hpa: &HorizontalPodAutoscaler, target: &Workload, objects: &Objects, findings: &mut Findings) {
-    let caught = |other: &&Workload| {
-        other.namespace() == target.namespace() && *other != target && matches(&target.selector, &other.labels())
-    };
-    for other in objects.workloads.iter().filter(caught) {
-        let scaled = others(hpa, objects).find(|rival| other.is(&spec(rival).scale_target_ref, namespace(rival)));
-        let (title, whose) = (target.title(), other.title());
-        if let Some(rival) = scaled {
-            let effect = format!(
-                "The selector of {title} takes the pods of {whose} too, which {} scales, so the controller stops (AmbiguousSelector).",
-                name(rival)
-            );
-            let advice = "Give each workload a label of its own and select by it.";
-            findings.add(Lint::AmbiguousSelector, TARGET, effect, advice);
-        } else {
-            let effect = format!(
-                "The selector of {title} takes the pods of {whose} too, so their load and requests are counted in."
-            );
-            let advice = "Give each workload a label of its own and select by it.";
-            findings.add(Lint::ForeignPods, TARGET, effect, advice);
-        }
+    let scaled = |other: &&Workload| objects.scaling(other, hpa).next().is_some();
+    let (rivals, others): (Vec<_>, Vec<_>) = objects.caught_by(target).partition(scaled);
+    let (title, advice) = (
+        target.title(),
+        "Give each workload a label of its own and select by it.",
+    );
+    let titles = |workloads: &[&Workload]| named(workloads.iter().map(|workload| workload.title()));
+    if let Some(whose) = titles(&rivals) {
+        let effect = format!(
+            "The selector of {title} takes the pods of {whose} too, which another HPA scales, so the controller stops (AmbiguousSelector)."
+        );
+        findings.add(Lint::AmbiguousSelector, TARGET, effect, advice);
+    }
+    if let Some(whose) = titles(&others) {
+        let effect = format!(
+            "The selector of {title} takes the pods of {whose} too, so their load and requests are counted in."
+        );
+        findings.add(Lint::ForeignPods, TARGET, effect, advice);
     }
 }
 
 fn budgets(hpa: &HorizontalPodAutoscaler, target: &Workload, objects: &Objects, findings: &mut Findings) {
     let min = spec(hpa).min_replicas.unwrap_or(1);
     let labels = target.labels();
-    for budget in objects.budgets.iter().filter(|budget| covers(budget, target, &labels)) {
+    for budget in objects.budgets_of(target.namespace(), &labels) {
         let Some(rules) = &budget.spec else { continue };
         let (available, unavailable) = (rules.min_available.as_ref(), rules.max_unavailable.as_ref());
         let blocks = available.is_some_and(|least| at_least(least, min) >= min) || unavailable.is_some_and(is_none);
@@ -160,16 +138,6 @@ fn budgets(hpa: &HorizontalPodAutoscaler, target: &Workload, objects: &Objects, 
             findings.add(Lint::DisruptionBudget, "spec.minReplicas", effect, advice);
         }
     }
-}
-
-fn covers(
-    budget: &PodDisruptionBudget,
-    target: &Workload,
-    labels: &std::collections::BTreeMap<String, String>,
-) -> bool {
-    let namespace = budget.metadata.namespace.as_deref().unwrap_or(DEFAULT_NAMESPACE);
-    let selector = budget.spec.as_ref().and_then(|spec| spec.selector.as_ref());
-    namespace == target.namespace() && selector.is_some_and(|selector| matches(selector, labels))
 }
 
 fn is_none(pods: &IntOrString) -> bool {

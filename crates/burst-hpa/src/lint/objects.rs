@@ -1,74 +1,68 @@
 //! The objects around an HPA, as far as lints look at them.
 
+use std::collections::{BTreeMap, HashMap, HashSet};
+
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet, StatefulSet};
 use k8s_openapi::api::autoscaling::v2::{CrossVersionObjectReference, HorizontalPodAutoscaler};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
-use serde::Deserialize;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::custom::{Custom, Pointed};
+use super::index::{Labels, Selectors};
 use super::namespace;
+use crate::selector::matches;
 use crate::spec::spec;
-use crate::workload::{DEFAULT_NAMESPACE, Workload};
+use crate::workload::{DEFAULT_NAMESPACE, Workload, group};
 
 /// Everything that is known beside an HPA.
 #[derive(Clone, Debug, Default)]
 pub struct Objects {
-    pub(super) hpas: Vec<HorizontalPodAutoscaler>,
-    pub(super) workloads: Vec<Workload>,
-    pub(super) budgets: Vec<PodDisruptionBudget>,
-    pub(super) vertical: Vec<Custom>,
-    pub(super) scaled: Vec<Custom>,
+    hpas: HashMap<Target, Vec<HorizontalPodAutoscaler>>,
+    workloads: Vec<Workload>,
+    targets: HashMap<Target, usize>,
+    labels: Labels,
+    budgets: Vec<PodDisruptionBudget>,
+    budget_selectors: Selectors,
+    vertical: HashMap<Pointed, Vec<Custom>>,
+    scaled: HashMap<Pointed, Vec<Custom>>,
     /// The namespaces in which a `LimitRange` may fill requests in.
-    limit_ranges: Vec<String>,
+    limit_ranges: HashSet<String>,
 }
 
-/// A custom resource that points at a workload: a `VerticalPodAutoscaler` or a KEDA `ScaledObject`.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Custom {
-    pub metadata: Name,
-    pub spec: CustomSpec,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-pub(super) struct Name {
-    #[serde(default)]
-    pub name: String,
-    #[serde(default)]
-    namespace: Option<String>,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct CustomSpec {
-    #[serde(alias = "scaleTargetRef")]
-    target_ref: TargetRef,
-    #[serde(default)]
-    pub update_policy: UpdatePolicy,
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct UpdatePolicy {
-    pub update_mode: Option<String>,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct TargetRef {
-    #[serde(default)]
-    kind: Option<String>,
+/// What a `scaleTargetRef` means. The version does not matter.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Target {
+    namespace: String,
+    group: String,
+    kind: String,
     name: String,
 }
 
-impl Custom {
-    /// KEDA's default kind is a Deployment.
-    pub(super) fn targets(&self, reference: &CrossVersionObjectReference, namespace: &str) -> bool {
-        let target = &self.spec.target_ref;
-        let kind = target.kind.as_deref().unwrap_or("Deployment");
-        let own = self.metadata.namespace.as_deref().unwrap_or(DEFAULT_NAMESPACE);
-        kind == reference.kind && target.name == reference.name && own == namespace
+impl Target {
+    fn of(hpa: &HorizontalPodAutoscaler) -> Self {
+        let reference = &spec(hpa).scale_target_ref;
+        let api_version = reference.api_version.as_deref().unwrap_or_default();
+        Self::new(namespace(hpa), api_version, &reference.kind, &reference.name)
+    }
+
+    fn is(workload: &Workload) -> Self {
+        Self::new(
+            workload.namespace(),
+            &workload.api_version,
+            &workload.kind,
+            &workload.name,
+        )
+    }
+
+    fn new(namespace: &str, api_version: &str, kind: &str, name: &str) -> Self {
+        Self {
+            namespace: namespace.to_owned(),
+            group: group(api_version).to_owned(),
+            kind: kind.to_owned(),
+            name: name.to_owned(),
+        }
     }
 }
 
@@ -89,34 +83,121 @@ impl Objects {
     pub fn insert(&mut self, object: Value) -> Result<Read, serde_json::Error> {
         let word = |name: &str| object.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         match (word("apiVersion").as_str(), word("kind").as_str()) {
-            ("autoscaling/v2", "HorizontalPodAutoscaler") => self.hpas.push(parse(object)?),
-            ("apps/v1", "Deployment") => self.workloads.push((&parse::<Deployment>(object)?).into()),
-            ("apps/v1", "StatefulSet") => self.workloads.push((&parse::<StatefulSet>(object)?).into()),
-            ("apps/v1", "ReplicaSet") => self.workloads.push((&parse::<ReplicaSet>(object)?).into()),
-            ("policy/v1", "PodDisruptionBudget") => self.budgets.push(parse(object)?),
+            ("autoscaling/v2", "HorizontalPodAutoscaler") => self.insert_hpa(parse(object)?),
+            ("apps/v1", "Deployment") => self.insert_workload((&parse::<Deployment>(object)?).into()),
+            ("apps/v1", "StatefulSet") => self.insert_workload((&parse::<StatefulSet>(object)?).into()),
+            ("apps/v1", "ReplicaSet") => self.insert_workload((&parse::<ReplicaSet>(object)?).into()),
+            ("policy/v1", "PodDisruptionBudget") => self.insert_budget(parse(object)?),
             (api, "VerticalPodAutoscaler") if api.starts_with("autoscaling.k8s.io/") => {
-                self.vertical.push(parse(object)?);
+                let vertical: Custom = parse(object)?;
+                self.vertical.entry(vertical.target()).or_default().push(vertical);
             }
-            (api, "ScaledObject") if api.starts_with("keda.sh/") => self.scaled.push(parse(object)?),
+            (api, "ScaledObject") if api.starts_with("keda.sh/") => {
+                let scaled: Custom = parse(object)?;
+                self.scaled.entry(scaled.target()).or_default().push(scaled);
+            }
             ("v1", "LimitRange") => {
                 let namespace = object.pointer("/metadata/namespace").and_then(Value::as_str);
                 self.limit_ranges
-                    .push(namespace.unwrap_or(DEFAULT_NAMESPACE).to_owned());
+                    .insert(namespace.unwrap_or(DEFAULT_NAMESPACE).to_owned());
             }
             _ => return Ok(Read::Ignored),
         }
         Ok(Read::Used)
     }
 
+    /// Takes an HPA, of which some rules look at the neighbours' targets.
+    pub fn insert_hpa(&mut self, hpa: HorizontalPodAutoscaler) {
+        self.hpas.entry(Target::of(&hpa)).or_default().push(hpa);
+    }
+
+    fn insert_workload(&mut self, workload: Workload) {
+        let place = self.workloads.len();
+        self.labels.insert(place, workload.namespace(), &workload.labels());
+        self.targets.entry(Target::is(&workload)).or_insert(place);
+        self.workloads.push(workload);
+    }
+
+    fn insert_budget(&mut self, budget: PodDisruptionBudget) {
+        let Some(selector) = selector(&budget) else { return };
+        let namespace = budget.metadata.namespace.as_deref().unwrap_or(DEFAULT_NAMESPACE);
+        self.budget_selectors.insert(self.budgets.len(), namespace, selector);
+        self.budgets.push(budget);
+    }
+
     pub(super) fn target(&self, hpa: &HorizontalPodAutoscaler) -> Option<&Workload> {
-        self.workloads
-            .iter()
-            .find(|workload| workload.is(&spec(hpa).scale_target_ref, namespace(hpa)))
+        self.workloads.get(*self.targets.get(&Target::of(hpa))?)
+    }
+
+    pub(super) fn has_workloads(&self) -> bool {
+        !self.workloads.is_empty()
     }
 
     pub(super) fn may_add_requests(&self, namespace: &str) -> bool {
-        self.limit_ranges.iter().any(|own| own == namespace)
+        self.limit_ranges.contains(namespace)
     }
+
+    /// HPAs of another name that scale the same.
+    pub(super) fn rivals<'a>(
+        &'a self,
+        hpa: &HorizontalPodAutoscaler,
+    ) -> impl Iterator<Item = &'a HorizontalPodAutoscaler> + use<'a> {
+        self.others(&Target::of(hpa), hpa)
+    }
+
+    /// HPAs of another name that scale a workload.
+    pub(super) fn scaling<'a>(
+        &'a self,
+        workload: &Workload,
+        hpa: &HorizontalPodAutoscaler,
+    ) -> impl Iterator<Item = &'a HorizontalPodAutoscaler> + use<'a> {
+        self.others(&Target::is(workload), hpa)
+    }
+
+    fn others<'a>(
+        &'a self,
+        target: &Target,
+        hpa: &HorizontalPodAutoscaler,
+    ) -> impl Iterator<Item = &'a HorizontalPodAutoscaler> + use<'a> {
+        let name = hpa.metadata.name.clone();
+        let of_target = self.hpas.get(target).into_iter().flatten();
+        of_target.filter(move |other| other.metadata.name != name)
+    }
+
+    /// Other workloads whose pods the selector of this one takes.
+    pub(super) fn caught_by<'a>(&'a self, target: &'a Workload) -> impl Iterator<Item = &'a Workload> {
+        let candidates = self.labels.candidates(target.namespace(), &target.selector);
+        let others = candidates.iter().filter_map(|place| self.workloads.get(*place));
+        others.filter(move |other| *other != target && matches(&target.selector, &other.labels()))
+    }
+
+    /// The budgets that cover pods of these labels.
+    pub(super) fn budgets_of<'a>(
+        &'a self,
+        namespace: &str,
+        labels: &BTreeMap<String, String>,
+    ) -> impl Iterator<Item = &'a PodDisruptionBudget> {
+        let candidates = self.budget_selectors.candidates(namespace, labels);
+        let budgets = candidates.into_iter().filter_map(|place| self.budgets.get(place));
+        budgets.filter(move |budget| selector(budget).is_some_and(|selector| matches(selector, labels)))
+    }
+
+    pub(super) fn vertical_of(&self, hpa: &HorizontalPodAutoscaler) -> impl Iterator<Item = &Custom> {
+        self.vertical.get(&pointed(hpa)).into_iter().flatten()
+    }
+
+    pub(super) fn scaled_of(&self, hpa: &HorizontalPodAutoscaler) -> impl Iterator<Item = &Custom> {
+        self.scaled.get(&pointed(hpa)).into_iter().flatten()
+    }
+}
+
+fn pointed(hpa: &HorizontalPodAutoscaler) -> Pointed {
+    let CrossVersionObjectReference { kind, name, .. } = &spec(hpa).scale_target_ref;
+    (namespace(hpa).to_owned(), kind.clone(), name.clone())
+}
+
+fn selector(budget: &PodDisruptionBudget) -> Option<&LabelSelector> {
+    budget.spec.as_ref()?.selector.as_ref()
 }
 
 fn parse<T: DeserializeOwned>(object: Value) -> Result<T, serde_json::Error> {

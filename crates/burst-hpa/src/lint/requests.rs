@@ -3,13 +3,13 @@
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use k8s_openapi::api::core::v1::Container;
 
+use super::reach::Utilized;
 use super::scan::{Source, source};
-use super::{Findings, Lint, Severity};
+use super::{Findings, Lint, Severity, injected, reach, tolerance};
 use crate::metric::{Resource, SourceType};
 use crate::path::Path;
-use crate::quantity::Quantity;
 use crate::spec::spec;
-use crate::workload::{Workload, limit, of, request};
+use crate::workload::{Workload, of, request};
 
 /// `others_may_add` if something in the cluster fills requests in when pods are made.
 pub(super) fn lint(hpa: &HorizontalPodAutoscaler, target: &Workload, others_may_add: bool, findings: &mut Findings) {
@@ -32,8 +32,13 @@ pub(super) fn lint(hpa: &HorizontalPodAutoscaler, target: &Workload, others_may_
         let path = path.field("target");
         let path = path.field("averageUtilization");
         missing(&source, target, resource, others_may_add, &path, findings);
-        unreachable(&source, target, resource, utilization, &path, findings);
-        injected(&source, target, resource, &path, findings);
+        let utilized = Utilized {
+            containers: measured(&source, target).collect(),
+            resource,
+            target: utilization,
+        };
+        reach::lint(&utilized, tolerance(hpa), &path, findings);
+        injected::lint(&source, target, resource, &path, findings);
     }
 }
 
@@ -99,76 +104,4 @@ fn requested_by_pod(target: &Workload, resource: Resource) -> bool {
             && target
                 .containers()
                 .any(|container| request(container, resource).is_some())
-}
-
-/// Where every container has a limit, use cannot rise above the sum of them.
-fn unreachable(
-    source: &Source<'_>,
-    target: &Workload,
-    resource: Resource,
-    utilization: i32,
-    path: &Path<'_>,
-    findings: &mut Findings,
-) {
-    let sum = |amount: fn(&Container, Resource) -> Option<&_>| -> Option<i128> {
-        let milli = |container| {
-            Some(i128::from(
-                Quantity::try_from(amount(container, resource)?).ok()?.milli_value(),
-            ))
-        };
-        measured(source, target)
-            .map(milli)
-            .sum::<Option<i128>>()
-            .filter(|sum| *sum > 0)
-    };
-    let (Some(requests), Some(limits)) = (sum(request), sum(limit)) else {
-        return;
-    };
-    let highest = limits * 100 / requests;
-    if highest <= i128::from(utilization) {
-        let effect = format!(
-            "The limits allow {highest} % of the requested {} at most, so {utilization} % is never exceeded and nothing is scaled up.",
-            resource.as_str()
-        );
-        findings.add(
-            Lint::UnreachableUtilization,
-            path,
-            effect,
-            "Lower the target, or raise the limits.",
-        );
-    }
-}
-
-/// What announces that a container is put into the pod on its way to the cluster.
-const INJECTORS: [(&str, &str, &str); 5] = [
-    ("sidecar.istio.io/inject", "true", "istio-proxy"),
-    ("istio.io/rev", "", "istio-proxy"),
-    ("linkerd.io/inject", "enabled", "linkerd-proxy"),
-    ("linkerd.io/inject", "ingress", "linkerd-proxy"),
-    ("dapr.io/enabled", "true", "daprd"),
-];
-
-fn injected(source: &Source<'_>, target: &Workload, resource: Resource, path: &Path<'_>, findings: &mut Findings) {
-    if source.kind != SourceType::Resource {
-        return;
-    }
-    let metadata = target.template.metadata.as_ref();
-    let marks = |key: &str| {
-        let labels = metadata.and_then(|metadata| metadata.labels.as_ref()?.get(key));
-        labels.or(metadata.and_then(|metadata| metadata.annotations.as_ref()?.get(key)))
-    };
-    let announced =
-        |(key, value, _): &&(&str, &str, &str)| marks(key).is_some_and(|own| value.is_empty() || own == value);
-    let Some((key, _, sidecar)) = INJECTORS.iter().find(announced) else {
-        return;
-    };
-    if target.containers().any(|container| container.name == *sidecar) {
-        return;
-    }
-    let name = resource.as_str();
-    let effect = format!(
-        "{key} puts {sidecar} into the pods: its {name} counts too, and without a request of its own the metric fails."
-    );
-    let advice = "Measure the application's container alone with a ContainerResource metric.";
-    findings.add(Lint::InjectedSidecar, path, effect, advice);
 }

@@ -7,6 +7,7 @@ mod annotations;
 mod behavior;
 mod metadata;
 mod metric;
+mod older;
 mod owner;
 mod reference;
 mod resource_name;
@@ -28,7 +29,9 @@ pub fn validate(hpa: &HorizontalPodAutoscaler, options: Options) -> Vec<FieldErr
     let mut errors = Errors::default();
     metadata::validate(&hpa.metadata, &Path::ROOT.field("metadata"), &mut errors);
     spec(crate::spec::spec(hpa), &Path::ROOT.field("spec"), options, &mut errors);
-    errors.into_vec()
+    let mut errors = errors.into_vec();
+    errors.iter_mut().for_each(|error| older::reword(error, options));
+    errors
 }
 
 fn spec(spec: &HorizontalPodAutoscalerSpec, path: &Path<'_>, options: Options, errors: &mut Errors) {

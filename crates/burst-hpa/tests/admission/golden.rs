@@ -5,7 +5,7 @@
 )]
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use burst_hpa::Options;
 use serde::{Deserialize, Serialize};
@@ -13,9 +13,14 @@ use serde_json::value::RawValue;
 
 use crate::oracle::{Answer, FieldError};
 
+/// How often each error is to occur, if there is enough to choose from.
+const OFTEN: usize = 5;
+
 /// One line of the file. The document is kept as it was written: duplicate keys and the spelling of numbers count.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Case {
+    #[serde(default = "newest", skip_serializing_if = "is_newest")]
+    minor: u32,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     scale_to_zero: bool,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -28,6 +33,7 @@ impl Case {
     pub(crate) fn new(options: Options, document: String, answer: Answer) -> Self {
         let document = RawValue::from_string(document).unwrap();
         Self {
+            minor: options.minor,
             scale_to_zero: options.scale_to_zero,
             no_tolerance: !options.tolerance,
             document,
@@ -39,17 +45,32 @@ impl Case {
         Options {
             scale_to_zero: self.scale_to_zero,
             tolerance: !self.no_tolerance,
-            ..Options::default()
+            minor: self.minor,
         }
     }
 }
 
+fn newest() -> u32 {
+    Options::default().minor
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it")]
+fn is_newest(minor: &u32) -> bool {
+    *minor == newest()
+}
+
+/// Those of the newest version.
 pub(crate) fn path() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/admission.jsonl"))
 }
 
-pub(crate) fn read() -> Vec<Case> {
-    let text = std::fs::read_to_string(path()).unwrap();
+/// Those of the versions before it, mostly where they differ from the newest.
+pub(crate) fn older_path() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/older.jsonl"))
+}
+
+pub(crate) fn read(path: &Path) -> Vec<Case> {
+    let text = std::fs::read_to_string(path).unwrap();
     text.lines()
         .map(|line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}")))
         .collect()
@@ -82,4 +103,33 @@ fn kind(error: &FieldError) -> FieldError {
         detail,
         ..error.clone()
     }
+}
+
+/// Those with a rare error first, short ones before long ones; then any, spread over the pool.
+pub(crate) fn chosen(mut pool: Vec<Case>, most: usize) -> Vec<Case> {
+    let (mut chosen, mut seen) = (Vec::new(), BTreeMap::new());
+    pool.sort_by_key(|case| case.document.get().len());
+    let (wanted, rest): (Vec<Case>, Vec<Case>) = pool.into_iter().partition(|case| {
+        let kinds = kinds(&case.answer);
+        let wanted = kinds
+            .iter()
+            .any(|kind| seen.get(kind).is_none_or(|count| *count < OFTEN));
+        if wanted {
+            kinds.into_iter().for_each(|kind| *seen.entry(kind).or_insert(0) += 1);
+        }
+        wanted
+    });
+    chosen.extend(wanted);
+    let step = rest.len() / most.saturating_sub(chosen.len()).max(1);
+    chosen.extend(rest.into_iter().step_by(step.max(1)));
+    chosen.truncate(most);
+    chosen
+}
+
+pub(crate) fn lines(records: &[impl Serialize]) -> String {
+    records.iter().fold(String::new(), |mut text, record| {
+        text.push_str(&serde_json::to_string(record).unwrap_or_else(|e| panic!("{e}")));
+        text.push('\n');
+        text
+    })
 }

@@ -1,6 +1,7 @@
 //! The crate against kube-apiserver's own code: freshly made documents where Go is at hand, recorded answers anywhere.
 
 mod built;
+mod cdk8s;
 mod dice;
 mod golden;
 mod mutants;
@@ -13,7 +14,7 @@ mod words;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use burst_hpa::Options;
-use burst_hpa::builder::Hpa;
+use burst_hpa::builder::{BuildError, Hpa};
 use fastrand::Rng;
 use mutants::Mutants;
 use quantities::Reading;
@@ -77,18 +78,41 @@ fn mutated_hpas_meet_the_same_end_here_and_in_the_apiserver() {
 
 #[test]
 fn recorded_hpas_meet_the_end_they_met_in_the_apiserver() {
-    let cases = golden::read();
+    let cases = golden::read(&golden::path());
     assert!(cases.len() >= 2_000, "{} cases", cases.len());
-    let differ = |case: &golden::Case| {
-        let document = case.document.get();
-        oracle::difference(document, &oracle::ours(document, case.options()), &case.answer)
-    };
-    assert_none(&cases.iter().filter_map(differ).collect::<Vec<_>>(), cases.len());
+    assert_none(&cases.iter().filter_map(differing).collect::<Vec<_>>(), cases.len());
+}
+
+#[test]
+fn hpas_recorded_with_older_versions_meet_the_end_they_met_there() {
+    let cases = golden::read(&golden::older_path());
+    for minor in 33..36 {
+        let options = Options::kubernetes_1(minor);
+        let of_version: Vec<_> = cases.iter().filter(|case| case.options().minor == minor).collect();
+        let newest = |case: &golden::Case| Options {
+            minor: KUBERNETES.minor,
+            ..case.options()
+        };
+        let changed = of_version.iter().filter(|case| {
+            let document = case.document.get();
+            oracle::ours(document, newest(case)) != case.answer
+        });
+        assert!(changed.count() >= 50, "1.{minor} is told apart from the newest version");
+        let default = of_version.iter().filter(|case| case.options() == options);
+        assert!(default.count() >= 50, "1.{minor} with the gates it ships with");
+    }
+    assert_none(&cases.iter().filter_map(differing).collect::<Vec<_>>(), cases.len());
+}
+
+fn differing(case: &golden::Case) -> Option<String> {
+    let document = case.document.get();
+    let difference = oracle::difference(document, &oracle::ours(document, case.options()), &case.answer)?;
+    Some(format!("{:?}{difference}", case.options()))
 }
 
 #[test]
 fn every_error_was_recorded_five_times() {
-    let rare: Vec<_> = golden::errors(&golden::read())
+    let rare: Vec<_> = golden::errors(&golden::read(&golden::path()))
         .into_iter()
         .filter(|(_, count)| *count < 5)
         .collect();
@@ -141,6 +165,53 @@ fn assert_accepted(built: &[Hpa]) {
 #[test]
 fn the_seeds_examples_are_accepted_by_the_apiserver() {
     assert_accepted(&built::seed_examples());
+}
+
+#[test]
+fn what_cdk8s_plus_writes_is_built_alike_or_as_it_was_meant() {
+    use cdk8s::End;
+    let cases = cdk8s::all();
+    assert_eq!(cases.len(), 24);
+    for cdk8s::Case { name, theirs, end } in cases {
+        let stored = burst_hpa::admit(&burst_hpa::Node::from_json(&theirs.to_string()).unwrap(), KUBERNETES);
+        match (end, stored) {
+            (End::Same(ours), Ok(theirs)) => assert_eq!(ours.defaulted().unwrap(), theirs, "{name}"),
+            (End::Refused(field, ours), Err(refusal)) => {
+                assert!(refusal.to_string().starts_with(field), "{name}: {refusal}");
+                ours.build().unwrap();
+            }
+            (End::Unserved, Ok(theirs)) => {
+                let found = burst_hpa::lint(&theirs, KUBERNETES);
+                let unserved = |finding: &burst_hpa::Finding| finding.lint == burst_hpa::Lint::UnservedResource;
+                assert!(found.iter().any(unserved), "{name}: {found:?}");
+            }
+            (End::Unbuilt(ours, lint), Ok(_)) => {
+                let errors = ours.build().unwrap_err();
+                let [BuildError::NeverWorks(finding)] = errors.as_slice() else {
+                    panic!("{name}: {errors}")
+                };
+                assert_eq!(finding.lint, lint, "{name}");
+            }
+            (_, stored) => panic!("{name}: {stored:?}"),
+        }
+    }
+}
+
+#[test]
+fn what_is_said_of_cdk8s_plus_holds_in_the_apiserver() {
+    let (mut documents, mut built, mut refused) = (Vec::new(), Vec::new(), Vec::new());
+    for case in cdk8s::all() {
+        documents.push(case.theirs.to_string());
+        refused.push(matches!(case.end, cdk8s::End::Refused(..)));
+        if let cdk8s::End::Same(hpa) | cdk8s::End::Refused(_, hpa) = case.end {
+            built.push(hpa);
+        }
+    }
+    let answers = oracle::kubernetes(&documents, KUBERNETES);
+    let theirs: Vec<bool> = answers.iter().map(|answer| answer.object.is_null()).collect();
+    assert_eq!(theirs, refused);
+    assert_eq!(theirs.iter().filter(|refused| **refused).count(), 5);
+    assert_accepted(&built);
 }
 
 #[test]

@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 
 use burst_hpa::{Options, Refusal};
+use burst_testkit::oracle;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -60,7 +61,11 @@ pub(crate) fn kubernetes(documents: &[String], options: Options) -> Vec<Answer> 
         .iter()
         .map(|json| serde_json::json!({ "json": json }).to_string())
         .collect();
-    ask(&gates, &questions)
+    let program = match options.minor == Options::default().minor {
+        true => oracle::program("admission"),
+        false => oracle::program_of("admission", &format!("1.{}", options.minor)),
+    };
+    oracle::ask_at(&program, &gates, &questions)
         .iter()
         .map(|line| serde_json::from_str::<Reply>(line).unwrap_or_else(|e| panic!("{e}: {line}")))
         .map(|reply| Answer {
@@ -150,7 +155,7 @@ pub(crate) fn comparable(mut object: Value) -> Value {
     object
 }
 
-/// Runs the program, with a line of input for each line of output.
+/// Runs the program of the newest version, with a line of input for each line of output.
 pub(crate) fn ask(arguments: &[String], lines: &[String]) -> Vec<String> {
-    burst_testkit::oracle::ask("admission", arguments, lines)
+    oracle::ask("admission", arguments, lines)
 }

@@ -1,6 +1,8 @@
 //! Every lint finds what it is for, on an HPA that kube-apiserver accepts, and nothing else.
 
 mod fixtures;
+mod truth;
+mod world;
 
 use burst_hpa::{Lint, Objects, Options, Severity, lint, lint_among};
 use fixtures::{cpu, deployment, hpa, object, with};
@@ -251,12 +253,12 @@ fn what_the_target_shows() {
             vec!["fixed-replicas"],
         ),
         (
-            with(fixtures::base(), "/spec/metrics", json!([cpu(120)])),
+            with(fixtures::base(), "/spec/metrics", json!([cpu(110)])),
             limits.clone(),
             vec!["unreachable-utilization"],
         ),
         (
-            with(fixtures::base(), "/spec/metrics", json!([cpu(119)])),
+            with(fixtures::base(), "/spec/metrics", json!([cpu(109)])),
             limits,
             vec![],
         ),
@@ -315,7 +317,22 @@ fn what_the_neighbours_show() {
         (vec![deployment("other")], vec!["missing-target"]),
         (vec![greedy.clone(), deployment("other")], vec!["foreign-pods"]),
         (vec![greedy, deployment("other"), rival], vec!["ambiguous-selector"]),
-        (vec![deployment("web"), scaled], vec!["keda-target"]),
+        (vec![deployment("web"), scaled.clone()], vec!["keda-target"]),
+        (
+            vec![
+                deployment("web"),
+                with(
+                    with(
+                        scaled,
+                        "/metadata/annotations",
+                        json!({"scaledobject.keda.sh/transfer-hpa-ownership": "true"}),
+                    ),
+                    "/spec/advanced",
+                    json!({"horizontalPodAutoscalerConfig": {"name": "web"}}),
+                ),
+            ],
+            vec![],
+        ),
         (vec![deployment("web"), vertical], vec!["vertical-autoscaler"]),
         (vec![deployment("web"), off], vec![]),
         (vec![deployment("web"), budget(json!(2))], vec!["disruption-budget"]),
@@ -341,7 +358,7 @@ fn what_the_neighbours_show() {
 #[test]
 fn every_lint_is_tried_here() {
     // Read from the file, so that a new lint cannot go without.
-    let this = include_str!("main.rs");
+    let this = [include_str!("main.rs"), include_str!("truth.rs")].concat();
     let untried: Vec<_> = Lint::ALL
         .iter()
         .filter(|lint| !this.contains(&format!("{:?}", lint.id())))

@@ -1,5 +1,7 @@
 //! What is known of each service from the answers that came through Envoy.
 
+#[cfg(feature = "context")]
+use std::collections::BTreeMap;
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -21,11 +23,12 @@ pub(crate) enum Seen {
 
 /// One service.
 pub(crate) struct Row {
-    pub(crate) service: Service,
+    /// What it is called on the board.
+    pub(crate) name: String,
     /// The newest answer; none before the first.
     pub(crate) seen: Option<Seen>,
-    /// Requests that were answered.
-    pub(crate) requests: u64,
+    /// Requests that were answered; none where nobody asks the service itself.
+    pub(crate) requests: Option<u64>,
     /// Current and maximum load second by second; none where no header told them.
     pub(crate) load: VecDeque<Option<(u32, u32)>>,
 }
@@ -39,22 +42,61 @@ pub(crate) struct Board {
     pub(crate) api_requests: u64,
     /// Envoy's newest line of level warning or above.
     pub(crate) warning: Option<String>,
+    /// Why there is no picture of the cluster.
+    pub(crate) trouble: Option<String>,
 }
 
 impl Board {
-    pub(crate) fn new(services: Vec<Service>) -> Self {
-        let row = |service| Row {
-            service,
-            seen: None,
-            requests: 0,
-            load: VecDeque::new(),
-        };
+    /// The services that traffic goes to.
+    pub(crate) fn new(services: &[Service]) -> Self {
+        // Which is also what Envoy's cluster is called.
+        let name = |service: &Service| format!("{}.{}", service.name, service.namespace);
         Board {
-            rows: services.into_iter().map(row).collect(),
+            rows: services
+                .iter()
+                .map(|service| Row::new(name(service), Some(0)))
+                .collect(),
             elapsed: Duration::ZERO,
             api_requests: 0,
             warning: None,
+            trouble: None,
         }
+    }
+
+    /// Takes in what all services have at once, by `namespace/name`; gives the names of those that say something else
+    /// than before. The fullest come first.
+    #[cfg(feature = "context")]
+    pub(crate) fn show(&mut self, picture: BTreeMap<String, String>) -> Vec<String> {
+        self.trouble = None;
+        self.rows.retain(|row| picture.contains_key(&row.name));
+        let mut changed = Vec::new();
+        for (name, header) in picture {
+            let place = self.rows.iter().position(|row| row.name == name);
+            let place = place.unwrap_or(self.rows.len());
+            if place == self.rows.len() {
+                self.rows.push(Row::new(name.clone(), None));
+            }
+            if self.note(place, Seen::Normal(Some(header))) {
+                changed.push(name);
+            }
+        }
+        let share = |row: &Row| {
+            row.load()
+                .map(|(current, max)| u64::from(current) * 10_000 / u64::from(max.max(1)))
+        };
+        self.rows
+            .sort_by(|one, other| share(other).cmp(&share(one)).then_with(|| one.name.cmp(&other.name)));
+        changed
+    }
+
+    /// There is no picture; true when the reason is another than before.
+    #[cfg(feature = "context")]
+    pub(crate) fn cannot_show(&mut self, seen: &Seen, reason: &str) -> bool {
+        self.rows.iter_mut().for_each(|row| row.seen = Some(seen.clone()));
+        let reason: String = reason.chars().filter(|c| !c.is_control()).collect();
+        let changed = self.trouble.as_ref() != Some(&reason);
+        self.trouble = Some(reason);
+        changed
     }
 
     /// Takes in an answer; true when it says something else than the one before.
@@ -62,7 +104,9 @@ impl Board {
         let Some(row) = self.rows.get_mut(row) else {
             return false;
         };
-        row.requests += u64::from(seen != Seen::Nothing);
+        if let Some(requests) = &mut row.requests {
+            *requests += u64::from(seen != Seen::Nothing);
+        }
         let changed = row.seen.as_ref() != Some(&seen);
         row.seen = Some(seen);
         changed
@@ -81,14 +125,18 @@ impl Board {
 
     /// All requests answered so far.
     pub(crate) fn requests(&self) -> u64 {
-        self.rows.iter().map(|row| row.requests).sum()
+        self.rows.iter().filter_map(|row| row.requests).sum()
     }
 }
 
 impl Row {
-    /// `name.namespace`, which is also what Envoy's cluster is called.
-    pub(crate) fn name(&self) -> String {
-        format!("{}.{}", self.service.name, self.service.namespace)
+    fn new(name: String, requests: Option<u64>) -> Self {
+        Row {
+            name,
+            seen: None,
+            requests,
+            load: VecDeque::new(),
+        }
     }
 
     /// Current and maximum load, as the newest answer's header tells them.
@@ -123,7 +171,7 @@ mod tests {
     const HEADER: &str = "service=default/ngsa-1, current-load=2, target-load=4, max-load=5";
 
     fn board() -> Board {
-        Board::new(burst_lab::sample::services(&burst_lab::sample::cluster().unwrap()))
+        Board::new(&burst_lab::sample::services(&burst_lab::sample::cluster().unwrap()))
     }
 
     #[test]
@@ -132,7 +180,7 @@ mod tests {
         let normal = Seen::Normal(Some(HEADER.to_owned()));
         let changes = [normal.clone(), normal.clone(), Seen::Failure(503), normal].map(|seen| board.note(0, seen));
         assert_eq!(changes, [true, false, true, true]);
-        assert_eq!((board.rows[0].requests, board.requests()), (4, 4));
+        assert_eq!((board.rows[0].requests, board.requests()), (Some(4), 4));
     }
 
     #[test]
@@ -152,5 +200,35 @@ mod tests {
         board.note(0, Seen::Nothing);
         assert_eq!(board.requests(), 0);
         assert_eq!(board.rows[0].says(), "no answer");
+    }
+
+    #[cfg(feature = "context")]
+    #[test]
+    fn a_picture_has_the_fullest_first_and_says_what_is_new() {
+        let header = |current| format!("service=a/b, current-load={current}, target-load=4, max-load=5");
+        let picture = |services: &[(&str, u32)]| {
+            let services = services
+                .iter()
+                .map(|(name, current)| ((*name).to_owned(), header(*current)));
+            services.collect::<BTreeMap<_, _>>()
+        };
+        let mut board = Board::new(&[]);
+        assert_eq!(
+            board.show(picture(&[("a/x", 1), ("a/y", 3), ("b/z", 3)])),
+            ["a/x", "a/y", "b/z"]
+        );
+        board.remember();
+        let names = |board: &Board| board.rows.iter().map(|row| row.name.clone()).collect::<Vec<_>>();
+        assert_eq!(names(&board), ["a/y", "b/z", "a/x"]);
+        assert_eq!(board.show(picture(&[("a/x", 5), ("b/z", 3)])), ["a/x"]);
+        assert_eq!(
+            (names(&board), board.rows[0].load.clone()),
+            (vec!["a/x".into(), "b/z".into()], [Some((1, 5))].into())
+        );
+        assert!(
+            board.cannot_show(&Seen::Failure(503), "too stale\n")
+                && !board.cannot_show(&Seen::Failure(503), "too stale")
+        );
+        assert_eq!((board.rows[0].load(), board.requests()), (None, 0));
     }
 }

@@ -50,7 +50,7 @@ impl Envoy {
         let mut command = Command::new(&options.envoy);
         command
             .arg("-c")
-            .arg(&options.config)
+            .arg(options.config())
             .arg("--concurrency")
             .arg(options.concurrency.to_string());
         command

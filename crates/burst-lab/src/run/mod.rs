@@ -1,20 +1,21 @@
-//! `burst-lab run`: the lab, Envoy in front of it, traffic through it, and a view of what comes back.
+//! `burst-lab run`: the lab or a cluster, Envoy in front of it, traffic through it, and a view of what comes back.
 
 mod board;
 mod envoy;
 mod lines;
+#[cfg(feature = "context")]
+mod picture;
 mod screen;
 mod spark;
 mod table;
 mod traffic;
+mod world;
 
 use std::error::Error;
 use std::io::{self, IsTerminal};
 use std::net::{SocketAddr, TcpListener};
 use std::time::{Duration, Instant};
 
-use burst_lab::lab::Lab;
-use burst_lab::sample::{self, Service};
 use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval};
 
@@ -25,6 +26,7 @@ use board::{Board, Seen};
 use envoy::Envoy;
 use screen::Screen;
 use table::Title;
+use world::World;
 
 /// Often enough for a clock, seldom enough for a slow terminal.
 const FRAME: Duration = Duration::from_millis(250);
@@ -38,41 +40,47 @@ struct Taken {
     source: io::Error,
 }
 
+/// What is heard of the services through Envoy.
+enum News {
+    /// An answer of the service at that place of the board.
+    Answer(usize, Seen),
+    /// What Envoy itself told of all of them.
+    #[cfg(feature = "context")]
+    Picture(picture::Picture),
+}
+
 /// Everything at work.
 struct Show {
-    lab: Lab,
+    world: World,
     board: Board,
     title: Title,
     view: Option<Screen>,
     started: Instant,
-    answers: mpsc::UnboundedReceiver<(usize, Seen)>,
+    news: mpsc::UnboundedReceiver<News>,
 }
 
 pub(crate) async fn run(options: Run, signals: Signals) -> Result<(), Box<dyn Error>> {
-    let mut lab = Lab::start(sample::cluster()?, options.lab.api, options.lab.services).await?;
+    let mut world = World::start(&options).await?;
     free(options.proxy)?;
     let mut envoy = Envoy::start(&options)?;
-    let load = lab.move_load();
-    let services = sample::services(&lab.api.cluster);
-    let (send, answers) = mpsc::unbounded_channel();
-    let traffic = traffic::start(&services, options.proxy, &load, &send);
-    let title = title(&options, &services, lab.api_addr());
-    let board = Board::new(services);
+    let (send, news) = mpsc::unbounded_channel();
+    let (board, asking) = world.go(options.proxy, &send);
+    let title = title(&options, &world);
     let view = if plain(&options) {
         introduce(&title)
     } else {
         Some(Screen::take()?)
     };
     let mut show = Show {
-        lab,
+        world,
         board,
         title,
         view,
         started: Instant::now(),
-        answers,
+        news,
     };
     let end = show.go_on(&mut envoy, signals, options.limit).await;
-    drop(traffic);
+    drop(asking);
     show.close();
     envoy.end().await;
     end.or_else(reader_left)
@@ -103,7 +111,7 @@ impl Show {
             tokio::select! {
                 _ = frames.tick() => self.draw()?,
                 _ = seconds.tick() => self.board.remember(),
-                Some((row, seen)) = self.answers.recv() => self.note(row, seen)?,
+                Some(news) = self.news.recv() => self.hear(news)?,
                 line = envoy.next() => self.heard(&line?),
                 () = quit(&mut self.view) => return Ok(()),
                 () = signals.asked_to_end() => return Ok(()),
@@ -114,10 +122,30 @@ impl Show {
 
     fn draw(&mut self) -> io::Result<()> {
         self.board.elapsed = self.started.elapsed();
-        self.board.api_requests = self.lab.api.requests.counts().total;
+        self.board.api_requests = self.world.api_requests();
         self.view
             .as_mut()
             .map_or(Ok(()), |screen| screen.draw(&self.title, &self.board))
+    }
+
+    fn hear(&mut self, news: News) -> io::Result<()> {
+        match news {
+            News::Answer(row, seen) => self.note(row, seen),
+            #[cfg(feature = "context")]
+            News::Picture(picture::Picture::Whole(services)) => {
+                let changed = self.board.show(services);
+                let rows = self.board.rows.iter().filter(|row| changed.contains(&row.name));
+                let mut rows = rows.filter(|_| self.view.is_none());
+                rows.try_for_each(|row| lines::changed(&mut io::stdout(), self.started.elapsed(), row))
+            }
+            #[cfg(feature = "context")]
+            News::Picture(picture::Picture::None(status, reason)) => {
+                if self.board.cannot_show(&Seen::Failure(status), &reason) && self.view.is_none() {
+                    say(&format!("{status}: {reason}"));
+                }
+                Ok(())
+            }
+        }
     }
 
     fn note(&mut self, row: usize, seen: Seen) -> io::Result<()> {
@@ -148,11 +176,16 @@ impl Show {
     /// Gives the terminal back, then says how it was.
     fn close(&mut self) {
         self.view = None;
-        say(&format!(
-            "{} requests in {:.0} s",
-            self.board.requests(),
-            self.started.elapsed().as_secs_f64()
-        ));
+        let seconds = self.started.elapsed().as_secs_f64();
+        let requests = self.board.requests();
+        match self.world {
+            World::Sample(_) => say(&format!("{requests} requests in {seconds:.0} s")),
+            #[cfg(feature = "context")]
+            World::Cluster(_) => {
+                let (lists, api) = (self.world.api_requests(), &self.title.api);
+                say(&format!("{lists} lists of {api} in {seconds:.0} s"));
+            }
+        }
     }
 }
 
@@ -181,18 +214,16 @@ fn free(addr: SocketAddr) -> Result<(), Taken> {
         .map_err(|source| Taken { addr, source })
 }
 
-fn title(options: &Run, services: &[Service], api: SocketAddr) -> Title {
+fn title(options: &Run, world: &World) -> Title {
     let port = options.proxy.port();
-    let host = services.first().map(Service::host).unwrap_or_default();
-    let commands = vec![
-        format!("curl -i -H 'host: {host}' localhost:{port}/"),
-        format!("curl -i localhost:{port}/burstmetrics/services/"),
-    ];
+    let service = world.host();
+    let service = service.map(|host| format!("curl -i -H 'host: {host}' localhost:{port}/"));
+    let all = format!("curl -i localhost:{port}/burstmetrics/services/");
     Title {
         proxy: options.proxy,
         workers: options.concurrency,
-        api,
-        commands,
+        api: world.api(),
+        commands: service.into_iter().chain([all]).collect(),
     }
 }
 

@@ -24,7 +24,8 @@ const WIDEST_SPARK: usize = 120;
 pub(crate) struct Title {
     pub(crate) proxy: SocketAddr,
     pub(crate) workers: u16,
-    pub(crate) api: SocketAddr,
+    /// The Kubernetes API, as people know it.
+    pub(crate) api: String,
     /// Commands for another terminal.
     pub(crate) commands: Vec<String>,
 }
@@ -61,6 +62,7 @@ fn head(title: &Title, board: &Board) -> Vec<Line<'static>> {
             .map(|command| Line::from(format!("  {command}").cyan())),
     );
     lines.push(Line::default());
+    lines.extend(board.trouble.iter().map(|trouble| Line::from(trouble.clone().yellow())));
     lines
 }
 
@@ -71,22 +73,20 @@ fn first(row: &Row, width: usize) -> Line<'static> {
         .load()
         .map_or_else(|| "-".to_owned(), |(current, max)| format!("{current} of {max}"));
     let mut spans = vec![
-        format!("{:<22}", row.name()).bold(),
+        format!("{:<22}", row.name).bold(),
         Span::styled(format!("{numbers:<10}"), style),
     ];
     let room = width.saturating_sub(NAME_AND_NUMBERS);
-    let requests = room >= LEAST_SPARK + REQUESTS;
-    let spark = room
-        .saturating_sub(if requests { REQUESTS } else { 0 })
-        .min(WIDEST_SPARK);
+    let requests = row.requests.filter(|_| room >= LEAST_SPARK + REQUESTS);
+    let spark = room.saturating_sub(requests.map_or(0, |_| REQUESTS)).min(WIDEST_SPARK);
     if spark >= LEAST_SPARK {
         spans.push(Span::styled(
             format!("{:<spark$}", spark::line(row.load.iter().copied(), spark)),
             style,
         ));
     }
-    if requests {
-        spans.push(format!("{:>8} requests", row.requests).dim());
+    if let Some(requests) = requests {
+        spans.push(format!("{requests:>8} requests").dim());
     }
     Line::from(spans)
 }
@@ -136,13 +136,13 @@ mod tests {
         Title {
             proxy: ([127, 0, 0, 1], 8080).into(),
             workers: 2,
-            api: ([127, 0, 0, 1], 8001).into(),
+            api: "127.0.0.1:8001".to_owned(),
             commands,
         }
     }
 
     fn board() -> Board {
-        let mut board = Board::new(burst_lab::sample::services(&burst_lab::sample::cluster().unwrap()));
+        let mut board = Board::new(&burst_lab::sample::services(&burst_lab::sample::cluster().unwrap()));
         board.note(0, Seen::Normal(Some(HEADER.to_owned())));
         board.note(1, Seen::Failure(503));
         (0..30).for_each(|_| board.remember());
@@ -152,8 +152,12 @@ mod tests {
     }
 
     fn drawn(width: u16, height: u16) -> Vec<String> {
+        drawn_board(width, height, &board())
+    }
+
+    fn drawn_board(width: u16, height: u16, board: &Board) -> Vec<String> {
         let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-        terminal.draw(|frame| draw(frame, &title(), &board())).unwrap();
+        terminal.draw(|frame| draw(frame, &title(), board)).unwrap();
         let cells = terminal.backend().buffer().content().chunks(usize::from(width.max(1)));
         cells
             .map(|row| {
@@ -183,6 +187,23 @@ mod tests {
             "q ends everything  Kubernetes API 127.0.0.1:8001: 0 requests"
         );
         assert_eq!(lines[23], "[warning] something");
+    }
+
+    #[cfg(feature = "context")]
+    #[test]
+    fn a_cluster_is_drawn_without_requests_and_with_what_is_wrong() {
+        let mut board = Board::new(&[]);
+        board.show([("default/ngsa-svc-1".to_owned(), HEADER.to_owned())].into());
+        board.remember();
+        let lines = drawn_board(80, 24, &board);
+        assert_eq!(lines[4], "default/ngsa-svc-1    4 of 5    ▆");
+        assert_eq!(lines[5], format!("  x-burst: {HEADER}"));
+        board.cannot_show(&Seen::Failure(503), "too stale: 130 s\n");
+        let lines = drawn_board(80, 24, &board);
+        assert_eq!(
+            (lines[4].as_str(), lines[5].as_str()),
+            ("too stale: 130 s", "default/ngsa-svc-1    -         ▆")
+        );
     }
 
     #[test]

@@ -15,14 +15,15 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
+use super::News;
 use super::board::Seen;
 
 /// Requests per second at the lowest and at the highest load.
 const RATES: (f64, f64) = (2.0, 12.0);
 /// Longer than Envoy's default route timeout would be of no use.
-const PATIENCE: Duration = Duration::from_secs(5);
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
-type Http = Client<HttpConnector, Empty<Bytes>>;
+pub(super) type Http = Client<HttpConnector, Empty<Bytes>>;
 
 /// Who is asked, and when how often.
 #[derive(Clone)]
@@ -39,7 +40,7 @@ pub(crate) fn start(
     services: &[Service],
     proxy: SocketAddr,
     (load, started): &(Load, Instant),
-    answers: &mpsc::UnboundedSender<(usize, Seen)>,
+    answers: &mpsc::UnboundedSender<News>,
 ) -> JoinSet<()> {
     let http: Http = Client::builder(TokioExecutor::new()).build_http();
     let mut callers = JoinSet::new();
@@ -57,8 +58,8 @@ pub(crate) fn start(
 }
 
 impl Caller {
-    async fn ask_on(self, place: usize, answers: mpsc::UnboundedSender<(usize, Seen)>) {
-        while answers.send((place, self.ask().await)).is_ok() {
+    async fn ask_on(self, place: usize, answers: mpsc::UnboundedSender<News>) {
+        while answers.send(News::Answer(place, self.ask().await)).is_ok() {
             tokio::time::sleep(Duration::from_secs_f64(1.0 / self.rate())).await;
         }
     }

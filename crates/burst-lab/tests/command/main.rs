@@ -1,5 +1,6 @@
 //! The `burst-lab` command as its users start it.
 
+mod context;
 mod process;
 mod run;
 mod serve;

@@ -128,13 +128,18 @@ impl FakeEnvoy {
 
     /// `burst-lab run` with this Envoy, on free ports but for the proxy's.
     pub(crate) fn run(&self, proxy: &str) -> Command {
+        self.run_with_api(proxy, "127.0.0.1:0")
+    }
+
+    /// The same with the Kubernetes API there.
+    pub(crate) fn run_with_api(&self, proxy: &str, api: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_burst-lab"));
         command.args([
             "run",
             "--proxy",
             proxy,
             "--api",
-            "127.0.0.1:0",
+            api,
             "--services",
             "127.0.0.1:0",
             "--envoy",
@@ -145,6 +150,13 @@ impl FakeEnvoy {
             .env("FAKE_ENVOY_PID", self.pid_file())
             .env("FAKE_ENVOY_SCRIPT", &self.script);
         command
+    }
+
+    /// A file beside it.
+    pub(crate) fn file(&self, name: &str, content: &str) -> String {
+        let path = self.dir.path().join(name);
+        fs::write(&path, content).unwrap();
+        path.display().to_string()
     }
 
     fn pid_file(&self) -> PathBuf {

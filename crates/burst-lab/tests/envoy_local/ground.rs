@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use burst_testkit::{Process, http, port, repository, wait, wasm};
+use burst_testkit::{Part, Process, http, port, repository, wait, wasm};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
@@ -34,9 +34,12 @@ impl Ground {
             fs::create_dir_all(ground.path().join(folder)).unwrap();
         }
         symlink(wasm(MODULE), ground.path().join("target/wasm").join(MODULE)).unwrap();
-        let config = fs::read_to_string(repository().join("envoy-local/envoy.yaml")).unwrap();
-        let config = ground.moved(&config).replace("0.0.0.0", "127.0.0.1");
-        fs::write(ground.path().join("envoy-local/envoy.yaml"), config).unwrap();
+        for config in ["envoy.yaml", "context.yaml"] {
+            let config = Path::new("envoy-local").join(config);
+            let text = fs::read_to_string(repository().join(&config)).unwrap();
+            let text = ground.moved(&text).replace("0.0.0.0", "127.0.0.1");
+            fs::write(ground.path().join(config), text).unwrap();
+        }
         ground
     }
 
@@ -63,6 +66,17 @@ impl Ground {
     /// A program of this ground; it is asked to end when this is dropped.
     pub(crate) fn start(&self, name: &str, command: &mut Command) -> Running {
         Running(Process::start(name, self.path(), command))
+    }
+
+    /// `burst-lab run` on this ground, with the real Envoy.
+    pub(crate) fn run(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_burst-lab"));
+        command.current_dir(self.path()).arg("run");
+        command.arg("--envoy").arg(Part::Envoy.path());
+        for (option, port) in [("--proxy", "8080"), ("--api", "8001"), ("--services", "8002")] {
+            command.arg(option).arg(self.addr(port).to_string());
+        }
+        command
     }
 
     /// The answer of a service through Envoy, once it has the header.

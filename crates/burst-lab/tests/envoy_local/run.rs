@@ -4,21 +4,12 @@ use std::collections::BTreeSet;
 use std::process::Command;
 
 use burst_lab::sample;
-use burst_testkit::{Part, Version, http, wait};
+use burst_testkit::{Version, http, wait};
 
 use crate::ground::{Ground, PATIENCE, Running};
 
 fn run(ground: &Ground) -> Running {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_burst-lab"));
-    command
-        .current_dir(ground.path())
-        .arg("run")
-        .arg("--envoy")
-        .arg(Part::Envoy.path());
-    for (option, port) in [("--proxy", "8080"), ("--api", "8001"), ("--services", "8002")] {
-        command.arg(option).arg(ground.addr(port).to_string());
-    }
-    ground.start("burst-lab", &mut command)
+    ground.start("burst-lab", &mut ground.run())
 }
 
 #[test]
@@ -65,17 +56,21 @@ fn a_host_that_is_no_service_is_told_what_to_try() {
 }
 
 #[test]
-fn the_configuration_is_valid_for_every_supported_envoy() {
+fn both_configurations_are_valid_for_every_supported_envoy() {
     let ground = Ground::new();
-    for version in Version::ALL {
+    let configs = ["envoy-local/envoy.yaml", "envoy-local/context.yaml"];
+    for (version, config) in Version::ALL
+        .into_iter()
+        .flat_map(|version| configs.map(|config| (version, config)))
+    {
         let mut envoy = Command::new(version.part().path());
         envoy
             .current_dir(ground.path())
             .args(["--mode", "validate", "--disable-hot-restart", "-c"]);
-        let output = envoy.arg("envoy-local/envoy.yaml").output().unwrap();
+        let output = envoy.arg(config).output().unwrap();
         assert!(
             output.status.success(),
-            "{version:?}: {}",
+            "{version:?} {config}: {}",
             String::from_utf8_lossy(&output.stderr)
         );
     }

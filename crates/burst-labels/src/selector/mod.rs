@@ -10,6 +10,12 @@ pub use error::{Invalid, ParseRequirementError, ParseSelectorError};
 
 use std::fmt;
 
+/// A text as Go quotes it in its messages.
+#[must_use]
+pub fn quoted(text: &str) -> String {
+    quote::Quote(text).to_string()
+}
+
 /// Requirements that labels meet all of, sorted by key. An empty one is met by any labels.
 ///
 /// ```

@@ -156,13 +156,16 @@ fn content(words: &Words) -> Result<Content, BadConfig> {
             }
         }
     }
-    let sources = kinds
-        .iter()
-        .flat_map(|kind| namespaces.iter().map(|namespace| kind.source(namespace.clone())));
+    // Only the metrics APIs select by them.
+    let labels = words.metrics_apis.is_some();
+    let sources = kinds.iter().flat_map(|kind| {
+        namespaces
+            .iter()
+            .map(|namespace| kind.source(namespace.clone(), labels))
+    });
     Ok(Content {
         sources: sources.collect(),
         target,
-        labels: words.metrics_apis.is_some(),
     })
 }
 
@@ -237,13 +240,14 @@ impl Kind {
         })
     }
 
-    fn source(&self, namespace: Option<Name>) -> Source {
+    fn source(&self, namespace: Option<Name>, labels: bool) -> Source {
         Source {
             reads: self.reads,
             resource: self.resource.clone(),
             namespace,
             label_selector: self.label_selector.clone().filter(|selector| !selector.is_empty()),
             field_selector: self.field_selector.clone().filter(|selector| !selector.is_empty()),
+            labels,
         }
     }
 }

@@ -79,8 +79,6 @@ pub struct Content {
     pub sources: Vec<Source>,
     /// The target load in percent of the maximum.
     pub target: Percent,
-    /// Whether labels are kept too: only the metrics APIs need them.
-    pub labels: bool,
 }
 
 /// The response header.

@@ -20,6 +20,7 @@ pub(super) fn hpa_of(kind: &str, of: &str, target: &str, current: Option<u32>, m
     };
     Object::Hpa(Hpa {
         name: name(of),
+        own_labels: Box::default(),
         target,
         max_replicas: max,
         current_replicas: current,
@@ -33,6 +34,7 @@ pub(super) fn hpa(of: &str, target: &str, current: u32, max: u32) -> Object {
 pub(super) fn service(of: &str, selector: &str) -> Object {
     Object::Service(Service {
         name: name(of),
+        own_labels: Box::default(),
         selector: labels(selector),
     })
 }
@@ -40,6 +42,7 @@ pub(super) fn service(of: &str, selector: &str) -> Object {
 pub(super) fn workload(of: &str, template: &str) -> Object {
     Object::Workload(Workload {
         name: name(of),
+        own_labels: Box::default(),
         labels: labels(template),
     })
 }
@@ -52,6 +55,7 @@ pub(super) fn lists(hpas: Vec<Object>, services: Vec<Object>, deployments: Vec<O
         namespace: None,
         label_selector: None,
         field_selector: None,
+        labels: false,
     };
     [
         (source(Reads::Hpas, Resource::hpas()), hpas),
@@ -70,6 +74,7 @@ fn joined(hpas: Vec<Object>, services: Vec<Object>, deployments: Vec<Object>) ->
                     of,
                     label,
                     load: Load { current, target, max },
+                    ..
                 }: &Row| { format!("{kind}: {of} -> {label} {current}/{target}/{max}") };
     let lines = table
         .iter()
@@ -169,6 +174,49 @@ fn an_hpa_of_another_kind_does_not_speak_for_a_deployment_of_that_name() {
         vec![service("shop/web", "app=web")],
         vec![workload("shop/web", "app=web")],
     );
+    assert_eq!(lines, ["hpas: shop/web -> shop/web 1/4/5"]);
+}
+
+/// The lines of the series: `of: labels current/max`.
+fn series(hpas: Vec<Object>, services: Vec<Object>, deployments: Vec<Object>) -> Vec<String> {
+    let mut lists = lists(hpas, services, deployments);
+    lists[0].0.labels = true;
+    let lists = lists.iter().map(|(source, objects)| (source, objects.as_slice()));
+    let (table, _) = join(lists, Percent::new(80).unwrap());
+    let line = |row: &Row| format!("{}: {} {}/{}", row.of, row.labels, row.load.current, row.load.max);
+    table[SERIES].iter().map(line).collect()
+}
+
+#[test]
+fn a_series_is_an_hpa_that_counts_with_all_its_services() {
+    let lines = series(
+        vec![
+            hpa("shop/web", "web", 1, 5),
+            hpa("shop/web-2", "web", 1, 9),
+            hpa("shop/lonely", "nothing", 2, 4),
+            hpa_of("Deployment", "shop/new", "new", None, 4),
+            hpa_of("Odd kind,a=b", "shop/odd", "odd", Some(1), 4),
+        ],
+        vec![
+            service("shop/b", "app=web"),
+            service("shop/a", "app=web"),
+            service("data/web", "app=web"),
+        ],
+        vec![workload("shop/web", "app=web"), workload("shop/new", "app=new")],
+    );
+    assert_eq!(
+        lines,
+        [
+            "shop/lonely: deployment=nothing 2/4",
+            "shop/odd:  1/4",
+            "shop/web: deployment=web,service=a,service=b 1/5"
+        ]
+    );
+}
+
+#[test]
+fn without_labels_there_are_no_series() {
+    let (lines, _) = joined(vec![hpa("shop/web", "web", 1, 5)], vec![], vec![]);
     assert_eq!(lines, ["hpas: shop/web -> shop/web 1/4/5"]);
 }
 

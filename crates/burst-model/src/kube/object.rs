@@ -2,8 +2,10 @@
 //! workload the labels of its pods. Everything else is skipped while parsing.
 
 use super::resource::Reads;
+use crate::label_text;
 use crate::name::{Name, NotAName, ObjectName};
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -38,6 +40,8 @@ pub struct TargetRef {
 pub struct Hpa {
     /// Its namespace and name.
     pub name: ObjectName,
+    /// `metadata.labels`, as [`LabelText`](crate::label_text::LabelText); empty where they are not kept.
+    pub own_labels: Box<str>,
     /// `spec.scaleTargetRef`.
     pub target: TargetRef,
     /// `spec.maxReplicas`.
@@ -51,6 +55,8 @@ pub struct Hpa {
 pub struct Service {
     /// Its namespace and name.
     pub name: ObjectName,
+    /// `metadata.labels`, as [`LabelText`](crate::label_text::LabelText); empty where they are not kept.
+    pub own_labels: Box<str>,
     /// `spec.selector`; empty where there is none.
     pub selector: Labels,
 }
@@ -60,6 +66,8 @@ pub struct Service {
 pub struct Workload {
     /// Its namespace and name.
     pub name: ObjectName,
+    /// `metadata.labels`, as [`LabelText`](crate::label_text::LabelText); empty where they are not kept.
+    pub own_labels: Box<str>,
     /// `spec.template.metadata.labels`.
     pub labels: Labels,
 }
@@ -91,15 +99,15 @@ pub enum BadObject {
 }
 
 impl Object {
-    /// Reads one item of a list.
+    /// Reads one item of a list, with its own labels or without them.
     ///
     /// # Errors
     /// The item is not an object of that kind.
-    pub fn read(reads: Reads, json: &str) -> Result<Self, BadObject> {
+    pub fn read(reads: Reads, json: &str, labels: bool) -> Result<Self, BadObject> {
         Ok(match reads {
-            Reads::Hpas => Self::Hpa(serde_json::from_str::<Item<'_, HpaSpec<'_>>>(json)?.hpa()?),
-            Reads::Services => Self::Service(serde_json::from_str::<Item<'_, ServiceSpec>>(json)?.service()?),
-            Reads::Workloads => Self::Workload(serde_json::from_str::<Item<'_, WorkloadSpec>>(json)?.workload()?),
+            Reads::Hpas => Self::Hpa(serde_json::from_str::<Item<'_, HpaSpec<'_>>>(json)?.hpa(labels)?),
+            Reads::Services => Self::Service(serde_json::from_str::<Item<'_, ServiceSpec>>(json)?.service(labels)?),
+            Reads::Workloads => Self::Workload(serde_json::from_str::<Item<'_, WorkloadSpec>>(json)?.workload(labels)?),
         })
     }
 
@@ -129,6 +137,9 @@ struct Metadata<'a> {
     name: Cow<'a, str>,
     #[serde(borrow)]
     namespace: Cow<'a, str>,
+    // Skipped like any other field unless they are wanted.
+    #[serde(borrow, default)]
+    labels: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -189,10 +200,19 @@ impl Metadata<'_> {
             name: name("metadata.name", &self.name)?,
         })
     }
+
+    fn labels(&self, wanted: bool) -> Result<Box<str>, BadObject> {
+        let Some(json) = self.labels.filter(|_| wanted) else {
+            return Ok(Box::default());
+        };
+        let labels: Option<Labels> = serde_json::from_str(json.get())?;
+        let labels = labels.unwrap_or_default();
+        Ok(label_text::write(labels.iter().map(|(key, value)| (&**key, &**value))))
+    }
 }
 
 impl Item<'_, HpaSpec<'_>> {
-    fn hpa(self) -> Result<Hpa, BadObject> {
+    fn hpa(self, labels: bool) -> Result<Hpa, BadObject> {
         let target = self.spec.scale_target_ref;
         let status = self.status.unwrap_or_default();
         let observed = status.current_replicas.is_some()
@@ -201,6 +221,7 @@ impl Item<'_, HpaSpec<'_>> {
         let current = status.current_replicas.unwrap_or(0);
         Ok(Hpa {
             name: self.metadata.name()?,
+            own_labels: self.metadata.labels(labels)?,
             target: TargetRef {
                 group: target
                     .api_version
@@ -219,20 +240,22 @@ impl Item<'_, HpaSpec<'_>> {
 }
 
 impl Item<'_, ServiceSpec> {
-    fn service(self) -> Result<Service, BadObject> {
+    fn service(self, labels: bool) -> Result<Service, BadObject> {
         Ok(Service {
             name: self.metadata.name()?,
+            own_labels: self.metadata.labels(labels)?,
             selector: self.spec.selector.unwrap_or_default(),
         })
     }
 }
 
 impl Item<'_, WorkloadSpec> {
-    fn workload(self) -> Result<Workload, BadObject> {
-        let labels = self.spec.template.metadata.and_then(|metadata| metadata.labels);
+    fn workload(self, labels: bool) -> Result<Workload, BadObject> {
+        let pods = self.spec.template.metadata.and_then(|metadata| metadata.labels);
         Ok(Workload {
             name: self.metadata.name()?,
-            labels: labels.unwrap_or_default(),
+            own_labels: self.metadata.labels(labels)?,
+            labels: pods.unwrap_or_default(),
         })
     }
 }
@@ -254,7 +277,7 @@ mod tests {
 
     fn hpa(spec: &str, status: &str) -> Result<Hpa, BadObject> {
         let json = format!(r#"{{"metadata":{{"name":"h","namespace":"shop"}},"spec":{spec},"status":{status}}}"#);
-        match Object::read(Reads::Hpas, &json)? {
+        match Object::read(Reads::Hpas, &json, false)? {
             Object::Hpa(hpa) => Ok(hpa),
             other => panic!("{other:?}"),
         }
@@ -332,7 +355,7 @@ mod tests {
     fn a_service_without_a_selector_has_an_empty_one() {
         for spec in ["{}", r#"{"selector":null}"#, r#"{"selector":{}}"#] {
             let json = format!(r#"{{"metadata":{{"name":"s","namespace":"shop"}},"spec":{spec}}}"#);
-            let Object::Service(service) = Object::read(Reads::Services, &json).unwrap() else {
+            let Object::Service(service) = Object::read(Reads::Services, &json, false).unwrap() else {
                 panic!()
             };
             assert!(service.selector.is_empty(), "{spec}");
@@ -343,9 +366,28 @@ mod tests {
     fn a_workload_is_anything_with_a_pod_template() {
         let json = r#"{"metadata":{"name":"w","namespace":"shop"},"spec":{"template":{"metadata":{"labels":{"app":"web"}}}},
             "status":{"replicas":1,"conditions":[{}]}}"#;
-        let Object::Workload(workload) = Object::read(Reads::Workloads, json).unwrap() else {
+        let Object::Workload(workload) = Object::read(Reads::Workloads, json, false).unwrap() else {
             panic!()
         };
         assert_eq!(workload.labels.get("app").map(|value| &**value), Some("web"));
+    }
+
+    #[test]
+    fn own_labels_are_read_where_they_are_wanted_and_where_they_are_labels() {
+        let json =
+            |labels: &str| format!(r#"{{"metadata":{{"name":"s","namespace":"shop","labels":{labels}}},"spec":{{}}}}"#);
+        let read = |labels: &str, wanted| match Object::read(Reads::Services, &json(labels), wanted) {
+            Ok(Object::Service(service)) => Some(service.own_labels.into_string()),
+            _ => None,
+        };
+        let labels = r#"{"tier":"web","app.kubernetes.io/name":"shop","bad key":"x","bad":"a,b"}"#;
+        assert_eq!(
+            read(labels, true).as_deref(),
+            Some("app.kubernetes.io/name=shop,tier=web")
+        );
+        assert_eq!(read(labels, false).as_deref(), Some(""));
+        assert_eq!(read("null", true).as_deref(), Some(""));
+        assert_eq!(read("3", true), None);
+        assert_eq!(read("3", false).as_deref(), Some(""));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::answer::Failure;
 use super::object::Object;
-use super::resource::{Reads, Source};
+use super::resource::Source;
 use crate::printable::printable;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -84,7 +84,7 @@ pub fn read(source: &Source, body: &[u8], progress: &mut dyn Progress) -> Result
     };
     for item in list.items.unwrap_or_default() {
         let json = item.get();
-        match read_item(source.reads, json, progress) {
+        match read_item(source, json, progress) {
             Ok(object) => page.objects.push(object),
             Err(reason) => page.bad.push(Bad {
                 name: name_of(json),
@@ -96,9 +96,9 @@ pub fn read(source: &Source, body: &[u8], progress: &mut dyn Progress) -> Result
 }
 
 /// Reads one object, or says why it is left out.
-pub(super) fn read_item(reads: Reads, json: &str, progress: &mut dyn Progress) -> Result<Object, String> {
+pub(super) fn read_item(source: &Source, json: &str, progress: &mut dyn Progress) -> Result<Object, String> {
     match progress.begin(json) {
-        true => Object::read(reads, json).map_err(|error| error.to_string()),
+        true => Object::read(source.reads, json, source.labels).map_err(|error| error.to_string()),
         false => Err("a proxy thread died while it parsed these bytes".to_owned()),
     }
 }
@@ -126,7 +126,7 @@ pub(super) fn name_of(json: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::resource::Resource;
+    use super::super::resource::{Reads, Resource};
     use super::*;
     use proptest::prelude::*;
 
@@ -137,6 +137,7 @@ mod tests {
             namespace: None,
             label_selector: None,
             field_selector: None,
+            labels: false,
         }
     }
 
@@ -218,7 +219,7 @@ mod tests {
         #[test]
         fn arbitrary_items_are_survived(item in ".{0,200}", reads in 0..3) {
             let reads = [Reads::Hpas, Reads::Services, Reads::Workloads][usize::try_from(reads).unwrap()];
-            let _ = Object::read(reads, &item);
+            let _ = [true, false].map(|labels| Object::read(reads, &item, labels));
         }
     }
 }

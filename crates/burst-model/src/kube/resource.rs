@@ -124,6 +124,8 @@ pub struct Source {
     pub label_selector: Option<String>,
     /// `fieldSelector`, as the API takes it.
     pub field_selector: Option<String>,
+    /// Whether the labels of the objects themselves are kept.
+    pub labels: bool,
 }
 
 impl Source {
@@ -200,6 +202,7 @@ mod tests {
             namespace: None,
             label_selector: None,
             field_selector: None,
+            labels: false,
         }
     }
 

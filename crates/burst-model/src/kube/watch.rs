@@ -93,7 +93,7 @@ pub fn read(source: &Source, body: &[u8], progress: &mut dyn Progress) -> Result
 }
 
 fn put(source: &Source, json: &str, progress: &mut dyn Progress) -> Change {
-    match read_item(source.reads, json, progress) {
+    match read_item(source, json, progress) {
         Ok(object) => Change::Put(object),
         Err(reason) => Change::Spoiled(Bad {
             name: name_of(json),
@@ -131,6 +131,7 @@ mod tests {
             namespace: None,
             label_selector: None,
             field_selector: None,
+            labels: false,
         }
     }
 

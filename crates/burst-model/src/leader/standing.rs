@@ -120,7 +120,7 @@ mod tests {
     fn service(name: &str, app: &str) -> Object {
         let json =
             format!(r#"{{"metadata":{{"namespace":"shop","name":"{name}"}},"spec":{{"selector":{{"app":"{app}"}}}}}}"#);
-        Object::read(Reads::Services, &json).unwrap()
+        Object::read(Reads::Services, &json, false).unwrap()
     }
 
     fn bad(name: &str) -> Bad {

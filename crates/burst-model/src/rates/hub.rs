@@ -4,7 +4,6 @@
 //! own report among those that came, and so knows that it is the hub. The others know that they are not.
 
 use super::share::Share;
-use super::text::BadShare;
 use crate::time::Time;
 use std::time::Duration;
 
@@ -51,35 +50,6 @@ impl Hub {
             proxies: others.fresh.saturating_add(1),
         })
     }
-
-    /// Whether a report is one that this hub can use.
-    ///
-    /// # Errors
-    /// What is wrong with it.
-    pub fn check(&self, report: &Share<'_>, window: Duration, now: Time) -> Result<(), BadReport> {
-        if !report.is_fresh(now, self.patience) {
-            return Err(BadReport::Late(now.since(report.taken)));
-        }
-        // A longer span would make every rate smaller.
-        if report.span > window.saturating_mul(2) {
-            return Err(BadReport::Window(report.span, window));
-        }
-        Ok(())
-    }
-}
-
-/// Why a report is refused.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BadReport {
-    /// It cannot be read.
-    #[error("the report {0}")]
-    Share(#[from] BadShare),
-    /// Its counts are too old.
-    #[error("the report is of {} s ago", .0.as_secs())]
-    Late(Duration),
-    /// The proxies have different windows.
-    #[error("the report is of {} s, and the window here is {} s: give all proxies the same `requests.window`", .0.as_secs(), .1.as_secs())]
-    Window(Duration, Duration),
 }
 
 #[cfg(test)]
@@ -146,19 +116,5 @@ mod tests {
         assert_eq!(sum(both), Some((21, 2)), "and it counts once");
         let before = vec![share(1, 80, 1), share(2, 99, 20)];
         assert_eq!(sum(before), None, "it was the hub before");
-    }
-
-    #[test]
-    fn a_report_that_would_spoil_the_sum_is_refused() {
-        let check = |report: Share<'_>| {
-            HUB.check(&report, Duration::from_secs(30), at(100))
-                .map_err(|error| error.to_string())
-        };
-        assert_eq!(check(share(2, 90, 1)), Ok(()));
-        assert_eq!(check(share(2, 60, 1)), Err("the report is of 40 s ago".into()));
-        let mut long = share(2, 99, 1);
-        long.span = Duration::from_secs(61);
-        let words = "the report is of 61 s, and the window here is 30 s: give all proxies the same `requests.window`";
-        assert_eq!(check(long), Err(words.into()));
     }
 }

@@ -11,12 +11,15 @@ use std::time::Duration;
 #[derive(Debug, Default)]
 pub struct Latest {
     bytes: Vec<u8>,
+    window: Duration,
     rates: OnceCell<Rates>,
 }
 
 impl Latest {
-    /// Takes the record as it stands, once a tick. Counts older than `limit` are not served.
-    pub fn look(&mut self, bytes: Vec<u8>, limit: Duration, now: Time) {
+    /// Takes the record as it stands, once a tick. Counts older than `limit` are not served, nor those of less than a
+    /// window: that nothing was counted in a moment says little, and an autoscaler would take it for an end.
+    pub fn look(&mut self, bytes: Vec<u8>, window: Duration, limit: Duration, now: Time) {
+        self.window = window;
         let age = text::taken(&bytes).map(|taken| now.since(taken));
         if let Some(age) = age.filter(|age| *age > limit) {
             self.rates = Rates::Stale { age, limit }.into();
@@ -32,6 +35,7 @@ impl Latest {
         self.rates.get_or_init(|| {
             let share = Share::parse(&self.bytes).ok();
             share
+                .filter(|share| share.span >= self.window)
                 .and_then(|share| share.rates())
                 .map_or(Rates::Unknown, Rates::Known)
         })
@@ -42,6 +46,7 @@ impl Latest {
 mod tests {
     use super::*;
 
+    const WINDOW: Duration = Duration::from_secs(30);
     const LIMIT: Duration = Duration::from_secs(30);
     const RECORD: &[u8] = b"1;0000000000000001;100000;30000;shop/web=60,0";
 
@@ -53,7 +58,7 @@ mod tests {
     fn what_one_vm_summed_up_is_known_to_every_vm() {
         let mut latest = Latest::default();
         assert_eq!(latest.rates(), &Rates::Unknown);
-        latest.look(RECORD.into(), LIMIT, at(101));
+        latest.look(RECORD.into(), WINDOW, LIMIT, at(101));
         let Rates::Known(shares) = latest.rates() else {
             panic!("{latest:?}")
         };
@@ -61,17 +66,27 @@ mod tests {
             (shares.as_of, shares.services["shop/web"].requests_milli),
             (at(100), 2_000)
         );
-        latest.look(Vec::new(), LIMIT, at(102));
+        latest.look(Vec::new(), WINDOW, LIMIT, at(102));
         assert_eq!(latest.rates(), &Rates::Unknown, "it was withdrawn");
-        latest.look(b"nonsense".into(), LIMIT, at(103));
+        latest.look(b"nonsense".into(), WINDOW, LIMIT, at(103));
         assert_eq!(latest.rates(), &Rates::Unknown);
+    }
+
+    #[test]
+    fn counts_of_less_than_a_window_are_not_served() {
+        let mut latest = Latest::default();
+        for (span, known) in [(29_999, false), (30_000, true)] {
+            let record = format!("1;0000000000000001;100000;{span};shop/web=60,0");
+            latest.look(record.into(), WINDOW, LIMIT, at(101));
+            assert_eq!(latest.rates() != &Rates::Unknown, known, "{span}");
+        }
     }
 
     #[test]
     fn counts_that_nobody_renews_become_stale() {
         let mut latest = Latest::default();
         for (now, stale) in [(130, None), (131, Some(31)), (140, Some(40)), (101, None)] {
-            latest.look(RECORD.into(), LIMIT, at(now));
+            latest.look(RECORD.into(), WINDOW, LIMIT, at(now));
             let age = match latest.rates() {
                 Rates::Stale { age, .. } => Some(age.as_secs()),
                 Rates::Known(_) => None,

@@ -15,12 +15,13 @@ mod hub;
 mod latest;
 mod meter;
 mod rate;
+pub mod report;
 mod share;
 mod text;
 mod window;
 
 pub use count::{Count, is_rejected};
-pub use hub::{BadReport, Hub, Whole};
+pub use hub::{Hub, Whole};
 pub use latest::Latest;
 pub use meter::{Meter, Place};
 pub use rate::{Counting, Rate, Rates, Scope, Shares};

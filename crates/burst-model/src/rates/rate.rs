@@ -25,7 +25,7 @@ pub struct Counting {
 /// The counts, or why there are none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Rates {
-    /// Nothing was counted yet, or not by all who should.
+    /// Nothing was counted for a whole window yet, or not by all who should.
     #[default]
     Unknown,
     /// The newest counts are this old, which is more than the limit.
@@ -44,7 +44,7 @@ pub enum Rates {
 pub struct Shares {
     /// The end of the window of the oldest share.
     pub as_of: Time,
-    /// What rates are averaged over: as long as configured, and shorter while all who count are younger.
+    /// What rates are averaged over: at least as long as configured, and longer by a little.
     pub window: Duration,
     /// By `namespace/name` of the Service. One that is not here had no request that anybody remembers: that is not
     /// known to be none, since the Service may be reached by another way.
@@ -60,4 +60,13 @@ pub struct Rate {
     pub rejected_milli: u64,
     /// Requests under way, in thousandths, on average over the window; `None` where they are not counted.
     pub in_flight_milli: Option<u64>,
+}
+
+impl Rate {
+    /// That of a Service without any request.
+    pub const NONE: Self = Self {
+        requests_milli: 0,
+        rejected_milli: 0,
+        in_flight_milli: Some(0),
+    };
 }

@@ -151,7 +151,7 @@ fn millis(span: Duration) -> u64 {
 
 fn service(part: &str) -> Option<(&str, Count)> {
     let (name, counts) = part.split_once('=')?;
-    ObjectName::parse(name).ok()?;
+    ObjectName::is_one(name).then_some(())?;
     let mut counts = counts.split(',');
     let requests = counts.next().and_then(decimal)?;
     let rejected = counts.next().and_then(decimal)?;

@@ -251,11 +251,11 @@ mod tests {
                 past.push((vm.now, u64::from(requests)));
             }
             let share = vm.window.share(&vm.meter, 1, vm.now).unwrap();
-            let begin = vm.now.unix_millis() - share.span.as_millis() as u64;
+            let covered = u64::try_from(share.span.as_millis()).unwrap();
+            let begin = vm.now.unix_millis() - covered;
             let wanted: u64 = past.iter().filter(|(at, _)| at.unix_millis() > begin).map(|(_, requests)| requests).sum();
             prop_assert_eq!(share.services.first().map_or(0, |(_, count)| count.requests), wanted);
             let whole = vm.now.unix_millis() - 1_000_000_000;
-            let covered = share.span.as_millis() as u64;
             prop_assert!(covered == whole || covered >= 30_000, "{covered} ms of {whole}");
             prop_assert!(covered < 30_000 + 5_000 + 20_000, "a step and a late tick at most: {covered} ms");
         }

@@ -4,8 +4,9 @@
 //!
 //! ```text
 //! header    magic 8 · generation u64 · sections u32
-//! section   name (offset u32, length u32) · first row u32 · rows u32
+//! section   name (offset u32, length u32) · first row u32 · rows u32 · labels u32
 //! row       of (offset, length) · label (offset, length) · current, target, max      u32 each
+//! labels    (offset, length) for each row, from where its section says; 0 where no row has any
 //! heap      the texts
 //! ```
 //!
@@ -19,12 +20,13 @@ pub use read::{Damaged, Entry, Section, Snapshot};
 pub use write::write;
 
 /// Raised whenever the bytes change their meaning.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
-const MAGIC: [u8; 8] = *b"burst\0\x01\0";
+const MAGIC: [u8; 8] = *b"burst\0\x02\0";
 const HEADER: usize = 20;
-const SECTION: usize = 16;
+const SECTION: usize = 20;
 const ROW: usize = 28;
+const TEXT: usize = 8;
 
 #[cfg(test)]
 mod tests;

@@ -1,8 +1,9 @@
 //! From bytes to rows, in place. Everything is checked once, when the bytes are opened; a look-up afterwards is a
 //! binary search over slices.
 
-use super::{HEADER, MAGIC, ROW, SECTION};
+use super::{HEADER, MAGIC, ROW, SECTION, TEXT};
 use crate::hash;
+use crate::label_text::LabelText;
 use crate::load::Load;
 
 /// A checked snapshot.
@@ -22,6 +23,7 @@ pub struct Section<'a> {
     snapshot: &'a Snapshot,
     first: usize,
     rows: usize,
+    labels: usize,
 }
 
 /// One row.
@@ -33,6 +35,8 @@ pub struct Entry<'a> {
     pub label: &'a str,
     /// The numbers.
     pub load: Load,
+    /// Its labels.
+    pub labels: LabelText<'a>,
 }
 
 impl Snapshot {
@@ -95,6 +99,7 @@ impl Snapshot {
             snapshot: self,
             first: self.number(at + 8)?,
             rows: self.number(at + 12)?,
+            labels: self.number(at + 16)?,
         };
         Some((self.text(at)?, section))
     }
@@ -149,20 +154,41 @@ impl<'a> Section<'a> {
     /// The row of `namespace/name`.
     #[must_use]
     pub fn find(self, of: &str) -> Option<Entry<'a>> {
+        self.row(self.first_from(of)).filter(|entry| entry.of == of)
+    }
+
+    /// The rows of a namespace, sorted, with their names in it.
+    pub fn namespace(self, namespace: &str) -> impl Iterator<Item = (&'a str, Entry<'a>)> + use<'a> {
+        let prefix = format!("{namespace}/");
+        let rows = (self.first_from(&prefix)..self.rows).filter_map(move |row| self.row(row));
+        rows.map_while(move |entry| Some((entry.of.strip_prefix(&prefix)?, entry)))
+    }
+
+    /// The first row that is not sorted before a text.
+    fn first_from(self, of: &str) -> usize {
         let (mut low, mut high) = (0, self.rows);
         while low < high {
             let middle = low + (high - low) / 2;
-            let entry = self.row(middle)?;
-            match entry.of.cmp(of) {
-                std::cmp::Ordering::Equal => return Some(entry),
-                std::cmp::Ordering::Less => low = middle + 1,
-                std::cmp::Ordering::Greater => high = middle,
+            if self.row(middle).is_some_and(|entry| entry.of < of) {
+                low = middle + 1;
+            } else {
+                high = middle;
             }
         }
-        None
+        low
+    }
+
+    fn labels(self, row: usize) -> Option<&'a str> {
+        match self.labels {
+            0 => Some(""),
+            first => self.snapshot.text(row.checked_mul(TEXT)?.checked_add(first)?),
+        }
     }
 
     fn row(self, row: usize) -> Option<Entry<'a>> {
+        if row >= self.rows {
+            return None;
+        }
         let snapshot = self.snapshot;
         let sections = snapshot.section_count()?.checked_mul(SECTION)?.checked_add(HEADER)?;
         let at = self.first.checked_add(row)?.checked_mul(ROW)?.checked_add(sections)?;
@@ -175,6 +201,7 @@ impl<'a> Section<'a> {
             of: snapshot.text(at)?,
             label: snapshot.text(at + 8)?,
             load,
+            labels: LabelText(self.labels(row)?),
         })
     }
 }

@@ -1,5 +1,6 @@
 use super::*;
 use crate::index::{Row, Table};
+use crate::label_text::LabelText;
 use crate::load::Load;
 use crate::name::ObjectName;
 use proptest::prelude::*;
@@ -11,6 +12,7 @@ fn row(of: &str, label: &str, numbers: [u32; 3]) -> Row {
         of: ObjectName::parse(of).unwrap(),
         label: ObjectName::parse(label).unwrap(),
         load,
+        labels: Box::default(),
     }
 }
 
@@ -33,10 +35,13 @@ fn sample() -> Table {
 
 fn table() -> impl Strategy<Value = Table> {
     let name = "[a-z]{1,3}/[a-z0-9]{1,6}";
-    let rows = proptest::collection::btree_map(name, (name, any::<[u32; 3]>()), 0..12).prop_map(|rows| {
-        rows.iter()
-            .map(|(of, (label, numbers))| row(of, label, *numbers))
-            .collect::<Vec<_>>()
+    let labels = proptest::option::of("[a-z]{1,3}=[a-z]{0,3}");
+    let rows = proptest::collection::btree_map(name, (name, any::<[u32; 3]>(), labels), 0..12).prop_map(|rows| {
+        let row = |(of, (label, numbers, labels)): (String, (String, _, Option<String>))| Row {
+            labels: labels.unwrap_or_default().into(),
+            ..row(&of, &label, numbers)
+        };
+        rows.into_iter().map(row).collect::<Vec<_>>()
     });
     proptest::collection::btree_map("[a-z]{1,8}", rows, 0..4)
 }
@@ -53,6 +58,20 @@ fn a_row_is_found_by_its_name_and_only_by_it() {
     }
     assert!(snapshot.section("deployments").unwrap().is_empty());
     assert!(snapshot.section("rollouts").is_none());
+}
+
+#[test]
+fn the_rows_of_a_namespace_are_those_and_no_others() {
+    let of = |of| row(of, "a/b", [1, 1, 1]);
+    let rows = ["a-b/x", "a.b/x", "a/x", "a/y-1", "a/y.1", "aa/x"].map(of).to_vec();
+    let snapshot = Snapshot::open(write(&Table::from([("services".into(), rows)]), 1)).unwrap();
+    let services = snapshot.section("services").unwrap();
+    let names = |namespace| services.namespace(namespace).map(|(name, _)| name).collect::<Vec<_>>();
+    assert_eq!(names("a"), ["x", "y-1", "y.1"]);
+    assert_eq!(names("aa"), ["x"]);
+    for nobody in ["", "0", "a/", "b", "a/x", "zz"] {
+        assert_eq!(names(nobody), [""; 0], "{nobody}");
+    }
 }
 
 #[test]
@@ -81,7 +100,8 @@ proptest! {
             prop_assert_eq!(section.len(), rows.len());
             for (row, entry) in rows.iter().zip(section.rows()) {
                 let (of, label) = (row.of.to_string(), row.label.to_string());
-                prop_assert_eq!(entry, Entry { of: &of, label: &label, load: row.load });
+                let labels = LabelText(&row.labels);
+                prop_assert_eq!(entry, Entry { of: &of, label: &label, load: row.load, labels });
                 prop_assert_eq!(section.find(&of), Some(entry));
             }
         }

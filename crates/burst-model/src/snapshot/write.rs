@@ -1,6 +1,6 @@
 //! From a table to bytes.
 
-use super::{HEADER, MAGIC, ROW, SECTION};
+use super::{HEADER, MAGIC, ROW, SECTION, TEXT};
 use crate::index::{Row, Table};
 use crate::load::Load;
 
@@ -8,28 +8,34 @@ use crate::load::Load;
 #[must_use]
 pub fn write(table: &Table, generation: u64) -> Vec<u8> {
     let rows = table.values().map(Vec::len).sum::<usize>();
+    let labelled = table
+        .values()
+        .filter(|rows| is_labelled(rows))
+        .map(Vec::len)
+        .sum::<usize>();
+    let labels_start = HEADER + table.len() * SECTION + rows * ROW;
     let mut heap = Heap {
-        starts_at: HEADER + table.len() * SECTION + rows * ROW,
+        starts_at: labels_start + labelled * TEXT,
         bytes: Vec::new(),
     };
     let (mut sections, mut lines) = (Vec::new(), Vec::with_capacity(rows * ROW));
+    let mut labels = Vec::with_capacity(labelled * TEXT);
     for (kind, rows) in table {
+        let labels_at = if is_labelled(rows) {
+            labels_start + labels.len()
+        } else {
+            0
+        };
         heap.text(kind)
             .into_iter()
-            .chain([number(lines.len() / ROW), number(rows.len())])
+            .chain([lines.len() / ROW, rows.len(), labels_at].map(number))
             .for_each(put(&mut sections));
-        for Row {
-            of,
-            label,
-            load: Load { current, target, max },
-        } in rows
-        {
-            let numbers = [*current, *target, *max];
-            let texts = heap
-                .text(&of.to_string())
-                .into_iter()
-                .chain(heap.text(&label.to_string()));
-            texts.chain(numbers).for_each(put(&mut lines));
+        for row in rows {
+            line(row, &mut heap).for_each(put(&mut lines));
+        }
+        if labels_at > 0 {
+            let texts = rows.iter().flat_map(|row| heap.text(&row.labels));
+            texts.for_each(put(&mut labels));
         }
     }
     let header = [
@@ -38,7 +44,18 @@ pub fn write(table: &Table, generation: u64) -> Vec<u8> {
         &number(table.len()).to_le_bytes(),
     ]
     .concat();
-    [header, sections, lines, heap.bytes].concat()
+    [header, sections, lines, labels, heap.bytes].concat()
+}
+
+/// Whether labels are written of rows: where there are none, they cost nothing.
+fn is_labelled(rows: &[Row]) -> bool {
+    rows.iter().any(|row| !row.labels.is_empty())
+}
+
+fn line(row: &Row, heap: &mut Heap) -> impl Iterator<Item = u32> + use<> {
+    let Load { current, target, max } = row.load;
+    let (of, label) = (heap.text(&row.of.to_string()), heap.text(&row.label.to_string()));
+    of.into_iter().chain(label).chain([current, target, max])
 }
 
 fn put(bytes: &mut Vec<u8>) -> impl FnMut(u32) {

@@ -114,6 +114,7 @@ mod tests {
             namespace: Some(Name::parse(&format!("ns-{n}")).unwrap()),
             label_selector: None,
             field_selector: None,
+            labels: false,
         };
         let pace = Pace {
             interval: Duration::from_secs(15),

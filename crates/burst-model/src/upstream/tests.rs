@@ -72,7 +72,7 @@ fn an_sni_cluster_of_auto_passthrough_names_its_service() {
 #[test]
 fn a_waypoint_names_the_service_behind_it() {
     by_name("inbound-vip|80|http|web.shop.svc.cluster.local", Ok("shop/web"));
-    by_name("inbound-vip|80|http-v1|web.shop.svc.cluster.local", Ok("shop/web"));
+    by_name("inbound-vip|80|http/v1|web.shop.svc.cluster.local", Ok("shop/web"));
 }
 
 #[test]

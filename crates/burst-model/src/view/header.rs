@@ -30,6 +30,7 @@ pub fn value_with(entry: &Entry<'_>, extra_keys: &[ExtraKey], as_of: Time, stale
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::label_text::LabelText;
     use crate::load::Load;
 
     const ENTRY: Entry<'static> = Entry {
@@ -40,6 +41,7 @@ mod tests {
             target: 4,
             max: 5,
         },
+        labels: LabelText(""),
     };
 
     #[test]

@@ -9,7 +9,7 @@ use super::Output;
 /// `burstctl preview`
 ///
 /// Reads HPAs, Services and the workloads behind them as the filter would, joins them as the filter would, and writes
-/// nothing. Your user needs the verb list on each of them.
+/// nothing. Your user needs the verb list on each of them; whether the proxy's ServiceAccount has it is for `doctor`.
 ///
 /// Ends with 0 if all is well, with 1 if something is autoscaled and the header does not tell, or not all: an HPA that
 /// no controller has looked at, two HPAs on one workload, an HPA that scales nothing that is read, an object that cannot
@@ -30,6 +30,31 @@ pub struct Preview {
     /// `-` is stdin.
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
+    /// How it is written.
+    #[arg(short, long, value_enum, default_value_t)]
+    pub output: Output,
+}
+
+/// `burstctl doctor`
+///
+/// Looks, and changes nothing. Your user needs the verb list on pods and on the Istio kinds in the gateway's namespace,
+/// create on subjectaccessreviews.authorization.k8s.io, and get and create on pods/portforward there.
+///
+/// Ends with 0 if every check is well, with 1 if one is not, with 2 if one could not be made.
+#[derive(Debug, Args)]
+pub struct Doctor {
+    /// The kubeconfig context; the current one if not given.
+    #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
+    pub context: String,
+    /// The gateway's namespace.
+    #[arg(short, long, default_value = "istio-system")]
+    pub namespace: String,
+    /// The labels of the gateway's pods.
+    #[arg(short = 'l', long, value_name = "LABELS", default_value = "istio=ingressgateway")]
+    pub selector: String,
+    /// Ask the admin interface of one Envoy, as http://127.0.0.1:9901, and no cluster.
+    #[arg(long, value_name = "URL", conflicts_with_all = ["context", "namespace", "selector"])]
+    pub admin: Option<String>,
     /// How it is written.
     #[arg(short, long, value_enum, default_value_t)]
     pub output: Output,

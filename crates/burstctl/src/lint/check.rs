@@ -5,6 +5,7 @@ use burst_hpa::{Lint, Objects, Options, decode, defaulted, lint, lint_among, mig
 use super::finding::Finding;
 use crate::input::Input;
 use crate::objects::Object;
+use crate::render::{self, Targets};
 use crate::yaml::Value;
 
 /// Everything to object to, in the order of the files.
@@ -17,6 +18,22 @@ pub fn check(input: &Input, options: Options) -> Vec<Finding> {
         if let (Err(reason), false) = (around.insert(object.tree.to_json()), object.is_hpa()) {
             findings.push(Finding::neighbour(object, &reason));
         }
+    }
+    let targets = Targets::of(input);
+    let mut shorts = Vec::new();
+    for object in input.objects.iter().filter(|object| render::is_short(object)) {
+        match render::build(object, &targets, options) {
+            Ok(hpa) => {
+                let stored = defaulted(hpa, options);
+                around.insert_hpa(stored.clone());
+                shorts.push((object, stored));
+            }
+            Err(reasons) => findings.extend(reasons),
+        }
+    }
+    for (object, stored) in shorts {
+        let regrets = lint_among(&stored, &around, options).into_iter();
+        findings.extend(regrets.map(|finding| render::regretted(object, finding)));
     }
     for object in &input.objects {
         findings.extend(of_object(object, &around, options));
@@ -40,6 +57,11 @@ fn of_object(object: &Object, around: &Objects, options: Options) -> Vec<Finding
     }
     if object.is_hpa() {
         of_hpa(object, around, options)
+    } else if object.api_version().starts_with("burstctl/") && !render::is_short(object) {
+        vec![Finding::unread(
+            object,
+            "the short form is kind Hpa of apiVersion burstctl/v1",
+        )]
     } else {
         Vec::new()
     }

@@ -248,6 +248,19 @@ mod tests {
     }
 
     #[test]
+    fn lists_that_would_be_watched_are_read_once() {
+        let mut asked = 0;
+        let config = config(&json!({"cluster": "k", "sync": {"mode": "watch"}}));
+        let read = read(config, NOW, |path| {
+            asked += 1;
+            Ok(empty(path))
+        });
+        let read = read.unwrap();
+        assert_eq!((asked, read.confirmed.oldest()), (4, Some(NOW)));
+        assert_eq!(read.resume.lists.len(), 4);
+    }
+
+    #[test]
     fn a_kind_without_a_definition_has_no_objects() {
         let rollouts =
             json!({"group": "argoproj.io", "version": "v1alpha1", "resource": "rollouts", "kind": "Rollout"});

@@ -10,19 +10,23 @@ use burst_hpa::{ErrorType, Options, Severity};
 use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 
+use super::targets::Targets;
 use super::words;
-use crate::input::Input;
 use crate::lint::{Finding, Mistake};
 use crate::objects::Object;
 use crate::words::Misread;
 
 /// A target that is in the input is looked at: its containers have to request what is measured.
-pub(super) fn hpa(object: &Object, input: &Input, options: Options) -> Result<HorizontalPodAutoscaler, Vec<Finding>> {
+pub(crate) fn hpa(
+    object: &Object,
+    targets: &Targets<'_>,
+    options: Options,
+) -> Result<HorizontalPodAutoscaler, Vec<Finding>> {
     let words = read(object).map_err(|finding| vec![*finding])?;
     let metrics: Vec<Metric> = collect(words.metrics.iter().enumerate().map(|(index, written)| {
         metric(written).map_err(|message| refused(object, &format!("metrics[{index}]"), message.to_owned()))
     }))?;
-    let mut hpa = Hpa::new(target(&words, input), words.max).for_cluster(options);
+    let mut hpa = Hpa::new(target(&words, targets), words.max).for_cluster(options);
     hpa = words.name.iter().fold(hpa, Hpa::name);
     hpa = words.namespace.iter().fold(hpa, Hpa::namespace);
     hpa = words.labels.iter().fold(hpa, |hpa, (key, value)| hpa.label(key, value));
@@ -62,14 +66,12 @@ fn read(object: &Object) -> Result<words::Hpa, Box<Finding>> {
     })
 }
 
-fn target(words: &words::Hpa, input: &Input) -> Target {
+fn target(words: &words::Hpa, targets: &Targets<'_>) -> Target {
     let reference = &words.target;
     let namespace = words.namespace.as_deref().unwrap_or("default");
-    let found = input.objects.iter().find(|object| {
-        (object.api_version(), object.kind(), object.name()) == ("apps/v1", &reference.kind, &reference.name)
-            && reference.api_version == "apps/v1"
-            && object.namespace() == namespace
-    });
+    let found = (reference.api_version == "apps/v1")
+        .then(|| targets.find(&reference.kind, namespace, &reference.name))
+        .flatten();
     let json = || found.map(|object| object.tree.to_json()).unwrap_or_default();
     let read = match reference.kind.as_str() {
         "Deployment" => serde_json::from_value::<Deployment>(json())
@@ -225,6 +227,7 @@ fn refused(object: &Object, field: &str, detail: String) -> Box<Finding> {
     })
 }
 
+/// `namespace/name`, which the short form may leave to the target.
 fn title(object: &Object) -> String {
     let word = |name| object.tree.text(name);
     let target = word("target")
@@ -266,6 +269,13 @@ fn unbuilt(object: &Object, error: &BuildError) -> Finding {
         severity: Severity::Error,
         ..at
     }
+}
+
+/// What the rules say of an HPA, where the short form says it.
+pub(crate) fn regretted(object: &Object, finding: burst_hpa::Finding) -> Finding {
+    let severity = finding.severity;
+    let unbuilt = unbuilt(object, &BuildError::NeverWorks(finding));
+    Finding { severity, ..unbuilt }
 }
 
 const SHORTER: [(&str, &str); 9] = [

@@ -3,11 +3,16 @@
 mod build;
 mod duration;
 mod strip;
+mod targets;
 mod words;
 
+pub(crate) use build::{hpa as build, regretted};
 use burst_hpa::{Node, Options, Severity, decode, defaulted, migrate};
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
+use strip::Scaled;
 pub use strip::Stripped;
+pub(crate) use targets::Targets;
+pub(crate) use words::is_short;
 
 use crate::input::Input;
 use crate::lint::{self, Finding};
@@ -37,13 +42,13 @@ pub fn render(input: &Input, options: Options, defaults: bool) -> Rendered {
         .into_iter()
         .filter(|finding| finding.severity == Severity::Error)
         .collect();
+    let targets = Targets::of(input);
     let mut others = Vec::new();
     let mut hpas = Vec::new();
     for object in &input.objects {
-        let hpa = if words::is_short(object) {
-            build::hpa(object, input, options)
-                .map_err(|findings| rendered.findings.extend(findings))
-                .ok()
+        let hpa = if is_short(object) {
+            // Why there is none is among what was refused.
+            build(object, &targets, options).ok()
         } else if object.is_hpa() {
             read(object, &refused)
         } else {
@@ -57,14 +62,15 @@ pub fn render(input: &Input, options: Options, defaults: bool) -> Rendered {
             hpas.push(hpa);
         }
     }
+    let scaled = Scaled::by(&hpas);
     for (index, object) in others {
-        let (node, stripped) = strip::replicas(object, &hpas);
+        let (node, stripped) = scaled.without_replicas(object);
         rendered.stripped.extend(stripped);
         if let Some(document) = rendered.documents.get_mut(index) {
             *document = to_yaml(&node);
         }
     }
-    rendered.findings.extend(refused);
+    rendered.findings = refused;
     rendered
 }
 

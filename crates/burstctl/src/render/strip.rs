@@ -1,5 +1,7 @@
 //! A number of replicas in the manifest of what is scaled: every `kubectl apply` would set the HPA back to it.
 
+use std::collections::HashMap;
+
 use burst_hpa::Node;
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 
@@ -18,10 +20,37 @@ pub struct Stripped {
     pub hpa: String,
 }
 
-/// The object without `spec.replicas`, if one of these HPAs scales it.
-pub(super) fn replicas(object: &Object, hpas: &[HorizontalPodAutoscaler]) -> (Node, Option<Stripped>) {
+/// What HPAs scale: kind, group, namespace and name.
+pub(super) struct Scaled<'a>(HashMap<[&'a str; 4], &'a HorizontalPodAutoscaler>);
+
+impl<'a> Scaled<'a> {
+    pub(super) fn by(hpas: &'a [HorizontalPodAutoscaler]) -> Self {
+        let target = |hpa: &'a HorizontalPodAutoscaler| {
+            let reference = &hpa.spec.scale_target_ref;
+            let group = group(reference.api_version.as_deref().unwrap_or_default());
+            [reference.kind.as_str(), group, namespace(hpa), reference.name.as_str()]
+        };
+        Self(hpas.iter().rev().map(|hpa| (target(hpa), hpa)).collect())
+    }
+
+    /// The object without `spec.replicas`, if one of these HPAs scales it.
+    pub(super) fn without_replicas(&self, object: &Object) -> (Node, Option<Stripped>) {
+        let target = [
+            object.kind(),
+            group(object.api_version()),
+            object.namespace(),
+            object.name(),
+        ];
+        strip(object, self.0.get(&target).copied())
+    }
+}
+
+fn group(api_version: &str) -> &str {
+    api_version.split_once('/').map_or("", |(group, _)| group)
+}
+
+fn strip(object: &Object, scaling: Option<&HorizontalPodAutoscaler>) -> (Node, Option<Stripped>) {
     let mut node = object.tree.to_node();
-    let scaling = hpas.iter().find(|hpa| scales(hpa, object));
     let written = object
         .tree
         .field("spec")
@@ -48,18 +77,6 @@ pub(super) fn replicas(object: &Object, hpas: &[HorizontalPodAutoscaler]) -> (No
         ),
     };
     (node, Some(stripped))
-}
-
-fn scales(hpa: &HorizontalPodAutoscaler, object: &Object) -> bool {
-    let reference = &hpa.spec.scale_target_ref;
-    let group = |api_version: &str| {
-        api_version
-            .split_once('/')
-            .map_or(String::new(), |(group, _)| group.to_owned())
-    };
-    (reference.kind.as_str(), reference.name.as_str()) == (object.kind(), object.name())
-        && group(reference.api_version.as_deref().unwrap_or_default()) == group(object.api_version())
-        && namespace(hpa) == object.namespace()
 }
 
 fn namespace(hpa: &HorizontalPodAutoscaler) -> &str {

@@ -11,7 +11,8 @@ use crate::objects::Object;
 const API_VERSION: &str = "burstctl/v1";
 const KIND: &str = "Hpa";
 
-pub(super) fn is_short(object: &Object) -> bool {
+/// Whether an object is a short form.
+pub(crate) fn is_short(object: &Object) -> bool {
     object.api_version() == API_VERSION && object.kind() == KIND
 }
 

@@ -3,13 +3,16 @@
 use std::io::Write as _;
 
 use burst_hpa::status::Status;
-use burst_hpa::{decode, defaulted, migrate};
+use burst_hpa::{Options, decode, defaulted, migrate};
+use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 
 use super::{End, Terminal};
 use crate::args::{Explain, Format};
 use crate::explain;
 use crate::input::Input;
 use crate::lint;
+use crate::objects::Object;
+use crate::render::{Targets, build, is_short};
 
 /// Explains the HPAs of files.
 pub(super) fn explain(words: &Explain, terminal: &mut Terminal<'_>) -> End {
@@ -22,14 +25,18 @@ pub(super) fn explain(words: &Explain, terminal: &mut Terminal<'_>) -> End {
     terminal.say_unreadable(&input);
     let refused: Vec<_> = lint::check(&input, options)
         .into_iter()
-        .filter(|finding| matches!(finding.mistake.rule(), "apiserver" | "yaml"))
+        .filter(|finding| matches!(finding.mistake.rule(), "apiserver" | "yaml" | "short-form"))
         .collect();
     let _ = lint::write(&refused, &input.sources, Format::Text, false, &mut terminal.words);
     let mut end = if input.is_incomplete() { End::Unread } else { End::Well };
     let mut told = Vec::new();
-    for object in input.objects.iter().filter(|object| object.is_hpa()) {
-        let node = migrate(&object.tree.to_node()).ok().map(|migration| migration.document);
-        let Some(hpa) = node.and_then(|node| decode(&node).ok()) else {
+    let targets = Targets::of(&input);
+    for object in input
+        .objects
+        .iter()
+        .filter(|object| object.is_hpa() || is_short(object))
+    {
+        let Some(hpa) = read(object, &targets, options) else {
             end = end.max(End::Objections);
             continue;
         };
@@ -59,4 +66,11 @@ pub(super) fn explain(words: &Explain, terminal: &mut Terminal<'_>) -> End {
     }
     let written = write!(terminal.out, "{}", told.join("\n"));
     terminal.ended(written, end)
+}
+
+fn read(object: &Object, targets: &Targets<'_>, options: Options) -> Option<HorizontalPodAutoscaler> {
+    if is_short(object) {
+        return build(object, targets, options).ok();
+    }
+    decode(&migrate(&object.tree.to_node()).ok()?.document).ok()
 }

@@ -6,6 +6,7 @@ use super::{End, Terminal};
 use crate::args::{Format, Lint};
 use crate::input::Input;
 use crate::lint;
+use crate::render::is_short;
 
 /// Says what is wrong with HPAs.
 pub(super) fn lint(words: &Lint, terminal: &mut Terminal<'_>) -> End {
@@ -24,7 +25,11 @@ pub(super) fn lint(words: &Lint, terminal: &mut Terminal<'_>) -> End {
         &mut terminal.out,
     );
     terminal.say_unreadable(&input);
-    let hpas = input.objects.iter().filter(|object| object.is_hpa()).count();
+    let hpas = input
+        .objects
+        .iter()
+        .filter(|object| object.is_hpa() || is_short(object))
+        .count();
     if words.format == Format::Text {
         let counted = format!("{hpas} HPA{}", if hpas == 1 { "" } else { "s" });
         terminal.say(format_args!("{counted}: {}", lint::summary(&findings)));

@@ -2,13 +2,16 @@
 
 use std::io::Write as _;
 
-use burst_hpa::{decode, defaulted, migrate, validate};
+use burst_hpa::{Options, decode, defaulted, migrate, validate};
+use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 
 use super::{End, Terminal};
 use crate::args::{Picture, Simulate};
 use crate::explain::controller;
 use crate::input::Input;
+use crate::lint::Finding;
 use crate::objects::Object;
+use crate::render::{Targets, build, is_short};
 use crate::simulate::{Setting, Trace, json, play, plot, svg, table};
 
 /// Plays the controller over a trace.
@@ -19,7 +22,11 @@ pub(super) fn simulate(words: &Simulate, terminal: &mut Terminal<'_>) -> End {
     if input.is_incomplete() {
         return End::Unread;
     }
-    let mut hpas = input.objects.iter().filter(|object| object.is_hpa());
+    let targets = Targets::of(&input);
+    let mut hpas = input
+        .objects
+        .iter()
+        .filter(|object| object.is_hpa() || is_short(object));
     let (Some(object), None) = (hpas.next(), hpas.next()) else {
         terminal.say(format_args!("{}: expected one HPA", words.file.display()));
         return End::Objections;
@@ -31,7 +38,7 @@ pub(super) fn simulate(words: &Simulate, terminal: &mut Terminal<'_>) -> End {
             return End::Unread;
         }
     };
-    match picture(words, object, &text) {
+    match picture(words, object, &targets, &text) {
         Ok(picture) => {
             let written = terminal.out.write_all(picture.as_bytes());
             terminal.ended(written, End::Well)
@@ -54,21 +61,23 @@ enum Trouble {
     Trace(String),
 }
 
-fn picture(words: &Simulate, object: &Object, trace: &str) -> Result<String, Trouble> {
+fn read(object: &Object, targets: &Targets<'_>, options: Options) -> Result<HorizontalPodAutoscaler, Vec<String>> {
+    if is_short(object) {
+        let words = |finding: &Finding| format!("{}: {}", finding.field, finding.detail);
+        return build(object, targets, options).map_err(|findings| findings.iter().map(words).collect());
+    }
+    let node = migrate(&object.tree.to_node()).map_err(|error| vec![error.to_string()])?;
+    decode(&node.document).map_err(|errors| errors.iter().map(ToString::to_string).collect())
+}
+
+fn picture(words: &Simulate, object: &Object, targets: &Targets<'_>, trace: &str) -> Result<String, Trouble> {
     let options = words.cluster.options();
     let refused = |reason: String| Trouble::Hpa(vec![reason]);
-    let node = migrate(&object.tree.to_node())
-        .map_err(|error| refused(error.to_string()))?
-        .document;
-    let words_of = |errors: &[&dyn ToString]| Trouble::Hpa(errors.iter().map(|error| error.to_string()).collect());
-    let hpa = decode(&node)
-        .map_err(|errors| words_of(&errors.iter().map(|error| error as &dyn ToString).collect::<Vec<_>>()))?;
+    let hpa = read(object, targets, options).map_err(Trouble::Hpa)?;
     let hpa = defaulted(hpa, options);
     let errors = validate(&hpa, options);
     if !errors.is_empty() {
-        return Err(words_of(
-            &errors.iter().map(|error| error as &dyn ToString).collect::<Vec<_>>(),
-        ));
+        return Err(Trouble::Hpa(errors.iter().map(ToString::to_string).collect()));
     }
     let spec = &hpa.spec;
     let (min, max) = (spec.min_replicas.unwrap_or(1), spec.max_replicas);

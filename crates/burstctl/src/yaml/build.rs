@@ -1,13 +1,15 @@
 //! From the events of the parser to trees, without recursion and with an end to aliases of aliases.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
-use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span as ParserSpan, Tag};
+use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span as ParserSpan};
 
-use super::merge;
-use super::scalar::{self, Scalar};
 use super::split::shifted;
+use super::tabs::{self, Tabs};
+use super::tag::{binary, scalar};
 use super::tree::{Key, Mark, Span, SyntaxError, Tree, Value};
+use super::{merge, refuse};
 
 /// How deep a document may nest. An HPA needs 12.
 const DEEPEST: usize = 96;
@@ -17,21 +19,56 @@ const MOST_ALIASED: usize = 200_000;
 
 type Content = Result<Option<Tree>, SyntaxError>;
 
+/// Tabs behind the colons of one document; an editor that aligns values with them leaves a few.
+const MOST_TABS: usize = 100;
+
 /// Hands each document of a chunk to `take`; nothing more after one that cannot be read.
 pub(super) fn documents(chunk: &str, lines_above: usize, take: &mut dyn FnMut(Content)) {
-    let mut builder = Builder::new(chunk, lines_above);
-    let mut parser = Parser::new_from_str(chunk);
-    while let Some(event) = parser.next_event() {
-        match event
-            .map_err(|error| builder.refused(&error))
-            .and_then(|(event, span)| builder.event(event, span))
-        {
-            Ok(Some(Done::Document(tree))) => take(Ok(tree)),
-            Ok(Some(Done::Stream)) => return,
-            Ok(None) => {}
-            Err(error) => return take(Err(error)),
+    if let Err(error) = refuse::chunk(chunk, lines_above) {
+        return take(Err(error));
+    }
+    let mut text = Cow::Borrowed(chunk);
+    let mut contents = Vec::new();
+    for _ in 0..MOST_TABS {
+        let (read, stopped_at) = read(&text, lines_above);
+        contents = read;
+        match stopped_at.and_then(|at| tabs::spaced(&text, at)) {
+            Some(spaced) => text = Cow::Owned(spaced),
+            None => break,
         }
     }
+    contents.into_iter().for_each(take);
+}
+
+/// The documents of a chunk, and where the parser stopped, if it did.
+fn read(chunk: &str, lines_above: usize) -> (Vec<Content>, Option<usize>) {
+    let mut builder = Builder::new(chunk, lines_above);
+    let mut parser = Parser::new_from_str(chunk);
+    let mut contents = Vec::new();
+    while let Some(event) = parser.next_event() {
+        let (event, span) = match event {
+            Ok(event) => event,
+            Err(error) => {
+                contents.push(Err(builder.refused(&error)));
+                return (contents, Some(error.marker().index()));
+            }
+        };
+        match builder.event(event, span) {
+            Ok(Some(Done::Document(Some(tree)))) if !contents.is_empty() => {
+                let message = "text behind `...`, which Kubernetes does not read";
+                contents.push(Err(error(tree.span.start, message)));
+                break;
+            }
+            Ok(Some(Done::Document(tree))) => contents.push(Ok(tree)),
+            Ok(Some(Done::Stream)) => break,
+            Ok(None) => {}
+            Err(error) => {
+                contents.push(Err(error));
+                break;
+            }
+        }
+    }
+    (contents, None)
 }
 
 enum Done {
@@ -39,7 +76,7 @@ enum Done {
     Stream,
 }
 
-struct Builder<'a> {
+pub(super) struct Builder<'a> {
     lines: Vec<&'a str>,
     lines_above: usize,
     open: Vec<Open>,
@@ -47,6 +84,11 @@ struct Builder<'a> {
     /// Finished values with an anchor, and how many values are in each.
     anchors: HashMap<usize, (Tree, usize)>,
     aliased: usize,
+    tabs: Tabs,
+    /// The chunk's last character is no line break.
+    ends_within_line: bool,
+    /// Somewhere there is a `\/`.
+    escapes_slashes: bool,
 }
 
 /// A list or an object that is not finished.
@@ -73,21 +115,41 @@ impl<'a> Builder<'a> {
             root: None,
             anchors: HashMap::new(),
             aliased: 0,
+            tabs: Tabs::of(chunk, lines_above),
+            ends_within_line: !chunk.ends_with('\n'),
+            escapes_slashes: chunk.contains("\\/"),
         }
     }
 
     fn event(&mut self, event: Event<'_>, span: ParserSpan) -> Result<Option<Done>, SyntaxError> {
         let span = self.span(span);
-        if matches!(
-            event,
-            Event::Scalar(..) | Event::SequenceStart(..) | Event::MappingStart(..) | Event::Alias(_)
-        ) {
-            self.refuse_tabs(span.start)?;
-        }
         match event {
             Event::Scalar(text, style, anchor, tag) => {
+                if anchor > 0 && style == ScalarStyle::Plain && text == "<<" {
+                    return Err(error(span.start, "an anchor before `<<`"));
+                }
+                if anchor == 0 && tag.is_none() {
+                    self.tabs.allow_in_text(span, style, &text);
+                } else {
+                    self.behind_properties(span.start)?;
+                }
+                self.refuse_tag_in_brackets(tag.as_deref(), span.start)?;
+                let text = self.without_added_break(&text, style, span);
+                if style == ScalarStyle::Plain && self.is_in_flow() {
+                    self.refuse_in_brackets(text, span.start)?;
+                }
+                match style {
+                    ScalarStyle::DoubleQuoted if self.escapes_slashes => self.refuse_slash(span)?,
+                    ScalarStyle::Literal | ScalarStyle::Folded if self.open.is_empty() => {
+                        return Err(error(span.start, "a document that is nothing but block text"));
+                    }
+                    ScalarStyle::Literal | ScalarStyle::Folded => self.refuse_tab_in_header(span.start)?,
+                    _ => {}
+                }
                 let refused = |message: &str| error(span.start, message);
-                let scalar = scalar(&text, style, tag.as_deref()).map_err(|message| refused(&message))?;
+                let decoded = binary(text, tag.as_deref()).map_err(refused)?;
+                let text = decoded.as_deref().unwrap_or(text);
+                let scalar = scalar(text, style, tag.as_deref()).map_err(|message| refused(&message))?;
                 let value = if self.expects_key() {
                     scalar.key().map(Value::String)
                 } else {
@@ -96,11 +158,21 @@ impl<'a> Builder<'a> {
                 let value = value.map_err(refused)?;
                 self.anchored(anchor, Tree { value, span }, 1)?;
             }
-            Event::SequenceStart(anchor, _) => self.begin(anchor, span, Kind::List(Vec::new()))?,
-            Event::MappingStart(anchor, _) => self.begin(anchor, span, Kind::Object(Vec::new(), None))?,
+            Event::SequenceStart(anchor, tag) => {
+                self.refuse_tag_of_collection(tag.as_deref(), span.start)?;
+                self.begin(anchor, span, Kind::List(Vec::new()))?;
+            }
+            Event::MappingStart(anchor, tag) => {
+                self.refuse_tag_of_collection(tag.as_deref(), span.start)?;
+                self.begin(anchor, span, Kind::Object(Vec::new(), None))?;
+            }
             Event::SequenceEnd | Event::MappingEnd => self.end(span)?,
             Event::Alias(anchor) => self.alias(anchor, span)?,
             Event::DocumentEnd => {
+                if let Some(line) = self.tabs.refused() {
+                    let at = Mark { line, column: 1 };
+                    return Err(error(at, "a tab where YAML indents with spaces"));
+                }
                 self.anchors.clear();
                 let tree = self.root.take().filter(|tree| tree.value != Value::Null);
                 return Ok(Some(Done::Document(tree)));
@@ -115,9 +187,13 @@ impl<'a> Builder<'a> {
         if self.open.len() >= DEEPEST {
             return Err(error(span.start, format!("nested deeper than {DEEPEST} levels")));
         }
+        if anchor > 0 {
+            self.behind_properties(span.start)?;
+        }
+        let is_flow = self.is_in_flow() || self.behind_properties(span.start)?.starts_with(['[', '{']);
         self.open.push(Open {
             start: span.start,
-            is_flow: self.is_in_flow() || self.before_and_after(span.start).1.starts_with(['[', '{']),
+            is_flow,
             anchor,
             count: 1,
             kind,
@@ -137,6 +213,12 @@ impl<'a> Builder<'a> {
                 (Value::Object(merge::merged(fields)?), end)
             }
         };
+        if open.is_flow && self.open.is_empty() {
+            self.tabs.allow_after_first(Span {
+                start: open.start,
+                end: span.end,
+            });
+        }
         let span = Span { start: open.start, end };
         self.anchored(open.anchor, Tree { value, span }, open.count)
     }
@@ -164,21 +246,21 @@ impl<'a> Builder<'a> {
         self.place(tree, count)
     }
 
-    /// The parser takes YAML 1.2's view of them; Kubernetes' refuses to count them as indentation.
-    fn refuse_tabs(&self, at: Mark) -> Result<(), SyntaxError> {
-        // Within brackets a line may be long, so it is not looked at for each of its values.
-        if self.is_in_flow() {
-            return Ok(());
+    /// At the end of a file without a last line break the parser adds one to block text.
+    fn without_added_break<'t>(&self, text: &'t str, style: ScalarStyle, span: Span) -> &'t str {
+        let is_block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
+        let last = self.lines_above + self.lines.len();
+        let at_end = self.ends_within_line && span.end.line >= last;
+        let last_line = self.lines.last().map_or("", |line| line.trim());
+        let same = |text: &str| text.trim_end().ends_with(last_line);
+        match text.strip_suffix('\n') {
+            Some(rest) if is_block && at_end && same(rest) => rest,
+            _ => text,
         }
-        let (before, _) = self.before_and_after(at);
-        if before.contains('\t') && before.bytes().all(|byte| b" \t-?".contains(&byte)) {
-            return Err(error(at, "a tab where YAML indents with spaces"));
-        }
-        Ok(())
     }
 
     /// The line of a place, cut there.
-    fn before_and_after(&self, at: Mark) -> (&str, &str) {
+    pub(super) fn before_and_after(&self, at: Mark) -> (&str, &str) {
         let line = at
             .line
             .checked_sub(self.lines_above + 1)
@@ -191,7 +273,7 @@ impl<'a> Builder<'a> {
         line.split_at(cut)
     }
 
-    fn is_in_flow(&self) -> bool {
+    pub(super) fn is_in_flow(&self) -> bool {
         self.open.last().is_some_and(|open| open.is_flow)
     }
 
@@ -201,6 +283,9 @@ impl<'a> Builder<'a> {
     }
 
     fn place(&mut self, tree: Tree, count: usize) -> Result<(), SyntaxError> {
+        if let Some(Kind::Object(_, Some(key))) = self.open.last().map(|open| &open.kind) {
+            self.refuse_late_colon(key, tree.span)?;
+        }
         let Some(open) = self.open.last_mut() else {
             self.root = Some(tree);
             return Ok(());
@@ -227,16 +312,6 @@ impl<'a> Builder<'a> {
     fn refused(&self, refused: &ScanError) -> SyntaxError {
         let at = refused.marker();
         error(shifted(at.line(), at.col(), self.lines_above), refused.info())
-    }
-}
-
-fn scalar<'a>(text: &'a str, style: ScalarStyle, tag: Option<&Tag>) -> Result<Scalar<'a>, String> {
-    match tag {
-        Some(tag) if tag.is_yaml_core_schema() => {
-            scalar::tagged(text, &tag.suffix).ok_or_else(|| format!("{text:?} is no {}", tag.suffix))
-        }
-        None if style == ScalarStyle::Plain => Ok(scalar::resolve(text)),
-        _ => Ok(Scalar::Text(text)),
     }
 }
 

@@ -27,6 +27,8 @@ pub(super) fn documents(text: &str) -> Option<Vec<Document>> {
 /// Where each line begins.
 struct Lines<'a> {
     text: &'a str,
+    /// Then bytes are characters, and a column in a line of a megabyte needs no counting.
+    is_ascii: bool,
     starts: Vec<usize>,
 }
 
@@ -35,6 +37,7 @@ impl<'a> Lines<'a> {
         let after = text.match_indices('\n').map(|(index, _)| index + 1);
         Self {
             text,
+            is_ascii: text.is_ascii(),
             starts: std::iter::once(0).chain(after).collect(),
         }
     }
@@ -42,7 +45,10 @@ impl<'a> Lines<'a> {
     fn mark(&self, offset: usize) -> Mark {
         let line = self.starts.partition_point(|start| *start <= offset);
         let start = self.starts.get(line.saturating_sub(1)).copied().unwrap_or(0);
-        let column = self.text.get(start..offset).map_or(0, |before| before.chars().count());
+        let column = match self.is_ascii {
+            true => offset - start,
+            false => self.text.get(start..offset).map_or(0, |before| before.chars().count()),
+        };
         Mark {
             line,
             column: column + 1,

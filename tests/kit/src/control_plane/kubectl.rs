@@ -28,13 +28,21 @@ impl Kubectl {
         &self.kubeconfig
     }
 
-    /// Runs kubectl to its end; `input` is what it reads from standard input.
-    pub(super) fn run<A: AsRef<OsStr>>(&self, arguments: &[A], input: &str) -> Output {
-        let mut child = Command::new(Part::Kubectl.path())
+    /// kubectl before it is told what to do.
+    pub(super) fn command(&self) -> Command {
+        let mut command = Command::new(Part::Kubectl.path());
+        command
             .arg("--kubeconfig")
             .arg(&self.kubeconfig)
             .arg("--cache-dir")
-            .arg(&self.cache)
+            .arg(&self.cache);
+        command
+    }
+
+    /// Runs kubectl to its end; `input` is what it reads from standard input.
+    pub(super) fn run<A: AsRef<OsStr>>(&self, arguments: &[A], input: &str) -> Output {
+        let mut child = self
+            .command()
             .args(arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -5,10 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use rcgen::{
-    BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa,
-    KeyPair, KeyUsagePurpose,
-};
+use crate::authority::{Authority, Credential, key_pair};
 
 /// The names under which clients in a cluster and tests on this machine reach the API server.
 const SERVER_NAMES: [&str; 4] = [
@@ -18,32 +15,44 @@ const SERVER_NAMES: [&str; 4] = [
     "kubernetes.default.svc.cluster.local",
 ];
 
+/// The name under which the API server calls an aggregated API.
+const FRONT_PROXY_CLIENT: &str = "front-proxy-client";
+
 /// Files of a control plane, as `NAME.crt` and `NAME.key` in one folder.
 #[derive(Debug)]
 pub(super) struct Pki {
     folder: PathBuf,
+    front_proxy: Authority,
 }
 
 impl Pki {
     /// Makes every certificate and key in `folder`.
     pub(super) fn create(folder: PathBuf) -> Self {
-        let pki = Self { folder };
-        let ca = pki.authority("ca");
-        let front_proxy_ca = pki.authority("front-proxy-ca");
-        pki.leaf("apiserver", &ca, &server());
-        pki.leaf("admin", &ca, &client("kubernetes-admin", Some("system:masters")));
-        pki.leaf(
-            "controller-manager",
-            &ca,
-            &client("system:kube-controller-manager", None),
-        );
-        pki.leaf(
-            "front-proxy-client",
-            &front_proxy_ca,
-            &client("front-proxy-client", None),
-        );
+        let pki = Self {
+            folder,
+            front_proxy: Authority::new("front-proxy-ca"),
+        };
+        let ca = Authority::new("ca");
+        pki.keep_authority("ca", &ca);
+        pki.keep_authority("front-proxy-ca", &pki.front_proxy);
+        pki.keep("apiserver", &ca.server("kube-apiserver", &SERVER_NAMES));
+        pki.keep("admin", &ca.client("kubernetes-admin", Some("system:masters")));
+        pki.keep("controller-manager", &ca.client("system:kube-controller-manager", None));
+        pki.keep(FRONT_PROXY_CLIENT, &pki.front_proxy.client(FRONT_PROXY_CLIENT, None));
         pki.write_key_pair("service-account");
         pki
+    }
+
+    /// The authority of the certificate with which the API server calls an aggregated API.
+    pub(super) fn front_proxy(&self) -> &Authority {
+        &self.front_proxy
+    }
+
+    /// Has the API server call aggregated APIs with a certificate of another authority, and tell of `trusted`.
+    pub(super) fn renew_front_proxy(&self, signer: &Authority, trusted: &[&Authority]) {
+        let bundle: String = trusted.iter().map(|authority| authority.pem()).collect();
+        write(&self.certificate("front-proxy-ca"), &bundle);
+        self.keep(FRONT_PROXY_CLIENT, &signer.client(FRONT_PROXY_CLIENT, None));
     }
 
     pub(super) fn certificate(&self, name: &str) -> PathBuf {
@@ -59,21 +68,14 @@ impl Pki {
         self.folder.join(format!("{name}.pub"))
     }
 
-    fn authority(&self, name: &str) -> CertifiedIssuer<'static, KeyPair> {
-        let mut params = named(name, None);
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
-        let issuer = CertifiedIssuer::self_signed(params, key_pair()).expect("a self-signed certificate");
-        write(&self.certificate(name), &issuer.pem());
-        write(&self.key(name), &issuer.key().serialize_pem());
-        issuer
+    fn keep_authority(&self, name: &str, authority: &Authority) {
+        write(&self.certificate(name), &authority.pem());
+        write(&self.key(name), &authority.key());
     }
 
-    fn leaf(&self, name: &str, issuer: &CertifiedIssuer<'_, KeyPair>, params: &CertificateParams) {
-        let key = key_pair();
-        let certificate = params.signed_by(&key, issuer).expect("a signed certificate");
-        write(&self.certificate(name), &certificate.pem());
-        write(&self.key(name), &key.serialize_pem());
+    fn keep(&self, name: &str, Credential { certificate, key }: &Credential) {
+        write(&self.certificate(name), certificate);
+        write(&self.key(name), key);
     }
 
     fn write_key_pair(&self, name: &str) {
@@ -81,35 +83,6 @@ impl Pki {
         write(&self.key(name), &key.serialize_pem());
         write(&self.public_key(name), &key.public_key_pem());
     }
-}
-
-fn server() -> CertificateParams {
-    let names = SERVER_NAMES.map(str::to_owned);
-    let mut params = CertificateParams::new(names).expect("valid server names");
-    params.distinguished_name = named("kube-apiserver", None).distinguished_name;
-    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
-    params
-}
-
-/// Kubernetes takes the common name for the user and the organization for a group.
-fn client(user: &str, group: Option<&str>) -> CertificateParams {
-    let mut params = named(user, group);
-    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
-    params
-}
-
-fn named(common_name: &str, organization: Option<&str>) -> CertificateParams {
-    let mut params = CertificateParams::default();
-    params.distinguished_name = DistinguishedName::new();
-    params.distinguished_name.push(DnType::CommonName, common_name);
-    if let Some(organization) = organization {
-        params.distinguished_name.push(DnType::OrganizationName, organization);
-    }
-    params
-}
-
-fn key_pair() -> KeyPair {
-    KeyPair::generate().expect("a key pair")
 }
 
 fn write(path: &Path, pem: &str) {

@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::json;
 
-use super::{Controllers, pki::Pki};
+use super::{Controllers, SCALE_TO_ZERO, pki::Pki};
 use crate::{part::Part, port, process::Process};
 
 /// etcd, and the URL for its clients.
@@ -97,6 +97,7 @@ pub(super) fn controllers(which: Controllers, folder: &Path, pki: &Pki, port: u1
             "--horizontal-pod-autoscaler-sync-period=2s",
             "--leader-elect=false",
             "--secure-port=0",
+            SCALE_TO_ZERO,
         ]);
     Some(Process::start("kube-controller-manager", folder, &mut command))
 }

@@ -5,6 +5,8 @@ use std::net::Ipv4Addr;
 
 use serde_json::{Value, json};
 
+use crate::authority::Authority;
+
 /// A proxy as it introduces itself to istiod.
 #[derive(Clone, Debug)]
 pub struct Node {
@@ -13,6 +15,7 @@ pub struct Node {
     name: String,
     namespace: String,
     metadata: Value,
+    agent: Option<u16>,
 }
 
 impl Node {
@@ -45,6 +48,16 @@ impl Node {
         Self::of("sidecar", name, namespace, labels).with("INTERCEPTION_MODE", &json!("NONE"))
     }
 
+    /// The waypoint that serves a `Gateway` of that name.
+    #[must_use]
+    pub fn waypoint(gateway: &str, namespace: &str) -> Self {
+        let labels = json!({
+            "gateway.networking.k8s.io/gateway-name": gateway,
+            "gateway.istio.io/managed": "istio.io-mesh-controller",
+        });
+        Self::of("waypoint", gateway, namespace, &labels)
+    }
+
     fn of(kind: &'static str, name: &str, namespace: &str, labels: &Value) -> Self {
         assert!(labels.is_object(), "labels of a pod: {labels}");
         let metadata = json!({
@@ -59,6 +72,7 @@ impl Node {
             name: name.into(),
             namespace: namespace.into(),
             metadata,
+            agent: None,
         }
     }
 
@@ -76,6 +90,13 @@ impl Node {
         self
     }
 
+    /// Where it asks for its certificates on 127.0.0.1, by SDS; it has none unless told.
+    #[must_use]
+    pub fn with_agent(mut self, port: u16) -> Self {
+        self.agent = Some(port);
+        self
+    }
+
     fn id(&self) -> String {
         let Self {
             kind,
@@ -88,16 +109,40 @@ impl Node {
     }
 }
 
-/// Everything comes by ADS from istiod's plain port. JSON is YAML enough.
+/// Everything but certificates comes by ADS from istiod's plain port. JSON is YAML enough.
 pub(super) fn bootstrap(node: &Node, port: u16) -> String {
-    let xds = json!({"ads": {}, "resource_api_version": "V3"});
-    let istiod = json!({"socket_address": {"address": "127.0.0.1", "port_value": port}});
-    let http2 = json!({
-        "@type": "type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions",
-        "explicit_http_config": {"http2_protocol_options": {}},
+    everything_by_ads(node, port).to_string()
+}
+
+/// The same from its port with TLS, with a token.
+pub(super) fn secure_bootstrap(node: &Node, port: u16, authority: &Authority, token: &str) -> String {
+    let mut bootstrap = everything_by_ads(node, port);
+    bootstrap["dynamic_resources"]["ads_config"]["grpc_services"][0]["initial_metadata"] =
+        json!([{"key": "authorization", "value": format!("Bearer {token}")}]);
+    bootstrap["static_resources"]["clusters"][0]["transport_socket"] = json!({
+        "name": "envoy.transport_sockets.tls",
+        "typed_config": {
+            "@type": "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext",
+            "common_tls_context": {
+                "alpn_protocols": ["h2"],
+                "validation_context": {"trusted_ca": {"inline_string": authority.pem()}},
+            },
+        },
     });
+    bootstrap.to_string()
+}
+
+fn everything_by_ads(node: &Node, port: u16) -> Value {
+    let xds = json!({"ads": {}, "resource_api_version": "V3"});
+    let internal_listener = "type.googleapis.com/envoy.extensions.bootstrap.internal_listener.v3.InternalListener";
+    let mut clusters = vec![cluster("xds-grpc", port)];
+    clusters.extend(node.agent.map(|port| cluster("sds-grpc", port)));
     json!({
         "node": {"id": node.id(), "cluster": node.name, "metadata": node.metadata},
+        "bootstrap_extensions": [{
+            "name": "envoy.bootstrap.internal_listener",
+            "typed_config": {"@type": internal_listener},
+        }],
         "dynamic_resources": {
             "cds_config": xds,
             "lds_config": xds,
@@ -108,18 +153,27 @@ pub(super) fn bootstrap(node: &Node, port: u16) -> String {
                 "grpc_services": [{"envoy_grpc": {"cluster_name": "xds-grpc"}}],
             },
         },
-        "static_resources": {"clusters": [{
-            "name": "xds-grpc",
-            "type": "STATIC",
-            "connect_timeout": "5s",
-            "typed_extension_protocol_options": {
-                "envoy.extensions.upstreams.http.v3.HttpProtocolOptions": http2,
-            },
-            "load_assignment": {
-                "cluster_name": "xds-grpc",
-                "endpoints": [{"lb_endpoints": [{"endpoint": {"address": istiod}}]}],
-            },
-        }]},
+        "static_resources": {"clusters": clusters},
     })
-    .to_string()
+}
+
+/// A server on 127.0.0.1 that speaks gRPC.
+fn cluster(name: &str, port: u16) -> Value {
+    let address = json!({"socket_address": {"address": "127.0.0.1", "port_value": port}});
+    let http2 = json!({
+        "@type": "type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions",
+        "explicit_http_config": {"http2_protocol_options": {}},
+    });
+    json!({
+        "name": name,
+        "type": "STATIC",
+        "connect_timeout": "5s",
+        "typed_extension_protocol_options": {
+            "envoy.extensions.upstreams.http.v3.HttpProtocolOptions": http2,
+        },
+        "load_assignment": {
+            "cluster_name": name,
+            "endpoints": [{"lb_endpoints": [{"endpoint": {"address": address}}]}],
+        },
+    })
 }

@@ -11,6 +11,7 @@ fn list(window: Option<Duration>) -> Kept {
         namespace: None,
         label_selector: None,
         field_selector: None,
+        labels: false,
     };
     let pace = Pace {
         interval: PAUSE,

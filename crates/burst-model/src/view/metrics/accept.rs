@@ -34,7 +34,7 @@ fn range(range: &str) -> Option<Form> {
             "as" => kind = value,
             "g" => group = value,
             "v" => version = value,
-            "q" => refused = value.parse() == Ok(0.0),
+            "q" => refused = value.trim_matches(['0', '.']).is_empty(),
             _ => {}
         }
     }

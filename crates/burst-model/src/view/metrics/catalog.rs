@@ -2,7 +2,7 @@
 //! discovery never depends on what was read.
 
 use crate::config::{Config, MetricsApis};
-use crate::index::{HPAS, SERVICES};
+use crate::index::{HPAS, SERIES, SERVICES};
 use crate::kube::{Reads, Resource};
 use crate::rates::{Counting, Scope};
 
@@ -70,6 +70,11 @@ impl Metric {
             .into_iter()
             .chain(apis.counting.into_iter().flat_map(counted))
     }
+
+    /// The metric of exactly that name.
+    pub(super) fn named(apis: &MetricsApis, name: &str) -> Option<Self> {
+        Self::all(apis).find(|metric| metric.name() == name)
+    }
 }
 
 /// What custom metrics describe.
@@ -113,6 +118,34 @@ impl Described {
         match self {
             Self::Namespace => "namespaces".into(),
             Self::Objects { resource, .. } | Self::Workloads(resource) => resource.to_string(),
+        }
+    }
+
+    /// What one may call them: by the plural or the singular, with the group or without it.
+    pub(super) fn is_called(&self, name: &str) -> bool {
+        let resource = match self {
+            Self::Namespace => return matches!(name, "namespaces" | "namespace"),
+            Self::Objects { resource, .. } | Self::Workloads(resource) => resource,
+        };
+        let (name, group) = name.split_once('.').unwrap_or((name, ""));
+        let is_name = name == resource.plural || name.eq_ignore_ascii_case(&resource.kind);
+        is_name && (group.is_empty() || group == resource.group)
+    }
+
+    /// Group, version and kind.
+    pub(super) fn resource(&self) -> Resource {
+        match self {
+            Self::Namespace => Resource::new("", "v1", "namespaces", "Namespace"),
+            Self::Objects { resource, .. } | Self::Workloads(resource) => resource.clone(),
+        }
+    }
+
+    /// The section of the snapshot.
+    pub(super) fn section(&self) -> &str {
+        match self {
+            Self::Namespace => SERIES,
+            Self::Objects { section, .. } => section,
+            Self::Workloads(resource) => &resource.plural,
         }
     }
 

@@ -1,3 +1,233 @@
-//! `custom.metrics.k8s.io`.
+//! `custom.metrics.k8s.io`: values of objects, of all objects that labels select, and of namespaces.
+//! <https://github.com/kubernetes/metrics/blob/v0.36.3/pkg/apis/custom_metrics/v1beta2/types.go>
+
+use super::accept::Form;
+use super::api::Api;
+use super::catalog::{Described, Metric};
+use super::echo::echo;
+use super::json::Quoted;
+use super::query::Query;
+use super::reading::Reading;
+use super::sheet::{Head, Sheet, row_object};
+use super::status::{Details, Refusal};
+use super::value::Milli;
+use super::{Ask, Values};
+use crate::config::Config;
+use crate::kube::Resource;
+use burst_labels::Selector;
+use std::fmt::Write as _;
 
 pub(super) const GROUP: &str = "custom.metrics.k8s.io";
+
+/// The name that stands for all objects.
+const ALL: &str = "*";
+
+/// What a path asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Wanted<'a> {
+    /// `None` in the form of what lives in no namespace.
+    pub(super) namespace: Option<&'a str>,
+    /// `deployments.apps`.
+    pub(super) resource: &'a str,
+    /// A name, or `*`.
+    pub(super) name: &'a str,
+    pub(super) metric: &'a str,
+}
+
+pub(super) fn answer(ask: &Ask<'_>, api: Api, form: Form, wanted: Wanted<'_>) -> Result<Values, Refusal> {
+    ask.query.check_name(wanted.name)?;
+    let (described, metric) = wanted.resolve(ask).map_err(|why| wanted.refusal(ask.config, why))?;
+    let reading = Reading::new(ask.config, ask.sources, metric)?;
+    let head = Head::new(api, form, &reading, ask.sources.now);
+    let items = wanted.items(ask, &described, &reading)?;
+    let namespace = wanted.namespace.unwrap_or_default();
+    let template = Template::new(&head, &described, namespace, metric, &ask.query.metric_labels);
+    let mut sheet = Sheet::new(&head, &["Name", "Value", "Age"], items.len());
+    for (name, value) in items {
+        template.write(sheet.item(), name, value);
+    }
+    Ok(Values {
+        body: sheet.end(),
+        api,
+        age: head.age,
+    })
+}
+
+/// Why there can be no value, whatever is read.
+#[derive(Clone, Copy, Debug)]
+enum Why {
+    Pods,
+    Resource,
+    Scope,
+    Metric,
+}
+
+impl Wanted<'_> {
+    fn resolve(&self, ask: &Ask<'_>) -> Result<(Described, Metric), Why> {
+        if matches!(self.resource, "pods" | "pod") {
+            return Err(Why::Pods);
+        }
+        let described = Described::all(ask.config)
+            .into_iter()
+            .find(|described| described.is_called(self.resource));
+        // Of namespaces there is the one that the path lies in.
+        let is_there = |described: &Described| described.is_namespaced() || self.namespace == Some(self.name);
+        let described = described.filter(is_there).ok_or(Why::Resource)?;
+        if self.namespace.is_none() {
+            return Err(Why::Scope);
+        }
+        let metric = Metric::named(ask.apis, self.metric).filter(|metric| described.has(*metric));
+        Ok((described, metric.ok_or(Why::Metric)?))
+    }
+
+    /// The names and values; a single one that is not there is refused, and of all there may be none.
+    fn items<'a>(
+        &'a self,
+        ask: &Ask<'a>,
+        described: &Described,
+        reading: &Reading<'a>,
+    ) -> Result<Vec<(&'a str, Milli)>, Refusal> {
+        let (namespace, labels) = (self.namespace.unwrap_or_default(), &ask.query.labels);
+        let has_metric_labels = ask
+            .query
+            .metric_labels
+            .matches(|key| ask.apis.labels.get(key).map(String::as_str));
+        if self.name == ALL && has_metric_labels {
+            // Those without labels that are known cannot be told to match.
+            let objects = reading
+                .objects(described.section(), namespace, labels.is_empty())
+                .into_iter();
+            let selected = objects.filter(|object| labels.matches(|key| object.labels.value(key)));
+            return Ok(selected.map(|object| (object.name, object.value)).collect());
+        }
+        if self.name == ALL {
+            return Ok(Vec::new());
+        }
+        let value = match described {
+            _ if !has_metric_labels => None,
+            Described::Namespace => reading.namespace(namespace),
+            other => reading.object(other.section(), namespace, self.name),
+        };
+        value
+            .map(|value| vec![(self.name, value)])
+            .ok_or_else(|| self.not_found(&ask.query))
+    }
+
+    fn details(&self) -> Details {
+        let name = Some(self.name).filter(|name| *name != ALL).unwrap_or_default();
+        Details {
+            name: name.into(),
+            group: GROUP,
+            kind: self.resource.into(),
+        }
+    }
+
+    /// The words of the reference for a metric, or an object, that is not there.
+    fn message(&self) -> String {
+        let Self {
+            metric, resource, name, ..
+        } = self;
+        let name = if *name == ALL {
+            String::new()
+        } else {
+            format!(" {name}")
+        };
+        format!("the server could not find the metric {metric} for {resource}{name}")
+    }
+
+    fn not_found(&self, query: &Query) -> Refusal {
+        let mut message = self.message();
+        if !query.metric_labels_text.is_empty() {
+            message.extend([" with selector ", &query.metric_labels_text]);
+        }
+        Refusal::not_found(message, self.details())
+    }
+
+    fn refusal(&self, config: &Config, why: Why) -> Refusal {
+        let mut message = self.message();
+        message.push_str(&match why {
+            Why::Pods => ": nothing is known of a single pod; ask for its Service or its workload".to_owned(),
+            Why::Resource => {
+                let known: Vec<_> = Described::all(config).iter().map(Described::name).collect();
+                format!(": there are metrics of {}", known.join(", "))
+            }
+            Why::Scope => ": it is asked for in its namespace".to_owned(),
+            Why::Metric => String::new(),
+        });
+        Refusal::not_found(message, self.details())
+    }
+}
+
+/// An item without its name and its value.
+struct Template {
+    before: String,
+    between: String,
+    after: String,
+    is_row: bool,
+    namespace: Option<String>,
+}
+
+impl Template {
+    fn new(head: &Head, described: &Described, namespace: &str, metric: Metric, selector: &Selector) -> Self {
+        let namespace = described.is_namespaced().then(|| namespace.to_owned());
+        if let Form::Table(_) = head.form {
+            let age = head.age.as_secs();
+            let (before, between) = (r#"{"cells":["#.to_owned(), String::new());
+            return Self {
+                before,
+                between,
+                after: format!(r#","{age}s"],"#),
+                is_row: true,
+                namespace,
+            };
+        }
+        let Resource {
+            group, version, kind, ..
+        } = described.resource();
+        let api_version = if group.is_empty() {
+            version
+        } else {
+            format!("{group}/{version}")
+        };
+        let place = namespace
+            .as_deref()
+            .map_or_else(String::new, |name| format!(r#""namespace":{},"#, Quoted(name)));
+        let (timestamp, name, selector) = (&head.timestamp, metric.name(), echo(selector));
+        let window = |key| {
+            head.window
+                .map_or_else(String::new, |window| format!(r#""{key}":{window},"#))
+        };
+        let (metric, window, after) = match head.api {
+            Api::CustomV1Beta1 => (
+                format!(r#""metricName":"{name}""#),
+                window("window"),
+                format!(r#","selector":{selector}}}"#),
+            ),
+            _ => (
+                format!(r#""metric":{{"name":"{name}","selector":{selector}}}"#),
+                window("windowSeconds"),
+                "}".to_owned(),
+            ),
+        };
+        Self {
+            before: format!(r#"{{"describedObject":{{"kind":"{kind}",{place}"name":"#),
+            between: format!(r#","apiVersion":"{api_version}"}},{metric},"timestamp":"{timestamp}",{window}"value":"#),
+            after,
+            is_row: false,
+            namespace,
+        }
+    }
+
+    fn write(&self, body: &mut String, name: &str, value: Milli) {
+        let Self {
+            before, between, after, ..
+        } = self;
+        // Writing to a string cannot fail.
+        let _ = if self.is_row {
+            let object = row_object(name, self.namespace.as_deref());
+            write!(body, r#"{before}{},"{value}"{after}{object}}}"#, Quoted(name))
+        } else {
+            write!(body, r#"{before}{}{between}"{value}"{after}"#, Quoted(name))
+        };
+    }
+}

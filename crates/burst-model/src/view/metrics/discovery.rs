@@ -1,12 +1,16 @@
 //! What there is, for the aggregator and for clients: the documents of a Kubernetes API server.
 //! <https://kubernetes.io/docs/concepts/overview/kubernetes-api/#discovery-api>
 
+use super::accept::Form;
+use super::aggregated;
 use super::api::Api;
 use super::catalog::{Described, Metric};
 use super::json::list;
 use super::{JSON, custom, external};
 use crate::config::{Config, MetricsApis};
+use crate::hash;
 use crate::view::Answer;
+use crate::view::answer::has_tag;
 
 /// The documents of the root: those that anybody asks for, and some that only people do.
 const PATHS: [&str; 13] = [
@@ -35,12 +39,24 @@ pub(super) fn paths(status: u16) -> Answer {
     Answer::new(status, JSON, format!("{{\"paths\":[{paths}]}}\n").into_bytes())
 }
 
-/// `/apis`.
-pub(super) fn groups() -> Answer {
-    let groups = list([custom::GROUP, external::GROUP].map(|group| format!("{{{}}}", group_fields(group))));
-    document(&format!(
-        r#"{{"kind":"APIGroupList","apiVersion":"v1","groups":[{groups}]}}"#
-    ))
+/// `/apis`: with all that there is where the form is the aggregated one, which the aggregator asks for once a minute.
+pub(super) fn groups(config: &Config, apis: &MetricsApis, form: Form, if_none_match: &[u8]) -> Answer {
+    let answer = match form {
+        Form::Aggregated(version) => aggregated::groups(config, apis, version),
+        Form::Json | Form::Table(_) => {
+            let groups = list([custom::GROUP, external::GROUP].map(|group| format!("{{{}}}", group_fields(group))));
+            document(&format!(
+                r#"{{"kind":"APIGroupList","apiVersion":"v1","groups":[{groups}]}}"#
+            ))
+        }
+    };
+    let etag = format!("\"{:016X}\"", hash::of_bytes(&answer.body));
+    let answer = if has_tag(if_none_match, &etag) {
+        Answer::empty(304)
+    } else {
+        answer
+    };
+    answer.with("etag", etag).with("vary", "Accept")
 }
 
 /// `/apis/GROUP`.

@@ -11,6 +11,11 @@ pub(super) struct Quoted<'a>(pub(super) &'a str);
 impl fmt::Display for Quoted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_char('"')?;
+        // Almost every text is a name.
+        if self.0.bytes().all(is_plain) {
+            f.write_str(self.0)?;
+            return f.write_char('"');
+        }
         for c in self.0.chars() {
             match c {
                 '"' => f.write_str("\\\"")?,
@@ -26,6 +31,11 @@ impl fmt::Display for Quoted<'_> {
         }
         f.write_char('"')
     }
+}
+
+/// Whether a byte stands in a quoted text as it is, and belongs to no character that does not.
+fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\' | b'<' | b'>' | b'&')
 }
 
 /// Things with commas between them.

@@ -7,14 +7,20 @@
 //! of each metric and not of the API.
 
 mod accept;
+mod aggregated;
 mod api;
 mod catalog;
 mod custom;
 mod discovery;
+mod echo;
 mod external;
 mod json;
 mod path;
+mod query;
+mod reading;
+mod sheet;
 mod status;
+mod value;
 
 pub use api::Api;
 
@@ -24,6 +30,7 @@ use crate::rates::Rates;
 use crate::time::Time;
 use accept::Form;
 use path::Target;
+use query::Query;
 use status::Refusal;
 use std::time::Duration;
 
@@ -67,30 +74,81 @@ pub struct Reply {
 /// Answers any request of the filter chain.
 #[must_use]
 pub fn answer(config: &Config, apis: &MetricsApis, sources: Sources<'_>, request: Request<'_>) -> Reply {
-    let _ = sources;
-    let answer = served(config, apis, request).unwrap_or_else(|refusal| refusal.answer());
-    Reply { answer, age: None }
+    serve(config, apis, sources, request).unwrap_or_else(|refusal| refusal.answer().into())
 }
 
-fn served(config: &Config, apis: &MetricsApis, request: Request<'_>) -> Result<Answer, Refusal> {
+/// A question for values.
+struct Ask<'a> {
+    config: &'a Config,
+    apis: &'a MetricsApis,
+    sources: Sources<'a>,
+    query: Query,
+}
+
+/// The answer to it.
+struct Values {
+    body: String,
+    api: Api,
+    age: Duration,
+}
+
+impl From<Answer> for Reply {
+    fn from(answer: Answer) -> Self {
+        Self { answer, age: None }
+    }
+}
+
+impl From<Values> for Reply {
+    fn from(Values { body, api, age }: Values) -> Self {
+        Self {
+            answer: Answer::new(200, JSON, body.into_bytes()),
+            age: Some((api, age)),
+        }
+    }
+}
+
+fn serve(config: &Config, apis: &MetricsApis, sources: Sources<'_>, request: Request<'_>) -> Result<Reply, Refusal> {
     if request.user.trim_ascii().is_empty() {
         return Err(Refusal::unauthorized());
     }
-    let (path, _query) = path::split(request.path)?;
+    let (path, query) = path::split(request.path)?;
     let target = path::parse(&path);
+    if target == Target::Nothing {
+        return Err(Refusal::no_such_path());
+    }
     if request.method != b"GET" {
         return Err(Refusal::method());
     }
-    accept::form(request.accept, |form| form == Form::Json)?;
+    let form = |has: fn(Form) -> bool| accept::form(request.accept, has);
+    let is_value = |form| matches!(form, Form::Json | Form::Table(_));
+    let ask = || {
+        query::parse(query).map(|query| Ask {
+            config,
+            apis,
+            sources,
+            query,
+        })
+    };
     match target {
-        Target::Root => Ok(discovery::paths(200)),
-        Target::Elsewhere => Ok(discovery::paths(404)),
-        Target::Health => Ok(Answer::new(200, "text/plain; charset=utf-8", *b"ok")),
-        Target::Version => Ok(version()),
-        Target::Groups => Ok(discovery::groups()),
-        Target::Group(group) => Ok(discovery::group(group)),
-        Target::Resources(api) => Ok(discovery::resources(config, apis, api)),
-        Target::Nothing => Err(Refusal::no_such_path()),
+        Target::Custom(api, wanted) => custom::answer(&ask()?, api, form(is_value)?, wanted).map(Reply::from),
+        Target::External(wanted) => external::answer(&ask()?, form(is_value)?, &wanted).map(Reply::from),
+        Target::Groups => Ok(discovery::groups(
+            config,
+            apis,
+            form(|form| !matches!(form, Form::Table(_)))?,
+            request.if_none_match,
+        )
+        .into()),
+        Target::Group(group) => Ok(discovery::group(group).into()),
+        Target::Resources(api) => Ok(discovery::resources(config, apis, api).into()),
+        Target::Root => Ok(discovery::paths(200).into()),
+        Target::OpenApiV2 => {
+            Ok(discovery::document(r#"{"swagger":"2.0","info":{"title":"burst","version":"v1"},"paths":{}}"#).into())
+        }
+        Target::OpenApiV3 => Ok(discovery::document(r#"{"paths":{}}"#).into()),
+        Target::Health => Ok(Answer::new(200, "text/plain; charset=utf-8", *b"ok").into()),
+        Target::Version => Ok(version().into()),
+        Target::Nothing | Target::Elsewhere => Ok(discovery::paths(404).into()),
     }
 }
 

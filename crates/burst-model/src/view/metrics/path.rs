@@ -11,7 +11,7 @@ const LONGEST: usize = 64 << 10;
 
 /// What a path names.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Target {
+pub(super) enum Target<'a> {
     /// `/`.
     Root,
     /// No document, and of no group that is served.
@@ -20,12 +20,20 @@ pub(super) enum Target {
     Health,
     /// `/version`.
     Version,
+    /// `/openapi/v2`.
+    OpenApiV2,
+    /// `/openapi/v3`.
+    OpenApiV3,
     /// `/apis`.
     Groups,
     /// `/apis/GROUP`.
     Group(&'static str),
     /// `/apis/GROUP/VERSION`.
     Resources(Api),
+    /// A custom metric.
+    Custom(Api, custom::Wanted<'a>),
+    /// An external metric.
+    External(external::Wanted<'a>),
     /// Below a version, where nothing is.
     Nothing,
 }
@@ -47,20 +55,128 @@ pub(super) fn split(path: &[u8]) -> Result<(Vec<String>, &[u8]), Refusal> {
     Ok((segments, query))
 }
 
-pub(super) fn parse(segments: &[String]) -> Target {
+pub(super) fn parse(segments: &[String]) -> Target<'_> {
     let segments: Vec<_> = segments.iter().map(String::as_str).collect();
     match segments[..] {
         [""] => Target::Root,
         ["healthz" | "livez" | "readyz"] => Target::Health,
         ["version"] => Target::Version,
+        ["openapi", "v2"] => Target::OpenApiV2,
+        ["openapi", "v3"] => Target::OpenApiV3,
         ["apis"] => Target::Groups,
         ["apis", custom::GROUP] => Target::Group(custom::GROUP),
         ["apis", external::GROUP] => Target::Group(external::GROUP),
         ["apis", group, version, ref below @ ..] => match Api::named(group, version) {
             Some(api) if below.is_empty() => Target::Resources(api),
-            Some(_) => Target::Nothing,
+            Some(_) if below.contains(&"") => Target::Nothing,
+            Some(Api::External) => external(below),
+            Some(api) => custom(api, below),
             None => Target::Elsewhere,
         },
         _ => Target::Elsewhere,
+    }
+}
+
+fn custom<'a>(api: Api, below: &[&'a str]) -> Target<'a> {
+    let (namespace, resource, name, metric) = match *below {
+        ["namespaces", namespace, "metrics", metric] => (Some(namespace), "namespaces", namespace, metric),
+        ["namespaces", namespace, resource, name, metric] => (Some(namespace), resource, name, metric),
+        ["namespaces", ..] => return Target::Nothing,
+        [resource, name, metric] => (None, resource, name, metric),
+        _ => return Target::Nothing,
+    };
+    Target::Custom(
+        api,
+        custom::Wanted {
+            namespace,
+            resource,
+            name,
+            metric,
+        },
+    )
+}
+
+fn external<'a>(below: &[&'a str]) -> Target<'a> {
+    match *below {
+        // More segments are a name with slashes, by who asks without client-go, which refuses them.
+        ["namespaces", namespace, ref metric @ ..] if !metric.is_empty() => Target::External(external::Wanted {
+            namespace,
+            metric: metric.join("/"),
+        }),
+        _ => Target::Nothing,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn wanted(path: &str) -> Option<String> {
+        let (segments, _) = split(path.as_bytes()).ok()?;
+        match parse(&segments) {
+            Target::Custom(_, wanted) => {
+                let custom::Wanted {
+                    namespace,
+                    resource,
+                    name,
+                    metric,
+                } = wanted;
+                Some(format!("{} {resource} {name} {metric}", namespace.unwrap_or("-")))
+            }
+            Target::External(wanted) => Some(format!("{} {}", wanted.namespace, wanted.metric)),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn paths_are_those_of_the_seeds_as_the_aggregator_writes_them() {
+        for (path, shape) in [
+            (
+                "custom.metrics.k8s.io/v1beta2/namespaces/shop/services/web/m",
+                Some("shop services web m"),
+            ),
+            (
+                "custom.metrics.k8s.io/v1beta1/namespaces/shop/deployments.apps/%2A/m?a=b",
+                Some("shop deployments.apps * m"),
+            ),
+            (
+                "custom.metrics.k8s.io/v1beta2/namespaces/shop/services/a%2Fb/m/",
+                Some("shop services a/b m"),
+            ),
+            (
+                "custom.metrics.k8s.io/v1beta2/namespaces/shop/metrics/m",
+                Some("shop namespaces shop m"),
+            ),
+            ("custom.metrics.k8s.io/v1beta2/nodes/*/m", Some("- nodes * m")),
+            ("external.metrics.k8s.io/v1beta1/namespaces/shop/m", Some("shop m")),
+            (
+                "external.metrics.k8s.io/v1beta1/namespaces/shop/a%5C%7Cb",
+                Some("shop a\\|b"),
+            ),
+            ("external.metrics.k8s.io/v1beta1/namespaces/shop/a/b", Some("shop a/b")),
+            ("custom.metrics.k8s.io/v1beta2/namespaces/shop", None),
+            ("custom.metrics.k8s.io/v1beta2/namespaces/shop/services/web", None),
+            ("custom.metrics.k8s.io/v1beta2/namespaces/shop/services/web/m/n", None),
+            ("custom.metrics.k8s.io/v1beta2/namespaces/shop//web/m", None),
+            ("custom.metrics.k8s.io/v1beta2/services/web", None),
+            ("custom.metrics.k8s.io/v1beta3/services/web/m", None),
+            ("external.metrics.k8s.io/v1beta1/m", None),
+            ("external.metrics.k8s.io/v1beta1/namespaces/shop", None),
+            ("external.metrics.k8s.io/v1beta1/namespaces//m", None),
+        ] {
+            assert_eq!(wanted(&format!("/apis/{path}")).as_deref(), shape, "{path}");
+        }
+        assert!(split(&[b'a'; LONGEST + 1]).is_err());
+        assert!(split(b"/%ff").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn arbitrary_bytes_are_survived(path in proptest::collection::vec(any::<u8>(), 0..64)) {
+            if let Ok((segments, _)) = split(&path) {
+                let _ = parse(&segments);
+            }
+        }
     }
 }

@@ -46,12 +46,25 @@ impl Refusal {
         Self::new(404, "NotFound", message).about(Details::default())
     }
 
+    pub(super) fn not_found(message: impl Into<String>, details: Details) -> Self {
+        Self::new(404, "NotFound", message).about(details)
+    }
+
     pub(super) fn method() -> Self {
         let message = "the server does not allow this method on the requested resource";
         Self {
             allow: true,
             ..Self::new(405, "MethodNotAllowed", message).about(Details::default())
         }
+    }
+
+    pub(super) fn watch() -> Self {
+        let message = "watch is not supported on resources of kind \"*.external.metrics.k8s.io\"";
+        Self::new(405, "MethodNotAllowed", message).about(Details {
+            group: super::external::GROUP,
+            kind: "*".into(),
+            ..Details::default()
+        })
     }
 
     pub(super) fn not_acceptable() -> Self {
@@ -66,6 +79,11 @@ impl Refusal {
     pub(super) fn too_long(most: usize) -> Self {
         let message = format!("the path and its query are longer than {most} bytes");
         Self::new(414, "RequestURITooLong", message)
+    }
+
+    /// Never with `Retry-After`: client-go would ask ten times within one sync of an HPA, and block it.
+    pub(super) fn unavailable(message: impl Into<String>) -> Self {
+        Self::new(503, "ServiceUnavailable", message)
     }
 
     fn about(mut self, details: Details) -> Self {
@@ -124,5 +142,16 @@ mod tests {
              \"message\":\"the server does not allow this method on the requested resource\",\
              \"reason\":\"MethodNotAllowed\",\"details\":{},\"code\":405}\n"
         );
+    }
+
+    #[test]
+    fn nothing_is_to_be_tried_again() {
+        for refusal in [Refusal::unavailable("old"), Refusal::method(), Refusal::watch()] {
+            let answer = refusal.answer();
+            assert!(
+                answer.headers.iter().all(|(name, _)| *name != "retry-after"),
+                "{refusal:?}"
+            );
+        }
     }
 }

@@ -24,6 +24,7 @@ pub(crate) fn table(current: u32) -> Table {
         of: name("shop/web"),
         label: name("shop/web-1"),
         load,
+        labels: Box::default(),
     };
     Table::from([("hpas".into(), vec![]), ("services".into(), vec![row])])
 }

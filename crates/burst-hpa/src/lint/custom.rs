@@ -1,0 +1,90 @@
+//! Custom resources that point at a workload: a `VerticalPodAutoscaler`, a KEDA `ScaledObject`.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use crate::workload::DEFAULT_NAMESPACE;
+
+/// With this annotation KEDA uses an HPA that is there instead of making one.
+const TAKES_OVER: &str = "scaledobject.keda.sh/transfer-hpa-ownership";
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Custom {
+    pub metadata: Name,
+    pub spec: CustomSpec,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Name {
+    #[serde(default)]
+    pub name: String,
+    #[serde(default)]
+    namespace: Option<String>,
+    #[serde(default)]
+    annotations: Option<BTreeMap<String, String>>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct CustomSpec {
+    #[serde(alias = "scaleTargetRef")]
+    target_ref: TargetRef,
+    #[serde(default)]
+    update_policy: Option<UpdatePolicy>,
+    #[serde(default)]
+    advanced: Option<Advanced>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct UpdatePolicy {
+    update_mode: Option<String>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct TargetRef {
+    #[serde(default)]
+    kind: Option<String>,
+    name: String,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Advanced {
+    horizontal_pod_autoscaler_config: Option<HpaName>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct HpaName {
+    name: Option<String>,
+}
+
+/// Namespace, kind and name: these resources do not always tell the group.
+pub(super) type Pointed = (String, String, String);
+
+impl Custom {
+    /// What it points at; KEDA's default kind is a Deployment.
+    pub(super) fn target(&self) -> Pointed {
+        let target = &self.spec.target_ref;
+        let kind = target.kind.as_deref().unwrap_or("Deployment");
+        let namespace = self.metadata.namespace.as_deref().unwrap_or(DEFAULT_NAMESPACE);
+        (namespace.to_owned(), kind.to_owned(), target.name.clone())
+    }
+
+    /// Whether a `VerticalPodAutoscaler` changes anything.
+    pub(super) fn acts(&self) -> bool {
+        let policy = self.spec.update_policy.as_ref();
+        policy.and_then(|policy| policy.update_mode.as_deref()) != Some("Off")
+    }
+
+    /// Whether a `ScaledObject` uses the HPA of this name as its own.
+    pub(super) fn takes_over(&self, hpa: Option<&str>) -> bool {
+        let annotation = self.metadata.annotations.as_ref().and_then(|own| own.get(TAKES_OVER));
+        let config = self.spec.advanced.as_ref();
+        let name = config.and_then(|advanced| advanced.horizontal_pod_autoscaler_config.as_ref()?.name.as_deref());
+        annotation.is_some_and(|value| value == "true") && name.is_some() && name == hpa
+    }
+}

@@ -1,0 +1,118 @@
+//! Labels and selectors of many objects, found without looking at each of them: a folder of ten thousand HPAs is read in
+//! a second only if nothing is compared with everything.
+
+use std::collections::{BTreeMap, HashMap};
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+
+/// The places of objects, by namespace or by namespace, key and value.
+type Places<K> = HashMap<K, Vec<usize>>;
+type Label = (String, String, String);
+
+fn label(namespace: &str, (key, value): (&String, &String)) -> Label {
+    (namespace.to_owned(), key.clone(), value.clone())
+}
+
+/// Objects by their labels, to be found by a selector.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Labels {
+    all: Places<String>,
+    labelled: Places<Label>,
+}
+
+impl Labels {
+    pub(super) fn insert(&mut self, place: usize, namespace: &str, labels: &BTreeMap<String, String>) {
+        self.all.entry(namespace.to_owned()).or_default().push(place);
+        for pair in labels {
+            self.labelled.entry(label(namespace, pair)).or_default().push(place);
+        }
+    }
+
+    /// All that the selector matches are among these, in the order they came: those with its rarest label.
+    pub(super) fn candidates(&self, namespace: &str, selector: &LabelSelector) -> &[usize] {
+        let labelled = selector.match_labels.iter().flatten();
+        labelled
+            .map(|pair| self.labelled.get(&label(namespace, pair)))
+            .chain([self.all.get(namespace)])
+            .map(|places| places.map_or(&[][..], Vec::as_slice))
+            .min_by_key(|places| places.len())
+            .unwrap_or_default()
+    }
+}
+
+/// Selectors, to be found by labels.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Selectors {
+    /// Those that name no label.
+    any: Places<String>,
+    /// The others, each under one label that they name.
+    by_label: Places<Label>,
+}
+
+impl Selectors {
+    pub(super) fn insert(&mut self, place: usize, namespace: &str, selector: &LabelSelector) {
+        let labels = selector
+            .match_labels
+            .iter()
+            .flatten()
+            .map(|pair| label(namespace, pair));
+        // Under the one that fewest share so far: of a label that all have, the list would be long.
+        let rarest = labels.min_by_key(|label| self.by_label.get(label).map_or(0, Vec::len));
+        match rarest {
+            Some(label) => self.by_label.entry(label).or_default().push(place),
+            None => self.any.entry(namespace.to_owned()).or_default().push(place),
+        }
+    }
+
+    /// All that match the labels are among these, in the order they came.
+    pub(super) fn candidates(&self, namespace: &str, labels: &BTreeMap<String, String>) -> Vec<usize> {
+        let named = labels
+            .iter()
+            .filter_map(|pair| self.by_label.get(&label(namespace, pair)));
+        let mut places: Vec<usize> = named.chain(self.any.get(namespace)).flatten().copied().collect();
+        places.sort_unstable();
+        places
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::selector::matches;
+
+    fn labels() -> impl Strategy<Value = BTreeMap<String, String>> {
+        prop::collection::btree_map("[ab]", "[xy]", 0..3)
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_that_matches_is_missed(
+            objects in prop::collection::vec(("[mn]", labels()), 0..8),
+            namespace in "[mn]",
+            names in labels(),
+        ) {
+            let selector_of = |labels: &BTreeMap<String, String>| LabelSelector {
+                match_labels: Some(labels.clone()),
+                match_expressions: None,
+            };
+            let (mut by_labels, mut by_selectors) = (Labels::default(), Selectors::default());
+            for (place, (namespace, own)) in objects.iter().enumerate() {
+                by_labels.insert(place, namespace, own);
+                by_selectors.insert(place, namespace, &selector_of(own));
+            }
+            let selector = selector_of(&names);
+            let mut found = by_labels.candidates(&namespace, &selector).to_vec();
+            found.retain(|place| matches(&selector, &objects[*place].1));
+            let here = objects.iter().enumerate().filter(|(_, (own, _))| *own == namespace);
+            let selected = here.clone().filter(|(_, (_, own))| matches(&selector, own));
+            prop_assert_eq!(found, selected.map(|(place, _)| place).collect::<Vec<_>>());
+
+            let mut found = by_selectors.candidates(&namespace, &names);
+            found.retain(|place| matches(&selector_of(&objects[*place].1), &names));
+            let selecting = here.filter(|(_, (_, own))| matches(&selector_of(own), &names));
+            prop_assert_eq!(found, selecting.map(|(place, _)| place).collect::<Vec<_>>());
+        }
+    }
+}

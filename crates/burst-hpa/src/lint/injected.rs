@@ -1,0 +1,47 @@
+//! Containers that come into the pod on its way to the cluster.
+
+use super::scan::Source;
+use super::{Findings, Lint};
+use crate::metric::{Resource, SourceType};
+use crate::path::Path;
+use crate::workload::Workload;
+
+/// What announces that a container is put into the pod on its way to the cluster.
+const INJECTORS: [(&str, &str, &str); 5] = [
+    ("sidecar.istio.io/inject", "true", "istio-proxy"),
+    ("istio.io/rev", "", "istio-proxy"),
+    ("linkerd.io/inject", "enabled", "linkerd-proxy"),
+    ("linkerd.io/inject", "ingress", "linkerd-proxy"),
+    ("dapr.io/enabled", "true", "daprd"),
+];
+
+pub(super) fn lint(
+    source: &Source<'_>,
+    target: &Workload,
+    resource: Resource,
+    path: &Path<'_>,
+    findings: &mut Findings,
+) {
+    if source.kind != SourceType::Resource {
+        return;
+    }
+    let metadata = target.template.metadata.as_ref();
+    let marks = |key: &str| {
+        let labels = metadata.and_then(|metadata| metadata.labels.as_ref()?.get(key));
+        labels.or(metadata.and_then(|metadata| metadata.annotations.as_ref()?.get(key)))
+    };
+    let announced =
+        |(key, value, _): &&(&str, &str, &str)| marks(key).is_some_and(|own| value.is_empty() || own == value);
+    let Some((key, _, sidecar)) = INJECTORS.iter().find(announced) else {
+        return;
+    };
+    if target.containers().any(|container| container.name == *sidecar) {
+        return;
+    }
+    let name = resource.as_str();
+    let effect = format!(
+        "{key} puts {sidecar} into the pods: its {name} counts too, and without a request of its own the metric fails."
+    );
+    let advice = "Measure the application's container alone with a ContainerResource metric.";
+    findings.add(Lint::InjectedSidecar, path, effect, advice);
+}

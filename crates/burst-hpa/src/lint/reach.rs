@@ -1,0 +1,81 @@
+//! Utilization and the limits of what is measured: how high it can rise, and at whose cost.
+
+use k8s_openapi::api::core::v1::Container;
+
+use super::{Findings, Lint, percent};
+use crate::metric::Resource;
+use crate::path::Path;
+use crate::quantity::Quantity;
+use crate::simulate::Tolerance;
+use crate::workload::{limit, request};
+
+/// What a utilization is of.
+pub(super) struct Utilized<'a> {
+    pub containers: Vec<&'a Container>,
+    pub resource: Resource,
+    /// Per cent.
+    pub target: i32,
+}
+
+pub(super) fn lint(utilized: &Utilized<'_>, tolerance: Tolerance, path: &Path<'_>, findings: &mut Findings) {
+    match utilized.highest() {
+        Some(highest) => unreachable(utilized, highest, tolerance, path, findings),
+        None if utilized.target > 100 => above_request(utilized, path, findings),
+        None => {}
+    }
+}
+
+impl Utilized<'_> {
+    /// Per cent of the requests. Where every container has a limit, use cannot rise above the sum of them.
+    fn highest(&self) -> Option<i128> {
+        let (requests, limits) = (self.sum(request)?, self.sum(limit)?);
+        Some(limits * 100 / requests)
+    }
+
+    fn sum(
+        &self,
+        amount: fn(&Container, Resource) -> Option<&k8s_openapi::apimachinery::pkg::api::resource::Quantity>,
+    ) -> Option<i128> {
+        let milli = |container: &&Container| {
+            let quantity = Quantity::try_from(amount(container, self.resource)?).ok()?;
+            Some(i128::from(quantity.milli_value()))
+        };
+        self.containers
+            .iter()
+            .map(milli)
+            .sum::<Option<i128>>()
+            .filter(|sum| *sum > 0)
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "the controller reckons so")]
+fn unreachable(utilized: &Utilized<'_>, highest: i128, tolerance: Tolerance, path: &Path<'_>, findings: &mut Findings) {
+    let target = utilized.target;
+    if highest as f64 / f64::from(target) > 1.0 + tolerance.up {
+        return;
+    }
+    let name = utilized.resource.as_str();
+    let effect = if highest <= i128::from(target) {
+        format!(
+            "The limits allow {highest} % of the requested {name} at most, so {target} % is never exceeded and nothing is scaled up."
+        )
+    } else {
+        format!(
+            "The limits allow {highest} % of the requested {name} at most, which is within the tolerance ({}) of {target} %, so nothing is scaled up.",
+            percent(tolerance.up)
+        )
+    };
+    let advice = "Lower the target, or raise the limits.";
+    findings.add(Lint::UnreachableUtilization, path, effect, advice);
+}
+
+fn above_request(utilized: &Utilized<'_>, path: &Path<'_>, findings: &mut Findings) {
+    let (name, target) = (utilized.resource.as_str(), utilized.target);
+    let cost = match utilized.resource {
+        Resource::Cpu => "which its node has only while others leave it some",
+        Resource::Memory => "and pods that do are the first to go when a node runs out",
+    };
+    let effect = format!("At {target} % every pod uses more {name} than it requests, {cost}.");
+    let advice = format!("Raise the {name} requests to what the pods need, and the target with them to 100 % or less.");
+    findings.add(Lint::AboveRequest, path, effect, advice);
+}

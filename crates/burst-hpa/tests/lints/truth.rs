@@ -1,0 +1,230 @@
+//! What a lint says comes true: in the simulator, which is held against the real controller.
+
+use burst_hpa::simulate::Reading;
+use serde_json::{Value, json};
+
+use crate::fixtures::{base, cpu, deployment, with};
+use crate::world::World;
+use crate::{alone, among, ids};
+
+fn behavior(rules: &Value) -> Value {
+    with(base(), "/spec/behavior", rules.clone())
+}
+
+fn metrics(metrics: Value) -> Value {
+    with(base(), "/spec/metrics", metrics)
+}
+
+fn object_metric(target: &Value) -> Value {
+    let object =
+        json!({"describedObject": {"kind": "Ingress", "name": "in"}, "metric": {"name": "hits"}, "target": target});
+    metrics(json!([{"type": "Object", "object": object}]))
+}
+
+fn external(target: &Value, selector: &Value) -> Value {
+    let source = json!({"metric": {"name": "queue", "selector": selector}, "target": target});
+    metrics(json!([{"type": "External", "external": source}]))
+}
+
+fn effect(object: &Value, id: &str) -> String {
+    let findings = among(object, &[]);
+    let found = findings.into_iter().find(|finding| finding.lint.id() == id);
+    found.unwrap_or_else(|| panic!("no {id}: {object}")).effect
+}
+
+#[test]
+fn metrics_that_always_fail_do() {
+    let value = json!({"type": "Value", "value": "1"});
+    let table = [
+        (
+            "object-target-type",
+            object_metric(&json!({"type": "Value", "averageValue": "1"})),
+            Reading::Object(5_000),
+            "FailedGetObjectMetric",
+        ),
+        (
+            "metric-selector",
+            external(&value, &json!({"matchLabels": {"a b": "c"}})),
+            Reading::External(vec![5_000]),
+            "FailedGetExternalMetric",
+        ),
+    ];
+    for (id, object, reading, reason) in table {
+        effect(&object, id);
+        let mut world = World::new(&object, 3);
+        assert_eq!(world.sync(&[reading]), 3, "{id}");
+        assert_eq!(world.failure().as_deref(), Some(reason), "{id}");
+    }
+}
+
+#[test]
+fn a_missing_request_makes_the_metric_fail() {
+    let bare = with(
+        deployment("web"),
+        "/spec/template/spec/containers/0",
+        json!({"name": "app"}),
+    );
+    assert_eq!(ids(&among(&base(), &[bare])), ["missing-request"]);
+    let mut world = World::new(&base(), 3);
+    world.requests = false;
+    assert_eq!(world.cpu(300), 3);
+    assert_eq!(world.failure().as_deref(), Some("FailedGetResourceMetric"));
+}
+
+#[test]
+fn a_target_that_overflows_makes_nonsense_of_the_numbers() {
+    let target = |value: &str| external(&json!({"type": "Value", "value": value}), &Value::Null);
+    effect(&target("1E"), "target-overflow");
+    // A hundred, where a quintillion is wanted.
+    let reading = || [Reading::External(vec![100_000])];
+    assert!(World::new(&target("1E"), 5).sync(&reading()) > 5, "it should shrink");
+    assert_eq!(World::new(&target("1P"), 5).sync(&reading()), 5, "held by the window");
+}
+
+#[test]
+fn what_is_ignored_changes_nothing() {
+    let plain = json!({"type": "AverageValue", "averageValue": "10"});
+    let plain = external(&plain, &Value::Null);
+    let other_type = external(&json!({"type": "Utilization", "averageValue": "10"}), &Value::Null);
+    effect(&other_type, "ignored-target-type");
+    let more = metrics(json!([cpu(80), cpu(80)]));
+    effect(&more, "duplicate-metric");
+    let field = with(base(), "/spec/metrics/0/resource/target/value", json!("5"));
+    effect(&field, "ignored-target-field");
+    for load in [1, 30_000, 90_000, 200_000] {
+        let reading = [Reading::External(vec![load])];
+        assert_eq!(
+            World::new(&other_type, 4).sync(&reading),
+            World::new(&plain, 4).sync(&reading)
+        );
+    }
+    for percent in [1, 80, 100, 300] {
+        let sound = World::new(&base(), 4).cpu(percent);
+        assert_eq!(World::new(&field, 4).cpu(percent), sound);
+        assert_eq!(World::new(&more, 4).cpu(percent), sound);
+    }
+}
+
+#[test]
+fn a_wide_tolerance_lets_everything_be() {
+    let up = behavior(&json!({"scaleUp": {"tolerance": "1.5"}}));
+    let said = effect(&up, "wide-tolerance");
+    assert!(
+        said.contains("nothing is scaled up below 250 % of the target"),
+        "{said}"
+    );
+    assert_eq!(World::new(&up, 3).cpu(200), 3, "2.5 times the target of 80 %");
+    assert!(World::new(&up, 3).cpu(201) > 3);
+
+    let down = behavior(&json!({"scaleDown": {"tolerance": "1", "stabilizationWindowSeconds": 0}}));
+    let said = effect(&down, "wide-tolerance");
+    assert!(said.contains("no load is ever low enough to scale down"), "{said}");
+    assert_eq!(World::new(&down, 10).cpu(0), 10);
+}
+
+#[test]
+fn within_the_dead_band_many_pods_may_be_missing() {
+    let large = with(base(), "/spec/maxReplicas", json!(200));
+    assert_eq!(
+        effect(&large, "dead-band"),
+        "While a metric is 90 % to 110 % of its target nothing happens, so of 200 pods 20 may be missing."
+    );
+    // 88 % of what is requested is 110 % of the target: at 80 % the same load needs a tenth more.
+    assert_eq!(World::new(&large, 180).cpu(88), 180);
+    assert_eq!(World::new(&large, 180).cpu(89), 200, "201 are proposed");
+    let finer = with(large, "/spec/behavior", json!({"scaleUp": {"tolerance": "0.05"}}));
+    assert_eq!(ids(&among(&finer, &[])), [""; 0]);
+    assert!(World::new(&finer, 180).cpu(88) >= 198);
+    assert_eq!(ids(&alone("/spec/maxReplicas", json!(99))), [""; 0]);
+}
+
+#[test]
+fn utilization_that_limits_keep_within_the_tolerance_scales_nothing_up() {
+    let limited = with(
+        deployment("web"),
+        "/spec/template/spec/containers/0/resources/limits",
+        json!({"cpu": "1"}),
+    );
+    for (target, unreachable) in [(101, true), (95, true), (91, true), (90, false)] {
+        let object = metrics(json!([cpu(target)]));
+        let found = !among(&object, std::slice::from_ref(&limited)).is_empty();
+        assert_eq!(found, unreachable, "{target}");
+        assert_eq!(World::new(&object, 4).cpu(100) == 4, unreachable, "{target}");
+    }
+}
+
+#[test]
+fn without_a_window_one_low_reading_frees_everything() {
+    let hasty = behavior(&json!({"scaleDown": {"stabilizationWindowSeconds": 0}}));
+    effect(&hasty, "hasty-scale-down");
+    let fall = |object: &Value| {
+        let mut world = World::new(object, 10);
+        world.cpu(80);
+        world.cpu(1)
+    };
+    assert_eq!(fall(&hasty), 2);
+    assert_eq!(fall(&base()), 10);
+    let careful = json!({"scaleDown": {
+        "stabilizationWindowSeconds": 0, "policies": [{"type": "Pods", "value": 1, "periodSeconds": 60}],
+    }});
+    assert_eq!(ids(&among(&behavior(&careful), &[])), [""; 0]);
+    assert_eq!(fall(&behavior(&careful)), 9);
+}
+
+#[test]
+fn the_way_down_takes_as_long_as_is_said() {
+    let slow = behavior(&json!({"scaleDown": {
+        "stabilizationWindowSeconds": 0, "policies": [{"type": "Pods", "value": 1, "periodSeconds": 600}],
+    }}));
+    let said = effect(&slow, "slow-scale-down");
+    let mut world = World::new(&slow, 10);
+    let minutes = world.seconds_until(2, 1) / 60;
+    // A change counts until its period is over, so the next comes a sync later.
+    assert!((70..=72).contains(&minutes), "{minutes}");
+    assert!(
+        said.contains(&format!("takes {minutes} minutes")),
+        "{said}, not {minutes} minutes"
+    );
+}
+
+#[test]
+fn a_disabled_direction_is_never_taken() {
+    let fixed = behavior(&json!({"scaleDown": {"selectPolicy": "Disabled", "stabilizationWindowSeconds": 0}}));
+    effect(&fixed, "disabled-direction");
+    let mut world = World::new(&fixed, 10);
+    assert!((0..40).all(|_| world.cpu(0) == 10));
+}
+
+#[test]
+fn a_rollout_that_doubles_the_pods_doubles_what_is_asked_for() {
+    let surging = |surge: Value| {
+        let strategy = json!({"type": "RollingUpdate", "rollingUpdate": {"maxSurge": surge}});
+        with(deployment("web"), "/spec/strategy", strategy)
+    };
+    let large = with(base(), "/spec/maxReplicas", json!(40));
+    for (surge, found) in [
+        (json!("100%"), true),
+        (json!(20), true),
+        (json!("45%"), false),
+        (json!(19), false),
+    ] {
+        let expected: &[&str] = if found { &["rollout-surge"] } else { &[] };
+        assert_eq!(ids(&among(&large, &[surging(surge.clone())])), expected, "{surge}");
+    }
+    let recreated = with(deployment("web"), "/spec/strategy", json!({"type": "Recreate"}));
+    assert_eq!(ids(&among(&large, &[recreated])), [""; 0]);
+
+    let asked = |surge| {
+        let mut world = World::new(&large, 10);
+        world.surge = surge;
+        world.cpu(100)
+    };
+    assert_eq!((asked(0), asked(5)), (13, 19));
+}
+
+#[test]
+fn utilization_above_the_request_is_pointed_at_where_nothing_limits_it() {
+    let object = metrics(json!([cpu(120)]));
+    assert_eq!(ids(&among(&object, &[deployment("web")])), ["above-request"]);
+    assert_eq!(ids(&among(&base(), &[deployment("web")])), [""; 0]);
+}

@@ -1,0 +1,76 @@
+//! Labels as one text, `key=value,key=value`, sorted by key: small in shared data, and read in place. Neither keys nor
+//! values hold a comma or an equals sign, so nothing is escaped.
+
+use burst_labels::content;
+use std::collections::BTreeMap;
+
+/// Labels as text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LabelText<'a>(pub &'a str);
+
+impl<'a> LabelText<'a> {
+    /// All of them, in the order of the text.
+    pub fn iter(self) -> impl Iterator<Item = (&'a str, &'a str)> {
+        self.0.split(',').filter_map(|label| label.split_once('='))
+    }
+
+    /// The value of a label; of several of the same key the first.
+    #[must_use]
+    pub fn value(self, key: &str) -> Option<&'a str> {
+        self.iter().find(|(own, _)| *own == key).map(|(_, value)| value)
+    }
+}
+
+/// The text of labels, without those that no API server takes.
+#[must_use]
+pub fn write<'a>(labels: impl Iterator<Item = (&'a str, &'a str)>) -> Box<str> {
+    let sorted: BTreeMap<_, _> = labels
+        .filter(|(key, value)| content::label_key(key).is_empty() && content::label_value(value).is_empty())
+        .collect();
+    let mut text = String::new();
+    for (key, value) in sorted {
+        push(&mut text, key, value);
+    }
+    text.into()
+}
+
+/// Puts a label behind those of a text.
+pub(crate) fn push(text: &mut String, key: &str, value: &str) {
+    if !text.is_empty() {
+        text.push(',');
+    }
+    text.extend([key, "=", value]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_label_is_found_by_its_whole_key() {
+        let labels = LabelText("app=web,example.com/app=,service=a,service=b");
+        for (key, value) in [
+            ("app", Some("web")),
+            ("example.com/app", Some("")),
+            ("service", Some("a")),
+            ("ap", None),
+            ("", None),
+        ] {
+            assert_eq!(labels.value(key), value, "{key}");
+        }
+        assert_eq!(LabelText("").iter().count(), 0);
+    }
+
+    proptest! {
+        #[test]
+        fn what_was_written_is_read(labels: BTreeMap<String, String>, good in "[a-z]{1,9}", value in "[a-z0-9]{0,9}x") {
+            let all = labels.iter().map(|(key, value)| (key.as_str(), value.as_str()));
+            let text = write(all.chain([(good.as_str(), value.as_str())]));
+            prop_assert_eq!(LabelText(&text).value(&good), Some(value.as_str()));
+            for (key, value) in LabelText(&text).iter() {
+                prop_assert!(key == good || labels.get(key).is_some_and(|own| own == value));
+            }
+        }
+    }
+}

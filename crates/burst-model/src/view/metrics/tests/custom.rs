@@ -1,0 +1,155 @@
+//! Values of objects and of namespaces.
+
+use super::*;
+
+#[test]
+fn one_object_has_one_value_in_both_versions_byte_for_byte() {
+    let world = World::known();
+    let path = |version: &str, what: &str| format!("/apis/custom.metrics.k8s.io/{version}/namespaces/shop/{what}");
+    assert_eq!(
+        world.ask(get(&path("v1beta2", "deployments.apps/web/burst_headroom"))),
+        (200, "{\"kind\":\"MetricValueList\",\"apiVersion\":\"custom.metrics.k8s.io/v1beta2\",\
+            \"metadata\":{\"resourceVersion\":\"1700000000000\"},\"items\":[{\"describedObject\":{\"kind\":\"Deployment\",\
+            \"namespace\":\"shop\",\"name\":\"web\",\"apiVersion\":\"apps/v1\"},\"metric\":{\"name\":\"burst_headroom\",\
+            \"selector\":null},\"timestamp\":\"2023-11-14T22:13:20Z\",\"value\":\"4\"}]}\n".to_owned())
+    );
+    assert_eq!(
+        world.ask(get(&path("v1beta1", "services/web/burst_requests_per_second?metricLabelSelector=cluster%3Deast"))),
+        (200, "{\"kind\":\"MetricValueList\",\"apiVersion\":\"custom.metrics.k8s.io/v1beta1\",\
+            \"metadata\":{\"resourceVersion\":\"1700000002000\"},\"items\":[{\"describedObject\":{\"kind\":\"Service\",\
+            \"namespace\":\"shop\",\"name\":\"web\",\"apiVersion\":\"v1\"},\"metricName\":\"burst_requests_per_second\",\
+            \"timestamp\":\"2023-11-14T22:13:22Z\",\"window\":30,\"value\":\"12500m\",\
+            \"selector\":{\"matchLabels\":{\"cluster\":\"east\"}}}]}\n".to_owned())
+    );
+}
+
+#[test]
+fn a_namespace_has_the_sum_of_its_hpas_and_of_its_requests() {
+    let world = World::known();
+    let of = |metric: &str| world.json(&format!("{CUSTOM}/metrics/{metric}"))["items"][0].clone();
+    let load = of("burst_headroom");
+    assert_eq!(load["value"], "6");
+    assert_eq!(
+        load["describedObject"],
+        serde_json::json!({"kind": "Namespace", "name": "shop", "apiVersion": "v1"})
+    );
+    assert_eq!(of("burst_utilization")["value"], "400m");
+    assert_eq!(of("burst_requests_per_second")["value"], "13500m");
+    assert_eq!(of("burst_requests_per_second")["windowSeconds"], 30);
+    let elsewhere = get("/apis/custom.metrics.k8s.io/v1beta2/namespaces/empty/metrics/burst_headroom");
+    let message = "the server could not find the metric burst_headroom for namespaces empty".to_owned();
+    assert_eq!(world.refusal(elsewhere), (404, "NotFound".into(), message));
+}
+
+#[test]
+fn all_objects_are_those_that_labels_select() {
+    let world = World::known();
+    for (path, items) in [
+        ("services/*/burst_headroom", &["api 2", "web 4"][..]),
+        ("services/%2A/burst_headroom?labelSelector=tier%3Dfront", &["web 4"]),
+        (
+            "service/*/burst_headroom?labelSelector=tier+in+%28front%2Cback%29",
+            &["api 2", "web 4"],
+        ),
+        ("services/*/burst_headroom?labelSelector=tier%3Dnone", &[]),
+        ("services/*/burst_headroom?metricLabelSelector=cluster%3Dwest", &[]),
+        (
+            "deployments.apps/*/burst_utilization?labelSelector=level%3E2",
+            &["web 200m"],
+        ),
+        ("deployment.apps/*/burst_max_load", &["web 5"]),
+        ("deployments/*/burst_max_load", &["web 5"]),
+        ("statefulsets.apps/*/burst_max_load", &[]),
+        (
+            "horizontalpodautoscalers.autoscaling/*/burst_target_load?limit=1",
+            &["web 4"],
+        ),
+        ("services/*/burst_requests_in_flight", &["api 0", "web 3", "stranger 0"]),
+        (
+            "services/*/burst_requests_per_second?labelSelector=tier",
+            &["api 0", "web 12500m"],
+        ),
+    ] {
+        assert_eq!(world.items(&format!("{CUSTOM}/{path}")), items, "{path}");
+    }
+    let data = "/apis/custom.metrics.k8s.io/v1beta2/namespaces/data/services/queue/burst_current_load";
+    assert_eq!(world.items(data), ["queue 2k"]);
+}
+
+#[test]
+fn a_service_that_had_no_request_has_none_a_second() {
+    let world = World::known();
+    for (service, value) in [("api", "api 0"), ("web", "web 12500m"), ("stranger", "stranger 1")] {
+        let path = format!("{CUSTOM}/services/{service}/burst_requests_per_second");
+        assert_eq!(world.items(&path), [value]);
+    }
+}
+
+#[test]
+fn what_is_not_there_is_not_found_with_the_reason() {
+    let world = World::known();
+    for (path, message) in [
+        (
+            "services/none/burst_headroom",
+            "the server could not find the metric burst_headroom for services none",
+        ),
+        (
+            "services/none/burst_requests_per_second",
+            "the server could not find the metric burst_requests_per_second for services none",
+        ),
+        (
+            "services/web/burst_headroom?metricLabelSelector=cluster%3Dwest",
+            "the server could not find the metric burst_headroom for services web with selector cluster=west",
+        ),
+        (
+            "services/web/Burst_headroom",
+            "the server could not find the metric Burst_headroom for services web",
+        ),
+        (
+            "services/*/nothing",
+            "the server could not find the metric nothing for services",
+        ),
+        (
+            "deployments.apps/web/burst_requests_per_second",
+            "the server could not find the metric burst_requests_per_second for deployments.apps web",
+        ),
+        (
+            "pods/*/burst_headroom",
+            "the server could not find the metric burst_headroom for pods: nothing is known of a single pod; \
+             ask for its Service or its workload",
+        ),
+        (
+            "foos.bar/x/burst_headroom",
+            "the server could not find the metric burst_headroom for foos.bar x: there are metrics of \
+             deployments.apps, horizontalpodautoscalers.autoscaling, namespaces, services, statefulsets.apps",
+        ),
+    ] {
+        let refusal = world.refusal(get(&format!("{CUSTOM}/{path}")));
+        assert_eq!(refusal, (404, "NotFound".to_owned(), message.to_owned()), "{path}");
+    }
+    let (_, body) = world.ask(get(&format!("{CUSTOM}/deployments.apps/none/burst_headroom")));
+    let details = r#""details":{"name":"none","group":"custom.metrics.k8s.io","kind":"deployments.apps"}"#;
+    assert!(body.contains(details), "{body}");
+}
+
+#[test]
+fn nothing_lives_outside_of_namespaces() {
+    let world = World::known();
+    for (path, message) in [
+        (
+            "services/web/burst_headroom",
+            "the server could not find the metric burst_headroom for services web: it is asked for in its namespace",
+        ),
+        (
+            "nodes/*/burst_headroom",
+            "the server could not find the metric burst_headroom for nodes: there are metrics of deployments.apps, \
+             horizontalpodautoscalers.autoscaling, namespaces, services, statefulsets.apps",
+        ),
+    ] {
+        let path = format!("/apis/custom.metrics.k8s.io/v1beta2/{path}");
+        assert_eq!(
+            world.refusal(get(&path)),
+            (404, "NotFound".to_owned(), message.to_owned())
+        );
+    }
+}

@@ -1,0 +1,124 @@
+//! Envoy's admin interface, over whatever stream leads to it.
+//! <https://www.envoyproxy.io/docs/envoy/latest/operations/admin>
+
+use std::future::Future;
+use std::time::Duration;
+
+use http::{Request, StatusCode, Uri};
+use http_body_util::{BodyExt as _, Empty};
+use hyper::body::Bytes;
+use hyper::client::conn::http1::{SendRequest, handshake};
+use hyper_util::rt::TokioIo;
+use serde_json::Value;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+
+use super::stats::Stats;
+
+/// An admin interface answers at once; behind a port-forward there is a kubelet and a network.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// What an Envoy tells of itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    /// Its version, as `1.36.2`; empty where it has none.
+    pub envoy: String,
+    /// The stats.
+    pub stats: Stats,
+}
+
+/// Why an admin interface cannot be asked.
+#[derive(Debug, thiserror::Error)]
+pub enum AdminError {
+    /// Not a URL that can be asked.
+    #[error("{0:?} is not the URL of an admin interface, as http://127.0.0.1:9901")]
+    Url(String),
+    /// No connection.
+    #[error("{0}")]
+    Connect(#[from] std::io::Error),
+    /// No answer, or half of one.
+    #[error("{0}")]
+    Http(#[from] hyper::Error),
+    /// An answer, but not of an admin interface.
+    #[error("{path} is answered with {status}: not an admin interface")]
+    Status {
+        /// What was asked for.
+        path: &'static str,
+        /// The status code.
+        status: StatusCode,
+    },
+    /// Nothing came.
+    #[error("no answer within {PATIENCE:?}")]
+    Timeout,
+}
+
+/// Asks the admin interface behind a URL.
+///
+/// # Errors
+/// It cannot be reached, or is none.
+pub(super) async fn ask_url(url: &str) -> Result<Told, AdminError> {
+    let wrong = || AdminError::Url(url.to_owned());
+    let parsed: Uri = url.parse().map_err(|_| wrong())?;
+    if parsed.scheme_str() != Some("http") {
+        return Err(wrong());
+    }
+    let host = parsed.host().ok_or_else(wrong)?.trim_matches(['[', ']']).to_owned();
+    let port = parsed.port_u16().unwrap_or(80);
+    within(async move { ask(TcpStream::connect((host, port)).await?).await }).await
+}
+
+/// The same over a stream that leads to it.
+///
+/// # Errors
+/// It does not lead to an admin interface.
+pub(super) async fn ask_stream<S>(stream: S) -> Result<Told, AdminError>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    within(ask(stream)).await
+}
+
+async fn within(asked: impl Future<Output = Result<Told, AdminError>>) -> Result<Told, AdminError> {
+    tokio::time::timeout(PATIENCE, asked)
+        .await
+        .unwrap_or(Err(AdminError::Timeout))
+}
+
+async fn ask<S>(stream: S) -> Result<Told, AdminError>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let (mut sender, connection) = handshake(TokioIo::new(stream)).await?;
+    let connection = tokio::spawn(connection);
+    let told = async {
+        let info = get(&mut sender, "/server_info").await?;
+        let stats = get(&mut sender, "/stats?filter=%5Ewasm").await?;
+        Ok(Told {
+            envoy: version(&info),
+            stats: Stats::read(&stats),
+        })
+    };
+    let told = told.await;
+    connection.abort();
+    told
+}
+
+async fn get(sender: &mut SendRequest<Empty<Bytes>>, path: &'static str) -> Result<Bytes, AdminError> {
+    let mut request = Request::new(Empty::new());
+    *request.uri_mut() = Uri::from_static(path);
+    let host = http::HeaderValue::from_static("localhost");
+    request.headers_mut().insert(http::header::HOST, host);
+    sender.ready().await?;
+    let answer = sender.send_request(request).await?;
+    match answer.status() {
+        StatusCode::OK => Ok(answer.into_body().collect().await?.to_bytes()),
+        status => Err(AdminError::Status { path, status }),
+    }
+}
+
+/// `hash/1.36.2/Clean/RELEASE/BoringSSL` in `/server_info`.
+fn version(info: &[u8]) -> String {
+    let info: Value = serde_json::from_slice(info).unwrap_or_default();
+    let version = info.get("version").and_then(Value::as_str).unwrap_or_default();
+    version.split('/').nth(1).unwrap_or_default().to_owned()
+}

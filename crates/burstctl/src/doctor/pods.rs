@@ -1,0 +1,173 @@
+//! The gateway's pods: that there are any, their token, and the Istio in them.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1 as core;
+
+use super::Check;
+
+/// The first Istio with the oldest Envoy that the filter runs on: 1.20 had Envoy 1.28, and each has gone one up.
+pub(super) const OLDEST_ISTIO: u32 = 28;
+
+/// Where the sets of `istio/` read the token.
+const MOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
+
+/// The container that Envoy is in.
+const PROXY: &str = "istio-proxy";
+
+/// What counts of a pod.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Pod {
+    pub(super) namespace: String,
+    pub(super) name: String,
+    pub(super) labels: BTreeMap<String, String>,
+    pub(super) account: String,
+    running: bool,
+    has_token: bool,
+    image: Option<String>,
+}
+
+impl Pod {
+    pub(super) fn of(pod: &core::Pod) -> Self {
+        let spec = pod.spec.as_ref();
+        let containers = spec.map_or(&[][..], |spec| &spec.containers);
+        let proxy = containers.iter().find(|container| container.name == PROXY);
+        // A gateway of another make has its proxy in its first container.
+        let proxy = proxy.or(containers.first());
+        let mounts = proxy.and_then(|container| container.volume_mounts.as_ref());
+        let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
+        Self {
+            namespace: pod.metadata.namespace.clone().unwrap_or_default(),
+            name: pod.metadata.name.clone().unwrap_or_default(),
+            labels: pod.metadata.labels.clone().unwrap_or_default(),
+            account: spec
+                .and_then(|spec| spec.service_account_name.clone())
+                .unwrap_or_else(|| "default".to_owned()),
+            running: phase == Some("Running"),
+            has_token: mounts.is_some_and(|mounts| mounts.iter().any(|mount| mount.mount_path == MOUNT)),
+            image: proxy.and_then(|container| container.image.clone()),
+        }
+    }
+
+    pub(super) fn title(&self) -> String {
+        format!("{}/{}", self.namespace, self.name)
+    }
+}
+
+/// Whether there are pods.
+pub(super) fn any(pods: &[Pod], namespace: &str, selector: &str) -> Check {
+    if pods.is_empty() {
+        return Check::trouble(
+            "pods",
+            "",
+            format!("no pod in {namespace} has {selector}"),
+            "give the gateway's own --namespace and --selector: kubectl get pods -A --show-labels",
+        );
+    }
+    let waiting: Vec<_> = pods.iter().filter(|pod| !pod.running).map(|pod| &*pod.name).collect();
+    let found = format!("{} in {namespace} with {selector}", pods.len());
+    if waiting.is_empty() {
+        Check::well("pods", "", found)
+    } else {
+        let advice = format!("kubectl describe pod --namespace {namespace} {}", waiting.join(" "));
+        Check::trouble(
+            "pods",
+            "",
+            format!("{found}, {} of them not running", waiting.len()),
+            advice,
+        )
+    }
+}
+
+/// Whether the pod has a token to show to the API server.
+pub(super) fn token(pod: &Pod) -> Check {
+    if pod.has_token {
+        Check::well("token", pod.title(), format!("that of ServiceAccount {}", pod.account))
+    } else {
+        Check::trouble(
+            "token",
+            pod.title(),
+            format!("nothing is mounted at {MOUNT}"),
+            "take automountServiceAccountToken: false out of the pod, or out of its ServiceAccount, and restart it",
+        )
+    }
+}
+
+/// Whether the Istio in the pod has an Envoy that the filter runs on, where its image tells.
+pub(super) fn istio(pod: &Pod) -> Option<Check> {
+    let tag = pod.image.as_deref()?.rsplit_once("proxyv2:")?.1;
+    let mut parts = tag.split(['.', '-', '@']).map(str::parse::<u32>);
+    let (major, minor) = (parts.next()?.ok()?, parts.next()?.ok()?);
+    Some(if (major, minor) >= (1, OLDEST_ISTIO) {
+        Check::well("istio", pod.title(), format!("Istio {tag}"))
+    } else {
+        Check::trouble(
+            "istio",
+            pod.title(),
+            format!("Istio {tag} has an Envoy before 1.{}", super::proxy::OLDEST_ENVOY),
+            format!("update to Istio 1.{OLDEST_ISTIO} or later"),
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::Verdict;
+    use serde_json::json;
+
+    fn pod(image: &str, mounts: &[&str], phase: &str) -> Pod {
+        let mounts: Vec<_> = mounts
+            .iter()
+            .map(|path| json!({"name": "v", "mountPath": path}))
+            .collect();
+        let pod = json!({
+            "metadata": {"name": "gateway-0", "namespace": "istio-system"},
+            "spec": {
+                "serviceAccountName": "gateway",
+                "containers": [{"name": "other"}, {"name": PROXY, "image": image, "volumeMounts": mounts}],
+            },
+            "status": {"phase": phase},
+        });
+        Pod::of(&serde_json::from_value(pod).unwrap())
+    }
+
+    #[test]
+    fn a_pod_without_a_token_is_told() {
+        assert_eq!(token(&pod("", &[MOUNT], "Running")).verdict, Verdict::Well);
+        let check = token(&pod("", &["/etc/istio/proxy"], "Running"));
+        assert_eq!(check.found, format!("nothing is mounted at {MOUNT}"));
+    }
+
+    #[test]
+    fn the_image_of_the_proxy_tells_istios_version() {
+        for (image, verdict) in [
+            ("docker.io/istio/proxyv2:1.28.0", Some(Verdict::Well)),
+            (
+                "registry.example.com:5000/proxyv2:1.31.1-distroless",
+                Some(Verdict::Well),
+            ),
+            ("docker.io/istio/proxyv2:1.27.9", Some(Verdict::Trouble)),
+            ("docker.io/istio/proxyv2@sha256:00", None),
+            ("docker.io/istio/proxyv2:latest", None),
+            ("envoyproxy/envoy:v1.36.2", None),
+        ] {
+            assert_eq!(
+                istio(&pod(image, &[], "Running")).map(|check| check.verdict),
+                verdict,
+                "{image}"
+            );
+        }
+    }
+
+    #[test]
+    fn pods_that_do_not_run_are_named() {
+        let check = any(
+            &[pod("", &[], "Running"), pod("", &[], "Pending")],
+            "istio-system",
+            "a=b",
+        );
+        assert_eq!(check.found, "2 in istio-system with a=b, 1 of them not running");
+        assert_eq!(check.advice, "kubectl describe pod --namespace istio-system gateway-0");
+    }
+}

@@ -1,0 +1,245 @@
+//! What is asked of a cluster, or of one Envoy.
+
+use std::collections::BTreeSet;
+
+use burst_model::config::{Config, SyncMode};
+use burst_model::kube::{Source, Verb};
+use burst_model::time::Time;
+use k8s_openapi::api::authorization::v1::SubjectAccessReview;
+use k8s_openapi::api::core::v1 as core;
+use kube::Api;
+use kube::api::{ListParams, PostParams};
+use serde_json::{Value, json};
+
+use super::access::{self, Account};
+use super::pods::{self, Pod};
+use super::proxy::{self, Expected};
+use super::sets::{self, Istio};
+use super::{Check, Told, admin};
+use crate::live::{Cluster, LiveError};
+use crate::plugin;
+
+/// Envoy's admin interface in a pod of Istio: on its loopback, so that only a port-forward leads there.
+const ADMIN_PORT: u16 = 15000;
+
+/// The first Kubernetes with `autoscaling/v2`; docs/versions.md.
+pub(super) const OLDEST_KUBERNETES: u32 = 23;
+
+/// Pods and objects in a page.
+const PAGE: u32 = 500;
+
+/// The kinds that can bring the filter, by the path of their API.
+const KINDS: [(&str, &str); 3] = [
+    ("extensions.istio.io/v1alpha1", "wasmplugins"),
+    ("extensions.istio.io/v1alpha1", "trafficextensions"),
+    ("networking.istio.io/v1alpha3", "envoyfilters"),
+];
+
+/// Everything about the gateway with those labels in that namespace.
+#[must_use]
+pub fn cluster(cluster: &Cluster, namespace: &str, selector: &str, now: Time) -> Vec<Check> {
+    let mut checks = vec![api_server(cluster)];
+    if checks.iter().any(|check| check.verdict == super::Verdict::Unknown) {
+        return checks;
+    }
+    let pods = match list_pods(cluster, namespace, selector) {
+        Ok(pods) => pods,
+        Err(error) => {
+            let advice = format!("your user needs the verb list on pods in namespace {namespace}");
+            checks.push(Check::unknown("pods", "", error.to_string(), advice));
+            return checks;
+        }
+    };
+    checks.push(pods::any(&pods, namespace, selector));
+    let mut configs = Vec::new();
+    match list_istio(cluster, namespace) {
+        Ok(objects) => {
+            for pod in &pods {
+                let (found, config) = sets::plugin(pod, &objects);
+                checks.extend(found);
+                configs.extend(config);
+            }
+        }
+        Err(unknown) => checks.push(*unknown),
+    }
+    let config = configs.into_iter().next().or_else(defaults);
+    if let Some(config) = &config {
+        checks.extend(rbac(cluster, &pods, config));
+    }
+    let max_staleness = config.map_or(0, |config| config.max_staleness.as_secs());
+    for pod in &pods {
+        checks.push(pods::token(pod));
+        checks.extend(pods::istio(pod));
+        checks.extend(proxy(cluster, pod, Expected { now, max_staleness }));
+    }
+    checks
+}
+
+/// Everything about the Envoy with that admin interface.
+///
+/// # Errors
+/// There is nothing to wait with.
+pub fn local(url: &str, now: Time) -> Result<Vec<Check>, LiveError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let max_staleness = defaults().map_or(0, |config| config.max_staleness.as_secs());
+    Ok(match runtime.block_on(admin::ask_url(url)) {
+        Ok(told) => proxy::checks("", &told, Expected { now, max_staleness }),
+        Err(error) => vec![Check::unknown(
+            "envoy",
+            "",
+            error.to_string(),
+            "give the URL of Envoy's admin interface",
+        )],
+    })
+}
+
+/// The filter's defaults.
+fn defaults() -> Option<Config> {
+    plugin::checked(&json!({"cluster": "kubernetes"})).ok()
+}
+
+fn api_server(cluster: &Cluster) -> Check {
+    let unreachable = "check the context's server, and whether it can be reached from here";
+    let answer = match cluster.get("/version") {
+        Ok(answer) => answer,
+        Err(error) => return Check::unknown("api-server", "", error.to_string(), unreachable),
+    };
+    let version: Value = serde_json::from_slice(answer.body()).unwrap_or_default();
+    let version = version.get("gitVersion").and_then(Value::as_str).unwrap_or_default();
+    let minor = version
+        .strip_prefix("v1.")
+        .and_then(|rest| rest.split('.').next()?.parse::<u32>().ok());
+    match minor {
+        Some(minor) if minor >= OLDEST_KUBERNETES => Check::well("api-server", "", format!("Kubernetes {version}")),
+        Some(_) => Check::trouble(
+            "api-server",
+            "",
+            format!("Kubernetes {version} has no autoscaling/v2"),
+            format!("update to 1.{OLDEST_KUBERNETES} or later"),
+        ),
+        None => Check::unknown(
+            "api-server",
+            "",
+            format!("{} for /version", answer.status()),
+            unreachable,
+        ),
+    }
+}
+
+fn list_pods(cluster: &Cluster, namespace: &str, selector: &str) -> Result<Vec<Pod>, LiveError> {
+    let api: Api<core::Pod> = Api::namespaced(cluster.client(), namespace);
+    let mut asked = ListParams::default().labels(selector).limit(PAGE);
+    let mut pods = Vec::new();
+    loop {
+        let page = cluster.wait(api.list(&asked))?;
+        pods.extend(page.items.iter().map(Pod::of));
+        match page.metadata.continue_.filter(|cursor| !cursor.is_empty()) {
+            Some(cursor) => asked = asked.continue_token(&cursor),
+            None => return Ok(pods),
+        }
+    }
+}
+
+/// The Istio objects of the gateway's namespace and of the mesh's.
+fn list_istio(cluster: &Cluster, namespace: &str) -> Result<Vec<Istio>, Box<Check>> {
+    let mut objects = Vec::new();
+    for namespace in BTreeSet::from([namespace, sets::ROOT]) {
+        for (api, plural) in KINDS {
+            objects.extend(list_kind(cluster, api, namespace, plural)?);
+        }
+    }
+    Ok(objects)
+}
+
+fn list_kind(cluster: &Cluster, api: &str, namespace: &str, plural: &str) -> Result<Vec<Istio>, Box<Check>> {
+    let unknown = |reason: String| {
+        let advice = format!("your user needs the verb list on {plural} in namespace {namespace}");
+        Box::new(Check::unknown("plugin", "", reason, advice))
+    };
+    let (mut objects, mut cursor) = (Vec::new(), String::new());
+    loop {
+        let path = format!("/apis/{api}/namespaces/{namespace}/{plural}?limit={PAGE}&continue={cursor}");
+        let answer = cluster.get(&path).map_err(|error| unknown(error.to_string()))?;
+        let list: Value = serde_json::from_slice(answer.body()).unwrap_or_default();
+        let text = |place: &str| {
+            list.pointer(place)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned()
+        };
+        match answer.status().as_u16() {
+            200 => objects.extend(
+                list.get("items")
+                    .and_then(Value::as_array)
+                    .into_iter()
+                    .flatten()
+                    .cloned()
+                    .map(Istio),
+            ),
+            // This Istio does not know the kind, or there is none.
+            404 => return Ok(objects),
+            status => return Err(unknown(format!("cannot list {plural}: {status}: {}", text("/message")))),
+        }
+        cursor = text("/metadata/continue");
+        if cursor.is_empty() {
+            return Ok(objects);
+        }
+    }
+}
+
+/// A check for each ServiceAccount.
+fn rbac(cluster: &Cluster, pods: &[Pod], config: &Config) -> Vec<Check> {
+    let verbs = match config.sync.mode {
+        SyncMode::List => &[Verb::List][..],
+        SyncMode::Watch => &[Verb::List, Verb::Watch],
+    };
+    let asked = |source: &Source| verbs.iter().map(|verb| (*verb, source.clone())).collect::<Vec<_>>();
+    let asked: Vec<_> = config.content.sources.iter().flat_map(asked).collect();
+    let accounts = pods.iter().map(|pod| Account {
+        namespace: pod.namespace.clone(),
+        name: pod.account.clone(),
+    });
+    let accounts: BTreeSet<_> = accounts.collect();
+    let of = |account: &Account| {
+        let answer = |(verb, source): &(Verb, Source)| {
+            let may = may(cluster, &account.may(*verb, source))?;
+            Ok((*verb, source.clone(), may))
+        };
+        let answers: Result<Vec<_>, LiveError> = asked.iter().map(answer).collect();
+        match answers {
+            Ok(answers) => access::check(account, &answers),
+            Err(error) => access::unknown(account, error.to_string()),
+        }
+    };
+    accounts.iter().map(of).collect()
+}
+
+fn may(cluster: &Cluster, review: &SubjectAccessReview) -> Result<bool, LiveError> {
+    let api: Api<SubjectAccessReview> = Api::all(cluster.client());
+    let answer = cluster.wait(api.create(&PostParams::default(), review))?;
+    Ok(answer.status.is_some_and(|status| status.allowed))
+}
+
+fn proxy(cluster: &Cluster, pod: &Pod, expected: Expected) -> Vec<Check> {
+    match ask(cluster, pod) {
+        Ok(told) => proxy::checks(&pod.title(), &told, expected),
+        Err(reason) => {
+            let advice = format!(
+                "your user needs the verbs get and create on pods/portforward in namespace {}, and the pod has to run",
+                pod.namespace
+            );
+            let found = format!("Envoy cannot be asked: {reason}");
+            vec![Check::unknown("envoy", pod.title(), found, advice)]
+        }
+    }
+}
+
+fn ask(cluster: &Cluster, pod: &Pod) -> Result<Told, String> {
+    let api: Api<core::Pod> = Api::namespaced(cluster.client(), &pod.namespace);
+    cluster.wait(async {
+        let forwarded = api.portforward(&pod.name, &[ADMIN_PORT]).await;
+        let mut forwarder = forwarded.map_err(|error| LiveError::from(error).to_string())?;
+        let stream = forwarder.take_stream(ADMIN_PORT).ok_or("there is no stream")?;
+        admin::ask_stream(stream).await.map_err(|error| error.to_string())
+    })
+}

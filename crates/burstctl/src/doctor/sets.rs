@@ -1,0 +1,208 @@
+//! The Istio objects that bring the filter, and which pods they are for.
+
+use std::collections::BTreeMap;
+
+use burst_model::config::Config;
+use serde_json::Value;
+
+use super::Check;
+use super::pods::Pod;
+use crate::plugin;
+
+/// The namespace whose objects hold for the whole mesh, unless the mesh is told otherwise.
+pub(super) const ROOT: &str = "istio-system";
+
+/// The name that the sets of `istio/` use everywhere.
+const NAME: &str = "burst-metrics";
+
+/// Where an object says what it runs.
+const SAYS: [&str; 5] = [
+    "/metadata/name",
+    "/spec/pluginName",
+    "/spec/url",
+    "/spec/wasm/pluginName",
+    "/spec/wasm/url",
+];
+
+/// An Istio object.
+#[derive(Clone, Debug)]
+pub(super) struct Istio(pub(super) Value);
+
+impl Istio {
+    fn text(&self, place: &str) -> &str {
+        self.0.pointer(place).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// `WasmPlugin istio-system/burst-metrics`
+    pub(super) fn title(&self) -> String {
+        let [kind, namespace, name] = ["/kind", "/metadata/namespace", "/metadata/name"].map(|place| self.text(place));
+        format!("{kind} {namespace}/{name}")
+    }
+
+    /// Whether it runs the filter.
+    pub(super) fn has_filter(&self) -> bool {
+        match self.text("/kind") {
+            "EnvoyFilter" => plugin::patches(&self.0).any(|patch| {
+                let config = patch.pointer("/patch/value/typed_config/config");
+                let named = |place| config.and_then(|config| config.pointer(place)).and_then(Value::as_str);
+                ["/name", "/root_id"]
+                    .into_iter()
+                    .filter_map(named)
+                    .any(|name| name.contains(NAME))
+            }),
+            _ => SAYS.iter().any(|place| self.text(place).contains(NAME)),
+        }
+    }
+
+    /// Whether it adds an Envoy cluster of that name.
+    fn adds_cluster(&self, name: &str) -> bool {
+        plugin::patches(&self.0).any(|patch| {
+            patch.get("applyTo").and_then(Value::as_str) == Some("CLUSTER")
+                && patch.pointer("/patch/value/name").and_then(Value::as_str) == Some(name)
+        })
+    }
+
+    /// Whether Istio gives it to a pod.
+    /// <https://istio.io/latest/docs/reference/config/proxy_extensions/wasm-plugin/>
+    pub(super) fn selects(&self, pod: &Pod) -> bool {
+        let namespace = self.text("/metadata/namespace");
+        if namespace != pod.namespace && namespace != ROOT {
+            return false;
+        }
+        let targets = self.0.pointer("/spec/targetRefs").and_then(Value::as_array);
+        if let Some(targets) = targets.filter(|targets| !targets.is_empty()) {
+            // The pods of a Gateway of the Gateway API carry its name.
+            let gateway = pod.labels.get("gateway.networking.k8s.io/gateway-name");
+            let named = |target: &Value| {
+                let text = |field: &str| target.get(field).and_then(Value::as_str);
+                text("kind") == Some("Gateway") && text("name") == gateway.map(String::as_str)
+            };
+            return gateway.is_some() && namespace == pod.namespace && targets.iter().any(named);
+        }
+        let labels = ["/spec/selector/matchLabels", "/spec/workloadSelector/labels"];
+        let labels = labels
+            .iter()
+            .find_map(|place| self.0.pointer(place))
+            .and_then(Value::as_object);
+        labels.is_none_or(|labels| matches(labels, &pod.labels))
+    }
+}
+
+fn matches(selector: &serde_json::Map<String, Value>, labels: &BTreeMap<String, String>) -> bool {
+    selector
+        .iter()
+        .all(|(key, value)| labels.get(key).map(String::as_str) == value.as_str())
+}
+
+/// The one set that a pod has, and the configuration in it.
+pub(super) fn plugin(pod: &Pod, objects: &[Istio]) -> (Vec<Check>, Option<Config>) {
+    let found: Vec<_> = objects.iter().filter(|object| object.has_filter()).collect();
+    let selecting: Vec<_> = found.iter().filter(|object| object.selects(pod)).collect();
+    let of = pod.title();
+    let set = match &selecting[..] {
+        [set] => set,
+        [] => {
+            let labels: Vec<_> = pod.labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
+            let (found, advice) = match &found[..] {
+                [] => (
+                    format!(
+                        "no WasmPlugin, TrafficExtension or EnvoyFilter in {} has the filter",
+                        pod.namespace
+                    ),
+                    "make deploy, or apply a set of istio/ for this gateway".to_owned(),
+                ),
+                [other, ..] => (
+                    format!("{} does not select this pod", other.title()),
+                    format!("give it a selector among the pod's labels: {}", labels.join(",")),
+                ),
+            };
+            return (vec![Check::trouble("plugin", of, found, advice)], None);
+        }
+        several => {
+            let titles: Vec<_> = several.iter().map(|object| object.title()).collect();
+            let found = format!("{} are all for this pod", titles.join(", "));
+            let check = Check::trouble("plugin", of, found, "leave one, and delete the others");
+            return (vec![check], None);
+        }
+    };
+    let plugin = Check::well("plugin", &of, set.title());
+    let (configuration, config) = configuration(set, &of);
+    let api = config
+        .as_ref()
+        .map(|config| kube_api(pod, objects, &config.api.cluster));
+    let checks = [Some(plugin), Some(configuration), Some(policy(set, &of)), api];
+    (checks.into_iter().flatten().collect(), config)
+}
+
+fn configuration(set: &Istio, of: &str) -> (Check, Option<Config>) {
+    let trouble = |found: String| {
+        let advice = format!(
+            "correct it in {}; the proxy keeps the one before meanwhile",
+            set.title()
+        );
+        (Check::trouble("configuration", of, found, advice), None)
+    };
+    let Some(words) = plugin::configuration(&set.0) else {
+        return trouble("there is none".to_owned());
+    };
+    match plugin::checked(&words) {
+        Ok(config) => (Check::well("configuration", of, "the filter takes it"), Some(config)),
+        Err(refused) => trouble(format!("the filter refuses it: {refused}")),
+    }
+}
+
+/// What becomes of requests where the filter fails, and what is asked before it.
+fn policy(set: &Istio, of: &str) -> Check {
+    let one_of = |places: [&str; 2]| places.map(|place| set.text(place)).concat();
+    let strategy = match set.text("/kind") {
+        "EnvoyFilter" => plugin::patches(&set.0)
+            .find_map(|patch| patch.pointer("/patch/value/typed_config/config/failure_policy"))
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned(),
+        _ => one_of(["/spec/failStrategy", "/spec/wasm/failStrategy"]),
+    };
+    let phase = one_of(["/spec/phase", "/spec/wasm/phase"]);
+    if strategy != "FAIL_RELOAD" {
+        let strategy = if strategy.is_empty() {
+            "FAIL_CLOSE, the default"
+        } else {
+            &strategy
+        };
+        return Check::trouble(
+            "policy",
+            of,
+            format!("the filter runs with {strategy}: after a trap its thread answers 503, or has no filter, for ever"),
+            format!("set FAIL_RELOAD in {}", set.title()),
+        );
+    }
+    match phase.as_str() {
+        "AUTHN" | "AUTHZ" => Check::trouble(
+            "policy",
+            of,
+            format!("phase {phase}: /burstmetrics is answered before any AuthorizationPolicy is asked"),
+            format!("take the phase out of {}", set.title()),
+        ),
+        _ => Check::well("policy", of, "FAIL_RELOAD, behind authorization"),
+    }
+}
+
+/// Whether Envoy gets a cluster for the Kubernetes API.
+fn kube_api(pod: &Pod, objects: &[Istio], cluster: &str) -> Check {
+    let adds = objects
+        .iter()
+        .find(|object| object.selects(pod) && object.adds_cluster(cluster));
+    match adds {
+        Some(object) => Check::well("kube-api", pod.title(), format!("{cluster}, by {}", object.title())),
+        None if cluster.contains('|') => Check::well("kube-api", pod.title(), format!("{cluster}, by Istio")),
+        None => Check::trouble(
+            "kube-api",
+            pod.title(),
+            format!("no EnvoyFilter gives this pod the cluster {cluster}"),
+            "apply istio/base/kube-api.yaml with a workloadSelector that selects it",
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,124 @@
+use super::*;
+use crate::doctor::Verdict;
+use crate::yaml::documents;
+use serde_json::json;
+
+/// The documents of a file in `istio/`.
+fn shipped(file: &str) -> Vec<Istio> {
+    let path = format!("{}/../../istio/{file}", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(path).unwrap();
+    documents(&text)
+        .into_iter()
+        .map(|document| Istio(document.content.unwrap().to_json()))
+        .collect()
+}
+
+fn pod(namespace: &str, labels: &[(&str, &str)]) -> Pod {
+    let labels: BTreeMap<_, _> = labels.iter().copied().collect();
+    let metadata = json!({"name": "gateway-0", "namespace": namespace, "labels": labels});
+    Pod::of(&serde_json::from_value(json!({"metadata": metadata})).unwrap())
+}
+
+fn ingress() -> Pod {
+    pod("istio-system", &[("istio", "ingressgateway"), ("app", "ingress")])
+}
+
+/// The first trouble, with what to do.
+fn trouble(objects: &[Istio]) -> String {
+    let (checks, _) = plugin(&ingress(), objects);
+    let trouble = checks.iter().find(|check| check.verdict != Verdict::Well);
+    trouble.map_or_else(
+        || "none".to_owned(),
+        |check| format!("{}: {} => {}", check.about, check.found, check.advice),
+    )
+}
+
+#[test]
+fn each_form_that_ships_is_well_on_the_ingress_gateway() {
+    for form in [
+        "gateway/plugin.yaml",
+        "gateway-trafficextension/extension.yaml",
+        "gateway-envoyfilter/filter.yaml",
+    ] {
+        let objects = [shipped("base/kube-api.yaml"), shipped(form)].concat();
+        let (checks, config) = plugin(&ingress(), &objects);
+        let about: Vec<_> = checks.iter().map(|check| (check.about, check.verdict)).collect();
+        let well = ["plugin", "configuration", "policy", "kube-api"].map(|about| (about, Verdict::Well));
+        assert_eq!(about, well, "{form}: {checks:?}");
+        assert_eq!(config.unwrap().api.cluster, "burst_kube_api", "{form}");
+    }
+}
+
+#[test]
+fn what_is_missing_or_twice_is_told() {
+    let kube_api = shipped("base/kube-api.yaml");
+    let set = shipped("gateway/plugin.yaml");
+    assert_eq!(
+        trouble(&kube_api),
+        "plugin: no WasmPlugin, TrafficExtension or EnvoyFilter in istio-system has the filter => make deploy, or apply a \
+         set of istio/ for this gateway"
+    );
+    assert_eq!(
+        trouble(&set),
+        "kube-api: no EnvoyFilter gives this pod the cluster burst_kube_api => apply istio/base/kube-api.yaml with a \
+         workloadSelector that selects it"
+    );
+    let both = [kube_api, set, shipped("gateway-envoyfilter/filter.yaml")].concat();
+    assert_eq!(
+        trouble(&both),
+        "plugin: WasmPlugin istio-system/burst-metrics, EnvoyFilter istio-system/burst-metrics are all for this pod => \
+         leave one, and delete the others"
+    );
+}
+
+#[test]
+fn a_policy_that_hurts_is_told() {
+    for (change, words) in [
+        (
+            json!({"failStrategy": null}),
+            "policy: the filter runs with FAIL_CLOSE, the default: ",
+        ),
+        (
+            json!({"failStrategy": "FAIL_OPEN"}),
+            "policy: the filter runs with FAIL_OPEN: ",
+        ),
+        (
+            json!({"phase": "AUTHN"}),
+            "policy: phase AUTHN: /burstmetrics is answered before ",
+        ),
+        (json!({"pluginConfig": null}), "configuration: the filter refuses it: "),
+        (json!({"phase": "STATS"}), "none"),
+    ] {
+        let mut objects = [shipped("gateway/plugin.yaml"), shipped("base/kube-api.yaml")].concat();
+        let spec = objects[0].0["spec"].as_object_mut().unwrap();
+        spec.extend(change.as_object().unwrap().clone());
+        let told = trouble(&objects);
+        assert!(told.starts_with(words), "{change}: {told}");
+    }
+}
+
+#[test]
+fn an_object_is_for_the_pods_that_istio_gives_it_to() {
+    let object = |namespace: &str, spec: Value| {
+        Istio(
+            json!({"kind": "WasmPlugin", "metadata": {"name": "burst-metrics", "namespace": namespace}, "spec": spec}),
+        )
+    };
+    let of_gateway = pod("shop", &[("gateway.networking.k8s.io/gateway-name", "front")]);
+    let targets =
+        |name: &str| json!({"targetRefs": [{"kind": "Gateway", "group": "gateway.networking.k8s.io", "name": name}]});
+    let labels = |value: &str| json!({"selector": {"matchLabels": {"istio": value}}});
+    for (object, pod, selects) in [
+        (object("istio-system", labels("ingressgateway")), ingress(), true),
+        (object("istio-system", labels("egressgateway")), ingress(), false),
+        (object("istio-system", json!({})), ingress(), true),
+        (object("istio-system", json!({})), of_gateway.clone(), true),
+        (object("elsewhere", json!({})), of_gateway.clone(), false),
+        (object("shop", targets("front")), of_gateway.clone(), true),
+        (object("shop", targets("back")), of_gateway.clone(), false),
+        (object("istio-system", targets("front")), of_gateway, false),
+        (object("istio-system", targets("front")), ingress(), false),
+    ] {
+        assert_eq!(object.selects(&pod), selects, "{object:?} {pod:?}");
+    }
+}

@@ -1,0 +1,187 @@
+//! The leader's part: it adds up what the VMs of the proxy counted, and, at the hub, what other proxies report; it
+//! publishes the sum and reports its own part.
+
+use super::counter::is_due;
+use super::{MOST_PROXIES, MOST_VMS, Slots};
+use crate::host::{self, Outrun, Shared};
+use crate::office::Key;
+use crate::vm;
+use burst_model::config::{Config, Requests};
+use burst_model::hash;
+use burst_model::rates::report::{self, Unreported};
+use burst_model::rates::{Hub, Share};
+use burst_model::records::{CountKeys, PROXY_KEY};
+use burst_model::time::Time;
+use std::time::Duration;
+
+/// A hub that is well answers within milliseconds.
+const TIMEOUT: Duration = Duration::from_secs(2);
+
+/// The leader's part in counting.
+#[derive(Debug)]
+pub(crate) struct Desk {
+    requests: Requests,
+    counting: u64,
+    vms: Slots,
+    reports: Slots,
+    since: String,
+    sum: Key,
+    done: Option<Time>,
+    /// The report that is under way.
+    call: Option<u32>,
+    trouble: Option<Unreported>,
+}
+
+impl Desk {
+    /// Takes over, where requests are counted.
+    pub(crate) fn take(config: &Config) -> Result<Option<Self>, Outrun> {
+        let Some(requests) = config.requests.clone() else {
+            return Ok(None);
+        };
+        let counting = config.counting_hash();
+        let keys = CountKeys::new(counting);
+        let (sum, _) = Key::fence(&keys.sum)?;
+        Ok(Some(Self {
+            requests,
+            counting,
+            vms: Slots::new(keys.vms, MOST_VMS),
+            reports: Slots::new(keys.reports, MOST_PROXIES),
+            since: keys.since,
+            sum,
+            done: None,
+            call: None,
+            trouble: None,
+        }))
+    }
+
+    /// Once a tick.
+    pub(crate) fn tick(&mut self, now: Time) -> Result<(), Outrun> {
+        if !is_due(self.done, self.requests.report_interval, now) {
+            return Ok(());
+        }
+        let Some(proxy) = proxy_id() else { return Ok(()) };
+        self.done = Some(now);
+        let id = hash::of(&(proxy, self.counting));
+        let found: Vec<_> = self.vms.all().collect();
+        let shares = fresh(&self.vms, &found, self.requests.vm_patience(), now, || {});
+        let Some(own) = Share::sum(id, shares, now, Duration::MAX).share else {
+            return self.publish(None);
+        };
+        self.report(&own, now);
+        self.add_up(own, now)
+    }
+
+    fn add_up(&mut self, own: Share<'_>, now: Time) -> Result<(), Outrun> {
+        if self.requests.accept.is_none() {
+            return self.publish(Some(&own));
+        }
+        let patience = self.requests.report_patience();
+        let stats = vm::stats();
+        let found: Vec<_> = self.reports.all().collect();
+        let reports = fresh(&self.reports, &found, patience, now, || stats.hub_reports_late.count());
+        let hub = Hub {
+            since: self.since(now),
+            patience,
+            reports_too: self.requests.hub.is_some(),
+        };
+        let whole = hub.sum(own, reports, now);
+        stats.show_proxies(whole.as_ref().map_or(0, |whole| whole.proxies));
+        self.publish(whole.map(|whole| whole.share).as_ref())
+    }
+
+    fn publish(&mut self, share: Option<&Share<'_>>) -> Result<(), Outrun> {
+        if let Some(share) = share {
+            vm::stats().show_counted(share.taken);
+        }
+        let text = share.map(Share::to_text).unwrap_or_default();
+        self.sum.write(text.as_bytes())
+    }
+
+    /// Since when this proxy takes reports. A moment that lies ahead is of a clock that was set back.
+    fn since(&self, now: Time) -> Time {
+        let found = Shared::read(&self.since);
+        let since = found.bytes.first_chunk().copied().map(u64::from_le_bytes);
+        let since = since.map(Time::from_unix_millis).filter(|since| *since <= now);
+        since.unwrap_or_else(|| {
+            let _ = host::share(&self.since, &now.unix_millis().to_le_bytes(), found.cas);
+            now
+        })
+    }
+
+    fn report(&mut self, own: &Share<'_>, now: Time) {
+        let Some(hub) = &self.requests.hub else { return };
+        if self.call.is_some() {
+            return;
+        }
+        let text = own.to_report(now);
+        let sent = host::report(
+            &hub.cluster,
+            &hub.authority,
+            report::PATH,
+            (report::HEADER, &text),
+            TIMEOUT,
+        );
+        match sent {
+            Ok(token) => self.call = Some(token),
+            Err(reason) => self.told(Err(Unreported::NotSent(format!("{reason} ({})", hub.cluster)))),
+        }
+    }
+
+    /// Takes the answer to a callout, which is the current one of the host; whether it was a report's.
+    pub(crate) fn answer(&mut self, token: u32, has_headers: bool, body_size: usize) -> bool {
+        if self.call != Some(token) {
+            return false;
+        }
+        self.call = None;
+        let status = host::answer_status(has_headers);
+        self.told(report::outcome(status, &host::answer_body(body_size)));
+        true
+    }
+
+    /// One line for a change of state, not one for every failure.
+    fn told(&mut self, outcome: Result<(), Unreported>) {
+        let stats = vm::stats();
+        match &outcome {
+            Ok(()) => stats.reports_ok.count(),
+            Err(_) => stats.reports_failed.count(),
+        }
+        let trouble = outcome.err();
+        match &trouble {
+            Some(trouble) if self.trouble.as_ref() != Some(trouble) => {
+                log::warn!("the hub does not know of this proxy's requests: {trouble}");
+            }
+            None if self.trouble.is_some() => log::info!("the hub knows of this proxy's requests again"),
+            _ => {}
+        }
+        self.trouble = trouble;
+    }
+}
+
+/// What is recent of what was found; the places of the rest are emptied.
+fn fresh<'a>(
+    slots: &Slots,
+    found: &'a [(usize, Shared)],
+    patience: Duration,
+    now: Time,
+    late: impl Fn(),
+) -> Vec<Share<'a>> {
+    let mut shares = Vec::new();
+    for (place, found) in found.iter().filter(|(_, found)| !found.bytes.is_empty()) {
+        match Share::parse(&found.bytes) {
+            Ok(share) if share.is_fresh(now, patience) => shares.push(share),
+            _ if slots.free(*place, found) => late(),
+            _ => {}
+        }
+    }
+    shares
+}
+
+/// The number of this proxy. Node ids may be empty, or the same everywhere; the time in nanoseconds is not.
+fn proxy_id() -> Option<u64> {
+    let found = Shared::read(PROXY_KEY);
+    if let Some(id) = found.bytes.first_chunk().copied() {
+        return Some(u64::from_le_bytes(id));
+    }
+    let id = hash::of(&(host::property(&["xds", "node", "id"]), host::nanoseconds()));
+    host::share(PROXY_KEY, &id.to_le_bytes(), found.cas).ok().map(|()| id)
+}

@@ -1,0 +1,62 @@
+//! The hub's door: reports of other proxies come as requests on a filter chain of their own.
+
+use super::slots::NoPlace;
+use super::{MOST_PROXIES, Slots};
+use crate::host;
+use crate::stats::Stats;
+use burst_model::config::Config;
+use burst_model::rates::report::{self, BadReport};
+use burst_model::records::CountKeys;
+use burst_model::view::Answer;
+
+/// Takes the current request if it came by the filter chain of the reports; the answer then. Whoever gets a
+/// certificate for that listener may lower or raise what autoscalers see, so without mutual TLS nothing is taken.
+pub(crate) fn take(config: &Config, stats: &Stats) -> Option<Answer> {
+    let requests = config.requests.as_ref()?;
+    let accept = requests.accept.as_ref()?;
+    let chain = host::property(&["xds", "filter_chain_name"])?;
+    if chain != accept.as_bytes() {
+        return None;
+    }
+    let [method, path] = [":method", ":path"].map(|name| host::request_header(name).unwrap_or_default());
+    if path != report::PATH.as_bytes() {
+        return Some(text(404, "only reports are taken here\n"));
+    }
+    if method != b"POST" {
+        return Some(text(405, "a report is a POST\n"));
+    }
+    let taken = if host::property(&["connection", "mtls"]).as_deref() == Some(&[1]) {
+        keep(config)
+    } else {
+        Err(text(403, "a report must come over mutual TLS\n"))
+    };
+    match &taken {
+        Ok(()) => stats.hub_reports_taken.count(),
+        Err(_) => stats.hub_reports_refused.count(),
+    }
+    Some(taken.err().unwrap_or_else(|| text(204, "")))
+}
+
+fn keep(config: &Config) -> Result<(), Answer> {
+    let Some(requests) = &config.requests else {
+        return Ok(());
+    };
+    let report = host::request_header(report::HEADER).unwrap_or_default();
+    let refused = |error: BadReport| text(400, format!("{error}\n"));
+    let share = report::read(&report, requests.window, requests.report_patience(), host::now()).map_err(refused)?;
+    let slots = Slots::new(CountKeys::new(config.counting_hash()).reports, MOST_PROXIES);
+    slots.put(share.id, &share.to_text()).map_err(|NoPlace| {
+        text(
+            507,
+            format!("there is no place for reports of more than {MOST_PROXIES} proxies\n"),
+        )
+    })
+}
+
+fn text(status: u16, body: impl Into<String>) -> Answer {
+    Answer {
+        status,
+        headers: vec![("content-type", "text/plain; charset=utf-8".into())],
+        body: body.into().into_bytes().into(),
+    }
+}

@@ -1,0 +1,293 @@
+//! Several proxies: each reports to the hub, which knows of all requests.
+
+use super::kube::Kube;
+use super::requests::sum;
+use super::{envoy, logged};
+use crate::host::{Answer, By, Callout, FakeEnvoy, Request, Response, Route, Vm};
+use burst_model::rates::report::{HEADER, PATH};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+const HUB: &str = r#"{"cluster":"kube_api","requests":{"report_interval":"1s","accept":{"filter_chain":"reports"}}}"#;
+const GATEWAY: &str = r#"{"cluster":"kube_api","requests":{"report_interval":"1s","hub":{"cluster":"hub"}}}"#;
+
+/// So long reports count, and so long the hub waits for all to come: four intervals and three seconds.
+const PATIENCE: Duration = Duration::from_secs(7);
+
+/// A worker of the hub, which may be out of reach.
+#[derive(Clone, Default)]
+struct Line(Arc<Mutex<Option<Vm>>>);
+
+impl Line {
+    fn lead_to(&self, vm: &Vm) {
+        *self.0.lock().unwrap() = Some(vm.clone());
+    }
+
+    fn carry(&self, callout: &Callout) -> Answer {
+        let Some(hub) = self.0.lock().unwrap().clone() else {
+            return Answer::Unreachable;
+        };
+        let mut request = Request::new(callout.method(), callout.path()).host(callout.authority());
+        for (name, value) in callout.headers.iter().filter(|(name, _)| name.starts_with("x-burst")) {
+            request = request.header(name, value);
+        }
+        let seen = hub.request(request, reports());
+        Response::status(seen.status()).body(seen.body()).into()
+    }
+}
+
+/// The filter chain of the reports, by mutual TLS.
+fn reports() -> Route {
+    on_chain("reports").property(&["connection", "mtls"], [1])
+}
+
+fn on_chain(name: &str) -> Route {
+    Route::to("somewhere").property(&["xds", "filter_chain_name"], name)
+}
+
+/// A proxy in front of the hub, with one worker. Its clock stands elsewhere than the hub's.
+fn gateway(configuration: &str, line: &Line, ahead: u64) -> (FakeEnvoy, Vm) {
+    let (kube, line) = (Kube::new(), line.clone());
+    let envoy = envoy(configuration, &kube)
+        .cluster("hub")
+        .kube(move |callout| match callout.cluster.as_str() {
+            "hub" => line.carry(callout),
+            _ => kube.answer(callout),
+        });
+    envoy.advance(Duration::from_secs(ahead));
+    let worker = envoy.worker();
+    (envoy, worker)
+}
+
+fn hub() -> (FakeEnvoy, Vm, Line) {
+    let envoy = envoy(HUB, &Kube::new());
+    let (worker, line) = (envoy.worker(), Line::default());
+    line.lead_to(&worker);
+    (envoy, worker, line)
+}
+
+/// Lets time pass in all proxies alike.
+fn pass(envoys: &[&FakeEnvoy], time: Duration) {
+    for _ in 0..time.as_secs() {
+        for envoy in envoys {
+            envoy.advance(Duration::from_secs(1)).answer();
+        }
+    }
+}
+
+fn serve(vm: &Vm, requests: usize) {
+    for _ in 0..requests {
+        vm.response("web.shop");
+    }
+}
+
+fn web(envoy: &FakeEnvoy) -> Option<u64> {
+    Some(sum(envoy)?.get("shop/web")?.requests)
+}
+
+#[test]
+fn the_hub_knows_of_the_requests_of_all_proxies_and_a_proxy_of_its_own() {
+    let (hub, hub_worker, line) = hub();
+    let (one, one_worker) = gateway(GATEWAY, &line, 3_600);
+    let (two, two_worker) = gateway(GATEWAY, &line, 7_200);
+    let all = [&hub, &one, &two];
+    pass(&all, PATIENCE + Duration::from_secs(2));
+    serve(&hub_worker, 1);
+    serve(&one_worker, 20);
+    serve(&two_worker, 300);
+    pass(&all, Duration::from_secs(4));
+    assert_eq!((web(&hub), web(&one), web(&two)), (Some(321), Some(20), Some(300)));
+    assert_eq!(hub.stat("burst_hub_proxies"), Some(3));
+    assert_eq!(hub.stat("burst_hub_report_refused_total"), Some(0));
+    let sent = [&one, &two].map(|envoy| envoy.stat("burst_report_ok_total").unwrap());
+    assert!(sent.iter().all(|sent| *sent >= 8), "{sent:?}");
+    assert!(hub.stat("burst_hub_report_taken_total").unwrap() >= 16);
+}
+
+#[test]
+fn a_hub_that_has_just_begun_says_nothing_until_all_could_report() {
+    let (hub, hub_worker, line) = hub();
+    let (one, one_worker) = gateway(GATEWAY, &line, 10);
+    serve(&hub_worker, 1);
+    serve(&one_worker, 20);
+    pass(&[&hub, &one], PATIENCE - Duration::from_secs(2));
+    assert_eq!(sum(&hub), None);
+    pass(&[&hub, &one], Duration::from_secs(4));
+    assert_eq!(web(&hub), Some(21));
+}
+
+#[test]
+fn the_report_of_a_proxy_that_is_gone_is_dropped() {
+    let (hub, _, line) = hub();
+    let (one, one_worker) = gateway(GATEWAY, &line, 10);
+    let (two, two_worker) = gateway(GATEWAY, &line, 20);
+    pass(&[&hub, &one, &two], PATIENCE);
+    serve(&one_worker, 20);
+    serve(&two_worker, 300);
+    pass(&[&hub, &one, &two], Duration::from_secs(4));
+    assert_eq!(web(&hub), Some(320));
+    pass(&[&hub, &one], PATIENCE + Duration::from_secs(2));
+    assert_eq!((web(&hub), hub.stat("burst_hub_proxies")), (Some(20), Some(2)));
+    assert_eq!(hub.stat("burst_hub_report_late_total"), Some(1));
+    pass(&[&hub, &one, &two], Duration::from_secs(4));
+    assert_eq!(
+        hub.stat("burst_hub_proxies"),
+        Some(3),
+        "and taken again when it is back"
+    );
+    let shared = hub.shared_data("burst-metrics/");
+    let places = shared.keys().filter(|key| key.contains("/requests/report/")).count();
+    assert_eq!(places, 2);
+}
+
+#[test]
+fn of_proxies_configured_alike_the_one_whose_reports_come_back_is_the_hub() {
+    const ALIKE: &str = r#"{"cluster":"kube_api",
+        "requests":{"report_interval":"1s","hub":{"cluster":"hub"},"accept":{"filter_chain":"reports"}}}"#;
+    let line = Line::default();
+    let (one, one_worker) = gateway(ALIKE, &line, 10);
+    let (two, two_worker) = gateway(ALIKE, &line, 20);
+    line.lead_to(&one_worker);
+    pass(&[&one, &two], PATIENCE + Duration::from_secs(3));
+    serve(&one_worker, 1);
+    serve(&two_worker, 20);
+    pass(&[&one, &two], Duration::from_secs(4));
+    assert_eq!((web(&one), sum(&two)), (Some(21), None));
+    line.lead_to(&two_worker);
+    pass(&[&one, &two], PATIENCE + Duration::from_secs(3));
+    assert_eq!(
+        (sum(&one), web(&two)),
+        (None, Some(21)),
+        "and so it is when another gets the reports"
+    );
+}
+
+/// A report that would be taken.
+fn good() -> Request {
+    let share = "1;0000000000000007;500;30000;shop/web=5,0";
+    Request::new("POST", PATH).header(HEADER, share)
+}
+
+#[test]
+fn what_is_no_report_is_refused_and_costs_nothing() {
+    let (hub, worker, _) = hub();
+    pass(&[&hub], Duration::from_secs(1));
+    let header = |share: &str| Request::new("POST", PATH).header(HEADER, share);
+    let seen = |request, route| -> (u16, String) {
+        let seen = worker.request(request, route);
+        assert_eq!(seen.by, By::Filter);
+        (seen.status(), seen.text().to_owned())
+    };
+    for (request, route, status, words) in [
+        (good(), on_chain("reports"), 403, "a report must come over mutual TLS\n"),
+        (
+            good(),
+            on_chain("reports").property(&["connection", "mtls"], [0]),
+            403,
+            "a report must come over mutual TLS\n",
+        ),
+        (Request::get(PATH), reports(), 405, "a report is a POST\n"),
+        (
+            Request::get("/burstmetrics/services"),
+            reports(),
+            404,
+            "only reports are taken here\n",
+        ),
+        (
+            Request::new("POST", PATH),
+            reports(),
+            400,
+            "the report is not a share of version 1\n",
+        ),
+        (
+            header("1;0000000000000007;500;30000;shop/web=5,6"),
+            reports(),
+            400,
+            "the report service 0: is not",
+        ),
+        (
+            header("1;0000000000000007;60000;30000"),
+            reports(),
+            400,
+            "the report is of 60 s ago\n",
+        ),
+        (
+            header("1;0000000000000007;500;90000"),
+            reports(),
+            400,
+            "the report is of 90 s, and the window here is 30 s",
+        ),
+    ] {
+        let (code, body) = seen(request, route);
+        assert!(
+            code == status && body.starts_with(words),
+            "{code} {body:?}, not {status} {words:?}"
+        );
+    }
+    let invalid = Request::new("POST", PATH).header(HEADER, b"1;\xff");
+    assert_eq!(seen(invalid, reports()).0, 400);
+    let shared = hub.shared_data("burst-metrics/");
+    assert!(
+        shared.keys().all(|key| !key.contains("/requests/report/")),
+        "{:?}",
+        shared.keys()
+    );
+    assert_eq!(seen(good(), reports()).0, 204);
+    pass(&[&hub], Duration::from_secs(1));
+    assert_eq!(hub.stat("burst_hub_report_refused_total"), Some(7));
+    assert_eq!(hub.stat("burst_hub_report_taken_total"), Some(1));
+}
+
+#[test]
+fn no_other_filter_chain_takes_a_report() {
+    let (hub, worker, _) = hub();
+    pass(&[&hub], Duration::from_secs(1));
+    for route in [
+        Route::to("somewhere"),
+        on_chain("public").property(&["connection", "mtls"], [1]),
+    ] {
+        assert!(matches!(worker.request(good(), route).by, By::Upstream));
+    }
+    let (gateway, worker) = gateway(GATEWAY, &Line::default(), 0);
+    pass(&[&gateway], Duration::from_secs(1));
+    assert!(
+        matches!(worker.request(good(), reports()).by, By::Upstream),
+        "nor one that is no hub"
+    );
+}
+
+#[test]
+fn a_hub_that_cannot_be_reached_is_told_of_once_and_its_return_too() {
+    let (_hub, hub_worker, _) = hub();
+    let line = Line::default();
+    let (gateway, _worker) = gateway(GATEWAY, &line, 0);
+    pass(&[&gateway], Duration::from_secs(5));
+    let failed = gateway.stat("burst_report_failed_total").unwrap();
+    assert!(failed >= 3, "{failed}");
+    line.lead_to(&hub_worker);
+    pass(&[&gateway], Duration::from_secs(3));
+    let lines: Vec<_> = logged(&gateway)
+        .into_iter()
+        .filter(|line| line.starts_with("the hub "))
+        .collect();
+    let trouble = "the hub does not know of this proxy's requests: nothing answers as the hub does; \
+                   check the cluster, its certificates and the hub's `requests.accept`";
+    assert_eq!(lines, [trouble, "the hub knows of this proxy's requests again"]);
+    assert!(gateway.stat("burst_report_ok_total") >= Some(2));
+}
+
+#[test]
+fn a_hub_that_never_answers_holds_nothing_up() {
+    let kube = Kube::new();
+    let envoy = envoy(GATEWAY, &kube)
+        .cluster("hub")
+        .kube(move |callout| match callout.cluster.as_str() {
+            "hub" => Answer::Never,
+            _ => kube.answer(callout),
+        });
+    let worker = envoy.worker();
+    envoy.advance(Duration::from_secs(30)).answer();
+    assert!(worker.callouts().len() <= 1, "one report at a time");
+    assert!(worker.response("web.shop").header("x-burst").is_some());
+    assert!(envoy.stat("burst_report_failed_total").unwrap() >= 5);
+}

@@ -1,0 +1,253 @@
+//! Requests are counted by every thread, and added up by one.
+
+use super::kube::Kube;
+use super::{SECOND, envoy};
+use crate::host::{FailurePolicy, FakeEnvoy, Request, Response, Route, Vm};
+use burst_model::rates::{Count, Share};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+const COUNTING: &str = r#"{"cluster":"kube_api","requests":{"report_interval":"1s"}}"#;
+
+/// Longer than the shares of a VM that is gone count on: two intervals and three seconds.
+const FORGOTTEN: Duration = Duration::from_secs(7);
+
+/// What the proxy has summed up, by Service; `None` where it has nothing.
+pub(super) fn sum(envoy: &FakeEnvoy) -> Option<BTreeMap<String, Count>> {
+    let shared = envoy.shared_data("burst-metrics/");
+    let sums: Vec<_> = shared
+        .iter()
+        .filter(|(key, bytes)| key.ends_with("/requests/sum") && !bytes.is_empty())
+        .map(|(_, bytes)| Share::parse(bytes).unwrap())
+        .collect();
+    let [sum] = &sums[..] else {
+        assert!(sums.is_empty(), "one sum: {sums:?}");
+        return None;
+    };
+    let services = sum.services.iter();
+    Some(services.map(|(name, count)| ((*name).to_owned(), *count)).collect())
+}
+
+/// The requests and the rejected ones that the proxy has summed up of `shop/web`.
+fn web(envoy: &FakeEnvoy) -> Option<(u64, u64)> {
+    let count = *sum(envoy)?.get("shop/web")?;
+    Some((count.requests, count.rejected))
+}
+
+fn serve(vm: &Vm, requests: usize) {
+    for _ in 0..requests {
+        vm.response("web.shop");
+    }
+}
+
+/// Long enough that every thread has told and the leader has summed up; short enough that nothing leaves the window.
+fn settle(envoy: &FakeEnvoy) {
+    envoy.advance(Duration::from_secs(3)).answer();
+}
+
+#[test]
+fn what_all_threads_saw_is_added_up() {
+    let envoy = envoy(COUNTING, &Kube::new());
+    let (_main, one, two) = (envoy.main_thread(), envoy.worker(), envoy.worker());
+    settle(&envoy);
+    serve(&one, 10);
+    serve(&two, 5);
+    two.response("api.shop");
+    settle(&envoy);
+    assert_eq!(web(&envoy), Some((15, 0)));
+    assert_eq!(sum(&envoy).unwrap()["shop/api"].requests, 1);
+    envoy.advance(Duration::from_secs(40)).answer();
+    assert_eq!(web(&envoy), Some((0, 0)), "known to be none");
+}
+
+#[test]
+fn a_service_without_replicas_has_its_rejected_requests_counted() {
+    let envoy = envoy(COUNTING, &Kube::new());
+    let worker = envoy.worker();
+    let asked = |route| worker.request(Request::get("/"), route);
+    for _ in 0..4 {
+        asked(Route::istio("web", "shop").without_hosts());
+    }
+    asked(Route::istio("web", "shop").answering(Response::status(429)));
+    asked(Route::istio("web", "shop").answering(Response::status(500)));
+    settle(&envoy);
+    assert_eq!(web(&envoy), Some((6, 5)));
+}
+
+#[test]
+fn what_is_for_no_service_is_not_counted_nor_are_replies_of_the_filter() {
+    let envoy = envoy(COUNTING, &Kube::new());
+    let worker = envoy.worker();
+    settle(&envoy);
+    for route in [
+        Route::to("somewhere"),
+        Route::to("PassthroughCluster"),
+        Route::unknown_cluster(),
+        Route::direct_response(Response::ok()),
+    ] {
+        worker.request(Request::get("/"), route);
+    }
+    worker.request(Request::get("/burstmetrics/services"), Route::istio("web", "shop"));
+    settle(&envoy);
+    assert_eq!(sum(&envoy), Some(BTreeMap::new()));
+}
+
+#[test]
+fn requests_under_way_are_known_while_they_are() {
+    let envoy = envoy(COUNTING, &Kube::new());
+    let worker = envoy.worker();
+    settle(&envoy);
+    let open: Vec<_> = (0..3)
+        .map(|_| worker.open(Request::get("/"), Route::istio("web", "shop")))
+        .collect();
+    envoy.advance(Duration::from_secs(60)).answer();
+    let in_flight = || sum(&envoy).unwrap()["shop/web"].in_flight_milli;
+    assert_eq!((web(&envoy), in_flight()), (Some((0, 0)), Some(3_000)));
+    open.into_iter().for_each(|stream| drop(stream.finish()));
+    settle(&envoy);
+    let fewer = in_flight().unwrap();
+    assert!(
+        (1..3_000).contains(&fewer),
+        "the window still has some of the time: {fewer}"
+    );
+    envoy.advance(Duration::from_secs(60)).answer();
+    assert_eq!(in_flight(), Some(0));
+}
+
+#[test]
+fn requests_under_way_need_not_be_counted() {
+    let kube = Kube::new();
+    let envoy = envoy(r#"{"cluster":"kube_api","requests":{"in_flight":false}}"#, &kube);
+    let worker = envoy.worker();
+    settle(&envoy);
+    let before = worker.host_calls();
+    let stream = worker.open(Request::get("/"), Route::istio("web", "shop"));
+    assert_eq!(worker.host_calls() - before, 1, "the path, for /burstmetrics");
+    stream.finish();
+}
+
+#[test]
+fn counting_costs_two_looks_at_a_request_and_none_where_it_is_off() {
+    let calls = |configuration: &str| {
+        let envoy = envoy(configuration, &Kube::new());
+        let worker = envoy.worker();
+        envoy.advance(SECOND).answer();
+        serve(&worker, 1);
+        let before = worker.host_calls();
+        serve(&worker, 1);
+        worker.host_calls() - before
+    };
+    let off = calls(r#"{"cluster":"kube_api"}"#);
+    assert_eq!(off, 3, "the path, the cluster, the header");
+    let counting = calls(r#"{"cluster":"kube_api","requests":{"in_flight":false}}"#);
+    assert_eq!(counting - off, 1, "the status");
+    assert_eq!(calls(COUNTING) - off, 2, "and the cluster when the request begins");
+}
+
+#[test]
+fn without_the_setting_nothing_is_written() {
+    let envoy = envoy(r#"{"cluster":"kube_api"}"#, &Kube::new());
+    serve(&envoy.worker(), 3);
+    settle(&envoy);
+    let shared = envoy.shared_data("burst-metrics/");
+    assert!(shared.keys().all(|key| !key.contains("/requests/")), "{shared:?}");
+}
+
+#[test]
+fn what_a_dead_thread_counted_ages_out_and_its_successor_begins_anew() {
+    let envoy = envoy(COUNTING, &Kube::new()).failure_policy(FailurePolicy::Reload);
+    let (_main, one, two) = (envoy.main_thread(), envoy.worker(), envoy.worker());
+    settle(&envoy);
+    serve(&one, 10);
+    serve(&two, 5);
+    settle(&envoy);
+    one.kill();
+    settle(&envoy);
+    assert_eq!(web(&envoy), Some((15, 0)), "nobody knows yet");
+    envoy.advance(FORGOTTEN).answer();
+    assert_eq!(web(&envoy), Some((5, 0)));
+    serve(&one, 2);
+    assert!(one.alive(), "rebuilt by the first of them");
+    settle(&envoy);
+    assert_eq!(web(&envoy), Some((7, 0)));
+}
+
+#[test]
+fn threads_that_die_again_and_again_leave_no_trail_of_keys() {
+    let envoy = envoy(COUNTING, &Kube::new());
+    let (_main, worker) = (envoy.main_thread(), envoy.worker());
+    for _ in 0..10 {
+        serve(&worker, 1);
+        envoy.advance(FORGOTTEN).answer();
+        worker.kill();
+        envoy.advance(FORGOTTEN).answer();
+    }
+    let shared = envoy.shared_data("burst-metrics/");
+    let vms = shared.keys().filter(|key| key.contains("/requests/vm/")).count();
+    assert_eq!(vms, 2, "{:?}", shared.keys());
+}
+
+#[test]
+fn a_new_leader_goes_on_with_the_same_counts() {
+    let envoy = envoy(COUNTING, &Kube::new());
+    let (main, worker) = (envoy.main_thread(), envoy.worker());
+    main.tick().answer();
+    serve(&worker, 10);
+    settle(&envoy);
+    assert_eq!(web(&envoy), Some((10, 0)));
+    main.kill();
+    envoy.advance(Duration::from_secs(12)).answer();
+    serve(&worker, 1);
+    settle(&envoy);
+    assert_eq!(web(&envoy), Some((11, 0)));
+}
+
+#[test]
+fn two_configurations_in_one_thread_count_together_and_nothing_twice() {
+    let envoy = envoy(COUNTING, &Kube::new());
+    let worker = envoy.worker();
+    let old = worker.root();
+    settle(&envoy);
+    let renamed = COUNTING.replace("\"cluster\"", "\"header\":{\"name\":\"x-new\"},\"cluster\"");
+    let new = worker.configure(renamed).unwrap();
+    let through = |root, requests| {
+        for _ in 0..requests {
+            worker.request_through(root, Request::get("/"), Route::istio("web", "shop"));
+        }
+    };
+    through(old, 4);
+    through(new, 6);
+    let open = worker.open(Request::get("/"), Route::istio("web", "shop"));
+    settle(&envoy);
+    assert_eq!(web(&envoy), Some((10, 0)), "by both");
+    open.finish();
+    worker.retire(old);
+    envoy.advance(FORGOTTEN).answer();
+    through(new, 1);
+    settle(&envoy);
+    assert_eq!(web(&envoy), Some((12, 0)), "and the new one goes on where it stood");
+}
+
+#[test]
+fn counts_by_other_settings_are_kept_apart() {
+    let envoy = envoy(COUNTING, &Kube::new());
+    let worker = envoy.worker();
+    let old = worker.root();
+    settle(&envoy);
+    serve(&worker, 4);
+    settle(&envoy);
+    let mapped =
+        r#"{"cluster":"kube_api","clusters":[{"name":"{service}.{namespace}"}],"requests":{"report_interval":"1s"}}"#;
+    worker.configure(mapped).unwrap();
+    worker.retire(old);
+    envoy.advance(Duration::from_secs(60)).answer();
+    worker.request(Request::get("/"), Route::to("web.shop"));
+    settle(&envoy);
+    let shared = envoy.shared_data("burst-metrics/");
+    let sums = shared.iter().filter(|(key, _)| key.ends_with("/requests/sum"));
+    let mut counts: Vec<_> = sums
+        .map(|(_, bytes)| Share::parse(bytes).unwrap().services[0].1.requests)
+        .collect();
+    counts.sort_unstable();
+    assert_eq!(counts, [1, 4], "that of the old settings stands where nobody looks");
+}

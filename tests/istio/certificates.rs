@@ -1,0 +1,82 @@
+//! The certificates of a mesh.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair,
+    KeyUsagePurpose, SanType,
+};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// Who signs them. The files live as long as it does.
+pub(crate) struct Authority {
+    folder: TempDir,
+    issuer: CertifiedIssuer<'static, KeyPair>,
+}
+
+/// The certificate of a workload, and its key.
+pub(crate) struct Identity {
+    pub(crate) chain: PathBuf,
+    pub(crate) key: PathBuf,
+}
+
+impl Authority {
+    pub(crate) fn new() -> Self {
+        let mut params = named("the mesh");
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
+        let key = KeyPair::generate().expect("a key pair");
+        let issuer = CertifiedIssuer::self_signed(params, key).expect("a self-signed certificate");
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let authority = Self { folder, issuer };
+        fs::write(authority.root(), authority.issuer.pem()).expect("a file");
+        authority
+    }
+
+    /// Its own certificate.
+    pub(crate) fn root(&self) -> PathBuf {
+        self.path("root.crt")
+    }
+
+    /// Certifies the workloads with that ServiceAccount.
+    pub(crate) fn certify(&self, namespace: &str, account: &str) -> Identity {
+        let name = format!("spiffe://cluster.local/ns/{namespace}/sa/{account}");
+        let mut params = named(account);
+        params.subject_alt_names = vec![SanType::URI(name.try_into().expect("a URI"))];
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
+        let key = KeyPair::generate().expect("a key pair");
+        let certificate = params.signed_by(&key, &self.issuer).expect("a signed certificate");
+        let path = |end| self.path(format!("{account}.{end}"));
+        fs::write(path("crt"), certificate.pem()).expect("a file");
+        fs::write(path("key"), key.serialize_pem()).expect("a file");
+        Identity {
+            chain: path("crt"),
+            key: path("key"),
+        }
+    }
+
+    /// What an Envoy's transport socket has to know to speak mutual TLS as that workload.
+    pub(crate) fn tls(&self, Identity { chain, key }: &Identity, protocol: &str) -> Value {
+        json!({
+            "alpn_protocols": [protocol],
+            // A waypoint takes nothing less.
+            "tls_params": {"tls_maximum_protocol_version": "TLSv1_3"},
+            "tls_certificates": [{"certificate_chain": {"filename": chain}, "private_key": {"filename": key}}],
+            "validation_context": {"trusted_ca": {"filename": self.root()}},
+        })
+    }
+
+    fn path(&self, file: impl AsRef<Path>) -> PathBuf {
+        self.folder.path().join(file)
+    }
+}
+
+fn named(name: &str) -> CertificateParams {
+    let mut params = CertificateParams::default();
+    params.distinguished_name.push(DnType::CommonName, name);
+    params
+}

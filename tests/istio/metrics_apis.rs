@@ -1,0 +1,167 @@
+//! The set `metrics-apis`: kube-apiserver's aggregator reaches an ingress gateway that istiod has told where to listen,
+//! with which certificate, and whom to believe.
+
+use std::{
+    env, fs,
+    os::unix::fs::symlink,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use burst_testkit::{Authority, ControlPlane, Envoy, Node, Part, Version, port, repository, wait, wasm};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::{
+    gateway::PUBLIC,
+    mesh::{Ingress, Mesh, SOON, open_gateway},
+    routes, shipped,
+    shop::WEB,
+};
+
+const NAMESPACE: &str = "istio-system";
+
+/// What Istio's charts give the gateway's account beside what it has to have.
+const READS_SECRETS: &str = "
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: istio-ingressgateway-sds, namespace: istio-system}
+rules: [{apiGroups: [''], resources: [secrets], verbs: [get, watch, list]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: istio-ingressgateway-sds, namespace: istio-system}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: istio-ingressgateway-sds}
+subjects: [{kind: ServiceAccount, name: istio-ingressgateway}]
+";
+
+#[test]
+fn the_gateway_serves_the_metrics_apis_and_follows_the_api_servers_authority() {
+    let mesh = Mesh::on(ControlPlane::start_aggregating(), &[]);
+    let pod = mesh.ingress_pod();
+    let ingress = gateway_that_shows_its_token(&mesh);
+    mesh.cluster.apply(routes::VIRTUAL_SERVICE);
+    let _ = shipped::apply(&mesh.cluster, "metrics-apis", &wasm("burst-metrics.wasm"), &pod);
+    let shell = Shell::new();
+    let copier = copier(&mesh.cluster, shell.folder.path());
+    shell.run("certificate.sh", &mesh.cluster.kubeconfig());
+    shell.run("copy-ca.sh", &copier);
+    wait_until_available(&mesh, "True");
+    ingress.wait_for_header(PUBLIC, "/", Some(WEB));
+    wait_for_headroom(&mesh, "4");
+    nobody_else_says_who_a_user_is(&ingress);
+
+    let next = Authority::new("next-front-proxy-ca");
+    mesh.cluster.renew_front_proxy(&next, &[&next]);
+    wait_until_available(&mesh, "False");
+    shell.run("copy-ca.sh", &copier);
+    wait_until_available(&mesh, "True");
+    wait_for_headroom(&mesh, "4");
+}
+
+/// An ingress gateway that istiod gives Secrets; its account is there.
+fn gateway_that_shows_its_token(mesh: &Mesh) -> Ingress {
+    let account = "istio-ingressgateway";
+    mesh.cluster.apply(READS_SECRETS);
+    let public = port::free();
+    mesh.cluster.apply(&open_gateway("ingressgateway", NAMESPACE, public));
+    let token = [
+        "create",
+        "token",
+        account,
+        "--namespace",
+        NAMESPACE,
+        "--audience=istio-ca",
+    ];
+    let token = mesh.cluster.kubectl(&token);
+    let node = Node::gateway("ingressgateway", NAMESPACE, &json!({"istio": "ingressgateway"}));
+    let node = node.with("SERVICE_ACCOUNT", &json!(account));
+    let bootstrap = mesh.istiod.bootstrap_with_token(&node, token.trim_end());
+    Ingress {
+        envoy: Envoy::of(Version::Tested).start(&bootstrap),
+        url: format!("http://127.0.0.1:{public}"),
+    }
+}
+
+/// The scripts of the set, with the kubectl of the tests.
+struct Shell {
+    folder: TempDir,
+}
+
+impl Shell {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        symlink(Part::Kubectl.path(), folder.path().join("kubectl")).expect("a link");
+        Self { folder }
+    }
+
+    fn run(&self, script: &str, kubeconfig: &Path) {
+        let script = repository().join("istio/metrics-apis").join(script);
+        let path = env::var("PATH").expect("PATH");
+        let output = Command::new(script)
+            .env("PATH", format!("{}:{path}", self.folder.path().display()))
+            .env("KUBECONFIG", kubeconfig)
+            .output()
+            .expect("a script that starts");
+        assert!(output.status.success(), "{output:?}");
+    }
+}
+
+/// The kubeconfig of the account that the set makes for the copying, and that is all who copies has.
+fn copier(cluster: &ControlPlane, folder: &Path) -> PathBuf {
+    let token = cluster.kubectl(&["create", "token", "burst-metrics-copy-ca", "--namespace", NAMESPACE]);
+    let server = format!("https://127.0.0.1:{}", cluster.port());
+    let config = json!({
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "copier",
+        "clusters": [{"name": "test", "cluster": {"server": server, "certificate-authority": cluster.ca_file()}}],
+        "users": [{"name": "copier", "user": {"token": token.trim_end()}}],
+        "contexts": [{"name": "copier", "context": {"cluster": "test", "user": "copier"}}],
+    });
+    let path = folder.join("copier.kubeconfig");
+    fs::write(&path, config.to_string()).expect("a kubeconfig");
+    path
+}
+
+/// Waits until the aggregator has found all of the APIs to be so. It looks when an APIService changes, and every 30 s.
+fn wait_until_available(mesh: &Mesh, status: &str) {
+    let touched = format!("looked-for={status}");
+    mesh.cluster
+        .kubectl(&["annotate", "apiservice", "--all", "--overwrite", &touched]);
+    wait::for_ok(SOON, &format!("Available={status}"), || {
+        let conditions =
+            "jsonpath={range .items[?(@.spec.service)]}{.status.conditions[?(@.type=='Available')].status} {end}";
+        let found = mesh.cluster.kubectl(&["get", "apiservice", "--output", conditions]);
+        let all = format!("{status} ").repeat(3);
+        if found == all { Ok(()) } else { Err(found) }
+    });
+}
+
+fn wait_for_headroom(mesh: &Mesh, value: &str) {
+    let path = "/apis/custom.metrics.k8s.io/v1beta2/namespaces/shop/deployments.apps/web/burst_headroom";
+    wait::for_ok(SOON, path, || {
+        let answer = mesh.cluster.try_kubectl(&["get", "--raw", path], "")?;
+        let list: Value = serde_json::from_str(&answer).map_err(|error| error.to_string())?;
+        if list["items"][0]["value"] == value {
+            Ok(())
+        } else {
+            Err(answer)
+        }
+    });
+}
+
+/// The programs of the shop do not say what they got, so that the header is removed is seen in the configuration; what
+/// the filter does, `tests/metrics` asks.
+fn nobody_else_says_who_a_user_is(ingress: &Ingress) {
+    let listeners = ingress.envoy.admin("/config_dump?resource=dynamic_listeners").body;
+    let listeners: Value = serde_json::from_str(&listeners).expect("JSON");
+    let listeners = listeners["configs"].as_array().expect("listeners");
+    for listener in listeners {
+        let first = listener
+            .to_string()
+            .contains(r#""http_filters":[{"name":"burst-metrics-no-remote-user""#);
+        assert_eq!(first, listener["name"] != "burst-metrics-apis", "{listener}");
+    }
+    assert_eq!(listeners.len(), 2);
+}

@@ -1,0 +1,65 @@
+//! Who gets an answer: the API server, on the listener that is for it, and nobody else.
+
+use burst_testkit::{Authority, Controllers, Version, http};
+use serde_json::Value;
+
+use crate::stage::Stage;
+
+const DISCOVERY: &str = "/apis/custom.metrics.k8s.io/v1beta2";
+
+/// As the aggregator introduces a user.
+const REMOTE: [(&str, &str); 2] = [("x-remote-user", "alice"), ("x-remote-group", "system:authenticated")];
+
+#[test]
+fn who_is_not_the_api_server_is_refused() {
+    for version in Version::ALL {
+        let stage = Stage::with(version, Controllers::None, "");
+        let (proxy, front_proxy) = (&stage.proxy, stage.cluster.front_proxy());
+
+        let api_server = proxy.client(Some(&front_proxy.client("front-proxy-client", None)));
+        let answer = proxy.ask(&api_server, DISCOVERY, &REMOTE);
+        assert_eq!(
+            (answer.status, answer.header("content-type")),
+            (200, Some("application/json"))
+        );
+
+        let nobody = proxy.ask(&api_server, DISCOVERY, &[]);
+        let status: Value = serde_json::from_str(&nobody.body).expect("a Status");
+        assert_eq!((nobody.status, status["reason"].as_str()), (401, Some("Unauthorized")));
+
+        let other_name = proxy.client(Some(&front_proxy.client("admin", Some("system:masters"))));
+        let answer = proxy.ask(&other_name, DISCOVERY, &REMOTE);
+        assert_eq!((answer.status, answer.body.as_str()), (403, "RBAC: access denied"));
+
+        let other_authority = Authority::new("front-proxy-ca").client("front-proxy-client", None);
+        for (shown, failed) in [
+            (Some(&other_authority), "fail_verify_error"),
+            (None, "fail_verify_no_cert"),
+        ] {
+            let refused = proxy.try_ask(&proxy.client(shown), DISCOVERY, &REMOTE);
+            assert!(refused.is_err(), "{refused:?}");
+            let stat = format!("listener.metrics_apis.ssl.{failed}");
+            assert!(proxy.envoy.stat(&stat).is_some_and(|count| count > 0), "{stat}");
+        }
+    }
+}
+
+#[test]
+fn on_the_other_listeners_nobody_says_who_a_user_is_and_nothing_is_answered() {
+    for version in Version::ALL {
+        let stage = Stage::with(version, Controllers::None, "");
+        let url = format!("http://{}{DISCOVERY}", stage.proxy.public());
+        let headers = [
+            ("X-Remote-User", "root"),
+            ("x-remote-group", "system:masters"),
+            ("x-ReMote-Extra-scopes%2f", "all"),
+            ("x-remote-uid", "0"),
+            ("x-remotely", "mine"),
+        ];
+        let seen = http::send("GET", &url, &headers);
+        assert_eq!(seen.status, 200, "the upstream's own: {seen:?}");
+        assert!(seen.body.starts_with(&format!("GET {DISCOVERY} ")), "{seen:?}");
+        assert!(!seen.body.to_lowercase().contains("x-remote-"), "{}", seen.body);
+        assert!(seen.body.contains("x-remotely: mine"), "{}", seen.body);
+    }
+}

@@ -1,0 +1,131 @@
+//! The clients that everybody has: client-go's for both APIs, that of the HPA controller, and kubectl.
+
+use burst_testkit::{Controllers, oracle, wait};
+use serde_json::{Value, json};
+
+use crate::stage::{SOON, Stage, shop};
+
+/// What a client can be set to ask for. JSON has to do for all of them.
+const CONTENT_TYPES: [&str; 3] = ["", "application/json", "application/vnd.kubernetes.protobuf"];
+
+/// The client finds the preferred version by itself where there is none.
+const VERSIONS: [&str; 3] = ["", "v1beta1", "v1beta2"];
+
+const WEB: &str = "Deployment shop/web apps/v1";
+const API: &str = "Deployment shop/api apps/v1";
+
+/// A shop that the filter has read.
+fn stage() -> Stage {
+    let stage = Stage::start(Controllers::None);
+    shop::create(&stage.cluster);
+    shop::observe(&stage.cluster);
+    let path = "/apis/external.metrics.k8s.io/v1beta1/namespaces/shop/burst_current_load";
+    wait::for_ok(SOON, "both autoscalers", || {
+        let answer = stage.raw(path)?;
+        if answer.matches("metricName").count() == 2 {
+            Ok(())
+        } else {
+            Err(answer)
+        }
+    });
+    stage
+}
+
+/// Asks all of it with each content type; every client gets the same.
+fn ask(stage: &Stage, questions: &[Value]) -> Vec<Value> {
+    let lines: Vec<_> = questions.iter().map(Value::to_string).collect();
+    let kubeconfig = stage.cluster.kubeconfig().display().to_string();
+    let mut all = CONTENT_TYPES.map(|content_type| {
+        let answers = oracle::ask("metrics", &[kubeconfig.clone(), content_type.to_owned()], &lines);
+        let answers = answers.iter().map(|line| serde_json::from_str(line).expect("JSON"));
+        answers.map(without_time).collect::<Vec<Value>>()
+    });
+    all.sort_by_key(|answers| format!("{answers:?}"));
+    let [first, second, third] = all;
+    assert!(first == second && second == third, "{first:#?}\n{third:#?}");
+    first
+}
+
+/// Each value was read at some time, which is not the beginning of all time.
+fn without_time(mut answer: Value) -> Value {
+    for value in answer["values"].as_array_mut().into_iter().flatten() {
+        let fields = value.as_object_mut().expect("a value");
+        if let Some(time) = fields.remove("timestamp") {
+            assert!(time.as_i64().is_some_and(|seconds| seconds > 1_700_000_000), "{time}");
+        }
+    }
+    answer
+}
+
+/// What each value is of, and the value.
+fn values(answer: &Value) -> Vec<(&str, &str)> {
+    let values = answer["values"].as_array().map(Vec::as_slice).unwrap_or_default();
+    values
+        .iter()
+        .map(|value| {
+            (
+                value["of"].as_str().expect("text"),
+                value["value"].as_str().expect("text"),
+            )
+        })
+        .collect()
+}
+
+#[test]
+fn every_client_finds_every_value() {
+    let stage = stage();
+    let custom = |kind: (&str, &str), name: &str, selector: &str, metric: &str| {
+        json!({
+            "client": "custom", "namespace": "shop", "apiVersion": kind.0, "kind": kind.1, "name": name,
+            "selector": selector, "metric": metric,
+        })
+    };
+    let deployment = ("apps/v1", "Deployment");
+    let table: Vec<(Value, Vec<(&str, &str)>)> = vec![
+        (custom(deployment, "web", "", "burst_current_load"), vec![(WEB, "1")]),
+        (custom(deployment, "web", "", "burst_target_load"), vec![(WEB, "4")]),
+        (custom(deployment, "web", "", "burst_max_load"), vec![(WEB, "5")]),
+        (custom(deployment, "web", "", "burst_headroom"), vec![(WEB, "4")]),
+        (custom(deployment, "web", "", "burst_utilization"), vec![(WEB, "200m")]),
+        (
+            custom(deployment, "", "", "burst_headroom"),
+            vec![(API, "8"), (WEB, "4")],
+        ),
+        (
+            custom(deployment, "", "tier in (front)", "burst_headroom"),
+            vec![(WEB, "4")],
+        ),
+        (custom(deployment, "", "tier=front,app!=web", "burst_headroom"), vec![]),
+        (
+            custom(("v1", "Service"), "api", "", "burst_headroom"),
+            vec![("Service shop/api v1", "8")],
+        ),
+        (
+            custom(
+                ("autoscaling/v2", "HorizontalPodAutoscaler"),
+                "api",
+                "",
+                "burst_headroom",
+            ),
+            vec![("HorizontalPodAutoscaler shop/api autoscaling/v2", "8")],
+        ),
+        (
+            json!({"client": "custom", "apiVersion": "v1", "kind": "Namespace", "name": "shop", "metric": "burst_headroom"}),
+            vec![("Namespace /shop v1", "12")],
+        ),
+    ];
+    let asked = |version: &str| {
+        let ask = |(question, _): &(Value, Vec<_>)| {
+            let mut question = question.clone();
+            question["version"] = json!(version);
+            question
+        };
+        table.iter().map(ask).collect::<Vec<_>>()
+    };
+    let questions: Vec<_> = VERSIONS.iter().flat_map(|version| asked(version)).collect();
+    let answers = ask(&stage, &questions);
+    for ((question, (_, expected)), answer) in questions.iter().zip(table.iter().cycle()).zip(&answers) {
+        assert_eq!(answer.get("error"), None, "{question}");
+        assert_eq!(&values(answer), expected, "{question}");
+    }
+}

@@ -1,0 +1,236 @@
+//! The same questions to us and to the library that every adapter is made with: equal answers, but where ours is better
+//! and the table says why.
+
+use burst_testkit::{Controllers, http::Answer, http::Tls, wait};
+use serde_json::{Value, json};
+
+use crate::{
+    namespace::alone,
+    stage::{SOON, Stage, adapter::Adapter, shop},
+};
+
+const USER: (&str, &str) = ("x-remote-user", "system:admin");
+const GROUP: (&str, &str) = ("x-remote-group", "system:masters");
+
+const METRICS: [&str; 2] = ["burst_current_load", "burst_headroom"];
+
+/// What comes of a question.
+#[derive(Clone, Copy, Debug)]
+enum Expected {
+    /// Status and JSON, but for what [`comparable`] leaves out.
+    Same,
+    /// The status; the lists of paths in the bodies are each one's own.
+    Status,
+    /// Another status than theirs, because theirs is no good.
+    Ours(u16, &'static str),
+}
+use Expected::{Ours, Same, Status};
+
+const CUSTOM: [(&str, Expected); 26] = [
+    ("namespaces/shop/deployments.apps/web/burst_current_load", Same),
+    ("namespaces/shop/deployments.apps/api/burst_headroom", Same),
+    ("namespaces/shop/deployments.apps/*/burst_headroom", Same),
+    ("namespaces/shop/deployments.apps/%2A/burst_headroom", Same),
+    ("namespaces/shop/deployment.apps/web/burst_headroom", Same),
+    ("namespaces/shop/services/web/burst_headroom", Same),
+    (
+        "namespaces/shop/services/*/burst_headroom?labelSelector=tier%3Dfront",
+        Same,
+    ),
+    (
+        "namespaces/shop/services/*/burst_headroom?labelSelector=tier+in+%28front%2Cback%29%2Capp%21%3Dapi",
+        Same,
+    ),
+    ("namespaces/shop/services/*/burst_headroom?labelSelector=%21tier", Same),
+    (
+        "namespaces/shop/services/*/burst_headroom?labelSelector=nobody%3Dhas",
+        Same,
+    ),
+    ("namespaces/shop/services/*/burst_headroom?limit=1", Same),
+    ("namespaces/shop/services/*/burst_headroom?limit=abc", Same),
+    (
+        "namespaces/shop/services/*/burst_headroom?labelSelector=a%3D%3D%3Db",
+        Same,
+    ),
+    (
+        "namespaces/shop/services/*/burst_headroom?labelSelector=a%3Db%2Fc",
+        Same,
+    ),
+    ("namespaces/shop/services/*/burst_headroom?labelSelector=%3Db", Same),
+    (
+        "namespaces/shop/services/web/burst_headroom?fieldSelector=metadata.name%3Dweb",
+        Same,
+    ),
+    (
+        "namespaces/shop/services/web/burst_headroom?fieldSelector=metadata.name%3Dapi",
+        Same,
+    ),
+    (
+        "namespaces/shop/horizontalpodautoscalers.autoscaling/web/burst_headroom",
+        Same,
+    ),
+    (
+        "namespaces/shop/metrics/burst_headroom",
+        Ours(
+            200,
+            "the test adapter keeps what it is told of a namespace where it does not look",
+        ),
+    ),
+    ("namespaces/shop/services/web/no_such_metric", Same),
+    ("namespaces/shop/services/nobody/burst_headroom", Same),
+    (
+        "namespaces/shop/services/*/no_such_metric",
+        Ours(404, "an empty list hides a misspelt name"),
+    ),
+    (
+        "namespaces/shop/foos.bar/web/burst_headroom",
+        Ours(404, "a 500 for what a user wrote"),
+    ),
+    (
+        "namespaces/shop/services/web/burst_headroom?metricLabelSelector=a%3D%3D%3Db",
+        Ours(400, "a 500 for what a user wrote"),
+    ),
+    ("namespaces/shop/services/web", Same),
+    ("namespaces/shop/services/web/burst_headroom/more", Same),
+];
+
+const EXTERNAL: [(&str, Expected); 5] = [
+    (
+        "namespaces/shop/no_such_metric",
+        Ours(404, "an empty list hides a misspelt name"),
+    ),
+    ("namespaces/shop/burst_headroom?labelSelector=a%3D%3D%3Db", Same),
+    ("namespaces/shop/burst_headroom?labelSelector=service%3Dnobody", Same),
+    ("namespaces/shop/burst_headroom?watch=true", Same),
+    ("burst_headroom", Same),
+];
+
+/// Neither is asked for these.
+const OUTSIDE: [&str; 2] = ["/apis/other.metrics.k8s.io/v1", "/no/such/path"];
+
+/// Anything else than GET.
+const METHODS: [&str; 5] = ["HEAD", "POST", "PUT", "PATCH", "DELETE"];
+
+#[test]
+fn answers_are_those_of_every_other_adapter_where_ours_are_no_better() {
+    alone(
+        "differential::answers_are_those_of_every_other_adapter_where_ours_are_no_better",
+        || {
+            let pair = Pair::start();
+            let differences: Vec<_> = questions()
+                .into_iter()
+                .filter_map(|(method, path, expected)| pair.difference(method, &path, expected))
+                .collect();
+            assert!(differences.is_empty(), "{}", differences.concat());
+        },
+    );
+}
+
+fn questions() -> Vec<(&'static str, String, Expected)> {
+    let of = |api: &str, table: &[(&str, Expected)]| {
+        let path = |(path, expected): &(&str, _)| ("GET", format!("/apis/{api}/{path}"), *expected);
+        table.iter().map(path).collect::<Vec<_>>()
+    };
+    let metric = "/apis/custom.metrics.k8s.io/v1beta2/namespaces/shop/services/web/burst_headroom";
+    [
+        of("custom.metrics.k8s.io/v1beta1", &CUSTOM),
+        of("custom.metrics.k8s.io/v1beta2", &CUSTOM),
+        of("external.metrics.k8s.io/v1beta1", &EXTERNAL),
+        METHODS.map(|method| (method, metric.to_owned(), Same)).into(),
+        OUTSIDE.map(|path| ("GET", path.to_owned(), Status)).into(),
+    ]
+    .concat()
+}
+
+/// The two, with the same values.
+struct Pair {
+    stage: Stage,
+    adapter: Adapter,
+    client: Tls,
+}
+
+impl Pair {
+    fn start() -> Self {
+        let stage = Stage::start(Controllers::None);
+        shop::create(&stage.cluster);
+        shop::observe(&stage.cluster);
+        let adapter = Adapter::start(&stage);
+        for metric in METRICS {
+            let headroom = metric == "burst_headroom";
+            for (name, current, max, _) in shop::SERVICES {
+                let value = if headroom { max - current } else { current };
+                for resource in ["services", "deployments.apps", "horizontalpodautoscalers.autoscaling"] {
+                    adapter.tell(&format!("shop/{resource}/{name}"), metric, value);
+                }
+            }
+        }
+        let certificate = stage.cluster.front_proxy().client("front-proxy-client", None);
+        let client = stage.proxy.client(Some(&certificate));
+        let pair = Self { stage, adapter, client };
+        wait::for_ok(SOON, "values of both", || {
+            let path = "/apis/custom.metrics.k8s.io/v1beta2/namespaces/shop/services/*/burst_headroom";
+            let [ours, theirs] = pair.ask("GET", path);
+            let both = [&ours, &theirs]
+                .iter()
+                .all(|answer| answer.body.matches("timestamp").count() == 2);
+            both.then_some(()).ok_or(format!("{ours:?}\n{theirs:?}"))
+        });
+        pair
+    }
+
+    /// Our answer, and theirs.
+    fn ask(&self, method: &str, path: &str) -> [Answer; 2] {
+        [self.stage.proxy.address, self.adapter.address].map(|address| {
+            let url = format!("https://{address}{path}");
+            let answer = self.client.try_send(method, &url, &[USER, GROUP]);
+            answer.unwrap_or_else(|error| panic!("{method} {url}: {error}"))
+        })
+    }
+
+    /// How the two differ where they should not.
+    fn difference(&self, method: &str, path: &str, expected: Expected) -> Option<String> {
+        let [ours, theirs] = self.ask(method, path);
+        let holds = match expected {
+            Same => ours.status == theirs.status && comparable(&ours) == comparable(&theirs),
+            Status => ours.status == theirs.status,
+            Ours(status, _) => ours.status == status && theirs.status != status,
+        };
+        let told = |answer: &Answer| format!("{} {}", answer.status, answer.body.trim_end());
+        let why = match expected {
+            Same => "the same",
+            Status => "the same status",
+            Ours(_, why) => why,
+        };
+        let (ours, theirs) = (told(&ours), told(&theirs));
+        (!holds).then(|| format!("{method} {path}: {why}\n  ours   {ours}\n  theirs {theirs}\n"))
+    }
+}
+
+/// The JSON of an answer, without what is each one's own: when a value was read and over which time, and what we say
+/// besides.
+fn comparable(answer: &Answer) -> Value {
+    if answer.body.is_empty() {
+        return Value::Null;
+    }
+    let mut json: Value = serde_json::from_str(&answer.body).unwrap_or_else(|error| panic!("{error}: {answer:?}"));
+    for item in json["items"].as_array_mut().into_iter().flatten() {
+        let fields = item.as_object_mut().expect("an item");
+        assert!(fields.remove("timestamp").is_some_and(|time| time.is_string()));
+        fields.remove("window");
+        fields.remove("windowSeconds");
+        // Theirs is `/v1` for what is in the core group.
+        if let Some(version) = item.pointer_mut("/describedObject/apiVersion")
+            && *version == "/v1"
+        {
+            *version = json!("v1");
+        }
+    }
+    if let Some(metadata) = json["metadata"].as_object_mut() {
+        metadata.remove("resourceVersion");
+    }
+    if json["kind"] == "Status" {
+        // Theirs have none.
+        json.as_object_mut().map(|status| status.remove("details"));
+    }
+    json
+}

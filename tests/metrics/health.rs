@@ -1,0 +1,72 @@
+//! What the rest of the cluster notices of the metrics APIs: nothing, also when the filter has nothing to serve.
+
+use burst_testkit::{Controllers, Version, wait};
+
+use crate::stage::{API_SERVICES, SOON, Stage, wait_until_available};
+
+/// The aggregator's probes, of which there are five for each APIService at a time.
+const REQUESTS: &str = "http.metrics_apis.downstream_rq_total";
+
+const GROUPS: [&str; 2] = ["custom.metrics.k8s.io", "external.metrics.k8s.io"];
+
+#[test]
+fn a_cluster_stays_whole_while_the_filter_cannot_read_it() {
+    let mut stage = Stage::with(Version::Tested, Controllers::All, r#""max_staleness": "3s", "#);
+    resources_are_listed(&stage);
+    a_namespace_comes_and_goes(&stage, "before");
+
+    stage.api = None;
+    wait::until(SOON, "what was read is too old", || {
+        stage
+            .raw("/apis/external.metrics.k8s.io/v1beta1/namespaces/default/burst_headroom")
+            .is_err()
+    });
+    probe_again(&stage);
+    wait_until_available(&stage.cluster);
+    resources_are_listed(&stage);
+    a_namespace_comes_and_goes(&stage, "during");
+
+    stage.api = Some(stage.cluster.kubectl_proxy(stage.api_port));
+    wait::for_ok(SOON, "values again", || {
+        stage.raw("/apis/external.metrics.k8s.io/v1beta1/namespaces/default/burst_headroom")
+    });
+    complains_of_nothing(&stage.cluster.apiserver_log());
+    complains_of_nothing(&stage.cluster.controllers_log());
+}
+
+/// Custom metrics are subresources, which kubectl lists of no group; `clients` finds them.
+fn resources_are_listed(stage: &Stage) {
+    let group = GROUPS[1];
+    let arguments = ["api-resources", "--api-group", group, "--output=name", "--cached=false"];
+    wait::for_ok(SOON, group, || {
+        let listed = stage.cluster.kubectl(&arguments);
+        let found = listed.lines().any(|line| line == format!("burst_headroom.{group}"));
+        found.then_some(()).ok_or(listed)
+    });
+}
+
+/// The namespace controller looks for what is in it in every group, and does not end before each has answered.
+fn a_namespace_comes_and_goes(stage: &Stage, name: &str) {
+    stage.cluster.kubectl(&["create", "namespace", name]);
+    stage.cluster.kubectl(&["delete", "namespace", name, "--timeout=60s"]);
+}
+
+/// Has the aggregator look at once: it does when an APIService changes, and every 30 s.
+fn probe_again(stage: &Stage) {
+    let before = stage.proxy.envoy.stat(REQUESTS).unwrap_or(0);
+    let touch = ["annotate", "apiservice", "touched=yes"];
+    stage
+        .cluster
+        .kubectl(&[&touch[..2], &API_SERVICES, &touch[2..]].concat());
+    wait::until(SOON, "a round of probes", || {
+        stage.proxy.envoy.stat(REQUESTS).is_some_and(|now| now >= before + 15)
+    });
+}
+
+fn complains_of_nothing(log: &str) {
+    let complaints: Vec<_> = log
+        .lines()
+        .filter(|line| line.contains("Unhandled Error") && GROUPS.iter().any(|group| line.contains(group)))
+        .collect();
+    assert!(complaints.is_empty(), "{complaints:#?}");
+}

@@ -1,0 +1,72 @@
+//! The test adapter of custom-metrics-apiserver: the library that every adapter is made with, over values that are told.
+//! <https://github.com/kubernetes-sigs/custom-metrics-apiserver/tree/master/test-adapter>
+
+use std::{fs, net::SocketAddr, process::Command};
+
+use burst_testkit::{Process, http, oracle, port, wait};
+use tempfile::TempDir;
+
+use super::{SOON, Stage, proxy::SERVER};
+
+/// Where it takes values, on every address; so it runs in a network namespace of its own.
+const TOLD_AT: &str = "127.0.0.1:8080";
+
+/// A running adapter.
+#[derive(Debug)]
+pub(crate) struct Adapter {
+    _process: Process,
+    pub(crate) address: SocketAddr,
+    _folder: TempDir,
+}
+
+impl Adapter {
+    /// Starts it on the cluster of a stage, with a certificate of the same authority as the proxy.
+    #[track_caller]
+    pub(crate) fn start(stage: &Stage) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let server = stage.proxy.authority.server(SERVER, &[SERVER, "127.0.0.1"]);
+        let port = port::free();
+        let mut command = Command::new(oracle::program("test-adapter"));
+        for (flag, name, pem) in [
+            ("tls-cert-file", "tls.crt", &server.certificate),
+            ("tls-private-key-file", "tls.key", &server.key),
+        ] {
+            let path = folder.path().join(name);
+            fs::write(&path, pem).expect("a file");
+            command.arg(format!("--{flag}={}", path.display()));
+        }
+        for user in ["lister", "authentication", "authorization"] {
+            let kubeconfig = stage.cluster.kubeconfig();
+            command.arg(format!("--{user}-kubeconfig={}", kubeconfig.display()));
+        }
+        command.args(["--bind-address=127.0.0.1", &format!("--secure-port={port}")]);
+        let mut process = Process::start("test-adapter", folder.path(), &mut command);
+        let address = SocketAddr::from(([127, 0, 0, 1], port));
+        process.wait_for(SOON, "it listens", || std::net::TcpStream::connect(address).map(drop));
+        Self {
+            _process: process,
+            address,
+            _folder: folder,
+        }
+    }
+
+    /// Tells it the value of a metric of an object, as `shop/services/web`.
+    #[track_caller]
+    pub(crate) fn tell(&self, object: &str, metric: &str, value: u32) {
+        let body = format!("\"{value}\"");
+        let request = format!(
+            "POST /write-metrics/namespaces/{object}/{metric} HTTP/1.1\r\nhost: {TOLD_AT}\r\n\
+             content-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
+            body.len()
+        );
+        let address = TOLD_AT.parse().expect("an address");
+        wait::for_ok(SOON, "a value that is taken", || {
+            let answer = String::from_utf8_lossy(&http::raw(address, request.as_bytes())).into_owned();
+            if answer.starts_with("HTTP/1.1 200") {
+                Ok(())
+            } else {
+                Err(answer)
+            }
+        });
+    }
+}

@@ -1,0 +1,123 @@
+//! `filter-config/12-metrics-apis.yaml` in a real Envoy, with the ports, the module and the certificates of a test.
+
+use std::{fs, net::SocketAddr};
+
+use burst_testkit::{Authority, ControlPlane, Credential, Envoy, Version, http::Answer, http::Tls, repository, wasm};
+
+use super::upstream;
+
+/// The name in the listener's certificate: that of the Service in `istio/metrics-apis/`.
+pub(crate) const SERVER: &str = "burst-metrics-apis.istio-system.svc";
+
+/// The files that the bootstrap names.
+const CERTIFICATE: &str = "metrics-apis.sds.yaml";
+const TRUSTED: &str = "request-header-ca.sds.yaml";
+
+/// What makes the example's only Service.
+const WEB_RULE: &str = r#"{"name": "web", "service": "shop/web"}"#;
+const WEB_ROUTE: &str = "{match: {prefix: /}, route: {cluster: web}}";
+
+/// A running proxy.
+#[derive(Debug)]
+pub(crate) struct Proxy {
+    pub(crate) envoy: Envoy,
+    /// The authority of the listener's certificate.
+    pub(crate) authority: Authority,
+    pub(crate) address: SocketAddr,
+}
+
+impl Proxy {
+    #[track_caller]
+    pub(crate) fn start(version: Version, cluster: &ControlPlane, api: u16, more: &str) -> Self {
+        let authority = Authority::new("metrics-apis-ca");
+        // 127.0.0.1 is for the tests that come without the API server.
+        let server = authority.server(SERVER, &[SERVER, "127.0.0.1"]);
+        let envoy = Envoy::of(version)
+            .argument("--component-log-level")
+            .argument("main:warning")
+            .file(
+                CERTIFICATE,
+                &shipped(CERTIFICATE).replace("/etc/metrics-apis", "$FOLDER"),
+            )
+            .file(TRUSTED, &shipped(TRUSTED).replace("/etc/request-header-ca", "$FOLDER"))
+            .file("tls.crt", &server.certificate)
+            .file("tls.key", &server.key)
+            .file("ca.crt", &cluster.front_proxy().pem());
+        let envoy = envoy.start(&bootstrap(api, more));
+        let address = envoy.listener("metrics-apis");
+        Self {
+            envoy,
+            authority,
+            address,
+        }
+    }
+
+    /// Where the sample's Services are reached.
+    pub(crate) fn public(&self) -> SocketAddr {
+        self.envoy.listener("public")
+    }
+
+    /// A client of the listener for the API server, which shows that certificate.
+    pub(crate) fn client(&self, shows: Option<&Credential>) -> Tls {
+        Tls::new(&self.authority, shows)
+    }
+
+    /// What the API server itself would be answered.
+    #[track_caller]
+    pub(crate) fn ask(&self, client: &Tls, path: &str, headers: &[(&str, &str)]) -> Answer {
+        self.try_ask(client, path, headers)
+            .unwrap_or_else(|error| panic!("{path}: {error}"))
+    }
+
+    pub(crate) fn try_ask(&self, client: &Tls, path: &str, headers: &[(&str, &str)]) -> Result<Answer, String> {
+        let url = format!("https://{}{path}", self.address);
+        client.try_send("GET", &url, headers).map_err(|error| error.to_string())
+    }
+}
+
+fn shipped(file: &str) -> String {
+    let path = repository().join("filter-config").join(file);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// A second Service beside the one that ships.
+fn bootstrap(api: u16, more: &str) -> String {
+    let upstream = upstream::start().port();
+    let endpoint =
+        format!("{{endpoint: {{address: {{socket_address: {{address: 127.0.0.1, port_value: {upstream}}}}}}}}}");
+    let api_cluster = format!("load_assignment: {{cluster_name: api, endpoints: [{{lb_endpoints: [{endpoint}]}}]}}");
+    let module = wasm("burst-metrics.wasm").display().to_string();
+    let keys = format!(r#""poll_interval": "1s", {more}"metrics_apis": {{"#);
+    [
+        ("target/wasm/burst-metrics.wasm", module.as_str()),
+        ("filter-config/", "$FOLDER/"),
+        ("port_value: 8080}}", "port_value: 0}}\n      name: public"),
+        ("port_value: 6443", "port_value: 0"),
+        (
+            WEB_RULE,
+            r#"{"name": "web", "service": "shop/web"}, {"name": "api", "service": "shop/api"}"#,
+        ),
+        (
+            WEB_ROUTE,
+            "{match: {prefix: /api}, route: {cluster: api}}, {match: {prefix: /}, route: {cluster: web}}",
+        ),
+        (
+            "    - name: web\n",
+            &format!("    - {{name: api, {api_cluster}}}\n    - name: web\n"),
+        ),
+        ("port_value: 8002", &format!("port_value: {upstream}")),
+        ("port_value: 8001", &format!("port_value: {api}")),
+        (r#""metrics_apis": {"#, &keys),
+    ]
+    .into_iter()
+    .fold(shipped("12-metrics-apis.yaml"), |text, (ships, here)| {
+        replaced(&text, ships, here)
+    })
+}
+
+/// Puts another text in the place of one that has to stand there.
+#[track_caller]
+fn replaced(text: &str, ships: &str, here: &str) -> String {
+    assert!(text.contains(ships), "`{ships}` is not in\n{text}");
+    text.replace(ships, here)
+}

@@ -1,0 +1,111 @@
+//! The documents of an image, as the [OCI image specification] has them.
+//!
+//! Written here and not taken from a crate: `oci-spec` keeps annotations in a hash map, whose order, and with it the
+//! digest, is another one at each run.
+//!
+//! [OCI image specification]: https://github.com/opencontainers/image-spec/blob/v1.1.1/manifest.md
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use sha2::{Digest as _, Sha256};
+
+pub(super) const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
+pub(super) const CONFIG: &str = "application/vnd.oci.image.config.v1+json";
+pub(super) const LAYER: &str = "application/vnd.oci.image.layer.v1.tar+gzip";
+/// The configuration of what is not an image to run: `{}`.
+pub(super) const EMPTY: &str = "application/vnd.oci.empty.v1+json";
+
+/// Names by which a registry's page shows them, with their values.
+pub(super) type Annotations = BTreeMap<&'static str, String>;
+
+/// Where some bytes are: the image names all it consists of by their digest.
+#[derive(Clone, Debug, Serialize, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Descriptor {
+    pub(super) media_type: &'static str,
+    /// As `sha256:` and 64 hexadecimal digits.
+    pub(super) digest: String,
+    pub(super) size: usize,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) annotations: Annotations,
+}
+
+impl Descriptor {
+    pub(super) fn of(media_type: &'static str, bytes: &[u8]) -> Self {
+        Self {
+            media_type,
+            digest: digest(bytes),
+            size: bytes.len(),
+            annotations: Annotations::new(),
+        }
+    }
+
+    pub(super) fn annotated(mut self, name: &'static str, value: &str) -> Self {
+        self.annotations.insert(name, value.to_owned());
+        self
+    }
+}
+
+/// What an image consists of. Its digest is that of the image.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Manifest {
+    pub(super) schema_version: u8,
+    pub(super) media_type: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) artifact_type: Option<&'static str>,
+    pub(super) config: Descriptor,
+    pub(super) layers: Vec<Descriptor>,
+    /// The image that this one says something of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) subject: Option<Descriptor>,
+    pub(super) annotations: Annotations,
+}
+
+/// What a container would be started with, and the digests of the layers before they were compressed.
+#[derive(Debug, Serialize)]
+pub(super) struct Config {
+    pub(super) architecture: &'static str,
+    pub(super) os: &'static str,
+    pub(super) rootfs: RootFs,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct RootFs {
+    #[serde(rename = "type")]
+    pub(super) kind: &'static str,
+    pub(super) diff_ids: Vec<String>,
+}
+
+impl RootFs {
+    pub(super) fn of(layer: &[u8]) -> Self {
+        Self {
+            kind: "layers",
+            diff_ids: vec![digest(layer)],
+        }
+    }
+}
+
+fn digest(bytes: &[u8]) -> String {
+    format!("sha256:{}", sha256(bytes))
+}
+
+/// 64 hexadecimal digits.
+pub(crate) fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_empty_configuration_has_the_digest_that_the_specification_gives() {
+        let empty = Descriptor::of(EMPTY, b"{}");
+        assert_eq!(
+            empty.digest,
+            "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"
+        );
+    }
+}

@@ -1,0 +1,57 @@
+//! The filter as Istio's agent fetches it: OCI images, each in a folder of its own in the form of an image layout, which
+//! `crane push`, `skopeo copy oci:` and `oras cp --from-oci-layout` read. Neither Docker nor a network is needed.
+//!
+//! Nothing of the day or the machine goes into them: the same module gives the same digests.
+
+mod form;
+mod layout;
+mod manifest;
+
+use std::{fs, path::Path};
+
+use cargo_metadata::Metadata;
+
+use crate::{
+    artifact::Artifact,
+    cargo, sbom,
+    wasm::{self, Module},
+};
+use form::Form;
+use manifest::Descriptor;
+pub(crate) use manifest::sha256;
+
+/// What the images are called by who copies them: the version of the workspace.
+const TAG: &str = env!("CARGO_PKG_VERSION");
+
+/// Makes the modules, and of each its images and its bill of materials under `target/image/`.
+pub(crate) fn build() -> anyhow::Result<()> {
+    let metadata = cargo::metadata()?;
+    let folder = wasm::target_folder().join("image");
+    for module in wasm::build(&Artifact::SHIPPED, &metadata)? {
+        pack(&module, &metadata, &folder)?;
+    }
+    Ok(())
+}
+
+fn pack(module: &Module, metadata: &Metadata, folder: &Path) -> anyhow::Result<()> {
+    let name = module.artifact.name();
+    let wasm = fs::read(&module.path)?;
+    let bill = sbom::bill(name, &wasm, module, metadata)?;
+    let image = write(&Form::Scratch { wasm: &wasm }, &folder.join(name), name)?;
+    write(
+        &Form::TwoLayers { wasm: &wasm },
+        &folder.join(format!("{name}-artifact")),
+        name,
+    )?;
+    fs::write(folder.join(format!("{name}.cdx.json")), &bill)?;
+    let about = Form::Bill { json: &bill, of: image };
+    write(&about, &folder.join(format!("{name}-sbom")), name)?;
+    Ok(())
+}
+
+/// Writes one image and prints its digest as `make deploy` takes it.
+fn write(form: &Form<'_>, folder: &Path, title: &str) -> anyhow::Result<Descriptor> {
+    let image = form.write(folder, title)?;
+    println!("{}: DIGEST={}", folder.display(), image.digest);
+    Ok(image)
+}

@@ -1,0 +1,10 @@
+//! What `cargo xtask image` made, taken as its users take it. Needs `make setup` and `cargo xtask image`.
+
+mod agent;
+mod bill;
+mod registry;
+mod reproducible;
+mod workflows;
+
+/// The names of the filters.
+const FILTERS: [&str; 2] = ["burst-metrics", "burst-metrics-header"];

@@ -1,0 +1,101 @@
+//! A registry on this machine, what is copied to it, and what Istio's agent makes of that.
+
+use std::{
+    fs,
+    path::Path,
+    process::{Command, Output},
+    time::Duration,
+};
+
+use burst_testkit::{Part, Process, image, repository, wait};
+use tempfile::TempDir;
+
+/// A registry listens within milliseconds on an idle machine.
+const SOON: Duration = Duration::from_secs(30);
+
+/// What every image is pushed as.
+const TAG: &str = "1";
+
+/// A registry with nothing in it, gone with the value.
+pub(crate) struct Registry {
+    address: String,
+    _process: Process,
+    /// Where clients look for credentials, and find none.
+    no_account: TempDir,
+}
+
+impl Registry {
+    pub(crate) fn start() -> Self {
+        let no_account = tempfile::tempdir().unwrap();
+        let mut serve = Command::new(Part::Crane.path());
+        serve.args(["registry", "serve", "--address=127.0.0.1:0"]);
+        let process = Process::start("crane", no_account.path(), &mut serve);
+        let port = wait::for_ok(SOON, "the registry's port", || {
+            let log = process.log();
+            let port = log
+                .split_once("serving on port ")
+                .and_then(|(_, rest)| rest.split_once('\n'));
+            port.map(|(port, _)| port.to_owned()).ok_or("not said yet")
+        });
+        Self {
+            address: format!("127.0.0.1:{port}"),
+            _process: process,
+            no_account,
+        }
+    }
+
+    /// Pushes the image of that name below `target/image`; answers with the hexadecimal digits of its digest.
+    pub(crate) fn push(&self, layout: &str, repository: &str) -> String {
+        let layout = image(layout);
+        let tag = format!("{}/{repository}:{TAG}", self.address);
+        let pushed = self.crane(&["push", layout.to_str().unwrap(), &tag]);
+        let (_, digest) = pushed.trim_end().split_once("@sha256:").expect("a name with a digest");
+        digest.to_owned()
+    }
+
+    /// The manifest of that name.
+    pub(crate) fn manifest(&self, name: &str) -> String {
+        self.crane(&["manifest", &format!("{}/{name}", self.address)])
+    }
+
+    /// What a proxy would load, if a WasmPlugin had this `url`, relative to the registry, and this `sha256`.
+    pub(crate) fn fetch(&self, name: &str, sha256: Option<&str>) -> Result<Vec<u8>, String> {
+        let cache = tempfile::tempdir().unwrap();
+        let url = format!("oci://{}/{name}", self.address);
+        let output = self.run(Command::new(wasm_fetch()).arg(cache.path()).arg(url).args(sha256));
+        if output.status.success() {
+            let path = text(output.stdout);
+            Ok(fs::read(path.trim_end()).unwrap())
+        } else {
+            Err(text(output.stderr))
+        }
+    }
+
+    fn crane(&self, arguments: &[&str]) -> String {
+        let output = self.run(Command::new(Part::Crane.path()).args(arguments));
+        let complaint = text(output.stderr);
+        assert!(output.status.success(), "crane {arguments:?}: {complaint}");
+        text(output.stdout)
+    }
+
+    fn run(&self, command: &mut Command) -> Output {
+        let output = command.env("DOCKER_CONFIG", self.no_account.path()).output();
+        output.unwrap_or_else(|error| panic!("{command:?}: {error}"))
+    }
+}
+
+/// The code of Istio's agent that brings a module, as a program.
+fn wasm_fetch() -> String {
+    let setup = repository().join("setup/wasm-fetch");
+    let program = text(Command::new(setup).arg("--where").output().unwrap().stdout);
+    let program = program.trim_end();
+    assert!(
+        Path::new(program).exists(),
+        "{program} is not there: run `make setup`, or setup/wasm-fetch"
+    );
+    program.to_owned()
+}
+
+fn text(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).expect("output that is text")
+}
