@@ -97,14 +97,7 @@ fn workloads(resource: Resource) -> Source {
 }
 
 fn source(reads: Reads, resource: Resource) -> Source {
-    Source {
-        reads,
-        resource,
-        namespace: None,
-        label_selector: None,
-        field_selector: None,
-        labels: false,
-    }
+    Source::everywhere(reads, resource)
 }
 
 /// Holds an answer against the recorded one, or records it.

@@ -32,3 +32,4 @@ mod requests;
 mod staleness;
 mod stats;
 mod traps;
+mod watching;

@@ -22,14 +22,7 @@ const PARSERS: [(&str, Parser); 4] = [
 
 fn kubernetes(bytes: &[u8]) -> bool {
     let list = |reads, resource| {
-        let source = Source {
-            reads,
-            resource,
-            namespace: None,
-            label_selector: None,
-            field_selector: None,
-            labels: false,
-        };
+        let source = Source::everywhere(reads, resource);
         page::read(&source, bytes, &mut ()).is_ok()
     };
     let (services, deployments) = (Resource::services(), Resource::deployments());

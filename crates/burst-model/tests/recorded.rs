@@ -7,14 +7,7 @@ use std::fs;
 use std::path::Path;
 
 fn source(reads: Reads, resource: Resource) -> Source {
-    Source {
-        reads,
-        resource,
-        namespace: None,
-        label_selector: None,
-        field_selector: None,
-        labels: false,
-    }
+    Source::everywhere(reads, resource)
 }
 
 fn hpas() -> Source {

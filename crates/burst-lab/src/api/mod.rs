@@ -1,5 +1,6 @@
 //! A Kubernetes API over a [`Cluster`], as a function from request to reply: no socket, no clock. It answers as
-//! kube-apiserver v1.36 does for reading: lists in pages, one object by name, errors as `metav1.Status`.
+//! kube-apiserver v1.36 does for reading: lists in pages, watches that end by themselves, one object by name, errors as
+//! `metav1.Status`.
 
 mod access;
 mod control;
@@ -16,6 +17,7 @@ mod spoil;
 mod status;
 #[cfg(test)]
 mod tests;
+mod window;
 
 use bytes::Bytes;
 use http::header::USER_AGENT;
@@ -25,6 +27,7 @@ pub use access::{Access, Book, Rule};
 pub use fault::{Fault, Faults, Injection};
 pub use reply::Reply;
 pub use request_log::{Counts, RequestLog, Seen};
+pub use window::Window;
 
 use crate::cluster::Cluster;
 use path::{ResourcePath, Target};

@@ -1,10 +1,15 @@
 //! The query of a list request: <https://kubernetes.io/docs/reference/kubernetes-api/common-parameters/common-parameters/>
 
+use std::time::Duration;
+
 use super::selector::{FieldSelector, LabelSelector};
 use super::status::Status;
 
+/// A real server ends a watch that names no time after 30 to 60 minutes.
+const LONG: Duration = Duration::from_secs(30 * 60);
+
 /// What is asked for. Parameters that are not named here are ignored, as a real server ignores unknown ones.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Query {
     /// At most so many objects; none is all of them.
     pub(super) limit: Option<usize>,
@@ -13,12 +18,21 @@ pub(super) struct Query {
     pub(super) labels: LabelSelector,
     pub(super) fields: FieldSelector,
     pub(super) watch: bool,
+    /// `resourceVersion`, from which a watch begins; none, or 0, for what there is.
+    pub(super) version: Option<u64>,
+    /// `timeoutSeconds`: how long a watch lasts.
+    pub(super) timeout: Duration,
+    /// `allowWatchBookmarks`.
+    pub(super) bookmarks: bool,
     pub(super) pretty: bool,
 }
 
 impl Query {
     pub(super) fn parse(text: &str) -> Result<Self, Status> {
-        let mut query = Query::default();
+        let mut query = Query {
+            timeout: LONG,
+            ..Query::default()
+        };
         for (key, value) in form_urlencoded::parse(text.as_bytes()) {
             match key.as_ref() {
                 "limit" => query.limit = limit(&value)?,
@@ -26,6 +40,9 @@ impl Query {
                 "labelSelector" => query.labels = LabelSelector::parse(&value).map_err(Status::bad_request)?,
                 "fieldSelector" => query.fields = FieldSelector::parse(&value).map_err(Status::bad_request)?,
                 "watch" => query.watch = truth(&value),
+                "resourceVersion" => query.version = version(&value)?,
+                "timeoutSeconds" => query.timeout = Duration::from_secs(number(&value)?.unsigned_abs()),
+                "allowWatchBookmarks" => query.bookmarks = truth(&value),
                 "pretty" => query.pretty = truth(&value),
                 _ => {}
             }
@@ -41,10 +58,22 @@ impl Query {
 
 /// Zero and less mean no limit.
 fn limit(text: &str) -> Result<Option<usize>, Status> {
-    let number: i64 = text
+    Ok(usize::try_from(number(text)?).ok().filter(|limit| *limit > 0))
+}
+
+fn number(text: &str) -> Result<i64, Status> {
+    text.parse()
+        .map_err(|_| Status::bad_request(format!("strconv.ParseInt: parsing {text:?}: invalid syntax")))
+}
+
+fn version(text: &str) -> Result<Option<u64>, Status> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let version: u64 = text
         .parse()
-        .map_err(|_| Status::bad_request(format!("strconv.ParseInt: parsing {text:?}: invalid syntax")))?;
-    Ok(usize::try_from(number).ok().filter(|limit| *limit > 0))
+        .map_err(|_| Status::bad_request(format!("resourceVersion: Invalid value: {text:?}")))?;
+    Ok(Some(version).filter(|version| *version > 0))
 }
 
 fn truth(text: &str) -> bool {
@@ -63,7 +92,7 @@ mod tests {
             (Some(2), Some("abc"), false, true)
         );
         assert!(query.selects());
-        assert_eq!(Query::parse("").unwrap(), Query::default());
+        assert!(!Query::parse("").unwrap().selects());
     }
 
     #[test]

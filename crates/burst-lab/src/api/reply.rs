@@ -5,11 +5,15 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, Response, StatusCode};
 use serde::Serialize;
 
+use super::window::Window;
+
 /// What a server does about one request.
 #[derive(Debug)]
 pub enum Reply {
     /// A whole answer.
     Answer(Response<Bytes>),
+    /// A watch: its head at once, its lines when it ends.
+    Window(Window),
     /// The head and half of the body of an answer, then nothing; the connection stays open.
     Stall(Response<Bytes>),
     /// Nothing; the connection stays open.
@@ -25,6 +29,7 @@ impl Reply {
     pub fn status(&self) -> Option<StatusCode> {
         match self {
             Reply::Answer(answer) | Reply::Stall(answer) | Reply::ResetMidway(answer) => Some(answer.status()),
+            Reply::Window(_) => Some(StatusCode::OK),
             Reply::Silence | Reply::Reset => None,
         }
     }
@@ -37,11 +42,20 @@ pub(super) fn json(status: StatusCode, body: &impl Serialize, pretty: bool) -> R
     } else {
         serde_json::to_vec(body)
     };
-    with_type(status, "application/json", text.unwrap_or_default())
+    with_type(status, "application/json", text.unwrap_or_default().into())
+}
+
+/// The head of a watch, and what it says so far.
+pub(super) fn lines(lines: Bytes) -> Response<Bytes> {
+    with_type(StatusCode::OK, "application/json", lines)
 }
 
 pub(super) fn text(status: StatusCode, body: &str) -> Response<Bytes> {
-    with_type(status, "text/plain; charset=utf-8", body.as_bytes().to_vec())
+    with_type(
+        status,
+        "text/plain; charset=utf-8",
+        Bytes::copy_from_slice(body.as_bytes()),
+    )
 }
 
 /// 429 as priority and fairness sends it: no `Status`.
@@ -54,8 +68,8 @@ pub(super) fn too_many_requests(retry_after: u32) -> Response<Bytes> {
     answer
 }
 
-fn with_type(status: StatusCode, content_type: &'static str, body: Vec<u8>) -> Response<Bytes> {
-    let mut answer = Response::new(Bytes::from(body));
+fn with_type(status: StatusCode, content_type: &'static str, body: Bytes) -> Response<Bytes> {
+    let mut answer = Response::new(body);
     *answer.status_mut() = status;
     answer
         .headers_mut()

@@ -13,11 +13,13 @@ use super::query::Query;
 use super::refusal::Refusal;
 use super::reply::{self, Reply};
 use super::status::Status;
+use super::window::Window;
 use super::{Fault, KubeApi, spoil, user_agent};
 
 enum Content {
     List(List),
     Object(Arc<Value>),
+    Window(Window),
 }
 
 impl KubeApi {
@@ -34,6 +36,9 @@ impl KubeApi {
         let answer = match served {
             Err(refusal) => refusal.answer(pretty),
             Ok(Content::Object(object)) => reply::json(StatusCode::OK, &*object, pretty),
+            Ok(Content::Window(window)) if fault.is_none() => return Reply::Window(window),
+            // A fault does not wait for the end of the window.
+            Ok(Content::Window(window)) => reply::lines(window.lines()),
             Ok(Content::List(mut list)) => {
                 fault.into_iter().for_each(|fault| spoil::objects(fault, &mut list));
                 reply::json(StatusCode::OK, &list, pretty)
@@ -59,8 +64,9 @@ impl KubeApi {
         if request.method() != Method::GET {
             return Err(Status::method_not_allowed().into());
         }
-        if query.watch {
-            return Err(Status::no_watch(&path.resource(), details(path)).into());
+        if query.watch && path.name.is_none() {
+            let window = Window::new(&self.cluster, resource, path.namespace, query.clone());
+            return Ok(Content::Window(window));
         }
         let Some(name) = path.name else {
             return Ok(Content::List(list::page(

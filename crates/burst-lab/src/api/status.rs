@@ -100,15 +100,10 @@ impl Status {
         )
     }
 
-    /// What a real server says of a resource that has no watch.
-    pub(super) fn no_watch(resource: &str, details: Details) -> Self {
-        let message = format!("watch is not supported on resources of kind {resource:?}");
-        Status::new(
-            StatusCode::METHOD_NOT_ALLOWED,
-            "MethodNotAllowed",
-            message,
-            Some(details),
-        )
+    /// 410 of a watch; it comes as an event of a stream that began well.
+    pub(super) fn too_old(asked: u64, oldest: u64) -> Self {
+        let message = format!("too old resource version: {asked} ({oldest})");
+        Status::new(StatusCode::GONE, "Expired", message, None)
     }
 
     /// 410; `next` is the token with which the rest can still be read, from the newest version.

@@ -4,14 +4,16 @@ use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
+use tokio::time::Sleep;
 
 use super::Cut;
+use crate::api::Window;
 
 /// A TCP stream that is closed with a reset rather than politely once its flag is set.
 pub(super) struct Wire {
@@ -58,9 +60,10 @@ impl AsyncWrite for Wire {
     }
 }
 
-/// A body of known length that may stop at its half.
+/// A body that may stop at its half, or come after a while.
 pub(super) struct Body {
-    length: u64,
+    /// Not known of what comes later.
+    length: Option<u64>,
     rest: Option<Bytes>,
     end: End,
 }
@@ -71,14 +74,24 @@ enum End {
     /// Says first that it is pending, so that what is there goes out before the reset.
     Pause(Arc<AtomicBool>),
     Reset(Arc<AtomicBool>),
+    /// What a watch says, when its time is over.
+    Window(Pin<Box<Sleep>>, Box<Window>),
 }
 
 impl Body {
     pub(super) fn whole(bytes: Bytes) -> Self {
         Body {
-            length: bytes.len() as u64,
+            length: Some(bytes.len() as u64),
             rest: Some(bytes),
             end: End::Good,
+        }
+    }
+
+    pub(super) fn window(window: Window) -> Self {
+        Body {
+            length: None,
+            rest: None,
+            end: End::Window(Box::pin(tokio::time::sleep(window.lasts())), Box::new(window)),
         }
     }
 
@@ -92,7 +105,7 @@ impl Body {
 
     fn half(bytes: &Bytes, end: End) -> Self {
         Body {
-            length: bytes.len() as u64,
+            length: Some(bytes.len() as u64),
             rest: Some(bytes.slice(..bytes.len() / 2)),
             end,
         }
@@ -107,11 +120,12 @@ impl http_body::Body for Body {
         if let Some(bytes) = self.rest.take() {
             return Poll::Ready(Some(Ok(Frame::data(bytes))));
         }
-        match &self.end {
+        match &mut self.end {
             End::Good => Poll::Ready(None),
             End::Silence => Poll::Pending,
             End::Pause(reset) => {
-                self.end = End::Reset(Arc::clone(reset));
+                let reset = Arc::clone(reset);
+                self.end = End::Reset(reset);
                 cx.waker().wake_by_ref();
                 Poll::Pending
             }
@@ -119,10 +133,16 @@ impl http_body::Body for Body {
                 reset.store(true, Ordering::Release);
                 Poll::Ready(Some(Err(Cut)))
             }
+            End::Window(time, window) => {
+                ready!(time.as_mut().poll(cx));
+                let lines = window.lines();
+                self.end = End::Good;
+                Poll::Ready(Some(Ok(Frame::data(lines))))
+            }
         }
     }
 
     fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.length)
+        self.length.map_or_else(SizeHint::default, SizeHint::with_exact)
     }
 }

@@ -49,14 +49,7 @@ pub(super) fn workload(of: &str, template: &str) -> Object {
 
 /// The three lists of a small cluster.
 pub(super) fn lists(hpas: Vec<Object>, services: Vec<Object>, deployments: Vec<Object>) -> [(Source, Vec<Object>); 3] {
-    let source = |reads, resource| Source {
-        reads,
-        resource,
-        namespace: None,
-        label_selector: None,
-        field_selector: None,
-        labels: false,
-    };
+    let source = |reads, resource| Source::everywhere(reads, resource);
     [
         (source(Reads::Hpas, Resource::hpas()), hpas),
         (source(Reads::Services, Resource::services()), services),

@@ -227,14 +227,7 @@ mod tests {
     use super::*;
 
     fn hpas() -> Source {
-        Source {
-            reads: Reads::Hpas,
-            resource: Resource::hpas(),
-            namespace: None,
-            label_selector: None,
-            field_selector: None,
-            labels: false,
-        }
+        Source::everywhere(Reads::Hpas, Resource::hpas())
     }
 
     fn failure_of(status: Option<u16>, content_type: &str, body: &str) -> Failure {

@@ -131,14 +131,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn services() -> Source {
-        Source {
-            reads: Reads::Services,
-            resource: Resource::services(),
-            namespace: None,
-            label_selector: None,
-            field_selector: None,
-            labels: false,
-        }
+        Source::everywhere(Reads::Services, Resource::services())
     }
 
     fn item(name: &str) -> String {

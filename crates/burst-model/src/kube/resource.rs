@@ -129,6 +129,19 @@ pub struct Source {
 }
 
 impl Source {
+    /// All of a resource, in every namespace.
+    #[must_use]
+    pub fn everywhere(reads: Reads, resource: Resource) -> Self {
+        Self {
+            reads,
+            resource,
+            namespace: None,
+            label_selector: None,
+            field_selector: None,
+            labels: false,
+        }
+    }
+
     /// Whether a sound cluster may not know the resource at all. A kind that is not there has no objects: an operator
     /// may name it before its CRD is there.
     #[must_use]
@@ -196,14 +209,7 @@ mod tests {
     use super::*;
 
     fn source(resource: Resource) -> Source {
-        Source {
-            reads: Reads::Workloads,
-            resource,
-            namespace: None,
-            label_selector: None,
-            field_selector: None,
-            labels: false,
-        }
+        Source::everywhere(Reads::Workloads, resource)
     }
 
     #[test]

@@ -125,14 +125,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn services() -> Source {
-        Source {
-            reads: Reads::Services,
-            resource: Resource::services(),
-            namespace: None,
-            label_selector: None,
-            field_selector: None,
-            labels: false,
-        }
+        Source::everywhere(Reads::Services, Resource::services())
     }
 
     fn event(r#type: &str, name: &str, version: u32) -> String {

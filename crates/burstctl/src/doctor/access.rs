@@ -91,14 +91,7 @@ mod tests {
             namespace: "shop".to_owned(),
             name: "gateway".to_owned(),
         };
-        let source = |resource: Resource| Source {
-            reads: Reads::Workloads,
-            resource,
-            namespace: None,
-            label_selector: None,
-            field_selector: None,
-            labels: false,
-        };
+        let source = |resource: Resource| Source::everywhere(Reads::Workloads, resource);
         let answers = |may: [bool; 4]| {
             let asked = [
                 (Verb::List, Resource::services()),

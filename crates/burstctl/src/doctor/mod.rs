@@ -1,7 +1,6 @@
 //! Whether what is installed works: a list of checks, each with what to do where it is not well.
 //!
-//! What is looked at ([`scene`], [`admin`]) is kept apart from what is made of it ([`pods`], [`sets`], [`access`],
-//! [`proxy`]).
+//! What is looked at (`scene`, `admin`) is kept apart from what is made of it (`pods`, `sets`, `access`, `proxy`).
 
 mod access;
 mod admin;

@@ -5,14 +5,7 @@ const T0: Time = Time::from_unix_millis(1_000_000);
 const PAUSE: Duration = Duration::from_secs(15);
 
 fn list(window: Option<Duration>) -> Kept {
-    let source = Source {
-        reads: Reads::Services,
-        resource: Resource::services(),
-        namespace: None,
-        label_selector: None,
-        field_selector: None,
-        labels: false,
-    };
+    let source = Source::everywhere(Reads::Services, Resource::services());
     let pace = Pace {
         interval: PAUSE,
         window,

@@ -168,10 +168,10 @@ fn a_document_that_the_aggregator_has_is_not_sent_again() {
 }
 
 #[test]
-fn the_readme_names_every_metric_and_no_other() {
-    let readme = include_str!("../../../../../../README.md");
-    let (_, section) = readme.split_once("\n## The metrics APIs\n").unwrap();
-    let (table, _) = section.split_once("\nAn HPA may scale on requests.").unwrap();
+fn the_docs_name_every_metric_and_no_other() {
+    let docs = include_str!("../../../../../../docs/metrics-apis.md");
+    let (_, section) = docs.split_once("\n## Metrics\n").unwrap();
+    let (table, _) = section.split_once("\n## ").unwrap();
     let cells = table
         .lines()
         .filter_map(|line| line.strip_prefix("| `")?.split('|').next());

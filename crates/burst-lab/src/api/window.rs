@@ -1,0 +1,117 @@
+//! A watch that ends by itself: what changed between its version and its end.
+//! <https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes>
+//!
+//! A real server writes each line when it happens. Here they are written together at the end, which is all that a
+//! client sees who waits for it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::Response;
+use serde_json::{Value, json};
+
+use super::query::Query;
+use super::reply;
+use super::status::Status;
+use crate::cluster::{Cluster, Event, Resource};
+
+/// Below this a window is over before a real server comes to say how far it went.
+const SHORTEST_WITH_BOOKMARK: Duration = Duration::from_secs(3);
+
+/// A watch under way.
+pub struct Window {
+    cluster: Cluster,
+    resource: Resource,
+    /// What the keys begin with: a namespace, or nothing.
+    prefix: String,
+    query: Query,
+}
+
+impl std::fmt::Debug for Window {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "a watch of {}{}", self.prefix, self.resource.id())
+    }
+}
+
+impl Window {
+    pub(super) fn new(cluster: &Cluster, resource: Resource, namespace: Option<&str>, query: Query) -> Self {
+        Self {
+            cluster: cluster.clone(),
+            resource,
+            prefix: namespace.map_or_else(String::new, |namespace| format!("{namespace}/")),
+            query,
+        }
+    }
+
+    /// Its status line and headers, which come at once.
+    pub(crate) fn head(&self) -> Response<Bytes> {
+        reply::lines(Bytes::new())
+    }
+
+    /// How long it is open.
+    pub(crate) fn lasts(&self) -> Duration {
+        self.query.timeout
+    }
+
+    /// What it says, if it ends now.
+    pub(crate) fn lines(&self) -> Bytes {
+        let mut lines = match self.events() {
+            Ok(lines) => lines,
+            Err(expired) => return line("ERROR", &json!(expired)).into(),
+        };
+        if self.query.bookmarks && self.query.timeout >= SHORTEST_WITH_BOOKMARK {
+            let version = self.cluster.version().to_string();
+            let bookmark = json!({
+                "kind": self.resource.kind,
+                "apiVersion": self.resource.api_version(),
+                "metadata": { "resourceVersion": version, "creationTimestamp": null },
+            });
+            lines.push_str(&line("BOOKMARK", &bookmark));
+        }
+        lines.into()
+    }
+
+    fn events(&self) -> Result<String, Status> {
+        let id = self.resource.id();
+        match self.query.version {
+            Some(version) => {
+                let events = self.cluster.events(&id, version);
+                let events = events.map_err(|gone| Status::too_old(gone.asked, gone.oldest))?;
+                Ok(events.iter().filter_map(|event| self.event(event)).collect())
+            }
+            // Without a version, what there is comes first; what changes then is as good as that at the end.
+            None => {
+                let objects = self.cluster.objects(&id);
+                let fits = |(key, object): &(String, Arc<Value>)| self.fits(key, object);
+                Ok(objects
+                    .into_iter()
+                    .filter(fits)
+                    .map(|(_, object)| line("ADDED", &object))
+                    .collect())
+            }
+        }
+    }
+
+    /// What a watcher of the selected objects is told: to it, one that no longer fits is deleted.
+    fn event(&self, event: &Event) -> Option<String> {
+        let of = |object: &Option<Arc<Value>>| object.clone().filter(|object| self.fits(&event.key, object));
+        Some(match (of(&event.before), of(&event.after)) {
+            (None, None) => return None,
+            (None, Some(after)) => line("ADDED", &after),
+            (Some(_), Some(after)) => line("MODIFIED", &after),
+            (Some(mut before), None) => {
+                Arc::make_mut(&mut before)["metadata"]["resourceVersion"] = json!(event.version.to_string());
+                line("DELETED", &before)
+            }
+        })
+    }
+
+    fn fits(&self, key: &str, object: &Value) -> bool {
+        key.starts_with(&self.prefix) && self.query.labels.fits(object) && self.query.fields.fits(object)
+    }
+}
+
+fn line(r#type: &str, object: &Value) -> String {
+    format!("{}\n", json!({ "type": r#type, "object": object }))
+}

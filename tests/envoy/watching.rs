@@ -1,0 +1,124 @@
+//! Lists that are kept up to date by watch windows.
+
+use burst_lab::api::Fault;
+use burst_lab::cluster::{HPAS, SERVICES};
+use burst_testkit::{Version, port, wait};
+use serde_json::{Value, json};
+
+use crate::stage::{Client, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, Request, Traffic, World};
+
+on_each_envoy!(
+    a_change_is_watched_and_nothing_is_listed_again,
+    a_window_that_breaks_loses_nothing,
+    a_version_that_is_gone_leads_to_a_list_without_a_gap,
+    an_outage_ends_where_it_began,
+    a_hand_over_goes_on_watching,
+);
+
+/// Windows as short as they may be.
+fn keys() -> Value {
+    json!({"sync": {"mode": "watch", "window": "3s", "workload_window": "3s"}})
+}
+
+fn at(replicas: u32) -> String {
+    NGSA_1.replace("current-load=1", &format!("current-load={replicas}"))
+}
+
+fn wait_for(main: &mut Client, replicas: u32) {
+    main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(&at(replicas)));
+}
+
+fn asked(world: &World, verb: &str) -> usize {
+    world.api.requests.count(|seen| seen.verb == verb)
+}
+
+fn a_change_is_watched_and_nothing_is_listed_again(version: Version) {
+    let world = World::sample();
+    let (_proxy, mut main) = Proxy::start(version, &world, keys());
+    wait_for(&mut main, 1);
+    let (lists, windows) = (asked(&world, "list"), asked(&world, "watch"));
+    for replicas in [3, 5, 2] {
+        world.scale_ngsa_1(replicas);
+        wait_for(&mut main, replicas);
+    }
+    world.cluster.delete(SERVICES, "default/ngsa-svc-1");
+    main.wait_for_header(&Request::to(NGSA_1_CLUSTER), None);
+    assert_eq!(asked(&world, "list"), lists);
+    assert!(asked(&world, "watch") >= windows + 4, "a window for each change");
+}
+
+fn a_window_that_breaks_loses_nothing(version: Version) {
+    let world = World::sample();
+    let (proxy, mut main) = Proxy::start(version, &world, keys());
+    wait_for(&mut main, 1);
+    let lists = asked(&world, "list");
+    for (fault, replicas) in [(Fault::ResetMidway, 3), (Fault::Truncate, 4), (Fault::Reset, 5)] {
+        world.api.faults.inject_times(HPAS, fault, 1);
+        world.scale_ngsa_1(replicas);
+        wait_for(&mut main, replicas);
+    }
+    assert_eq!(world.api.requests.count(|seen| seen.fault.is_some()), 3, "each was met");
+    assert_eq!(asked(&world, "list"), lists);
+    assert!(proxy.stat("burst_poll_cut_total") >= 1);
+}
+
+fn a_version_that_is_gone_leads_to_a_list_without_a_gap(version: Version) {
+    let world = World::sample();
+    let (proxy, mut main) = Proxy::start(version, &world, keys());
+    wait_for(&mut main, 1);
+    let lists = asked(&world, "list");
+    let traffic = Traffic::start(proxy.envoy.listener("main"), &Request::to(NGSA_1_CLUSTER));
+    world.cluster.compact();
+    world.scale_ngsa_1(3);
+    world.cluster.compact();
+    proxy.wait_for_stat("burst_poll_expired_total", |count| count >= 4);
+    wait_for(&mut main, 3);
+    let without = traffic
+        .stop()
+        .into_iter()
+        .filter(|answer| answer.header("x-burst").is_none());
+    assert_eq!(without.count(), 0);
+    assert_eq!(asked(&world, "list"), lists + 4, "each kind once");
+}
+
+fn an_outage_ends_where_it_began(version: Version) {
+    let mut world = World::sample();
+    let (proxy, mut main) = Proxy::start(version, &world, keys());
+    wait_for(&mut main, 1);
+    let lists = asked(&world, "list");
+    world.refuse_connections();
+    proxy.wait_for_stat("burst_poll_unreachable_total", |count| count >= 4);
+    world.scale_ngsa_1(3);
+    world.accept_connections();
+    wait_for(&mut main, 3);
+    assert_eq!(asked(&world, "list"), lists);
+    let words = "watching horizontalpodautoscalers.autoscaling works again";
+    wait::until(PATIENCE, words, || proxy.log_lines(words).len() == 1);
+}
+
+fn a_hand_over_goes_on_watching(version: Version) {
+    let world = World::sample();
+    let port = port::free();
+    let plugin = |gate: &str| {
+        let mut keys = keys();
+        keys["header"] = json!({"when": {"request_header": gate}});
+        Plugin::new("main", keys).port(port)
+    };
+    let proxy = Proxy::of(version).plugin(plugin("host")).start(&world);
+    let mut main = proxy.client("main");
+    main.wait(&Request::get("/burstmetrics/services"), "a picture", |answer| {
+        answer.status == 200
+    });
+    proxy.wait_for_main_thread();
+    let (lists, changes) = (asked(&world, "list"), proxy.leader_changes());
+    proxy.replace_listeners(&[plugin("x-other")]);
+    wait::until(PATIENCE, "another leader", || proxy.leader_changes() > changes);
+    world.scale_ngsa_1(3);
+    let mut main = proxy.client("main");
+    main.wait(
+        &Request::get("/burstmetrics/services/default/ngsa-svc-1"),
+        "the change",
+        |answer| answer.body.contains("current-load=3,"),
+    );
+    assert_eq!(asked(&world, "list"), lists);
+}
