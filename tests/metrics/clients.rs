@@ -192,9 +192,8 @@ fn every_refusal_has_its_reason() {
         (node, 404, "NotFound"),
         (external("nothing", ""), 404, "NotFound"),
         (external("burst_headroom", &terms(1_000)), 400, "BadRequest"),
-        // More than 64 KiB in one header, which no HTTP/2 of Envoy's takes; the connection is another one afterwards.
-        (external("burst_headroom", &terms(10_000)), 503, "ServiceUnavailable"),
-        (external("burst_headroom", &terms(60_000)), 503, "ServiceUnavailable"),
+        (external("burst_headroom", &terms(10_000)), 414, "RequestURITooLong"),
+        (external("burst_headroom", &terms(60_000)), 414, "RequestURITooLong"),
         (external("nothing", ""), 404, "NotFound"),
     ];
     let questions: Vec<_> = table.iter().map(|(question, ..)| question.clone()).collect();
