@@ -17,6 +17,10 @@ on_each_envoy!(
     a_singleton_polls_for_workers_that_only_read,
 );
 
+/// Clusters that nobody needs: a dump of so many keeps the main thread away from its ticks for longer than a worker
+/// comes after it.
+const BALLAST: usize = 1_500;
+
 /// Several polls; long enough to tell one poller from two.
 const WINDOW: Duration = Duration::from_secs(5);
 
@@ -50,7 +54,9 @@ fn the_main_thread_polls_once_workers_have_served_and_goes_on(version: Version) 
     let world = World::sample();
     let port = port::free();
     let plugin = |percent: u8| Plugin::new("main", json!({"target_percent": percent})).port(port);
-    let proxy = Proxy::of(version).plugin(plugin(80)).start(&world);
+    let ballast = (0..BALLAST).map(|number| json!({"name": format!("ballast-{number}")}));
+    let setup = ballast.fold(Proxy::of(version), |setup, cluster| setup.cluster(cluster));
+    let proxy = setup.plugin(plugin(80)).start(&world);
     wait::until(PATIENCE, "a poller", || proxy.poller().is_some());
     let main_thread = Some(proxy.envoy.id());
 
