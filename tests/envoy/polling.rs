@@ -54,8 +54,10 @@ fn the_main_thread_polls_once_workers_have_served_and_goes_on(version: Version) 
     let world = World::sample();
     let port = port::free();
     let plugin = |percent: u8| Plugin::new("main", json!({"target_percent": percent})).port(port);
-    let ballast = (0..BALLAST).map(|number| json!({"name": format!("ballast-{number}")}));
-    let setup = ballast.fold(Proxy::of(version), |setup, cluster| setup.cluster(cluster));
+    let mut setup = Proxy::of(version);
+    for number in 0..BALLAST {
+        setup = setup.cluster(json!({"name": format!("ballast-{number}")}));
+    }
     let proxy = setup.plugin(plugin(80)).start(&world);
     wait::until(PATIENCE, "a poller", || proxy.poller().is_some());
     let main_thread = Some(proxy.envoy.id());
