@@ -94,9 +94,9 @@ pub(crate) struct Sync {
 #[serde(rename_all = "lowercase")]
 pub enum SyncMode {
     /// Each is read whole every `poll_interval`.
-    #[default]
     List,
     /// Each is read whole once, and what changes is watched.
+    #[default]
     Watch,
 }
 

@@ -9,8 +9,12 @@ const T0: Time = Time::from_unix_millis(1_700_000_000_000);
 const ROLLOUTS: &str =
     r#","workloads":[{"group":"argoproj.io","version":"v1alpha1","resource":"rollouts","kind":"Rollout"}]"#;
 
+/// Lists that are read in rounds; what is watched has its stories in `tests/watched.rs`.
 fn config(more: &str) -> Rc<Config> {
-    let json = format!(r#"{{"cluster":"k"{more}}}"#);
+    parse(&format!(r#"{{"cluster":"k","sync":{{"mode":"list"}}{more}}}"#))
+}
+
+fn parse(json: &str) -> Rc<Config> {
     Rc::new(Config::parse(json.as_bytes(), Artifact::Full).unwrap())
 }
 
@@ -43,15 +47,20 @@ struct Round {
     totals: Option<Totals>,
 }
 
-/// One tick, with every request answered at once by `api`.
+/// One tick, with every list answered at once by `api`.
 fn round(leader: &mut Leader, now: Time, mut api: impl FnMut(&Source) -> Result<Page, Failure>) -> Round {
+    round_of(leader, now, |source, _| api(source).map(Answer::Page))
+}
+
+/// One tick, with every request answered at once by `api`.
+fn round_of(leader: &mut Leader, now: Time, mut api: impl FnMut(&Source, Verb) -> Result<Answer, Failure>) -> Round {
     let mut round = Round::default();
     let mut effects = leader.tick(now);
     while !effects.is_empty() {
         for effect in std::mem::take(&mut effects) {
             match effect {
                 Effect::Ask(ask) => {
-                    let answer = api(leader.source(ask.source).unwrap()).map(Answer::Page);
+                    let answer = api(leader.source(ask.source).unwrap(), ask.request.verb);
                     round.asked.push(ask.request.path);
                     effects.extend(leader.answer(ask.source, answer, now, 0));
                 }
@@ -174,6 +183,39 @@ fn a_change_of_state_is_one_line_that_says_what_to_do() {
             .filter(|outcome| **outcome == Outcome::Forbidden)
             .count(),
         1
+    );
+}
+
+#[test]
+fn without_the_verb_watch_the_lists_are_read_and_it_is_said_once() {
+    let mut leader = Leader::new(parse(r#"{"cluster":"k"}"#), Estate::default(), T0);
+    let (mut lines, mut loads, mut asked) = (Vec::new(), Vec::new(), 0);
+    // Long enough for a watch to be tried again.
+    for second in 0..500 {
+        let current = u32::try_from(second / 200).unwrap();
+        let round = round_of(&mut leader, later(second), |source, verb| match verb {
+            Verb::List => cluster(source, current).map(Answer::Page),
+            Verb::Watch => Err(Failure::Forbidden("no".into())),
+        });
+        asked += round.asked.iter().filter(|path| path.contains("watch=1")).count();
+        let load = |snapshot: &Snapshot| {
+            snapshot
+                .section("services")
+                .unwrap()
+                .find("shop/web")
+                .unwrap()
+                .load
+                .current
+        };
+        loads.extend(round.published.iter().map(load));
+        lines.extend(round.lines);
+    }
+    assert_eq!(loads, [0, 1, 2]);
+    assert_eq!((asked, lines.len()), (8, 4), "{lines:?}");
+    assert_eq!(
+        lines[1],
+        "cannot watch services: 403 Forbidden: no; give the proxy's ServiceAccount a ClusterRole with the verb watch on \
+         services; it is listed every 15s meanwhile"
     );
 }
 
