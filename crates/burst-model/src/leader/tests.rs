@@ -41,6 +41,7 @@ struct Round {
     asked: Vec<String>,
     published: Vec<Snapshot>,
     resume: Option<Resume>,
+    troubles: Option<Troubles>,
     confirmed: Vec<Confirmed>,
     lines: Vec<String>,
     counted: Vec<Outcome>,
@@ -66,6 +67,7 @@ fn round_of(leader: &mut Leader, now: Time, mut api: impl FnMut(&Source, Verb) -
                 }
                 Effect::Publish(snapshot) => round.published.push(Snapshot::open(snapshot).unwrap()),
                 Effect::Bequeath(resume) => round.resume = Some(resume),
+                Effect::Admit(troubles) => round.troubles = Some(troubles),
                 Effect::Show(totals) => round.totals = Some(totals),
                 Effect::Confirm(confirmed) => round.confirmed.push(confirmed),
                 Effect::Count(outcome) => round.counted.push(outcome),
@@ -292,6 +294,7 @@ fn a_successor_goes_on_where_the_last_leader_stopped() {
         snapshot: left.published.pop(),
         confirmed: left.confirmed.pop(),
         resume,
+        ..Estate::default()
     };
     let mut next = Leader::new(config(""), estate, later(5));
     assert!(
@@ -313,4 +316,35 @@ fn a_successor_without_its_predecessors_objects_lists_everything_and_keeps_count
         cluster(source, 1)
     });
     assert_eq!(round.published.first().map(Snapshot::generation), Some(42));
+}
+
+#[test]
+fn a_successor_neither_says_again_what_fails_nor_asks_sooner() {
+    let deny = |source: &Source| match source.reads {
+        Reads::Hpas => Err(Failure::Throttled {
+            retry_after: Some(Duration::from_secs(20)),
+        }),
+        _ => cluster(source, 1),
+    };
+    let mut first = Leader::new(config(""), Estate::default(), T0);
+    let left = round(&mut first, T0, deny);
+    assert_eq!(left.lines.len(), 1, "{:?}", left.lines);
+    let heir = |troubles: &Option<Troubles>, now| {
+        let estate = Estate {
+            troubles: Troubles::from_bytes(&troubles.as_ref().unwrap().to_bytes()),
+            ..Estate::default()
+        };
+        Leader::new(config(""), estate, now)
+    };
+    let mut next = heir(&left.troubles, later(5));
+    let of_hpas = |round: &Round| round.asked.iter().filter(|path| path.contains("horizontalpod")).count();
+    let early = round(&mut next, later(5), deny);
+    assert_eq!((of_hpas(&early), early.lines.len()), (0, 0), "{:?}", early.lines);
+    let due = round(&mut next, later(20), deny);
+    assert_eq!((of_hpas(&due), due.lines.len()), (1, 0), "{:?}", due.lines);
+
+    let mut last = heir(&due.troubles, later(50));
+    let well = round(&mut last, later(50), |source| cluster(source, 1));
+    assert_eq!(well.lines, ["listing horizontalpodautoscalers.autoscaling works again"]);
+    assert_eq!(well.troubles, Some(Troubles::default()));
 }
