@@ -106,6 +106,7 @@ impl Http {
             path: &path,
             host: &host,
             if_none_match,
+            now: host::now(),
         };
         let answer = burst::answer(&view.config, endpoints, &mut view.picture.borrow_mut(), request);
         if let Some(answer) = &answer {
