@@ -1,7 +1,7 @@
 //! The HTTP context: the header on the way back, and replies of the proxy's own.
 
 use crate::host;
-use crate::metrics_apis;
+use crate::metrics_apis::{self, Taken, Waiting};
 use crate::requests::{self, Counter, UnderWay};
 use crate::stats::Stats;
 use crate::vm;
@@ -23,6 +23,8 @@ pub(crate) struct View {
     pub(crate) picture: RefCell<Picture>,
     /// What the proxies count of requests, as of the last tick.
     pub(crate) rates: RefCell<Latest>,
+    /// What is asked of the API server about requests for metrics.
+    pub(crate) reviews: metrics_apis::Desk,
     counter: Option<Rc<Counter>>,
 }
 
@@ -38,6 +40,7 @@ impl View {
             config: Rc::new(config),
             picture: RefCell::default(),
             rates: RefCell::default(),
+            reviews: metrics_apis::Desk::default(),
         }
     }
 
@@ -49,6 +52,7 @@ impl View {
 
 /// One stream.
 pub(crate) struct Http {
+    context_id: u32,
     /// None where the root context is already done, and the stream is passed through.
     view: Option<Rc<View>>,
     stats: Rc<Stats>,
@@ -58,24 +62,33 @@ pub(crate) struct Http {
     own_reply: bool,
     /// The request, where it is counted while it is under way.
     under_way: Option<UnderWay>,
+    /// While a request for metrics waits for a review.
+    waiting: Option<Waiting>,
 }
 
 impl Http {
-    pub(crate) fn new(view: Option<Rc<View>>) -> Self {
+    pub(crate) fn new(context_id: u32, view: Option<Rc<View>>) -> Self {
         let gated = view.as_ref().is_some_and(|view| view.config.header.gate.is_some());
         Self {
+            context_id,
             view,
             stats: vm::stats(),
             gated,
             own_reply: false,
             under_way: None,
+            waiting: None,
         }
     }
 
     /// Answers a request on the filter chain of the metrics APIs; whether it was one.
-    fn answer_metrics_apis(&mut self, view: &View) -> bool {
-        if let Some(answer) = metrics_apis::answer(view, &self.stats) {
-            self.reply(&answer);
+    fn answer_metrics_apis(&mut self, view: &Rc<View>) -> bool {
+        match metrics_apis::take(view, self.context_id) {
+            Some(Taken::Answered(answer)) => self.reply(&answer),
+            Some(Taken::Waits(waiting)) => {
+                self.own_reply = true;
+                self.waiting = Some(waiting);
+            }
+            None => {}
         }
         self.own_reply
     }
@@ -114,10 +127,9 @@ impl Http {
         self.own_reply
     }
 
-    fn reply(&mut self, Answer { status, headers, body }: &Answer) {
+    fn reply(&mut self, answer: &Answer) {
         self.own_reply = true;
-        self.stats.count_reply(*status);
-        host::reply(*status, headers, body);
+        metrics_apis::reply(&self.stats, answer);
     }
 
     fn pass_gate(&mut self, config: &Config) {

@@ -28,6 +28,7 @@ pub(super) fn check(
         filter_chain: text("metrics_apis.filter_chain", &words.filter_chain)?,
         labels: labels(words.labels, sources)?,
         unknown_external: words.unknown_external.unwrap_or_default(),
+        authorization: words.authorization.unwrap_or_default(),
         counting,
     }))
 }

@@ -10,7 +10,7 @@ mod words;
 
 pub use requests::{Hub, Requests};
 pub use sync::Sync;
-pub use words::{ExtraKey, OnStale, Role, SyncMode, UnknownExternal, Upstream};
+pub use words::{Authorization, ExtraKey, OnStale, Role, SyncMode, UnknownExternal, Upstream};
 
 use crate::hash;
 use crate::kube::Source;
@@ -123,6 +123,8 @@ pub struct MetricsApis {
     pub labels: BTreeMap<String, String>,
     /// The answer for an external metric that there is none of.
     pub unknown_external: UnknownExternal,
+    /// Who decides whether a user may read a metric.
+    pub authorization: Authorization,
     /// What is counted of requests; `None` where nothing is, and no metric of it is named.
     pub counting: Option<Counting>,
 }

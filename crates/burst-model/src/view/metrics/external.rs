@@ -74,7 +74,7 @@ fn unknown(ask: &Ask<'_>, form: Form, wanted: &Wanted<'_>) -> Result<Values, Ref
         message,
         Details {
             name: String::new(),
-            group: GROUP,
+            group: GROUP.into(),
             kind: metric.clone(),
         },
     ))

@@ -18,6 +18,7 @@ mod json;
 mod path;
 mod query;
 mod reading;
+pub mod review;
 mod sheet;
 mod status;
 mod value;
