@@ -94,6 +94,8 @@ pub struct Keys {
     pub troubles: String,
     /// The item that the leader is parsing: 8 bytes, or none.
     pub parsing: String,
+    /// [`Offers`](crate::view::metrics::others::Offers).
+    pub offers: String,
 }
 
 /// The keys of what is counted with one set of settings, for the same reasons.
@@ -141,6 +143,7 @@ impl Keys {
             resume: key("resume"),
             troubles: key("troubles"),
             parsing: key("parsing"),
+            offers: key("offers"),
         }
     }
 }
