@@ -28,8 +28,9 @@ impl Told {
             resume,
             troubles,
             parsing,
+            offers,
         } = Keys::new(config.settings_hash());
-        let text = format!("{lease}\n{snapshot}\n{confirmed}\n{resume}\n{troubles}\n{parsing}\n");
+        let text = format!("{lease}\n{snapshot}\n{confirmed}\n{resume}\n{troubles}\n{parsing}\n{offers}\n");
         Self {
             text,
             snapshot: Vec::new(),
