@@ -175,6 +175,13 @@ pub(crate) fn request_header(name: &str) -> Option<Vec<u8>> {
         .flatten()
 }
 
+/// Every header of that name of the request.
+pub(crate) fn request_headers(name: &str) -> Vec<Vec<u8>> {
+    let all = hostcalls::get_map_bytes(MapType::HttpRequestHeaders).unwrap_or_default();
+    let of_name = all.into_iter().filter(|(known, _)| known == name);
+    of_name.map(|(_, value)| value).collect()
+}
+
 /// Whether the response has a header.
 pub(crate) fn has_response_header(name: &str) -> bool {
     response_header(name).is_some()

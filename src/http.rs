@@ -7,6 +7,7 @@ use crate::stats::Stats;
 use crate::vm;
 use burst_model::config::{Config, Requests, Upstream};
 use burst_model::name::ObjectName;
+use burst_model::policies::Enforced;
 use burst_model::rates::Latest;
 use burst_model::records::CountKeys;
 use burst_model::upstream::{Hints, IstioService};
@@ -23,6 +24,8 @@ pub(crate) struct View {
     pub(crate) picture: RefCell<Picture>,
     /// What the proxies count of requests, as of the last tick.
     pub(crate) rates: RefCell<Latest>,
+    /// The policies that are objects.
+    pub(crate) enforced: RefCell<Enforced>,
     counter: Option<Rc<Counter>>,
 }
 
@@ -38,6 +41,7 @@ impl View {
             config: Rc::new(config),
             picture: RefCell::default(),
             rates: RefCell::default(),
+            enforced: RefCell::default(),
         }
     }
 

@@ -3,8 +3,19 @@
 use crate::host;
 use crate::http::View;
 use crate::stats::Stats;
+use burst_model::config::MetricsApis;
 use burst_model::view::Answer;
 use burst_model::view::metrics::{self, Reply, Request, Sources};
+
+/// The groups of the user, where somebody asks for them. One may have a comma in its name, so they are taken as they
+/// came, a header each.
+fn groups(apis: &MetricsApis) -> Vec<String> {
+    let Some(_) = apis.policies else { return Vec::new() };
+    let groups = host::request_headers("x-remote-group").into_iter();
+    groups
+        .map(|group| String::from_utf8_lossy(&group).into_owned())
+        .collect()
+}
 
 /// Answers the current request if it came by the filter chain of the metrics APIs. What a client says of its user
 /// counts there only, where the listener lets nobody in but the API server's front proxy.
@@ -22,11 +33,13 @@ pub(crate) fn answer(view: &View, stats: &Stats) -> Option<Answer> {
         accept: &accept,
         if_none_match: &if_none_match,
         user: &user,
+        groups: &groups(apis),
     };
     let rates = view.rates.borrow();
     let sources = Sources {
         picture: &view.picture.borrow(),
         rates: rates.rates(),
+        enforced: &view.enforced.borrow(),
         now: host::now(),
     };
     let Reply { answer, age } = metrics::answer(&view.config, apis, sources, request);

@@ -26,6 +26,7 @@ pub(crate) struct Office {
     snapshot: Key,
     confirmed: Key,
     resume: Key,
+    policies: Key,
     parsing: Guard,
     /// Where requests are counted.
     desk: Option<Desk>,
@@ -95,6 +96,7 @@ impl Office {
         let (snapshot, bytes) = Key::fence(&keys.snapshot)?;
         let (confirmed, confirmed_bytes) = Key::fence(&keys.confirmed)?;
         let (resume, resume_bytes) = Key::fence(&keys.resume)?;
+        let (policies, policies_bytes) = Key::fence(&keys.policies)?;
         let desk = Desk::take(&config)?;
         let parsing = Guard {
             key: keys.parsing.clone(),
@@ -105,6 +107,7 @@ impl Office {
             snapshot: Snapshot::open(bytes).ok(),
             confirmed: Record::from_bytes(&confirmed_bytes),
             resume: Record::from_bytes(&resume_bytes),
+            policies: Record::from_bytes(&policies_bytes),
         };
         let leader = Leader::new(config.clone(), estate, now);
         Ok(Self {
@@ -114,6 +117,7 @@ impl Office {
             snapshot,
             confirmed,
             resume,
+            policies,
             parsing,
             desk,
         })
@@ -166,6 +170,7 @@ impl Office {
             match effect {
                 Effect::Ask(ask) => effects.extend(self.send(ask, now)),
                 Effect::Publish(snapshot) => self.snapshot.write(&snapshot)?,
+                Effect::Enforce(policies) => self.policies.write(&policies.to_bytes())?,
                 Effect::Bequeath(resume) => self.resume.write(&resume.to_bytes())?,
                 Effect::Show(totals) => vm::stats().show_totals(&totals),
                 Effect::Confirm(confirmed) => self.confirmed.write(&confirmed.to_bytes())?,

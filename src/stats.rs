@@ -55,7 +55,7 @@ pub(crate) struct Stats {
     no_entry: Counter,
     unsynced: Counter,
     stale: Counter,
-    replies: [(u16, Counter); 10],
+    replies: [(u16, Counter); 11],
     pub(crate) reports_ok: Counter,
     pub(crate) reports_failed: Counter,
     pub(crate) hub_reports_taken: Counter,
@@ -93,7 +93,7 @@ impl Stats {
             no_entry: absent("no_entry"),
             unsynced: absent("unsynced"),
             stale: absent("stale"),
-            replies: [200, 204, 304, 400, 401, 404, 405, 406, 414, 503]
+            replies: [200, 204, 304, 400, 401, 403, 404, 405, 406, 414, 503]
                 .map(|status| (status, Counter::new(&format!("burst_reply_{status}_total")))),
             reports_ok: Counter::new("burst_report_ok_total"),
             reports_failed: Counter::new("burst_report_failed_total"),

@@ -5,7 +5,8 @@ mod standing;
 
 use crate::config::Config;
 use crate::index::{self, Notes, SERVICES, Table};
-use crate::kube::{Answer, Failure, Outcome, Page, Source, Verb};
+use crate::kube::{Answer, Failure, Object, Outcome, Page, Reads, Source, Verb};
+use crate::policies::{Gathered, PolicySets};
 use crate::records::{Confirmed, Resume, Resumed};
 use crate::snapshot::{self, Snapshot};
 use crate::sync::life::{Kept, Step};
@@ -29,6 +30,8 @@ pub enum Effect {
     Ask(Ask),
     /// Put a new snapshot into shared data. Comes before its [`Effect::Confirm`].
     Publish(Vec<u8>),
+    /// Put the policies that are in force into shared data. Comes before its [`Effect::Confirm`].
+    Enforce(PolicySets),
     /// Put what a successor needs into shared data.
     Bequeath(Resume),
     /// Show what there is.
@@ -71,6 +74,7 @@ pub struct Leader {
     changed: bool,
     /// When a successor was last told what to go on with.
     bequeathed: Option<Time>,
+    policies: Gathered,
 }
 
 /// What a leader finds in shared data when it takes over.
@@ -82,6 +86,8 @@ pub struct Estate {
     pub confirmed: Option<Confirmed>,
     /// What the last leader knew.
     pub resume: Option<Resume>,
+    /// The policies that it put in force.
+    pub policies: Option<PolicySets>,
 }
 
 impl Leader {
@@ -93,6 +99,7 @@ impl Leader {
             snapshot,
             confirmed,
             resume,
+            policies,
         } = estate;
         let resume = resume
             .filter(|resume| resume.lists.len() == sources.len())
@@ -126,6 +133,7 @@ impl Leader {
             news: false,
             changed: false,
             bequeathed: None,
+            policies: Gathered::new(policies),
             config,
         }
     }
@@ -267,7 +275,29 @@ impl Leader {
         let services = table.get(SERVICES).map_or(0, Vec::len) as u64;
         let mut effects: Vec<_> = self.snapshot(&table).into_iter().collect();
         effects.push(Effect::Show(self.totals(services, notes)));
+        effects.extend(self.enforce());
         effects
+    }
+
+    /// The policies, where they are others than before.
+    fn enforce(&mut self) -> Vec<Effect> {
+        let lists = self.config.content.sources.iter().zip(&self.lists);
+        let lists = lists.filter(|(source, _)| source.reads == Reads::Policies);
+        let lists: Vec<_> = lists.map(|(_, list)| list).collect();
+        // A list that was not read says nothing, and not that there is no policy.
+        if lists.is_empty() || lists.iter().any(|list| list.read.is_none()) {
+            return Vec::new();
+        }
+        let specs = lists
+            .iter()
+            .flat_map(|list| &list.objects)
+            .filter_map(|object| match object {
+                Object::Policy(policy) => Some(policy),
+                Object::Hpa(_) | Object::Service(_) | Object::Workload(_) => None,
+            });
+        let (sets, lines) = self.policies.gather(specs, lists.iter().flat_map(|list| list.bad()));
+        let lines = lines.into_iter().take(MOST_LINES).map(Effect::Warn);
+        lines.chain(sets.map(Effect::Enforce)).collect()
     }
 
     fn snapshot(&mut self, table: &Table) -> Option<Effect> {

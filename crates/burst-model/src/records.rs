@@ -2,6 +2,7 @@
 //! to go on. Encoded by postcard; the format's version is part of their keys.
 
 use crate::kube::Object;
+use crate::policies::PolicySets;
 use crate::snapshot::FORMAT;
 use crate::sync::lease::Lease;
 use crate::time::Time;
@@ -56,6 +57,7 @@ pub trait Record: Serialize + DeserializeOwned {
 }
 
 impl Record for Confirmed {}
+impl Record for PolicySets {}
 impl Record for Resume {}
 impl Record for Lease {}
 
@@ -72,6 +74,8 @@ pub struct Keys {
     pub confirmed: String,
     /// [`Resume`].
     pub resume: String,
+    /// [`PolicySets`].
+    pub policies: String,
     /// The item that the leader is parsing: 8 bytes, or none.
     pub parsing: String,
 }
@@ -119,6 +123,7 @@ impl Keys {
             snapshot: key("snapshot"),
             confirmed: key("confirmed"),
             resume: key("resume"),
+            policies: key("policies"),
             parsing: key("parsing"),
         }
     }

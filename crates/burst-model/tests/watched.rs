@@ -200,6 +200,7 @@ impl Proxy {
             snapshot: Snapshot::open(self.snapshot.clone()).ok(),
             confirmed: self.confirmed.clone(),
             resume: Resume::from_bytes(&self.resume),
+            policies: None,
         };
         self.leader = Leader::new(self.config.clone(), estate, now);
         self.under_way.clear();
@@ -224,7 +225,7 @@ impl Proxy {
                 }
                 Effect::Bequeath(resume) => self.resume = resume.to_bytes(),
                 Effect::Confirm(confirmed) => self.confirmed = Some(confirmed),
-                Effect::Show(_) | Effect::Count(_) | Effect::Warn(_) | Effect::Inform(_) => {}
+                Effect::Enforce(_) | Effect::Show(_) | Effect::Count(_) | Effect::Warn(_) | Effect::Inform(_) => {}
             }
         }
     }

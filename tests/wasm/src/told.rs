@@ -26,9 +26,10 @@ impl Told {
             snapshot,
             confirmed,
             resume,
+            policies,
             parsing,
         } = Keys::new(config.settings_hash());
-        let text = format!("{lease}\n{snapshot}\n{confirmed}\n{resume}\n{parsing}\n");
+        let text = format!("{lease}\n{snapshot}\n{confirmed}\n{resume}\n{policies}\n{parsing}\n");
         Self {
             text,
             snapshot: Vec::new(),
@@ -66,6 +67,7 @@ impl Told {
                 self.line(&format!("publish {} bytes", snapshot.len()));
                 self.snapshot = snapshot;
             }
+            Effect::Enforce(policies) => self.line(&format!("enforce {policies:?}")),
             Effect::Bequeath(resume) => {
                 let resume = resume.to_bytes();
                 let (bytes, hash) = (resume.len(), hash::of_bytes(&resume));

@@ -1,6 +1,7 @@
 //! `metrics_apis`, checked.
 
 use super::check::{bad, text};
+use super::policies;
 use super::words;
 use super::{Artifact, BadConfig, MetricsApis};
 use crate::kube::{Reads, Source};
@@ -29,6 +30,7 @@ pub(super) fn check(
         labels: labels(words.labels, sources)?,
         unknown_external: words.unknown_external.unwrap_or_default(),
         counting,
+        policies: words.policies.map(policies::check).transpose()?,
     }))
 }
 

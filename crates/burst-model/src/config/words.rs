@@ -130,6 +130,15 @@ pub(crate) struct MetricsApis {
     #[serde(default)]
     pub(crate) labels: BTreeMap<String, String>,
     pub(crate) unknown_external: Option<UnknownExternal>,
+    pub(crate) policies: Option<Policies>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Policies {
+    pub(crate) default: Option<burst_policy::Default>,
+    pub(crate) root_namespace: Option<String>,
+    pub(crate) given: Vec<burst_policy::words::Named>,
 }
 
 /// Whether a proxy's threads may poll.

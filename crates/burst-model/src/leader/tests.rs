@@ -37,6 +37,7 @@ struct Round {
     asked: Vec<String>,
     published: Vec<Snapshot>,
     resume: Option<Resume>,
+    enforced: Option<PolicySets>,
     confirmed: Vec<Confirmed>,
     lines: Vec<String>,
     counted: Vec<Outcome>,
@@ -56,6 +57,7 @@ fn round(leader: &mut Leader, now: Time, mut api: impl FnMut(&Source) -> Result<
                     effects.extend(leader.answer(ask.source, answer, now, 0));
                 }
                 Effect::Publish(snapshot) => round.published.push(Snapshot::open(snapshot).unwrap()),
+                Effect::Enforce(sets) => round.enforced = Some(sets),
                 Effect::Bequeath(resume) => round.resume = Some(resume),
                 Effect::Show(totals) => round.totals = Some(totals),
                 Effect::Confirm(confirmed) => round.confirmed.push(confirmed),
@@ -250,6 +252,7 @@ fn a_successor_goes_on_where_the_last_leader_stopped() {
         snapshot: left.published.pop(),
         confirmed: left.confirmed.pop(),
         resume,
+        policies: None,
     };
     let mut next = Leader::new(config(""), estate, later(5));
     assert!(
@@ -271,4 +274,67 @@ fn a_successor_without_its_predecessors_objects_lists_everything_and_keeps_count
         cluster(source, 1)
     });
     assert_eq!(round.published.first().map(Snapshot::generation), Some(42));
+}
+
+const POLICIES: &str = r#","metrics_apis":{"filter_chain":"m","policies":{"root_namespace":"istio-system"}}"#;
+
+/// The cluster with one policy, of that spec.
+fn policed(source: &Source, spec: &str) -> Result<Page, Failure> {
+    if source.reads != Reads::Policies {
+        return cluster(source, 1);
+    }
+    let body = format!(
+        r#"{{"kind":"ExternalMetricPolicyList","metadata":{{"resourceVersion":"9"}},"items":[
+            {{"metadata":{{"name":"p","namespace":"shop"}},"spec":{spec},"status":{{"conditions":[{{}}]}}}}]}}"#
+    );
+    page::read(source, body.as_bytes(), &mut ())
+}
+
+#[test]
+fn policies_are_told_when_they_change_and_a_fault_in_one_is_a_line() {
+    let deny = r#"{"rules":[{"metric":".*","deny":true}]}"#;
+    let mut leader = Leader::new(config(POLICIES), Estate::default(), T0);
+    let first = round(&mut leader, T0, |source| policed(source, deny));
+    assert_eq!(first.asked.len(), 5);
+    assert!(
+        first
+            .asked
+            .contains(&"/apis/burstmetrics.dev/v1alpha1/externalmetricpolicies?limit=500".to_owned())
+    );
+    let sets = first.enforced.unwrap();
+    assert_eq!(sets["shop"].in_force.as_ref().unwrap()["p"].as_ref(), deny);
+    let quiet = round(&mut leader, later(15), |source| policed(source, deny));
+    assert!(quiet.enforced.is_none() && quiet.lines.is_empty());
+
+    let spoiled = round(&mut leader, later(30), |source| policed(source, r#"{"rules":[]}"#));
+    let still = spoiled.enforced.unwrap();
+    assert_eq!(still["shop"].in_force, sets["shop"].in_force);
+    assert!(
+        spoiled.lines[0].contains("shop/p: spec.rules: is empty"),
+        "{:?}",
+        spoiled.lines
+    );
+
+    let estate = Estate {
+        policies: Some(still),
+        ..Estate::default()
+    };
+    let mut successor = Leader::new(config(POLICIES), estate, later(45));
+    let taken_over = round(&mut successor, later(45), |source| policed(source, r#"{"rules":[]}"#));
+    assert!(taken_over.enforced.is_none(), "the last good ones are still in force");
+}
+
+#[test]
+fn a_cluster_without_the_kind_has_no_policies() {
+    let mut leader = Leader::new(config(POLICIES), Estate::default(), T0);
+    let round = round(&mut leader, T0, |source| match source.reads {
+        Reads::Policies => Err(Failure::NotFound("404 page not found".into())),
+        _ => cluster(source, 1),
+    });
+    assert_eq!(round.enforced, Some(PolicySets::new()));
+    assert!(
+        round.lines[0].starts_with("cannot list externalmetricpolicies.burstmetrics.dev"),
+        "{:?}",
+        round.lines
+    );
 }

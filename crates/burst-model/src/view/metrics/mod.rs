@@ -16,6 +16,7 @@ mod echo;
 mod external;
 mod json;
 mod path;
+mod permission;
 mod query;
 mod reading;
 mod sheet;
@@ -26,6 +27,7 @@ pub use api::Api;
 
 use super::{Answer, Picture};
 use crate::config::{Config, MetricsApis};
+use crate::policies::Enforced;
 use crate::rates::Rates;
 use crate::time::Time;
 use accept::Form;
@@ -49,6 +51,8 @@ pub struct Request<'a> {
     pub if_none_match: &'a [u8],
     /// `x-remote-user`.
     pub user: &'a [u8],
+    /// Each `x-remote-group`.
+    pub groups: &'a [String],
 }
 
 /// What the values come from.
@@ -58,6 +62,8 @@ pub struct Sources<'a> {
     pub picture: &'a Picture,
     /// The requests.
     pub rates: &'a Rates,
+    /// The policies that are objects.
+    pub enforced: &'a Enforced,
     /// The present, which ages are measured from.
     pub now: Time,
 }
@@ -82,6 +88,7 @@ struct Ask<'a> {
     config: &'a Config,
     apis: &'a MetricsApis,
     sources: Sources<'a>,
+    request: Request<'a>,
     query: Query,
 }
 
@@ -126,6 +133,7 @@ fn serve(config: &Config, apis: &MetricsApis, sources: Sources<'_>, request: Req
             config,
             apis,
             sources,
+            request,
             query,
         })
     };

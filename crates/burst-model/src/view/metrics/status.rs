@@ -81,6 +81,10 @@ impl Refusal {
         Self::new(414, "RequestURITooLong", message)
     }
 
+    pub(super) fn forbidden(message: impl Into<String>, details: Details) -> Self {
+        Self::new(403, "Forbidden", message).about(details)
+    }
+
     /// Never with `Retry-After`: client-go would ask ten times within one sync of an HPA, and block it.
     pub(super) fn unavailable(message: impl Into<String>) -> Self {
         Self::new(503, "ServiceUnavailable", message)

@@ -17,6 +17,7 @@ struct World {
     config: Config,
     picture: Picture,
     rates: Rates,
+    enforced: Enforced,
     now: Time,
 }
 
@@ -33,6 +34,7 @@ impl World {
             config,
             picture: Picture::default(),
             rates: Rates::default(),
+            enforced: Enforced::default(),
             now: T0.after(Duration::from_secs(5)),
         }
     }
@@ -71,6 +73,7 @@ impl World {
         let sources = Sources {
             picture: &self.picture,
             rates: &self.rates,
+            enforced: &self.enforced,
             now: self.now,
         };
         answer(
@@ -166,6 +169,7 @@ fn get(path: &str) -> Request<'_> {
         accept: b"application/json",
         if_none_match: b"",
         user: b"system:kube-aggregator",
+        groups: &[],
     }
 }
 
@@ -173,5 +177,6 @@ mod any;
 mod custom;
 mod documents;
 mod external;
+mod permission;
 mod refusals;
 mod table;
