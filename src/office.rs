@@ -28,6 +28,7 @@ pub(crate) struct Office {
     confirmed: Key,
     resume: Key,
     troubles: Key,
+    policies: Key,
     parsing: Guard,
     /// Where requests are counted.
     desk: Option<Desk>,
@@ -100,6 +101,7 @@ impl Office {
         let (confirmed, confirmed_bytes) = Key::fence(&keys.confirmed)?;
         let (resume, resume_bytes) = Key::fence(&keys.resume)?;
         let (troubles, troubles_bytes) = Key::fence(&keys.troubles)?;
+        let (policies, policies_bytes) = Key::fence(&keys.policies)?;
         let desk = Desk::take(&config)?;
         let survey = Survey::take(&config, keys)?;
         let parsing = Guard {
@@ -112,6 +114,7 @@ impl Office {
             confirmed: Record::from_bytes(&confirmed_bytes),
             resume: Record::from_bytes(&resume_bytes),
             troubles: Record::from_bytes(&troubles_bytes),
+            policies: Record::from_bytes(&policies_bytes),
         };
         let leader = Leader::new(config.clone(), estate, now);
         Ok(Self {
@@ -122,6 +125,7 @@ impl Office {
             confirmed,
             resume,
             troubles,
+            policies,
             parsing,
             desk,
             survey,
@@ -181,6 +185,7 @@ impl Office {
             match effect {
                 Effect::Ask(ask) => effects.extend(self.send(ask, now)),
                 Effect::Publish(snapshot) => self.snapshot.write(&snapshot)?,
+                Effect::Enforce(policies) => self.policies.write(&policies.to_bytes())?,
                 Effect::Bequeath(resume) => self.resume.write(&resume.to_bytes())?,
                 Effect::Admit(troubles) => self.troubles.write(&troubles.to_bytes())?,
                 Effect::Show(totals) => vm::stats().show_totals(&totals),
