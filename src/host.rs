@@ -115,6 +115,34 @@ pub(crate) fn get(cluster: &str, authority: &str, path: &str, timeout: Duration)
     call(cluster, headers, timeout)
 }
 
+/// How the filter names itself to who believes an API server's front proxy. Who may discover is who has a name.
+pub(crate) const OWN_USER: [(&str, &str); 2] = [
+    ("x-remote-user", "system:burst-metrics"),
+    ("x-remote-group", "system:authenticated"),
+];
+
+/// The same as [`get`], as a user; to who believes it.
+pub(crate) fn get_as(
+    user: [(&str, &str); 2],
+    cluster: &str,
+    authority: &str,
+    path: &str,
+    timeout: Duration,
+) -> Result<u32, &'static str> {
+    let [name, group] = user;
+    let headers = vec![
+        (":method", "GET"),
+        (":scheme", "https"),
+        (":authority", authority),
+        (":path", path),
+        ("accept", "application/json"),
+        name,
+        group,
+        USER_AGENT,
+    ];
+    call(cluster, headers, timeout)
+}
+
 /// Sends a POST that is nothing but this header; its token. Fails like [`get`].
 pub(crate) fn report(
     cluster: &str,
@@ -202,6 +230,11 @@ pub(crate) fn request_header(name: &str) -> Option<Vec<u8>> {
     hostcalls::get_map_value_bytes(MapType::HttpRequestHeaders, name)
         .ok()
         .flatten()
+}
+
+/// Lets the request go on that was held up.
+pub(crate) fn resume() {
+    let _ = hostcalls::resume_http_request();
 }
 
 /// All headers of the request, each value of its own; Envoy lets no name be anything but ASCII.

@@ -23,6 +23,8 @@ pub(crate) struct View {
     pub(crate) picture: RefCell<Picture>,
     /// What the proxies count of requests, as of the last tick.
     pub(crate) rates: RefCell<Latest>,
+    /// What other adapters have, as of the last tick.
+    pub(crate) others: RefCell<metrics_apis::Known>,
     /// What is asked of the API server about requests for metrics.
     pub(crate) reviews: metrics_apis::Desk,
     counter: Option<Rc<Counter>>,
@@ -40,6 +42,7 @@ impl View {
             config: Rc::new(config),
             picture: RefCell::default(),
             rates: RefCell::default(),
+            others: RefCell::default(),
             reviews: metrics_apis::Desk::default(),
         }
     }
@@ -58,7 +61,8 @@ pub(crate) struct Http {
     stats: Rc<Stats>,
     /// Whether the request lacks the header that the gate asks for. A request that this filter never saw does.
     gated: bool,
-    /// Whether the response is a reply of this filter's: Envoy sends it through the filter like any other.
+    /// Whether the response is a reply of this filter's, which Envoy sends through the filter like any other, or one of
+    /// the metrics APIs.
     own_reply: bool,
     /// The request, where it is counted while it is under way.
     under_way: Option<UnderWay>,
@@ -80,17 +84,16 @@ impl Http {
         }
     }
 
-    /// Answers a request on the filter chain of the metrics APIs; whether it was one.
-    fn answer_metrics_apis(&mut self, view: &Rc<View>) -> bool {
-        match metrics_apis::take(view, self.context_id) {
-            Some(Taken::Answered(answer)) => self.reply(&answer),
-            Some(Taken::Waits(waiting)) => {
-                self.own_reply = true;
-                self.waiting = Some(waiting);
-            }
-            None => {}
+    /// Takes a request on the filter chain of the metrics APIs, if it is one. None of their responses is marked.
+    fn take_metrics_apis(&mut self, view: &Rc<View>) -> Option<Action> {
+        let taken = metrics_apis::take(view, self.context_id)?;
+        self.own_reply = true;
+        match taken {
+            Taken::Answered(answer) => self.reply(&answer),
+            Taken::Passed => return Some(Action::Continue),
+            Taken::Waits(waiting) => self.waiting = Some(waiting),
         }
-        self.own_reply
+        Some(Action::Pause)
     }
 
     /// Takes a request on the filter chain of the reports; whether it was one.
@@ -242,7 +245,10 @@ impl HttpContext for Http {
         if host::request_header("x-burst-test-trap").is_some() {
             host::trap();
         }
-        if self.answer_metrics_apis(&view) || self.take_report(&view) || self.answer(&view) {
+        if let Some(action) = self.take_metrics_apis(&view) {
+            return action;
+        }
+        if self.take_report(&view) || self.answer(&view) {
             return Action::Pause;
         }
         self.begin(&view);

@@ -4,6 +4,7 @@
 //! and taking the office rewrites each key. So a deposed leader, which does not know yet, cannot overwrite anything.
 
 use crate::host::{self, Cas, Outrun, Shared};
+use crate::metrics_apis::Survey;
 use crate::requests::Desk;
 use crate::vm;
 use burst_model::config::Config;
@@ -29,6 +30,8 @@ pub(crate) struct Office {
     parsing: Guard,
     /// Where requests are counted.
     desk: Option<Desk>,
+    /// Where there are other adapters.
+    survey: Option<Survey>,
 }
 
 /// A key that only the leader writes.
@@ -96,6 +99,7 @@ impl Office {
         let (confirmed, confirmed_bytes) = Key::fence(&keys.confirmed)?;
         let (resume, resume_bytes) = Key::fence(&keys.resume)?;
         let desk = Desk::take(&config)?;
+        let survey = Survey::take(&config, keys)?;
         let parsing = Guard {
             key: keys.parsing.clone(),
             poison,
@@ -116,6 +120,7 @@ impl Office {
             resume,
             parsing,
             desk,
+            survey,
         })
     }
 
@@ -127,13 +132,19 @@ impl Office {
     pub(crate) fn tick(&mut self, now: Time) -> Result<(), Outrun> {
         let effects = self.leader.tick(now);
         self.carry_out(effects, now)?;
-        self.desk.as_mut().map_or(Ok(()), |desk| desk.tick(now))
+        self.desk.as_mut().map_or(Ok(()), |desk| desk.tick(now))?;
+        self.survey.as_mut().map_or(Ok(()), |survey| survey.tick(now))
     }
 
     /// Takes the answer to a callout, which is the current one of the host.
     pub(crate) fn answer(&mut self, token: u32, has_headers: bool, body_size: usize, now: Time) -> Result<(), Outrun> {
         if let Some(desk) = &mut self.desk
             && desk.answer(token, has_headers, body_size)
+        {
+            return Ok(());
+        }
+        if let Some(survey) = &mut self.survey
+            && survey.answer(token, has_headers, body_size)?
         {
             return Ok(());
         }

@@ -154,6 +154,9 @@ impl Configured {
             let mut rates = self.view.rates.borrow_mut();
             rates.look(Shared::read(sum).bytes, requests.window, requests.max_age(), now);
         }
+        if self.view.config.metrics_apis.is_some() {
+            self.view.others.borrow_mut().look(&self.keys.offers);
+        }
     }
 
     /// Leaves the office in order: the next tick of any other context takes it.

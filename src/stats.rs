@@ -64,6 +64,9 @@ pub(crate) struct Stats {
     pub(crate) reviews_allowed: Counter,
     pub(crate) reviews_denied: Counter,
     pub(crate) reviews_failed: Counter,
+    pub(crate) offers_ok: Counter,
+    pub(crate) offers_failed: Counter,
+    pub(crate) passed_on: Counter,
     hub_proxies: Metric,
     counted_timestamp: Metric,
     custom_metrics_age: Metric,
@@ -106,6 +109,9 @@ impl Stats {
             reviews_allowed: Counter::new("burst_review_allowed_total"),
             reviews_denied: Counter::new("burst_review_denied_total"),
             reviews_failed: Counter::new("burst_review_failed_total"),
+            offers_ok: Counter::new("burst_fallback_list_ok_total"),
+            offers_failed: Counter::new("burst_fallback_list_failed_total"),
+            passed_on: Counter::new("burst_fallback_request_total"),
             hub_proxies: Metric::gauge("burst_hub_proxies"),
             counted_timestamp: Metric::gauge("burst_requests_timestamp_seconds"),
             custom_metrics_age: Metric::histogram("burst_custom_metrics_age_milliseconds"),
@@ -202,6 +208,9 @@ impl Stats {
             &self.reviews_allowed,
             &self.reviews_denied,
             &self.reviews_failed,
+            &self.offers_ok,
+            &self.offers_failed,
+            &self.passed_on,
         ];
         let absent = [&self.no_cluster, &self.no_entry, &self.unsynced, &self.stale];
         let replies = self.replies.iter().map(|(_, counter)| counter);

@@ -1,8 +1,10 @@
 //! The metrics APIs: answered on one filter chain, and on no other.
 
 mod review;
+mod survey;
 
 pub(crate) use review::{Desk, Waiting, send, take as take_review};
+pub(crate) use survey::{Known, Survey};
 
 use crate::host;
 use crate::http::View;
@@ -11,13 +13,15 @@ use crate::vm;
 use burst_model::config::{Authorization, MetricsApis};
 use burst_model::view::Answer;
 use burst_model::view::metrics::review::{Access, Verdict};
-use burst_model::view::metrics::{self, Reply, Request, Sources};
+use burst_model::view::metrics::{self, Reply, Request, Sources, others};
 use std::rc::Rc;
 
 /// What becomes of a request of the filter chain.
 pub(crate) enum Taken {
     /// It is answered so.
     Answered(Answer),
+    /// Another adapter answers it, to which Envoy's route leads.
+    Passed,
     /// It is answered as soon as it is known whether its user may ask.
     Waits(Waiting),
 }
@@ -85,10 +89,15 @@ impl Asked {
             if_none_match: &self.if_none_match,
             user: &self.user,
         };
+        if others::goes_on(apis, request) {
+            vm::stats().passed_on.count();
+            return Taken::Passed;
+        }
         let rates = view.rates.borrow();
         let sources = Sources {
             picture: &view.picture.borrow(),
             rates: rates.rates(),
+            offers: &view.others.borrow().offers,
             now: host::now(),
         };
         let Reply { answer, age } = metrics::answer(&view.config, apis, sources, request);

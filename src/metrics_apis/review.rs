@@ -128,6 +128,7 @@ impl Waiter {
         };
         match taken {
             Taken::Answered(answer) => super::reply(&vm::stats(), &answer),
+            Taken::Passed => host::resume(),
             Taken::Waits(_) => {}
         }
     }

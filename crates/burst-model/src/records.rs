@@ -74,6 +74,8 @@ pub struct Keys {
     pub resume: String,
     /// The item that the leader is parsing: 8 bytes, or none.
     pub parsing: String,
+    /// [`Offers`](crate::view::metrics::others::Offers).
+    pub offers: String,
 }
 
 /// The keys of what is counted with one set of settings, for the same reasons.
@@ -120,6 +122,7 @@ impl Keys {
             confirmed: key("confirmed"),
             resume: key("resume"),
             parsing: key("parsing"),
+            offers: key("offers"),
         }
     }
 }

@@ -131,6 +131,22 @@ pub(crate) struct MetricsApis {
     pub(crate) labels: BTreeMap<String, String>,
     pub(crate) unknown_external: Option<UnknownExternal>,
     pub(crate) authorization: Option<Authorization>,
+    #[serde(default)]
+    pub(crate) fallback: Fallback,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Fallback {
+    pub(crate) custom: Option<Adapter>,
+    pub(crate) external: Option<Adapter>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Adapter {
+    pub(crate) cluster: String,
+    pub(crate) authority: Option<String>,
 }
 
 /// Whether a proxy's threads may poll.
