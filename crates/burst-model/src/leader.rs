@@ -8,6 +8,7 @@ use crate::index::{self, Notes, SERVICES, Table};
 use crate::kube::{Answer, Failure, Outcome, Page, Source, Verb};
 use crate::records::{Confirmed, Resume, Resumed};
 use crate::snapshot::{self, Snapshot};
+use crate::spoke::Question;
 use crate::sync::life::{Kept, Step};
 use crate::sync::poller::{Ask, Poller, SourceId};
 use crate::time::Time;
@@ -27,6 +28,8 @@ const RESUME_INTERVAL: Duration = Duration::from_secs(30);
 pub enum Effect {
     /// Ask for a page.
     Ask(Ask),
+    /// Ask the hub; only a spoke does.
+    AskHub(Question),
     /// Put a new snapshot into shared data. Comes before its [`Effect::Confirm`].
     Publish(Vec<u8>),
     /// Put what a successor needs into shared data.

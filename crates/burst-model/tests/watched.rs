@@ -224,7 +224,7 @@ impl Proxy {
                 }
                 Effect::Bequeath(resume) => self.resume = resume.to_bytes(),
                 Effect::Confirm(confirmed) => self.confirmed = Some(confirmed),
-                Effect::Show(_) | Effect::Count(_) | Effect::Warn(_) | Effect::Inform(_) => {}
+                Effect::AskHub(_) | Effect::Show(_) | Effect::Count(_) | Effect::Warn(_) | Effect::Inform(_) => {}
             }
         }
     }

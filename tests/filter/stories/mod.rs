@@ -9,6 +9,7 @@ mod kube;
 mod lease;
 mod metrics_apis;
 mod requests;
+mod spoke;
 mod stats;
 
 use crate::host::FakeEnvoy;

@@ -61,6 +61,7 @@ fn round(leader: &mut Leader, now: Time, mut api: impl FnMut(&Source) -> Result<
                 Effect::Confirm(confirmed) => round.confirmed.push(confirmed),
                 Effect::Count(outcome) => round.counted.push(outcome),
                 Effect::Warn(line) | Effect::Inform(line) => round.lines.push(line),
+                Effect::AskHub(question) => panic!("{question:?}"),
             }
         }
     }
