@@ -30,6 +30,7 @@ mod pages;
 mod polling;
 mod requests;
 mod reviews;
+mod spokes;
 mod staleness;
 mod stats;
 mod traps;

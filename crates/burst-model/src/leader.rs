@@ -9,6 +9,7 @@ use crate::kube::{Answer, Failure, Object, Outcome, Page, Reads, Source, Verb};
 use crate::policies::{Gathered, PolicySets};
 use crate::records::{Confirmed, Resume, Resumed, Trouble, Troubles};
 use crate::snapshot::{self, Snapshot};
+use crate::spoke::Question;
 use crate::sync::life::{Kept, Step};
 use crate::sync::poller::{Ask, Poller, SourceId};
 use crate::time::Time;
@@ -28,6 +29,8 @@ const RESUME_INTERVAL: Duration = Duration::from_secs(30);
 pub enum Effect {
     /// Ask for a page.
     Ask(Ask),
+    /// Ask the hub; only a spoke does.
+    AskHub(Question),
     /// Put a new snapshot into shared data. Comes before its [`Effect::Confirm`].
     Publish(Vec<u8>),
     /// Put the policies that are in force into shared data. Comes before its [`Effect::Confirm`].

@@ -229,7 +229,12 @@ impl Proxy {
                 Effect::Bequeath(resume) => self.resume = resume.to_bytes(),
                 Effect::Admit(troubles) => self.troubles = Some(troubles),
                 Effect::Confirm(confirmed) => self.confirmed = Some(confirmed),
-                Effect::Enforce(_) | Effect::Show(_) | Effect::Count(_) | Effect::Warn(_) | Effect::Inform(_) => {}
+                Effect::Enforce(_)
+                | Effect::AskHub(_)
+                | Effect::Show(_)
+                | Effect::Count(_)
+                | Effect::Warn(_)
+                | Effect::Inform(_) => {}
             }
         }
     }

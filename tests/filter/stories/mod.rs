@@ -11,6 +11,7 @@ mod lease;
 mod metrics_apis;
 mod requests;
 mod reviews;
+mod spoke;
 mod stats;
 mod watching;
 
