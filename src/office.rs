@@ -173,6 +173,7 @@ impl Office {
                 Effect::Bequeath(resume) => self.resume.write(&resume.to_bytes())?,
                 Effect::Admit(troubles) => self.troubles.write(&troubles.to_bytes())?,
                 Effect::Show(totals) => vm::stats().show_totals(&totals),
+                Effect::ShowList(source, readable) => vm::stats().show_list(&source, readable),
                 Effect::Confirm(confirmed) => self.confirmed.write(&confirmed.to_bytes())?,
                 Effect::Count(outcome) => vm::stats().count_poll(outcome),
                 Effect::Warn(line) => log::warn!("{line}"),

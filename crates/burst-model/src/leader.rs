@@ -22,6 +22,10 @@ const MOST_LINES: usize = 10;
 /// large cluster's objects each time.
 const RESUME_INTERVAL: Duration = Duration::from_secs(30);
 
+/// A list that is refused is left out before the picture would be too old because of it: threads look at its age once
+/// a second, and at what is published as often.
+const AHEAD: Duration = Duration::from_secs(2);
+
 /// What is to be done.
 #[derive(Debug)]
 pub enum Effect {
@@ -35,6 +39,8 @@ pub enum Effect {
     Admit(Troubles),
     /// Show what there is.
     Show(Totals),
+    /// Show whether a list can be read, or the API refuses it.
+    ShowList(Source, Readable),
     /// Say when the cluster was last read.
     Confirm(Confirmed),
     /// Count the end of a request.
@@ -43,6 +49,15 @@ pub enum Effect {
     Warn(String),
     /// Tell the operator that something is well again.
     Inform(String),
+}
+
+/// Whether a list can be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Readable {
+    /// It was, just now.
+    Yes,
+    /// The API says that it may not be, or is not there.
+    No,
 }
 
 /// What a snapshot was made of.
@@ -120,6 +135,7 @@ impl Leader {
         lists.resize_with(sources.len(), Standing::default);
         for (list, trouble) in lists.iter_mut().zip(&troubles.lists) {
             list.trouble = trouble.told;
+            list.refused = trouble.refused;
         }
         // A read that lies ahead was made before the clock was set back.
         let due = |list: &Standing| list.read.map_or(now, |read| read.min(now).after(config.poll_interval));
@@ -162,6 +178,7 @@ impl Leader {
 
     /// Once a tick.
     pub fn tick(&mut self, now: Time) -> Vec<Effect> {
+        self.leave_out(now);
         let mut effects = self.publish(now);
         effects.extend(self.poller.begin(now).into_iter().map(Effect::Ask));
         effects
@@ -177,6 +194,7 @@ impl Leader {
         };
         let source = list.source().clone();
         let may_lack = source.may_be_absent() && !list.is_watching();
+        let was_behind = list.is_behind();
         let (answer, lacking) = match answer {
             Err(failure @ Failure::NotFound(_)) if may_lack => (Ok(Answer::Page(Page::default())), Some(failure)),
             answer => (answer, None),
@@ -185,21 +203,35 @@ impl Leader {
             Some(Step::Ask(request)) => effects.push(Effect::Ask(Ask { source: id, request })),
             Some(Step::Whole(listed)) => {
                 // A first page is not yet a list that works.
-                effects.extend(match lacking {
-                    Some(failure) => self.trouble(id, &source, Verb::List, &failure, false),
+                effects.extend(match &lacking {
+                    Some(failure) => self.trouble(id, &source, Verb::List, failure, false),
                     None => self.recovered(id, &source, Verb::List),
                 });
                 effects.extend(self.keep(id, now, |list| (true, list.replace(&source.resource, listed))));
+                effects.extend(match lacking {
+                    Some(_) => self.refused(id, &source),
+                    None => self.allowed(id, &source),
+                });
             }
             Some(Step::Changed(window)) => {
                 effects.extend(self.recovered(id, &source, Verb::Watch));
                 effects.extend(self.keep(id, now, |list| list.apply(&source.resource, window.changes)));
+                effects.extend(self.allowed(id, &source));
             }
             Some(Step::Failed {
                 verb,
                 failure,
                 falls_back,
-            }) => effects.extend(self.trouble(id, &source, verb, &failure, falls_back)),
+            }) => {
+                effects.extend(self.trouble(id, &source, verb, &failure, falls_back));
+                if verb == Verb::List && failure.is_refusal() {
+                    effects.extend(self.refused(id, &source));
+                    // What somebody else saw of it last cannot be known any more.
+                    if was_behind {
+                        self.forget(id);
+                    }
+                }
+            }
             None => {}
         }
         effects.extend(self.poller.begin(now).into_iter().map(Effect::Ask));
@@ -241,6 +273,45 @@ impl Leader {
         works.then(|| Effect::Inform(format!("{what} {source} works again")))
     }
 
+    /// Notes that the API refuses a list.
+    fn refused(&mut self, id: SourceId, source: &Source) -> Option<Effect> {
+        let list = self.lists.get_mut(id.0)?;
+        list.refused = true;
+        list.shows(Readable::No)
+            .then(|| Effect::ShowList(source.clone(), Readable::No))
+    }
+
+    /// Notes that it does not.
+    fn allowed(&mut self, id: SourceId, source: &Source) -> Option<Effect> {
+        let list = self.lists.get_mut(id.0)?;
+        list.refused = false;
+        list.shows(Readable::Yes)
+            .then(|| Effect::ShowList(source.clone(), Readable::Yes))
+    }
+
+    fn forget(&mut self, id: SourceId) {
+        if let Some(list) = self.lists.get_mut(id.0) {
+            list.forget();
+            (self.news, self.changed) = (true, true);
+        }
+    }
+
+    /// Forgets lists that have been refused for as long as a picture may be old: what they held would be a guess, and
+    /// must not make the rest too old. Where nothing else can be read there is no rest: that is an outage, and ages.
+    fn leave_out(&mut self, now: Time) {
+        if self.lists.iter().all(|list| list.refused) {
+            return;
+        }
+        let allowed = self.config.max_staleness.saturating_sub(AHEAD);
+        let is_old = |read: Time| now.since(read) >= allowed;
+        for place in 0..self.lists.len() {
+            let list = self.lists.get(place).filter(|list| list.refused);
+            if list.and_then(|list| list.read).is_some_and(is_old) {
+                self.forget(SourceId(place));
+            }
+        }
+    }
+
     /// Takes what was read of a list, as `take` does; that says whether it changed anything, and what to complain of.
     fn keep(
         &mut self,
@@ -258,10 +329,12 @@ impl Leader {
         lines.into_iter().take(MOST_LINES).map(Effect::Warn).collect()
     }
 
-    /// A snapshot where a served value changed, and word of the read in any case: once every list was read, and
-    /// nothing that somebody else published is newer.
+    /// A snapshot where a served value changed, and word of the read in any case: once every list was read or is
+    /// refused, and nothing that somebody else published is newer.
     fn publish(&mut self, now: Time) -> Vec<Effect> {
-        if !self.news || self.poller.is_behind() || self.lists.iter().any(|list| list.read.is_none()) {
+        let is_missing = |list: &Standing| list.read.is_none() && !list.refused;
+        let nothing_is_known = self.lists.iter().all(|list| list.read.is_none());
+        if !self.news || nothing_is_known || self.poller.is_behind() || self.lists.iter().any(is_missing) {
             return Vec::new();
         }
         self.news = false;
@@ -330,6 +403,7 @@ impl Leader {
     fn admit(&mut self) -> Option<Effect> {
         let trouble = |(list, kept): (&Standing, &Kept)| Trouble {
             told: list.trouble,
+            refused: list.refused,
             pause: kept.pause(),
         };
         let lists: Vec<_> = self.lists.iter().zip(self.poller.lists()).map(trouble).collect();

@@ -14,15 +14,16 @@ use serde::{Deserialize, Serialize};
 pub struct Confirmed {
     /// The snapshot that was confirmed.
     pub generation: u64,
-    /// The last good read of each list, in the order of the configuration; `None` before the first.
+    /// The last good read of each list, in the order of the configuration; `None` of one that the API refuses, and
+    /// of which nothing is known.
     pub lists: Vec<Option<Time>>,
 }
 
 impl Confirmed {
-    /// How old the picture is at its oldest corner; `None` while a list was never read.
+    /// How old the picture is at its oldest corner. A list that nothing is known of is no part of it.
     #[must_use]
     pub fn oldest(&self) -> Option<Time> {
-        self.lists.iter().copied().min().flatten()
+        self.lists.iter().copied().flatten().min()
     }
 }
 
@@ -54,6 +55,8 @@ pub struct Troubles {
 pub struct Trouble {
     /// What the operator was told of last; `None` where it works.
     pub told: Option<(Verb, Outcome)>,
+    /// The API's last word is that it may not be read, or is not there.
+    pub refused: bool,
     /// For how long the API is left alone.
     pub pause: Option<Pause>,
 }
@@ -161,7 +164,8 @@ mod tests {
             .oldest()
         };
         assert_eq!(oldest(&[at(3), at(2), at(5)]), at(2));
-        assert_eq!(oldest(&[at(3), None]), None);
+        assert_eq!(oldest(&[at(3), None, at(4)]), at(3), "what is refused has no age");
+        assert_eq!(oldest(&[None]), None);
         assert_eq!(oldest(&[]), None);
     }
 

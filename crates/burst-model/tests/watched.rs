@@ -228,7 +228,7 @@ impl Proxy {
                 Effect::Bequeath(resume) => self.resume = resume.to_bytes(),
                 Effect::Admit(troubles) => self.troubles = Some(troubles),
                 Effect::Confirm(confirmed) => self.confirmed = Some(confirmed),
-                Effect::Show(_) | Effect::Count(_) | Effect::Warn(_) | Effect::Inform(_) => {}
+                Effect::Show(_) | Effect::ShowList(..) | Effect::Count(_) | Effect::Warn(_) | Effect::Inform(_) => {}
             }
         }
     }

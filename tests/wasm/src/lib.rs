@@ -18,6 +18,7 @@ pub const T0: Time = Time::from_unix_millis(1_700_000_000_000);
 /// Every kind that was recorded, and one that the cluster does not have.
 const CONFIG: &str = r#"{
     "cluster": "kube_api",
+    "sync": {"mode": "list"},
     "clusters": [{"name": "{service}.{namespace}"}],
     "header": {"extra_keys": ["as-of"]},
     "workloads": [

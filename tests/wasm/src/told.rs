@@ -78,6 +78,7 @@ impl Told {
                 self.confirmed = confirmed;
             }
             Effect::Show(totals) => self.line(&format!("{totals:?}")),
+            Effect::ShowList(source, readable) => self.line(&format!("{source}: {readable:?}")),
             Effect::Count(outcome) => self.line(outcome.word()),
             Effect::Warn(line) | Effect::Inform(line) => self.line(&line),
         }

@@ -1,5 +1,6 @@
 //! One list as it stands: its objects, and what was wrong with it.
 
+use super::Readable;
 use crate::kube::page::Bad;
 use crate::kube::{Change, Object, Outcome, Resource, Verb};
 use crate::records::Resumed;
@@ -18,6 +19,9 @@ pub(super) struct Standing {
     bad: BTreeMap<String, String>,
     /// What failed last and does not work again yet.
     pub(super) trouble: Option<(Verb, Outcome)>,
+    /// The API says that it may not be read, or is not there: that was its last word.
+    pub(super) refused: bool,
+    shown: Option<Readable>,
 }
 
 impl Standing {
@@ -29,6 +33,13 @@ impl Standing {
         };
         list.sort();
         list
+    }
+
+    /// Forgets what was read of a list that is refused.
+    pub(super) fn forget(&mut self) {
+        self.objects = Vec::new();
+        self.bad.clear();
+        self.read = None;
     }
 
     fn sort(&mut self) {
@@ -92,6 +103,11 @@ impl Standing {
         let before = self.objects.len();
         self.objects.retain(|object| object.name().to_string() != name);
         self.objects.len() < before
+    }
+
+    /// Notes what the operator is shown; whether that is news.
+    pub(super) fn shows(&mut self, readable: Readable) -> bool {
+        self.shown.replace(readable) != Some(readable)
     }
 
     /// Notes a failure; whether it is another one than before.
