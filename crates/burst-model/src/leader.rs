@@ -1,6 +1,7 @@
 //! What the polling root context does: asks for lists, keeps their objects, and publishes a snapshot when a served
 //! value changed. It says what is to be done; the shell does it.
 
+mod estate;
 mod standing;
 
 use crate::config::Config;
@@ -11,6 +12,7 @@ use crate::snapshot::{self, Snapshot};
 use crate::sync::life::{Kept, Step};
 use crate::sync::poller::{Ask, Poller, SourceId};
 use crate::time::Time;
+pub use estate::Estate;
 use standing::Standing;
 use std::rc::Rc;
 use std::time::Duration;
@@ -33,7 +35,8 @@ pub enum Effect {
     Ask(Ask),
     /// Put a new snapshot into shared data. Comes before its [`Effect::Confirm`].
     Publish(Vec<u8>),
-    /// Put what a successor needs into shared data.
+    /// Put what a successor needs into shared data. Comes after [`Effect::Confirm`], which nobody can do who is not the
+    /// leader any more.
     Bequeath(Resume),
     /// Put what fails into shared data.
     Admit(Troubles),
@@ -92,74 +95,28 @@ pub struct Leader {
     admitted: Troubles,
 }
 
-/// What a leader finds in shared data when it takes over.
-#[derive(Debug, Default)]
-pub struct Estate {
-    /// The snapshot of the last leader.
-    pub snapshot: Option<Snapshot>,
-    /// When the last leader read.
-    pub confirmed: Option<Confirmed>,
-    /// What the last leader knew.
-    pub resume: Option<Resume>,
-    /// What failed under the last leader.
-    pub troubles: Option<Troubles>,
-}
-
 impl Leader {
     /// Takes over. Where the last leader left all its objects, lists are read again when they would have been anyway.
     #[must_use]
     pub fn new(config: Rc<Config>, estate: Estate, now: Time) -> Self {
-        let sources = &config.content.sources;
-        let Estate {
-            snapshot,
-            confirmed,
-            resume,
-            troubles,
-        } = estate;
-        let troubles = troubles
-            .filter(|troubles| troubles.lists.len() == sources.len())
-            .unwrap_or_default();
-        let resume = resume
-            .filter(|resume| resume.lists.len() == sources.len())
-            .unwrap_or_default();
-        let times = confirmed
-            .map(|confirmed| confirmed.lists)
-            .unwrap_or_default()
-            .into_iter();
-        let resumed: Vec<_> = resume.lists.into_iter().zip(times).collect();
-        let versions: Vec<_> = resumed.iter().map(|(list, _)| list.version.clone()).collect();
-        let mut lists: Vec<_> = resumed
-            .into_iter()
-            .map(|(list, read)| Standing::resumed(list, read))
-            .collect();
-        lists.resize_with(sources.len(), Standing::default);
-        for (list, trouble) in lists.iter_mut().zip(&troubles.lists) {
-            list.trouble = trouble.told;
-            list.refused = trouble.refused;
-        }
-        // A read that lies ahead was made before the clock was set back.
-        let due = |list: &Standing| list.read.map_or(now, |read| read.min(now).after(config.poll_interval));
-        let keep = |(place, (source, list)): (usize, (&Source, &Standing))| {
-            let kept = Kept::new(source.clone(), config.pace(source), config.page_size, due(list));
-            let kept = match versions.get(place) {
-                Some(version) => kept.resumed(version, now),
-                None => kept,
-            };
-            match troubles.lists.get(place).and_then(|trouble| trouble.pause) {
-                Some(pause) => kept.pausing(pause),
-                None => kept,
-            }
-        };
-        let kept = sources.iter().zip(&lists).enumerate().map(keep).collect();
+        let snapshot = estate.snapshot.as_ref();
+        let (generation, content) = (
+            snapshot.map_or(0, Snapshot::generation),
+            snapshot.map(Snapshot::content_hash),
+        );
+        let admitted = estate.troubles.clone().unwrap_or_default();
+        let (lists, kept): (Vec<_>, Vec<_>) = estate.lists(&config, now).into_iter().unzip();
+        // What others with the same lists left is served until there is something newer.
+        let is_heir = content.is_none() && lists.iter().any(|list| list.read.is_some());
         Self {
             poller: Poller::new(kept, config.sync.most_windows),
             lists,
-            generation: snapshot.as_ref().map_or(0, Snapshot::generation),
-            content: snapshot.as_ref().map(Snapshot::content_hash),
-            news: false,
-            changed: false,
+            generation,
+            content,
+            news: is_heir,
+            changed: is_heir,
             bequeathed: None,
-            admitted: troubles,
+            admitted,
             config,
         }
     }
@@ -334,7 +291,8 @@ impl Leader {
     fn publish(&mut self, now: Time) -> Vec<Effect> {
         let is_missing = |list: &Standing| list.read.is_none() && !list.refused;
         let nothing_is_known = self.lists.iter().all(|list| list.read.is_none());
-        if !self.news || nothing_is_known || self.poller.is_behind() || self.lists.iter().any(is_missing) {
+        let goes_back = self.content.is_some() && self.poller.is_behind();
+        if !self.news || nothing_is_known || goes_back || self.lists.iter().any(is_missing) {
             return Vec::new();
         }
         self.news = false;
@@ -343,12 +301,12 @@ impl Leader {
             false => Vec::new(),
         };
         let published = effects.iter().any(|effect| matches!(effect, Effect::Publish(_)));
-        effects.extend(self.bequeath(published, now));
         let lists = self.lists.iter().map(|list| list.read).collect();
         effects.push(Effect::Confirm(Confirmed {
             generation: self.generation,
             lists,
         }));
+        effects.extend(self.bequeath(published, now));
         effects
     }
 
@@ -386,17 +344,20 @@ impl Leader {
     /// is read whole each time must be as new as the snapshot, or the snapshot could go back to what it was.
     fn bequeath(&mut self, published: bool, now: Time) -> Option<Effect> {
         let is_old = |at: Time| now < at || now.since(at) >= RESUME_INTERVAL;
-        let watched = self.poller.lists().all(Kept::is_watched);
+        let mut lists = self.lists.iter().zip(self.poller.lists());
+        let watched = lists.all(|(list, kept)| kept.is_watched() || list.read.is_none());
         if !(self.bequeathed.is_none_or(is_old) && watched || published && !watched) {
             return None;
         }
         self.bequeathed = Some(now);
         let resumed = |(list, kept): (&Standing, &Kept)| Resumed {
             version: kept.version().unwrap_or_default().into(),
+            read: list.read,
             objects: list.objects.clone(),
         };
         let lists = self.lists.iter().zip(self.poller.lists()).map(resumed).collect();
-        Some(Effect::Bequeath(Resume { lists }))
+        let content = self.content.unwrap_or_default();
+        Some(Effect::Bequeath(Resume { content, lists }))
     }
 
     /// What fails, where that is not what it was.

@@ -27,9 +27,14 @@ impl Confirmed {
     }
 }
 
-/// The objects behind the snapshot, so that the next leader goes on where the last one stopped.
+/// The objects behind the snapshot, so that the next leader goes on where the last one stopped: also one of another
+/// configuration, as long as its lists are the same. Two of them, an old one in its drain and a new one, write one key
+/// in turn, over whatever stands there: each record is whole by itself, and whoever goes on from the older one is told
+/// by its first window what happened since.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resume {
+    /// The [hash](crate::snapshot::Snapshot::content_hash) of what was served with it.
+    pub content: u64,
     /// Of each list in the order of the configuration.
     pub lists: Vec<Resumed>,
 }
@@ -39,6 +44,8 @@ pub struct Resume {
 pub struct Resumed {
     /// Its `resourceVersion`.
     pub version: String,
+    /// When they were read; `None` of a list that the API refused.
+    pub read: Option<Time>,
     /// Its objects.
     pub objects: Vec<Object>,
 }
@@ -91,7 +98,7 @@ pub struct Keys {
     pub snapshot: String,
     /// [`Confirmed`].
     pub confirmed: String,
-    /// [`Resume`].
+    /// [`Resume`]; for all settings with the same lists.
     pub resume: String,
     /// [`Troubles`].
     pub troubles: String,
@@ -133,15 +140,17 @@ pub const PROXY_KEY: &str = "burst-metrics/proxy";
 pub const ID_KEY: &str = "burst-metrics/ids";
 
 impl Keys {
-    /// The keys for settings of that hash.
+    /// The keys for settings of that [hash](crate::config::Config::settings_hash), with lists of
+    /// [that](crate::config::Config::lists_hash).
     #[must_use]
-    pub fn new(settings: u64) -> Self {
-        let key = |name: &str| format!("burst-metrics/{FORMAT}/{settings:016x}/{name}");
+    pub fn new(settings: u64, lists: u64) -> Self {
+        let of = |hash: u64, name: &str| format!("burst-metrics/{FORMAT}/{hash:016x}/{name}");
+        let key = |name: &str| of(settings, name);
         Self {
             lease: key("lease"),
             snapshot: key("snapshot"),
             confirmed: key("confirmed"),
-            resume: key("resume"),
+            resume: of(lists, "resume"),
             troubles: key("troubles"),
             parsing: key("parsing"),
         }

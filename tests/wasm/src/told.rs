@@ -28,7 +28,7 @@ impl Told {
             resume,
             troubles,
             parsing,
-        } = Keys::new(config.settings_hash());
+        } = Keys::new(config.settings_hash(), config.lists_hash());
         let text = format!("{lease}\n{snapshot}\n{confirmed}\n{resume}\n{troubles}\n{parsing}\n");
         Self {
             text,

@@ -3,7 +3,6 @@
 use super::Readable;
 use crate::kube::page::Bad;
 use crate::kube::{Change, Object, Outcome, Resource, Verb};
-use crate::records::Resumed;
 use crate::sync::life::Listed;
 use crate::time::Time;
 use std::collections::BTreeMap;
@@ -25,7 +24,8 @@ pub(super) struct Standing {
 }
 
 impl Standing {
-    pub(super) fn resumed(Resumed { objects, .. }: Resumed, read: Option<Time>) -> Self {
+    /// Objects that somebody else left, as they were read then.
+    pub(super) fn left(objects: Vec<Object>, read: Option<Time>) -> Self {
         let mut list = Self {
             objects,
             read,

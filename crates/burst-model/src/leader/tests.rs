@@ -401,6 +401,30 @@ fn a_successor_goes_on_where_the_last_leader_stopped() {
 }
 
 #[test]
+fn what_is_listed_and_older_than_what_is_served_is_not_gone_on_with() {
+    let mut first = Leader::new(config(""), Estate::default(), T0);
+    let older = round(&mut first, T0, |source| cluster(source, 1));
+    let mut newer = round(&mut first, later(15), |source| cluster(source, 2));
+    let estate = Estate {
+        snapshot: newer.published.pop(),
+        confirmed: newer.confirmed.pop(),
+        resume: older.resume,
+        ..Estate::default()
+    };
+    let mut next = Leader::new(config(""), estate, later(16));
+    let mut answered = 0;
+    let round = round(&mut next, later(16), |source| {
+        answered += 1;
+        match answered {
+            1 => Err(Failure::Timeout),
+            _ => cluster(source, 2),
+        }
+    });
+    assert_eq!(round.asked.len(), 4, "all of it is read again");
+    assert!(round.published.is_empty(), "and nothing goes back before it was");
+}
+
+#[test]
 fn a_successor_without_its_predecessors_objects_lists_everything_and_keeps_counting() {
     let snapshot = Snapshot::open(snapshot::write(&Table::new(), 41)).ok();
     let estate = Estate {
