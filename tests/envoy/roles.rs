@@ -12,7 +12,7 @@ on_each_envoy!(
 );
 
 const NGSA_2: &str = "service=ngsa/ngsa-2, current-load=2, target-load=4, max-load=6";
-const QUEUE: &str = "service=data/queue, current-load=7, target-load=7, max-load=9";
+const QUEUE: &str = "service=data/queue, current-load=6, target-load=7, max-load=9";
 const ALL: [&str; 4] = ["horizontalpodautoscalers", "services", "deployments", "statefulsets"];
 
 /// Lets everybody read these resources, there or everywhere, and nothing else.

@@ -8,9 +8,11 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 mod explain;
+mod joined;
 mod series;
 
 pub use explain::{Astray, Explained, Explanation, NoLoad, Remark, explain};
+pub use joined::{Joined, Touched};
 
 /// The section of Services.
 pub const SERVICES: &str = "services";

@@ -2,13 +2,14 @@
 //! value changed. It says what is to be done; the shell does it.
 
 mod estate;
+mod publish;
 mod standing;
 
 use crate::config::Config;
-use crate::index::{self, Notes, SERVICES, Table};
+use crate::index::{Joined, Notes, Touched};
 use crate::kube::{Answer, Failure, Outcome, Page, Source, Verb};
-use crate::records::{Confirmed, Resume, Resumed, Trouble, Troubles};
-use crate::snapshot::{self, Snapshot};
+use crate::records::{Confirmed, Resume, Troubles};
+use crate::snapshot::Snapshot;
 use crate::sync::life::{Kept, Step};
 use crate::sync::poller::{Ask, Poller, SourceId};
 use crate::time::Time;
@@ -19,10 +20,6 @@ use std::time::Duration;
 
 /// Lines about bad objects that one answer may write at once: a broken controller must not flood the proxy's log.
 const MOST_LINES: usize = 10;
-
-/// Often enough that the API server still knows what happened since: it keeps some minutes. More often would cost a
-/// large cluster's objects each time.
-const RESUME_INTERVAL: Duration = Duration::from_secs(30);
 
 /// A list that is refused is left out before the picture would be too old because of it: threads look at its age once
 /// a second, and at what is published as often.
@@ -88,7 +85,8 @@ pub struct Leader {
     /// A list was read since the last publication.
     news: bool,
     /// And what it holds is not what it held.
-    changed: bool,
+    touched: Touched,
+    joined: Joined,
     /// When a successor was last told what to go on with.
     bequeathed: Option<Time>,
     /// What a successor was last told of what fails.
@@ -114,7 +112,9 @@ impl Leader {
             generation,
             content,
             news: is_heir,
-            changed: is_heir,
+            // An empty cluster is news too, where nothing was served before.
+            touched: content.map_or(Touched::Everything, |_| Touched::Nothing),
+            joined: Joined::new(config.content.target),
             bequeathed: None,
             admitted,
             config,
@@ -164,7 +164,7 @@ impl Leader {
                     Some(failure) => self.trouble(id, &source, Verb::List, failure, false),
                     None => self.recovered(id, &source, Verb::List),
                 });
-                effects.extend(self.keep(id, now, |list| (true, list.replace(&source.resource, listed))));
+                effects.extend(self.keep(id, now, |list| list.replace(&source.resource, listed)));
                 effects.extend(match lacking {
                     Some(_) => self.refused(id, &source),
                     None => self.allowed(id, &source),
@@ -249,7 +249,8 @@ impl Leader {
     fn forget(&mut self, id: SourceId) {
         if let Some(list) = self.lists.get_mut(id.0) {
             list.forget();
-            (self.news, self.changed) = (true, true);
+            self.news = true;
+            self.touched.add(Touched::Everything);
         }
     }
 
@@ -269,114 +270,21 @@ impl Leader {
         }
     }
 
-    /// Takes what was read of a list, as `take` does; that says whether it changed anything, and what to complain of.
+    /// Takes what was read of a list, as `take` does; that says what it touches, and what to complain of.
     fn keep(
         &mut self,
         id: SourceId,
         now: Time,
-        take: impl FnOnce(&mut Standing) -> (bool, Vec<String>),
+        take: impl FnOnce(&mut Standing) -> (Touched, Vec<String>),
     ) -> Vec<Effect> {
         let Some(list) = self.lists.get_mut(id.0) else {
             return Vec::new();
         };
-        let (changed, lines) = take(list);
+        let (touched, lines) = take(list);
         list.read = Some(now);
         self.news = true;
-        self.changed |= changed;
+        self.touched.add(touched);
         lines.into_iter().take(MOST_LINES).map(Effect::Warn).collect()
-    }
-
-    /// A snapshot where a served value changed, and word of the read in any case: once every list was read or is
-    /// refused, and nothing that somebody else published is newer.
-    fn publish(&mut self, now: Time) -> Vec<Effect> {
-        let is_missing = |list: &Standing| list.read.is_none() && !list.refused;
-        let nothing_is_known = self.lists.iter().all(|list| list.read.is_none());
-        let goes_back = self.content.is_some() && self.poller.is_behind();
-        if !self.news || nothing_is_known || goes_back || self.lists.iter().any(is_missing) {
-            return Vec::new();
-        }
-        self.news = false;
-        let mut effects = match std::mem::take(&mut self.changed) {
-            true => self.publish_changes(),
-            false => Vec::new(),
-        };
-        let published = effects.iter().any(|effect| matches!(effect, Effect::Publish(_)));
-        let lists = self.lists.iter().map(|list| list.read).collect();
-        effects.push(Effect::Confirm(Confirmed {
-            generation: self.generation,
-            lists,
-        }));
-        effects.extend(self.bequeath(published, now));
-        effects
-    }
-
-    fn publish_changes(&mut self) -> Vec<Effect> {
-        let objects = self.lists.iter().map(|list| list.objects.as_slice());
-        let lists = self.config.content.sources.iter().zip(objects);
-        let (table, notes) = index::join(lists, self.config.content.target);
-        let services = table.get(SERVICES).map_or(0, Vec::len) as u64;
-        let mut effects: Vec<_> = self.snapshot(&table).into_iter().collect();
-        effects.push(Effect::Show(self.totals(services, notes)));
-        effects
-    }
-
-    fn snapshot(&mut self, table: &Table) -> Option<Effect> {
-        let snapshot = Snapshot::open(snapshot::write(table, self.generation.wrapping_add(1))).ok()?;
-        let content = Some(snapshot.content_hash());
-        if content == self.content {
-            return None;
-        }
-        (self.content, self.generation) = (content, snapshot.generation());
-        Some(Effect::Publish(snapshot.into_bytes()))
-    }
-
-    fn totals(&self, services: u64, notes: Notes) -> Totals {
-        let count = |of: fn(&Standing) -> usize| self.lists.iter().map(of).sum::<usize>() as u64;
-        Totals {
-            objects: count(|list| list.objects.len()),
-            bad_objects: count(Standing::bad_objects),
-            services,
-            notes,
-        }
-    }
-
-    /// What a successor goes on with. Where a watch brings it what happened since, now and then is enough; a list that
-    /// is read whole each time must be as new as the snapshot, or the snapshot could go back to what it was.
-    fn bequeath(&mut self, published: bool, now: Time) -> Option<Effect> {
-        let is_old = |at: Time| now < at || now.since(at) >= RESUME_INTERVAL;
-        let mut lists = self.lists.iter().zip(self.poller.lists());
-        let watched = lists.all(|(list, kept)| kept.is_watched() || list.read.is_none());
-        if !(self.bequeathed.is_none_or(is_old) && watched || published && !watched) {
-            return None;
-        }
-        self.bequeathed = Some(now);
-        let resumed = |(list, kept): (&Standing, &Kept)| Resumed {
-            version: kept.version().unwrap_or_default().into(),
-            read: list.read,
-            objects: list.objects.clone(),
-        };
-        let lists = self.lists.iter().zip(self.poller.lists()).map(resumed).collect();
-        let content = self.content.unwrap_or_default();
-        Some(Effect::Bequeath(Resume { content, lists }))
-    }
-
-    /// What fails, where that is not what it was.
-    fn admit(&mut self) -> Option<Effect> {
-        let trouble = |(list, kept): (&Standing, &Kept)| Trouble {
-            told: list.trouble,
-            refused: list.refused,
-            pause: kept.pause(),
-        };
-        let lists: Vec<_> = self.lists.iter().zip(self.poller.lists()).map(trouble).collect();
-        let is_well = lists.iter().all(|list| *list == Trouble::default());
-        let troubles = Troubles {
-            lists: if is_well { Vec::new() } else { lists },
-        };
-        if troubles == self.admitted {
-            return None;
-        }
-        self.admitted = troubles.clone();
-        Some(Effect::Admit(troubles))
     }
 }
 

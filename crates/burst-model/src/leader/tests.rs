@@ -1,9 +1,10 @@
 use super::*;
 use crate::config::Artifact;
+use crate::index::Table;
 use crate::kube::Reads;
 use crate::kube::page;
 use crate::records::Record;
-use crate::snapshot::Section;
+use crate::snapshot::{self, Section};
 use std::time::Duration;
 
 const T0: Time = Time::from_unix_millis(1_700_000_000_000);
