@@ -71,7 +71,7 @@ fn a_user_is_answered_as_the_api_server_says(version: Version) {
         (refused.status, refused.header("x-content-type-options")),
         (403, Some("nosniff"))
     );
-    let words = r#"burst_headroom.external.metrics.k8s.io \"\" is forbidden: User \"bob\" cannot list"#;
+    let words = r#"burst_headroom.external.metrics.k8s.io is forbidden: User \"bob\" cannot list"#;
     assert!(refused.body.contains(words), "{}", refused.body);
     let before = asked(&world);
     let started = Instant::now();

@@ -18,7 +18,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// What the other adapters offer, by version; nothing of those that do not say.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Offers {
-    versions: BTreeMap<String, Vec<Offer>>,
+    /// Each by its name; one that is not here has none.
+    versions: Vec<(String, Vec<Offer>)>,
 }
 
 impl Record for Offers {}
@@ -60,20 +61,25 @@ pub fn goes_on(apis: &MetricsApis, request: Request<'_>) -> bool {
 impl Offers {
     /// Takes what an adapter offers now; whether that is something else than before.
     pub fn put(&mut self, api: Api, offers: Vec<Offer>) -> bool {
-        let version = format!("{}/{}", api.group(), api.version());
-        if self.versions.get(&version).map_or(&[][..], Vec::as_slice) == offers {
+        if self.of(api) == offers {
             return false;
         }
-        self.versions.insert(version, offers);
+        let name = path(api);
+        self.versions.retain(|(version, _)| *version != name);
+        self.versions.push((name, offers));
         true
+    }
+
+    fn of(&self, api: Api) -> &[Offer] {
+        let name = path(api);
+        let found = self.versions.iter().find(|(version, _)| *version == name);
+        found.map_or(&[], |(_, offers)| offers)
     }
 
     /// What is listed beside our own names. Of each resource all metrics live in namespaces, or none does: one that
     /// differed would make the API server's garbage collection stand still in the whole cluster.
     pub(super) fn beside<'a>(&'a self, api: Api, ours: &[(String, bool)]) -> Vec<&'a Offer> {
-        let Some(offers) = self.versions.get(&format!("{}/{}", api.group(), api.version())) else {
-            return Vec::new();
-        };
+        let offers = self.of(api);
         let mut scopes: BTreeMap<&str, bool> = BTreeMap::new();
         for (name, namespaced) in ours {
             scopes.insert(parent(name), *namespaced);
