@@ -27,6 +27,8 @@ pub(crate) struct Office {
     snapshot: Key,
     confirmed: Key,
     resume: Key,
+    troubles: Key,
+    policies: Key,
     parsing: Guard,
     /// Where requests are counted.
     desk: Option<Desk>,
@@ -98,6 +100,8 @@ impl Office {
         let (snapshot, bytes) = Key::fence(&keys.snapshot)?;
         let (confirmed, confirmed_bytes) = Key::fence(&keys.confirmed)?;
         let (resume, resume_bytes) = Key::fence(&keys.resume)?;
+        let (troubles, troubles_bytes) = Key::fence(&keys.troubles)?;
+        let (policies, policies_bytes) = Key::fence(&keys.policies)?;
         let desk = Desk::take(&config)?;
         let survey = Survey::take(&config, keys)?;
         let parsing = Guard {
@@ -109,6 +113,8 @@ impl Office {
             snapshot: Snapshot::open(bytes).ok(),
             confirmed: Record::from_bytes(&confirmed_bytes),
             resume: Record::from_bytes(&resume_bytes),
+            troubles: Record::from_bytes(&troubles_bytes),
+            policies: Record::from_bytes(&policies_bytes),
         };
         let leader = Leader::new(config.clone(), estate, now);
         Ok(Self {
@@ -118,6 +124,8 @@ impl Office {
             snapshot,
             confirmed,
             resume,
+            troubles,
+            policies,
             parsing,
             desk,
             survey,
@@ -177,7 +185,9 @@ impl Office {
             match effect {
                 Effect::Ask(ask) => effects.extend(self.send(ask, now)),
                 Effect::Publish(snapshot) => self.snapshot.write(&snapshot)?,
+                Effect::Enforce(policies) => self.policies.write(&policies.to_bytes())?,
                 Effect::Bequeath(resume) => self.resume.write(&resume.to_bytes())?,
+                Effect::Admit(troubles) => self.troubles.write(&troubles.to_bytes())?,
                 Effect::Show(totals) => vm::stats().show_totals(&totals),
                 Effect::Confirm(confirmed) => self.confirmed.write(&confirmed.to_bytes())?,
                 Effect::Count(outcome) => vm::stats().count_poll(outcome),

@@ -150,6 +150,10 @@ impl Configured {
             log::warn!("{damaged}");
         }
         picture.look(&self.view.config, confirmed.as_ref(), now);
+        if let Some(root) = self.view.config.root_namespace() {
+            let mut enforced = self.view.enforced.borrow_mut();
+            enforced.look(root, confirmed.as_ref(), || Shared::read(&self.keys.policies).bytes);
+        }
         if let (Some(sum), Some(requests)) = (&self.sum, &self.view.config.requests) {
             let mut rates = self.view.rates.borrow_mut();
             rates.look(Shared::read(sum).bytes, requests.window, requests.max_age(), now);

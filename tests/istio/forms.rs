@@ -60,7 +60,7 @@ const SETS: [(&str, &[&str]); 11] = [
     ),
 ];
 
-const METRICS_APIS: [&str; 16] = [
+const METRICS_APIS: [&str; 19] = [
     "EnvoyFilter burst-metrics",
     ROLE,
     BINDING,
@@ -77,10 +77,13 @@ const METRICS_APIS: [&str; 16] = [
     "Secret burst-metrics-apis-cacert",
     "ConfigMap burst-metrics-copy-ca",
     "CronJob burst-metrics-copy-ca",
+    "CustomResourceDefinition externalmetricpolicies.burstmetrics.dev",
+    "ClusterRole burst-metrics-policies",
+    "ClusterRoleBinding burst-metrics-policies",
 ];
 
 /// The same, where the gateway may ask about others.
-const REVIEWED: [&str; 17] = [
+const REVIEWED: [&str; 20] = [
     "EnvoyFilter burst-metrics",
     ROLE,
     BINDING,
@@ -97,6 +100,9 @@ const REVIEWED: [&str; 17] = [
     "Secret burst-metrics-apis-cacert",
     "ConfigMap burst-metrics-copy-ca",
     "CronJob burst-metrics-copy-ca",
+    "CustomResourceDefinition externalmetricpolicies.burstmetrics.dev",
+    "ClusterRole burst-metrics-policies",
+    "ClusterRoleBinding burst-metrics-policies",
     "ClusterRoleBinding burst-metrics-review",
 ];
 

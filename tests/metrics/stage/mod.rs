@@ -62,7 +62,7 @@ impl Stage {
             version,
             &cluster,
             api_port,
-            &format!(r#""poll_interval": "1s", {more}"#),
+            &format!(r#""sync": {{"mode": "list"}}, "poll_interval": "1s", {more}"#),
             &example(&cluster),
         );
         registered::register(&cluster, &proxy);

@@ -1,6 +1,7 @@
 //! `metrics_apis`, checked.
 
 use super::check::{bad, text};
+use super::policies;
 use super::words;
 use super::{Adapter, Artifact, BadConfig, Fallback, MetricsApis};
 use crate::kube::{Reads, Source};
@@ -33,6 +34,7 @@ pub(super) fn check(
         authorization: words.authorization.unwrap_or_default(),
         fallback: fallback(words.fallback)?,
         counting,
+        policies: words.policies.map(policies::check).transpose()?,
     }))
 }
 

@@ -4,6 +4,7 @@
 mod check;
 mod duration;
 mod metrics_apis;
+mod policies;
 mod requests;
 mod sync;
 mod words;
@@ -15,6 +16,7 @@ pub use words::{Authorization, ExtraKey, OnStale, Role, SyncMode, UnknownExterna
 use crate::hash;
 use crate::kube::Source;
 use crate::load::Percent;
+use crate::name::Name;
 use crate::rates::Counting;
 use crate::upstream::Upstreams;
 use std::collections::BTreeMap;
@@ -115,7 +117,7 @@ pub struct Endpoints {
 }
 
 /// How the metrics APIs are answered.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct MetricsApis {
     /// The filter chain whose every request is for them; no other chain answers.
     pub filter_chain: String,
@@ -129,6 +131,19 @@ pub struct MetricsApis {
     pub fallback: Fallback,
     /// What is counted of requests; `None` where nothing is, and no metric of it is named.
     pub counting: Option<Counting>,
+    /// Who may read which external metric; `None` where the API server alone says that.
+    pub policies: Option<Policies>,
+}
+
+/// Who may read which external metric.
+#[derive(Debug)]
+pub struct Policies {
+    /// What becomes of a query that none is for.
+    pub default: burst_policy::Default,
+    /// Those of the configuration.
+    pub given: Vec<burst_policy::Policy>,
+    /// Where the objects are that are for every namespace; `None` where objects are not read.
+    pub root_namespace: Option<Name>,
 }
 
 /// The adapters behind this one, of each group at most one.
@@ -183,6 +198,12 @@ impl Config {
         let words: Words = serde_path_to_error::deserialize(&mut reader)?;
         reader.end().map_err(|error| check::bad("configuration", error))?;
         Self::check(words, artifact)
+    }
+
+    /// The namespace whose policies are for all of them, where policies are read.
+    #[must_use]
+    pub fn root_namespace(&self) -> Option<&Name> {
+        self.metrics_apis.as_ref()?.policies.as_ref()?.root_namespace.as_ref()
     }
 
     /// The hash of every setting that changes what is in shared data.

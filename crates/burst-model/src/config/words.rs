@@ -94,9 +94,9 @@ pub(crate) struct Sync {
 #[serde(rename_all = "lowercase")]
 pub enum SyncMode {
     /// Each is read whole every `poll_interval`.
-    #[default]
     List,
     /// Each is read whole once, and what changes is watched.
+    #[default]
     Watch,
 }
 
@@ -133,6 +133,7 @@ pub(crate) struct MetricsApis {
     pub(crate) authorization: Option<Authorization>,
     #[serde(default)]
     pub(crate) fallback: Fallback,
+    pub(crate) policies: Option<Policies>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -147,6 +148,14 @@ pub(crate) struct Fallback {
 pub(crate) struct Adapter {
     pub(crate) cluster: String,
     pub(crate) authority: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Policies {
+    pub(crate) default: Option<burst_policy::Default>,
+    pub(crate) root_namespace: Option<String>,
+    pub(crate) given: Vec<burst_policy::words::Named>,
 }
 
 /// Whether a proxy's threads may poll.
