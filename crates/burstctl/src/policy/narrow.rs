@@ -3,8 +3,6 @@
 //!
 //! A query's requirements are a list `wants` of `{key, operator, values}`, `matchLabels` among them as `In`.
 
-use std::collections::BTreeSet;
-
 use burst_policy::Labels;
 
 /// Whether a requirement `w` lets the value `v` pass.
@@ -62,7 +60,7 @@ fn has(key: &str, what: &str) -> String {
     format!("d.query.wants.exists(w, w.key == {key} && {what})")
 }
 
-fn list(values: &BTreeSet<Box<str>>) -> String {
+fn list(values: &[Box<str>]) -> String {
     let values: Vec<_> = values.iter().map(|value| literal(value)).collect();
     format!("[{}]", values.join(", "))
 }

@@ -23,9 +23,13 @@ fn world(policies: &str) -> World {
 /// Puts policies that are objects in force: a namespace, and a spec or nothing for one that never was without a fault.
 fn enforce(world: &mut World, sets: &[(&str, Option<&str>)]) {
     let set = |(namespace, spec): &(&str, Option<&str>)| {
-        let in_force = spec.map(|spec| BTreeMap::from([("p".into(), spec.into())]));
+        let in_force = spec.map(|spec| vec![("p".into(), spec.into())]);
         let refused = spec.is_none().then(|| "shop/p: it is odd".to_owned());
-        ((*namespace).into(), PolicySet { in_force, refused })
+        PolicySet {
+            namespace: (*namespace).into(),
+            in_force,
+            refused,
+        }
     };
     let sets: PolicySets = sets.iter().map(set).collect();
     let root = world.config.root_namespace().unwrap().clone();
