@@ -38,7 +38,7 @@ pub(super) fn check(ask: &Ask<'_>, wanted: &Wanted<'_>) -> Result<(), Refusal> {
     let message = format!("{kind}.{GROUP} is forbidden: {reason}");
     let details = Details {
         name: String::new(),
-        group: GROUP,
+        group: GROUP.into(),
         kind,
     };
     Err(Refusal::forbidden(message, details))

@@ -17,6 +17,7 @@ struct World {
     config: Config,
     picture: Picture,
     rates: Rates,
+    offers: others::Offers,
     enforced: Enforced,
     now: Time,
 }
@@ -34,6 +35,7 @@ impl World {
             config,
             picture: Picture::default(),
             rates: Rates::default(),
+            offers: others::Offers::default(),
             enforced: Enforced::default(),
             now: T0.after(Duration::from_secs(5)),
         }
@@ -73,6 +75,7 @@ impl World {
         let sources = Sources {
             picture: &self.picture,
             rates: &self.rates,
+            offers: &self.offers,
             enforced: &self.enforced,
             now: self.now,
         };
