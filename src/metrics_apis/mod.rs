@@ -94,10 +94,6 @@ impl Asked {
             user: &self.user,
             groups: &self.groups,
         };
-        if others::goes_on(apis, request) {
-            vm::stats().passed_on.count();
-            return Taken::Passed;
-        }
         let rates = view.rates.borrow();
         let sources = Sources {
             picture: &view.picture.borrow(),
@@ -106,6 +102,13 @@ impl Asked {
             enforced: &view.enforced.borrow(),
             now: host::now(),
         };
+        if others::goes_on(apis, request) {
+            if let Some(answer) = metrics::refusal(&view.config, apis, sources, request) {
+                return Taken::Answered(answer);
+            }
+            vm::stats().passed_on.count();
+            return Taken::Passed;
+        }
         let Reply { answer, age } = metrics::answer(&view.config, apis, sources, request);
         if let Some((api, age)) = age {
             vm::stats().record_age(api, age);

@@ -10,4 +10,5 @@ mod access;
 mod clients;
 mod differential;
 mod health;
+mod policies;
 mod scaling;

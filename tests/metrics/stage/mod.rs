@@ -41,16 +41,18 @@ impl Stage {
     /// The same on that Envoy, with `more` keys in the configuration of the filter.
     #[track_caller]
     pub(crate) fn with(version: Version, controllers: Controllers, more: &str) -> Self {
+        Self::with_apis(version, controllers, more, "")
+    }
+
+    /// The same with more keys of `metrics_apis`, too.
+    #[track_caller]
+    pub(crate) fn with_apis(version: Version, controllers: Controllers, more: &str, of_apis: &str) -> Self {
         let mut cluster = ControlPlane::start_aggregating();
         cluster.start_controllers(controllers);
         let api_port = port::free();
         let api = Some(cluster.kubectl_proxy(api_port));
-        let proxy = Proxy::start(
-            version,
-            &cluster,
-            api_port,
-            &format!(r#""sync": {{"mode": "list"}}, "poll_interval": "1s", {more}"#),
-        );
+        let more = format!(r#""sync": {{"mode": "list"}}, "poll_interval": "1s", {more}"#);
+        let proxy = Proxy::start_with(version, &cluster, api_port, &more, of_apis);
         registered::register(&cluster, &proxy);
         Self {
             proxy,

@@ -28,8 +28,15 @@ pub(crate) struct Proxy {
 
 impl Proxy {
     /// One whose filter reads the cluster at that port, with these keys beside those that ship, each with its comma.
+    #[allow(dead_code, reason = "for the benchmark")]
     #[track_caller]
     pub(crate) fn start(version: Version, cluster: &ControlPlane, api: u16, keys: &str) -> Self {
+        Self::start_with(version, cluster, api, keys, "")
+    }
+
+    /// The same with keys of `metrics_apis`, too.
+    #[track_caller]
+    pub(crate) fn start_with(version: Version, cluster: &ControlPlane, api: u16, keys: &str, of_apis: &str) -> Self {
         let authority = Authority::new("metrics-apis-ca");
         // 127.0.0.1 is for the tests that come without the API server.
         let server = authority.server(SERVER, &[SERVER, "127.0.0.1"]);
@@ -44,7 +51,7 @@ impl Proxy {
             .file("tls.crt", &server.certificate)
             .file("tls.key", &server.key)
             .file("ca.crt", &cluster.front_proxy().pem());
-        let envoy = envoy.start(&bootstrap(api, keys));
+        let envoy = envoy.start(&bootstrap(api, keys, of_apis));
         let address = envoy.listener("metrics-apis");
         Self {
             envoy,
@@ -82,13 +89,13 @@ fn shipped(file: &str) -> String {
 }
 
 /// A second Service beside the one that ships.
-fn bootstrap(api: u16, keys: &str) -> String {
+fn bootstrap(api: u16, keys: &str, of_apis: &str) -> String {
     let upstream = upstream::start().port();
     let endpoint =
         format!("{{endpoint: {{address: {{socket_address: {{address: 127.0.0.1, port_value: {upstream}}}}}}}}}");
     let api_cluster = format!("load_assignment: {{cluster_name: api, endpoints: [{{lb_endpoints: [{endpoint}]}}]}}");
     let module = wasm("burst-metrics.wasm").display().to_string();
-    let keys = format!(r#"{keys}"metrics_apis": {{"#);
+    let keys = format!(r#"{keys}"metrics_apis": {{{of_apis}"#);
     [
         ("target/wasm/burst-metrics.wasm", module.as_str()),
         ("filter-config/", "$FOLDER/"),

@@ -228,14 +228,9 @@ fn a_thousand_rules_are_an_admission_policy_too() {
     }
 }
 
-fn definition() -> String {
-    let shipped = std::fs::read_to_string(repository().join("istio/metrics-apis/policies.yaml")).unwrap();
-    shipped
-}
-
 #[track_caller]
 fn define(cluster: &ControlPlane) {
-    cluster.apply(&definition());
+    cluster.apply(&std::fs::read_to_string(repository().join("istio/metrics-apis/policies.yaml")).unwrap());
     let name = "crd/externalmetricpolicies.burstmetrics.dev";
     cluster.kubectl(&["wait", "--for=condition=Established", "--timeout=60s", name]);
 }
@@ -467,4 +462,25 @@ fn a_configuration_says_what_is_in_it_and_how_it_ends() {
          data/hpa: a: passes: root/everywhere rule 1\n\
          data/hpa: b: passes: root/everywhere rule 1\n"
     );
+}
+
+#[test]
+fn the_guide_shows_what_the_command_says_and_the_policy_that_it_says_it_of() {
+    let read = |path: &str| std::fs::read_to_string(repository().join(path)).unwrap();
+    let (guide, policies) = (
+        read("docs/policies.md"),
+        read("crates/burstctl/tests/data/policies/policies.yaml"),
+    );
+    let (_, shown) = guide.split_once("$ burstctl policy test ").unwrap();
+    let (words, shown) = shown.split_once("\n```").unwrap().0.split_once('\n').unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_burstctl"));
+    command.args(["policy", "test"]).args(words.split(' '));
+    let folder = repository().join("crates/burstctl/tests/data/policies");
+    assert_eq!(
+        text(&command.current_dir(folder).output().unwrap().stdout).trim_end(),
+        shown
+    );
+    let (_, policy) = guide.split_once("```yaml\n").unwrap();
+    let (policy, _) = policy.split_once("```").unwrap();
+    assert!(policies.ends_with(policy), "{policy}");
 }

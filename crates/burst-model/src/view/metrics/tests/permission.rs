@@ -140,3 +140,20 @@ fn a_name_that_nobody_would_write_is_not_compared_with_patterns() {
     assert_eq!(status(&world, &"a".repeat(512), ""), 403);
     assert_eq!(status(&world, &"a".repeat(513), ""), 400);
 }
+
+#[test]
+fn what_another_adapter_answers_is_decided_by_the_same_policies() {
+    let json = r#"{"cluster":"k","metrics_apis":{"filter_chain":"m","fallback":{"external":{"cluster":"keda"}},"policies":
+        {"given":[{"name":"p","rules":[{"metric":"s0-.*","selector":{"matchLabels":{"team":"web"}}}]}]}}}"#;
+    let mut world = World::known();
+    world.config = Config::parse(json.as_bytes(), Artifact::Full).unwrap();
+    let refusal = |path: &str| {
+        let (path, sources) = (format!("{EXTERNAL}/{path}"), world.sources());
+        assert!(others::goes_on(world.apis(), get(&path)), "{path}");
+        refusal(&world.config, world.apis(), sources, get(&path)).map(|answer| answer.status)
+    };
+    assert_eq!(refusal("s0-queue?labelSelector=team%3Dweb"), None);
+    assert_eq!(refusal("s0-queue"), Some(403));
+    assert_eq!(refusal("s0-queue?labelSelector=%3D"), Some(400));
+    assert_eq!(refusal("other"), None);
+}
