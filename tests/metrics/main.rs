@@ -11,5 +11,6 @@ mod clients;
 mod differential;
 mod fallback;
 mod health;
+mod policies;
 mod reviews;
 mod scaling;

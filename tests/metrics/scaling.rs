@@ -10,11 +10,12 @@ use crate::stage::{
 };
 
 /// What all proxies count is in the metric of that name where one of them is the hub.
-const RATES: &str = r#""requests": {"window": "10s", "report_interval": "1s", "accept": {"filter_chain": "hub"}}, "#;
+pub(crate) const RATES: &str =
+    r#""requests": {"window": "10s", "report_interval": "1s", "accept": {"filter_chain": "hub"}}, "#;
 
-const RATE: &str = "burst_requests_per_second";
+pub(crate) const RATE: &str = "burst_requests_per_second";
 
-fn value(value: u32) -> Value {
+pub(crate) fn value(value: u32) -> Value {
     json!({"type": "Value", "value": value.to_string()})
 }
 

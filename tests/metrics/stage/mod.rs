@@ -46,6 +46,17 @@ impl Stage {
         Self::of(version, controllers, more, |_| Example::alone())
     }
 
+    /// The same with more keys of `metrics_apis`, too.
+    #[track_caller]
+    pub(crate) fn with_apis(version: Version, controllers: Controllers, more: &str, of_apis: &str) -> Self {
+        let keys = format!(r#""metrics_apis": {{{of_apis}"#);
+        let example = Example {
+            changes: vec![(r#""metrics_apis": {"#, keys)],
+            ..Example::alone()
+        };
+        Self::of(version, controllers, more, |_| example)
+    }
+
     /// The same of another example, which may need something of the cluster.
     #[track_caller]
     pub(crate) fn of(

@@ -28,8 +28,8 @@ pub(crate) struct Proxy {
 
 impl Proxy {
     /// One whose filter reads the cluster at that port, with these keys beside those that ship, each with its comma.
-    #[track_caller]
     #[allow(dead_code, reason = "for the benchmark")]
+    #[track_caller]
     pub(crate) fn start(version: Version, cluster: &ControlPlane, api: u16, keys: &str) -> Self {
         Self::of(version, cluster, api, keys, &Example::alone())
     }

@@ -310,8 +310,8 @@ fn policies_are_read_where_everything_is_and_in_the_root_namespace() {
     assert_eq!(
         policies(r#","namespaces":["shop"]"#),
         [
-            format!("{kind} in namespace istio-system"),
-            format!("{kind} in namespace shop")
+            format!("{kind} in namespace shop"),
+            format!("{kind} in namespace istio-system")
         ]
     );
 }

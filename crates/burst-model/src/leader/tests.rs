@@ -498,13 +498,13 @@ fn policies_are_told_when_they_change_and_a_fault_in_one_is_a_line() {
             .contains(&"/apis/burstmetrics.dev/v1alpha1/externalmetricpolicies?limit=500".to_owned())
     );
     let sets = first.enforced.unwrap();
-    assert_eq!(sets["shop"].in_force.as_ref().unwrap()["p"].as_ref(), deny);
+    assert_eq!(sets[0].in_force.as_ref().unwrap()[0].1.as_ref(), deny);
     let quiet = round(&mut leader, later(15), |source| policed(source, deny));
     assert!(quiet.enforced.is_none() && quiet.lines.is_empty());
 
     let spoiled = round(&mut leader, later(30), |source| policed(source, r#"{"rules":[]}"#));
     let still = spoiled.enforced.unwrap();
-    assert_eq!(still["shop"].in_force, sets["shop"].in_force);
+    assert_eq!(still[0].in_force, sets[0].in_force);
     assert!(
         spoiled.lines[0].contains("shop/p: spec.rules: is empty"),
         "{:?}",
