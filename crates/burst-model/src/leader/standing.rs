@@ -18,6 +18,8 @@ pub(super) struct Standing {
     bad: BTreeMap<String, String>,
     /// What failed last and does not work again yet.
     pub(super) trouble: Option<(Verb, Outcome)>,
+    /// Whether it was told that the list is not watched any more.
+    unwatched: bool,
 }
 
 impl Standing {
@@ -100,8 +102,14 @@ impl Standing {
         std::mem::replace(&mut self.trouble, trouble) != trouble
     }
 
+    /// Notes that the list is read instead of being watched; whether that was not told yet.
+    pub(super) fn falls_back(&mut self) -> bool {
+        !std::mem::replace(&mut self.unwatched, true)
+    }
+
     /// Notes that something worked; whether just that did not before.
     pub(super) fn works(&mut self, verb: Verb) -> bool {
+        self.unwatched &= verb != Verb::Watch;
         self.trouble.take_if(|(failed, _)| *failed == verb).is_some()
     }
 }
