@@ -9,12 +9,28 @@ type Failure = Box<dyn Fn() -> Answer + Send>;
 #[derive(Clone, Default)]
 pub(super) struct Kube(Arc<Mutex<State>>);
 
+/// What a request is in the life of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Point {
+    /// The first page.
+    First,
+    /// A page after it.
+    Later,
+    /// A watch window.
+    Window,
+}
+
 #[derive(Default)]
 struct State {
     apps: BTreeMap<String, Load>,
-    failures: BTreeMap<&'static str, Failure>,
+    /// Every change, each a version more: whose, and whether it is gone.
+    changes: Vec<(String, bool)>,
+    failures: BTreeMap<&'static str, (Option<Point>, Failure)>,
     asked: Vec<String>,
 }
+
+/// The version of a cluster where nothing has changed yet.
+const FIRST_VERSION: usize = 9;
 
 #[derive(Clone, Copy)]
 struct Load {
@@ -34,18 +50,40 @@ impl Kube {
     }
 
     pub(super) fn scale(&self, app: &str, current: u32) {
-        self.state().apps.get_mut(app).unwrap().current = current;
+        let mut state = self.state();
+        state.apps.get_mut(app).unwrap().current = current;
+        state.changes.push((app.into(), false));
     }
 
     pub(super) fn delete(&self, app: &str) {
-        self.state().apps.remove(app);
+        let mut state = self.state();
+        state.apps.remove(app);
+        state.changes.push((app.into(), true));
     }
 
-    /// Every LIST of a resource fails so, until [`Self::heal`].
+    /// Every request for a resource fails so, until [`Self::heal`].
     pub(super) fn fail<A: Into<Answer>>(&self, resource: &'static str, answer: impl Fn() -> A + Send + 'static) {
-        self.state()
-            .failures
-            .insert(resource, Box::new(move || answer().into()));
+        self.fail_where(resource, None, answer);
+    }
+
+    /// Every request at that point fails so, and no other.
+    pub(super) fn fail_at<A: Into<Answer>>(
+        &self,
+        resource: &'static str,
+        point: Point,
+        answer: impl Fn() -> A + Send + 'static,
+    ) {
+        self.fail_where(resource, Some(point), answer);
+    }
+
+    fn fail_where<A: Into<Answer>>(
+        &self,
+        resource: &'static str,
+        point: Option<Point>,
+        answer: impl Fn() -> A + Send + 'static,
+    ) {
+        let failure: Failure = Box::new(move || answer().into());
+        self.state().failures.insert(resource, (point, failure));
     }
 
     pub(super) fn heal(&self) {
@@ -62,7 +100,8 @@ impl Kube {
         state.asked.push(callout.path().to_owned());
         let (path, query) = callout.path().split_once('?').unwrap();
         let resource = path.rsplit('/').next().unwrap();
-        if let Some(failure) = state.failures.get(resource) {
+        let failure = state.failures.get(resource);
+        if let Some((_, failure)) = failure.filter(|(at, _)| at.is_none_or(|at| at == point_of(query))) {
             return failure();
         }
         let number = |key: &str| {
@@ -70,6 +109,9 @@ impl Kube {
                 .split('&')
                 .find_map(|pair| pair.strip_prefix(key)?.parse::<usize>().ok())
         };
+        if let Some(version) = number("resourceVersion=") {
+            return Response::json(state.window(resource, version)).into();
+        }
         let (limit, from) = (number("limit=").unwrap(), number("continue=").unwrap_or(0));
         let items: Vec<_> = state
             .apps
@@ -84,11 +126,61 @@ impl Kube {
         } else {
             String::new()
         };
-        Response::json(list(resource, &cursor, &items.concat())).into()
+        Response::json(list_at(state.version(), resource, &cursor, &items.concat())).into()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap()
+    }
+}
+
+impl State {
+    fn version(&self) -> usize {
+        FIRST_VERSION + self.changes.len()
+    }
+
+    /// What changed since a version. It ends at once, as a server may end any watch.
+    fn window(&self, resource: &str, since: usize) -> String {
+        let changes = self
+            .changes
+            .iter()
+            .enumerate()
+            .skip(since.saturating_sub(FIRST_VERSION));
+        let event = |(place, (app, gone)): (usize, &(String, bool))| {
+            let version = FIRST_VERSION + place + 1;
+            let load = self.apps.get(app).copied().unwrap_or(Load { current: 0, max: 1 });
+            let item = item(resource, app, load);
+            let object = item.trim_end_matches(',').replacen(
+                r#""metadata":{"#,
+                &format!(r#""metadata":{{"resourceVersion":"{version}","#),
+                1,
+            );
+            let r#type = if *gone { "DELETED" } else { "MODIFIED" };
+            if item.is_empty() {
+                String::new()
+            } else {
+                event(r#type, &object)
+            }
+        };
+        let events: String = changes.map(event).collect();
+        let version = self.version();
+        let bookmark = format!(r#"{{"metadata":{{"resourceVersion":"{version}"}}}}"#);
+        events + &self::event("BOOKMARK", &bookmark)
+    }
+}
+
+/// A line of a watch.
+pub(super) fn event(r#type: &str, object: &str) -> String {
+    format!("{{\"type\":\"{type}\",\"object\":{object}}}\n")
+}
+
+fn point_of(query: &str) -> Point {
+    if query.contains("watch=") {
+        Point::Window
+    } else if query.contains("continue=") {
+        Point::Later
+    } else {
+        Point::First
     }
 }
 
@@ -104,8 +196,14 @@ fn kind(resource: &str) -> &'static str {
 }
 
 pub(super) fn list(resource: &str, more: &str, items: &str) -> String {
+    list_at(FIRST_VERSION, resource, more, items)
+}
+
+fn list_at(version: usize, resource: &str, more: &str, items: &str) -> String {
     let (kind, items) = (kind(resource), items.trim_end_matches(','));
-    format!(r#"{{"kind":"{kind}List","apiVersion":"v1","metadata":{{"resourceVersion":"9"{more}}},"items":[{items}]}}"#)
+    format!(
+        r#"{{"kind":"{kind}List","apiVersion":"v1","metadata":{{"resourceVersion":"{version}"{more}}},"items":[{items}]}}"#
+    )
 }
 
 fn item(resource: &str, app: &str, Load { current, max }: Load) -> String {

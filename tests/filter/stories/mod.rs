@@ -7,6 +7,7 @@ mod header;
 mod hub;
 mod kube;
 mod lease;
+mod life;
 mod metrics_apis;
 mod requests;
 mod stats;
