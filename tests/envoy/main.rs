@@ -29,6 +29,7 @@ mod metrics_apis;
 mod pages;
 mod polling;
 mod requests;
+mod restart;
 mod staleness;
 mod stats;
 mod traps;

@@ -13,6 +13,8 @@ on_each_envoy!(
     a_version_that_is_gone_leads_to_a_list_without_a_gap,
     an_outage_ends_where_it_began,
     a_hand_over_goes_on_watching,
+    a_window_over_the_buffer_limit_is_made_up_for_by_lists,
+    a_window_that_comes_drop_by_drop_loses_nothing,
 );
 
 /// Windows as short as they may be.
@@ -121,4 +123,43 @@ fn a_hand_over_goes_on_watching(version: Version) {
         |answer| answer.body.contains("current-load=3,"),
     );
     assert_eq!(asked(&world, "list"), lists);
+}
+
+fn a_window_over_the_buffer_limit_is_made_up_for_by_lists(version: Version) {
+    let world = World::sample();
+    let setup = Proxy::of(version).buffer_limit(50_000).listener("main", keys());
+    let proxy = setup.start(&world);
+    let mut main = proxy.client("main");
+    wait_for(&mut main, 1);
+    // Every change of it is in a window: the same object four times over.
+    let large = json!({"metadata": {"annotations": {"large": "x".repeat(20_000)}}});
+    world
+        .cluster
+        .patch(HPAS, "default/ngsa-hpa-1", &large)
+        .expect("the HPA");
+    for replicas in [2, 3, 4] {
+        world.scale_ngsa_1(replicas);
+    }
+    wait_for(&mut main, 4);
+    let cut = || proxy.wait_for_stat("burst_poll_cut_total", |count| count >= 3);
+    assert_eq!(cut(), 3, "three windows");
+    let words = "it is listed every 1s meanwhile";
+    wait::until(PATIENCE, words, || !proxy.log_lines(words).is_empty());
+    world.scale_ngsa_1(5);
+    wait_for(&mut main, 5);
+    assert_eq!(cut(), 3, "and no more");
+}
+
+fn a_window_that_comes_drop_by_drop_loses_nothing(version: Version) {
+    let world = World::sample();
+    let mut keys = keys();
+    keys["request_timeout"] = json!("1s");
+    let (proxy, mut main) = Proxy::start(version, &world, keys);
+    wait_for(&mut main, 1);
+    let lists = asked(&world, "list");
+    world.api.faults.inject_times(HPAS, Fault::Trickle { seconds: 60 }, 1);
+    world.scale_ngsa_1(3);
+    wait_for(&mut main, 3);
+    assert_eq!(asked(&world, "list"), lists);
+    assert_eq!(proxy.wait_for_stat("burst_poll_cut_total", |count| count >= 1), 1);
 }
