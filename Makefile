@@ -63,6 +63,13 @@ bench: ## measure: tables with medians and spreads, kept as JSON in target/bench
 	@# What it measures are other processes; so the profile of the tests, which is there already.
 	cargo bench --locked --quiet --profile dev --bench metrics-apis
 
+.PHONY: soak
+soak: ## load and random faults on a real Envoy for 10 minutes: what the filter promises, as a table; SOAK=minutes
+	@setup/wasm-target
+	@setup/envoy
+	cargo xtask wasm
+	SOAK=$(or $(SOAK),10) $(CARGO_TEST) --package burst-metrics --test soak
+
 .PHONY: fuzz
 fuzz: ## libFuzzer on every target of fuzz/ for a minute each: FUZZ=seconds, TARGET=name for that one alone
 	@setup/cargo-fuzz
