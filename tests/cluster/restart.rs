@@ -7,18 +7,20 @@ use std::{
     time::Duration,
 };
 
-use burst_testkit::ControlPlane;
+use burst_testkit::{ControlPlane, Version};
 
-use crate::{account::apply_shipped_role, gateway::Gateway, sample};
+use crate::{
+    account::apply_shipped_role,
+    gateway::Gateway,
+    sample,
+    shipped::{Shipped, Token},
+};
 
 /// Between two requests: the machine starts an API server meanwhile.
 const PACE: Duration = Duration::from_millis(10);
 
 /// An API server on a busy machine may take longer to start than a picture may be old.
-const MODES: [&str; 2] = [
-    r#""max_staleness": "10m", "sync": {"mode": "list"}"#,
-    r#""max_staleness": "10m", "sync": {"mode": "watch", "window": "3s", "workload_window": "3s"}"#,
-];
+const PATIENT: &str = r#""max_staleness": "10m""#;
 
 fn header(replicas: u32) -> String {
     format!("service=default/ngsa-1, current-load={replicas}, target-load=4, max-load=5")
@@ -29,7 +31,13 @@ fn a_killed_api_server_changes_no_response_and_what_it_says_afterwards_is_seen()
     let mut cluster = ControlPlane::start();
     let mount = apply_shipped_role(&cluster).mount(&cluster);
     sample::create_with_status(&cluster);
-    let gateways = MODES.map(|mode| Gateway::new(&cluster, &mount, mode));
+    let watching = Gateway::new(&cluster, &mount, PATIENT);
+    let shipped = Shipped::bootstrap(Token::Injected, &cluster, &mount).configured(PATIENT);
+    let listing = shipped.with(
+        r#""sync": {"window": "3s", "workload_window": "3s"}"#,
+        r#""sync": {"mode": "list"}"#,
+    );
+    let gateways = [Gateway::start(Version::Tested, &listing, &mount), watching];
     for gateway in &gateways {
         gateway.wait_for_header("ngsa-svc-1.default", Some(&header(1)));
     }

@@ -6,7 +6,7 @@ use burst_lab::cluster::HPAS;
 use burst_testkit::{Version, port, wait};
 use serde_json::json;
 
-use crate::stage::{NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, Request, Traffic, World, echo};
+use crate::stage::{NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, Request, Traffic, World, echo, listing};
 
 on_each_envoy!(a_hot_restart_breaks_no_request_and_the_new_proxy_reads_for_itself);
 
@@ -15,7 +15,7 @@ fn a_hot_restart_breaks_no_request_and_the_new_proxy_reads_for_itself(version: V
     let port = port::free();
     let setup = || {
         let times = ["--drain-time-s", "3", "--parent-shutdown-time-s", "5"];
-        let plugin = Plugin::new("main", json!({"sync": {"mode": "list"}})).port(port);
+        let plugin = Plugin::new("main", listing(json!({}))).port(port);
         times
             .into_iter()
             .fold(Proxy::of(version).plugin(plugin), |setup, argument| {

@@ -4,7 +4,7 @@ use burst_lab::cluster::HPAS;
 use burst_testkit::{Version, wait};
 use serde_json::json;
 
-use crate::stage::{Module, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, Request, World};
+use crate::stage::{Module, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, Request, World, listing};
 
 on_each_envoy!(
     a_worker_that_trapped_serves_again,
@@ -35,15 +35,12 @@ fn a_worker_that_trapped_serves_again(version: Version) {
 }
 
 fn a_poller_that_trapped_is_replaced_by_one_that_leaves_the_object_out(version: Version) {
-    trapped(version, json!({"sync": {"mode": "list"}}));
+    trapped(version, listing(json!({})));
 }
 
 /// The window is asked for again from the same version, and brings the same bytes.
 fn a_poller_that_trapped_in_a_window_is_replaced_by_one_that_leaves_the_object_out(version: Version) {
-    trapped(
-        version,
-        json!({"sync": {"mode": "watch", "window": "3s", "workload_window": "3s"}}),
-    );
+    trapped(version, json!({}));
 }
 
 fn trapped(version: Version, keys: serde_json::Value) {

@@ -3,7 +3,7 @@
 use burst_lab::api::Fault;
 use burst_lab::cluster::{HPAS, SERVICES};
 use burst_testkit::{Version, port, wait};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::stage::{Client, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, Request, Traffic, World};
 
@@ -16,11 +16,6 @@ on_each_envoy!(
     a_window_over_the_buffer_limit_is_made_up_for_by_lists,
     a_window_that_comes_drop_by_drop_loses_nothing,
 );
-
-/// Windows as short as they may be.
-fn keys() -> Value {
-    json!({"sync": {"mode": "watch", "window": "3s", "workload_window": "3s"}})
-}
 
 fn at(replicas: u32) -> String {
     NGSA_1.replace("current-load=1", &format!("current-load={replicas}"))
@@ -36,7 +31,7 @@ fn asked(world: &World, verb: &str) -> usize {
 
 fn a_change_is_watched_and_nothing_is_listed_again(version: Version) {
     let world = World::sample();
-    let (_proxy, mut main) = Proxy::start(version, &world, keys());
+    let (_proxy, mut main) = Proxy::start(version, &world, json!({}));
     wait_for(&mut main, 1);
     let (lists, windows) = (asked(&world, "list"), asked(&world, "watch"));
     for replicas in [3, 5, 2] {
@@ -51,7 +46,7 @@ fn a_change_is_watched_and_nothing_is_listed_again(version: Version) {
 
 fn a_window_that_breaks_loses_nothing(version: Version) {
     let world = World::sample();
-    let (proxy, mut main) = Proxy::start(version, &world, keys());
+    let (proxy, mut main) = Proxy::start(version, &world, json!({}));
     wait_for(&mut main, 1);
     let lists = asked(&world, "list");
     for (fault, replicas) in [(Fault::ResetMidway, 3), (Fault::Truncate, 4), (Fault::Reset, 5)] {
@@ -66,7 +61,7 @@ fn a_window_that_breaks_loses_nothing(version: Version) {
 
 fn a_version_that_is_gone_leads_to_a_list_without_a_gap(version: Version) {
     let world = World::sample();
-    let (proxy, mut main) = Proxy::start(version, &world, keys());
+    let (proxy, mut main) = Proxy::start(version, &world, json!({}));
     wait_for(&mut main, 1);
     let lists = asked(&world, "list");
     let traffic = Traffic::start(proxy.envoy.listener("main"), &Request::to(NGSA_1_CLUSTER));
@@ -85,7 +80,7 @@ fn a_version_that_is_gone_leads_to_a_list_without_a_gap(version: Version) {
 
 fn an_outage_ends_where_it_began(version: Version) {
     let mut world = World::sample();
-    let (proxy, mut main) = Proxy::start(version, &world, keys());
+    let (proxy, mut main) = Proxy::start(version, &world, json!({}));
     wait_for(&mut main, 1);
     let lists = asked(&world, "list");
     world.refuse_connections();
@@ -101,11 +96,7 @@ fn an_outage_ends_where_it_began(version: Version) {
 fn a_hand_over_goes_on_watching(version: Version) {
     let world = World::sample();
     let port = port::free();
-    let plugin = |gate: &str| {
-        let mut keys = keys();
-        keys["header"] = json!({"when": {"request_header": gate}});
-        Plugin::new("main", keys).port(port)
-    };
+    let plugin = |gate: &str| Plugin::new("main", json!({"header": {"when": {"request_header": gate}}})).port(port);
     let proxy = Proxy::of(version).plugin(plugin("host")).start(&world);
     let mut main = proxy.client("main");
     main.wait(&Request::get("/burstmetrics/services"), "a picture", |answer| {
@@ -127,7 +118,7 @@ fn a_hand_over_goes_on_watching(version: Version) {
 
 fn a_window_over_the_buffer_limit_is_made_up_for_by_lists(version: Version) {
     let world = World::sample();
-    let setup = Proxy::of(version).buffer_limit(50_000).listener("main", keys());
+    let setup = Proxy::of(version).buffer_limit(50_000).listener("main", json!({}));
     let proxy = setup.start(&world);
     let mut main = proxy.client("main");
     wait_for(&mut main, 1);
@@ -152,9 +143,7 @@ fn a_window_over_the_buffer_limit_is_made_up_for_by_lists(version: Version) {
 
 fn a_window_that_comes_drop_by_drop_loses_nothing(version: Version) {
     let world = World::sample();
-    let mut keys = keys();
-    keys["request_timeout"] = json!("1s");
-    let (proxy, mut main) = Proxy::start(version, &world, keys);
+    let (proxy, mut main) = Proxy::start(version, &world, json!({"request_timeout": "1s"}));
     wait_for(&mut main, 1);
     let lists = asked(&world, "list");
     world.api.faults.inject_times(HPAS, Fault::Trickle { seconds: 60 }, 1);

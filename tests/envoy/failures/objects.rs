@@ -6,7 +6,7 @@ use burst_testkit::Version;
 use serde_json::json;
 
 use super::{complaint, failed_twice};
-use crate::stage::{NGSA_1, NGSA_1_CLUSTER, Proxy, Request, World};
+use crate::stage::{NGSA_1, NGSA_1_CLUSTER, Proxy, Request, World, listing};
 
 on_each_envoy!(
     a_malformed_object_costs_that_object,
@@ -16,7 +16,7 @@ on_each_envoy!(
 
 fn a_malformed_object_costs_that_object(version: Version) {
     let world = World::sample();
-    let (proxy, mut main) = Proxy::start(version, &world, json!({}));
+    let (proxy, mut main) = Proxy::start(version, &world, listing(json!({})));
     main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
     proxy.wait_for_main_thread();
     let object = Some("ngsa/ngsa-hpa-2".to_owned());
@@ -48,7 +48,7 @@ fn a_kind_that_the_cluster_lacks_costs_nothing(version: Version) {
         {"group": "apps", "version": "v1", "resource": "deployments", "kind": "Deployment"},
         {"group": "argoproj.io", "version": "v1alpha1", "resource": "rollouts", "kind": "Rollout"},
     ]);
-    let (proxy, mut main) = Proxy::start(version, &world, json!({"workloads": workloads}));
+    let (proxy, mut main) = Proxy::start(version, &world, listing(json!({"workloads": workloads})));
     main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
     let rollouts = Request::get("/burstmetrics/rollouts");
     assert_eq!(main.ask(&rollouts).status, 204);
@@ -110,9 +110,8 @@ fn objects_that_no_api_server_sends_cost_no_vm(version: Version) {
         "current-load=1, target-load=4, max-load=5",
         "current-load=7, target-load=7, max-load=9",
     );
-    for mode in ["list", "watch"] {
+    for keys in [listing(json!({})), json!({})] {
         let world = World::sample();
-        let keys = json!({"sync": {"mode": mode, "window": "3s", "workload_window": "3s"}});
         let (proxy, mut main) = Proxy::start(version, &world, keys);
         main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
         let objects = odd_objects();

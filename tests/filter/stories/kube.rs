@@ -23,14 +23,11 @@ pub(super) enum Point {
 #[derive(Default)]
 struct State {
     apps: BTreeMap<String, Load>,
-    /// Every change, each a version more: whose, and whether it is gone.
-    changes: Vec<(String, bool)>,
+    /// The applications that changed, each change a version.
+    changes: Vec<String>,
     failures: BTreeMap<&'static str, (Option<Point>, Failure)>,
     asked: Vec<String>,
 }
-
-/// The version of a cluster where nothing has changed yet.
-const FIRST_VERSION: usize = 9;
 
 #[derive(Clone, Copy)]
 struct Load {
@@ -52,13 +49,13 @@ impl Kube {
     pub(super) fn scale(&self, app: &str, current: u32) {
         let mut state = self.state();
         state.apps.get_mut(app).unwrap().current = current;
-        state.changes.push((app.into(), false));
+        state.changes.push(app.into());
     }
 
     pub(super) fn delete(&self, app: &str) {
         let mut state = self.state();
         state.apps.remove(app);
-        state.changes.push((app.into(), true));
+        state.changes.push(app.into());
     }
 
     /// Every request for a resource fails so, until [`Self::heal`].
@@ -109,8 +106,8 @@ impl Kube {
                 .split('&')
                 .find_map(|pair| pair.strip_prefix(key)?.parse::<usize>().ok())
         };
-        if let Some(version) = number("resourceVersion=") {
-            return Response::json(state.window(resource, version)).into();
+        if query.contains("watch=1") {
+            return Response::json(state.window(resource, number("resourceVersion=").unwrap())).into();
         }
         let (limit, from) = (number("limit=").unwrap(), number("continue=").unwrap_or(0));
         let items: Vec<_> = state
@@ -126,7 +123,7 @@ impl Kube {
         } else {
             String::new()
         };
-        Response::json(list_at(state.version(), resource, &cursor, &items.concat())).into()
+        Response::json(list_of(resource, state.changes.len(), &cursor, &items.concat())).into()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -135,37 +132,32 @@ impl Kube {
 }
 
 impl State {
-    fn version(&self) -> usize {
-        FIRST_VERSION + self.changes.len()
-    }
-
-    /// What changed since a version. It ends at once, as a server may end any watch.
-    fn window(&self, resource: &str, since: usize) -> String {
-        let changes = self
-            .changes
-            .iter()
-            .enumerate()
-            .skip(since.saturating_sub(FIRST_VERSION));
-        let event = |(place, (app, gone)): (usize, &(String, bool))| {
-            let version = FIRST_VERSION + place + 1;
-            let load = self.apps.get(app).copied().unwrap_or(Load { current: 0, max: 1 });
-            let item = item(resource, app, load);
-            let object = item.trim_end_matches(',').replacen(
+    /// A watch, which this server ends as soon as it has said what there is to say.
+    fn window(&self, resource: &str, from: usize) -> String {
+        let event = |app: &String| match self.apps.get(app) {
+            Some(load) => ("MODIFIED", item(resource, app, *load)),
+            None => ("DELETED", item(resource, app, Load { current: 0, max: 1 })),
+        };
+        let version = self.changes.len();
+        let versioned = |json: &str| {
+            json.replacen(
                 r#""metadata":{"#,
                 &format!(r#""metadata":{{"resourceVersion":"{version}","#),
                 1,
-            );
-            let r#type = if *gone { "DELETED" } else { "MODIFIED" };
-            if item.is_empty() {
-                String::new()
-            } else {
-                event(r#type, &object)
-            }
+            )
         };
-        let events: String = changes.map(event).collect();
-        let version = self.version();
+        let events = self
+            .changes
+            .iter()
+            .skip(from)
+            .map(event)
+            .filter(|(_, item)| !item.is_empty());
+        let lines = events.map(|(r#type, item)| {
+            let object = versioned(item.trim_end_matches(','));
+            self::event(r#type, &object)
+        });
         let bookmark = format!(r#"{{"metadata":{{"resourceVersion":"{version}"}}}}"#);
-        events + &self::event("BOOKMARK", &bookmark)
+        lines.collect::<String>() + &self::event("BOOKMARK", &bookmark)
     }
 }
 
@@ -175,7 +167,7 @@ pub(super) fn event(r#type: &str, object: &str) -> String {
 }
 
 fn point_of(query: &str) -> Point {
-    if query.contains("watch=") {
+    if query.contains("watch=1") {
         Point::Window
     } else if query.contains("continue=") {
         Point::Later
@@ -196,14 +188,13 @@ fn kind(resource: &str) -> &'static str {
 }
 
 pub(super) fn list(resource: &str, more: &str, items: &str) -> String {
-    list_at(FIRST_VERSION, resource, more, items)
+    list_of(resource, 0, more, items)
 }
 
-fn list_at(version: usize, resource: &str, more: &str, items: &str) -> String {
+fn list_of(resource: &str, version: usize, more: &str, items: &str) -> String {
     let (kind, items) = (kind(resource), items.trim_end_matches(','));
-    format!(
-        r#"{{"kind":"{kind}List","apiVersion":"v1","metadata":{{"resourceVersion":"{version}"{more}}},"items":[{items}]}}"#
-    )
+    let metadata = format!(r#"{{"resourceVersion":"{version}"{more}}}"#);
+    format!(r#"{{"kind":"{kind}List","apiVersion":"v1","metadata":{metadata},"items":[{items}]}}"#)
 }
 
 fn item(resource: &str, app: &str, Load { current, max }: Load) -> String {

@@ -4,7 +4,7 @@ use burst_model::kube::{Page, Reads, Resource, Response, Source, Verb, Window, a
 use serde_json::Value;
 
 /// One of each sort: the fields that are read differ.
-pub(crate) fn sources() -> [Source; 3] {
+pub(crate) fn sources() -> [Source; 4] {
     [
         Source::everywhere(Reads::Hpas, Resource::hpas()),
         Source::everywhere(Reads::Services, Resource::services()),
@@ -12,6 +12,7 @@ pub(crate) fn sources() -> [Source; 3] {
             labels: true,
             ..Source::everywhere(Reads::Workloads, Resource::deployments())
         },
+        Source::everywhere(Reads::Policies, Resource::external_metric_policies()),
     ]
 }
 

@@ -109,6 +109,7 @@ impl Proxy {
             confirmed: self.confirmed.clone(),
             resume: resume.map(|bytes| Resume::from_bytes(&bytes).expect("a record")),
             troubles: self.troubles.clone(),
+            ..Estate::default()
         };
         self.leader = Leader::new(self.config.clone(), estate, self.now);
         self.under_way.clear();

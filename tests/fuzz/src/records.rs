@@ -35,10 +35,10 @@ pub(crate) fn records(bytes: &[u8]) -> bool {
             lists: vec![Some(crate::leader::T0); of_each],
         });
         takes_over(Estate {
-            snapshot: None,
             confirmed: Some(confirmed),
             resume,
             troubles,
+            ..Estate::default()
         });
     }
     taken

@@ -5,9 +5,11 @@ use burst_model::config::{Artifact, Config};
 use burst_model::index::{Row, Table};
 use burst_model::load::Load;
 use burst_model::name::ObjectName;
+use burst_model::policies::Enforced;
 use burst_model::rates::Rates;
 use burst_model::records::Confirmed;
 use burst_model::snapshot;
+use burst_model::view::metrics::others::Offers;
 use burst_model::view::{Answer, Picture, burst, metrics};
 use serde_json::Value;
 
@@ -80,6 +82,7 @@ fn burst(config: &Config, picture: &mut Picture, path: &[u8], header: &[u8]) -> 
         path: &path,
         host: header,
         if_none_match: Some(header),
+        now: T0,
     };
     burst::answer(config, endpoints, picture, request)
 }
@@ -94,20 +97,27 @@ pub(crate) fn metrics(bytes: &[u8]) -> bool {
         accept: accept.unwrap_or(b"application/json"),
         if_none_match: accept.unwrap_or_default(),
         user: user.unwrap_or(b"system:kube-aggregator"),
+        groups: &[],
     };
     let config = config();
     let statuses = [Picture::default(), picture(&config, known())].map(|picture| ask(&config, &picture, request));
     statuses.contains(&200)
 }
 
-fn ask(config: &Config, picture: &Picture, request: metrics::Request<'_>) -> u16 {
+fn reply(config: &Config, picture: &Picture, request: metrics::Request<'_>) -> Answer {
     let apis = config.metrics_apis.as_ref().expect("metrics APIs");
     let sources = metrics::Sources {
         picture,
         rates: &Rates::default(),
+        offers: &Offers::default(),
+        enforced: &Enforced::default(),
         now: T0,
     };
-    let answer = metrics::answer(config, apis, sources, request).answer;
+    metrics::answer(config, apis, sources, request).answer
+}
+
+fn ask(config: &Config, picture: &Picture, request: metrics::Request<'_>) -> u16 {
+    let answer = reply(config, picture, request);
     let allowed = [200, 304, 400, 401, 404, 406, 503];
     assert!(allowed.contains(&answer.status), "{}", answer.status);
     let is_json = |(name, value): &(&str, String)| *name == "content-type" && value.contains("json");
@@ -145,13 +155,8 @@ pub(crate) fn all(snapshot: &[u8]) {
             accept: b"application/json",
             if_none_match: b"",
             user: b"system:kube-aggregator",
+            groups: &[],
         };
-        let apis = config.metrics_apis.as_ref().expect("metrics APIs");
-        let sources = metrics::Sources {
-            picture: &picture,
-            rates: &Rates::default(),
-            now: T0,
-        };
-        let _ = metrics::answer(&config, apis, sources, request);
+        let _ = reply(&config, &picture, request);
     }
 }
