@@ -1,5 +1,6 @@
 //! Requests over connections that are kept, each of whose answers is known beforehand.
 
+use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,7 +12,7 @@ use burst_testkit::http::Answer;
 use crate::stage::{Connection, NGSA_1_CLUSTER, Request, echo};
 
 /// The listener balances exactly, so each of the two workers has half of them.
-const CONNECTIONS: usize = 4;
+pub(crate) const CONNECTIONS: usize = 4;
 
 /// Between two requests of a connection. The machine is to have time left for the faults.
 const PACE: Duration = Duration::from_millis(2);
@@ -30,6 +31,8 @@ pub(crate) struct Tally {
     pub(crate) changed: u64,
     /// Requests that were not answered.
     pub(crate) broken: u64,
+    /// Requests over a connection that was closed meanwhile, and asked again over another.
+    pub(crate) again: u64,
     /// Answers of the filter that are none of those it may give.
     pub(crate) odd: u64,
     pub(crate) with_header: u64,
@@ -120,16 +123,10 @@ fn ask(address: SocketAddr, tally: &Mutex<Tally>, over: &AtomicBool) {
         } else {
             request(wanted)
         };
-        let asked = connection
-            .take()
-            .map_or_else(|| Connection::open(address), Ok)
-            .and_then(|mut open| {
-                let answer = open.ask(&request)?;
-                connection = Some(open).filter(|_| answer.header("connection") != Some("close"));
-                Ok(answer)
-            });
+        let (asked, again) = ask_over(&mut connection, address, &request);
         let mut tally = locked(tally);
         tally.requests += 1;
+        tally.again += u64::from(again);
         match asked {
             Ok(answer) if own && [200, 503].contains(&answer.status) => {}
             Ok(answer) if own => tally.odd += tally.amiss(|| format!("/burstmetrics: {answer:?}")),
@@ -139,6 +136,23 @@ fn ask(address: SocketAddr, tally: &Mutex<Tally>, over: &AtomicBool) {
         drop(tally);
         thread::sleep(PACE);
     }
+}
+
+/// Asks over the connection that is kept, if one is. Envoy closes those of a configuration that is gone, maybe just when
+/// a request sets out; that one is asked again over a new one, as any client does.
+fn ask_over(kept: &mut Option<Connection>, address: SocketAddr, request: &Request) -> (io::Result<Answer>, bool) {
+    let before = kept.take();
+    let mut ask = |mut open: Connection| {
+        let answer = open.ask(request)?;
+        *kept = Some(open).filter(|_| answer.header("connection") != Some("close"));
+        Ok(answer)
+    };
+    let again = match before.map(&mut ask) {
+        Some(Ok(answer)) => return (Ok(answer), false),
+        Some(Err(_)) => true,
+        None => false,
+    };
+    (Connection::open(address).and_then(ask), again)
 }
 
 fn request((status, length): (u16, usize)) -> Request {

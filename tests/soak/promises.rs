@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::LIMIT;
-use crate::load::Tally;
+use crate::load::{CONNECTIONS, Tally};
 use crate::memory::Growth;
 
 /// A tick finds out that the picture is too old, a header says whole seconds, and the machine has other work.
@@ -36,9 +36,17 @@ impl Report {
         let tally = &self.tally;
         let (oldest, allowed) = (tally.oldest, LIMIT + SLACK);
         let growth = self.memory.bytes();
+        // A change of the configuration closes what is idle.
+        let closed = self.swaps * CONNECTIONS as u64;
         vec![
             none("responses changed in status or body", tally.changed),
             none("requests without a response", tally.broken),
+            (
+                "closed just then, and asked again",
+                closed.to_string(),
+                tally.again.to_string(),
+                tally.again <= closed,
+            ),
             none("answers that the filter may not give", tally.odd),
             none("VMs that died", self.dead),
             (
