@@ -65,6 +65,25 @@ bench: ## measure: tables with medians and spreads, kept as JSON in target/bench
 	cargo bench --locked --quiet --profile dev --bench metrics-apis
 	cargo bench --locked --quiet --profile dev --bench sync
 
+.PHONY: soak
+soak: ## load and random faults on a real Envoy for 10 minutes: what the filter promises, as a table; SOAK=minutes
+	@setup/wasm-target
+	@setup/envoy
+	cargo xtask wasm
+	SOAK=$(or $(SOAK),10) $(CARGO_TEST) --package burst-metrics --test soak
+
+.PHONY: fuzz
+fuzz: ## libFuzzer on every target of fuzz/ for a minute each: FUZZ=seconds, TARGET=name for that one alone
+	@setup/cargo-fuzz
+	@fuzz=$$(setup/paths BURST_CARGO_FUZZ); target=$${CARGO_TARGET_DIR:-$$PWD/target}/fuzz; \
+	for name in $(or $(TARGET),$$(ls fuzz/corpus)); do \
+		mkdir -p "$$target/corpus/$$name"; \
+		echo "$$name"; \
+		"$$fuzz" run --sanitizer none --fuzz-dir fuzz --target-dir "$$target" "$$name" \
+			"$$target/corpus/$$name" "fuzz/corpus/$$name" -- \
+			-max_total_time=$(or $(FUZZ),60) -timeout=10 -print_final_stats=0 -verbosity=0; \
+	done
+
 .PHONY: wasm
 wasm: ## build the filter into target/wasm/
 	@setup/wasm-target
@@ -118,6 +137,7 @@ advisories: ## look for known vulnerabilities of the dependencies; needs a netwo
 .PHONY: update
 update: ## take the newest dependencies that Cargo.toml allows; try them with make test
 	cargo update
+	cargo update --manifest-path fuzz/Cargo.toml
 	@# The runner of the wasm32 tests has to be of the same version.
 	version=$$(sed -n '/^name = "wasm-bindgen"$$/{n;s/^version = "\(.*\)"$$/\1/p}' Cargo.lock); \
 	sed -i "s/^WASM_BINDGEN_VERSION=.*/WASM_BINDGEN_VERSION=$$version/" setup/versions.env

@@ -14,6 +14,7 @@ mod live;
 mod pages;
 mod preview;
 mod recorded;
+mod restart;
 mod role;
 mod scope;
 mod tls;

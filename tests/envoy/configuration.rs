@@ -6,12 +6,13 @@ use burst_lab::cluster::HPAS;
 use burst_testkit::{Version, port, wait};
 use serde_json::json;
 
-use crate::stage::{Module, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, Request, Traffic, World, listing};
+use crate::stage::{Module, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, Request, Traffic, World, echo, listing};
 
 on_each_envoy!(
     a_bad_configuration_is_refused_and_the_one_before_goes_on,
     a_new_configuration_breaks_no_request_and_leaves_one_poller,
     listeners_of_one_proxy_are_polled_for_whatever_becomes_of_the_others,
+    two_configurations_change_places_under_traffic,
 );
 
 const REJECTED: &str = "listener_manager.lds.update_rejected";
@@ -158,6 +159,52 @@ fn listeners_of_one_proxy_are_polled_for_whatever_becomes_of_the_others(version:
     proxy
         .client("first")
         .wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(&risen));
+}
+
+fn two_configurations_change_places_under_traffic(version: Version) {
+    let world = World::sample();
+    let ports = [port::free(), port::free()];
+    let keys = [
+        json!({"target_percent": 60}),
+        json!({"header": {"extra_keys": ["stale"]}}),
+    ];
+    let plugins = |order: [usize; 2]| {
+        let of = |place: usize| Plugin::new(["one", "two"][place], keys[order[place]].clone()).port(ports[place]);
+        [of(0), of(1)]
+    };
+    let values = [
+        NGSA_1.replace("target-load=4", "target-load=3"),
+        format!("{NGSA_1}, stale=false"),
+    ];
+    let [one, two] = plugins([0, 1]);
+    let setup = Proxy::of(version).plugin(one).plugin(two);
+    let proxy = setup.argument("--drain-time-s").argument("2").start(&world);
+    let request = Request::get("/echo/200/1000").through(NGSA_1_CLUSTER);
+    for (listener, value) in ["one", "two"].into_iter().zip(&values) {
+        proxy.client(listener).wait_for_header(&request, Some(value));
+    }
+    let traffic = ["one", "two"].map(|listener| Traffic::start(proxy.envoy.listener(listener), &request));
+    for order in [[1, 0], [0, 1], [1, 0]] {
+        proxy.replace_listeners(&plugins(order));
+        for (traffic, place) in traffic.iter().zip(order) {
+            traffic.wait_for(|answer| answer.header("x-burst") == Some(&values[place]));
+        }
+        drained(&proxy);
+    }
+    for answer in traffic.into_iter().flat_map(Traffic::stop) {
+        assert_eq!((answer.status, answer.body.as_str()), (200, &*echo(1000)));
+        let header = answer.header("x-burst");
+        // The picture of the one that is new is read first.
+        assert!(
+            header.is_none() || values.iter().any(|value| header == Some(value)),
+            "{header:?}"
+        );
+    }
+    world.scale_ngsa_1(3);
+    for (listener, value) in ["two", "one"].into_iter().zip(&values) {
+        let risen = value.replace("current-load=1", "current-load=3");
+        proxy.client(listener).wait_for_header(&request, Some(&risen));
+    }
 }
 
 /// Waits until the filter chains of the configuration before are gone, and with them its root contexts.

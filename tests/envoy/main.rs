@@ -29,6 +29,7 @@ mod metrics_apis;
 mod pages;
 mod polling;
 mod requests;
+mod restart;
 mod reviews;
 mod roles;
 mod spokes;

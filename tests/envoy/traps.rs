@@ -4,11 +4,12 @@ use burst_lab::cluster::HPAS;
 use burst_testkit::{Version, wait};
 use serde_json::json;
 
-use crate::stage::{Module, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, Request, World};
+use crate::stage::{Module, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, Request, World, listing};
 
 on_each_envoy!(
     a_worker_that_trapped_serves_again,
     a_poller_that_trapped_is_replaced_by_one_that_leaves_the_object_out,
+    a_poller_that_trapped_in_a_window_is_replaced_by_one_that_leaves_the_object_out,
 );
 
 /// What the host writes when a module traps.
@@ -34,8 +35,17 @@ fn a_worker_that_trapped_serves_again(version: Version) {
 }
 
 fn a_poller_that_trapped_is_replaced_by_one_that_leaves_the_object_out(version: Version) {
+    trapped(version, listing(json!({})));
+}
+
+/// The window is asked for again from the same version, and brings the same bytes.
+fn a_poller_that_trapped_in_a_window_is_replaced_by_one_that_leaves_the_object_out(version: Version) {
+    trapped(version, json!({}));
+}
+
+fn trapped(version: Version, keys: serde_json::Value) {
     let world = World::sample();
-    let plugin = Plugin::new("main", json!({})).module(Module::Trap);
+    let plugin = Plugin::new("main", keys).module(Module::Trap);
     let proxy = Proxy::of(version).plugin(plugin).start(&world);
     let mut main = proxy.client("main");
     let request = Request::to(NGSA_1_CLUSTER);

@@ -14,6 +14,8 @@ on_each_envoy!(
     an_outage_ends_where_it_began,
     a_hand_over_goes_on_watching,
     a_configuration_that_reads_the_same_lists_nothing,
+    a_window_over_the_buffer_limit_is_made_up_for_by_lists,
+    a_window_that_comes_drop_by_drop_loses_nothing,
 );
 
 fn at(replicas: u32) -> String {
@@ -136,4 +138,41 @@ fn a_configuration_that_reads_the_same_lists_nothing(version: Version) {
         }
     }
     assert_eq!(asked(&world, "list"), lists);
+}
+
+fn a_window_over_the_buffer_limit_is_made_up_for_by_lists(version: Version) {
+    let world = World::sample();
+    let setup = Proxy::of(version).buffer_limit(50_000).listener("main", json!({}));
+    let proxy = setup.start(&world);
+    let mut main = proxy.client("main");
+    wait_for(&mut main, 1);
+    // Every change of it is in a window: the same object four times over.
+    let large = json!({"metadata": {"annotations": {"large": "x".repeat(20_000)}}});
+    world
+        .cluster
+        .patch(HPAS, "default/ngsa-hpa-1", &large)
+        .expect("the HPA");
+    for replicas in [2, 3, 4] {
+        world.scale_ngsa_1(replicas);
+    }
+    wait_for(&mut main, 4);
+    let cut = || proxy.wait_for_stat("burst_poll_cut_total", |count| count >= 3);
+    assert_eq!(cut(), 3, "three windows");
+    let words = "it is listed every 1s meanwhile";
+    wait::until(PATIENCE, words, || !proxy.log_lines(words).is_empty());
+    world.scale_ngsa_1(5);
+    wait_for(&mut main, 5);
+    assert_eq!(cut(), 3, "and no more");
+}
+
+fn a_window_that_comes_drop_by_drop_loses_nothing(version: Version) {
+    let world = World::sample();
+    let (proxy, mut main) = Proxy::start(version, &world, json!({"request_timeout": "1s"}));
+    wait_for(&mut main, 1);
+    let lists = asked(&world, "list");
+    world.api.faults.inject_times(HPAS, Fault::Trickle { seconds: 60 }, 1);
+    world.scale_ngsa_1(3);
+    wait_for(&mut main, 3);
+    assert_eq!(asked(&world, "list"), lists);
+    assert_eq!(proxy.wait_for_stat("burst_poll_cut_total", |count| count >= 1), 1);
 }

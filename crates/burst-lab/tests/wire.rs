@@ -89,6 +89,16 @@ async fn a_stall_sends_half_and_a_hang_nothing_and_both_keep_the_connection() {
 }
 
 #[tokio::test]
+async fn a_trickle_is_a_whole_answer_in_the_end() {
+    let (api, server) = lab().await;
+    let (whole, _) = ask(&server).await;
+    api.faults.inject_times(SERVICES, Fault::Trickle { seconds: 1 }, 1);
+    let (seen, end) = ask(&server).await;
+    let body = |text: &str| text.split_once("\r\n\r\n").unwrap().1.to_owned();
+    assert_eq!((body(&seen), end), (body(&whole), Ok(())));
+}
+
+#[tokio::test]
 async fn a_dropped_server_ends_its_connections() {
     let (api, server) = lab().await;
     api.faults.inject(SERVICES, Fault::Hang);

@@ -217,7 +217,9 @@ impl Leader {
         failure: &Failure,
         falls_back: bool,
     ) -> Option<Effect> {
-        if !self.lists.get_mut(id.0)?.fails(verb, failure.into()) {
+        let list = self.lists.get_mut(id.0)?;
+        let tells = list.fails(verb, failure.into()) | (falls_back && list.falls_back());
+        if !tells {
             return None;
         }
         let advice = failure.advice(source, verb);

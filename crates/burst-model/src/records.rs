@@ -65,6 +65,8 @@ pub struct Trouble {
     pub told: Option<(Verb, Outcome)>,
     /// The API's last word is that it may not be read, or is not there.
     pub refused: bool,
+    /// The operator was told that it is listed instead of being watched.
+    pub unwatched: bool,
     /// For how long the API is left alone.
     pub pause: Option<Pause>,
 }

@@ -11,6 +11,7 @@ use crate::stage::{NGSA_1, NGSA_1_CLUSTER, Proxy, Request, World, listing};
 on_each_envoy!(
     a_malformed_object_costs_that_object,
     a_kind_that_the_cluster_lacks_costs_nothing,
+    objects_that_no_api_server_sends_cost_no_vm,
 );
 
 fn a_malformed_object_costs_that_object(version: Version) {
@@ -81,4 +82,49 @@ fn a_kind_that_the_cluster_lacks_costs_nothing(version: Version) {
         answer.body.contains("\"shop/api\"")
     });
     complaint(&proxy, "rollouts.argoproj.io");
+}
+
+/// What no API server sends, and one HPA more that is good.
+fn odd_objects() -> Vec<String> {
+    let hpa = |name: &str, max: &str, current: &str, more: &str| {
+        let target = r#"{"apiVersion":"apps/v1","kind":"Deployment","name":"ngsa-1"}"#;
+        format!(r#"{{"metadata":{{"name":"{name}","namespace":"default","resourceVersion":"1"}},"#,)
+            + &format!(
+                r#""spec":{{"scaleTargetRef":{target},"maxReplicas":{max}}},"status":{{"currentReplicas":{current}}}{more}}}"#
+            )
+    };
+    let deep = format!(r#","x":{}{}"#, "[".repeat(100_000), "]".repeat(100_000));
+    vec![
+        hpa(&"n".repeat(100_000), "5", "1", ""),
+        hpa("zz-deep", "5", "1", &deep),
+        hpa("zz-huge", "99999999999999999999", "1e999", ""),
+        hpa("zz-less", "5", "-1", ""),
+        hpa("zz-twice", "5", "1", r#","spec":{"maxReplicas":1}"#),
+        hpa("a-good-one", "9", "7", ""),
+    ]
+}
+
+/// Natively it is told of each what becomes of it (`tests/filter`); here it meets the stack of a VM.
+fn objects_that_no_api_server_sends_cost_no_vm(version: Version) {
+    let seven = NGSA_1.replace(
+        "current-load=1, target-load=4, max-load=5",
+        "current-load=7, target-load=7, max-load=9",
+    );
+    for keys in [listing(json!({})), json!({})] {
+        let world = World::sample();
+        let (proxy, mut main) = Proxy::start(version, &world, keys);
+        main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
+        let objects = odd_objects();
+        world.api.faults.inject(HPAS, Fault::Also { objects });
+        // Of two HPAs of a workload the alphabetically first counts.
+        main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(&seven));
+        world.api.faults.clear();
+        world.api.faults.inject(HPAS, Fault::NotText);
+        world.scale_ngsa_1(2);
+        proxy.wait_for_stat("burst_poll_malformed_total", |count| count >= 1);
+        assert_eq!(main.ask(&Request::to(NGSA_1_CLUSTER)).header("x-burst"), Some(&*seven));
+        assert!(proxy.log_lines("Uncaught").is_empty(), "a VM died");
+        let longest = proxy.envoy.log().lines().map(str::len).max();
+        assert!(longest < Some(4_000), "a line of {longest:?} bytes");
+    }
 }

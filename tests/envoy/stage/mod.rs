@@ -19,7 +19,7 @@ pub(crate) use proxy::Proxy;
 pub(crate) use reports::Reports;
 pub(crate) use request::Request;
 pub(crate) use traffic::Traffic;
-pub(crate) use upstream::{ITS_OWN, SILENT, WITH_BURST};
+pub(crate) use upstream::{ITS_OWN, SILENT, WITH_BURST, echo};
 pub(crate) use world::World;
 
 use std::thread;

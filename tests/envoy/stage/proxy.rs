@@ -1,6 +1,6 @@
 //! A real Envoy with the filter in it.
 
-use burst_testkit::{Envoy, Version, wait};
+use burst_testkit::{Envoy, EnvoyBuilder, Version, wait};
 use serde_json::Value;
 
 use super::bootstrap::{self, LISTENERS, Plugin};
@@ -22,6 +22,7 @@ pub(crate) struct Setup {
     clusters: Vec<Value>,
     buffer_limit: u32,
     arguments: Vec<&'static str>,
+    restartable: bool,
 }
 
 impl Setup {
@@ -63,8 +64,26 @@ impl Setup {
         self
     }
 
+    /// Another one may take over from it.
+    pub(crate) fn restartable(mut self) -> Self {
+        self.restartable = true;
+        self
+    }
+
     #[track_caller]
     pub(crate) fn start(self, world: &World) -> Proxy {
+        let restartable = self.restartable;
+        self.start_as(world, |envoy| if restartable { envoy.restartable() } else { envoy })
+    }
+
+    /// Starts it in the place of another one, which goes.
+    #[track_caller]
+    pub(crate) fn take_over(self, world: &World, from: &Proxy) -> Proxy {
+        self.start_as(world, |envoy| envoy.after(&from.envoy))
+    }
+
+    #[track_caller]
+    fn start_as(self, world: &World, which: impl FnOnce(EnvoyBuilder) -> EnvoyBuilder) -> Proxy {
         let listeners = bootstrap::listeners(&self.plugins);
         let envoy = Envoy::of(self.version)
             .workers(self.workers)
@@ -73,7 +92,7 @@ impl Setup {
             .arguments
             .iter()
             .fold(envoy, |envoy, argument| envoy.argument(argument));
-        let envoy = envoy.start(&bootstrap::bootstrap(
+        let envoy = which(envoy).start(&bootstrap::bootstrap(
             world,
             &self.singletons,
             &self.clusters,
@@ -104,6 +123,7 @@ impl Proxy {
             clusters: Vec::new(),
             buffer_limit: BUFFER_LIMIT,
             // Envoy lists everything it is built of as it starts.
+            restartable: false,
             arguments: vec!["--component-log-level", "main:warning"],
         }
     }

@@ -81,7 +81,7 @@ extern "C" fn proxy_get_log_level(level: *mut LogLevel) -> Status {
 #[unsafe(no_mangle)]
 extern "C" fn proxy_get_current_time_nanoseconds(time: *mut u64) -> Status {
     result(
-        host(|vm| Ok(u64::try_from(vm.proxy.now().as_nanos()).expect("before the year 2554"))),
+        host(|vm| Ok(u64::try_from(vm.proxy.state().wall_clock().as_nanos()).expect("before the year 2554"))),
         time,
     )
 }

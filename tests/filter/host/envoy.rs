@@ -12,6 +12,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+/// How a clock is set.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Jump {
+    Ahead(Duration),
+    Back(Duration),
+}
+
 /// The fake. Builder methods return the same proxy with another setting; VMs made later have it.
 #[derive(Clone)]
 pub(crate) struct FakeEnvoy {
@@ -196,13 +203,13 @@ impl FakeEnvoy {
     /// Moves the clock, ticking and timing out what falls due on the way, each at its moment. With a stand-in no time
     /// passes before it has answered.
     pub(crate) fn advance(&self, by: Duration) -> &Self {
-        let end = self.now() + by;
+        let end = self.proxy.now() + by;
         loop {
             self.answer_if_someone_can();
             let Some((due, slot, event)) = self.next_event().filter(|&(due, ..)| due <= end) else {
                 break;
             };
-            let now = self.now();
+            let now = self.proxy.now();
             self.proxy.state().now = due.max(now);
             slot.fire(event);
             self.deliver_queues();
@@ -227,7 +234,16 @@ impl FakeEnvoy {
 
     /// The time that the filter reads, since the epoch.
     pub(crate) fn now(&self) -> Duration {
-        self.proxy.now()
+        self.proxy.state().wall_clock()
+    }
+
+    /// Sets the wall clock, which no timer goes by.
+    pub(crate) fn jump(&self, jump: Jump) {
+        let mut state = self.proxy.state();
+        match jump {
+            Jump::Ahead(by) => state.ahead += by,
+            Jump::Back(by) => state.back += by,
+        }
     }
 
     /// A counter or gauge, None before it is defined.

@@ -61,7 +61,7 @@ mod vm;
 mod wire;
 
 pub(crate) use callout::{Answer, Callout};
-pub(crate) use envoy::FakeEnvoy;
+pub(crate) use envoy::{FakeEnvoy, Jump};
 pub(crate) use log::{LogLine, ThreadName};
 pub(crate) use message::{By, Request, Response, Seen};
 pub(crate) use plugin::Plugin;

@@ -33,7 +33,11 @@ pub(super) struct Proxy {
 }
 
 pub(super) struct ProxyState {
+    /// What timers go by.
     pub(super) now: Duration,
+    /// By how much the wall clock was set ahead, and set back.
+    pub(super) ahead: Duration,
+    pub(super) back: Duration,
     pub(super) data: SharedData,
     pub(super) queues: Queues,
     pub(super) stats: Stats,
@@ -50,6 +54,8 @@ impl Proxy {
     pub(super) fn new() -> Self {
         let state = ProxyState {
             now: START,
+            ahead: Duration::ZERO,
+            back: Duration::ZERO,
             data: SharedData::default(),
             queues: Queues::default(),
             stats: Stats::default(),
@@ -89,6 +95,11 @@ impl Proxy {
 }
 
 impl ProxyState {
+    /// What the filter reads.
+    pub(super) fn wall_clock(&self) -> Duration {
+        self.now + self.ahead - self.back
+    }
+
     /// Keeps the line, and prints it: the test harness shows what a failed test printed.
     pub(super) fn log(&mut self, line: LogLine) {
         eprintln!("{line}");

@@ -9,12 +9,23 @@ type Failure = Box<dyn Fn() -> Answer + Send>;
 #[derive(Clone, Default)]
 pub(super) struct Kube(Arc<Mutex<State>>);
 
+/// What a request is in the life of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Point {
+    /// The first page.
+    First,
+    /// A page after it.
+    Later,
+    /// A watch window.
+    Window,
+}
+
 #[derive(Default)]
 struct State {
     apps: BTreeMap<String, Load>,
     /// The applications that changed, each change a version.
     changes: Vec<String>,
-    failures: BTreeMap<&'static str, Failure>,
+    failures: BTreeMap<&'static str, (Option<Point>, Failure)>,
     asked: Vec<String>,
 }
 
@@ -47,11 +58,29 @@ impl Kube {
         state.changes.push(app.into());
     }
 
-    /// Every LIST of a resource fails so, until [`Self::heal`].
+    /// Every request for a resource fails so, until [`Self::heal`].
     pub(super) fn fail<A: Into<Answer>>(&self, resource: &'static str, answer: impl Fn() -> A + Send + 'static) {
-        self.state()
-            .failures
-            .insert(resource, Box::new(move || answer().into()));
+        self.fail_where(resource, None, answer);
+    }
+
+    /// Every request at that point fails so, and no other.
+    pub(super) fn fail_at<A: Into<Answer>>(
+        &self,
+        resource: &'static str,
+        point: Point,
+        answer: impl Fn() -> A + Send + 'static,
+    ) {
+        self.fail_where(resource, Some(point), answer);
+    }
+
+    fn fail_where<A: Into<Answer>>(
+        &self,
+        resource: &'static str,
+        point: Option<Point>,
+        answer: impl Fn() -> A + Send + 'static,
+    ) {
+        let failure: Failure = Box::new(move || answer().into());
+        self.state().failures.insert(resource, (point, failure));
     }
 
     pub(super) fn heal(&self) {
@@ -68,7 +97,8 @@ impl Kube {
         state.asked.push(callout.path().to_owned());
         let (path, query) = callout.path().split_once('?').unwrap();
         let resource = path.rsplit('/').next().unwrap();
-        if let Some(failure) = state.failures.get(resource) {
+        let failure = state.failures.get(resource);
+        if let Some((_, failure)) = failure.filter(|(at, _)| at.is_none_or(|at| at == point_of(query))) {
             return failure();
         }
         let number = |key: &str| {
@@ -124,10 +154,25 @@ impl State {
             .filter(|(_, item)| !item.is_empty());
         let lines = events.map(|(r#type, item)| {
             let object = versioned(item.trim_end_matches(','));
-            format!(r#"{{"type":"{type}","object":{object}}}"#) + "\n"
+            self::event(r#type, &object)
         });
-        let bookmark = format!(r#"{{"type":"BOOKMARK","object":{{"metadata":{{"resourceVersion":"{version}"}}}}}}"#);
-        lines.collect::<String>() + &bookmark + "\n"
+        let bookmark = format!(r#"{{"metadata":{{"resourceVersion":"{version}"}}}}"#);
+        lines.collect::<String>() + &self::event("BOOKMARK", &bookmark)
+    }
+}
+
+/// A line of a watch.
+pub(super) fn event(r#type: &str, object: &str) -> String {
+    format!("{{\"type\":\"{type}\",\"object\":{object}}}\n")
+}
+
+fn point_of(query: &str) -> Point {
+    if query.contains("watch=1") {
+        Point::Window
+    } else if query.contains("continue=") {
+        Point::Later
+    } else {
+        Point::First
     }
 }
 

@@ -8,6 +8,7 @@ mod header;
 mod hub;
 mod kube;
 mod lease;
+mod life;
 mod metrics_apis;
 mod requests;
 mod reviews;

@@ -46,8 +46,11 @@ pub enum Controllers {
 #[derive(Debug)]
 pub struct ControlPlane {
     controllers: Option<Process>,
-    apiserver: Process,
+    /// `None` where it was killed.
+    apiserver: Option<Process>,
+    flags: Vec<String>,
     _etcd: Process,
+    etcd_url: String,
     kubectl: Kubectl,
     pki: Pki,
     port: u16,
@@ -105,19 +108,37 @@ impl ControlPlane {
         let pki = Pki::create(folder.path().to_owned());
         let (etcd, etcd_url) = programs::etcd(folder.path());
         let port = port::free();
-        let apiserver = programs::apiserver(folder.path(), &pki, port, &etcd_url, flags);
         let kubectl = Kubectl::new(&programs::kubeconfig(folder.path(), &pki, port, "admin"), folder.path());
         let mut started = Self {
             controllers: None,
-            apiserver,
+            apiserver: None,
+            flags: flags.iter().map(|flag| (*flag).to_owned()).collect(),
             _etcd: etcd,
+            etcd_url,
             kubectl,
             pki,
             port,
             folder,
         };
-        started.wait_until_ready();
+        started.restart_apiserver();
         started
+    }
+
+    /// Kills the API server, as `kill -9` does. What it stored is not gone.
+    pub fn kill_apiserver(&mut self) {
+        self.apiserver = None;
+    }
+
+    /// Starts the API server, another one if there is one, and waits until it is ready.
+    ///
+    /// # Panics
+    /// When it is not in time.
+    #[track_caller]
+    pub fn restart_apiserver(&mut self) {
+        self.kill_apiserver();
+        let (folder, pki) = (self.folder.path(), &self.pki);
+        let apiserver = programs::apiserver(folder, pki, self.port, &self.etcd_url, &self.flags);
+        self.wait_until_ready(apiserver);
     }
 
     /// Starts controllers beside the API server; those that ran before are ended.
@@ -252,10 +273,10 @@ impl ControlPlane {
         token.trim_end().to_owned()
     }
 
-    /// What the API server wrote so far.
+    /// What the API server wrote so far, since it was started last.
     #[must_use]
     pub fn apiserver_log(&self) -> String {
-        self.apiserver.log()
+        self.apiserver.as_ref().map(Process::log).unwrap_or_default()
     }
 
     /// What the controllers wrote so far; nothing where none was asked for.
@@ -264,11 +285,13 @@ impl ControlPlane {
         self.controllers.as_ref().map(Process::log).unwrap_or_default()
     }
 
-    fn wait_until_ready(&mut self) {
+    #[track_caller]
+    fn wait_until_ready(&mut self, apiserver: Process) {
+        let apiserver = self.apiserver.insert(apiserver);
         // The hook that makes the namespace ends after /readyz says yes, and what a test creates is in some namespace.
         for what in ["/readyz?verbose", "/api/v1/namespaces/default"] {
             let kubectl = &self.kubectl;
-            self.apiserver.wait_for(START, what, || {
+            apiserver.wait_for(START, what, || {
                 let output = kubectl.run(&["get", "--raw", what], "");
                 if output.status.success() {
                     Ok(())

@@ -25,9 +25,10 @@ POST   /lab/compact               expire every continue token given out so far
 Faults of a resource such as \"services\" or \"*\"; without \"times\" they stay until cleared:
   \"unauthorized\" \"forbidden\" \"notFound\" \"gone\" \"internalError\" \"unavailable\"
   {\"tooManyRequests\":{\"retryAfter\":5}}
-  \"hang\" \"stall\" \"reset\" \"resetMidway\"
-  \"truncate\" \"notJson\" \"otherKind\"
+  \"hang\" \"stall\" \"reset\" \"resetMidway\" {\"trickle\":{\"seconds\":60}}
+  \"truncate\" \"notJson\" \"notText\" \"otherKind\"
   {\"malformedObject\":{\"object\":\"NAMESPACE/NAME\"}} {\"padding\":{\"bytes\":100000}}
+  {\"also\":{\"objects\":[\"{}\"]}}
 ";
 
 #[derive(Deserialize)]

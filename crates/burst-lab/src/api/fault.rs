@@ -36,6 +36,13 @@ pub enum Fault {
     ResetMidway,
     /// A well-framed 200 whose JSON ends in the middle.
     Truncate,
+    /// The head at once and the body drop by drop, whole only after so many seconds.
+    Trickle {
+        /// For the whole of it.
+        seconds: u32,
+    },
+    /// A 200 of JSON with a byte in it that is not UTF-8.
+    NotText,
     /// A 200 whose body is HTML, as a captive portal or a wrong port gives.
     NotJson,
     /// A 200 of valid JSON that is not a list of this kind.
@@ -45,6 +52,11 @@ pub enum Fault {
         /// `namespace/name`; without it the first of each page.
         #[serde(default)]
         object: Option<String>,
+    },
+    /// These objects stand in a list too, or come by the watch, just as they are written here.
+    Also {
+        /// JSON, or what is none.
+        objects: Vec<String>,
     },
     /// Every object carries an annotation of this many bytes, so that smaller pages make smaller bodies.
     Padding {

@@ -1,5 +1,7 @@
 //! What goes out for one request, as a value.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, Response, StatusCode};
@@ -16,6 +18,8 @@ pub enum Reply {
     Window(Window),
     /// The head and half of the body of an answer, then nothing; the connection stays open.
     Stall(Response<Bytes>),
+    /// The head of an answer at once, and its body in drops that take so long all together.
+    Trickle(Response<Bytes>, Duration),
     /// Nothing; the connection stays open.
     Silence,
     /// The connection is reset at once.
@@ -29,6 +33,7 @@ impl Reply {
     pub fn status(&self) -> Option<StatusCode> {
         match self {
             Reply::Answer(answer) | Reply::Stall(answer) | Reply::ResetMidway(answer) => Some(answer.status()),
+            Reply::Trickle(answer, _) => Some(answer.status()),
             Reply::Window(_) => Some(StatusCode::OK),
             Reply::Silence | Reply::Reset => None,
         }

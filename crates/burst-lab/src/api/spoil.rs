@@ -1,6 +1,7 @@
 //! How a good answer is made a bad one.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::Response;
@@ -56,10 +57,66 @@ pub(super) fn answer(fault: &Fault, mut answer: Response<Bytes>) -> Reply {
                 .insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
             Reply::Answer(answer.map(|_| Bytes::from_static(NOT_JSON.as_bytes())))
         }
+        Fault::NotText => Reply::Answer(answer.map(|body| not_text(&body))),
+        Fault::Also { objects } => Reply::Answer(answer.map(|body| also(&body, objects))),
+        Fault::Trickle { seconds } => Reply::Trickle(answer, Duration::from_secs(u64::from(*seconds))),
         Fault::Stall => Reply::Stall(answer),
         Fault::ResetMidway => Reply::ResetMidway(answer),
         Fault::Hang => Reply::Silence,
         Fault::Reset => Reply::Reset,
         _ => Reply::Answer(answer),
+    }
+}
+
+/// The body with a byte in its first name that no text has.
+fn not_text(body: &Bytes) -> Bytes {
+    let mut body = body.to_vec();
+    let name = b"\"name\":\"";
+    if let Some(at) = body.windows(name.len()).position(|window| window == name) {
+        body.insert(at + name.len(), 0xff);
+    }
+    body.into()
+}
+
+/// The body of a list, or of a watch, with more objects at its beginning.
+fn also(body: &Bytes, objects: &[String]) -> Bytes {
+    let items = b"\"items\":[";
+    let place = body.windows(items.len()).position(|window| window == items);
+    let Some(place) = place.map(|at| at + items.len()) else {
+        let lines = objects
+            .iter()
+            .map(|object| format!("{{\"type\":\"MODIFIED\",\"object\":{object}}}\n"));
+        return [lines.collect::<String>().as_bytes(), body].concat().into();
+    };
+    let (before, after) = body.split_at(place);
+    let comma = if after.starts_with(b"]") { "" } else { "," };
+    [before, objects.join(",").as_bytes(), comma.as_bytes(), after]
+        .concat()
+        .into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_objects_stand_in_lists_and_come_by_watches() {
+        let objects = ["1".to_owned(), "{}".to_owned()];
+        for (body, wanted) in [
+            (r#"{"items":[]}"#, r#"{"items":[1,{}]}"#),
+            (r#"{"items":[2]}"#, r#"{"items":[1,{},2]}"#),
+            (
+                "x\n",
+                "{\"type\":\"MODIFIED\",\"object\":1}\n{\"type\":\"MODIFIED\",\"object\":{}}\nx\n",
+            ),
+        ] {
+            assert_eq!(also(&Bytes::from(body), &objects), wanted);
+        }
+    }
+
+    #[test]
+    fn a_byte_that_is_no_text_stands_in_a_name() {
+        let body = not_text(&Bytes::from_static(br#"{"name":"a"}"#));
+        assert_eq!(body, b"{\"name\":\"\xffa\"}".as_slice());
     }
 }

@@ -109,6 +109,7 @@ async fn respond(
     match what.answer(&Request::from_parts(parts, body)) {
         Reply::Answer(answer) => Ok(answer.map(Body::whole)),
         Reply::Window(window) => Ok(window.head().map(|_| Body::window(window))),
+        Reply::Trickle(answer, time) => Ok(answer.map(|body| Body::trickle(body, time))),
         Reply::Stall(answer) => Ok(answer.map(|body| Body::half_then_silence(&body))),
         Reply::ResetMidway(answer) => Ok(answer.map(|body| Body::half_then_reset(&body, reset))),
         Reply::Silence => Err(never().await),

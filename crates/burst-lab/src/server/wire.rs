@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
@@ -60,6 +61,9 @@ impl AsyncWrite for Wire {
     }
 }
 
+/// The drops that a body trickles in.
+const DROPS: u32 = 20;
+
 /// A body that may stop at its half, or come after a while.
 pub(super) struct Body {
     /// Not known of what comes later.
@@ -74,6 +78,13 @@ enum End {
     /// Says first that it is pending, so that what is there goes out before the reset.
     Pause(Arc<AtomicBool>),
     Reset(Arc<AtomicBool>),
+    /// The rest comes in drops of that size, each after that pause.
+    Trickle {
+        rest: Bytes,
+        drop: usize,
+        pause: Duration,
+        sleep: Pin<Box<Sleep>>,
+    },
     /// What a watch says, when its time is over.
     Window(Pin<Box<Sleep>>, Box<Window>),
 }
@@ -92,6 +103,20 @@ impl Body {
             length: None,
             rest: None,
             end: End::Window(Box::pin(tokio::time::sleep(window.lasts())), Box::new(window)),
+        }
+    }
+
+    pub(super) fn trickle(rest: Bytes, time: Duration) -> Self {
+        let pause = time / DROPS;
+        Body {
+            length: Some(rest.len() as u64),
+            end: End::Trickle {
+                drop: rest.len().div_ceil(DROPS as usize).max(1),
+                rest,
+                pause,
+                sleep: Box::pin(tokio::time::sleep(pause)),
+            },
+            rest: None,
         }
     }
 
@@ -132,6 +157,18 @@ impl http_body::Body for Body {
             End::Reset(reset) => {
                 reset.store(true, Ordering::Release);
                 Poll::Ready(Some(Err(Cut)))
+            }
+            End::Trickle { rest, .. } if rest.is_empty() => Poll::Ready(None),
+            End::Trickle {
+                rest,
+                drop,
+                pause,
+                sleep,
+            } => {
+                ready!(sleep.as_mut().poll(cx));
+                sleep.set(tokio::time::sleep(*pause));
+                let bytes = rest.split_to((*drop).min(rest.len()));
+                Poll::Ready(Some(Ok(Frame::data(bytes))))
             }
             End::Window(time, window) => {
                 ready!(time.as_mut().poll(cx));

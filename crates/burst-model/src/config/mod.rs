@@ -19,11 +19,15 @@ use crate::hash;
 use crate::kube::Source;
 use crate::load::Percent;
 use crate::name::Name;
+use crate::printable::printable;
 use crate::rates::Counting;
 use crate::upstream::Upstreams;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use words::Words;
+
+/// Enough for the keys that there are, which stand in the words about one that is not.
+const MOST_WORDS: usize = 2_000;
 
 /// Which of the two modules this is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -171,8 +175,8 @@ pub struct Adapter {
 /// Why a configuration is refused: the key, its value and what is allowed.
 #[derive(Debug, thiserror::Error)]
 pub enum BadConfig {
-    /// Not JSON, an unknown key, or a value of the wrong type.
-    #[error("{0}")]
+    /// Not JSON, an unknown key, which may be any text, or a value of the wrong type.
+    #[error("{}", printable(&.0.to_string(), MOST_WORDS))]
     Words(#[from] serde_path_to_error::Error<serde_json::Error>),
     /// A value that is not allowed.
     #[error("{key}: {reason}")]

@@ -112,6 +112,9 @@ impl Failure {
             Self::NotSent(_) => "check that `cluster` names an Envoy cluster that has a host".into(),
             Self::Unreachable(_) => "check the cluster's address, its CA and the subject name it expects".into(),
             Self::Timeout => "check the API server's load, or raise `request_timeout`".into(),
+            Self::Cut if verb == Verb::Watch => {
+                "check that nothing cuts long answers off; a shorter `sync.window` makes them smaller".into()
+            }
             Self::Cut => "smaller pages are tried; a smaller `page_size` saves that".into(),
             Self::Unauthorized(_) => "check the token that Envoy puts on the callout".into(),
             Self::Forbidden(_) => forbidden_advice(source, verb),

@@ -62,11 +62,15 @@ struct Metadata<'a> {
 ///
 /// # Errors
 /// A line that is no event, or an event of type ERROR. Then nothing of the body counts: what comes next brings all of
-/// it again.
+/// it again. And a body that is only the beginning of a line: whatever answers so each time says nothing of the cluster.
 pub fn read(source: &Source, body: &[u8], progress: &mut dyn Progress) -> Result<Window, Failure> {
     let mut window = Window::default();
-    let whole = body.iter().rposition(|byte| *byte == b'\n').unwrap_or_default();
-    let lines = body.get(..whole).unwrap_or_default().split(|byte| *byte == b'\n');
+    let whole = match body.iter().rposition(|byte| *byte == b'\n') {
+        Some(end) => body.get(..end).unwrap_or_default(),
+        None if body.trim_ascii().is_empty() => body,
+        None => return Err(Failure::Cut),
+    };
+    let lines = whole.split(|byte| *byte == b'\n');
     for line in lines.filter(|line| !line.trim_ascii().is_empty()) {
         let event: Event<'_> = serde_json::from_slice(line).map_err(|error| malformed(&error))?;
         let json = event.object.get();
@@ -172,6 +176,20 @@ mod tests {
             let window = window(&body).unwrap();
             assert_eq!(said(&window), ["put shop/a"], "{cut} bytes of the second line");
             assert_eq!(window.version.as_deref(), Some("11"));
+        }
+    }
+
+    #[test]
+    fn a_body_that_is_the_beginning_of_a_line_says_nothing() {
+        for body in [
+            "<html>",
+            "{",
+            r#"{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"7"}}}"#,
+        ] {
+            assert_eq!(window(body), Err(Failure::Cut), "{body}");
+        }
+        for body in ["", "\n", " \r\n"] {
+            assert_eq!(window(body), Ok(Window::default()), "{body:?}");
         }
     }
 

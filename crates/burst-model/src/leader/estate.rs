@@ -39,14 +39,19 @@ impl Estate {
         let mut reads = confirmed.unwrap_or_default().lists.into_iter();
         let mut left = resume.lists.into_iter();
         let take_over = |source| {
-            let Trouble { told, refused, pause } = troubles.next().unwrap_or_default();
+            let Trouble {
+                told,
+                refused,
+                unwatched,
+                pause,
+            } = troubles.next().unwrap_or_default();
             let pace = config.pace(source);
             let (left, confirmed) = (left.next(), reads.next());
             let left = left.filter(|list| is_newest || pace.window.is_some() && !list.version.is_empty());
             let refused = refused || left.as_ref().is_some_and(|list| list.read.is_none());
             let left = left.unwrap_or_default();
             let mut list = Standing::left(left.objects, confirmed.unwrap_or(left.read));
-            (list.trouble, list.refused) = (told, refused);
+            (list.trouble, list.refused, list.unwatched) = (told, refused, unwatched);
             // A read that lies ahead was made before the clock was set back.
             let due = list.read.map_or(now, |read| read.min(now).after(config.poll_interval));
             let kept = Kept::new(source.clone(), pace, config.page_size, due).resumed(&left.version, now);

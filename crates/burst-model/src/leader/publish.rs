@@ -116,6 +116,7 @@ impl Leader {
         let trouble = |(list, kept): (&Standing, &Kept)| Trouble {
             told: list.trouble,
             refused: list.refused,
+            unwatched: list.unwatched,
             pause: kept.pause(),
         };
         let lists: Vec<_> = self.lists.iter().zip(self.poller.lists()).map(trouble).collect();

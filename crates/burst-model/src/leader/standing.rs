@@ -23,6 +23,8 @@ pub(super) struct Standing {
     /// The API says that it may not be read, or is not there: that was its last word.
     pub(super) refused: bool,
     shown: Option<Readable>,
+    /// Whether it was told that the list is not watched any more.
+    pub(super) unwatched: bool,
 }
 
 impl Standing {
@@ -136,8 +138,14 @@ impl Standing {
         std::mem::replace(&mut self.trouble, trouble) != trouble
     }
 
+    /// Notes that the list is read instead of being watched; whether that was not told yet.
+    pub(super) fn falls_back(&mut self) -> bool {
+        !std::mem::replace(&mut self.unwatched, true)
+    }
+
     /// Notes that something worked; whether just that did not before.
     pub(super) fn works(&mut self, verb: Verb) -> bool {
+        self.unwatched &= verb != Verb::Watch;
         self.trouble.take_if(|(failed, _)| *failed == verb).is_some()
     }
 }

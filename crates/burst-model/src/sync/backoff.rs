@@ -9,6 +9,10 @@ const FIRST: Duration = Duration::from_secs(1);
 /// The longest pause. A recovered API is found again within it, which `max_staleness` should leave room for.
 const LONGEST: Duration = Duration::from_secs(30);
 
+/// The longest wish of the server that is met. It asks for seconds; whatever stands before it may ask for a year, and
+/// the picture would be gone for as long.
+const LONGEST_WISH: Duration = Duration::from_secs(300);
+
 /// Failures in a row.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Backoff {
@@ -29,14 +33,14 @@ impl Backoff {
     }
 
     /// The pause after one more failure: between half and the whole of 1 s, 2 s, 4 s … 30 s, as `chance` (any 32
-    /// bits) decides, so that the proxies of a cluster do not come back all at once. Never shorter than `at_least`,
-    /// the server's own wish.
+    /// bits) decides, so that the proxies of a cluster do not come back all at once. Not shorter than `at_least`,
+    /// the server's own wish, up to five minutes of it.
     pub fn failed(&mut self, at_least: Option<Duration>, chance: u32) -> Duration {
         let doubled = FIRST.saturating_mul(2u32.saturating_pow(self.failures));
         self.failures = self.failures.saturating_add(1);
         let half = doubled.min(LONGEST) / 2;
         let jittered = half + half.mul_f64(f64::from(chance) / f64::from(u32::MAX));
-        jittered.max(at_least.unwrap_or_default())
+        jittered.max(at_least.unwrap_or_default().min(LONGEST_WISH))
     }
 
     /// A good answer came.
@@ -69,6 +73,8 @@ mod tests {
     fn the_servers_wish_is_the_least() {
         let wish = Duration::from_secs(90);
         assert_eq!(Backoff::default().failed(Some(wish), 0), wish);
+        let year = Duration::from_secs(365 * 24 * 3600);
+        assert_eq!(Backoff::default().failed(Some(year), 0), LONGEST_WISH);
     }
 
     proptest! {

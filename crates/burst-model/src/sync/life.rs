@@ -316,12 +316,17 @@ impl Kept {
     /// list, where there is none.
     fn unwatchable(&mut self, failure: Failure, now: Time, chance: u32) -> Step {
         self.broken = self.broken.saturating_add(1);
+        let loses_place = matches!(
+            failure,
+            Failure::Expired(_) | Failure::NotFound(_) | Failure::Malformed(_) | Failure::Unexpected(_)
+        );
         let falls_back = match &failure {
             // The verb is not in the role, or the kind cannot be watched.
             Failure::Forbidden(_) | Failure::Unexpected(405) => true,
-            // A server that does not end its windows, or does not say in them what a watch says.
-            Failure::Timeout | Failure::Cut | Failure::Malformed(_) => self.broken >= PATIENCE,
-            _ => false,
+            // A server that does not end its windows, or whose windows are too large to come whole; or one that lists
+            // and does not watch. Each such window would cost a list, without a pause between them.
+            Failure::Timeout | Failure::Cut => self.broken >= PATIENCE,
+            _ => loses_place && self.broken >= PATIENCE,
         };
         if falls_back {
             (self.broken, self.unwatched) = (0, LISTS_INSTEAD);
@@ -332,10 +337,7 @@ impl Kept {
                 falls_back,
             };
         }
-        if matches!(
-            failure,
-            Failure::Expired(_) | Failure::NotFound(_) | Failure::Malformed(_) | Failure::Unexpected(_)
-        ) {
+        if loses_place {
             self.version = None;
         }
         self.failed(Verb::Watch, failure, now, chance)

@@ -30,7 +30,7 @@ pub(super) fn etcd(folder: &Path) -> (Process, String) {
 }
 
 /// kube-apiserver with RBAC, TLS, ServiceAccount tokens and the aggregation layer, and more `flags`.
-pub(super) fn apiserver(folder: &Path, pki: &Pki, port: u16, etcd: &str, flags: &[&str]) -> Process {
+pub(super) fn apiserver(folder: &Path, pki: &Pki, port: u16, etcd: &str, flags: &[String]) -> Process {
     let mut command = Command::new(Part::KubeApiserver.path());
     command
         .arg(flag("etcd-servers", etcd))

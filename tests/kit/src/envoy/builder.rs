@@ -19,7 +19,23 @@ pub struct EnvoyBuilder {
     workers: u32,
     files: Vec<(String, String)>,
     arguments: Vec<String>,
+    restart: Restart,
 }
+
+/// Whether another Envoy may take over from one as it runs, or does.
+/// <https://www.envoyproxy.io/docs/envoy/latest/intro/arch_overview/operations/hot_restart>
+#[derive(Debug)]
+enum Restart {
+    /// Several run at once, and none takes over from another.
+    Never,
+    /// The first of a line of its own.
+    First,
+    /// The second of the line with that base id.
+    Second(String),
+}
+
+/// Where the first of a line writes its base id.
+const BASE_ID: &str = "base-id";
 
 impl EnvoyBuilder {
     pub(super) fn new(version: Version) -> Self {
@@ -28,6 +44,7 @@ impl EnvoyBuilder {
             workers: 2,
             files: Vec::new(),
             arguments: Vec::new(),
+            restart: Restart::Never,
         }
     }
 
@@ -49,6 +66,25 @@ impl EnvoyBuilder {
     #[must_use]
     pub fn argument(mut self, argument: &str) -> Self {
         self.arguments.push(argument.to_owned());
+        self
+    }
+
+    /// Another one may take over from it.
+    #[must_use]
+    pub fn restartable(mut self) -> Self {
+        self.restart = Restart::First;
+        self
+    }
+
+    /// It takes over from that one, which is restartable: its listeners first, and then it ends it.
+    ///
+    /// # Panics
+    /// When that one is not restartable.
+    #[must_use]
+    #[track_caller]
+    pub fn after(mut self, envoy: &Envoy) -> Self {
+        let id = fs::read_to_string(envoy.folder().join(BASE_ID)).expect("a restartable Envoy");
+        self.restart = Restart::Second(id.trim().to_owned());
         self
     }
 
@@ -83,9 +119,14 @@ impl EnvoyBuilder {
             .arg("--admin-address-path")
             .arg(folder.join("admin-address"))
             .args(["--concurrency", &self.workers.to_string()])
-            // Several run at once, and none takes over from another.
-            .arg("--disable-hot-restart")
             .args(&self.arguments);
+        match &self.restart {
+            Restart::Never => command.arg("--disable-hot-restart"),
+            Restart::First => command
+                .args(["--use-dynamic-base-id", "--base-id-path"])
+                .arg(folder.join(BASE_ID)),
+            Restart::Second(id) => command.args(["--base-id", id, "--restart-epoch", "1"]),
+        };
         command
     }
 }

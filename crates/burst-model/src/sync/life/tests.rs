@@ -220,7 +220,15 @@ fn what_cannot_be_watched_is_listed_and_tried_again_after_a_while() {
 
 #[test]
 fn windows_that_never_end_well_are_given_up() {
-    for failure in [Failure::Cut, Failure::Timeout, Failure::Malformed("html".into())] {
+    for failure in [
+        Failure::Cut,
+        Failure::Timeout,
+        Failure::Malformed("html".into()),
+        // A server that lists and does not watch, whatever it says of it.
+        Failure::Expired("too old".into()),
+        Failure::NotFound("no watch".into()),
+        Failure::Unexpected(400),
+    ] {
         let mut list = watching();
         let mut now = T0;
         let mut windows = 1;

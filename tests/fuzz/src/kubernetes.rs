@@ -1,0 +1,88 @@
+//! Answers of a Kubernetes API.
+
+use burst_model::kube::{Page, Reads, Resource, Response, Source, Verb, Window, answer, page, watch};
+use serde_json::Value;
+
+/// One of each sort: the fields that are read differ.
+pub(crate) fn sources() -> [Source; 4] {
+    [
+        Source::everywhere(Reads::Hpas, Resource::hpas()),
+        Source::everywhere(Reads::Services, Resource::services()),
+        Source {
+            labels: true,
+            ..Source::everywhere(Reads::Workloads, Resource::deployments())
+        },
+        Source::everywhere(Reads::Policies, Resource::external_metric_policies()),
+    ]
+}
+
+/// A list: each of its items is an object or a bad one.
+pub(crate) fn list(bytes: &[u8]) -> bool {
+    let pages = sources().map(|source| page::read(&source, bytes, &mut ()).ok());
+    let items = || {
+        serde_json::from_slice::<Value>(bytes).ok()?["items"]
+            .as_array()
+            .map(Vec::len)
+    };
+    for Page { objects, bad, .. } in pages.iter().flatten() {
+        if let Some(items) = items() {
+            assert_eq!(objects.len() + bad.len(), items, "an object is lost");
+        }
+    }
+    pages.iter().any(Option::is_some)
+}
+
+/// The body of a watch: what it says is what its parts say one after the other, and a last line without its end is
+/// nothing.
+pub(crate) fn watch(bytes: &[u8]) -> bool {
+    sources().iter().filter(|source| is_window(source, bytes)).count() > 0
+}
+
+fn is_window(source: &Source, bytes: &[u8]) -> bool {
+    let Ok(whole) = watch::read(source, bytes, &mut ()) else {
+        return false;
+    };
+    let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+    let lines = &bytes[..end];
+    assert_eq!(read(source, lines), whole, "half a line counts");
+    let first = lines.iter().position(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+    let (first, rest) = (read(source, &lines[..first]), read(source, &lines[first..]));
+    let joined = Window {
+        changes: [first.changes, rest.changes].into_iter().flatten().collect(),
+        version: rest.version.or(first.version),
+    };
+    assert_eq!(joined, whole, "the parts say something else");
+    true
+}
+
+fn read(source: &Source, lines: &[u8]) -> Window {
+    watch::read(source, lines, &mut ()).expect("a part of a good window is one")
+}
+
+/// An answer: three digits of status, a line of `retry-after` and the body. What it says is fit for a log line.
+pub(crate) fn status(bytes: &[u8]) -> bool {
+    let (digits, rest) = bytes.split_at_checked(3).unwrap_or((&[], bytes));
+    let status = std::str::from_utf8(digits).ok().and_then(|digits| digits.parse().ok());
+    let (retry_after, body) = match rest.iter().position(|byte| *byte == b'\n') {
+        Some(end) => (Some(&rest[..end]), &rest[end + 1..]),
+        None => (None, rest),
+    };
+    let read = |source: &Source, verb, content_type| {
+        let response = Response {
+            status,
+            content_type,
+            retry_after,
+            body,
+        };
+        let answer = answer::read(source, verb, response, &mut ());
+        if let Err(failure) = &answer {
+            let line = format!("{failure}; {}", failure.advice(source, verb));
+            assert!(line.len() < 4_000 && !line.contains('\n'), "{line}");
+        }
+        answer.is_ok()
+    };
+    let [hpas, ..] = sources();
+    let types = [None, Some(b"application/json".as_slice()), Some(b"text/plain")];
+    let taken = types.map(|content_type| [Verb::List, Verb::Watch].map(|verb| read(&hpas, verb, content_type)));
+    taken.as_flattened().contains(&true)
+}

@@ -1,0 +1,170 @@
+//! The leader, with an API that answers anything at all.
+
+use burst_model::config::{Artifact, Config};
+use burst_model::kube::{Response, Source, answer};
+use burst_model::leader::{Effect, Estate, Leader};
+use burst_model::records::{Confirmed, Record, Resume, Troubles};
+use burst_model::snapshot::Snapshot;
+use burst_model::sync::poller::Ask;
+use burst_model::time::Time;
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::time::Duration;
+
+pub(crate) const T0: Time = Time::from_unix_millis(1_700_000_000_000);
+
+/// Watches, in pages of two objects.
+const CONFIG: &[u8] = br#"{"cluster":"k","page_size":2,"sync":{"mode":"watch"}}"#;
+
+/// More than a watch of every kind and the backoff between two of them ask for.
+const MOST_ASKS: usize = 32;
+
+/// What ends one answer and begins the next.
+const END: u8 = 0;
+
+/// Answers one after the other, each a byte of what happens before it and then the body.
+pub(crate) fn leader(bytes: &[u8]) -> bool {
+    let mut proxy = Proxy::new(Estate::default());
+    for step in bytes.split(|byte| *byte == END).take(200) {
+        let Some((what, body)) = step.split_first() else {
+            continue;
+        };
+        match what {
+            b'>' => proxy.hand_over(),
+            b'1'..=b'9' => proxy.pass(Duration::from_secs(u64::from(what - b'0'))),
+            b'<' => proxy.now = Time::from_unix_millis(proxy.now.unix_millis().saturating_sub(3_600_000)),
+            _ => {}
+        }
+        proxy.answer(status(*what), body);
+    }
+    proxy.published > 0
+}
+
+/// Most answers are good ones, or the bodies would not be read.
+fn status(what: u8) -> Option<u16> {
+    match what {
+        b'a' => Some(401),
+        b'b' => Some(403),
+        b'c' => Some(404),
+        b'd' => Some(410),
+        b'e' => Some(429),
+        b'f' => Some(500),
+        b'g' => Some(503),
+        b'h' => Some(504),
+        b'x' => None,
+        _ => Some(200),
+    }
+}
+
+/// A leader takes over whatever was left, and goes on.
+pub(crate) fn takes_over(estate: Estate) {
+    let mut proxy = Proxy::new(estate);
+    for _ in 0..8 {
+        proxy.pass(Duration::from_secs(1));
+        proxy.answer(
+            Some(200),
+            b"{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{\"resourceVersion\":\"9\"}}}\n",
+        );
+    }
+}
+
+struct Proxy {
+    config: Rc<Config>,
+    leader: Leader,
+    now: Time,
+    under_way: VecDeque<Ask>,
+    snapshot: Option<Vec<u8>>,
+    confirmed: Option<Confirmed>,
+    resume: Option<Resume>,
+    troubles: Option<Troubles>,
+    published: usize,
+}
+
+impl Proxy {
+    fn new(estate: Estate) -> Self {
+        let config = Rc::new(Config::parse(CONFIG, Artifact::Full).expect("a configuration"));
+        let mut proxy = Self {
+            leader: Leader::new(config.clone(), estate, T0),
+            config,
+            now: T0,
+            under_way: VecDeque::new(),
+            snapshot: None,
+            confirmed: None,
+            resume: None,
+            troubles: None,
+            published: 0,
+        };
+        proxy.pass(Duration::ZERO);
+        proxy
+    }
+
+    /// Another thread takes what stands in shared data, as bytes.
+    fn hand_over(&mut self) {
+        let resume = self.resume.as_ref().map(Record::to_bytes);
+        let estate = Estate {
+            snapshot: self
+                .snapshot
+                .clone()
+                .map(|bytes| Snapshot::open(bytes).expect("a snapshot")),
+            confirmed: self.confirmed.clone(),
+            resume: resume.map(|bytes| Resume::from_bytes(&bytes).expect("a record")),
+            troubles: self.troubles.clone(),
+            ..Estate::default()
+        };
+        self.leader = Leader::new(self.config.clone(), estate, self.now);
+        self.under_way.clear();
+    }
+
+    fn pass(&mut self, time: Duration) {
+        self.now = self.now.after(time);
+        let effects = self.leader.tick(self.now);
+        self.carry_out(effects);
+    }
+
+    fn answer(&mut self, status: Option<u16>, body: &[u8]) {
+        let Some(ask) = self.under_way.pop_front() else {
+            return self.pass(Duration::from_secs(1));
+        };
+        let source: Source = self.leader.source(ask.source).expect("a list").clone();
+        let response = Response {
+            status,
+            content_type: Some(b"application/json"),
+            retry_after: None,
+            body,
+        };
+        let answer = answer::read(&source, ask.request.verb, response, &mut ());
+        let effects = self.leader.answer(ask.source, answer, self.now, 0);
+        self.carry_out(effects);
+    }
+
+    fn carry_out(&mut self, effects: Vec<Effect>) {
+        for effect in effects {
+            match effect {
+                Effect::Ask(ask) => {
+                    let twice = self.under_way.iter().any(|other| other.source == ask.source);
+                    assert!(!twice, "{:?} is asked for twice at once", ask.source);
+                    self.under_way.push_back(ask);
+                    assert!(self.under_way.len() <= MOST_ASKS, "a stampede");
+                }
+                Effect::Publish(bytes) => {
+                    let snapshot = Snapshot::open(bytes.clone()).expect("a snapshot");
+                    let before = self
+                        .snapshot
+                        .take()
+                        .map(|bytes| Snapshot::open(bytes).expect("a snapshot"));
+                    let rises = before.is_none_or(|before| before.generation() < snapshot.generation());
+                    assert!(rises, "a generation goes up");
+                    self.snapshot = Some(bytes);
+                    self.published += 1;
+                }
+                Effect::Bequeath(resume) => self.resume = Some(resume),
+                Effect::Admit(troubles) => self.troubles = Some(troubles),
+                Effect::Confirm(confirmed) => self.confirmed = Some(confirmed),
+                Effect::Warn(line) | Effect::Inform(line) => {
+                    assert!(line.len() < 10_000 && !line.contains('\n'), "{line}");
+                }
+                _ => {}
+            }
+        }
+    }
+}

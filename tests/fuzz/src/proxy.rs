@@ -1,0 +1,90 @@
+//! What comes from proxies: the configuration, the names of clusters, the reports and the Services of other proxies.
+
+use burst_model::config::{Artifact, Config};
+use burst_model::name::ObjectName;
+use burst_model::rates::{Share, report};
+use burst_model::spoke;
+use burst_model::time::Time;
+use burst_model::upstream::{Hints, IstioService};
+use std::time::Duration;
+
+/// A configuration: the same bytes mean the same, and a refusal is one line.
+pub(crate) fn config(bytes: &[u8]) -> bool {
+    let taken = [Artifact::Full, Artifact::HeaderOnly].map(|artifact| match Config::parse(bytes, artifact) {
+        Ok(config) => {
+            let again = Config::parse(bytes, artifact).expect("the same bytes");
+            assert_eq!(config.settings_hash(), again.settings_hash());
+            true
+        }
+        Err(refusal) => {
+            assert!(!refusal.to_string().contains('\n'), "{refusal}");
+            false
+        }
+    });
+    taken[0]
+}
+
+/// A report of requests: what can be read is written again as the same.
+pub(crate) fn report(bytes: &[u8]) -> bool {
+    let now = Time::from_unix_millis(1_700_000_000_000);
+    let _ = report::read(bytes, Duration::from_secs(60), Duration::from_secs(30), now);
+    let _ = report::outcome(Some(200), bytes);
+    let Ok(share) = Share::parse(bytes) else { return false };
+    let text = share.to_text();
+    assert_eq!(Share::parse(text.as_bytes()).expect("a share"), share);
+    let _ = Share::sum(1, [share], now, Duration::from_secs(30));
+    true
+}
+
+/// What a hub says of its Services.
+pub(crate) fn hub(bytes: &[u8]) -> bool {
+    let response = spoke::Response {
+        status: Some(200),
+        confirmed: Some(b"at=1700000000000, age=0"),
+        body: bytes,
+        ..spoke::Response::default()
+    };
+    // The headers too, which the corpus is no example of.
+    let headers = spoke::Response {
+        confirmed: Some(bytes),
+        etag: Some(bytes),
+        retry_after: Some(bytes),
+        ..response
+    };
+    let _ = spoke::read(headers, &mut ());
+    spoke::read(response, &mut ()).is_ok()
+}
+
+/// The name of an Envoy cluster, and lines of what else the proxy knows of it: host, name and namespace as Istio has
+/// them, and the owner of its own pod.
+pub(crate) fn upstream(bytes: &[u8]) -> bool {
+    let json = br#"{"cluster":"k","clusters":[{"name":"{service}.{namespace}"},{"name":"x-{service}-{namespace}"}]}"#;
+    let config = Config::parse(json, Artifact::Full).expect("a configuration");
+    let mut lines = bytes.split(|byte| *byte == b'\n');
+    let name = lines.next().unwrap_or_default();
+    let told = Told(lines.map(|line| String::from_utf8_lossy(line).into_owned()).collect());
+    config.upstreams.of(name, &told).is_ok()
+}
+
+struct Told(Vec<String>);
+
+impl Hints for Told {
+    fn service(&self, place: usize) -> Option<IstioService> {
+        let [host, name, namespace] = self.0.get(place * 3..place * 3 + 3)? else {
+            return None;
+        };
+        Some(IstioService {
+            host: host.clone(),
+            name: name.clone(),
+            namespace: namespace.clone(),
+        })
+    }
+
+    fn owner(&self) -> Option<String> {
+        self.0.last().cloned()
+    }
+
+    fn backend(&self) -> Option<ObjectName> {
+        None
+    }
+}

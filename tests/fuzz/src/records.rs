@@ -1,0 +1,65 @@
+//! What stands in shared data, where an older binary or another plugin may have written it.
+
+use crate::leader::takes_over;
+use crate::views;
+use burst_model::leader::Estate;
+use burst_model::records::{Confirmed, Record, Resume, Troubles};
+use burst_model::snapshot::Snapshot;
+use burst_model::sync::lease::{Candidate, Id, Lease, Standing};
+use std::fmt::Debug;
+
+/// Records: what can be read is written again as the same, and a successor goes on with it.
+pub(crate) fn records(bytes: &[u8]) -> bool {
+    let lease: Option<Lease> = record(bytes);
+    if let Some(lease) = &lease {
+        let standing = Standing {
+            served: false,
+            between_rounds: true,
+            eligible: true,
+        };
+        let _ = Candidate::new(Id(7)).look(Some(lease), Some(1), standing);
+    }
+    let (resume, confirmed): (Option<Resume>, Option<Confirmed>) = (record(bytes), record(bytes));
+    let troubles: Option<Troubles> = record(bytes);
+    let taken = [
+        lease.is_some(),
+        resume.is_some(),
+        confirmed.is_some(),
+        troubles.is_some(),
+    ]
+    .contains(&true);
+    if taken {
+        let of_each = resume.as_ref().map(|resume| resume.lists.len()).unwrap_or_default();
+        let confirmed = confirmed.unwrap_or_else(|| Confirmed {
+            generation: 3,
+            lists: vec![Some(crate::leader::T0); of_each],
+        });
+        takes_over(Estate {
+            confirmed: Some(confirmed),
+            resume,
+            troubles,
+            ..Estate::default()
+        });
+    }
+    taken
+}
+
+fn record<R: Record + PartialEq + Debug>(bytes: &[u8]) -> Option<R> {
+    let record = R::from_bytes(bytes)?;
+    assert_eq!(R::from_bytes(&record.to_bytes()).as_ref(), Some(&record));
+    Some(record)
+}
+
+/// A snapshot: what opens is served in every view, and taken over.
+pub(crate) fn snapshot(bytes: &[u8]) -> bool {
+    let Ok(snapshot) = Snapshot::open(bytes.to_vec()) else {
+        return false;
+    };
+    views::all(bytes);
+    let sections = ["services", "hpas"].map(|kind| snapshot.section(kind).map(|section| section.rows().count()));
+    takes_over(Estate {
+        snapshot: Some(snapshot),
+        ..Estate::default()
+    });
+    sections.iter().any(Option::is_some)
+}

@@ -1,0 +1,162 @@
+//! Requests for what the filter answers itself.
+
+use crate::leader::T0;
+use burst_model::config::{Artifact, Config};
+use burst_model::index::{Row, Table};
+use burst_model::load::Load;
+use burst_model::name::ObjectName;
+use burst_model::policies::Enforced;
+use burst_model::rates::Rates;
+use burst_model::records::Confirmed;
+use burst_model::snapshot;
+use burst_model::view::metrics::others::Offers;
+use burst_model::view::{Answer, Picture, burst, metrics};
+use serde_json::Value;
+
+const CONFIG: &[u8] = br#"{"cluster":"k","clusters":[{"name":"{service}.{namespace}"}],
+    "metrics_apis":{"filter_chain":"metrics","labels":{"cluster":"east"}}}"#;
+
+fn config() -> Config {
+    Config::parse(CONFIG, Artifact::Full).expect("a configuration")
+}
+
+/// What a proxy knows that has read these bytes just now.
+fn picture(config: &Config, snapshot: Vec<u8>) -> Picture {
+    let mut picture = Picture::default();
+    picture.take(snapshot).expect("a snapshot");
+    let confirmed = Confirmed {
+        generation: 1,
+        lists: vec![Some(T0)],
+    };
+    picture.look(config, Some(&confirmed), T0);
+    picture
+}
+
+/// A small cluster.
+fn known() -> Vec<u8> {
+    let row = |of: &str, labels: &str| Row {
+        of: ObjectName::parse(of).expect("a name"),
+        label: ObjectName::parse(of).expect("a name"),
+        load: Load {
+            current: 1,
+            target: 4,
+            max: 5,
+        },
+        labels: labels.into(),
+    };
+    let table = Table::from([
+        (":series".into(), vec![row("shop/web", "deployment=web,service=web")]),
+        ("deployments".into(), vec![row("shop/web", "tier=front,level=3")]),
+        ("hpas".into(), vec![row("shop/web", "")]),
+        (
+            "services".into(),
+            vec![row("shop/api", "tier=back"), row("shop/web", "tier=front")],
+        ),
+    ]);
+    snapshot::write(&table, 1)
+}
+
+/// What comes after the prefix of the endpoints. Taken means: a shape that is answered with what is known.
+pub(crate) fn path(bytes: &[u8]) -> bool {
+    let config = config();
+    let mut empty = Picture::default();
+    let mut full = picture(&config, known());
+    let found = burst(&config, &mut full, bytes, bytes);
+    let unknown = burst(&config, &mut empty, bytes, bytes);
+    if let (Some(found), Some(unknown)) = (&found, &unknown) {
+        assert!(
+            [200, 204, 304, 400, 404, 414].contains(&found.status),
+            "{}",
+            found.status
+        );
+        assert!([400, 404, 414, 503].contains(&unknown.status), "{}", unknown.status);
+    }
+    unknown.is_some_and(|answer| answer.status == 503)
+}
+
+fn burst(config: &Config, picture: &mut Picture, path: &[u8], header: &[u8]) -> Option<Answer> {
+    let endpoints = config.endpoints.as_ref().expect("endpoints");
+    let path = [endpoints.prefix.as_bytes(), path].concat();
+    let request = burst::Request {
+        method: b"GET",
+        path: &path,
+        host: header,
+        if_none_match: Some(header),
+        now: T0,
+    };
+    burst::answer(config, endpoints, picture, request)
+}
+
+/// A request to the metrics APIs: its path, and lines of `accept` and the user. Taken means: answered with 200.
+pub(crate) fn metrics(bytes: &[u8]) -> bool {
+    let mut lines = bytes.split(|byte| *byte == b'\n');
+    let (path, accept, user) = (lines.next(), lines.next(), lines.next());
+    let request = metrics::Request {
+        method: b"GET",
+        path: path.unwrap_or_default(),
+        accept: accept.unwrap_or(b"application/json"),
+        if_none_match: accept.unwrap_or_default(),
+        user: user.unwrap_or(b"system:kube-aggregator"),
+        groups: &[],
+    };
+    let config = config();
+    let statuses = [Picture::default(), picture(&config, known())].map(|picture| ask(&config, &picture, request));
+    statuses.contains(&200)
+}
+
+fn reply(config: &Config, picture: &Picture, request: metrics::Request<'_>) -> Answer {
+    let apis = config.metrics_apis.as_ref().expect("metrics APIs");
+    let sources = metrics::Sources {
+        picture,
+        rates: &Rates::default(),
+        offers: &Offers::default(),
+        enforced: &Enforced::default(),
+        now: T0,
+    };
+    metrics::answer(config, apis, sources, request).answer
+}
+
+fn ask(config: &Config, picture: &Picture, request: metrics::Request<'_>) -> u16 {
+    let answer = reply(config, picture, request);
+    let allowed = [200, 304, 400, 401, 404, 406, 503];
+    assert!(allowed.contains(&answer.status), "{}", answer.status);
+    let is_json = |(name, value): &(&str, String)| *name == "content-type" && value.contains("json");
+    if answer.headers.iter().any(is_json) && !answer.body.is_empty() {
+        assert!(
+            serde_json::from_slice::<Value>(&answer.body).is_ok(),
+            "JSON that is none"
+        );
+    }
+    answer.status
+}
+
+/// Asks for everything there is in a snapshot.
+pub(crate) fn all(snapshot: &[u8]) {
+    let config = config();
+    let mut picture = picture(&config, snapshot.to_vec());
+    for path in [
+        "/services",
+        "/hpas/",
+        "/deployments",
+        "/services/shop/web",
+        "/statefulsets/a/b",
+    ] {
+        let _ = burst(&config, &mut picture, path.as_bytes(), b"proxy.test");
+    }
+    for cluster in ["web.shop", "outbound|80||web.shop.svc.cluster.local", "elsewhere"] {
+        let _ = picture.header(&config, cluster.as_bytes(), &());
+    }
+    let custom = "/apis/custom.metrics.k8s.io/v1beta2/namespaces/shop/services/*/burst_current";
+    let external = "/apis/external.metrics.k8s.io/v1beta1/namespaces/shop/burst_current?labelSelector=service%3Dweb";
+    for path in [custom, external] {
+        let request = metrics::Request {
+            method: b"GET",
+            path: path.as_bytes(),
+            accept: b"application/json",
+            if_none_match: b"",
+            user: b"system:kube-aggregator",
+            groups: &[],
+        };
+        let _ = reply(&config, &picture, request);
+    }
+}

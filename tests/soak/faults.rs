@@ -1,0 +1,187 @@
+//! What goes wrong, at random from a seed: one thing after the other, with a rest between two.
+
+use std::time::Duration;
+
+use burst_lab::api::Fault;
+use burst_lab::cluster::{DEPLOYMENTS, HPAS, SERVICES, STATEFULSETS};
+use fastrand::Rng;
+use serde_json::json;
+
+use crate::LIMIT;
+use crate::promises::SLACK;
+use crate::stage::World;
+
+/// One way in which things go wrong.
+pub(crate) struct Kind {
+    pub(crate) name: &'static str,
+    what: What,
+}
+
+enum What {
+    /// Of the answers to requests for some resource, or all.
+    Answers(fn() -> Fault),
+    /// Nobody listens where the API was.
+    Away,
+    /// The API forgets the versions that it had.
+    Forget,
+    /// The listener is given another configuration.
+    Swap,
+}
+
+/// Every kind. In the beginning each has its turn, so that memory is as large as it gets.
+pub(crate) const KINDS: [Kind; 21] = [
+    answers("401 Unauthorized", || Fault::Unauthorized),
+    answers("403 Forbidden", || Fault::Forbidden),
+    answers("404 Not Found", || Fault::NotFound),
+    answers("410 Gone", || Fault::Gone),
+    answers("429 Too Many Requests", || Fault::TooManyRequests { retry_after: 1 }),
+    answers("500 Internal Error", || Fault::InternalError),
+    answers("503 Unavailable", || Fault::Unavailable),
+    answers("no answer", || Fault::Hang),
+    answers("half an answer", || Fault::Stall),
+    answers("an answer drop by drop", || Fault::Trickle { seconds: 30 }),
+    answers("a reset", || Fault::Reset),
+    answers("a reset midway", || Fault::ResetMidway),
+    answers("cut JSON", || Fault::Truncate),
+    answers("no JSON", || Fault::NotJson),
+    answers("no UTF-8", || Fault::NotText),
+    answers("another kind", || Fault::OtherKind),
+    answers("a malformed object", || Fault::MalformedObject { object: None }),
+    answers("large objects", || Fault::Padding { bytes: 200_000 }),
+    Kind {
+        name: "the API is away",
+        what: What::Away,
+    },
+    Kind {
+        name: "versions forgotten",
+        what: What::Forget,
+    },
+    Kind {
+        name: "another configuration",
+        what: What::Swap,
+    },
+];
+
+/// What happens first after the first round, and for how long: a header whose age nobody looked at would be seen by then.
+const AWAY: usize = 18;
+const OUTAGE: Duration = Duration::from_secs(LIMIT.as_secs() + SLACK.as_secs() + 3);
+
+const fn answers(name: &'static str, fault: fn() -> Fault) -> Kind {
+    let what = What::Answers(fault);
+    Kind { name, what }
+}
+
+const RESOURCES: [&str; 5] = [HPAS, SERVICES, DEPLOYMENTS, STATEFULSETS, "*"];
+
+/// The faults of a run.
+pub(crate) struct Faults {
+    chance: Rng,
+    counts: [u64; KINDS.len()],
+    /// What is wrong, and until when; then a rest until then.
+    now: Option<(&'static str, Duration)>,
+    rest: Duration,
+    variant: u64,
+    away: bool,
+}
+
+impl Faults {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self {
+            chance: Rng::with_seed(seed),
+            counts: [0; KINDS.len()],
+            now: None,
+            rest: Duration::ZERO,
+            variant: 0,
+            away: false,
+        }
+    }
+
+    /// What is wrong now.
+    pub(crate) fn what(&self) -> &'static str {
+        self.now.map_or("nothing", |(what, _)| what)
+    }
+
+    /// How often each kind had its turn.
+    pub(crate) fn counts(&self) -> &[u64] {
+        &self.counts
+    }
+
+    pub(crate) fn swaps(&self) -> u64 {
+        self.variant
+    }
+
+    /// Moves on; `swap` gives the listener the configuration of that number.
+    pub(crate) fn step(&mut self, at: Duration, world: &mut World, swap: impl Fn(u64)) {
+        self.live(world);
+        match self.now {
+            Some((_, until)) if at < until => {}
+            Some(_) => {
+                self.end(world);
+                let longest = if self.is_first_round() { 400 } else { 1_500 };
+                self.rest = at + Duration::from_millis(self.chance.u64(200..longest));
+            }
+            None if at >= self.rest => self.begin(at, world, swap),
+            None => {}
+        }
+    }
+
+    /// Everything works again.
+    pub(crate) fn end(&mut self, world: &mut World) {
+        world.api.faults.clear();
+        if std::mem::take(&mut self.away) {
+            world.accept_connections();
+        }
+        self.now = None;
+    }
+
+    /// What goes on in any cluster.
+    fn live(&mut self, world: &World) {
+        world.scale_ngsa_1(self.chance.u32(1..=5));
+        let labels = json!({"metadata": {"labels": {"soak": self.chance.u32(..).to_string()}}});
+        let [resource, object] = match self.chance.u8(..3) {
+            0 => [DEPLOYMENTS, "default/ngsa-1"],
+            1 => [SERVICES, "ngsa/ngsa-svc-2"],
+            _ => [HPAS, "ngsa/ngsa-hpa-2"],
+        };
+        world
+            .cluster
+            .patch(resource, object, &labels)
+            .expect("an object of the sample");
+    }
+
+    fn begin(&mut self, at: Duration, world: &mut World, swap: impl Fn(u64)) {
+        let (turn, lasts) = match self.counts.iter().position(|count| *count == 0) {
+            Some(turn) => (turn, Duration::from_millis(300)),
+            None if self.counts.iter().all(|count| *count == 1) => (AWAY, OUTAGE),
+            None => (self.chance.usize(..KINDS.len()), self.lasts()),
+        };
+        let kind = &KINDS[turn];
+        self.counts[turn] += 1;
+        match kind.what {
+            What::Answers(fault) => world
+                .api
+                .faults
+                .inject(RESOURCES[self.chance.usize(..RESOURCES.len())], fault()),
+            What::Away => {
+                self.away = true;
+                world.refuse_connections();
+            }
+            What::Forget => world.cluster.compact(),
+            What::Swap => {
+                self.variant += 1;
+                swap(self.variant);
+            }
+        }
+        self.now = Some((kind.name, at + lasts));
+    }
+
+    fn is_first_round(&self) -> bool {
+        self.counts.contains(&0)
+    }
+
+    /// Most are short; some are longer than the picture may be old.
+    fn lasts(&mut self) -> Duration {
+        let longest = if self.chance.u8(..8) == 0 { 15_000 } else { 4_000 };
+        Duration::from_millis(self.chance.u64(500..longest))
+    }
+}

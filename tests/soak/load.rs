@@ -1,0 +1,160 @@
+//! Requests over connections that are kept, each of whose answers is known beforehand.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use burst_testkit::http::Answer;
+
+use crate::stage::{Connection, NGSA_1_CLUSTER, Request, echo};
+
+/// The listener balances exactly, so each of the two workers has half of them.
+pub(crate) const CONNECTIONS: usize = 4;
+
+/// Between two requests of a connection. The machine is to have time left for the faults.
+const PACE: Duration = Duration::from_millis(2);
+
+/// Every so many requests one asks the filter itself.
+const OWN: usize = 50;
+
+/// What the upstream answers, and so what the client must see.
+const WANTED: [(u16, usize); 5] = [(200, 6), (200, 20_000), (404, 100), (500, 0), (503, 1_000)];
+
+/// What was seen of the answers so far.
+#[derive(Clone, Default)]
+pub(crate) struct Tally {
+    pub(crate) requests: u64,
+    /// With another status or body than the upstream gave.
+    pub(crate) changed: u64,
+    /// Requests that were not answered.
+    pub(crate) broken: u64,
+    /// Requests over a connection that was closed meanwhile, and asked again over another.
+    pub(crate) again: u64,
+    /// Answers of the filter that are none of those it may give.
+    pub(crate) odd: u64,
+    pub(crate) with_header: u64,
+    /// The oldest picture behind a header, when it came.
+    pub(crate) oldest: Duration,
+    /// The first of what should not be.
+    pub(crate) first: Option<String>,
+}
+
+impl Tally {
+    fn amiss(&mut self, what: impl FnOnce() -> String) -> u64 {
+        if self.first.is_none() {
+            self.first = Some(what());
+        }
+        1
+    }
+
+    fn take(&mut self, answer: &Answer, (status, length): (u16, usize)) {
+        if answer.status != status || answer.body != echo(length) {
+            self.changed += self.amiss(|| format!("{status} with {length} bytes came as {answer:.200?}"));
+        }
+        let Some(header) = answer.header("x-burst") else { return };
+        self.with_header += 1;
+        match as_of(header) {
+            Some(as_of) => self.oldest = self.oldest.max(now().saturating_sub(as_of)),
+            None => self.odd += self.amiss(|| format!("x-burst: {header}")),
+        }
+    }
+}
+
+/// Since 1970, in whole seconds: the time that the header says.
+fn as_of(header: &str) -> Option<Duration> {
+    let rest = header.split_once("as-of=")?.1;
+    let digits = rest.split(',').next()?;
+    digits.parse().ok().map(Duration::from_secs)
+}
+
+fn now() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+}
+
+/// Load that goes on until it is stopped.
+pub(crate) struct Load {
+    tally: Arc<Mutex<Tally>>,
+    over: Arc<AtomicBool>,
+    clients: Vec<JoinHandle<()>>,
+}
+
+impl Load {
+    pub(crate) fn start(address: SocketAddr) -> Self {
+        let (tally, over) = (Arc::new(Mutex::default()), Arc::new(AtomicBool::new(false)));
+        let client = |_| {
+            let (tally, over) = (Arc::clone(&tally), Arc::clone(&over));
+            thread::spawn(move || ask(address, &tally, &over))
+        };
+        let clients = (0..CONNECTIONS).map(client).collect();
+        Self { tally, over, clients }
+    }
+
+    pub(crate) fn tally(&self) -> Tally {
+        locked(&self.tally).clone()
+    }
+
+    /// Ends it; everything that was seen.
+    pub(crate) fn stop(mut self) -> Tally {
+        self.over.store(true, Ordering::Relaxed);
+        for client in self.clients.drain(..) {
+            client.join().expect("no client panicked");
+        }
+        self.tally()
+    }
+}
+
+fn locked(tally: &Mutex<Tally>) -> std::sync::MutexGuard<'_, Tally> {
+    tally.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn ask(address: SocketAddr, tally: &Mutex<Tally>, over: &AtomicBool) {
+    let mut connection = None;
+    for number in 0.. {
+        if over.load(Ordering::Relaxed) {
+            break;
+        }
+        let wanted = WANTED[number % WANTED.len()];
+        let own = number % OWN == 0;
+        let request = if own {
+            Request::get("/burstmetrics/services")
+        } else {
+            request(wanted)
+        };
+        let (asked, again) = ask_over(&mut connection, address, &request);
+        let mut tally = locked(tally);
+        tally.requests += 1;
+        tally.again += u64::from(again);
+        match asked {
+            Ok(answer) if own && [200, 503].contains(&answer.status) => {}
+            Ok(answer) if own => tally.odd += tally.amiss(|| format!("/burstmetrics: {answer:?}")),
+            Ok(answer) => tally.take(&answer, wanted),
+            Err(error) => tally.broken += tally.amiss(|| format!("no answer: {error}")),
+        }
+        drop(tally);
+        thread::sleep(PACE);
+    }
+}
+
+/// Asks over the connection that is kept, if one is. Envoy closes those of a configuration that is gone, maybe just when
+/// a request sets out; that one is asked again over a new one, as any client does.
+fn ask_over(kept: &mut Option<Connection>, address: SocketAddr, request: &Request) -> (io::Result<Answer>, bool) {
+    let before = kept.take();
+    let mut ask = |mut open: Connection| {
+        let answer = open.ask(request)?;
+        *kept = Some(open).filter(|_| answer.header("connection") != Some("close"));
+        Ok(answer)
+    };
+    let again = match before.map(&mut ask) {
+        Some(Ok(answer)) => return (Ok(answer), false),
+        Some(Err(_)) => true,
+        None => false,
+    };
+    (Connection::open(address).and_then(ask), again)
+}
+
+fn request((status, length): (u16, usize)) -> Request {
+    Request::get(format!("/echo/{status}/{length}")).through(NGSA_1_CLUSTER)
+}

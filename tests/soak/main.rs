@@ -1,0 +1,136 @@
+//! The filter under load in a real Envoy while everything around it fails at random: `make soak`. What it promises is
+//! a table in the end, and the exit code.
+//!
+//! Some seconds of it are a test, with the same code. `SOAK_SEED` plays the faults of another run again.
+#![allow(missing_docs, reason = "a program")]
+
+#[allow(dead_code, unused_imports, reason = "a soak needs a part of the stage")]
+#[path = "../envoy/stage/mod.rs"]
+mod stage;
+
+mod faults;
+mod load;
+mod memory;
+mod promises;
+mod screen;
+
+use std::env;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use burst_testkit::{Version, port};
+use serde_json::{Value, json};
+
+use crate::faults::{Faults, KINDS};
+use crate::load::Load;
+use crate::memory::Memory;
+use crate::promises::Report;
+use crate::screen::Screen;
+use crate::stage::{NGSA_1, NGSA_1_CLUSTER, Plugin, Proxy, Request, World};
+
+/// Without `SOAK`: the test.
+const SHORT: Duration = Duration::from_secs(35);
+
+/// How old the picture may be that a header comes from.
+const LIMIT: Duration = Duration::from_secs(6);
+
+/// How often the screen and the memory are looked at.
+const LOOK: Duration = Duration::from_millis(200);
+
+fn main() -> ExitCode {
+    let seed = number("SOAK_SEED").unwrap_or_else(|| fastrand::u64(..1_000_000));
+    let length = minutes().unwrap_or(SHORT);
+    let report = soak(length, seed);
+    report.print();
+    report.keep(env!("CARGO_TARGET_TMPDIR"));
+    if report.is_kept() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}
+
+fn number(variable: &str) -> Option<u64> {
+    let text = env::var(variable).ok().filter(|text| !text.is_empty())?;
+    Some(
+        text.parse()
+            .unwrap_or_else(|error| panic!("{variable}={text}: {error}")),
+    )
+}
+
+fn minutes() -> Option<Duration> {
+    let text = env::var("SOAK").ok().filter(|text| !text.is_empty())?;
+    let minutes: f64 = text
+        .parse()
+        .unwrap_or_else(|error| panic!("SOAK={text} is no number of minutes: {error}"));
+    Some(Duration::from_secs_f64(minutes * 60.0))
+}
+
+fn soak(length: Duration, seed: u64) -> Report {
+    let port = port::free();
+    let plugin = |variant| Plugin::new("main", keys(variant)).port(port);
+    let mut world = World::sample();
+    let proxy = Proxy::of(Version::Tested)
+        .plugin(plugin(0))
+        .argument("--drain-time-s")
+        .argument("2")
+        .start(&world);
+    let mut main = proxy.client("main");
+    let request = Request::to(NGSA_1_CLUSTER);
+    main.wait(&request, "a header", |answer| answer.header("x-burst").is_some());
+    // Connections that nobody uses would be closed at some change of the listeners.
+    drop(main);
+
+    let load = Load::start(proxy.envoy.listener("main"));
+    let (mut faults, mut memory) = (Faults::new(seed), Memory::of(proxy.envoy.id()));
+    let mut screen = Screen::new(length, seed);
+    let started = Instant::now();
+    while started.elapsed() < length {
+        faults.step(started.elapsed(), &mut world, |variant| {
+            proxy.replace_listeners(&[plugin(variant)])
+        });
+        memory.look(started.elapsed());
+        screen.show(started.elapsed(), &load.tally(), memory.now(), faults.what());
+        std::thread::sleep(LOOK);
+    }
+    screen.end();
+    faults.end(&mut world);
+    let tally = load.stop();
+
+    // The end is as if nothing had been.
+    world.scale_ngsa_1(3);
+    let risen = NGSA_1.replace("current-load=1", "current-load=3");
+    let has_risen = |header: Option<&str>| header.is_some_and(|header| header.starts_with(&risen));
+    proxy.client("main").wait(&request, "the cluster as it is", |answer| {
+        has_risen(answer.header("x-burst"))
+    });
+    Report {
+        seed,
+        length,
+        tally,
+        faults: KINDS
+            .iter()
+            .zip(faults.counts())
+            .map(|(kind, count)| (kind.name, *count))
+            .collect(),
+        memory: memory.growth(length),
+        dead: proxy.log_lines("Uncaught").len() as u64,
+        swaps: faults.swaps(),
+    }
+}
+
+/// The keys of one of the configurations that take each other's place: one changes what is served, another only words.
+fn keys(variant: u64) -> Value {
+    let mut keys = json!({
+        "max_staleness": format!("{}s", LIMIT.as_secs()),
+        "request_timeout": "1s",
+        "sync": {"mode": "watch", "window": "3s", "workload_window": "3s"},
+        "header": {"extra_keys": ["as-of"]},
+    });
+    match variant % 3 {
+        1 => keys["header"] = json!({"extra_keys": ["as-of", "stale"]}),
+        2 => keys["sync"] = json!({"mode": "list"}),
+        _ => {}
+    }
+    keys
+}

@@ -1,0 +1,58 @@
+//! How it goes: one line that changes in a terminal, a line now and then elsewhere.
+
+use std::io::{IsTerminal as _, Write as _, stderr};
+use std::time::Duration;
+
+use crate::load::Tally;
+use crate::promises::mebibytes;
+
+/// Between two lines where nobody looks on.
+const SELDOM: Duration = Duration::from_secs(60);
+
+pub(crate) struct Screen {
+    length: Duration,
+    live: bool,
+    next: Duration,
+}
+
+impl Screen {
+    pub(crate) fn new(length: Duration, seed: u64) -> Self {
+        eprintln!("soak: {} s, SOAK_SEED={seed}", length.as_secs());
+        Self {
+            length,
+            live: stderr().is_terminal(),
+            next: SELDOM,
+        }
+    }
+
+    pub(crate) fn show(&mut self, at: Duration, tally: &Tally, resident: u64, what: &str) {
+        let line = format!(
+            "{} of {}  {} requests  {} changed, {} broken  oldest header {:.1} s  {} MiB  {what}",
+            clock(at),
+            clock(self.length),
+            tally.requests,
+            tally.changed,
+            tally.broken,
+            tally.oldest.as_secs_f32(),
+            mebibytes(resident),
+        );
+        if self.live {
+            eprint!("\r\x1b[K{line}");
+            drop(stderr().flush());
+        } else if at >= self.next {
+            self.next += SELDOM;
+            eprintln!("{line}");
+        }
+    }
+
+    pub(crate) fn end(&self) {
+        if self.live {
+            eprintln!();
+        }
+    }
+}
+
+fn clock(time: Duration) -> String {
+    let seconds = time.as_secs();
+    format!("{}:{:02}", seconds / 60, seconds % 60)
+}
