@@ -58,11 +58,12 @@ bench: ## measure: tables with medians and spreads, kept as JSON in target/bench
 	@setup/envoy
 	@setup/control-plane
 	@setup/oracle
+	@setup/h2load
 	cargo xtask wasm
 	cargo bench --locked --quiet --package burstctl --no-default-features --bench lint
 	@# What it measures are other processes; so the profile of the tests, which is there already.
 	cargo bench --locked --quiet --profile dev --bench metrics-apis
-	cargo bench --locked --quiet --profile dev --bench sync
+	cargo bench --locked --quiet --profile dev --bench sync --bench memory --bench bulk --bench load
 
 .PHONY: wasm
 wasm: ## build the filter into target/wasm/
