@@ -6,7 +6,7 @@ mod standing;
 use crate::config::Config;
 use crate::index::{self, Notes, SERVICES, Table};
 use crate::kube::{Answer, Failure, Outcome, Page, Source, Verb};
-use crate::records::{Confirmed, Resume, Resumed};
+use crate::records::{Confirmed, Resume, Resumed, Trouble, Troubles};
 use crate::snapshot::{self, Snapshot};
 use crate::sync::life::{Kept, Step};
 use crate::sync::poller::{Ask, Poller, SourceId};
@@ -31,6 +31,8 @@ pub enum Effect {
     Publish(Vec<u8>),
     /// Put what a successor needs into shared data.
     Bequeath(Resume),
+    /// Put what fails into shared data.
+    Admit(Troubles),
     /// Show what there is.
     Show(Totals),
     /// Say when the cluster was last read.
@@ -71,6 +73,8 @@ pub struct Leader {
     changed: bool,
     /// When a successor was last told what to go on with.
     bequeathed: Option<Time>,
+    /// What a successor was last told of what fails.
+    admitted: Troubles,
 }
 
 /// What a leader finds in shared data when it takes over.
@@ -82,6 +86,8 @@ pub struct Estate {
     pub confirmed: Option<Confirmed>,
     /// What the last leader knew.
     pub resume: Option<Resume>,
+    /// What failed under the last leader.
+    pub troubles: Option<Troubles>,
 }
 
 impl Leader {
@@ -93,7 +99,11 @@ impl Leader {
             snapshot,
             confirmed,
             resume,
+            troubles,
         } = estate;
+        let troubles = troubles
+            .filter(|troubles| troubles.lists.len() == sources.len())
+            .unwrap_or_default();
         let resume = resume
             .filter(|resume| resume.lists.len() == sources.len())
             .unwrap_or_default();
@@ -108,12 +118,19 @@ impl Leader {
             .map(|(list, read)| Standing::resumed(list, read))
             .collect();
         lists.resize_with(sources.len(), Standing::default);
+        for (list, trouble) in lists.iter_mut().zip(&troubles.lists) {
+            list.trouble = trouble.told;
+        }
         // A read that lies ahead was made before the clock was set back.
         let due = |list: &Standing| list.read.map_or(now, |read| read.min(now).after(config.poll_interval));
         let keep = |(place, (source, list)): (usize, (&Source, &Standing))| {
             let kept = Kept::new(source.clone(), config.pace(source), config.page_size, due(list));
-            match versions.get(place) {
+            let kept = match versions.get(place) {
                 Some(version) => kept.resumed(version, now),
+                None => kept,
+            };
+            match troubles.lists.get(place).and_then(|trouble| trouble.pause) {
+                Some(pause) => kept.pausing(pause),
                 None => kept,
             }
         };
@@ -126,6 +143,7 @@ impl Leader {
             news: false,
             changed: false,
             bequeathed: None,
+            admitted: troubles,
             config,
         }
     }
@@ -188,6 +206,7 @@ impl Leader {
         if self.poller.is_between_rounds() {
             effects.extend(self.publish(now));
         }
+        effects.extend(self.admit());
         effects
     }
 
@@ -200,7 +219,7 @@ impl Leader {
         failure: &Failure,
         falls_back: bool,
     ) -> Option<Effect> {
-        if !self.lists.get_mut(id.0)?.fails(verb, failure) {
+        if !self.lists.get_mut(id.0)?.fails(verb, failure.into()) {
             return None;
         }
         let advice = failure.advice(source, verb);
@@ -305,6 +324,24 @@ impl Leader {
         };
         let lists = self.lists.iter().zip(self.poller.lists()).map(resumed).collect();
         Some(Effect::Bequeath(Resume { lists }))
+    }
+
+    /// What fails, where that is not what it was.
+    fn admit(&mut self) -> Option<Effect> {
+        let trouble = |(list, kept): (&Standing, &Kept)| Trouble {
+            told: list.trouble,
+            pause: kept.pause(),
+        };
+        let lists: Vec<_> = self.lists.iter().zip(self.poller.lists()).map(trouble).collect();
+        let is_well = lists.iter().all(|list| *list == Trouble::default());
+        let troubles = Troubles {
+            lists: if is_well { Vec::new() } else { lists },
+        };
+        if troubles == self.admitted {
+            return None;
+        }
+        self.admitted = troubles.clone();
+        Some(Effect::Admit(troubles))
     }
 }
 

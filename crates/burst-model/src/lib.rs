@@ -21,6 +21,7 @@
 )]
 
 pub mod config;
+pub mod confirmation;
 pub mod hash;
 pub mod index;
 pub mod kube;

@@ -26,9 +26,11 @@ impl Told {
             snapshot,
             confirmed,
             resume,
+            troubles,
             parsing,
+            offers,
         } = Keys::new(config.settings_hash());
-        let text = format!("{lease}\n{snapshot}\n{confirmed}\n{resume}\n{parsing}\n");
+        let text = format!("{lease}\n{snapshot}\n{confirmed}\n{resume}\n{troubles}\n{parsing}\n{offers}\n");
         Self {
             text,
             snapshot: Vec::new(),
@@ -71,6 +73,7 @@ impl Told {
                 let (bytes, hash) = (resume.len(), hash::of_bytes(&resume));
                 self.line(&format!("bequeath {bytes} bytes {hash:016x}"));
             }
+            Effect::Admit(troubles) => self.line(&format!("admit {:02x?}", troubles.to_bytes())),
             Effect::Confirm(confirmed) => {
                 self.line(&format!("confirm {:02x?}", confirmed.to_bytes()));
                 self.confirmed = confirmed;

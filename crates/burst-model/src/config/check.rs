@@ -47,9 +47,11 @@ impl Config {
             POLL_INTERVAL,
             LEAST_POLL_INTERVAL,
         )?;
-        let sync = Sync::check(&words.sync)?;
+        let staleness = |default, least| time("max_staleness", words.max_staleness.as_deref(), default, least);
+        let sync = Sync::check(&words.sync, staleness(MAX_STALENESS, poll_interval)?)?;
         let slowest = poll_interval.max(sync.slowest());
-        let max_staleness = time("max_staleness", words.max_staleness.as_deref(), MAX_STALENESS, slowest)?;
+        // As old as one read would be too old just before the next.
+        let max_staleness = staleness(MAX_STALENESS.max(slowest.saturating_mul(2)), slowest)?;
         let requests = words
             .requests
             .map(|words| Requests::check(words, artifact))

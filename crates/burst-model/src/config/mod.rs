@@ -10,7 +10,7 @@ mod words;
 
 pub use requests::{Hub, Requests};
 pub use sync::Sync;
-pub use words::{ExtraKey, OnStale, Role, SyncMode, UnknownExternal, Upstream};
+pub use words::{Authorization, ExtraKey, OnStale, Role, SyncMode, UnknownExternal, Upstream};
 
 use crate::hash;
 use crate::kube::Source;
@@ -123,8 +123,30 @@ pub struct MetricsApis {
     pub labels: BTreeMap<String, String>,
     /// The answer for an external metric that there is none of.
     pub unknown_external: UnknownExternal,
+    /// Who decides whether a user may read a metric.
+    pub authorization: Authorization,
+    /// Whose the metrics are that have no name of ours.
+    pub fallback: Fallback,
     /// What is counted of requests; `None` where nothing is, and no metric of it is named.
     pub counting: Option<Counting>,
+}
+
+/// The adapters behind this one, of each group at most one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Fallback {
+    /// Of `custom.metrics.k8s.io`.
+    pub custom: Option<Adapter>,
+    /// Of `external.metrics.k8s.io`.
+    pub external: Option<Adapter>,
+}
+
+/// Another adapter, which is asked what it has; requests for it go by Envoy's route.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Adapter {
+    /// The Envoy cluster.
+    pub cluster: String,
+    /// `:authority`.
+    pub authority: String,
 }
 
 /// Why a configuration is refused: the key, its value and what is allowed.
@@ -166,7 +188,9 @@ impl Config {
     /// The hash of every setting that changes what is in shared data.
     #[must_use]
     pub fn settings_hash(&self) -> u64 {
-        hash::of(&(&self.api.cluster, &self.api.authority, &self.content))
+        let fallback = self.metrics_apis.as_ref().map(|apis| &apis.fallback);
+        let fallback = fallback.filter(|fallback| **fallback != Fallback::default());
+        hash::of(&(&self.api.cluster, &self.api.authority, &self.content, fallback))
     }
 }
 

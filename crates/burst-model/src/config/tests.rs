@@ -25,6 +25,42 @@ fn the_name_of_the_cluster_is_enough() {
 }
 
 #[test]
+fn lists_are_watched_unless_it_is_said_otherwise() {
+    assert_eq!(parse(r#"{"cluster":"k"}"#).unwrap().sync.mode, SyncMode::Watch);
+    let listed = parse(r#"{"cluster":"k","sync":{"mode":"list"}}"#).unwrap();
+    assert!(
+        listed
+            .content
+            .sources
+            .iter()
+            .all(|source| listed.pace(source).window.is_none())
+    );
+}
+
+#[test]
+fn a_time_that_is_not_given_fits_those_that_are() {
+    let seconds = |json: &str| {
+        let config = parse(json).unwrap();
+        let times = [config.sync.window, config.sync.workload_window, config.max_staleness];
+        times.map(|time| time.as_secs())
+    };
+    for (json, times) in [
+        (r#"{"cluster":"k"}"#, [5, 30, 60]),
+        (r#"{"cluster":"k","max_staleness":"20s"}"#, [5, 10, 20]),
+        (
+            r#"{"cluster":"k","poll_interval":"1s","max_staleness":"4s"}"#,
+            [3, 3, 4],
+        ),
+        (r#"{"cluster":"k","sync":{"workload_window":"50s"}}"#, [5, 50, 100]),
+        (r#"{"cluster":"k","poll_interval":"60s"}"#, [5, 30, 120]),
+    ] {
+        assert_eq!(seconds(json), times, "{json}");
+    }
+    let refused = parse(r#"{"cluster":"k","poll_interval":"1s","max_staleness":"2s"}"#).unwrap_err();
+    assert_eq!(refused.to_string(), "max_staleness: 2s is below the least allowed, 3s");
+}
+
+#[test]
 fn what_is_refused_is_named_with_its_value_and_what_is_allowed() {
     for (json, message) in [
         ("", "cluster: is missing; name the Envoy cluster of the Kubernetes API"),

@@ -2,6 +2,7 @@
 
 use crate::name::Name;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Everything but the unreserved characters of RFC 3986 is escaped in a query value.
@@ -93,7 +94,7 @@ pub enum Reads {
 }
 
 /// What is asked of the API, in the words of RBAC.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Verb {
     /// A page of what there is.
     List,

@@ -15,9 +15,11 @@ mod discovery;
 mod echo;
 mod external;
 mod json;
+pub mod others;
 mod path;
 mod query;
 mod reading;
+pub mod review;
 mod sheet;
 mod status;
 mod value;
@@ -29,6 +31,7 @@ use crate::config::{Config, MetricsApis};
 use crate::rates::Rates;
 use crate::time::Time;
 use accept::Form;
+use others::Offers;
 use path::Target;
 use query::Query;
 use status::Refusal;
@@ -58,6 +61,8 @@ pub struct Sources<'a> {
     pub picture: &'a Picture,
     /// The requests.
     pub rates: &'a Rates,
+    /// What the other adapters say they have.
+    pub offers: &'a Offers,
     /// The present, which ages are measured from.
     pub now: Time,
 }
@@ -133,14 +138,15 @@ fn serve(config: &Config, apis: &MetricsApis, sources: Sources<'_>, request: Req
         Target::Custom(api, wanted) => custom::answer(&ask()?, api, form(is_value)?, wanted).map(Reply::from),
         Target::External(wanted) => external::answer(&ask()?, form(is_value)?, &wanted).map(Reply::from),
         Target::Groups => Ok(discovery::groups(
-            config,
-            apis,
+            &discovery::Shown::new(config, apis, sources.offers),
             form(|form| !matches!(form, Form::Table(_)))?,
             request.if_none_match,
         )
         .into()),
         Target::Group(group) => Ok(discovery::group(group).into()),
-        Target::Resources(api) => Ok(discovery::resources(config, apis, api).into()),
+        Target::Resources(api) => {
+            Ok(discovery::resources(&discovery::Shown::new(config, apis, sources.offers), api).into())
+        }
         Target::Root => Ok(discovery::paths(200).into()),
         Target::OpenApiV2 => {
             Ok(discovery::document(r#"{"swagger":"2.0","info":{"title":"burst","version":"v1"},"paths":{}}"#).into())

@@ -17,6 +17,7 @@ struct World {
     config: Config,
     picture: Picture,
     rates: Rates,
+    offers: others::Offers,
     now: Time,
 }
 
@@ -33,6 +34,7 @@ impl World {
             config,
             picture: Picture::default(),
             rates: Rates::default(),
+            offers: others::Offers::default(),
             now: T0.after(Duration::from_secs(5)),
         }
     }
@@ -71,6 +73,7 @@ impl World {
         let sources = Sources {
             picture: &self.picture,
             rates: &self.rates,
+            offers: &self.offers,
             now: self.now,
         };
         answer(
