@@ -63,7 +63,8 @@ bench: ## measure: tables with medians and spreads, kept as JSON in target/bench
 	cargo bench --locked --quiet --package burstctl --no-default-features --bench lint
 	@# What it measures are other processes; so the profile of the tests, which is there already.
 	cargo bench --locked --quiet --profile dev --bench metrics-apis
-	cargo bench --locked --quiet --profile dev --bench sync --bench memory --bench bulk --bench load
+	cargo bench --locked --quiet --profile dev --bench api-server --bench sync --bench memory --bench bulk --bench load
+	cargo bench --locked --quiet --package burst-fleet
 
 .PHONY: wasm
 wasm: ## build the filter into target/wasm/
