@@ -64,7 +64,7 @@ bench: ## measure: tables with medians and spreads, kept as JSON in target/bench
 	@# What it measures are other processes; so the profile of the tests, which is there already.
 	cargo bench --locked --quiet --profile dev --bench metrics-apis
 	cargo bench --locked --quiet --profile dev --bench api-server --bench sync --bench memory --bench bulk --bench load
-	cargo bench --locked --quiet --package burst-fleet
+	cargo bench --locked --quiet --package burst-fleet --bench fleet
 
 .PHONY: wasm
 wasm: ## build the filter into target/wasm/

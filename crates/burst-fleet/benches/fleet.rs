@@ -14,7 +14,7 @@ const FLEETS: [usize; 3] = [10, 1_000, 50_000];
 fn main() {
     println!(
         "| proxies | read by | requests/s | cores | MB/s | age, p99 | peak/s at the start | all have a picture after | \
-         peak/s after the outage | as before after | peak/s in the last minute |"
+         peak/s after the outage | all read anew after | peak/s in the last minute |"
     );
     println!("|--:|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|");
     let mut rows = Vec::new();

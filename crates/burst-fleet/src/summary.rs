@@ -9,9 +9,6 @@ use std::time::Duration;
 /// How long before the outage everything counts as steady.
 const STEADY: Duration = Duration::from_secs(120);
 
-/// A second is looked at as of its beginning.
-const SECOND: Duration = Duration::from_secs(1);
-
 /// What a run showed.
 #[derive(Clone, Copy, Debug)]
 pub struct Summary {
@@ -27,8 +24,8 @@ pub struct Summary {
     pub peak: u64,
     /// Requests in the busiest second of the last minute: near the mean, unless the proxies ask in step.
     pub last_peak: u64,
-    /// From the end of the outage until the pictures of 99 of 100 proxies were as young as before; `None` where they
-    /// never were.
+    /// From the end of the outage until the pictures of 99 of 100 proxies were read after it; `None` where they never
+    /// were.
     pub recovery: Option<Duration>,
     /// The oldest picture of all.
     pub oldest: Duration,
@@ -56,8 +53,8 @@ impl Summary {
         let before = outage.begins.saturating_sub(STEADY)..outage.begins;
         let steady = Load::of(&run.api, run, &before);
         let last = scenario.lasts.saturating_sub(Duration::from_secs(60))..scenario.lasts;
-        let as_before = |ages: &Ages| ages.without == 0 && ages.p99 <= steady.p99_age + SECOND;
-        let pictured = |ages: &Ages| ages.without * 100 <= scenario.proxies;
+        let pictured = |_, ages: &Ages| ages.without * 100 <= scenario.proxies;
+        let anew = |since, ages: &Ages| pictured(since, ages) && ages.p99 < since;
         Self {
             steady,
             hubs: Load::of(&run.hub, run, &before),
@@ -65,7 +62,7 @@ impl Summary {
             first_picture: first(run, Duration::ZERO, pictured),
             peak: run.api.peak(&(up..scenario.lasts)),
             last_peak: run.api.peak(&last),
-            recovery: first(run, up, as_before),
+            recovery: first(run, up, anew),
             oldest: run.ages.iter().map(|ages| ages.oldest).max().unwrap_or_default(),
         }
     }
@@ -89,9 +86,14 @@ fn seconds<'a>(run: &'a Run, span: &Range<Duration>) -> impl Iterator<Item = &'a
 }
 
 /// The time from a moment until all is so, and stays so.
-fn first(run: &Run, from: Duration, is_so: impl Fn(&Ages) -> bool) -> Option<Duration> {
-    let seconds: Vec<_> = seconds(run, &(from..Duration::MAX)).collect();
-    let not_so = seconds.iter().rposition(|ages| !is_so(ages));
-    let after = not_so.map_or(0, |place| place + 1);
-    (after < seconds.len()).then(|| Duration::from_secs(after as u64))
+fn first(run: &Run, from: Duration, is_so: impl Fn(Duration, &Ages) -> bool) -> Option<Duration> {
+    let since = (0..).map(Duration::from_secs);
+    let mut last = None;
+    for (since, ages) in since.zip(seconds(run, &(from..Duration::MAX))) {
+        last = match is_so(since, ages) {
+            true => last.or(Some(since)),
+            false => None,
+        };
+    }
+    last
 }
