@@ -7,6 +7,7 @@ use crate::stats::Stats;
 use crate::vm;
 use burst_model::config::{Config, Requests, Upstream};
 use burst_model::name::ObjectName;
+use burst_model::policies::Enforced;
 use burst_model::rates::Latest;
 use burst_model::records::CountKeys;
 use burst_model::upstream::{Hints, IstioService};
@@ -27,6 +28,8 @@ pub(crate) struct View {
     pub(crate) others: RefCell<metrics_apis::Known>,
     /// What is asked of the API server about requests for metrics.
     pub(crate) reviews: metrics_apis::Desk,
+    /// The policies that are objects.
+    pub(crate) enforced: RefCell<Enforced>,
     counter: Option<Rc<Counter>>,
 }
 
@@ -44,6 +47,7 @@ impl View {
             rates: RefCell::default(),
             others: RefCell::default(),
             reviews: metrics_apis::Desk::default(),
+            enforced: RefCell::default(),
         }
     }
 

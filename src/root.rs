@@ -121,7 +121,7 @@ impl Configured {
                 lease.poison.len()
             );
         }
-        log::info!("this thread polls the Kubernetes API from now on");
+        log::info!("this thread polls {} from now on", self.view.config.origin);
         self.office = Office::take(self.view.config.clone(), &self.keys, lease.poison, now).ok();
         vm::stats().leader_changes.count();
     }
@@ -151,6 +151,10 @@ impl Configured {
             }
         }
         picture.look(&self.view.config, confirmed.as_ref(), now);
+        if let Some(root) = self.view.config.root_namespace() {
+            let mut enforced = self.view.enforced.borrow_mut();
+            enforced.look(root, confirmed.as_ref(), || Shared::read(&self.keys.policies).bytes);
+        }
         if let (Some(sum), Some(requests)) = (&self.sum, &self.view.config.requests) {
             let mut rates = self.view.rates.borrow_mut();
             rates.look(Shared::read(sum).bytes, requests.window, requests.max_age(), now);

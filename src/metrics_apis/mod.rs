@@ -16,6 +16,9 @@ use burst_model::view::metrics::review::{Access, Verdict};
 use burst_model::view::metrics::{self, Reply, Request, Sources, others};
 use std::rc::Rc;
 
+/// The header-only module sees no requests, and there need be nothing in it that answers them.
+const ARE_LEFT_OUT: bool = cfg!(feature = "header-only");
+
 /// What becomes of a request of the filter chain.
 pub(crate) enum Taken {
     /// It is answered so.
@@ -34,7 +37,7 @@ pub(crate) fn take(view: &Rc<View>, stream: u32) -> Option<Taken> {
     if chain != apis.filter_chain.as_bytes() {
         return None;
     }
-    let asked = Asked::read();
+    let asked = Asked::read(apis);
     Some(match apis.authorization {
         Authorization::ApiServer => asked.serve(view, apis),
         Authorization::SubjectAccessReview => review(view, apis, asked, stream),
@@ -66,11 +69,14 @@ struct Asked {
     accept: Vec<u8>,
     if_none_match: Vec<u8>,
     user: Vec<u8>,
+    /// Where policies want to know them. One may have a comma in its name, so they are taken as they came, a header
+    /// each.
+    groups: Vec<String>,
 }
 
 impl Asked {
     /// Of the current request.
-    fn read() -> Self {
+    fn read(apis: &MetricsApis) -> Self {
         let header = |name| host::request_header(name).unwrap_or_default();
         Self {
             method: header(":method"),
@@ -78,6 +84,7 @@ impl Asked {
             accept: header("accept"),
             if_none_match: header("if-none-match"),
             user: header("x-remote-user"),
+            groups: apis.policies.as_ref().map(|_| groups()).unwrap_or_default(),
         }
     }
 
@@ -88,6 +95,7 @@ impl Asked {
             accept: &self.accept,
             if_none_match: &self.if_none_match,
             user: &self.user,
+            groups: &self.groups,
         };
         if others::goes_on(apis, request) {
             vm::stats().passed_on.count();
@@ -98,6 +106,7 @@ impl Asked {
             picture: &view.picture.borrow(),
             rates: rates.rates(),
             offers: &view.others.borrow().offers,
+            enforced: &view.enforced.borrow(),
             now: host::now(),
         };
         let Reply { answer, age } = metrics::answer(&view.config, apis, sources, request);
@@ -106,6 +115,14 @@ impl Asked {
         }
         Taken::Answered(answer)
     }
+}
+
+fn groups() -> Vec<String> {
+    let headers = host::request_headers().into_iter();
+    let groups = headers.filter(|(name, _)| name == "x-remote-group");
+    groups
+        .map(|(_, group)| String::from_utf8_lossy(&group).into_owned())
+        .collect()
 }
 
 /// Answers the current stream from the proxy.

@@ -5,9 +5,11 @@ mod standing;
 
 use crate::config::Config;
 use crate::index::{self, Notes, SERVICES, Table};
-use crate::kube::{Answer, Failure, Outcome, Page, Source, Verb};
+use crate::kube::{Answer, Failure, Object, Outcome, Page, Reads, Source, Verb};
+use crate::policies::{Gathered, PolicySets};
 use crate::records::{Confirmed, Resume, Resumed, Trouble, Troubles};
 use crate::snapshot::{self, Snapshot};
+use crate::spoke::Question;
 use crate::sync::life::{Kept, Step};
 use crate::sync::poller::{Ask, Poller, SourceId};
 use crate::time::Time;
@@ -27,8 +29,12 @@ const RESUME_INTERVAL: Duration = Duration::from_secs(30);
 pub enum Effect {
     /// Ask for a page.
     Ask(Ask),
+    /// Ask the hub; only a spoke does.
+    AskHub(Question),
     /// Put a new snapshot into shared data. Comes before its [`Effect::Confirm`].
     Publish(Vec<u8>),
+    /// Put the policies that are in force into shared data. Comes before its [`Effect::Confirm`].
+    Enforce(PolicySets),
     /// Put what a successor needs into shared data.
     Bequeath(Resume),
     /// Put what fails into shared data.
@@ -75,6 +81,7 @@ pub struct Leader {
     bequeathed: Option<Time>,
     /// What a successor was last told of what fails.
     admitted: Troubles,
+    policies: Gathered,
 }
 
 /// What a leader finds in shared data when it takes over.
@@ -88,6 +95,8 @@ pub struct Estate {
     pub resume: Option<Resume>,
     /// What failed under the last leader.
     pub troubles: Option<Troubles>,
+    /// The policies that it put in force.
+    pub policies: Option<PolicySets>,
 }
 
 impl Leader {
@@ -100,6 +109,7 @@ impl Leader {
             confirmed,
             resume,
             troubles,
+            policies,
         } = estate;
         let troubles = troubles
             .filter(|troubles| troubles.lists.len() == sources.len())
@@ -144,6 +154,7 @@ impl Leader {
             changed: false,
             bequeathed: None,
             admitted: troubles,
+            policies: Gathered::new(policies),
             config,
         }
     }
@@ -286,7 +297,29 @@ impl Leader {
         let services = table.get(SERVICES).map_or(0, Vec::len) as u64;
         let mut effects: Vec<_> = self.snapshot(&table).into_iter().collect();
         effects.push(Effect::Show(self.totals(services, notes)));
+        effects.extend(self.enforce());
         effects
+    }
+
+    /// The policies, where they are others than before.
+    fn enforce(&mut self) -> Vec<Effect> {
+        let lists = self.config.content.sources.iter().zip(&self.lists);
+        let lists = lists.filter(|(source, _)| source.reads == Reads::Policies);
+        let lists: Vec<_> = lists.map(|(_, list)| list).collect();
+        // A list that was not read says nothing, and not that there is no policy.
+        if lists.is_empty() || lists.iter().any(|list| list.read.is_none()) {
+            return Vec::new();
+        }
+        let specs = lists
+            .iter()
+            .flat_map(|list| &list.objects)
+            .filter_map(|object| match object {
+                Object::Policy(policy) => Some(policy),
+                Object::Hpa(_) | Object::Service(_) | Object::Workload(_) => None,
+            });
+        let (sets, lines) = self.policies.gather(specs, lists.iter().flat_map(|list| list.bad()));
+        let lines = lines.into_iter().take(MOST_LINES).map(Effect::Warn);
+        lines.chain(sets.map(Effect::Enforce)).collect()
     }
 
     fn snapshot(&mut self, table: &Table) -> Option<Effect> {

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 const README: &str = include_str!("../../../README.md");
 
 /// Where keys nest: a path in the table, and a configuration with a key at that place that cannot be.
-const PLACES: [(&str, &str); 16] = [
+const PLACES: [(&str, &str); 17] = [
     ("", r#"{"?":0}"#),
     ("sync.", r#"{"sync":{"?":0}}"#),
     ("hpas.", r#"{"hpas":{"?":0}}"#),
@@ -26,13 +26,14 @@ const PLACES: [(&str, &str); 16] = [
         "metrics_apis.fallback.external.",
         r#"{"metrics_apis":{"fallback":{"external":{"?":0}}}}"#,
     ),
+    ("metrics_apis.policies.", r#"{"metrics_apis":{"policies":{"?":0}}}"#),
     ("requests.", r#"{"requests":{"?":0}}"#),
     ("requests.hub.", r#"{"requests":{"hub":{"?":0}}}"#),
     ("requests.accept.", r#"{"requests":{"accept":{"?":0}}}"#),
 ];
 
 /// Keys that say nothing but by the keys under them.
-const WITHOUT_A_ROW: [&str; 12] = [
+const WITHOUT_A_ROW: [&str; 13] = [
     "sync",
     "hpas",
     "services",
@@ -43,6 +44,7 @@ const WITHOUT_A_ROW: [&str; 12] = [
     "metrics_apis.fallback",
     "metrics_apis.fallback.custom",
     "metrics_apis.fallback.external",
+    "metrics_apis.policies",
     "requests.hub",
     "requests.accept",
 ];

@@ -168,7 +168,7 @@ fn within(selector: &LabelSelector) -> Result<Ruling, BadPolicy> {
         return Err(Fault::Contradiction(key.into()).at(""));
     }
     let labels = labels.map(|(key, value)| format!("{key}={value}"));
-    let texts: Vec<_> = labels.chain(expressions.iter().map(text)).collect();
+    let texts: Vec<_> = labels.chain(expressions.iter().map(Expression::to_string)).collect();
     Ok(Ruling::Within {
         labels: selected,
         text: texts.join(",").into(),
@@ -203,17 +203,6 @@ fn label(text: &str, reasons: &[String]) -> Result<(), Fault> {
             reason: reason.clone(),
         })
     })
-}
-
-/// As a query has it.
-fn text(Expression { key, operator, values }: &Expression) -> String {
-    let values = values.as_deref().unwrap_or_default().join(",");
-    match operator.as_str() {
-        "In" => format!("{key} in ({values})"),
-        "NotIn" => format!("{key} notin ({values})"),
-        "DoesNotExist" => format!("!{key}"),
-        _ => key.clone(),
-    }
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ pub enum Default {
 
 /// Somebody asks for a metric.
 #[derive(Clone, Copy, Debug)]
-pub struct Query<'a, Group> {
+pub struct Query<'a> {
     /// The namespace in the path: the border between tenants, whatever labels say.
     pub namespace: &'a str,
     /// The [canonical name](crate::name::canonical).
@@ -26,7 +26,7 @@ pub struct Query<'a, Group> {
     /// Who asks.
     pub user: &'a str,
     /// Their groups.
-    pub groups: &'a [Group],
+    pub groups: &'a [String],
     /// What they ask for.
     pub labels: &'a Labels,
 }
@@ -41,11 +41,7 @@ pub struct Judgement<'a> {
 
 /// Asks every policy that applies.
 #[must_use]
-pub fn judge<'a, Group: AsRef<str>>(
-    policies: impl IntoIterator<Item = &'a Policy>,
-    default: Default,
-    query: Query<'_, Group>,
-) -> Judgement<'a> {
+pub fn judge<'a>(policies: impl IntoIterator<Item = &'a Policy>, default: Default, query: Query<'_>) -> Judgement<'a> {
     let applies = |policy: &&Policy| policy.applies(query.namespace, query.user, query.groups);
     let decide = |policy: &'a Policy| (policy, policy.decide(query.metric, query.labels));
     let decisions = policies.into_iter().filter(applies).map(decide).collect();
@@ -132,12 +128,13 @@ mod tests {
     }
 
     fn said(default: Default, namespace: &str, metric: &str, selector: &str, user: &str, groups: &[&str]) -> String {
+        let groups: Vec<_> = groups.iter().map(ToString::to_string).collect();
         let (policies, labels) = (policies(), Labels::of_query(&selector.parse().unwrap()));
         let query = Query {
             namespace,
             metric,
             user,
-            groups,
+            groups: &groups,
             labels: &labels,
         };
         let judgement = judge(&policies, default, query);
@@ -175,7 +172,7 @@ mod tests {
             "ExternalMetricPolicy \"shop/web\" has no rule for it, and the default is deny"
         );
         let none: &[Policy] = &[];
-        let query = Query::<&str> {
+        let query = Query {
             namespace: "shop",
             metric: "other",
             user: "hpa",

@@ -73,10 +73,10 @@ impl Policy {
 
     /// Whether it is for queries of that user in that namespace.
     #[must_use]
-    pub fn applies(&self, namespace: &str, user: &str, groups: &[impl AsRef<str>]) -> bool {
+    pub fn applies(&self, namespace: &str, user: &str, groups: &[String]) -> bool {
         let is_meant = |subject: &Subject| match subject.kind {
             SubjectKind::User => subject.name == user,
-            SubjectKind::Group => groups.iter().any(|group| group.as_ref() == subject.name),
+            SubjectKind::Group => groups.contains(&subject.name),
         };
         let is_there = self.namespace().is_none_or(|own| own == namespace);
         is_there && (self.subjects.is_empty() || self.subjects.iter().any(is_meant))

@@ -3,6 +3,7 @@
 
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// `spec` of an `ExternalMetricPolicy`.
 #[derive(Clone, Debug, Deserialize)]
@@ -12,6 +13,34 @@ pub struct Spec {
     pub subjects: Option<Vec<Subject>>,
     /// From the first to the last.
     pub rules: Vec<Rule>,
+}
+
+/// A policy that is no object: its name and, unless it is for all of them, the namespace it is for stand beside the rest.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Named {
+    /// What messages call it.
+    pub name: String,
+    /// Where it applies.
+    pub namespace: Option<String>,
+    /// As in [`Spec`].
+    pub subjects: Option<Vec<Subject>>,
+    /// As in [`Spec`].
+    pub rules: Vec<Rule>,
+}
+
+impl Named {
+    /// The name, the namespace and the rest.
+    #[must_use]
+    pub fn into_spec(self) -> (String, Option<String>, Spec) {
+        let Self {
+            name,
+            namespace,
+            subjects,
+            rules,
+        } = self;
+        (name, namespace, Spec { subjects, rules })
+    }
 }
 
 /// Who asks, in the words of a RoleBinding.
@@ -65,4 +94,19 @@ pub struct Expression {
     pub operator: String,
     /// For the first two.
     pub values: Option<Vec<String>>,
+}
+
+/// As a query has it.
+impl fmt::Display for Expression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { key, operator, values } = self;
+        let values = values.as_deref().unwrap_or_default().join(",");
+        match operator.as_str() {
+            "In" => write!(f, "{key} in ({values})"),
+            "NotIn" => write!(f, "{key} notin ({values})"),
+            "Exists" => f.write_str(key),
+            "DoesNotExist" => write!(f, "!{key}"),
+            other => write!(f, "{key} {other} ({values})"),
+        }
+    }
 }

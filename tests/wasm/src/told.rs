@@ -27,10 +27,11 @@ impl Told {
             confirmed,
             resume,
             troubles,
+            policies,
             parsing,
             offers,
         } = Keys::new(config.settings_hash());
-        let text = format!("{lease}\n{snapshot}\n{confirmed}\n{resume}\n{troubles}\n{parsing}\n{offers}\n");
+        let text = format!("{lease}\n{snapshot}\n{confirmed}\n{resume}\n{troubles}\n{policies}\n{parsing}\n{offers}\n");
         Self {
             text,
             snapshot: Vec::new(),
@@ -63,11 +64,12 @@ impl Told {
 
     fn effect(&mut self, effect: Effect) {
         match effect {
-            Effect::Ask(_) => {}
+            Effect::Ask(_) | Effect::AskHub(_) => {}
             Effect::Publish(snapshot) => {
                 self.line(&format!("publish {} bytes", snapshot.len()));
                 self.snapshot = snapshot;
             }
+            Effect::Enforce(policies) => self.line(&format!("enforce {policies:?}")),
             Effect::Bequeath(resume) => {
                 let resume = resume.to_bytes();
                 let (bytes, hash) = (resume.len(), hash::of_bytes(&resume));

@@ -8,7 +8,7 @@ use super::json::{Quoted, list};
 use super::reading::{Reading, Series};
 use super::sheet::{Head, Sheet, row_object};
 use super::status::{Details, Refusal};
-use super::{Ask, Values};
+use super::{Ask, Values, permission};
 use crate::config::{MetricsApis, UnknownExternal};
 use burst_labels::Selector;
 use std::fmt::Write as _;
@@ -28,6 +28,7 @@ pub(super) fn answer(ask: &Ask<'_>, form: Form, wanted: &Wanted<'_>) -> Result<V
     if ask.query.watch {
         return Err(Refusal::watch());
     }
+    permission::check(ask, wanted)?;
     let Some(metric) = named(ask.apis, &wanted.metric) else {
         return unknown(ask, form, wanted);
     };

@@ -17,6 +17,7 @@ mod external;
 mod json;
 pub mod others;
 mod path;
+mod permission;
 mod query;
 mod reading;
 pub mod review;
@@ -28,6 +29,7 @@ pub use api::Api;
 
 use super::{Answer, Picture};
 use crate::config::{Config, MetricsApis};
+use crate::policies::Enforced;
 use crate::rates::Rates;
 use crate::time::Time;
 use accept::Form;
@@ -52,6 +54,8 @@ pub struct Request<'a> {
     pub if_none_match: &'a [u8],
     /// `x-remote-user`.
     pub user: &'a [u8],
+    /// Each `x-remote-group`.
+    pub groups: &'a [String],
 }
 
 /// What the values come from.
@@ -63,6 +67,8 @@ pub struct Sources<'a> {
     pub rates: &'a Rates,
     /// What the other adapters say they have.
     pub offers: &'a Offers,
+    /// The policies that are objects.
+    pub enforced: &'a Enforced,
     /// The present, which ages are measured from.
     pub now: Time,
 }
@@ -87,6 +93,7 @@ struct Ask<'a> {
     config: &'a Config,
     apis: &'a MetricsApis,
     sources: Sources<'a>,
+    request: Request<'a>,
     query: Query,
 }
 
@@ -131,6 +138,7 @@ fn serve(config: &Config, apis: &MetricsApis, sources: Sources<'_>, request: Req
             config,
             apis,
             sources,
+            request,
             query,
         })
     };

@@ -18,6 +18,7 @@ struct World {
     picture: Picture,
     rates: Rates,
     offers: others::Offers,
+    enforced: Enforced,
     now: Time,
 }
 
@@ -35,6 +36,7 @@ impl World {
             picture: Picture::default(),
             rates: Rates::default(),
             offers: others::Offers::default(),
+            enforced: Enforced::default(),
             now: T0.after(Duration::from_secs(5)),
         }
     }
@@ -74,6 +76,7 @@ impl World {
             picture: &self.picture,
             rates: &self.rates,
             offers: &self.offers,
+            enforced: &self.enforced,
             now: self.now,
         };
         answer(
@@ -169,6 +172,7 @@ fn get(path: &str) -> Request<'_> {
         accept: b"application/json",
         if_none_match: b"",
         user: b"system:kube-aggregator",
+        groups: &[],
     }
 }
 
@@ -176,5 +180,6 @@ mod any;
 mod custom;
 mod documents;
 mod external;
+mod permission;
 mod refusals;
 mod table;

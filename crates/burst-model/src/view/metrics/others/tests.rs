@@ -14,6 +14,7 @@ fn passes(fallback: &str, path: &str) -> bool {
         accept: b"",
         if_none_match: b"",
         user: b"alice",
+        groups: &[],
     };
     goes_on(config(fallback).metrics_apis.as_ref().unwrap(), request)
 }
@@ -67,6 +68,7 @@ fn nobody_goes_on_without_a_name() {
         accept: b"",
         if_none_match: b"",
         user: b" ",
+        groups: &[],
     };
     assert!(!goes_on(config(BOTH).metrics_apis.as_ref().unwrap(), request));
 }
