@@ -4,7 +4,7 @@ use crate::server::Micros;
 use burst_model::config::Config;
 use burst_model::kube::{Answer, Failure, Source};
 use burst_model::leader::{Effect, Estate, Leader};
-use burst_model::sync::backoff::Backoff;
+use burst_model::spoke::{self, Spoke};
 use burst_model::sync::life::Request;
 use burst_model::sync::poller::{Ask, SourceId};
 use burst_model::time::Time;
@@ -14,8 +14,8 @@ use std::time::Duration;
 /// As the filter's root context has it.
 pub const TICK: Duration = Duration::from_secs(1);
 
-/// A tick comes early by as much as the one before it came late.
-const EARLY: Duration = Duration::from_millis(250);
+/// Of a hub's Services.
+const PATH: &str = "/burstmetrics/services";
 
 /// What a proxy asks for.
 #[derive(Debug)]
@@ -31,8 +31,8 @@ pub enum Asks {
 pub enum Answered {
     /// By the API server.
     Api(SourceId, Result<Answer, Failure>),
-    /// By a hub, which read the cluster then.
-    Hub(Result<Option<Time>, Failure>),
+    /// By a hub.
+    Hub(Result<spoke::Answer, Failure>),
 }
 
 /// A proxy.
@@ -46,17 +46,7 @@ pub struct Proxy {
 #[derive(Debug)]
 enum Reader {
     Leader(Box<Leader>),
-    Spoke(Spoke),
-}
-
-/// Asks a hub each interval, and after a failure as the leader does.
-#[derive(Debug)]
-struct Spoke {
-    interval: Duration,
-    /// `None` while it waits for an answer.
-    due: Option<Time>,
-    asked: Time,
-    backoff: Backoff,
+    Spoke(Box<Spoke>),
 }
 
 impl Proxy {
@@ -72,15 +62,10 @@ impl Proxy {
 
     /// One that reads a hub.
     #[must_use]
-    pub fn spoke(config: &Config, now: Time) -> Self {
-        let spoke = Spoke {
-            interval: config.poll_interval,
-            due: Some(now),
-            asked: now,
-            backoff: Backoff::default(),
-        };
+    pub fn spoke(config: Rc<Config>, now: Time) -> Self {
+        let spoke = Spoke::new(config, PATH, Estate::default(), now);
         Self {
-            reader: Reader::Spoke(spoke),
+            reader: Reader::Spoke(Box::new(spoke)),
             read: None,
         }
     }
@@ -96,30 +81,21 @@ impl Proxy {
 
     /// Once a second.
     pub fn tick(&mut self, now: Time) -> Vec<Asks> {
-        match &mut self.reader {
-            Reader::Leader(leader) => {
-                let effects = leader.tick(now);
-                self.follow(effects)
-            }
-            Reader::Spoke(spoke) => spoke.tick(now).into_iter().collect(),
-        }
+        let effects = match &mut self.reader {
+            Reader::Leader(leader) => leader.tick(now),
+            Reader::Spoke(spoke) => spoke.tick(now),
+        };
+        self.follow(effects)
     }
 
     /// Takes an answer.
     pub fn answer(&mut self, answered: Answered, now: Time, chance: u32) -> Vec<Asks> {
-        match (&mut self.reader, answered) {
-            (Reader::Leader(leader), Answered::Api(id, answer)) => {
-                let effects = leader.answer(id, answer, now, chance);
-                self.follow(effects)
-            }
-            (Reader::Spoke(spoke), Answered::Hub(answer)) => {
-                if let Some(read) = spoke.answer(answer, now, chance) {
-                    self.read = self.read.max(Some(read));
-                }
-                Vec::new()
-            }
+        let effects = match (&mut self.reader, answered) {
+            (Reader::Leader(leader), Answered::Api(id, answer)) => leader.answer(id, answer, now, chance),
+            (Reader::Spoke(spoke), Answered::Hub(answer)) => spoke.answer(answer, now, chance),
             _ => Vec::new(),
-        }
+        };
+        self.follow(effects)
     }
 
     fn follow(&mut self, effects: Vec<Effect>) -> Vec<Asks> {
@@ -127,33 +103,12 @@ impl Proxy {
         for effect in effects {
             match effect {
                 Effect::Ask(Ask { source, request }) => asks.push(Asks::Api(source, request)),
+                Effect::AskHub(_) => asks.push(Asks::Hub),
                 Effect::Confirm(confirmed) => self.read = confirmed.oldest(),
                 _ => {}
             }
         }
         asks
-    }
-}
-
-impl Spoke {
-    fn tick(&mut self, now: Time) -> Option<Asks> {
-        self.due.take_if(|due| *due <= now)?;
-        self.asked = now;
-        Some(Asks::Hub)
-    }
-
-    fn answer(&mut self, answer: Result<Option<Time>, Failure>, now: Time, chance: u32) -> Option<Time> {
-        match answer {
-            Ok(read) => {
-                self.backoff.succeeded();
-                self.due = Some(self.asked.after(self.interval.saturating_sub(EARLY)));
-                read
-            }
-            Err(failure) => {
-                self.due = Some(now.after(self.backoff.failed(failure.retry_after(), chance)));
-                None
-            }
-        }
     }
 }
 

@@ -6,7 +6,9 @@ use crate::scenario::{Mode, Scenario};
 use crate::server::{Fate, Micros, Server};
 use crate::tally::{Ages, Seconds};
 use burst_model::config::Config;
+use burst_model::confirmation::Confirmation;
 use burst_model::kube::{Answer, Failure, Page, Reads, Verb, Window};
+use burst_model::spoke;
 use burst_model::sync::life::Request;
 use burst_model::sync::poller::SourceId;
 use burst_model::time::Time;
@@ -62,7 +64,7 @@ impl Run {
     #[must_use]
     pub fn new(scenario: Scenario) -> Self {
         let mut chance = fastrand::Rng::with_seed(scenario.seed);
-        let config = scenario.config();
+        let (config, spokes) = (scenario.config(), scenario.spokes());
         let mut ticking = vec![Vec::new(); 1_000];
         for proxy in 0..scenario.proxies {
             ticking[chance.usize(..1_000)].push(proxy);
@@ -73,7 +75,7 @@ impl Run {
         };
         let proxies = (0..scenario.proxies).map(|place| match place < hubs {
             true => Proxy::leader(config.clone(), time(0)),
-            false => Proxy::spoke(&config, time(0)),
+            false => Proxy::spoke(spokes.clone(), time(0)),
         });
         Self {
             proxies: proxies.collect(),
@@ -267,17 +269,21 @@ impl Run {
         match self.hubs[hub].take(cost, self.now, self.now + patience) {
             Fate::Answered(at) => {
                 second.cost = second.cost.and(cost);
-                (at + ROUND_TRIP, of(known(read)))
+                (at + ROUND_TRIP, of(known(read, time(at))))
             }
             Fate::Abandoned | Fate::SentAway => (self.now + patience, of(Err(Failure::Timeout))),
         }
     }
 }
 
-/// A hub that has read nothing yet says so, and when to ask again.
-fn known(read: Option<Time>) -> Result<Option<Time>, Failure> {
+/// What a hub says. One that has read nothing yet says so, and when to ask again.
+fn known(read: Option<Time>, now: Time) -> Result<spoke::Answer, Failure> {
     match read {
-        Some(read) => Ok(Some(read)),
+        Some(read) => Ok(spoke::Answer::Services {
+            services: spoke::Services::default(),
+            tag: None,
+            confirmation: Confirmation::new(read, now),
+        }),
         None => Err(Failure::Server {
             status: 503,
             message: String::new(),

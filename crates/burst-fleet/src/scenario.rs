@@ -97,8 +97,16 @@ impl Scenario {
             Mode::Poll => "list",
             Mode::Watch | Mode::Spokes => "watch",
         };
-        let json = format!(r#"{{"cluster": "kube_api", "sync": {{"mode": "{mode}"}}}}"#);
-        Rc::new(Config::parse(json.as_bytes(), Artifact::Full).expect("a configuration"))
+        parsed(&format!(r#"{{"cluster": "kube_api", "sync": {{"mode": "{mode}"}}}}"#))
+    }
+
+    /// The configuration of who reads a hub.
+    ///
+    /// # Panics
+    /// Never: it is one.
+    #[must_use]
+    pub fn spokes(&self) -> Rc<Config> {
+        parsed(r#"{"cluster": "hub", "source": "hub"}"#)
     }
 
     /// What a page of so many objects costs.
@@ -119,4 +127,8 @@ impl Scenario {
         let millis = u64::try_from(within.as_millis()).unwrap_or(u64::MAX);
         self.services * self.changing * millis / 1_000_000
     }
+}
+
+fn parsed(json: &str) -> Rc<Config> {
+    Rc::new(Config::parse(json.as_bytes(), Artifact::Full).expect("a configuration"))
 }
