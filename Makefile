@@ -58,12 +58,14 @@ bench: ## measure: tables with medians and spreads, kept as JSON in target/bench
 	@setup/envoy
 	@setup/control-plane
 	@setup/oracle
+	@setup/h2load
 	cargo xtask wasm
 	cargo bench --locked --quiet --package burstctl --no-default-features --bench lint
 	cargo bench --locked --quiet --package burst-policy --bench decide
 	@# What it measures are other processes; so the profile of the tests, which is there already.
 	cargo bench --locked --quiet --profile dev --bench metrics-apis
-	cargo bench --locked --quiet --profile dev --bench sync
+	cargo bench --locked --quiet --profile dev --bench api-server --bench sync --bench memory --bench bulk --bench load
+	cargo bench --locked --quiet --package burst-fleet --bench fleet
 
 .PHONY: soak
 soak: ## load and random faults on a real Envoy for 10 minutes: what the filter promises, as a table; SOAK=minutes

@@ -144,10 +144,11 @@ impl Configured {
     fn look(&self, now: Time) {
         let confirmed: Option<Confirmed> = Shared::read(&self.keys.confirmed).record();
         let mut picture = self.view.picture.borrow_mut();
-        if confirmed.as_ref().is_some_and(|confirmed| picture.lacks(confirmed))
-            && let Err(damaged) = picture.take(Shared::read(&self.keys.snapshot).bytes)
-        {
-            log::warn!("{damaged}");
+        if confirmed.as_ref().is_some_and(|confirmed| picture.lacks(confirmed)) {
+            picture.make_room();
+            if let Err(damaged) = picture.take(Shared::read(&self.keys.snapshot).bytes) {
+                log::warn!("{damaged}");
+            }
         }
         picture.look(&self.view.config, confirmed.as_ref(), now);
         if let Some(root) = self.view.config.root_namespace() {

@@ -3,6 +3,7 @@
 mod artifact;
 mod cargo;
 mod image;
+mod plot;
 mod sbom;
 mod trim;
 mod wasm;
@@ -14,10 +15,12 @@ use artifact::Artifact;
 const USAGE: &str = "\
 usage: cargo xtask wasm [--test]
        cargo xtask image
+       cargo xtask plot
 
   wasm         build the filter into target/wasm/: burst-metrics.wasm and burst-metrics-header.wasm
   wasm --test  and burst-metrics-trap.wasm, which only the tests load
-  image        the two as OCI images, with a list of what is in them, into target/image/";
+  image        the two as OCI images, with a list of what is in them, into target/image/
+  plot         docs/performance.svg, from what `make bench` kept in target/bench/sync.json";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -26,6 +29,7 @@ fn main() -> ExitCode {
         ["wasm"] => wasm(&Artifact::SHIPPED),
         ["wasm", "--test"] => wasm(&Artifact::ALL),
         ["image"] => image::build(),
+        ["plot"] => plot::draw(),
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);

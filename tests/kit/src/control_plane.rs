@@ -156,6 +156,12 @@ impl ControlPlane {
         self.port
     }
 
+    /// The process id of the API server.
+    #[must_use]
+    pub fn apiserver_id(&self) -> u32 {
+        self.apiserver.id()
+    }
+
     /// The certificate authority of the API server's certificate, which is good for `127.0.0.1`, `localhost`,
     /// `kubernetes.default.svc` and `kubernetes.default.svc.cluster.local`.
     #[must_use]

@@ -19,6 +19,10 @@ const EARLY: Duration = Duration::from_millis(250);
 /// ends its windows early is not asked more often.
 const SHORTEST_WINDOW: Duration = Duration::from_secs(1);
 
+/// The least that a window after a list or a break lasts; shorter than the shortest that can be configured it has no
+/// bookmark.
+const SHORTEST_FIRST: Duration = Duration::from_secs(3);
+
 /// Windows in a row that did not end well, after which a list is kept up to date without them.
 const PATIENCE: u32 = 3;
 
@@ -117,6 +121,9 @@ pub struct Kept {
     version: Option<String>,
     /// What happened until now is not known yet: somebody else kept the list before.
     behind: bool,
+    /// What the window after a list or a break is as short by as chance has it. Proxies that were given a configuration,
+    /// or lost the API server, at the same moment would otherwise ask in step from then on.
+    stagger: Option<u32>,
     backoff: Backoff,
     page_size: PageSize,
     /// Windows in a row that did not end well.
@@ -138,6 +145,7 @@ impl Kept {
             },
             version: None,
             behind: false,
+            stagger: None,
             backoff: Backoff::default(),
             page_size: PageSize::new(page_size),
             broken: 0,
@@ -250,7 +258,11 @@ impl Kept {
 
     fn next_window(&self) -> Option<(&str, Duration)> {
         let window = self.pace.window.filter(|_| self.unwatched == 0)?;
-        let lasts = if self.behind { SHORTEST_WINDOW } else { window };
+        let lasts = match self.stagger {
+            _ if self.behind => SHORTEST_WINDOW,
+            Some(chance) => staggered(window, chance),
+            None => window,
+        };
         Some((self.version()?, lasts))
     }
 
@@ -265,6 +277,8 @@ impl Kept {
     /// Takes the answer to what is under way.
     pub fn answer(&mut self, answer: Result<Answer, Failure>, now: Time, chance: u32) -> Step {
         let was = std::mem::replace(&mut self.life, Life::Waiting { since: now, due: now });
+        let goes_on = matches!((&was, &answer), (Life::Watching { .. }, Ok(_)) if !self.behind);
+        self.stagger = (!goes_on).then_some(chance);
         match (was, answer) {
             (Life::Listing(listing), Ok(Answer::Page(page))) => self.paged(listing, page, now),
             (Life::Watching { begun }, Ok(Answer::Window(window))) => self.watched(begun, window, now),
@@ -376,6 +390,13 @@ impl Kept {
             due: from.after(interval.saturating_sub(EARLY)),
         };
     }
+}
+
+/// A window of whole seconds, shorter by as many as `chance` (any 32 bits) says.
+fn staggered(window: Duration, chance: u32) -> Duration {
+    let room = window.saturating_sub(SHORTEST_FIRST).as_secs().saturating_add(1);
+    let less = u64::from(chance).saturating_mul(room) >> 32;
+    window.saturating_sub(Duration::from_secs(less))
 }
 
 #[cfg(test)]

@@ -71,6 +71,14 @@ impl Picture {
         self.generation() != Some(confirmed.generation)
     }
 
+    /// Forgets the snapshot that is held, before the bytes of a newer one are there: the memory of a VM never shrinks, so
+    /// it should not hold two of a large cluster even for a moment.
+    pub fn make_room(&mut self) {
+        self.snapshot = None;
+        self.forget_headers();
+        self.bulks.clear();
+    }
+
     /// Takes the bytes of a newer snapshot.
     ///
     /// # Errors

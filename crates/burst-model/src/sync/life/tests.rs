@@ -180,9 +180,24 @@ fn a_server_that_ends_windows_at_once_is_asked_once_a_tick() {
 #[test]
 fn a_window_that_was_cut_is_opened_again_where_it_began() {
     let mut list = watching();
-    list.answer(Err(Failure::Cut), later(3), u32::MAX);
+    list.answer(Err(Failure::Cut), later(3), 0);
     assert_eq!(list.begin(later(3)), None, "after a pause");
     assert_eq!(path(list.begin(later(4))).unwrap(), FROM_7);
+}
+
+#[test]
+fn the_window_after_a_list_or_a_break_is_as_short_as_chance_has_it_and_the_next_one_is_not() {
+    for (chance, seconds) in [(0, 30), (u32::MAX / 2, 17), (u32::MAX, 3)] {
+        let lasts = |list: &mut Kept, now| list.begin(now).unwrap().lasts.as_secs();
+        let mut list = list(Some(Duration::from_secs(30)));
+        list.begin(T0);
+        list.answer(page(None), T0, chance);
+        assert_eq!(lasts(&mut list, T0), seconds, "after a list");
+        list.answer(window(None), later(30), chance);
+        assert_eq!(lasts(&mut list, later(30)), 30);
+        list.answer(Err(Failure::Cut), later(40), chance);
+        assert_eq!(lasts(&mut list, later(41)), seconds, "after a break");
+    }
 }
 
 #[test]

@@ -1,0 +1,120 @@
+//! A virtual proxy: the filter's model, and what it waits for.
+
+use crate::server::Micros;
+use burst_model::config::Config;
+use burst_model::kube::{Answer, Failure, Source};
+use burst_model::leader::{Effect, Estate, Leader};
+use burst_model::spoke::{self, Spoke};
+use burst_model::sync::life::Request;
+use burst_model::sync::poller::{Ask, SourceId};
+use burst_model::time::Time;
+use std::rc::Rc;
+use std::time::Duration;
+
+/// As the filter's root context has it.
+pub const TICK: Duration = Duration::from_secs(1);
+
+/// Of a hub's Services.
+const PATH: &str = "/burstmetrics/services";
+
+/// What a proxy asks for.
+#[derive(Debug)]
+pub enum Asks {
+    /// The API server, for that list.
+    Api(SourceId, Request),
+    /// A hub.
+    Hub,
+}
+
+/// What comes back.
+#[derive(Debug)]
+pub enum Answered {
+    /// By the API server.
+    Api(SourceId, Result<Answer, Failure>),
+    /// By a hub.
+    Hub(Result<spoke::Answer, Failure>),
+}
+
+/// A proxy.
+#[derive(Debug)]
+pub struct Proxy {
+    reader: Reader,
+    /// When the oldest list of its picture was read.
+    pub read: Option<Time>,
+}
+
+#[derive(Debug)]
+enum Reader {
+    Leader(Box<Leader>),
+    Spoke(Box<Spoke>),
+}
+
+impl Proxy {
+    /// One that reads the API server.
+    #[must_use]
+    pub fn leader(config: Rc<Config>, now: Time) -> Self {
+        let leader = Leader::new(config, Estate::default(), now);
+        Self {
+            reader: Reader::Leader(Box::new(leader)),
+            read: None,
+        }
+    }
+
+    /// One that reads a hub.
+    #[must_use]
+    pub fn spoke(config: Rc<Config>, now: Time) -> Self {
+        let spoke = Spoke::new(config, PATH, Estate::default(), now);
+        Self {
+            reader: Reader::Spoke(Box::new(spoke)),
+            read: None,
+        }
+    }
+
+    /// What a list lists.
+    #[must_use]
+    pub fn source(&self, id: SourceId) -> Option<&Source> {
+        match &self.reader {
+            Reader::Leader(leader) => leader.source(id),
+            Reader::Spoke(_) => None,
+        }
+    }
+
+    /// Once a second.
+    pub fn tick(&mut self, now: Time) -> Vec<Asks> {
+        let effects = match &mut self.reader {
+            Reader::Leader(leader) => leader.tick(now),
+            Reader::Spoke(spoke) => spoke.tick(now),
+        };
+        self.follow(effects)
+    }
+
+    /// Takes an answer.
+    pub fn answer(&mut self, answered: Answered, now: Time, chance: u32) -> Vec<Asks> {
+        let effects = match (&mut self.reader, answered) {
+            (Reader::Leader(leader), Answered::Api(id, answer)) => leader.answer(id, answer, now, chance),
+            (Reader::Spoke(spoke), Answered::Hub(answer)) => spoke.answer(answer, now, chance),
+            _ => Vec::new(),
+        };
+        self.follow(effects)
+    }
+
+    fn follow(&mut self, effects: Vec<Effect>) -> Vec<Asks> {
+        let mut asks = Vec::new();
+        for effect in effects {
+            match effect {
+                Effect::Ask(Ask { source, request }) => asks.push(Asks::Api(source, request)),
+                Effect::AskHub(_) => asks.push(Asks::Hub),
+                Effect::Confirm(confirmed) => self.read = confirmed.oldest(),
+                _ => {}
+            }
+        }
+        asks
+    }
+}
+
+/// A moment of the simulation as the model has it.
+#[must_use]
+pub fn time(at: Micros) -> Time {
+    // Far from the epoch, so that nothing lies before it.
+    Time::from_unix_millis(1_700_000_000_000 + at / 1_000)
+}
