@@ -9,5 +9,7 @@ mod stage;
 mod access;
 mod clients;
 mod differential;
+mod fallback;
 mod health;
+mod reviews;
 mod scaling;

@@ -15,9 +15,10 @@ mod views;
 pub type Run = fn(&[u8]) -> bool;
 
 /// Every target, by its name in `fuzz/`.
-pub const TARGETS: [(&str, Run); 15] = [
+pub const TARGETS: [(&str, Run); 16] = [
     ("config", proxy::config),
     ("hpa", hpa::hpa),
+    ("hub", proxy::hub),
     ("leader", leader::leader),
     ("list", kubernetes::list),
     ("metrics", views::metrics),

@@ -3,6 +3,7 @@
 use burst_model::config::{Artifact, Config};
 use burst_model::name::ObjectName;
 use burst_model::rates::{Share, report};
+use burst_model::spoke;
 use burst_model::time::Time;
 use burst_model::upstream::{Hints, IstioService};
 use std::time::Duration;
@@ -21,6 +22,30 @@ pub(crate) fn config(bytes: &[u8]) -> bool {
         }
     });
     taken[0]
+}
+
+/// The answer of a hub, as body and in its headers: a refusal is one line.
+pub(crate) fn hub(bytes: &[u8]) -> bool {
+    let response = spoke::Response {
+        status: Some(200),
+        confirmed: Some(b"at=1700000000000, age=0"),
+        body: bytes,
+        ..spoke::Response::default()
+    };
+    let headers = spoke::Response {
+        confirmed: Some(bytes),
+        etag: Some(bytes),
+        retry_after: Some(bytes),
+        ..response
+    };
+    let [taken, _] = [response, headers].map(|response| match spoke::read(response, &mut ()) {
+        Ok(_) => true,
+        Err(failure) => {
+            assert!(!failure.to_string().contains('\n'), "{failure}");
+            false
+        }
+    });
+    taken
 }
 
 /// A report of requests: what can be read is written again as the same.
