@@ -60,8 +60,11 @@ bench: ## measure: tables with medians and spreads, kept as JSON in target/bench
 	@setup/oracle
 	cargo xtask wasm
 	cargo bench --locked --quiet --package burstctl --no-default-features --bench lint
+	@# The filters that ours stands beside; wasm32's release profile, as ours.
+	setup/wasm-cargo build --locked --quiet --release --package burst-bench-filters --examples
 	@# What it measures are other processes; so the profile of the tests, which is there already.
 	cargo bench --locked --quiet --profile dev --bench metrics-apis
+	cargo bench --locked --quiet --profile dev --bench request
 
 .PHONY: wasm
 wasm: ## build the filter into target/wasm/

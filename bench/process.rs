@@ -1,4 +1,5 @@
 //! What the kernel knows of a process.
+#![allow(dead_code, reason = "a benchmark needs a part")]
 
 use std::{fs, path::Path, time::Duration};
 
