@@ -1,4 +1,4 @@
-//! A client that keeps its connections and has a request under way on each of them.
+//! A client that keeps its connections and has a request under way on all of them.
 
 use std::{
     io::{self, Read as _, Write as _},
@@ -45,12 +45,15 @@ impl Client {
         }
     }
 
-    /// Sends that many requests on each connection, one after the other; how many these were.
+    /// Sends that many requests on each connection, one after the other; how many these were in all.
     pub(crate) fn send(&mut self, requests: u32) -> u32 {
         let mut answered = 0;
         for _ in 0..requests {
+            // One is under way on each connection, as on a proxy that has something to do.
             for connection in &mut self.connections {
                 connection.send();
+            }
+            for connection in &mut self.connections {
                 connection.receive();
                 answered += 1;
             }

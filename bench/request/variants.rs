@@ -52,7 +52,7 @@ enum Lua {
 const PATH: &str = "/v1/orders/4711?fields=id,state";
 
 /// The first is what the others are compared with.
-pub(crate) const VARIANTS: [Variant; 14] = [
+pub(crate) const VARIANTS: [Variant; 15] = [
     Variant::new("bare", "Envoy alone", Chain::Alone, Shows::Nothing),
     Variant::new(
         "native",
@@ -75,6 +75,12 @@ pub(crate) const VARIANTS: [Variant; 14] = [
     ),
     Variant::new("empty", "empty filter", Chain::Other("empty"), Shows::Nothing),
     Variant::new("constant", "constant filter", Chain::Other("constant"), Shows::Constant),
+    Variant::new(
+        "floor",
+        "no SDK: a property and a header",
+        Chain::Other("floor"),
+        Shows::Constant,
+    ),
     Variant::new("header_only", "header-only", Chain::HeaderOnly, Shows::Live),
     Variant::new("full", "full, as shipped", Chain::Full("{}"), Shows::Live),
     Variant::new(

@@ -1,1 +1,2 @@
-//! The filters are the examples: each is a module with all exports of the SDK, as anybody's filter is.
+//! The filters are the examples: `empty` and `constant` have all exports of the SDK, as anybody's filter has; `floor` has
+//! no SDK at all.
