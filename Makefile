@@ -65,6 +65,7 @@ bench: ## measure: tables with medians and spreads, kept as JSON in target/bench
 	@# What it measures are other processes; so the profile of the tests, which is there already.
 	cargo bench --locked --quiet --profile dev --bench metrics-apis
 	cargo bench --locked --quiet --profile dev --bench request
+	cargo bench --locked --quiet --profile dev --bench sync
 
 .PHONY: wasm
 wasm: ## build the filter into target/wasm/

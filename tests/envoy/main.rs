@@ -29,6 +29,8 @@ mod metrics_apis;
 mod pages;
 mod polling;
 mod requests;
+mod reviews;
+mod spokes;
 mod staleness;
 mod stats;
 mod traps;

@@ -1,8 +1,9 @@
 //! `metrics_apis`, checked.
 
 use super::check::{bad, text};
+use super::policies;
 use super::words;
-use super::{Artifact, BadConfig, MetricsApis};
+use super::{Adapter, Artifact, BadConfig, Fallback, MetricsApis};
 use crate::kube::{Reads, Source};
 use crate::rates::Counting;
 use burst_labels::content;
@@ -10,6 +11,8 @@ use std::collections::BTreeMap;
 
 /// The labels that every external series may have, whatever the kinds of the workloads.
 const OWN_LABELS: [&str; 3] = ["namespace", "service", "hpa"];
+/// Adapters look at who asks, and not at what they are called.
+const AUTHORITY: &str = "metrics-adapter";
 /// Resources with a meaning of their own in the paths of the custom metrics API.
 const OWN_RESOURCES: [&str; 3] = ["metrics", "namespaces", "pods"];
 
@@ -28,8 +31,27 @@ pub(super) fn check(
         filter_chain: text("metrics_apis.filter_chain", &words.filter_chain)?,
         labels: labels(words.labels, sources)?,
         unknown_external: words.unknown_external.unwrap_or_default(),
+        authorization: words.authorization.unwrap_or_default(),
+        fallback: fallback(words.fallback)?,
         counting,
+        policies: words.policies.map(policies::check).transpose()?,
     }))
+}
+
+fn fallback(words: words::Fallback) -> Result<Fallback, BadConfig> {
+    let of = |group, words: Option<words::Adapter>| words.map(|words| adapter(group, &words)).transpose();
+    Ok(Fallback {
+        custom: of("custom", words.custom)?,
+        external: of("external", words.external)?,
+    })
+}
+
+fn adapter(group: &str, words: &words::Adapter) -> Result<Adapter, BadConfig> {
+    let key = |name: &str| format!("metrics_apis.fallback.{group}.{name}");
+    Ok(Adapter {
+        cluster: text(&key("cluster"), &words.cluster)?,
+        authority: text(&key("authority"), words.authority.as_deref().unwrap_or(AUTHORITY))?,
+    })
 }
 
 fn of_workloads(sources: &[Source]) -> impl Iterator<Item = &Source> {
@@ -69,4 +91,58 @@ fn labels(words: BTreeMap<String, String>, sources: &[Source]) -> Result<BTreeMa
         }
     }
     Ok(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::config::{Artifact, Authorization, Config, Fallback, MetricsApis};
+
+    fn parse(more: &str) -> Result<MetricsApis, String> {
+        let json = format!(r#"{{"cluster":"k","metrics_apis":{{"filter_chain":"m"{more}}}}}"#);
+        let config = Config::parse(json.as_bytes(), Artifact::Full).map_err(|error| error.to_string())?;
+        Ok(config.metrics_apis.unwrap())
+    }
+
+    #[test]
+    fn nobody_is_asked_and_nobody_stands_behind_unless_told() {
+        let apis = parse("").unwrap();
+        assert_eq!(
+            (apis.authorization, apis.fallback),
+            (Authorization::ApiServer, Fallback::default())
+        );
+        let apis = parse(r#","authorization":"subject_access_review","fallback":{"custom":{"cluster":"a"}}"#).unwrap();
+        assert_eq!(apis.authorization, Authorization::SubjectAccessReview);
+        let adapter = apis.fallback.custom.unwrap();
+        assert_eq!(
+            (adapter.cluster.as_str(), adapter.authority.as_str()),
+            ("a", "metrics-adapter")
+        );
+        assert_eq!(apis.fallback.external, None);
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_by_its_key() {
+        for (more, why) in [
+            (
+                r#","authorization":"rbac""#,
+                "expected `api_server` or `subject_access_review`",
+            ),
+            (
+                r#","fallback":{"external":{}}"#,
+                "metrics_apis.fallback.external: missing field `cluster`",
+            ),
+            (
+                r#","fallback":{"external":{"cluster":""}}"#,
+                r#"metrics_apis.fallback.external.cluster: "" must be"#,
+            ),
+            (
+                r#","fallback":{"custom":{"cluster":"a","authority":"b\n"}}"#,
+                r#"metrics_apis.fallback.custom.authority: "b\n" must be"#,
+            ),
+            (r#","fallback":{"resource":{}}"#, "unknown field `resource`"),
+        ] {
+            let error = parse(more).unwrap_err();
+            assert!(error.contains(why), "{more}: {error}");
+        }
+    }
 }

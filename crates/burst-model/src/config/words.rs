@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 pub(crate) struct Words {
     pub(crate) cluster: Option<String>,
     pub(crate) authority: Option<String>,
+    pub(crate) source: Option<Source>,
+    pub(crate) hub_prefix: Option<String>,
     pub(crate) role: Option<Role>,
     pub(crate) sync: Sync,
     pub(crate) poll_interval: Option<String>,
@@ -29,7 +31,16 @@ pub(crate) struct Words {
     pub(crate) metrics_apis: Option<MetricsApis>,
 }
 
-#[derive(Debug, Default, Deserialize)]
+/// Whom the picture is from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Source {
+    #[default]
+    Kubernetes,
+    Hub,
+}
+
+#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Selectors {
     pub(crate) label_selector: Option<String>,
@@ -80,7 +91,7 @@ pub(crate) struct Endpoints {
     pub(crate) hosts: Vec<String>,
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Sync {
     pub(crate) mode: Option<SyncMode>,
@@ -94,9 +105,9 @@ pub(crate) struct Sync {
 #[serde(rename_all = "lowercase")]
 pub enum SyncMode {
     /// Each is read whole every `poll_interval`.
-    #[default]
     List,
     /// Each is read whole once, and what changes is watched.
+    #[default]
     Watch,
 }
 
@@ -130,6 +141,32 @@ pub(crate) struct MetricsApis {
     #[serde(default)]
     pub(crate) labels: BTreeMap<String, String>,
     pub(crate) unknown_external: Option<UnknownExternal>,
+    pub(crate) authorization: Option<Authorization>,
+    #[serde(default)]
+    pub(crate) fallback: Fallback,
+    pub(crate) policies: Option<Policies>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Fallback {
+    pub(crate) custom: Option<Adapter>,
+    pub(crate) external: Option<Adapter>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Adapter {
+    pub(crate) cluster: String,
+    pub(crate) authority: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Policies {
+    pub(crate) default: Option<burst_policy::Default>,
+    pub(crate) root_namespace: Option<String>,
+    pub(crate) given: Vec<burst_policy::words::Named>,
 }
 
 /// Whether a proxy's threads may poll.
@@ -186,4 +223,15 @@ pub enum UnknownExternal {
     NotFound,
     /// A list without items, as of an adapter that knows no names.
     Empty,
+}
+
+/// Who decides whether a user may read a metric.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Authorization {
+    /// kube-apiserver, before it passes a request on, and nobody after it.
+    #[default]
+    ApiServer,
+    /// The same, and it is asked once more by the proxy.
+    SubjectAccessReview,
 }
