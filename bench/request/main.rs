@@ -27,7 +27,7 @@ use crate::{client::Client, process::spent, proxy::Proxy, table::Table, variants
 const SERVICES: usize = 10_000;
 
 /// Slices of each variant; one of every variant makes a round.
-const ROUNDS: usize = 401;
+const ROUNDS: usize = 301;
 
 /// Requests in a slice, on each connection.
 const REQUESTS: u32 = 12;
