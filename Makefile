@@ -60,6 +60,7 @@ bench: ## measure: tables with medians and spreads, kept as JSON in target/bench
 	@setup/oracle
 	cargo xtask wasm
 	cargo bench --locked --quiet --package burstctl --no-default-features --bench lint
+	cargo bench --locked --quiet --package burst-policy --bench decide
 	@# The filters that ours stands beside; wasm32's release profile, as ours.
 	setup/wasm-cargo build --locked --quiet --release --package burst-bench-filters --examples
 	@# What it measures are other processes; so the profile of the tests, which is there already.

@@ -30,6 +30,7 @@ mod pages;
 mod polling;
 mod requests;
 mod reviews;
+mod roles;
 mod spokes;
 mod staleness;
 mod stats;

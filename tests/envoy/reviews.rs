@@ -21,7 +21,7 @@ const REVIEWS: &str = "subjectaccessreviews.authorization.k8s.io";
 const METRIC: &str = "/apis/external.metrics.k8s.io/v1beta1/namespaces/default/burst_headroom";
 const OTHER: &str = "/apis/external.metrics.k8s.io/v1beta1/namespaces/default/queue_length";
 
-fn keys(more: Value) -> Value {
+fn keys(more: &Value) -> Value {
     let mut apis = json!({"filter_chain": "metrics-apis", "authorization": "subject_access_review"});
     apis.as_object_mut()
         .expect("keys")
@@ -29,7 +29,7 @@ fn keys(more: Value) -> Value {
     json!({"metrics_apis": apis, "request_timeout": "1s"})
 }
 
-fn start(version: Version, world: &World, more: Value) -> Proxy {
+fn start(version: Version, world: &World, more: &Value) -> Proxy {
     Proxy::of(version)
         .plugin(Plugin::new("apis", keys(more)).filter_chain("metrics-apis"))
         .start(world)
@@ -63,7 +63,7 @@ fn a_user_is_answered_as_the_api_server_says(version: Version) {
     let world = World::sample();
     world.api.access.restrict("alice", may_read());
     world.api.access.restrict("bob", vec![]);
-    let proxy = start(version, &world, json!({}));
+    let proxy = start(version, &world, &json!({}));
     let mut apis = proxy.client("apis");
     apis.wait(&by("alice"), "a value", is_ok);
     let refused = apis.ask(&by("bob"));
@@ -71,7 +71,7 @@ fn a_user_is_answered_as_the_api_server_says(version: Version) {
         (refused.status, refused.header("x-content-type-options")),
         (403, Some("nosniff"))
     );
-    let words = r#"burst_headroom.external.metrics.k8s.io \"\" is forbidden: User \"bob\" cannot list"#;
+    let words = r#"burst_headroom.external.metrics.k8s.io is forbidden: User \"bob\" cannot list"#;
     assert!(refused.body.contains(words), "{}", refused.body);
     let before = asked(&world);
     let started = Instant::now();
@@ -90,7 +90,7 @@ fn groups_come_one_by_one(version: Version) {
     let world = World::sample();
     world.api.access.restrict("carol", vec![]);
     world.api.access.restrict("a,b", may_read());
-    let proxy = start(version, &world, json!({}));
+    let proxy = start(version, &world, &json!({}));
     let mut apis = proxy.client("apis");
     apis.wait(&by("carol").header("x-remote-group", "a,b"), "a value", is_ok);
     let two = by("carol").header("x-remote-group", "a").header("x-remote-group", "b");
@@ -99,7 +99,7 @@ fn groups_come_one_by_one(version: Version) {
 
 fn nobody_is_answered_where_the_api_server_is_in_trouble(version: Version) {
     let mut world = World::sample();
-    let proxy = start(version, &world, json!({}));
+    let proxy = start(version, &world, &json!({}));
     let mut apis = proxy.client("apis");
     apis.wait(&by("alice"), "a value", is_ok);
     let users = ["u0", "u1", "u2", "u3", "u4", "u5", "u6", "u7", "u8"];
@@ -138,7 +138,7 @@ fn nobody_is_answered_where_the_api_server_is_in_trouble(version: Version) {
 
 fn those_who_wait_at_once_wait_for_one_answer_a_thread(version: Version) {
     let world = World::sample();
-    let proxy = start(version, &world, json!({}));
+    let proxy = start(version, &world, &json!({}));
     let mut apis = proxy.client("apis");
     apis.wait(&by("alice"), "a value", is_ok);
     let (before, workers) = (asked(&world), apis.ask_each(&by("alice")).len());
@@ -162,7 +162,7 @@ fn those_who_wait_at_once_wait_for_one_answer_a_thread(version: Version) {
 
 fn a_client_that_goes_away_leaves_the_rest_alone(version: Version) {
     let world = World::sample();
-    let proxy = start(version, &world, json!({}));
+    let proxy = start(version, &world, &json!({}));
     let mut apis = proxy.client("apis");
     apis.wait(&by("alice"), "a value", is_ok);
     world.api.faults.inject(REVIEWS, Fault::Hang);
@@ -183,7 +183,7 @@ fn another_adapters_metrics_go_by_the_route(version: Version) {
     let world = World::sample();
     world.api.access.restrict("bob", vec![]);
     let fallback = json!({"fallback": {"external": {"cluster": "elsewhere"}}});
-    let proxy = start(version, &world, fallback);
+    let proxy = start(version, &world, &fallback);
     let mut apis = proxy.client("apis");
     apis.wait(&by("alice"), "a value", is_ok);
     let theirs = |user| {
