@@ -62,8 +62,11 @@ bench: ## measure: tables with medians and spreads, kept as JSON in target/bench
 	cargo xtask wasm
 	cargo bench --locked --quiet --package burstctl --no-default-features --bench lint
 	cargo bench --locked --quiet --package burst-policy --bench decide
+	@# The filters that ours stands beside; wasm32's release profile, as ours.
+	setup/wasm-cargo build --locked --quiet --release --package burst-bench-filters --examples
 	@# What it measures are other processes; so the profile of the tests, which is there already.
 	cargo bench --locked --quiet --profile dev --bench metrics-apis
+	cargo bench --locked --quiet --profile dev --bench request
 	cargo bench --locked --quiet --profile dev --bench api-server --bench sync --bench memory --bench bulk --bench load
 	cargo bench --locked --quiet --package burst-fleet --bench fleet
 

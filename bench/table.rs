@@ -105,10 +105,19 @@ impl Table {
 
     /// Writes `bench/NAME.json` in the target folder; `temporary` is the benchmark's `CARGO_TARGET_TMPDIR`.
     pub(crate) fn keep(self, temporary: &str) {
+        self.write(temporary, &self.rows);
+    }
+
+    /// The same as an object: the rows under `rows`, and what else there is to say under its own key.
+    pub(crate) fn keep_with(self, temporary: &str, key: &str, value: &impl serde::Serialize) {
+        self.write(temporary, &serde_json::json!({"rows": self.rows, key: value}));
+    }
+
+    fn write(&self, temporary: &str, content: &impl serde::Serialize) {
         let folder = Path::new(temporary).with_file_name("bench");
         std::fs::create_dir_all(&folder).unwrap();
         let file = folder.join(self.name).with_extension("json");
-        std::fs::write(&file, serde_json::to_vec_pretty(&self.rows).unwrap()).unwrap();
+        std::fs::write(&file, serde_json::to_vec_pretty(content).unwrap()).unwrap();
         println!("kept in {}", file.display());
     }
 }

@@ -44,6 +44,37 @@ pub(crate) fn text_property(path: &[&str]) -> Option<String> {
     String::from_utf8(property(path)?).ok()
 }
 
+/// The name of the Envoy cluster that a request goes to, or a response comes from.
+pub(crate) fn cluster_name() -> Option<Vec<u8>> {
+    request_path::property(b"xds\0cluster_name")
+}
+
+/// What every request asks of the host. The SDK's functions make two copies of the name first, and panic on a status
+/// that they do not expect.
+mod request_path {
+    use std::ptr;
+
+    const OK: u32 = 0;
+
+    #[link(wasm_import_module = "env")]
+    unsafe extern "C" {
+        fn proxy_get_property(path: *const u8, path_size: usize, value: *mut *mut u8, value_size: *mut usize) -> u32;
+    }
+
+    /// An attribute by its path, as the host wants it written: with a NUL between its parts.
+    pub(super) fn property(path: &[u8]) -> Option<Vec<u8>> {
+        let (mut value, mut size) = (ptr::null_mut(), 0);
+        // SAFETY: the host reads that many bytes of the path, and writes to both places before it comes back.
+        let status = unsafe { proxy_get_property(path.as_ptr(), path.len(), &raw mut value, &raw mut size) };
+        if status != OK || value.is_null() {
+            return None;
+        }
+        // SAFETY: the host took that many bytes from the SDK's `malloc`, which gives what a `Vec` of that capacity has,
+        // filled them, and leaves them to us.
+        Some(unsafe { Vec::from_raw_parts(value, size, size) })
+    }
+}
+
 /// The configuration of the plugin; nothing where none is given.
 pub(crate) fn configuration() -> Vec<u8> {
     hostcalls::get_buffer(BufferType::PluginConfiguration, 0, usize::MAX >> 1)

@@ -149,7 +149,7 @@ impl Http {
     /// Counts the request as under way.
     fn begin(&mut self, view: &View) {
         if let Some((counter, Requests { in_flight: true, .. })) = view.counting() {
-            let cluster = cluster_name().unwrap_or_default();
+            let cluster = host::cluster_name().unwrap_or_default();
             self.under_way = counter.clone().begin(&view.config.upstreams, &cluster, &Proxy);
         }
     }
@@ -192,17 +192,13 @@ impl Http {
     }
 }
 
-fn cluster_name() -> Option<Vec<u8>> {
-    host::property(&["xds", "cluster_name"])
-}
-
 /// The cluster that the response comes from; Envoy is asked for its name at most once.
 #[derive(Default)]
 struct Cluster(OnceCell<Option<Vec<u8>>>);
 
 impl Cluster {
     fn name(&self) -> Option<&[u8]> {
-        self.0.get_or_init(cluster_name).as_deref()
+        self.0.get_or_init(host::cluster_name).as_deref()
     }
 }
 

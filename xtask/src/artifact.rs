@@ -28,7 +28,6 @@ pub(crate) const LIFE: &[&str] = &[
     "proxy_on_tick",
     "proxy_on_queue_ready",
     "proxy_on_http_call_response",
-    "proxy_on_done",
     "proxy_on_delete",
 ];
 

@@ -3,6 +3,7 @@
 mod artifact;
 mod cargo;
 mod image;
+mod names;
 mod plot;
 mod sbom;
 mod trim;

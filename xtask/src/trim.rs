@@ -1,14 +1,13 @@
-//! Takes exports out of a module, and with them the code that nothing else reaches.
+//! Takes exports out of a module, and with them the code that nothing else reaches; and shortens names.
 
 use anyhow::{Context as _, bail};
 use walrus::ModuleConfig;
 
-use crate::artifact::Artifact;
+use crate::{artifact::Artifact, names};
 
 /// The same module with the exports of `artifact` and no others. Fails where the module lacks one of them, so that a
 /// name the SDK has changed is noticed here and not as a callback that never comes.
 pub(crate) fn trim(wasm: &[u8], artifact: &Artifact) -> anyhow::Result<Vec<u8>> {
-    // The name section stays, so that a trap's back-trace has names.
     let mut module = ModuleConfig::new()
         .generate_producers_section(false)
         .parse(wasm)
@@ -28,6 +27,10 @@ pub(crate) fn trim(wasm: &[u8], artifact: &Artifact) -> anyhow::Result<Vec<u8>> 
         module.exports.delete(export);
     }
     walrus::passes::gc::run(&mut module);
+    // Not without: a trap's back-trace has these names, and an address in their place tells nobody anything.
+    for function in module.funcs.iter_mut() {
+        function.name = function.name.as_deref().map(names::short);
+    }
     Ok(module.emit_wasm())
 }
 

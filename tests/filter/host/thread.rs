@@ -37,7 +37,7 @@ pub(super) fn lock(state: &Mutex<VmState>) -> MutexGuard<'_, VmState> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A running VM. Dropping it ends the thread.
+/// A running VM. Dropping it is its end.
 pub(super) struct VmThread {
     pub(super) state: Arc<Mutex<VmState>>,
     jobs: Sender<Job>,
@@ -60,6 +60,8 @@ impl VmThread {
                 job();
                 let _ = outcomes.send(Ok(()));
             }
+            // A thread that ends drops what the guest has in thread-locals; a VM that ends drops nothing.
+            rest();
         });
         let vm = Self {
             state,
@@ -91,6 +93,10 @@ pub(super) fn stop() -> ! {
     if let Some(outcomes) = outcomes {
         let _ = outcomes.send(Err(Trap));
     }
+    rest()
+}
+
+fn rest() -> ! {
     loop {
         thread::park();
     }

@@ -1,0 +1,116 @@
+//! A client that keeps its connections and has a request under way on all of them.
+
+use std::{
+    io::{self, Read as _, Write as _},
+    net::{SocketAddr, TcpStream},
+    time::Duration,
+};
+
+use burst_testkit::wait;
+
+use crate::{
+    cluster,
+    upstream::BODY,
+    variants::{Shows, Variant},
+};
+
+/// Connections, each with requests to a Service of its own.
+pub(crate) const CONNECTIONS: usize = 16;
+
+/// For the filter to read ten thousand Services on a machine with much else to do.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Connections to one listener.
+pub(crate) struct Client {
+    connections: Vec<Connection>,
+}
+
+struct Connection {
+    stream: TcpStream,
+    request: String,
+    answer: Vec<u8>,
+}
+
+impl Client {
+    /// Connects, and waits until the answers have the header that they should.
+    pub(crate) fn connect(address: SocketAddr, variant: Variant) -> Self {
+        let connections = (0..CONNECTIONS).map(|service| {
+            let mut connection = Connection::open(address, service, variant.path);
+            let expected = expected(variant.shows, service);
+            wait::for_ok(PATIENCE, variant.what, || connection.shows(expected.as_deref()));
+            connection
+        });
+        Self {
+            connections: connections.collect(),
+        }
+    }
+
+    /// Sends that many requests on each connection, one after the other; how many these were in all.
+    pub(crate) fn send(&mut self, requests: u32) -> u32 {
+        let mut answered = 0;
+        for _ in 0..requests {
+            // One is under way on each connection, as on a proxy that has something to do.
+            for connection in &mut self.connections {
+                connection.send();
+            }
+            for connection in &mut self.connections {
+                connection.receive();
+                answered += 1;
+            }
+        }
+        answered
+    }
+}
+
+impl Connection {
+    fn open(address: SocketAddr, service: usize, path: &str) -> Self {
+        let stream = TcpStream::connect(address).expect("a listener");
+        stream.set_nodelay(true).expect("a socket");
+        let host = cluster::host(service);
+        Self {
+            stream,
+            request: format!("GET {path} HTTP/1.1\r\nhost: {host}\r\nuser-agent: bench/1.0\r\naccept: */*\r\n\r\n"),
+            answer: Vec::new(),
+        }
+    }
+
+    fn send(&mut self) {
+        self.stream.write_all(self.request.as_bytes()).expect("a connection");
+    }
+
+    fn receive(&mut self) {
+        self.answer.clear();
+        while !self.answer.ends_with(BODY.as_bytes()) {
+            let size = read(&mut self.stream, &mut self.answer).expect("a connection");
+            assert!(size > 0, "an answer ends: {}", String::from_utf8_lossy(&self.answer));
+        }
+    }
+
+    /// Whether an answer has that header, or none.
+    fn shows(&mut self, header: Option<&str>) -> Result<(), String> {
+        self.send();
+        self.receive();
+        let answer = String::from_utf8_lossy(&self.answer);
+        let found = answer.lines().find_map(|line| line.strip_prefix("x-burst: "));
+        if found == header {
+            Ok(())
+        } else {
+            Err(format!("{header:?} is not in {answer}"))
+        }
+    }
+}
+
+fn read(stream: &mut TcpStream, into: &mut Vec<u8>) -> io::Result<usize> {
+    let mut bytes = [0; 4096];
+    let size = stream.read(&mut bytes)?;
+    into.extend_from_slice(&bytes[..size]);
+    Ok(size)
+}
+
+fn expected(shows: Shows, service: usize) -> Option<String> {
+    match shows {
+        Shows::Nothing => None,
+        Shows::Constant => Some(cluster::header(0)),
+        Shows::Live => Some(cluster::header(service)),
+    }
+}

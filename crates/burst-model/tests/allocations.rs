@@ -1,0 +1,63 @@
+//! What a response costs once its cluster is known: a look-up, and no memory.
+
+use burst_model::config::{Artifact, Config};
+use burst_model::rates::Meter;
+use burst_model::view::Picture;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+thread_local! {
+    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
+}
+
+/// The system's allocator, which counts.
+struct Counting;
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+// SAFETY: each call is the system allocator's own.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        unsafe { System.dealloc(memory, layout) }
+    }
+}
+
+/// How often memory is taken meanwhile. To grow what is there counts too.
+fn allocations(work: impl FnOnce()) -> usize {
+    let before = ALLOCATIONS.get();
+    work();
+    ALLOCATIONS.get() - before
+}
+
+const CLUSTER: &[u8] = b"outbound|80||web.shop.svc.cluster.local";
+
+fn config() -> Config {
+    let json = br#"{"cluster": "kube_api", "header": {"value": "service=shop/web, current-load=1"}}"#;
+    Config::parse(json, Artifact::Full).unwrap()
+}
+
+#[test]
+fn the_header_of_a_known_cluster_takes_no_memory() {
+    let (config, mut picture) = (config(), Picture::default());
+    let mut header = || drop(picture.header(&config, CLUSTER, &()).unwrap());
+    assert!(allocations(&mut header) > 0, "the first time it is made");
+    assert_eq!(allocations(&mut header), 0);
+}
+
+#[test]
+fn counting_a_request_of_a_known_cluster_takes_no_memory() {
+    let (config, mut meter) = (config(), Meter::default());
+    let mut count = || {
+        let place = meter.begin(&config.upstreams, CLUSTER, &());
+        meter.answered(&config.upstreams, CLUSTER, &(), false);
+        meter.end(place.unwrap());
+    };
+    assert!(allocations(&mut count) > 0, "the first time its place is made");
+    assert_eq!(allocations(&mut count), 0);
+}

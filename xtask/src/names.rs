@@ -1,0 +1,91 @@
+//! The names of functions in a module, for the back-trace of a trap.
+//!
+//! As the compiler writes them they are a tenth of the module: mangled, with a hash, and with every type parameter. The
+//! last parts of the path are what somebody who reads a trace looks for.
+
+use rustc_demangle::demangle;
+
+/// Parts that are kept: enough for a module or type, a function, and a closure in it.
+const PARTS: usize = 3;
+
+/// The end of the path of a function, without hash and type parameters.
+pub(crate) fn short(name: &str) -> String {
+    let path = plain(&format!("{:#}", demangle(name)));
+    let parts: Vec<_> = path.split("::").filter(|part| !part.is_empty()).collect();
+    parts[parts.len().saturating_sub(PARTS)..].join("::")
+}
+
+/// A path without what stands in angle brackets. Of `<Type as Trait>::function` the type is kept.
+fn plain(path: &str) -> String {
+    let path = path.trim_start_matches(['&', '*']).trim_start_matches("mut ");
+    let Some(inner) = path.strip_prefix('<') else {
+        return outside_brackets(path);
+    };
+    let end = closing(inner);
+    let (inner, rest) = (&inner[..end], &inner[end..]);
+    let of = inner.split(" as ").next().unwrap_or_default();
+    plain(of) + &outside_brackets(rest.trim_start_matches('>'))
+}
+
+fn outside_brackets(path: &str) -> String {
+    let mut depth = 0_usize;
+    let mut outside = |symbol: char| {
+        match symbol {
+            '<' => depth += 1,
+            '>' => {
+                depth = depth.saturating_sub(1);
+                return false;
+            }
+            _ => {}
+        }
+        depth == 0
+    };
+    path.chars().filter(|symbol| outside(*symbol)).collect()
+}
+
+/// Where the bracket ends whose inside this begins with.
+fn closing(inside: &str) -> usize {
+    let mut depth = 1_usize;
+    let ends = |symbol: char| {
+        match symbol {
+            '<' => depth += 1,
+            '>' => depth -= 1,
+            _ => {}
+        }
+        depth == 0
+    };
+    inside.find(ends).unwrap_or(inside.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_the_path_is_kept() {
+        for (mangled, kept) in [
+            (
+                "_ZN11burst_model5index4join17h4b58b7da3e7067bdE",
+                "burst_model::index::join",
+            ),
+            (
+                "_ZN11burst_model6config5check4Kind7written28_$u7b$$u7b$closure$u7d$$u7d$17h79867d57ed2b2666E",
+                "Kind::written::{{closure}}",
+            ),
+            (
+                "_ZN97_$LT$serde_path_to_error..de..TrackedSeed$LT$X$GT$$u20$as$u20$serde_core..de..DeserializeSeed$GT$\
+                 11deserialize17hc1b9407fe742c8c7E",
+                "de::TrackedSeed::deserialize",
+            ),
+            (
+                "_RNvXsK_NtCsgXGp5Oqx2Ny_4core3fmtNtB5_5ErrorNtB5_5Debug3fmt",
+                "fmt::Error::fmt",
+            ),
+            ("proxy_on_tick", "proxy_on_tick"),
+            ("<", ""),
+            ("a<b", "a"),
+        ] {
+            assert_eq!(short(mangled), kept);
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! The modules that `cargo xtask wasm --test` made: what they export, and how large they are.
+
+use burst_testkit::wasm;
+use walrus::Module;
+
+/// Of a root context, and what a host needs to run a module at all.
+const LIFE: [&str; 11] = [
+    "_initialize",
+    "malloc",
+    "memory",
+    "proxy_abi_version_0_2_1",
+    "proxy_on_configure",
+    "proxy_on_context_create",
+    "proxy_on_delete",
+    "proxy_on_http_call_response",
+    "proxy_on_queue_ready",
+    "proxy_on_tick",
+    "proxy_on_vm_start",
+];
+
+/// How much each may weigh, in bytes. What would be more needs a reason (bench/README.md says what there is now).
+const FULL: u64 = 1_480_000;
+const HEADER_ONLY: u64 = 1_120_000;
+
+fn exports(file: &str) -> Vec<String> {
+    let module = Module::from_file(wasm(file)).expect("a module");
+    let mut exports: Vec<_> = module.exports.iter().map(|export| export.name.clone()).collect();
+    exports.sort_unstable();
+    exports
+}
+
+fn with(stream: &[&str]) -> Vec<String> {
+    let mut exports: Vec<_> = LIFE.iter().chain(stream).map(ToString::to_string).collect();
+    exports.sort_unstable();
+    exports
+}
+
+#[test]
+fn each_module_exports_what_it_uses_and_nothing_else() {
+    let both = ["proxy_on_request_headers", "proxy_on_response_headers"];
+    assert_eq!(exports("burst-metrics.wasm"), with(&both));
+    assert_eq!(
+        exports("burst-metrics-header.wasm"),
+        with(&["proxy_on_response_headers"])
+    );
+}
+
+#[test]
+fn no_module_is_larger_than_it_may_be() {
+    for (file, most) in [("burst-metrics.wasm", FULL), ("burst-metrics-header.wasm", HEADER_ONLY)] {
+        let size = wasm(file).metadata().expect("a file").len();
+        assert!(size <= most, "{file} has {size} bytes, and {most} are allowed");
+    }
+}
+
+#[test]
+fn a_back_trace_has_names() {
+    let module = Module::from_file(wasm("burst-metrics.wasm")).expect("a module");
+    assert!(module.funcs.by_name("root::Root::on_tick").is_some());
+}
