@@ -5,6 +5,7 @@
 //! key is not the office's own: what a successor goes on with, see [`burst_model::records::Resume`].
 
 use crate::host::{self, Cas, Outrun, Shared};
+use crate::metrics_apis::Survey;
 use crate::requests::Desk;
 use crate::vm;
 use burst_model::config::Config;
@@ -29,9 +30,12 @@ pub(crate) struct Office {
     /// A key that leaders of other settings write too.
     resume: String,
     troubles: Key,
+    policies: Key,
     parsing: Guard,
     /// Where requests are counted.
     desk: Option<Desk>,
+    /// Where there are other adapters.
+    survey: Option<Survey>,
 }
 
 /// A key that only the leader writes.
@@ -98,7 +102,9 @@ impl Office {
         let (snapshot, bytes) = Key::fence(&keys.snapshot)?;
         let (confirmed, confirmed_bytes) = Key::fence(&keys.confirmed)?;
         let (troubles, troubles_bytes) = Key::fence(&keys.troubles)?;
+        let (policies, policies_bytes) = Key::fence(&keys.policies)?;
         let desk = Desk::take(&config)?;
+        let survey = Survey::take(&config, keys)?;
         let parsing = Guard {
             key: keys.parsing.clone(),
             poison,
@@ -109,6 +115,7 @@ impl Office {
             confirmed: Record::from_bytes(&confirmed_bytes),
             resume: Shared::read(&keys.resume).record(),
             troubles: Record::from_bytes(&troubles_bytes),
+            policies: Record::from_bytes(&policies_bytes),
         };
         let leader = Leader::new(config.clone(), estate, now);
         Ok(Self {
@@ -119,8 +126,10 @@ impl Office {
             confirmed,
             resume: keys.resume.clone(),
             troubles,
+            policies,
             parsing,
             desk,
+            survey,
         })
     }
 
@@ -132,13 +141,19 @@ impl Office {
     pub(crate) fn tick(&mut self, now: Time) -> Result<(), Outrun> {
         let effects = self.leader.tick(now);
         self.carry_out(effects, now)?;
-        self.desk.as_mut().map_or(Ok(()), |desk| desk.tick(now))
+        self.desk.as_mut().map_or(Ok(()), |desk| desk.tick(now))?;
+        self.survey.as_mut().map_or(Ok(()), |survey| survey.tick(now))
     }
 
     /// Takes the answer to a callout, which is the current one of the host.
     pub(crate) fn answer(&mut self, token: u32, has_headers: bool, body_size: usize, now: Time) -> Result<(), Outrun> {
         if let Some(desk) = &mut self.desk
             && desk.answer(token, has_headers, body_size)
+        {
+            return Ok(());
+        }
+        if let Some(survey) = &mut self.survey
+            && survey.answer(token, has_headers, body_size)?
         {
             return Ok(());
         }
@@ -171,6 +186,7 @@ impl Office {
             match effect {
                 Effect::Ask(ask) => effects.extend(self.send(ask, now)),
                 Effect::Publish(snapshot) => self.snapshot.write(&snapshot)?,
+                Effect::Enforce(policies) => self.policies.write(&policies.to_bytes())?,
                 Effect::Bequeath(resume) => host::share_over(&self.resume, &resume.to_bytes()),
                 Effect::Admit(troubles) => self.troubles.write(&troubles.to_bytes())?,
                 Effect::Show(totals) => vm::stats().show_totals(&totals),

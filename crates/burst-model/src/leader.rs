@@ -8,6 +8,7 @@ mod standing;
 use crate::config::Config;
 use crate::index::{Joined, Notes, Touched};
 use crate::kube::{Answer, Failure, Outcome, Page, Source, Verb};
+use crate::policies::{Gathered, PolicySets};
 use crate::records::{Confirmed, Resume, Troubles};
 use crate::snapshot::Snapshot;
 use crate::sync::life::{Kept, Step};
@@ -32,6 +33,8 @@ pub enum Effect {
     Ask(Ask),
     /// Put a new snapshot into shared data. Comes before its [`Effect::Confirm`].
     Publish(Vec<u8>),
+    /// Put the policies that are in force into shared data. Comes before its [`Effect::Confirm`].
+    Enforce(PolicySets),
     /// Put what a successor needs into shared data. Comes after [`Effect::Confirm`], which nobody can do who is not the
     /// leader any more.
     Bequeath(Resume),
@@ -91,12 +94,14 @@ pub struct Leader {
     bequeathed: Option<Time>,
     /// What a successor was last told of what fails.
     admitted: Troubles,
+    policies: Gathered,
 }
 
 impl Leader {
     /// Takes over. Where the last leader left all its objects, lists are read again when they would have been anyway.
     #[must_use]
     pub fn new(config: Rc<Config>, estate: Estate, now: Time) -> Self {
+        let policies = Gathered::new(estate.policies.clone());
         let snapshot = estate.snapshot.as_ref();
         let (generation, content) = (
             snapshot.map_or(0, Snapshot::generation),
@@ -117,6 +122,7 @@ impl Leader {
             joined: Joined::new(config.content.target),
             bequeathed: None,
             admitted,
+            policies,
             config,
         }
     }

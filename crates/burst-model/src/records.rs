@@ -2,6 +2,7 @@
 //! to go on. Encoded by postcard; the format's version is part of their keys.
 
 use crate::kube::{Object, Outcome, Verb};
+use crate::policies::PolicySets;
 use crate::snapshot::FORMAT;
 use crate::sync::lease::Lease;
 use crate::sync::life::Pause;
@@ -83,6 +84,7 @@ pub trait Record: Serialize + DeserializeOwned {
 }
 
 impl Record for Confirmed {}
+impl Record for PolicySets {}
 impl Record for Resume {}
 impl Record for Troubles {}
 impl Record for Lease {}
@@ -102,8 +104,12 @@ pub struct Keys {
     pub resume: String,
     /// [`Troubles`].
     pub troubles: String,
+    /// [`PolicySets`].
+    pub policies: String,
     /// The item that the leader is parsing: 8 bytes, or none.
     pub parsing: String,
+    /// [`Offers`](crate::view::metrics::others::Offers).
+    pub offers: String,
 }
 
 /// The keys of what is counted with one set of settings, for the same reasons.
@@ -152,7 +158,9 @@ impl Keys {
             confirmed: key("confirmed"),
             resume: of(lists, "resume"),
             troubles: key("troubles"),
+            policies: key("policies"),
             parsing: key("parsing"),
+            offers: key("offers"),
         }
     }
 }

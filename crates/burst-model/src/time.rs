@@ -36,6 +36,15 @@ impl Time {
         )
     }
 
+    /// The moment `pause` before; the beginning of time where that lies before it.
+    #[must_use]
+    pub fn before(self, pause: Duration) -> Self {
+        Self(
+            self.0
+                .saturating_sub(u64::try_from(pause.as_millis()).unwrap_or(u64::MAX)),
+        )
+    }
+
     /// How long ago `earlier` was; zero where it lies ahead, as it can when the wall clock is set back.
     #[must_use]
     pub fn since(self, earlier: Self) -> Duration {
@@ -58,8 +67,9 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_time_is_not_passed() {
+    fn the_ends_of_time_are_not_passed() {
         let end = Time::from_unix_millis(u64::MAX);
         assert_eq!(end.after(Duration::MAX), end);
+        assert_eq!(Time::from_unix_millis(1).before(Duration::MAX), Time::default());
     }
 }

@@ -5,6 +5,7 @@ use burst_model::kube::{Reads, Resource, Source, page};
 use burst_model::records::{Confirmed, Record, Resume};
 use burst_model::snapshot::Snapshot;
 use burst_model::sync::lease::Lease;
+use burst_model::time::Time;
 use burst_model::view::{Picture, burst};
 use proptest::prelude::*;
 use std::fs;
@@ -45,6 +46,7 @@ fn path(bytes: &[u8]) -> bool {
         path: &path,
         host: bytes,
         if_none_match: Some(bytes),
+        now: Time::default(),
     };
     burst::answer(&config, endpoints, &mut Picture::default(), request).is_some_and(|answer| answer.status == 503)
 }

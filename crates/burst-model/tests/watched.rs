@@ -205,6 +205,7 @@ impl Proxy {
             confirmed: self.confirmed.clone(),
             resume: Resume::from_bytes(&self.resume),
             troubles: self.troubles.clone(),
+            policies: None,
         };
         self.leader = Leader::new(self.config.clone(), estate, now);
         self.under_way.clear();
@@ -236,7 +237,12 @@ impl Proxy {
                 Effect::Bequeath(resume) => self.resume = resume.to_bytes(),
                 Effect::Admit(troubles) => self.troubles = Some(troubles),
                 Effect::Confirm(confirmed) => self.confirmed = Some(confirmed),
-                Effect::Show(_) | Effect::ShowList(..) | Effect::Count(_) | Effect::Warn(_) | Effect::Inform(_) => {}
+                Effect::Enforce(_)
+                | Effect::Show(_)
+                | Effect::ShowList(..)
+                | Effect::Count(_)
+                | Effect::Warn(_)
+                | Effect::Inform(_) => {}
             }
         }
     }

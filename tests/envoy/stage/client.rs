@@ -7,7 +7,11 @@ use burst_testkit::{http::Answer, wait};
 use super::{PATIENCE, Request, connection::Connection};
 
 /// Headers that differ from answer to answer.
-const PASSING: [&str; 2] = ["date", "x-envoy-upstream-service-time"];
+const PASSING: [&str; 3] = [
+    "date",
+    "x-envoy-upstream-service-time",
+    burst_model::confirmation::HEADER,
+];
 
 /// A connection to each worker of a listener. The listener balances exactly, so the connections that are held at the
 /// same time are all on different workers.

@@ -9,6 +9,7 @@ mod kube;
 mod lease;
 mod metrics_apis;
 mod requests;
+mod reviews;
 mod stats;
 mod watching;
 

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use burst_model::config::Config;
 use burst_model::records::Confirmed;
+use burst_model::time::Time;
 use burst_model::view::{Picture, burst};
 
 use crate::later;
@@ -39,18 +40,19 @@ pub(crate) fn tell(config: &Config, snapshot: Vec<u8>, confirmed: &Confirmed, to
             writeln!(told, "{service}: {header:?}").expect("text grows");
         }
         for path in paths {
-            told.push_str(&answer(config, &mut picture, path));
+            told.push_str(&answer(config, &mut picture, path, later(seconds)));
         }
     }
 }
 
-fn answer(config: &Config, picture: &mut Picture, path: &str) -> String {
+fn answer(config: &Config, picture: &mut Picture, path: &str, now: Time) -> String {
     let endpoints = config.endpoints.as_ref().expect("endpoints are on");
     let request = burst::Request {
         method: b"GET",
         path: path.as_bytes(),
         host: b"localhost",
         if_none_match: None,
+        now,
     };
     let answer = burst::answer(config, endpoints, picture, request).expect("a path of ours");
     let body = String::from_utf8_lossy(&answer.body);

@@ -27,9 +27,11 @@ impl Told {
             confirmed,
             resume,
             troubles,
+            policies,
             parsing,
+            offers,
         } = Keys::new(config.settings_hash(), config.lists_hash());
-        let text = format!("{lease}\n{snapshot}\n{confirmed}\n{resume}\n{troubles}\n{parsing}\n");
+        let text = format!("{lease}\n{snapshot}\n{confirmed}\n{resume}\n{troubles}\n{policies}\n{parsing}\n{offers}\n");
         Self {
             text,
             snapshot: Vec::new(),
@@ -67,6 +69,7 @@ impl Told {
                 self.line(&format!("publish {} bytes", snapshot.len()));
                 self.snapshot = snapshot;
             }
+            Effect::Enforce(policies) => self.line(&format!("enforce {policies:?}")),
             Effect::Bequeath(resume) => {
                 let resume = resume.to_bytes();
                 let (bytes, hash) = (resume.len(), hash::of_bytes(&resume));

@@ -3,7 +3,7 @@
 use super::words::{self, Words};
 use super::{
     Api, Artifact, BadConfig, Config, Content, Endpoints, Gate, Header, MetricsApis, Requests, Sync, duration,
-    metrics_apis,
+    metrics_apis, policies,
 };
 use crate::kube::{Reads, Resource, Source};
 use crate::load::Percent;
@@ -165,8 +165,9 @@ fn content(words: &Words) -> Result<Content, BadConfig> {
             .iter()
             .map(|namespace| kind.source(namespace.clone(), labels))
     });
+    let policies = policies::sources(words.metrics_apis.as_ref(), &namespaces)?;
     Ok(Content {
-        sources: sources.collect(),
+        sources: sources.chain(policies).collect(),
         target,
     })
 }

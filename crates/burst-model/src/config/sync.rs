@@ -67,7 +67,7 @@ impl Config {
     #[must_use]
     pub fn pace(&self, source: &Source) -> Pace {
         let window = match source.reads {
-            Reads::Hpas | Reads::Services => self.sync.window,
+            Reads::Hpas | Reads::Services | Reads::Policies => self.sync.window,
             Reads::Workloads => self.sync.workload_window,
         };
         Pace {

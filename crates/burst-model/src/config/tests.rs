@@ -1,4 +1,5 @@
 use super::*;
+use crate::kube::Reads;
 use proptest::prelude::*;
 use std::time::Duration;
 
@@ -168,6 +169,24 @@ fn what_is_refused_is_named_with_its_value_and_what_is_allowed() {
                 {"group":"c.d","version":"v1","resource":"sets","kind":"Set"}]}"#,
             "workloads: sets.a.b shares its plural name with another kind",
         ),
+        (
+            r#"{"cluster":"k","metrics_apis":{"filter_chain":"m","policies":{"root_namespace":"A"}}}"#,
+            r#"metrics_apis.policies.root_namespace: "A" is not"#,
+        ),
+        (
+            r#"{"cluster":"k","metrics_apis":{"filter_chain":"m","policies":{"given":[{"name":"p","rules":[
+                {"metric":"a","deny":true},{"metric":"a"}]}]}}}"#,
+            "metrics_apis.policies.given[0].rules[1]: has neither a selector nor deny",
+        ),
+        (
+            r#"{"cluster":"k","metrics_apis":{"filter_chain":"m","policies":{"given":[
+                {"name":"p","rules":[{"metric":"a","deny":true}]},{"name":"p","rules":[{"metric":"a","deny":true}]}]}}}"#,
+            "metrics_apis.policies.given[1].name: p is the name of one before it",
+        ),
+        (
+            r#"{"cluster":"k","metrics_apis":{"filter_chain":"m","policies":{"given":[{"name":"p","rule":[]}]}}}"#,
+            "metrics_apis.policies.given[0].rule: unknown field `rule`",
+        ),
         (r#"{"cluster":"k"} {"#, "configuration: "),
         ("[", "EOF while parsing"),
     ] {
@@ -263,4 +282,25 @@ proptest! {
             let _ = parse(&format!(r#"{{"{key}":{value},"header":{{"name":{value}}},"endpoints":{{"prefix":{value}}}}}"#));
         }
     }
+}
+
+#[test]
+fn policies_are_read_where_everything_is_and_in_the_root_namespace() {
+    let policies = |more: &str| {
+        let json = format!(
+            r#"{{"cluster":"k"{more},"metrics_apis":{{"filter_chain":"m","policies":{{"root_namespace":"istio-system"}}}}}}"#
+        );
+        let sources = parse(&json).unwrap().content.sources.into_iter();
+        let policies = sources.filter(|source| source.reads == Reads::Policies);
+        policies.map(|source| source.to_string()).collect::<Vec<_>>()
+    };
+    let kind = "externalmetricpolicies.burstmetrics.dev";
+    assert_eq!(policies(""), [kind]);
+    assert_eq!(
+        policies(r#","namespaces":["shop"]"#),
+        [
+            format!("{kind} in namespace istio-system"),
+            format!("{kind} in namespace shop")
+        ]
+    );
 }

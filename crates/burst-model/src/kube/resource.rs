@@ -63,6 +63,17 @@ impl Resource {
         Self::new("apps", "v1", "deployments", "Deployment")
     }
 
+    /// ExternalMetricPolicies, a kind of this project's own.
+    #[must_use]
+    pub fn external_metric_policies() -> Self {
+        Self::new(
+            "burstmetrics.dev",
+            "v1alpha1",
+            "externalmetricpolicies",
+            "ExternalMetricPolicy",
+        )
+    }
+
     /// `apps/v1` StatefulSets.
     #[must_use]
     pub fn statefulsets() -> Self {
@@ -91,6 +102,8 @@ pub enum Reads {
     Services,
     /// The labels of the pod template: of anything that has one.
     Workloads,
+    /// All of the spec.
+    Policies,
 }
 
 /// What is asked of the API, in the words of RBAC.
@@ -147,7 +160,7 @@ impl Source {
     /// may name it before its CRD is there.
     #[must_use]
     pub fn may_be_absent(&self) -> bool {
-        self.reads == Reads::Workloads && self.resource.is_custom()
+        matches!(self.reads, Reads::Workloads | Reads::Policies) && self.resource.is_custom()
     }
 
     /// The path and query of one page: `limit` objects at the most, from `cursor` on.

@@ -2,6 +2,7 @@
 
 use super::standing::Standing;
 use crate::config::Config;
+use crate::policies::PolicySets;
 use crate::records::{Confirmed, Resume, Trouble, Troubles};
 use crate::snapshot::Snapshot;
 use crate::sync::life::Kept;
@@ -18,6 +19,8 @@ pub struct Estate {
     pub resume: Option<Resume>,
     /// What failed under the last leader.
     pub troubles: Option<Troubles>,
+    /// The policies that it put in force.
+    pub policies: Option<PolicySets>,
 }
 
 impl Estate {

@@ -48,6 +48,11 @@ impl Standing {
         self.objects.sort_by(|a, b| a.name().cmp(b.name()));
     }
 
+    /// The names of those that are left out, with the line that says why.
+    pub(super) fn bad(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.bad.iter().map(|(name, line)| (name.as_str(), line.as_str()))
+    }
+
     pub(super) fn bad_objects(&self) -> usize {
         self.bad.len()
     }

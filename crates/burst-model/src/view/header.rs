@@ -1,6 +1,8 @@
 //! The text of a burst header (seed 000, "formatted burst header"; design, "Semantics").
 
 use crate::config::ExtraKey;
+use crate::load::Load;
+use crate::name::ObjectName;
 use crate::snapshot::Entry;
 use crate::time::Time;
 
@@ -12,6 +14,25 @@ pub fn value(entry: &Entry<'_>) -> String {
         "service={label}, current-load={}, target-load={}, max-load={}",
         load.current, load.target, load.max
     )
+}
+
+/// Reads what [`value`] writes, and nothing else: whose load it is, and the load.
+#[must_use]
+pub fn read(value: &str) -> Option<(ObjectName, Load)> {
+    let (label, rest) = value.strip_prefix("service=")?.split_once(", current-load=")?;
+    let (current, rest) = rest.split_once(", target-load=")?;
+    let (target, max) = rest.split_once(", max-load=")?;
+    let load = Load {
+        current: number(current)?,
+        target: number(target)?,
+        max: number(max)?,
+    };
+    Some((ObjectName::parse(label).ok()?, load))
+}
+
+/// A number as it is written here: `+1` and `01` are not.
+fn number(text: &str) -> Option<u32> {
+    text.parse().ok().filter(|number: &u32| number.to_string() == text)
 }
 
 /// The same with extra keys, always after `max-load`: the four are what existing readers split at.
@@ -31,7 +52,7 @@ pub fn value_with(entry: &Entry<'_>, extra_keys: &[ExtraKey], as_of: Time, stale
 mod tests {
     use super::*;
     use crate::label_text::LabelText;
-    use crate::load::Load;
+    use proptest::prelude::*;
 
     const ENTRY: Entry<'static> = Entry {
         of: "default/ngsa-svc-1",
@@ -59,5 +80,34 @@ mod tests {
             value_with(&ENTRY, &[ExtraKey::Stale, ExtraKey::AsOf], as_of, true),
             "service=default/ngsa-1, current-load=1, target-load=4, max-load=5, stale=true, as-of=1700000000"
         );
+    }
+    #[test]
+    fn only_what_is_written_here_is_read() {
+        let text = value(&ENTRY);
+        let label = ObjectName::parse(ENTRY.label).unwrap();
+        assert_eq!(read(&text), Some((label, ENTRY.load)));
+        for (part, other) in [
+            ("max-load=5", "max-load=5, stale=true"),
+            ("max-load=5", "max-load=05"),
+            ("max-load=5", "max-load=+5"),
+            ("max-load=5", "max-load=4294967296"),
+            ("max-load=5", "max-load=-1"),
+            ("max-load=5", "max-load="),
+            (", max-load=5", ""),
+            ("target-load=4", "target-load=4.0"),
+            (", ", ","),
+            ("service=default/ngsa-1", "service=default/NGSA"),
+            ("service=default/ngsa-1", "service=ngsa-1"),
+            ("service", " service"),
+        ] {
+            assert_eq!(read(&text.replace(part, other)), None, "{other}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn arbitrary_text_is_survived(text in "(service=|, current-load=|, max-load=|[a-z/0-9])*|.{0,99}") {
+            let _ = read(&text);
+        }
     }
 }

@@ -9,10 +9,12 @@ use super::answer::{Answer, has_tag};
 use super::header;
 use super::picture::{Freshness, Picture};
 use crate::config::{Config, Endpoints};
+use crate::confirmation::{self, Confirmation};
 use crate::hash;
 use crate::index::{HPAS, SERVICES};
 use crate::kube::Reads;
 use crate::snapshot::Section;
+use crate::time::Time;
 use path::{BadPath, Target};
 use std::rc::Rc;
 
@@ -50,6 +52,8 @@ pub struct Request<'a> {
     pub host: &'a [u8],
     /// `if-none-match`.
     pub if_none_match: Option<&'a [u8]>,
+    /// When it came.
+    pub now: Time,
 }
 
 /// Whether a path lies under the prefix. All that is asked of a request that is not ours.
@@ -76,7 +80,8 @@ pub fn answer(config: &Config, endpoints: &Endpoints, picture: &mut Picture, req
         Ok(target) => unavailable(config, picture)
             .or_else(|| found(picture, &target, request.if_none_match))
             .or_else(|| refused(config, picture, &target))
-            .unwrap_or_else(|| Answer::empty(204)),
+            .unwrap_or_else(|| Answer::empty(204))
+            .with(confirmation::HEADER, confirmed(picture, request.now)),
     })
 }
 
@@ -127,6 +132,12 @@ fn unavailable(config: &Config, picture: &Picture) -> Option<Answer> {
         }
     };
     Some(retry(config, body))
+}
+
+/// When the cluster was last read: a spoke counts from then, and not from its question.
+fn confirmed(picture: &Picture, now: Time) -> String {
+    let read = picture.as_of().map(|at| Confirmation::new(at, now).to_text());
+    read.unwrap_or_else(|| confirmation::NEVER.into())
 }
 
 fn retry(config: &Config, body: String) -> Answer {

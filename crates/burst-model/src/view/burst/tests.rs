@@ -10,6 +10,7 @@ fn get<'a>(path: &'a str) -> Request<'a> {
         path: path.as_bytes(),
         host: b"localhost:8080",
         if_none_match: None,
+        now: T0.after(Duration::from_secs(2)),
     }
 }
 
@@ -186,6 +187,32 @@ fn an_entity_tag_saves_the_body_until_the_content_changes() {
 }
 
 #[test]
+fn every_answer_about_the_cluster_says_when_it_was_read() {
+    let config = config("");
+    let mut picture = picture(&config);
+    let confirmed = |answer: &Answer| header(answer, confirmation::HEADER).map(str::to_owned);
+    let bulk = ask(&config, &mut picture, get("/burstmetrics/services")).unwrap();
+    let unchanged = Request {
+        if_none_match: header(&bulk, "etag").map(str::as_bytes),
+        ..get("/burstmetrics/services")
+    };
+    let read = Some("at=1700000000000, age=2000".to_owned());
+    for (request, status) in [
+        (get("/burstmetrics/services"), 200),
+        (unchanged, 304),
+        (get("/burstmetrics/services/shop/web"), 200),
+        (get("/burstmetrics/hpas"), 204),
+    ] {
+        let answer = ask(&config, &mut picture, request).unwrap();
+        assert_eq!((answer.status, confirmed(&answer)), (status, read.clone()));
+    }
+    let unsynced = ask(&config, &mut Picture::default(), get("/burstmetrics/services")).unwrap();
+    assert_eq!(confirmed(&unsynced).as_deref(), Some("never"));
+    let elsewhere = ask(&config, &mut picture, get("/burstmetrics/pods")).unwrap();
+    assert_eq!(confirmed(&elsewhere), None);
+}
+
+#[test]
 fn a_bulk_body_is_rendered_once_per_snapshot() {
     let config = config("");
     let mut picture = picture(&config);
@@ -201,8 +228,15 @@ fn never_synced_and_too_stale_are_told_apart() {
     assert!(unsynced.body.starts_with(b"not synced yet"));
     let mut old = picture(&config);
     old.look(&config, Some(&confirmed(T0)), T0.after(Duration::from_secs(75)));
-    let stale = ask(&config, &mut old, get("/burstmetrics/services/shop/web")).unwrap();
-    assert_eq!(stale.status, 503);
+    let request = Request {
+        now: T0.after(Duration::from_secs(76)),
+        ..get("/burstmetrics/services/shop/web")
+    };
+    let stale = ask(&config, &mut old, request).unwrap();
+    assert_eq!(
+        (stale.status, header(&stale, confirmation::HEADER)),
+        (503, Some("at=1700000000000, age=76000"))
+    );
     assert_eq!(
         *stale.body,
         *b"too stale: the Kubernetes API was last read 75 s ago, and 60 s are allowed\n"
@@ -219,7 +253,7 @@ proptest! {
         let config = config("");
         let mut picture = picture(&config);
         let path = [b"/burstmetrics/", &path[..]].concat();
-        let request = Request { method: b"GET", path: &path, host: &host, if_none_match: Some(&tags) };
+        let request = Request { method: b"GET", path: &path, host: &host, if_none_match: Some(&tags), now: T0 };
         prop_assert!(ask(&config, &mut picture, request).is_some());
     }
 }
