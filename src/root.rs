@@ -121,7 +121,7 @@ impl Configured {
                 lease.poison.len()
             );
         }
-        log::info!("this thread polls the Kubernetes API from now on");
+        log::info!("this thread polls {} from now on", self.view.config.origin);
         self.office = Office::take(self.view.config.clone(), &self.keys, lease.poison, now).ok();
         vm::stats().leader_changes.count();
     }

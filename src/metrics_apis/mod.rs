@@ -16,6 +16,9 @@ use burst_model::view::metrics::review::{Access, Verdict};
 use burst_model::view::metrics::{self, Reply, Request, Sources, others};
 use std::rc::Rc;
 
+/// The header-only module sees no requests, and there need be nothing in it that answers them.
+const ARE_LEFT_OUT: bool = cfg!(feature = "header-only");
+
 /// What becomes of a request of the filter chain.
 pub(crate) enum Taken {
     /// It is answered so.

@@ -11,6 +11,7 @@ use crate::kube::{Answer, Failure, Outcome, Page, Source, Verb};
 use crate::policies::{Gathered, PolicySets};
 use crate::records::{Confirmed, Resume, Troubles};
 use crate::snapshot::Snapshot;
+use crate::spoke::Question;
 use crate::sync::life::{Kept, Step};
 use crate::sync::poller::{Ask, Poller, SourceId};
 use crate::time::Time;
@@ -31,6 +32,8 @@ const AHEAD: Duration = Duration::from_secs(2);
 pub enum Effect {
     /// Ask for a page.
     Ask(Ask),
+    /// Ask the hub; only a spoke does.
+    AskHub(Question),
     /// Put a new snapshot into shared data. Comes before its [`Effect::Confirm`].
     Publish(Vec<u8>),
     /// Put the policies that are in force into shared data. Comes before its [`Effect::Confirm`].

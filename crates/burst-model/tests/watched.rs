@@ -238,6 +238,7 @@ impl Proxy {
                 Effect::Admit(troubles) => self.troubles = Some(troubles),
                 Effect::Confirm(confirmed) => self.confirmed = Some(confirmed),
                 Effect::Enforce(_)
+                | Effect::AskHub(_)
                 | Effect::Show(_)
                 | Effect::ShowList(..)
                 | Effect::Count(_)

@@ -64,7 +64,7 @@ impl Told {
 
     fn effect(&mut self, effect: Effect) {
         match effect {
-            Effect::Ask(_) => {}
+            Effect::Ask(_) | Effect::AskHub(_) => {}
             Effect::Publish(snapshot) => {
                 self.line(&format!("publish {} bytes", snapshot.len()));
                 self.snapshot = snapshot;

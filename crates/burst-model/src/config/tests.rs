@@ -253,6 +253,17 @@ fn what_does_not_change_the_bytes_does_not_change_their_keys() {
     ] {
         assert_ne!(hash(other), plain, "{other}");
     }
+    let fallback = |more: &str| {
+        hash(&format!(
+            r#"{{"cluster":"k","metrics_apis":{{"filter_chain":"m"{more}}}}}"#
+        ))
+    };
+    let none = fallback("");
+    assert_eq!(
+        fallback(r#","fallback":{},"authorization":"subject_access_review""#),
+        none
+    );
+    assert_ne!(fallback(r#","fallback":{"external":{"cluster":"keda"}}"#), none);
 }
 
 #[test]

@@ -78,6 +78,7 @@ fn round_of(leader: &mut Leader, now: Time, mut api: impl FnMut(&Source, Verb) -
                 Effect::Confirm(confirmed) => round.confirmed.push(confirmed),
                 Effect::Count(outcome) => round.counted.push(outcome),
                 Effect::Warn(line) | Effect::Inform(line) => round.lines.push(line),
+                Effect::AskHub(question) => panic!("{question:?}"),
             }
         }
     }

@@ -76,7 +76,8 @@ pub fn read(
             Effect::Bequeath(resume) => read.resume = resume,
             Effect::Confirm(confirmed) => read.confirmed = confirmed,
             // Who looks at a whole cluster is told in other words than a log has.
-            Effect::Enforce(_)
+            Effect::AskHub(_)
+            | Effect::Enforce(_)
             | Effect::Admit(_)
             | Effect::Show(_)
             | Effect::ShowList(..)

@@ -8,7 +8,7 @@ mod path;
 use super::answer::{Answer, has_tag};
 use super::header;
 use super::picture::{Freshness, Picture};
-use crate::config::{Config, Endpoints};
+use crate::config::{Config, Endpoints, Origin};
 use crate::confirmation::{self, Confirmation};
 use crate::hash;
 use crate::index::{HPAS, SERVICES};
@@ -29,7 +29,7 @@ pub struct Bulk {
 }
 
 impl Bulk {
-    pub(super) fn render(section: Section<'_>) -> Self {
+    pub(crate) fn render(section: Section<'_>) -> Self {
         // Names and values hold no character that JSON escapes: they were checked when they were read.
         let rows: Vec<_> = section
             .rows()
@@ -38,6 +38,11 @@ impl Bulk {
         let body: Rc<[u8]> = format!("{{\n{}\n}}\n", rows.join(",\n")).into_bytes().into();
         let etag = format!("\"{:016x}\"", hash::of_bytes(&body));
         Self { body, etag }
+    }
+
+    /// The tag of it.
+    pub(crate) fn etag(&self) -> &str {
+        &self.etag
     }
 }
 
@@ -99,15 +104,20 @@ fn is_own_host(endpoints: &Endpoints, host: &[u8]) -> bool {
             .any(|own| own.as_bytes().eq_ignore_ascii_case(name))
 }
 
-/// The kinds there are, by their names in the path.
+/// The kinds there are, by their names in the path. A hub tells of Services only.
 fn kinds(config: &Config) -> impl Iterator<Item = &str> {
+    let joined = match config.origin {
+        Origin::Kubernetes => Some(HPAS),
+        Origin::Hub { .. } => None,
+    };
     let workloads = config
         .content
         .sources
         .iter()
         .filter(|source| source.reads == Reads::Workloads);
-    [SERVICES, HPAS]
+    [SERVICES]
         .into_iter()
+        .chain(joined)
         .chain(workloads.map(|source| source.resource.plural.as_str()))
 }
 
@@ -116,19 +126,27 @@ fn not_found(config: &Config, endpoints: &Endpoints) -> Answer {
     kinds.sort_unstable();
     kinds.dedup();
     let (prefix, kinds) = (&endpoints.prefix, kinds.join(", "));
+    let ask = format!("ask for {prefix}/KIND or {prefix}/KIND/NAMESPACE/NAME, where KIND is");
     text(
         404,
-        format!("ask for {prefix}/KIND or {prefix}/KIND/NAMESPACE/NAME, where KIND is one of {kinds}\n"),
+        match config.origin {
+            Origin::Kubernetes => format!("{ask} one of {kinds}\n"),
+            Origin::Hub { .. } => format!("{ask} {kinds}: this proxy reads a hub, which tells of nothing else\n"),
+        },
     )
 }
 
 fn unavailable(config: &Config, picture: &Picture) -> Option<Answer> {
+    let by = match config.origin {
+        Origin::Kubernetes => "",
+        Origin::Hub { .. } => " by the hub",
+    };
     let body = match picture.freshness() {
         Freshness::Fresh => return None,
-        Freshness::Unsynced => "not synced yet: the Kubernetes API was never read in full\n".into(),
+        Freshness::Unsynced => format!("not synced yet: {} was never read in full\n", config.origin),
         Freshness::Stale(age) => {
             let (age, limit) = (age.as_secs(), config.max_staleness.as_secs());
-            format!("too stale: the Kubernetes API was last read {age} s ago, and {limit} s are allowed\n")
+            format!("too stale: the Kubernetes API was last read{by} {age} s ago, and {limit} s are allowed\n")
         }
     };
     Some(retry(config, body))

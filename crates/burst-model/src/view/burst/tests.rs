@@ -243,6 +243,36 @@ fn never_synced_and_too_stale_are_told_apart() {
     );
 }
 
+#[test]
+fn a_spoke_knows_services_only_and_says_so() {
+    let config = config(r#","source":"hub""#);
+    let mut spoke = picture(&config);
+    let mut ask = |path: &str| {
+        let answer = ask(&config, &mut spoke, get(path)).unwrap();
+        (answer.status, String::from_utf8(answer.body.to_vec()).unwrap())
+    };
+    assert_eq!(ask("/burstmetrics/services/shop/web"), (200, VALUE.into()));
+    for kind in ["hpas", "deployments", "statefulsets", "pods"] {
+        let words = "ask for /burstmetrics/KIND or /burstmetrics/KIND/NAMESPACE/NAME, \
+             where KIND is services: this proxy reads a hub, which tells of nothing else\n";
+        assert_eq!(ask(&format!("/burstmetrics/{kind}")), (404, words.into()));
+    }
+}
+
+#[test]
+fn a_spoke_says_whose_read_is_too_old() {
+    let config = config(r#","source":"hub""#);
+    let unsynced = ask(&config, &mut Picture::default(), get("/burstmetrics/services")).unwrap();
+    assert_eq!(*unsynced.body, *b"not synced yet: the hub was never read in full\n");
+    let mut old = picture(&config);
+    old.look(&config, Some(&confirmed(T0)), T0.after(Duration::from_secs(75)));
+    let stale = ask(&config, &mut old, get("/burstmetrics/services")).unwrap();
+    assert_eq!(
+        *stale.body,
+        *b"too stale: the Kubernetes API was last read by the hub 75 s ago, and 60 s are allowed\n"
+    );
+}
+
 proptest! {
     #[test]
     fn arbitrary_requests_are_survived(
