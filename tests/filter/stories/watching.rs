@@ -77,7 +77,12 @@ fn what_is_published_is_served_by_every_thread_a_tick_later() {
     let kube = Kube::new();
     let envoy = envoy(PLAIN, &kube);
     let _main = envoy.main_thread();
-    let workers: Vec<_> = (0..4).map(|_| envoy.worker()).collect();
+    // Threads tick at moments of their own.
+    let worker = |_| {
+        envoy.advance(Duration::from_millis(200));
+        envoy.worker()
+    };
+    let workers: Vec<_> = (0..4).map(worker).collect();
     envoy.advance(Duration::from_secs(3)).answer();
     let snapshot = || {
         let shared = envoy.shared_data("burst-metrics/").into_iter();
