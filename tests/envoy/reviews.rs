@@ -23,9 +23,10 @@ const OTHER: &str = "/apis/external.metrics.k8s.io/v1beta1/namespaces/default/qu
 
 fn keys(more: &Value) -> Value {
     let mut apis = json!({"filter_chain": "metrics-apis", "authorization": "subject_access_review"});
-    apis.as_object_mut()
-        .expect("keys")
-        .extend(more.as_object().cloned().unwrap_or_default());
+    match (&mut apis, more) {
+        (Value::Object(apis), Value::Object(more)) => apis.extend(more),
+        (_, more) => panic!("{more} are no keys"),
+    }
     json!({"metrics_apis": apis, "request_timeout": "1s"})
 }
 

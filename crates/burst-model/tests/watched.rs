@@ -240,6 +240,7 @@ impl Proxy {
                 Effect::Enforce(_)
                 | Effect::AskHub(_)
                 | Effect::Show(_)
+                | Effect::ShowList(..)
                 | Effect::Count(_)
                 | Effect::Warn(_)
                 | Effect::ShowList(..)

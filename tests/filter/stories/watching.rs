@@ -71,3 +71,38 @@ fn a_configuration_that_reads_the_same_goes_on_where_the_other_was_and_both_go_o
     assert_eq!(leaders, Some(2), "neither drove the other out");
     assert_eq!(verbs(&kube.asked()).0, 0);
 }
+
+#[test]
+fn what_is_published_is_served_by_every_thread_a_tick_later() {
+    let kube = Kube::new();
+    let envoy = envoy(PLAIN, &kube);
+    let _main = envoy.main_thread();
+    // Threads tick at moments of their own.
+    let worker = |_| {
+        envoy.advance(Duration::from_millis(200));
+        envoy.worker()
+    };
+    let workers: Vec<_> = (0..4).map(worker).collect();
+    envoy.advance(Duration::from_secs(3)).answer();
+    let snapshot = || {
+        let shared = envoy.shared_data("burst-metrics/").into_iter();
+        shared
+            .filter(|(key, _)| key.ends_with("/snapshot"))
+            .map(|(_, bytes)| bytes)
+            .next()
+    };
+    for current in [3, 5, 2] {
+        kube.scale("shop/web", current);
+        let before = snapshot();
+        let published = (0..100).any(|_| {
+            envoy.advance(Duration::from_millis(100)).answer();
+            snapshot() != before
+        });
+        assert!(published, "{current}");
+        envoy.advance(SECOND);
+        for worker in &workers {
+            let header = worker.response("web.shop").header("x-burst").map(ToOwned::to_owned);
+            assert!(header.unwrap_or_default().contains(&format!("current-load={current},")));
+        }
+    }
+}
