@@ -103,8 +103,14 @@ pub(crate) fn share_over(key: &str, bytes: &[u8]) {
 const USER_AGENT: (&str, &str) = ("user-agent", concat!("burst-metrics/", env!("CARGO_PKG_VERSION")));
 
 /// Sends a GET; its token. Fails at once where the cluster is not there or has no hosts.
-pub(crate) fn get(cluster: &str, authority: &str, path: &str, timeout: Duration) -> Result<u32, &'static str> {
-    let headers = vec![
+pub(crate) fn get(
+    cluster: &str,
+    authority: &str,
+    path: &str,
+    if_none_match: Option<&str>,
+    timeout: Duration,
+) -> Result<u32, &'static str> {
+    let mut headers = vec![
         (":method", "GET"),
         (":scheme", "https"),
         (":authority", authority),
@@ -112,6 +118,7 @@ pub(crate) fn get(cluster: &str, authority: &str, path: &str, timeout: Duration)
         ("accept", "application/json"),
         USER_AGENT,
     ];
+    headers.extend(if_none_match.map(|tag| ("if-none-match", tag)));
     call(cluster, headers, timeout)
 }
 

@@ -16,6 +16,7 @@ mod host;
 mod http;
 mod metrics_apis;
 mod office;
+mod reader;
 mod requests;
 mod root;
 mod stats;

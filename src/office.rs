@@ -1,19 +1,20 @@
-//! The office of the leader: the pure [`Leader`] with its calls under way and its fenced writes.
+//! The office of the leader: the pure [`Reader`] with its calls under way and its fenced writes.
 //!
 //! Every write carries the CAS number that the key had when the office was taken, or that the write before gave it,
-//! and taking the office rewrites each key. So a deposed leader, which does not know yet, cannot overwrite anything.
+//! and taking the office rewrites each key. So a deposed leader, which does not know yet, cannot overwrite anything. One
+//! key is not the office's own: what a successor goes on with, see [`burst_model::records::Resume`].
 
 use crate::host::{self, Cas, Outrun, Shared};
 use crate::metrics_apis::Survey;
+use crate::reader::{Answered, Call, Ended, Reader, Request};
 use crate::requests::Desk;
 use crate::vm;
 use burst_model::config::Config;
 use burst_model::hash;
-use burst_model::kube::{Failure, Progress, Response, Verb, answer};
-use burst_model::leader::{Effect, Estate, Leader};
+use burst_model::kube::Progress;
+use burst_model::leader::{Effect, Estate};
 use burst_model::records::{Keys, Record};
 use burst_model::snapshot::Snapshot;
-use burst_model::sync::poller::{Ask, SourceId};
 use burst_model::time::Time;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
@@ -22,11 +23,12 @@ use std::rc::Rc;
 #[derive(Debug)]
 pub(crate) struct Office {
     config: Rc<Config>,
-    leader: Leader,
-    calls: BTreeMap<u32, (SourceId, Verb)>,
+    reader: Reader,
+    calls: BTreeMap<u32, Call>,
     snapshot: Key,
     confirmed: Key,
-    resume: Key,
+    /// A key that leaders of other settings write too.
+    resume: String,
     troubles: Key,
     policies: Key,
     parsing: Guard,
@@ -99,7 +101,6 @@ impl Office {
     pub(crate) fn take(config: Rc<Config>, keys: &Keys, poison: Vec<u64>, now: Time) -> Result<Self, Outrun> {
         let (snapshot, bytes) = Key::fence(&keys.snapshot)?;
         let (confirmed, confirmed_bytes) = Key::fence(&keys.confirmed)?;
-        let (resume, resume_bytes) = Key::fence(&keys.resume)?;
         let (troubles, troubles_bytes) = Key::fence(&keys.troubles)?;
         let (policies, policies_bytes) = Key::fence(&keys.policies)?;
         let desk = Desk::take(&config)?;
@@ -112,18 +113,18 @@ impl Office {
         let estate = Estate {
             snapshot: Snapshot::open(bytes).ok(),
             confirmed: Record::from_bytes(&confirmed_bytes),
-            resume: Record::from_bytes(&resume_bytes),
+            resume: Shared::read(&keys.resume).record(),
             troubles: Record::from_bytes(&troubles_bytes),
             policies: Record::from_bytes(&policies_bytes),
         };
-        let leader = Leader::new(config.clone(), estate, now);
+        let reader = Reader::new(config.clone(), estate, now);
         Ok(Self {
             config,
-            leader,
+            reader,
             calls: BTreeMap::new(),
             snapshot,
             confirmed,
-            resume,
+            resume: keys.resume.clone(),
             troubles,
             policies,
             parsing,
@@ -133,12 +134,12 @@ impl Office {
     }
 
     pub(crate) fn is_resting(&self, now: Time) -> bool {
-        self.leader.is_resting(now)
+        self.reader.is_resting(now)
     }
 
     /// Once a tick.
     pub(crate) fn tick(&mut self, now: Time) -> Result<(), Outrun> {
-        let effects = self.leader.tick(now);
+        let effects = self.reader.tick(now);
         self.carry_out(effects, now)?;
         self.desk.as_mut().map_or(Ok(()), |desk| desk.tick(now))?;
         self.survey.as_mut().map_or(Ok(()), |survey| survey.tick(now))
@@ -156,26 +157,15 @@ impl Office {
         {
             return Ok(());
         }
-        let Some((id, verb)) = self.calls.remove(&token) else {
+        let Some(call) = self.calls.remove(&token) else {
             return Ok(());
         };
-        let Some(source) = self.leader.source(id) else {
+        let answered = Answered { has_headers, body_size };
+        let Some(ended) = self.reader.read(call, answered, &mut self.parsing) else {
             return Ok(());
         };
-        let status = host::answer_status(has_headers);
-        let header = |name| has_headers.then(|| host::answer_header(name)).flatten();
-        let (content_type, retry_after) = (header("content-type"), header("retry-after"));
-        let (content_type, retry_after) = (content_type.as_deref(), retry_after.as_deref());
-        let body = host::answer_body(body_size);
-        let response = Response {
-            status,
-            content_type,
-            retry_after,
-            body: &body,
-        };
-        let answer = answer::read(source, verb, response, &mut self.parsing);
         host::share_over(&self.parsing.key, &[]);
-        let effects = self.leader.answer(id, answer, now, chance(now, token));
+        let effects = self.reader.take(ended, now, chance(now, token));
         self.carry_out(effects, now)
     }
 
@@ -183,12 +173,14 @@ impl Office {
         let mut effects = VecDeque::from(effects);
         while let Some(effect) = effects.pop_front() {
             match effect {
-                Effect::Ask(ask) => effects.extend(self.send(ask, now)),
+                Effect::Ask(ask) => effects.extend(self.send(&ask.into(), now)),
+                Effect::AskHub(question) => effects.extend(self.send(&question.into(), now)),
                 Effect::Publish(snapshot) => self.snapshot.write(&snapshot)?,
                 Effect::Enforce(policies) => self.policies.write(&policies.to_bytes())?,
-                Effect::Bequeath(resume) => self.resume.write(&resume.to_bytes())?,
+                Effect::Bequeath(resume) => host::share_over(&self.resume, &resume.to_bytes()),
                 Effect::Admit(troubles) => self.troubles.write(&troubles.to_bytes())?,
                 Effect::Show(totals) => vm::stats().show_totals(&totals),
+                Effect::ShowList(source, readable) => vm::stats().show_list(&source, readable),
                 Effect::Confirm(confirmed) => self.confirmed.write(&confirmed.to_bytes())?,
                 Effect::Count(outcome) => vm::stats().count_poll(outcome),
                 Effect::Warn(line) => log::warn!("{line}"),
@@ -199,17 +191,17 @@ impl Office {
     }
 
     /// Sends a request; what follows where it cannot be sent.
-    fn send(&mut self, Ask { source, request }: Ask, now: Time) -> Vec<Effect> {
-        let api = &self.config.api;
+    fn send(&mut self, request: &Request, now: Time) -> Vec<Effect> {
+        let (api, if_none_match) = (&self.config.api, request.if_none_match.as_deref());
         let timeout = api.timeout.saturating_add(request.lasts);
-        match host::get(&api.cluster, &api.authority, &request.path, timeout) {
+        match host::get(&api.cluster, &api.authority, &request.path, if_none_match, timeout) {
             Ok(token) => {
-                self.calls.insert(token, (source, request.verb));
+                self.calls.insert(token, request.call);
                 Vec::new()
             }
             Err(reason) => {
-                let failure = Failure::NotSent(format!("{reason} ({})", api.cluster));
-                self.leader.answer(source, Err(failure), now, chance(now, 0))
+                let ended = Ended::not_sent(request.call, format!("{reason} ({})", api.cluster));
+                self.reader.take(ended, now, chance(now, 0))
             }
         }
     }

@@ -54,7 +54,7 @@ struct Configured {
 impl Configured {
     fn new(context_id: u32, config: Config) -> Self {
         let settings = config.settings_hash();
-        let (keys, pollers) = (Keys::new(settings), Pollers::of(settings));
+        let (keys, pollers) = (Keys::new(settings, config.lists_hash()), Pollers::of(settings));
         if config.role == Role::Auto {
             pollers.join(context_id);
         }
@@ -121,7 +121,7 @@ impl Configured {
                 lease.poison.len()
             );
         }
-        log::info!("this thread polls the Kubernetes API from now on");
+        log::info!("this thread polls {} from now on", self.view.config.origin);
         self.office = Office::take(self.view.config.clone(), &self.keys, lease.poison, now).ok();
         vm::stats().leader_changes.count();
     }

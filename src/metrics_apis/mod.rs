@@ -16,6 +16,9 @@ use burst_model::view::metrics::review::{Access, Verdict};
 use burst_model::view::metrics::{self, Reply, Request, Sources, others};
 use std::rc::Rc;
 
+/// The header-only module sees no requests, and there need be nothing in it that answers them.
+const ARE_LEFT_OUT: bool = cfg!(feature = "header-only");
+
 /// What becomes of a request of the filter chain.
 pub(crate) enum Taken {
     /// It is answered so.
@@ -102,12 +105,13 @@ impl Asked {
             enforced: &view.enforced.borrow(),
             now: host::now(),
         };
-        if others::goes_on(apis, request) {
-            if let Some(answer) = metrics::refusal(&view.config, apis, sources, request) {
-                return Taken::Answered(answer);
+        match others::goes_on(&view.config, apis, sources, request) {
+            Ok(false) => {}
+            Ok(true) => {
+                vm::stats().passed_on.count();
+                return Taken::Passed;
             }
-            vm::stats().passed_on.count();
-            return Taken::Passed;
+            Err(refused) => return Taken::Answered(refused),
         }
         let Reply { answer, age } = metrics::answer(&view.config, apis, sources, request);
         if let Some((api, age)) = age {

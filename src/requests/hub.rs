@@ -7,7 +7,7 @@ use crate::stats::Stats;
 use burst_model::config::Config;
 use burst_model::rates::report::{self, BadReport};
 use burst_model::records::CountKeys;
-use burst_model::view::Answer;
+use burst_model::view::{Answer, burst};
 
 /// Takes the current request if it came by the filter chain of the reports; the answer then. Whoever gets a
 /// certificate for that listener may lower or raise what autoscalers see, so without mutual TLS nothing is taken.
@@ -19,6 +19,14 @@ pub(crate) fn take(config: &Config, stats: &Stats) -> Option<Answer> {
         return None;
     }
     let [method, path] = [":method", ":path"].map(|name| host::request_header(name).unwrap_or_default());
+    // Who reports may read as well: one cluster of Envoy leads to the hub for both.
+    if config
+        .endpoints
+        .as_ref()
+        .is_some_and(|endpoints| burst::is_own(endpoints, &path))
+    {
+        return None;
+    }
     if path != report::PATH.as_bytes() {
         return Some(text(404, "only reports are taken here\n"));
     }

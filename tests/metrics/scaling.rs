@@ -19,11 +19,11 @@ pub(crate) fn value(value: u32) -> Value {
     json!({"type": "Value", "value": value.to_string()})
 }
 
-fn average(value: u32) -> Value {
+pub(crate) fn average(value: u32) -> Value {
     json!({"type": "AverageValue", "averageValue": value.to_string()})
 }
 
-fn object(kind: &str, name: &str, metric: &str, target: &Value) -> Value {
+pub(crate) fn object(kind: &str, name: &str, metric: &str, target: &Value) -> Value {
     let described = json!({"apiVersion": "v1", "kind": kind, "name": name});
     json!({"type": "Object", "object": {
         "describedObject": described, "metric": {"name": metric}, "target": target,

@@ -34,6 +34,7 @@ pub mod printable;
 pub mod rates;
 pub mod records;
 pub mod snapshot;
+pub mod spoke;
 pub mod sync;
 pub mod time;
 pub mod upstream;

@@ -4,6 +4,7 @@ use burst_model::config::{Artifact, Config};
 use burst_model::kube::{Reads, Resource, Source, page};
 use burst_model::records::{Confirmed, Record, Resume};
 use burst_model::snapshot::Snapshot;
+use burst_model::spoke;
 use burst_model::sync::lease::Lease;
 use burst_model::time::Time;
 use burst_model::view::{Picture, burst};
@@ -14,8 +15,9 @@ use std::path::Path;
 /// Whether the bytes were taken.
 type Parser = fn(&[u8]) -> bool;
 
-const PARSERS: [(&str, Parser); 4] = [
+const PARSERS: [(&str, Parser); 5] = [
     ("kubernetes", kubernetes),
+    ("hub", hub),
     ("path", path),
     ("config", config),
     ("snapshot", snapshot),
@@ -34,6 +36,24 @@ fn kubernetes(bytes: &[u8]) -> bool {
         list(Reads::Workloads, deployments),
     ]
     .contains(&true)
+}
+
+fn hub(bytes: &[u8]) -> bool {
+    let response = spoke::Response {
+        status: Some(200),
+        confirmed: Some(b"at=1700000000000, age=0"),
+        body: bytes,
+        ..spoke::Response::default()
+    };
+    // The headers too, which the corpus is no example of.
+    let headers = spoke::Response {
+        confirmed: Some(bytes),
+        etag: Some(bytes),
+        retry_after: Some(bytes),
+        ..response
+    };
+    let _ = spoke::read(headers, &mut ());
+    spoke::read(response, &mut ()).is_ok()
 }
 
 /// Taken means: a shape that is answered. Nothing is known, so the answer is that.

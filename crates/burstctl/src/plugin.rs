@@ -1,6 +1,6 @@
 //! The filter's configuration wherever it stands: in a file of its own, or in the Istio object that installs it.
 
-use burst_model::config::{Artifact, Config};
+use burst_model::config::{Artifact, Config, Origin};
 use serde_json::Value;
 
 /// Every place of an Istio object where the filter's configuration can stand.
@@ -62,6 +62,19 @@ pub fn checked(words: &Value) -> Result<Config, Refused> {
     })
 }
 
+/// That a configuration reads a cluster, which is what is to be looked at.
+///
+/// # Errors
+/// It reads a hub.
+pub fn reads_a_cluster(config: &Config) -> Result<(), Refused> {
+    match config.origin {
+        Origin::Kubernetes => Ok(()),
+        Origin::Hub { .. } => Err(Refused(
+            "source: hub reads no cluster; give the configuration of the hub".to_owned(),
+        )),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -83,5 +96,16 @@ mod tests {
             assert_eq!(configuration_of_document(&object), Some(words.clone()), "{object}");
         }
         assert_eq!(configuration_of_document(&json!({"kind": "ClusterRole"})), None);
+    }
+
+    #[test]
+    fn a_spoke_has_no_cluster_to_look_at() {
+        let reads = |words| reads_a_cluster(&checked(&words).unwrap());
+        assert_eq!(reads(json!({"cluster": "kube"})), Ok(()));
+        let refused = reads(json!({"cluster": "hub", "source": "hub"})).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "source: hub reads no cluster; give the configuration of the hub"
+        );
     }
 }

@@ -226,6 +226,7 @@ fn what_is_wrong_is_named_where_it_stands() {
         ("config:\n  header:\n    nmae: x\n", "5:5", "unknown field `nmae`"),
         ("config: {target_percent: high}\n", "3:26", "invalid type: string"),
         ("config: {namespaces: [shop]}\n", "3:10", "gives the role as well"),
+        ("config: {source: hub}\n", "3:18", "the set reads the Kubernetes API"),
         (
             "workloads: [{group: apps, version: v1, resource: x, kind: X, plural: x}]\n",
             "3:62",

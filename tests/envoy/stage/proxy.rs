@@ -9,8 +9,8 @@ use super::{Client, PATIENCE, World};
 /// What Envoy keeps of an answer to a callout unless it is told otherwise.
 const BUFFER_LIMIT: u32 = 32 << 20;
 
-/// The filter's words for taking the lease.
-const POLLS: &str = "this thread polls the Kubernetes API from now on";
+/// The filter's words for taking the lease, whatever is polled.
+const POLLS: &str = "this thread polls ";
 
 /// A proxy about to be started.
 #[derive(Debug)]

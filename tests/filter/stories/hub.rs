@@ -188,10 +188,16 @@ fn what_is_no_report_is_refused_and_costs_nothing() {
         ),
         (Request::get(PATH), reports(), 405, "a report is a POST\n"),
         (
-            Request::get("/burstmetrics/services"),
+            Request::get("/burstmetricsx"),
             reports(),
             404,
             "only reports are taken here\n",
+        ),
+        (
+            Request::get("/burstmetrics/services"),
+            reports(),
+            200,
+            "{\n    \"shop/web\": ",
         ),
         (
             Request::new("POST", PATH),

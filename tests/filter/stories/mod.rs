@@ -3,6 +3,7 @@
 mod configuration;
 mod endpoints;
 mod failures;
+mod fallback;
 mod header;
 mod hub;
 mod kube;
@@ -10,6 +11,7 @@ mod lease;
 mod metrics_apis;
 mod requests;
 mod reviews;
+mod spoke;
 mod stats;
 mod watching;
 

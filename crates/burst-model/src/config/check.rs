@@ -2,7 +2,7 @@
 
 use super::words::{self, Words};
 use super::{
-    Api, Artifact, BadConfig, Config, Content, Endpoints, Gate, Header, MetricsApis, Requests, Sync, duration,
+    Api, Artifact, BadConfig, Config, Content, Endpoints, Gate, Header, MetricsApis, Origin, Requests, Sync, duration,
     metrics_apis, policies,
 };
 use crate::kube::{Reads, Resource, Source};
@@ -30,8 +30,6 @@ const MAX_STALENESS: Duration = Duration::from_secs(60);
 const TARGET_PERCENT: u32 = 80;
 /// What every distribution of Kubernetes sets unless it is told otherwise.
 const CLUSTER_DOMAIN: &str = "cluster.local";
-/// The name in the API server's certificate.
-const AUTHORITY: &str = "kubernetes.default.svc";
 /// Seed 000 and the original filter.
 const HEADER_NAME: &str = "x-burst";
 /// Seed 000.
@@ -39,8 +37,9 @@ const PREFIX: &str = "/burstmetrics";
 
 impl Config {
     pub(super) fn check(words: Words, artifact: Artifact) -> Result<Self, BadConfig> {
-        let api = api(&words)?;
-        let content = content(&words)?;
+        let origin = Origin::check(&words)?;
+        let api = api(&words, &origin)?;
+        let content = content(&words, &origin)?;
         let poll_interval = time(
             "poll_interval",
             words.poll_interval.as_deref(),
@@ -49,7 +48,10 @@ impl Config {
         )?;
         let staleness = |default, least| time("max_staleness", words.max_staleness.as_deref(), default, least);
         let sync = Sync::check(&words.sync, staleness(MAX_STALENESS, poll_interval)?)?;
-        let slowest = poll_interval.max(sync.slowest());
+        let slowest = match origin {
+            Origin::Kubernetes => poll_interval.max(sync.slowest()),
+            Origin::Hub { .. } => poll_interval,
+        };
         // As old as one read would be too old just before the next.
         let max_staleness = staleness(MAX_STALENESS.max(slowest.saturating_mul(2)), slowest)?;
         let requests = words
@@ -66,6 +68,7 @@ impl Config {
             return Err(bad("requests.accept.filter_chain", reason));
         }
         Ok(Self {
+            origin,
             api,
             role: words.role.unwrap_or_default(),
             content,
@@ -120,10 +123,10 @@ pub(super) fn text(key: &str, text: &str) -> Result<String, BadConfig> {
     Ok(text.into())
 }
 
-fn api(words: &Words) -> Result<Api, BadConfig> {
+fn api(words: &Words, origin: &Origin) -> Result<Api, BadConfig> {
     Ok(Api {
         cluster: text("cluster", words.cluster.as_deref().ok_or(BadConfig::NoCluster)?)?,
-        authority: text("authority", words.authority.as_deref().unwrap_or(AUTHORITY))?,
+        authority: text("authority", words.authority.as_deref().unwrap_or(origin.authority()))?,
         timeout: time(
             "request_timeout",
             words.request_timeout.as_deref(),
@@ -133,7 +136,7 @@ fn api(words: &Words) -> Result<Api, BadConfig> {
     })
 }
 
-fn content(words: &Words) -> Result<Content, BadConfig> {
+fn content(words: &Words, origin: &Origin) -> Result<Content, BadConfig> {
     let percent = words.target_percent.unwrap_or(TARGET_PERCENT);
     let target = u8::try_from(percent)
         .ok()
@@ -166,10 +169,11 @@ fn content(words: &Words) -> Result<Content, BadConfig> {
             .map(|namespace| kind.source(namespace.clone(), labels))
     });
     let policies = policies::sources(words.metrics_apis.as_ref(), &namespaces)?;
-    Ok(Content {
-        sources: sources.chain(policies).collect(),
-        target,
-    })
+    let sources = match origin {
+        Origin::Kubernetes => sources.chain(policies).collect(),
+        Origin::Hub { .. } => Vec::new(),
+    };
+    Ok(Content { sources, target })
 }
 
 /// The namespaces to list in; one `None` for all of them.
@@ -308,19 +312,21 @@ fn endpoints(words: &words::Endpoints, artifact: Artifact) -> Result<Option<Endp
         (Some(true), Artifact::HeaderOnly) => return Err(BadConfig::NeedsRequests("endpoints.enabled")),
         (Some(true) | None, Artifact::Full) => {}
     }
-    let prefix = words.prefix.as_deref().unwrap_or(PREFIX);
-    let is_path = |b: u8| b.is_ascii_graphic() && !b"?#%".contains(&b);
-    let whole = prefix.trim_end_matches('/');
-    if !whole.starts_with('/') || whole.contains("//") || !whole.bytes().all(is_path) {
-        let allowed = "a path such as /burstmetrics, which begins with a slash and is not the slash alone";
-        return Err(bad("endpoints.prefix", format_args!("{prefix:?} is not {allowed}")));
-    }
+    let prefix = path("endpoints.prefix", words.prefix.as_deref().unwrap_or(PREFIX))?;
     let mut hosts = Vec::new();
     for (place, host) in words.hosts.iter().enumerate() {
         hosts.push(text(&format!("endpoints.hosts[{place}]"), host)?.to_ascii_lowercase());
     }
-    Ok(Some(Endpoints {
-        prefix: whole.into(),
-        hosts,
-    }))
+    Ok(Some(Endpoints { prefix, hosts }))
+}
+
+/// A path above others, without the slash at its end.
+pub(super) fn path(key: &str, prefix: &str) -> Result<String, BadConfig> {
+    let is_path = |b: u8| b.is_ascii_graphic() && !b"?#%".contains(&b);
+    let whole = prefix.trim_end_matches('/');
+    if !whole.starts_with('/') || whole.contains("//") || !whole.bytes().all(is_path) {
+        let allowed = "a path such as /burstmetrics, which begins with a slash and is not the slash alone";
+        return Err(bad(key, format_args!("{prefix:?} is not {allowed}")));
+    }
+    Ok(whole.into())
 }

@@ -4,11 +4,13 @@
 mod check;
 mod duration;
 mod metrics_apis;
+mod origin;
 mod policies;
 mod requests;
 mod sync;
 mod words;
 
+pub use origin::Origin;
 pub use requests::{Hub, Requests};
 pub use sync::Sync;
 pub use words::{Authorization, ExtraKey, OnStale, Role, SyncMode, UnknownExternal, Upstream};
@@ -35,7 +37,9 @@ pub enum Artifact {
 /// A checked configuration.
 #[derive(Debug)]
 pub struct Config {
-    /// Where the Kubernetes API is.
+    /// Whom the picture is from.
+    pub origin: Origin,
+    /// Where that is.
     pub api: Api,
     /// Whether this proxy polls.
     pub role: Role,
@@ -43,7 +47,7 @@ pub struct Config {
     pub content: Content,
     /// How it is kept up to date.
     pub sync: Sync,
-    /// The time between two reads of a list that is not watched.
+    /// The time between two reads of a list that is not watched, or of a hub.
     pub poll_interval: Duration,
     /// Objects asked for in one page.
     pub page_size: u32,
@@ -63,21 +67,21 @@ pub struct Config {
     pub metrics_apis: Option<MetricsApis>,
 }
 
-/// How the Kubernetes API is called.
+/// How the Kubernetes API is called, or the hub.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Api {
     /// The Envoy cluster.
     pub cluster: String,
     /// `:authority`.
     pub authority: String,
-    /// For one page.
+    /// For one page, or one answer of a hub.
     pub timeout: Duration,
 }
 
 /// Everything that changes the bytes in shared data, besides the API itself.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Content {
-    /// The lists that are kept.
+    /// The lists that are kept; none where a hub is read.
     pub sources: Vec<Source>,
     /// The target load in percent of the maximum.
     pub target: Percent,
@@ -179,7 +183,7 @@ pub enum BadConfig {
         reason: String,
     },
     /// The one key without a default.
-    #[error("cluster: is missing; name the Envoy cluster of the Kubernetes API")]
+    #[error("cluster: is missing; name the Envoy cluster of the Kubernetes API, or of the hub")]
     NoCluster,
     /// A key that needs the request, in the module that does not see it.
     #[error("{0}: cannot be had in the header-only module, which sees no requests; use the full one")]
@@ -211,7 +215,19 @@ impl Config {
     pub fn settings_hash(&self) -> u64 {
         let fallback = self.metrics_apis.as_ref().map(|apis| &apis.fallback);
         let fallback = fallback.filter(|fallback| **fallback != Fallback::default());
-        hash::of(&(&self.api.cluster, &self.api.authority, &self.content, fallback))
+        hash::of(&(
+            &self.api.cluster,
+            &self.api.authority,
+            &self.origin,
+            &self.content,
+            fallback,
+        ))
+    }
+
+    /// The hash of every setting that changes what is read.
+    #[must_use]
+    pub fn lists_hash(&self) -> u64 {
+        hash::of(&(&self.api.cluster, &self.api.authority, &self.content.sources))
     }
 }
 

@@ -17,7 +17,7 @@ const LEAST_REPORT_INTERVAL: Duration = Duration::from_secs(1);
 /// What a tick, a callout and a busy thread can add to an interval.
 const SLACK: Duration = Duration::from_secs(3);
 /// The name in the certificate of the hub, as a Service of the shipped manifests has it.
-const AUTHORITY: &str = "burst-hub";
+pub(super) const AUTHORITY: &str = "burst-hub";
 
 /// How requests are counted.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 pub(crate) struct Words {
     pub(crate) cluster: Option<String>,
     pub(crate) authority: Option<String>,
+    pub(crate) source: Option<Source>,
+    pub(crate) hub_prefix: Option<String>,
     pub(crate) role: Option<Role>,
     pub(crate) sync: Sync,
     pub(crate) poll_interval: Option<String>,
@@ -29,7 +31,16 @@ pub(crate) struct Words {
     pub(crate) metrics_apis: Option<MetricsApis>,
 }
 
-#[derive(Debug, Default, Deserialize)]
+/// Whom the picture is from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Source {
+    #[default]
+    Kubernetes,
+    Hub,
+}
+
+#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Selectors {
     pub(crate) label_selector: Option<String>,
@@ -80,7 +91,7 @@ pub(crate) struct Endpoints {
     pub(crate) hosts: Vec<String>,
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Sync {
     pub(crate) mode: Option<SyncMode>,

@@ -99,6 +99,12 @@ impl Failure {
         }
     }
 
+    /// Whether it is the API's word on that one list: it may not be read, or is not there.
+    #[must_use]
+    pub fn is_refusal(&self) -> bool {
+        matches!(self, Self::Forbidden(_) | Self::NotFound(_))
+    }
+
     /// What an operator can do about it.
     #[must_use]
     pub fn advice(&self, source: &Source, verb: Verb) -> String {
@@ -158,12 +164,14 @@ pub fn page(source: &Source, response: Response<'_>, progress: &mut dyn Progress
 fn body(response: Response<'_>) -> Result<&[u8], Failure> {
     match response.status {
         Some(200) => Ok(response.body),
-        Some(status) => Err(failure(status, response)),
+        // Envoy's own words come as text; the API server says its 503 in a JSON Status.
+        Some(status) => Err(failure(status, response, is_json(response.content_type))),
         None => Err(Failure::Cut),
     }
 }
 
-fn failure(status: u16, response: Response<'_>) -> Failure {
+/// What a status means that is no success: `by_server` if the server itself says it, and not Envoy in its place.
+pub(crate) fn failure(status: u16, response: Response<'_>, by_server: bool) -> Failure {
     let message = message(response.body);
     let retry_after = response.retry_after.and_then(seconds);
     match status {
@@ -172,9 +180,8 @@ fn failure(status: u16, response: Response<'_>) -> Failure {
         404 => Failure::NotFound(message),
         410 => Failure::Expired(message),
         429 => Failure::Throttled { retry_after },
-        // Envoy's own words come as text; the API server says its 503 in a JSON Status.
-        504 if !is_json(response.content_type) => Failure::Timeout,
-        502 | 503 if !is_json(response.content_type) => Failure::Unreachable(message),
+        504 if !by_server => Failure::Timeout,
+        502 | 503 if !by_server => Failure::Unreachable(message),
         500..=599 => Failure::Server {
             status,
             message,
@@ -192,7 +199,7 @@ pub(super) fn failure_of(code: u16, status: &[u8]) -> Failure {
         retry_after: None,
         body: status,
     };
-    failure(code, response)
+    failure(code, response, true)
 }
 
 fn is_json(content_type: Option<&[u8]>) -> bool {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use burst_model::config::Config;
+use burst_model::config::{Config, Origin};
 use serde_json::Value;
 
 use super::Check;
@@ -127,9 +127,7 @@ pub(super) fn plugin(pod: &Pod, objects: &[Istio]) -> (Vec<Check>, Option<Config
     };
     let plugin = Check::well("plugin", &of, set.title());
     let (configuration, config) = configuration(set, &of);
-    let api = config
-        .as_ref()
-        .map(|config| kube_api(pod, objects, &config.api.cluster));
+    let api = config.as_ref().map(|config| api(pod, objects, config));
     let checks = [Some(plugin), Some(configuration), Some(policy(set, &of)), api];
     (checks.into_iter().flatten().collect(), config)
 }
@@ -188,18 +186,29 @@ fn policy(set: &Istio, of: &str) -> Check {
 }
 
 /// Whether Envoy gets a cluster for the Kubernetes API.
-fn kube_api(pod: &Pod, objects: &[Istio], cluster: &str) -> Check {
+fn api(pod: &Pod, objects: &[Istio], config: &Config) -> Check {
+    let (name, advice) = match config.origin {
+        Origin::Kubernetes => (
+            "kube-api",
+            "apply istio/base/kube-api.yaml with a workloadSelector that selects it",
+        ),
+        Origin::Hub { .. } => (
+            "hub",
+            "name the cluster that Istio has for the hub's Service, or add one",
+        ),
+    };
+    let cluster = &config.api.cluster;
     let adds = objects
         .iter()
         .find(|object| object.selects(pod) && object.adds_cluster(cluster));
     match adds {
-        Some(object) => Check::well("kube-api", pod.title(), format!("{cluster}, by {}", object.title())),
-        None if cluster.contains('|') => Check::well("kube-api", pod.title(), format!("{cluster}, by Istio")),
+        Some(object) => Check::well(name, pod.title(), format!("{cluster}, by {}", object.title())),
+        None if cluster.contains('|') => Check::well(name, pod.title(), format!("{cluster}, by Istio")),
         None => Check::trouble(
-            "kube-api",
+            name,
             pod.title(),
             format!("no EnvoyFilter gives this pod the cluster {cluster}"),
-            "apply istio/base/kube-api.yaml with a workloadSelector that selects it",
+            advice,
         ),
     }
 }

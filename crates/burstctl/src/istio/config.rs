@@ -10,8 +10,12 @@ use super::words::{Proxy, Values};
 use crate::words::path;
 
 /// Keys of the filter that belong to the whole set, and so stand elsewhere among the values.
-const ELSEWHERE: [(&str, &str); 4] = [
+const ELSEWHERE: [(&str, &str); 5] = [
     ("cluster", "the set brings its own, burst_kube_api"),
+    (
+        "source",
+        "the set reads the Kubernetes API; a spoke of a hub needs neither its role nor its cluster",
+    ),
     ("namespaces", "`namespaces` above gives the role as well"),
     ("workloads", "`workloads` above gives the role as well"),
     ("cluster_domain", "`clusterDomain` above tells the whole set"),

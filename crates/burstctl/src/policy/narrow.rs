@@ -26,7 +26,7 @@ pub(super) fn within(labels: &Labels) -> String {
     let each = labels.iter().map(|(key, values)| {
         let key = literal(key);
         match values.listed() {
-            Ok(listed) if listed.is_empty() => has(&key, "w.operator == 'DoesNotExist'"),
+            Ok([]) => has(&key, "w.operator == 'DoesNotExist'"),
             Ok(listed) => {
                 let others = format!("d.query.wants.exists(w, w.key == {key} && !{})", lets("v"));
                 let only = format!("w.values.all(v, v in {} || {others})", list(listed));

@@ -51,7 +51,7 @@ pub struct Refused {
 /// Reads every list of a configuration, page by page.
 ///
 /// # Errors
-/// The lists that could not be had: without one of them nothing is served.
+/// The lists that could not be had: a preview is of all that the proxy would read.
 pub fn read(
     config: Rc<Config>,
     now: Time,
@@ -76,9 +76,11 @@ pub fn read(
             Effect::Bequeath(resume) => read.resume = resume,
             Effect::Confirm(confirmed) => read.confirmed = confirmed,
             // Who looks at a whole cluster is told in other words than a log has.
-            Effect::Enforce(_)
+            Effect::AskHub(_)
+            | Effect::Enforce(_)
             | Effect::Admit(_)
             | Effect::Show(_)
+            | Effect::ShowList(..)
             | Effect::Count(_)
             | Effect::Warn(_)
             | Effect::Inform(_) => {}

@@ -18,6 +18,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
 use crate::live::{self, LiveError};
+use crate::plugin;
 use upstream::Upstream;
 
 /// Why there is no proxy.
@@ -103,8 +104,21 @@ impl Drop for Proxy {
 /// What a filter with this configuration reads, in JSON; `None` is one that is told nothing.
 ///
 /// # Errors
-/// What the filter would say of the configuration.
-pub fn sources(config: Option<&[u8]>) -> Result<Vec<Source>, BadConfig> {
+/// What the filter would say of the configuration, or that it reads no cluster.
+pub fn sources(config: Option<&[u8]>) -> Result<Vec<Source>, NoSources> {
     let config = config.unwrap_or(br#"{"cluster": "kube_api"}"#);
-    Ok(Config::parse(config, Artifact::Full)?.content.sources)
+    let config = Config::parse(config, Artifact::Full)?;
+    plugin::reads_a_cluster(&config)?;
+    Ok(config.content.sources)
+}
+
+/// Why a configuration does not say what to list.
+#[derive(Debug, thiserror::Error)]
+pub enum NoSources {
+    /// The filter refuses it.
+    #[error(transparent)]
+    Bad(#[from] BadConfig),
+    /// It reads a hub.
+    #[error(transparent)]
+    Hub(#[from] plugin::Refused),
 }

@@ -106,5 +106,7 @@ fn of_file(file: &Path, terminal: &mut Terminal<'_>) -> Result<Config, String> {
         .filter(Value::is_object)
         .find_map(|document| plugin::configuration_of_document(&document))
         .ok_or("neither the filter's configuration nor an Istio object that has it in it")?;
-    plugin::checked(&written).map_err(|error| error.to_string())
+    let config = plugin::checked(&written).map_err(|error| error.to_string())?;
+    plugin::reads_a_cluster(&config).map_err(|error| error.to_string())?;
+    Ok(config)
 }

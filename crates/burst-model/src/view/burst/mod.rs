@@ -8,7 +8,7 @@ mod path;
 use super::answer::{Answer, has_tag};
 use super::header;
 use super::picture::{Freshness, Picture};
-use crate::config::{Config, Endpoints};
+use crate::config::{Config, Endpoints, Origin};
 use crate::confirmation::{self, Confirmation};
 use crate::hash;
 use crate::index::{HPAS, SERVICES};
@@ -29,7 +29,7 @@ pub struct Bulk {
 }
 
 impl Bulk {
-    pub(super) fn render(section: Section<'_>) -> Self {
+    pub(crate) fn render(section: Section<'_>) -> Self {
         // Names and values hold no character that JSON escapes: they were checked when they were read.
         let rows: Vec<_> = section
             .rows()
@@ -38,6 +38,11 @@ impl Bulk {
         let body: Rc<[u8]> = format!("{{\n{}\n}}\n", rows.join(",\n")).into_bytes().into();
         let etag = format!("\"{:016x}\"", hash::of_bytes(&body));
         Self { body, etag }
+    }
+
+    /// The tag of it.
+    pub(crate) fn etag(&self) -> &str {
+        &self.etag
     }
 }
 
@@ -78,7 +83,9 @@ pub fn answer(config: &Config, endpoints: &Endpoints, picture: &mut Picture, req
             text(405, "only GET and HEAD are answered here\n").with("allow", "GET, HEAD")
         }
         Ok(target) => unavailable(config, picture)
-            .unwrap_or_else(|| found(picture, &target, request.if_none_match))
+            .or_else(|| found(picture, &target, request.if_none_match))
+            .or_else(|| refused(config, picture, &target))
+            .unwrap_or_else(|| Answer::empty(204))
             .with(confirmation::HEADER, confirmed(picture, request.now)),
     })
 }
@@ -97,15 +104,20 @@ fn is_own_host(endpoints: &Endpoints, host: &[u8]) -> bool {
             .any(|own| own.as_bytes().eq_ignore_ascii_case(name))
 }
 
-/// The kinds there are, by their names in the path.
+/// The kinds there are, by their names in the path. A hub tells of Services only.
 fn kinds(config: &Config) -> impl Iterator<Item = &str> {
+    let joined = match config.origin {
+        Origin::Kubernetes => Some(HPAS),
+        Origin::Hub { .. } => None,
+    };
     let workloads = config
         .content
         .sources
         .iter()
         .filter(|source| source.reads == Reads::Workloads);
-    [SERVICES, HPAS]
+    [SERVICES]
         .into_iter()
+        .chain(joined)
         .chain(workloads.map(|source| source.resource.plural.as_str()))
 }
 
@@ -114,22 +126,30 @@ fn not_found(config: &Config, endpoints: &Endpoints) -> Answer {
     kinds.sort_unstable();
     kinds.dedup();
     let (prefix, kinds) = (&endpoints.prefix, kinds.join(", "));
+    let ask = format!("ask for {prefix}/KIND or {prefix}/KIND/NAMESPACE/NAME, where KIND is");
     text(
         404,
-        format!("ask for {prefix}/KIND or {prefix}/KIND/NAMESPACE/NAME, where KIND is one of {kinds}\n"),
+        match config.origin {
+            Origin::Kubernetes => format!("{ask} one of {kinds}\n"),
+            Origin::Hub { .. } => format!("{ask} {kinds}: this proxy reads a hub, which tells of nothing else\n"),
+        },
     )
 }
 
 fn unavailable(config: &Config, picture: &Picture) -> Option<Answer> {
+    let by = match config.origin {
+        Origin::Kubernetes => "",
+        Origin::Hub { .. } => " by the hub",
+    };
     let body = match picture.freshness() {
         Freshness::Fresh => return None,
-        Freshness::Unsynced => "not synced yet: the Kubernetes API was never read in full\n".into(),
+        Freshness::Unsynced => format!("not synced yet: {} was never read in full\n", config.origin),
         Freshness::Stale(age) => {
             let (age, limit) = (age.as_secs(), config.max_staleness.as_secs());
-            format!("too stale: the Kubernetes API was last read {age} s ago, and {limit} s are allowed\n")
+            format!("too stale: the Kubernetes API was last read{by} {age} s ago, and {limit} s are allowed\n")
         }
     };
-    Some(text(503, body).with("retry-after", config.poll_interval.as_secs().to_string()))
+    Some(retry(config, body))
 }
 
 /// When the cluster was last read: a spoke counts from then, and not from its question.
@@ -138,25 +158,36 @@ fn confirmed(picture: &Picture, now: Time) -> String {
     read.unwrap_or_else(|| confirmation::NEVER.into())
 }
 
-fn found(picture: &mut Picture, target: &Target<'_>, if_none_match: Option<&[u8]>) -> Answer {
+fn retry(config: &Config, body: String) -> Answer {
+    text(503, body).with("retry-after", config.poll_interval.as_secs().to_string())
+}
+
+fn found(picture: &mut Picture, target: &Target<'_>, if_none_match: Option<&[u8]>) -> Option<Answer> {
     match target {
-        Target::Bulk { kind } => picture
-            .bulk(kind)
-            .map_or_else(no_content, |bulk| bulk_answer(&bulk, if_none_match)),
+        Target::Bulk { kind } => picture.bulk(kind).map(|bulk| bulk_answer(&bulk, if_none_match)),
         Target::Single { kind, of } => {
             let section = picture.snapshot().and_then(|snapshot| snapshot.section(kind));
             let entry = section.and_then(|section| section.find(of));
-            entry.map_or_else(no_content, |entry| text(200, header::value(&entry)))
+            entry.map(|entry| text(200, header::value(&entry)))
         }
     }
 }
 
-fn text(status: u16, body: impl Into<String>) -> Answer {
-    Answer::new(status, TEXT, body.into().into_bytes())
+/// Where nothing was found, and a list that might have it cannot be read: nobody knows that there is nothing.
+fn refused(config: &Config, picture: &Picture, target: &Target<'_>) -> Option<Answer> {
+    let namespace = match target {
+        Target::Bulk { .. } => None,
+        Target::Single { of, .. } => of.split_once('/').map(|(namespace, _)| namespace),
+    };
+    let list = picture.refused(config, target.kind(), namespace)?;
+    Some(retry(
+        config,
+        format!("not readable: the Kubernetes API refuses to list {list}\n"),
+    ))
 }
 
-fn no_content() -> Answer {
-    Answer::empty(204)
+fn text(status: u16, body: impl Into<String>) -> Answer {
+    Answer::new(status, TEXT, body.into().into_bytes())
 }
 
 fn bulk_answer(bulk: &Bulk, if_none_match: Option<&[u8]>) -> Answer {

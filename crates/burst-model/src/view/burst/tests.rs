@@ -1,5 +1,6 @@
 use super::super::picture::tests::{T0, config, confirmed, picture};
 use super::*;
+use crate::records::Confirmed;
 use proptest::prelude::*;
 use std::time::Duration;
 
@@ -87,6 +88,31 @@ fn nothing_there_is_no_content_and_nothing_known_is_not_found() {
         "ask for /burstmetrics/KIND or /burstmetrics/KIND/NAMESPACE/NAME, \
          where KIND is one of deployments, hpas, services, statefulsets\n"
     );
+}
+
+#[test]
+fn what_may_be_in_a_list_that_is_refused_is_not_said_to_be_absent() {
+    let config = config("");
+    let mut picture = picture(&config);
+    let lists = vec![Some(T0), Some(T0), Some(T0), None];
+    picture.look(&config, Some(&Confirmed { generation: 1, lists }), T0);
+    for (path, status) in [
+        ("/burstmetrics/services", 200),
+        ("/burstmetrics/services/shop/web", 200),
+        ("/burstmetrics/services/shop/other", 503),
+        ("/burstmetrics/statefulsets", 503),
+        ("/burstmetrics/statefulsets/shop/other", 503),
+        ("/burstmetrics/deployments/shop/other", 204),
+        ("/burstmetrics/hpas", 204),
+    ] {
+        let answer = ask(&config, &mut picture, get(path)).unwrap();
+        assert_eq!(answer.status, status, "{path}");
+        if status == 503 {
+            let words = b"not readable: the Kubernetes API refuses to list statefulsets.apps\n";
+            assert_eq!(*answer.body, *words, "{path}");
+            assert_eq!(header(&answer, "retry-after"), Some("15"));
+        }
+    }
 }
 
 #[test]
@@ -214,6 +240,36 @@ fn never_synced_and_too_stale_are_told_apart() {
     assert_eq!(
         *stale.body,
         *b"too stale: the Kubernetes API was last read 75 s ago, and 60 s are allowed\n"
+    );
+}
+
+#[test]
+fn a_spoke_knows_services_only_and_says_so() {
+    let config = config(r#","source":"hub""#);
+    let mut spoke = picture(&config);
+    let mut ask = |path: &str| {
+        let answer = ask(&config, &mut spoke, get(path)).unwrap();
+        (answer.status, String::from_utf8(answer.body.to_vec()).unwrap())
+    };
+    assert_eq!(ask("/burstmetrics/services/shop/web"), (200, VALUE.into()));
+    for kind in ["hpas", "deployments", "statefulsets", "pods"] {
+        let words = "ask for /burstmetrics/KIND or /burstmetrics/KIND/NAMESPACE/NAME, \
+             where KIND is services: this proxy reads a hub, which tells of nothing else\n";
+        assert_eq!(ask(&format!("/burstmetrics/{kind}")), (404, words.into()));
+    }
+}
+
+#[test]
+fn a_spoke_says_whose_read_is_too_old() {
+    let config = config(r#","source":"hub""#);
+    let unsynced = ask(&config, &mut Picture::default(), get("/burstmetrics/services")).unwrap();
+    assert_eq!(*unsynced.body, *b"not synced yet: the hub was never read in full\n");
+    let mut old = picture(&config);
+    old.look(&config, Some(&confirmed(T0)), T0.after(Duration::from_secs(75)));
+    let stale = ask(&config, &mut old, get("/burstmetrics/services")).unwrap();
+    assert_eq!(
+        *stale.body,
+        *b"too stale: the Kubernetes API was last read by the hub 75 s ago, and 60 s are allowed\n"
     );
 }
 

@@ -166,28 +166,6 @@ fn serve(config: &Config, apis: &MetricsApis, sources: Sources<'_>, request: Req
     }
 }
 
-/// Why policies refuse a request that [goes on](others::goes_on) to another adapter; `None` where they let it pass.
-#[must_use]
-pub fn refusal(config: &Config, apis: &MetricsApis, sources: Sources<'_>, request: Request<'_>) -> Option<Answer> {
-    let check = || {
-        let (path, query) = path::split(request.path)?;
-        let Target::External(wanted) = path::parse(&path) else {
-            return Ok(());
-        };
-        let query = query::parse(query)?;
-        let ask = Ask {
-            config,
-            apis,
-            sources,
-            request,
-            query,
-        };
-        permission::check(&ask, &wanted)
-    };
-    apis.policies.as_ref()?;
-    check().err().map(|refusal: Refusal| refusal.answer())
-}
-
 fn version() -> Answer {
     let (major, minor) = (env!("CARGO_PKG_VERSION_MAJOR"), env!("CARGO_PKG_VERSION_MINOR"));
     let version = env!("CARGO_PKG_VERSION");

@@ -72,6 +72,21 @@ fn what_is_missing_or_twice_is_told() {
 }
 
 #[test]
+fn a_spoke_needs_the_cluster_of_its_hub() {
+    let spoke = |cluster: &str| {
+        let mut set = shipped("gateway/plugin.yaml");
+        set[0].0["spec"]["pluginConfig"] = json!({"source": "hub", "cluster": cluster});
+        set
+    };
+    assert_eq!(trouble(&spoke("outbound|80||gateway.hub.svc.cluster.local")), "none");
+    assert_eq!(
+        trouble(&spoke("burst_hub")),
+        "hub: no EnvoyFilter gives this pod the cluster burst_hub => name the cluster that Istio has for the hub's \
+         Service, or add one"
+    );
+}
+
+#[test]
 fn a_policy_that_hurts_is_told() {
     for (change, words) in [
         (

@@ -1,0 +1,251 @@
+//! What the polling root context of a spoke does: it asks another proxy, the hub, for its Services instead of asking the
+//! Kubernetes API for lists, and publishes a snapshot when one changed. Like the [`Leader`](crate::leader::Leader) it
+//! says what is to be done, and the shell does it.
+//!
+//! The picture is as old as the hub's: what counts is when the hub read the cluster, not when the hub was asked.
+
+mod answer;
+mod services;
+mod words;
+
+pub use answer::{Answer, LARGEST_ANSWER, Response, Tag, read};
+pub use services::Services;
+
+use crate::config::Config;
+use crate::confirmation::Confirmation;
+use crate::index::{SERVICES, Table};
+use crate::kube::page::Bad;
+use crate::kube::{Failure, Outcome};
+use crate::leader::{Effect, Estate, Totals};
+use crate::records::Confirmed;
+use crate::snapshot::{self, Snapshot};
+use crate::sync::backoff::Backoff;
+use crate::time::Time;
+use crate::view::burst::Bulk;
+use std::collections::BTreeMap;
+use std::mem::Discriminant;
+use std::rc::Rc;
+use std::time::Duration;
+
+/// Lines about bad entries that one answer may write: a broken hub must not flood the logs of its spokes.
+const MOST_LINES: usize = 10;
+
+/// A tick comes early by as much as the one before it came late. A hub that is to be asked within this time is asked
+/// with the tick that is there: the next one would be a second late.
+const EARLY: Duration = Duration::from_millis(250);
+
+/// What the hub is asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Question {
+    /// The path.
+    pub path: String,
+    /// `if-none-match`.
+    pub if_none_match: Option<String>,
+}
+
+/// What a spoke does at the moment.
+#[derive(Clone, Copy, Debug)]
+enum Life {
+    /// Nothing is under way, since then and until then.
+    Waiting { since: Time, due: Time },
+    /// The hub was asked.
+    Asking { asked: Time },
+}
+
+/// The polling root context of a spoke.
+#[derive(Debug)]
+pub struct Spoke {
+    config: Rc<Config>,
+    /// Of the hub's Services.
+    path: String,
+    life: Life,
+    backoff: Backoff,
+    /// The hub's tag of what is published.
+    tag: Option<Tag>,
+    generation: u64,
+    /// The hash of what is published.
+    content: Option<u64>,
+    /// When the hub read the cluster.
+    read: Option<Time>,
+    /// The entries that are left out, with the line that says why.
+    bad: BTreeMap<String, String>,
+    trouble: Option<Discriminant<Failure>>,
+}
+
+impl Spoke {
+    /// Takes over, and asks at once: what the last one published has a tag, with which that costs next to nothing.
+    #[must_use]
+    pub fn new(
+        config: Rc<Config>,
+        path: &str,
+        Estate {
+            snapshot, confirmed, ..
+        }: Estate,
+        now: Time,
+    ) -> Self {
+        Self {
+            config,
+            path: path.into(),
+            life: Life::Waiting { since: now, due: now },
+            backoff: Backoff::default(),
+            tag: snapshot.as_ref().and_then(tag_of),
+            generation: snapshot.as_ref().map_or(0, Snapshot::generation),
+            content: snapshot.as_ref().map(Snapshot::content_hash),
+            read: confirmed.as_ref().and_then(Confirmed::oldest),
+            bad: BTreeMap::new(),
+            trouble: None,
+        }
+    }
+
+    /// Whether nothing is under way, and nothing about to begin: another may take over.
+    #[must_use]
+    pub fn is_resting(&self, now: Time) -> bool {
+        matches!(self.life, Life::Waiting { .. }) && !self.is_due(now)
+    }
+
+    /// Once a tick.
+    pub fn tick(&mut self, now: Time) -> Vec<Effect> {
+        if !self.is_due(now) {
+            return Vec::new();
+        }
+        self.life = Life::Asking { asked: now };
+        vec![Effect::AskHub(Question {
+            path: self.path.clone(),
+            if_none_match: self.tag.as_ref().map(ToString::to_string),
+        })]
+    }
+
+    /// Takes what the question brought.
+    pub fn answer(&mut self, answer: Result<Answer, Failure>, now: Time, chance: u32) -> Vec<Effect> {
+        let Life::Asking { asked } = self.life else {
+            return Vec::new();
+        };
+        let answer = answer.and_then(|answer| self.asked_for(answer));
+        let mut effects = vec![Effect::Count(
+            answer.as_ref().map_or_else(Outcome::from, |_| Outcome::Ok),
+        )];
+        match answer {
+            Ok(answer) => {
+                self.rest(asked, now);
+                effects.extend(self.recovered());
+                effects.extend(self.take(answer, asked, now));
+            }
+            Err(failure) => {
+                self.leave_alone(&failure, now, chance);
+                effects.extend(self.trouble(&failure));
+            }
+        }
+        effects
+    }
+
+    fn is_due(&self, now: Time) -> bool {
+        match self.life {
+            // A clock that was set back would make a long wait of a short one.
+            Life::Waiting { since, due } => due <= now || now < since,
+            Life::Asking { .. } => false,
+        }
+    }
+
+    fn rest(&mut self, asked: Time, now: Time) {
+        self.backoff.succeeded();
+        let interval = self.config.poll_interval;
+        let from = if now.since(asked) < interval { asked } else { now };
+        self.life = Life::Waiting {
+            since: now,
+            due: from.after(interval.saturating_sub(EARLY)),
+        };
+    }
+
+    fn leave_alone(&mut self, failure: &Failure, now: Time, chance: u32) {
+        // A hub may wish for what it likes: in a longer pause the picture would be lost for nothing.
+        let wish = failure.retry_after().map(|wish| wish.min(self.config.max_staleness));
+        let due = now.after(self.backoff.failed(wish, chance));
+        self.life = Life::Waiting { since: now, due };
+    }
+
+    /// Nothing can be unchanged for who has named nothing.
+    fn asked_for(&self, answer: Answer) -> Result<Answer, Failure> {
+        match answer {
+            Answer::Unchanged(_) if self.tag.is_none() => Err(Failure::Unexpected(304)),
+            answer => Ok(answer),
+        }
+    }
+
+    fn take(&mut self, answer: Answer, asked: Time, now: Time) -> Vec<Effect> {
+        let (Answer::Unchanged(confirmation) | Answer::Services { confirmation, .. }) = &answer;
+        let Some(read) = self.newer(confirmation, asked, now) else {
+            return Vec::new();
+        };
+        self.read = Some(read);
+        let mut effects = match answer {
+            Answer::Unchanged(_) => Vec::new(),
+            Answer::Services { services, tag, .. } => self.publish(services, tag),
+        };
+        effects.push(Effect::Confirm(Confirmed {
+            generation: self.generation,
+            lists: vec![self.read],
+        }));
+        effects
+    }
+
+    /// When the hub read the cluster, unless more is known than that: behind one address there may be several hubs, and
+    /// the picture must not go back and forth between them. A read that lies ahead was made before the clock was set
+    /// back.
+    fn newer(&self, confirmation: &Confirmation, asked: Time, now: Time) -> Option<Time> {
+        let read = confirmation.read_at(asked, now);
+        let known = self.read.filter(|known| *known <= now);
+        (known <= Some(read)).then_some(read)
+    }
+
+    fn publish(&mut self, Services { rows, bad }: Services, tag: Option<Tag>) -> Vec<Effect> {
+        let mut effects = self.complain(bad);
+        let totals = Totals {
+            objects: rows.len() as u64,
+            bad_objects: self.bad.len() as u64,
+            services: rows.len() as u64,
+            ..Totals::default()
+        };
+        let table = Table::from([(SERVICES.into(), rows)]);
+        if let Ok(snapshot) = Snapshot::open(snapshot::write(&table, self.generation.wrapping_add(1))) {
+            self.tag = tag;
+            let content = Some(snapshot.content_hash());
+            if content != self.content {
+                (self.content, self.generation) = (content, snapshot.generation());
+                effects.push(Effect::Publish(snapshot.into_bytes()));
+            }
+        }
+        effects.push(Effect::Show(totals));
+        effects
+    }
+
+    /// A line for each entry that is left out and was not before.
+    fn complain(&mut self, bad: Vec<Bad>) -> Vec<Effect> {
+        let line = |Bad { name, reason }| (format!("left out Service {name}: {reason}"), name);
+        let bad = bad.into_iter().map(line).map(|(line, name)| (name, line)).collect();
+        let before = std::mem::replace(&mut self.bad, bad);
+        let is_new = |(name, line): &(&String, &String)| before.get(*name) != Some(*line);
+        let lines = self.bad.iter().filter(is_new).take(MOST_LINES);
+        lines.map(|(_, line)| Effect::Warn(line.clone())).collect()
+    }
+
+    /// One line for a change of state, not one for every failure.
+    fn trouble(&mut self, failure: &Failure) -> Option<Effect> {
+        let trouble = Some(std::mem::discriminant(failure));
+        let is_news = std::mem::replace(&mut self.trouble, trouble) != trouble;
+        is_news.then(|| Effect::Warn(words::trouble(&self.config.api.cluster, failure)))
+    }
+
+    fn recovered(&mut self) -> Option<Effect> {
+        self.trouble.take()?;
+        Some(Effect::Inform(words::recovered(&self.config.api.cluster)))
+    }
+}
+
+/// The tag that a hub gives what was made of its answer, if every entry of it was taken: it is a hash of the rows.
+fn tag_of(snapshot: &Snapshot) -> Option<Tag> {
+    let services = snapshot.section(SERVICES).filter(|services| !services.is_empty())?;
+    Tag::parse(Bulk::render(services).etag().as_bytes())
+}
+
+#[cfg(test)]
+mod tests;

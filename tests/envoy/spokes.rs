@@ -1,0 +1,160 @@
+//! Two proxies: a hub that reads the cluster, and a spoke that reads the hub.
+
+use std::time::Duration;
+
+use burst_testkit::{Version, port, wait};
+use serde_json::{Value, json};
+
+use crate::stage::{Client, Module, NGSA_1, NGSA_1_CLUSTER, Pki, Plugin, Proxy, Request, World, cluster};
+
+on_each_envoy!(
+    a_spoke_says_what_its_hub_says_and_asks_nobody_else,
+    the_last_word_of_a_hub_that_is_gone_serves_until_it_is_too_old,
+    a_spoke_of_a_hub_that_reads_no_more_is_stale_by_its_own_limit,
+    one_hub_is_read_and_reported_to_by_one_cluster_over_mutual_tls,
+);
+
+/// The keys of a spoke, and more.
+fn spoke(more: Value) -> Value {
+    let mut keys = json!({"source": "hub", "cluster": "hub"});
+    match (&mut keys, more) {
+        (Value::Object(keys), Value::Object(more)) => keys.extend(more),
+        (_, more) => panic!("{more} are no keys"),
+    }
+    keys
+}
+
+fn ngsa_1() -> Request {
+    Request::to(NGSA_1_CLUSTER)
+}
+
+fn a_spoke_says_what_its_hub_says_and_asks_nobody_else(version: Version) {
+    let (world, elsewhere) = (World::sample(), World::sample());
+    let (hub, mut of_hub) = Proxy::start(version, &world, json!({}));
+    let proxy = Proxy::of(version)
+        .listener("main", spoke(json!({})))
+        .cluster(cluster("hub", hub.envoy.listener("main").port()))
+        .start(&elsewhere);
+    let mut of_spoke = proxy.client("main");
+    of_spoke.wait_for_header(&ngsa_1(), Some(NGSA_1));
+    let services = Request::get("/burstmetrics/services");
+    let bulk = |client: &mut Client| {
+        let answer = client.ask(&services);
+        let tag = answer.header("etag").map(str::to_owned);
+        (answer.status, answer.body, tag)
+    };
+    assert_eq!(bulk(&mut of_spoke), bulk(&mut of_hub));
+    hub.wait_for_stat("burst_reply_304_total", |count| count >= 3);
+    let generation = proxy.stat("burst_snapshot_generation");
+    assert_eq!(generation, 1, "what is unchanged is not published again");
+
+    world.scale_ngsa_1(3);
+    let risen = NGSA_1.replace("current-load=1", "current-load=3");
+    of_hub.wait_for_header(&ngsa_1(), Some(&risen));
+    of_spoke.wait_for_header(&ngsa_1(), Some(&risen));
+    let refused = of_spoke.ask(&Request::get("/burstmetrics/hpas"));
+    assert_eq!(refused.status, 404);
+    assert!(
+        refused
+            .body
+            .contains("this proxy reads a hub, which tells of nothing else"),
+        "{}",
+        refused.body
+    );
+    assert_eq!(elsewhere.api.requests.counts().total, 0, "the API beside the spoke");
+}
+
+fn the_last_word_of_a_hub_that_is_gone_serves_until_it_is_too_old(version: Version) {
+    let world = World::sample();
+    let port = port::free();
+    let hub = || {
+        Proxy::of(version)
+            .plugin(Plugin::new("main", json!({})).port(port))
+            .start(&world)
+    };
+    let first = hub();
+    let keys = spoke(json!({"max_staleness": "5s"}));
+    let proxy = Proxy::of(version)
+        .plugin(Plugin::new("main", keys).module(Module::HeaderOnly))
+        .cluster(cluster("hub", port))
+        .start(&world);
+    let mut main = proxy.client("main");
+    main.wait_for_header(&ngsa_1(), Some(NGSA_1));
+    proxy.wait_for_main_thread();
+    drop(first);
+    wait::throughout(Duration::from_secs(1), "the hub's last word", || {
+        let answers = main.ask_each(&ngsa_1());
+        answers.iter().all(|answer| answer.header("x-burst") == Some(NGSA_1))
+    });
+    main.wait_for_header(&ngsa_1(), None);
+    proxy.wait_for_stat("burst_header_absent_stale_total", |count| count > 0);
+    proxy.wait_for_stat("burst_poll_unreachable_total", |count| count >= 2);
+    let lines = proxy.log_lines("cannot read the hub hub: it cannot be reached: ");
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    let _second = hub();
+    main.wait_for_header(&ngsa_1(), Some(NGSA_1));
+    assert_eq!(proxy.log_lines("reading the hub hub works again").len(), 1);
+}
+
+fn a_spoke_of_a_hub_that_reads_no_more_is_stale_by_its_own_limit(version: Version) {
+    let mut world = World::sample();
+    let (hub, mut of_hub) = Proxy::start(version, &world, json!({"max_staleness": "10m"}));
+    let as_of = json!({"max_staleness": "6s", "on_stale": "mark", "header": {"extra_keys": ["as-of"]}});
+    let proxy = Proxy::of(version)
+        .listener("main", spoke(as_of))
+        .cluster(cluster("hub", hub.envoy.listener("main").port()))
+        .start(&world);
+    let mut of_spoke = proxy.client("main");
+    of_spoke.wait(&ngsa_1(), "the hub's word", |answer| {
+        answer.header("x-burst").is_some_and(|value| value.starts_with(NGSA_1))
+    });
+    world.refuse_connections();
+    hub.wait_for_stat("burst_poll_unreachable_total", |count| count >= 4);
+    let read = hub.stat("burst_snapshot_timestamp_seconds");
+    let stale = format!("{NGSA_1}, as-of={read}, stale=true");
+    of_spoke.wait_for_header(&ngsa_1(), Some(&stale));
+    assert_eq!(
+        of_hub.ask(&ngsa_1()).header("x-burst"),
+        Some(NGSA_1),
+        "the hub's own limit is far"
+    );
+    let answered = proxy.stat("burst_poll_ok_total");
+    proxy.wait_for_stat("burst_poll_ok_total", |count| count > answered);
+    assert_eq!(
+        of_spoke.ask(&ngsa_1()).header("x-burst"),
+        Some(&*stale),
+        "though the hub answers"
+    );
+    let words = of_spoke.ask(&Request::get("/burstmetrics/services"));
+    assert_eq!(words.status, 503);
+    assert!(
+        words
+            .body
+            .starts_with("too stale: the Kubernetes API was last read by the hub "),
+        "{}",
+        words.body
+    );
+    world.accept_connections();
+    of_spoke.wait(&ngsa_1(), "a newer read", |answer| {
+        answer
+            .header("x-burst")
+            .is_some_and(|value| !value.ends_with("stale=true"))
+    });
+}
+
+fn one_hub_is_read_and_reported_to_by_one_cluster_over_mutual_tls(version: Version) {
+    let (world, pki) = (World::sample(), Pki::new("burst-hub"));
+    let accepting = json!({"requests": {"report_interval": "1s", "accept": {"filter_chain": "reports"}}});
+    let hub = Proxy::of(version)
+        .plugin(Plugin::new("hub", accepting).filter_chain("reports").mutual_tls(&pki))
+        .start(&world);
+    let telling = json!({"requests": {"report_interval": "1s", "hub": {"cluster": "hub"}}});
+    let proxy = Proxy::of(version)
+        .listener("main", spoke(telling))
+        .cluster(pki.over(cluster("hub", hub.envoy.listener("hub").port())))
+        .start(&world);
+    let mut main = proxy.client("main");
+    main.wait_for_header(&ngsa_1(), Some(NGSA_1));
+    hub.wait_for_stat("burst_hub_proxies", |proxies| proxies == 2);
+    proxy.wait_for_stat("burst_report_ok_total", |sent| sent >= 2);
+}

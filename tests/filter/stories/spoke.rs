@@ -1,0 +1,319 @@
+//! Spokes: proxies that read another proxy instead of the Kubernetes API.
+
+use super::kube::Kube;
+use super::{EVERY_SECOND, SECOND, envoy, initialize, logged};
+use crate::host::{Answer, Callout, FakeEnvoy, Request, Response, Route, Seen, Vm};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+const SPOKE: &str = r#"{"cluster":"hub","source":"hub","poll_interval":"1s","max_staleness":"20s"}"#;
+const PATH: &str = "/burstmetrics/services";
+const WEB: &str = "service=shop/web, current-load=1, target-load=4, max-load=5";
+
+/// From spokes to the worker of a hub, which may be out of reach, and what went over it.
+#[derive(Clone, Default)]
+struct Line {
+    hub: Arc<Mutex<Option<Vm>>>,
+    carried: Arc<Mutex<Vec<u16>>>,
+}
+
+impl Line {
+    fn to(hub: &Vm) -> Self {
+        let line = Self::default();
+        line.lead_to(Some(hub));
+        line
+    }
+
+    fn lead_to(&self, hub: Option<&Vm>) {
+        *self.hub.lock().unwrap() = hub.cloned();
+    }
+
+    /// The statuses of the answers since the last time.
+    fn carried(&self) -> Vec<u16> {
+        std::mem::take(&mut self.carried.lock().unwrap())
+    }
+
+    fn carry(&self, callout: &Callout) -> Answer {
+        let question = (callout.cluster.as_str(), callout.method(), callout.path());
+        assert_eq!(question, ("hub", "GET", PATH), "a spoke asks for nothing else");
+        let Some(hub) = self.hub.lock().unwrap().clone() else {
+            return Answer::Unreachable;
+        };
+        let mut request = Request::get(callout.path()).host(callout.authority());
+        if let Some(tag) = callout.headers.first("if-none-match") {
+            request = request.header("if-none-match", tag);
+        }
+        let seen = hub.request(request, Route::to("somewhere"));
+        self.carried.lock().unwrap().push(seen.status());
+        let mut response = Response::status(seen.status()).body(seen.body());
+        for (name, value) in seen.headers().iter().filter(|(name, _)| !name.starts_with(':')) {
+            response = response.header(name, value);
+        }
+        response.into()
+    }
+}
+
+/// A spoke at the end of that line, with one worker.
+fn spoke(configuration: &str, line: &Line) -> (FakeEnvoy, Vm) {
+    let line = line.clone();
+    let envoy = FakeEnvoy::new(initialize).config(configuration).cluster("hub");
+    let envoy = envoy.kube(move |callout| line.carry(callout));
+    let worker = envoy.worker();
+    (envoy, worker)
+}
+
+fn hub(kube: &Kube) -> (FakeEnvoy, Vm) {
+    let envoy = envoy(EVERY_SECOND, kube);
+    let worker = envoy.worker();
+    (envoy, worker)
+}
+
+/// Lets time pass in all proxies alike.
+fn pass(envoys: &[&FakeEnvoy], seconds: u64) {
+    for _ in 0..seconds {
+        for envoy in envoys {
+            envoy.advance(SECOND).answer();
+        }
+    }
+}
+
+fn header(worker: &Vm) -> Option<String> {
+    worker.response("web.shop").header("x-burst").map(str::to_owned)
+}
+
+fn bulk(worker: &Vm) -> Seen {
+    worker.request(Request::get(PATH), Route::to("somewhere"))
+}
+
+fn fail(kube: &Kube) {
+    for resource in ["horizontalpodautoscalers", "services", "deployments", "statefulsets"] {
+        kube.fail(resource, || Answer::Unreachable);
+    }
+}
+
+#[test]
+fn a_spoke_says_what_its_hub_says() {
+    let kube = Kube::new().with("shop/api", 2, 4);
+    let (hub, hub_worker) = hub(&kube);
+    let (spoke, spoke_worker) = spoke(SPOKE, &Line::to(&hub_worker));
+    pass(&[&hub, &spoke], 3);
+    assert_eq!(
+        (header(&spoke_worker).as_deref(), header(&hub_worker).as_deref()),
+        (Some(WEB), Some(WEB))
+    );
+    let (of_hub, of_spoke) = (bulk(&hub_worker), bulk(&spoke_worker));
+    assert_eq!(of_spoke.text(), of_hub.text());
+    assert_eq!(of_spoke.header("etag"), of_hub.header("etag"));
+    kube.scale("shop/web", 4);
+    pass(&[&hub, &spoke], 3);
+    assert_eq!(
+        header(&spoke_worker),
+        Some(WEB.replace("current-load=1", "current-load=4"))
+    );
+    assert_eq!(
+        (spoke.stat("burst_services"), spoke.stat("burst_objects")),
+        (Some(2), Some(2))
+    );
+}
+
+#[test]
+fn what_did_not_change_is_not_sent_again() {
+    let kube = Kube::new();
+    let (hub, hub_worker) = hub(&kube);
+    pass(&[&hub], 2);
+    let line = Line::to(&hub_worker);
+    let (spoke, _worker) = spoke(SPOKE, &line);
+    pass(&[&hub, &spoke], 5);
+    let carried = line.carried();
+    assert_eq!(carried[..2], [200, 304]);
+    assert!(carried[1..].iter().all(|status| *status == 304), "{carried:?}");
+    let generation = spoke.stat("burst_snapshot_generation");
+    let before = spoke.stat("burst_snapshot_timestamp_seconds").unwrap();
+    pass(&[&hub, &spoke], 5);
+    assert_eq!(spoke.stat("burst_snapshot_generation"), generation);
+    assert!(
+        spoke.stat("burst_snapshot_timestamp_seconds").unwrap() >= before + 4,
+        "it is confirmed all the same"
+    );
+}
+
+#[test]
+fn a_hub_out_of_reach_is_told_of_once_and_its_last_word_serves_until_it_is_too_old() {
+    let kube = Kube::new();
+    let (hub, hub_worker) = hub(&kube);
+    let line = Line::to(&hub_worker);
+    let (spoke, worker) = spoke(SPOKE, &line);
+    pass(&[&hub, &spoke], 3);
+    line.lead_to(None);
+    pass(&[&hub, &spoke], 18);
+    assert_eq!(header(&worker).as_deref(), Some(WEB));
+    pass(&[&hub, &spoke], 4);
+    assert_eq!(header(&worker), None);
+    let words = bulk(&worker);
+    assert_eq!(words.status(), 503);
+    assert!(
+        words
+            .text()
+            .starts_with("too stale: the Kubernetes API was last read by the hub "),
+        "{}",
+        words.text()
+    );
+    let lines = logged(&spoke);
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert!(
+        lines[0].starts_with("cannot read the hub hub: it cannot be reached: "),
+        "{lines:?}"
+    );
+    assert!(spoke.stat("burst_poll_unreachable_total").unwrap() > 1);
+    line.lead_to(Some(&hub_worker));
+    pass(&[&hub, &spoke], 31);
+    assert_eq!(header(&worker).as_deref(), Some(WEB));
+    assert_eq!(logged(&spoke)[1..], ["reading the hub hub works again"]);
+}
+
+#[test]
+fn a_spoke_of_a_stale_hub_is_stale_as_early_as_its_own_limit_says() {
+    // The hub serves its picture for a minute, and says all the time how old it is.
+    for (limit, ahead) in [(20, 0), (20, 3_600), (40, 0)] {
+        let kube = Kube::new();
+        let (hub, hub_worker) = hub(&kube);
+        pass(&[&hub], 2);
+        let configuration = SPOKE.replace("20s", &format!("{limit}s"));
+        let (spoke, worker) = spoke(&configuration, &Line::to(&hub_worker));
+        spoke.advance(Duration::from_secs(ahead));
+        pass(&[&hub, &spoke], 3);
+        fail(&kube);
+        pass(&[&hub, &spoke], limit - 2);
+        assert_eq!(header(&worker).as_deref(), Some(WEB), "{limit} s, {ahead} s ahead");
+        pass(&[&hub, &spoke], 4);
+        assert_eq!(header(&worker), None, "{limit} s, {ahead} s ahead");
+        assert!(header(&hub_worker).is_some(), "the hub's own limit is another one");
+        kube.heal();
+        pass(&[&hub, &spoke], 32);
+        assert_eq!(header(&worker).as_deref(), Some(WEB));
+    }
+}
+
+#[test]
+fn a_hub_that_knows_nothing_or_nothing_new_enough_says_so_to_its_spokes() {
+    let kube = Kube::new();
+    let (hub, hub_worker) = hub(&kube);
+    let line = Line::to(&hub_worker);
+    fail(&kube);
+    let (spoke, worker) = spoke(SPOKE, &line);
+    pass(&[&hub, &spoke], 3);
+    assert_eq!(header(&worker), None);
+    let unsynced = "cannot read the hub hub: 503: not synced yet: the Kubernetes API was never read in full; \
+                    asking again later";
+    assert_eq!(logged(&spoke), [unsynced]);
+    assert!(spoke.stat("burst_poll_server_error_total").unwrap() > 0);
+    assert_eq!(bulk(&worker).text(), "not synced yet: the hub was never read in full\n");
+    kube.heal();
+    pass(&[&hub, &spoke], 31);
+    assert_eq!(header(&worker).as_deref(), Some(WEB));
+}
+
+#[test]
+fn the_age_is_handed_on_from_spoke_to_spoke() {
+    let kube = Kube::new();
+    let (hub, hub_worker) = hub(&kube);
+    let as_of = r#"{"cluster":"hub","source":"hub","poll_interval":"1s","header":{"extra_keys":["as-of"]}}"#;
+    let (first, first_worker) = spoke(as_of, &Line::to(&hub_worker));
+    let (second, second_worker) = spoke(as_of, &Line::to(&first_worker));
+    pass(&[&hub, &first, &second], 4);
+    fail(&kube);
+    pass(&[&hub, &first, &second], 5);
+    let read = hub.stat("burst_snapshot_timestamp_seconds").unwrap();
+    let expected = Some(format!("{WEB}, as-of={read}"));
+    assert_eq!(
+        (header(&first_worker), header(&second_worker)),
+        (expected.clone(), expected)
+    );
+}
+
+#[test]
+fn an_entry_that_killed_a_thread_does_not_kill_its_successor() {
+    let kube = Kube::new().with("shop/api", 2, 4);
+    let (hub, hub_worker) = hub(&kube);
+    pass(&[&hub], 2);
+    let line = Line::to(&hub_worker);
+    let (envoy, worker) = spoke(SPOKE, &line);
+    let main = envoy.main_thread();
+    // The mark is cleared once when the office is taken, and set for each entry; then the thread dies.
+    let nothing = || {};
+    main.before_write("parsing", nothing)
+        .before_write("parsing", nothing)
+        .before_write("parsing", nothing)
+        .before_write("parsing", || panic!("a bug in the middle of an entry"));
+    main.tick().answer();
+    assert!(!main.alive());
+    pass(&[&hub, &envoy], 15);
+    assert!(worker.alive());
+    assert!(worker.response("api.shop").header("x-burst").is_some());
+    assert_eq!(header(&worker), None, "it costs the one entry");
+    let left_out = "left out Service shop/web: a proxy thread died while it parsed these bytes";
+    assert!(
+        logged(&envoy).iter().any(|line| line == left_out),
+        "{:?}",
+        logged(&envoy)
+    );
+    kube.scale("shop/web", 2);
+    pass(&[&hub, &envoy], 3);
+    assert!(header(&worker).is_some(), "other bytes of it are tried again");
+}
+
+#[test]
+fn a_successor_is_sent_nothing_that_is_published_already() {
+    let (hub, hub_worker) = hub(&Kube::new());
+    pass(&[&hub], 2);
+    let line = Line::to(&hub_worker);
+    let (envoy, worker) = spoke(SPOKE, &line);
+    let main = envoy.main_thread();
+    main.tick().answer();
+    assert_eq!(line.carried(), [200]);
+    main.kill();
+    pass(&[&hub, &envoy], 15);
+    assert_eq!(header(&worker).as_deref(), Some(WEB));
+    let carried = line.carried();
+    assert!(
+        !carried.is_empty() && carried.iter().all(|status| *status == 304),
+        "{carried:?}"
+    );
+}
+
+/// What only a hub says, with a body that none sends.
+fn confirmed(body: impl Into<Vec<u8>>) -> Answer {
+    Response::json(body).header("x-burst-confirmed", "at=1, age=0").into()
+}
+
+#[test]
+fn whatever_a_hub_sends_the_last_good_picture_serves() {
+    let answers: [fn() -> Answer; 6] = [
+        || Response::json("{}").into(),
+        || confirmed("{\"a/b\": "),
+        || confirmed([0xff; 1000]),
+        || confirmed(" ".repeat((16 << 20) + 1)),
+        || Response::status(404).body("no such path").into(),
+        || Answer::Reset,
+    ];
+    for (number, answer) in answers.into_iter().enumerate() {
+        let (hub, hub_worker) = hub(&Kube::new());
+        let line = Line::to(&hub_worker);
+        let bad = Arc::new(Mutex::new(false));
+        let (carrying, is_bad) = (line.clone(), bad.clone());
+        let envoy = FakeEnvoy::new(initialize).config(SPOKE).cluster("hub");
+        let envoy = envoy.kube(move |callout| match *is_bad.lock().unwrap() {
+            true => answer(),
+            false => carrying.carry(callout),
+        });
+        let worker = envoy.worker();
+        pass(&[&hub, &envoy], 3);
+        *bad.lock().unwrap() = true;
+        pass(&[&hub, &envoy], 10);
+        assert_eq!(header(&worker).as_deref(), Some(WEB), "{number}");
+        assert_eq!(logged(&envoy).len(), 1, "{number}: {:?}", logged(&envoy));
+        *bad.lock().unwrap() = false;
+        pass(&[&hub, &envoy], 31);
+        assert_eq!(logged(&envoy)[1..], ["reading the hub hub works again"], "{number}");
+    }
+}
