@@ -1,6 +1,8 @@
 //! Regular expressions for names: the part of the syntax that this engine, Go's and CEL's `matches` understand alike,
 //! so that a policy means the same to the proxy and to an admission policy made of it. All three take time in
 //! proportion to the name's length.
+//!
+//! The engine is regex-lite: in a Wasm module it takes 72 KB, and regex without its optional parts 391 KB.
 //! <https://github.com/google/re2/wiki/Syntax>
 
 mod grammar;
