@@ -62,6 +62,7 @@ bench: ## measure: tables with medians and spreads, kept as JSON in target/bench
 	cargo bench --locked --quiet --package burstctl --no-default-features --bench lint
 	@# What it measures are other processes; so the profile of the tests, which is there already.
 	cargo bench --locked --quiet --profile dev --bench metrics-apis
+	cargo bench --locked --quiet --profile dev --bench sync
 
 .PHONY: wasm
 wasm: ## build the filter into target/wasm/

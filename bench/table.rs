@@ -24,6 +24,13 @@ enum Row {
         lower_quartile_ns: u128,
         upper_quartile_ns: u128,
     },
+    Counts {
+        what: String,
+        rounds: usize,
+        median: u64,
+        lower_quartile: u64,
+        upper_quartile: u64,
+    },
     Memory {
         what: String,
         bytes: u64,
@@ -52,11 +59,9 @@ impl Table {
     }
 
     /// Prints the row of times that were taken already, of one at least, and gives the median.
-    pub(crate) fn times(&mut self, what: impl Into<String>, mut rounds: Vec<Duration>) -> Duration {
-        rounds.sort();
-        let count = rounds.len();
-        let [lower, median, upper] = [count / 4, count / 2, count * 3 / 4].map(|place| rounds[place]);
-        let what = what.into();
+    pub(crate) fn times(&mut self, what: impl Into<String>, rounds: Vec<Duration>) -> Duration {
+        let (count, what) = (rounds.len(), what.into());
+        let [lower, median, upper] = quartiles(rounds);
         println!("{what:<60}  {median:>10.1?}  {lower:>10.1?} – {upper:>10.1?}");
         self.rows.push(Row::Times {
             what,
@@ -64,6 +69,21 @@ impl Table {
             median_ns: median.as_nanos(),
             lower_quartile_ns: lower.as_nanos(),
             upper_quartile_ns: upper.as_nanos(),
+        });
+        median
+    }
+
+    /// Prints the row of amounts that were taken already, of one at least, and gives the median.
+    pub(crate) fn counts(&mut self, what: impl Into<String>, rounds: Vec<u64>) -> u64 {
+        let (count, what) = (rounds.len(), what.into());
+        let [lower_quartile, median, upper_quartile] = quartiles(rounds);
+        println!("{what:<60}  {median:>10}  {lower_quartile:>10} – {upper_quartile:>10}");
+        self.rows.push(Row::Counts {
+            what,
+            rounds: count,
+            median,
+            lower_quartile,
+            upper_quartile,
         });
         median
     }
@@ -79,7 +99,7 @@ impl Table {
     /// Prints how many times one number is the other.
     pub(crate) fn ratio(&mut self, what: impl Into<String>, ratio: f64) {
         let what = what.into();
-        println!("{what:<60}  {ratio:>10.1}");
+        println!("{what:<60}  {ratio:>10.2}");
         self.rows.push(Row::Ratio { what, ratio });
     }
 
@@ -91,4 +111,11 @@ impl Table {
         std::fs::write(&file, serde_json::to_vec_pretty(&self.rows).unwrap()).unwrap();
         println!("kept in {}", file.display());
     }
+}
+
+/// A quarter of the rounds lies below the first, half below the second, three quarters below the third.
+fn quartiles<T: Ord + Copy>(mut rounds: Vec<T>) -> [T; 3] {
+    rounds.sort_unstable();
+    let count = rounds.len();
+    [count / 4, count / 2, count * 3 / 4].map(|place| rounds[place])
 }

@@ -122,6 +122,34 @@ pub(crate) fn get(
     call(cluster, headers, timeout)
 }
 
+/// How the filter names itself to who believes an API server's front proxy. Who may discover is who has a name.
+pub(crate) const OWN_USER: [(&str, &str); 2] = [
+    ("x-remote-user", "system:burst-metrics"),
+    ("x-remote-group", "system:authenticated"),
+];
+
+/// The same as [`get`], as a user; to who believes it.
+pub(crate) fn get_as(
+    user: [(&str, &str); 2],
+    cluster: &str,
+    authority: &str,
+    path: &str,
+    timeout: Duration,
+) -> Result<u32, &'static str> {
+    let [name, group] = user;
+    let headers = vec![
+        (":method", "GET"),
+        (":scheme", "https"),
+        (":authority", authority),
+        (":path", path),
+        ("accept", "application/json"),
+        name,
+        group,
+        USER_AGENT,
+    ];
+    call(cluster, headers, timeout)
+}
+
 /// Sends a POST that is nothing but this header; its token. Fails like [`get`].
 pub(crate) fn report(
     cluster: &str,
@@ -141,8 +169,37 @@ pub(crate) fn report(
     call(cluster, headers, timeout)
 }
 
+/// Sends a POST of JSON; its token. Fails like [`get`].
+pub(crate) fn post(
+    cluster: &str,
+    authority: &str,
+    path: &str,
+    body: &[u8],
+    timeout: Duration,
+) -> Result<u32, &'static str> {
+    let headers = vec![
+        (":method", "POST"),
+        (":scheme", "https"),
+        (":authority", authority),
+        (":path", path),
+        ("accept", "application/json"),
+        ("content-type", "application/json"),
+        USER_AGENT,
+    ];
+    dispatch(cluster, headers, Some(body), timeout)
+}
+
 fn call(cluster: &str, headers: Vec<(&str, &str)>, timeout: Duration) -> Result<u32, &'static str> {
-    hostcalls::dispatch_http_call(cluster, headers, None, vec![], timeout).map_err(|status| match status {
+    dispatch(cluster, headers, None, timeout)
+}
+
+fn dispatch(
+    cluster: &str,
+    headers: Vec<(&str, &str)>,
+    body: Option<&[u8]>,
+    timeout: Duration,
+) -> Result<u32, &'static str> {
+    hostcalls::dispatch_http_call(cluster, headers, body, vec![], timeout).map_err(|status| match status {
         Status::BadArgument => "Envoy has no cluster of that name",
         _ => "the cluster has no host that can be reached",
     })
@@ -180,6 +237,36 @@ pub(crate) fn request_header(name: &str) -> Option<Vec<u8>> {
     hostcalls::get_map_value_bytes(MapType::HttpRequestHeaders, name)
         .ok()
         .flatten()
+}
+
+/// Lets the request go on that was held up.
+pub(crate) fn resume() {
+    let _ = hostcalls::resume_http_request();
+}
+
+/// All headers of the request, each value of its own; Envoy lets no name be anything but ASCII.
+pub(crate) fn request_headers() -> Vec<(String, Vec<u8>)> {
+    hostcalls::get_map_bytes(MapType::HttpRequestHeaders).unwrap_or_default()
+}
+
+/// From here on the host takes what this callback does for that stream's; whether it is there.
+pub(crate) fn speak_for(stream: u32) -> bool {
+    hostcalls::set_effective_context(stream).is_ok()
+}
+
+/// A bell with that name, which calls the `on_queue_ready` of this context's root on this thread.
+pub(crate) fn bell(name: &str) -> Option<u32> {
+    hostcalls::register_shared_queue(name).ok()
+}
+
+/// Rings a bell: its root context is called as soon as this callback is over.
+pub(crate) fn ring(bell: u32) {
+    let _ = hostcalls::enqueue_shared_queue(bell, Some(b"!"));
+}
+
+/// Takes note of a bell that rang.
+pub(crate) fn heard(bell: u32) {
+    while let Ok(Some(_)) = hostcalls::dequeue_shared_queue(bell) {}
 }
 
 /// Whether the response has a header.

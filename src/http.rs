@@ -1,12 +1,13 @@
 //! The HTTP context: the header on the way back, and replies of the proxy's own.
 
 use crate::host;
-use crate::metrics_apis;
+use crate::metrics_apis::{self, Taken, Waiting};
 use crate::requests::{self, Counter, UnderWay};
 use crate::stats::Stats;
 use crate::vm;
 use burst_model::config::{Config, Requests, Upstream};
 use burst_model::name::ObjectName;
+use burst_model::policies::Enforced;
 use burst_model::rates::Latest;
 use burst_model::records::CountKeys;
 use burst_model::upstream::{Hints, IstioService};
@@ -23,6 +24,12 @@ pub(crate) struct View {
     pub(crate) picture: RefCell<Picture>,
     /// What the proxies count of requests, as of the last tick.
     pub(crate) rates: RefCell<Latest>,
+    /// What other adapters have, as of the last tick.
+    pub(crate) others: RefCell<metrics_apis::Known>,
+    /// What is asked of the API server about requests for metrics.
+    pub(crate) reviews: metrics_apis::Desk,
+    /// The policies that are objects.
+    pub(crate) enforced: RefCell<Enforced>,
     counter: Option<Rc<Counter>>,
 }
 
@@ -38,6 +45,9 @@ impl View {
             config: Rc::new(config),
             picture: RefCell::default(),
             rates: RefCell::default(),
+            others: RefCell::default(),
+            reviews: metrics_apis::Desk::default(),
+            enforced: RefCell::default(),
         }
     }
 
@@ -49,35 +59,45 @@ impl View {
 
 /// One stream.
 pub(crate) struct Http {
+    context_id: u32,
     /// None where the root context is already done, and the stream is passed through.
     view: Option<Rc<View>>,
     stats: Rc<Stats>,
     /// Whether the request lacks the header that the gate asks for. A request that this filter never saw does.
     gated: bool,
-    /// Whether the response is a reply of this filter's: Envoy sends it through the filter like any other.
+    /// Whether the response is a reply of this filter's, which Envoy sends through the filter like any other, or one of
+    /// the metrics APIs.
     own_reply: bool,
     /// The request, where it is counted while it is under way.
     under_way: Option<UnderWay>,
+    /// While a request for metrics waits for a review.
+    waiting: Option<Waiting>,
 }
 
 impl Http {
-    pub(crate) fn new(view: Option<Rc<View>>) -> Self {
+    pub(crate) fn new(context_id: u32, view: Option<Rc<View>>) -> Self {
         let gated = view.as_ref().is_some_and(|view| view.config.header.gate.is_some());
         Self {
+            context_id,
             view,
             stats: vm::stats(),
             gated,
             own_reply: false,
             under_way: None,
+            waiting: None,
         }
     }
 
-    /// Answers a request on the filter chain of the metrics APIs; whether it was one.
-    fn answer_metrics_apis(&mut self, view: &View) -> bool {
-        if let Some(answer) = metrics_apis::answer(view, &self.stats) {
-            self.reply(&answer);
+    /// Takes a request on the filter chain of the metrics APIs, if it is one. None of their responses is marked.
+    fn take_metrics_apis(&mut self, view: &Rc<View>) -> Option<Action> {
+        let taken = metrics_apis::take(view, self.context_id)?;
+        self.own_reply = true;
+        match taken {
+            Taken::Answered(answer) => self.reply(&answer),
+            Taken::Passed => return Some(Action::Continue),
+            Taken::Waits(waiting) => self.waiting = Some(waiting),
         }
-        self.own_reply
+        Some(Action::Pause)
     }
 
     /// Takes a request on the filter chain of the reports; whether it was one.
@@ -115,10 +135,9 @@ impl Http {
         self.own_reply
     }
 
-    fn reply(&mut self, Answer { status, headers, body }: &Answer) {
+    fn reply(&mut self, answer: &Answer) {
         self.own_reply = true;
-        self.stats.count_reply(*status);
-        host::reply(*status, headers, body);
+        metrics_apis::reply(&self.stats, answer);
     }
 
     fn pass_gate(&mut self, config: &Config) {
@@ -231,7 +250,10 @@ impl HttpContext for Http {
         if host::request_header("x-burst-test-trap").is_some() {
             host::trap();
         }
-        if self.answer_metrics_apis(&view) || self.take_report(&view) || self.answer(&view) {
+        if let Some(action) = self.take_metrics_apis(&view) {
+            return action;
+        }
+        if self.take_report(&view) || self.answer(&view) {
             return Action::Pause;
         }
         self.begin(&view);

@@ -4,6 +4,7 @@
 //! and taking the office rewrites each key. So a deposed leader, which does not know yet, cannot overwrite anything.
 
 use crate::host::{self, Cas, Outrun, Shared};
+use crate::metrics_apis::Survey;
 use crate::reader::{Answered, Call, Ended, Reader, Request};
 use crate::requests::Desk;
 use crate::vm;
@@ -26,9 +27,13 @@ pub(crate) struct Office {
     snapshot: Key,
     confirmed: Key,
     resume: Key,
+    troubles: Key,
+    policies: Key,
     parsing: Guard,
     /// Where requests are counted.
     desk: Option<Desk>,
+    /// Where there are other adapters.
+    survey: Option<Survey>,
 }
 
 /// A key that only the leader writes.
@@ -95,7 +100,10 @@ impl Office {
         let (snapshot, bytes) = Key::fence(&keys.snapshot)?;
         let (confirmed, confirmed_bytes) = Key::fence(&keys.confirmed)?;
         let (resume, resume_bytes) = Key::fence(&keys.resume)?;
+        let (troubles, troubles_bytes) = Key::fence(&keys.troubles)?;
+        let (policies, policies_bytes) = Key::fence(&keys.policies)?;
         let desk = Desk::take(&config)?;
+        let survey = Survey::take(&config, keys)?;
         let parsing = Guard {
             key: keys.parsing.clone(),
             poison,
@@ -105,6 +113,8 @@ impl Office {
             snapshot: Snapshot::open(bytes).ok(),
             confirmed: Record::from_bytes(&confirmed_bytes),
             resume: Record::from_bytes(&resume_bytes),
+            troubles: Record::from_bytes(&troubles_bytes),
+            policies: Record::from_bytes(&policies_bytes),
         };
         let reader = Reader::new(config.clone(), estate, now);
         Ok(Self {
@@ -114,8 +124,11 @@ impl Office {
             snapshot,
             confirmed,
             resume,
+            troubles,
+            policies,
             parsing,
             desk,
+            survey,
         })
     }
 
@@ -127,13 +140,19 @@ impl Office {
     pub(crate) fn tick(&mut self, now: Time) -> Result<(), Outrun> {
         let effects = self.reader.tick(now);
         self.carry_out(effects, now)?;
-        self.desk.as_mut().map_or(Ok(()), |desk| desk.tick(now))
+        self.desk.as_mut().map_or(Ok(()), |desk| desk.tick(now))?;
+        self.survey.as_mut().map_or(Ok(()), |survey| survey.tick(now))
     }
 
     /// Takes the answer to a callout, which is the current one of the host.
     pub(crate) fn answer(&mut self, token: u32, has_headers: bool, body_size: usize, now: Time) -> Result<(), Outrun> {
         if let Some(desk) = &mut self.desk
             && desk.answer(token, has_headers, body_size)
+        {
+            return Ok(());
+        }
+        if let Some(survey) = &mut self.survey
+            && survey.answer(token, has_headers, body_size)?
         {
             return Ok(());
         }
@@ -156,7 +175,9 @@ impl Office {
                 Effect::Ask(ask) => effects.extend(self.send(&ask.into(), now)),
                 Effect::AskHub(question) => effects.extend(self.send(&question.into(), now)),
                 Effect::Publish(snapshot) => self.snapshot.write(&snapshot)?,
+                Effect::Enforce(policies) => self.policies.write(&policies.to_bytes())?,
                 Effect::Bequeath(resume) => self.resume.write(&resume.to_bytes())?,
+                Effect::Admit(troubles) => self.troubles.write(&troubles.to_bytes())?,
                 Effect::Show(totals) => vm::stats().show_totals(&totals),
                 Effect::Confirm(confirmed) => self.confirmed.write(&confirmed.to_bytes())?,
                 Effect::Count(outcome) => vm::stats().count_poll(outcome),

@@ -3,6 +3,7 @@
 
 use crate::host::{self, Shared};
 use crate::http::{Http, View};
+use crate::metrics_apis;
 use crate::office::{self, Office};
 use crate::vm::{self, Pollers};
 use burst_model::config::{Artifact, Config, Role};
@@ -78,6 +79,7 @@ impl Configured {
         self.elect(now);
         self.work(now, |office| office.tick(now));
         self.look(now);
+        metrics_apis::send(&self.view);
         let stats = vm::stats();
         stats.show_age(&self.view.picture.borrow());
         stats.flush();
@@ -148,9 +150,16 @@ impl Configured {
             log::warn!("{damaged}");
         }
         picture.look(&self.view.config, confirmed.as_ref(), now);
+        if let Some(root) = self.view.config.root_namespace() {
+            let mut enforced = self.view.enforced.borrow_mut();
+            enforced.look(root, confirmed.as_ref(), || Shared::read(&self.keys.policies).bytes);
+        }
         if let (Some(sum), Some(requests)) = (&self.sum, &self.view.config.requests) {
             let mut rates = self.view.rates.borrow_mut();
             rates.look(Shared::read(sum).bytes, requests.window, requests.max_age(), now);
+        }
+        if self.view.config.metrics_apis.is_some() {
+            self.view.others.borrow_mut().look(&self.keys.offers);
         }
     }
 
@@ -197,6 +206,9 @@ pub(crate) fn unique_id() -> Option<Id> {
 impl Context for Root {
     fn on_http_call_response(&mut self, token: u32, headers: usize, body_size: usize, _trailers: usize) {
         let Some(configured) = &mut self.configured else { return };
+        if metrics_apis::take_review(&configured.view, token, headers > 0, body_size) {
+            return;
+        }
         let now = host::now();
         configured.work(now, |office| office.answer(token, headers > 0, body_size, now));
         configured.look(now);
@@ -236,10 +248,17 @@ impl RootContext for Root {
         }
     }
 
-    fn create_http_context(&self, _context_id: u32) -> Option<Box<dyn HttpContext>> {
+    fn on_queue_ready(&mut self, queue: u32) {
+        host::heard(queue);
+        if let Some(configured) = &self.configured {
+            metrics_apis::send(&configured.view);
+        }
+    }
+
+    fn create_http_context(&self, context_id: u32) -> Option<Box<dyn HttpContext>> {
         vm::note_request();
         let view = self.configured.as_ref().map(|configured| configured.view.clone());
-        Some(Box::new(Http::new(view)))
+        Some(Box::new(Http::new(context_id, view)))
     }
 
     fn get_type(&self) -> Option<ContextType> {

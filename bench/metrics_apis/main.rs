@@ -6,13 +6,14 @@
 
 #[path = "../../tests/metrics/namespace.rs"]
 mod namespace;
+#[path = "../process.rs"]
+mod process;
 #[allow(dead_code, unused_imports, reason = "a benchmark needs a part of the stage")]
 #[path = "../../tests/metrics/stage/mod.rs"]
 mod stage;
 #[path = "../table.rs"]
 mod table;
 
-mod process;
 mod rows;
 mod seed;
 mod sides;

@@ -78,10 +78,12 @@ impl Shipped {
             )
     }
 
-    /// A poll a second, and `more` keys in the configuration of the filter.
+    /// Windows as short as they may be, a poll a second where nothing is watched, and `more` keys in the configuration
+    /// of the filter.
     pub(crate) fn configured(self, more: &str) -> Self {
         let shipped = r#""clusters": [{"name": "web", "service": "shop/web"}]"#;
-        let here = r#""clusters": [{"name": "{service}.{namespace}"}], "poll_interval": "1s""#;
+        let pace = r#""poll_interval": "1s", "sync": {"window": "3s", "workload_window": "3s"}"#;
+        let here = format!(r#""clusters": [{{"name": "{{service}}.{{namespace}}"}}], {pace}"#);
         // The JSON stands in a block of YAML: on one line it cannot break out of it.
         let more = more.lines().map(str::trim).collect::<Vec<_>>().join(" ");
         let comma = if more.is_empty() { "" } else { ", " };

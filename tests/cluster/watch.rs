@@ -8,8 +8,6 @@ use crate::{
     sample,
 };
 
-const WATCH: &str = r#""sync": {"mode": "watch", "window": "3s", "workload_window": "4s"}"#;
-
 /// What the sample's first Service carries at so many replicas.
 fn header(replicas: u32) -> String {
     format!("service=default/ngsa-1, current-load={replicas}, target-load=4, max-load=5")
@@ -38,7 +36,7 @@ fn what_changes_is_watched_and_nothing_is_listed_again() {
     let cluster = ControlPlane::start();
     let mount = apply_shipped_role(&cluster).mount(&cluster);
     sample::create_with_status(&cluster);
-    let gateway = Gateway::new(&cluster, &mount, WATCH);
+    let gateway = Gateway::new(&cluster, &mount, "");
     gateway.wait_for_header("ngsa-svc-1.default", Some(&header(1)));
     let (lists, watches) = (asked(&cluster, "LIST"), asked(&cluster, "WATCH"));
 
@@ -95,12 +93,18 @@ fn without_the_verb_the_lists_are_read_and_the_log_says_so() {
         only_list,
     ]);
     sample::create_with_status(&cluster);
-    let gateway = Gateway::new(&cluster, &mount, WATCH);
+    let gateway = Gateway::new(&cluster, &mount, "");
     gateway.wait_for_header("ngsa-svc-1.default", Some(&header(1)));
     gateway
         .envoy
         .wait_for_log(SOON, "cannot watch horizontalpodautoscalers.autoscaling: 403 Forbidden");
     gateway.envoy.wait_for_log(SOON, "it is listed every 1s meanwhile");
-    sample::set_current_replicas(&cluster, "default", "ngsa-hpa-1", 4);
-    gateway.wait_for_header("ngsa-svc-1.default", Some(&header(4)));
+    for replicas in [4, 2] {
+        sample::set_current_replicas(&cluster, "default", "ngsa-hpa-1", replicas);
+        gateway.wait_for_header("ngsa-svc-1.default", Some(&header(replicas)));
+    }
+    // Of each of the four kinds, and once more where it was tried again.
+    gateway.wait_for_stat("burst_poll_forbidden_total", 5);
+    let log = gateway.envoy.log();
+    assert_eq!(log.matches("burst-metrics: cannot watch ").count(), 4, "{log}");
 }

@@ -6,7 +6,7 @@ use burst_lab::cluster::HPAS;
 use burst_testkit::{Version, wait};
 use serde_json::{Value, json};
 
-use crate::stage::{NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, Request, World};
+use crate::stage::{NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, Request, World, listing};
 
 on_each_envoy!(
     the_filter_chain_decides_who_is_answered,
@@ -146,6 +146,7 @@ fn old_values_are_unavailable_and_discovery_is_not(version: Version) {
     let mut world = World::sample();
     let mut keys = keys();
     keys["max_staleness"] = "2s".into();
+    let keys = listing(keys);
     let proxy = Proxy::of(version)
         .plugin(Plugin::new("apis", keys).filter_chain("metrics-apis"))
         .start(&world);

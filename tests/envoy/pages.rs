@@ -4,7 +4,7 @@ use burst_lab::cluster::{Cluster, HPAS};
 use burst_testkit::{Version, wait};
 use serde_json::{Value, json};
 
-use crate::stage::{Client, PATIENCE, Proxy, Request, World};
+use crate::stage::{Client, PATIENCE, Proxy, Request, World, listing};
 
 on_each_envoy!(
     a_list_is_read_page_by_page,
@@ -61,7 +61,7 @@ fn scale_all(world: &World, replicas: u32) {
 
 fn a_list_is_read_page_by_page(version: Version) {
     let world = many();
-    let (proxy, mut main) = Proxy::start(version, &world, json!({"page_size": PAGE}));
+    let (proxy, mut main) = Proxy::start(version, &world, listing(json!({"page_size": PAGE})));
     wait_for_all(&mut main, 1);
     proxy.wait_for_stat("burst_objects", |count| count == 3 * APPS as u64);
     let seen = world.api.requests.seen();
@@ -87,7 +87,7 @@ fn a_list_is_read_page_by_page(version: Version) {
 
 fn a_list_that_changed_too_much_between_two_pages_is_read_again(version: Version) {
     let world = many();
-    let (proxy, mut main) = Proxy::start(version, &world, json!({"page_size": PAGE}));
+    let (proxy, mut main) = Proxy::start(version, &world, listing(json!({"page_size": PAGE})));
     wait_for_all(&mut main, 1);
     proxy.wait_for_main_thread();
     world.forget_between_pages(true);

@@ -9,7 +9,7 @@ use burst_lab::cluster::HPAS;
 use burst_testkit::{Version, http, port, wait};
 use serde_json::json;
 
-use crate::stage::{NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, Request, World};
+use crate::stage::{NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, Request, World, listing};
 
 on_each_envoy!(
     a_proxy_asks_as_often_with_four_workers_as_with_one,
@@ -29,7 +29,7 @@ fn a_proxy_asks_as_often_with_four_workers_as_with_one(version: Version) {
         let world = World::sample();
         let proxy = Proxy::of(version)
             .workers(workers)
-            .listener("main", json!({}))
+            .listener("main", listing(json!({})))
             .start(&world);
         let mut main = proxy.client("main");
         main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));

@@ -5,13 +5,13 @@ use std::time::Duration;
 use burst_testkit::{Version, wait};
 use serde_json::json;
 
-use crate::stage::{NGSA_1, NGSA_1_CLUSTER, PATIENCE, Proxy, Request, World};
+use crate::stage::{NGSA_1, NGSA_1_CLUSTER, PATIENCE, Proxy, Request, World, listing};
 
 on_each_envoy!(values_are_served_until_they_are_too_old_and_then_as_configured);
 
 fn values_are_served_until_they_are_too_old_and_then_as_configured(version: Version) {
     let mut world = World::sample();
-    let keys = |on_stale| json!({"max_staleness": "4s", "on_stale": on_stale});
+    let keys = |on_stale| listing(json!({"max_staleness": "4s", "on_stale": on_stale}));
     let proxy = Proxy::of(version)
         .listener("drop", keys("drop"))
         .listener("mark", keys("mark"))

@@ -3,7 +3,7 @@
 use burst_lab::api::Fault;
 use burst_lab::cluster::{HPAS, SERVICES};
 use burst_testkit::{Version, port, wait};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::stage::{Client, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, Request, Traffic, World};
 
@@ -14,11 +14,6 @@ on_each_envoy!(
     an_outage_ends_where_it_began,
     a_hand_over_goes_on_watching,
 );
-
-/// Windows as short as they may be.
-fn keys() -> Value {
-    json!({"sync": {"mode": "watch", "window": "3s", "workload_window": "3s"}})
-}
 
 fn at(replicas: u32) -> String {
     NGSA_1.replace("current-load=1", &format!("current-load={replicas}"))
@@ -34,7 +29,7 @@ fn asked(world: &World, verb: &str) -> usize {
 
 fn a_change_is_watched_and_nothing_is_listed_again(version: Version) {
     let world = World::sample();
-    let (_proxy, mut main) = Proxy::start(version, &world, keys());
+    let (_proxy, mut main) = Proxy::start(version, &world, json!({}));
     wait_for(&mut main, 1);
     let (lists, windows) = (asked(&world, "list"), asked(&world, "watch"));
     for replicas in [3, 5, 2] {
@@ -49,7 +44,7 @@ fn a_change_is_watched_and_nothing_is_listed_again(version: Version) {
 
 fn a_window_that_breaks_loses_nothing(version: Version) {
     let world = World::sample();
-    let (proxy, mut main) = Proxy::start(version, &world, keys());
+    let (proxy, mut main) = Proxy::start(version, &world, json!({}));
     wait_for(&mut main, 1);
     let lists = asked(&world, "list");
     for (fault, replicas) in [(Fault::ResetMidway, 3), (Fault::Truncate, 4), (Fault::Reset, 5)] {
@@ -64,7 +59,7 @@ fn a_window_that_breaks_loses_nothing(version: Version) {
 
 fn a_version_that_is_gone_leads_to_a_list_without_a_gap(version: Version) {
     let world = World::sample();
-    let (proxy, mut main) = Proxy::start(version, &world, keys());
+    let (proxy, mut main) = Proxy::start(version, &world, json!({}));
     wait_for(&mut main, 1);
     let lists = asked(&world, "list");
     let traffic = Traffic::start(proxy.envoy.listener("main"), &Request::to(NGSA_1_CLUSTER));
@@ -83,7 +78,7 @@ fn a_version_that_is_gone_leads_to_a_list_without_a_gap(version: Version) {
 
 fn an_outage_ends_where_it_began(version: Version) {
     let mut world = World::sample();
-    let (proxy, mut main) = Proxy::start(version, &world, keys());
+    let (proxy, mut main) = Proxy::start(version, &world, json!({}));
     wait_for(&mut main, 1);
     let lists = asked(&world, "list");
     world.refuse_connections();
@@ -99,11 +94,7 @@ fn an_outage_ends_where_it_began(version: Version) {
 fn a_hand_over_goes_on_watching(version: Version) {
     let world = World::sample();
     let port = port::free();
-    let plugin = |gate: &str| {
-        let mut keys = keys();
-        keys["header"] = json!({"when": {"request_header": gate}});
-        Plugin::new("main", keys).port(port)
-    };
+    let plugin = |gate: &str| Plugin::new("main", json!({"header": {"when": {"request_header": gate}}})).port(port);
     let proxy = Proxy::of(version).plugin(plugin("host")).start(&world);
     let mut main = proxy.client("main");
     main.wait(&Request::get("/burstmetrics/services"), "a picture", |answer| {

@@ -45,6 +45,9 @@ const SETS: [(&str, &[&str]); 10] = [
             "Secret burst-metrics-apis-cacert",
             "ConfigMap burst-metrics-copy-ca",
             "CronJob burst-metrics-copy-ca",
+            "CustomResourceDefinition externalmetricpolicies.burstmetrics.dev",
+            "ClusterRole burst-metrics-policies",
+            "ClusterRoleBinding burst-metrics-policies",
         ],
     ),
     (

@@ -90,7 +90,7 @@ fn objects<'a>(lists: impl Iterator<Item = (&'a Source, &'a [Object])>) -> impl 
 fn services<'a>(lists: impl Iterator<Item = (&'a Source, &'a [Object])>) -> impl Iterator<Item = &'a Service> {
     objects(lists).filter_map(|object| match object {
         Object::Service(service) => Some(service),
-        Object::Hpa(_) | Object::Workload(_) => None,
+        Object::Hpa(_) | Object::Workload(_) | Object::Policy(_) => None,
     })
 }
 
@@ -99,7 +99,7 @@ fn hpas<'a>(lists: impl Iterator<Item = (&'a Source, &'a [Object])>) -> Vec<&'a 
     let mut hpas: Vec<_> = objects(lists)
         .filter_map(|object| match object {
             Object::Hpa(hpa) => Some(hpa),
-            Object::Service(_) | Object::Workload(_) => None,
+            Object::Service(_) | Object::Workload(_) | Object::Policy(_) => None,
         })
         .collect();
     hpas.sort_by(|a, b| a.name.cmp(&b.name));
@@ -183,7 +183,7 @@ fn workloads<'a: 'b, 'b>(
     let of_list = move |(source, objects): (&'a Source, &'a [Object])| {
         objects.iter().filter_map(move |object| match object {
             Object::Workload(workload) => Some(of(&source.resource, workload)),
-            Object::Hpa(_) | Object::Service(_) => None,
+            Object::Hpa(_) | Object::Service(_) | Object::Policy(_) => None,
         })
     };
     lists.flat_map(of_list)

@@ -5,8 +5,9 @@ mod standing;
 
 use crate::config::Config;
 use crate::index::{self, Notes, SERVICES, Table};
-use crate::kube::{Answer, Failure, Outcome, Page, Source, Verb};
-use crate::records::{Confirmed, Resume, Resumed};
+use crate::kube::{Answer, Failure, Object, Outcome, Page, Reads, Source, Verb};
+use crate::policies::{Gathered, PolicySets};
+use crate::records::{Confirmed, Resume, Resumed, Trouble, Troubles};
 use crate::snapshot::{self, Snapshot};
 use crate::spoke::Question;
 use crate::sync::life::{Kept, Step};
@@ -32,8 +33,12 @@ pub enum Effect {
     AskHub(Question),
     /// Put a new snapshot into shared data. Comes before its [`Effect::Confirm`].
     Publish(Vec<u8>),
+    /// Put the policies that are in force into shared data. Comes before its [`Effect::Confirm`].
+    Enforce(PolicySets),
     /// Put what a successor needs into shared data.
     Bequeath(Resume),
+    /// Put what fails into shared data.
+    Admit(Troubles),
     /// Show what there is.
     Show(Totals),
     /// Say when the cluster was last read.
@@ -74,6 +79,9 @@ pub struct Leader {
     changed: bool,
     /// When a successor was last told what to go on with.
     bequeathed: Option<Time>,
+    /// What a successor was last told of what fails.
+    admitted: Troubles,
+    policies: Gathered,
 }
 
 /// What a leader finds in shared data when it takes over.
@@ -85,6 +93,10 @@ pub struct Estate {
     pub confirmed: Option<Confirmed>,
     /// What the last leader knew.
     pub resume: Option<Resume>,
+    /// What failed under the last leader.
+    pub troubles: Option<Troubles>,
+    /// The policies that it put in force.
+    pub policies: Option<PolicySets>,
 }
 
 impl Leader {
@@ -96,7 +108,12 @@ impl Leader {
             snapshot,
             confirmed,
             resume,
+            troubles,
+            policies,
         } = estate;
+        let troubles = troubles
+            .filter(|troubles| troubles.lists.len() == sources.len())
+            .unwrap_or_default();
         let resume = resume
             .filter(|resume| resume.lists.len() == sources.len())
             .unwrap_or_default();
@@ -111,12 +128,19 @@ impl Leader {
             .map(|(list, read)| Standing::resumed(list, read))
             .collect();
         lists.resize_with(sources.len(), Standing::default);
+        for (list, trouble) in lists.iter_mut().zip(&troubles.lists) {
+            list.trouble = trouble.told;
+        }
         // A read that lies ahead was made before the clock was set back.
         let due = |list: &Standing| list.read.map_or(now, |read| read.min(now).after(config.poll_interval));
         let keep = |(place, (source, list)): (usize, (&Source, &Standing))| {
             let kept = Kept::new(source.clone(), config.pace(source), config.page_size, due(list));
-            match versions.get(place) {
+            let kept = match versions.get(place) {
                 Some(version) => kept.resumed(version, now),
+                None => kept,
+            };
+            match troubles.lists.get(place).and_then(|trouble| trouble.pause) {
+                Some(pause) => kept.pausing(pause),
                 None => kept,
             }
         };
@@ -129,6 +153,8 @@ impl Leader {
             news: false,
             changed: false,
             bequeathed: None,
+            admitted: troubles,
+            policies: Gathered::new(policies),
             config,
         }
     }
@@ -191,6 +217,7 @@ impl Leader {
         if self.poller.is_between_rounds() {
             effects.extend(self.publish(now));
         }
+        effects.extend(self.admit());
         effects
     }
 
@@ -203,7 +230,7 @@ impl Leader {
         failure: &Failure,
         falls_back: bool,
     ) -> Option<Effect> {
-        if !self.lists.get_mut(id.0)?.fails(verb, failure) {
+        if !self.lists.get_mut(id.0)?.fails(verb, failure.into()) {
             return None;
         }
         let advice = failure.advice(source, verb);
@@ -270,7 +297,29 @@ impl Leader {
         let services = table.get(SERVICES).map_or(0, Vec::len) as u64;
         let mut effects: Vec<_> = self.snapshot(&table).into_iter().collect();
         effects.push(Effect::Show(self.totals(services, notes)));
+        effects.extend(self.enforce());
         effects
+    }
+
+    /// The policies, where they are others than before.
+    fn enforce(&mut self) -> Vec<Effect> {
+        let lists = self.config.content.sources.iter().zip(&self.lists);
+        let lists = lists.filter(|(source, _)| source.reads == Reads::Policies);
+        let lists: Vec<_> = lists.map(|(_, list)| list).collect();
+        // A list that was not read says nothing, and not that there is no policy.
+        if lists.is_empty() || lists.iter().any(|list| list.read.is_none()) {
+            return Vec::new();
+        }
+        let specs = lists
+            .iter()
+            .flat_map(|list| &list.objects)
+            .filter_map(|object| match object {
+                Object::Policy(policy) => Some(policy),
+                Object::Hpa(_) | Object::Service(_) | Object::Workload(_) => None,
+            });
+        let (sets, lines) = self.policies.gather(specs, lists.iter().flat_map(|list| list.bad()));
+        let lines = lines.into_iter().take(MOST_LINES).map(Effect::Warn);
+        lines.chain(sets.map(Effect::Enforce)).collect()
     }
 
     fn snapshot(&mut self, table: &Table) -> Option<Effect> {
@@ -308,6 +357,24 @@ impl Leader {
         };
         let lists = self.lists.iter().zip(self.poller.lists()).map(resumed).collect();
         Some(Effect::Bequeath(Resume { lists }))
+    }
+
+    /// What fails, where that is not what it was.
+    fn admit(&mut self) -> Option<Effect> {
+        let trouble = |(list, kept): (&Standing, &Kept)| Trouble {
+            told: list.trouble,
+            pause: kept.pause(),
+        };
+        let lists: Vec<_> = self.lists.iter().zip(self.poller.lists()).map(trouble).collect();
+        let is_well = lists.iter().all(|list| *list == Trouble::default());
+        let troubles = Troubles {
+            lists: if is_well { Vec::new() } else { lists },
+        };
+        if troubles == self.admitted {
+            return None;
+        }
+        self.admitted = troubles.clone();
+        Some(Effect::Admit(troubles))
     }
 }
 

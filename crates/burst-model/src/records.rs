@@ -1,9 +1,11 @@
 //! The small records in shared data, beside the snapshot: when the cluster was last read, and what a successor needs
 //! to go on. Encoded by postcard; the format's version is part of their keys.
 
-use crate::kube::Object;
+use crate::kube::{Object, Outcome, Verb};
+use crate::policies::PolicySets;
 use crate::snapshot::FORMAT;
 use crate::sync::lease::Lease;
+use crate::sync::life::Pause;
 use crate::time::Time;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -41,6 +43,22 @@ pub struct Resumed {
     pub objects: Vec<Object>,
 }
 
+/// What fails, so that the next leader neither says it again nor asks sooner.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Troubles {
+    /// Of each list in the order of the configuration.
+    pub lists: Vec<Trouble>,
+}
+
+/// What fails of one list.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trouble {
+    /// What the operator was told of last; `None` where it works.
+    pub told: Option<(Verb, Outcome)>,
+    /// For how long the API is left alone.
+    pub pause: Option<Pause>,
+}
+
 /// A record that is kept in shared data.
 pub trait Record: Serialize + DeserializeOwned {
     /// The record as bytes.
@@ -56,7 +74,9 @@ pub trait Record: Serialize + DeserializeOwned {
 }
 
 impl Record for Confirmed {}
+impl Record for PolicySets {}
 impl Record for Resume {}
+impl Record for Troubles {}
 impl Record for Lease {}
 
 /// The keys of one configuration. All Wasm plugins of a proxy share one namespace, and during a drain an old and a
@@ -72,8 +92,14 @@ pub struct Keys {
     pub confirmed: String,
     /// [`Resume`].
     pub resume: String,
+    /// [`Troubles`].
+    pub troubles: String,
+    /// [`PolicySets`].
+    pub policies: String,
     /// The item that the leader is parsing: 8 bytes, or none.
     pub parsing: String,
+    /// [`Offers`](crate::view::metrics::others::Offers).
+    pub offers: String,
 }
 
 /// The keys of what is counted with one set of settings, for the same reasons.
@@ -119,7 +145,10 @@ impl Keys {
             snapshot: key("snapshot"),
             confirmed: key("confirmed"),
             resume: key("resume"),
+            troubles: key("troubles"),
+            policies: key("policies"),
             parsing: key("parsing"),
+            offers: key("offers"),
         }
     }
 }
@@ -148,6 +177,7 @@ mod tests {
         #[test]
         fn arbitrary_bytes_are_a_record_or_none(bytes in proptest::collection::vec(any::<u8>(), 0..256)) {
             let _ = (Confirmed::from_bytes(&bytes), Resume::from_bytes(&bytes), Lease::from_bytes(&bytes));
+            let _ = Troubles::from_bytes(&bytes);
         }
 
         #[test]

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 const README: &str = include_str!("../../../README.md");
 
 /// Where keys nest: a path in the table, and a configuration with a key at that place that cannot be.
-const PLACES: [(&str, &str); 13] = [
+const PLACES: [(&str, &str); 17] = [
     ("", r#"{"?":0}"#),
     ("sync.", r#"{"sync":{"?":0}}"#),
     ("hpas.", r#"{"hpas":{"?":0}}"#),
@@ -17,13 +17,23 @@ const PLACES: [(&str, &str); 13] = [
     ("header.when.", r#"{"header":{"when":{"?":0}}}"#),
     ("endpoints.", r#"{"endpoints":{"?":0}}"#),
     ("metrics_apis.", r#"{"metrics_apis":{"?":0}}"#),
+    ("metrics_apis.fallback.", r#"{"metrics_apis":{"fallback":{"?":0}}}"#),
+    (
+        "metrics_apis.fallback.custom.",
+        r#"{"metrics_apis":{"fallback":{"custom":{"?":0}}}}"#,
+    ),
+    (
+        "metrics_apis.fallback.external.",
+        r#"{"metrics_apis":{"fallback":{"external":{"?":0}}}}"#,
+    ),
+    ("metrics_apis.policies.", r#"{"metrics_apis":{"policies":{"?":0}}}"#),
     ("requests.", r#"{"requests":{"?":0}}"#),
     ("requests.hub.", r#"{"requests":{"hub":{"?":0}}}"#),
     ("requests.accept.", r#"{"requests":{"accept":{"?":0}}}"#),
 ];
 
 /// Keys that say nothing but by the keys under them.
-const WITHOUT_A_ROW: [&str; 9] = [
+const WITHOUT_A_ROW: [&str; 13] = [
     "sync",
     "hpas",
     "services",
@@ -31,6 +41,10 @@ const WITHOUT_A_ROW: [&str; 9] = [
     "header.when",
     "endpoints",
     "metrics_apis",
+    "metrics_apis.fallback",
+    "metrics_apis.fallback.custom",
+    "metrics_apis.fallback.external",
+    "metrics_apis.policies",
     "requests.hub",
     "requests.accept",
 ];

@@ -4,7 +4,7 @@
 use burst_model::config::{Artifact, Config};
 use burst_model::kube::{Failure, Response, Source, Verb, answer};
 use burst_model::leader::{Effect, Estate, Leader};
-use burst_model::records::{Record, Resume};
+use burst_model::records::{Record, Resume, Troubles};
 use burst_model::snapshot::Snapshot;
 use burst_model::sync::poller::Ask;
 use burst_model::time::Time;
@@ -173,6 +173,7 @@ struct Proxy {
     leader: Leader,
     snapshot: Vec<u8>,
     resume: Vec<u8>,
+    troubles: Option<Troubles>,
     confirmed: Option<burst_model::records::Confirmed>,
     under_way: Vec<(Time, Ask)>,
     /// Pages asked for.
@@ -188,6 +189,7 @@ impl Proxy {
             config,
             snapshot: Vec::new(),
             resume: Vec::new(),
+            troubles: None,
             confirmed: None,
             under_way: Vec::new(),
             lists: 0,
@@ -200,6 +202,8 @@ impl Proxy {
             snapshot: Snapshot::open(self.snapshot.clone()).ok(),
             confirmed: self.confirmed.clone(),
             resume: Resume::from_bytes(&self.resume),
+            troubles: self.troubles.clone(),
+            policies: None,
         };
         self.leader = Leader::new(self.config.clone(), estate, now);
         self.under_way.clear();
@@ -223,8 +227,14 @@ impl Proxy {
                     self.services.push(served.section("services").unwrap().len());
                 }
                 Effect::Bequeath(resume) => self.resume = resume.to_bytes(),
+                Effect::Admit(troubles) => self.troubles = Some(troubles),
                 Effect::Confirm(confirmed) => self.confirmed = Some(confirmed),
-                Effect::AskHub(_) | Effect::Show(_) | Effect::Count(_) | Effect::Warn(_) | Effect::Inform(_) => {}
+                Effect::AskHub(_)
+                | Effect::Enforce(_)
+                | Effect::Show(_)
+                | Effect::Count(_)
+                | Effect::Warn(_)
+                | Effect::Inform(_) => {}
             }
         }
     }

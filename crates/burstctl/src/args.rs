@@ -2,9 +2,11 @@
 
 #[cfg(feature = "live")]
 mod live;
+mod policy;
 
 #[cfg(feature = "live")]
-pub use live::{Doctor, Preview};
+pub use live::{Doctor, PolicyCheck, Preview};
+pub use policy::{Fallback, Policies, PolicyAdmission, PolicyTest};
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -39,6 +41,12 @@ pub enum Topic {
         #[command(subcommand)]
         command: Istio,
     },
+    /// Who may read which external metric, mostly without a cluster.
+    Policy {
+        /// What to do.
+        #[command(subcommand)]
+        command: PolicyCommand,
+    },
     /// Serve the lists that the filter reads, of any cluster of the kubeconfig, on loopback and without a token.
     #[cfg(feature = "live")]
     Proxy(ProxyWords),
@@ -48,6 +56,18 @@ pub enum Topic {
     /// Say whether what is installed on Istio's gateways works, and what to do where it does not.
     #[cfg(feature = "live")]
     Doctor(Doctor),
+}
+
+/// What to do with policies.
+#[derive(Debug, Subcommand)]
+pub enum PolicyCommand {
+    /// Say which external metrics of HPAs pass, and which rule of which policy decides.
+    Test(PolicyTest),
+    /// Write the ValidatingAdmissionPolicy that refuses an HPA for what `test` refuses, and its binding.
+    Admission(PolicyAdmission),
+    /// Check the policies of a cluster as the filter does.
+    #[cfg(feature = "live")]
+    Check(PolicyCheck),
 }
 
 /// What to do with HPAs.

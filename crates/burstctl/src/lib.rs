@@ -24,6 +24,7 @@ pub mod live;
 pub mod measure;
 pub mod objects;
 pub mod plugin;
+pub mod policy;
 pub mod preview;
 #[cfg(feature = "live")]
 pub mod proxy;

@@ -8,6 +8,7 @@ mod lint;
 #[cfg(feature = "live")]
 mod live;
 mod migrate;
+mod policy;
 #[cfg(feature = "live")]
 mod preview;
 #[cfg(feature = "live")]
@@ -61,6 +62,7 @@ pub fn run(topic: &Topic, terminal: &mut Terminal<'_>) -> End {
         Topic::Istio {
             command: Istio::Render(words),
         } => istio::render(words, terminal),
+        Topic::Policy { command } => policy::policy(command, terminal),
         #[cfg(feature = "live")]
         Topic::Proxy(words) => proxy::proxy(words, terminal),
     }

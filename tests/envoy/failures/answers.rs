@@ -8,7 +8,7 @@ use burst_testkit::{Version, wait};
 use serde_json::json;
 
 use super::{Failure, outlived};
-use crate::stage::{NGSA_1, NGSA_1_CLUSTER, PATIENCE, Proxy, Request, World};
+use crate::stage::{NGSA_1, NGSA_1_CLUSTER, PATIENCE, Proxy, Request, World, listing};
 
 on_each_envoy!(
     refusals_are_outlived,
@@ -75,7 +75,7 @@ fn an_overloaded_server_is_outlived(version: Version) {
 
 fn a_server_that_throttles_is_left_alone_as_long_as_it_asks(version: Version) {
     let world = World::sample();
-    let (proxy, mut main) = Proxy::start(version, &world, json!({}));
+    let (proxy, mut main) = Proxy::start(version, &world, listing(json!({})));
     main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
     proxy.wait_for_main_thread();
     world

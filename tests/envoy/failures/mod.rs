@@ -9,7 +9,7 @@ use burst_lab::api::Fault;
 use burst_testkit::{Version, wait};
 use serde_json::json;
 
-use crate::stage::{Client, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Proxy, Request, World};
+use crate::stage::{Client, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Proxy, Request, World, listing};
 
 /// How reading one resource fails.
 struct Failure {
@@ -63,7 +63,7 @@ fn works_again(world: &World, proxy: &Proxy, main: &mut Client, resources: &[&st
 
 fn outlived(version: Version, failures: &[Failure]) {
     let world = World::sample();
-    let (proxy, mut main) = Proxy::start(version, &world, json!({"request_timeout": "500ms"}));
+    let (proxy, mut main) = Proxy::start(version, &world, listing(json!({"request_timeout": "500ms"})));
     main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
     proxy.wait_for_main_thread();
     for Failure { resource, fault, .. } in failures {

@@ -6,7 +6,7 @@ use burst_testkit::Version;
 use serde_json::json;
 
 use super::{complaint, failed_twice};
-use crate::stage::{NGSA_1, NGSA_1_CLUSTER, Proxy, Request, World};
+use crate::stage::{NGSA_1, NGSA_1_CLUSTER, Proxy, Request, World, listing};
 
 on_each_envoy!(
     a_malformed_object_costs_that_object,
@@ -15,7 +15,7 @@ on_each_envoy!(
 
 fn a_malformed_object_costs_that_object(version: Version) {
     let world = World::sample();
-    let (proxy, mut main) = Proxy::start(version, &world, json!({}));
+    let (proxy, mut main) = Proxy::start(version, &world, listing(json!({})));
     main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
     proxy.wait_for_main_thread();
     let object = Some("ngsa/ngsa-hpa-2".to_owned());
@@ -47,7 +47,7 @@ fn a_kind_that_the_cluster_lacks_costs_nothing(version: Version) {
         {"group": "apps", "version": "v1", "resource": "deployments", "kind": "Deployment"},
         {"group": "argoproj.io", "version": "v1alpha1", "resource": "rollouts", "kind": "Rollout"},
     ]);
-    let (proxy, mut main) = Proxy::start(version, &world, json!({"workloads": workloads}));
+    let (proxy, mut main) = Proxy::start(version, &world, listing(json!({"workloads": workloads})));
     main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
     let rollouts = Request::get("/burstmetrics/rollouts");
     assert_eq!(main.ask(&rollouts).status, 204);

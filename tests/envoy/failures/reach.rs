@@ -6,7 +6,7 @@ use burst_testkit::Version;
 use serde_json::json;
 
 use super::{Failure, complaint, only_complaint, outlived, works_again};
-use crate::stage::{NGSA_1, NGSA_1_CLUSTER, Proxy, Request, World};
+use crate::stage::{NGSA_1, NGSA_1_CLUSTER, Proxy, Request, World, listing};
 
 on_each_envoy!(
     broken_connections_are_outlived,
@@ -55,7 +55,7 @@ fn broken_connections_are_outlived(version: Version) {
 
 fn a_server_that_is_away_is_outlived(version: Version) {
     let mut world = World::sample();
-    let (proxy, mut main) = Proxy::start(version, &world, json!({}));
+    let (proxy, mut main) = Proxy::start(version, &world, listing(json!({})));
     main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
     proxy.wait_for_main_thread();
     world.refuse_connections();
@@ -81,7 +81,7 @@ fn an_answer_over_the_buffer_limit_is_asked_for_in_smaller_pages(version: Versio
     let world = World::sample();
     let setup = Proxy::of(version)
         .buffer_limit(50_000)
-        .listener("main", json!({"page_size": 8}));
+        .listener("main", listing(json!({"page_size": 8})));
     let proxy = setup.start(&world);
     let mut main = proxy.client("main");
     main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));

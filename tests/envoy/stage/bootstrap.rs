@@ -43,11 +43,12 @@ pub(crate) struct Plugin {
 }
 
 impl Plugin {
-    /// The filter, configured by these keys: beside the API's cluster, the shortest interval there is, and a rule for
-    /// clusters named `SERVICE.NAMESPACE`.
+    /// The filter, configured by these keys: beside the API's cluster, the shortest windows and the shortest interval
+    /// there are, and a rule for clusters named `SERVICE.NAMESPACE`.
     pub(crate) fn new(listener: &str, keys: Value) -> Self {
         let mut all = json!({
             "cluster": "kube_api",
+            "sync": {"window": "3s", "workload_window": "3s"},
             "poll_interval": "1s",
             "clusters": [{"name": "{service}.{namespace}"}],
         });

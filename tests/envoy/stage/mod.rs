@@ -26,6 +26,7 @@ use std::thread;
 use std::time::Duration;
 
 use burst_testkit::Version;
+use serde_json::{Value, json};
 
 /// For whatever should come soon: some polls and ticks on a machine with much else to do.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(45);
@@ -35,6 +36,12 @@ pub(crate) const NGSA_1: &str = "service=default/ngsa-1, current-load=1, target-
 
 /// The Envoy cluster of that service, as the rule in [`Plugin::new`] names it.
 pub(crate) const NGSA_1_CLUSTER: &str = "ngsa-svc-1.default";
+
+/// These keys of a configuration, for a story of lists that are read whole, every second.
+pub(crate) fn listing(mut keys: Value) -> Value {
+    keys["sync"] = json!({"mode": "list"});
+    keys
+}
 
 /// Plays a story on each Envoy, at the same time: it waits more than it works. The thread's name says which one fails.
 pub(crate) fn on_each_envoy(story: fn(Version)) {

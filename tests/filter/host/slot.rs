@@ -250,6 +250,16 @@ impl Slot {
         seen
     }
 
+    /// The client goes away: the stream ends as it is.
+    pub(super) fn abandon(&self, opened: Opened) {
+        let mut life = self.life();
+        if let Opened::Inside { vm, stream } = opened
+            && life.vms == vm
+        {
+            life.run(move || http::close(stream));
+        }
+    }
+
     /// The plugin's root context; a worker with FAIL_RELOAD makes a new one for a request after a trap.
     fn revive(&self, life: &mut Life, root: Root) -> Option<u32> {
         let loaded = &life.plugins[root.0];

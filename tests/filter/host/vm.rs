@@ -199,4 +199,10 @@ impl OpenStream {
         self.vm.settled();
         seen.expect("the filter holds the stream up")
     }
+
+    /// The client goes away before it has an answer: the access log and the end of the stream.
+    pub(crate) fn abandon(self) {
+        self.vm.slot.abandon(self.opened);
+        self.vm.settled();
+    }
 }

@@ -57,7 +57,7 @@ fn what_is_not_below_the_prefix_goes_to_the_upstream() {
 fn never_synced_and_too_stale_are_503_with_the_reason() {
     let kube = Kube::new();
     let envoy = envoy(
-        r#"{"cluster":"kube_api","poll_interval":"2s","max_staleness":"10s"}"#,
+        r#"{"cluster":"kube_api","sync":{"mode":"list"},"poll_interval":"2s","max_staleness":"10s"}"#,
         &kube,
     );
     let worker = envoy.worker();

@@ -125,7 +125,7 @@ fn retry_after_is_kept_to() {
 #[test]
 fn an_answer_too_large_for_envoy_comes_in_smaller_pages() {
     let kube = (0..40).fold(Kube::default(), |kube, n| kube.with(&format!("shop/web-{n}"), 1, 5));
-    let configuration = r#"{"cluster":"kube_api","poll_interval":"1s","page_size":64}"#;
+    let configuration = r#"{"cluster":"kube_api","sync":{"mode":"list"},"poll_interval":"1s","page_size":64}"#;
     let envoy = envoy(configuration, &kube).body_limit(4_000);
     let worker = envoy.worker();
     envoy.advance(Duration::from_secs(20)).answer();
@@ -176,7 +176,7 @@ fn a_cluster_that_is_not_there_yet_is_said_and_waited_for() {
 fn too_old_a_picture_takes_the_header_away_and_a_fresh_one_brings_it_back() {
     let kube = Kube::new();
     let envoy = envoy(
-        r#"{"cluster":"kube_api","poll_interval":"1s","max_staleness":"10s"}"#,
+        r#"{"cluster":"kube_api","sync":{"mode":"list"},"poll_interval":"1s","max_staleness":"10s"}"#,
         &kube,
     );
     let worker = envoy.worker();

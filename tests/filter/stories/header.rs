@@ -8,7 +8,7 @@ const VALUE: &str = "service=shop/web, current-load=1, target-load=4, max-load=5
 
 /// A proxy that has read its cluster, with these keys beside the usual ones.
 fn synced(more: &str) -> FakeEnvoy {
-    let configuration = format!(r#"{{"cluster":"kube_api","poll_interval":"1s"{more}}}"#);
+    let configuration = format!(r#"{{"cluster":"kube_api","sync":{{"mode":"list"}},"poll_interval":"1s"{more}}}"#);
     let envoy = envoy(&configuration, &Kube::new());
     envoy.worker();
     envoy.advance(SECOND).answer();

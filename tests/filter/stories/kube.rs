@@ -12,6 +12,8 @@ pub(super) struct Kube(Arc<Mutex<State>>);
 #[derive(Default)]
 struct State {
     apps: BTreeMap<String, Load>,
+    /// The applications that changed, each change a version.
+    changes: Vec<String>,
     failures: BTreeMap<&'static str, Failure>,
     asked: Vec<String>,
 }
@@ -34,11 +36,15 @@ impl Kube {
     }
 
     pub(super) fn scale(&self, app: &str, current: u32) {
-        self.state().apps.get_mut(app).unwrap().current = current;
+        let mut state = self.state();
+        state.apps.get_mut(app).unwrap().current = current;
+        state.changes.push(app.into());
     }
 
     pub(super) fn delete(&self, app: &str) {
-        self.state().apps.remove(app);
+        let mut state = self.state();
+        state.apps.remove(app);
+        state.changes.push(app.into());
     }
 
     /// Every LIST of a resource fails so, until [`Self::heal`].
@@ -70,6 +76,9 @@ impl Kube {
                 .split('&')
                 .find_map(|pair| pair.strip_prefix(key)?.parse::<usize>().ok())
         };
+        if query.contains("watch=1") {
+            return Response::json(state.window(resource, number("resourceVersion=").unwrap())).into();
+        }
         let (limit, from) = (number("limit=").unwrap(), number("continue=").unwrap_or(0));
         let items: Vec<_> = state
             .apps
@@ -84,11 +93,41 @@ impl Kube {
         } else {
             String::new()
         };
-        Response::json(list(resource, &cursor, &items.concat())).into()
+        Response::json(list_of(resource, state.changes.len(), &cursor, &items.concat())).into()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap()
+    }
+}
+
+impl State {
+    /// A watch, which this server ends as soon as it has said what there is to say.
+    fn window(&self, resource: &str, from: usize) -> String {
+        let event = |app: &String| match self.apps.get(app) {
+            Some(load) => ("MODIFIED", item(resource, app, *load)),
+            None => ("DELETED", item(resource, app, Load { current: 0, max: 1 })),
+        };
+        let version = self.changes.len();
+        let versioned = |json: &str| {
+            json.replacen(
+                r#""metadata":{"#,
+                &format!(r#""metadata":{{"resourceVersion":"{version}","#),
+                1,
+            )
+        };
+        let events = self
+            .changes
+            .iter()
+            .skip(from)
+            .map(event)
+            .filter(|(_, item)| !item.is_empty());
+        let lines = events.map(|(r#type, item)| {
+            let object = versioned(item.trim_end_matches(','));
+            format!(r#"{{"type":"{type}","object":{object}}}"#) + "\n"
+        });
+        let bookmark = format!(r#"{{"type":"BOOKMARK","object":{{"metadata":{{"resourceVersion":"{version}"}}}}}}"#);
+        lines.collect::<String>() + &bookmark + "\n"
     }
 }
 
@@ -104,8 +143,13 @@ fn kind(resource: &str) -> &'static str {
 }
 
 pub(super) fn list(resource: &str, more: &str, items: &str) -> String {
+    list_of(resource, 0, more, items)
+}
+
+fn list_of(resource: &str, version: usize, more: &str, items: &str) -> String {
     let (kind, items) = (kind(resource), items.trim_end_matches(','));
-    format!(r#"{{"kind":"{kind}List","apiVersion":"v1","metadata":{{"resourceVersion":"9"{more}}},"items":[{items}]}}"#)
+    let metadata = format!(r#"{{"resourceVersion":"{version}"{more}}}"#);
+    format!(r#"{{"kind":"{kind}List","apiVersion":"v1","metadata":{metadata},"items":[{items}]}}"#)
 }
 
 fn item(resource: &str, app: &str, Load { current, max }: Load) -> String {

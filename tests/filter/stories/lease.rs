@@ -76,7 +76,10 @@ fn nobody_takes_over_in_the_middle_of_a_round() {
 #[test]
 fn a_thread_that_dies_is_replaced_and_its_successor_goes_on_without_a_list() {
     let kube = Kube::new();
-    let envoy = envoy(r#"{"cluster":"kube_api","poll_interval":"30s"}"#, &kube);
+    let envoy = envoy(
+        r#"{"cluster":"kube_api","sync":{"mode":"list"},"poll_interval":"30s"}"#,
+        &kube,
+    );
     let (main, worker) = (envoy.main_thread(), envoy.worker());
     main.tick().answer();
     worker.tick();
@@ -129,7 +132,7 @@ fn a_new_configuration_polls_and_the_old_one_serves_on_in_its_drain() {
     let old = worker.root();
     envoy.advance(Duration::from_secs(3)).answer();
     let new = worker
-        .configure(r#"{"cluster":"kube_api","poll_interval":"1s","header":{"name":"x-new"}}"#)
+        .configure(r#"{"cluster":"kube_api","sync":{"mode":"list"},"poll_interval":"1s","header":{"name":"x-new"}}"#)
         .unwrap();
     kube.asked();
     kube.scale("shop/web", 3);
@@ -160,7 +163,7 @@ fn what_others_published_is_served_before_the_first_tick() {
     envoy.advance(SECOND).answer();
     let rebuilt = envoy.worker();
     assert!(rebuilt.response("web.shop").header("x-burst").is_some(), "another VM");
-    let renamed = r#"{"cluster":"kube_api","poll_interval":"1s","header":{"name":"x-new"}}"#;
+    let renamed = r#"{"cluster":"kube_api","sync":{"mode":"list"},"poll_interval":"1s","header":{"name":"x-new"}}"#;
     let new = worker.configure(renamed).unwrap();
     let seen = worker.request_through(new, Request::get("/"), Route::istio("web", "shop"));
     assert!(seen.header("x-new").is_some(), "another configuration");
@@ -200,7 +203,10 @@ fn a_reader_never_polls() {
 #[test]
 fn an_interval_is_kept() {
     let kube = Kube::new();
-    let envoy = envoy(r#"{"cluster":"kube_api","poll_interval":"5s"}"#, &kube);
+    let envoy = envoy(
+        r#"{"cluster":"kube_api","sync":{"mode":"list"},"poll_interval":"5s"}"#,
+        &kube,
+    );
     let _worker = envoy.worker();
     envoy.advance(SECOND).answer();
     kube.asked();

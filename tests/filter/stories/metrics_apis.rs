@@ -4,7 +4,7 @@ use super::kube::Kube;
 use super::{SECOND, envoy};
 use crate::host::{By, FakeEnvoy, Request, Route, Seen, Vm};
 
-const CONFIGURATION: &str = r#"{"cluster":"kube_api","poll_interval":"1s","metrics_apis":{"filter_chain":"metrics"}}"#;
+const CONFIGURATION: &str = r#"{"cluster":"kube_api","metrics_apis":{"filter_chain":"metrics"}}"#;
 
 fn synced() -> (FakeEnvoy, Vm) {
     let envoy = envoy(CONFIGURATION, &Kube::new());

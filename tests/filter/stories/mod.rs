@@ -9,8 +9,10 @@ mod kube;
 mod lease;
 mod metrics_apis;
 mod requests;
+mod reviews;
 mod spoke;
 mod stats;
+mod watching;
 
 use crate::host::FakeEnvoy;
 use kube::Kube;
@@ -29,7 +31,7 @@ extern "C" fn initialize() {
 const SECOND: Duration = Duration::from_secs(1);
 
 /// Reads once a second, so that a story moves on with the ticks.
-const EVERY_SECOND: &str = r#"{"cluster":"kube_api","poll_interval":"1s"}"#;
+const EVERY_SECOND: &str = r#"{"cluster":"kube_api","sync":{"mode":"list"},"poll_interval":"1s"}"#;
 
 /// A proxy with the filter in front of a cluster.
 fn envoy(configuration: &str, kube: &Kube) -> FakeEnvoy {

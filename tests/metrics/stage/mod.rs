@@ -49,7 +49,7 @@ impl Stage {
             version,
             &cluster,
             api_port,
-            &format!(r#""poll_interval": "1s", {more}"#),
+            &format!(r#""sync": {{"mode": "list"}}, "poll_interval": "1s", {more}"#),
         );
         registered::register(&cluster, &proxy);
         Self {

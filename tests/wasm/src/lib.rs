@@ -15,9 +15,10 @@ use burst_model::time::Time;
 /// The moment of the first round.
 pub const T0: Time = Time::from_unix_millis(1_700_000_000_000);
 
-/// Every kind that was recorded, and one that the cluster does not have.
+/// Every kind that was recorded, and one that the cluster does not have; lists are what was recorded.
 const CONFIG: &str = r#"{
     "cluster": "kube_api",
+    "sync": {"mode": "list"},
     "clusters": [{"name": "{service}.{namespace}"}],
     "header": {"extra_keys": ["as-of"]},
     "workloads": [

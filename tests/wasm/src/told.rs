@@ -26,9 +26,12 @@ impl Told {
             snapshot,
             confirmed,
             resume,
+            troubles,
+            policies,
             parsing,
+            offers,
         } = Keys::new(config.settings_hash());
-        let text = format!("{lease}\n{snapshot}\n{confirmed}\n{resume}\n{parsing}\n");
+        let text = format!("{lease}\n{snapshot}\n{confirmed}\n{resume}\n{troubles}\n{policies}\n{parsing}\n{offers}\n");
         Self {
             text,
             snapshot: Vec::new(),
@@ -66,11 +69,13 @@ impl Told {
                 self.line(&format!("publish {} bytes", snapshot.len()));
                 self.snapshot = snapshot;
             }
+            Effect::Enforce(policies) => self.line(&format!("enforce {policies:?}")),
             Effect::Bequeath(resume) => {
                 let resume = resume.to_bytes();
                 let (bytes, hash) = (resume.len(), hash::of_bytes(&resume));
                 self.line(&format!("bequeath {bytes} bytes {hash:016x}"));
             }
+            Effect::Admit(troubles) => self.line(&format!("admit {:02x?}", troubles.to_bytes())),
             Effect::Confirm(confirmed) => {
                 self.line(&format!("confirm {:02x?}", confirmed.to_bytes()));
                 self.confirmed = confirmed;

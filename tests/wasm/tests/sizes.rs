@@ -14,7 +14,7 @@ fn a_length_has_32_bits() {
 #[wasm_bindgen_test]
 fn offsets_and_counts_at_the_end_of_memory_are_refused() {
     let good = make().snapshot;
-    // From the count of sections behind magic and generation on, everything but the texts is a u32.
+    // From the length behind magic and generation on, everything but the texts is a u32.
     for at in (16..good.len() - 4).step_by(4) {
         for number in [u32::MAX, u32::MAX - 3, u32::MAX / 20, u32::MAX / 28, 1 << 31] {
             let mut bytes = good.clone();

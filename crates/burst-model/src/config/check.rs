@@ -3,7 +3,7 @@
 use super::words::{self, Words};
 use super::{
     Api, Artifact, BadConfig, Config, Content, Endpoints, Gate, Header, MetricsApis, Origin, Requests, Sync, duration,
-    metrics_apis,
+    metrics_apis, policies,
 };
 use crate::kube::{Reads, Resource, Source};
 use crate::load::Percent;
@@ -46,12 +46,14 @@ impl Config {
             POLL_INTERVAL,
             LEAST_POLL_INTERVAL,
         )?;
-        let sync = Sync::check(&words.sync)?;
+        let staleness = |default, least| time("max_staleness", words.max_staleness.as_deref(), default, least);
+        let sync = Sync::check(&words.sync, staleness(MAX_STALENESS, poll_interval)?)?;
         let slowest = match origin {
             Origin::Kubernetes => poll_interval.max(sync.slowest()),
             Origin::Hub { .. } => poll_interval,
         };
-        let max_staleness = time("max_staleness", words.max_staleness.as_deref(), MAX_STALENESS, slowest)?;
+        // As old as one read would be too old just before the next.
+        let max_staleness = staleness(MAX_STALENESS.max(slowest.saturating_mul(2)), slowest)?;
         let requests = words
             .requests
             .map(|words| Requests::check(words, artifact))
@@ -166,8 +168,9 @@ fn content(words: &Words, origin: &Origin) -> Result<Content, BadConfig> {
             .iter()
             .map(|namespace| kind.source(namespace.clone(), labels))
     });
+    let policies = policies::sources(words.metrics_apis.as_ref(), &namespaces)?;
     let sources = match origin {
-        Origin::Kubernetes => sources.collect(),
+        Origin::Kubernetes => sources.chain(policies).collect(),
         Origin::Hub { .. } => Vec::new(),
     };
     Ok(Content { sources, target })

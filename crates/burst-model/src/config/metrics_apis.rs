@@ -1,8 +1,9 @@
 //! `metrics_apis`, checked.
 
 use super::check::{bad, text};
+use super::policies;
 use super::words;
-use super::{Artifact, BadConfig, MetricsApis};
+use super::{Adapter, Artifact, BadConfig, Fallback, MetricsApis};
 use crate::kube::{Reads, Source};
 use crate::rates::Counting;
 use burst_labels::content;
@@ -10,6 +11,8 @@ use std::collections::BTreeMap;
 
 /// The labels that every external series may have, whatever the kinds of the workloads.
 const OWN_LABELS: [&str; 3] = ["namespace", "service", "hpa"];
+/// Adapters look at who asks, and not at what they are called.
+const AUTHORITY: &str = "metrics-adapter";
 /// Resources with a meaning of their own in the paths of the custom metrics API.
 const OWN_RESOURCES: [&str; 3] = ["metrics", "namespaces", "pods"];
 
@@ -28,8 +31,27 @@ pub(super) fn check(
         filter_chain: text("metrics_apis.filter_chain", &words.filter_chain)?,
         labels: labels(words.labels, sources)?,
         unknown_external: words.unknown_external.unwrap_or_default(),
+        authorization: words.authorization.unwrap_or_default(),
+        fallback: fallback(words.fallback)?,
         counting,
+        policies: words.policies.map(policies::check).transpose()?,
     }))
+}
+
+fn fallback(words: words::Fallback) -> Result<Fallback, BadConfig> {
+    let of = |group, words: Option<words::Adapter>| words.map(|words| adapter(group, &words)).transpose();
+    Ok(Fallback {
+        custom: of("custom", words.custom)?,
+        external: of("external", words.external)?,
+    })
+}
+
+fn adapter(group: &str, words: &words::Adapter) -> Result<Adapter, BadConfig> {
+    let key = |name: &str| format!("metrics_apis.fallback.{group}.{name}");
+    Ok(Adapter {
+        cluster: text(&key("cluster"), &words.cluster)?,
+        authority: text(&key("authority"), words.authority.as_deref().unwrap_or(AUTHORITY))?,
+    })
 }
 
 fn of_workloads(sources: &[Source]) -> impl Iterator<Item = &Source> {

@@ -5,6 +5,7 @@ mod check;
 mod duration;
 mod metrics_apis;
 mod origin;
+mod policies;
 mod requests;
 mod sync;
 mod words;
@@ -12,11 +13,12 @@ mod words;
 pub use origin::Origin;
 pub use requests::{Hub, Requests};
 pub use sync::Sync;
-pub use words::{ExtraKey, OnStale, Role, SyncMode, UnknownExternal, Upstream};
+pub use words::{Authorization, ExtraKey, OnStale, Role, SyncMode, UnknownExternal, Upstream};
 
 use crate::hash;
 use crate::kube::Source;
 use crate::load::Percent;
+use crate::name::Name;
 use crate::rates::Counting;
 use crate::upstream::Upstreams;
 use std::collections::BTreeMap;
@@ -119,7 +121,7 @@ pub struct Endpoints {
 }
 
 /// How the metrics APIs are answered.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct MetricsApis {
     /// The filter chain whose every request is for them; no other chain answers.
     pub filter_chain: String,
@@ -127,8 +129,43 @@ pub struct MetricsApis {
     pub labels: BTreeMap<String, String>,
     /// The answer for an external metric that there is none of.
     pub unknown_external: UnknownExternal,
+    /// Who decides whether a user may read a metric.
+    pub authorization: Authorization,
+    /// Whose the metrics are that have no name of ours.
+    pub fallback: Fallback,
     /// What is counted of requests; `None` where nothing is, and no metric of it is named.
     pub counting: Option<Counting>,
+    /// Who may read which external metric; `None` where the API server alone says that.
+    pub policies: Option<Policies>,
+}
+
+/// Who may read which external metric.
+#[derive(Debug)]
+pub struct Policies {
+    /// What becomes of a query that none is for.
+    pub default: burst_policy::Default,
+    /// Those of the configuration.
+    pub given: Vec<burst_policy::Policy>,
+    /// Where the objects are that are for every namespace; `None` where objects are not read.
+    pub root_namespace: Option<Name>,
+}
+
+/// The adapters behind this one, of each group at most one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Fallback {
+    /// Of `custom.metrics.k8s.io`.
+    pub custom: Option<Adapter>,
+    /// Of `external.metrics.k8s.io`.
+    pub external: Option<Adapter>,
+}
+
+/// Another adapter, which is asked what it has; requests for it go by Envoy's route.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Adapter {
+    /// The Envoy cluster.
+    pub cluster: String,
+    /// `:authority`.
+    pub authority: String,
 }
 
 /// Why a configuration is refused: the key, its value and what is allowed.
@@ -167,10 +204,24 @@ impl Config {
         Self::check(words, artifact)
     }
 
+    /// The namespace whose policies are for all of them, where policies are read.
+    #[must_use]
+    pub fn root_namespace(&self) -> Option<&Name> {
+        self.metrics_apis.as_ref()?.policies.as_ref()?.root_namespace.as_ref()
+    }
+
     /// The hash of every setting that changes what is in shared data.
     #[must_use]
     pub fn settings_hash(&self) -> u64 {
-        hash::of(&(&self.api.cluster, &self.api.authority, &self.origin, &self.content))
+        let fallback = self.metrics_apis.as_ref().map(|apis| &apis.fallback);
+        let fallback = fallback.filter(|fallback| **fallback != Fallback::default());
+        hash::of(&(
+            &self.api.cluster,
+            &self.api.authority,
+            &self.origin,
+            &self.content,
+            fallback,
+        ))
     }
 }
 

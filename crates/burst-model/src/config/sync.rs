@@ -32,9 +32,11 @@ pub struct Sync {
 }
 
 impl Sync {
-    pub(super) fn check(words: &words::Sync) -> Result<Self, BadConfig> {
-        let window = |key, text: &Option<String>, default| {
-            let window = time(key, text.as_deref(), default, LEAST_WINDOW)?;
+    /// Windows that are not given are short enough that none of them makes the picture too old.
+    pub(super) fn check(words: &words::Sync, max_staleness: Duration) -> Result<Self, BadConfig> {
+        let longest = Duration::from_secs(max_staleness.as_secs() / 2);
+        let window = |key, text: &Option<String>, default: Duration| {
+            let window = time(key, text.as_deref(), default.min(longest), LEAST_WINDOW)?;
             // The API takes whole seconds.
             match window.subsec_nanos() {
                 0 => Ok(window),
@@ -65,7 +67,7 @@ impl Config {
     #[must_use]
     pub fn pace(&self, source: &Source) -> Pace {
         let window = match source.reads {
-            Reads::Hpas | Reads::Services => self.sync.window,
+            Reads::Hpas | Reads::Services | Reads::Policies => self.sync.window,
             Reads::Workloads => self.sync.workload_window,
         };
         Pace {

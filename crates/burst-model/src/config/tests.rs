@@ -1,4 +1,5 @@
 use super::*;
+use crate::kube::Reads;
 use proptest::prelude::*;
 use std::time::Duration;
 
@@ -22,6 +23,42 @@ fn the_name_of_the_cluster_is_enough() {
             "statefulsets.apps"
         ]
     );
+}
+
+#[test]
+fn lists_are_watched_unless_it_is_said_otherwise() {
+    assert_eq!(parse(r#"{"cluster":"k"}"#).unwrap().sync.mode, SyncMode::Watch);
+    let listed = parse(r#"{"cluster":"k","sync":{"mode":"list"}}"#).unwrap();
+    assert!(
+        listed
+            .content
+            .sources
+            .iter()
+            .all(|source| listed.pace(source).window.is_none())
+    );
+}
+
+#[test]
+fn a_time_that_is_not_given_fits_those_that_are() {
+    let seconds = |json: &str| {
+        let config = parse(json).unwrap();
+        let times = [config.sync.window, config.sync.workload_window, config.max_staleness];
+        times.map(|time| time.as_secs())
+    };
+    for (json, times) in [
+        (r#"{"cluster":"k"}"#, [5, 30, 60]),
+        (r#"{"cluster":"k","max_staleness":"20s"}"#, [5, 10, 20]),
+        (
+            r#"{"cluster":"k","poll_interval":"1s","max_staleness":"4s"}"#,
+            [3, 3, 4],
+        ),
+        (r#"{"cluster":"k","sync":{"workload_window":"50s"}}"#, [5, 50, 100]),
+        (r#"{"cluster":"k","poll_interval":"60s"}"#, [5, 30, 120]),
+    ] {
+        assert_eq!(seconds(json), times, "{json}");
+    }
+    let refused = parse(r#"{"cluster":"k","poll_interval":"1s","max_staleness":"2s"}"#).unwrap_err();
+    assert_eq!(refused.to_string(), "max_staleness: 2s is below the least allowed, 3s");
 }
 
 #[test]
@@ -132,6 +169,24 @@ fn what_is_refused_is_named_with_its_value_and_what_is_allowed() {
                 {"group":"c.d","version":"v1","resource":"sets","kind":"Set"}]}"#,
             "workloads: sets.a.b shares its plural name with another kind",
         ),
+        (
+            r#"{"cluster":"k","metrics_apis":{"filter_chain":"m","policies":{"root_namespace":"A"}}}"#,
+            r#"metrics_apis.policies.root_namespace: "A" is not"#,
+        ),
+        (
+            r#"{"cluster":"k","metrics_apis":{"filter_chain":"m","policies":{"given":[{"name":"p","rules":[
+                {"metric":"a","deny":true},{"metric":"a"}]}]}}}"#,
+            "metrics_apis.policies.given[0].rules[1]: has neither a selector nor deny",
+        ),
+        (
+            r#"{"cluster":"k","metrics_apis":{"filter_chain":"m","policies":{"given":[
+                {"name":"p","rules":[{"metric":"a","deny":true}]},{"name":"p","rules":[{"metric":"a","deny":true}]}]}}}"#,
+            "metrics_apis.policies.given[1].name: p is the name of one before it",
+        ),
+        (
+            r#"{"cluster":"k","metrics_apis":{"filter_chain":"m","policies":{"given":[{"name":"p","rule":[]}]}}}"#,
+            "metrics_apis.policies.given[0].rule: unknown field `rule`",
+        ),
         (r#"{"cluster":"k"} {"#, "configuration: "),
         ("[", "EOF while parsing"),
     ] {
@@ -214,4 +269,25 @@ proptest! {
             let _ = parse(&format!(r#"{{"{key}":{value},"header":{{"name":{value}}},"endpoints":{{"prefix":{value}}}}}"#));
         }
     }
+}
+
+#[test]
+fn policies_are_read_where_everything_is_and_in_the_root_namespace() {
+    let policies = |more: &str| {
+        let json = format!(
+            r#"{{"cluster":"k"{more},"metrics_apis":{{"filter_chain":"m","policies":{{"root_namespace":"istio-system"}}}}}}"#
+        );
+        let sources = parse(&json).unwrap().content.sources.into_iter();
+        let policies = sources.filter(|source| source.reads == Reads::Policies);
+        policies.map(|source| source.to_string()).collect::<Vec<_>>()
+    };
+    let kind = "externalmetricpolicies.burstmetrics.dev";
+    assert_eq!(policies(""), [kind]);
+    assert_eq!(
+        policies(r#","namespaces":["shop"]"#),
+        [
+            format!("{kind} in namespace istio-system"),
+            format!("{kind} in namespace shop")
+        ]
+    );
 }

@@ -105,9 +105,9 @@ pub(crate) struct Sync {
 #[serde(rename_all = "lowercase")]
 pub enum SyncMode {
     /// Each is read whole every `poll_interval`.
-    #[default]
     List,
     /// Each is read whole once, and what changes is watched.
+    #[default]
     Watch,
 }
 
@@ -141,6 +141,32 @@ pub(crate) struct MetricsApis {
     #[serde(default)]
     pub(crate) labels: BTreeMap<String, String>,
     pub(crate) unknown_external: Option<UnknownExternal>,
+    pub(crate) authorization: Option<Authorization>,
+    #[serde(default)]
+    pub(crate) fallback: Fallback,
+    pub(crate) policies: Option<Policies>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Fallback {
+    pub(crate) custom: Option<Adapter>,
+    pub(crate) external: Option<Adapter>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Adapter {
+    pub(crate) cluster: String,
+    pub(crate) authority: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Policies {
+    pub(crate) default: Option<burst_policy::Default>,
+    pub(crate) root_namespace: Option<String>,
+    pub(crate) given: Vec<burst_policy::words::Named>,
 }
 
 /// Whether a proxy's threads may poll.
@@ -197,4 +223,15 @@ pub enum UnknownExternal {
     NotFound,
     /// A list without items, as of an adapter that knows no names.
     Empty,
+}
+
+/// Who decides whether a user may read a metric.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Authorization {
+    /// kube-apiserver, before it passes a request on, and nobody after it.
+    #[default]
+    ApiServer,
+    /// The same, and it is asked once more by the proxy.
+    SubjectAccessReview,
 }

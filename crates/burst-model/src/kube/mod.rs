@@ -10,7 +10,7 @@ pub mod resource;
 pub mod watch;
 
 pub use answer::{Answer, Failure, Response};
-pub use object::{Hpa, Object, Service, TargetRef, Workload};
+pub use object::{Hpa, Object, PolicySpec, Service, TargetRef, Workload};
 pub use outcome::Outcome;
 pub use page::{Page, Progress};
 pub use resource::{Reads, Resource, Source, Verb};

@@ -21,6 +21,8 @@ pub enum Object {
     Service(Service),
     /// Something with a pod template.
     Workload(Workload),
+    /// An `ExternalMetricPolicy`.
+    Policy(PolicySpec),
 }
 
 /// What an HPA scales: kind, group and name. The version does not matter, as it does not to the HPA controller.
@@ -72,6 +74,15 @@ pub struct Workload {
     pub labels: Labels,
 }
 
+/// An `ExternalMetricPolicy`, unread: what is wrong in one is a matter of all of its namespace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PolicySpec {
+    /// Its namespace and name.
+    pub name: ObjectName,
+    /// `spec`, as JSON.
+    pub spec: Box<str>,
+}
+
 /// Why one object is left out while the rest of its list is served.
 #[derive(Debug, thiserror::Error)]
 pub enum BadObject {
@@ -108,6 +119,7 @@ impl Object {
             Reads::Hpas => Self::Hpa(serde_json::from_str::<Item<'_, HpaSpec<'_>>>(json)?.hpa(labels)?),
             Reads::Services => Self::Service(serde_json::from_str::<Item<'_, ServiceSpec>>(json)?.service(labels)?),
             Reads::Workloads => Self::Workload(serde_json::from_str::<Item<'_, WorkloadSpec>>(json)?.workload(labels)?),
+            Reads::Policies => Self::Policy(serde_json::from_str::<Item<'_, &RawValue>>(json)?.policy()?),
         })
     }
 
@@ -118,6 +130,7 @@ impl Object {
             Self::Hpa(hpa) => &hpa.name,
             Self::Service(service) => &service.name,
             Self::Workload(workload) => &workload.name,
+            Self::Policy(policy) => &policy.name,
         }
     }
 }
@@ -256,6 +269,15 @@ impl Item<'_, WorkloadSpec> {
             name: self.metadata.name()?,
             own_labels: self.metadata.labels(labels)?,
             labels: pods.unwrap_or_default(),
+        })
+    }
+}
+
+impl Item<'_, &RawValue> {
+    fn policy(self) -> Result<PolicySpec, BadObject> {
+        Ok(PolicySpec {
+            name: self.metadata.name()?,
+            spec: self.spec.get().into(),
         })
     }
 }

@@ -1,9 +1,10 @@
 //! How a LIST ended, in the words of the stats.
 
 use super::answer::Failure;
+use serde::{Deserialize, Serialize};
 
 /// How a LIST ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Outcome {
     /// A page came.
     Ok,

@@ -210,8 +210,8 @@ mod tests {
         }
 
         #[test]
-        fn arbitrary_items_are_survived(item in ".{0,200}", reads in 0..3) {
-            let reads = [Reads::Hpas, Reads::Services, Reads::Workloads][usize::try_from(reads).unwrap()];
+        fn arbitrary_items_are_survived(item in ".{0,200}", reads in 0..4) {
+            let reads = [Reads::Hpas, Reads::Services, Reads::Workloads, Reads::Policies][usize::try_from(reads).unwrap()];
             let _ = [true, false].map(|labels| Object::read(reads, &item, labels));
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::name::Name;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Everything but the unreserved characters of RFC 3986 is escaped in a query value.
@@ -62,6 +63,17 @@ impl Resource {
         Self::new("apps", "v1", "deployments", "Deployment")
     }
 
+    /// ExternalMetricPolicies, a kind of this project's own.
+    #[must_use]
+    pub fn external_metric_policies() -> Self {
+        Self::new(
+            "burstmetrics.dev",
+            "v1alpha1",
+            "externalmetricpolicies",
+            "ExternalMetricPolicy",
+        )
+    }
+
     /// `apps/v1` StatefulSets.
     #[must_use]
     pub fn statefulsets() -> Self {
@@ -90,10 +102,12 @@ pub enum Reads {
     Services,
     /// The labels of the pod template: of anything that has one.
     Workloads,
+    /// All of the spec.
+    Policies,
 }
 
 /// What is asked of the API, in the words of RBAC.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Verb {
     /// A page of what there is.
     List,
@@ -146,7 +160,7 @@ impl Source {
     /// may name it before its CRD is there.
     #[must_use]
     pub fn may_be_absent(&self) -> bool {
-        self.reads == Reads::Workloads && self.resource.is_custom()
+        matches!(self.reads, Reads::Workloads | Reads::Policies) && self.resource.is_custom()
     }
 
     /// The path and query of one page: `limit` objects at the most, from `cursor` on.

@@ -1,12 +1,11 @@
 //! One list as it stands: its objects, and what was wrong with it.
 
 use crate::kube::page::Bad;
-use crate::kube::{Change, Failure, Object, Resource, Verb};
+use crate::kube::{Change, Object, Outcome, Resource, Verb};
 use crate::records::Resumed;
 use crate::sync::life::Listed;
 use crate::time::Time;
 use std::collections::BTreeMap;
-use std::mem::Discriminant;
 
 /// One list as it stands.
 #[derive(Debug, Default)]
@@ -17,7 +16,8 @@ pub(super) struct Standing {
     pub(super) read: Option<Time>,
     /// The objects that are left out, with the line that says why.
     bad: BTreeMap<String, String>,
-    trouble: Option<(Verb, Discriminant<Failure>)>,
+    /// What failed last and does not work again yet.
+    pub(super) trouble: Option<(Verb, Outcome)>,
 }
 
 impl Standing {
@@ -33,6 +33,11 @@ impl Standing {
 
     fn sort(&mut self) {
         self.objects.sort_by(|a, b| a.name().cmp(b.name()));
+    }
+
+    /// The names of those that are left out, with the line that says why.
+    pub(super) fn bad(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.bad.iter().map(|(name, line)| (name.as_str(), line.as_str()))
     }
 
     pub(super) fn bad_objects(&self) -> usize {
@@ -95,8 +100,8 @@ impl Standing {
     }
 
     /// Notes a failure; whether it is another one than before.
-    pub(super) fn fails(&mut self, verb: Verb, failure: &Failure) -> bool {
-        let trouble = Some((verb, std::mem::discriminant(failure)));
+    pub(super) fn fails(&mut self, verb: Verb, outcome: Outcome) -> bool {
+        let trouble = Some((verb, outcome));
         std::mem::replace(&mut self.trouble, trouble) != trouble
     }
 
@@ -184,8 +189,8 @@ mod tests {
     #[test]
     fn trouble_is_news_once_and_ends_with_what_failed() {
         let mut list = listed();
-        assert!(list.fails(Verb::Watch, &Failure::Timeout));
-        assert!(!list.fails(Verb::Watch, &Failure::Timeout));
+        assert!(list.fails(Verb::Watch, Outcome::Timeout));
+        assert!(!list.fails(Verb::Watch, Outcome::Timeout));
         assert!(!list.works(Verb::List), "a list that works says nothing of the watch");
         assert!(list.works(Verb::Watch) && !list.works(Verb::Watch));
     }

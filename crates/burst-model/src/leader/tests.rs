@@ -9,8 +9,12 @@ const T0: Time = Time::from_unix_millis(1_700_000_000_000);
 const ROLLOUTS: &str =
     r#","workloads":[{"group":"argoproj.io","version":"v1alpha1","resource":"rollouts","kind":"Rollout"}]"#;
 
+/// Lists that are read in rounds; what is watched has its stories in `tests/watched.rs`.
 fn config(more: &str) -> Rc<Config> {
-    let json = format!(r#"{{"cluster":"k"{more}}}"#);
+    parse(&format!(r#"{{"cluster":"k","sync":{{"mode":"list"}}{more}}}"#))
+}
+
+fn parse(json: &str) -> Rc<Config> {
     Rc::new(Config::parse(json.as_bytes(), Artifact::Full).unwrap())
 }
 
@@ -37,26 +41,35 @@ struct Round {
     asked: Vec<String>,
     published: Vec<Snapshot>,
     resume: Option<Resume>,
+    troubles: Option<Troubles>,
+    enforced: Option<PolicySets>,
     confirmed: Vec<Confirmed>,
     lines: Vec<String>,
     counted: Vec<Outcome>,
     totals: Option<Totals>,
 }
 
-/// One tick, with every request answered at once by `api`.
+/// One tick, with every list answered at once by `api`.
 fn round(leader: &mut Leader, now: Time, mut api: impl FnMut(&Source) -> Result<Page, Failure>) -> Round {
+    round_of(leader, now, |source, _| api(source).map(Answer::Page))
+}
+
+/// One tick, with every request answered at once by `api`.
+fn round_of(leader: &mut Leader, now: Time, mut api: impl FnMut(&Source, Verb) -> Result<Answer, Failure>) -> Round {
     let mut round = Round::default();
     let mut effects = leader.tick(now);
     while !effects.is_empty() {
         for effect in std::mem::take(&mut effects) {
             match effect {
                 Effect::Ask(ask) => {
-                    let answer = api(leader.source(ask.source).unwrap()).map(Answer::Page);
+                    let answer = api(leader.source(ask.source).unwrap(), ask.request.verb);
                     round.asked.push(ask.request.path);
                     effects.extend(leader.answer(ask.source, answer, now, 0));
                 }
                 Effect::Publish(snapshot) => round.published.push(Snapshot::open(snapshot).unwrap()),
+                Effect::Enforce(sets) => round.enforced = Some(sets),
                 Effect::Bequeath(resume) => round.resume = Some(resume),
+                Effect::Admit(troubles) => round.troubles = Some(troubles),
                 Effect::Show(totals) => round.totals = Some(totals),
                 Effect::Confirm(confirmed) => round.confirmed.push(confirmed),
                 Effect::Count(outcome) => round.counted.push(outcome),
@@ -179,6 +192,39 @@ fn a_change_of_state_is_one_line_that_says_what_to_do() {
 }
 
 #[test]
+fn without_the_verb_watch_the_lists_are_read_and_it_is_said_once() {
+    let mut leader = Leader::new(parse(r#"{"cluster":"k"}"#), Estate::default(), T0);
+    let (mut lines, mut loads, mut asked) = (Vec::new(), Vec::new(), 0);
+    // Long enough for a watch to be tried again.
+    for second in 0..500 {
+        let current = u32::try_from(second / 200).unwrap();
+        let round = round_of(&mut leader, later(second), |source, verb| match verb {
+            Verb::List => cluster(source, current).map(Answer::Page),
+            Verb::Watch => Err(Failure::Forbidden("no".into())),
+        });
+        asked += round.asked.iter().filter(|path| path.contains("watch=1")).count();
+        let load = |snapshot: &Snapshot| {
+            snapshot
+                .section("services")
+                .unwrap()
+                .find("shop/web")
+                .unwrap()
+                .load
+                .current
+        };
+        loads.extend(round.published.iter().map(load));
+        lines.extend(round.lines);
+    }
+    assert_eq!(loads, [0, 1, 2]);
+    assert_eq!((asked, lines.len()), (8, 4), "{lines:?}");
+    assert_eq!(
+        lines[1],
+        "cannot watch services: 403 Forbidden: no; give the proxy's ServiceAccount a ClusterRole with the verb watch on \
+         services; it is listed every 15s meanwhile"
+    );
+}
+
+#[test]
 fn a_list_that_fails_at_its_second_page_each_time_is_one_line_and_no_storm() {
     let mut leader = Leader::new(config(""), Estate::default(), T0);
     let mut first_page = false;
@@ -251,6 +297,7 @@ fn a_successor_goes_on_where_the_last_leader_stopped() {
         snapshot: left.published.pop(),
         confirmed: left.confirmed.pop(),
         resume,
+        ..Estate::default()
     };
     let mut next = Leader::new(config(""), estate, later(5));
     assert!(
@@ -272,4 +319,98 @@ fn a_successor_without_its_predecessors_objects_lists_everything_and_keeps_count
         cluster(source, 1)
     });
     assert_eq!(round.published.first().map(Snapshot::generation), Some(42));
+}
+
+#[test]
+fn a_successor_neither_says_again_what_fails_nor_asks_sooner() {
+    let deny = |source: &Source| match source.reads {
+        Reads::Hpas => Err(Failure::Throttled {
+            retry_after: Some(Duration::from_secs(20)),
+        }),
+        _ => cluster(source, 1),
+    };
+    let mut first = Leader::new(config(""), Estate::default(), T0);
+    let left = round(&mut first, T0, deny);
+    assert_eq!(left.lines.len(), 1, "{:?}", left.lines);
+    let heir = |troubles: &Option<Troubles>, now| {
+        let estate = Estate {
+            troubles: Troubles::from_bytes(&troubles.as_ref().unwrap().to_bytes()),
+            ..Estate::default()
+        };
+        Leader::new(config(""), estate, now)
+    };
+    let mut next = heir(&left.troubles, later(5));
+    let of_hpas = |round: &Round| round.asked.iter().filter(|path| path.contains("horizontalpod")).count();
+    let early = round(&mut next, later(5), deny);
+    assert_eq!((of_hpas(&early), early.lines.len()), (0, 0), "{:?}", early.lines);
+    let due = round(&mut next, later(20), deny);
+    assert_eq!((of_hpas(&due), due.lines.len()), (1, 0), "{:?}", due.lines);
+
+    let mut last = heir(&due.troubles, later(50));
+    let well = round(&mut last, later(50), |source| cluster(source, 1));
+    assert_eq!(well.lines, ["listing horizontalpodautoscalers.autoscaling works again"]);
+    assert_eq!(well.troubles, Some(Troubles::default()));
+}
+
+const POLICIES: &str = r#","metrics_apis":{"filter_chain":"m","policies":{"root_namespace":"istio-system"}}"#;
+
+/// The cluster with one policy, of that spec.
+fn policed(source: &Source, spec: &str) -> Result<Page, Failure> {
+    if source.reads != Reads::Policies {
+        return cluster(source, 1);
+    }
+    let body = format!(
+        r#"{{"kind":"ExternalMetricPolicyList","metadata":{{"resourceVersion":"9"}},"items":[
+            {{"metadata":{{"name":"p","namespace":"shop"}},"spec":{spec},"status":{{"conditions":[{{}}]}}}}]}}"#
+    );
+    page::read(source, body.as_bytes(), &mut ())
+}
+
+#[test]
+fn policies_are_told_when_they_change_and_a_fault_in_one_is_a_line() {
+    let deny = r#"{"rules":[{"metric":".*","deny":true}]}"#;
+    let mut leader = Leader::new(config(POLICIES), Estate::default(), T0);
+    let first = round(&mut leader, T0, |source| policed(source, deny));
+    assert_eq!(first.asked.len(), 5);
+    assert!(
+        first
+            .asked
+            .contains(&"/apis/burstmetrics.dev/v1alpha1/externalmetricpolicies?limit=500".to_owned())
+    );
+    let sets = first.enforced.unwrap();
+    assert_eq!(sets["shop"].in_force.as_ref().unwrap()["p"].as_ref(), deny);
+    let quiet = round(&mut leader, later(15), |source| policed(source, deny));
+    assert!(quiet.enforced.is_none() && quiet.lines.is_empty());
+
+    let spoiled = round(&mut leader, later(30), |source| policed(source, r#"{"rules":[]}"#));
+    let still = spoiled.enforced.unwrap();
+    assert_eq!(still["shop"].in_force, sets["shop"].in_force);
+    assert!(
+        spoiled.lines[0].contains("shop/p: spec.rules: is empty"),
+        "{:?}",
+        spoiled.lines
+    );
+
+    let estate = Estate {
+        policies: Some(still),
+        ..Estate::default()
+    };
+    let mut successor = Leader::new(config(POLICIES), estate, later(45));
+    let taken_over = round(&mut successor, later(45), |source| policed(source, r#"{"rules":[]}"#));
+    assert!(taken_over.enforced.is_none(), "the last good ones are still in force");
+}
+
+#[test]
+fn a_cluster_without_the_kind_has_no_policies() {
+    let mut leader = Leader::new(config(POLICIES), Estate::default(), T0);
+    let round = round(&mut leader, T0, |source| match source.reads {
+        Reads::Policies => Err(Failure::NotFound("404 page not found".into())),
+        _ => cluster(source, 1),
+    });
+    assert_eq!(round.enforced, Some(PolicySets::new()));
+    assert!(
+        round.lines[0].starts_with("cannot list externalmetricpolicies.burstmetrics.dev"),
+        "{:?}",
+        round.lines
+    );
 }

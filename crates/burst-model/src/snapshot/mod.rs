@@ -3,7 +3,7 @@
 //! Little-endian throughout; offsets count from the first byte.
 //!
 //! ```text
-//! header    magic 8 · generation u64 · sections u32
+//! header    magic 8 · generation u64 · length of all u32 · sections u32
 //! section   name (offset u32, length u32) · first row u32 · rows u32 · labels u32
 //! row       of (offset, length) · label (offset, length) · current, target, max      u32 each
 //! labels    (offset, length) for each row, from where its section says; 0 where no row has any
@@ -20,10 +20,10 @@ pub use read::{Damaged, Entry, Section, Snapshot};
 pub use write::write;
 
 /// Raised whenever the bytes change their meaning.
-pub const FORMAT: u32 = 2;
+pub const FORMAT: u32 = 3;
 
-const MAGIC: [u8; 8] = *b"burst\0\x02\0";
-const HEADER: usize = 20;
+const MAGIC: [u8; 8] = *b"burst\0\x03\0";
+const HEADER: usize = 24;
 const SECTION: usize = 20;
 const ROW: usize = 28;
 const TEXT: usize = 8;

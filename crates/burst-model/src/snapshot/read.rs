@@ -1,12 +1,16 @@
-//! From bytes to rows, in place. Everything is checked once, when the bytes are opened; a look-up afterwards is a
-//! binary search over slices.
+//! From bytes to rows, in place. Whether all of them are there, and where the rows are, is checked when the bytes are
+//! opened; a row is checked when it is looked at. Every thread opens every snapshot, and between two requests: to look at
+//! all rows of a large cluster would keep a worker for longer than any request does. A look-up is a binary search.
 
 use super::{HEADER, MAGIC, ROW, SECTION, TEXT};
 use crate::hash;
 use crate::label_text::LabelText;
 use crate::load::Load;
 
-/// A checked snapshot.
+/// Where the number of bytes stands.
+const LENGTH: usize = HEADER - 8;
+
+/// A whole snapshot.
 #[derive(Debug)]
 pub struct Snapshot {
     bytes: Vec<u8>,
@@ -40,22 +44,24 @@ pub struct Entry<'a> {
 }
 
 impl Snapshot {
-    /// Takes bytes and checks all of them.
+    /// Takes bytes, in a time that does not depend on their number. A row that is damaged in itself is nobody's.
     ///
     /// # Errors
-    /// They are of another format, cut short, out of order or not text where text should be.
+    /// They are of another format, cut short, or their rows are not in them.
     pub fn open(bytes: Vec<u8>) -> Result<Self, Damaged> {
         if !bytes.starts_with(&MAGIC) {
             return Err(Damaged("it is of another format"));
         }
         let snapshot = Self { bytes };
         let count = snapshot.section_count().ok_or(Damaged("its header is cut short"))?;
+        if snapshot.number(LENGTH) != Some(snapshot.bytes.len()) {
+            return Err(Damaged("it is cut short"));
+        }
         let names = (0..count).map(|place| snapshot.section_at(place).map(|(name, _)| name));
         ascending(names).ok_or(Damaged("its sections are cut short or out of order"))?;
         for place in 0..count {
             let (_, section) = snapshot.section_at(place).ok_or(Damaged("a section is cut short"))?;
-            let keys = (0..section.rows).map(|row| section.row(row).map(|entry| entry.of));
-            ascending(keys).ok_or(Damaged("its rows are cut short or out of order"))?;
+            section.end().ok_or(Damaged("its rows are somewhere else"))?;
         }
         Ok(snapshot)
     }
@@ -178,6 +184,26 @@ impl<'a> Section<'a> {
         low
     }
 
+    /// The end of its rows and of their labels, where all of them are there.
+    fn end(self) -> Option<usize> {
+        let rows = self.row_at(self.rows)?;
+        let labels = match self.labels {
+            0 => 0,
+            first => self.rows.checked_mul(TEXT)?.checked_add(first)?,
+        };
+        Some(rows.max(labels)).filter(|end| *end <= self.snapshot.bytes.len())
+    }
+
+    /// Where a row begins.
+    fn row_at(self, row: usize) -> Option<usize> {
+        let sections = self
+            .snapshot
+            .section_count()?
+            .checked_mul(SECTION)?
+            .checked_add(HEADER)?;
+        self.first.checked_add(row)?.checked_mul(ROW)?.checked_add(sections)
+    }
+
     fn labels(self, row: usize) -> Option<&'a str> {
         match self.labels {
             0 => Some(""),
@@ -189,9 +215,7 @@ impl<'a> Section<'a> {
         if row >= self.rows {
             return None;
         }
-        let snapshot = self.snapshot;
-        let sections = snapshot.section_count()?.checked_mul(SECTION)?.checked_add(HEADER)?;
-        let at = self.first.checked_add(row)?.checked_mul(ROW)?.checked_add(sections)?;
+        let (snapshot, at) = (self.snapshot, self.row_at(row)?);
         let load = Load {
             current: snapshot.u32(at.checked_add(16)?)?,
             target: snapshot.u32(at.checked_add(20)?)?,

@@ -84,10 +84,28 @@ fn the_content_hash_does_not_see_the_generation() {
 }
 
 #[test]
-fn rows_out_of_order_are_refused() {
-    let mut table = sample();
-    table.get_mut("services").unwrap().reverse();
-    assert!(Snapshot::open(write(&table, 1)).is_err());
+fn a_damaged_row_is_nobodys_and_does_no_harm() {
+    let mut bytes = write(&sample(), 1);
+    let name = b"default/ngsa-svc-1";
+    let at = bytes.windows(name.len()).position(|text| text == name).unwrap();
+    bytes[at] = 0xff;
+    let snapshot = Snapshot::open(bytes).unwrap();
+    let services = snapshot.section("services").unwrap();
+    assert_eq!(services.find("default/ngsa-svc-1"), None);
+    let left: Vec<_> = services.rows().map(|entry| entry.of).collect();
+    assert_eq!(left, ["ngsa/ngsa-svc-2"]);
+}
+
+#[test]
+fn rows_that_are_not_in_the_bytes_are_refused() {
+    let bytes = write(&sample(), 1);
+    // The numbers of rows, section by section.
+    for section in 0..3 {
+        let at = HEADER + section * SECTION + 12;
+        let mut bytes = bytes.clone();
+        bytes[at..at + 4].copy_from_slice(&99u32.to_le_bytes());
+        assert!(Snapshot::open(bytes).is_err(), "section {section}");
+    }
 }
 
 proptest! {

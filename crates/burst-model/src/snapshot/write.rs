@@ -38,9 +38,11 @@ pub fn write(table: &Table, generation: u64) -> Vec<u8> {
             texts.for_each(put(&mut labels));
         }
     }
+    let length = heap.starts_at + heap.bytes.len();
     let header = [
         &MAGIC[..],
         &generation.to_le_bytes(),
+        &number(length).to_le_bytes(),
         &number(table.len()).to_le_bytes(),
     ]
     .concat();

@@ -16,6 +16,18 @@ pub struct Backoff {
 }
 
 impl Backoff {
+    /// Goes on after that many failures in a row.
+    #[must_use]
+    pub fn after(failures: u32) -> Self {
+        Self { failures }
+    }
+
+    /// Failures in a row.
+    #[must_use]
+    pub fn failures(self) -> u32 {
+        self.failures
+    }
+
     /// The pause after one more failure: between half and the whole of 1 s, 2 s, 4 s … 30 s, as `chance` (any 32
     /// bits) decides, so that the proxies of a cluster do not come back all at once. Never shorter than `at_least`,
     /// the server's own wish.

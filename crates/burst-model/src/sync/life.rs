@@ -8,6 +8,7 @@ use super::page_size::PageSize;
 use crate::kube::page::Bad;
 use crate::kube::{Answer, Failure, Object, Page, Source, Verb, Window};
 use crate::time::Time;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// A tick comes early by as much as the one before it came late in its round of the proxy's event loop. A list that is
@@ -95,6 +96,17 @@ pub enum Step {
     },
 }
 
+/// How a failing list is left alone for a while.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pause {
+    /// Failures in a row that led to it.
+    pub failures: u32,
+    /// When it began.
+    pub since: Time,
+    /// When the list is asked for again.
+    pub due: Time,
+}
+
 /// One list, kept up to date.
 #[derive(Debug)]
 pub struct Kept {
@@ -142,6 +154,24 @@ impl Kept {
             self.life = Life::Waiting { since: now, due: now };
         }
         self
+    }
+
+    /// Leaves the API alone for as long as somebody else meant to.
+    #[must_use]
+    pub fn pausing(mut self, Pause { failures, since, due }: Pause) -> Self {
+        self.backoff = Backoff::after(failures);
+        self.life = Life::Waiting { since, due };
+        self
+    }
+
+    /// How it waits after a failure; `None` where it did not fail, or does not wait.
+    #[must_use]
+    pub fn pause(&self) -> Option<Pause> {
+        let failures = self.backoff.failures();
+        match self.life {
+            Life::Waiting { since, due } if failures > 0 => Some(Pause { failures, since, due }),
+            _ => None,
+        }
     }
 
     /// What is listed.

@@ -59,3 +59,22 @@ pub struct Doctor {
     #[arg(short, long, value_enum, default_value_t)]
     pub output: Output,
 }
+
+/// `burstctl policy check`
+///
+/// Reads every ExternalMetricPolicy, and says of each whether the filter takes it. Your user needs the verb list on
+/// externalmetricpolicies.burstmetrics.dev, and with --write-status patch on externalmetricpolicies/status.
+///
+/// Ends with 0 if all are policies, with 1 if one is not, with 2 if they could not be read or a status not be written.
+#[derive(Debug, Args)]
+pub struct PolicyCheck {
+    /// The kubeconfig context; the current one if not given.
+    #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
+    pub context: String,
+    /// Write what is found into the status of each, where it is not there yet.
+    #[arg(long)]
+    pub write_status: bool,
+    /// How it is written.
+    #[arg(short, long, value_enum, default_value_t)]
+    pub output: Output,
+}

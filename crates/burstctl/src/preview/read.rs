@@ -76,7 +76,13 @@ pub fn read(
             Effect::Bequeath(resume) => read.resume = resume,
             Effect::Confirm(confirmed) => read.confirmed = confirmed,
             // Who looks at a whole cluster is told in other words than a log has.
-            Effect::AskHub(_) | Effect::Show(_) | Effect::Count(_) | Effect::Warn(_) | Effect::Inform(_) => {}
+            Effect::AskHub(_)
+            | Effect::Enforce(_)
+            | Effect::Admit(_)
+            | Effect::Show(_)
+            | Effect::Count(_)
+            | Effect::Warn(_)
+            | Effect::Inform(_) => {}
         }
     }
     let mut refused = Vec::new();

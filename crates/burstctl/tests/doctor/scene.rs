@@ -90,7 +90,7 @@ fn bootstrap(cluster: &ControlPlane, account: &TempDir) -> String {
         ("port_value: 8080", "port_value: 0".to_owned()),
         (
             r#""cluster": "kube_api""#,
-            r#""cluster": "kube_api", "poll_interval": "1s""#.to_owned(),
+            r#""cluster": "kube_api", "sync": {"mode": "list"}, "poll_interval": "1s""#.to_owned(),
         ),
     ]
     .iter()

@@ -4,16 +4,17 @@
 
 use super::api::Api;
 use super::catalog::{Described, Metric};
-use super::json::list;
+use super::discovery::Shown;
+use super::json::{Quoted, list};
+use super::others::Offer;
 use super::{custom, external};
-use crate::config::{Config, MetricsApis};
 use crate::view::Answer;
 
 /// `/apis`, in that version of `apidiscovery.k8s.io`.
-pub(super) fn groups(config: &Config, apis: &MetricsApis, version: &str) -> Answer {
+pub(super) fn groups(shown: &Shown<'_>, version: &str) -> Answer {
     let group = |group: &str| {
         let versions = Api::ALL.into_iter().filter(|api| api.group() == group);
-        let versions = list(versions.map(|api| self::version(config, apis, api)));
+        let versions = list(versions.map(|api| self::version(shown, api)));
         format!(r#"{{"metadata":{{"name":"{group}","creationTimestamp":null}},"versions":[{versions}]}}"#)
     };
     let items = list([custom::GROUP, external::GROUP].map(group));
@@ -24,18 +25,20 @@ pub(super) fn groups(config: &Config, apis: &MetricsApis, version: &str) -> Answ
     Answer::new(200, &content_type, format!("{body}\n").into_bytes())
 }
 
-fn version(config: &Config, apis: &MetricsApis, api: Api) -> String {
-    let resources = match api {
-        Api::External => list(Metric::all(apis).map(metric)),
-        Api::CustomV1Beta1 | Api::CustomV1Beta2 => list(
-            Described::all(config)
-                .iter()
-                .map(|described| self::described(apis, api, described)),
-        ),
+fn version(shown: &Shown<'_>, api: Api) -> String {
+    let mut others = Others(shown.offers.beside(api, &shown.ours(api)));
+    let mut resources: Vec<_> = match api {
+        Api::External => Metric::all(shown.apis).map(metric).collect(),
+        Api::CustomV1Beta1 | Api::CustomV1Beta2 => {
+            let of = |described: &Described| self::described(shown, api, described, &mut others);
+            Described::all(shown.config).iter().map(of).collect()
+        }
     };
+    resources.extend(std::iter::from_fn(|| others.next(api)));
     format!(
-        r#"{{"version":"{}","resources":[{resources}],"freshness":"Current"}}"#,
-        api.version()
+        r#"{{"version":"{}","resources":[{}],"freshness":"Current"}}"#,
+        api.version(),
+        list(resources)
     )
 }
 
@@ -47,28 +50,65 @@ fn metric(metric: Metric) -> String {
     )
 }
 
-/// The metrics of a resource, as its subresources. It has no verbs itself, and its empty kind keeps clients from
-/// taking it for one of this group.
-fn described(apis: &MetricsApis, api: Api, described: &Described) -> String {
-    let (group, version) = (api.group(), api.version());
-    let subresource = |metric: Metric| {
-        let name = metric.name();
-        format!(
-            r#"{{"subresource":"{name}","responseKind":{{"group":"{group}","version":"{version}","kind":"MetricValueList"}},"verbs":["get"]}}"#
-        )
-    };
-    let subresources = list(
-        Metric::all(apis)
-            .filter(|metric| described.has(*metric))
-            .map(subresource),
-    );
-    let scope = if described.is_namespaced() {
-        "Namespaced"
-    } else {
-        "Cluster"
-    };
+/// The metrics of a resource, ours and those of others, as its subresources. It has no verbs itself, and its empty kind
+/// keeps clients from taking it for one of this group.
+fn described(shown: &Shown<'_>, api: Api, described: &Described, others: &mut Others<'_>) -> String {
     let name = described.name();
+    let metrics = Metric::all(shown.apis).filter(|metric| described.has(*metric));
+    let ours = metrics.map(|metric| subresource(api, metric.name(), "MetricValueList", r#""get""#));
+    let subresources = list(ours.chain(others.take(api, &name)));
+    let scope = scope(described.is_namespaced());
     format!(
         r#"{{"resource":"{name}","responseKind":{{"group":"","version":"","kind":""}},"scope":"{scope}","singularResource":"","verbs":[],"subresources":[{subresources}]}}"#
     )
+}
+
+fn subresource(api: Api, name: &str, kind: &str, verbs: &str) -> String {
+    let (group, version, name, kind) = (api.group(), api.version(), Quoted(name), Quoted(kind));
+    format!(
+        r#"{{"subresource":{name},"responseKind":{{"group":"{group}","version":"{version}","kind":{kind}}},"verbs":[{verbs}]}}"#
+    )
+}
+
+fn scope(namespaced: bool) -> &'static str {
+    if namespaced { "Namespaced" } else { "Cluster" }
+}
+
+/// What other adapters offer and is not written yet.
+struct Others<'a>(Vec<&'a Offer>);
+
+impl Others<'_> {
+    /// Writes the metrics of a resource.
+    fn take(&mut self, api: Api, resource: &str) -> Vec<String> {
+        let mut written = Vec::new();
+        self.0.retain(|offer| match offer.name.split_once('/') {
+            Some((of, name)) if of == resource => {
+                written.push(subresource(api, name, &offer.kind, &verbs(offer)));
+                false
+            }
+            _ => true,
+        });
+        written
+    }
+
+    /// Writes the next resource, with all that is listed of it.
+    fn next(&mut self, api: Api) -> Option<String> {
+        let first = *self.0.first()?;
+        let resource = first.name.split_once('/').map_or(&*first.name, |(of, _)| of);
+        let itself = self.0.iter().position(|offer| offer.name == resource);
+        let itself = itself.map(|place| self.0.remove(place));
+        let subresources = list(self.take(api, resource));
+        let (group, version) = itself.map_or(("", ""), |_| (api.group(), api.version()));
+        let kind = Quoted(itself.map_or("", |offer| &offer.kind));
+        let singular = Quoted(itself.map_or("", |offer| &offer.singular_name));
+        let verbs = itself.map(verbs).unwrap_or_default();
+        let (name, scope) = (Quoted(resource), scope(first.namespaced));
+        Some(format!(
+            r#"{{"resource":{name},"responseKind":{{"group":"{group}","version":"{version}","kind":{kind}}},"scope":"{scope}","singularResource":{singular},"verbs":[{verbs}],"subresources":[{subresources}]}}"#
+        ))
+    }
+}
+
+fn verbs(offer: &Offer) -> String {
+    list(offer.verbs.iter().map(|verb| Quoted(verb)))
 }

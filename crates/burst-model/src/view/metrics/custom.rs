@@ -117,7 +117,7 @@ impl Wanted<'_> {
         let name = Some(self.name).filter(|name| *name != ALL).unwrap_or_default();
         Details {
             name: name.into(),
-            group: GROUP,
+            group: GROUP.into(),
             kind: self.resource.into(),
         }
     }

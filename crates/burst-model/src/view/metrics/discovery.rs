@@ -5,7 +5,8 @@ use super::accept::Form;
 use super::aggregated;
 use super::api::Api;
 use super::catalog::{Described, Metric};
-use super::json::list;
+use super::json::{Quoted, list};
+use super::others::{Offer, Offers};
 use super::{JSON, custom, external};
 use crate::config::{Config, MetricsApis};
 use crate::hash;
@@ -40,9 +41,9 @@ pub(super) fn paths(status: u16) -> Answer {
 }
 
 /// `/apis`: with all that there is where the form is the aggregated one, which the aggregator asks for once a minute.
-pub(super) fn groups(config: &Config, apis: &MetricsApis, form: Form, if_none_match: &[u8]) -> Answer {
+pub(super) fn groups(shown: &Shown<'_>, form: Form, if_none_match: &[u8]) -> Answer {
     let answer = match form {
-        Form::Aggregated(version) => aggregated::groups(config, apis, version),
+        Form::Aggregated(version) => aggregated::groups(shown, version),
         Form::Json | Form::Table(_) => {
             let groups = list([custom::GROUP, external::GROUP].map(|group| format!("{{{}}}", group_fields(group))));
             document(&format!(
@@ -76,12 +77,19 @@ fn group_fields(group: &str) -> String {
 }
 
 /// `/apis/GROUP/VERSION`.
-pub(super) fn resources(config: &Config, apis: &MetricsApis, api: Api) -> Answer {
+pub(super) fn resources(shown: &Shown<'_>, api: Api) -> Answer {
     let kind = api.list_kind();
     let entry = |(name, namespaced): (String, bool)| {
         format!(r#"{{"name":"{name}","singularName":"","namespaced":{namespaced},"kind":"{kind}","verbs":["get"]}}"#)
     };
-    let resources = list(entries(config, apis, api).into_iter().map(entry));
+    let ours = shown.ours(api);
+    let others = shown
+        .offers
+        .beside(api, &ours)
+        .into_iter()
+        .map(theirs)
+        .collect::<Vec<_>>();
+    let resources = list(ours.into_iter().map(entry).chain(others));
     document(&format!(
         r#"{{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"{}/{}","resources":[{resources}]}}"#,
         api.group(),
@@ -89,19 +97,47 @@ pub(super) fn resources(config: &Config, apis: &MetricsApis, api: Api) -> Answer
     ))
 }
 
-/// The names of a version, and whether they live in namespaces.
-fn entries(config: &Config, apis: &MetricsApis, api: Api) -> Vec<(String, bool)> {
-    if api == Api::External {
-        return Metric::all(apis)
-            .map(|metric| (metric.name().to_owned(), true))
-            .collect();
+fn theirs(offer: &Offer) -> String {
+    let Offer {
+        name,
+        singular_name,
+        namespaced,
+        kind,
+        verbs,
+    } = offer;
+    let [name, singular_name, kind] = [name, singular_name, kind].map(|text| Quoted(text));
+    let verbs = list(verbs.iter().map(|verb| Quoted(verb)));
+    format!(
+        r#"{{"name":{name},"singularName":{singular_name},"namespaced":{namespaced},"kind":{kind},"verbs":[{verbs}]}}"#
+    )
+}
+
+/// What discovery shows: what follows from the configuration, and what other adapters say.
+pub(super) struct Shown<'a> {
+    pub(super) config: &'a Config,
+    pub(super) apis: &'a MetricsApis,
+    pub(super) offers: &'a Offers,
+}
+
+impl<'a> Shown<'a> {
+    pub(super) fn new(config: &'a Config, apis: &'a MetricsApis, offers: &'a Offers) -> Self {
+        Self { config, apis, offers }
     }
-    let of = |described: &Described| {
-        let (name, namespaced) = (described.name(), described.is_namespaced());
-        let metrics = Metric::all(apis).filter(|metric| described.has(*metric));
-        metrics
-            .map(|metric| (format!("{name}/{}", metric.name()), namespaced))
-            .collect::<Vec<_>>()
-    };
-    Described::all(config).iter().flat_map(of).collect()
+
+    /// Our names of a version, and whether they live in namespaces.
+    pub(super) fn ours(&self, api: Api) -> Vec<(String, bool)> {
+        if api == Api::External {
+            return Metric::all(self.apis)
+                .map(|metric| (metric.name().to_owned(), true))
+                .collect();
+        }
+        let of = |described: &Described| {
+            let (name, namespaced) = (described.name(), described.is_namespaced());
+            let metrics = Metric::all(self.apis).filter(|metric| described.has(*metric));
+            metrics
+                .map(|metric| (format!("{name}/{}", metric.name()), namespaced))
+                .collect::<Vec<_>>()
+        };
+        Described::all(self.config).iter().flat_map(of).collect()
+    }
 }

@@ -8,7 +8,7 @@ use super::json::{Quoted, list};
 use super::reading::{Reading, Series};
 use super::sheet::{Head, Sheet, row_object};
 use super::status::{Details, Refusal};
-use super::{Ask, Values};
+use super::{Ask, Values, permission};
 use crate::config::{MetricsApis, UnknownExternal};
 use burst_labels::Selector;
 use std::fmt::Write as _;
@@ -28,6 +28,7 @@ pub(super) fn answer(ask: &Ask<'_>, form: Form, wanted: &Wanted<'_>) -> Result<V
     if ask.query.watch {
         return Err(Refusal::watch());
     }
+    permission::check(ask, wanted)?;
     let Some(metric) = named(ask.apis, &wanted.metric) else {
         return unknown(ask, form, wanted);
     };
@@ -52,7 +53,7 @@ pub(super) fn answer(ask: &Ask<'_>, form: Form, wanted: &Wanted<'_>) -> Result<V
 
 /// The metric of a name, whatever its case, as client-go makes it lower. Seed 004 escapes a slash as `\|`; adapters have
 /// made do with `|`. A name has a slash where ours have their first underscore: `burst/headroom`.
-fn named(apis: &MetricsApis, name: &str) -> Option<Metric> {
+pub(super) fn named(apis: &MetricsApis, name: &str) -> Option<Metric> {
     let name = name.to_ascii_lowercase().replace("\\|", "/").replace('|', "/");
     Metric::all(apis).find(|metric| metric.name() == name || metric.name().replacen('_', "/", 1) == name)
 }
@@ -74,7 +75,7 @@ fn unknown(ask: &Ask<'_>, form: Form, wanted: &Wanted<'_>) -> Result<Values, Ref
         message,
         Details {
             name: String::new(),
-            group: GROUP,
+            group: GROUP.into(),
             kind: metric.clone(),
         },
     ))

@@ -15,9 +15,12 @@ mod discovery;
 mod echo;
 mod external;
 mod json;
+pub mod others;
 mod path;
+mod permission;
 mod query;
 mod reading;
+pub mod review;
 mod sheet;
 mod status;
 mod value;
@@ -26,9 +29,11 @@ pub use api::Api;
 
 use super::{Answer, Picture};
 use crate::config::{Config, MetricsApis};
+use crate::policies::Enforced;
 use crate::rates::Rates;
 use crate::time::Time;
 use accept::Form;
+use others::Offers;
 use path::Target;
 use query::Query;
 use status::Refusal;
@@ -49,6 +54,8 @@ pub struct Request<'a> {
     pub if_none_match: &'a [u8],
     /// `x-remote-user`.
     pub user: &'a [u8],
+    /// Each `x-remote-group`.
+    pub groups: &'a [String],
 }
 
 /// What the values come from.
@@ -58,6 +65,10 @@ pub struct Sources<'a> {
     pub picture: &'a Picture,
     /// The requests.
     pub rates: &'a Rates,
+    /// What the other adapters say they have.
+    pub offers: &'a Offers,
+    /// The policies that are objects.
+    pub enforced: &'a Enforced,
     /// The present, which ages are measured from.
     pub now: Time,
 }
@@ -82,6 +93,7 @@ struct Ask<'a> {
     config: &'a Config,
     apis: &'a MetricsApis,
     sources: Sources<'a>,
+    request: Request<'a>,
     query: Query,
 }
 
@@ -126,6 +138,7 @@ fn serve(config: &Config, apis: &MetricsApis, sources: Sources<'_>, request: Req
             config,
             apis,
             sources,
+            request,
             query,
         })
     };
@@ -133,14 +146,15 @@ fn serve(config: &Config, apis: &MetricsApis, sources: Sources<'_>, request: Req
         Target::Custom(api, wanted) => custom::answer(&ask()?, api, form(is_value)?, wanted).map(Reply::from),
         Target::External(wanted) => external::answer(&ask()?, form(is_value)?, &wanted).map(Reply::from),
         Target::Groups => Ok(discovery::groups(
-            config,
-            apis,
+            &discovery::Shown::new(config, apis, sources.offers),
             form(|form| !matches!(form, Form::Table(_)))?,
             request.if_none_match,
         )
         .into()),
         Target::Group(group) => Ok(discovery::group(group).into()),
-        Target::Resources(api) => Ok(discovery::resources(config, apis, api).into()),
+        Target::Resources(api) => {
+            Ok(discovery::resources(&discovery::Shown::new(config, apis, sources.offers), api).into())
+        }
         Target::Root => Ok(discovery::paths(200).into()),
         Target::OpenApiV2 => {
             Ok(discovery::document(r#"{"swagger":"2.0","info":{"title":"burst","version":"v1"},"paths":{}}"#).into())

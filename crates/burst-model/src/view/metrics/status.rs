@@ -4,6 +4,7 @@
 use super::JSON;
 use super::json::{Quoted, list};
 use crate::view::Answer;
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 /// Why there is no value.
@@ -21,7 +22,7 @@ pub(super) struct Refusal {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Details {
     pub(super) name: String,
-    pub(super) group: &'static str,
+    pub(super) group: Cow<'static, str>,
     pub(super) kind: String,
 }
 
@@ -58,10 +59,18 @@ impl Refusal {
         }
     }
 
+    pub(super) fn forbidden(message: impl Into<String>, details: Details) -> Self {
+        Self::new(403, "Forbidden", message).about(details)
+    }
+
+    pub(super) fn internal(message: impl Into<String>) -> Self {
+        Self::new(500, "InternalError", message)
+    }
+
     pub(super) fn watch() -> Self {
         let message = "watch is not supported on resources of kind \"*.external.metrics.k8s.io\"";
         Self::new(405, "MethodNotAllowed", message).about(Details {
-            group: super::external::GROUP,
+            group: super::external::GROUP.into(),
             kind: "*".into(),
             ..Details::default()
         })
@@ -115,7 +124,7 @@ impl Refusal {
 
 impl Details {
     fn fields(&self) -> String {
-        let fields = [("name", &*self.name), ("group", self.group), ("kind", &*self.kind)];
+        let fields = [("name", &*self.name), ("group", &*self.group), ("kind", &*self.kind)];
         let given = fields.into_iter().filter(|(_, value)| !value.is_empty());
         list(given.map(|(key, value)| format!("\"{key}\":{}", Quoted(value))))
     }

@@ -17,6 +17,8 @@ struct World {
     config: Config,
     picture: Picture,
     rates: Rates,
+    offers: others::Offers,
+    enforced: Enforced,
     now: Time,
 }
 
@@ -33,6 +35,8 @@ impl World {
             config,
             picture: Picture::default(),
             rates: Rates::default(),
+            offers: others::Offers::default(),
+            enforced: Enforced::default(),
             now: T0.after(Duration::from_secs(5)),
         }
     }
@@ -71,6 +75,8 @@ impl World {
         let sources = Sources {
             picture: &self.picture,
             rates: &self.rates,
+            offers: &self.offers,
+            enforced: &self.enforced,
             now: self.now,
         };
         answer(
@@ -166,6 +172,7 @@ fn get(path: &str) -> Request<'_> {
         accept: b"application/json",
         if_none_match: b"",
         user: b"system:kube-aggregator",
+        groups: &[],
     }
 }
 
@@ -173,5 +180,6 @@ mod any;
 mod custom;
 mod documents;
 mod external;
+mod permission;
 mod refusals;
 mod table;

@@ -25,7 +25,7 @@ proptest! {
         path in proptest::collection::vec(any::<u8>(), 0..64),
         user in proptest::collection::vec(any::<u8>(), 0..8),
     ) {
-        let request = Request { method: &method, path: &path, accept: &user, if_none_match: &path, user: &user };
+        let request = Request { method: &method, path: &path, accept: &user, if_none_match: &path, user: &user, groups: &[] };
         let _ = World::known().ask(request);
     }
 }

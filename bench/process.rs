@@ -1,4 +1,5 @@
 //! What the kernel knows of a process.
+#![allow(dead_code, reason = "a benchmark needs a part")]
 
 use std::{fs, path::Path, time::Duration};
 
@@ -9,7 +10,6 @@ pub(crate) struct Spent {
 }
 
 /// What the threads have spent so far. Neither Envoy nor a Go program ends threads in the middle of its work.
-/// <https://docs.kernel.org/scheduler/sched-stats.html#proc-pid-schedstat>
 pub(crate) fn spent(process: u32) -> Spent {
     let tasks = fs::read_dir(format!("/proc/{process}/task")).expect("a process");
     let mut spent = Spent {
@@ -18,7 +18,7 @@ pub(crate) fn spent(process: u32) -> Spent {
     };
     for task in tasks {
         let task = task.expect("a thread").path();
-        let time = on_cpu(&task);
+        let time = Cpu::of(&task).expect("a thread").time;
         spent.process += time;
         if text(&task.join("comm")).starts_with("wrk:") {
             spent.workers.push(time);
@@ -27,10 +27,25 @@ pub(crate) fn spent(process: u32) -> Spent {
     spent
 }
 
-fn on_cpu(task: &Path) -> Duration {
-    let text = text(&task.join("schedstat"));
-    let nanoseconds = text.split(' ').next().and_then(|number| number.parse().ok());
-    Duration::from_nanos(nanoseconds.expect("nanoseconds"))
+/// A thread's time on a CPU so far, and how often it came onto one.
+/// <https://docs.kernel.org/scheduler/sched-stats.html#proc-pid-schedstat>
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Cpu {
+    pub(crate) time: Duration,
+    times: u64,
+}
+
+impl Cpu {
+    /// Of the thread with that folder in `/proc`; `None` where it has ended.
+    pub(crate) fn of(task: &Path) -> Option<Self> {
+        let text = fs::read_to_string(task.join("schedstat")).ok()?;
+        let mut numbers = text.split_whitespace().filter_map(|number| number.parse().ok());
+        Some(Self {
+            time: Duration::from_nanos(numbers.next()?),
+            // Between the two stands how long it waited for a CPU.
+            times: numbers.nth(1)?,
+        })
+    }
 }
 
 /// Bytes of memory that it holds.
@@ -41,6 +56,6 @@ pub(crate) fn resident(process: u32) -> u64 {
     kibibytes.expect("a size") << 10
 }
 
-fn text(path: &Path) -> String {
+pub(crate) fn text(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }

@@ -1,0 +1,188 @@
+//! The values that one label may have.
+
+use std::collections::BTreeSet;
+
+/// A set of values, of which being absent is one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Values {
+    /// Whether the label may be absent.
+    absent: bool,
+    present: Present,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Present {
+    OneOf(BTreeSet<Box<str>>),
+    /// All but these, within the limits.
+    NoneOf(BTreeSet<Box<str>>, Option<Limits>),
+}
+
+/// Values that are numbers between the two, which are left out themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Limits {
+    above: Option<i64>,
+    below: Option<i64>,
+}
+
+impl Limits {
+    /// As the API server reads a value.
+    fn have(self, value: &str) -> bool {
+        let is_between = |number: i64| {
+            self.above.is_none_or(|above| number > above) && self.below.is_none_or(|below| number < below)
+        };
+        value.parse().is_ok_and(is_between)
+    }
+
+    fn is_empty(self) -> bool {
+        let least = self.above.map_or(Some(i64::MIN), |above| above.checked_add(1));
+        let most = self.below.map_or(Some(i64::MAX), |below| below.checked_sub(1));
+        least.zip(most).is_none_or(|(least, most)| least > most)
+    }
+
+    fn and(self, other: Self) -> Self {
+        let below = [self.below, other.below];
+        Self {
+            above: self.above.max(other.above),
+            below: below.into_iter().flatten().min(),
+        }
+    }
+}
+
+/// Any value, or none.
+impl Default for Values {
+    fn default() -> Self {
+        Self::none_of([])
+    }
+}
+
+impl Values {
+    pub(super) fn one_of(values: impl IntoIterator<Item = Box<str>>) -> Self {
+        let present = Present::OneOf(values.into_iter().collect());
+        Self { absent: false, present }
+    }
+
+    pub(super) fn none_of(values: impl IntoIterator<Item = Box<str>>) -> Self {
+        let present = Present::NoneOf(values.into_iter().collect(), None);
+        Self { absent: true, present }
+    }
+
+    pub(super) fn present() -> Self {
+        Self {
+            absent: false,
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn absent() -> Self {
+        Self {
+            absent: true,
+            ..Self::nothing()
+        }
+    }
+
+    pub(super) fn nothing() -> Self {
+        Self::one_of([])
+    }
+
+    pub(super) fn above(limit: i64) -> Self {
+        Self::limited(Some(limit), None)
+    }
+
+    pub(super) fn below(limit: i64) -> Self {
+        Self::limited(None, Some(limit))
+    }
+
+    fn limited(above: Option<i64>, below: Option<i64>) -> Self {
+        let present = Present::NoneOf(BTreeSet::new(), Some(Limits { above, below }));
+        Self { absent: false, present }
+    }
+
+    /// What both have.
+    pub(super) fn and(self, other: Self) -> Self {
+        let absent = self.absent && other.absent;
+        let present = match (self.present, other.present) {
+            (Present::NoneOf(mut these, one), Present::NoneOf(those, two)) => {
+                these.extend(those);
+                let limits = one.zip(two).map(|(one, two)| one.and(two)).or(one).or(two);
+                Present::NoneOf(these, limits)
+            }
+            (Present::OneOf(mut these), other) | (other, Present::OneOf(mut these)) => {
+                these.retain(|value| other.has(value));
+                Present::OneOf(these)
+            }
+        };
+        Self { absent, present }
+    }
+
+    /// Whether a label may neither be there nor be absent.
+    #[must_use]
+    pub fn is_nothing(&self) -> bool {
+        !self.absent && self.present.is_empty()
+    }
+
+    /// Whether the label of that value is one; `None` is an absent one.
+    #[must_use]
+    pub fn have(&self, value: Option<&str>) -> bool {
+        value.map_or(self.absent, |value| self.present.has(value))
+    }
+
+    /// Whether the other set has all of these.
+    #[must_use]
+    pub fn is_within(&self, wider: &Self) -> bool {
+        (wider.absent || !self.absent) && self.present.is_within(&wider.present)
+    }
+
+    /// Whether a label may be absent.
+    #[must_use]
+    pub fn may_be_absent(&self) -> bool {
+        self.absent
+    }
+
+    /// The values where there are so many and no more; otherwise the ones that are not allowed. Limits stand in no
+    /// object's selector.
+    ///
+    /// # Errors
+    /// Those that are not allowed.
+    pub fn listed(&self) -> Result<&BTreeSet<Box<str>>, &BTreeSet<Box<str>>> {
+        match &self.present {
+            Present::OneOf(values) => Ok(values),
+            Present::NoneOf(values, _) => Err(values),
+        }
+    }
+}
+
+impl Present {
+    fn has(&self, value: &str) -> bool {
+        match self {
+            Self::OneOf(values) => values.contains(value),
+            Self::NoneOf(values, limits) => !values.contains(value) && limits.is_none_or(|limits| limits.have(value)),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        match self {
+            Self::OneOf(values) => values.is_empty(),
+            // A number can be written in more ways than can be listed.
+            Self::NoneOf(_, limits) => limits.is_some_and(Limits::is_empty),
+        }
+    }
+
+    fn is_within(&self, wider: &Self) -> bool {
+        match (self, wider) {
+            _ if self.is_empty() => true,
+            (Self::OneOf(values), wider) => values.iter().all(|value| wider.has(value)),
+            (Self::NoneOf(..), Self::OneOf(_)) => false,
+            (Self::NoneOf(..), Self::NoneOf(values, limits)) => {
+                values.iter().all(|value| !self.has(value)) && self.is_limited_to(*limits)
+            }
+        }
+    }
+
+    fn is_limited_to(&self, limits: Option<Limits>) -> bool {
+        match (self, limits) {
+            (_, None) => true,
+            (Self::NoneOf(_, Some(own)), Some(limits)) => own.and(limits) == *own,
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! A policy as it is written, in a configuration or as an object: nothing is checked but the spelling of the keys and
+//! the types of the values.
+
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// `spec` of an `ExternalMetricPolicy`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spec {
+    /// Whose queries it is for; everybody's where it is left out.
+    pub subjects: Option<Vec<Subject>>,
+    /// From the first to the last.
+    pub rules: Vec<Rule>,
+}
+
+/// A policy that is no object: its name and, unless it is for all of them, the namespace it is for stand beside the rest.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Named {
+    /// What messages call it.
+    pub name: String,
+    /// Where it applies.
+    pub namespace: Option<String>,
+    /// As in [`Spec`].
+    pub subjects: Option<Vec<Subject>>,
+    /// As in [`Spec`].
+    pub rules: Vec<Rule>,
+}
+
+impl Named {
+    /// The name, the namespace and the rest.
+    #[must_use]
+    pub fn into_spec(self) -> (String, Option<String>, Spec) {
+        let Self {
+            name,
+            namespace,
+            subjects,
+            rules,
+        } = self;
+        (name, namespace, Spec { subjects, rules })
+    }
+}
+
+/// Who asks, in the words of a RoleBinding.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Subject {
+    /// What the name is of.
+    pub kind: SubjectKind,
+    /// The name that kube-apiserver gives.
+    pub name: String,
+}
+
+/// What a subject is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub enum SubjectKind {
+    /// One user; a ServiceAccount is `system:serviceaccount:NAMESPACE:NAME`.
+    User,
+    /// Everybody in a group.
+    Group,
+}
+
+/// A pattern, and then exactly one of a selector and `deny`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rule {
+    /// A regular expression for the whole canonical name of a metric.
+    pub metric: String,
+    /// What may be asked for of such a metric.
+    pub selector: Option<LabelSelector>,
+    /// `true`: nothing may.
+    pub deny: Option<bool>,
+}
+
+/// <https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/label-selector/>
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct LabelSelector {
+    /// Labels that must have these values.
+    pub match_labels: Option<BTreeMap<String, String>>,
+    /// Further requirements.
+    pub match_expressions: Option<Vec<Expression>>,
+}
+
+/// A requirement of a selector.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Expression {
+    /// The label's key.
+    pub key: String,
+    /// `In`, `NotIn`, `Exists` or `DoesNotExist`.
+    pub operator: String,
+    /// For the first two.
+    pub values: Option<Vec<String>>,
+}
+
+/// As a query has it.
+impl fmt::Display for Expression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { key, operator, values } = self;
+        let values = values.as_deref().unwrap_or_default().join(",");
+        match operator.as_str() {
+            "In" => write!(f, "{key} in ({values})"),
+            "NotIn" => write!(f, "{key} notin ({values})"),
+            "Exists" => f.write_str(key),
+            "DoesNotExist" => write!(f, "!{key}"),
+            other => write!(f, "{key} {other} ({values})"),
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! `burstctl policy admission`: policies as a `ValidatingAdmissionPolicy`, which refuses an HPA when it is applied for
+//! the metrics that the filter would refuse to its controller later.
+//! <https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-policy/>
+
+use burst_policy::judge::Refusal;
+use burst_policy::{Decision, Default, Policy, Ruling};
+use serde_json::{Value, json};
+
+use super::Court;
+use super::narrow::{literal, selects_nothing, within};
+
+/// The name of both objects.
+const NAME: &str = "external-metric-policies";
+
+/// What an HPA asks for.
+const EXTERNAL: &str = "has(object.spec.metrics) ? object.spec.metrics.filter(m, m.type == 'External' && \
+    has(m.external)).map(m, m.external.metric) : []";
+
+/// The canonical name, as [`burst_policy::name::canonical`] has it.
+const METRIC: &str = r"[m.name.lowerAscii().replace('\\|', '/').replace('|', '/')].map(n, n.startsWith('burst/') ? 'burst_' + n.substring(6) : n)[0]";
+
+const OPERATORS: &str = "['In', 'NotIn', 'Exists', 'DoesNotExist']";
+
+/// The policy and its binding.
+#[must_use]
+pub fn admission(court: &Court<'_>) -> [Value; 2] {
+    let applies = |policy: &&Policy| {
+        let namespace = policy.namespace().unwrap_or_default();
+        policy.applies(namespace, court.user, court.groups)
+    };
+    let policies: Vec<_> = court.policies.iter().filter(applies).collect();
+    let mut variables = vec![
+        variable("external", EXTERNAL),
+        variable("asked", asked()),
+        variable("queries", queries()),
+    ];
+    let mut validations = vec![json!({
+        "expression": "!variables.queries.exists(q, q.odd)",
+        "messageExpression":
+            "variables.queries.filter(q, q.odd).map(q, 'external metric ' + q.metric + ': its selector has an operator \
+             that is none')[0]",
+    })];
+    validations.extend(without_policy(court.default, &policies));
+    for (place, policy) in policies.iter().enumerate() {
+        variables.push(variable(&format!("words{place}"), reasons(policy)));
+        variables.push(variable(&format!("refused{place}"), refused(policy, court.default)));
+        validations.push(validation(place, policy));
+    }
+    let spec = json!({
+        "failurePolicy": "Fail",
+        "matchConstraints": {"resourceRules": [{
+            "apiGroups": ["autoscaling"], "apiVersions": ["v2"], "operations": ["CREATE", "UPDATE"],
+            "resources": ["horizontalpodautoscalers"],
+        }]},
+        // What is on its way out must not be held up.
+        "matchConditions": [{"name": "stays", "expression": "!has(object.metadata.deletionTimestamp)"}],
+        "variables": variables,
+        "validations": validations,
+    });
+    let of = |kind: &str, spec: Value| {
+        json!({
+            "apiVersion": "admissionregistration.k8s.io/v1", "kind": kind, "metadata": {"name": NAME}, "spec": spec,
+        })
+    };
+    [
+        of("ValidatingAdmissionPolicy", spec),
+        of(
+            "ValidatingAdmissionPolicyBinding",
+            json!({"policyName": NAME, "validationActions": ["Deny"]}),
+        ),
+    ]
+}
+
+fn variable(name: &str, expression: impl Into<String>) -> Value {
+    json!({"name": name, "expression": expression.into()})
+}
+
+/// Each query with its canonical name and its requirements as one list.
+fn asked() -> String {
+    let want = |key: &str, operator: &str, values: &str| {
+        format!("{{'key': dyn({key}), 'operator': dyn({operator}), 'values': dyn({values})}}")
+    };
+    let label = want("k", "'In'", "[m.selector.matchLabels[k]]");
+    let expression = want("e.key", "e.operator", "has(e.values) ? e.values : []");
+    let labels =
+        format!("has(m.selector) && has(m.selector.matchLabels) ? m.selector.matchLabels.map(k, {label}) : []");
+    let expressions = format!(
+        "has(m.selector) && has(m.selector.matchExpressions) ? m.selector.matchExpressions.map(e, {expression}) : []"
+    );
+    format!("variables.external.map(m, {{'metric': dyn({METRIC}), 'wants': dyn(({labels}) + ({expressions}))}})")
+}
+
+fn queries() -> String {
+    let nothing = selects_nothing();
+    format!(
+        "variables.asked.map(q, {{'metric': dyn(q.metric), 'wants': dyn(q.wants), 'odd': dyn(q.wants.exists(w, \
+         !(w.operator in {OPERATORS}))), 'nothing': dyn({nothing})}})"
+    )
+}
+
+/// Where no policy applies, and without one nothing passes.
+fn without_policy(default: Default, policies: &[&Policy]) -> Option<Value> {
+    let namespaces: Option<Vec<_>> = policies.iter().map(|policy| policy.namespace().map(literal)).collect();
+    let namespaces = namespaces.filter(|_| default == Default::Deny)?.join(", ");
+    Some(json!({
+        "expression": format!("size(variables.external) == 0 || request.namespace in [{namespaces}]"),
+        "message": Refusal::NoPolicy.to_string(),
+    }))
+}
+
+/// What is said where a rule refuses, by its place.
+fn reasons(policy: &Policy) -> String {
+    let reason = |(place, rule): (usize, &burst_policy::policy::Rule)| {
+        let decision = match rule.ruling {
+            Ruling::Deny => Decision::Denied(place),
+            Ruling::Within { .. } => Decision::TooWide(place),
+        };
+        literal(&Refusal::Policy(policy, decision).to_string())
+    };
+    let reasons: Vec<_> = policy.rules().iter().enumerate().map(reason).collect();
+    format!("[{}]", reasons.join(", "))
+}
+
+/// The queries that a policy refuses, each with the place of the rule that was the first for it.
+fn refused(policy: &Policy, default: Default) -> String {
+    let rules = || policy.rules().iter().enumerate();
+    let patterns = rules().map(|(_, rule)| format!("q.metric.matches({})", literal(&rule.pattern.anchored())));
+    let patterns = patterns.collect::<Vec<_>>().join(", ");
+    let passes = rules().filter_map(|(place, rule)| match &rule.ruling {
+        Ruling::Deny => None,
+        Ruling::Within { labels, .. } => {
+            let within = within(labels);
+            Some(format!("d.rule == {place} && (d.query.nothing || ({within}))"))
+        }
+    });
+    let without_rule = (default == Default::Allow).then(|| "d.rule == -1".to_owned());
+    let passes = without_rule.into_iter().chain(passes).collect::<Vec<_>>().join(" || ");
+    let passes = if passes.is_empty() { "false" } else { &passes };
+    format!(
+        "variables.queries.map(q, {{'query': dyn(q), 'rule': dyn([{patterns}].indexOf(true))}}).filter(d, !({passes}))"
+    )
+}
+
+fn validation(place: usize, policy: &Policy) -> Value {
+    let everywhere = format!("size(variables.refused{place}) == 0");
+    let expression = match policy.namespace() {
+        None => everywhere,
+        Some(namespace) => format!("request.namespace != {} || {everywhere}", literal(namespace)),
+    };
+    let no_rule = literal(&Refusal::Policy(policy, Decision::NoRule).to_string());
+    let reason = format!("d.rule == -1 ? {no_rule} : variables.words{place}[d.rule]");
+    let message =
+        format!("variables.refused{place}.map(d, 'external metric ' + d.query.metric + ': ' + ({reason}))[0]");
+    json!({"expression": expression, "messageExpression": message})
+}

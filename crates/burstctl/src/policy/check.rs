@@ -1,0 +1,138 @@
+//! `burstctl policy check`: the policies of a cluster as the filter finds them, and a status that says so.
+//!
+//! The filter only reads; who wants `kubectl get` to tell of a policy that is none runs this, in a pipeline or a CronJob.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use burst_policy::{BadPolicy, MOST_RULES, Policy};
+use k8s_openapi::jiff::Timestamp;
+use kube::api::{ApiResource, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams};
+use kube::{Api, Client};
+use serde_json::{Value, json};
+
+use super::files::{API_VERSION, KIND};
+use crate::args::Output;
+use crate::live::{Cluster, LiveError, chain};
+
+const PLURAL: &str = "externalmetricpolicies";
+const ACCEPTED: &str = "Accepted";
+
+/// What is found of a policy.
+#[derive(Debug)]
+pub struct Checked {
+    /// `namespace/name`
+    pub title: String,
+    /// How many rules it has; 0 where it is none.
+    pub rules: usize,
+    /// Why it is none; `None` if it is one.
+    pub reason: Option<String>,
+    /// Why its status could not be written.
+    pub unwritten: Option<String>,
+}
+
+/// Checks every policy of a cluster, and may write what is found.
+///
+/// # Errors
+/// If there is no such cluster, or the policies cannot be listed.
+pub fn check(context: &str, write_status: bool) -> Result<Vec<Checked>, LiveError> {
+    let cluster = Cluster::of(context)?;
+    let all: Api<DynamicObject> = Api::all_with(cluster.client(), &resource());
+    let objects = cluster.wait(all.list(&ListParams::default()))?.items;
+    let mut rules = BTreeMap::new();
+    let mut checked = Vec::new();
+    for object in &objects {
+        let mut found = of_object(object, &mut rules);
+        if write_status && let Some(status) = status(object, &found) {
+            let written = cluster.wait(write_to(cluster.client(), object, &status));
+            found.unwritten = written.err().map(|error| chain(&error));
+        }
+        checked.push(found);
+    }
+    Ok(checked)
+}
+
+fn resource() -> ApiResource {
+    let (group, version) = API_VERSION.split_once('/').unwrap_or_default();
+    ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, version, KIND), PLURAL)
+}
+
+/// `rules` counts those of each namespace before this one.
+fn of_object(object: &DynamicObject, rules: &mut BTreeMap<String, usize>) -> Checked {
+    let namespace = object.metadata.namespace.clone().unwrap_or_default();
+    let name = object.metadata.name.as_deref().unwrap_or_default();
+    let title = format!("{namespace}/{name}");
+    let spec = object.data.get("spec").map(Value::to_string).unwrap_or_default();
+    let (mine, reason) = match Policy::parse(&title, None, &spec) {
+        Ok(policy) => (policy.rules().len(), None),
+        Err(BadPolicy { place, fault }) => (0, Some(format!("spec.{place}: {fault}"))),
+    };
+    let before = rules.entry(namespace).or_default();
+    *before += mine;
+    let too_many = || format!("its namespace has {before} rules with it; {MOST_RULES} are allowed");
+    let reason = reason.or_else(|| (*before > MOST_RULES).then(too_many));
+    Checked {
+        title,
+        rules: mine,
+        reason,
+        unwritten: None,
+    }
+}
+
+/// The status that says so; `None` where it is there already.
+fn status(object: &DynamicObject, found: &Checked) -> Option<Value> {
+    let generation = object.metadata.generation;
+    let (word, reason) = match found.reason {
+        Some(_) => ("False", "Invalid"),
+        None => ("True", "Valid"),
+    };
+    let message = found.reason.clone().unwrap_or_default();
+    let conditions = object.data.pointer("/status/conditions").and_then(Value::as_array);
+    let before = conditions
+        .into_iter()
+        .flatten()
+        .find(|condition| condition["type"] == ACCEPTED);
+    let since = before
+        .filter(|before| before["status"] == word)
+        .map(|before| before["lastTransitionTime"].clone());
+    let since = since.unwrap_or_else(|| json!(Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()));
+    let condition = json!({
+        "type": ACCEPTED, "status": word, "reason": reason, "message": message,
+        "observedGeneration": generation, "lastTransitionTime": since,
+    });
+    let status = json!({"observedGeneration": generation, "rules": found.rules, "conditions": [condition]});
+    (object.data.get("status") != Some(&status)).then_some(status)
+}
+
+async fn write_to(client: Client, object: &DynamicObject, status: &Value) -> kube::Result<()> {
+    let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
+    let name = object.metadata.name.as_deref().unwrap_or_default();
+    let api: Api<DynamicObject> = Api::namespaced_with(client, namespace, &resource());
+    let patch = json!({"status": status});
+    api.patch_status(name, &PatchParams::default(), &Patch::Merge(patch))
+        .await
+        .map(drop)
+}
+
+/// Writes what is found: a line each.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn write(checked: &[Checked], output: Output, out: &mut dyn Write) -> io::Result<()> {
+    checked.iter().try_for_each(
+        |Checked {
+             title, rules, reason, ..
+         }| match (output, reason) {
+            (Output::Text, None) => writeln!(
+                out,
+                "{title}: accepted, {rules} rule{}",
+                if *rules == 1 { "" } else { "s" }
+            ),
+            (Output::Text, Some(reason)) => writeln!(out, "{title}: refused: {reason}"),
+            (Output::Json, _) => {
+                let object = json!({"policy": title, "rules": rules, "accepted": reason.is_none(), "reason": reason});
+                writeln!(out, "{object}")
+            }
+        },
+    )
+}

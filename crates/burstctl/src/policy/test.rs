@@ -1,0 +1,147 @@
+//! `burstctl policy test`: what policies say of the external metrics of HPAs.
+
+use std::io::{self, Write};
+
+use burst_policy::judge::Refusal;
+use burst_policy::words::{Expression, LabelSelector};
+use burst_policy::{Decision, Labels, Query, judge, name};
+use k8s_openapi::api::autoscaling::v2::{HorizontalPodAutoscaler, MetricIdentifier};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1 as meta;
+use serde_json::json;
+
+use super::Court;
+use crate::args::Output;
+
+/// What is said of one metric of an HPA.
+#[derive(Debug)]
+pub struct Told {
+    /// `namespace/name` of the HPA.
+    pub hpa: String,
+    /// The canonical name.
+    pub metric: String,
+    /// As a query has it.
+    pub selector: String,
+    /// What each policy that applies says.
+    pub decisions: Vec<(String, Decision)>,
+    /// Why the metric would not be served; `None` if it would.
+    pub refusal: Option<String>,
+}
+
+/// What the policies say of each external metric.
+#[must_use]
+pub fn test(court: &Court<'_>, namespace: &str, title: &str, hpa: &HorizontalPodAutoscaler) -> Vec<Told> {
+    let metrics = hpa.spec.metrics.iter().flatten();
+    let external = metrics
+        .filter(|metric| metric.type_ == "External")
+        .filter_map(|metric| metric.external.as_ref());
+    external
+        .map(|external| of_metric(court, namespace, title, &external.metric))
+        .collect()
+}
+
+fn of_metric(court: &Court<'_>, namespace: &str, title: &str, metric: &MetricIdentifier) -> Told {
+    let selector = metric.selector.as_ref().map(words).unwrap_or_default();
+    let mut told = Told {
+        hpa: title.to_owned(),
+        metric: name::canonical(&metric.name),
+        selector: text(&selector),
+        decisions: Vec::new(),
+        refusal: None,
+    };
+    let labels = match Labels::of_object(&selector) {
+        Ok(labels) => labels,
+        Err(operator) => {
+            told.refusal = Some(format!("its selector has the operator {operator:?}, which is none"));
+            return told;
+        }
+    };
+    let query = Query {
+        namespace,
+        metric: &told.metric,
+        user: court.user,
+        groups: court.groups,
+        labels: &labels,
+    };
+    let judgement = judge(court.policies, court.default, query);
+    let named = |(policy, decision): &(&burst_policy::Policy, Decision)| (policy.name().to_owned(), *decision);
+    told.refusal = judgement.refusal().map(|refusal: Refusal<'_>| refusal.to_string());
+    told.decisions = judgement.decisions.iter().map(named).collect();
+    told
+}
+
+fn words(selector: &meta::LabelSelector) -> LabelSelector {
+    let expression = |one: &meta::LabelSelectorRequirement| Expression {
+        key: one.key.clone(),
+        operator: one.operator.clone(),
+        values: one.values.clone(),
+    };
+    let expressions = selector.match_expressions.as_ref();
+    LabelSelector {
+        match_labels: selector.match_labels.clone(),
+        match_expressions: expressions.map(|all| all.iter().map(expression).collect()),
+    }
+}
+
+fn text(selector: &LabelSelector) -> String {
+    let labels = selector
+        .match_labels
+        .iter()
+        .flatten()
+        .map(|(key, value)| format!("{key}={value}"));
+    let expressions = selector
+        .match_expressions
+        .iter()
+        .flatten()
+        .map(burst_policy::words::Expression::to_string);
+    labels.chain(expressions).collect::<Vec<_>>().join(",")
+}
+
+/// Writes what is said: a line each.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn write(told: &[Told], output: Output, out: &mut dyn Write) -> io::Result<()> {
+    told.iter().try_for_each(|told| match output {
+        Output::Text => line(told, out),
+        Output::Json => writeln!(out, "{}", object(told)),
+    })
+}
+
+fn line(told: &Told, out: &mut dyn Write) -> io::Result<()> {
+    let Told {
+        hpa, metric, selector, ..
+    } = told;
+    let selector = if selector.is_empty() {
+        String::new()
+    } else {
+        format!("{{{selector}}}")
+    };
+    write!(out, "{hpa}: {metric}{selector}: ")?;
+    match &told.refusal {
+        Some(reason) => writeln!(out, "refused: {reason}"),
+        None if told.decisions.is_empty() => writeln!(out, "passes: no ExternalMetricPolicy applies"),
+        None => {
+            let rules = told.decisions.iter().map(|(policy, decision)| match decision {
+                Decision::Allowed(place) => format!("{policy} rule {}", place + 1),
+                _ => format!("{policy} has no rule for it"),
+            });
+            writeln!(out, "passes: {}", rules.collect::<Vec<_>>().join(", "))
+        }
+    }
+}
+
+fn object(told: &Told) -> serde_json::Value {
+    let decisions = told.decisions.iter().map(|(policy, decision)| {
+        let (says, rule) = match decision {
+            Decision::Allowed(place) => ("allow", Some(place + 1)),
+            Decision::Denied(place) => ("deny", Some(place + 1)),
+            Decision::TooWide(place) => ("too-wide", Some(place + 1)),
+            Decision::NoRule => ("no-rule", None),
+        };
+        json!({"policy": policy, "rule": rule, "says": says})
+    });
+    json!({
+        "hpa": told.hpa, "metric": told.metric, "selector": told.selector, "passes": told.refusal.is_none(),
+        "decisions": decisions.collect::<Vec<_>>(), "reason": told.refusal,
+    })
+}

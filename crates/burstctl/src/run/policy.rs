@@ -1,0 +1,121 @@
+//! `burstctl policy`
+
+use std::io::Write as _;
+
+use burst_hpa::{Node, decode, migrate};
+use burst_policy::{Default, Policy};
+
+use super::{End, Terminal};
+#[cfg(feature = "live")]
+use crate::args::PolicyCheck;
+use crate::args::{Fallback, Policies as Words, PolicyAdmission, PolicyCommand, PolicyTest};
+use crate::input::Input;
+#[cfg(feature = "live")]
+use crate::policy::check;
+use crate::policy::{Court, Policies, admission, test};
+use crate::yaml::to_yaml;
+
+/// Runs a command about policies.
+pub(super) fn policy(command: &PolicyCommand, terminal: &mut Terminal<'_>) -> End {
+    match command {
+        PolicyCommand::Test(words) => test(words, terminal),
+        PolicyCommand::Admission(words) => admission(words, terminal),
+        #[cfg(feature = "live")]
+        PolicyCommand::Check(words) => check(words, terminal),
+    }
+}
+
+/// The policies and what the files say of the default; nothing where something is no policy, which is said.
+fn read(words: &Words, terminal: &mut Terminal<'_>) -> Option<(Vec<Policy>, Default)> {
+    let input = Input::read(&words.files, &mut terminal.stdin);
+    terminal.say_unreadable(&input);
+    terminal.say_broken(&input);
+    let read = Policies::read(&input, words.root_namespace.as_deref());
+    for faulty in &read.faulty {
+        let file = input.sources.get(faulty.source).map_or("", |source| &source.name);
+        let (line, column) = (faulty.at.line, faulty.at.column);
+        terminal.say(format_args!("{file}:{line}:{column}: {}", faulty.reason));
+    }
+    let default = match words.default {
+        Some(Fallback::Allow) => Default::Allow,
+        Some(Fallback::Deny) => Default::Deny,
+        None => read.default.unwrap_or_default(),
+    };
+    (!input.is_incomplete() && read.faulty.is_empty()).then_some((read.policies, default))
+}
+
+fn test(words: &PolicyTest, terminal: &mut Terminal<'_>) -> End {
+    let Some((policies, default)) = read(&words.policies, terminal) else {
+        return End::Unread;
+    };
+    let court = Court {
+        policies: &policies,
+        default,
+        user: &words.policies.user,
+        groups: &words.policies.groups,
+    };
+    let input = Input::read(&words.hpas, &mut terminal.stdin);
+    terminal.say_unreadable(&input);
+    terminal.say_broken(&input);
+    let mut end = if input.is_incomplete() { End::Unread } else { End::Well };
+    let mut told = Vec::new();
+    for object in input.objects.iter().filter(|object| object.is_hpa()) {
+        let title = object.title();
+        let hpa = migrate(&object.tree.to_node()).map_err(|error| error.to_string());
+        let first = |errors: Vec<burst_hpa::DecodeError>| errors.first().map(ToString::to_string).unwrap_or_default();
+        match hpa.and_then(|migration| decode(&migration.document).map_err(first)) {
+            Ok(hpa) => told.extend(test::test(&court, object.namespace(), &title, &hpa)),
+            Err(reason) => {
+                terminal.say(format_args!("{title}: {reason}"));
+                end = End::Unread;
+            }
+        }
+    }
+    if told.iter().any(|told| told.refusal.is_some()) {
+        end = end.max(End::Objections);
+    }
+    let written = test::write(&told, words.output, &mut terminal.out);
+    terminal.ended(written, end)
+}
+
+fn admission(words: &PolicyAdmission, terminal: &mut Terminal<'_>) -> End {
+    let Some((policies, default)) = read(&words.policies, terminal) else {
+        return End::Unread;
+    };
+    let court = Court {
+        policies: &policies,
+        default,
+        user: &words.policies.user,
+        groups: &words.policies.groups,
+    };
+    let documents = admission::admission(&court).map(|object| match Node::from_json(&object.to_string()) {
+        Ok(node) => to_yaml(&node),
+        // It is JSON; and JSON is YAML.
+        Err(_) => format!("{object}\n"),
+    });
+    let written = write!(terminal.out, "{}", documents.join("---\n"));
+    terminal.ended(written, End::Well)
+}
+
+#[cfg(feature = "live")]
+fn check(words: &PolicyCheck, terminal: &mut Terminal<'_>) -> End {
+    let checked = match check::check(&words.context, words.write_status) {
+        Ok(checked) => checked,
+        Err(reason) => {
+            terminal.say(reason);
+            return End::Unread;
+        }
+    };
+    let mut end = End::Well;
+    for one in &checked {
+        if one.reason.is_some() {
+            end = end.max(End::Objections);
+        }
+        if let Some(reason) = &one.unwritten {
+            terminal.say(format_args!("{}: the status cannot be written: {reason}", one.title));
+            end = End::Unread;
+        }
+    }
+    let written = check::write(&checked, words.output, &mut terminal.out);
+    terminal.ended(written, end)
+}

@@ -1,0 +1,129 @@
+//! The metrics APIs: answered on one filter chain, and on no other.
+
+mod review;
+mod survey;
+
+pub(crate) use review::{Desk, Waiting, send, take as take_review};
+pub(crate) use survey::{Known, Survey};
+
+use crate::host;
+use crate::http::View;
+use crate::stats::Stats;
+use crate::vm;
+use burst_model::config::{Authorization, MetricsApis};
+use burst_model::view::Answer;
+use burst_model::view::metrics::review::{Access, Verdict};
+use burst_model::view::metrics::{self, Reply, Request, Sources, others};
+use std::rc::Rc;
+
+/// What becomes of a request of the filter chain.
+pub(crate) enum Taken {
+    /// It is answered so.
+    Answered(Answer),
+    /// Another adapter answers it, to which Envoy's route leads.
+    Passed,
+    /// It is answered as soon as it is known whether its user may ask.
+    Waits(Waiting),
+}
+
+/// Takes the current request, of that stream, if it came by the filter chain of the metrics APIs. What a client says of
+/// its user counts there only, where the listener lets nobody in but the API server's front proxy.
+pub(crate) fn take(view: &Rc<View>, stream: u32) -> Option<Taken> {
+    let apis = view.config.metrics_apis.as_ref()?;
+    let chain = host::property(&["xds", "filter_chain_name"])?;
+    if chain != apis.filter_chain.as_bytes() {
+        return None;
+    }
+    let asked = Asked::read(apis);
+    Some(match apis.authorization {
+        Authorization::ApiServer => asked.serve(view, apis),
+        Authorization::SubjectAccessReview => review(view, apis, asked, stream),
+    })
+}
+
+fn review(view: &Rc<View>, apis: &MetricsApis, asked: Asked, stream: u32) -> Taken {
+    let headers = host::request_headers();
+    let headers = headers.iter().map(|(name, value)| (name.as_str(), value.as_slice()));
+    let access = match Access::of(&asked.method, &asked.path, headers) {
+        Ok(access) => access,
+        Err(answer) => return Taken::Answered(answer),
+    };
+    if access.is_exempt() {
+        return asked.serve(view, apis);
+    }
+    let question = access.question();
+    match view.reviews.known(&question) {
+        Some(Verdict::Allowed) => asked.serve(view, apis),
+        Some(Verdict::Denied(reason)) => Taken::Answered(access.forbidden(&reason)),
+        None => Taken::Waits(view.reviews.wait(view, question, stream, asked, access)),
+    }
+}
+
+/// What a request says that counts for its answer.
+struct Asked {
+    method: Vec<u8>,
+    path: Vec<u8>,
+    accept: Vec<u8>,
+    if_none_match: Vec<u8>,
+    user: Vec<u8>,
+    /// Where policies want to know them. One may have a comma in its name, so they are taken as they came, a header
+    /// each.
+    groups: Vec<String>,
+}
+
+impl Asked {
+    /// Of the current request.
+    fn read(apis: &MetricsApis) -> Self {
+        let header = |name| host::request_header(name).unwrap_or_default();
+        Self {
+            method: header(":method"),
+            path: header(":path"),
+            accept: header("accept"),
+            if_none_match: header("if-none-match"),
+            user: header("x-remote-user"),
+            groups: apis.policies.as_ref().map(|_| groups()).unwrap_or_default(),
+        }
+    }
+
+    fn serve(&self, view: &View, apis: &MetricsApis) -> Taken {
+        let request = Request {
+            method: &self.method,
+            path: &self.path,
+            accept: &self.accept,
+            if_none_match: &self.if_none_match,
+            user: &self.user,
+            groups: &self.groups,
+        };
+        if others::goes_on(apis, request) {
+            vm::stats().passed_on.count();
+            return Taken::Passed;
+        }
+        let rates = view.rates.borrow();
+        let sources = Sources {
+            picture: &view.picture.borrow(),
+            rates: rates.rates(),
+            offers: &view.others.borrow().offers,
+            enforced: &view.enforced.borrow(),
+            now: host::now(),
+        };
+        let Reply { answer, age } = metrics::answer(&view.config, apis, sources, request);
+        if let Some((api, age)) = age {
+            vm::stats().record_age(api, age);
+        }
+        Taken::Answered(answer)
+    }
+}
+
+fn groups() -> Vec<String> {
+    let headers = host::request_headers().into_iter();
+    let groups = headers.filter(|(name, _)| name == "x-remote-group");
+    groups
+        .map(|(_, group)| String::from_utf8_lossy(&group).into_owned())
+        .collect()
+}
+
+/// Answers the current stream from the proxy.
+pub(crate) fn reply(stats: &Stats, Answer { status, headers, body }: &Answer) {
+    stats.count_reply(*status);
+    host::reply(*status, headers, body);
+}

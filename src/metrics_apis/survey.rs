@@ -1,0 +1,127 @@
+//! The leader's part in other adapters: it asks each what it has, and tells the proxy's other threads.
+
+use crate::host::{self, Outrun, Shared};
+use crate::office::Key;
+use crate::vm;
+use burst_model::config::{Adapter, Config};
+use burst_model::records::{Keys, Record};
+use burst_model::time::Time;
+use burst_model::view::metrics::Api;
+use burst_model::view::metrics::others::{self, Offers, Unlisted};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::time::Duration;
+
+/// As often as the API server looks at an aggregated API.
+const PERIOD: Duration = Duration::from_secs(30);
+
+/// What is known of the other adapters, by the leader.
+#[derive(Debug)]
+pub(crate) struct Survey {
+    config: Rc<Config>,
+    offers: Offers,
+    key: Key,
+    asked: Option<Time>,
+    calls: BTreeMap<u32, Api>,
+    trouble: BTreeMap<String, Unlisted>,
+}
+
+impl Survey {
+    /// Takes over, where there are other adapters.
+    pub(crate) fn take(config: &Rc<Config>, keys: &Keys) -> Result<Option<Self>, Outrun> {
+        let apis = config.metrics_apis.as_ref();
+        if apis.is_none_or(|apis| others::asked(apis).next().is_none()) {
+            return Ok(None);
+        }
+        let (key, bytes) = Key::fence(&keys.offers)?;
+        Ok(Some(Self {
+            config: config.clone(),
+            offers: Offers::from_bytes(&bytes).unwrap_or_default(),
+            key,
+            asked: None,
+            calls: BTreeMap::new(),
+            trouble: BTreeMap::new(),
+        }))
+    }
+
+    /// Once a tick.
+    pub(crate) fn tick(&mut self, now: Time) -> Result<(), Outrun> {
+        let is_due = self.asked.is_none_or(|asked| now >= asked.after(PERIOD) || now < asked);
+        if !is_due || !self.calls.is_empty() {
+            return Ok(());
+        }
+        self.asked = Some(now);
+        let config = self.config.clone();
+        for (api, adapter) in config.metrics_apis.iter().flat_map(others::asked) {
+            match self.ask(api, adapter) {
+                Ok(token) => drop(self.calls.insert(token, api)),
+                Err(unlisted) => self.learn(api, Err(unlisted))?,
+            }
+        }
+        Ok(())
+    }
+
+    fn ask(&self, api: Api, Adapter { cluster, authority }: &Adapter) -> Result<u32, Unlisted> {
+        let timeout = self.config.api.timeout;
+        let sent = host::get_as(host::OWN_USER, cluster, authority, &others::path(api), timeout);
+        sent.map_err(|reason| Unlisted::NotSent(reason.to_owned()))
+    }
+
+    /// Takes the answer to a callout, which is the current one of the host; whether it was one of these.
+    pub(crate) fn answer(&mut self, token: u32, has_headers: bool, body_size: usize) -> Result<bool, Outrun> {
+        let Some(api) = self.calls.remove(&token) else {
+            return Ok(false);
+        };
+        let listed = others::read(host::answer_status(has_headers), &host::answer_body(body_size));
+        self.learn(api, listed)?;
+        Ok(true)
+    }
+
+    /// An adapter that does not say what it has is listed as having nothing.
+    fn learn(&mut self, api: Api, listed: Result<Vec<others::Offer>, Unlisted>) -> Result<(), Outrun> {
+        let (offers, trouble) = match listed {
+            Ok(offers) => (offers, None),
+            Err(unlisted) => (Vec::new(), Some(unlisted)),
+        };
+        self.tell(api, trouble);
+        if self.offers.put(api, offers) {
+            self.key.write(&self.offers.to_bytes())?;
+        }
+        Ok(())
+    }
+
+    /// One line for a change of state, not one for every failure.
+    fn tell(&mut self, api: Api, trouble: Option<Unlisted>) {
+        let (stats, path) = (vm::stats(), others::path(api));
+        let Some(unlisted) = trouble else {
+            stats.offers_ok.count();
+            if self.trouble.remove(&path).is_some() {
+                log::info!("the other adapter tells again what it has in {path}");
+            }
+            return;
+        };
+        stats.offers_failed.count();
+        if self.trouble.get(&path) != Some(&unlisted) {
+            log::warn!("{path} lists this filter's metrics alone, because of the other adapter: {unlisted}");
+        }
+        self.trouble.insert(path, unlisted);
+    }
+}
+
+/// What every thread knows of the other adapters.
+#[derive(Debug, Default)]
+pub(crate) struct Known {
+    pub(super) offers: Offers,
+    version: Option<host::Cas>,
+}
+
+impl Known {
+    /// Takes up what the leader published.
+    pub(crate) fn look(&mut self, key: &str) {
+        let found = Shared::read(key);
+        if self.version != Some(found.cas) {
+            self.version = Some(found.cas);
+            self.offers = found.record().unwrap_or_default();
+        }
+    }
+}
