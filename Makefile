@@ -60,6 +60,7 @@ bench: ## measure: tables with medians and spreads, kept as JSON in target/bench
 	@setup/oracle
 	cargo xtask wasm
 	cargo bench --locked --quiet --package burstctl --no-default-features --bench lint
+	cargo bench --locked --quiet --package burst-policy --bench decide
 	@# What it measures are other processes; so the profile of the tests, which is there already.
 	cargo bench --locked --quiet --profile dev --bench metrics-apis
 	cargo bench --locked --quiet --profile dev --bench sync

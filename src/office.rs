@@ -1,7 +1,8 @@
 //! The office of the leader: the pure [`Reader`] with its calls under way and its fenced writes.
 //!
 //! Every write carries the CAS number that the key had when the office was taken, or that the write before gave it,
-//! and taking the office rewrites each key. So a deposed leader, which does not know yet, cannot overwrite anything.
+//! and taking the office rewrites each key. So a deposed leader, which does not know yet, cannot overwrite anything. One
+//! key is not the office's own: what a successor goes on with, see [`burst_model::records::Resume`].
 
 use crate::host::{self, Cas, Outrun, Shared};
 use crate::metrics_apis::Survey;
@@ -26,7 +27,8 @@ pub(crate) struct Office {
     calls: BTreeMap<u32, Call>,
     snapshot: Key,
     confirmed: Key,
-    resume: Key,
+    /// A key that leaders of other settings write too.
+    resume: String,
     troubles: Key,
     policies: Key,
     parsing: Guard,
@@ -99,7 +101,6 @@ impl Office {
     pub(crate) fn take(config: Rc<Config>, keys: &Keys, poison: Vec<u64>, now: Time) -> Result<Self, Outrun> {
         let (snapshot, bytes) = Key::fence(&keys.snapshot)?;
         let (confirmed, confirmed_bytes) = Key::fence(&keys.confirmed)?;
-        let (resume, resume_bytes) = Key::fence(&keys.resume)?;
         let (troubles, troubles_bytes) = Key::fence(&keys.troubles)?;
         let (policies, policies_bytes) = Key::fence(&keys.policies)?;
         let desk = Desk::take(&config)?;
@@ -112,7 +113,7 @@ impl Office {
         let estate = Estate {
             snapshot: Snapshot::open(bytes).ok(),
             confirmed: Record::from_bytes(&confirmed_bytes),
-            resume: Record::from_bytes(&resume_bytes),
+            resume: Shared::read(&keys.resume).record(),
             troubles: Record::from_bytes(&troubles_bytes),
             policies: Record::from_bytes(&policies_bytes),
         };
@@ -123,7 +124,7 @@ impl Office {
             calls: BTreeMap::new(),
             snapshot,
             confirmed,
-            resume,
+            resume: keys.resume.clone(),
             troubles,
             policies,
             parsing,
@@ -176,9 +177,10 @@ impl Office {
                 Effect::AskHub(question) => effects.extend(self.send(&question.into(), now)),
                 Effect::Publish(snapshot) => self.snapshot.write(&snapshot)?,
                 Effect::Enforce(policies) => self.policies.write(&policies.to_bytes())?,
-                Effect::Bequeath(resume) => self.resume.write(&resume.to_bytes())?,
+                Effect::Bequeath(resume) => host::share_over(&self.resume, &resume.to_bytes()),
                 Effect::Admit(troubles) => self.troubles.write(&troubles.to_bytes())?,
                 Effect::Show(totals) => vm::stats().show_totals(&totals),
+                Effect::ShowList(source, readable) => vm::stats().show_list(&source, readable),
                 Effect::Confirm(confirmed) => self.confirmed.write(&confirmed.to_bytes())?,
                 Effect::Count(outcome) => vm::stats().count_poll(outcome),
                 Effect::Warn(line) => log::warn!("{line}"),

@@ -54,7 +54,7 @@ struct Configured {
 impl Configured {
     fn new(context_id: u32, config: Config) -> Self {
         let settings = config.settings_hash();
-        let (keys, pollers) = (Keys::new(settings), Pollers::of(settings));
+        let (keys, pollers) = (Keys::new(settings, config.lists_hash()), Pollers::of(settings));
         if config.role == Role::Auto {
             pollers.join(context_id);
         }

@@ -5,14 +5,15 @@
 //! so that it does not freeze with a leader that is gone.
 
 use crate::host::Metric;
-use burst_model::kube::Outcome;
-use burst_model::leader::Totals;
+use burst_model::kube::{Outcome, Source};
+use burst_model::leader::{Readable, Totals};
 use burst_model::time::Time;
 use burst_model::upstream::Unmapped;
 use burst_model::version::Version;
 use burst_model::view::metrics::Api;
 use burst_model::view::{Absence, Picture};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// A counter that is told to the host once a tick: an increment on the response path is one addition.
@@ -78,6 +79,8 @@ pub(crate) struct Stats {
     overshadowed_hpas: Metric,
     timestamp: Metric,
     generation: Metric,
+    /// By the names of the gauges.
+    unreadable: RefCell<BTreeMap<String, Metric>>,
 }
 
 impl Stats {
@@ -123,6 +126,7 @@ impl Stats {
             overshadowed_hpas: Metric::gauge("burst_overshadowed_hpas"),
             timestamp: Metric::gauge("burst_snapshot_timestamp_seconds"),
             generation: Metric::gauge("burst_snapshot_generation"),
+            unreadable: RefCell::default(),
         }
     }
 
@@ -173,6 +177,21 @@ impl Stats {
         self.services.set(totals.services);
         self.unobserved_hpas.set(totals.notes.unobserved);
         self.overshadowed_hpas.set(totals.notes.overshadowed);
+    }
+
+    /// Whether the leader can read a list. Its gauge is made when there is something to show, so that a thread that
+    /// never polls makes none.
+    pub(crate) fn show_list(&self, source: &Source, readable: Readable) {
+        let mut name = format!("burst_unreadable_{}", source.resource.plural);
+        if let Some(namespace) = &source.namespace {
+            name = format!("{name}_in_{namespace}");
+        }
+        let mut gauges = self.unreadable.borrow_mut();
+        let gauge = gauges.entry(name).or_insert_with_key(|name| Metric::gauge(name));
+        gauge.set(match readable {
+            Readable::Yes => 0,
+            Readable::No => 1,
+        });
     }
 
     /// The proxies whose requests the hub knows.

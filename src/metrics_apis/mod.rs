@@ -16,6 +16,9 @@ use burst_model::view::metrics::review::{Access, Verdict};
 use burst_model::view::metrics::{self, Reply, Request, Sources, others};
 use std::rc::Rc;
 
+/// The header-only module sees no requests, and there need be nothing in it that answers them.
+const ARE_LEFT_OUT: bool = cfg!(feature = "header-only");
+
 /// What becomes of a request of the filter chain.
 pub(crate) enum Taken {
     /// It is answered so.
@@ -94,10 +97,6 @@ impl Asked {
             user: &self.user,
             groups: &self.groups,
         };
-        if others::goes_on(apis, request) {
-            vm::stats().passed_on.count();
-            return Taken::Passed;
-        }
         let rates = view.rates.borrow();
         let sources = Sources {
             picture: &view.picture.borrow(),
@@ -106,6 +105,14 @@ impl Asked {
             enforced: &view.enforced.borrow(),
             now: host::now(),
         };
+        match others::goes_on(&view.config, apis, sources, request) {
+            Ok(false) => {}
+            Ok(true) => {
+                vm::stats().passed_on.count();
+                return Taken::Passed;
+            }
+            Err(refused) => return Taken::Answered(refused),
+        }
         let Reply { answer, age } = metrics::answer(&view.config, apis, sources, request);
         if let Some((api, age)) = age {
             vm::stats().record_age(api, age);

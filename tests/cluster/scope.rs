@@ -19,7 +19,7 @@ fn a_role_in_each_listed_namespace_is_enough() {
         name: "gateway",
     }
     .create(&cluster);
-    for namespace in ["ngsa", "shop"] {
+    let allow = |namespace| {
         let (role, subject) = ("--role=reader", "--serviceaccount=ngsa:gateway");
         cluster.kubectl(&[
             "create",
@@ -27,7 +27,7 @@ fn a_role_in_each_listed_namespace_is_enough() {
             "reader",
             "--namespace",
             namespace,
-            "--verb=list",
+            "--verb=list,watch",
             RESOURCES,
         ]);
         cluster.kubectl(&[
@@ -39,10 +39,19 @@ fn a_role_in_each_listed_namespace_is_enough() {
             role,
             subject,
         ]);
-    }
+    };
+    allow("ngsa");
     let mount = account.mount(&cluster);
-    let gateway = Gateway::new(&cluster, &mount, r#""namespaces": ["shop", "ngsa"]"#);
+    let keys = r#""namespaces": ["shop", "ngsa"], "max_staleness": "15s""#;
+    let gateway = Gateway::new(&cluster, &mount, keys);
 
+    let ngsa = "service=ngsa/ngsa-2, current-load=2, target-load=4, max-load=6";
+    gateway.wait_for_header("ngsa-svc-2.ngsa", Some(ngsa));
+    assert_eq!(gateway.header("checkout.shop"), None, "no Role there yet");
+    assert_eq!(gateway.stat("burst_unreadable_services_in_shop"), 1);
+    assert_eq!(gateway.burst("services/shop/checkout").status, 503);
+
+    allow("shop");
     let sum = "service=shop/checkout, current-load=6, target-load=10, max-load=13";
     gateway.wait_for_header("checkout.shop", Some(sum));
     assert_eq!(
@@ -59,12 +68,15 @@ fn a_role_in_each_listed_namespace_is_enough() {
         None,
         "of a namespace that is not listed"
     );
-    assert_eq!(gateway.stat("burst_poll_forbidden_total"), 0);
+    assert_eq!(gateway.stat("burst_unreadable_services_in_shop"), 0);
 
     cluster.kubectl(&["delete", "rolebinding", "reader", "--namespace", "shop"]);
     let advice = "; give the proxy's ServiceAccount a Role in namespace shop with the verb list on services";
     gateway.envoy.wait_for_log(SOON, advice);
     assert!(!gateway.envoy.log().contains("a Role in namespace ngsa"));
+    gateway.wait_for_header("checkout.shop", None);
+    assert_eq!(gateway.header("ngsa-svc-2.ngsa").as_deref(), Some(ngsa), "it goes on");
+    assert_eq!(gateway.burst("services").body.matches("service=").count(), 1);
 }
 
 #[test]

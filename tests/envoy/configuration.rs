@@ -6,7 +6,7 @@ use burst_lab::cluster::HPAS;
 use burst_testkit::{Version, port, wait};
 use serde_json::json;
 
-use crate::stage::{Module, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, Request, Traffic, World};
+use crate::stage::{Module, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, Request, Traffic, World, listing};
 
 on_each_envoy!(
     a_bad_configuration_is_refused_and_the_one_before_goes_on,
@@ -101,7 +101,7 @@ fn a_bad_configuration_is_refused_and_the_one_before_goes_on(version: Version) {
 fn a_new_configuration_breaks_no_request_and_leaves_one_poller(version: Version) {
     let world = World::sample();
     let port = port::free();
-    let plugin = |keys| Plugin::new("main", keys).port(port);
+    let plugin = |keys| Plugin::new("main", listing(keys)).port(port);
     let setup = Proxy::of(version).plugin(plugin(json!({})));
     let proxy = setup.argument("--drain-time-s").argument("2").start(&world);
     proxy
@@ -130,11 +130,11 @@ fn a_new_configuration_breaks_no_request_and_leaves_one_poller(version: Version)
 
 fn listeners_of_one_proxy_are_polled_for_whatever_becomes_of_the_others(version: Version) {
     let world = World::sample();
-    let first = Plugin::new("first", json!({}));
+    let first = Plugin::new("first", listing(json!({})));
     let proxy = Proxy::of(version)
         .plugin(first.clone())
-        .listener("other content", json!({"target_percent": 60}))
-        .listener("other words", json!({"header": {"extra_keys": ["stale"]}}))
+        .listener("other content", listing(json!({"target_percent": 60})))
+        .listener("other words", listing(json!({"header": {"extra_keys": ["stale"]}})))
         .argument("--drain-time-s")
         .argument("1")
         .start(&world);

@@ -12,11 +12,12 @@ on_each_envoy!(every_bootstrap_that_is_shipped_is_valid);
 const NEEDS_NEWER: &str = "# Needs Envoy 1.";
 
 /// Where a pod has the token and the CA of its ServiceAccount, and the certificates for the metrics APIs.
-const MOUNTS: [&str; 4] = [
+const MOUNTS: [&str; 5] = [
     "/var/run/secrets/kubernetes.io/serviceaccount",
     "/etc/burst-metrics",
     "/etc/metrics-apis",
     "/etc/request-header-ca",
+    "/etc/other-adapter",
 ];
 
 fn yaml_files(folder: &str) -> Vec<PathBuf> {

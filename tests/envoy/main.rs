@@ -29,6 +29,8 @@ mod metrics_apis;
 mod pages;
 mod polling;
 mod requests;
+mod reviews;
+mod roles;
 mod spokes;
 mod staleness;
 mod stats;

@@ -16,10 +16,14 @@ on_each_envoy!(
 /// The stats in the README's table.
 fn documented() -> BTreeSet<String> {
     let readme = std::fs::read_to_string(repository().join("README.md")).expect("the README");
-    let names = readme
-        .lines()
-        .filter_map(|line| line.strip_prefix("| `burst_")?.split_once('`'));
-    names.map(|(name, _)| format!("burst_{name}")).collect()
+    let rows = readme.lines().filter(|line| line.starts_with("| `burst_"));
+    let names = rows.flat_map(|row| {
+        row.split('|')
+            .nth(1)
+            .into_iter()
+            .flat_map(|cell| cell.split('`').skip(1).step_by(2))
+    });
+    names.map(ToOwned::to_owned).collect()
 }
 
 fn prometheus_shows_the_stats_of_the_readme_and_no_others(version: Version) {

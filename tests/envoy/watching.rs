@@ -13,6 +13,7 @@ on_each_envoy!(
     a_version_that_is_gone_leads_to_a_list_without_a_gap,
     an_outage_ends_where_it_began,
     a_hand_over_goes_on_watching,
+    a_configuration_that_reads_the_same_lists_nothing,
 );
 
 fn at(replicas: u32) -> String {
@@ -111,5 +112,28 @@ fn a_hand_over_goes_on_watching(version: Version) {
         "the change",
         |answer| answer.body.contains("current-load=3,"),
     );
+    assert_eq!(asked(&world, "list"), lists);
+}
+
+fn a_configuration_that_reads_the_same_lists_nothing(version: Version) {
+    let world = World::sample();
+    let port = port::free();
+    let plugin = |keys| Plugin::new("main", keys).port(port);
+    let proxy = Proxy::of(version).plugin(plugin(json!({}))).start(&world);
+    let mut main = proxy.client("main");
+    wait_for(&mut main, 1);
+    proxy.wait_for_main_thread();
+    let lists = asked(&world, "list");
+    for (percent, target) in [(60, 3), (20, 1)] {
+        proxy.replace_listeners(&[plugin(json!({"target_percent": percent, "max_staleness": "50s"}))]);
+        let of_target = |replicas| at(replicas).replace("target-load=4", &format!("target-load={target}"));
+        let mut main = proxy.client("main");
+        main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(&of_target(1)));
+        // The old one goes on in its drain, and both leave what they know at one place.
+        for replicas in [3, 1] {
+            world.scale_ngsa_1(replicas);
+            main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(&of_target(replicas)));
+        }
+    }
     assert_eq!(asked(&world, "list"), lists);
 }

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// The sets, each with the kind and name of every object in it.
-const SETS: [(&str, &[&str]); 10] = [
+const SETS: [(&str, &[&str]); 11] = [
     (".", &GATEWAY),
     ("gateway", &GATEWAY),
     ("gateway-elsewhere", &GATEWAY),
@@ -26,30 +26,8 @@ const SETS: [(&str, &[&str]); 10] = [
         "gateway-envoyfilter",
         &["EnvoyFilter burst-metrics", ROLE, BINDING, KUBE_API],
     ),
-    (
-        "metrics-apis",
-        &[
-            "EnvoyFilter burst-metrics",
-            ROLE,
-            BINDING,
-            KUBE_API,
-            "EnvoyFilter burst-metrics-apis",
-            "APIService v1beta1.custom.metrics.k8s.io",
-            "APIService v1beta2.custom.metrics.k8s.io",
-            "APIService v1beta1.external.metrics.k8s.io",
-            "Service burst-metrics-apis",
-            "ServiceAccount burst-metrics-copy-ca",
-            "RoleBinding burst-metrics-copy-ca",
-            "RoleBinding burst-metrics-copy-ca",
-            "Role burst-metrics-copy-ca",
-            "Secret burst-metrics-apis-cacert",
-            "ConfigMap burst-metrics-copy-ca",
-            "CronJob burst-metrics-copy-ca",
-            "CustomResourceDefinition externalmetricpolicies.burstmetrics.dev",
-            "ClusterRole burst-metrics-policies",
-            "ClusterRoleBinding burst-metrics-policies",
-        ],
-    ),
+    ("metrics-apis", &METRICS_APIS),
+    ("metrics-apis-review", &REVIEWED),
     (
         "sidecar",
         &["WasmPlugin burst-metrics", SIDECAR_ROLE, SIDECAR_BINDING, KUBE_API],
@@ -80,6 +58,52 @@ const SETS: [(&str, &[&str]); 10] = [
             KUBE_API,
         ],
     ),
+];
+
+const METRICS_APIS: [&str; 19] = [
+    "EnvoyFilter burst-metrics",
+    ROLE,
+    BINDING,
+    KUBE_API,
+    "EnvoyFilter burst-metrics-apis",
+    "APIService v1beta1.custom.metrics.k8s.io",
+    "APIService v1beta2.custom.metrics.k8s.io",
+    "APIService v1beta1.external.metrics.k8s.io",
+    "Service burst-metrics-apis",
+    "ServiceAccount burst-metrics-copy-ca",
+    "RoleBinding burst-metrics-copy-ca",
+    "RoleBinding burst-metrics-copy-ca",
+    "Role burst-metrics-copy-ca",
+    "Secret burst-metrics-apis-cacert",
+    "ConfigMap burst-metrics-copy-ca",
+    "CronJob burst-metrics-copy-ca",
+    "CustomResourceDefinition externalmetricpolicies.burstmetrics.dev",
+    "ClusterRole burst-metrics-policies",
+    "ClusterRoleBinding burst-metrics-policies",
+];
+
+/// The same, where the gateway may ask about others.
+const REVIEWED: [&str; 20] = [
+    "EnvoyFilter burst-metrics",
+    ROLE,
+    BINDING,
+    KUBE_API,
+    "EnvoyFilter burst-metrics-apis",
+    "APIService v1beta1.custom.metrics.k8s.io",
+    "APIService v1beta2.custom.metrics.k8s.io",
+    "APIService v1beta1.external.metrics.k8s.io",
+    "Service burst-metrics-apis",
+    "ServiceAccount burst-metrics-copy-ca",
+    "RoleBinding burst-metrics-copy-ca",
+    "RoleBinding burst-metrics-copy-ca",
+    "Role burst-metrics-copy-ca",
+    "Secret burst-metrics-apis-cacert",
+    "ConfigMap burst-metrics-copy-ca",
+    "CronJob burst-metrics-copy-ca",
+    "CustomResourceDefinition externalmetricpolicies.burstmetrics.dev",
+    "ClusterRole burst-metrics-policies",
+    "ClusterRoleBinding burst-metrics-policies",
+    "ClusterRoleBinding burst-metrics-review",
 ];
 
 const GATEWAY: [&str; 4] = ["WasmPlugin burst-metrics", ROLE, BINDING, KUBE_API];

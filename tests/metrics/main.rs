@@ -9,5 +9,8 @@ mod stage;
 mod access;
 mod clients;
 mod differential;
+mod fallback;
 mod health;
+mod policies;
+mod reviews;
 mod scaling;

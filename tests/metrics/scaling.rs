@@ -10,26 +10,27 @@ use crate::stage::{
 };
 
 /// What all proxies count is in the metric of that name where one of them is the hub.
-const RATES: &str = r#""requests": {"window": "10s", "report_interval": "1s", "accept": {"filter_chain": "hub"}}, "#;
+pub(crate) const RATES: &str =
+    r#""requests": {"window": "10s", "report_interval": "1s", "accept": {"filter_chain": "hub"}}, "#;
 
-const RATE: &str = "burst_requests_per_second";
+pub(crate) const RATE: &str = "burst_requests_per_second";
 
-fn value(value: u32) -> Value {
+pub(crate) fn value(value: u32) -> Value {
     json!({"type": "Value", "value": value.to_string()})
 }
 
-fn average(value: u32) -> Value {
+pub(crate) fn average(value: u32) -> Value {
     json!({"type": "AverageValue", "averageValue": value.to_string()})
 }
 
-fn object(kind: &str, name: &str, metric: &str, target: &Value) -> Value {
+pub(crate) fn object(kind: &str, name: &str, metric: &str, target: &Value) -> Value {
     let described = json!({"apiVersion": "v1", "kind": kind, "name": name});
     json!({"type": "Object", "object": {
         "describedObject": described, "metric": {"name": metric}, "target": target,
     }})
 }
 
-fn external(metric: &str, labels: &Value, target: &Value) -> Value {
+pub(crate) fn external(metric: &str, labels: &Value, target: &Value) -> Value {
     let selector = json!({"matchLabels": labels});
     json!({"type": "External", "external": {"metric": {"name": metric, "selector": selector}, "target": target}})
 }

@@ -8,9 +8,11 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 mod explain;
+mod joined;
 mod series;
 
 pub use explain::{Astray, Explained, Explanation, NoLoad, Remark, explain};
+pub use joined::{Joined, Touched};
 
 /// The section of Services.
 pub const SERVICES: &str = "services";
@@ -35,6 +37,20 @@ pub struct Row {
 
 /// What is served: a section for each kind, by its plural name, the rows sorted by `namespace/name`.
 pub type Table = BTreeMap<String, Vec<Row>>;
+
+impl Source {
+    /// Whether rows of that section are made of what the list holds. Every row has an HPA; a Service has a load by any
+    /// workload that it selects.
+    #[must_use]
+    pub fn makes(&self, section: &str) -> bool {
+        match self.reads {
+            Reads::Hpas => true,
+            Reads::Services => section == SERVICES,
+            Reads::Workloads => section == SERVICES || section == self.resource.plural,
+            Reads::Policies => false,
+        }
+    }
+}
 
 /// What an operator should know of a join, besides the table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,18 +1,21 @@
 //! What the polling root context does: asks for lists, keeps their objects, and publishes a snapshot when a served
 //! value changed. It says what is to be done; the shell does it.
 
+mod estate;
+mod publish;
 mod standing;
 
 use crate::config::Config;
-use crate::index::{self, Notes, SERVICES, Table};
-use crate::kube::{Answer, Failure, Object, Outcome, Page, Reads, Source, Verb};
+use crate::index::{Joined, Notes, Touched};
+use crate::kube::{Answer, Failure, Outcome, Page, Source, Verb};
 use crate::policies::{Gathered, PolicySets};
-use crate::records::{Confirmed, Resume, Resumed, Trouble, Troubles};
-use crate::snapshot::{self, Snapshot};
+use crate::records::{Confirmed, Resume, Troubles};
+use crate::snapshot::Snapshot;
 use crate::spoke::Question;
 use crate::sync::life::{Kept, Step};
 use crate::sync::poller::{Ask, Poller, SourceId};
 use crate::time::Time;
+pub use estate::Estate;
 use standing::Standing;
 use std::rc::Rc;
 use std::time::Duration;
@@ -20,9 +23,9 @@ use std::time::Duration;
 /// Lines about bad objects that one answer may write at once: a broken controller must not flood the proxy's log.
 const MOST_LINES: usize = 10;
 
-/// Often enough that the API server still knows what happened since: it keeps some minutes. More often would cost a
-/// large cluster's objects each time.
-const RESUME_INTERVAL: Duration = Duration::from_secs(30);
+/// A list that is refused is left out before the picture would be too old because of it: threads look at its age once
+/// a second, and at what is published as often.
+const AHEAD: Duration = Duration::from_secs(2);
 
 /// What is to be done.
 #[derive(Debug)]
@@ -35,12 +38,15 @@ pub enum Effect {
     Publish(Vec<u8>),
     /// Put the policies that are in force into shared data. Comes before its [`Effect::Confirm`].
     Enforce(PolicySets),
-    /// Put what a successor needs into shared data.
+    /// Put what a successor needs into shared data. Comes after [`Effect::Confirm`], which nobody can do who is not the
+    /// leader any more.
     Bequeath(Resume),
     /// Put what fails into shared data.
     Admit(Troubles),
     /// Show what there is.
     Show(Totals),
+    /// Show whether a list can be read, or the API refuses it.
+    ShowList(Source, Readable),
     /// Say when the cluster was last read.
     Confirm(Confirmed),
     /// Count the end of a request.
@@ -49,6 +55,15 @@ pub enum Effect {
     Warn(String),
     /// Tell the operator that something is well again.
     Inform(String),
+}
+
+/// Whether a list can be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Readable {
+    /// It was, just now.
+    Yes,
+    /// The API says that it may not be, or is not there.
+    No,
 }
 
 /// What a snapshot was made of.
@@ -76,7 +91,8 @@ pub struct Leader {
     /// A list was read since the last publication.
     news: bool,
     /// And what it holds is not what it held.
-    changed: bool,
+    touched: Touched,
+    joined: Joined,
     /// When a successor was last told what to go on with.
     bequeathed: Option<Time>,
     /// What a successor was last told of what fails.
@@ -84,77 +100,32 @@ pub struct Leader {
     policies: Gathered,
 }
 
-/// What a leader finds in shared data when it takes over.
-#[derive(Debug, Default)]
-pub struct Estate {
-    /// The snapshot of the last leader.
-    pub snapshot: Option<Snapshot>,
-    /// When the last leader read.
-    pub confirmed: Option<Confirmed>,
-    /// What the last leader knew.
-    pub resume: Option<Resume>,
-    /// What failed under the last leader.
-    pub troubles: Option<Troubles>,
-    /// The policies that it put in force.
-    pub policies: Option<PolicySets>,
-}
-
 impl Leader {
     /// Takes over. Where the last leader left all its objects, lists are read again when they would have been anyway.
     #[must_use]
     pub fn new(config: Rc<Config>, estate: Estate, now: Time) -> Self {
-        let sources = &config.content.sources;
-        let Estate {
-            snapshot,
-            confirmed,
-            resume,
-            troubles,
-            policies,
-        } = estate;
-        let troubles = troubles
-            .filter(|troubles| troubles.lists.len() == sources.len())
-            .unwrap_or_default();
-        let resume = resume
-            .filter(|resume| resume.lists.len() == sources.len())
-            .unwrap_or_default();
-        let times = confirmed
-            .map(|confirmed| confirmed.lists)
-            .unwrap_or_default()
-            .into_iter();
-        let resumed: Vec<_> = resume.lists.into_iter().zip(times).collect();
-        let versions: Vec<_> = resumed.iter().map(|(list, _)| list.version.clone()).collect();
-        let mut lists: Vec<_> = resumed
-            .into_iter()
-            .map(|(list, read)| Standing::resumed(list, read))
-            .collect();
-        lists.resize_with(sources.len(), Standing::default);
-        for (list, trouble) in lists.iter_mut().zip(&troubles.lists) {
-            list.trouble = trouble.told;
-        }
-        // A read that lies ahead was made before the clock was set back.
-        let due = |list: &Standing| list.read.map_or(now, |read| read.min(now).after(config.poll_interval));
-        let keep = |(place, (source, list)): (usize, (&Source, &Standing))| {
-            let kept = Kept::new(source.clone(), config.pace(source), config.page_size, due(list));
-            let kept = match versions.get(place) {
-                Some(version) => kept.resumed(version, now),
-                None => kept,
-            };
-            match troubles.lists.get(place).and_then(|trouble| trouble.pause) {
-                Some(pause) => kept.pausing(pause),
-                None => kept,
-            }
-        };
-        let kept = sources.iter().zip(&lists).enumerate().map(keep).collect();
+        let snapshot = estate.snapshot.as_ref();
+        let (generation, content) = (
+            snapshot.map_or(0, Snapshot::generation),
+            snapshot.map(Snapshot::content_hash),
+        );
+        let admitted = estate.troubles.clone().unwrap_or_default();
+        let policies = Gathered::new(estate.policies.clone());
+        let (lists, kept): (Vec<_>, Vec<_>) = estate.lists(&config, now).into_iter().unzip();
+        // What others with the same lists left is served until there is something newer.
+        let is_heir = content.is_none() && lists.iter().any(|list| list.read.is_some());
         Self {
             poller: Poller::new(kept, config.sync.most_windows),
             lists,
-            generation: snapshot.as_ref().map_or(0, Snapshot::generation),
-            content: snapshot.as_ref().map(Snapshot::content_hash),
-            news: false,
-            changed: false,
+            generation,
+            content,
+            news: is_heir,
+            // An empty cluster is news too, where nothing was served before.
+            touched: content.map_or(Touched::Everything, |_| Touched::Nothing),
+            joined: Joined::new(config.content.target),
             bequeathed: None,
-            admitted: troubles,
-            policies: Gathered::new(policies),
+            admitted,
+            policies,
             config,
         }
     }
@@ -173,6 +144,7 @@ impl Leader {
 
     /// Once a tick.
     pub fn tick(&mut self, now: Time) -> Vec<Effect> {
+        self.leave_out(now);
         let mut effects = self.publish(now);
         effects.extend(self.poller.begin(now).into_iter().map(Effect::Ask));
         effects
@@ -188,6 +160,7 @@ impl Leader {
         };
         let source = list.source().clone();
         let may_lack = source.may_be_absent() && !list.is_watching();
+        let was_behind = list.is_behind();
         let (answer, lacking) = match answer {
             Err(failure @ Failure::NotFound(_)) if may_lack => (Ok(Answer::Page(Page::default())), Some(failure)),
             answer => (answer, None),
@@ -196,21 +169,35 @@ impl Leader {
             Some(Step::Ask(request)) => effects.push(Effect::Ask(Ask { source: id, request })),
             Some(Step::Whole(listed)) => {
                 // A first page is not yet a list that works.
-                effects.extend(match lacking {
-                    Some(failure) => self.trouble(id, &source, Verb::List, &failure, false),
+                effects.extend(match &lacking {
+                    Some(failure) => self.trouble(id, &source, Verb::List, failure, false),
                     None => self.recovered(id, &source, Verb::List),
                 });
-                effects.extend(self.keep(id, now, |list| (true, list.replace(&source.resource, listed))));
+                effects.extend(self.keep(id, now, |list| list.replace(&source.resource, listed)));
+                effects.extend(match lacking {
+                    Some(_) => self.refused(id, &source),
+                    None => self.allowed(id, &source),
+                });
             }
             Some(Step::Changed(window)) => {
                 effects.extend(self.recovered(id, &source, Verb::Watch));
                 effects.extend(self.keep(id, now, |list| list.apply(&source.resource, window.changes)));
+                effects.extend(self.allowed(id, &source));
             }
             Some(Step::Failed {
                 verb,
                 failure,
                 falls_back,
-            }) => effects.extend(self.trouble(id, &source, verb, &failure, falls_back)),
+            }) => {
+                effects.extend(self.trouble(id, &source, verb, &failure, falls_back));
+                if verb == Verb::List && failure.is_refusal() {
+                    effects.extend(self.refused(id, &source));
+                    // What somebody else saw of it last cannot be known any more.
+                    if was_behind {
+                        self.forget(id);
+                    }
+                }
+            }
             None => {}
         }
         effects.extend(self.poller.begin(now).into_iter().map(Effect::Ask));
@@ -252,129 +239,61 @@ impl Leader {
         works.then(|| Effect::Inform(format!("{what} {source} works again")))
     }
 
-    /// Takes what was read of a list, as `take` does; that says whether it changed anything, and what to complain of.
+    /// Notes that the API refuses a list.
+    fn refused(&mut self, id: SourceId, source: &Source) -> Option<Effect> {
+        let list = self.lists.get_mut(id.0)?;
+        list.refused = true;
+        list.shows(Readable::No)
+            .then(|| Effect::ShowList(source.clone(), Readable::No))
+    }
+
+    /// Notes that it does not.
+    fn allowed(&mut self, id: SourceId, source: &Source) -> Option<Effect> {
+        let list = self.lists.get_mut(id.0)?;
+        list.refused = false;
+        list.shows(Readable::Yes)
+            .then(|| Effect::ShowList(source.clone(), Readable::Yes))
+    }
+
+    fn forget(&mut self, id: SourceId) {
+        if let Some(list) = self.lists.get_mut(id.0) {
+            list.forget();
+            self.news = true;
+            self.touched.add(Touched::Everything);
+        }
+    }
+
+    /// Forgets lists that have been refused for as long as a picture may be old: what they held would be a guess, and
+    /// must not make the rest too old. Where nothing else can be read there is no rest: that is an outage, and ages.
+    fn leave_out(&mut self, now: Time) {
+        if self.lists.iter().all(|list| list.refused) {
+            return;
+        }
+        let allowed = self.config.max_staleness.saturating_sub(AHEAD);
+        let is_old = |read: Time| now.since(read) >= allowed;
+        for place in 0..self.lists.len() {
+            let list = self.lists.get(place).filter(|list| list.refused);
+            if list.and_then(|list| list.read).is_some_and(is_old) {
+                self.forget(SourceId(place));
+            }
+        }
+    }
+
+    /// Takes what was read of a list, as `take` does; that says what it touches, and what to complain of.
     fn keep(
         &mut self,
         id: SourceId,
         now: Time,
-        take: impl FnOnce(&mut Standing) -> (bool, Vec<String>),
+        take: impl FnOnce(&mut Standing) -> (Touched, Vec<String>),
     ) -> Vec<Effect> {
         let Some(list) = self.lists.get_mut(id.0) else {
             return Vec::new();
         };
-        let (changed, lines) = take(list);
+        let (touched, lines) = take(list);
         list.read = Some(now);
         self.news = true;
-        self.changed |= changed;
+        self.touched.add(touched);
         lines.into_iter().take(MOST_LINES).map(Effect::Warn).collect()
-    }
-
-    /// A snapshot where a served value changed, and word of the read in any case: once every list was read, and
-    /// nothing that somebody else published is newer.
-    fn publish(&mut self, now: Time) -> Vec<Effect> {
-        if !self.news || self.poller.is_behind() || self.lists.iter().any(|list| list.read.is_none()) {
-            return Vec::new();
-        }
-        self.news = false;
-        let mut effects = match std::mem::take(&mut self.changed) {
-            true => self.publish_changes(),
-            false => Vec::new(),
-        };
-        let published = effects.iter().any(|effect| matches!(effect, Effect::Publish(_)));
-        effects.extend(self.bequeath(published, now));
-        let lists = self.lists.iter().map(|list| list.read).collect();
-        effects.push(Effect::Confirm(Confirmed {
-            generation: self.generation,
-            lists,
-        }));
-        effects
-    }
-
-    fn publish_changes(&mut self) -> Vec<Effect> {
-        let objects = self.lists.iter().map(|list| list.objects.as_slice());
-        let lists = self.config.content.sources.iter().zip(objects);
-        let (table, notes) = index::join(lists, self.config.content.target);
-        let services = table.get(SERVICES).map_or(0, Vec::len) as u64;
-        let mut effects: Vec<_> = self.snapshot(&table).into_iter().collect();
-        effects.push(Effect::Show(self.totals(services, notes)));
-        effects.extend(self.enforce());
-        effects
-    }
-
-    /// The policies, where they are others than before.
-    fn enforce(&mut self) -> Vec<Effect> {
-        let lists = self.config.content.sources.iter().zip(&self.lists);
-        let lists = lists.filter(|(source, _)| source.reads == Reads::Policies);
-        let lists: Vec<_> = lists.map(|(_, list)| list).collect();
-        // A list that was not read says nothing, and not that there is no policy.
-        if lists.is_empty() || lists.iter().any(|list| list.read.is_none()) {
-            return Vec::new();
-        }
-        let specs = lists
-            .iter()
-            .flat_map(|list| &list.objects)
-            .filter_map(|object| match object {
-                Object::Policy(policy) => Some(policy),
-                Object::Hpa(_) | Object::Service(_) | Object::Workload(_) => None,
-            });
-        let (sets, lines) = self.policies.gather(specs, lists.iter().flat_map(|list| list.bad()));
-        let lines = lines.into_iter().take(MOST_LINES).map(Effect::Warn);
-        lines.chain(sets.map(Effect::Enforce)).collect()
-    }
-
-    fn snapshot(&mut self, table: &Table) -> Option<Effect> {
-        let snapshot = Snapshot::open(snapshot::write(table, self.generation.wrapping_add(1))).ok()?;
-        let content = Some(snapshot.content_hash());
-        if content == self.content {
-            return None;
-        }
-        (self.content, self.generation) = (content, snapshot.generation());
-        Some(Effect::Publish(snapshot.into_bytes()))
-    }
-
-    fn totals(&self, services: u64, notes: Notes) -> Totals {
-        let count = |of: fn(&Standing) -> usize| self.lists.iter().map(of).sum::<usize>() as u64;
-        Totals {
-            objects: count(|list| list.objects.len()),
-            bad_objects: count(Standing::bad_objects),
-            services,
-            notes,
-        }
-    }
-
-    /// What a successor goes on with. Where a watch brings it what happened since, now and then is enough; a list that
-    /// is read whole each time must be as new as the snapshot, or the snapshot could go back to what it was.
-    fn bequeath(&mut self, published: bool, now: Time) -> Option<Effect> {
-        let is_old = |at: Time| now < at || now.since(at) >= RESUME_INTERVAL;
-        let watched = self.poller.lists().all(Kept::is_watched);
-        if !(self.bequeathed.is_none_or(is_old) && watched || published && !watched) {
-            return None;
-        }
-        self.bequeathed = Some(now);
-        let resumed = |(list, kept): (&Standing, &Kept)| Resumed {
-            version: kept.version().unwrap_or_default().into(),
-            objects: list.objects.clone(),
-        };
-        let lists = self.lists.iter().zip(self.poller.lists()).map(resumed).collect();
-        Some(Effect::Bequeath(Resume { lists }))
-    }
-
-    /// What fails, where that is not what it was.
-    fn admit(&mut self) -> Option<Effect> {
-        let trouble = |(list, kept): (&Standing, &Kept)| Trouble {
-            told: list.trouble,
-            pause: kept.pause(),
-        };
-        let lists: Vec<_> = self.lists.iter().zip(self.poller.lists()).map(trouble).collect();
-        let is_well = lists.iter().all(|list| *list == Trouble::default());
-        let troubles = Troubles {
-            lists: if is_well { Vec::new() } else { lists },
-        };
-        if troubles == self.admitted {
-            return None;
-        }
-        self.admitted = troubles.clone();
-        Some(Effect::Admit(troubles))
     }
 }
 

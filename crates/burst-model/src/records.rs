@@ -15,21 +15,27 @@ use serde::{Deserialize, Serialize};
 pub struct Confirmed {
     /// The snapshot that was confirmed.
     pub generation: u64,
-    /// The last good read of each list, in the order of the configuration; `None` before the first.
+    /// The last good read of each list, in the order of the configuration; `None` of one that the API refuses, and
+    /// of which nothing is known.
     pub lists: Vec<Option<Time>>,
 }
 
 impl Confirmed {
-    /// How old the picture is at its oldest corner; `None` while a list was never read.
+    /// How old the picture is at its oldest corner. A list that nothing is known of is no part of it.
     #[must_use]
     pub fn oldest(&self) -> Option<Time> {
-        self.lists.iter().copied().min().flatten()
+        self.lists.iter().copied().flatten().min()
     }
 }
 
-/// The objects behind the snapshot, so that the next leader goes on where the last one stopped.
+/// The objects behind the snapshot, so that the next leader goes on where the last one stopped: also one of another
+/// configuration, as long as its lists are the same. Two of them, an old one in its drain and a new one, write one key
+/// in turn, over whatever stands there: each record is whole by itself, and whoever goes on from the older one is told
+/// by its first window what happened since.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resume {
+    /// The [hash](crate::snapshot::Snapshot::content_hash) of what was served with it.
+    pub content: u64,
     /// Of each list in the order of the configuration.
     pub lists: Vec<Resumed>,
 }
@@ -39,6 +45,8 @@ pub struct Resume {
 pub struct Resumed {
     /// Its `resourceVersion`.
     pub version: String,
+    /// When they were read; `None` of a list that the API refused.
+    pub read: Option<Time>,
     /// Its objects.
     pub objects: Vec<Object>,
 }
@@ -55,6 +63,8 @@ pub struct Troubles {
 pub struct Trouble {
     /// What the operator was told of last; `None` where it works.
     pub told: Option<(Verb, Outcome)>,
+    /// The API's last word is that it may not be read, or is not there.
+    pub refused: bool,
     /// For how long the API is left alone.
     pub pause: Option<Pause>,
 }
@@ -90,7 +100,7 @@ pub struct Keys {
     pub snapshot: String,
     /// [`Confirmed`].
     pub confirmed: String,
-    /// [`Resume`].
+    /// [`Resume`]; for all settings with the same lists.
     pub resume: String,
     /// [`Troubles`].
     pub troubles: String,
@@ -136,15 +146,17 @@ pub const PROXY_KEY: &str = "burst-metrics/proxy";
 pub const ID_KEY: &str = "burst-metrics/ids";
 
 impl Keys {
-    /// The keys for settings of that hash.
+    /// The keys for settings of that [hash](crate::config::Config::settings_hash), with lists of
+    /// [that](crate::config::Config::lists_hash).
     #[must_use]
-    pub fn new(settings: u64) -> Self {
-        let key = |name: &str| format!("burst-metrics/{FORMAT}/{settings:016x}/{name}");
+    pub fn new(settings: u64, lists: u64) -> Self {
+        let of = |hash: u64, name: &str| format!("burst-metrics/{FORMAT}/{hash:016x}/{name}");
+        let key = |name: &str| of(settings, name);
         Self {
             lease: key("lease"),
             snapshot: key("snapshot"),
             confirmed: key("confirmed"),
-            resume: key("resume"),
+            resume: of(lists, "resume"),
             troubles: key("troubles"),
             policies: key("policies"),
             parsing: key("parsing"),
@@ -169,7 +181,8 @@ mod tests {
             .oldest()
         };
         assert_eq!(oldest(&[at(3), at(2), at(5)]), at(2));
-        assert_eq!(oldest(&[at(3), None]), None);
+        assert_eq!(oldest(&[at(3), None, at(4)]), at(3), "what is refused has no age");
+        assert_eq!(oldest(&[None]), None);
         assert_eq!(oldest(&[]), None);
     }
 

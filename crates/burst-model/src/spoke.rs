@@ -85,7 +85,7 @@ impl Spoke {
             ..
         } = estate;
         let trouble = troubles.and_then(|troubles| troubles.lists.first().copied());
-        let Trouble { told, pause } = trouble.unwrap_or_default();
+        let Trouble { told, pause, .. } = trouble.unwrap_or_default();
         let due_now = Pause {
             failures: 0,
             since: now,
@@ -264,7 +264,11 @@ impl Spoke {
         };
         let told = self.trouble.map(|outcome| (Verb::List, outcome));
         Effect::Admit(Troubles {
-            lists: vec![Trouble { told, pause }],
+            lists: vec![Trouble {
+                told,
+                pause,
+                ..Trouble::default()
+            }],
         })
     }
 }

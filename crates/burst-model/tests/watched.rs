@@ -4,7 +4,7 @@
 use burst_model::config::{Artifact, Config};
 use burst_model::kube::{Failure, Response, Source, Verb, answer};
 use burst_model::leader::{Effect, Estate, Leader};
-use burst_model::records::{Record, Resume, Troubles};
+use burst_model::records::{Confirmed, Record, Resume, Troubles};
 use burst_model::snapshot::Snapshot;
 use burst_model::sync::poller::Ask;
 use burst_model::time::Time;
@@ -31,6 +31,8 @@ enum Happening {
     Forget,
     /// Another thread takes over.
     HandOver,
+    /// Another configuration takes over, with the same lists.
+    Reconfigure,
     Nothing,
 }
 
@@ -174,7 +176,7 @@ struct Proxy {
     snapshot: Vec<u8>,
     resume: Vec<u8>,
     troubles: Option<Troubles>,
-    confirmed: Option<burst_model::records::Confirmed>,
+    confirmed: Option<Confirmed>,
     under_way: Vec<(Time, Ask)>,
     /// Pages asked for.
     lists: usize,
@@ -209,6 +211,12 @@ impl Proxy {
         self.under_way.clear();
     }
 
+    /// What others with the same lists left is all there is.
+    fn reconfigure(&mut self, now: Time) {
+        (self.snapshot, self.confirmed, self.troubles) = (Vec::new(), None, None);
+        self.hand_over(now);
+    }
+
     fn carry_out(&mut self, effects: Vec<Effect>, now: Time) {
         for effect in effects {
             match effect {
@@ -229,11 +237,12 @@ impl Proxy {
                 Effect::Bequeath(resume) => self.resume = resume.to_bytes(),
                 Effect::Admit(troubles) => self.troubles = Some(troubles),
                 Effect::Confirm(confirmed) => self.confirmed = Some(confirmed),
-                Effect::AskHub(_)
-                | Effect::Enforce(_)
+                Effect::Enforce(_)
+                | Effect::AskHub(_)
                 | Effect::Show(_)
                 | Effect::Count(_)
                 | Effect::Warn(_)
+                | Effect::ShowList(..)
                 | Effect::Inform(_) => {}
             }
         }
@@ -268,6 +277,7 @@ fn happening() -> impl Strategy<Value = Happening> {
         2 => fault.prop_map(Happening::Fault),
         1 => Just(Happening::Forget),
         1 => Just(Happening::HandOver),
+        1 => Just(Happening::Reconfigure),
         4 => Just(Happening::Nothing),
     ]
 }
@@ -299,6 +309,7 @@ proptest! {
                 Happening::Fault(some) => fault = Some(some),
                 Happening::Forget => api.forgotten = api.log.len(),
                 Happening::HandOver => proxy.hand_over(at(second)),
+                Happening::Reconfigure => proxy.reconfigure(at(second)),
                 Happening::Nothing => {}
             }
             proxy.second(&api, fault, at(second));
@@ -334,6 +345,27 @@ fn a_hand_over_lists_nothing() {
     let mut fresh = Proxy::new(config("list"), T0);
     fresh.second(&api, None, T0);
     assert_eq!(proxy.content(), fresh.content());
+}
+
+#[test]
+fn another_configuration_lists_nothing_and_serves_at_once_what_is_left() {
+    let mut api = Api::default();
+    (0..5).for_each(|name| (0..KINDS.len()).for_each(|kind| api.put(kind, name, 1)));
+    let mut proxy = Proxy::new(config("watch"), T0);
+    (0..40).for_each(|second| proxy.second(&api, None, at(second)));
+    proxy.lists = 0;
+    api.put(0, 3, 7);
+    proxy.reconfigure(at(40));
+    proxy.services.clear();
+    proxy.second(&api, None, at(40));
+    assert_eq!(proxy.services, [5], "before the first window");
+    let read = proxy.confirmed.as_ref().and_then(Confirmed::oldest).unwrap();
+    assert!(read < at(40), "as old as it is");
+    (41..45).for_each(|second| proxy.second(&api, None, at(second)));
+    let mut fresh = Proxy::new(config("list"), T0);
+    fresh.second(&api, None, T0);
+    assert_eq!((proxy.lists, proxy.content()), (0, fresh.content()));
+    assert!(proxy.confirmed.unwrap().oldest() > Some(at(40)));
 }
 
 #[test]

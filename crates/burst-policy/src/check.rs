@@ -89,7 +89,7 @@ impl Policy {
     /// # Errors
     /// The first thing that is wrong, with its place.
     pub fn parse(name: &str, namespace: Option<&str>, spec: &str) -> Result<Self, BadPolicy> {
-        let mut reader = serde_json::Deserializer::from_str(spec);
+        let mut reader = serde_json::Deserializer::from_slice(spec.as_bytes());
         let spec: Spec = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
             let place = error.path().to_string();
             Fault::Words(error.into_inner().to_string()).at(place)

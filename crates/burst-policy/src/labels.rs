@@ -11,11 +11,10 @@ pub use values::Values;
 use crate::words::{Expression, LabelSelector};
 use burst_labels::Selector;
 use burst_labels::selector::Operator;
-use std::collections::BTreeMap;
 
 /// What a selector selects: for each key that it names, the values that its label may have. Other keys may have any.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Labels(BTreeMap<Box<str>, Values>);
+pub struct Labels(Vec<(Box<str>, Values)>);
 
 impl Labels {
     /// What a query selects.
@@ -64,8 +63,14 @@ impl Labels {
     }
 
     fn narrow(&mut self, key: &str, values: Values) {
-        let all = self.0.entry(key.into()).or_default();
-        *all = std::mem::take(all).and(values);
+        match self.0.iter_mut().find(|(known, _)| **known == *key) {
+            Some((_, all)) => *all = std::mem::take(all).and(values),
+            None => self.0.push((key.into(), values)),
+        }
+    }
+
+    fn of(&self, key: &str) -> Option<&Values> {
+        self.iter().find(|(known, _)| *known == key).map(|(_, values)| values)
     }
 
     /// By key, what is asked of each.
@@ -83,7 +88,7 @@ impl Labels {
     #[must_use]
     pub fn is_within(&self, wider: &Self) -> bool {
         let anything = Values::default();
-        let lies_within = |(key, values): (&str, &Values)| self.0.get(key).unwrap_or(&anything).is_within(values);
+        let lies_within = |(key, values): (&str, &Values)| self.of(key).unwrap_or(&anything).is_within(values);
         self.contradiction().is_some() || wider.iter().all(lies_within)
     }
 }

@@ -31,6 +31,11 @@ impl Connection {
     /// The answer; an error where the other side closed or reset the connection instead.
     pub(crate) fn ask(&mut self, request: &Request) -> io::Result<Answer> {
         self.send(request)?;
+        self.answer(request)
+    }
+
+    /// The answer to a request that was sent.
+    pub(crate) fn answer(&mut self, request: &Request) -> io::Result<Answer> {
         let status_line = self.line()?;
         let status = status_line.split(' ').nth(1).and_then(|status| status.parse().ok());
         let mut answer = Answer {

@@ -62,7 +62,7 @@ mod wire;
 
 pub(crate) use callout::{Answer, Callout};
 pub(crate) use envoy::FakeEnvoy;
-pub(crate) use log::ThreadName;
+pub(crate) use log::{LogLine, ThreadName};
 pub(crate) use message::{By, Request, Response, Seen};
 pub(crate) use plugin::Plugin;
 pub(crate) use proxy::FailurePolicy;

@@ -251,9 +251,9 @@ impl Slot {
     }
 
     /// The client goes away: the stream ends as it is.
-    pub(super) fn abandon(&self, opened: Opened) {
+    pub(super) fn abandon(&self, opened: &Opened) {
         let mut life = self.life();
-        if let Opened::Inside { vm, stream } = opened
+        if let &Opened::Inside { vm, stream } = opened
             && life.vms == vm
         {
             life.run(move || http::close(stream));

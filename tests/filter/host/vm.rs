@@ -202,7 +202,7 @@ impl OpenStream {
 
     /// The client goes away before it has an answer: the access log and the end of the stream.
     pub(crate) fn abandon(self) {
-        self.vm.slot.abandon(self.opened);
+        self.vm.slot.abandon(&self.opened);
         self.vm.settled();
     }
 }

@@ -3,6 +3,7 @@
 mod configuration;
 mod endpoints;
 mod failures;
+mod fallback;
 mod header;
 mod hub;
 mod kube;

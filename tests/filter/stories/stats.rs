@@ -10,8 +10,9 @@ const README: &str = include_str!("../../../README.md");
 fn documented() -> BTreeSet<&'static str> {
     let (_, section) = README.split_once("\n## Stats\n").unwrap();
     let (section, _) = section.split_once("\n## ").unwrap();
-    let rows = section.lines().filter_map(|line| line.strip_prefix("| `"));
-    rows.map(|row| row.split('`').next().unwrap()).collect()
+    let rows = section.lines().filter(|line| line.starts_with("| `"));
+    let names = |row: &'static str| row.split('|').nth(1).unwrap().split('`').skip(1).step_by(2);
+    rows.flat_map(names).collect()
 }
 
 fn synced() -> FakeEnvoy {

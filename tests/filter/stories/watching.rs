@@ -2,6 +2,7 @@
 
 use super::kube::Kube;
 use super::{SECOND, envoy};
+use crate::host::{Request, Route};
 use std::time::Duration;
 
 const PLAIN: &str = r#"{"cluster":"kube_api"}"#;
@@ -30,4 +31,43 @@ fn each_list_is_read_once_and_then_what_changed() {
         assert!(header.unwrap_or_default().contains("current-load=3"));
         assert_eq!(vm.response("api.shop").header("x-burst"), None);
     }
+}
+
+#[test]
+fn a_configuration_that_reads_the_same_goes_on_where_the_other_was_and_both_go_on() {
+    let kube = Kube::new();
+    let envoy = envoy(PLAIN, &kube);
+    let worker = envoy.worker();
+    let old = worker.root();
+    envoy.advance(Duration::from_secs(3)).answer();
+    kube.asked();
+    let new = worker
+        .configure(r#"{"cluster":"kube_api","target_percent":40}"#)
+        .unwrap();
+    envoy.advance(SECOND).answer();
+    let seen = |root| {
+        let seen = worker.request_through(root, Request::get("/"), Route::istio("web", "shop"));
+        seen.header("x-burst").map(ToOwned::to_owned).unwrap_or_default()
+    };
+    assert!(seen(new).contains("target-load=2"), "within a tick");
+    for (seconds, current) in [(3, 3), (40, 2), (3, 4)] {
+        kube.scale("shop/web", current);
+        envoy.advance(Duration::from_secs(seconds)).answer();
+        for root in [old, new] {
+            assert!(
+                seen(root).contains(&format!("current-load={current},")),
+                "{}",
+                seen(root)
+            );
+        }
+    }
+    let leaders = envoy.stat("burst_leader_changes_total");
+    worker.retire(old);
+    let next = worker
+        .configure(r#"{"cluster":"kube_api","target_percent":20}"#)
+        .unwrap();
+    envoy.advance(Duration::from_secs(3)).answer();
+    assert!(seen(next).contains("current-load=4, target-load=1"));
+    assert_eq!(leaders, Some(2), "neither drove the other out");
+    assert_eq!(verbs(&kube.asked()).0, 0);
 }

@@ -1,12 +1,12 @@
 //! The test adapter of custom-metrics-apiserver: the library that every adapter is made with, over values that are told.
 //! <https://github.com/kubernetes-sigs/custom-metrics-apiserver/tree/master/test-adapter>
 
-use std::{fs, net::SocketAddr, process::Command};
+use std::{fs, net::SocketAddr, path::Path, process::Command};
 
 use burst_testkit::{Process, http, oracle, port, wait};
 use tempfile::TempDir;
 
-use super::{SOON, Stage, proxy::SERVER};
+use super::{SERVER, SOON, Stage};
 
 /// Where it takes values, on every address; so it runs in a network namespace of its own.
 const TOLD_AT: &str = "127.0.0.1:8080";
@@ -23,9 +23,14 @@ impl Adapter {
     /// Starts it on the cluster of a stage, with a certificate of the same authority as the proxy.
     #[track_caller]
     pub(crate) fn start(stage: &Stage) -> Self {
+        Self::start_at(port::free(), stage, &stage.cluster.kubeconfig())
+    }
+
+    /// The same at that port; who may is asked where that kubeconfig leads.
+    #[track_caller]
+    pub(crate) fn start_at(port: u16, stage: &Stage, authorization: &Path) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let server = stage.proxy.authority.server(SERVER, &[SERVER, "127.0.0.1"]);
-        let port = port::free();
         let program = oracle::program("test-adapter");
         assert!(
             program.exists(),
@@ -41,8 +46,12 @@ impl Adapter {
             fs::write(&path, pem).expect("a file");
             command.arg(format!("--{flag}={}", path.display()));
         }
-        for user in ["lister", "authentication", "authorization"] {
-            let kubeconfig = stage.cluster.kubeconfig();
+        let cluster = stage.cluster.kubeconfig();
+        for (user, kubeconfig) in [
+            ("lister", cluster.as_path()),
+            ("authentication", &cluster),
+            ("authorization", authorization),
+        ] {
             command.arg(format!("--{user}-kubeconfig={}", kubeconfig.display()));
         }
         command.args(["--bind-address=127.0.0.1", &format!("--secure-port={port}")]);

@@ -1,6 +1,8 @@
 //! A control plane, and a proxy that serves its metrics APIs.
 
 pub(crate) mod adapter;
+#[allow(dead_code, reason = "the benchmark asks nobody")]
+pub(crate) mod judge;
 mod pods;
 mod proxy;
 mod registered;
@@ -14,7 +16,7 @@ use std::time::Duration;
 use burst_testkit::{ControlPlane, Controllers, Process, Version, port};
 
 pub(crate) use self::{
-    proxy::Proxy,
+    proxy::{Example, Proxy, SERVER},
     registered::{API_SERVICES, wait_until_available},
 };
 
@@ -41,15 +43,38 @@ impl Stage {
     /// The same on that Envoy, with `more` keys in the configuration of the filter.
     #[track_caller]
     pub(crate) fn with(version: Version, controllers: Controllers, more: &str) -> Self {
+        Self::of(version, controllers, more, |_| Example::alone())
+    }
+
+    /// The same with more keys of `metrics_apis`, too.
+    #[track_caller]
+    pub(crate) fn with_apis(version: Version, controllers: Controllers, more: &str, of_apis: &str) -> Self {
+        let keys = format!(r#""metrics_apis": {{{of_apis}"#);
+        let example = Example {
+            changes: vec![(r#""metrics_apis": {"#, keys)],
+            ..Example::alone()
+        };
+        Self::of(version, controllers, more, |_| example)
+    }
+
+    /// The same of another example, which may need something of the cluster.
+    #[track_caller]
+    pub(crate) fn of(
+        version: Version,
+        controllers: Controllers,
+        more: &str,
+        example: impl FnOnce(&ControlPlane) -> Example,
+    ) -> Self {
         let mut cluster = ControlPlane::start_aggregating();
         cluster.start_controllers(controllers);
         let api_port = port::free();
         let api = Some(cluster.kubectl_proxy(api_port));
-        let proxy = Proxy::start(
+        let proxy = Proxy::of(
             version,
             &cluster,
             api_port,
             &format!(r#""sync": {{"mode": "list"}}, "poll_interval": "1s", {more}"#),
+            &example(&cluster),
         );
         registered::register(&cluster, &proxy);
         Self {

@@ -28,8 +28,15 @@ pub(crate) struct Proxy {
 
 impl Proxy {
     /// One whose filter reads the cluster at that port, with these keys beside those that ship, each with its comma.
+    #[allow(dead_code, reason = "for the benchmark")]
     #[track_caller]
     pub(crate) fn start(version: Version, cluster: &ControlPlane, api: u16, keys: &str) -> Self {
+        Self::of(version, cluster, api, keys, &Example::alone())
+    }
+
+    /// The same of another example.
+    #[track_caller]
+    pub(crate) fn of(version: Version, cluster: &ControlPlane, api: u16, keys: &str, example: &Example) -> Self {
         let authority = Authority::new("metrics-apis-ca");
         // 127.0.0.1 is for the tests that come without the API server.
         let server = authority.server(SERVER, &[SERVER, "127.0.0.1"]);
@@ -41,10 +48,15 @@ impl Proxy {
                 &shipped(CERTIFICATE).replace("/etc/metrics-apis", "$FOLDER"),
             )
             .file(TRUSTED, &shipped(TRUSTED).replace("/etc/request-header-ca", "$FOLDER"))
+            .file("authority.crt", &authority.pem())
             .file("tls.crt", &server.certificate)
             .file("tls.key", &server.key)
             .file("ca.crt", &cluster.front_proxy().pem());
-        let envoy = envoy.start(&bootstrap(api, keys));
+        let envoy = example
+            .files
+            .iter()
+            .fold(envoy, |envoy, (name, text)| envoy.file(name, text));
+        let envoy = envoy.start(&bootstrap(api, keys, example));
         let address = envoy.listener("metrics-apis");
         Self {
             envoy,
@@ -76,19 +88,41 @@ impl Proxy {
     }
 }
 
+/// One of the examples that ship.
+#[derive(Debug)]
+pub(crate) struct Example {
+    pub(crate) file: &'static str,
+    /// What is written there, and what takes its place here.
+    pub(crate) changes: Vec<(&'static str, String)>,
+    /// Files beside it.
+    pub(crate) files: Vec<(&'static str, String)>,
+}
+
+impl Example {
+    /// The metrics APIs by themselves.
+    pub(crate) fn alone() -> Self {
+        Self {
+            file: "12-metrics-apis.yaml",
+            changes: Vec::new(),
+            files: Vec::new(),
+        }
+    }
+}
+
 fn shipped(file: &str) -> String {
     let path = repository().join("filter-config").join(file);
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 /// A second Service beside the one that ships.
-fn bootstrap(api: u16, keys: &str) -> String {
+fn bootstrap(api: u16, keys: &str, example: &Example) -> String {
     let upstream = upstream::start().port();
     let endpoint =
         format!("{{endpoint: {{address: {{socket_address: {{address: 127.0.0.1, port_value: {upstream}}}}}}}}}");
     let api_cluster = format!("load_assignment: {{cluster_name: api, endpoints: [{{lb_endpoints: [{endpoint}]}}]}}");
     let module = wasm("burst-metrics.wasm").display().to_string();
     let keys = format!(r#"{keys}"metrics_apis": {{"#);
+    let changes = example.changes.iter().map(|(ships, here)| (*ships, here.as_str()));
     [
         ("target/wasm/burst-metrics.wasm", module.as_str()),
         ("filter-config/", "$FOLDER/"),
@@ -111,7 +145,8 @@ fn bootstrap(api: u16, keys: &str) -> String {
         (r#""metrics_apis": {"#, &keys),
     ]
     .into_iter()
-    .fold(shipped("12-metrics-apis.yaml"), |text, (ships, here)| {
+    .chain(changes)
+    .fold(shipped(example.file), |text, (ships, here)| {
         replaced(&text, ships, here)
     })
 }

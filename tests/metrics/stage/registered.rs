@@ -4,7 +4,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use burst_testkit::{ControlPlane, repository};
 use serde_json::{Value, json};
 
-use super::{Proxy, SOON, proxy::SERVER};
+use super::{Proxy, SERVER, SOON};
 
 /// Every APIService that ships.
 pub(crate) const API_SERVICES: [&str; 3] = [

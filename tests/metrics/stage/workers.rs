@@ -51,6 +51,13 @@ impl Worker {
         cluster.kubectl(&[&get[..], &["--output=jsonpath={.spec.replicas}"]].concat())
     }
 
+    /// What the condition ScalingActive of its autoscaler says.
+    pub(crate) fn words(&self, cluster: &ControlPlane) -> String {
+        let get = ["get", "hpa", self.name, "--namespace", NAMESPACE];
+        let of = "--output=jsonpath={.status.conditions[?(@.type=='ScalingActive')].message}";
+        cluster.kubectl(&[&get[..], &[of]].concat())
+    }
+
     /// The condition ScalingActive of its autoscaler, as `True ValidMetricFound`; empty before the first look.
     pub(crate) fn activity(&self, cluster: &ControlPlane) -> String {
         let get = ["get", "hpa", self.name, "--namespace", NAMESPACE];

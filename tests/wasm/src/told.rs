@@ -30,7 +30,7 @@ impl Told {
             policies,
             parsing,
             offers,
-        } = Keys::new(config.settings_hash());
+        } = Keys::new(config.settings_hash(), config.lists_hash());
         let text = format!("{lease}\n{snapshot}\n{confirmed}\n{resume}\n{troubles}\n{policies}\n{parsing}\n{offers}\n");
         Self {
             text,
@@ -81,6 +81,7 @@ impl Told {
                 self.confirmed = confirmed;
             }
             Effect::Show(totals) => self.line(&format!("{totals:?}")),
+            Effect::ShowList(source, readable) => self.line(&format!("{source}: {readable:?}")),
             Effect::Count(outcome) => self.line(outcome.word()),
             Effect::Warn(line) | Effect::Inform(line) => self.line(&line),
         }

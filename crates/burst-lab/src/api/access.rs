@@ -34,7 +34,7 @@ pub struct Book {
 pub struct Rule {
     /// `""` is the core group.
     pub api_groups: Vec<String>,
-    /// Plurals.
+    /// Plurals, without a subresource.
     pub resources: Vec<String>,
     /// `get`, `list`, `watch`, …
     pub verbs: Vec<String>,
@@ -96,6 +96,15 @@ impl Access {
         } else {
             Err(forbidden(user, verb, path))
         }
+    }
+}
+
+impl Access {
+    /// Whether a user or group among these may do that; one without an entry counts for nothing, unless none has one.
+    pub(super) fn allows_one_of(&self, subjects: &[String], verb: &str, path: &ResourcePath<'_>) -> bool {
+        let book = crate::locked(&self.0);
+        let mut known = subjects.iter().filter_map(|subject| book.rules.get(subject)).peekable();
+        known.peek().is_none() || known.flatten().any(|rule| rule.allows(verb, path))
     }
 }
 

@@ -11,6 +11,7 @@ mod query;
 mod refusal;
 mod reply;
 mod request_log;
+mod review;
 mod selector;
 mod serve;
 mod spoil;

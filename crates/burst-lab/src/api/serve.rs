@@ -14,12 +14,13 @@ use super::refusal::Refusal;
 use super::reply::{self, Reply};
 use super::status::Status;
 use super::window::Window;
-use super::{Fault, KubeApi, spoil, user_agent};
+use super::{Fault, KubeApi, review, spoil, user_agent};
 
 enum Content {
     List(List),
     Object(Arc<Value>),
     Window(Window),
+    Created(Value),
 }
 
 impl KubeApi {
@@ -36,6 +37,7 @@ impl KubeApi {
         let answer = match served {
             Err(refusal) => refusal.answer(pretty),
             Ok(Content::Object(object)) => reply::json(StatusCode::OK, &*object, pretty),
+            Ok(Content::Created(object)) => reply::json(StatusCode::CREATED, &object, pretty),
             Ok(Content::Window(window)) if fault.is_none() => return Reply::Window(window),
             // A fault does not wait for the end of the window.
             Ok(Content::Window(window)) => reply::lines(window.lines()),
@@ -54,6 +56,9 @@ impl KubeApi {
         let user = self.access.user(request.headers())?;
         self.access
             .check(&user, path.verb(request.method(), query.watch), path)?;
+        if review::is_asked_for(path) && request.method() == Method::POST {
+            return Ok(Content::Created(review::answer(&self.access, request.body())?));
+        }
         if !self.cluster.serves_group(path.group) {
             return Err(Refusal::NoSuchPath);
         }

@@ -92,3 +92,57 @@ fn labels(words: BTreeMap<String, String>, sources: &[Source]) -> Result<BTreeMa
     }
     Ok(words)
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::config::{Artifact, Authorization, Config, Fallback, MetricsApis};
+
+    fn parse(more: &str) -> Result<MetricsApis, String> {
+        let json = format!(r#"{{"cluster":"k","metrics_apis":{{"filter_chain":"m"{more}}}}}"#);
+        let config = Config::parse(json.as_bytes(), Artifact::Full).map_err(|error| error.to_string())?;
+        Ok(config.metrics_apis.unwrap())
+    }
+
+    #[test]
+    fn nobody_is_asked_and_nobody_stands_behind_unless_told() {
+        let apis = parse("").unwrap();
+        assert_eq!(
+            (apis.authorization, apis.fallback),
+            (Authorization::ApiServer, Fallback::default())
+        );
+        let apis = parse(r#","authorization":"subject_access_review","fallback":{"custom":{"cluster":"a"}}"#).unwrap();
+        assert_eq!(apis.authorization, Authorization::SubjectAccessReview);
+        let adapter = apis.fallback.custom.unwrap();
+        assert_eq!(
+            (adapter.cluster.as_str(), adapter.authority.as_str()),
+            ("a", "metrics-adapter")
+        );
+        assert_eq!(apis.fallback.external, None);
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_by_its_key() {
+        for (more, why) in [
+            (
+                r#","authorization":"rbac""#,
+                "expected `api_server` or `subject_access_review`",
+            ),
+            (
+                r#","fallback":{"external":{}}"#,
+                "metrics_apis.fallback.external: missing field `cluster`",
+            ),
+            (
+                r#","fallback":{"external":{"cluster":""}}"#,
+                r#"metrics_apis.fallback.external.cluster: "" must be"#,
+            ),
+            (
+                r#","fallback":{"custom":{"cluster":"a","authority":"b\n"}}"#,
+                r#"metrics_apis.fallback.custom.authority: "b\n" must be"#,
+            ),
+            (r#","fallback":{"resource":{}}"#, "unknown field `resource`"),
+        ] {
+            let error = parse(more).unwrap_err();
+            assert!(error.contains(why), "{more}: {error}");
+        }
+    }
+}

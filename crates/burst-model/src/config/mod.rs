@@ -223,6 +223,12 @@ impl Config {
             fallback,
         ))
     }
+
+    /// The hash of every setting that changes what is read.
+    #[must_use]
+    pub fn lists_hash(&self) -> u64 {
+        hash::of(&(&self.api.cluster, &self.api.authority, &self.content.sources))
+    }
 }
 
 #[cfg(test)]

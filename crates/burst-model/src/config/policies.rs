@@ -5,12 +5,11 @@ use super::{BadConfig, Policies, words};
 use crate::kube::{Reads, Resource, Source};
 use crate::name::Name;
 use burst_policy::{MOST_RULES, Policy};
-use std::collections::BTreeSet;
 
 const KEY: &str = "metrics_apis.policies";
 
 pub(super) fn check(words: words::Policies) -> Result<Policies, BadConfig> {
-    let (mut given, mut names) = (Vec::new(), BTreeSet::new());
+    let mut given: Vec<Policy> = Vec::new();
     for (place, words) in words.given.into_iter().enumerate() {
         let at = |key: &str| format!("{KEY}.given[{place}].{key}");
         for (key, name) in [("name", Some(&words.name)), ("namespace", words.namespace.as_ref())] {
@@ -19,10 +18,11 @@ pub(super) fn check(words: words::Policies) -> Result<Policies, BadConfig> {
         }
         let (name, namespace, spec) = words.into_spec();
         let policy = Policy::new(&name, namespace.as_deref(), &spec);
-        given.push(policy.map_err(|refused| bad(at(&refused.place), refused.fault))?);
-        if !names.insert(name.clone()) {
+        let policy = policy.map_err(|refused| bad(at(&refused.place), refused.fault))?;
+        if given.iter().any(|before| before.name() == name) {
             return Err(bad(at("name"), format_args!("{name} is the name of one before it")));
         }
+        given.push(policy);
     }
     let rules: usize = given.iter().map(|policy| policy.rules().len()).sum();
     if rules > MOST_RULES {
@@ -50,9 +50,10 @@ pub(super) fn sources(
     let Some(root) = root_namespace(words.and_then(|words| words.root_namespace.as_deref()))? else {
         return Ok(Vec::new());
     };
-    let mut namespaces: BTreeSet<_> = namespaces.iter().cloned().collect();
-    if !namespaces.contains(&None) {
-        namespaces.insert(Some(root));
+    let mut namespaces = namespaces.to_vec();
+    let root = Some(root);
+    if !namespaces.contains(&None) && !namespaces.contains(&root) {
+        namespaces.push(root);
     }
     let source = |namespace| Source {
         namespace,

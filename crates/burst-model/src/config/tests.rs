@@ -253,6 +253,30 @@ fn what_does_not_change_the_bytes_does_not_change_their_keys() {
     ] {
         assert_ne!(hash(other), plain, "{other}");
     }
+    let fallback = |more: &str| {
+        hash(&format!(
+            r#"{{"cluster":"k","metrics_apis":{{"filter_chain":"m"{more}}}}}"#
+        ))
+    };
+    let none = fallback("");
+    assert_eq!(
+        fallback(r#","fallback":{},"authorization":"subject_access_review""#),
+        none
+    );
+    assert_ne!(fallback(r#","fallback":{"external":{"cluster":"keda"}}"#), none);
+}
+
+#[test]
+fn what_is_left_to_a_successor_is_for_all_who_read_the_same() {
+    let hash = |json: &str| parse(json).unwrap().lists_hash();
+    let plain = hash(r#"{"cluster":"k"}"#);
+    assert_eq!(
+        hash(r#"{"cluster":"k","target_percent":70,"max_staleness":"5m"}"#),
+        plain
+    );
+    for other in [r#"{"cluster":"l"}"#, r#"{"cluster":"k","namespaces":["a"]}"#] {
+        assert_ne!(hash(other), plain, "{other}");
+    }
 }
 
 proptest! {
@@ -286,8 +310,8 @@ fn policies_are_read_where_everything_is_and_in_the_root_namespace() {
     assert_eq!(
         policies(r#","namespaces":["shop"]"#),
         [
-            format!("{kind} in namespace istio-system"),
-            format!("{kind} in namespace shop")
+            format!("{kind} in namespace shop"),
+            format!("{kind} in namespace istio-system")
         ]
     );
 }

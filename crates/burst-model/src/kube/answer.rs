@@ -99,6 +99,12 @@ impl Failure {
         }
     }
 
+    /// Whether it is the API's word on that one list: it may not be read, or is not there.
+    #[must_use]
+    pub fn is_refusal(&self) -> bool {
+        matches!(self, Self::Forbidden(_) | Self::NotFound(_))
+    }
+
     /// What an operator can do about it.
     #[must_use]
     pub fn advice(&self, source: &Source, verb: Verb) -> String {

@@ -75,7 +75,7 @@ pub struct Workload {
 }
 
 /// An `ExternalMetricPolicy`, unread: what is wrong in one is a matter of all of its namespace.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct PolicySpec {
     /// Its namespace and name.
     pub name: ObjectName,

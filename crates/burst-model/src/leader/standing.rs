@@ -1,8 +1,10 @@
 //! One list as it stands: its objects, and what was wrong with it.
 
+use super::Readable;
+use crate::index::Touched;
 use crate::kube::page::Bad;
 use crate::kube::{Change, Object, Outcome, Resource, Verb};
-use crate::records::Resumed;
+use crate::name::ObjectName;
 use crate::sync::life::Listed;
 use crate::time::Time;
 use std::collections::BTreeMap;
@@ -18,10 +20,14 @@ pub(super) struct Standing {
     bad: BTreeMap<String, String>,
     /// What failed last and does not work again yet.
     pub(super) trouble: Option<(Verb, Outcome)>,
+    /// The API says that it may not be read, or is not there: that was its last word.
+    pub(super) refused: bool,
+    shown: Option<Readable>,
 }
 
 impl Standing {
-    pub(super) fn resumed(Resumed { objects, .. }: Resumed, read: Option<Time>) -> Self {
+    /// Objects that somebody else left, as they were read then.
+    pub(super) fn left(objects: Vec<Object>, read: Option<Time>) -> Self {
         let mut list = Self {
             objects,
             read,
@@ -29,6 +35,13 @@ impl Standing {
         };
         list.sort();
         list
+    }
+
+    /// Forgets what was read of a list that is refused.
+    pub(super) fn forget(&mut self) {
+        self.objects = Vec::new();
+        self.bad.clear();
+        self.read = None;
     }
 
     fn sort(&mut self) {
@@ -44,59 +57,77 @@ impl Standing {
         self.bad.len()
     }
 
-    /// Takes the whole list anew; a line for each object that is left out and was not before.
-    pub(super) fn replace(&mut self, resource: &Resource, listed: Listed) -> Vec<String> {
-        self.objects = listed.objects;
+    /// Takes the whole list anew; what that touches, and a line for each object that is left out and was not before.
+    pub(super) fn replace(&mut self, resource: &Resource, listed: Listed) -> (Touched, Vec<String>) {
+        let before = std::mem::replace(&mut self.objects, listed.objects);
         self.sort();
+        let is_same = before == self.objects && self.bad.is_empty() && listed.bad.is_empty();
         let bad = listed.bad.into_iter().map(|bad| line(resource, bad)).collect();
         let before = std::mem::replace(&mut self.bad, bad);
         let is_new = |(name, line): &(&String, &String)| before.get(*name) != Some(*line);
-        self.bad.iter().filter(is_new).map(|(_, line)| line.clone()).collect()
+        let lines = self.bad.iter().filter(is_new).map(|(_, line)| line.clone()).collect();
+        let touched = match is_same {
+            true => Touched::Nothing,
+            false => Touched::Everything,
+        };
+        (touched, lines)
     }
 
-    /// Takes what happened since; whether that changed an object, and the lines as above.
-    pub(super) fn apply(&mut self, resource: &Resource, changes: Vec<Change>) -> (bool, Vec<String>) {
-        let (mut changed, mut lines) = (false, Vec::new());
+    /// Takes what happened since; what that touches, and the lines as above.
+    pub(super) fn apply(&mut self, resource: &Resource, changes: Vec<Change>) -> (Touched, Vec<String>) {
+        let (mut touched, mut lines) = (Touched::Nothing, Vec::new());
         for change in changes {
-            changed |= match change {
+            touched.add(match change {
                 Change::Put(object) => {
                     self.bad.remove(&object.name().to_string());
                     self.put(object)
                 }
                 Change::Gone(name) => {
-                    let name = name.to_string();
-                    self.bad.remove(&name);
+                    self.bad.remove(&name.to_string());
                     self.remove(&name)
                 }
                 Change::Spoiled(bad) => {
                     let (name, line) = line(resource, bad);
-                    let gone = self.remove(&name);
+                    // A name that cannot be an object's was never kept.
+                    let touched = ObjectName::parse(&name).map_or(Touched::Nothing, |name| self.remove(&name));
                     if self.bad.insert(name, line.clone()).as_ref() != Some(&line) {
                         lines.push(line);
                     }
-                    gone
+                    touched
                 }
-            };
+            });
         }
-        (changed, lines)
+        (touched, lines)
     }
 
-    fn put(&mut self, object: Object) -> bool {
-        match self.objects.binary_search_by(|kept| kept.name().cmp(object.name())) {
+    fn put(&mut self, object: Object) -> Touched {
+        let namespace = object.name().namespace.clone();
+        match self.find(object.name()) {
             Ok(place) => match self.objects.get_mut(place) {
                 Some(kept) if *kept != object => *kept = object,
-                _ => return false,
+                _ => return Touched::Nothing,
             },
             Err(place) => self.objects.insert(place, object),
         }
-        true
+        Touched::namespace(namespace)
     }
 
-    /// Removes the object of that `namespace/name`; whether there was one.
-    fn remove(&mut self, name: &str) -> bool {
-        let before = self.objects.len();
-        self.objects.retain(|object| object.name().to_string() != name);
-        self.objects.len() < before
+    fn remove(&mut self, name: &ObjectName) -> Touched {
+        let Ok(place) = self.find(name) else {
+            return Touched::Nothing;
+        };
+        self.objects.remove(place);
+        Touched::namespace(name.namespace.clone())
+    }
+
+    /// Where an object stands, or would.
+    fn find(&self, name: &ObjectName) -> Result<usize, usize> {
+        self.objects.binary_search_by(|kept| kept.name().cmp(name))
+    }
+
+    /// Notes what the operator is shown; whether that is news.
+    pub(super) fn shows(&mut self, readable: Readable) -> bool {
+        self.shown.replace(readable) != Some(readable)
     }
 
     /// Notes a failure; whether it is another one than before.
@@ -120,7 +151,7 @@ fn line(resource: &Resource, Bad { name, reason }: Bad) -> (String, String) {
 mod tests {
     use super::*;
     use crate::kube::Reads;
-    use crate::name::ObjectName;
+    use crate::name::Name;
 
     fn service(name: &str, app: &str) -> Object {
         let json =
@@ -136,8 +167,9 @@ mod tests {
     }
 
     fn apply(list: &mut Standing, changes: Vec<Change>) -> (bool, usize) {
-        let (changed, lines) = list.apply(&Resource::services(), changes);
-        (changed, lines.len())
+        let (touched, lines) = list.apply(&Resource::services(), changes);
+        assert!(touched == Touched::Nothing || touched == Touched::namespace(Name::parse("shop").unwrap()));
+        (touched != Touched::Nothing, lines.len())
     }
 
     fn listed() -> Standing {
@@ -147,6 +179,7 @@ mod tests {
         let bad = vec![bad("x")];
         assert_eq!(
             list.replace(&Resource::services(), Listed { objects, bad, version })
+                .1
                 .len(),
             1
         );

@@ -1,8 +1,10 @@
 use super::*;
 use crate::config::Artifact;
+use crate::index::Table;
 use crate::kube::Reads;
 use crate::kube::page;
 use crate::records::Record;
+use crate::snapshot::{self, Section};
 use std::time::Duration;
 
 const T0: Time = Time::from_unix_millis(1_700_000_000_000);
@@ -47,6 +49,7 @@ struct Round {
     lines: Vec<String>,
     counted: Vec<Outcome>,
     totals: Option<Totals>,
+    readable: Vec<(String, Readable)>,
 }
 
 /// One tick, with every list answered at once by `api`.
@@ -71,6 +74,7 @@ fn round_of(leader: &mut Leader, now: Time, mut api: impl FnMut(&Source, Verb) -
                 Effect::Bequeath(resume) => round.resume = Some(resume),
                 Effect::Admit(troubles) => round.troubles = Some(troubles),
                 Effect::Show(totals) => round.totals = Some(totals),
+                Effect::ShowList(source, readable) => round.readable.push((source.to_string(), readable)),
                 Effect::Confirm(confirmed) => round.confirmed.push(confirmed),
                 Effect::Count(outcome) => round.counted.push(outcome),
                 Effect::Warn(line) | Effect::Inform(line) => round.lines.push(line),
@@ -140,14 +144,106 @@ fn a_quiet_cluster_is_confirmed_and_not_published_again() {
 #[test]
 fn nothing_is_published_before_every_list_was_read() {
     let mut leader = Leader::new(config(""), Estate::default(), T0);
-    let deny = |source: &Source| match source.resource.plural.as_str() {
-        "services" => Err(Failure::Forbidden("no".into())),
+    let late = |source: &Source| match source.resource.plural.as_str() {
+        "services" => Err(Failure::Timeout),
         _ => cluster(source, 1),
     };
-    let denied = round(&mut leader, T0, deny);
-    assert!(denied.published.is_empty() && denied.confirmed.is_empty());
-    let allowed = round(&mut leader, later(15), |source| cluster(source, 1));
-    assert_eq!(allowed.published.len(), 1);
+    let unanswered = round(&mut leader, T0, late);
+    assert!(unanswered.published.is_empty() && unanswered.confirmed.is_empty());
+    let answered = round(&mut leader, later(15), |source| cluster(source, 1));
+    assert_eq!(answered.published.len(), 1);
+}
+
+/// An API that refuses the lists of a resource, `plural` or `plural in namespace NAMESPACE`.
+fn refusing(resource: &'static str, current: u32) -> impl Fn(&Source) -> Result<Page, Failure> {
+    move |source| {
+        let name = source.to_string().replace(".apps", "").replace(".autoscaling", "");
+        match name == resource || name.ends_with(resource) && resource.starts_with("in ") {
+            true => Err(Failure::Forbidden("no".into())),
+            false => cluster(source, current),
+        }
+    }
+}
+
+fn names(snapshot: &Snapshot, section: &str) -> Vec<String> {
+    let rows = snapshot.section(section).into_iter().flat_map(Section::rows);
+    rows.map(|row| row.of.to_owned()).collect()
+}
+
+#[test]
+fn what_can_be_read_is_served_and_the_rest_is_named() {
+    let mut leader = Leader::new(config(""), Estate::default(), T0);
+    let first = round(&mut leader, T0, refusing("statefulsets", 1));
+    assert_eq!(names(&first.published[0], "services"), ["shop/web"]);
+    assert_eq!(first.confirmed[0].lists, [Some(T0), Some(T0), Some(T0), None]);
+    let shown = |name: &str, readable| (name.to_owned(), readable);
+    assert!(first.readable.contains(&shown("services", Readable::Yes)));
+    assert!(first.readable.contains(&shown("statefulsets.apps", Readable::No)));
+    let quiet = round(&mut leader, later(15), refusing("statefulsets", 1));
+    assert!(quiet.readable.is_empty() && quiet.lines.is_empty());
+    assert_eq!(quiet.confirmed[0].oldest(), Some(later(15)), "it has no age");
+    let allowed = round(&mut leader, later(60), |source| cluster(source, 1));
+    assert_eq!(allowed.readable, [shown("statefulsets.apps", Readable::Yes)]);
+    assert_eq!(allowed.confirmed[0].lists, [Some(later(60)); 4]);
+}
+
+#[test]
+fn a_role_in_one_of_two_namespaces_serves_that_one() {
+    let mut leader = Leader::new(config(r#","namespaces":["shop","data"]"#), Estate::default(), T0);
+    let first = round(&mut leader, T0, refusing("in namespace data", 1));
+    assert_eq!(names(&first.published[0], "services"), ["shop/web"]);
+    assert_eq!(
+        first
+            .readable
+            .iter()
+            .filter(|(_, readable)| *readable == Readable::No)
+            .count(),
+        4
+    );
+    assert_eq!(first.confirmed[0].oldest(), Some(T0));
+}
+
+#[test]
+fn a_list_that_is_refused_counts_until_it_is_too_old_and_is_left_out_then() {
+    let mut leader = Leader::new(config(""), Estate::default(), T0);
+    round(&mut leader, T0, |source| cluster(source, 1));
+    for (seconds, served, oldest) in [(15, 1, 0), (45, 1, 0), (57, 1, 0), (58, 0, 45), (75, 0, 75)] {
+        let round = round(&mut leader, later(seconds), refusing("deployments", 1));
+        let left = round
+            .published
+            .last()
+            .map_or(1, |snapshot| names(snapshot, "services").len());
+        assert!(left == served || seconds == 75, "{seconds} s: {left}");
+        assert!(
+            round
+                .confirmed
+                .iter()
+                .all(|confirmed| confirmed.oldest() == Some(later(oldest))),
+            "{seconds} s"
+        );
+    }
+    let back = round(&mut leader, later(120), |source| cluster(source, 2));
+    assert_eq!(names(&back.published[0], "services"), ["shop/web"]);
+}
+
+#[test]
+fn where_everything_is_refused_the_picture_ages_as_a_whole() {
+    let mut leader = Leader::new(config(""), Estate::default(), T0);
+    round(&mut leader, T0, |source| cluster(source, 1));
+    for seconds in (15..300).step_by(15) {
+        let refused = round(&mut leader, later(seconds), |_| Err(Failure::Forbidden("no".into())));
+        assert!(
+            refused.published.is_empty() && refused.confirmed.is_empty(),
+            "{seconds} s"
+        );
+    }
+    let nothing = round(&mut Leader::new(config(""), Estate::default(), T0), T0, |_| {
+        Err(Failure::Forbidden("no".into()))
+    });
+    assert!(
+        nothing.published.is_empty() && nothing.confirmed.is_empty(),
+        "from the start"
+    );
 }
 
 #[test]
@@ -309,6 +405,30 @@ fn a_successor_goes_on_where_the_last_leader_stopped() {
 }
 
 #[test]
+fn what_is_listed_and_older_than_what_is_served_is_not_gone_on_with() {
+    let mut first = Leader::new(config(""), Estate::default(), T0);
+    let older = round(&mut first, T0, |source| cluster(source, 1));
+    let mut newer = round(&mut first, later(15), |source| cluster(source, 2));
+    let estate = Estate {
+        snapshot: newer.published.pop(),
+        confirmed: newer.confirmed.pop(),
+        resume: older.resume,
+        ..Estate::default()
+    };
+    let mut next = Leader::new(config(""), estate, later(16));
+    let mut answered = 0;
+    let round = round(&mut next, later(16), |source| {
+        answered += 1;
+        match answered {
+            1 => Err(Failure::Timeout),
+            _ => cluster(source, 2),
+        }
+    });
+    assert_eq!(round.asked.len(), 4, "all of it is read again");
+    assert!(round.published.is_empty(), "and nothing goes back before it was");
+}
+
+#[test]
 fn a_successor_without_its_predecessors_objects_lists_everything_and_keeps_counting() {
     let snapshot = Snapshot::open(snapshot::write(&Table::new(), 41)).ok();
     let estate = Estate {
@@ -378,13 +498,13 @@ fn policies_are_told_when_they_change_and_a_fault_in_one_is_a_line() {
             .contains(&"/apis/burstmetrics.dev/v1alpha1/externalmetricpolicies?limit=500".to_owned())
     );
     let sets = first.enforced.unwrap();
-    assert_eq!(sets["shop"].in_force.as_ref().unwrap()["p"].as_ref(), deny);
+    assert_eq!(sets[0].in_force.as_ref().unwrap()[0].1.as_ref(), deny);
     let quiet = round(&mut leader, later(15), |source| policed(source, deny));
     assert!(quiet.enforced.is_none() && quiet.lines.is_empty());
 
     let spoiled = round(&mut leader, later(30), |source| policed(source, r#"{"rules":[]}"#));
     let still = spoiled.enforced.unwrap();
-    assert_eq!(still["shop"].in_force, sets["shop"].in_force);
+    assert_eq!(still[0].in_force, sets[0].in_force);
     assert!(
         spoiled.lines[0].contains("shop/p: spec.rules: is empty"),
         "{:?}",

@@ -1,17 +1,16 @@
 //! The policies of the objects as one VM goes by them.
 
-use super::{PolicySets, read};
+use super::{PolicySets, place, read};
 use crate::name::Name;
 use crate::records::{Confirmed, Record};
 use crate::time::Time;
 use burst_policy::Policy;
-use std::collections::BTreeMap;
 
 /// The policies of the objects, ready to decide.
 #[derive(Debug, Default)]
 pub struct Enforced {
     /// By namespace; `None` before any leader read them.
-    sets: Option<BTreeMap<Box<str>, Set>>,
+    sets: Option<Vec<(Box<str>, Set)>>,
     /// What they were made of.
     told: Option<PolicySets>,
     /// The last reads of the leader when they were looked at.
@@ -66,7 +65,7 @@ impl Enforced {
         namespace: &str,
     ) -> Result<impl Iterator<Item = &'a Policy> + use<'a>, NotInForce> {
         let sets = self.sets.as_ref().ok_or(NotInForce::Unread)?;
-        let set = |namespace: &str| match sets.get(namespace) {
+        let set = |namespace: &str| match find(sets, namespace) {
             None => Ok([].as_slice()),
             Some(Ok(policies)) => Ok(policies.as_slice()),
             Some(Err(reason)) => Err(NotInForce::Refused {
@@ -83,16 +82,22 @@ impl Enforced {
     }
 }
 
-fn sets(root: &Name, told: &PolicySets) -> BTreeMap<Box<str>, Set> {
-    let mut sets = BTreeMap::new();
-    for (namespace, set) in told {
+fn find<'a>(sets: &'a [(Box<str>, Set)], namespace: &str) -> Option<&'a Set> {
+    let place = place(sets, namespace, |(namespace, _)| namespace).ok()?;
+    sets.get(place).map(|(_, set)| set)
+}
+
+fn sets(root: &Name, told: &PolicySets) -> Vec<(Box<str>, Set)> {
+    let mut sets = Vec::with_capacity(told.len());
+    for set in told {
+        let namespace = &set.namespace;
         let applies = Some(&**namespace).filter(|namespace| *namespace != root.as_str());
         let policies = match (&set.in_force, &set.refused) {
             // Without a fault when the leader looked; a newer binary may have more rules than this one knows.
-            (Some(specs), _) => read(namespace, applies, specs.iter().map(|(name, spec)| (&**name, &**spec))),
+            (Some(specs), _) => read(namespace, applies, specs),
             (None, reason) => Err(reason.clone().unwrap_or_default()),
         };
-        sets.insert(namespace.clone(), policies);
+        sets.push((namespace.clone(), policies));
     }
     sets
 }
@@ -117,9 +122,13 @@ mod tests {
 
     fn told(specs: &[(&str, Option<&str>)]) -> Vec<u8> {
         let set = |(namespace, spec): &(&str, Option<&str>)| {
-            let in_force = spec.map(|spec| BTreeMap::from([("p".into(), spec.into())]));
+            let in_force = spec.map(|spec| vec![("p".into(), spec.into())]);
             let refused = spec.is_none().then(|| "no rules".to_owned());
-            ((*namespace).into(), PolicySet { in_force, refused })
+            PolicySet {
+                namespace: (*namespace).into(),
+                in_force,
+                refused,
+            }
         };
         specs.iter().map(set).collect::<PolicySets>().to_bytes()
     }

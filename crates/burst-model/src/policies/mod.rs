@@ -12,16 +12,17 @@ use crate::hash;
 use crate::kube::PolicySpec;
 use burst_policy::{BadPolicy, MOST_RULES, Policy};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
-/// The policies of every namespace that has any: what the leader tells the other VMs.
-pub type PolicySets = BTreeMap<Box<str>, PolicySet>;
+/// The policies of every namespace that has any, by its name: what the leader tells the other VMs.
+pub type PolicySets = Vec<PolicySet>;
 
 /// The policies of one namespace.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PolicySet {
+    /// Which.
+    pub namespace: Box<str>,
     /// The last ones without a fault: the name of each, and its `spec` as JSON. `None` before the first.
-    pub in_force: Option<BTreeMap<Box<str>, Box<str>>>,
+    pub in_force: Option<Vec<(Box<str>, Box<str>)>>,
     /// Why those that there are now are not in force.
     pub refused: Option<String>,
 }
@@ -36,10 +37,25 @@ pub(crate) struct Gathered {
 }
 
 /// A namespace's objects: the spec of each by its name, and a line about one that could not even be read.
-#[derive(Debug, Default, Hash)]
+#[derive(Debug, Hash)]
 struct Found<'a> {
-    specs: BTreeMap<&'a str, &'a str>,
+    namespace: &'a str,
+    specs: Vec<&'a PolicySpec>,
     bad: Option<&'a str>,
+}
+
+/// Where a namespace stands among others, or would.
+fn place<T>(sets: &[T], namespace: &str, of: impl Fn(&T) -> &str) -> Result<usize, usize> {
+    sets.binary_search_by(|set| of(set).cmp(namespace))
+}
+
+fn found<'a, 'b>(all: &'b mut Vec<Found<'a>>, namespace: &'a str) -> Option<&'b mut Found<'a>> {
+    let place = place(all, namespace, |found| found.namespace).unwrap_or_else(|place| {
+        let (specs, bad) = (Vec::new(), None);
+        all.insert(place, Found { namespace, specs, bad });
+        place
+    });
+    all.get_mut(place)
 }
 
 impl Gathered {
@@ -55,28 +71,33 @@ impl Gathered {
         objects: impl Iterator<Item = &'a PolicySpec>,
         bad: impl Iterator<Item = (&'a str, &'a str)>,
     ) -> (Option<PolicySets>, Vec<String>) {
-        let mut found: BTreeMap<&str, Found<'_>> = BTreeMap::new();
-        for PolicySpec { name, spec } in objects {
-            let of_namespace = found.entry(name.namespace.as_str()).or_default();
-            of_namespace.specs.insert(name.name.as_str(), spec);
+        let mut all = Vec::new();
+        for policy in objects {
+            let set = found(&mut all, policy.name.namespace.as_str());
+            set.into_iter().for_each(|set| set.specs.push(policy));
         }
         for (name, line) in bad {
             let namespace = name.split_once('/').map_or("", |(namespace, _)| namespace);
-            found.entry(namespace).or_default().bad = Some(line);
+            found(&mut all, namespace)
+                .into_iter()
+                .for_each(|set| set.bad = Some(line));
         }
-        let made_of = Some(hash::of(&found));
+        let made_of = Some(hash::of(&all));
         if made_of == self.made_of {
             return (None, Vec::new());
         }
         self.made_of = made_of;
         let (mut sets, mut lines) = (PolicySets::new(), Vec::new());
-        for (namespace, found) in found {
-            let before = self.told.as_ref().and_then(|told| told.get(namespace));
-            let set = found.set(namespace, before);
-            if set.refused.is_some() && set.refused.as_ref() != before.and_then(|before| before.refused.as_ref()) {
-                lines.extend(set.warning(namespace));
+        for found in &all {
+            let before = self
+                .told
+                .as_deref()
+                .and_then(|told| of_namespace(told, found.namespace));
+            let set = found.set(before);
+            if set.refused.as_ref() != before.and_then(|before| before.refused.as_ref()) {
+                lines.extend(set.warning());
             }
-            sets.insert(namespace.into(), set);
+            sets.push(set);
         }
         let sets = Some(sets).filter(|sets| self.told.as_ref() != Some(sets));
         if sets.is_some() {
@@ -86,32 +107,35 @@ impl Gathered {
     }
 }
 
+/// The set of a namespace.
+fn of_namespace<'a>(sets: &'a [PolicySet], namespace: &str) -> Option<&'a PolicySet> {
+    sets.get(place(sets, namespace, |set| &set.namespace).ok()?)
+}
+
 impl Found<'_> {
-    fn set(&self, namespace: &str, before: Option<&PolicySet>) -> PolicySet {
+    fn set(&self, before: Option<&PolicySet>) -> PolicySet {
+        let spec = |policy: &&PolicySpec| (policy.name.name.as_str().into(), policy.spec.clone());
+        let specs: Vec<_> = self.specs.iter().map(spec).collect();
         let checked = match self.bad {
             Some(line) => Err(line.to_owned()),
-            None => read(namespace, None, self.specs.iter().map(|(name, spec)| (*name, *spec))).map(drop),
+            None => read(self.namespace, None, &specs).map(drop),
         };
-        match checked {
-            Ok(()) => PolicySet {
-                in_force: Some(
-                    self.specs
-                        .iter()
-                        .map(|(name, spec)| ((*name).into(), (*spec).into()))
-                        .collect(),
-                ),
-                refused: None,
-            },
-            Err(reason) => PolicySet {
-                in_force: before.and_then(|before| before.in_force.clone()),
-                refused: Some(reason),
-            },
+        let (in_force, refused) = match checked {
+            Ok(()) => (Some(specs), None),
+            Err(reason) => (before.and_then(|before| before.in_force.clone()), Some(reason)),
+        };
+        let namespace = self.namespace.into();
+        PolicySet {
+            namespace,
+            in_force,
+            refused,
         }
     }
 }
 
 impl PolicySet {
-    fn warning(&self, namespace: &str) -> Option<String> {
+    fn warning(&self) -> Option<String> {
+        let namespace = &self.namespace;
         let instead = match self.in_force {
             Some(_) => "those before them stay in force",
             None => "there were none before them, so no external metric is served by them",
@@ -124,11 +148,7 @@ impl PolicySet {
 }
 
 /// The policies of a namespace, or why they are none; `applies` is where they do.
-fn read<'a>(
-    namespace: &str,
-    applies: Option<&str>,
-    specs: impl Iterator<Item = (&'a str, &'a str)>,
-) -> Result<Vec<Policy>, String> {
+fn read(namespace: &str, applies: Option<&str>, specs: &[(Box<str>, Box<str>)]) -> Result<Vec<Policy>, String> {
     let (mut policies, mut rules) = (Vec::new(), 0);
     for (name, spec) in specs {
         let title = format!("{namespace}/{name}");
@@ -166,8 +186,12 @@ mod tests {
     }
 
     fn names(sets: &PolicySets, namespace: &str) -> Option<Vec<String>> {
-        let names = sets[namespace].in_force.as_ref()?.keys();
-        Some(names.map(ToString::to_string).collect())
+        let names = set(sets, namespace).in_force.as_ref()?.iter();
+        Some(names.map(|(name, _)| name.to_string()).collect())
+    }
+
+    fn set<'a>(sets: &'a PolicySets, namespace: &str) -> &'a PolicySet {
+        of_namespace(sets, namespace).unwrap()
     }
 
     #[test]
@@ -199,7 +223,7 @@ mod tests {
         let (sets, lines) = gather(&mut gathered, &spoiled);
         let sets = sets.unwrap();
         assert_eq!(names(&sets, "shop").unwrap(), ["a"], "of before");
-        assert_eq!(sets["shop"].in_force.as_ref().unwrap()["a"].as_ref(), DENY);
+        assert_eq!(set(&sets, "shop").in_force.as_ref().unwrap()[0].1.as_ref(), DENY);
         assert_eq!(names(&sets, "data").unwrap(), ["c"], "which has nothing to do with it");
         assert_eq!(
             lines,
@@ -217,7 +241,7 @@ mod tests {
     #[test]
     fn a_set_that_never_was_without_a_fault_is_not_in_force() {
         let (sets, lines) = gather(&mut Gathered::new(None), &[("shop/a", BAD)]);
-        assert_eq!(sets.unwrap()["shop"].in_force, None);
+        assert_eq!(set(&sets.unwrap(), "shop").in_force, None);
         assert!(
             lines[0].ends_with("there were none before them, so no external metric is served by them"),
             "{lines:?}"
@@ -229,7 +253,7 @@ mod tests {
         let mut gathered = Gathered::new(None);
         let bad = [("shop/b", "left out ExternalMetricPolicy shop/b: a proxy thread died")];
         let (sets, _) = gathered.gather(objects(&[("shop/a", DENY)]).iter(), bad.into_iter());
-        assert_eq!(sets.unwrap()["shop"].refused.as_deref(), Some(bad[0].1));
+        assert_eq!(set(&sets.unwrap(), "shop").refused.as_deref(), Some(bad[0].1));
     }
 
     #[test]
@@ -242,9 +266,9 @@ mod tests {
         );
         let sets = sets.unwrap();
         assert_eq!(
-            sets["shop"].refused.as_deref(),
+            set(&sets, "shop").refused.as_deref(),
             Some("up to shop/b they have 1002 rules; 1000 are allowed")
         );
-        assert!(sets["data"].refused.is_none());
+        assert!(set(&sets, "data").refused.is_none());
     }
 }

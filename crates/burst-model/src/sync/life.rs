@@ -345,6 +345,10 @@ impl Kept {
         if verb == Verb::List && matches!(failure, Failure::Cut) {
             self.page_size.cut();
         }
+        // What somebody else saw of it last will not be known, so nothing can wait for it.
+        if verb == Verb::List && failure.is_refusal() {
+            self.behind = false;
+        }
         // An expired cursor is nobody's fault, once: the list is read again from its start without a pause.
         let at_once = matches!(failure, Failure::Expired(_)) && self.backoff.is_clear();
         let pause = self.backoff.failed(failure.retry_after(), chance);

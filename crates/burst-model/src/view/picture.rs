@@ -5,7 +5,8 @@ use super::burst::Bulk;
 use super::header;
 use crate::config::{Config, ExtraKey, OnStale};
 use crate::index::SERVICES;
-use crate::name::ObjectName;
+use crate::kube::Source;
+use crate::name::{Name, ObjectName};
 use crate::records::Confirmed;
 use crate::snapshot::{Damaged, Entry, Snapshot};
 use crate::time::Time;
@@ -28,7 +29,7 @@ pub enum Absence {
     Unmapped(Unmapped),
     /// The Service has no HPA.
     NoEntry,
-    /// The cluster was never read.
+    /// What it is made of was never read, or the API refuses it.
     Unsynced,
     /// What was read is too old.
     Stale,
@@ -55,6 +56,8 @@ pub struct Picture {
     snapshot: Option<Snapshot>,
     as_of: Option<Time>,
     freshness: Freshness,
+    /// The lists that nothing is known of, by their place in the configuration.
+    lacking: Vec<usize>,
     headers: Headers<Box<[u8]>>,
     /// By Service, where one cluster has endpoints of several.
     services: Headers<ObjectName>,
@@ -89,13 +92,22 @@ impl Picture {
             Some(age) if age <= config.max_staleness => Freshness::Fresh,
             Some(age) => Freshness::Stale(age),
         };
+        let mut lists = confirmed
+            .map(|confirmed| confirmed.lists.iter())
+            .unwrap_or_default()
+            .enumerate();
+        let lacking: Vec<_> = lists
+            .by_ref()
+            .filter(|(_, read)| read.is_none())
+            .map(|(place, _)| place)
+            .collect();
         let turned = matches!(freshness, Freshness::Stale(_)) != matches!(self.freshness, Freshness::Stale(_));
         // Not only for the time that a header may show: a control plane tells the proxy of a new Service on another
         // way, maybe later than the snapshot has it, and what a cluster stands for must not be fixed before.
-        if turned || as_of != self.as_of {
+        if turned || as_of != self.as_of || lacking != self.lacking {
             self.forget_headers();
         }
-        (self.as_of, self.freshness) = (as_of, freshness);
+        (self.as_of, self.freshness, self.lacking) = (as_of, freshness, lacking);
     }
 
     /// The generation of the snapshot that is held.
@@ -120,6 +132,22 @@ impl Picture {
     #[must_use]
     pub fn snapshot(&self) -> Option<&Snapshot> {
         self.snapshot.as_ref()
+    }
+
+    /// A list that the API refuses, and that may hold what is asked for: a row of that section, in that namespace or
+    /// in any.
+    #[must_use]
+    pub fn refused<'a>(&self, config: &'a Config, section: &str, namespace: Option<&str>) -> Option<&'a Source> {
+        let lacking = self
+            .lacking
+            .iter()
+            .filter_map(|place| config.content.sources.get(*place));
+        let holds = |source: &&Source| {
+            let everywhere = source.namespace.as_ref().map(Name::as_str);
+            let is_there = everywhere.is_none() || namespace.is_none() || everywhere == namespace;
+            is_there && source.makes(section)
+        };
+        lacking.into_iter().find(holds)
     }
 
     /// The header for a response of an Envoy cluster. The hints are asked once per cluster and read of the API; the
@@ -178,7 +206,12 @@ impl Picture {
             return Err(Absence::Stale);
         }
         let entry = upstreams.iter().find_map(|upstream| entry(snapshot, upstream));
-        let entry = entry.ok_or(Absence::NoEntry)?;
+        let entry = entry.ok_or_else(
+            || match upstreams.iter().any(|upstream| self.is_refused(config, upstream)) {
+                true => Absence::Unsynced,
+                false => Absence::NoEntry,
+            },
+        )?;
         let keys = &config.header.extra_keys;
         let mark = stale && config.on_stale == OnStale::Mark && !keys.contains(&ExtraKey::Stale);
         let keys = if mark {
@@ -187,6 +220,11 @@ impl Picture {
             keys
         };
         Ok(header::value_with(&entry, keys, as_of, stale).into())
+    }
+
+    fn is_refused(&self, config: &Config, upstream: &Upstream) -> bool {
+        let (section, name) = place(upstream);
+        self.refused(config, section, Some(name.namespace.as_str())).is_some()
     }
 
     /// The bulk answer of a kind, made at most once per snapshot; `None` where there are no rows.
@@ -217,11 +255,16 @@ fn remember<Key: Eq + Hash>(
     made
 }
 
-fn entry<'a>(snapshot: &'a Snapshot, upstream: &Upstream) -> Option<Entry<'a>> {
-    let (section, name) = match upstream {
+/// The section and the name of what an upstream stands for.
+fn place(upstream: &Upstream) -> (&str, &ObjectName) {
+    match upstream {
         Upstream::Service(name) => (SERVICES, name),
         Upstream::Workload { plural, name } => (plural.as_str(), name),
-    };
+    }
+}
+
+fn entry<'a>(snapshot: &'a Snapshot, upstream: &Upstream) -> Option<Entry<'a>> {
+    let (section, name) = place(upstream);
     snapshot.section(section)?.find(&name.to_string())
 }
 

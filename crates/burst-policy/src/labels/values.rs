@@ -1,7 +1,5 @@
 //! The values that one label may have.
 
-use std::collections::BTreeSet;
-
 /// A set of values, of which being absent is one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Values {
@@ -12,9 +10,9 @@ pub struct Values {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Present {
-    OneOf(BTreeSet<Box<str>>),
+    OneOf(Vec<Box<str>>),
     /// All but these, within the limits.
-    NoneOf(BTreeSet<Box<str>>, Option<Limits>),
+    NoneOf(Vec<Box<str>>, Option<Limits>),
 }
 
 /// Values that are numbers between the two, which are left out themselves.
@@ -93,7 +91,7 @@ impl Values {
     }
 
     fn limited(above: Option<i64>, below: Option<i64>) -> Self {
-        let present = Present::NoneOf(BTreeSet::new(), Some(Limits { above, below }));
+        let present = Present::NoneOf(Vec::new(), Some(Limits { above, below }));
         Self { absent: false, present }
     }
 
@@ -102,7 +100,8 @@ impl Values {
         let absent = self.absent && other.absent;
         let present = match (self.present, other.present) {
             (Present::NoneOf(mut these, one), Present::NoneOf(those, two)) => {
-                these.extend(those);
+                let others: Vec<_> = those.into_iter().filter(|value| !these.contains(value)).collect();
+                these.extend(others);
                 let limits = one.zip(two).map(|(one, two)| one.and(two)).or(one).or(two);
                 Present::NoneOf(these, limits)
             }
@@ -143,7 +142,7 @@ impl Values {
     ///
     /// # Errors
     /// Those that are not allowed.
-    pub fn listed(&self) -> Result<&BTreeSet<Box<str>>, &BTreeSet<Box<str>>> {
+    pub fn listed(&self) -> Result<&[Box<str>], &[Box<str>]> {
         match &self.present {
             Present::OneOf(values) => Ok(values),
             Present::NoneOf(values, _) => Err(values),
@@ -151,11 +150,16 @@ impl Values {
     }
 }
 
+/// Lists in selectors are short.
+fn is_one(values: &[Box<str>], value: &str) -> bool {
+    values.iter().any(|one| **one == *value)
+}
+
 impl Present {
     fn has(&self, value: &str) -> bool {
         match self {
-            Self::OneOf(values) => values.contains(value),
-            Self::NoneOf(values, limits) => !values.contains(value) && limits.is_none_or(|limits| limits.have(value)),
+            Self::OneOf(values) => is_one(values, value),
+            Self::NoneOf(values, limits) => !is_one(values, value) && limits.is_none_or(|limits| limits.have(value)),
         }
     }
 

@@ -39,6 +39,7 @@ pub fn admission(court: &Court<'_>) -> [Value; 2] {
         "messageExpression":
             "variables.queries.filter(q, q.odd).map(q, 'external metric ' + q.metric + ': its selector has an operator \
              that is none')[0]",
+        "reason": "Forbidden",
     })];
     validations.extend(without_policy(court.default, &policies));
     for (place, policy) in policies.iter().enumerate() {
@@ -105,6 +106,7 @@ fn without_policy(default: Default, policies: &[&Policy]) -> Option<Value> {
     Some(json!({
         "expression": format!("size(variables.external) == 0 || request.namespace in [{namespaces}]"),
         "message": Refusal::NoPolicy.to_string(),
+        "reason": "Forbidden",
     }))
 }
 
@@ -151,5 +153,5 @@ fn validation(place: usize, policy: &Policy) -> Value {
     let reason = format!("d.rule == -1 ? {no_rule} : variables.words{place}[d.rule]");
     let message =
         format!("variables.refused{place}.map(d, 'external metric ' + d.query.metric + ': ' + ({reason}))[0]");
-    json!({"expression": expression, "messageExpression": message})
+    json!({"expression": expression, "messageExpression": message, "reason": "Forbidden"})
 }

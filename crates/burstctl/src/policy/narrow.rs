@@ -3,8 +3,6 @@
 //!
 //! A query's requirements are a list `wants` of `{key, operator, values}`, `matchLabels` among them as `In`.
 
-use std::collections::BTreeSet;
-
 use burst_policy::Labels;
 
 /// Whether a requirement `w` lets the value `v` pass.
@@ -28,7 +26,7 @@ pub(super) fn within(labels: &Labels) -> String {
     let each = labels.iter().map(|(key, values)| {
         let key = literal(key);
         match values.listed() {
-            Ok(listed) if listed.is_empty() => has(&key, "w.operator == 'DoesNotExist'"),
+            Ok([]) => has(&key, "w.operator == 'DoesNotExist'"),
             Ok(listed) => {
                 let others = format!("d.query.wants.exists(w, w.key == {key} && !{})", lets("v"));
                 let only = format!("w.values.all(v, v in {} || {others})", list(listed));
@@ -62,7 +60,7 @@ fn has(key: &str, what: &str) -> String {
     format!("d.query.wants.exists(w, w.key == {key} && {what})")
 }
 
-fn list(values: &BTreeSet<Box<str>>) -> String {
+fn list(values: &[Box<str>]) -> String {
     let values: Vec<_> = values.iter().map(|value| literal(value)).collect();
     format!("[{}]", values.join(", "))
 }

@@ -51,7 +51,7 @@ pub struct Refused {
 /// Reads every list of a configuration, page by page.
 ///
 /// # Errors
-/// The lists that could not be had: without one of them nothing is served.
+/// The lists that could not be had: a preview is of all that the proxy would read.
 pub fn read(
     config: Rc<Config>,
     now: Time,
@@ -80,6 +80,7 @@ pub fn read(
             | Effect::Enforce(_)
             | Effect::Admit(_)
             | Effect::Show(_)
+            | Effect::ShowList(..)
             | Effect::Count(_)
             | Effect::Warn(_)
             | Effect::Inform(_) => {}

@@ -4,6 +4,7 @@ mod control;
 mod faults;
 mod lists;
 mod refusals;
+mod reviews;
 mod windows;
 
 use bytes::Bytes;

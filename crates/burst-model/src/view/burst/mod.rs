@@ -83,7 +83,9 @@ pub fn answer(config: &Config, endpoints: &Endpoints, picture: &mut Picture, req
             text(405, "only GET and HEAD are answered here\n").with("allow", "GET, HEAD")
         }
         Ok(target) => unavailable(config, picture)
-            .unwrap_or_else(|| found(picture, &target, request.if_none_match))
+            .or_else(|| found(picture, &target, request.if_none_match))
+            .or_else(|| refused(config, picture, &target))
+            .unwrap_or_else(|| Answer::empty(204))
             .with(confirmation::HEADER, confirmed(picture, request.now)),
     })
 }
@@ -147,7 +149,7 @@ fn unavailable(config: &Config, picture: &Picture) -> Option<Answer> {
             format!("too stale: the Kubernetes API was last read{by} {age} s ago, and {limit} s are allowed\n")
         }
     };
-    Some(text(503, body).with("retry-after", config.poll_interval.as_secs().to_string()))
+    Some(retry(config, body))
 }
 
 /// When the cluster was last read: a spoke counts from then, and not from its question.
@@ -156,25 +158,36 @@ fn confirmed(picture: &Picture, now: Time) -> String {
     read.unwrap_or_else(|| confirmation::NEVER.into())
 }
 
-fn found(picture: &mut Picture, target: &Target<'_>, if_none_match: Option<&[u8]>) -> Answer {
+fn retry(config: &Config, body: String) -> Answer {
+    text(503, body).with("retry-after", config.poll_interval.as_secs().to_string())
+}
+
+fn found(picture: &mut Picture, target: &Target<'_>, if_none_match: Option<&[u8]>) -> Option<Answer> {
     match target {
-        Target::Bulk { kind } => picture
-            .bulk(kind)
-            .map_or_else(no_content, |bulk| bulk_answer(&bulk, if_none_match)),
+        Target::Bulk { kind } => picture.bulk(kind).map(|bulk| bulk_answer(&bulk, if_none_match)),
         Target::Single { kind, of } => {
             let section = picture.snapshot().and_then(|snapshot| snapshot.section(kind));
             let entry = section.and_then(|section| section.find(of));
-            entry.map_or_else(no_content, |entry| text(200, header::value(&entry)))
+            entry.map(|entry| text(200, header::value(&entry)))
         }
     }
 }
 
-fn text(status: u16, body: impl Into<String>) -> Answer {
-    Answer::new(status, TEXT, body.into().into_bytes())
+/// Where nothing was found, and a list that might have it cannot be read: nobody knows that there is nothing.
+fn refused(config: &Config, picture: &Picture, target: &Target<'_>) -> Option<Answer> {
+    let namespace = match target {
+        Target::Bulk { .. } => None,
+        Target::Single { of, .. } => of.split_once('/').map(|(namespace, _)| namespace),
+    };
+    let list = picture.refused(config, target.kind(), namespace)?;
+    Some(retry(
+        config,
+        format!("not readable: the Kubernetes API refuses to list {list}\n"),
+    ))
 }
 
-fn no_content() -> Answer {
-    Answer::empty(204)
+fn text(status: u16, body: impl Into<String>) -> Answer {
+    Answer::new(status, TEXT, body.into().into_bytes())
 }
 
 fn bulk_answer(bulk: &Bulk, if_none_match: Option<&[u8]>) -> Answer {

@@ -1,5 +1,6 @@
 use super::super::picture::tests::{T0, config, confirmed, picture};
 use super::*;
+use crate::records::Confirmed;
 use proptest::prelude::*;
 use std::time::Duration;
 
@@ -87,6 +88,31 @@ fn nothing_there_is_no_content_and_nothing_known_is_not_found() {
         "ask for /burstmetrics/KIND or /burstmetrics/KIND/NAMESPACE/NAME, \
          where KIND is one of deployments, hpas, services, statefulsets\n"
     );
+}
+
+#[test]
+fn what_may_be_in_a_list_that_is_refused_is_not_said_to_be_absent() {
+    let config = config("");
+    let mut picture = picture(&config);
+    let lists = vec![Some(T0), Some(T0), Some(T0), None];
+    picture.look(&config, Some(&Confirmed { generation: 1, lists }), T0);
+    for (path, status) in [
+        ("/burstmetrics/services", 200),
+        ("/burstmetrics/services/shop/web", 200),
+        ("/burstmetrics/services/shop/other", 503),
+        ("/burstmetrics/statefulsets", 503),
+        ("/burstmetrics/statefulsets/shop/other", 503),
+        ("/burstmetrics/deployments/shop/other", 204),
+        ("/burstmetrics/hpas", 204),
+    ] {
+        let answer = ask(&config, &mut picture, get(path)).unwrap();
+        assert_eq!(answer.status, status, "{path}");
+        if status == 503 {
+            let words = b"not readable: the Kubernetes API refuses to list statefulsets.apps\n";
+            assert_eq!(*answer.body, *words, "{path}");
+            assert_eq!(header(&answer, "retry-after"), Some("15"));
+        }
+    }
 }
 
 #[test]

@@ -71,20 +71,18 @@ impl World {
         self.config.metrics_apis.as_mut().unwrap().counting = counting;
     }
 
-    fn reply(&self, request: Request<'_>) -> Reply {
-        let sources = Sources {
+    fn sources(&self) -> Sources<'_> {
+        Sources {
             picture: &self.picture,
             rates: &self.rates,
             offers: &self.offers,
             enforced: &self.enforced,
             now: self.now,
-        };
-        answer(
-            &self.config,
-            self.config.metrics_apis.as_ref().unwrap(),
-            sources,
-            request,
-        )
+        }
+    }
+
+    fn reply(&self, request: Request<'_>) -> Reply {
+        answer(&self.config, self.apis(), self.sources(), request)
     }
 
     /// Status and body.

@@ -94,6 +94,28 @@ impl Hints for Pod {
 }
 
 #[test]
+fn a_service_of_a_list_that_is_refused_is_not_one_without_an_hpa() {
+    let config = config(r#","namespaces":["shop","data"]"#);
+    let mut picture = picture(&config);
+    let mut lists = vec![Some(T0); config.content.sources.len()];
+    let refused = config
+        .content
+        .sources
+        .iter()
+        .position(|source| source.to_string() == "deployments.apps in namespace data");
+    lists[refused.unwrap()] = None;
+    let confirmed = Confirmed { generation: 1, lists };
+    assert_eq!(header(&mut picture, &config, "other.data"), Err(Absence::NoEntry));
+    picture.look(&config, Some(&confirmed), T0);
+    assert_eq!(header(&mut picture, &config, "other.data"), Err(Absence::Unsynced));
+    assert_eq!(header(&mut picture, &config, "other.shop"), Err(Absence::NoEntry));
+    assert_eq!(header(&mut picture, &config, "web.shop").as_deref(), Ok(VALUE));
+    let refused = |section, namespace| picture.refused(&config, section, namespace).is_some();
+    assert!(refused("services", None) && refused("deployments", Some("data")));
+    assert!(!refused("hpas", Some("data")) && !refused("statefulsets", None) && !refused("deployments", Some("shop")));
+}
+
+#[test]
 fn of_several_candidates_the_first_with_a_load_counts() {
     let config = config("");
     let header = picture(&config).header(&config, b"inbound|8080||", &Pod);

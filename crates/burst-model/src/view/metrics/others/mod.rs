@@ -9,16 +9,18 @@ pub use list::{Offer, Unlisted, path, read};
 
 use super::catalog::Metric;
 use super::path::Target;
-use super::{Api, Request, custom, external};
-use crate::config::{Adapter, MetricsApis};
+use super::{Api, Ask, Request, Sources, custom, external, permission};
+use crate::config::{Adapter, Config, MetricsApis};
 use crate::records::Record;
+use crate::view::Answer;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What the other adapters offer, by version; nothing of those that do not say.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Offers {
-    versions: BTreeMap<String, Vec<Offer>>,
+    /// Each by its name; one that is not here has none.
+    versions: Vec<(String, Vec<Offer>)>,
 }
 
 impl Record for Offers {}
@@ -38,49 +40,83 @@ fn adapter(apis: &MetricsApis, api: Api) -> Option<&Adapter> {
 
 /// Whether a request is for another adapter, to which Envoy's route leads. It is for whoever has the name of its metric,
 /// whatever it is a metric of.
-#[must_use]
-pub fn goes_on(apis: &MetricsApis, request: Request<'_>) -> bool {
+///
+/// # Errors
+/// The answer to a query that policies do not let pass, whoever has the metric.
+pub fn goes_on(
+    config: &Config,
+    apis: &MetricsApis,
+    sources: Sources<'_>,
+    request: Request<'_>,
+) -> Result<bool, Answer> {
     if asked(apis).next().is_none() || request.user.trim_ascii().is_empty() {
-        return false;
+        return Ok(false);
     }
-    let Ok((path, _)) = super::path::split(request.path) else {
-        return false;
+    let Ok((path, query)) = super::path::split(request.path) else {
+        return Ok(false);
     };
+    // What another server could read as another path is read by nobody but us.
+    if path
+        .iter()
+        .any(|part| part == "." || part == ".." || part.contains('/'))
+    {
+        return Ok(false);
+    }
     match super::path::parse(&path) {
         Target::Custom(api, custom::Wanted { metric, .. }) => {
-            adapter(apis, api).is_some() && Metric::named(apis, metric).is_none()
+            Ok(adapter(apis, api).is_some() && Metric::named(apis, metric).is_none())
         }
-        Target::External(external::Wanted { metric, .. }) => {
-            adapter(apis, Api::External).is_some() && external::named(apis, &metric).is_none()
+        Target::External(wanted) if adapter(apis, Api::External).is_some() => {
+            if external::named(apis, &wanted.metric).is_some() {
+                return Ok(false);
+            }
+            let ask = |query| Ask {
+                config,
+                apis,
+                sources,
+                request,
+                query,
+            };
+            let permitted = apis.policies.as_ref().map_or(Ok(()), |_| {
+                super::query::parse(query).and_then(|query| permission::check(&ask(query), &wanted))
+            });
+            permitted.map(|()| true).map_err(|refusal| refusal.answer())
         }
-        _ => false,
+        _ => Ok(false),
     }
 }
 
 impl Offers {
     /// Takes what an adapter offers now; whether that is something else than before.
     pub fn put(&mut self, api: Api, offers: Vec<Offer>) -> bool {
-        let version = format!("{}/{}", api.group(), api.version());
-        if self.versions.get(&version).map_or(&[][..], Vec::as_slice) == offers {
+        if self.of(api) == offers {
             return false;
         }
-        self.versions.insert(version, offers);
+        let name = path(api);
+        self.versions.retain(|(version, _)| *version != name);
+        self.versions.push((name, offers));
         true
+    }
+
+    fn of(&self, api: Api) -> &[Offer] {
+        let name = path(api);
+        let found = self.versions.iter().find(|(version, _)| *version == name);
+        found.map_or(&[], |(_, offers)| offers)
     }
 
     /// What is listed beside our own names. Of each resource all metrics live in namespaces, or none does: one that
     /// differed would make the API server's garbage collection stand still in the whole cluster.
     pub(super) fn beside<'a>(&'a self, api: Api, ours: &[(String, bool)]) -> Vec<&'a Offer> {
-        let Some(offers) = self.versions.get(&format!("{}/{}", api.group(), api.version())) else {
-            return Vec::new();
-        };
+        let offers = self.of(api);
         let mut scopes: BTreeMap<&str, bool> = BTreeMap::new();
         for (name, namespaced) in ours {
             scopes.insert(parent(name), *namespaced);
         }
         let mut listed: BTreeSet<&str> = ours.iter().map(|(name, _)| name.as_str()).collect();
         let mut beside = Vec::new();
-        for offer in offers {
+        // Adapters without a list of their own offer `/custommetrics`, so as not to have none.
+        let has_name = |offer: &&Offer| offer.name.split('/').all(|part| !part.is_empty());
+        for offer in offers.iter().filter(has_name) {
             let scope = *scopes.entry(parent(&offer.name)).or_insert(offer.namespaced);
             if scope == offer.namespaced && listed.insert(&offer.name) {
                 beside.push(offer);

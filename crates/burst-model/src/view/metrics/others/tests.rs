@@ -1,5 +1,9 @@
 use super::*;
-use crate::config::{Artifact, Config};
+use crate::config::Artifact;
+use crate::policies::Enforced;
+use crate::rates::Rates;
+use crate::time::Time;
+use crate::view::Picture;
 use proptest::prelude::*;
 
 fn config(fallback: &str) -> Config {
@@ -7,16 +11,29 @@ fn config(fallback: &str) -> Config {
     Config::parse(config.as_bytes(), Artifact::Full).unwrap()
 }
 
-fn passes(fallback: &str, path: &str) -> bool {
+/// Whether it goes on, or the status of the answer.
+fn goes(config: &Config, path: &str, user: &str) -> Result<bool, u16> {
+    let sources = Sources {
+        picture: &Picture::default(),
+        rates: &Rates::default(),
+        offers: &Offers::default(),
+        enforced: &Enforced::default(),
+        now: Time::from_unix_millis(0),
+    };
     let request = Request {
         method: b"GET",
         path: path.as_bytes(),
         accept: b"",
         if_none_match: b"",
-        user: b"alice",
+        user: user.as_bytes(),
         groups: &[],
     };
-    goes_on(config(fallback).metrics_apis.as_ref().unwrap(), request)
+    let apis = config.metrics_apis.as_ref().unwrap();
+    goes_on(config, apis, sources, request).map_err(|answer| answer.status)
+}
+
+fn passes(fallback: &str, path: &str) -> bool {
+    goes(&config(fallback), path, "alice").unwrap()
 }
 
 const BOTH: &str = r#"{"custom":{"cluster":"a"},"external":{"cluster":"b"}}"#;
@@ -62,15 +79,36 @@ fn each_group_has_its_own_adapter_or_none() {
 
 #[test]
 fn nobody_goes_on_without_a_name() {
-    let request = Request {
-        method: b"GET",
-        path: b"/apis/external.metrics.k8s.io/v1beta1/namespaces/shop/queue_length",
-        accept: b"",
-        if_none_match: b"",
-        user: b" ",
-        groups: &[],
-    };
-    assert!(!goes_on(config(BOTH).metrics_apis.as_ref().unwrap(), request));
+    assert_eq!(goes(&config(BOTH), &format!("{EXTERNAL}/queue_length"), " "), Ok(false));
+}
+
+#[test]
+fn a_policy_is_for_the_metrics_of_another_adapter_too() {
+    let policies = r#"[{"name":"p","rules":[
+        {"metric":"queue_.*","selector":{"matchLabels":{"queue":"a"}}},{"metric":".*","deny":true}]}]"#;
+    let json = format!(
+        r#"{{"cluster":"k","metrics_apis":{{"filter_chain":"m","fallback":{BOTH},"policies":{{"given":{policies}}}}}}}"#
+    );
+    let config = Config::parse(json.as_bytes(), Artifact::Full).unwrap();
+    for (path, expected) in [
+        (format!("{EXTERNAL}/queue_length?labelSelector=queue%3Da"), Ok(true)),
+        (format!("{EXTERNAL}/queue_length"), Err(403)),
+        (format!("{EXTERNAL}/Queue_Length?labelSelector=queue"), Err(403)),
+        (format!("{EXTERNAL}/other?labelSelector=queue%3Da"), Err(403)),
+        (format!("{EXTERNAL}/queue_length?labelSelector=a%3D%3D%3Db"), Err(400)),
+        (
+            format!("{EXTERNAL}/../other/queue_length?labelSelector=queue%3Da"),
+            Ok(false),
+        ),
+        (
+            format!("{EXTERNAL}/queue_length%2F..%2Fother?labelSelector=queue%3Da"),
+            Ok(false),
+        ),
+        (format!("{EXTERNAL}/burst_headroom"), Ok(false)),
+        (format!("{CUSTOM}/pods/*/requests"), Ok(true)),
+    ] {
+        assert_eq!(goes(&config, &path, "alice"), expected, "{path}");
+    }
 }
 
 fn list(resources: &str) -> String {
@@ -126,6 +164,7 @@ fn a_resource_lives_in_namespaces_or_does_not_whoever_lists_it() {
         ("services/b", true),
         ("nodes/a", false),
         ("pods/a", true),
+        ("/custommetrics", false),
     ]);
     assert!(all.put(Api::CustomV1Beta2, theirs.clone()));
     assert!(!all.put(Api::CustomV1Beta2, theirs), "the same");

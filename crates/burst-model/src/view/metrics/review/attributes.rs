@@ -16,11 +16,16 @@ const SPECIAL_VERBS: [&str; 2] = ["proxy", "watch"];
 const HEALTH: [&str; 3] = ["/healthz", "/livez", "/readyz"];
 
 /// What is asked for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Attributes {
-    ResourceAttributes(Resource),
-    NonResourceAttributes { path: String, verb: String },
+    Resource(Resource),
+    Path(NonResource),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct NonResource {
+    path: String,
+    verb: String,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -70,26 +75,28 @@ impl Attributes {
         let path = path.map_err(|_| Refusal::bad_request("the path is not UTF-8 after percent-decoding"))?;
         let method = String::from_utf8_lossy(method);
         Ok(Resource::of(&method, &path, query).map_or_else(
-            || Self::NonResourceAttributes {
-                path: path.clone().into_owned(),
-                verb: method.to_ascii_lowercase(),
+            || {
+                Self::Path(NonResource {
+                    path: path.clone().into_owned(),
+                    verb: method.to_ascii_lowercase(),
+                })
             },
-            Self::ResourceAttributes,
+            Self::Resource,
         ))
     }
 
     pub(super) fn is_health(&self) -> bool {
-        matches!(self, Self::NonResourceAttributes { path, .. } if HEALTH.contains(&path.as_str()))
+        matches!(self, Self::Path(NonResource { path, .. }) if HEALTH.contains(&path.as_str()))
     }
 
     /// Who cannot do what.
     pub(super) fn refusal(&self, user: &str) -> String {
         let (about, message) = match self {
-            Self::NonResourceAttributes { path, verb } => {
+            Self::Path(NonResource { path, verb }) => {
                 let message = format!("User {} cannot {verb} path {}", quoted(user), quoted(path));
                 (String::new(), message)
             }
-            Self::ResourceAttributes(resource) => (resource.about(), resource.refusal(user)),
+            Self::Resource(resource) => (resource.about(), resource.refusal(user)),
         };
         // For whoever shows it as HTML.
         let message = message.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
@@ -98,8 +105,8 @@ impl Attributes {
 
     pub(super) fn details(&self) -> Details {
         match self {
-            Self::NonResourceAttributes { .. } => Details::default(),
-            Self::ResourceAttributes(Resource {
+            Self::Path(_) => Details::default(),
+            Self::Resource(Resource {
                 group, resource, name, ..
             }) => Details {
                 name: name.clone(),
@@ -170,13 +177,14 @@ impl Resource {
 
     /// `pods.custom.metrics.k8s.io "*" is `.
     fn about(&self) -> String {
-        let Self {
-            group, resource, name, ..
-        } = self;
-        match (resource.as_str(), group.as_str()) {
-            ("", _) => String::new(),
-            (_, "") => format!("{resource} {} is ", quoted(name)),
-            _ => format!("{resource}.{group} {} is ", quoted(name)),
+        let qualified = match (self.resource.as_str(), self.group.as_str()) {
+            ("", _) => return String::new(),
+            (resource, "") => resource.to_owned(),
+            (resource, group) => format!("{resource}.{group}"),
+        };
+        match self.name.as_str() {
+            "" => format!("{qualified} is "),
+            name => format!("{qualified} {} is ", quoted(name)),
         }
     }
 

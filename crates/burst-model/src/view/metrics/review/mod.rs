@@ -18,8 +18,9 @@ pub use verdict::{Unreviewed, Verdict, read};
 use super::path;
 use super::status::Refusal;
 use crate::view::Answer;
-use attributes::Attributes;
+use attributes::{Attributes, NonResource, Resource};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use user::User;
 
 /// Where a question is posted.
@@ -58,12 +59,20 @@ impl Access {
     /// The question: the same text for the same user and the same thing.
     #[must_use]
     pub fn question(&self) -> String {
+        let User { name, groups, extra } = &self.user;
+        let (resource_attributes, non_resource_attributes) = match &self.attributes {
+            Attributes::Resource(resource) => (Some(resource), None),
+            Attributes::Path(path) => (None, Some(path)),
+        };
         let question = Question {
             api_version: "authorization.k8s.io/v1",
             kind: "SubjectAccessReview",
             spec: Spec {
-                user: &self.user,
-                attributes: &self.attributes,
+                user: name,
+                groups,
+                extra,
+                resource_attributes,
+                non_resource_attributes,
             },
         };
         // Nothing in it can fail to be JSON; an empty question would be answered with an error.
@@ -97,11 +106,16 @@ struct Question<'a> {
 }
 
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct Spec<'a> {
-    #[serde(flatten)]
-    user: &'a User,
-    #[serde(flatten)]
-    attributes: &'a Attributes,
+    user: &'a str,
+    groups: &'a [String],
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    extra: &'a BTreeMap<String, Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resource_attributes: Option<&'a Resource>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    non_resource_attributes: Option<&'a NonResource>,
 }
 
 #[cfg(test)]

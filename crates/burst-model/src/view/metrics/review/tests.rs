@@ -192,6 +192,11 @@ fn who_may_not_is_told_so_in_kubernetes_words() {
         message,
         r#"nodes.custom.metrics.k8s.io "<a>" is forbidden: User "alice" cannot get resource "nodes/&lt;m&gt;" in API group "custom.metrics.k8s.io" at the cluster scope: RBAC: <why>"#
     );
+    let (message, _) = told(&format!("{EXTERNAL}/m"), "");
+    assert_eq!(
+        message,
+        r#"m.external.metrics.k8s.io is forbidden: User "alice" cannot list resource "m" in API group "external.metrics.k8s.io" in the namespace "shop""#
+    );
     let (message, details) = told("/apis", "");
     assert_eq!(
         (message.as_str(), details),

@@ -2,7 +2,6 @@
 //! <https://kubernetes.io/docs/tasks/extend-kubernetes/configure-aggregation-layer/#original-request-username-and-group>
 
 use percent_encoding::percent_decode_str;
-use serde::Serialize;
 use std::collections::BTreeMap;
 
 const NAME: &str = "x-remote-user";
@@ -17,13 +16,11 @@ const UNAUTHENTICATED: &str = "system:unauthenticated";
 
 /// A user, as a SubjectAccessReview names one. Without the UID: only an API server that was told to set that header
 /// removes one that a client sent.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct User {
-    #[serde(rename = "user")]
     pub(super) name: String,
-    groups: Vec<String>,
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    extra: BTreeMap<String, Vec<String>>,
+    pub(super) groups: Vec<String>,
+    pub(super) extra: BTreeMap<String, Vec<String>>,
 }
 
 impl User {

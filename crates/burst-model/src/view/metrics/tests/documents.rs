@@ -186,3 +186,111 @@ fn the_docs_name_every_metric_and_no_other() {
         [Scope::Proxy, Scope::Cluster].into_iter().flat_map(all).collect()
     );
 }
+
+/// What an adapter lists, as `name`, whether in namespaces, and a kind.
+fn offers(api: Api, names: &[(&str, bool, &str)]) -> others::Offers {
+    let resource = |(name, namespaced, kind): &(&str, bool, &str)| serde_json::json!({"name": name, "singularName": "", "namespaced": namespaced, "kind": kind, "verbs": ["get"]});
+    let resources: Vec<_> = names.iter().map(resource).collect();
+    let list = serde_json::json!({"kind": "APIResourceList", "groupVersion": "g/v", "resources": resources});
+    let mut offers = others::Offers::default();
+    offers.put(api, others::read(Some(200), list.to_string().as_bytes()).unwrap());
+    offers
+}
+
+#[test]
+fn the_metrics_of_another_adapter_are_listed_beside_ours() {
+    let mut world = World::empty();
+    let list = "MetricValueList";
+    world.offers = offers(
+        Api::CustomV1Beta2,
+        &[
+            ("services/requests", true, list),
+            ("pods/requests", true, list),
+            ("services/burst_headroom", true, "Other"),
+        ],
+    );
+    let names = |world: &World, api: &str| {
+        let list = world.json(&format!("/apis/{api}"));
+        let names = list["resources"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|one| one["name"].as_str().unwrap().to_owned());
+        names.collect::<Vec<_>>()
+    };
+    let all = names(&world, "custom.metrics.k8s.io/v1beta2");
+    assert_eq!(
+        (all.len(), &all[31..]),
+        (33, &["services/requests".to_owned(), "pods/requests".to_owned()][..])
+    );
+    assert_eq!(
+        names(&world, "custom.metrics.k8s.io/v1beta1").len(),
+        31,
+        "it does not serve that version"
+    );
+    world.offers = offers(Api::External, &[("s0-rabbitmq", true, "ExternalMetricValueList")]);
+    assert!(names(&world, "external.metrics.k8s.io/v1beta1").contains(&"s0-rabbitmq".to_owned()));
+    assert_eq!(names(&world, "custom.metrics.k8s.io/v1beta2").len(), 31);
+}
+
+#[test]
+fn aggregated_discovery_has_the_metrics_of_both_by_their_resources() {
+    let mut world = World::empty();
+    let aggregated = |world: &World| {
+        let request = Request {
+            accept: AGGREGATED,
+            ..get("/apis")
+        };
+        let answer = world.reply(request).answer;
+        let json: Value = serde_json::from_slice(&answer.body).unwrap();
+        (header(&answer, "etag"), json["items"].clone())
+    };
+    let (before, _) = aggregated(&world);
+    let list = "MetricValueList";
+    world.offers = offers(
+        Api::CustomV1Beta2,
+        &[
+            ("pods/b", true, list),
+            ("services/b", true, list),
+            ("nodes", false, "Node"),
+            ("nodes/b", false, list),
+        ],
+    );
+    let (after, items) = aggregated(&world);
+    assert_ne!(before, after, "clients have to see that it is another list");
+    let of = |name: &str| {
+        let resources = items[0]["versions"][0]["resources"].as_array().unwrap();
+        resources
+            .iter()
+            .find(|resource| resource["resource"] == name)
+            .unwrap()
+            .clone()
+    };
+    let subresources = |name: &str| {
+        let resource = of(name);
+        let names = resource["subresources"].as_array().unwrap().iter();
+        names
+            .map(|one| one["subresource"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(subresources("pods"), ["b"]);
+    let services = subresources("services");
+    assert!(
+        services.contains(&"b".to_owned()) && services.contains(&"burst_headroom".to_owned()),
+        "{services:?}"
+    );
+    let nodes = of("nodes");
+    assert_eq!(
+        (&nodes["scope"], &nodes["responseKind"]["kind"]),
+        (&"Cluster".into(), &"Node".into())
+    );
+    assert_eq!(
+        (&nodes["verbs"][0], subresources("nodes")),
+        (&"get".into(), vec!["b".to_owned()])
+    );
+    assert_eq!(of("pods")["responseKind"]["kind"], "");
+    world.offers = offers(Api::External, &[("s0-rabbitmq", true, "ExternalMetricValueList")]);
+    let (_, items) = aggregated(&world);
+    let external = items[1]["versions"][0]["resources"].as_array().unwrap();
+    assert!(external.iter().any(|resource| resource["resource"] == "s0-rabbitmq"));
+}

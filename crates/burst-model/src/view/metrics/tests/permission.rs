@@ -23,9 +23,13 @@ fn world(policies: &str) -> World {
 /// Puts policies that are objects in force: a namespace, and a spec or nothing for one that never was without a fault.
 fn enforce(world: &mut World, sets: &[(&str, Option<&str>)]) {
     let set = |(namespace, spec): &(&str, Option<&str>)| {
-        let in_force = spec.map(|spec| BTreeMap::from([("p".into(), spec.into())]));
+        let in_force = spec.map(|spec| vec![("p".into(), spec.into())]);
         let refused = spec.is_none().then(|| "shop/p: it is odd".to_owned());
-        ((*namespace).into(), PolicySet { in_force, refused })
+        PolicySet {
+            namespace: (*namespace).into(),
+            in_force,
+            refused,
+        }
     };
     let sets: PolicySets = sets.iter().map(set).collect();
     let root = world.config.root_namespace().unwrap().clone();
@@ -135,4 +139,26 @@ fn a_name_that_nobody_would_write_is_not_compared_with_patterns() {
     let world = world(r#"{"default":"deny"}"#);
     assert_eq!(status(&world, &"a".repeat(512), ""), 403);
     assert_eq!(status(&world, &"a".repeat(513), ""), 400);
+}
+
+#[test]
+fn what_another_adapter_answers_is_decided_by_the_same_policies() {
+    let json = r#"{"cluster":"k","metrics_apis":{"filter_chain":"m","fallback":{"external":{"cluster":"keda"}},"policies":
+        {"given":[{"name":"p","rules":[{"metric":"s0-.*","selector":{"matchLabels":{"team":"web"}}}]}]}}}"#;
+    let mut world = World::known();
+    world.config = Config::parse(json.as_bytes(), Artifact::Full).unwrap();
+    let refusal = |path: &str| {
+        let (path, sources) = (format!("{EXTERNAL}/{path}"), world.sources());
+        match others::goes_on(&world.config, world.apis(), sources, get(&path)) {
+            Ok(goes_on) => {
+                assert!(goes_on, "{path}");
+                None
+            }
+            Err(answer) => Some(answer.status),
+        }
+    };
+    assert_eq!(refusal("s0-queue?labelSelector=team%3Dweb"), None);
+    assert_eq!(refusal("s0-queue"), Some(403));
+    assert_eq!(refusal("s0-queue?labelSelector=%3D"), Some(400));
+    assert_eq!(refusal("other"), None);
 }

@@ -1,0 +1,74 @@
+//! SubjectAccessReviews: what the lab's own rules say of somebody else.
+//! <https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/subject-access-review-v1/>
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::access::Access;
+use super::path::ResourcePath;
+use super::status::Status;
+
+#[derive(Deserialize)]
+struct Review {
+    spec: Spec,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Spec {
+    user: String,
+    #[serde(default)]
+    groups: Vec<String>,
+    #[serde(default)]
+    resource_attributes: Option<Attributes>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Attributes {
+    verb: String,
+    group: String,
+    version: String,
+    resource: String,
+    subresource: String,
+    name: String,
+    namespace: String,
+}
+
+/// Whether a path is the one where reviews are created.
+pub(super) fn is_asked_for(path: &ResourcePath<'_>) -> bool {
+    (path.group, path.plural) == ("authorization.k8s.io", "subjectaccessreviews")
+}
+
+/// The review with its answer. What names no resource is allowed to all.
+pub(super) fn answer(access: &Access, body: &[u8]) -> Result<Value, Status> {
+    let bad = |error: serde_json::Error| Status::bad_request(error.to_string());
+    let Review { spec } = serde_json::from_slice(body).map_err(bad)?;
+    let mut review: Value = serde_json::from_slice(body).map_err(bad)?;
+    let asked = spec.resource_attributes.as_ref().map(Attributes::path);
+    let verb = spec
+        .resource_attributes
+        .as_ref()
+        .map_or("", |attributes| &attributes.verb);
+    let subjects = [&[spec.user][..], &spec.groups].concat();
+    let allowed = asked.is_none_or(|path| access.allows_one_of(&subjects, verb, &path));
+    let reason = if allowed { "lab: allowed" } else { "" };
+    review["status"] = json!({ "allowed": allowed, "reason": reason });
+    Ok(review)
+}
+
+impl Attributes {
+    fn path(&self) -> ResourcePath<'_> {
+        fn some(text: &str) -> Option<&str> {
+            (!text.is_empty()).then_some(text)
+        }
+        ResourcePath {
+            group: &self.group,
+            version: &self.version,
+            plural: &self.resource,
+            namespace: some(&self.namespace),
+            name: some(&self.name),
+            subresource: some(&self.subresource),
+        }
+    }
+}

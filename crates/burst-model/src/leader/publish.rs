@@ -1,0 +1,132 @@
+//! What a leader puts into shared data, and when.
+
+use super::standing::Standing;
+use super::{Effect, Leader, MOST_LINES, Totals};
+use crate::index::{SERVICES, Touched};
+use crate::kube::{Object, Reads};
+use crate::records::{Confirmed, Resume, Resumed, Trouble, Troubles};
+use crate::snapshot::{self, Snapshot};
+use crate::sync::life::Kept;
+use crate::time::Time;
+use std::time::Duration;
+
+/// Often enough that the API server still knows what happened since: it keeps some minutes. More often would cost a
+/// large cluster's objects each time.
+const RESUME_INTERVAL: Duration = Duration::from_secs(30);
+
+impl Leader {
+    /// A snapshot where a served value changed, and word of the read in any case: once every list was read or is
+    /// refused, and nothing that somebody else published is newer.
+    pub(super) fn publish(&mut self, now: Time) -> Vec<Effect> {
+        let is_missing = |list: &Standing| list.read.is_none() && !list.refused;
+        let nothing_is_known = self.lists.iter().all(|list| list.read.is_none());
+        let goes_back = self.content.is_some() && self.poller.is_behind();
+        if !self.news || nothing_is_known || goes_back || self.lists.iter().any(is_missing) {
+            return Vec::new();
+        }
+        self.news = false;
+        let mut effects = match std::mem::take(&mut self.touched) {
+            Touched::Nothing => Vec::new(),
+            touched => self.publish_changes(touched),
+        };
+        effects.extend(self.enforce());
+        let published = effects.iter().any(|effect| matches!(effect, Effect::Publish(_)));
+        let lists = self.lists.iter().map(|list| list.read).collect();
+        effects.push(Effect::Confirm(Confirmed {
+            generation: self.generation,
+            lists,
+        }));
+        effects.extend(self.bequeath(published, now));
+        effects
+    }
+
+    fn publish_changes(&mut self, touched: Touched) -> Vec<Effect> {
+        let objects = self.lists.iter().map(|list| list.objects.as_slice());
+        let lists = self.config.content.sources.iter().zip(objects);
+        let changed = self.joined.renew(&lists, touched);
+        let snapshot = changed.then(|| self.snapshot()).flatten();
+        let totals = self.totals();
+        snapshot.into_iter().chain([Effect::Show(totals)]).collect()
+    }
+
+    /// The policies, where they are others than before.
+    fn enforce(&mut self) -> Vec<Effect> {
+        let lists = self.config.content.sources.iter().zip(&self.lists);
+        let lists = lists.filter(|(source, _)| source.reads == Reads::Policies);
+        let lists: Vec<_> = lists.map(|(_, list)| list).collect();
+        // A list that was not read says nothing, and not that there is no policy.
+        if lists.is_empty() || lists.iter().any(|list| list.read.is_none()) {
+            return Vec::new();
+        }
+        let specs = lists
+            .iter()
+            .flat_map(|list| &list.objects)
+            .filter_map(|object| match object {
+                Object::Policy(policy) => Some(policy),
+                Object::Hpa(_) | Object::Service(_) | Object::Workload(_) => None,
+            });
+        let (sets, lines) = self.policies.gather(specs, lists.iter().flat_map(|list| list.bad()));
+        let lines = lines.into_iter().take(MOST_LINES).map(Effect::Warn);
+        lines.chain(sets.map(Effect::Enforce)).collect()
+    }
+
+    fn snapshot(&mut self) -> Option<Effect> {
+        let bytes = snapshot::write(self.joined.table(), self.generation.wrapping_add(1));
+        let snapshot = Snapshot::open(bytes).ok()?;
+        let content = Some(snapshot.content_hash());
+        if content == self.content {
+            return None;
+        }
+        (self.content, self.generation) = (content, snapshot.generation());
+        Some(Effect::Publish(snapshot.into_bytes()))
+    }
+
+    fn totals(&self) -> Totals {
+        let count = |of: fn(&Standing) -> usize| self.lists.iter().map(of).sum::<usize>() as u64;
+        Totals {
+            objects: count(|list| list.objects.len()),
+            bad_objects: count(Standing::bad_objects),
+            services: self.joined.table().get(SERVICES).map_or(0, Vec::len) as u64,
+            notes: self.joined.notes(),
+        }
+    }
+
+    /// What a successor goes on with. Where a watch brings it what happened since, now and then is enough; a list that
+    /// is read whole each time must be as new as the snapshot, or the snapshot could go back to what it was.
+    fn bequeath(&mut self, published: bool, now: Time) -> Option<Effect> {
+        let is_old = |at: Time| now < at || now.since(at) >= RESUME_INTERVAL;
+        let mut lists = self.lists.iter().zip(self.poller.lists());
+        let watched = lists.all(|(list, kept)| kept.is_watched() || list.read.is_none());
+        if !(self.bequeathed.is_none_or(is_old) && watched || published && !watched) {
+            return None;
+        }
+        self.bequeathed = Some(now);
+        let resumed = |(list, kept): (&Standing, &Kept)| Resumed {
+            version: kept.version().unwrap_or_default().into(),
+            read: list.read,
+            objects: list.objects.clone(),
+        };
+        let lists = self.lists.iter().zip(self.poller.lists()).map(resumed).collect();
+        let content = self.content.unwrap_or_default();
+        Some(Effect::Bequeath(Resume { content, lists }))
+    }
+
+    /// What fails, where that is not what it was.
+    pub(super) fn admit(&mut self) -> Option<Effect> {
+        let trouble = |(list, kept): (&Standing, &Kept)| Trouble {
+            told: list.trouble,
+            refused: list.refused,
+            pause: kept.pause(),
+        };
+        let lists: Vec<_> = self.lists.iter().zip(self.poller.lists()).map(trouble).collect();
+        let is_well = lists.iter().all(|list| *list == Trouble::default());
+        let troubles = Troubles {
+            lists: if is_well { Vec::new() } else { lists },
+        };
+        if troubles == self.admitted {
+            return None;
+        }
+        self.admitted = troubles.clone();
+        Some(Effect::Admit(troubles))
+    }
+}

@@ -1,0 +1,208 @@
+//! The API server is asked whether a user may read a metric, by a proxy whose streams come and go.
+
+use std::time::{Duration, Instant};
+
+use burst_lab::api::{Fault, Rule};
+use burst_testkit::{Version, http::Answer, wait};
+use serde_json::{Value, json};
+
+use crate::stage::{Connection, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, Request, World};
+
+on_each_envoy!(
+    a_user_is_answered_as_the_api_server_says,
+    groups_come_one_by_one,
+    nobody_is_answered_where_the_api_server_is_in_trouble,
+    those_who_wait_at_once_wait_for_one_answer_a_thread,
+    a_client_that_goes_away_leaves_the_rest_alone,
+    another_adapters_metrics_go_by_the_route,
+);
+
+const REVIEWS: &str = "subjectaccessreviews.authorization.k8s.io";
+const METRIC: &str = "/apis/external.metrics.k8s.io/v1beta1/namespaces/default/burst_headroom";
+const OTHER: &str = "/apis/external.metrics.k8s.io/v1beta1/namespaces/default/queue_length";
+
+fn keys(more: &Value) -> Value {
+    let mut apis = json!({"filter_chain": "metrics-apis", "authorization": "subject_access_review"});
+    apis.as_object_mut()
+        .expect("keys")
+        .extend(more.as_object().cloned().unwrap_or_default());
+    json!({"metrics_apis": apis, "request_timeout": "1s"})
+}
+
+fn start(version: Version, world: &World, more: &Value) -> Proxy {
+    Proxy::of(version)
+        .plugin(Plugin::new("apis", keys(more)).filter_chain("metrics-apis"))
+        .start(world)
+}
+
+fn by(user: &'static str) -> Request {
+    Request::get(METRIC)
+        .through(NGSA_1_CLUSTER)
+        .header("x-remote-user", user)
+}
+
+/// External metrics of the namespace `default`.
+fn may_read() -> Vec<Rule> {
+    vec![Rule {
+        api_groups: vec!["external.metrics.k8s.io".into()],
+        resources: vec!["burst_headroom".into()],
+        verbs: vec!["list".into()],
+        namespace: Some("default".into()),
+    }]
+}
+
+fn asked(world: &World) -> usize {
+    world.api.requests.count(|seen| seen.resource == REVIEWS)
+}
+
+fn is_ok(answer: &Answer) -> bool {
+    answer.status == 200
+}
+
+fn a_user_is_answered_as_the_api_server_says(version: Version) {
+    let world = World::sample();
+    world.api.access.restrict("alice", may_read());
+    world.api.access.restrict("bob", vec![]);
+    let proxy = start(version, &world, &json!({}));
+    let mut apis = proxy.client("apis");
+    apis.wait(&by("alice"), "a value", is_ok);
+    let refused = apis.ask(&by("bob"));
+    assert_eq!(
+        (refused.status, refused.header("x-content-type-options")),
+        (403, Some("nosniff"))
+    );
+    let words = r#"burst_headroom.external.metrics.k8s.io is forbidden: User \"bob\" cannot list"#;
+    assert!(refused.body.contains(words), "{}", refused.body);
+    let before = asked(&world);
+    let started = Instant::now();
+    while started.elapsed() < Duration::from_secs(2) {
+        assert!(apis.ask_each(&by("alice")).iter().all(is_ok));
+    }
+    assert_eq!(asked(&world), before, "what is known is not asked again");
+    let master = by("root").header("x-remote-group", "system:masters");
+    assert_eq!((apis.ask(&master).status, asked(&world)), (200, before));
+    // What was allowed is not for ever.
+    world.api.access.restrict("alice", vec![]);
+    apis.wait(&by("alice"), "a refusal", |answer| answer.status == 403);
+}
+
+fn groups_come_one_by_one(version: Version) {
+    let world = World::sample();
+    world.api.access.restrict("carol", vec![]);
+    world.api.access.restrict("a,b", may_read());
+    let proxy = start(version, &world, &json!({}));
+    let mut apis = proxy.client("apis");
+    apis.wait(&by("carol").header("x-remote-group", "a,b"), "a value", is_ok);
+    let two = by("carol").header("x-remote-group", "a").header("x-remote-group", "b");
+    assert_eq!(apis.ask(&two).status, 403);
+}
+
+fn nobody_is_answered_where_the_api_server_is_in_trouble(version: Version) {
+    let mut world = World::sample();
+    let proxy = start(version, &world, &json!({}));
+    let mut apis = proxy.client("apis");
+    apis.wait(&by("alice"), "a value", is_ok);
+    let users = ["u0", "u1", "u2", "u3", "u4", "u5", "u6", "u7", "u8"];
+    let faults = [
+        Fault::Unavailable,
+        Fault::InternalError,
+        Fault::Forbidden,
+        Fault::TooManyRequests { retry_after: 1 },
+        Fault::Hang,
+        Fault::Stall,
+        Fault::Reset,
+        Fault::Truncate,
+        Fault::OtherKind,
+    ];
+    for (user, fault) in users.into_iter().zip(faults) {
+        world.api.faults.inject(REVIEWS, fault.clone());
+        for answer in apis.ask_each(&by(user)) {
+            let status: Value =
+                serde_json::from_str(&answer.body).unwrap_or_else(|error| panic!("{error}: {answer:?}"));
+            assert_eq!((answer.status, answer.header("retry-after")), (500, None), "{fault:?}");
+            assert_eq!(status["reason"], "InternalError", "{fault:?}");
+        }
+        assert!(
+            apis.ask_each(&by("alice"))
+                .iter()
+                .all(|answer| answer.status == 200 || answer.status == 500)
+        );
+        world.api.faults.clear();
+        apis.wait(&by(user), "a value again", is_ok);
+    }
+    world.refuse_connections();
+    assert!(apis.ask_each(&by("late")).iter().all(|answer| answer.status == 500));
+    world.accept_connections();
+    apis.wait(&by("late"), "a value again", is_ok);
+}
+
+fn those_who_wait_at_once_wait_for_one_answer_a_thread(version: Version) {
+    let world = World::sample();
+    let proxy = start(version, &world, &json!({}));
+    let mut apis = proxy.client("apis");
+    apis.wait(&by("alice"), "a value", is_ok);
+    let (before, workers) = (asked(&world), apis.ask_each(&by("alice")).len());
+    world.api.faults.inject(REVIEWS, Fault::Hang);
+    let mut waiting: Vec<_> = (0..20)
+        .map(|_| Connection::open(proxy.envoy.listener("apis")).expect("a connection"))
+        .collect();
+    for connection in &mut waiting {
+        connection.send(&by("dave")).expect("a request");
+    }
+    wait::until(PATIENCE, "a question", || asked(&world) > before);
+    for mut connection in waiting {
+        assert_eq!(connection.answer(&by("dave")).expect("an answer").status, 500);
+    }
+    let questions = asked(&world) - before;
+    assert!(
+        (1..=workers).contains(&questions),
+        "{questions} questions of {workers} workers"
+    );
+}
+
+fn a_client_that_goes_away_leaves_the_rest_alone(version: Version) {
+    let world = World::sample();
+    let proxy = start(version, &world, &json!({}));
+    let mut apis = proxy.client("apis");
+    apis.wait(&by("alice"), "a value", is_ok);
+    world.api.faults.inject(REVIEWS, Fault::Hang);
+    let before = asked(&world);
+    for _ in 0..20 {
+        let mut connection = Connection::open(proxy.envoy.listener("apis")).expect("a connection");
+        connection.send(&by("erin")).expect("a request");
+    }
+    wait::until(PATIENCE, "a question", || asked(&world) > before);
+    world.api.faults.clear();
+    apis.wait(&by("erin"), "a value", is_ok);
+    wait::until(PATIENCE, "no stream is left", || {
+        proxy.envoy.stat("http.apis.downstream_rq_active") == Some(0)
+    });
+}
+
+fn another_adapters_metrics_go_by_the_route(version: Version) {
+    let world = World::sample();
+    world.api.access.restrict("bob", vec![]);
+    let fallback = json!({"fallback": {"external": {"cluster": "elsewhere"}}});
+    let proxy = start(version, &world, &fallback);
+    let mut apis = proxy.client("apis");
+    apis.wait(&by("alice"), "a value", is_ok);
+    let theirs = |user| {
+        Request::get(OTHER)
+            .through(NGSA_1_CLUSTER)
+            .header("x-remote-user", user)
+    };
+    let passed = apis.ask(&theirs("alice"));
+    assert_eq!(
+        (passed.status, passed.body.as_str(), passed.header("x-burst")),
+        (200, "hello\n", None)
+    );
+    assert_eq!(apis.ask(&theirs("bob")).status, 403);
+    // The upstream answers `hello` to who asks what it has.
+    let list = Request::get("/apis/external.metrics.k8s.io/v1beta1").through(NGSA_1_CLUSTER);
+    let listed = apis.ask(&list.header("x-remote-user", "alice"));
+    assert!(
+        listed.status == 200 && listed.body.contains("burst_headroom"),
+        "{listed:?}"
+    );
+    assert_eq!(proxy.log_lines("lists this filter's metrics alone").len(), 1);
+}

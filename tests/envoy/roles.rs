@@ -1,0 +1,79 @@
+//! A role that lacks something: what may be read is served, and the rest is named.
+
+use burst_lab::api::Rule;
+use burst_testkit::Version;
+use serde_json::json;
+
+use crate::stage::{NGSA_1, NGSA_1_CLUSTER, Proxy, Request, Traffic, World};
+
+on_each_envoy!(
+    a_role_in_one_of_two_namespaces_serves_that_one,
+    a_kind_that_is_refused_is_left_out_once_it_is_too_old_and_the_rest_goes_on,
+);
+
+const NGSA_2: &str = "service=ngsa/ngsa-2, current-load=2, target-load=4, max-load=6";
+const QUEUE: &str = "service=data/queue, current-load=6, target-load=7, max-load=9";
+const ALL: [&str; 4] = ["horizontalpodautoscalers", "services", "deployments", "statefulsets"];
+
+/// Lets everybody read these resources, there or everywhere, and nothing else.
+fn rule(resources: &[&str], namespace: Option<&str>) -> Rule {
+    Rule {
+        api_groups: vec!["*".into()],
+        resources: resources.iter().map(ToString::to_string).collect(),
+        verbs: vec!["list".into(), "watch".into()],
+        namespace: namespace.map(Into::into),
+    }
+}
+
+fn allow(world: &World, rules: Vec<Rule>) {
+    world.api.access.restrict("system:anonymous", rules);
+}
+
+fn a_role_in_one_of_two_namespaces_serves_that_one(version: Version) {
+    let world = World::sample();
+    let in_default = rule(&ALL, Some("default"));
+    allow(&world, vec![in_default.clone()]);
+    let (proxy, mut main) = Proxy::start(version, &world, json!({"namespaces": ["default", "ngsa"]}));
+    main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
+    main.wait_for_header(&Request::to("ngsa-svc-2.ngsa"), None);
+    proxy.wait_for_stat("burst_unreadable_services_in_ngsa", |shown| shown == 1);
+    assert_eq!(proxy.stat("burst_unreadable_services_in_default"), 0);
+    proxy.wait_for_stat("burst_header_absent_unsynced_total", |count| count >= 1);
+    let refused = main.ask(&Request::get("/burstmetrics/services/ngsa/ngsa-svc-2"));
+    assert_eq!(refused.status, 503);
+    let words = "not readable: the Kubernetes API refuses to list ";
+    assert!(
+        refused.body.starts_with(words) && refused.body.ends_with(" in namespace ngsa\n"),
+        "{}",
+        refused.body
+    );
+
+    allow(&world, vec![in_default, rule(&ALL, Some("ngsa"))]);
+    main.wait_for_header(&Request::to("ngsa-svc-2.ngsa"), Some(NGSA_2));
+    proxy.wait_for_stat("burst_unreadable_services_in_ngsa", |shown| shown == 0);
+}
+
+fn a_kind_that_is_refused_is_left_out_once_it_is_too_old_and_the_rest_goes_on(version: Version) {
+    let world = World::sample();
+    let (proxy, mut main) = Proxy::start(version, &world, json!({"max_staleness": "10s"}));
+    main.wait_for_header(&Request::to("queue.data"), Some(QUEUE));
+    let traffic = Traffic::start(proxy.envoy.listener("main"), &Request::to(NGSA_1_CLUSTER));
+    allow(
+        &world,
+        vec![rule(&["horizontalpodautoscalers", "services", "deployments"], None)],
+    );
+    proxy.wait_for_stat("burst_unreadable_statefulsets", |shown| shown == 1);
+    assert_eq!(
+        main.ask(&Request::to("queue.data")).header("x-burst"),
+        Some(QUEUE),
+        "for a while"
+    );
+    main.wait_for_header(&Request::to("queue.data"), None);
+    let of_others = traffic.stop();
+    let without = of_others.iter().filter(|answer| answer.header("x-burst").is_none());
+    assert_eq!(without.count(), 0, "of {} answers", of_others.len());
+    assert_eq!(proxy.stat("burst_header_absent_stale_total"), 0);
+
+    allow(&world, vec![rule(&ALL, None)]);
+    main.wait_for_header(&Request::to("queue.data"), Some(QUEUE));
+}

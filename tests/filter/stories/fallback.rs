@@ -1,0 +1,177 @@
+//! Other adapters behind the metrics APIs: their names go on, and discovery lists both.
+
+use super::kube::Kube;
+use super::{SECOND, envoy, logged};
+use crate::host::{Answer, By, Callout, FakeEnvoy, LogLine, Request, Response, Route, Seen, Vm};
+use std::sync::{Arc, Mutex};
+
+const CONFIGURATION: &str = r#"{"cluster":"kube_api","poll_interval":"1s","metrics_apis":{"filter_chain":"metrics","fallback":{"external":{"cluster":"keda"}}}}"#;
+
+const THEIRS: &str = "/apis/external.metrics.k8s.io/v1beta1/namespaces/shop/queue_length";
+const OURS: &str = "/apis/external.metrics.k8s.io/v1beta1/namespaces/shop/burst_headroom";
+const LIST: &str = "/apis/external.metrics.k8s.io/v1beta1";
+
+/// The other adapter, as it answers now.
+#[derive(Clone)]
+struct Other(Arc<Mutex<Answer>>);
+
+impl Other {
+    fn listing(names: &[&str]) -> Self {
+        Self(Arc::new(Mutex::new(list(names))))
+    }
+
+    fn say(&self, answer: impl Into<Answer>) {
+        *self.0.lock().unwrap() = answer.into();
+    }
+
+    fn answer(&self, callout: &Callout) -> Answer {
+        assert_eq!(
+            (callout.method(), callout.path(), callout.authority()),
+            ("GET", LIST, "metrics-adapter")
+        );
+        assert_eq!(
+            callout.headers.first("x-remote-user"),
+            Some(&b"system:burst-metrics"[..])
+        );
+        self.0.lock().unwrap().clone()
+    }
+}
+
+fn list(names: &[&str]) -> Answer {
+    let one = |name: &&str| {
+        format!(r#"{{"name":"{name}","namespaced":true,"kind":"ExternalMetricValueList","verbs":["get"]}}"#)
+    };
+    let all: Vec<_> = names.iter().map(one).collect();
+    Response::json(format!(
+        r#"{{"kind":"APIResourceList","resources":[{}]}}"#,
+        all.join(",")
+    ))
+    .into()
+}
+
+fn synced(configuration: &str, other: &Other) -> (FakeEnvoy, Vm) {
+    let (kube, other) = (Kube::new(), other.clone());
+    let allowed = r#"{"kind":"SubjectAccessReview","status":{"allowed":true}}"#;
+    let envoy = envoy(configuration, &kube)
+        .cluster("keda")
+        .kube(move |callout| match callout.cluster.as_str() {
+            "keda" => other.answer(callout),
+            _ if callout.method() == "POST" => Response::json(allowed).into(),
+            _ => kube.answer(callout),
+        });
+    let worker = envoy.worker();
+    envoy.advance(2 * SECOND).answer();
+    (envoy, worker)
+}
+
+fn route() -> Route {
+    let marked = Response::ok().header("x-burst", "theirs").body("queue");
+    let route = Route::istio("web", "shop").answering(marked);
+    route.property(&["xds", "filter_chain_name"], "metrics")
+}
+
+fn ask(worker: &Vm, path: &str) -> Seen {
+    worker.request(Request::get(path).header("x-remote-user", "alice"), route())
+}
+
+#[test]
+fn a_name_that_is_not_ours_goes_on_and_comes_back_as_it_is() {
+    let (envoy, worker) = synced(CONFIGURATION, &Other::listing(&[]));
+    let seen = ask(&worker, THEIRS);
+    assert_eq!(
+        (seen.by, seen.text(), seen.header("x-burst")),
+        (By::Upstream, "queue", Some("theirs"))
+    );
+    let ours = ask(&worker, OURS);
+    assert_eq!((ours.by, ours.status()), (By::Filter, 200));
+    let custom = ask(
+        &worker,
+        "/apis/custom.metrics.k8s.io/v1beta2/namespaces/shop/pods/*/requests",
+    );
+    assert_eq!(
+        (custom.by, custom.status()),
+        (By::Filter, 404),
+        "nobody stands behind that group"
+    );
+    let nobody = worker.request(Request::get(THEIRS), route());
+    assert_eq!((nobody.by, nobody.status()), (By::Filter, 401));
+    envoy.advance(SECOND);
+    assert_eq!(envoy.stat("burst_fallback_request_total"), Some(1));
+}
+
+#[test]
+fn discovery_lists_both_and_every_thread_does() {
+    let other = Other::listing(&["queue_length"]);
+    let (envoy, worker) = synced(CONFIGURATION, &other);
+    let second = envoy.worker();
+    for worker in [&worker, &second] {
+        let listed = ask(worker, LIST);
+        assert!(
+            listed.text().contains("queue_length") && listed.text().contains("burst_headroom"),
+            "{}",
+            listed.text()
+        );
+    }
+    other.say(list(&["queue_length", "lag"]));
+    envoy.advance(32 * SECOND);
+    assert!(
+        [&worker, &second]
+            .iter()
+            .all(|worker| ask(worker, LIST).text().contains("lag"))
+    );
+    assert_eq!(envoy.stat("burst_fallback_list_ok_total"), Some(2));
+}
+
+#[test]
+fn ours_is_listed_alone_while_the_other_adapter_is_away_and_the_log_says_so() {
+    let other = Other::listing(&["queue_length"]);
+    let (envoy, worker) = synced(CONFIGURATION, &other);
+    other.say(Answer::Unreachable);
+    envoy.advance(91 * SECOND);
+    let alone = ask(&worker, LIST);
+    assert_eq!((alone.status(), alone.text().contains("queue_length")), (200, false));
+    assert!(alone.text().contains("burst_headroom"));
+    other.say(list(&["queue_length"]));
+    envoy.advance(31 * SECOND);
+    assert!(ask(&worker, LIST).text().contains("queue_length"));
+    let told: Vec<_> = logged(&envoy)
+        .into_iter()
+        .filter(|line| line.contains("other adapter"))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            format!("{LIST} lists this filter's metrics alone, because of the other adapter: it answered 503"),
+            format!("the other adapter tells again what it has in {LIST}"),
+        ]
+    );
+    assert_eq!(envoy.stat("burst_fallback_list_failed_total"), Some(3));
+}
+
+#[test]
+fn a_new_leader_knows_what_the_one_before_it_was_told() {
+    let other = Other::listing(&["queue_length"]);
+    let (envoy, worker) = synced(CONFIGURATION, &other);
+    let second = envoy.worker();
+    other.say(Answer::Never);
+    worker.kill();
+    let polls = |line: &LogLine| line.thread == second.thread() && line.text.starts_with("this thread polls");
+    while !envoy.log().iter().any(polls) {
+        envoy.advance(SECOND);
+    }
+    assert!(ask(&second, LIST).text().contains("queue_length"));
+}
+
+#[test]
+fn who_goes_on_is_reviewed_first() {
+    let configuration = CONFIGURATION.replace(r#""fallback""#, r#""authorization":"subject_access_review","fallback""#);
+    let (_envoy, worker) = synced(&configuration, &Other::listing(&[]));
+    let stream = worker.open(Request::get(THEIRS).header("x-remote-user", "alice"), route());
+    assert_eq!(worker.callouts().len(), 1);
+    worker.answer();
+    let seen = stream.finish();
+    assert_eq!(
+        (seen.by, seen.text(), seen.header("x-burst")),
+        (By::Upstream, "queue", Some("theirs"))
+    );
+}

@@ -1,0 +1,192 @@
+//! Another adapter behind ours: a real one, which is made with the library that every adapter is made with.
+
+use std::time::Duration;
+
+use burst_testkit::{ControlPlane, Controllers, Version, port, wait};
+use serde_json::{Value, json};
+
+use crate::{
+    namespace::alone,
+    scaling::{average, external, object},
+    stage::{
+        Example, SOON, Stage,
+        adapter::Adapter,
+        shop, wait_until_available,
+        workers::{Worker, wait_for_replicas, wait_until_active},
+    },
+};
+
+/// What the adapter has from the start: 42 where `foo` is `bar`.
+const THEIRS: &str = "my-external-metric";
+/// What it lists, whatever it has; of custom metrics it lists one of nothing, which is left out.
+const LISTED: &str = "externalmetrics";
+const LIST: &str = "/apis/external.metrics.k8s.io/v1beta1";
+const CUSTOM_LIST: &str = "/apis/custom.metrics.k8s.io/v1beta2";
+
+/// The account that the gateway asks the adapter as, and what it is allowed as docs/metrics-apis.md says.
+const ACCOUNT: &str = "
+{apiVersion: v1, kind: ServiceAccount, metadata: {name: gateway, namespace: default}}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: burst-metrics-fallback}
+rules:
+  - apiGroups: [custom.metrics.k8s.io, external.metrics.k8s.io]
+    resources: ['*']
+    verbs: [get, list]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: burst-metrics-fallback}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: burst-metrics-fallback}
+subjects: [{kind: ServiceAccount, name: gateway, namespace: default}]
+";
+
+/// The example, with an adapter at that port.
+fn example(cluster: &ControlPlane, port: u16) -> Example {
+    cluster.apply(ACCOUNT);
+    Example {
+        file: "13-metrics-fallback.yaml",
+        changes: vec![
+            ("port_value: 6444", format!("port_value: {port}")),
+            ("/etc/other-adapter/ca.crt", "$FOLDER/authority.crt".into()),
+            (
+                "/var/run/secrets/kubernetes.io/serviceaccount/token",
+                "$FOLDER/token".into(),
+            ),
+        ],
+        files: vec![("token", cluster.token("gateway", "default", Duration::from_secs(3600)))],
+    }
+}
+
+/// Waits until a list names these, and the last of them or not.
+fn wait_for_list(stage: &Stage, path: &str, ours: &str, theirs: &str, both: bool) {
+    wait::for_ok(SOON * 2, theirs, || {
+        let list = stage.raw(path)?;
+        let has = |name: &str| list.contains(&format!(r#""name":"{name}""#));
+        assert!(has(ours), "{list}");
+        if has(theirs) == both { Ok(()) } else { Err(list) }
+    });
+}
+
+/// What anybody gets who asks the API server.
+fn value(stage: &Stage, path: &str) -> Result<Value, String> {
+    let list: Value = serde_json::from_str(&stage.raw(path)?).map_err(|error| error.to_string())?;
+    Ok(list["items"][0]["value"].clone())
+}
+
+#[test]
+fn an_hpa_scales_by_the_metrics_of_either_and_ours_outlive_the_other() {
+    alone(
+        "fallback::an_hpa_scales_by_the_metrics_of_either_and_ours_outlive_the_other",
+        || {
+            let port = port::free();
+            let stage = Stage::of(Version::Tested, Controllers::All, "", |cluster| example(cluster, port));
+            shop::create(&stage.cluster);
+            // Before the other adapter is there, ours are.
+            wait_for_list(&stage, LIST, "burst_headroom", LISTED, false);
+            let adapter = Adapter::start_at(port, &stage, &stage.cluster.kubeconfig());
+            adapter.tell("shop/services/web", "queue_depth", 25);
+            wait_for_list(&stage, LIST, "burst_headroom", LISTED, true);
+            assert!(!stage.raw(CUSTOM_LIST).expect("a list").contains("custommetrics"));
+            assert_eq!(
+                value(
+                    &stage,
+                    &format!("{CUSTOM_LIST}/namespaces/shop/services/web/queue_depth")
+                ),
+                Ok("25".into())
+            );
+
+            let ours = Worker::new(
+                "by-ours",
+                external("burst_max_load", &json!({"service": "api"}), &average(2)),
+            );
+            let theirs = [
+                Worker::new("by-theirs", external(THEIRS, &json!({"foo": "bar"}), &average(10))),
+                Worker::new("by-their-object", object("Service", "web", "queue_depth", &average(5))),
+            ];
+            let all = [&theirs[..], std::slice::from_ref(&ours)].concat();
+            all.iter().for_each(|worker| worker.create(&stage.cluster));
+            wait_until_active(&stage.cluster, &all);
+            wait_for_replicas(&stage.cluster, &all, 5);
+
+            drop(adapter);
+            wait::for_ok(SOON, "no metric of theirs", || {
+                match theirs[0].activity(&stage.cluster) {
+                    activity if activity == "False FailedGetExternalMetric" => Ok(()),
+                    activity => Err(activity),
+                }
+            });
+            wait_for_list(&stage, LIST, "burst_headroom", LISTED, false);
+            wait_until_available(&stage.cluster);
+            let ours = std::slice::from_ref(&ours);
+            wait_until_active(&stage.cluster, ours);
+            wait_for_replicas(&stage.cluster, ours, 5);
+            let told = stage.proxy.envoy.log();
+            assert!(
+                told.contains("lists this filter's metrics alone, because of the other adapter"),
+                "{told}"
+            );
+        },
+    );
+}
+
+/// With a certificate that the request-header CA signed, the adapter believes the proxy as it believes the API server.
+#[test]
+fn an_adapter_that_believes_the_proxy_asks_about_the_user() {
+    alone(
+        "fallback::an_adapter_that_believes_the_proxy_asks_about_the_user",
+        || {
+            let port = port::free();
+            let stage = Stage::of(Version::Tested, Controllers::None, "", |cluster| {
+                believed(cluster, port)
+            });
+            let _adapter = Adapter::start_at(port, &stage, &stage.cluster.kubeconfig());
+            wait_for_list(&stage, LIST, "burst_headroom", LISTED, true);
+            let client = stage
+                .proxy
+                .client(Some(&stage.cluster.front_proxy().client("front-proxy-client", None)));
+            let path = format!("{LIST}/namespaces/default/{THEIRS}");
+            let ask = || stage.proxy.ask(&client, &path, &[("x-remote-user", "alice")]);
+            let refused = ask();
+            assert_eq!(refused.status, 403, "{refused:?}");
+            assert!(
+                refused
+                    .body
+                    .contains(r#"User \"alice\" cannot list resource \"my-external-metric\""#),
+                "{refused:?}"
+            );
+            let role = [
+                "create",
+                "clusterrolebinding",
+                "alice",
+                "--clusterrole=burst-metrics-fallback",
+                "--user=alice",
+            ];
+            stage.cluster.kubectl(&role);
+            wait::for_ok(SOON, "a value", || match ask() {
+                answer if answer.status == 200 && answer.body.contains(r#""value":"42""#) => Ok(()),
+                answer => Err(format!("{answer:?}")),
+            });
+        },
+    );
+}
+
+/// The example with a client's certificate instead of a token, and without the proxy's own review.
+fn believed(cluster: &ControlPlane, port: u16) -> Example {
+    let mut example = example(cluster, port);
+    let shown = cluster.front_proxy().client("front-proxy-client", None);
+    example.files = vec![("front-proxy.crt", shown.certificate), ("front-proxy.key", shown.key)];
+    let trusted = "validation_context: {trusted_ca: {filename: $FOLDER/authority.crt}}";
+    let shows = "tls_certificates: [{certificate_chain: {filename: $FOLDER/front-proxy.crt}, \
+                 private_key: {filename: $FOLDER/front-proxy.key}}]";
+    example.changes.extend([
+        (trusted, format!("{trusted}\n            {shows}")),
+        ("prefix: x-remote-,", "prefix: x-nobody-,".into()),
+        (
+            r#""authorization": "subject_access_review""#,
+            r#""authorization": "api_server""#.into(),
+        ),
+    ]);
+    example
+}
