@@ -14,14 +14,19 @@ on_each_envoy!(
     one_hub_is_read_and_reported_to_by_one_cluster_over_mutual_tls,
 );
 
-/// The keys of a spoke, and more.
-fn spoke(more: Value) -> Value {
-    let mut keys = json!({"source": "hub", "cluster": "hub"});
+/// The filter as a spoke, with these keys more. What [`Plugin::new`] sets beside them is a hub's affair.
+fn spoke(more: Value) -> Plugin {
+    let mut keys = json!({
+        "source": "hub",
+        "cluster": "hub",
+        "poll_interval": "1s",
+        "clusters": [{"name": "{service}.{namespace}"}],
+    });
     match (&mut keys, more) {
         (Value::Object(keys), Value::Object(more)) => keys.extend(more),
         (_, more) => panic!("{more} are no keys"),
     }
-    keys
+    Plugin::written("main", &keys.to_string())
 }
 
 fn ngsa_1() -> Request {
@@ -32,7 +37,7 @@ fn a_spoke_says_what_its_hub_says_and_asks_nobody_else(version: Version) {
     let (world, elsewhere) = (World::sample(), World::sample());
     let (hub, mut of_hub) = Proxy::start(version, &world, json!({}));
     let proxy = Proxy::of(version)
-        .listener("main", spoke(json!({})))
+        .plugin(spoke(json!({})))
         .cluster(cluster("hub", hub.envoy.listener("main").port()))
         .start(&elsewhere);
     let mut of_spoke = proxy.client("main");
@@ -73,9 +78,8 @@ fn the_last_word_of_a_hub_that_is_gone_serves_until_it_is_too_old(version: Versi
             .start(&world)
     };
     let first = hub();
-    let keys = spoke(json!({"max_staleness": "5s"}));
     let proxy = Proxy::of(version)
-        .plugin(Plugin::new("main", keys).module(Module::HeaderOnly))
+        .plugin(spoke(json!({"max_staleness": "5s"})).module(Module::HeaderOnly))
         .cluster(cluster("hub", port))
         .start(&world);
     let mut main = proxy.client("main");
@@ -101,7 +105,7 @@ fn a_spoke_of_a_hub_that_reads_no_more_is_stale_by_its_own_limit(version: Versio
     let (hub, mut of_hub) = Proxy::start(version, &world, json!({"max_staleness": "10m"}));
     let as_of = json!({"max_staleness": "6s", "on_stale": "mark", "header": {"extra_keys": ["as-of"]}});
     let proxy = Proxy::of(version)
-        .listener("main", spoke(as_of))
+        .plugin(spoke(as_of))
         .cluster(cluster("hub", hub.envoy.listener("main").port()))
         .start(&world);
     let mut of_spoke = proxy.client("main");
@@ -150,7 +154,7 @@ fn one_hub_is_read_and_reported_to_by_one_cluster_over_mutual_tls(version: Versi
         .start(&world);
     let telling = json!({"requests": {"report_interval": "1s", "hub": {"cluster": "hub"}}});
     let proxy = Proxy::of(version)
-        .listener("main", spoke(telling))
+        .plugin(spoke(telling))
         .cluster(pki.over(cluster("hub", hub.envoy.listener("hub").port())))
         .start(&world);
     let mut main = proxy.client("main");

@@ -15,15 +15,15 @@ use crate::config::Config;
 use crate::confirmation::Confirmation;
 use crate::index::{SERVICES, Table};
 use crate::kube::page::Bad;
-use crate::kube::{Failure, Outcome};
+use crate::kube::{Failure, Outcome, Verb};
 use crate::leader::{Effect, Estate, Totals};
-use crate::records::Confirmed;
+use crate::records::{Confirmed, Trouble, Troubles};
 use crate::snapshot::{self, Snapshot};
 use crate::sync::backoff::Backoff;
+use crate::sync::life::Pause;
 use crate::time::Time;
 use crate::view::burst::Bulk;
 use std::collections::BTreeMap;
-use std::mem::Discriminant;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -69,31 +69,40 @@ pub struct Spoke {
     read: Option<Time>,
     /// The entries that are left out, with the line that says why.
     bad: BTreeMap<String, String>,
-    trouble: Option<Discriminant<Failure>>,
+    /// What the operator was told of last.
+    trouble: Option<Outcome>,
 }
 
 impl Spoke {
-    /// Takes over, and asks at once: what the last one published has a tag, with which that costs next to nothing.
+    /// Takes over, and asks at once, unless the last one left the hub alone: what that published has a tag, with which a
+    /// question costs next to nothing.
     #[must_use]
-    pub fn new(
-        config: Rc<Config>,
-        path: &str,
-        Estate {
-            snapshot, confirmed, ..
-        }: Estate,
-        now: Time,
-    ) -> Self {
+    pub fn new(config: Rc<Config>, path: &str, estate: Estate, now: Time) -> Self {
+        let Estate {
+            snapshot,
+            confirmed,
+            troubles,
+            ..
+        } = estate;
+        let trouble = troubles.and_then(|troubles| troubles.lists.first().copied());
+        let Trouble { told, pause, .. } = trouble.unwrap_or_default();
+        let due_now = Pause {
+            failures: 0,
+            since: now,
+            due: now,
+        };
+        let Pause { failures, since, due } = pause.unwrap_or(due_now);
         Self {
             config,
             path: path.into(),
-            life: Life::Waiting { since: now, due: now },
-            backoff: Backoff::default(),
+            life: Life::Waiting { since, due },
+            backoff: Backoff::after(failures),
             tag: snapshot.as_ref().and_then(tag_of),
             generation: snapshot.as_ref().map_or(0, Snapshot::generation),
             content: snapshot.as_ref().map(Snapshot::content_hash),
             read: confirmed.as_ref().and_then(Confirmed::oldest),
             bad: BTreeMap::new(),
-            trouble: None,
+            trouble: told.map(|(_, outcome)| outcome),
         }
     }
 
@@ -133,6 +142,7 @@ impl Spoke {
             Err(failure) => {
                 self.leave_alone(&failure, now, chance);
                 effects.extend(self.trouble(&failure));
+                effects.push(self.admit());
             }
         }
         effects
@@ -230,14 +240,36 @@ impl Spoke {
 
     /// One line for a change of state, not one for every failure.
     fn trouble(&mut self, failure: &Failure) -> Option<Effect> {
-        let trouble = Some(std::mem::discriminant(failure));
+        let trouble = Some(Outcome::from(failure));
         let is_news = std::mem::replace(&mut self.trouble, trouble) != trouble;
         is_news.then(|| Effect::Warn(words::trouble(&self.config.api.cluster, failure)))
     }
 
-    fn recovered(&mut self) -> Option<Effect> {
-        self.trouble.take()?;
-        Some(Effect::Inform(words::recovered(&self.config.api.cluster)))
+    fn recovered(&mut self) -> Vec<Effect> {
+        match self.trouble.take() {
+            None => Vec::new(),
+            Some(_) => vec![
+                Effect::Inform(words::recovered(&self.config.api.cluster)),
+                Effect::Admit(Troubles::default()),
+            ],
+        }
+    }
+
+    /// What fails, for a successor.
+    fn admit(&self) -> Effect {
+        let failures = self.backoff.failures();
+        let pause = match self.life {
+            Life::Waiting { since, due } => Some(Pause { failures, since, due }),
+            Life::Asking { .. } => None,
+        };
+        let told = self.trouble.map(|outcome| (Verb::List, outcome));
+        Effect::Admit(Troubles {
+            lists: vec![Trouble {
+                told,
+                pause,
+                ..Trouble::default()
+            }],
+        })
     }
 }
 

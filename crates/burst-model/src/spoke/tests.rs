@@ -56,6 +56,7 @@ struct Round {
     totals: Option<Totals>,
     counted: Vec<Outcome>,
     lines: Vec<String>,
+    admitted: Option<Troubles>,
 }
 
 impl Round {
@@ -68,6 +69,7 @@ impl Round {
                 Effect::Show(totals) => self.totals = Some(totals),
                 Effect::Count(outcome) => self.counted.push(outcome),
                 Effect::Warn(line) | Effect::Inform(line) => self.lines.push(line),
+                Effect::Admit(troubles) => self.admitted = Some(troubles),
                 other => panic!("{other:?}"),
             }
         }
@@ -298,6 +300,28 @@ fn a_successor_asks_at_once_with_the_tag_of_what_is_published() {
     assert_eq!(tag(&went_on), Some(&*etag));
     let lists = vec![Some(later(3))];
     assert_eq!(went_on.confirmed, [Confirmed { generation: 1, lists }]);
+}
+
+#[test]
+fn a_successor_neither_asks_sooner_nor_says_again_what_fails() {
+    let mut first = spoke(Estate::default());
+    round(&mut first, T0, Err(Failure::Timeout));
+    let left = round(&mut first, later(1), Err(Failure::Timeout));
+    let estate = Estate {
+        troubles: left.admitted,
+        ..Estate::default()
+    };
+    // The second pause is of one to two seconds.
+    let mut next = Spoke::new(config(""), PATH, estate, later(1));
+    assert!(next.is_resting(later(1)) && !next.is_resting(later(2)));
+    let again = round(&mut next, later(2), Err(Failure::Timeout));
+    assert!(
+        again.lines.is_empty() && next.is_resting(later(3)),
+        "the third of two to four"
+    );
+    let well = round(&mut next, later(6), told(1, later(6), later(6)));
+    assert_eq!(well.lines, ["reading the hub hub works again"]);
+    assert_eq!(well.admitted, Some(Troubles::default()));
 }
 
 #[test]

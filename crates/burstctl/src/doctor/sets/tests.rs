@@ -72,6 +72,22 @@ fn what_is_missing_or_twice_is_told() {
 }
 
 #[test]
+fn the_spoke_that_ships_is_well_on_a_sidecar() {
+    let (checks, config) = plugin(&pod("shop", &[("app", "web")]), &shipped("spoke.yaml"));
+    let about: Vec<_> = checks.iter().map(|check| (check.about, check.verdict)).collect();
+    let well = ["plugin", "configuration", "policy", "hub"].map(|about| (about, Verdict::Well));
+    assert_eq!(about, well, "{checks:?}");
+    let names = config.unwrap().api.cluster;
+    let hub = shipped("gateway/plugin.yaml");
+    let answered = hub[0].0.pointer("/spec/pluginConfig/endpoints/hosts/2").unwrap();
+    assert_eq!(
+        names.rsplit('|').next(),
+        answered.as_str(),
+        "the hub answers to that name"
+    );
+}
+
+#[test]
 fn a_spoke_needs_the_cluster_of_its_hub() {
     let spoke = |cluster: &str| {
         let mut set = shipped("gateway/plugin.yaml");
