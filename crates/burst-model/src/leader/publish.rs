@@ -46,29 +46,7 @@ impl Leader {
         let changed = self.joined.renew(&lists, touched);
         let snapshot = changed.then(|| self.snapshot()).flatten();
         let totals = self.totals();
-        let effects = snapshot.into_iter().chain([Effect::Show(totals)]);
-        effects.chain(self.enforce()).collect()
-    }
-
-    /// The policies, where they are others than before.
-    fn enforce(&mut self) -> Vec<Effect> {
-        let lists = self.config.content.sources.iter().zip(&self.lists);
-        let lists = lists.filter(|(source, _)| source.reads == Reads::Policies);
-        let lists: Vec<_> = lists.map(|(_, list)| list).collect();
-        // A list that was not read says nothing, and not that there is no policy.
-        if lists.is_empty() || lists.iter().any(|list| list.read.is_none()) {
-            return Vec::new();
-        }
-        let specs = lists
-            .iter()
-            .flat_map(|list| &list.objects)
-            .filter_map(|object| match object {
-                Object::Policy(policy) => Some(policy),
-                Object::Hpa(_) | Object::Service(_) | Object::Workload(_) => None,
-            });
-        let (sets, lines) = self.policies.gather(specs, lists.iter().flat_map(|list| list.bad()));
-        let lines = lines.into_iter().take(MOST_LINES).map(Effect::Warn);
-        lines.chain(sets.map(Effect::Enforce)).collect()
+        snapshot.into_iter().chain([Effect::Show(totals)]).collect()
     }
 
     /// The policies, where they are others than before.
