@@ -157,9 +157,12 @@ impl ControlPlane {
     }
 
     /// The process id of the API server.
+    ///
+    /// # Panics
+    /// Where it was killed.
     #[must_use]
     pub fn apiserver_id(&self) -> u32 {
-        self.apiserver.id()
+        self.apiserver.as_ref().expect("an API server that runs").id()
     }
 
     /// The certificate authority of the API server's certificate, which is good for `127.0.0.1`, `localhost`,
