@@ -87,7 +87,7 @@ fn soak(length: Duration, seed: u64) -> Report {
     let started = Instant::now();
     while started.elapsed() < length {
         faults.step(started.elapsed(), &mut world, |variant| {
-            proxy.replace_listeners(&[plugin(variant)])
+            proxy.replace_listeners(&[plugin(variant)]);
         });
         memory.look(started.elapsed());
         screen.show(started.elapsed(), &load.tally(), memory.now(), faults.what());

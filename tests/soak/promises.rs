@@ -118,5 +118,5 @@ impl Report {
 
 /// One digit after the point.
 pub(crate) fn mebibytes(bytes: u64) -> String {
-    format!("{}.{}", bytes >> 20, (bytes % (1 << 20)) * 10 >> 20)
+    format!("{}.{}", bytes >> 20, ((bytes % (1 << 20)) * 10) >> 20)
 }
