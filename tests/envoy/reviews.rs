@@ -24,7 +24,7 @@ const OTHER: &str = "/apis/external.metrics.k8s.io/v1beta1/namespaces/default/qu
 fn keys(more: &Value) -> Value {
     let mut apis = json!({"filter_chain": "metrics-apis", "authorization": "subject_access_review"});
     match (&mut apis, more) {
-        (Value::Object(apis), Value::Object(more)) => apis.extend(more),
+        (Value::Object(apis), Value::Object(more)) => apis.extend(more.clone()),
         (_, more) => panic!("{more} are no keys"),
     }
     json!({"metrics_apis": apis, "request_timeout": "1s"})

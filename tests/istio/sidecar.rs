@@ -1,15 +1,18 @@
 //! The sidecar sets: the header of the pod's own service on what comes in.
 
-use burst_testkit::{Envoy, Node, Version, port, wasm};
+use burst_testkit::{Envoy, Node, Version, port, repository, wait, wasm};
 use serde_json::{Value, json};
 
 use crate::{
-    mesh::{Ingress, Mesh},
+    mesh::{Ingress, Mesh, SOON},
     shipped::{self, Pod},
     shop::{API, WEB},
 };
 
 pub(crate) const HOST: &str = "web.shop.svc.cluster.local";
+
+/// The sidecars of the shop as spokes of the gateway.
+const SPOKE: &str = "istio/spoke.yaml";
 
 #[test]
 fn a_sidecar_speaks_for_its_pod() {
@@ -43,6 +46,48 @@ fn a_sidecar_speaks_for_its_pod() {
     }
 }
 
+#[test]
+fn a_sidecar_reads_the_gateway_and_needs_no_role() {
+    let mesh = Mesh::start();
+    mesh.cluster.apply(PLAIN_TEXT);
+    let ingress = mesh.ingress(Version::Tested);
+    mesh.cluster.apply(&hub(ingress.port()));
+    let (module, gateway) = (wasm("burst-metrics.wasm"), mesh.ingress_pod());
+    let _ = shipped::apply(&mesh.cluster, "gateway", &module, &gateway);
+    let sidecar = sidecar(&mesh, "127.0.0.2", "web", "web-v1", &json!({}));
+    mesh.cluster.apply(&service(sidecar.port()).to_string());
+    sidecar.wait_for_header(HOST, "/", None);
+
+    let file = repository().join(SPOKE);
+    let file = file.to_str().expect("a path that is text");
+    let spoke = mesh
+        .cluster
+        .kubectl(&["create", "--dry-run=client", "--output=json", "--filename", file]);
+    let spoke = serde_json::from_str(&spoke).expect("JSON");
+    let pod = Pod::new(&mesh.cluster, "default", "shop");
+    let _ = shipped::apply_objects(&mesh.cluster, vec![spoke], &module, &pod);
+    sidecar.wait_for_header(HOST, "/", Some(WEB));
+    let unchanged = || ingress.envoy.stat("wasmcustom.burst_reply_304_total");
+    wait::until(SOON, "an answer that nothing changed", || unchanged() > Some(0));
+}
+
+/// The gateway's Service, and the gateway as its endpoint.
+fn hub(port: u16) -> String {
+    format!(
+        "
+apiVersion: v1
+kind: Service
+metadata: {{name: istio-ingressgateway, namespace: istio-system}}
+spec: {{selector: {{istio: ingressgateway}}, ports: [{{name: http2, port: 80, targetPort: 8080}}]}}
+---
+apiVersion: networking.istio.io/v1
+kind: WorkloadEntry
+metadata: {{name: ingressgateway, namespace: istio-system}}
+spec: {{address: 127.0.0.1, labels: {{istio: ingressgateway}}, ports: {{http2: {port}}}}}
+"
+    )
+}
+
 /// The sidecar of a pod with that label, before one of the shop's programs.
 fn sidecar(mesh: &Mesh, address: &str, app: &str, program: &str, metadata: &Value) -> Ingress {
     let (port, behind) = (port::free(), mesh.programs.listener(program).port());
@@ -73,7 +118,13 @@ fn listener(app: &str, address: &str, port: u16, behind: u16) -> Value {
         "metadata": {"name": app, "namespace": "shop"},
         "spec": {
             "workloadSelector": {"labels": {"app": app}},
-            "egress": [{"hosts": ["~/*"]}],
+            // The gateway is all that it may reach. A port of its own would leave out Services with another.
+            "egress": [{
+                "port": {"number": 80, "protocol": "HTTP", "name": "out"},
+                "bind": address,
+                "captureMode": "NONE",
+                "hosts": ["istio-system/*"],
+            }],
             "ingress": [{
                 "port": {"number": port, "protocol": "HTTP", "name": "http"},
                 "bind": address,

@@ -240,7 +240,6 @@ impl Proxy {
                 Effect::Enforce(_)
                 | Effect::AskHub(_)
                 | Effect::Show(_)
-                | Effect::ShowList(..)
                 | Effect::Count(_)
                 | Effect::Warn(_)
                 | Effect::ShowList(..)
