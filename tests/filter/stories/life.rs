@@ -7,10 +7,12 @@ use std::time::Duration;
 
 const HPAS: &str = "horizontalpodautoscalers";
 
-/// Objects come one by one, in lists that are read every second.
-const PAGES: &str = r#"{"cluster":"kube_api","poll_interval":"1s","page_size":1,"sync":{"mode":"list"}}"#;
+/// Objects come one by one, in lists that are read every second. A list that is refused is not left out in these stories.
+const PAGES: &str =
+    r#"{"cluster":"kube_api","poll_interval":"1s","max_staleness":"10m","page_size":1,"sync":{"mode":"list"}}"#;
 /// They are watched.
-const WINDOWS: &str = r#"{"cluster":"kube_api","poll_interval":"5s","sync":{"mode":"watch","window":"3s"}}"#;
+const WINDOWS: &str =
+    r#"{"cluster":"kube_api","poll_interval":"5s","max_staleness":"10m","sync":{"mode":"watch","window":"3s"}}"#;
 
 const MINUTE: Duration = Duration::from_secs(60);
 
