@@ -73,19 +73,23 @@ fn a_kind_is_served_as_soon_as_its_definition_and_its_objects_are_there() {
     // An API server looks at the role before it looks for the kind.
     let advice = "; give the proxy's ServiceAccount a ClusterRole with the verb list on rollouts.argoproj.io";
     gateway.envoy.wait_for_log(SOON, advice);
+    gateway.wait_for_burst("services", 200);
+    let refused = gateway.burst("rollouts");
     assert_eq!(
-        gateway.burst("services").status,
-        503,
-        "a list that may not be read leaves the picture unfinished"
+        (refused.status, refused.body.as_str()),
+        (
+            503,
+            "not readable: the Kubernetes API refuses to list rollouts.argoproj.io\n"
+        ),
+        "what may not be read is not said to be absent"
     );
 
     cluster.apply(ROLE);
-    gateway.wait_for_burst("services", 200);
+    gateway.wait_for_burst("rollouts", 204);
     gateway.envoy.wait_for_log(
         SOON,
         "cannot list rollouts.argoproj.io: 404 Not Found: 404 page not found",
     );
-    assert_eq!(gateway.burst("rollouts").status, 204);
     assert_eq!(gateway.header("queue.data"), None);
 
     cluster.apply(DEFINITION);

@@ -9,7 +9,7 @@ use crate::{
     account::apply_shipped_role,
     gateway::{Gateway, SOON},
     sample,
-    shipped::{Shipped, Token},
+    shipped::{PACE, Shipped, Token},
 };
 
 const HPAS: &str = "/apis/autoscaling/v2/horizontalpodautoscalers";
@@ -40,6 +40,7 @@ fn a_list_is_whole_in_pages_of_two_and_starts_again_after_a_cursor_too_old() {
     let codec = "            # The last one, always.\n            - name: envoy.filters.http.upstream_codec";
     let bootstrap = Shipped::bootstrap(Token::Injected, &cluster, &mount)
         .configured(r#""page_size": 2"#)
+        .with(PACE, r#""sync": {"mode": "list"}"#)
         .with_before(codec, OLD_CURSOR);
     let gateway = Gateway::start(Version::Tested, &bootstrap, &mount);
     gateway.wait_for_burst("hpas", 200);

@@ -6,6 +6,9 @@ use burst_testkit::{ControlPlane, repository, wasm};
 
 use crate::{account::Mount, sample::SERVICES, upstream};
 
+/// Watches as short as they may be.
+pub(crate) const PACE: &str = r#""sync": {"window": "3s", "workload_window": "3s"}"#;
+
 /// Where a pod has the files of its ServiceAccount.
 const MOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
@@ -82,8 +85,7 @@ impl Shipped {
     /// of the filter.
     pub(crate) fn configured(self, more: &str) -> Self {
         let shipped = r#""clusters": [{"name": "web", "service": "shop/web"}]"#;
-        let pace = r#""poll_interval": "1s", "sync": {"window": "3s", "workload_window": "3s"}"#;
-        let here = format!(r#""clusters": [{{"name": "{{service}}.{{namespace}}"}}], {pace}"#);
+        let here = format!(r#""clusters": [{{"name": "{{service}}.{{namespace}}"}}], "poll_interval": "1s", {PACE}"#);
         // The JSON stands in a block of YAML: on one line it cannot break out of it.
         let more = more.lines().map(str::trim).collect::<Vec<_>>().join(" ");
         let comma = if more.is_empty() { "" } else { ", " };

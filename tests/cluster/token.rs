@@ -49,7 +49,7 @@ fn a_swapped_token_is_used_and_one_that_died_is_named_and_got_over() {
     for gateway in &gateways {
         gateway.wait_for_stat("burst_poll_unauthorized_total", 4);
         let line =
-            "cannot list services: 401 Unauthorized: Unauthorized; check the token that Envoy puts on the callout";
+            "cannot watch services: 401 Unauthorized: Unauthorized; check the token that Envoy puts on the callout";
         gateway.envoy.wait_for_log(SOON, line);
         assert!(
             gateway.header("ngsa-svc-1.default").is_some(),
@@ -59,7 +59,7 @@ fn a_swapped_token_is_used_and_one_that_died_is_named_and_got_over() {
     mount.swap(&bound_token(&cluster, account, "third"));
     follows(&gateways, &cluster, 5);
     for gateway in &gateways {
-        gateway.envoy.wait_for_log(SOON, "listing services works again");
+        gateway.envoy.wait_for_log(SOON, "watching services works again");
     }
 }
 

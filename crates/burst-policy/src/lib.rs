@@ -6,7 +6,7 @@
 //! query ───────────┴▶ Judgement: may it, and which rule of which policy says so
 //! ```
 //!
-//! A policy is an ordered list of rules. A rule has a [pattern](pattern) for the metric's [name](name), and then a
+//! A policy is an ordered list of rules. A rule has a [pattern] for the metric's [name], and then a
 //! label selector or `deny`. The first rule that matches decides; a query passes a selector if it
 //! [asks for no more](labels) than that selects. Every policy that applies must let a query pass.
 //! <https://github.com/kubernetes/design-proposals-archive/blob/main/instrumentation/external-metrics-api.md>
