@@ -109,6 +109,8 @@ impl Leader {
             snapshot.map_or(0, Snapshot::generation),
             snapshot.map(Snapshot::content_hash),
         );
+        let left = estate.resume.as_ref().map(|resume| resume.content);
+        let is_as_left = content.is_some() && content == left;
         let admitted = estate.troubles.clone().unwrap_or_default();
         let policies = Gathered::new(estate.policies.clone());
         let (lists, kept): (Vec<_>, Vec<_>) = estate.lists(&config, now).into_iter().unzip();
@@ -120,8 +122,13 @@ impl Leader {
             generation,
             content,
             news: is_heir,
-            // An empty cluster is news too, where nothing was served before.
-            touched: content.map_or(Touched::Everything, |_| Touched::Nothing),
+            // An empty cluster is news too, where nothing was served before; and what is served is of older objects or
+            // newer ones, where it was not made of those that were left.
+            touched: if is_as_left {
+                Touched::Nothing
+            } else {
+                Touched::Everything
+            },
             joined: Joined::new(config.content.target),
             bequeathed: None,
             admitted,

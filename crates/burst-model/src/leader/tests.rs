@@ -1,8 +1,8 @@
 use super::*;
 use crate::config::Artifact;
-use crate::index::Table;
-use crate::kube::Reads;
+use crate::index::{SERVICES, Table};
 use crate::kube::page;
+use crate::kube::{Reads, Window};
 use crate::records::Record;
 use crate::snapshot::{self, Section};
 use std::time::Duration;
@@ -533,4 +533,32 @@ fn a_cluster_without_the_kind_has_no_policies() {
         "{:?}",
         round.lines
     );
+}
+
+#[test]
+fn what_a_successor_was_not_left_and_may_not_read_is_served_no_more() {
+    let quiet = |source: &Source, verb, may: fn(&Source) -> bool| match verb {
+        _ if !may(source) => Err(Failure::Forbidden("no".into())),
+        Verb::List => cluster(source, 1).map(Answer::Page),
+        Verb::Watch => Ok(Answer::Window(Window::default())),
+    };
+    let not_services = |source: &Source| source.reads != Reads::Services;
+    let mut first = Leader::new(parse(r#"{"cluster":"k"}"#), Estate::default(), T0);
+    let early = round_of(&mut first, T0, |source, verb| quiet(source, verb, not_services));
+    let mut late = round_of(&mut first, later(2), |source, verb| quiet(source, verb, |_| true));
+    let served = late.published.pop().unwrap();
+    assert!(late.resume.is_none() && served.section(SERVICES).unwrap().find("shop/web").is_some());
+
+    let estate = Estate {
+        snapshot: Some(served),
+        confirmed: late.confirmed.pop(),
+        resume: early.resume,
+        ..Estate::default()
+    };
+    let mut next = Leader::new(parse(r#"{"cluster":"k"}"#), estate, later(4));
+    let taken_over = round_of(&mut next, later(4), |source, verb| quiet(source, verb, not_services));
+    let [snapshot] = &taken_over.published[..] else {
+        panic!("{:?}", taken_over.published)
+    };
+    assert!(snapshot.section(SERVICES).unwrap().find("shop/web").is_none());
 }
