@@ -168,11 +168,13 @@ fn a_client_that_goes_away_leaves_the_rest_alone(version: Version) {
     apis.wait(&by("alice"), "a value", is_ok);
     world.api.faults.inject(REVIEWS, Fault::Hang);
     let before = asked(&world);
-    for _ in 0..20 {
+    let connections = [(); 20].map(|()| {
         let mut connection = Connection::open(proxy.envoy.listener("apis")).expect("a connection");
         connection.send(&by("erin")).expect("a request");
-    }
+        connection
+    });
     wait::until(PATIENCE, "a question", || asked(&world) > before);
+    drop(connections);
     world.api.faults.clear();
     apis.wait(&by("erin"), "a value", is_ok);
     wait::until(PATIENCE, "no stream is left", || {
