@@ -83,28 +83,14 @@ const METRICS_APIS: [&str; 19] = [
 ];
 
 /// The same, where the gateway may ask about others.
-const REVIEWED: [&str; 20] = [
-    "EnvoyFilter burst-metrics",
-    ROLE,
-    BINDING,
-    KUBE_API,
-    "EnvoyFilter burst-metrics-apis",
-    "APIService v1beta1.custom.metrics.k8s.io",
-    "APIService v1beta2.custom.metrics.k8s.io",
-    "APIService v1beta1.external.metrics.k8s.io",
-    "Service burst-metrics-apis",
-    "ServiceAccount burst-metrics-copy-ca",
-    "RoleBinding burst-metrics-copy-ca",
-    "RoleBinding burst-metrics-copy-ca",
-    "Role burst-metrics-copy-ca",
-    "Secret burst-metrics-apis-cacert",
-    "ConfigMap burst-metrics-copy-ca",
-    "CronJob burst-metrics-copy-ca",
-    "CustomResourceDefinition externalmetricpolicies.burstmetrics.dev",
-    "ClusterRole burst-metrics-policies",
-    "ClusterRoleBinding burst-metrics-policies",
-    "ClusterRoleBinding burst-metrics-review",
-];
+const REVIEWED: [&str; 20] = {
+    let mut objects = ["ClusterRoleBinding burst-metrics-review"; 20];
+    objects
+        .split_at_mut(METRICS_APIS.len())
+        .0
+        .copy_from_slice(&METRICS_APIS);
+    objects
+};
 
 const GATEWAY: [&str; 4] = ["WasmPlugin burst-metrics", ROLE, BINDING, KUBE_API];
 const ROLE: &str = "ClusterRole burst-metrics";

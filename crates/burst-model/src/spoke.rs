@@ -20,19 +20,14 @@ use crate::leader::{Effect, Estate, Totals};
 use crate::records::{Confirmed, Trouble, Troubles};
 use crate::snapshot::{self, Snapshot};
 use crate::sync::backoff::Backoff;
-use crate::sync::life::Pause;
+use crate::sync::life::{Pause, next_read};
 use crate::time::Time;
 use crate::view::burst::Bulk;
 use std::collections::BTreeMap;
 use std::rc::Rc;
-use std::time::Duration;
 
 /// Lines about bad entries that one answer may write: a broken hub must not flood the logs of its spokes.
 const MOST_LINES: usize = 10;
-
-/// A tick comes early by as much as the one before it came late. A hub that is to be asked within this time is asked
-/// with the tick that is there: the next one would be a second late.
-const EARLY: Duration = Duration::from_millis(250);
 
 /// What the hub is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -158,11 +153,9 @@ impl Spoke {
 
     fn rest(&mut self, asked: Time, now: Time) {
         self.backoff.succeeded();
-        let interval = self.config.poll_interval;
-        let from = if now.since(asked) < interval { asked } else { now };
         self.life = Life::Waiting {
             since: now,
-            due: from.after(interval.saturating_sub(EARLY)),
+            due: next_read(asked, self.config.poll_interval, now),
         };
     }
 

@@ -3,6 +3,7 @@ use crate::config::Artifact;
 use crate::index::Row;
 use crate::load::Load;
 use crate::name::ObjectName;
+use std::time::Duration;
 
 const T0: Time = Time::from_unix_millis(1_700_000_000_000);
 const PATH: &str = "/burstmetrics/services";

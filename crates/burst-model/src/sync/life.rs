@@ -379,17 +379,21 @@ impl Kept {
         }
     }
 
-    /// Waits for the next read. The interval counts from the beginning of this one: from its end it would miss, by the
-    /// time that the answer took, the tick it should come with. A list that takes longer than its interval rests for
-    /// all of it.
+    /// Waits for the next read.
     fn rest(&mut self, begun: Time, now: Time) {
-        let interval = self.pace.interval;
-        let from = if now.since(begun) < interval { begun } else { now };
         self.life = Life::Waiting {
             since: now,
-            due: from.after(interval.saturating_sub(EARLY)),
+            due: next_read(begun, self.pace.interval, now),
         };
     }
+}
+
+/// When to read again what was read from `begun` until now. The interval counts from the beginning: from the end it
+/// would miss, by the time that the answer took, the tick it should come with. A read that takes longer than its
+/// interval is followed by all of it.
+pub(crate) fn next_read(begun: Time, interval: Duration, now: Time) -> Time {
+    let from = if now.since(begun) < interval { begun } else { now };
+    from.after(interval.saturating_sub(EARLY))
 }
 
 /// A window of whole seconds, shorter by as many as `chance` (any 32 bits) says.

@@ -44,16 +44,20 @@ fn read(words: &Words, terminal: &mut Terminal<'_>) -> Option<(Vec<Policy>, Defa
     (!input.is_incomplete() && read.faulty.is_empty()).then_some((read.policies, default))
 }
 
+fn court<'a>(words: &'a Words, policies: &'a [Policy], default: Default) -> Court<'a> {
+    Court {
+        policies,
+        default,
+        user: &words.user,
+        groups: &words.groups,
+    }
+}
+
 fn test(words: &PolicyTest, terminal: &mut Terminal<'_>) -> End {
     let Some((policies, default)) = read(&words.policies, terminal) else {
         return End::Unread;
     };
-    let court = Court {
-        policies: &policies,
-        default,
-        user: &words.policies.user,
-        groups: &words.policies.groups,
-    };
+    let court = court(&words.policies, &policies, default);
     let input = Input::read(&words.hpas, &mut terminal.stdin);
     terminal.say_unreadable(&input);
     terminal.say_broken(&input);
@@ -82,12 +86,7 @@ fn admission(words: &PolicyAdmission, terminal: &mut Terminal<'_>) -> End {
     let Some((policies, default)) = read(&words.policies, terminal) else {
         return End::Unread;
     };
-    let court = Court {
-        policies: &policies,
-        default,
-        user: &words.policies.user,
-        groups: &words.policies.groups,
-    };
+    let court = court(&words.policies, &policies, default);
     let documents = admission::admission(&court).map(|object| match Node::from_json(&object.to_string()) {
         Ok(node) => to_yaml(&node),
         // It is JSON; and JSON is YAML.
