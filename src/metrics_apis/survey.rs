@@ -23,7 +23,6 @@ pub(crate) struct Survey {
     key: Key,
     asked: Option<Time>,
     calls: BTreeMap<u32, Api>,
-    trouble: BTreeMap<String, Unlisted>,
 }
 
 impl Survey {
@@ -40,7 +39,6 @@ impl Survey {
             key,
             asked: None,
             calls: BTreeMap::new(),
-            trouble: BTreeMap::new(),
         }))
     }
 
@@ -83,34 +81,27 @@ impl Survey {
         Ok(true)
     }
 
-    /// An adapter that does not say what it has is listed as having nothing.
+    /// One line for a change of state, not one for every failure; what fails is in the record, so a successor says no
+    /// line again.
     fn learn(&mut self, api: Api, listed: Result<Vec<others::Offer>, Unlisted>) -> Result<(), Outrun> {
-        let (offers, trouble) = match listed {
-            Ok(offers) => (offers, None),
-            Err(unlisted) => (Vec::new(), Some(unlisted)),
-        };
-        self.tell(api, trouble);
-        if self.offers.put(api, offers) {
-            self.key.write(&self.offers.to_bytes())?;
+        let (stats, path) = (vm::stats(), others::path(api));
+        match &listed {
+            Ok(_) => stats.offers_ok.count(),
+            Err(_) => stats.offers_failed.count(),
+        }
+        let failed = self.offers.trouble(api).is_some();
+        if !self.offers.put(api, listed) {
+            return Ok(());
+        }
+        self.key.write(&self.offers.to_bytes())?;
+        match self.offers.trouble(api) {
+            Some(unlisted) => {
+                log::warn!("{path} lists this filter's metrics alone, because of the other adapter: {unlisted}");
+            }
+            None if failed => log::info!("the other adapter tells again what it has in {path}"),
+            None => {}
         }
         Ok(())
-    }
-
-    /// One line for a change of state, not one for every failure.
-    fn tell(&mut self, api: Api, trouble: Option<Unlisted>) {
-        let (stats, path) = (vm::stats(), others::path(api));
-        let Some(unlisted) = trouble else {
-            stats.offers_ok.count();
-            if self.trouble.remove(&path).is_some() {
-                log::info!("the other adapter tells again what it has in {path}");
-            }
-            return;
-        };
-        stats.offers_failed.count();
-        if self.trouble.get(&path) != Some(&unlisted) {
-            log::warn!("{path} lists this filter's metrics alone, because of the other adapter: {unlisted}");
-        }
-        self.trouble.insert(path, unlisted);
     }
 }
 

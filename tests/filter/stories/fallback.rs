@@ -154,12 +154,36 @@ fn a_new_leader_knows_what_the_one_before_it_was_told() {
     let (envoy, worker) = synced(CONFIGURATION, &other);
     let second = envoy.worker();
     other.say(Answer::Never);
-    worker.kill();
-    let polls = |line: &LogLine| line.thread == second.thread() && line.text.starts_with("this thread polls");
+    hand_over(&envoy, &worker, &second);
+    assert!(ask(&second, LIST).text().contains("queue_length"));
+}
+
+#[test]
+fn a_new_leader_does_not_say_again_what_the_one_before_it_said() {
+    let other = Other::listing(&[]);
+    other.say(Answer::Unreachable);
+    let (envoy, worker) = synced(CONFIGURATION, &other);
+    let second = envoy.worker();
+    hand_over(&envoy, &worker, &second);
+    let asked_twice = || envoy.stat("burst_fallback_list_failed_total") == Some(2);
+    for _ in 0..60 {
+        if asked_twice() {
+            break;
+        }
+        envoy.advance(SECOND);
+    }
+    assert!(asked_twice());
+    let told = |line: &String| line.contains("lists this filter's metrics alone");
+    assert_eq!(logged(&envoy).iter().filter(|line| told(line)).count(), 1);
+}
+
+/// Kills the leader, until the other thread leads.
+fn hand_over(envoy: &FakeEnvoy, leader: &Vm, next: &Vm) {
+    leader.kill();
+    let polls = |line: &LogLine| line.thread == next.thread() && line.text.starts_with("this thread polls");
     while !envoy.log().iter().any(polls) {
         envoy.advance(SECOND);
     }
-    assert!(ask(&second, LIST).text().contains("queue_length"));
 }
 
 #[test]

@@ -23,7 +23,7 @@ pub struct Offer {
 }
 
 /// Why it is not known what an adapter has; our own metrics are listed alone then.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum Unlisted {
     /// It could not be asked.
     #[error("{0}")]

@@ -16,11 +16,11 @@ use crate::view::Answer;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the other adapters offer, by version; nothing of those that do not say.
+/// What the other adapters offer, by version, or why it is not known.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Offers {
     /// Each by its name; one that is not here has none.
-    versions: Vec<(String, Vec<Offer>)>,
+    versions: Vec<(String, Result<Vec<Offer>, Unlisted>)>,
 }
 
 impl Record for Offers {}
@@ -87,21 +87,37 @@ pub fn goes_on(
 }
 
 impl Offers {
-    /// Takes what an adapter offers now; whether that is something else than before.
-    pub fn put(&mut self, api: Api, offers: Vec<Offer>) -> bool {
-        if self.of(api) == offers {
+    /// Takes what an adapter says now; whether that is something else than before.
+    pub fn put(&mut self, api: Api, listed: Result<Vec<Offer>, Unlisted>) -> bool {
+        let same = match &listed {
+            Ok(offers) => self.trouble(api).is_none() && self.of(api) == offers,
+            Err(unlisted) => self.trouble(api) == Some(unlisted),
+        };
+        if same {
             return false;
         }
         let name = path(api);
         self.versions.retain(|(version, _)| *version != name);
-        self.versions.push((name, offers));
+        self.versions.push((name, listed));
         true
     }
 
+    /// Why it is not known what an adapter has.
+    #[must_use]
+    pub fn trouble(&self, api: Api) -> Option<&Unlisted> {
+        self.find(api)?.as_ref().err()
+    }
+
+    /// An adapter that does not say what it has is listed as having nothing.
     fn of(&self, api: Api) -> &[Offer] {
+        let listed = self.find(api).and_then(|listed| listed.as_ref().ok());
+        listed.map_or(&[], Vec::as_slice)
+    }
+
+    fn find(&self, api: Api) -> Option<&Result<Vec<Offer>, Unlisted>> {
         let name = path(api);
         let found = self.versions.iter().find(|(version, _)| *version == name);
-        found.map_or(&[], |(_, offers)| offers)
+        found.map(|(_, listed)| listed)
     }
 
     /// What is listed beside our own names. Of each resource all metrics live in namespaces, or none does: one that

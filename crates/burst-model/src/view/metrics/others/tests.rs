@@ -166,8 +166,8 @@ fn a_resource_lives_in_namespaces_or_does_not_whoever_lists_it() {
         ("pods/a", true),
         ("/custommetrics", false),
     ]);
-    assert!(all.put(Api::CustomV1Beta2, theirs.clone()));
-    assert!(!all.put(Api::CustomV1Beta2, theirs), "the same");
+    assert!(all.put(Api::CustomV1Beta2, Ok(theirs.clone())));
+    assert!(!all.put(Api::CustomV1Beta2, Ok(theirs)), "the same");
     let ours = [("services/burst_headroom".to_owned(), true)];
     let names = |api| {
         all.beside(api, &ours)
@@ -182,10 +182,24 @@ fn a_resource_lives_in_namespaces_or_does_not_whoever_lists_it() {
 #[test]
 fn offers_are_kept_as_they_are() {
     let mut all = Offers::default();
-    assert!(!all.put(Api::External, vec![]), "nothing is what there was");
-    all.put(Api::External, offers(&[("queue", true)]));
+    assert!(!all.put(Api::External, Ok(vec![])), "nothing is what there was");
+    all.put(Api::External, Ok(offers(&[("queue", true)])));
     assert_eq!(Offers::from_bytes(&all.to_bytes()), Some(all.clone()));
-    assert!(all.put(Api::External, vec![]));
+    assert!(all.put(Api::External, Ok(vec![])));
+}
+
+#[test]
+fn what_fails_is_kept_for_the_next_leader() {
+    let mut all = Offers::default();
+    all.put(Api::External, Ok(offers(&[("queue", true)])));
+    assert!(all.put(Api::External, Err(Unlisted::Status(503))));
+    assert!(all.beside(Api::External, &[]).is_empty());
+    let mut next = Offers::from_bytes(&all.to_bytes()).unwrap();
+    assert_eq!(next.trouble(Api::External), Some(&Unlisted::Status(503)));
+    assert!(!next.put(Api::External, Err(Unlisted::Status(503))), "the same");
+    assert!(next.put(Api::External, Err(Unlisted::NoAnswer)));
+    assert!(next.put(Api::External, Ok(vec![])));
+    assert_eq!(next.trouble(Api::External), None);
 }
 
 proptest! {

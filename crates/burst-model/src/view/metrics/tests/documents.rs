@@ -193,7 +193,7 @@ fn offers(api: Api, names: &[(&str, bool, &str)]) -> others::Offers {
     let resources: Vec<_> = names.iter().map(resource).collect();
     let list = serde_json::json!({"kind": "APIResourceList", "groupVersion": "g/v", "resources": resources});
     let mut offers = others::Offers::default();
-    offers.put(api, others::read(Some(200), list.to_string().as_bytes()).unwrap());
+    offers.put(api, others::read(Some(200), list.to_string().as_bytes()));
     offers
 }
 
