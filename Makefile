@@ -37,7 +37,8 @@ test: setup check ## everything: check, docs, Wasm tests in node, real Envoy, re
 	setup/wasm-cargo test --locked --package burst-wasm-tests
 	cargo xtask wasm --test
 	cargo xtask image
-	eval "$$(setup/paths)" && cargo test --locked --workspace
+	@# Most tests wait for real processes; so more of them at once than there are cores.
+	eval "$$(setup/paths)" && RUST_TEST_THREADS=6 cargo test --locked --workspace
 	"$$(setup/paths BURST_CARGO_DENY)" --workspace check --allow duplicate licenses bans sources
 	"$$(setup/paths BURST_CARGO_DENY)" --target wasm32-unknown-unknown --exclude-dev check bans
 	"$$(setup/paths BURST_ACTIONLINT)" -shellcheck= -pyflakes= .github/workflows/*.yaml
