@@ -24,7 +24,6 @@ use crate::rates::Counting;
 use crate::upstream::Upstreams;
 use std::collections::BTreeMap;
 use std::time::Duration;
-use words::Words;
 
 /// Enough for the keys that there are, which stand in the words about one that is not.
 const MOST_WORDS: usize = 2_000;
@@ -177,7 +176,7 @@ pub struct Adapter {
 pub enum BadConfig {
     /// Not JSON, an unknown key, which may be any text, or a value of the wrong type.
     #[error("{}", printable(&.0.to_string(), MOST_WORDS))]
-    Words(#[from] serde_path_to_error::Error<serde_json::Error>),
+    Words(#[from] burst_words::Refusal),
     /// A value that is not allowed.
     #[error("{key}: {reason}")]
     Value {
@@ -202,10 +201,7 @@ impl Config {
     pub fn parse(bytes: &[u8], artifact: Artifact) -> Result<Self, BadConfig> {
         // Envoy gives no bytes where nothing is configured; that is an empty object, which lacks its cluster.
         let json = if bytes.is_empty() { b"{}" } else { bytes };
-        let mut reader = serde_json::Deserializer::from_slice(json);
-        let words: Words = serde_path_to_error::deserialize(&mut reader)?;
-        reader.end().map_err(|error| check::bad("configuration", error))?;
-        Self::check(words, artifact)
+        Self::check(burst_words::read(json)?, artifact)
     }
 
     /// The namespace whose policies are for all of them, where policies are read.
