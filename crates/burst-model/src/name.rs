@@ -2,6 +2,7 @@
 //! `scaleTargetRef.name` is free text to the API server, line breaks included.
 
 use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
 use std::fmt;
 
 /// A DNS-1123 subdomain, as Kubernetes wants it of almost every object: at most 253 of `a-z 0-9 - .`, starting and
@@ -36,6 +37,15 @@ impl Name {
         let edge = |byte: Option<&u8>| byte.is_some_and(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
         let inner = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'.');
         bytes.len() <= 253 && edge(bytes.first()) && edge(bytes.last()) && bytes.iter().all(inner)
+    }
+
+    /// The order of texts that begin with these names and go on with a slash, which comes after the `-` and `.` that a
+    /// longer name may go on with.
+    pub(crate) fn cmp_before_slash(&self, other: &Self) -> Ordering {
+        fn text(name: &Name) -> impl Iterator<Item = u8> {
+            name.as_str().bytes().chain([b'/'])
+        }
+        text(self).cmp(text(other))
     }
 
     /// The name as text.
@@ -81,6 +91,12 @@ impl ObjectName {
             .split_once('/')
             .ok_or_else(|| NotAName(text.chars().take(64).collect()))?;
         Self::new(namespace, name)
+    }
+
+    /// The order of `namespace/name` as texts.
+    pub(crate) fn cmp_as_text(&self, other: &Self) -> Ordering {
+        let namespaces = self.namespace.cmp_before_slash(&other.namespace);
+        namespaces.then_with(|| self.name.cmp(&other.name))
     }
 
     /// Whether a text is `namespace/name`.

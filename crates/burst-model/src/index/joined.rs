@@ -25,7 +25,9 @@ impl Touched {
     /// What is in that namespace.
     #[must_use]
     pub fn namespace(name: Name) -> Self {
-        Self::Namespaces(BTreeSet::from([name]))
+        let mut names = BTreeSet::new();
+        names.insert(name);
+        Self::Namespaces(names)
     }
 
     /// Both.
@@ -132,18 +134,10 @@ fn within<'a>(objects: &'a [Object], namespace: &Name) -> &'a [Object] {
 /// Where the rows of a namespace stand, or would.
 fn place(rows: &[Row], namespace: &Name) -> Range<usize> {
     let before = |wanted: Ordering| {
-        let is_before = |row: &Row| in_a_table(&row.of.namespace, namespace) < wanted;
+        let is_before = |row: &Row| row.of.namespace.cmp_before_slash(namespace) < wanted;
         rows.partition_point(is_before)
     };
     before(Ordering::Equal)..before(Ordering::Greater)
-}
-
-/// The order of `namespace/name` as texts: the slash comes after `-` and `.`, which a longer namespace may go on with.
-fn in_a_table(a: &Name, b: &Name) -> Ordering {
-    fn text(name: &Name) -> impl Iterator<Item = u8> {
-        name.as_str().bytes().chain([b'/'])
-    }
-    text(a).cmp(text(b))
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use crate::index::Touched;
 use crate::kube::page::Bad;
 use crate::kube::{Change, Object, Outcome, Resource, Verb};
 use crate::name::ObjectName;
+use crate::order::sort_by;
 use crate::sync::life::Listed;
 use crate::time::Time;
 use std::collections::BTreeMap;
@@ -47,7 +48,7 @@ impl Standing {
     }
 
     fn sort(&mut self) {
-        self.objects.sort_by(|a, b| a.name().cmp(b.name()));
+        sort_by(&mut self.objects, |a, b| a.name().cmp(b.name()));
     }
 
     /// The names of those that are left out, with the line that says why.
@@ -64,7 +65,8 @@ impl Standing {
         let before = std::mem::replace(&mut self.objects, listed.objects);
         self.sort();
         let is_same = before == self.objects && self.bad.is_empty() && listed.bad.is_empty();
-        let bad = listed.bad.into_iter().map(|bad| line(resource, bad)).collect();
+        let mut bad = BTreeMap::new();
+        bad.extend(listed.bad.into_iter().map(|bad| line(resource, bad)));
         let before = std::mem::replace(&mut self.bad, bad);
         let is_new = |(name, line): &(&String, &String)| before.get(*name) != Some(*line);
         let lines = self.bad.iter().filter(is_new).map(|(_, line)| line.clone()).collect();
