@@ -64,7 +64,12 @@ pub struct Notes {
 
 /// Joins the objects of all lists. `percent` of the maximum is the target load.
 #[must_use]
-pub fn join<'a>(lists: impl Iterator<Item = (&'a Source, &'a [Object])> + Clone, percent: Percent) -> (Table, Notes) {
+pub fn join<'a>(lists: impl Iterator<Item = (&'a Source, &'a [Object])>, percent: Percent) -> (Table, Notes) {
+    join_all(&lists.collect::<Vec<_>>(), percent)
+}
+
+fn join_all(lists: &[(&Source, &[Object])], percent: Percent) -> (Table, Notes) {
+    let lists = lists.iter().copied();
     let hpas = hpas(lists.clone());
     let claims = claims(&hpas, percent);
     // Workloads without a load are of no use to a Service.

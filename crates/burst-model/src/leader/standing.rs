@@ -65,9 +65,8 @@ impl Standing {
         let before = std::mem::replace(&mut self.objects, listed.objects);
         self.sort();
         let is_same = before == self.objects && self.bad.is_empty() && listed.bad.is_empty();
-        let mut bad = BTreeMap::new();
-        bad.extend(listed.bad.into_iter().map(|bad| line(resource, bad)));
-        let before = std::mem::replace(&mut self.bad, bad);
+        let before = std::mem::take(&mut self.bad);
+        self.bad.extend(listed.bad.into_iter().map(|bad| line(resource, bad)));
         let is_new = |(name, line): &(&String, &String)| before.get(*name) != Some(*line);
         let lines = self.bad.iter().filter(is_new).map(|(_, line)| line.clone()).collect();
         let touched = match is_same {
