@@ -2,16 +2,16 @@
 //! that is its own, and looks at what there is to serve.
 
 use crate::host::{self, Shared};
-use crate::http::{Http, View};
+use crate::http::View;
 use crate::metrics_apis;
 use crate::office::{self, Office};
+use crate::streams;
 use crate::vm::{self, Pollers};
 use burst_model::config::{Artifact, Config, Role};
 use burst_model::records::{Confirmed, CountKeys, ID_KEY, Keys, Record};
 use burst_model::sync::lease::{Candidate, Id, Lease, Move, Standing};
 use burst_model::time::Time;
-use proxy_wasm::traits::{Context, HttpContext, RootContext};
-use proxy_wasm::types::ContextType;
+use proxy_wasm::traits::{Context, RootContext};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -22,6 +22,10 @@ use std::time::Duration;
 /// those of threads that died fill up for as long as the proxy lives. The tick is needed anyway, as it finds what no
 /// wake-up told of.
 const TICK: Duration = Duration::from_secs(1);
+
+/// While the leader has work left, a part of it comes this soon after the one before: in between the thread sees to
+/// everybody else.
+const SOON: Duration = Duration::from_millis(10);
 
 const ARTIFACT: Artifact = if cfg!(feature = "header-only") {
     Artifact::HeaderOnly
@@ -54,6 +58,9 @@ struct Configured {
     /// Made in the first tick: the canary that a configuration is tried on has none, and must leave no traces.
     candidate: Option<Candidate>,
     office: Option<Office>,
+    /// When the last whole tick was, and whether there are others between two of them.
+    ticked: Time,
+    hurries: bool,
 }
 
 impl Configured {
@@ -73,11 +80,33 @@ impl Configured {
             view: Rc::new(View::new(config)),
             candidate: None,
             office: None,
+            ticked: Time::default(),
+            hurries: false,
         }
     }
 
     fn tick(&mut self) {
         let now = host::now();
+        let is_between = self.hurries && now >= self.ticked && now.since(self.ticked) < TICK;
+        if is_between {
+            self.work(now, |office| office.go_on(now));
+        } else {
+            self.ticked = now;
+            self.whole_tick(now);
+        }
+        self.pace();
+    }
+
+    /// Ticks as soon as the leader's work wants it.
+    fn pace(&mut self) {
+        let hurries = self.office.as_ref().is_some_and(Office::is_busy);
+        if hurries != self.hurries {
+            self.hurries = hurries;
+            host::tick_every(if hurries { SOON } else { TICK });
+        }
+    }
+
+    fn whole_tick(&mut self, now: Time) {
         if let Some((counter, requests)) = self.view.counting() {
             counter.tick(requests.report_interval, now);
         }
@@ -218,11 +247,12 @@ impl Context for Root {
         let now = host::now();
         configured.work(now, |office| office.answer(token, headers > 0, body_size, now));
         configured.look(now);
+        configured.pace();
     }
 }
 
-/// The end of a drain. The host says so by `on_done` and, at once after that, by `on_delete`: the module has only the
-/// second one, so that a stream, too, is a call shorter (`xtask/src/artifact.rs`).
+/// The end of a drain. The host says so by `on_done` and, at once after that, by `on_delete`: a module has the second one
+/// at most, so that a stream, too, is a call shorter (`xtask/src/artifact.rs`).
 impl Drop for Root {
     fn drop(&mut self) {
         if let Some(configured) = &mut self.configured {
@@ -239,6 +269,7 @@ impl RootContext for Root {
                 // A look leaves no traces, so the canary may have it too; without it a reload would serve nothing until
                 // its first tick.
                 configured.look(host::now());
+                streams::show(self.context_id, &configured.view);
                 self.configured = Some(configured);
                 host::tick_every(TICK);
                 true
@@ -262,15 +293,5 @@ impl RootContext for Root {
         if let Some(configured) = &self.configured {
             metrics_apis::send(&configured.view);
         }
-    }
-
-    fn create_http_context(&self, context_id: u32) -> Option<Box<dyn HttpContext>> {
-        vm::note_request();
-        let view = self.configured.as_ref().map(|configured| configured.view.clone());
-        Some(Box::new(Http::new(context_id, view)))
-    }
-
-    fn get_type(&self) -> Option<ContextType> {
-        Some(ContextType::HttpContext)
     }
 }

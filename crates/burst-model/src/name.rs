@@ -39,15 +39,6 @@ impl Name {
         bytes.len() <= 253 && edge(bytes.first()) && edge(bytes.last()) && bytes.iter().all(inner)
     }
 
-    /// The order of texts that begin with these names and go on with a slash, which comes after the `-` and `.` that a
-    /// longer name may go on with.
-    pub(crate) fn cmp_before_slash(&self, other: &Self) -> Ordering {
-        fn text(name: &Name) -> impl Iterator<Item = u8> {
-            name.as_str().bytes().chain([b'/'])
-        }
-        text(self).cmp(text(other))
-    }
-
     /// The name as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -93,10 +84,17 @@ impl ObjectName {
         Self::new(namespace, name)
     }
 
-    /// The order of `namespace/name` as texts.
+    /// The order of `namespace/name` as texts: the slash comes after `-` and `.`, which a longer namespace may go on
+    /// with.
     pub(crate) fn cmp_as_text(&self, other: &Self) -> Ordering {
-        let namespaces = self.namespace.cmp_before_slash(&other.namespace);
-        namespaces.then_with(|| self.name.cmp(&other.name))
+        fn text(name: &Name) -> impl Iterator<Item = u8> {
+            name.as_str().bytes().chain([b'/'])
+        }
+        if self.namespace == other.namespace {
+            self.name.cmp(&other.name)
+        } else {
+            text(&self.namespace).cmp(text(&other.namespace))
+        }
     }
 
     /// Whether a text is `namespace/name`.

@@ -1,5 +1,5 @@
-//! The written form: the keys as they stand in the JSON, nothing checked but their spelling and their types. The
-//! README's table names the same keys; a test holds the two together.
+//! The written form: the keys as they stand in the JSON, nothing checked but their spelling and their types. The table of
+//! docs/configuration.md names the same keys; a test holds the two together.
 
 use super::Full;
 use serde::Deserialize;
