@@ -51,7 +51,7 @@ impl View {
 
     /// The counter of the requests and the settings of it, where they are counted.
     pub(crate) fn counting(&self) -> Option<(&Rc<Counter>, &Requests)> {
-        Some((self.counter.as_ref()?, self.config.requests.as_ref()?))
+        Some((self.counter.as_ref()?, self.config.requests.as_deref()?))
     }
 }
 

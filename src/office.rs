@@ -145,6 +145,16 @@ impl Office {
         self.survey.as_mut().map_or(Ok(()), |survey| survey.tick(now))
     }
 
+    pub(crate) fn is_busy(&self) -> bool {
+        self.reader.is_busy()
+    }
+
+    /// Does a part of what is left to do.
+    pub(crate) fn go_on(&mut self, now: Time) -> Result<(), Outrun> {
+        let effects = self.reader.go_on(now);
+        self.carry_out(effects, now)
+    }
+
     /// Takes the answer to a callout, which is the current one of the host.
     pub(crate) fn answer(&mut self, token: u32, has_headers: bool, body_size: usize, now: Time) -> Result<(), Outrun> {
         if let Some(desk) = &mut self.desk

@@ -128,6 +128,19 @@ impl Reader {
         }
     }
 
+    /// Whether there is work left that waits for nobody. What a hub says is taken at once.
+    pub(crate) fn is_busy(&self) -> bool {
+        matches!(self, Self::Cluster(leader) if leader.is_busy())
+    }
+
+    /// Does a part of that work.
+    pub(crate) fn go_on(&mut self, now: Time) -> Vec<Effect> {
+        match self {
+            Self::Cluster(leader) => leader.go_on(now),
+            Self::Hub(_) => Vec::new(),
+        }
+    }
+
     pub(crate) fn tick(&mut self, now: Time) -> Vec<Effect> {
         match self {
             Self::Cluster(leader) => leader.tick(now),

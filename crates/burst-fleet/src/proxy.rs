@@ -85,7 +85,7 @@ impl Proxy {
             Reader::Leader(leader) => leader.tick(now),
             Reader::Spoke(spoke) => spoke.tick(now),
         };
-        self.follow(effects)
+        self.follow(effects, now)
     }
 
     /// Takes an answer.
@@ -95,10 +95,16 @@ impl Proxy {
             (Reader::Spoke(spoke), Answered::Hub(answer)) => spoke.answer(answer, now, chance),
             _ => Vec::new(),
         };
-        self.follow(effects)
+        self.follow(effects, now)
     }
 
-    fn follow(&mut self, effects: Vec<Effect>) -> Vec<Asks> {
+    fn follow(&mut self, mut effects: Vec<Effect>, now: Time) -> Vec<Asks> {
+        // Milliseconds, which nobody sees here.
+        if let Reader::Leader(leader) = &mut self.reader {
+            while leader.is_busy() {
+                effects.extend(leader.go_on(now));
+            }
+        }
         let mut asks = Vec::new();
         for effect in effects {
             match effect {

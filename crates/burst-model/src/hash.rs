@@ -42,6 +42,23 @@ pub fn of_bytes(bytes: &[u8]) -> u64 {
     hasher.finish()
 }
 
+/// The hash of many bytes, in an eighth of the steps: each takes eight of them, and mixes what they change into the bits
+/// that the next one's can reach. Not FNV, and nothing that a peer would know.
+#[must_use]
+pub fn of_words(bytes: &[u8]) -> u64 {
+    let (words, rest) = bytes.as_chunks();
+    let mut last = [0; 8];
+    last.iter_mut().zip(rest).for_each(|(place, byte)| *place = *byte);
+    let mix = |hash: u64, word: u64| {
+        // Upwards a product spreads its factors by itself; the shifts do so downwards.
+        let folded = hash ^ word;
+        let spread = (folded ^ (folded >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        spread ^ (spread >> 29)
+    };
+    let words = words.iter().chain([&last]).map(|word| u64::from_le_bytes(*word));
+    mix(words.fold(0, mix), bytes.len() as u64)
+}
+
 /// The hash of a value.
 #[must_use]
 pub fn of(value: &impl Hash) -> u64 {
@@ -60,6 +77,30 @@ mod tests {
             ("foobar", 0x8594_4171_f739_67e8),
         ] {
             assert_eq!(super::of_bytes(text.as_bytes()), hash, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn every_bit_of_many_bytes_counts_and_so_does_their_number() {
+        for length in [0, 1, 7, 8, 9, 40] {
+            let bytes = vec![0; length];
+            let mut seen = std::collections::BTreeSet::from([super::of_words(&bytes)]);
+            for bit in 0..length * 8 {
+                // Two of them too, as far apart as the words are.
+                for second in [None, Some(bit + 64), Some(bit + 8)] {
+                    let mut changed = bytes.clone();
+                    for bit in [Some(bit), second.filter(|bit| *bit < length * 8)]
+                        .into_iter()
+                        .flatten()
+                    {
+                        changed[bit / 8] ^= 1 << (bit % 8);
+                    }
+                    seen.insert(super::of_words(&changed));
+                }
+            }
+            let apart = |distance| (length * 8usize).saturating_sub(distance);
+            assert_eq!(seen.len(), 1 + length * 8 + apart(64) + apart(8), "{length} bytes");
+            assert_ne!(super::of_words(&bytes), super::of_words(&vec![0; length + 1]));
         }
     }
 

@@ -6,13 +6,15 @@ use crate::load::{Load, Percent};
 use crate::name::{Name, ObjectName};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::rc::Rc;
 
 mod explain;
 mod joined;
+mod links;
 mod series;
 
 pub use explain::{Astray, Explained, Explanation, NoLoad, Remark, explain};
-pub use joined::{Joined, Touched};
+pub use joined::{Joined, Moved};
 
 /// The section of Services.
 pub const SERVICES: &str = "services";
@@ -63,7 +65,10 @@ pub struct Notes {
 
 /// Joins the objects of all lists. `percent` of the maximum is the target load.
 #[must_use]
-pub fn join<'a>(lists: impl Iterator<Item = (&'a Source, &'a [Object])> + Clone, percent: Percent) -> (Table, Notes) {
+pub fn join<'a>(
+    lists: impl Iterator<Item = (&'a Source, &'a [Rc<Object>])> + Clone,
+    percent: Percent,
+) -> (Table, Notes) {
     let hpas = hpas(lists.clone());
     let claims = claims(&hpas, percent);
     // Workloads without a load are of no use to a Service.
@@ -90,7 +95,8 @@ pub fn join<'a>(lists: impl Iterator<Item = (&'a Source, &'a [Object])> + Clone,
     if lists.clone().any(|(source, _)| source.labels) {
         table.insert(SERIES.into(), series::rows(&claims, services(lists.clone()), &by_label));
     }
-    let services = services(lists).filter_map(|service| row_of_service(service, &by_label.selected(service), percent));
+    let services =
+        services(lists).filter_map(|service| row_of_service(service, &rows_of(&by_label.selected(service)), percent));
     table.insert(SERVICES.into(), services.collect());
     for rows in table.values_mut() {
         rows.sort_by_cached_key(|row| row.of.to_string());
@@ -99,11 +105,11 @@ pub fn join<'a>(lists: impl Iterator<Item = (&'a Source, &'a [Object])> + Clone,
     (table, notes(&hpas, &claims))
 }
 
-fn objects<'a>(lists: impl Iterator<Item = (&'a Source, &'a [Object])>) -> impl Iterator<Item = &'a Object> {
-    lists.flat_map(|(_, objects)| objects)
+fn objects<'a>(lists: impl Iterator<Item = (&'a Source, &'a [Rc<Object>])>) -> impl Iterator<Item = &'a Object> {
+    lists.flat_map(|(_, objects)| objects).map(|object| &**object)
 }
 
-fn services<'a>(lists: impl Iterator<Item = (&'a Source, &'a [Object])>) -> impl Iterator<Item = &'a Service> {
+fn services<'a>(lists: impl Iterator<Item = (&'a Source, &'a [Rc<Object>])>) -> impl Iterator<Item = &'a Service> {
     objects(lists).filter_map(|object| match object {
         Object::Service(service) => Some(service),
         Object::Hpa(_) | Object::Workload(_) | Object::Policy(_) => None,
@@ -111,7 +117,7 @@ fn services<'a>(lists: impl Iterator<Item = (&'a Source, &'a [Object])>) -> impl
 }
 
 /// All HPAs, alphabetically.
-fn hpas<'a>(lists: impl Iterator<Item = (&'a Source, &'a [Object])>) -> Vec<&'a Hpa> {
+fn hpas<'a>(lists: impl Iterator<Item = (&'a Source, &'a [Rc<Object>])>) -> Vec<&'a Hpa> {
     let mut hpas: Vec<_> = objects(lists)
         .filter_map(|object| match object {
             Object::Hpa(hpa) => Some(hpa),
@@ -185,7 +191,7 @@ impl<'a> Scalable<'a> {
 }
 
 fn workloads<'a: 'b, 'b>(
-    lists: impl Iterator<Item = (&'a Source, &'a [Object])>,
+    lists: impl Iterator<Item = (&'a Source, &'a [Rc<Object>])>,
     claims: &'b BTreeMap<Target<'a>, Claim<'a>>,
 ) -> impl Iterator<Item = Scalable<'b>> {
     let of = |resource: &'b Resource, workload: &'b Workload| {
@@ -196,8 +202,8 @@ fn workloads<'a: 'b, 'b>(
             claim: claims.get(&(namespace, &*resource.group, &*resource.kind, name)),
         }
     };
-    let of_list = move |(source, objects): (&'a Source, &'a [Object])| {
-        objects.iter().filter_map(move |object| match object {
+    let of_list = move |(source, objects): (&'a Source, &'a [Rc<Object>])| {
+        objects.iter().filter_map(move |object| match &**object {
             Object::Workload(workload) => Some(of(&source.resource, workload)),
             Object::Hpa(_) | Object::Service(_) | Object::Policy(_) => None,
         })
@@ -242,13 +248,16 @@ impl<'a> ByLabel<'a> {
     }
 }
 
+fn rows_of(selected: &[&Scalable<'_>]) -> Vec<Row> {
+    selected.iter().filter_map(|scalable| scalable.row().cloned()).collect()
+}
+
 /// The row of a Service: that of the one scaled workload it selects, or the sum of several.
-fn row_of_service(service: &Service, selected: &[&Scalable<'_>], percent: Percent) -> Option<Row> {
+fn row_of_service(service: &Service, rows: &[Row], percent: Percent) -> Option<Row> {
     let (of, labels) = (service.name.clone(), service.own_labels.clone());
-    let rows: Vec<_> = selected.iter().filter_map(|scalable| scalable.row()).collect();
     let (first, others) = rows.split_first()?;
     if others.is_empty() {
-        let row = (*first).clone();
+        let row = first.clone();
         return Some(Row { of, labels, ..row });
     }
     let sum = |of: fn(&Load) -> u32| rows.iter().map(|row| of(&row.load)).fold(0, u32::saturating_add);

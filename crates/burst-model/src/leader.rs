@@ -6,8 +6,8 @@ mod publish;
 mod standing;
 
 use crate::config::Config;
-use crate::index::{Joined, Notes, Touched};
-use crate::kube::{Answer, Failure, Outcome, Page, Source, Verb};
+use crate::index::{Joined, Moved, Notes};
+use crate::kube::{Answer, Failure, Object, Outcome, Page, Source, Verb};
 use crate::policies::{Gathered, PolicySets};
 use crate::records::{Confirmed, Resume, Troubles};
 use crate::snapshot::Snapshot;
@@ -90,9 +90,11 @@ pub struct Leader {
     content: Option<u64>,
     /// A list was read since the last publication.
     news: bool,
-    /// And what it holds is not what it held.
-    touched: Touched,
     joined: Joined,
+    /// Rows may be others than those that are published.
+    changed: bool,
+    /// A successor is to be told what to go on with.
+    bequeaths: bool,
     /// When a successor was last told what to go on with.
     bequeathed: Option<Time>,
     /// What a successor was last told of what fails.
@@ -109,12 +111,15 @@ impl Leader {
             snapshot.map_or(0, Snapshot::generation),
             snapshot.map(Snapshot::content_hash),
         );
-        let left = estate.resume.as_ref().map(|resume| resume.content);
-        let is_as_left = content.is_some() && content == left;
         let admitted = estate.troubles.clone().unwrap_or_default();
         let policies = Gathered::new(estate.policies.clone());
         let (lists, kept): (Vec<_>, Vec<_>) = estate.lists(&config, now).into_iter().unzip();
         // What others with the same lists left is served until there is something newer.
+        let mut joined = Joined::new(config.content.sources.as_slice().into(), config.content.target);
+        for (place, list) in lists.iter().enumerate() {
+            let left = |object: &Rc<Object>| Moved::from(None, Some(object.clone()));
+            joined.note(place, list.objects.iter().map(left));
+        }
         let is_heir = content.is_none() && lists.iter().any(|list| list.read.is_some());
         Self {
             poller: Poller::new(kept, config.sync.most_windows),
@@ -122,14 +127,11 @@ impl Leader {
             generation,
             content,
             news: is_heir,
-            // An empty cluster is news too, where nothing was served before; and what is served is of older objects or
-            // newer ones, where it was not made of those that were left.
-            touched: if is_as_left {
-                Touched::Nothing
-            } else {
-                Touched::Everything
-            },
-            joined: Joined::new(config.content.target),
+            // An empty cluster is news too, where nothing was served before; and what is served may be of older objects
+            // or newer ones than those that were left.
+            changed: true,
+            joined,
+            bequeaths: false,
             bequeathed: None,
             admitted,
             policies,
@@ -140,7 +142,18 @@ impl Leader {
     /// Whether nothing is under way, and nothing about to begin: another may take over.
     #[must_use]
     pub fn is_resting(&self, now: Time) -> bool {
-        self.poller.is_resting(now)
+        self.poller.is_resting(now) && !self.is_busy()
+    }
+
+    /// Whether there is work left that waits for nobody: no call does more of it than a thread has time for.
+    #[must_use]
+    pub fn is_busy(&self) -> bool {
+        !self.joined.is_whole() || self.bequeaths || self.is_due()
+    }
+
+    /// Does a part of that work.
+    pub fn go_on(&mut self, now: Time) -> Vec<Effect> {
+        self.publish(now)
     }
 
     /// What a list lists; `None` where there is no such list.
@@ -208,9 +221,7 @@ impl Leader {
             None => {}
         }
         effects.extend(self.poller.begin(now).into_iter().map(Effect::Ask));
-        if self.poller.is_between_rounds() {
-            effects.extend(self.publish(now));
-        }
+        effects.extend(self.publish(now));
         effects.extend(self.admit());
         effects
     }
@@ -266,9 +277,8 @@ impl Leader {
 
     fn forget(&mut self, id: SourceId) {
         if let Some(list) = self.lists.get_mut(id.0) {
-            list.forget();
+            self.joined.note(id.0, list.forget());
             self.news = true;
-            self.touched.add(Touched::Everything);
         }
     }
 
@@ -288,20 +298,20 @@ impl Leader {
         }
     }
 
-    /// Takes what was read of a list, as `take` does; that says what it touches, and what to complain of.
+    /// Takes what was read of a list, as `take` does; that says what it moves, and what to complain of.
     fn keep(
         &mut self,
         id: SourceId,
         now: Time,
-        take: impl FnOnce(&mut Standing) -> (Touched, Vec<String>),
+        take: impl FnOnce(&mut Standing) -> (Vec<Moved>, Vec<String>),
     ) -> Vec<Effect> {
         let Some(list) = self.lists.get_mut(id.0) else {
             return Vec::new();
         };
-        let (touched, lines) = take(list);
+        let (moved, lines) = take(list);
         list.read = Some(now);
         self.news = true;
-        self.touched.add(touched);
+        self.joined.note(id.0, moved);
         lines.into_iter().take(MOST_LINES).map(Effect::Warn).collect()
     }
 }

@@ -9,6 +9,7 @@ use crate::sync::life::Pause;
 use crate::time::Time;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use std::rc::Rc;
 
 /// When the cluster was last read, written after every good round: a quiet cluster is never stale.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,7 +49,7 @@ pub struct Resumed {
     /// When they were read; `None` of a list that the API refused.
     pub read: Option<Time>,
     /// Its objects.
-    pub objects: Vec<Object>,
+    pub objects: Vec<Rc<Object>>,
 }
 
 /// What fails, so that the next leader neither says it again nor asks sooner.

@@ -5,6 +5,7 @@ use burst_model::kube::{Failure, Object, Page, Reads, Resource, Response, Source
 use burst_model::load::Percent;
 use std::fs;
 use std::path::Path;
+use std::rc::Rc;
 
 fn source(reads: Reads, resource: Resource) -> Source {
     Source::everywhere(reads, resource)
@@ -37,10 +38,10 @@ fn read(source: &Source, status: u16, file: &str) -> Result<Page, Failure> {
     )
 }
 
-fn objects(source: &Source, file: &str) -> Vec<Object> {
+fn objects(source: &Source, file: &str) -> Vec<Rc<Object>> {
     let page = read(source, 200, file).unwrap();
     assert!(page.bad.is_empty() && !page.version.is_empty(), "{file}: {page:?}");
-    page.objects
+    page.objects.into_iter().map(Rc::new).collect()
 }
 
 /// The join of the recorded lists with those HPAs, and how many of them nobody has observed.
@@ -109,7 +110,12 @@ fn two_pages_are_the_whole_list() {
     assert!(first.cursor.is_some());
     assert_eq!((second.cursor, &second.version), (None, &first.version));
     assert_eq!(
-        [first.objects, second.objects].concat(),
+        first
+            .objects
+            .into_iter()
+            .chain(second.objects)
+            .map(Rc::new)
+            .collect::<Vec<_>>(),
         objects(&services(), "services.json")
     );
 }

@@ -1,11 +1,12 @@
 //! The same join in words: why each Service has the load it has, or none. For people who look at a whole cluster; the
 //! filter does not need it.
 
-use super::{ByLabel, Scalable, Target, claims, hpas, row_of_service, services, workloads};
+use super::{ByLabel, Scalable, Target, claims, hpas, row_of_service, rows_of, services, workloads};
 use crate::kube::{Object, Service, Source, TargetRef};
 use crate::load::Percent;
 use crate::name::ObjectName;
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 mod words;
 
@@ -85,7 +86,10 @@ pub struct Astray {
 
 /// Joins the objects of all lists, as [`super::join`] does, and says what came of each Service and why.
 #[must_use]
-pub fn explain<'a>(lists: impl Iterator<Item = (&'a Source, &'a [Object])> + Clone, percent: Percent) -> Explanation {
+pub fn explain<'a>(
+    lists: impl Iterator<Item = (&'a Source, &'a [Rc<Object>])> + Clone,
+    percent: Percent,
+) -> Explanation {
     let hpas = hpas(lists.clone());
     let claims = claims(&hpas, percent);
     let workloads: Vec<_> = workloads(lists.clone(), &claims).collect();
@@ -125,7 +129,7 @@ impl<'a> Scalable<'a> {
 }
 
 fn explained(service: &Service, selected: &[&Scalable<'_>], percent: Percent) -> Explained {
-    let no_load = row_of_service(service, selected, percent)
+    let no_load = row_of_service(service, &rows_of(selected), percent)
         .is_none()
         .then(|| no_load(service, selected));
     let overshadowed = selected.iter().flat_map(|scalable| {

@@ -1,40 +1,30 @@
-//! A join that is kept up to date. Nothing joins across the border of a namespace, so a change touches the rows of its
-//! own one: those are joined anew, by the same [`join`](super::join()), and the others stay as they are.
+//! A join that is kept up to date, object by object: a change touches the rows that it can touch, and those are made
+//! anew of what there is then. How much of it is done at a time is up to the caller; when nothing is left to do the rows
+//! are those of a fresh [`join`](super::join()).
 
-use super::{Notes, Row, Table, join};
-use crate::kube::{Object, Source};
+use super::links::{HPA, Linked, Links, SERVICE, Trait, traits};
+use super::{HPAS, Notes, Row, SERIES, SERVICES, Table, row_of, row_of_service, selects, series};
+use crate::kube::{Hpa, Object, Reads, Resource, Service, Source, TargetRef, Workload};
 use crate::load::Percent;
-use crate::name::Name;
+use crate::name::{Name, ObjectName};
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
+use std::collections::{BTreeSet, VecDeque};
+use std::rc::Rc;
 
-/// What has to be joined anew.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Touched {
-    /// Nothing.
-    #[default]
-    Nothing,
-    /// What is in these namespaces.
-    Namespaces(BTreeSet<Name>),
-    /// All of it.
-    Everything,
+/// What became of an object of a list.
+#[derive(Clone, Debug)]
+pub struct Moved {
+    /// As it was.
+    pub before: Option<Rc<Object>>,
+    /// As it is.
+    pub after: Option<Rc<Object>>,
 }
 
-impl Touched {
-    /// What is in that namespace.
+impl Moved {
+    /// From that to this.
     #[must_use]
-    pub fn namespace(name: Name) -> Self {
-        Self::Namespaces(BTreeSet::from([name]))
-    }
-
-    /// Both.
-    pub fn add(&mut self, other: Self) {
-        match (&mut *self, other) {
-            (Self::Everything, _) | (_, Self::Nothing) => {}
-            (Self::Namespaces(names), Self::Namespaces(more)) => names.extend(more),
-            (_, other) => *self = other,
-        }
+    pub fn from(before: Option<Rc<Object>>, after: Option<Rc<Object>>) -> Self {
+        Self { before, after }
     }
 }
 
@@ -42,53 +32,56 @@ impl Touched {
 #[derive(Debug)]
 pub struct Joined {
     percent: Percent,
-    /// Without a section before the first join.
+    sources: Rc<[Source]>,
+    links: Links,
     table: Table,
-    notes: BTreeMap<Name, Notes>,
+    notes: Notes,
+    /// What is not joined yet, each with the place of its list.
+    waiting: VecDeque<(usize, Moved)>,
 }
 
+/// A row, by its section and its name.
+type Place<'a> = (&'a str, ObjectName);
+
 impl Joined {
-    /// Nothing yet. `percent` of the maximum is the target load.
+    /// Lists without an object. `percent` of the maximum is the target load.
     #[must_use]
-    pub fn new(percent: Percent) -> Self {
+    pub fn new(sources: Rc<[Source]>, percent: Percent) -> Self {
+        let sections = sources.iter().filter(|source| source.reads == Reads::Workloads);
+        let sections = sections.map(|source| source.resource.plural.as_str());
+        let series = sources.iter().any(|source| source.labels).then_some(SERIES);
+        let sections = sections.chain([HPAS, SERVICES]).chain(series);
         Self {
             percent,
-            table: Table::new(),
-            notes: BTreeMap::new(),
+            table: sections.map(|section| (section.to_owned(), Vec::new())).collect(),
+            sources,
+            links: Links::default(),
+            notes: Notes::default(),
+            waiting: VecDeque::new(),
         }
     }
 
-    /// Joins what was touched since the last time; whether that may have changed a row. The objects of each list must
-    /// be sorted by their names.
-    pub fn renew<'a>(
-        &mut self,
-        lists: &(impl Iterator<Item = (&'a Source, &'a [Object])> + Clone),
-        touched: Touched,
-    ) -> bool {
+    /// Takes note of what changed in the list of that place.
+    pub fn note(&mut self, list: usize, moved: impl IntoIterator<Item = Moved>) {
+        self.waiting.extend(moved.into_iter().map(|moved| (list, moved)));
+    }
+
+    /// Whether everything that was noted is joined.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// Joins what was noted, until as many rows were made as `budget` allows or nothing is left to do; whether a row
+    /// changed.
+    pub fn go_on(&mut self, budget: &mut usize) -> bool {
         let mut changed = false;
-        let touched = match touched {
-            Touched::Nothing => BTreeSet::new(),
-            Touched::Namespaces(names) if !self.table.is_empty() => names,
-            Touched::Namespaces(_) | Touched::Everything => {
-                let nothing = lists.clone().map(|(source, _)| (source, &[][..]));
-                (self.table, self.notes, changed) = (join(nothing, self.percent).0, BTreeMap::new(), true);
-                namespaces(lists.clone())
-            }
-        };
-        for namespace in touched {
-            let of_namespace = lists
-                .clone()
-                .map(|(source, objects)| (source, within(objects, &namespace)));
-            let (table, notes) = join(of_namespace, self.percent);
-            for (section, rows) in table {
-                let all = self.table.entry(section).or_default();
-                let place = place(all, &namespace);
-                if all.get(place.clone()) != Some(&rows[..]) {
-                    all.splice(place, rows);
-                    changed = true;
-                }
-            }
-            self.notes.insert(namespace, notes);
+        while *budget > 0
+            && let Some((list, moved)) = self.waiting.pop_front()
+        {
+            let (rows, has_changed) = self.take(list, &moved);
+            *budget = budget.saturating_sub(rows.max(1));
+            changed |= has_changed;
         }
         changed
     }
@@ -102,122 +95,305 @@ impl Joined {
     /// What an operator should know of it.
     #[must_use]
     pub fn notes(&self) -> Notes {
-        self.notes.values().fold(Notes::default(), |sum, notes| Notes {
-            unobserved: sum.unobserved.saturating_add(notes.unobserved),
-            overshadowed: sum.overshadowed.saturating_add(notes.overshadowed),
-        })
+        self.notes
     }
-}
 
-/// Every namespace that an object is in.
-fn namespaces<'a>(lists: impl Iterator<Item = (&'a Source, &'a [Object])>) -> BTreeSet<Name> {
-    let mut names = BTreeSet::new();
-    for (_, mut objects) in lists {
-        while let Some(first) = objects.first() {
-            let namespace = &first.name().namespace;
-            let end = objects.partition_point(|object| object.name().namespace <= *namespace);
-            names.insert(namespace.clone());
-            objects = objects.get(end..).unwrap_or_default();
+    /// How many rows it made, and whether that changed one.
+    fn take(&mut self, list: usize, Moved { before, after }: &Moved) -> (usize, bool) {
+        let sources = self.sources.clone();
+        let Some(source) = sources.get(list) else {
+            return (0, false);
+        };
+        let linked = |object: &Option<Rc<Object>>| {
+            let object = object.clone()?;
+            Some((traits(source, &object), Linked { list, object }))
+        };
+        let (before, after) = (linked(before), linked(after));
+        let mut places = Vec::new();
+        if let (Some((traits, before)), Some((same, after))) = (&before, &after)
+            && traits == same
+        {
+            // What a Service selects besides is no trait of it.
+            if matches!(*before.object, Object::Service(_)) {
+                places.extend(self.touched(&sources, source, &before.object));
+            }
+            self.count(&before.object, u64::checked_sub);
+            self.links.replace(traits, before, after);
+            self.count(&after.object, u64::checked_add);
+        } else {
+            if let Some((traits, linked)) = &before {
+                places.extend(self.touched(&sources, source, &linked.object));
+                self.count(&linked.object, u64::checked_sub);
+                self.links.remove(traits, linked);
+            }
+            if let Some((traits, linked)) = &after {
+                self.links.add(traits, linked);
+                self.count(&linked.object, u64::checked_add);
+            }
+        }
+        if let Some((_, linked)) = &after {
+            places.extend(self.touched(&sources, source, &linked.object));
+        }
+        // Not everybody has series.
+        places.retain(|(section, _)| self.table.contains_key(*section));
+        places.sort_unstable();
+        places.dedup();
+        let mut changed = false;
+        for (section, of) in &places {
+            let row = self.row(section, of);
+            let rows = self.table.get_mut(*section);
+            changed |= rows.is_some_and(|rows| put(rows, of, row));
+        }
+        (places.len(), changed)
+    }
+
+    /// Counts an HPA: after it was linked, or before it is not any more.
+    fn count(&mut self, object: &Object, add: fn(u64, u64) -> Option<u64>) {
+        let Object::Hpa(hpa) = object else { return };
+        let is_unobserved = hpa.current_replicas.is_none();
+        let is_one_of_several = self.scaling(&hpa.name.namespace, &hpa.target).count() > 1;
+        let Notes {
+            unobserved,
+            overshadowed,
+        } = &mut self.notes;
+        for (count, is_one) in [(unobserved, is_unobserved), (overshadowed, is_one_of_several)] {
+            *count = add(*count, u64::from(is_one)).unwrap_or_default();
         }
     }
-    names
+
+    /// The rows that an object can touch.
+    fn touched<'a>(&self, sources: &'a [Source], source: &'a Source, object: &Object) -> Vec<Place<'a>> {
+        let of = object.name();
+        let mut places = Vec::new();
+        match object {
+            Object::Hpa(hpa) => {
+                places.extend([(HPAS, of.clone()), (SERIES, of.clone())]);
+                let name = ObjectName {
+                    namespace: of.namespace.clone(),
+                    name: hpa.target.name.clone(),
+                };
+                let scaled = sources.iter().filter(|source| is_of(source, &hpa.target));
+                places.extend(scaled.map(|source| (source.resource.plural.as_str(), name.clone())));
+                let workloads = self.scaled(&of.namespace, &hpa.target);
+                let services = workloads.flat_map(|(_, workload)| self.selecting(workload));
+                places.extend(services.map(|service| (SERVICES, service.name.clone())));
+                places.extend(self.series_of(&of.namespace, &hpa.target));
+            }
+            Object::Workload(workload) => {
+                places.push((&source.resource.plural, of.clone()));
+                let services = self.selecting(workload);
+                places.extend(services.map(|service| (SERVICES, service.name.clone())));
+                places.extend(self.series_of(&of.namespace, &target(&source.resource, workload)));
+            }
+            Object::Service(service) => {
+                places.push((SERVICES, of.clone()));
+                // Without series there is nothing that a Service tells of but itself.
+                if self.table.contains_key(SERIES) {
+                    let targets = self
+                        .selected(service)
+                        .map(|(resource, workload)| target(resource, workload));
+                    places
+                        .extend(targets.flat_map(|target| self.series_of(&of.namespace, &target).collect::<Vec<_>>()));
+                }
+            }
+            Object::Policy(_) => {}
+        }
+        places
+    }
+
+    fn series_of<'a>(&self, namespace: &Name, target: &TargetRef) -> impl Iterator<Item = Place<'a>> {
+        self.scaling(namespace, target).map(|hpa| (SERIES, hpa.name.clone()))
+    }
+
+    /// A row as it is now.
+    fn row(&self, section: &str, of: &ObjectName) -> Option<Row> {
+        match section {
+            HPAS => self.hpas(of).find_map(|hpa| row_of(hpa, self.percent)),
+            SERIES => self.hpas(of).find_map(|hpa| self.series(hpa)),
+            SERVICES => self.services(of).find_map(|service| self.row_of_service(service)),
+            plural => self.row_of_workload(plural, of),
+        }
+    }
+
+    fn row_of_service(&self, service: &Service) -> Option<Row> {
+        let namespace = &service.name.namespace;
+        let selected = self.selected(service);
+        let rows = selected.filter_map(|(resource, workload)| self.load(namespace, &target(resource, workload)));
+        row_of_service(service, &rows.collect::<Vec<_>>(), self.percent)
+    }
+
+    fn row_of_workload(&self, plural: &str, of: &ObjectName) -> Option<Row> {
+        let lists = self.sources.iter().enumerate();
+        let mut lists = lists.filter(|(_, source)| source.resource.plural == plural);
+        lists.find_map(|(list, source)| {
+            let all = self
+                .links
+                .with(&of.namespace, &Trait::is(&source.resource, of.name.as_str()));
+            let mut here = all.iter().filter(|linked| linked.list == list);
+            let workload = here.find_map(|linked| workload(linked).filter(|workload| workload.name == *of))?;
+            let row = self.load(&of.namespace, &target(&source.resource, workload))?;
+            Some(Row {
+                of: of.clone(),
+                labels: workload.own_labels.clone(),
+                ..row
+            })
+        })
+    }
+
+    /// The row of an HPA, where it is the one that counts for its target, with what it scales and who selects that.
+    fn series(&self, hpa: &Hpa) -> Option<Row> {
+        let namespace = &hpa.name.namespace;
+        let row = self.load(namespace, &hpa.target).filter(|row| row.of == hpa.name)?;
+        let workloads = self.scaled(namespace, &hpa.target);
+        let services = workloads.flat_map(|(_, workload)| self.selecting(workload));
+        let services: BTreeSet<_> = services.map(|service| &service.name.name).collect();
+        Some(Row {
+            labels: series::labels(&hpa.target, services.into_iter()),
+            ..row
+        })
+    }
+
+    /// The row of the HPA that counts for a target: the alphabetically first.
+    fn load(&self, namespace: &Name, target: &TargetRef) -> Option<Row> {
+        let first = self.scaling(namespace, target).min_by(|a, b| a.name.cmp(&b.name))?;
+        row_of(first, self.percent)
+    }
+
+    /// The HPAs on a target.
+    fn scaling(&self, namespace: &Name, target: &TargetRef) -> impl Iterator<Item = &Hpa> {
+        let all = self
+            .links
+            .with(namespace, &Trait::scales(target))
+            .iter()
+            .filter_map(hpa);
+        all.filter(move |hpa| hpa.name.namespace == *namespace && hpa.target == *target)
+    }
+
+    /// The workloads that a target is.
+    fn scaled(&self, namespace: &Name, target: &TargetRef) -> impl Iterator<Item = (&Resource, &Workload)> {
+        let all = self.links.with(namespace, &Trait::is_target(target)).iter();
+        let all = all.filter_map(|linked| Some((self.resource(linked)?, workload(linked)?)));
+        all.filter(move |(resource, workload)| {
+            let ObjectName { namespace: own, name } = &workload.name;
+            own == namespace && *name == target.name && is_kind(resource, target)
+        })
+    }
+
+    /// The workloads whose pods a Service selects. An empty selector selects nothing.
+    fn selected<'a>(&'a self, service: &'a Service) -> impl Iterator<Item = (&'a Resource, &'a Workload)> {
+        let namespace = &service.name.namespace;
+        let pairs = service.selector.iter();
+        let candidates = pairs.map(|(key, value)| self.links.with(namespace, &Trait::Has(key, value)));
+        let fewest = candidates.min_by_key(|found| found.len()).unwrap_or_default();
+        let all = fewest
+            .iter()
+            .filter_map(|linked| Some((self.resource(linked)?, workload(linked)?)));
+        all.filter(|(_, workload)| is_selected(service, workload))
+    }
+
+    /// The Services that select the pods of a workload.
+    fn selecting<'a>(&'a self, workload: &'a Workload) -> impl Iterator<Item = &'a Service> {
+        let namespace = &workload.name.namespace;
+        let pairs = workload.labels.iter();
+        let all = pairs.flat_map(|(key, value)| self.links.with(namespace, &Trait::Selects(key, value)));
+        all.filter_map(service).filter(|service| is_selected(service, workload))
+    }
+
+    /// Those of that name, in the order of the lists.
+    fn hpas(&self, of: &ObjectName) -> impl Iterator<Item = &Hpa> {
+        self.named(HPA, of)
+            .into_iter()
+            .filter_map(hpa)
+            .filter(move |hpa| hpa.name == *of)
+    }
+
+    fn services(&self, of: &ObjectName) -> impl Iterator<Item = &Service> {
+        let all = self.named(SERVICE, of).into_iter().filter_map(service);
+        all.filter(move |service| service.name == *of)
+    }
+
+    fn named(&self, kind: &str, of: &ObjectName) -> Vec<&Linked> {
+        let all = self.links.with(&of.namespace, &Trait::Named(kind, of.name.as_str()));
+        let mut all: Vec<_> = all.iter().collect();
+        all.sort_by_key(|linked| linked.list);
+        all
+    }
+
+    fn resource(&self, linked: &Linked) -> Option<&Resource> {
+        self.sources.get(linked.list).map(|source| &source.resource)
+    }
 }
 
-fn within<'a>(objects: &'a [Object], namespace: &Name) -> &'a [Object] {
-    let start = objects.partition_point(|object| object.name().namespace < *namespace);
-    let end = objects.partition_point(|object| object.name().namespace <= *namespace);
-    objects.get(start..end).unwrap_or_default()
+fn hpa(linked: &Linked) -> Option<&Hpa> {
+    match &*linked.object {
+        Object::Hpa(hpa) => Some(hpa),
+        Object::Service(_) | Object::Workload(_) | Object::Policy(_) => None,
+    }
 }
 
-/// Where the rows of a namespace stand, or would.
-fn place(rows: &[Row], namespace: &Name) -> Range<usize> {
-    let before = |wanted: Ordering| {
-        let is_before = |row: &Row| in_a_table(&row.of.namespace, namespace) < wanted;
-        rows.partition_point(is_before)
-    };
-    before(Ordering::Equal)..before(Ordering::Greater)
+fn service(linked: &Linked) -> Option<&Service> {
+    match &*linked.object {
+        Object::Service(service) => Some(service),
+        Object::Hpa(_) | Object::Workload(_) | Object::Policy(_) => None,
+    }
+}
+
+fn workload(linked: &Linked) -> Option<&Workload> {
+    match &*linked.object {
+        Object::Workload(workload) => Some(workload),
+        Object::Hpa(_) | Object::Service(_) | Object::Policy(_) => None,
+    }
+}
+
+fn is_of(source: &Source, target: &TargetRef) -> bool {
+    source.reads == Reads::Workloads && is_kind(&source.resource, target)
+}
+
+fn is_kind(resource: &Resource, target: &TargetRef) -> bool {
+    (resource.group.as_str(), resource.kind.as_str()) == (&*target.group, &*target.kind)
+}
+
+fn is_selected(service: &Service, workload: &Workload) -> bool {
+    service.name.namespace == workload.name.namespace && selects(&service.selector, &workload.labels)
+}
+
+/// What an HPA on a workload names.
+fn target(resource: &Resource, workload: &Workload) -> TargetRef {
+    TargetRef {
+        group: resource.group.as_str().into(),
+        kind: resource.kind.as_str().into(),
+        name: workload.name.name.clone(),
+    }
+}
+
+/// Puts a row in its place, or takes it away; whether that changed anything.
+fn put(rows: &mut Vec<Row>, of: &ObjectName, row: Option<Row>) -> bool {
+    let found = rows.binary_search_by(|row| in_a_table(&row.of, of));
+    match (found, row) {
+        (Ok(place), Some(row)) => {
+            let Some(kept) = rows.get_mut(place).filter(|kept| **kept != row) else {
+                return false;
+            };
+            *kept = row;
+        }
+        (Ok(place), None) => drop(rows.remove(place)),
+        (Err(place), Some(row)) => rows.insert(place, row),
+        (Err(_), None) => return false,
+    }
+    true
 }
 
 /// The order of `namespace/name` as texts: the slash comes after `-` and `.`, which a longer namespace may go on with.
-fn in_a_table(a: &Name, b: &Name) -> Ordering {
+fn in_a_table(a: &ObjectName, b: &ObjectName) -> Ordering {
     fn text(name: &Name) -> impl Iterator<Item = u8> {
         name.as_str().bytes().chain([b'/'])
     }
-    text(a).cmp(text(b))
+    let namespaces = || text(&a.namespace).cmp(text(&b.namespace));
+    match a.namespace == b.namespace {
+        true => a.name.cmp(&b.name),
+        false => namespaces(),
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::tests::{hpa_of, lists, service, workload};
-    use super::*;
-    use proptest::prelude::*;
-
-    /// An object of one of three kinds, in one of few namespaces, of one of few names.
-    fn object() -> impl Strategy<Value = (usize, Object)> {
-        let namespace = prop::sample::select(vec!["a", "a-b", "a.b", "b", "ab"]);
-        let pair = prop::sample::select(vec!["app=x", "app=y", "app=x,tier=z", ""]);
-        (0..3usize, namespace, 0..4u8, 0..4u8, pair, prop::option::of(0..5u32)).prop_map(
-            |(kind, namespace, name, target, pair, current)| {
-                let name = format!("{namespace}/n{name}");
-                let object = match kind {
-                    0 => hpa_of("Deployment", &name, &format!("n{target}"), current, 9),
-                    1 => service(&name, pair),
-                    _ => workload(&name, pair),
-                };
-                (kind, object)
-            },
-        )
-    }
-
-    proptest! {
-        #[test]
-        fn what_is_kept_up_to_date_is_what_a_fresh_join_shows(
-            changes in proptest::collection::vec((object(), any::<bool>(), any::<bool>()), 1..60),
-        ) {
-            let percent = Percent::new(80).unwrap();
-            let mut lists = lists(Vec::new(), Vec::new(), Vec::new());
-            let labelled = |source: &mut Source| source.labels = true;
-            lists.iter_mut().for_each(|(source, _)| labelled(source));
-            let mut joined = Joined::new(percent);
-            let mut touched = Touched::Nothing;
-            for ((kind, object), stays, looked_at) in changes {
-                touched.add(Touched::namespace(object.name().namespace.clone()));
-                let objects = &mut lists[kind].1;
-                objects.retain(|kept| kept.name() != object.name());
-                if stays {
-                    objects.push(object);
-                    objects.sort_by(|a, b| a.name().cmp(b.name()));
-                }
-                if looked_at {
-                    let borrowed = lists.iter().map(|(source, objects)| (source, objects.as_slice()));
-                    joined.renew(&borrowed, std::mem::take(&mut touched));
-                    let (table, notes) = join(borrowed, percent);
-                    prop_assert_eq!((joined.table(), joined.notes()), (&table, notes));
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn a_change_leaves_other_namespaces_alone() {
-        let namespaces = ["a", "b"];
-        let hpas = namespaces.map(|ns| hpa_of("Deployment", &format!("{ns}/h"), "w", Some(1), 9));
-        let services = namespaces.map(|ns| service(&format!("{ns}/s"), "app=x"));
-        let workloads = namespaces.map(|ns| workload(&format!("{ns}/w"), "app=x"));
-        let full = lists(hpas.into(), services.into(), workloads.into());
-        let mut joined = Joined::new(Percent::new(80).unwrap());
-        joined.renew(
-            &full.iter().map(|(source, objects)| (source, &objects[..])),
-            Touched::Everything,
-        );
-        // What is not looked at again is not seen to be gone.
-        let emptied = lists(Vec::new(), Vec::new(), Vec::new());
-        let touched = Touched::namespace(Name::parse("b").unwrap());
-        joined.renew(&emptied.iter().map(|(source, objects)| (source, &objects[..])), touched);
-        let left: Vec<_> = joined.table()["services"]
-            .iter()
-            .map(|row| row.of.to_string())
-            .collect();
-        assert_eq!(left, ["a/s"]);
-    }
-}
+mod tests;

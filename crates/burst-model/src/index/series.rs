@@ -1,7 +1,7 @@
 //! The series of the external metrics API: one for each HPA that counts, so that a sum counts nothing twice.
 
 use super::{ByLabel, Claim, Row, Target};
-use crate::kube::Service;
+use crate::kube::{Service, TargetRef};
 use crate::label_text;
 use crate::name::{Name, ObjectName};
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,16 +30,15 @@ pub(super) fn rows<'a>(
         let services = selecting.get(&claim.first.name).into_iter().flatten();
         let row = claim.row.clone()?;
         Some(Row {
-            labels: labels(claim, services.copied()),
+            labels: labels(&claim.first.target, services.copied()),
             ..row
         })
     };
     claims.values().filter_map(row).collect()
 }
 
-fn labels<'a>(claim: &Claim<'_>, services: impl Iterator<Item = &'a Name>) -> Box<str> {
+pub(super) fn labels<'a>(target: &TargetRef, services: impl Iterator<Item = &'a Name>) -> Box<str> {
     let mut text = String::new();
-    let target = &claim.first.target;
     // The kind is any text that an HPA's author wrote.
     if target.kind.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
         label_text::push(&mut text, &target.kind.to_ascii_lowercase(), target.name.as_str());

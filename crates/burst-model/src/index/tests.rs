@@ -48,12 +48,17 @@ pub(super) fn workload(of: &str, template: &str) -> Object {
 }
 
 /// The three lists of a small cluster.
-pub(super) fn lists(hpas: Vec<Object>, services: Vec<Object>, deployments: Vec<Object>) -> [(Source, Vec<Object>); 3] {
+pub(super) fn lists(
+    hpas: Vec<Object>,
+    services: Vec<Object>,
+    deployments: Vec<Object>,
+) -> [(Source, Vec<Rc<Object>>); 3] {
+    let shared = |objects: Vec<Object>| objects.into_iter().map(Rc::new).collect();
     let source = |reads, resource| Source::everywhere(reads, resource);
     [
-        (source(Reads::Hpas, Resource::hpas()), hpas),
-        (source(Reads::Services, Resource::services()), services),
-        (source(Reads::Workloads, Resource::deployments()), deployments),
+        (source(Reads::Hpas, Resource::hpas()), shared(hpas)),
+        (source(Reads::Services, Resource::services()), shared(services)),
+        (source(Reads::Workloads, Resource::deployments()), shared(deployments)),
     ]
 }
 

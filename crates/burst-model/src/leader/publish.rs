@@ -2,7 +2,7 @@
 
 use super::standing::Standing;
 use super::{Effect, Leader, MOST_LINES, Totals};
-use crate::index::{SERVICES, Touched};
+use crate::index::SERVICES;
 use crate::kube::{Object, Reads};
 use crate::records::{Confirmed, Resume, Resumed, Trouble, Troubles};
 use crate::snapshot::{self, Snapshot};
@@ -14,43 +14,63 @@ use std::time::Duration;
 /// large cluster's objects each time.
 const RESUME_INTERVAL: Duration = Duration::from_secs(30);
 
+/// Rows that are joined at a time: some milliseconds of a thread that has other things to do.
+const MOST_ROWS: usize = 1_500;
+
+/// Rows, or objects, that are written in the time that one takes to be joined.
+const WRITTEN: usize = 20;
+
 impl Leader {
-    /// A snapshot where a served value changed, and word of the read in any case: once every list was read or is
-    /// refused, and nothing that somebody else published is newer.
+    /// Joins what changed, and puts a snapshot where a served value did, and word of the read in any case: once every
+    /// list was read or is refused, and nothing that somebody else published is newer. A large cluster takes several
+    /// calls; what is published is whole.
     pub(super) fn publish(&mut self, now: Time) -> Vec<Effect> {
-        let is_missing = |list: &Standing| list.read.is_none() && !list.refused;
-        let nothing_is_known = self.lists.iter().all(|list| list.read.is_none());
-        let goes_back = self.content.is_some() && self.poller.is_behind();
-        if !self.news || nothing_is_known || goes_back || self.lists.iter().any(is_missing) {
+        let mut budget = MOST_ROWS;
+        self.changed |= self.joined.go_on(&mut budget);
+        if !self.joined.is_whole() {
             return Vec::new();
         }
-        self.news = false;
-        let mut effects = match std::mem::take(&mut self.touched) {
-            Touched::Nothing => Vec::new(),
-            touched => self.publish_changes(touched),
-        };
-        effects.extend(self.enforce());
-        let published = effects.iter().any(|effect| matches!(effect, Effect::Publish(_)));
-        let lists = self.lists.iter().map(|list| list.read).collect();
-        effects.push(Effect::Confirm(Confirmed {
-            generation: self.generation,
-            lists,
-        }));
-        effects.extend(self.bequeath(published, now));
+        let mut effects = Vec::new();
+        if self.is_due() {
+            let rows = self.joined.table().values().map(Vec::len).sum();
+            if self.changed && !spend(&mut budget, rows) {
+                return Vec::new();
+            }
+            self.news = false;
+            if std::mem::take(&mut self.changed) {
+                effects.extend(self.snapshot());
+            }
+            effects.push(Effect::Show(self.totals()));
+            effects.extend(self.enforce());
+            let published = effects.iter().any(|effect| matches!(effect, Effect::Publish(_)));
+            let lists = self.lists.iter().map(|list| list.read).collect();
+            effects.push(Effect::Confirm(Confirmed {
+                generation: self.generation,
+                lists,
+            }));
+            self.bequeaths |= self.is_to_bequeath(published, now);
+        }
+        if self.bequeaths && spend(&mut budget, self.lists.iter().map(|list| list.objects.len()).sum()) {
+            self.bequeaths = false;
+            effects.push(self.bequeath(now));
+        }
         effects
     }
 
-    fn publish_changes(&mut self, touched: Touched) -> Vec<Effect> {
-        let objects = self.lists.iter().map(|list| list.objects.as_slice());
-        let lists = self.config.content.sources.iter().zip(objects);
-        let changed = self.joined.renew(&lists, touched);
-        let snapshot = changed.then(|| self.snapshot()).flatten();
-        let totals = self.totals();
-        snapshot.into_iter().chain([Effect::Show(totals)]).collect()
+    /// Whether there is something to publish, or to confirm.
+    pub(super) fn is_due(&self) -> bool {
+        let is_missing = |list: &Standing| list.read.is_none() && !list.refused;
+        let nothing_is_known = self.lists.iter().all(|list| list.read.is_none());
+        let goes_back = self.content.is_some() && self.poller.is_behind();
+        let waits = nothing_is_known || goes_back || self.lists.iter().any(is_missing);
+        self.news && !waits && self.poller.is_between_rounds()
     }
 
     /// The policies, where they are others than before.
     fn enforce(&mut self) -> Vec<Effect> {
+        if self.config.root_namespace().is_none() {
+            return Vec::new();
+        }
         let lists = self.config.content.sources.iter().zip(&self.lists);
         let lists = lists.filter(|(source, _)| source.reads == Reads::Policies);
         let lists: Vec<_> = lists.map(|(_, list)| list).collect();
@@ -61,7 +81,7 @@ impl Leader {
         let specs = lists
             .iter()
             .flat_map(|list| &list.objects)
-            .filter_map(|object| match object {
+            .filter_map(|object| match &**object {
                 Object::Policy(policy) => Some(policy),
                 Object::Hpa(_) | Object::Service(_) | Object::Workload(_) => None,
             });
@@ -91,15 +111,21 @@ impl Leader {
         }
     }
 
-    /// What a successor goes on with. Where a watch brings it what happened since, now and then is enough; a list that
-    /// is read whole each time must be as new as the snapshot, or the snapshot could go back to what it was.
-    fn bequeath(&mut self, published: bool, now: Time) -> Option<Effect> {
+    /// Whether a successor is told anew what to go on with. Where a watch brings it what happened since, now and then is
+    /// enough; a list that is read whole each time must be as new as the snapshot, or the snapshot could go back to what
+    /// it was.
+    fn is_to_bequeath(&self, published: bool, now: Time) -> bool {
         let is_old = |at: Time| now < at || now.since(at) >= RESUME_INTERVAL;
         let mut lists = self.lists.iter().zip(self.poller.lists());
         let watched = lists.all(|(list, kept)| kept.is_watched() || list.read.is_none());
-        if !(self.bequeathed.is_none_or(is_old) && watched || published && !watched) {
-            return None;
+        match watched {
+            true => self.bequeathed.is_none_or(is_old),
+            false => published,
         }
+    }
+
+    /// What a successor goes on with.
+    fn bequeath(&mut self, now: Time) -> Effect {
         self.bequeathed = Some(now);
         let resumed = |(list, kept): (&Standing, &Kept)| Resumed {
             version: kept.version().unwrap_or_default().into(),
@@ -108,7 +134,7 @@ impl Leader {
         };
         let lists = self.lists.iter().zip(self.poller.lists()).map(resumed).collect();
         let content = self.content.unwrap_or_default();
-        Some(Effect::Bequeath(Resume { content, lists }))
+        Effect::Bequeath(Resume { content, lists })
     }
 
     /// What fails, where that is not what it was.
@@ -130,4 +156,15 @@ impl Leader {
         self.admitted = troubles.clone();
         Some(Effect::Admit(troubles))
     }
+}
+
+/// Takes the writing of so many rows from what may be done; whether that is possible. It always is where nothing else was
+/// done.
+fn spend(budget: &mut usize, written: usize) -> bool {
+    let cost = written / WRITTEN;
+    let may = *budget == MOST_ROWS || cost <= *budget;
+    if may {
+        *budget = budget.saturating_sub(cost);
+    }
+    may
 }

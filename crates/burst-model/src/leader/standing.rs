@@ -1,19 +1,20 @@
 //! One list as it stands: its objects, and what was wrong with it.
 
 use super::Readable;
-use crate::index::Touched;
+use crate::index::Moved;
 use crate::kube::page::Bad;
 use crate::kube::{Change, Object, Outcome, Resource, Verb};
 use crate::name::ObjectName;
 use crate::sync::life::Listed;
 use crate::time::Time;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// One list as it stands.
 #[derive(Debug, Default)]
 pub(super) struct Standing {
     /// Sorted by their names.
-    pub(super) objects: Vec<Object>,
+    pub(super) objects: Vec<Rc<Object>>,
     /// When it was read last.
     pub(super) read: Option<Time>,
     /// The objects that are left out, with the line that says why.
@@ -29,7 +30,7 @@ pub(super) struct Standing {
 
 impl Standing {
     /// Objects that somebody else left, as they were read then.
-    pub(super) fn left(objects: Vec<Object>, read: Option<Time>) -> Self {
+    pub(super) fn left(objects: Vec<Rc<Object>>, read: Option<Time>) -> Self {
         let mut list = Self {
             objects,
             read,
@@ -40,14 +41,22 @@ impl Standing {
     }
 
     /// Forgets what was read of a list that is refused.
-    pub(super) fn forget(&mut self) {
-        self.objects = Vec::new();
+    pub(super) fn forget(&mut self) -> Vec<Moved> {
         self.bad.clear();
         self.read = None;
+        self.put_all(Vec::new())
     }
 
     fn sort(&mut self) {
         self.objects.sort_by(|a, b| a.name().cmp(b.name()));
+        // A list that changed between two pages may have an object twice: what came last counts.
+        self.objects.dedup_by(|later, kept| {
+            let is_twice = later.name() == kept.name();
+            if is_twice {
+                std::mem::swap(later, kept);
+            }
+            is_twice
+        });
     }
 
     /// The names of those that are left out, with the line that says why.
@@ -59,27 +68,39 @@ impl Standing {
         self.bad.len()
     }
 
-    /// Takes the whole list anew; what that touches, and a line for each object that is left out and was not before.
-    pub(super) fn replace(&mut self, resource: &Resource, listed: Listed) -> (Touched, Vec<String>) {
-        let before = std::mem::replace(&mut self.objects, listed.objects);
-        self.sort();
-        let is_same = before == self.objects && self.bad.is_empty() && listed.bad.is_empty();
+    /// Takes the whole list anew; what that moves, and a line for each object that is left out and was not before.
+    pub(super) fn replace(&mut self, resource: &Resource, listed: Listed) -> (Vec<Moved>, Vec<String>) {
+        let moved = self.put_all(listed.objects.into_iter().map(Rc::new).collect());
         let bad = listed.bad.into_iter().map(|bad| line(resource, bad)).collect();
         let before = std::mem::replace(&mut self.bad, bad);
         let is_new = |(name, line): &(&String, &String)| before.get(*name) != Some(*line);
         let lines = self.bad.iter().filter(is_new).map(|(_, line)| line.clone()).collect();
-        let touched = match is_same {
-            true => Touched::Nothing,
-            false => Touched::Everything,
-        };
-        (touched, lines)
+        (moved, lines)
     }
 
-    /// Takes what happened since; what that touches, and the lines as above.
-    pub(super) fn apply(&mut self, resource: &Resource, changes: Vec<Change>) -> (Touched, Vec<String>) {
-        let (mut touched, mut lines) = (Touched::Nothing, Vec::new());
+    fn put_all(&mut self, objects: Vec<Rc<Object>>) -> Vec<Moved> {
+        let mut before = std::mem::replace(&mut self.objects, objects).into_iter().peekable();
+        self.sort();
+        let mut moved = Vec::new();
+        for kept in &mut self.objects {
+            while let Some(gone) = before.next_if(|gone| gone.name() < kept.name()) {
+                moved.push(Moved::from(Some(gone), None));
+            }
+            match before.next_if(|was| was.name() == kept.name()) {
+                // The one that is joined already stays.
+                Some(was) if was == *kept => *kept = was,
+                was => moved.push(Moved::from(was, Some(kept.clone()))),
+            }
+        }
+        moved.extend(before.map(|gone| Moved::from(Some(gone), None)));
+        moved
+    }
+
+    /// Takes what happened since; what that moves, and the lines as above.
+    pub(super) fn apply(&mut self, resource: &Resource, changes: Vec<Change>) -> (Vec<Moved>, Vec<String>) {
+        let (mut moved, mut lines) = (Vec::new(), Vec::new());
         for change in changes {
-            touched.add(match change {
+            moved.extend(match change {
                 Change::Put(object) => {
                     self.bad.remove(&object.name().to_string());
                     self.put(object)
@@ -91,35 +112,36 @@ impl Standing {
                 Change::Spoiled(bad) => {
                     let (name, line) = line(resource, bad);
                     // A name that cannot be an object's was never kept.
-                    let touched = ObjectName::parse(&name).map_or(Touched::Nothing, |name| self.remove(&name));
+                    let moved = ObjectName::parse(&name).ok().and_then(|name| self.remove(&name));
                     if self.bad.insert(name, line.clone()).as_ref() != Some(&line) {
                         lines.push(line);
                     }
-                    touched
+                    moved
                 }
             });
         }
-        (touched, lines)
+        (moved, lines)
     }
 
-    fn put(&mut self, object: Object) -> Touched {
-        let namespace = object.name().namespace.clone();
-        match self.find(object.name()) {
-            Ok(place) => match self.objects.get_mut(place) {
-                Some(kept) if *kept != object => *kept = object,
-                _ => return Touched::Nothing,
-            },
-            Err(place) => self.objects.insert(place, object),
-        }
-        Touched::namespace(namespace)
-    }
-
-    fn remove(&mut self, name: &ObjectName) -> Touched {
-        let Ok(place) = self.find(name) else {
-            return Touched::Nothing;
+    fn put(&mut self, object: Object) -> Option<Moved> {
+        let found = self.find(object.name());
+        let object = Rc::new(object);
+        let before = match found {
+            Ok(place) => {
+                let kept = self.objects.get_mut(place).filter(|kept| **kept != object)?;
+                Some(std::mem::replace(kept, object.clone()))
+            }
+            Err(place) => {
+                self.objects.insert(place, object.clone());
+                None
+            }
         };
-        self.objects.remove(place);
-        Touched::namespace(name.namespace.clone())
+        Some(Moved::from(before, Some(object)))
+    }
+
+    fn remove(&mut self, name: &ObjectName) -> Option<Moved> {
+        let gone = self.objects.remove(self.find(name).ok()?);
+        Some(Moved::from(Some(gone), None))
     }
 
     /// Where an object stands, or would.
@@ -159,7 +181,6 @@ fn line(resource: &Resource, Bad { name, reason }: Bad) -> (String, String) {
 mod tests {
     use super::*;
     use crate::kube::Reads;
-    use crate::name::Name;
 
     fn service(name: &str, app: &str) -> Object {
         let json =
@@ -175,9 +196,8 @@ mod tests {
     }
 
     fn apply(list: &mut Standing, changes: Vec<Change>) -> (bool, usize) {
-        let (touched, lines) = list.apply(&Resource::services(), changes);
-        assert!(touched == Touched::Nothing || touched == Touched::namespace(Name::parse("shop").unwrap()));
-        (touched != Touched::Nothing, lines.len())
+        let (moved, lines) = list.apply(&Resource::services(), changes);
+        (!moved.is_empty(), lines.len())
     }
 
     fn listed() -> Standing {
@@ -200,7 +220,24 @@ mod tests {
         let gone = Change::Gone(ObjectName::parse("shop/a").unwrap());
         let changes = vec![Change::Put(service("b", "1")), Change::Put(service("c", "2")), gone];
         assert_eq!(apply(&mut list, changes), (true, 0));
-        assert_eq!(list.objects, [service("b", "1"), service("c", "2")]);
+        assert_eq!(list.objects, [service("b", "1"), service("c", "2")].map(Rc::new));
+    }
+
+    #[test]
+    fn a_list_that_is_read_anew_moves_what_is_other_than_it_was() {
+        let mut list = listed();
+        let was = list.objects.clone();
+        let objects = vec![service("d", "1"), service("c", "1"), service("b", "1")];
+        let (bad, version) = (Vec::new(), "8".into());
+        let (moved, _) = list.replace(&Resource::services(), Listed { objects, bad, version });
+        let names = |object: &Option<Rc<Object>>| object.as_ref().map(|object| object.name().to_string());
+        let moved: Vec<_> = moved
+            .iter()
+            .map(|moved| (names(&moved.before), names(&moved.after)))
+            .collect();
+        let [a, b, d] = ["shop/a", "shop/b", "shop/d"].map(|name| Some(name.to_owned()));
+        assert_eq!(moved, [(a, None), (None, b), (None, d)]);
+        assert!(Rc::ptr_eq(&was[1], &list.objects[1]), "what is joined stays");
     }
 
     #[test]

@@ -2,13 +2,9 @@
 //! opened; a row is checked when it is looked at. Every thread opens every snapshot, and between two requests: to look at
 //! all rows of a large cluster would keep a worker for longer than any request does. A look-up is a binary search.
 
-use super::{HEADER, MAGIC, ROW, SECTION, TEXT};
-use crate::hash;
+use super::{CONTENT, GENERATION, HEADER, LENGTH, MAGIC, ROW, SECTION, SECTIONS, TEXT};
 use crate::label_text::LabelText;
 use crate::load::Load;
-
-/// Where the number of bytes stands.
-const LENGTH: usize = HEADER - 8;
 
 /// A whole snapshot.
 #[derive(Debug)]
@@ -75,14 +71,13 @@ impl Snapshot {
     /// Rises with every snapshot that is written.
     #[must_use]
     pub fn generation(&self) -> u64 {
-        let bytes = self.bytes.get(MAGIC.len()..).and_then(|rest| rest.first_chunk());
-        bytes.copied().map(u64::from_le_bytes).unwrap_or_default()
+        self.u64(GENERATION)
     }
 
     /// The hash of all but the generation: the same for the same table.
     #[must_use]
     pub fn content_hash(&self) -> u64 {
-        hash::of_bytes(self.bytes.get(HEADER - 4..).unwrap_or_default())
+        self.u64(CONTENT)
     }
 
     /// The section of a kind, by its plural name.
@@ -96,7 +91,7 @@ impl Snapshot {
     }
 
     fn section_count(&self) -> Option<usize> {
-        self.number(HEADER - 4)
+        self.number(SECTIONS)
     }
 
     fn section_at(&self, place: usize) -> Option<(&str, Section<'_>)> {
@@ -114,15 +109,27 @@ impl Snapshot {
         usize::try_from(self.u32(at)?).ok()
     }
 
+    fn u64(&self, at: usize) -> u64 {
+        let bytes = self.bytes.get(at..).and_then(|rest| rest.first_chunk());
+        bytes.copied().map(u64::from_le_bytes).unwrap_or_default()
+    }
+
+    fn u16(&self, at: usize) -> Option<u16> {
+        self.bytes.get(at..)?.first_chunk().copied().map(u16::from_le_bytes)
+    }
+
     fn u32(&self, at: usize) -> Option<u32> {
         self.bytes.get(at..)?.first_chunk().copied().map(u32::from_le_bytes)
     }
 
     /// The text whose offset and length stand at `at`.
     fn text(&self, at: usize) -> Option<&str> {
-        let offset = self.number(at)?;
-        let end = offset.checked_add(self.number(at.checked_add(4)?)?)?;
-        std::str::from_utf8(self.bytes.get(offset..end)?).ok()
+        self.text_of(self.number(at)?, self.number(at.checked_add(4)?)?)
+    }
+
+    fn text_of(&self, offset: usize, length: usize) -> Option<&str> {
+        let bytes = self.bytes.get(offset..offset.checked_add(length)?)?;
+        std::str::from_utf8(bytes).ok()
     }
 }
 
@@ -216,14 +223,21 @@ impl<'a> Section<'a> {
             return None;
         }
         let (snapshot, at) = (self.snapshot, self.row_at(row)?);
+        let (offset, of) = (snapshot.number(at)?, usize::from(snapshot.u16(at.checked_add(4)?)?));
+        let label = usize::from(snapshot.u16(at.checked_add(6)?)?);
+        let number = |field: usize| snapshot.u32(at.checked_add(field)?);
         let load = Load {
-            current: snapshot.u32(at.checked_add(16)?)?,
-            target: snapshot.u32(at.checked_add(20)?)?,
-            max: snapshot.u32(at.checked_add(24)?)?,
+            current: number(8)?,
+            target: number(12)?,
+            max: number(16)?,
         };
+        let of_text = snapshot.text_of(offset, of)?;
         Some(Entry {
-            of: snapshot.text(at)?,
-            label: snapshot.text(at + 8)?,
+            of: of_text,
+            label: match label {
+                0 => of_text,
+                length => snapshot.text_of(offset.checked_add(of)?, length)?,
+            },
             load,
             labels: LabelText(self.labels(row)?),
         })

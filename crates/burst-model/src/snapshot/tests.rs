@@ -61,6 +61,22 @@ fn a_row_is_found_by_its_name_and_only_by_it() {
 }
 
 #[test]
+fn a_label_that_is_the_name_of_the_row_costs_nothing() {
+    let of_label = |label| {
+        write(
+            &Table::from([("hpas".into(), vec![row("shop/web", label, [1, 4, 5])])]),
+            1,
+        )
+    };
+    let (same, other) = (of_label("shop/web"), of_label("shop/wed"));
+    assert_eq!(same.len() + "shop/wed".len(), other.len());
+    for (bytes, label) in [(same, "shop/web"), (other, "shop/wed")] {
+        let snapshot = Snapshot::open(bytes).unwrap();
+        assert_eq!(snapshot.section("hpas").unwrap().find("shop/web").unwrap().label, label);
+    }
+}
+
+#[test]
 fn the_rows_of_a_namespace_are_those_and_no_others() {
     let of = |of| row(of, "a/b", [1, 1, 1]);
     let rows = ["a-b/x", "a.b/x", "a/x", "a/y-1", "a/y.1", "aa/x"].map(of).to_vec();

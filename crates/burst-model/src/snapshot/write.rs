@@ -1,52 +1,76 @@
-//! From a table to bytes.
+//! From a table to bytes. How many there will be is known beforehand, so that they are written once and in one place:
+//! the memory of a VM never shrinks.
 
-use super::{HEADER, MAGIC, ROW, SECTION, TEXT};
+use super::{CONTENT, HEADER, LENGTH, MAGIC, ROW, SECTION, TEXT};
+use crate::hash;
 use crate::index::{Row, Table};
 use crate::load::Load;
+use crate::name::ObjectName;
 
 /// The bytes of a table. The same table and generation give the same bytes on every target.
 #[must_use]
 pub fn write(table: &Table, generation: u64) -> Vec<u8> {
-    let rows = table.values().map(Vec::len).sum::<usize>();
-    let labelled = table
-        .values()
-        .filter(|rows| is_labelled(rows))
-        .map(Vec::len)
-        .sum::<usize>();
-    let labels_start = HEADER + table.len() * SECTION + rows * ROW;
-    let mut heap = Heap {
-        starts_at: labels_start + labelled * TEXT,
-        bytes: Vec::new(),
-    };
-    let (mut sections, mut lines) = (Vec::new(), Vec::with_capacity(rows * ROW));
-    let mut labels = Vec::with_capacity(labelled * TEXT);
-    for (kind, rows) in table {
-        let labels_at = if is_labelled(rows) {
-            labels_start + labels.len()
-        } else {
-            0
-        };
-        heap.text(kind)
-            .into_iter()
-            .chain([lines.len() / ROW, rows.len(), labels_at].map(number))
-            .for_each(put(&mut sections));
-        for row in rows {
-            line(row, &mut heap).for_each(put(&mut lines));
-        }
-        if labels_at > 0 {
-            let texts = rows.iter().flat_map(|row| heap.text(&row.labels));
-            texts.for_each(put(&mut labels));
+    let all = || table.values().flatten();
+    let rows = all().count();
+    let labelled = || table.values().filter(|rows| is_labelled(rows));
+    let first_labels = HEADER + table.len() * SECTION + rows * ROW;
+    let first_name = first_labels + labelled().map(Vec::len).sum::<usize>() * TEXT;
+    let first_text = first_name + table.keys().map(String::len).sum::<usize>();
+    let first_label = first_text + all().map(texts).sum::<usize>();
+    let length = first_label + all().map(|row| row.labels.len()).sum::<usize>();
+
+    let mut bytes = Vec::with_capacity(length);
+    bytes.extend(MAGIC);
+    bytes.extend(generation.to_le_bytes());
+    bytes.extend([0; LENGTH - CONTENT]);
+    put(&mut bytes, [length, table.len()].map(number));
+    sections(table, first_name, first_labels, &mut bytes);
+    lines(all(), first_text, &mut bytes);
+    labels(labelled().flatten(), first_label, &mut bytes);
+    table.keys().for_each(|kind| bytes.extend(kind.as_bytes()));
+    for row in all() {
+        name(&row.of, &mut bytes);
+        if has_label(row) {
+            name(&row.label, &mut bytes);
         }
     }
-    let length = heap.starts_at + heap.bytes.len();
-    let header = [
-        &MAGIC[..],
-        &generation.to_le_bytes(),
-        &number(length).to_le_bytes(),
-        &number(table.len()).to_le_bytes(),
-    ]
-    .concat();
-    [header, sections, lines, labels, heap.bytes].concat()
+    all().for_each(|row| bytes.extend(row.labels.as_bytes()));
+
+    let content = hash::of_words(bytes.get(LENGTH..).unwrap_or_default());
+    if let Some(place) = bytes.get_mut(CONTENT..LENGTH) {
+        place.copy_from_slice(&content.to_le_bytes());
+    }
+    bytes
+}
+
+fn sections(table: &Table, mut name: usize, mut labels: usize, bytes: &mut Vec<u8>) {
+    let mut row = 0;
+    for (kind, rows) in table {
+        let labels_at = if is_labelled(rows) { labels } else { 0 };
+        put(bytes, [name, kind.len(), row, rows.len(), labels_at].map(number));
+        name += kind.len();
+        row += rows.len();
+        labels += if labels_at > 0 { rows.len() * TEXT } else { 0 };
+    }
+}
+
+fn lines<'a>(rows: impl Iterator<Item = &'a Row>, mut text: usize, bytes: &mut Vec<u8>) {
+    for row in rows {
+        let Load { current, target, max } = row.load;
+        let label = if has_label(row) { length(&row.label) } else { 0 };
+        put(bytes, [number(text)]);
+        bytes.extend(short(length(&row.of)).to_le_bytes());
+        bytes.extend(short(label).to_le_bytes());
+        put(bytes, [current, target, max]);
+        text += texts(row);
+    }
+}
+
+fn labels<'a>(rows: impl Iterator<Item = &'a Row>, mut text: usize, bytes: &mut Vec<u8>) {
+    for row in rows {
+        put(bytes, [text, row.labels.len()].map(number));
+        text += row.labels.len();
+    }
 }
 
 /// Whether labels are written of rows: where there are none, they cost nothing.
@@ -54,14 +78,30 @@ fn is_labelled(rows: &[Row]) -> bool {
     rows.iter().any(|row| !row.labels.is_empty())
 }
 
-fn line(row: &Row, heap: &mut Heap) -> impl Iterator<Item = u32> + use<> {
-    let Load { current, target, max } = row.load;
-    let (of, label) = (heap.text(&row.of.to_string()), heap.text(&row.label.to_string()));
-    of.into_iter().chain(label).chain([current, target, max])
+fn has_label(row: &Row) -> bool {
+    row.label != row.of
 }
 
-fn put(bytes: &mut Vec<u8>) -> impl FnMut(u32) {
-    |number| bytes.extend(number.to_le_bytes())
+/// What the texts of a row come to.
+fn texts(row: &Row) -> usize {
+    length(&row.of) + if has_label(row) { length(&row.label) } else { 0 }
+}
+
+/// Of `namespace/name`.
+fn length(name: &ObjectName) -> usize {
+    name.namespace.as_str().len() + "/".len() + name.name.as_str().len()
+}
+
+fn name(name: &ObjectName, bytes: &mut Vec<u8>) {
+    for part in [name.namespace.as_str(), "/", name.name.as_str()] {
+        bytes.extend(part.as_bytes());
+    }
+}
+
+fn put(bytes: &mut Vec<u8>, numbers: impl IntoIterator<Item = u32>) {
+    numbers
+        .into_iter()
+        .for_each(|number| bytes.extend(number.to_le_bytes()));
 }
 
 /// Nothing that fits into a VM's 32-bit memory is larger than this counts.
@@ -69,17 +109,7 @@ fn number(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-/// The texts, one behind the other.
-struct Heap {
-    starts_at: usize,
-    bytes: Vec<u8>,
-}
-
-impl Heap {
-    /// Stores a text: its offset and length.
-    fn text(&mut self, text: &str) -> [u32; 2] {
-        let offset = number(self.starts_at + self.bytes.len());
-        self.bytes.extend(text.as_bytes());
-        [offset, number(text.len())]
-    }
+/// Two names of at most 253 bytes, and a slash, are not longer than this counts.
+fn short(length: usize) -> u16 {
+    u16::try_from(length).unwrap_or(u16::MAX)
 }

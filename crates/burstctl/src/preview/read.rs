@@ -60,7 +60,14 @@ pub fn read(
     let mut leader = Leader::new(config, Estate::default(), now);
     let mut effects = VecDeque::from(leader.tick(now));
     let (mut read, mut lists) = (Read::default(), BTreeMap::<usize, List>::new());
-    while let Some(effect) = effects.pop_front() {
+    loop {
+        let Some(effect) = effects.pop_front() else {
+            if !leader.is_busy() {
+                break;
+            }
+            effects.extend(leader.go_on(now));
+            continue;
+        };
         match effect {
             // A round is the lists; what would happen afterwards is not waited for.
             Effect::Ask(ask) if ask.request.verb == Verb::Watch => {}

@@ -1,0 +1,122 @@
+//! Objects by what they have in common: the name of a workload and the target of an HPA, a label and a selector.
+
+use crate::hash::{self, Fnv};
+use crate::kube::{Object, Resource, Service, Source, TargetRef};
+use crate::name::{Name, ObjectName};
+use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
+use std::rc::Rc;
+
+/// What objects of one namespace may have in common.
+#[derive(Hash)]
+pub(super) enum Trait<'a> {
+    /// An HPA or a Service of that name.
+    Named(&'a str, &'a str),
+    /// A workload: group, kind and name.
+    Is(&'a str, &'a str, &'a str),
+    /// An HPA that scales such a workload.
+    Scales(&'a str, &'a str, &'a str),
+    /// A workload whose pods have that label.
+    Has(&'a str, &'a str),
+    /// A Service that selects pods by that label and maybe others.
+    Selects(&'a str, &'a str),
+}
+
+/// An object, and the place of its list.
+#[derive(Clone, Debug)]
+pub(super) struct Linked {
+    pub(super) list: usize,
+    pub(super) object: Rc<Object>,
+}
+
+/// Objects by the hash of each of their traits. Two traits may have one hash: who asks looks at what comes.
+#[derive(Debug, Default)]
+pub(super) struct Links(HashMap<u64, Vec<Linked>, BuildHasherDefault<Fnv>>);
+
+/// The hashes of the traits of an object: the same ones for objects that take part in the same rows.
+pub(super) fn traits(source: &Source, object: &Object) -> Vec<u64> {
+    let ObjectName { namespace, name } = object.name();
+    let (name, hash) = (name.as_str(), |of: Trait<'_>| hash_of(namespace, &of));
+    match object {
+        Object::Hpa(hpa) => vec![hash(Trait::Named(HPA, name)), hash(Trait::scales(&hpa.target))],
+        Object::Service(service) => {
+            let named = hash(Trait::Named(SERVICE, name));
+            let selects = Trait::selects(service).map(&hash);
+            [named].into_iter().chain(selects).collect()
+        }
+        Object::Workload(workload) => {
+            let labels = workload.labels.iter().map(|(key, value)| hash(Trait::Has(key, value)));
+            let is = hash(Trait::is(&source.resource, name));
+            [is].into_iter().chain(labels).collect()
+        }
+        Object::Policy(_) => Vec::new(),
+    }
+}
+
+/// The kinds that are no workloads.
+pub(super) const HPA: &str = "hpa";
+pub(super) const SERVICE: &str = "service";
+
+impl<'a> Trait<'a> {
+    pub(super) fn is(resource: &'a Resource, name: &'a str) -> Self {
+        Self::Is(&resource.group, &resource.kind, name)
+    }
+
+    /// What a target names.
+    pub(super) fn is_target(target: &'a TargetRef) -> Self {
+        Self::Is(&target.group, &target.kind, target.name.as_str())
+    }
+
+    pub(super) fn scales(target: &'a TargetRef) -> Self {
+        Self::Scales(&target.group, &target.kind, target.name.as_str())
+    }
+
+    /// One of the labels that a Service selects by: the longest value is likely to be the one that few workloads have.
+    fn selects(service: &'a Service) -> Option<Self> {
+        let longest = service.selector.iter().max_by_key(|(_, value)| value.len());
+        longest.map(|(key, value)| Self::Selects(key, value))
+    }
+}
+
+fn hash_of(namespace: &Name, of: &Trait<'_>) -> u64 {
+    hash::of(&(namespace.as_str(), of))
+}
+
+impl Links {
+    /// What may have a trait.
+    pub(super) fn with(&self, namespace: &Name, of: &Trait<'_>) -> &[Linked] {
+        self.0.get(&hash_of(namespace, of)).map_or(&[], Vec::as_slice)
+    }
+
+    pub(super) fn add(&mut self, traits: &[u64], linked: &Linked) {
+        for one in traits {
+            self.0.entry(*one).or_default().push(linked.clone());
+        }
+    }
+
+    pub(super) fn remove(&mut self, traits: &[u64], linked: &Linked) {
+        for one in traits {
+            let Some(all) = self.0.get_mut(one) else { continue };
+            if let Some(place) = place(all, linked) {
+                all.swap_remove(place);
+            }
+            if all.is_empty() {
+                self.0.remove(one);
+            }
+        }
+    }
+
+    /// Puts an object in the place of one with the same traits.
+    pub(super) fn replace(&mut self, traits: &[u64], before: &Linked, after: &Linked) {
+        for one in traits {
+            let all = self.0.get_mut(one).map(Vec::as_mut_slice).unwrap_or_default();
+            let found = place(all, before).and_then(|place| all.get_mut(place));
+            found.into_iter().for_each(|found| found.clone_from(after));
+        }
+    }
+}
+
+fn place(all: &[Linked], linked: &Linked) -> Option<usize> {
+    let is_it = |one: &Linked| one.list == linked.list && Rc::ptr_eq(&one.object, &linked.object);
+    all.iter().position(is_it)
+}
