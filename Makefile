@@ -37,7 +37,8 @@ test: setup check ## everything: check, docs, Wasm tests in node, real Envoy, re
 	setup/wasm-cargo test --locked --package burst-wasm-tests
 	cargo xtask wasm --test
 	cargo xtask image
-	eval "$$(setup/paths)" && cargo test --locked --workspace
+	@# Most tests wait for real processes; so more of them at once than there are cores.
+	eval "$$(setup/paths)" && RUST_TEST_THREADS=6 cargo test --locked --workspace
 	"$$(setup/paths BURST_CARGO_DENY)" --workspace check --allow duplicate licenses bans sources
 	"$$(setup/paths BURST_CARGO_DENY)" --target wasm32-unknown-unknown --exclude-dev check bans
 	"$$(setup/paths BURST_ACTIONLINT)" -shellcheck= -pyflakes= .github/workflows/*.yaml
@@ -64,9 +65,14 @@ bench: ## measure: tables with medians and spreads, kept as JSON in target/bench
 	cargo bench --locked --quiet --package burst-policy --bench decide
 	@# The filters that ours stands beside; wasm32's release profile, as ours.
 	setup/wasm-cargo build --locked --quiet --release --package burst-bench-filters --examples
+	@# Both readers of Kubernetes answers, in the modules and natively.
+	setup/wasm-cargo build --locked --quiet --release --package burst-bench-readers \
+		--example reader_json --example reader_protobuf --example reader_both
+	cargo build --locked --quiet --release --package burst-bench-readers --example reader_native
 	@# What it measures are other processes; so the profile of the tests, which is there already.
 	cargo bench --locked --quiet --profile dev --bench metrics-apis
 	cargo bench --locked --quiet --profile dev --bench request
+	cargo bench --locked --quiet --profile dev --bench encoding
 	cargo bench --locked --quiet --profile dev --bench api-server --bench sync --bench memory --bench bulk --bench load
 	cargo bench --locked --quiet --package burst-fleet --bench fleet
 

@@ -1,9 +1,8 @@
-//! The HTTP context: the header on the way back, and replies of the proxy's own.
+//! What is done with a request and with its response: replies of the proxy's own, and the header on the way back.
 
 use crate::host;
 use crate::metrics_apis::{self, Taken, Waiting};
 use crate::requests::{self, Counter, UnderWay};
-use crate::stats::Stats;
 use crate::vm;
 use burst_model::config::{Config, Requests, Upstream};
 use burst_model::name::ObjectName;
@@ -13,7 +12,6 @@ use burst_model::records::CountKeys;
 use burst_model::upstream::{Hints, IstioService};
 use burst_model::view::burst;
 use burst_model::view::{Absence, Answer, Picture};
-use proxy_wasm::traits::{Context, HttpContext};
 use proxy_wasm::types::Action;
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
@@ -53,143 +51,164 @@ impl View {
 
     /// The counter of the requests and the settings of it, where they are counted.
     pub(crate) fn counting(&self) -> Option<(&Rc<Counter>, &Requests)> {
-        Some((self.counter.as_ref()?, self.config.requests.as_ref()?))
+        Some((self.counter.as_ref()?, self.config.requests.as_deref()?))
     }
 }
 
-/// One stream.
-pub(crate) struct Http {
-    context_id: u32,
-    /// None where the root context is already done, and the stream is passed through.
-    view: Option<Rc<View>>,
-    stats: Rc<Stats>,
-    /// Whether the request lacks the header that the gate asks for. A request that this filter never saw does.
-    gated: bool,
+/// What is remembered of a stream from its request to its end, where there is anything.
+#[derive(Default)]
+pub(crate) struct Remembered {
+    /// Whether the request has the header that the gate asks for. One that this filter never saw has not.
+    passed_gate: bool,
     /// Whether the response is a reply of this filter's, which Envoy sends through the filter like any other, or one of
     /// the metrics APIs.
     own_reply: bool,
     /// The request, where it is counted while it is under way.
+    #[expect(dead_code, reason = "held until it is dropped")]
     under_way: Option<UnderWay>,
     /// While a request for metrics waits for a review.
     waiting: Option<Waiting>,
 }
 
-impl Http {
-    pub(crate) fn new(context_id: u32, view: Option<Rc<View>>) -> Self {
-        let gated = view.as_ref().is_some_and(|view| view.config.header.gate.is_some());
+impl Remembered {
+    fn own_reply() -> Self {
         Self {
-            context_id,
-            view,
-            stats: vm::stats(),
-            gated,
-            own_reply: false,
-            under_way: None,
-            waiting: None,
+            own_reply: true,
+            ..Self::default()
         }
     }
+}
 
-    /// Takes a request on the filter chain of the metrics APIs, if it is one. None of their responses is marked.
-    fn take_metrics_apis(&mut self, view: &Rc<View>) -> Option<Action> {
-        let taken = metrics_apis::take(view, self.context_id)?;
-        self.own_reply = true;
-        match taken {
-            Taken::Answered(answer) => self.reply(&answer),
-            Taken::Passed => return Some(Action::Continue),
-            Taken::Waits(waiting) => self.waiting = Some(waiting),
-        }
-        Some(Action::Pause)
+/// Takes the current request, of that stream: what is to be remembered of it, and whether it goes on.
+pub(crate) fn take_request(view: &Rc<View>, stream: u32) -> (Option<Remembered>, Action) {
+    #[cfg(feature = "test-trap")]
+    if host::request_header("x-burst-test-trap").is_some() {
+        host::trap();
     }
+    if let Some((remembered, action)) = take_metrics_apis(view, stream) {
+        return (Some(remembered), action);
+    }
+    if take_report(view) || answer(view) {
+        return (Some(Remembered::own_reply()), Action::Pause);
+    }
+    let under_way = begin(view);
+    let passed_gate = passes_gate(&view.config);
+    let remembered = (passed_gate || under_way.is_some()).then(|| Remembered {
+        passed_gate,
+        under_way,
+        ..Remembered::default()
+    });
+    (remembered, Action::Continue)
+}
 
-    /// Takes a request on the filter chain of the reports; whether it was one.
-    fn take_report(&mut self, view: &View) -> bool {
-        if let Some(Answer { status, headers, body }) = requests::take(&view.config, &self.stats) {
-            self.own_reply = true;
-            host::reply(status, &headers, &body);
+/// Takes a request on the filter chain of the metrics APIs, if it is one. None of their responses is marked.
+fn take_metrics_apis(view: &Rc<View>, stream: u32) -> Option<(Remembered, Action)> {
+    let mut remembered = Remembered::own_reply();
+    let action = match metrics_apis::take(view, stream)? {
+        Taken::Answered(answer) => {
+            metrics_apis::reply(&vm::stats(), &answer);
+            Action::Pause
         }
-        self.own_reply
-    }
+        Taken::Passed => Action::Continue,
+        Taken::Waits(waiting) => {
+            remembered.waiting = Some(waiting);
+            Action::Pause
+        }
+    };
+    Some((remembered, action))
+}
 
-    /// Answers a request for the endpoints; whether it was one.
-    fn answer(&mut self, view: &View) -> bool {
-        let Some(endpoints) = &view.config.endpoints else {
-            return false;
-        };
-        let path = host::request_header(":path").unwrap_or_default();
-        if !burst::is_own(endpoints, &path) {
-            return false;
-        }
-        let [method, host] = [":method", ":authority"].map(|name| host::request_header(name).unwrap_or_default());
-        let if_none_match = host::request_header("if-none-match");
-        let if_none_match = if_none_match.as_deref();
-        let request = burst::Request {
-            method: &method,
-            path: &path,
-            host: &host,
-            if_none_match,
-            now: host::now(),
-        };
-        let answer = burst::answer(&view.config, endpoints, &mut view.picture.borrow_mut(), request);
-        if let Some(answer) = &answer {
-            self.reply(answer);
-        }
-        self.own_reply
+/// Takes a request on the filter chain of the reports; whether it was one.
+fn take_report(view: &View) -> bool {
+    let answer = requests::take(&view.config, &vm::stats());
+    if let Some(Answer { status, headers, body }) = &answer {
+        host::reply(*status, headers, body);
     }
+    answer.is_some()
+}
 
-    fn reply(&mut self, answer: &Answer) {
-        self.own_reply = true;
-        metrics_apis::reply(&self.stats, answer);
+/// Answers a request for the endpoints; whether it was one.
+fn answer(view: &View) -> bool {
+    let Some(endpoints) = &view.config.endpoints else {
+        return false;
+    };
+    let path = host::request_header(":path").unwrap_or_default();
+    if !burst::is_own(endpoints, &path) {
+        return false;
     }
+    let [method, host] = [":method", ":authority"].map(|name| host::request_header(name).unwrap_or_default());
+    let if_none_match = host::request_header("if-none-match");
+    let if_none_match = if_none_match.as_deref();
+    let request = burst::Request {
+        method: &method,
+        path: &path,
+        host: &host,
+        if_none_match,
+        now: host::now(),
+    };
+    let answer = burst::answer(&view.config, endpoints, &mut view.picture.borrow_mut(), request);
+    if let Some(answer) = &answer {
+        metrics_apis::reply(&vm::stats(), answer);
+    }
+    answer.is_some()
+}
 
-    fn pass_gate(&mut self, config: &Config) {
-        if let Some(gate) = &config.header.gate {
-            self.gated = !host::request_header(&gate.name).is_some_and(|value| value.starts_with(&gate.prefix));
-        }
-    }
+fn passes_gate(config: &Config) -> bool {
+    let gate = config.header.gate.as_ref();
+    gate.is_some_and(|gate| host::request_header(&gate.name).is_some_and(|value| value.starts_with(&gate.prefix)))
+}
 
-    /// Counts the request as under way.
-    fn begin(&mut self, view: &View) {
-        if let Some((counter, Requests { in_flight: true, .. })) = view.counting() {
-            let cluster = host::cluster_name().unwrap_or_default();
-            self.under_way = counter.clone().begin(&view.config.upstreams, &cluster, &Proxy);
-        }
-    }
+/// Counts the request as under way.
+fn begin(view: &View) -> Option<UnderWay> {
+    let (counter, Requests { in_flight: true, .. }) = view.counting()? else {
+        return None;
+    };
+    let cluster = host::cluster_name().unwrap_or_default();
+    counter.clone().begin(&view.config.upstreams, &cluster, &Proxy)
+}
 
-    /// Counts the response of that cluster.
-    fn count_response(view: &View, cluster: &Cluster) {
-        if let Some((counter, _)) = view.counting()
-            && let Some(cluster) = cluster.name()
-        {
-            let status = host::response_header(":status").unwrap_or_default();
-            counter.answered(&view.config.upstreams, cluster, &Proxy, &status);
+/// Marks the current response, of a stream of which this is remembered, unless it is a reply of this filter's.
+pub(crate) fn mark_response(view: &View, remembered: Option<&Remembered>) {
+    if remembered.is_some_and(|remembered| remembered.own_reply) {
+        return;
+    }
+    let passed_gate = remembered.is_some_and(|remembered| remembered.passed_gate);
+    let cluster = Cluster::default();
+    count_response(view, &cluster);
+    let (header, stats) = (&view.config.header, vm::stats());
+    if header.upstream == Upstream::Keep && host::has_response_header(&header.name) {
+        return stats.header_upstream_kept.count();
+    }
+    if header.gate.is_some() && !passed_gate {
+        stats.header_gated.count();
+        return host::set_response_header(&header.name, None);
+    }
+    match value(view, &cluster) {
+        Ok(value) => {
+            stats.header_added.count();
+            host::set_response_header(&header.name, Some(&value));
+        }
+        Err(absence) => {
+            stats.count_absence(absence);
+            host::set_response_header(&header.name, None);
         }
     }
+}
 
-    /// The header of the response, or why there is none.
-    fn header(view: &View, cluster: &Cluster) -> Result<Rc<str>, Absence> {
-        let cluster = cluster.name().ok_or(Absence::NoCluster)?;
-        view.picture.borrow_mut().header(&view.config, cluster, &Proxy)
+/// Counts the response of that cluster.
+fn count_response(view: &View, cluster: &Cluster) {
+    if let Some((counter, _)) = view.counting()
+        && let Some(cluster) = cluster.name()
+    {
+        let status = host::response_header(":status").unwrap_or_default();
+        counter.answered(&view.config.upstreams, cluster, &Proxy, &status);
     }
+}
 
-    fn mark_response(&self, view: &View, cluster: &Cluster) {
-        let header = &view.config.header;
-        if header.upstream == Upstream::Keep && host::has_response_header(&header.name) {
-            return self.stats.header_upstream_kept.count();
-        }
-        if self.gated {
-            self.stats.header_gated.count();
-            return host::set_response_header(&header.name, None);
-        }
-        match Self::header(view, cluster) {
-            Ok(value) => {
-                self.stats.header_added.count();
-                host::set_response_header(&header.name, Some(&value));
-            }
-            Err(absence) => {
-                self.stats.count_absence(absence);
-                host::set_response_header(&header.name, None);
-            }
-        }
-    }
+/// The header of the response, or why there is none.
+fn value(view: &View, cluster: &Cluster) -> Result<Rc<str>, Absence> {
+    let cluster = cluster.name().ok_or(Absence::NoCluster)?;
+    view.picture.borrow_mut().header(&view.config, cluster, &Proxy)
 }
 
 /// The cluster that the response comes from; Envoy is asked for its name at most once.
@@ -227,42 +246,5 @@ impl Hints for Proxy {
         let part = |name| host::text_property(&[&LOCALITY[..], &RESOURCE, &[name]].concat());
         let is_service = part("kind")? == "Service";
         is_service.then(|| ObjectName::new(&part("namespace")?, &part("name")?).ok())?
-    }
-}
-
-impl Context for Http {}
-
-impl HttpContext for Http {
-    // Not called in the header-only module, which does not export it (xtask/src/artifact.rs); what answers requests is
-    // not in it either.
-    fn on_http_request_headers(&mut self, _count: usize, _end_of_stream: bool) -> Action {
-        if cfg!(feature = "header-only") {
-            return Action::Continue;
-        }
-        let Some(view) = self.view.clone() else {
-            return Action::Continue;
-        };
-        #[cfg(feature = "test-trap")]
-        if host::request_header("x-burst-test-trap").is_some() {
-            host::trap();
-        }
-        if let Some(action) = self.take_metrics_apis(&view) {
-            return action;
-        }
-        if self.take_report(&view) || self.answer(&view) {
-            return Action::Pause;
-        }
-        self.begin(&view);
-        self.pass_gate(&view.config);
-        Action::Continue
-    }
-
-    fn on_http_response_headers(&mut self, _count: usize, _end_of_stream: bool) -> Action {
-        if let Some(view) = self.view.as_deref().filter(|_| !self.own_reply) {
-            let cluster = Cluster::default();
-            Self::count_response(view, &cluster);
-            self.mark_response(view, &cluster);
-        }
-        Action::Continue
     }
 }

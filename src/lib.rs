@@ -20,6 +20,7 @@ mod reader;
 mod requests;
 mod root;
 mod stats;
+mod streams;
 mod vm;
 
 mod start {

@@ -2,16 +2,16 @@
 //! that is its own, and looks at what there is to serve.
 
 use crate::host::{self, Shared};
-use crate::http::{Http, View};
+use crate::http::View;
 use crate::metrics_apis;
 use crate::office::{self, Office};
+use crate::streams;
 use crate::vm::{self, Pollers};
 use burst_model::config::{Artifact, Config, Role};
 use burst_model::records::{Confirmed, CountKeys, ID_KEY, Keys, Record};
 use burst_model::sync::lease::{Candidate, Id, Lease, Move, Standing};
 use burst_model::time::Time;
-use proxy_wasm::traits::{Context, HttpContext, RootContext};
-use proxy_wasm::types::ContextType;
+use proxy_wasm::traits::{Context, RootContext};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -268,8 +268,8 @@ impl Context for Root {
     }
 }
 
-/// The end of a drain. The host says so by `on_done` and, at once after that, by `on_delete`: the module has only the
-/// second one, so that a stream, too, is a call shorter (`xtask/src/artifact.rs`).
+/// The end of a drain. The host says so by `on_done` and, at once after that, by `on_delete`: a module has the second one
+/// at most, so that a stream, too, is a call shorter (`xtask/src/artifact.rs`).
 impl Drop for Root {
     fn drop(&mut self) {
         if let Some(configured) = &mut self.configured {
@@ -286,6 +286,7 @@ impl RootContext for Root {
                 // A look leaves no traces, so the canary may have it too; without it a reload would serve nothing until
                 // its first tick.
                 configured.look(host::now());
+                streams::show(self.context_id, &configured.view);
                 self.configured = Some(configured);
                 host::tick_every(TICK);
                 true
@@ -309,15 +310,5 @@ impl RootContext for Root {
         if let Some(configured) = &self.configured {
             metrics_apis::send(&configured.view);
         }
-    }
-
-    fn create_http_context(&self, context_id: u32) -> Option<Box<dyn HttpContext>> {
-        vm::note_request();
-        let view = self.configured.as_ref().map(|configured| configured.view.clone());
-        Some(Box::new(Http::new(context_id, view)))
-    }
-
-    fn get_type(&self) -> Option<ContextType> {
-        Some(ContextType::HttpContext)
     }
 }

@@ -13,7 +13,6 @@ mod server;
 
 use std::{thread, time::Duration};
 
-use burst_lab::cluster::{DEPLOYMENTS, HPAS, SERVICES};
 use crowd::Crowd;
 use server::{Kind, Server};
 use table::Table;
@@ -40,30 +39,9 @@ const WINDOW: Duration = Duration::from_secs(3);
 const CHANGES: u32 = 40;
 
 const KINDS: [(&str, Kind); 3] = [
-    (
-        "HPAs",
-        Kind {
-            resource: HPAS,
-            path: "/apis/autoscaling/v2",
-            plural: "horizontalpodautoscalers",
-        },
-    ),
-    (
-        "Services",
-        Kind {
-            resource: SERVICES,
-            path: "/api/v1",
-            plural: "services",
-        },
-    ),
-    (
-        "Deployments",
-        Kind {
-            resource: DEPLOYMENTS,
-            path: "/apis/apps/v1",
-            plural: "deployments",
-        },
-    ),
+    ("HPAs", Kind::HPAS),
+    ("Services", Kind::SERVICES),
+    ("Deployments", Kind::DEPLOYMENTS),
 ];
 
 fn main() {

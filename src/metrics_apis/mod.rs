@@ -32,7 +32,7 @@ pub(crate) enum Taken {
 /// Takes the current request, of that stream, if it came by the filter chain of the metrics APIs. What a client says of
 /// its user counts there only, where the listener lets nobody in but the API server's front proxy.
 pub(crate) fn take(view: &Rc<View>, stream: u32) -> Option<Taken> {
-    let apis = view.config.metrics_apis.as_ref()?;
+    let apis = view.config.metrics_apis.as_deref()?;
     let chain = host::property(&["xds", "filter_chain_name"])?;
     if chain != apis.filter_chain.as_bytes() {
         return None;

@@ -53,7 +53,7 @@ impl Survey {
         }
         self.asked = Some(now);
         let config = self.config.clone();
-        for (api, adapter) in config.metrics_apis.iter().flat_map(others::asked) {
+        for (api, adapter) in config.metrics_apis.as_deref().into_iter().flat_map(others::asked) {
             match self.ask(api, adapter) {
                 Ok(token) => drop(self.calls.insert(token, api)),
                 Err(unlisted) => self.learn(api, Err(unlisted))?,

@@ -6,7 +6,7 @@ use super::{MOST_PROXIES, MOST_VMS, Slots};
 use crate::host::{self, Outrun, Shared};
 use crate::office::Key;
 use crate::vm;
-use burst_model::config::{Config, Requests};
+use burst_model::config::{Config, Full, Requests};
 use burst_model::hash;
 use burst_model::rates::report::{self, Unreported};
 use burst_model::rates::{Hub, Share};
@@ -20,7 +20,7 @@ const TIMEOUT: Duration = Duration::from_secs(2);
 /// The leader's part in counting.
 #[derive(Debug)]
 pub(crate) struct Desk {
-    requests: Requests,
+    requests: Full<Requests>,
     counting: u64,
     vms: Slots,
     reports: Slots,

@@ -12,7 +12,7 @@ use burst_model::view::{Answer, burst};
 /// Takes the current request if it came by the filter chain of the reports; the answer then. Whoever gets a
 /// certificate for that listener may lower or raise what autoscalers see, so without mutual TLS nothing is taken.
 pub(crate) fn take(config: &Config, stats: &Stats) -> Option<Answer> {
-    let requests = config.requests.as_ref()?;
+    let requests = config.requests.as_deref()?;
     let accept = requests.accept.as_ref()?;
     let chain = host::property(&["xds", "filter_chain_name"])?;
     if chain != accept.as_bytes() {

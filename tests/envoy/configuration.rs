@@ -81,6 +81,16 @@ fn a_bad_configuration_is_refused_and_the_one_before_goes_on(version: Version) {
             r#"{"cluster":"k","header":{"when":{"request_header":"user-agent"}}}"#,
             "header.when: cannot be had in the header-only module, which sees no requests",
         ),
+        (
+            Module::HeaderOnly,
+            r#"{"cluster":"k","metrics_apis":{"filter_chain":"m"}}"#,
+            "metrics_apis: cannot be had in the header-only module, which sees no requests",
+        ),
+        (
+            Module::HeaderOnly,
+            r#"{"cluster":"k","requests":{}}"#,
+            "requests: cannot be had in the header-only module, which sees no requests",
+        ),
     ]) {
         let bad = Plugin::written("main", configuration).port(port).module(module);
         proxy.replace_listeners(&[bad]);

@@ -1,4 +1,4 @@
-//! The filter's stats in Envoy, by the names that the README's table has.
+//! The filter's stats in Envoy, by the names that docs/stats.md has.
 
 use std::collections::BTreeSet;
 
@@ -9,14 +9,14 @@ use serde_json::json;
 use crate::stage::{NGSA_1, NGSA_1_CLUSTER, Proxy, Request, World};
 
 on_each_envoy!(
-    prometheus_shows_the_stats_of_the_readme_and_no_others,
+    prometheus_shows_the_documented_stats_and_no_others,
     the_gauges_show_what_was_read,
 );
 
-/// The stats in the README's table.
+/// The stats in the table of docs/stats.md.
 fn documented() -> BTreeSet<String> {
-    let readme = std::fs::read_to_string(repository().join("README.md")).expect("the README");
-    let rows = readme.lines().filter(|line| line.starts_with("| `burst_"));
+    let table = std::fs::read_to_string(repository().join("docs/stats.md")).expect("the table");
+    let rows = table.lines().filter(|line| line.starts_with("| `burst_"));
     let names = rows.flat_map(|row| {
         row.split('|')
             .nth(1)
@@ -26,7 +26,7 @@ fn documented() -> BTreeSet<String> {
     names.map(ToOwned::to_owned).collect()
 }
 
-fn prometheus_shows_the_stats_of_the_readme_and_no_others(version: Version) {
+fn prometheus_shows_the_documented_stats_and_no_others(version: Version) {
     let world = World::sample();
     let (proxy, mut main) = Proxy::start(version, &world, json!({}));
     main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));

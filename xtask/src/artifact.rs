@@ -28,10 +28,18 @@ pub(crate) const LIFE: &[&str] = &[
     "proxy_on_tick",
     "proxy_on_queue_ready",
     "proxy_on_http_call_response",
+];
+
+/// Beside both ways of a request its end: one that is under way may be counted.
+const BOTH_WAYS: &[&str] = &[
+    "proxy_on_request_headers",
+    "proxy_on_response_headers",
     "proxy_on_delete",
 ];
 
-const BOTH_WAYS: &[&str] = &["proxy_on_request_headers", "proxy_on_response_headers"];
+/// Exports with this in front take the place of the SDK's of the same name with [`THEIRS`] in front (`src/streams.rs`).
+pub(crate) const OURS: &str = "own_";
+pub(crate) const THEIRS: &str = "proxy_";
 
 impl Artifact {
     /// Everything there is.
@@ -80,10 +88,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_header_only_module_has_no_request_path() {
+    fn a_header_only_module_has_no_request_path_and_hears_of_no_end() {
         let [_, header] = Artifact::SHIPPED;
         assert!(header.keeps("proxy_on_response_headers"));
         assert!(!header.exports().any(|export| export.contains("request")));
+        assert!(!header.keeps("proxy_on_delete"));
     }
 
     #[test]

@@ -1,9 +1,13 @@
-//! Takes exports out of a module, and with them the code that nothing else reaches; and shortens names.
+//! Takes exports out of a module, and with them the code that nothing else reaches; puts our callbacks in the place of the
+//! SDK's; and shortens names.
 
 use anyhow::{Context as _, bail};
-use walrus::ModuleConfig;
+use walrus::{Export, Module, ModuleConfig};
 
-use crate::{artifact::Artifact, names};
+use crate::{
+    artifact::{Artifact, OURS, THEIRS},
+    names,
+};
 
 /// The same module with the exports of `artifact` and no others. Fails where the module lacks one of them, so that a
 /// name the SDK has changed is noticed here and not as a callback that never comes.
@@ -12,6 +16,7 @@ pub(crate) fn trim(wasm: &[u8], artifact: &Artifact) -> anyhow::Result<Vec<u8>> 
         .generate_producers_section(false)
         .parse(wasm)
         .context("cannot read the module")?;
+    prefer_ours(&mut module)?;
     for name in artifact.exports() {
         if !module.exports.iter().any(|export| export.name == name) {
             bail!("the module does not export `{name}`");
@@ -21,7 +26,7 @@ pub(crate) fn trim(wasm: &[u8], artifact: &Artifact) -> anyhow::Result<Vec<u8>> 
         .exports
         .iter()
         .filter(|export| !artifact.keeps(&export.name))
-        .map(walrus::Export::id)
+        .map(Export::id)
         .collect();
     for export in superfluous {
         module.exports.delete(export);
@@ -34,9 +39,22 @@ pub(crate) fn trim(wasm: &[u8], artifact: &Artifact) -> anyhow::Result<Vec<u8>> 
     Ok(module.emit_wasm())
 }
 
+/// Gives our callbacks the names of the SDK's, which go. Two functions of one name cannot be linked, so they had others.
+fn prefer_ours(module: &mut Module) -> anyhow::Result<()> {
+    let ours = module.exports.iter().filter(|export| export.name.starts_with(OURS));
+    for ours in ours.map(Export::id).collect::<Vec<_>>() {
+        let name = module.exports.get(ours).name.replacen(OURS, THEIRS, 1);
+        let theirs = module.exports.iter().find(|export| export.name == name);
+        let theirs = theirs.with_context(|| format!("the module does not export `{name}`, whose place ours takes"))?;
+        module.exports.delete(theirs.id());
+        module.exports.get_mut(ours).name = name;
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
-    use walrus::{FunctionBuilder, Module};
+    use walrus::FunctionBuilder;
 
     use super::*;
     use crate::artifact::LIFE;
@@ -79,17 +97,45 @@ mod tests {
         );
     }
 
+    #[test]
+    fn our_callback_takes_the_place_of_the_sdks() {
+        let mut both = Module::from_buffer(&module(&FULL)).unwrap();
+        export(&mut both, "own_on_tick");
+        let trimmed = Module::from_buffer(&trim(&both.emit_wasm(), &FULL).unwrap()).unwrap();
+        let tick = trimmed.exports.get_func("proxy_on_tick").unwrap();
+        assert_eq!(trimmed.funcs.get(tick).name.as_deref(), Some("own_on_tick"));
+        assert!(
+            trimmed.funcs.by_name("proxy_on_tick").is_none(),
+            "the SDK's is still there"
+        );
+    }
+
+    #[test]
+    fn a_callback_of_ours_that_the_sdk_does_not_know_is_named() {
+        let mut module = Module::from_buffer(&module(&FULL)).unwrap();
+        export(&mut module, "own_on_tock");
+        let error = trim(&module.emit_wasm(), &FULL).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the module does not export `proxy_on_tock`, whose place ours takes"
+        );
+    }
+
     /// A module of empty functions with the exports of `artifact`.
     fn module(artifact: &Artifact) -> Vec<u8> {
         let mut module = Module::default();
         let memory = module.memories.add_local(false, false, 1, None, None);
         module.exports.add(LIFE[0], memory);
         for name in artifact.exports().skip(1) {
-            let mut function = FunctionBuilder::new(&mut module.types, &[], &[]);
-            function.name(name.to_owned());
-            let function = function.finish(Vec::new(), &mut module.funcs);
-            module.exports.add(name, function);
+            export(&mut module, name);
         }
         module.emit_wasm()
+    }
+
+    fn export(module: &mut Module, name: &str) {
+        let mut function = FunctionBuilder::new(&mut module.types, &[], &[]);
+        function.name(name.to_owned());
+        let function = function.finish(Vec::new(), &mut module.funcs);
+        module.exports.add(name, function);
     }
 }

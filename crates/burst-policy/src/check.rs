@@ -89,10 +89,10 @@ impl Policy {
     /// # Errors
     /// The first thing that is wrong, with its place.
     pub fn parse(name: &str, namespace: Option<&str>, spec: &str) -> Result<Self, BadPolicy> {
-        let mut reader = serde_json::Deserializer::from_slice(spec.as_bytes());
-        let spec: Spec = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
-            let place = error.path().to_string();
-            Fault::Words(error.into_inner().to_string()).at(place)
+        let spec: Spec = burst_words::read(spec.as_bytes()).map_err(|refusal| {
+            // As messages name what is not below any key.
+            let place = Some(refusal.path()).filter(|path| !path.is_empty()).unwrap_or(".");
+            Fault::Words(refusal.reason().to_owned()).at(place)
         })?;
         Self::new(name, namespace, &spec)
     }

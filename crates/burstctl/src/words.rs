@@ -43,7 +43,7 @@ pub(crate) fn place(tree: &Tree, field: &str, detail: &str) -> Span {
 }
 
 /// As the apiserver writes paths; a key that could not be read at all ends in a question mark.
-pub(crate) fn path<E>(error: &serde_path_to_error::Error<E>) -> String {
+fn path<E>(error: &serde_path_to_error::Error<E>) -> String {
     let path = error.path().to_string();
     match path.as_str() {
         "." => String::new(),

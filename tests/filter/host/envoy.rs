@@ -2,11 +2,11 @@
 
 use super::callout::{Answer, Callout};
 use super::clock::Event;
+use super::guest::Module;
 use super::log::{LogLine, ThreadName};
 use super::plugin::Plugin;
 use super::proxy::{FailurePolicy, Proxy};
 use super::slot::Slot;
-use super::thread::Initialize;
 use super::vm::{Refused, Vm};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,19 +25,18 @@ pub(crate) struct FakeEnvoy {
     pub(super) proxy: Arc<Proxy>,
     pub(super) plugin: Plugin,
     vm_id: String,
-    initialize: Initialize,
+    module: Module,
     slots: Arc<Mutex<Vec<Arc<Slot>>>>,
 }
 
 impl FakeEnvoy {
-    /// A proxy whose VMs begin with this function: the `_initialize` of a filter. It has no thread yet, no cluster, and
-    /// an empty configuration.
-    pub(crate) fn new(initialize: Initialize) -> Self {
+    /// A proxy whose VMs run this module. It has no thread yet, no cluster, and an empty configuration.
+    pub(crate) fn new(module: Module) -> Self {
         Self {
             proxy: Arc::new(Proxy::new()),
             plugin: Plugin::named("burst-metrics"),
             vm_id: String::new(),
-            initialize,
+            module,
             slots: Arc::default(),
         }
     }
@@ -136,7 +135,7 @@ impl FakeEnvoy {
     }
 
     fn slot(&self, thread: ThreadName, vm_id: &str) -> Slot {
-        Slot::new(self.proxy.clone(), thread, vm_id.to_owned(), self.initialize)
+        Slot::new(self.proxy.clone(), thread, vm_id.to_owned(), self.module)
     }
 
     fn slots(&self) -> Vec<Arc<Slot>> {

@@ -1,4 +1,4 @@
-//! The filter's side of the ABI: the functions that the SDK exports, called as the real host calls them.
+//! The filter's side of the ABI: the functions that a module exports, called as the real host calls them.
 
 use super::state::{Done, VmState};
 use super::thread;
@@ -9,18 +9,49 @@ use std::ptr;
 unsafe extern "C" {
     safe fn proxy_on_memory_allocate(size: usize) -> *mut u8;
     safe fn proxy_on_context_create(context: u32, root: u32);
+    safe fn proxy_on_delete(context: u32);
+    safe fn proxy_on_request_headers(stream: u32, headers: usize, end_of_stream: bool) -> Action;
+    safe fn proxy_on_response_headers(stream: u32, headers: usize, end_of_stream: bool) -> Action;
     safe fn proxy_on_vm_start(root: u32, configuration_size: usize) -> bool;
     safe fn proxy_on_configure(root: u32, configuration_size: usize) -> bool;
     safe fn proxy_on_tick(root: u32);
     safe fn proxy_on_queue_ready(root: u32, queue: u32);
     safe fn proxy_on_http_call_response(root: u32, token: u32, headers: usize, body_size: usize, trailers: usize);
-    safe fn proxy_on_request_headers(stream: u32, headers: usize, end_of_stream: bool) -> Action;
     safe fn proxy_on_request_body(stream: u32, size: usize, end_of_stream: bool) -> Action;
-    safe fn proxy_on_response_headers(stream: u32, headers: usize, end_of_stream: bool) -> Action;
     safe fn proxy_on_response_body(stream: u32, size: usize, end_of_stream: bool) -> Action;
     safe fn proxy_on_log(context: u32);
     safe fn proxy_on_done(context: u32) -> bool;
-    safe fn proxy_on_delete(context: u32);
+}
+
+/// A module: what it runs first, and those of its exports that not every one has, or has from the SDK.
+#[derive(Clone, Copy)]
+pub(crate) struct Module {
+    /// The `_initialize` that `proxy_wasm::main!` makes.
+    pub(crate) initialize: extern "C" fn(),
+    pub(crate) context_create: extern "C" fn(u32, u32),
+    pub(crate) tick: extern "C" fn(u32),
+    pub(crate) request_headers: Option<HeadersCallback>,
+    pub(crate) response_headers: HeadersCallback,
+    pub(crate) delete: Option<extern "C" fn(u32)>,
+    /// Whether it has the SDK's callbacks for bodies, for the access log, and for what is done, too.
+    pub(crate) everything: bool,
+}
+
+pub(crate) type HeadersCallback = extern "C" fn(u32, usize, bool) -> Action;
+
+impl Module {
+    /// One of the SDK alone.
+    pub(crate) fn of_the_sdk(initialize: extern "C" fn()) -> Self {
+        Self {
+            initialize,
+            context_create: proxy_on_context_create,
+            tick: proxy_on_tick,
+            request_headers: Some(proxy_on_request_headers),
+            response_headers: proxy_on_response_headers,
+            delete: Some(proxy_on_delete),
+            everything: true,
+        }
+    }
 }
 
 /// Copies bytes into memory that the guest allocates, and will free. Null for no bytes, as `copyToPointerSize` has it.
@@ -38,6 +69,15 @@ pub(super) fn copy_in(bytes: &[u8]) -> *mut u8 {
 pub(super) fn with<R>(look: impl FnOnce(&mut VmState) -> R) -> R {
     let vm = thread::current().expect("only called on the thread of a VM");
     look(&mut thread::lock(&vm))
+}
+
+fn module() -> Module {
+    with(|vm| vm.module)
+}
+
+/// What a host takes an export for that is not there.
+fn unless_left_out<R>(absent: R, call: impl FnOnce() -> R) -> R {
+    if module().everything { call() } else { absent }
 }
 
 /// Calls into the guest on behalf of a context, then does what the guest put off until its callback was over.
@@ -58,7 +98,8 @@ pub(super) fn enter<R>(context: u32, callback: impl FnOnce() -> R) -> R {
 }
 
 pub(super) fn create(context: u32, root: u32) {
-    enter(context, || proxy_on_context_create(context, root));
+    let create = module().context_create;
+    enter(context, || create(context, root));
 }
 
 pub(super) fn vm_start(root: u32) -> bool {
@@ -74,7 +115,8 @@ pub(super) fn configure(root: u32, size: usize) -> bool {
 }
 
 pub(super) fn tick(root: u32) {
-    enter(root, || proxy_on_tick(root));
+    let tick = module().tick;
+    enter(root, || tick(root));
 }
 
 pub(super) fn queue_ready(root: u32, queue: u32) {
@@ -88,37 +130,45 @@ pub(super) fn http_call_response(root: u32, token: u32, [headers, body_size, tra
 }
 
 pub(super) fn request_headers(stream: u32, headers: usize, end_of_stream: bool) -> Action {
-    enter(stream, || proxy_on_request_headers(stream, headers, end_of_stream))
+    let call = |callback: HeadersCallback| enter(stream, || callback(stream, headers, end_of_stream));
+    module().request_headers.map_or(Action::Continue, call)
 }
 
 pub(super) fn request_body(stream: u32, size: usize) -> Action {
-    enter(stream, || proxy_on_request_body(stream, size, true))
+    unless_left_out(Action::Continue, || {
+        enter(stream, || proxy_on_request_body(stream, size, true))
+    })
 }
 
 pub(super) fn response_headers(stream: u32, headers: usize, end_of_stream: bool) -> Action {
-    enter(stream, || proxy_on_response_headers(stream, headers, end_of_stream))
+    let callback = module().response_headers;
+    enter(stream, || callback(stream, headers, end_of_stream))
 }
 
 pub(super) fn response_body(stream: u32, size: usize) -> Action {
-    enter(stream, || proxy_on_response_body(stream, size, true))
+    unless_left_out(Action::Continue, || {
+        enter(stream, || proxy_on_response_body(stream, size, true))
+    })
 }
 
 pub(super) fn log(context: u32) {
-    enter(context, || proxy_on_log(context));
+    unless_left_out((), || enter(context, || proxy_on_log(context)));
 }
 
 pub(super) fn done(context: u32) -> bool {
-    enter(context, || proxy_on_done(context))
+    unless_left_out(true, || enter(context, || proxy_on_done(context)))
 }
 
-/// Tells the guest that the context is gone, then lets it go, with its timer and its callouts.
+/// Tells the guest that the context is gone, if it wants to know, then lets it go, with its timer and its callouts.
 pub(super) fn delete(context: u32) {
     with(|vm| {
         if let Some(root) = vm.roots.get_mut(&context) {
             root.done = Done::Live;
         }
     });
-    enter(context, || proxy_on_delete(context));
+    if let Some(delete) = module().delete {
+        enter(context, || delete(context));
+    }
     with(|vm| {
         vm.roots.remove(&context);
         vm.streams.remove(&context);

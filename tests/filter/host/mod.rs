@@ -1,7 +1,7 @@
 //! A fake Envoy: the [Proxy-Wasm ABI](https://github.com/proxy-wasm/spec/tree/main/abi-versions/v0.2.1) in native code.
 //!
-//! The host functions that the SDK imports are symbols of this test binary ([`abi`]), and the filter's own exports are
-//! called as a proxy calls them ([`guest`]). So the filter runs as it is, with the real SDK. A test sets up a proxy,
+//! The host functions that the SDK imports are symbols of this test binary ([`abi`]), and what a module exports is
+//! called as a proxy calls it ([`guest`]). So the filter runs as it is, with the real SDK. A test sets up a proxy,
 //! lets time and requests pass, and looks at the state afterwards; it scripts no host call.
 //!
 //! ```ignore
@@ -10,7 +10,7 @@
 //!     safe fn _initialize();
 //! }
 //!
-//! let envoy = FakeEnvoy::new(_initialize).config(MINIMAL).cluster("kube_api").kube(|callout| api.answer(callout));
+//! let envoy = FakeEnvoy::new(Module::of_the_sdk(_initialize)).config(MINIMAL).cluster("kube_api").kube(|callout| api.answer(callout));
 //! let (main, worker) = (envoy.main_thread(), envoy.worker());
 //! main.tick().answer();
 //! envoy.advance(Duration::from_secs(1));
@@ -62,6 +62,7 @@ mod wire;
 
 pub(crate) use callout::{Answer, Callout};
 pub(crate) use envoy::{FakeEnvoy, Jump};
+pub(crate) use guest::Module;
 pub(crate) use log::{LogLine, ThreadName};
 pub(crate) use message::{By, Request, Response, Seen};
 pub(crate) use plugin::Plugin;

@@ -3,7 +3,7 @@
 
 use super::callout::{Answer, Callout};
 use super::clock::Event;
-use super::guest::{self, with};
+use super::guest::{self, Module, with};
 use super::http;
 use super::log::ThreadName;
 use super::message::{By, Request, Response, Seen};
@@ -11,7 +11,7 @@ use super::plugin::Plugin;
 use super::proxy::{FailurePolicy, Proxy};
 use super::route::{End, Route};
 use super::state::{Done, VmState};
-use super::thread::{Initialize, VmThread, lock};
+use super::thread::{VmThread, lock};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ pub(super) struct Slot {
     pub(super) thread: ThreadName,
     pub(super) vm_id: String,
     proxy: Arc<Proxy>,
-    initialize: Initialize,
+    module: Module,
     life: Mutex<Life>,
 }
 
@@ -54,12 +54,12 @@ struct Loaded {
 }
 
 impl Slot {
-    pub(super) fn new(proxy: Arc<Proxy>, thread: ThreadName, vm_id: String, initialize: Initialize) -> Self {
+    pub(super) fn new(proxy: Arc<Proxy>, thread: ThreadName, vm_id: String, module: Module) -> Self {
         Self {
             thread,
             vm_id,
             proxy,
-            initialize,
+            module,
             life: Mutex::new(Life::default()),
         }
     }
@@ -110,8 +110,8 @@ impl Slot {
     /// A root context for the plugin, in the VM there is or else in a new one.
     fn start(&self, life: &mut Life, plugin: Plugin) -> Option<u32> {
         if life.vm.is_none() {
-            let state = VmState::new(self.proxy.clone(), self.thread, self.vm_id.clone());
-            life.vm = Some(VmThread::start(state, self.initialize).ok()?);
+            let state = VmState::new(self.proxy.clone(), self.thread, self.vm_id.clone(), self.module);
+            life.vm = Some(VmThread::start(state).ok()?);
             life.vms += 1;
         }
         life.run(|| {

@@ -2,6 +2,7 @@
 
 use super::callout::Callout;
 use super::clock::Timer;
+use super::guest::Module;
 use super::log::{LogLine, ThreadName};
 use super::message::Response;
 use super::plugin::Plugin;
@@ -18,6 +19,7 @@ pub(super) struct VmState {
     pub(super) proxy: Arc<Proxy>,
     pub(super) thread: ThreadName,
     pub(super) vm_id: String,
+    pub(super) module: Module,
     /// While `_initialize` runs, only logging is allowed.
     pub(super) initializing: bool,
     pub(super) roots: BTreeMap<u32, Root>,
@@ -58,11 +60,12 @@ pub(super) enum Done {
 }
 
 impl VmState {
-    pub(super) fn new(proxy: Arc<Proxy>, thread: ThreadName, vm_id: String) -> Self {
+    pub(super) fn new(proxy: Arc<Proxy>, thread: ThreadName, vm_id: String, module: Module) -> Self {
         Self {
             proxy,
             thread,
             vm_id,
+            module,
             initializing: false,
             roots: BTreeMap::new(),
             streams: BTreeMap::new(),

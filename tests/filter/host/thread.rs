@@ -7,9 +7,6 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// What a filter runs first: the `_initialize` that `proxy_wasm::main!` makes.
-pub(crate) type Initialize = extern "C" fn();
-
 type Job = Box<dyn FnOnce() + Send>;
 
 /// The VM is gone: its guest panicked, and the log tells why.
@@ -45,8 +42,9 @@ pub(super) struct VmThread {
 }
 
 impl VmThread {
-    pub(super) fn start(state: VmState, initialize: Initialize) -> Result<Self, Trap> {
+    pub(super) fn start(state: VmState) -> Result<Self, Trap> {
         trap::on_panic();
+        let initialize = state.module.initialize;
         let state = Arc::new(Mutex::new(state));
         let (jobs, inbox) = channel::<Job>();
         let (outcomes, outbox) = channel();

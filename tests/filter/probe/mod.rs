@@ -8,7 +8,7 @@ mod shared;
 mod streams;
 mod traps;
 
-use crate::host::{FakeEnvoy, Vm};
+use crate::host::{FakeEnvoy, Module, Vm};
 use log::{info, warn};
 use proxy_wasm::hostcalls::{self, get_map_value_bytes, get_property, send_http_response};
 use proxy_wasm::traits::{Context, HttpContext, RootContext};
@@ -17,7 +17,9 @@ use std::time::Duration;
 
 /// A proxy with the probe and a cluster `kube`.
 fn envoy(configuration: &str) -> FakeEnvoy {
-    FakeEnvoy::new(initialize).config(configuration).cluster("kube")
+    FakeEnvoy::new(Module::of_the_sdk(initialize))
+        .config(configuration)
+        .cluster("kube")
 }
 
 /// What was logged, in order.

@@ -155,7 +155,7 @@ fn one_malformed_object_costs_one_object() {
 #[test]
 fn a_cluster_that_is_not_there_yet_is_said_and_waited_for() {
     let kube = Kube::new();
-    let without_hosts = crate::host::FakeEnvoy::new(super::initialize)
+    let without_hosts = crate::host::FakeEnvoy::new(super::FULL)
         .config(EVERY_SECOND)
         .cluster_without_hosts("kube_api");
     let _worker = without_hosts.worker();

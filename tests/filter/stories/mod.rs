@@ -14,21 +14,42 @@ mod requests;
 mod reviews;
 mod spoke;
 mod stats;
+mod streams;
 mod watching;
 
-use crate::host::FakeEnvoy;
+use crate::host::{FakeEnvoy, Module};
 use kube::Kube;
+use proxy_wasm::types::Action;
 use std::time::Duration;
 
 // The filter itself: what a proxy would find in the module.
 use burst_metrics as _;
 unsafe extern "C" {
     safe fn _initialize();
+    safe fn own_on_context_create(context: u32, root: u32);
+    safe fn own_on_tick(root: u32);
+    safe fn own_on_request_headers(stream: u32, headers: usize, end_of_stream: bool) -> Action;
+    safe fn own_on_response_headers(stream: u32, headers: usize, end_of_stream: bool) -> Action;
+    safe fn own_on_delete(context: u32);
 }
 
-extern "C" fn initialize() {
-    _initialize();
-}
+/// The module with everything in it.
+const FULL: Module = Module {
+    initialize: _initialize,
+    context_create: own_on_context_create,
+    tick: own_on_tick,
+    request_headers: Some(own_on_request_headers),
+    response_headers: own_on_response_headers,
+    delete: Some(own_on_delete),
+    everything: false,
+};
+
+/// The module that sees responses only, and hears of no end.
+const HEADER_ONLY: Module = Module {
+    request_headers: None,
+    delete: None,
+    ..FULL
+};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -38,7 +59,7 @@ const EVERY_SECOND: &str = r#"{"cluster":"kube_api","sync":{"mode":"list"},"poll
 /// A proxy with the filter in front of a cluster.
 fn envoy(configuration: &str, kube: &Kube) -> FakeEnvoy {
     let kube = kube.clone();
-    let envoy = FakeEnvoy::new(initialize).config(configuration).cluster("kube_api");
+    let envoy = FakeEnvoy::new(FULL).config(configuration).cluster("kube_api");
     envoy.kube(move |callout| kube.answer(callout))
 }
 

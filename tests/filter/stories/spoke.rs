@@ -1,7 +1,7 @@
 //! Spokes: proxies that read another proxy instead of the Kubernetes API.
 
 use super::kube::Kube;
-use super::{EVERY_SECOND, SECOND, envoy, initialize, logged};
+use super::{EVERY_SECOND, FULL, SECOND, envoy, logged};
 use crate::host::{Answer, Callout, FakeEnvoy, Request, Response, Route, Seen, Vm};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -56,7 +56,7 @@ impl Line {
 /// A spoke at the end of that line, with one worker.
 fn spoke(configuration: &str, line: &Line) -> (FakeEnvoy, Vm) {
     let line = line.clone();
-    let envoy = FakeEnvoy::new(initialize).config(configuration).cluster("hub");
+    let envoy = FakeEnvoy::new(FULL).config(configuration).cluster("hub");
     let envoy = envoy.kube(move |callout| line.carry(callout));
     let worker = envoy.worker();
     (envoy, worker)
@@ -301,7 +301,7 @@ fn whatever_a_hub_sends_the_last_good_picture_serves() {
         let line = Line::to(&hub_worker);
         let bad = Arc::new(Mutex::new(false));
         let (carrying, is_bad) = (line.clone(), bad.clone());
-        let envoy = FakeEnvoy::new(initialize).config(SPOKE).cluster("hub");
+        let envoy = FakeEnvoy::new(FULL).config(SPOKE).cluster("hub");
         let envoy = envoy.kube(move |callout| match *is_bad.lock().unwrap() {
             true => answer(),
             false => carrying.carry(callout),

@@ -1,16 +1,14 @@
-//! The stats, and the README's table of them.
+//! The stats, and the table of docs/stats.md.
 
 use super::kube::Kube;
 use super::{EVERY_SECOND, SECOND, envoy};
 use crate::host::{FakeEnvoy, Request, Response, Route};
 use std::collections::BTreeSet;
 
-const README: &str = include_str!("../../../README.md");
+const TABLE: &str = include_str!("../../../docs/stats.md");
 
 fn documented() -> BTreeSet<&'static str> {
-    let (_, section) = README.split_once("\n## Stats\n").unwrap();
-    let (section, _) = section.split_once("\n## ").unwrap();
-    let rows = section.lines().filter(|line| line.starts_with("| `"));
+    let rows = TABLE.lines().filter(|line| line.starts_with("| `"));
     let names = |row: &'static str| row.split('|').nth(1).unwrap().split('`').skip(1).step_by(2);
     rows.flat_map(names).collect()
 }

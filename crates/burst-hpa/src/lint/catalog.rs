@@ -66,6 +66,8 @@ lints! {
     AmbiguousSelector "ambiguous-selector" Error,
     /// A KEDA `ScaledObject` for the same target.
     KedaTarget "keda-target" Error,
+    /// Scale-up policies that add nothing to 0 replicas.
+    StuckAtZero "stuck-at-zero" Error,
     /// A target type the controller does not look at.
     IgnoredTargetType "ignored-target-type" Warning,
     /// A target field the controller does not look at.

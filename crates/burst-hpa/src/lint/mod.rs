@@ -19,6 +19,7 @@ mod scan;
 mod spec;
 mod surge;
 mod workload;
+mod zero;
 
 use std::fmt;
 
@@ -96,6 +97,7 @@ fn alone(hpa: &HorizontalPodAutoscaler, options: Options, findings: &mut Finding
         findings,
     );
     behavior::lint(own, &path.field("behavior"), findings);
+    zero::lint(own, &path, findings);
     band::lint(hpa, options, findings);
 }
 

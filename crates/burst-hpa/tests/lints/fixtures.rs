@@ -51,8 +51,12 @@ pub(crate) fn with(mut object: Value, pointer: &str, value: Value) -> Value {
     object
 }
 
-/// As the apiserver stores it; it accepts every HPA of these tests.
+/// As an apiserver with the gate `HPAScaleToZero` stores it; it accepts every HPA of these tests.
 pub(crate) fn hpa(object: &Value) -> HorizontalPodAutoscaler {
     let text = object.to_string();
-    admit(&Node::from_json(&text).unwrap(), Options::default()).unwrap_or_else(|refusal| panic!("{refusal}\n{text}"))
+    let options = Options {
+        scale_to_zero: true,
+        ..Options::default()
+    };
+    admit(&Node::from_json(&text).unwrap(), options).unwrap_or_else(|refusal| panic!("{refusal}\n{text}"))
 }

@@ -196,6 +196,42 @@ fn a_disabled_direction_is_never_taken() {
 }
 
 #[test]
+fn a_percentage_of_nothing_wakes_nothing() {
+    let (percent, pods) = (("Percent", 900), ("Pods", 1));
+    let table: [(_, &[_], _); 5] = [
+        ("Max", &[percent], true),
+        ("Max", &[percent, pods], false),
+        ("Min", &[percent, pods], true),
+        ("Min", &[pods], false),
+        ("Max", &[], false),
+    ];
+    for (select, policies, stuck) in table {
+        let policy = |&(kind, value)| json!({"type": kind, "value": value, "periodSeconds": 60});
+        let policies: Vec<_> = policies.iter().map(policy).collect();
+        // None at all is left to the default.
+        let policies = (!policies.is_empty()).then_some(policies);
+        let rules = json!({"scaleUp": {"selectPolicy": select, "policies": policies}});
+        let queue = external(&json!({"type": "AverageValue", "averageValue": "10"}), &Value::Null);
+        let object = with(
+            with(queue, "/spec/behavior", rules.clone()),
+            "/spec/minReplicas",
+            json!(0),
+        );
+        let expected: &[&str] = if stuck { &["stuck-at-zero"] } else { &[] };
+        assert_eq!(ids(&among(&object, &[])), expected, "{rules}");
+        assert_eq!(
+            ids(&among(&with(object.clone(), "/spec/minReplicas", json!(1)), &[])),
+            [""; 0]
+        );
+
+        let mut world = World::new(&object, 2);
+        let mut after = |syncs, load| (0..syncs).map(|_| world.sync(&[Reading::External(vec![load])])).last();
+        assert_eq!(after(40, 0), Some(0), "{rules}");
+        assert_eq!(after(40, 90_000) == Some(0), stuck, "{rules}");
+    }
+}
+
+#[test]
 fn a_rollout_that_doubles_the_pods_doubles_what_is_asked_for() {
     let surging = |surge: Value| {
         let strategy = json!({"type": "RollingUpdate", "rollingUpdate": {"maxSurge": surge}});

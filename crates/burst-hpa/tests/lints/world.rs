@@ -61,7 +61,11 @@ impl World {
             readings: each.cloned().map(Ok).collect(),
             write: Ok(()),
         };
-        let (state, report) = sync(&self.plan, &seen, &Options::default(), self.state.clone(), self.now);
+        let options = Options {
+            scale_to_zero: true,
+            ..Options::default()
+        };
+        let (state, report) = sync(&self.plan, &seen, &options, self.state.clone(), self.now);
         self.state = state;
         self.replicas = report.replicas.unwrap();
         self.now = self.now + Duration::from_secs(15);

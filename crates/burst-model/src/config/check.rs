@@ -2,8 +2,8 @@
 
 use super::words::{self, Words};
 use super::{
-    Api, Artifact, BadConfig, Config, Content, Endpoints, Gate, Header, MetricsApis, Origin, Requests, Sync, duration,
-    metrics_apis, policies,
+    Api, Artifact, BadConfig, Config, Content, Endpoints, Full, Gate, Header, MetricsApis, Origin, Requests, Sync,
+    duration, metrics_apis, policies,
 };
 use crate::kube::{Reads, Resource, Source};
 use crate::load::Percent;
@@ -56,12 +56,13 @@ impl Config {
         let max_staleness = staleness(MAX_STALENESS.max(slowest.saturating_mul(2)), slowest)?;
         let requests = words
             .requests
-            .map(|words| Requests::check(words, artifact))
-            .transpose()?;
-        let counting = requests.as_ref().map(Requests::counting);
+            .map(|words| Requests::check(words.into_inner(), artifact))
+            .transpose()?
+            .and_then(Full::new);
+        let counting = requests.as_deref().map(Requests::counting);
         let metrics_apis = metrics_apis::check(words.metrics_apis, &content.sources, counting, artifact)?;
         let chain = |apis: &MetricsApis| apis.filter_chain.clone();
-        if let Some(taken) = metrics_apis.as_ref().map(chain)
+        if let Some(taken) = metrics_apis.as_deref().map(chain)
             && requests.as_ref().and_then(|requests| requests.accept.as_ref()) == Some(&taken)
         {
             let reason = format_args!("{taken:?} is that of metrics_apis, where every request is one for those");
@@ -168,7 +169,7 @@ fn content(words: &Words, origin: &Origin) -> Result<Content, BadConfig> {
             .iter()
             .map(|namespace| kind.source(namespace.clone(), labels))
     });
-    let policies = policies::sources(words.metrics_apis.as_ref(), &namespaces)?;
+    let policies = policies::sources(words.metrics_apis.as_deref(), &namespaces)?;
     let sources = match origin {
         Origin::Kubernetes => sources.chain(policies).collect(),
         Origin::Hub { .. } => Vec::new(),
@@ -306,7 +307,7 @@ fn header_name(key: &str, name: &str) -> Result<String, BadConfig> {
     Ok(name.to_ascii_lowercase())
 }
 
-fn endpoints(words: &words::Endpoints, artifact: Artifact) -> Result<Option<Endpoints>, BadConfig> {
+fn endpoints(words: &words::Endpoints, artifact: Artifact) -> Result<Option<Full<Endpoints>>, BadConfig> {
     match (words.enabled, artifact) {
         (Some(false), _) | (None, Artifact::HeaderOnly) => return Ok(None),
         (Some(true), Artifact::HeaderOnly) => return Err(BadConfig::NeedsRequests("endpoints.enabled")),
@@ -317,7 +318,7 @@ fn endpoints(words: &words::Endpoints, artifact: Artifact) -> Result<Option<Endp
     for (place, host) in words.hosts.iter().enumerate() {
         hosts.push(text(&format!("endpoints.hosts[{place}]"), host)?.to_ascii_lowercase());
     }
-    Ok(Some(Endpoints { prefix, hosts }))
+    Ok(Full::new(Endpoints { prefix, hosts }))
 }
 
 /// A path above others, without the slash at its end.

@@ -3,7 +3,7 @@
 use super::check::{bad, text};
 use super::policies;
 use super::words;
-use super::{Adapter, Artifact, BadConfig, Fallback, MetricsApis};
+use super::{Adapter, Artifact, BadConfig, Fallback, Full, MetricsApis};
 use crate::kube::{Reads, Source};
 use crate::rates::Counting;
 use burst_labels::content;
@@ -17,17 +17,19 @@ const AUTHORITY: &str = "metrics-adapter";
 const OWN_RESOURCES: [&str; 3] = ["metrics", "namespaces", "pods"];
 
 pub(super) fn check(
-    words: Option<words::MetricsApis>,
+    words: Option<Full<words::MetricsApis>>,
     sources: &[Source],
     counting: Option<Counting>,
     artifact: Artifact,
-) -> Result<Option<MetricsApis>, BadConfig> {
-    let Some(words) = words else { return Ok(None) };
+) -> Result<Option<Full<MetricsApis>>, BadConfig> {
+    let Some(words) = words.map(Full::into_inner) else {
+        return Ok(None);
+    };
     if artifact == Artifact::HeaderOnly {
         return Err(BadConfig::NeedsRequests("metrics_apis"));
     }
     workloads(sources)?;
-    Ok(Some(MetricsApis {
+    Ok(Full::new(MetricsApis {
         filter_chain: text("metrics_apis.filter_chain", &words.filter_chain)?,
         labels: labels(words.labels, sources)?,
         unknown_external: words.unknown_external.unwrap_or_default(),
@@ -100,7 +102,7 @@ mod tests {
     fn parse(more: &str) -> Result<MetricsApis, String> {
         let json = format!(r#"{{"cluster":"k","metrics_apis":{{"filter_chain":"m"{more}}}}}"#);
         let config = Config::parse(json.as_bytes(), Artifact::Full).map_err(|error| error.to_string())?;
-        Ok(config.metrics_apis.unwrap())
+        Ok(config.metrics_apis.unwrap().into_inner())
     }
 
     #[test]

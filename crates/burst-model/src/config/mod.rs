@@ -3,6 +3,7 @@
 
 mod check;
 mod duration;
+mod full;
 mod metrics_apis;
 mod origin;
 mod policies;
@@ -10,6 +11,7 @@ mod requests;
 mod sync;
 mod words;
 
+pub use full::Full;
 pub use origin::Origin;
 pub use requests::{Hub, Requests};
 pub use sync::Sync;
@@ -22,9 +24,9 @@ use crate::name::Name;
 use crate::printable::printable;
 use crate::rates::Counting;
 use crate::upstream::Upstreams;
+use full::NEEDS_REQUESTS;
 use std::collections::BTreeMap;
 use std::time::Duration;
-use words::Words;
 
 /// Enough for the keys that there are, which stand in the words about one that is not.
 const MOST_WORDS: usize = 2_000;
@@ -64,11 +66,11 @@ pub struct Config {
     /// The response header.
     pub header: Header,
     /// `/burstmetrics`, unless it is off.
-    pub endpoints: Option<Endpoints>,
+    pub endpoints: Option<Full<Endpoints>>,
     /// Counting of requests, unless it is off.
-    pub requests: Option<Requests>,
+    pub requests: Option<Full<Requests>>,
     /// The custom and external metrics APIs, unless they are off.
-    pub metrics_apis: Option<MetricsApis>,
+    pub metrics_apis: Option<Full<MetricsApis>>,
 }
 
 /// How the Kubernetes API is called, or the hub.
@@ -177,7 +179,7 @@ pub struct Adapter {
 pub enum BadConfig {
     /// Not JSON, an unknown key, which may be any text, or a value of the wrong type.
     #[error("{}", printable(&.0.to_string(), MOST_WORDS))]
-    Words(#[from] serde_path_to_error::Error<serde_json::Error>),
+    Words(#[from] burst_words::Refusal),
     /// A value that is not allowed.
     #[error("{key}: {reason}")]
     Value {
@@ -190,7 +192,7 @@ pub enum BadConfig {
     #[error("cluster: is missing; name the Envoy cluster of the Kubernetes API, or of the hub")]
     NoCluster,
     /// A key that needs the request, in the module that does not see it.
-    #[error("{0}: cannot be had in the header-only module, which sees no requests; use the full one")]
+    #[error("{0}: {NEEDS_REQUESTS}")]
     NeedsRequests(&'static str),
 }
 
@@ -202,22 +204,19 @@ impl Config {
     pub fn parse(bytes: &[u8], artifact: Artifact) -> Result<Self, BadConfig> {
         // Envoy gives no bytes where nothing is configured; that is an empty object, which lacks its cluster.
         let json = if bytes.is_empty() { b"{}" } else { bytes };
-        let mut reader = serde_json::Deserializer::from_slice(json);
-        let words: Words = serde_path_to_error::deserialize(&mut reader)?;
-        reader.end().map_err(|error| check::bad("configuration", error))?;
-        Self::check(words, artifact)
+        Self::check(burst_words::read(json)?, artifact)
     }
 
     /// The namespace whose policies are for all of them, where policies are read.
     #[must_use]
     pub fn root_namespace(&self) -> Option<&Name> {
-        self.metrics_apis.as_ref()?.policies.as_ref()?.root_namespace.as_ref()
+        self.metrics_apis.as_deref()?.policies.as_ref()?.root_namespace.as_ref()
     }
 
     /// The hash of every setting that changes what is in shared data.
     #[must_use]
     pub fn settings_hash(&self) -> u64 {
-        let fallback = self.metrics_apis.as_ref().map(|apis| &apis.fallback);
+        let fallback = self.metrics_apis.as_deref().map(|apis| &apis.fallback);
         let fallback = fallback.filter(|fallback| **fallback != Fallback::default());
         hash::of(&(
             &self.api.cluster,

@@ -138,11 +138,15 @@ mod tests {
     #[test]
     fn nothing_is_counted_unless_it_is_asked_for() {
         assert_eq!(parse(r#"{"cluster":"k"}"#).unwrap().requests, None);
-        let requests = parse(r#"{"cluster":"k","requests":{}}"#).unwrap().requests.unwrap();
+        let requests = parse(r#"{"cluster":"k","requests":{}}"#)
+            .unwrap()
+            .requests
+            .unwrap()
+            .into_inner();
         assert_eq!((requests.window, requests.report_interval), (WINDOW, REPORT_INTERVAL));
         assert_eq!((requests.in_flight, requests.hub, requests.accept), (true, None, None));
         let hub = r#"{"cluster":"k","requests":{"hub":{"cluster":"hub"}}}"#;
-        let hub = parse(hub).unwrap().requests.unwrap().hub.unwrap();
+        let hub = parse(hub).unwrap().requests.unwrap().into_inner().hub.unwrap();
         assert_eq!((hub.cluster.as_str(), hub.authority.as_str()), ("hub", "burst-hub"));
     }
 

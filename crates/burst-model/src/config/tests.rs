@@ -187,7 +187,7 @@ fn what_is_refused_is_named_with_its_value_and_what_is_allowed() {
             r#"{"cluster":"k","metrics_apis":{"filter_chain":"m","policies":{"given":[{"name":"p","rule":[]}]}}}"#,
             "metrics_apis.policies.given[0].rule: unknown field `rule`",
         ),
-        (r#"{"cluster":"k"} {"#, "configuration: "),
+        (r#"{"cluster":"k"} {"#, "trailing characters at line 1"),
         ("[", "EOF while parsing"),
     ] {
         let error = parse(json).unwrap_err().to_string();

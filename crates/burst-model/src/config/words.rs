@@ -1,6 +1,7 @@
-//! The written form: the keys as they stand in the JSON, nothing checked but their spelling and their types. The
-//! README's table names the same keys; a test holds the two together.
+//! The written form: the keys as they stand in the JSON, nothing checked but their spelling and their types. The table of
+//! docs/configuration.md names the same keys; a test holds the two together.
 
+use super::Full;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -27,8 +28,8 @@ pub(crate) struct Words {
     pub(crate) clusters: Vec<Cluster>,
     pub(crate) header: Header,
     pub(crate) endpoints: Endpoints,
-    pub(crate) requests: Option<Requests>,
-    pub(crate) metrics_apis: Option<MetricsApis>,
+    pub(crate) requests: Option<Full<Requests>>,
+    pub(crate) metrics_apis: Option<Full<MetricsApis>>,
 }
 
 /// Whom the picture is from.

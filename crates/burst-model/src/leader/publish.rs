@@ -64,6 +64,9 @@ impl Leader {
 
     /// The policies, where they are others than before.
     fn enforce(&mut self) -> Vec<Effect> {
+        if self.config.root_namespace().is_none() {
+            return Vec::new();
+        }
         let lists = self.config.content.sources.iter().zip(&self.lists);
         let lists = lists.filter(|(source, _)| source.reads == Reads::Policies);
         let lists: Vec<_> = lists.map(|(_, list)| list).collect();

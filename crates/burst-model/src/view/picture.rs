@@ -11,6 +11,7 @@ use crate::records::Confirmed;
 use crate::snapshot::{Damaged, Entry, Snapshot};
 use crate::time::Time;
 use crate::upstream::{Hints, Unmapped, Upstream};
+use foldhash::fast::RandomState;
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::rc::Rc;
@@ -47,8 +48,9 @@ pub enum Freshness {
     Stale(Duration),
 }
 
-/// Ready-made headers, or why there is none.
-type Headers<Key> = HashMap<Key, Result<Rc<str>, Absence>>;
+/// Ready-made headers, or why there is none. Each response looks here, so the hash is one that costs little; the one of
+/// the standard library has no better seed on wasm32 either.
+type Headers<Key> = HashMap<Key, Result<Rc<str>, Absence>, RandomState>;
 
 /// What one VM knows.
 #[derive(Debug, Default)]

@@ -185,7 +185,7 @@ fn headers(of: &str, stats: &Stats) -> Check {
     } else {
         Verdict::Well
     };
-    let advice = "the README's table of stats says what each reason means";
+    let advice = "docs/stats.md says what each reason means";
     let advice = if verdict == Verdict::Well { "" } else { advice };
     Check::new(
         "headers",
@@ -276,7 +276,7 @@ mod tests {
 
     #[test]
     fn responses_without_a_header_are_odd_where_none_has_one() {
-        let table = "the README's table of stats says what each reason means";
+        let table = "docs/stats.md says what each reason means";
         for (changes, verdict, words) in [
             (&[][..], Verdict::Well, "0 responses with the header".to_owned()),
             (

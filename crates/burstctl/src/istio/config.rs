@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 use super::set::{self, BadValues, CLUSTER_DOMAIN};
 use super::template::{GATEWAY_PLUGIN, SIDECAR_PLUGIN};
 use super::words::{Proxy, Values};
-use crate::words::path;
 
 /// Keys of the filter that belong to the whole set, and so stand elsewhere among the values.
 const ELSEWHERE: [(&str, &str); 5] = [
@@ -95,7 +94,7 @@ fn with(mut config: Value, key: &str, value: Value) -> Value {
 /// Where among the values a key of the filter stands.
 fn place(error: &BadConfig) -> String {
     let key = match error {
-        BadConfig::Words(error) => path(error),
+        BadConfig::Words(refusal) => refusal.path().to_owned(),
         BadConfig::Value { key, .. } => key.clone(),
         BadConfig::NoCluster | BadConfig::NeedsRequests(_) => return "config".to_owned(),
     };

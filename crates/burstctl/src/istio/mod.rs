@@ -81,13 +81,9 @@ fn detail(error: &BadValues) -> String {
             ..
         } => reason.clone(),
         BadValues::Config {
-            error: BadConfig::Words(error),
+            error: BadConfig::Words(refusal),
             ..
-        } => {
-            let inner = error.inner();
-            let place = format!(" at line {} column {}", inner.line(), inner.column());
-            inner.to_string().replace(&place, "")
-        }
+        } => refusal.reason().to_owned(),
         other => other.to_string(),
     }
 }

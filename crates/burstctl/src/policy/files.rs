@@ -80,7 +80,7 @@ impl Policies {
         };
         match plugin::checked(&words) {
             Ok(config) => {
-                if let Some(policies) = config.metrics_apis.and_then(|apis| apis.policies) {
+                if let Some(policies) = config.metrics_apis.and_then(|apis| apis.into_inner().policies) {
                     self.policies.extend(policies.given);
                     self.default = Some(policies.default);
                     let root_namespace = policies.root_namespace.map(|name| name.to_string());

@@ -87,14 +87,15 @@ impl Set {
         refused
     }
 
-    /// Puts the admission policy in force; `probe` is an HPA that it refuses and none before it did.
-    fn enforce(&self, cluster: &ControlPlane, probe: &Value) {
+    /// Puts the admission policy in force; `probe` is an HPA that the first rule of `policy` refuses, and that of no set
+    /// before this one.
+    fn enforce(&self, cluster: &ControlPlane, policy: &str, probe: &Value) {
         let output = self.run("admission", &[]);
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
         cluster.apply(&text(&output.stdout));
         wait::for_ok(SOON, "the admission policy in force", || {
             match cluster.try_kubectl(&["create", "--dry-run=server", "-f", "-"], &probe.to_string()) {
-                Err(said) if said.contains("rule 1 denies it") => Ok(()),
+                Err(said) if said.contains(policy) && said.contains("rule 1 denies it") => Ok(()),
                 other => Err(format!("{other:?}")),
             }
         });
@@ -140,6 +141,7 @@ fn what_a_test_refuses_an_api_server_refuses_and_nothing_else() {
         let set = Set::new(&policies, if round % 2 == 0 { "allow" } else { "deny" });
         set.enforce(
             &cluster,
+            "root/a-probe",
             &chance::hpa("hpa-probe", "shop", &[chance::external(&metric, &json!({}))]),
         );
         let hpas: Vec<_> = (0..HPAS).map(|number| chance.hpa(number)).collect();
@@ -192,6 +194,7 @@ fn a_thousand_rules_are_an_admission_policy_too() {
     let set = Set::new(&[chance::policy("many", chance::ROOT, &spec)], "deny");
     set.enforce(
         &cluster,
+        "many",
         &chance::hpa("hpa-probe", "default", &[chance::external("probe", &json!({}))]),
     );
     let ten = |metric: &str, team: &str| {

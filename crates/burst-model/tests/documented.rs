@@ -1,9 +1,9 @@
-//! The README's table of the configuration names the keys that there are, and no others.
+//! The table of docs/configuration.md names the keys that there are, and no others.
 
 use burst_model::config::{Artifact, Config};
 use std::collections::BTreeSet;
 
-const README: &str = include_str!("../../../README.md");
+const TABLE: &str = include_str!("../../../docs/configuration.md");
 
 /// Where keys nest: a path in the table, and a configuration with a key at that place that cannot be.
 const PLACES: [(&str, &str); 17] = [
@@ -72,9 +72,7 @@ fn quoted(text: &str) -> impl Iterator<Item = &str> {
 
 /// The keys of the table; `.version` behind `workloads[].group` is short for `workloads[].version`.
 fn documented() -> BTreeSet<String> {
-    let (_, section) = README.split_once("\n## Configuration\n").unwrap();
-    let (section, _) = section.split_once("\n## ").unwrap();
-    let rows = section.lines().filter(|line| line.starts_with("| `"));
+    let rows = TABLE.lines().filter(|line| line.starts_with("| `"));
     let of_row = |row: &str| {
         let cell = row.split('|').nth(1).unwrap();
         let first = quoted(cell).next().unwrap();
