@@ -27,8 +27,8 @@ const MOST_LINES: usize = 10;
 /// a second, and at what is published as often.
 const AHEAD: Duration = Duration::from_secs(2);
 
-/// Rows that are joined at a time: some milliseconds of a thread that has other things to do.
-const MOST_ROWS: usize = 1_500;
+/// Rows that are joined at a time: two or three milliseconds of a thread that has other things to do.
+const MOST_ROWS: usize = 500;
 
 /// Rows that are joined in the time that an object takes to be parsed.
 const PARSED: usize = 2;
