@@ -108,9 +108,16 @@ impl Table {
         self.write(temporary, &self.rows);
     }
 
-    /// The same as an object: the rows under `rows`, and what else there is to say under its own key.
-    pub(crate) fn keep_with(self, temporary: &str, key: &str, value: &impl serde::Serialize) {
-        self.write(temporary, &serde_json::json!({"rows": self.rows, key: value}));
+    /// The same as an object: the rows under `rows`, and what else there is to say under keys of its own.
+    pub(crate) fn keep_with(self, temporary: &str, more: impl serde::Serialize) {
+        #[derive(serde::Serialize)]
+        struct Kept<'a, More> {
+            #[serde(flatten)]
+            more: More,
+            rows: &'a [Row],
+        }
+        let rows = &self.rows;
+        self.write(temporary, &Kept { more, rows });
     }
 
     fn write(&self, temporary: &str, content: &impl serde::Serialize) {

@@ -80,7 +80,7 @@ impl Remembered {
 }
 
 /// Takes the current request, of that stream: what is to be remembered of it, and whether it goes on.
-pub(crate) fn take_request(view: &Rc<View>, stream: u32) -> (Option<Remembered>, Action) {
+pub(crate) fn take_request(view: &Rc<View>, stream: u32, has_body: bool) -> (Option<Remembered>, Action) {
     #[cfg(feature = "test-trap")]
     if host::request_header("x-burst-test-trap").is_some() {
         host::trap();
@@ -88,7 +88,8 @@ pub(crate) fn take_request(view: &Rc<View>, stream: u32) -> (Option<Remembered>,
     if let Some((remembered, action)) = take_metrics_apis(view, stream) {
         return (Some(remembered), action);
     }
-    if take_report(view) || answer(view) {
+    // The endpoints ask for none, and so the path of a request with a body need not be read.
+    if take_report(view) || !has_body && answer(view) {
         return (Some(Remembered::own_reply()), Action::Pause);
     }
     let under_way = begin(view);

@@ -12,6 +12,7 @@
     )
 )]
 
+mod calls;
 mod host;
 mod http;
 mod metrics_apis;

@@ -4,6 +4,7 @@
 //! and taking the office rewrites each key. So a deposed leader, which does not know yet, cannot overwrite anything. One
 //! key is not the office's own: what a successor goes on with, see [`burst_model::records::Resume`].
 
+use crate::calls::Calls;
 use crate::host::{self, Cas, Outrun, Shared};
 use crate::metrics_apis::Survey;
 use crate::reader::{Answered, Call, Ended, Reader, Request};
@@ -16,7 +17,7 @@ use burst_model::leader::{Effect, Estate};
 use burst_model::records::{Keys, Record};
 use burst_model::snapshot::Snapshot;
 use burst_model::time::Time;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::rc::Rc;
 
 /// The leader at work.
@@ -24,7 +25,7 @@ use std::rc::Rc;
 pub(crate) struct Office {
     config: Rc<Config>,
     reader: Reader,
-    calls: BTreeMap<u32, Call>,
+    calls: Calls<Call>,
     snapshot: Key,
     confirmed: Key,
     /// A key that leaders of other settings write too.
@@ -121,7 +122,7 @@ impl Office {
         Ok(Self {
             config,
             reader,
-            calls: BTreeMap::new(),
+            calls: Calls::default(),
             snapshot,
             confirmed,
             resume: keys.resume.clone(),
@@ -172,7 +173,7 @@ impl Office {
         {
             return Ok(());
         }
-        let Some(call) = self.calls.remove(&token) else {
+        let Some(call) = self.calls.remove(token) else {
             return Ok(());
         };
         let answered = Answered { has_headers, body_size };

@@ -73,11 +73,11 @@ impl Streams {
         view.clone()
     }
 
-    fn request(&self, stream: u32) -> Action {
+    fn request(&self, stream: u32, has_body: bool) -> Action {
         let Some(view) = self.view(stream) else {
             return Action::Continue;
         };
-        let (remembered, action) = http::take_request(&view, stream);
+        let (remembered, action) = http::take_request(&view, stream, has_body);
         if let Some(remembered) = remembered {
             self.remembered.borrow_mut().insert(stream, remembered);
         }
@@ -150,11 +150,11 @@ extern "C" fn own_on_tick(root: u32) {
 // Not called in the header-only module, which does not export it (`xtask/src/artifact.rs`); what answers requests is not
 // in it either.
 #[unsafe(no_mangle)]
-extern "C" fn own_on_request_headers(stream: u32, _count: usize, _end_of_stream: bool) -> Action {
+extern "C" fn own_on_request_headers(stream: u32, _count: usize, end_of_stream: bool) -> Action {
     if cfg!(feature = "header-only") {
         return Action::Continue;
     }
-    STREAMS.with(|streams| streams.request(stream))
+    STREAMS.with(|streams| streams.request(stream, !end_of_stream))
 }
 
 #[unsafe(no_mangle)]

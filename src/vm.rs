@@ -4,7 +4,6 @@
 use crate::requests::Counter;
 use crate::stats::Stats;
 use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::BTreeMap;
 use std::rc::{Rc, Weak};
 
 thread_local! {
@@ -15,10 +14,10 @@ thread_local! {
 struct Vm {
     served: Cell<bool>,
     stats: OnceCell<Rc<Stats>>,
-    /// The root contexts that may poll, by the hash of their settings, the newest last.
-    pollers: RefCell<BTreeMap<u64, Vec<u32>>>,
+    /// The root contexts that may poll, each behind the hash of its settings, the newest last.
+    pollers: RefCell<Vec<(u64, u32)>>,
     /// What is counted, by the hash of the settings that it is counted with, for as long as a root context does.
-    counters: RefCell<BTreeMap<u64, Weak<Counter>>>,
+    counters: RefCell<Vec<(u64, Weak<Counter>)>>,
 }
 
 /// The root contexts of this VM that may poll for the same settings, and so would share a lease: that of a new
@@ -37,8 +36,7 @@ impl Pollers {
     /// Adds a root context, as the newest.
     pub(crate) fn join(self, context_id: u32) {
         VM.with(|vm| {
-            let mut pollers = vm.pollers.borrow_mut();
-            pollers.entry(self.settings).or_default().push(context_id);
+            vm.pollers.borrow_mut().push((self.settings, context_id));
         });
     }
 
@@ -46,17 +44,16 @@ impl Pollers {
     pub(crate) fn is_newest(self, context_id: u32) -> bool {
         VM.with(|vm| {
             let pollers = vm.pollers.borrow();
-            pollers.get(&self.settings).and_then(|all| all.last()) == Some(&context_id)
+            let newest = pollers.iter().rfind(|(settings, _)| *settings == self.settings);
+            newest.is_some_and(|(_, newest)| *newest == context_id)
         })
     }
 
     /// Takes a root context out that is done; the newest of those that are left polls.
     pub(crate) fn leave(self, context_id: u32) {
         VM.with(|vm| {
-            vm.pollers.borrow_mut().retain(|settings, all| {
-                all.retain(|poller| (*settings, *poller) != (self.settings, context_id));
-                !all.is_empty()
-            });
+            let gone = (self.settings, context_id);
+            vm.pollers.borrow_mut().retain(|poller| *poller != gone);
         });
     }
 }
@@ -80,10 +77,11 @@ pub(crate) fn stats() -> Rc<Stats> {
 pub(crate) fn counter(counting: u64, make: impl FnOnce() -> Counter) -> Rc<Counter> {
     VM.with(|vm| {
         let mut counters = vm.counters.borrow_mut();
-        counters.retain(|_, counter| counter.strong_count() > 0);
-        counters.get(&counting).and_then(Weak::upgrade).unwrap_or_else(|| {
+        counters.retain(|(_, counter)| counter.strong_count() > 0);
+        let known = counters.iter().find(|(known, _)| *known == counting);
+        known.and_then(|(_, counter)| counter.upgrade()).unwrap_or_else(|| {
             let counter = Rc::new(make());
-            counters.insert(counting, Rc::downgrade(&counter));
+            counters.push((counting, Rc::downgrade(&counter)));
             counter
         })
     })

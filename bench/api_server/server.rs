@@ -128,10 +128,11 @@ impl Server {
             "PATCH" => "application/merge-patch+json",
             _ => "application/json",
         };
-        // With the agent of a browser, or of curl, JSON would come indented.
+        // With the agent of a browser, or of curl, JSON would come indented; and where nothing is said of compression,
+        // `kubectl proxy` asks for it, which Envoy does not.
         let request = format!(
             "{method} {path} HTTP/1.1\r\nhost: localhost\r\nuser-agent: burst-metrics\r\ncontent-type: {kind}\r\n\
-             content-length: {}\r\nconnection: close\r\n\r\n{body}",
+             accept-encoding: identity\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
             body.len()
         );
         String::from_utf8_lossy(&http::raw(self.address, request.as_bytes())).into_owned()

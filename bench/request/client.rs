@@ -10,7 +10,7 @@ use burst_testkit::wait;
 
 use crate::{
     cluster,
-    upstream::BODY,
+    traffic::Traffic,
     variants::{Shows, Variant},
 };
 
@@ -27,7 +27,8 @@ pub(crate) struct Client {
 
 struct Connection {
     stream: TcpStream,
-    request: String,
+    /// One of each kind.
+    requests: [Vec<u8>; Traffic::ALL.len()],
     answer: Vec<u8>,
 }
 
@@ -37,7 +38,11 @@ impl Client {
         let connections = (0..CONNECTIONS).map(|service| {
             let mut connection = Connection::open(address, service, variant.path);
             let expected = expected(variant.shows, service);
-            wait::for_ok(PATIENCE, variant.what, || connection.shows(expected.as_deref()));
+            for traffic in Traffic::ALL {
+                wait::for_ok(PATIENCE, variant.what, || {
+                    connection.shows(traffic, expected.as_deref())
+                });
+            }
             connection
         });
         Self {
@@ -46,15 +51,15 @@ impl Client {
     }
 
     /// Sends that many requests on each connection, one after the other; how many these were in all.
-    pub(crate) fn send(&mut self, requests: u32) -> u32 {
+    pub(crate) fn send(&mut self, traffic: Traffic, requests: u32) -> u32 {
         let mut answered = 0;
         for _ in 0..requests {
             // One is under way on each connection, as on a proxy that has something to do.
             for connection in &mut self.connections {
-                connection.send();
+                connection.send(traffic);
             }
             for connection in &mut self.connections {
-                connection.receive();
+                connection.receive(traffic);
                 answered += 1;
             }
         }
@@ -69,27 +74,28 @@ impl Connection {
         let host = cluster::host(service);
         Self {
             stream,
-            request: format!("GET {path} HTTP/1.1\r\nhost: {host}\r\nuser-agent: bench/1.0\r\naccept: */*\r\n\r\n"),
+            requests: Traffic::ALL.map(|traffic| traffic.request(&host, path)),
             answer: Vec::new(),
         }
     }
 
-    fn send(&mut self) {
-        self.stream.write_all(self.request.as_bytes()).expect("a connection");
+    fn send(&mut self, traffic: Traffic) {
+        let request = &self.requests[traffic as usize];
+        self.stream.write_all(request).expect("a connection");
     }
 
-    fn receive(&mut self) {
+    fn receive(&mut self, traffic: Traffic) {
         self.answer.clear();
-        while !self.answer.ends_with(BODY.as_bytes()) {
+        while !self.answer.ends_with(traffic.end()) {
             let size = read(&mut self.stream, &mut self.answer).expect("a connection");
             assert!(size > 0, "an answer ends: {}", String::from_utf8_lossy(&self.answer));
         }
     }
 
     /// Whether an answer has that header, or none.
-    fn shows(&mut self, header: Option<&str>) -> Result<(), String> {
-        self.send();
-        self.receive();
+    fn shows(&mut self, traffic: Traffic, header: Option<&str>) -> Result<(), String> {
+        self.send(traffic);
+        self.receive(traffic);
         let answer = String::from_utf8_lossy(&self.answer);
         let found = answer.lines().find_map(|line| line.strip_prefix("x-burst: "));
         if found == header {
@@ -101,7 +107,7 @@ impl Connection {
 }
 
 fn read(stream: &mut TcpStream, into: &mut Vec<u8>) -> io::Result<usize> {
-    let mut bytes = [0; 4096];
+    let mut bytes = [0; 8192];
     let size = stream.read(&mut bytes)?;
     into.extend_from_slice(&bytes[..size]);
     Ok(size)

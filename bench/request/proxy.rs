@@ -1,28 +1,21 @@
 //! The one Envoy, with a listener for each variant.
 
-use std::{
-    net::SocketAddr,
-    path::{Path, PathBuf},
-};
+use std::net::SocketAddr;
 
 use burst_testkit::{Envoy, Version};
 use serde_json::{Value, json};
 
-use crate::{
-    client::CONNECTIONS,
-    cluster,
-    variants::{VARIANTS, Variant},
-};
+use crate::{client::CONNECTIONS, cluster, variants::Variant};
 
 /// It.
 pub(crate) struct Proxy(Envoy);
 
 impl Proxy {
     /// Starts it, with its upstream and Kubernetes API on these ports.
-    pub(crate) fn start(upstream: u16, api: u16) -> Self {
+    pub(crate) fn start(variants: &[Variant], upstream: u16, api: u16) -> Self {
         let services = (0..CONNECTIONS).map(|service| destination(&name(service), upstream));
         let clusters: Vec<_> = services.chain([destination("kube_api", api)]).collect();
-        let listeners: Vec<_> = VARIANTS.into_iter().map(listener).collect();
+        let listeners: Vec<_> = variants.iter().copied().map(listener).collect();
         let bootstrap = json!({"static_resources": {"listeners": listeners, "clusters": clusters}});
         let envoy = Envoy::of(Version::Tested).workers(1);
         Self(envoy.start(&bootstrap.to_string()))
@@ -35,17 +28,6 @@ impl Proxy {
     pub(crate) fn id(&self) -> u32 {
         self.0.id()
     }
-}
-
-/// A module of `bench/filters`.
-pub(crate) fn other_module(name: &str) -> PathBuf {
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR"))
-        .parent()
-        .expect("a target folder");
-    let folder = target.join("wasm32-unknown-unknown/release/examples");
-    let module = folder.join(name).with_extension("wasm");
-    assert!(module.exists(), "{} is not there: run `make bench`", module.display());
-    module
 }
 
 /// The type of a message of Envoy's extensions.

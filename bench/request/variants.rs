@@ -5,7 +5,7 @@ use std::{fmt::Write as _, path::Path};
 use burst_testkit::wasm;
 use serde_json::{Value, json};
 
-use crate::{SERVICES, cluster, proxy};
+use crate::{SERVICES, cluster, modules, proxy};
 
 /// A listener.
 #[derive(Clone, Copy)]
@@ -35,6 +35,8 @@ enum Chain {
     Lua(Lua),
     /// A filter of `bench/filters`.
     Other(&'static str),
+    /// One of them with these callbacks of the SDK and no others that count.
+    Trimmed(&'static str, &'static [&'static str]),
     /// Ours, with keys beside those that every configuration has.
     HeaderOnly,
     Full(&'static str),
@@ -52,7 +54,7 @@ enum Lua {
 const PATH: &str = "/v1/orders/4711?fields=id,state";
 
 /// The first is what the others are compared with.
-pub(crate) const VARIANTS: [Variant; 15] = [
+pub(crate) const VARIANTS: [Variant; 18] = [
     Variant::new("bare", "Envoy alone", Chain::Alone, Shows::Nothing),
     Variant::new(
         "native",
@@ -74,7 +76,20 @@ pub(crate) const VARIANTS: [Variant; 15] = [
         Shows::Live,
     ),
     Variant::new("empty", "empty filter", Chain::Other("empty"), Shows::Nothing),
+    Variant::new(
+        "empty_trimmed",
+        "empty, without unused exports",
+        Chain::Trimmed("empty", &[]),
+        Shows::Nothing,
+    ),
     Variant::new("constant", "constant filter", Chain::Other("constant"), Shows::Constant),
+    Variant::new(
+        "constant_trimmed",
+        "constant, without unused exports",
+        Chain::Trimmed("constant", &["proxy_on_response_headers"]),
+        Shows::Constant,
+    ),
+    Variant::new("absent", "no SDK: no callbacks", Chain::Other("absent"), Shows::Nothing),
     Variant::new(
         "floor",
         "no SDK: a property and a header",
@@ -137,7 +152,8 @@ impl Variant {
         match self.chain {
             Chain::Alone | Chain::ResponseHeadersToAdd => None,
             Chain::Lua(lua) => Some(lua_filter(lua)),
-            Chain::Other(name) => Some(wasm_filter(name, &proxy::other_module(name), &json!({}))),
+            Chain::Other(name) => Some(wasm_filter(self.key, &modules::compiled(name), &json!({}))),
+            Chain::Trimmed(name, used) => Some(wasm_filter(self.key, &modules::trimmed(name, used), &json!({}))),
             Chain::HeaderOnly => Some(self.own("burst-metrics-header.wasm", "{}")),
             Chain::Full(keys) => Some(self.own("burst-metrics.wasm", keys)),
         }

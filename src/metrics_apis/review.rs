@@ -2,6 +2,7 @@
 //! is there, and others wait for the same one.
 
 use super::{Asked, Taken};
+use crate::calls::Calls;
 use crate::host;
 use crate::http::View;
 use crate::root::unique_id;
@@ -9,7 +10,6 @@ use crate::vm;
 use burst_model::sync::lease::Id;
 use burst_model::view::metrics::review::{self, Access, Reviews, Unreviewed, Verdict};
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// The reviews of a root context and its streams.
@@ -17,7 +17,7 @@ use std::rc::Rc;
 pub(crate) struct Desk {
     reviews: RefCell<Reviews<Waiter>>,
     /// The questions under way, by the token of their callout.
-    calls: RefCell<BTreeMap<u32, Rc<str>>>,
+    calls: RefCell<Calls<Rc<str>>>,
     bell: Cell<Option<u32>>,
     trouble: RefCell<Option<Unreviewed>>,
 }
@@ -85,7 +85,7 @@ pub(crate) fn send(view: &View) {
             question.as_bytes(),
             api.timeout,
         ) {
-            Ok(token) => drop(view.reviews.calls.borrow_mut().insert(token, question)),
+            Ok(token) => view.reviews.calls.borrow_mut().insert(token, question),
             Err(reason) => settle(
                 view,
                 &question,
@@ -100,7 +100,7 @@ pub(crate) fn take(view: &View, token: u32, has_headers: bool, body_size: usize)
     if super::ARE_LEFT_OUT {
         return false;
     }
-    let Some(question) = view.reviews.calls.borrow_mut().remove(&token) else {
+    let Some(question) = view.reviews.calls.borrow_mut().remove(token) else {
         return false;
     };
     let outcome = review::read(host::answer_status(has_headers), &host::answer_body(body_size));

@@ -1,5 +1,6 @@
 //! The leader's part in other adapters: it asks each what it has, and tells the proxy's other threads.
 
+use crate::calls::Calls;
 use crate::host::{self, Outrun, Shared};
 use crate::office::Key;
 use crate::vm;
@@ -8,7 +9,6 @@ use burst_model::records::{Keys, Record};
 use burst_model::time::Time;
 use burst_model::view::metrics::Api;
 use burst_model::view::metrics::others::{self, Offers, Unlisted};
-use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ pub(crate) struct Survey {
     offers: Offers,
     key: Key,
     asked: Option<Time>,
-    calls: BTreeMap<u32, Api>,
+    calls: Calls<Api>,
 }
 
 impl Survey {
@@ -38,7 +38,7 @@ impl Survey {
             offers: Offers::from_bytes(&bytes).unwrap_or_default(),
             key,
             asked: None,
-            calls: BTreeMap::new(),
+            calls: Calls::default(),
         }))
     }
 
@@ -55,7 +55,7 @@ impl Survey {
         let config = self.config.clone();
         for (api, adapter) in config.metrics_apis.as_deref().into_iter().flat_map(others::asked) {
             match self.ask(api, adapter) {
-                Ok(token) => drop(self.calls.insert(token, api)),
+                Ok(token) => self.calls.insert(token, api),
                 Err(unlisted) => self.learn(api, Err(unlisted))?,
             }
         }
@@ -73,7 +73,7 @@ impl Survey {
         if super::ARE_LEFT_OUT {
             return Ok(false);
         }
-        let Some(api) = self.calls.remove(&token) else {
+        let Some(api) = self.calls.remove(token) else {
             return Ok(false);
         };
         let listed = others::read(host::answer_status(has_headers), &host::answer_body(body_size));

@@ -42,7 +42,7 @@ impl Cost {
 /// `bench/api_server` measures it, the mean of Services, HPAs and Deployments.
 pub const PAGE: Cost = Cost::new(650_000, 400);
 /// An object in a page.
-pub const LISTED: Cost = Cost::new(17_000, 1_600);
+pub const LISTED: Cost = Cost::new(22_000, 1_600);
 /// A watch, from its beginning to its end.
 pub const WATCH: Cost = Cost::new(280_000, 650);
 /// An object in a watch. The server writes it once for all who watch.

@@ -4,6 +4,7 @@ use crate::kube::object::Labels;
 use crate::kube::{Hpa, Object, Reads, Resource, Service, Source, TargetRef, Workload};
 use crate::load::{Load, Percent};
 use crate::name::{Name, ObjectName};
+use crate::order::sort_by;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::rc::Rc;
@@ -99,7 +100,7 @@ pub fn join<'a>(
         services(lists).filter_map(|service| row_of_service(service, &rows_of(&by_label.selected(service)), percent));
     table.insert(SERVICES.into(), services.collect());
     for rows in table.values_mut() {
-        rows.sort_by_cached_key(|row| row.of.to_string());
+        sort_by(rows, |a, b| a.of.cmp_as_text(&b.of));
         rows.dedup_by(|a, b| a.of == b.of);
     }
     (table, notes(&hpas, &claims))
@@ -124,7 +125,7 @@ fn hpas<'a>(lists: impl Iterator<Item = (&'a Source, &'a [Rc<Object>])>) -> Vec<
             Object::Service(_) | Object::Workload(_) | Object::Policy(_) => None,
         })
         .collect();
-    hpas.sort_by(|a, b| a.name.cmp(&b.name));
+    sort_by(&mut hpas, |a, b| a.name.cmp(&b.name));
     hpas
 }
 

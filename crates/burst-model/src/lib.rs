@@ -29,6 +29,7 @@ pub mod label_text;
 pub mod leader;
 pub mod load;
 pub mod name;
+mod order;
 pub mod policies;
 pub mod printable;
 pub mod rates;

@@ -2,6 +2,7 @@
 //! `scaleTargetRef.name` is free text to the API server, line breaks included.
 
 use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
 use std::fmt;
 
 /// A DNS-1123 subdomain, as Kubernetes wants it of almost every object: at most 253 of `a-z 0-9 - .`, starting and
@@ -81,6 +82,19 @@ impl ObjectName {
             .split_once('/')
             .ok_or_else(|| NotAName(text.chars().take(64).collect()))?;
         Self::new(namespace, name)
+    }
+
+    /// The order of `namespace/name` as texts: the slash comes after `-` and `.`, which a longer namespace may go on
+    /// with.
+    pub(crate) fn cmp_as_text(&self, other: &Self) -> Ordering {
+        fn text(name: &Name) -> impl Iterator<Item = u8> {
+            name.as_str().bytes().chain([b'/'])
+        }
+        if self.namespace == other.namespace {
+            self.name.cmp(&other.name)
+        } else {
+            text(&self.namespace).cmp(text(&other.namespace))
+        }
     }
 
     /// Whether a text is `namespace/name`.

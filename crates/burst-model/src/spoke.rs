@@ -224,8 +224,9 @@ impl Spoke {
     /// A line for each entry that is left out and was not before.
     fn complain(&mut self, bad: Vec<Bad>) -> Vec<Effect> {
         let line = |Bad { name, reason }| (format!("left out Service {name}: {reason}"), name);
-        let bad = bad.into_iter().map(line).map(|(line, name)| (name, line)).collect();
-        let before = std::mem::replace(&mut self.bad, bad);
+        let before = std::mem::take(&mut self.bad);
+        self.bad
+            .extend(bad.into_iter().map(line).map(|(line, name)| (name, line)));
         let is_new = |(name, line): &(&String, &String)| before.get(*name) != Some(*line);
         let lines = self.bad.iter().filter(is_new).take(MOST_LINES);
         lines.map(|(_, line)| Effect::Warn(line.clone())).collect()

@@ -54,6 +54,25 @@ fn what_is_not_below_the_prefix_goes_to_the_upstream() {
 }
 
 #[test]
+fn a_request_with_a_body_goes_to_the_upstream_unlooked_at() {
+    let (_envoy, worker) = synced();
+    let path = "/burstmetrics/services";
+    let refused = ask(&worker, Request::new("POST", path));
+    assert_eq!(refused.status(), 405, "without a body");
+    // What the cluster stands for is known from here on.
+    ask(&worker, Request::get("/"));
+    let before = worker.host_calls();
+    let seen = ask(&worker, Request::new("POST", path).body("{}"));
+    assert!(matches!(seen.by, By::Upstream));
+    assert_eq!(
+        worker.host_calls() - before,
+        2,
+        "the cluster and the header of the response"
+    );
+    assert!(seen.header("x-burst").is_some());
+}
+
+#[test]
 fn never_synced_and_too_stale_are_503_with_the_reason() {
     let kube = Kube::new();
     let envoy = envoy(

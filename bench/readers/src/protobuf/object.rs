@@ -95,7 +95,7 @@ fn own_labels(metadata: &ObjectMeta, wanted: bool) -> Result<Box<str>, Unread> {
     }
     let entries = metadata.labels.iter().cloned().map(Entry::decode);
     let labels = pairs(&entries.collect::<Result<Vec<_>, _>>()?)?;
-    Ok(label_text::write(labels.iter().map(|(key, value)| (&**key, &**value))))
+    Ok(label_text::write(&labels))
 }
 
 fn pairs(entries: &[Entry]) -> Result<Labels, Unread> {

@@ -8,6 +8,7 @@ use super::{
 use crate::kube::{Reads, Resource, Source};
 use crate::load::Percent;
 use crate::name::{Name, ObjectName};
+use crate::order::sort_by;
 use crate::upstream::{Rule, Upstreams};
 use std::fmt::Display;
 use std::time::Duration;
@@ -185,7 +186,7 @@ fn namespaces(words: &[String]) -> Result<Vec<Option<Name>>, BadConfig> {
             Name::parse(word).map_err(|error| bad(format!("namespaces[{place}]"), error))?,
         ));
     }
-    namespaces.sort();
+    sort_by(&mut namespaces, Ord::cmp);
     namespaces.dedup();
     if namespaces.is_empty() {
         namespaces.push(None);

@@ -96,7 +96,7 @@ pub fn explain<'a>(
     let by_label = ByLabel::new(&workloads);
     let explained = |service| explained(service, &by_label.selected(service), percent);
     let mut services: Vec<_> = services(lists.clone()).map(explained).collect();
-    services.sort_by_cached_key(|service| service.of.to_string());
+    services.sort_by(|a, b| a.of.cmp_as_text(&b.of));
     services.dedup_by(|a, b| a.of == b.of);
     let found: BTreeSet<Target<'_>> = workloads.iter().map(Scalable::target).collect();
     let kinds: BTreeSet<_> = lists

@@ -7,8 +7,8 @@ use super::{HPAS, Notes, Row, SERIES, SERVICES, Table, row_of, row_of_service, s
 use crate::kube::{Hpa, Object, Reads, Resource, Service, Source, TargetRef, Workload};
 use crate::load::Percent;
 use crate::name::{Name, ObjectName};
-use std::cmp::Ordering;
-use std::collections::{BTreeSet, VecDeque};
+use crate::order::sort_by;
+use std::collections::VecDeque;
 use std::rc::Rc;
 
 /// What became of an object of a list.
@@ -51,9 +51,11 @@ impl Joined {
         let sections = sections.map(|source| source.resource.plural.as_str());
         let series = sources.iter().any(|source| source.labels).then_some(SERIES);
         let sections = sections.chain([HPAS, SERVICES]).chain(series);
+        let mut table = Table::new();
+        table.extend(sections.map(|section| (section.to_owned(), Vec::new())));
         Self {
             percent,
-            table: sections.map(|section| (section.to_owned(), Vec::new())).collect(),
+            table,
             sources,
             links: Links::default(),
             notes: Notes::default(),
@@ -145,7 +147,7 @@ impl Joined {
         }
         // Not everybody has series.
         places.retain(|(section, _)| self.table.contains_key(*section));
-        places.sort_unstable();
+        sort_by(&mut places, Ord::cmp);
         places.dedup();
         let mut changed = false;
         for (section, of) in &places {
@@ -255,9 +257,11 @@ impl Joined {
         let row = self.load(namespace, &hpa.target).filter(|row| row.of == hpa.name)?;
         let workloads = self.scaled(namespace, &hpa.target);
         let services = workloads.flat_map(|(_, workload)| self.selecting(workload));
-        let services: BTreeSet<_> = services.map(|service| &service.name.name).collect();
+        let mut names: Vec<_> = services.map(|service| &service.name.name).collect();
+        sort_by(&mut names, Ord::cmp);
+        names.dedup();
         Some(Row {
-            labels: series::labels(&hpa.target, services.into_iter()),
+            labels: series::labels(&hpa.target, names.into_iter()),
             ..row
         })
     }
@@ -324,7 +328,7 @@ impl Joined {
     fn named(&self, kind: &str, of: &ObjectName) -> Vec<&Linked> {
         let all = self.links.with(&of.namespace, &Trait::Named(kind, of.name.as_str()));
         let mut all: Vec<_> = all.iter().collect();
-        all.sort_by_key(|linked| linked.list);
+        sort_by(&mut all, |a, b| a.list.cmp(&b.list));
         all
     }
 
@@ -377,7 +381,7 @@ fn target(resource: &Resource, workload: &Workload) -> TargetRef {
 
 /// Puts a row in its place, or takes it away; whether that changed anything.
 fn put(rows: &mut Vec<Row>, of: &ObjectName, row: Option<Row>) -> bool {
-    let found = rows.binary_search_by(|row| in_a_table(&row.of, of));
+    let found = rows.binary_search_by(|row| row.of.cmp_as_text(of));
     match (found, row) {
         (Ok(place), Some(row)) => {
             let Some(kept) = rows.get_mut(place).filter(|kept| **kept != row) else {
@@ -390,18 +394,6 @@ fn put(rows: &mut Vec<Row>, of: &ObjectName, row: Option<Row>) -> bool {
         (Err(_), None) => return false,
     }
     true
-}
-
-/// The order of `namespace/name` as texts: the slash comes after `-` and `.`, which a longer namespace may go on with.
-fn in_a_table(a: &ObjectName, b: &ObjectName) -> Ordering {
-    fn text(name: &Name) -> impl Iterator<Item = u8> {
-        name.as_str().bytes().chain([b'/'])
-    }
-    let namespaces = || text(&a.namespace).cmp(text(&b.namespace));
-    match a.namespace == b.namespace {
-        true => a.name.cmp(&b.name),
-        false => namespaces(),
-    }
 }
 
 #[cfg(test)]

@@ -220,7 +220,7 @@ impl Metadata<'_> {
         };
         let labels: Option<Labels> = serde_json::from_str(json.get())?;
         let labels = labels.unwrap_or_default();
-        Ok(label_text::write(labels.iter().map(|(key, value)| (&**key, &**value))))
+        Ok(label_text::write(&labels))
     }
 }
 

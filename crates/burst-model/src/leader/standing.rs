@@ -5,6 +5,7 @@ use crate::index::Moved;
 use crate::kube::page::Bad;
 use crate::kube::{Change, Object, Outcome, Resource, Verb};
 use crate::name::ObjectName;
+use crate::order::sort_by;
 use crate::sync::life::Listed;
 use crate::time::Time;
 use std::collections::BTreeMap;
@@ -48,7 +49,7 @@ impl Standing {
     }
 
     fn sort(&mut self) {
-        self.objects.sort_by(|a, b| a.name().cmp(b.name()));
+        sort_by(&mut self.objects, |a, b| a.name().cmp(b.name()));
         // A list that changed between two pages may have an object twice: what came last counts.
         self.objects.dedup_by(|later, kept| {
             let is_twice = later.name() == kept.name();
@@ -71,8 +72,8 @@ impl Standing {
     /// Takes the whole list anew; what that moves, and a line for each object that is left out and was not before.
     pub(super) fn replace(&mut self, resource: &Resource, listed: Listed) -> (Vec<Moved>, Vec<String>) {
         let moved = self.put_all(listed.objects.into_iter().map(Rc::new).collect());
-        let bad = listed.bad.into_iter().map(|bad| line(resource, bad)).collect();
-        let before = std::mem::replace(&mut self.bad, bad);
+        let before = std::mem::take(&mut self.bad);
+        self.bad.extend(listed.bad.into_iter().map(|bad| line(resource, bad)));
         let is_new = |(name, line): &(&String, &String)| before.get(*name) != Some(*line);
         let lines = self.bad.iter().filter(is_new).map(|(_, line)| line.clone()).collect();
         (moved, lines)

@@ -2,6 +2,7 @@
 
 use super::life::{Kept, Request, Step};
 use crate::kube::{Answer, Failure, Verb};
+use crate::order::sort_by;
 use crate::time::Time;
 
 /// Pages under way at once, over all lists. Enough to overlap the round trips of a few kinds; a list a namespace and
@@ -75,7 +76,7 @@ impl Poller {
         let mut windows = room(self.most_windows, Kept::is_watching);
         let mut due: Vec<_> = self.lists.iter_mut().enumerate().collect();
         due.retain(|(_, list)| list.due(now).is_some());
-        due.sort_by_key(|(_, list)| list.due(now));
+        sort_by(&mut due, |(_, a), (_, b)| a.due(now).cmp(&b.due(now)));
         let mut asks = Vec::new();
         for (place, list) in due {
             let room = match list.next_verb() {

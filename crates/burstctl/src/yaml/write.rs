@@ -92,6 +92,8 @@ fn flat(node: &Node) -> String {
     match node {
         Node::Null => "null".to_owned(),
         Node::Bool(value) => value.to_string(),
+        // As it stands it would be read as an integer, and those have no such zero.
+        Node::Number(text) if text == "-0" => "-0.0".to_owned(),
         Node::Number(text) => text.clone(),
         Node::String(string) => text(string),
         Node::List(_) => "[]".to_owned(),
@@ -137,6 +139,7 @@ mod tests {
             Just(Node::Null),
             any::<bool>().prop_map(Node::Bool),
             any::<i64>().prop_map(|number| Node::Number(number.to_string())),
+            Just(Node::Number("-0".to_owned())),
             any::<String>().prop_map(Node::String),
             "[-+.0-9a-zA-Z_~<:# ]{0,6}".prop_map(Node::String),
             "[-a#: \t\n]{0,9}".prop_map(Node::String),

@@ -13,6 +13,7 @@ use crate::confirmation::{self, Confirmation};
 use crate::hash;
 use crate::index::{HPAS, SERVICES};
 use crate::kube::Reads;
+use crate::order::sort_by;
 use crate::snapshot::Section;
 use crate::time::Time;
 use path::{BadPath, Target};
@@ -123,7 +124,7 @@ fn kinds(config: &Config) -> impl Iterator<Item = &str> {
 
 fn not_found(config: &Config, endpoints: &Endpoints) -> Answer {
     let mut kinds: Vec<_> = kinds(config).collect();
-    kinds.sort_unstable();
+    sort_by(&mut kinds, Ord::cmp);
     kinds.dedup();
     let (prefix, kinds) = (&endpoints.prefix, kinds.join(", "));
     let ask = format!("ask for {prefix}/KIND or {prefix}/KIND/NAMESPACE/NAME, where KIND is");

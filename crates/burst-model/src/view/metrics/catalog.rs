@@ -4,6 +4,7 @@
 use crate::config::{Config, MetricsApis};
 use crate::index::{HPAS, SERIES, SERVICES};
 use crate::kube::{Reads, Resource};
+use crate::order::sort_by;
 use crate::rates::{Counting, Scope};
 
 /// A metric.
@@ -108,7 +109,7 @@ impl Described {
                 resource: Resource::hpas(),
             },
         ]);
-        all.sort_by_cached_key(Self::name);
+        sort_by(&mut all, |a, b| a.name().cmp(&b.name()));
         all.dedup();
         all
     }

@@ -133,8 +133,9 @@ impl<'a> Labels<'a> {
             .iter()
             .map(|(key, value)| (key.as_str(), value.as_str()));
         all.clear();
-        all.extend(own.into_iter().chain(self.target).chain(service).chain(more));
-        all.sort_unstable();
+        for label in own.into_iter().chain(self.target).chain(service).chain(more) {
+            all.insert(all.partition_point(|before| *before < label), label);
+        }
         // The kind of a custom resource may have the name of a label of ours.
         all.dedup_by_key(|(key, _)| *key);
     }

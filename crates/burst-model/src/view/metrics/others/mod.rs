@@ -128,13 +128,14 @@ impl Offers {
         for (name, namespaced) in ours {
             scopes.insert(parent(name), *namespaced);
         }
-        let mut listed: BTreeSet<&str> = ours.iter().map(|(name, _)| name.as_str()).collect();
+        let mut listed = BTreeSet::new();
+        listed.extend(ours.iter().map(|(name, _)| name.as_str()));
         let mut beside = Vec::new();
         // Adapters without a list of their own offer `/custommetrics`, so as not to have none.
         let has_name = |offer: &&Offer| offer.name.split('/').all(|part| !part.is_empty());
         for offer in offers.iter().filter(has_name) {
             let scope = *scopes.entry(parent(&offer.name)).or_insert(offer.namespaced);
-            if scope == offer.namespaced && listed.insert(&offer.name) {
+            if scope == offer.namespaced && listed.insert(offer.name.as_str()) {
                 beside.push(offer);
             }
         }

@@ -1,6 +1,8 @@
 //! Field selectors, as a review is told of them.
 //! <https://pkg.go.dev/k8s.io/apimachinery/pkg/fields#ParseSelector>
 
+use crate::order::sort_by;
+
 /// A term of a field selector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Term {
@@ -13,7 +15,7 @@ pub(super) struct Term {
 /// The terms, in the order of their texts; `None` where it is no selector.
 pub(super) fn parse(selector: &str) -> Option<Vec<Term>> {
     let mut terms = split(selector);
-    terms.sort_unstable();
+    sort_by(&mut terms, Ord::cmp);
     terms.into_iter().filter(|term| !term.is_empty()).map(term).collect()
 }
 
