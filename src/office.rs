@@ -150,6 +150,11 @@ impl Office {
         self.reader.is_busy()
     }
 
+    /// Lets go of a part of what it holds; whether there was any left.
+    pub(crate) fn let_go(&mut self) -> bool {
+        self.reader.let_go()
+    }
+
     /// Does a part of what is left to do.
     pub(crate) fn go_on(&mut self, now: Time) -> Result<(), Outrun> {
         let effects = self.reader.go_on(now);

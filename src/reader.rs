@@ -141,6 +141,14 @@ impl Reader {
         }
     }
 
+    /// Lets go of a part of what it holds; whether there was any left.
+    pub(crate) fn let_go(&mut self) -> bool {
+        match self {
+            Self::Cluster(leader) => leader.let_go(),
+            Self::Hub(_) => false,
+        }
+    }
+
     pub(crate) fn tick(&mut self, now: Time) -> Vec<Effect> {
         match self {
             Self::Cluster(leader) => leader.tick(now),

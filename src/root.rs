@@ -58,6 +58,8 @@ struct Configured {
     /// Made in the first tick: the canary that a configuration is tried on has none, and must leave no traces.
     candidate: Option<Candidate>,
     office: Option<Office>,
+    /// What is left of an office that this context has no more.
+    left: Option<Office>,
     /// When the last whole tick was, and whether there are others between two of them.
     ticked: Time,
     hurries: bool,
@@ -80,6 +82,7 @@ impl Configured {
             view: Rc::new(View::new(config)),
             candidate: None,
             office: None,
+            left: None,
             ticked: Time::default(),
             hurries: false,
         }
@@ -90,16 +93,30 @@ impl Configured {
         let is_between = self.hurries && now >= self.ticked && now.since(self.ticked) < TICK;
         if is_between {
             self.work(now, |office| office.go_on(now));
+            // What was published is served here too, as soon as after an answer.
+            if !self.office.as_ref().is_some_and(Office::is_busy) {
+                self.look(now);
+            }
         } else {
             self.ticked = now;
             self.whole_tick(now);
         }
+        if !self.left.as_mut().is_some_and(Office::let_go) {
+            self.left = None;
+        }
         self.pace();
+    }
+
+    /// Leaves the office, and what it holds to later.
+    fn leave(&mut self) {
+        if let Some(office) = self.office.take() {
+            self.left = Some(office);
+        }
     }
 
     /// Ticks as soon as the leader's work wants it.
     fn pace(&mut self) {
-        let hurries = self.office.as_ref().is_some_and(Office::is_busy);
+        let hurries = self.left.is_some() || self.office.as_ref().is_some_and(Office::is_busy);
         if hurries != self.hurries {
             self.hurries = hurries;
             host::tick_every(if hurries { SOON } else { TICK });
@@ -135,13 +152,13 @@ impl Configured {
         match candidate.look(found.record().as_ref(), office::unfinished(&self.keys), standing) {
             Move::Hold(lease) => match write(&self.keys, &lease, &found) {
                 Ok(()) => self.hold(lease, now),
-                Err(host::Outrun) => self.office = None,
+                Err(host::Outrun) => self.leave(),
             },
             Move::Release(lease) => {
                 let _ = write(&self.keys, &lease, &found);
-                self.office = None;
+                self.leave();
             }
-            Move::Follow => self.office = None,
+            Move::Follow => self.leave(),
         }
     }
 
@@ -167,7 +184,7 @@ impl Configured {
         let outrun = work(office).is_err();
         let turned = office.is_resting(now) != was_resting;
         if outrun {
-            self.office = None;
+            self.leave();
         } else if turned {
             // The lease says at all times whether a round is under way, or about to be: nobody takes over then.
             self.elect(now);

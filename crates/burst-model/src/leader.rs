@@ -27,6 +27,12 @@ const MOST_LINES: usize = 10;
 /// a second, and at what is published as often.
 const AHEAD: Duration = Duration::from_secs(2);
 
+/// Rows that are joined at a time: two or three milliseconds of a thread that has other things to do.
+const MOST_ROWS: usize = 500;
+
+/// Rows that are joined in the time that an object takes to be parsed.
+const PARSED: usize = 2;
+
 /// What is to be done.
 #[derive(Debug)]
 pub enum Effect {
@@ -153,7 +159,16 @@ impl Leader {
 
     /// Does a part of that work.
     pub fn go_on(&mut self, now: Time) -> Vec<Effect> {
-        self.publish(now)
+        self.publish(MOST_ROWS, now)
+    }
+
+    /// Lets go of a part of what it holds; whether there was any left. Of a leader that is none any more: to drop all
+    /// objects of a large cluster at once takes a thread tens of milliseconds.
+    pub fn let_go(&mut self) -> bool {
+        let lists = self.lists.iter_mut().map(|list| &mut list.objects);
+        lists.for_each(|objects| objects.truncate(objects.len().saturating_sub(MOST_ROWS)));
+        let has_objects = self.lists.iter().any(|list| !list.objects.is_empty());
+        self.joined.let_go(MOST_ROWS) || has_objects
     }
 
     /// What a list lists; `None` where there is no such list.
@@ -165,7 +180,7 @@ impl Leader {
     /// Once a tick.
     pub fn tick(&mut self, now: Time) -> Vec<Effect> {
         self.leave_out(now);
-        let mut effects = self.publish(now);
+        let mut effects = self.publish(MOST_ROWS, now);
         effects.extend(self.poller.begin(now).into_iter().map(Effect::Ask));
         effects
     }
@@ -178,6 +193,8 @@ impl Leader {
         let Some(list) = self.poller.list(id) else {
             return effects;
         };
+        // It has been parsed, in this same callback, and has taken its time.
+        let parsed = PARSED * answer.as_ref().map_or(0, Answer::len);
         let source = list.source().clone();
         let may_lack = source.may_be_absent() && !list.is_watching();
         let was_behind = list.is_behind();
@@ -221,7 +238,7 @@ impl Leader {
             None => {}
         }
         effects.extend(self.poller.begin(now).into_iter().map(Effect::Ask));
-        effects.extend(self.publish(now));
+        effects.extend(self.publish(MOST_ROWS.saturating_sub(parsed), now));
         effects.extend(self.admit());
         effects
     }

@@ -34,6 +34,39 @@ fn each_list_is_read_once_and_then_what_changed() {
 }
 
 #[test]
+fn a_large_cluster_is_joined_part_by_part_and_served_as_a_whole() {
+    let kube = (0..4_000).fold(Kube::new(), |kube, n| kube.with(&format!("shop/web-{n}"), 1, 5));
+    let envoy = envoy(PLAIN, &kube);
+    let worker = envoy.worker();
+    let period = || worker.tick_period(worker.root()).unwrap();
+    let header = |service| worker.response(service).header("x-burst").map(ToOwned::to_owned);
+    envoy.advance(SECOND).answer();
+    assert!(
+        period() < SECOND / 10,
+        "{:?}: all lists are read, and there is work left",
+        period()
+    );
+    assert_eq!(header("web.shop"), None, "what is joined already waits for the rest");
+    envoy.advance(SECOND);
+    for service in ["web.shop", "web-0.shop", "web-3999.shop"] {
+        assert!(
+            header(service).unwrap_or_default().contains("current-load=1"),
+            "{service}"
+        );
+    }
+    assert_eq!(period(), SECOND, "nothing is left to do");
+    // Who has served gives way, and lets go of what it holds part by part as well.
+    let main = envoy.main_thread();
+    let mut moments = (0..100).map(|_| envoy.advance(SECOND / 20).answer());
+    assert!(moments.any(|_| period() < SECOND / 10));
+    envoy.advance(Duration::from_secs(5)).answer();
+    assert_eq!((period(), main.tick_period(main.root())), (SECOND, Some(SECOND)));
+    kube.scale("shop/web-3999", 4);
+    envoy.advance(Duration::from_secs(8)).answer();
+    assert!(header("web-3999.shop").unwrap_or_default().contains("current-load=4"));
+}
+
+#[test]
 fn a_configuration_that_reads_the_same_goes_on_where_the_other_was_and_both_go_on() {
     let kube = Kube::new();
     let envoy = envoy(PLAIN, &kube);

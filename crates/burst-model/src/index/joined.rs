@@ -88,6 +88,15 @@ impl Joined {
         changed
     }
 
+    /// Lets go of so many objects, and as many rows; whether there were any left.
+    pub fn let_go(&mut self, most: usize) -> bool {
+        self.waiting.truncate(self.waiting.len().saturating_sub(most));
+        let rows = self.table.values_mut();
+        rows.for_each(|rows| rows.truncate(rows.len().saturating_sub(most)));
+        self.table.retain(|_, rows| !rows.is_empty());
+        self.links.let_go(most) || !self.waiting.is_empty() || !self.table.is_empty()
+    }
+
     /// The rows.
     #[must_use]
     pub fn table(&self) -> &Table {

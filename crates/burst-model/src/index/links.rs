@@ -106,6 +106,13 @@ impl Links {
         }
     }
 
+    /// Lets go of so many traits; whether any are left.
+    pub(super) fn let_go(&mut self, most: usize) -> bool {
+        let gone: Vec<_> = self.0.keys().take(most).copied().collect();
+        gone.iter().for_each(|one| drop(self.0.remove(one)));
+        !self.0.is_empty()
+    }
+
     /// Puts an object in the place of one with the same traits.
     pub(super) fn replace(&mut self, traits: &[u64], before: &Linked, after: &Linked) {
         for one in traits {

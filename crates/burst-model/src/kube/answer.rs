@@ -30,6 +30,23 @@ pub enum Answer {
     Window(Window),
 }
 
+impl Answer {
+    /// How many objects and changes it has.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Page(page) => page.objects.len(),
+            Self::Window(window) => window.changes.len(),
+        }
+    }
+
+    /// Whether it has none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
 /// Why a request brought nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {

@@ -1,7 +1,7 @@
 //! What a leader puts into shared data, and when.
 
 use super::standing::Standing;
-use super::{Effect, Leader, MOST_LINES, Totals};
+use super::{Effect, Leader, MOST_LINES, MOST_ROWS, Totals};
 use crate::index::SERVICES;
 use crate::kube::{Object, Reads};
 use crate::records::{Confirmed, Resume, Resumed, Trouble, Troubles};
@@ -14,18 +14,14 @@ use std::time::Duration;
 /// large cluster's objects each time.
 const RESUME_INTERVAL: Duration = Duration::from_secs(30);
 
-/// Rows that are joined at a time: some milliseconds of a thread that has other things to do.
-const MOST_ROWS: usize = 1_500;
-
 /// Rows, or objects, that are written in the time that one takes to be joined.
 const WRITTEN: usize = 20;
 
 impl Leader {
     /// Joins what changed, and puts a snapshot where a served value did, and word of the read in any case: once every
-    /// list was read or is refused, and nothing that somebody else published is newer. A large cluster takes several
-    /// calls; what is published is whole.
-    pub(super) fn publish(&mut self, now: Time) -> Vec<Effect> {
-        let mut budget = MOST_ROWS;
+    /// list was read or is refused, and nothing that somebody else published is newer. That is done as far as `budget`
+    /// rows go, so a large cluster takes several calls; what is published is whole.
+    pub(super) fn publish(&mut self, mut budget: usize, now: Time) -> Vec<Effect> {
         self.changed |= self.joined.go_on(&mut budget);
         if !self.joined.is_whole() {
             return Vec::new();

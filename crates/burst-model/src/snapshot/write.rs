@@ -20,21 +20,21 @@ pub fn write(table: &Table, generation: u64) -> Vec<u8> {
     let length = first_label + all().map(|row| row.labels.len()).sum::<usize>();
 
     let mut bytes = Vec::with_capacity(length);
-    bytes.extend(MAGIC);
-    bytes.extend(generation.to_le_bytes());
-    bytes.extend([0; LENGTH - CONTENT]);
+    bytes.extend_from_slice(&MAGIC);
+    bytes.extend_from_slice(&generation.to_le_bytes());
+    bytes.extend_from_slice(&[0; LENGTH - CONTENT]);
     put(&mut bytes, [length, table.len()].map(number));
     sections(table, first_name, first_labels, &mut bytes);
     lines(all(), first_text, &mut bytes);
     labels(labelled().flatten(), first_label, &mut bytes);
-    table.keys().for_each(|kind| bytes.extend(kind.as_bytes()));
+    table.keys().for_each(|kind| bytes.extend_from_slice(kind.as_bytes()));
     for row in all() {
         name(&row.of, &mut bytes);
         if has_label(row) {
             name(&row.label, &mut bytes);
         }
     }
-    all().for_each(|row| bytes.extend(row.labels.as_bytes()));
+    all().for_each(|row| bytes.extend_from_slice(row.labels.as_bytes()));
 
     let content = hash::of_words(bytes.get(LENGTH..).unwrap_or_default());
     if let Some(place) = bytes.get_mut(CONTENT..LENGTH) {
@@ -58,10 +58,8 @@ fn lines<'a>(rows: impl Iterator<Item = &'a Row>, mut text: usize, bytes: &mut V
     for row in rows {
         let Load { current, target, max } = row.load;
         let label = if has_label(row) { length(&row.label) } else { 0 };
-        put(bytes, [number(text)]);
-        bytes.extend(short(length(&row.of)).to_le_bytes());
-        bytes.extend(short(label).to_le_bytes());
-        put(bytes, [current, target, max]);
+        let lengths = u32::from(short(length(&row.of))) | u32::from(short(label)) << 16;
+        put(bytes, [number(text), lengths, current, target, max]);
         text += texts(row);
     }
 }
@@ -94,14 +92,13 @@ fn length(name: &ObjectName) -> usize {
 
 fn name(name: &ObjectName, bytes: &mut Vec<u8>) {
     for part in [name.namespace.as_str(), "/", name.name.as_str()] {
-        bytes.extend(part.as_bytes());
+        bytes.extend_from_slice(part.as_bytes());
     }
 }
 
-fn put(bytes: &mut Vec<u8>, numbers: impl IntoIterator<Item = u32>) {
-    numbers
-        .into_iter()
-        .for_each(|number| bytes.extend(number.to_le_bytes()));
+fn put<const NUMBERS: usize>(bytes: &mut Vec<u8>, numbers: [u32; NUMBERS]) {
+    // One piece of memory for all of them: a row at a time is several times faster than a number.
+    bytes.extend_from_slice(numbers.map(u32::to_le_bytes).as_flattened());
 }
 
 /// Nothing that fits into a VM's 32-bit memory is larger than this counts.

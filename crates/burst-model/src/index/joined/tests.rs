@@ -109,4 +109,6 @@ fn a_large_join_is_done_in_small_steps() {
     }
     assert!((20..60).contains(&steps), "{steps}");
     assert_eq!(joined.table()[SERVICES].len(), 500);
+    let let_go = (1..).find(|_| !joined.let_go(100));
+    assert!(let_go > Some(10) && joined.table().is_empty(), "{let_go:?}");
 }
