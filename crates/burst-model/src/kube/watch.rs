@@ -8,14 +8,16 @@ use super::page::{Bad, Progress, name_of, read_item};
 use super::resource::Source;
 use crate::name::ObjectName;
 use crate::printable::printable;
+use foldhash::fast::RandomState;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 /// What one watch brought.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Window {
-    /// The changes, in their order.
+    /// The last change of each object, in their order.
     pub changes: Vec<Change>,
     /// The `resourceVersion` that they lead to, which the next watch starts from; `None` where nothing was said.
     pub version: Option<String>,
@@ -32,29 +34,47 @@ pub enum Change {
     Gone(ObjectName),
 }
 
+/// A line without what it is about.
 #[derive(Deserialize)]
 struct Event<'a> {
     #[serde(borrow)]
     r#type: Cow<'a, str>,
     #[serde(borrow)]
-    object: &'a RawValue,
+    object: Versioned<'a>,
 }
 
 #[derive(Deserialize)]
 struct Versioned<'a> {
-    #[serde(borrow)]
+    #[serde(borrow, default)]
     metadata: Metadata<'a>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Metadata<'a> {
-    #[serde(borrow)]
-    resource_version: Cow<'a, str>,
+    /// Of anything but an ERROR.
+    #[serde(borrow, default)]
+    resource_version: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
     name: Cow<'a, str>,
     #[serde(borrow, default)]
     namespace: Cow<'a, str>,
+}
+
+/// What an event says of its object.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Word {
+    Put,
+    Gone,
+    /// It says how far the watch has come.
+    Nothing,
+}
+
+/// What it is about.
+#[derive(Deserialize)]
+struct Content<'a> {
+    #[serde(borrow)]
+    object: &'a RawValue,
 }
 
 /// Reads the body of a successful watch. A last line without its end was cut off on the way: it is left out, and the
@@ -71,29 +91,49 @@ pub fn read(source: &Source, body: &[u8], progress: &mut dyn Progress) -> Result
         None => return Err(Failure::Cut),
     };
     let lines = whole.split(|byte| *byte == b'\n');
+    let mut events = Vec::new();
     for line in lines.filter(|line| !line.trim_ascii().is_empty()) {
-        let event: Event<'_> = serde_json::from_slice(line).map_err(|error| malformed(&error))?;
-        let json = event.object.get();
-        if event.r#type == "ERROR" {
-            return Err(error(json));
+        let Event { r#type, object } = serde_json::from_slice(line).map_err(|error| malformed(&error))?;
+        if r#type == "ERROR" {
+            return Err(error(content(line)?));
         }
-        let Versioned { metadata } = serde_json::from_str(json).map_err(|error| malformed(&error))?;
-        match &*event.r#type {
-            "ADDED" | "MODIFIED" => window.changes.push(put(source, json, progress)),
-            // A name that cannot be an object's was never kept.
-            "DELETED" => {
-                let name = ObjectName::new(&metadata.namespace, &metadata.name);
-                window.changes.extend(name.ok().map(Change::Gone));
-            }
-            "BOOKMARK" => {}
+        let metadata = object.metadata;
+        let Some(version) = &metadata.resource_version else {
+            return Err(Failure::Malformed("an event without `resourceVersion`".into()));
+        };
+        window.version = Some(version.clone().into_owned());
+        let word = match &*r#type {
+            "ADDED" | "MODIFIED" => Word::Put,
+            "DELETED" => Word::Gone,
+            "BOOKMARK" => Word::Nothing,
             other => {
                 let unknown = format!("an event of type {}", printable(other, 30));
                 return Err(Failure::Malformed(unknown));
             }
-        }
-        window.version = Some(metadata.resource_version.into_owned());
+        };
+        events.push((word, metadata, line));
     }
+    // A rollout changes an object several times in one window, and only how it ends counts.
+    let mut later = HashSet::with_hasher(RandomState::default());
+    for (word, metadata, line) in events.iter().rev() {
+        let is_last = *word != Word::Nothing && later.insert((&metadata.namespace, &metadata.name));
+        match word {
+            Word::Put if is_last => window.changes.push(put(source, content(line)?, progress)),
+            // A name that cannot be an object's was never kept.
+            Word::Gone if is_last => {
+                let name = ObjectName::new(&metadata.namespace, &metadata.name);
+                window.changes.extend(name.ok().map(Change::Gone));
+            }
+            _ => {}
+        }
+    }
+    window.changes.reverse();
     Ok(window)
+}
+
+fn content(line: &[u8]) -> Result<&str, Failure> {
+    let content: Content<'_> = serde_json::from_slice(line).map_err(|error| malformed(&error))?;
+    Ok(content.object.get())
 }
 
 fn put(source: &Source, json: &str, progress: &mut dyn Progress) -> Change {
@@ -159,8 +199,22 @@ mod tests {
         let bookmark = r#"{"type":"BOOKMARK","object":{"kind":"Service","metadata":{"resourceVersion":"40"}}}"#;
         let body = event("ADDED", "a", 11) + &event("MODIFIED", "a", 12) + &event("DELETED", "b", 13) + bookmark + "\n";
         let window = window(&body).unwrap();
-        assert_eq!(said(&window), ["put shop/a", "put shop/a", "gone shop/b"]);
+        assert_eq!(said(&window), ["put shop/a", "gone shop/b"]);
         assert_eq!(window.version.as_deref(), Some("40"));
+    }
+
+    #[test]
+    fn of_an_object_that_changed_several_times_the_last_counts() {
+        let body = event("ADDED", "a", 11)
+            + &event("DELETED", "b", 12)
+            + &event("MODIFIED", "a", 13).replace(r#"{"app":"a"}"#, "7")
+            + &event("ADDED", "b", 14)
+            + &event("ADDED", "c", 15)
+            + &event("DELETED", "c", 16);
+        assert_eq!(
+            said(&window(&body).unwrap()),
+            ["spoiled shop/a", "put shop/b", "gone shop/c"]
+        );
     }
 
     #[test]
