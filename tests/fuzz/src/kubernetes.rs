@@ -1,7 +1,8 @@
 //! Answers of a Kubernetes API.
 
-use burst_model::kube::{Page, Reads, Resource, Response, Source, Verb, Window, answer, page, watch};
+use burst_model::kube::{Change, Page, Reads, Resource, Response, Source, Verb, Window, answer, page, watch};
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// One of each sort: the fields that are read differ.
 pub(crate) fn sources() -> [Source; 4] {
@@ -32,8 +33,8 @@ pub(crate) fn list(bytes: &[u8]) -> bool {
     pages.iter().any(Option::is_some)
 }
 
-/// The body of a watch: what it says is what its parts say one after the other, and a last line without its end is
-/// nothing.
+/// The body of a watch: what it says of each object at last is what its parts say one after the other, and a last line
+/// without its end is nothing.
 pub(crate) fn watch(bytes: &[u8]) -> bool {
     sources().iter().filter(|source| is_window(source, bytes)).count() > 0
 }
@@ -47,12 +48,21 @@ fn is_window(source: &Source, bytes: &[u8]) -> bool {
     assert_eq!(read(source, lines), whole, "half a line counts");
     let first = lines.iter().position(|byte| *byte == b'\n').map_or(0, |end| end + 1);
     let (first, rest) = (read(source, &lines[..first]), read(source, &lines[first..]));
-    let joined = Window {
-        changes: [first.changes, rest.changes].into_iter().flatten().collect(),
-        version: rest.version.or(first.version),
-    };
-    assert_eq!(joined, whole, "the parts say something else");
+    let version = rest.version.or(first.version);
+    assert_eq!(version, whole.version, "the parts lead somewhere else");
+    let parts = last(first.changes.into_iter().chain(rest.changes));
+    assert_eq!(parts, last(whole.changes), "the parts say something else");
     true
+}
+
+/// The last change of each object, by its name.
+fn last(changes: impl IntoIterator<Item = Change>) -> BTreeMap<String, Change> {
+    let name = |change: &Change| match change {
+        Change::Put(object) => object.name().to_string(),
+        Change::Spoiled(bad) => bad.name.to_string(),
+        Change::Gone(name) => name.to_string(),
+    };
+    changes.into_iter().map(|change| (name(&change), change)).collect()
 }
 
 fn read(source: &Source, lines: &[u8]) -> Window {
