@@ -81,7 +81,9 @@ fn a_user_is_answered_as_the_api_server_says(version: Version) {
     }
     assert_eq!(asked(&world), before, "what is known is not asked again");
     let master = by("root").header("x-remote-group", "system:masters");
-    assert_eq!((apis.ask(&master).status, asked(&world)), (200, before));
+    // Not all of them have taken up the latest look at the cluster yet; so their answers need not be the same.
+    assert!(apis.ask_each(&master).iter().all(is_ok));
+    assert_eq!(asked(&world), before);
     // What was allowed is not for ever.
     world.api.access.restrict("alice", vec![]);
     apis.wait(&by("alice"), "a refusal", |answer| answer.status == 403);
