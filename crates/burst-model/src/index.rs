@@ -64,7 +64,8 @@ pub struct Notes {
     pub overshadowed: u64,
 }
 
-/// Joins the objects of all lists. `percent` of the maximum is the target load.
+/// Joins the objects of all lists. `percent` of the maximum is the target load. It is what a join means, with nothing
+/// kept; the filter has a [`Joined`], which is held to it.
 #[must_use]
 pub fn join<'a>(
     lists: impl Iterator<Item = (&'a Source, &'a [Rc<Object>])> + Clone,

@@ -98,10 +98,9 @@ pub fn read(source: &Source, body: &[u8], progress: &mut dyn Progress) -> Result
             return Err(error(content(line)?));
         }
         let metadata = object.metadata;
-        let Some(version) = &metadata.resource_version else {
+        if metadata.resource_version.is_none() {
             return Err(Failure::Malformed("an event without `resourceVersion`".into()));
-        };
-        window.version = Some(version.clone().into_owned());
+        }
         let word = match &*r#type {
             "ADDED" | "MODIFIED" => Word::Put,
             "DELETED" => Word::Gone,
@@ -113,6 +112,10 @@ pub fn read(source: &Source, body: &[u8], progress: &mut dyn Progress) -> Result
         };
         events.push((word, metadata, line));
     }
+    let version = events
+        .last()
+        .and_then(|(_, metadata, _)| metadata.resource_version.as_deref());
+    window.version = version.map(ToOwned::to_owned);
     // A rollout changes an object several times in one window, and only how it ends counts.
     let mut later = HashSet::with_hasher(RandomState::default());
     for (word, metadata, line) in events.iter().rev() {
