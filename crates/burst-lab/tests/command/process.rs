@@ -116,6 +116,7 @@ fn forward(name: &'static str, pipe: impl Read + Send + 'static, send: mpsc::Sen
 pub(crate) struct FakeEnvoy {
     dir: TempDir,
     script: String,
+    on_term: &'static str,
 }
 
 impl FakeEnvoy {
@@ -123,7 +124,14 @@ impl FakeEnvoy {
         FakeEnvoy {
             dir: tempfile::tempdir().unwrap(),
             script: script.to_owned(),
+            on_term: "-",
         }
+    }
+
+    /// Does that on SIGTERM, and nothing where it is empty.
+    pub(crate) fn on_term(mut self, on_term: &'static str) -> Self {
+        self.on_term = on_term;
+        self
     }
 
     /// `burst-lab run` with this Envoy, on free ports but for the proxy's.
@@ -148,7 +156,8 @@ impl FakeEnvoy {
         command.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/command/fake-envoy.sh"));
         command
             .env("FAKE_ENVOY_PID", self.pid_file())
-            .env("FAKE_ENVOY_SCRIPT", &self.script);
+            .env("FAKE_ENVOY_SCRIPT", &self.script)
+            .env("FAKE_ENVOY_ON_TERM", self.on_term);
         command
     }
 

@@ -19,7 +19,7 @@ fn sample_services_at(proxy: &str) -> FakeEnvoy {
 
 #[test]
 fn terminating_it_asks_envoy_to_end_and_waits_for_it() {
-    let envoy = FakeEnvoy::new(r#"trap 'echo asked > "$FAKE_ENVOY_PID"; exit' TERM; while :; do sleep 0.05; done"#);
+    let envoy = FakeEnvoy::new("while :; do sleep 0.05; done").on_term(r#"echo asked > "$FAKE_ENVOY_PID"; exit"#);
     let process = run(&envoy, &free_addr());
     let pid = envoy.pid();
     assert!(is_running(pid));
@@ -34,7 +34,8 @@ fn terminating_it_asks_envoy_to_end_and_waits_for_it() {
 fn it_ends_by_itself_after_its_time() {
     let envoy = FakeEnvoy::new("exec sleep 1000");
     let mut command = envoy.run(&free_addr());
-    command.args(["--for", "300ms"]);
+    // Long enough that the other one has written who it is.
+    command.args(["--for", "3s"]);
     let (status, said) = Process::start(command).end();
     assert!(status.success(), "{said:?}");
     assert!(!is_running(envoy.pid()));
@@ -105,7 +106,7 @@ fn without_a_terminal_it_writes_a_plain_line_for_each_new_answer() {
 
 #[test]
 fn an_envoy_that_ignores_the_request_to_end_is_killed() {
-    let envoy = FakeEnvoy::new("trap '' TERM; while :; do sleep 1; done");
+    let envoy = FakeEnvoy::new("while :; do sleep 1; done").on_term("");
     let process = run(&envoy, &free_addr());
     let pid = envoy.pid();
     process.terminate();
