@@ -20,8 +20,9 @@ use crate::{
     wait,
 };
 
-/// Envoy starts in 1 s on a machine with nothing else to do; V8 needs some more for each module.
-const START: Duration = Duration::from_secs(60);
+/// Envoy starts in 1 s on a machine with nothing else to do; V8 needs some more for each module, and a dozen of them start
+/// at once where a test run begins.
+const START: Duration = Duration::from_secs(120);
 
 /// Which Envoy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

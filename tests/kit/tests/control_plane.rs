@@ -92,7 +92,10 @@ fn a_service_account_may_do_what_its_role_says_and_no_more() {
         ),
     ];
     let get = |what| [&["get", what], &as_reader[..]].concat();
-    assert!(cluster.kubectl(&get("services")).contains("kubernetes"));
+    // The API server's own Service comes some time after it is ready.
+    wait::until(A_FEW_ROUNDS, "the Service that is always there", || {
+        cluster.kubectl(&get("services")).contains("kubernetes")
+    });
     let refused = cluster.kubectl_refused(&get("hpa"), "");
     assert!(
         refused.contains("system:serviceaccount:default:reader\" cannot list"),
