@@ -1,6 +1,6 @@
 //! What the proxy talks to: the stand-in Kubernetes API and the upstream.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,17 +8,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use burst_lab::api::{KubeApi, Reply};
 use burst_lab::cluster::Cluster;
 use burst_lab::server::{Answer, Server};
+use burst_testkit::{port, wait};
 use bytes::Bytes;
 use http::Request;
 use tokio::runtime::Runtime;
 
+use super::PATIENCE;
 use super::upstream::Upstream;
 
 /// The servers of all stories.
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().expect("a runtime"));
 
 /// Any free port.
-pub(super) const ANY: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 0);
+pub(super) const ANY: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
 /// A cluster, its API and an upstream.
 pub(crate) struct World {
@@ -39,8 +41,10 @@ impl World {
     pub(crate) fn of(cluster: Cluster) -> Self {
         let api = KubeApi::new(cluster.clone());
         let forgetful = Arc::new(AtomicBool::new(false));
+        // Where the system puts nobody else while the API is away.
+        let kube_addr = SocketAddr::from((Ipv4Addr::LOCALHOST, port::free()));
         let kube = serve(
-            ANY,
+            kube_addr,
             Front {
                 api: api.clone(),
                 forgetful: forgetful.clone(),
@@ -50,7 +54,7 @@ impl World {
             api,
             cluster,
             forgetful,
-            kube_addr: kube.addr(),
+            kube_addr,
             kube: Some(kube),
             upstream: serve(ANY, Upstream),
         }
@@ -65,8 +69,16 @@ impl World {
     }
 
     /// Closes the API's listener and its connections.
+    ///
+    /// # Panics
+    /// When that is not done in time.
+    #[track_caller]
     pub(crate) fn refuse_connections(&mut self) {
         self.kube = None;
+        // The servers' own threads close it, when they come to it; and it answers until then.
+        wait::until(PATIENCE, "the API refuses connections", || {
+            TcpStream::connect(self.kube_addr).is_err()
+        });
     }
 
     /// Listens again where it did.
