@@ -33,6 +33,7 @@ fn a_proxy_asks_as_often_with_four_workers_as_with_one(version: Version) {
             .start(&world);
         let mut main = proxy.client("main");
         main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
+        proxy.wait_for_main_thread();
         (workers, world, proxy, main)
     });
     let asked = |world: &World| world.api.requests.count(|seen| seen.resource == HPAS);
@@ -81,7 +82,7 @@ fn the_main_thread_polls_once_workers_have_served_and_goes_on(version: Version) 
     wait::throughout(Duration::from_secs(2), "nobody has served, and nobody gives way", stays);
 
     let mut main = proxy.client("main");
-    main.ask(&Request::to(NGSA_1_CLUSTER));
+    main.ask_each(&Request::to(NGSA_1_CLUSTER));
     wait::until(PATIENCE, "the main thread polls", || proxy.poller() == main_thread);
     let lines = proxy.leader_changes();
     wait::throughout(Duration::from_secs(3), "the main thread goes on", || {
