@@ -101,7 +101,7 @@ fn name_value_and_extra_keys_are_configuration(version: Version) {
     assert_eq!(values(&answer, "x-burst"), [ITS_OWN], "no header of ours any more");
 
     let mut constant = proxy.client("constant");
-    assert_eq!(constant.ask(&request).header("x-burst"), Some(CONSTANT));
+    constant.wait_for_header(&request, Some(CONSTANT));
     assert_eq!(
         constant.ask(&Request::to("elsewhere")).header("x-burst"),
         None,
