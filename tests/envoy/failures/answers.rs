@@ -81,7 +81,7 @@ fn a_server_that_throttles_is_left_alone_as_long_as_it_asks(version: Version) {
     world
         .api
         .faults
-        .inject_times(HPAS, Fault::TooManyRequests { retry_after: 4 }, 1);
+        .inject_times(HPAS, Fault::TooManyRequests { retry_after: 6 }, 1);
     let asked = || world.api.requests.count(|seen| seen.resource == HPAS);
     let throttled = || world.api.requests.count(|seen| seen.fault.is_some());
     wait::until(PATIENCE, "it throttles", || throttled() == 1);
