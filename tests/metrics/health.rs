@@ -39,7 +39,7 @@ fn resources_are_listed(stage: &Stage) {
     let group = GROUPS[1];
     let arguments = ["api-resources", "--api-group", group, "--output=name", "--cached=false"];
     wait::for_ok(SOON, group, || {
-        let listed = stage.cluster.kubectl(&arguments);
+        let listed = stage.cluster.try_kubectl(&arguments, "")?;
         let found = listed.lines().any(|line| line == format!("burst_headroom.{group}"));
         found.then_some(()).ok_or(listed)
     });
