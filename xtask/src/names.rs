@@ -1,18 +1,24 @@
 //! The names of functions in a module, for the back-trace of a trap.
 //!
 //! As the compiler writes them they are a tenth of the module: mangled, with a hash, and with every type parameter. The
-//! last parts of the path are what somebody who reads a trace looks for.
+//! last parts of the path are what somebody who reads a trace looks for. A library's function goes without: the trap's
+//! message says where it is, and the first of ours in the trace who called it.
 
 use rustc_demangle::demangle;
 
 /// Parts that are kept: enough for a module or type, a function, and a closure in it.
 const PARTS: usize = 3;
 
-/// The end of the path of a function, without hash and type parameters.
-pub(crate) fn short(name: &str) -> String {
+/// What the names of our packages begin with.
+const OURS: &str = "burst_";
+
+/// The end of the path of a function of ours, without hash and type parameters.
+pub(crate) fn short(name: &str) -> Option<String> {
     let path = plain(&format!("{:#}", demangle(name)));
     let parts: Vec<_> = path.split("::").filter(|part| !part.is_empty()).collect();
-    parts[parts.len().saturating_sub(PARTS)..].join("::")
+    // Without a path it is a function for the host or the compiler.
+    let ours = parts.len() == 1 || path.starts_with(OURS);
+    ours.then(|| parts[parts.len().saturating_sub(PARTS)..].join("::"))
 }
 
 /// A path without what stands in angle brackets. Of `<Type as Trait>::function` the type is kept.
@@ -73,19 +79,27 @@ mod tests {
                 "Kind::written::{{closure}}",
             ),
             (
-                "_ZN97_$LT$serde_path_to_error..de..TrackedSeed$LT$X$GT$$u20$as$u20$serde_core..de..DeserializeSeed$GT$\
-                 11deserialize17hc1b9407fe742c8c7E",
-                "de::TrackedSeed::deserialize",
-            ),
-            (
-                "_RNvXsK_NtCsgXGp5Oqx2Ny_4core3fmtNtB5_5ErrorNtB5_5Debug3fmt",
-                "fmt::Error::fmt",
+                "_ZN77_$LT$burst_metrics..root..Root$u20$as$u20$proxy_wasm..traits..RootContext$GT$\
+                 7on_tick17hd1a251bbf49843beE",
+                "root::Root::on_tick",
             ),
             ("proxy_on_tick", "proxy_on_tick"),
-            ("<", ""),
-            ("a<b", "a"),
         ] {
-            assert_eq!(short(mangled), kept);
+            assert_eq!(short(mangled).as_deref(), Some(kept));
+        }
+    }
+
+    #[test]
+    fn a_librarys_function_and_what_has_no_name_go_without() {
+        for name in [
+            "_ZN97_$LT$serde_path_to_error..de..TrackedSeed$LT$X$GT$$u20$as$u20$serde_core..de..DeserializeSeed$GT$\
+             11deserialize17hc1b9407fe742c8c7E",
+            "_RNvXsK_NtCsgXGp5Oqx2Ny_4core3fmtNtB5_5ErrorNtB5_5Debug3fmt",
+            "_ZN4core3ptr54drop_in_place$LT$burst_model..kube..object..Object$GT$17h79867d57ed2b2666E",
+            "",
+            "<",
+        ] {
+            assert_eq!(short(name), None, "{name}");
         }
     }
 }

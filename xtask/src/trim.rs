@@ -32,9 +32,9 @@ pub(crate) fn trim(wasm: &[u8], artifact: &Artifact) -> anyhow::Result<Vec<u8>> 
         module.exports.delete(export);
     }
     walrus::passes::gc::run(&mut module);
-    // Not without: a trap's back-trace has these names, and an address in their place tells nobody anything.
+    // Not without any: a trap's back-trace has these names, and an address in their place tells nobody anything.
     for function in module.funcs.iter_mut() {
-        function.name = function.name.as_deref().map(names::short);
+        function.name = function.name.as_deref().and_then(names::short);
     }
     Ok(module.emit_wasm())
 }

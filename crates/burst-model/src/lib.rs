@@ -24,6 +24,7 @@ pub mod config;
 pub mod confirmation;
 pub mod hash;
 pub mod index;
+mod json;
 pub mod kube;
 pub mod label_text;
 pub mod leader;

@@ -4,6 +4,7 @@
 use super::page::{self, Page, Progress};
 use super::resource::{Source, Verb};
 use super::watch::{self, Window};
+use crate::json;
 use crate::printable::printable;
 use serde::Deserialize;
 use std::time::Duration;
@@ -241,7 +242,7 @@ fn message(body: &[u8]) -> String {
     struct Status {
         message: String,
     }
-    let text = match serde_json::from_slice::<Status>(body) {
+    let text = match json::read::<Status>(body) {
         Ok(status) => status.message,
         Err(_) => String::from_utf8_lossy(body).into_owned(),
     };

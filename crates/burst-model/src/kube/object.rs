@@ -2,6 +2,7 @@
 //! workload the labels of its pods. Everything else is skipped while parsing.
 
 use super::resource::Reads;
+use crate::json;
 use crate::label_text;
 use crate::name::{Name, NotAName, ObjectName};
 use serde::{Deserialize, Serialize};
@@ -115,11 +116,12 @@ impl Object {
     /// # Errors
     /// The item is not an object of that kind.
     pub fn read(reads: Reads, json: &str, labels: bool) -> Result<Self, BadObject> {
+        let json = json.as_bytes();
         Ok(match reads {
-            Reads::Hpas => Self::Hpa(serde_json::from_str::<Item<'_, HpaSpec<'_>>>(json)?.hpa(labels)?),
-            Reads::Services => Self::Service(serde_json::from_str::<Item<'_, ServiceSpec>>(json)?.service(labels)?),
-            Reads::Workloads => Self::Workload(serde_json::from_str::<Item<'_, WorkloadSpec>>(json)?.workload(labels)?),
-            Reads::Policies => Self::Policy(serde_json::from_str::<Item<'_, &RawValue>>(json)?.policy()?),
+            Reads::Hpas => Self::Hpa(json::read::<Item<'_, HpaSpec<'_>>>(json)?.hpa(labels)?),
+            Reads::Services => Self::Service(json::read::<Item<'_, ServiceSpec>>(json)?.service(labels)?),
+            Reads::Workloads => Self::Workload(json::read::<Item<'_, WorkloadSpec>>(json)?.workload(labels)?),
+            Reads::Policies => Self::Policy(json::read::<Item<'_, &RawValue>>(json)?.policy()?),
         })
     }
 
@@ -218,7 +220,7 @@ impl Metadata<'_> {
         let Some(json) = self.labels.filter(|_| wanted) else {
             return Ok(Box::default());
         };
-        let labels: Option<Labels> = serde_json::from_str(json.get())?;
+        let labels: Option<Labels> = json::read(json.get().as_bytes())?;
         let labels = labels.unwrap_or_default();
         Ok(label_text::write(&labels))
     }

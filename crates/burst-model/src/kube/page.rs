@@ -3,6 +3,7 @@
 use super::answer::Failure;
 use super::object::Object;
 use super::resource::Source;
+use crate::json;
 use crate::printable::printable;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -69,7 +70,7 @@ struct ListMeta<'a> {
 /// # Errors
 /// The body is not JSON, or not a list of that kind.
 pub fn read(source: &Source, body: &[u8], progress: &mut dyn Progress) -> Result<Page, Failure> {
-    let list: List<'_> = serde_json::from_slice(body).map_err(|error| Failure::Malformed(error.to_string()))?;
+    let list: List<'_> = json::read(body).map_err(|error| Failure::Malformed(error.to_string()))?;
     let wanted = format!("{}List", source.resource.kind);
     if list.kind != wanted {
         return Err(Failure::WrongKind {
@@ -116,7 +117,7 @@ pub(super) fn name_of(json: &str) -> String {
         #[serde(default)]
         namespace: String,
     }
-    match serde_json::from_str::<Named>(json) {
+    match json::read::<Named>(json.as_bytes()) {
         Ok(Named {
             metadata: Meta { name, namespace },
         }) => printable(&format!("{namespace}/{name}"), 300),

@@ -6,6 +6,7 @@ use super::answer::{self, Failure};
 use super::object::Object;
 use super::page::{Bad, Progress, name_of, read_item};
 use super::resource::Source;
+use crate::json;
 use crate::name::ObjectName;
 use crate::printable::printable;
 use foldhash::fast::RandomState;
@@ -93,7 +94,7 @@ pub fn read(source: &Source, body: &[u8], progress: &mut dyn Progress) -> Result
     let lines = whole.split(|byte| *byte == b'\n');
     let mut events = Vec::new();
     for line in lines.filter(|line| !line.trim_ascii().is_empty()) {
-        let Event { r#type, object } = serde_json::from_slice(line).map_err(|error| malformed(&error))?;
+        let Event { r#type, object } = json::read(line).map_err(|error| malformed(&error))?;
         if r#type == "ERROR" {
             return Err(error(content(line)?));
         }
@@ -135,7 +136,7 @@ pub fn read(source: &Source, body: &[u8], progress: &mut dyn Progress) -> Result
 }
 
 fn content(line: &[u8]) -> Result<&str, Failure> {
-    let content: Content<'_> = serde_json::from_slice(line).map_err(|error| malformed(&error))?;
+    let content: Content<'_> = json::read(line).map_err(|error| malformed(&error))?;
     Ok(content.object.get())
 }
 
@@ -159,7 +160,7 @@ fn error(json: &str) -> Failure {
     struct Status {
         code: u16,
     }
-    match serde_json::from_str(json) {
+    match json::read(json.as_bytes()) {
         Ok(Status { code }) => answer::failure_of(code, json.as_bytes()),
         Err(error) => malformed(&error),
     }

@@ -2,6 +2,7 @@
 //! else, so that a hub with one odd Service still serves the others.
 
 use crate::index::Row;
+use crate::json;
 use crate::kube::page::Bad;
 use crate::kube::{Failure, Progress};
 use crate::name::ObjectName;
@@ -33,7 +34,7 @@ pub struct Services {
 pub(super) fn read(body: &[u8], progress: &mut dyn Progress) -> Result<Services, Failure> {
     // What stands in the place of bytes that are no text is in no name and in no header.
     let text = String::from_utf8_lossy(body);
-    let Entries(entries) = serde_json::from_str(&text).map_err(|error| Failure::Malformed(error.to_string()))?;
+    let Entries(entries) = json::read(text.as_bytes()).map_err(|error| Failure::Malformed(error.to_string()))?;
     let (mut rows, mut bad) = (BTreeMap::new(), Vec::new());
     for (name, value) in entries {
         let row = read_entry(&name, value, progress).and_then(|row| add(&mut rows, row));
@@ -51,7 +52,7 @@ fn read_entry(name: &str, value: &RawValue, progress: &mut dyn Progress) -> Resu
         return Err("a proxy thread died while it parsed these bytes".into());
     }
     let of = ObjectName::parse(name).map_err(|error| error.to_string())?;
-    let header: String = serde_json::from_str(value.get()).map_err(|error| error.to_string())?;
+    let header: String = json::read(value.get().as_bytes()).map_err(|error| error.to_string())?;
     let (label, load) =
         header::read(&header).ok_or_else(|| format!("{:?} is no burst header", printable(&header, 100)))?;
     Ok(Row {

@@ -2,6 +2,7 @@
 //! <https://kubernetes.io/docs/concepts/overview/kubernetes-api/#unaggregated-discovery>
 
 use super::super::Api;
+use crate::json;
 use serde::{Deserialize, Serialize};
 
 /// More than any client reads with pleasure: an adapter that names a metric for each series has no end.
@@ -68,7 +69,7 @@ pub fn read(status: Option<u16>, body: &[u8]) -> Result<Vec<Offer>, Unlisted> {
     if body.len() > LONGEST {
         return Err(Unlisted::TooLong(body.len()));
     }
-    let List { kind, resources } = serde_json::from_slice(body).map_err(|_| Unlisted::Malformed)?;
+    let List { kind, resources } = json::read(body).map_err(|_| Unlisted::Malformed)?;
     if kind != "APIResourceList" || resources.iter().any(|offer| offer.name.is_empty()) {
         return Err(Unlisted::Malformed);
     }

@@ -1,0 +1,8 @@
+//! How JSON that others wrote is read.
+
+use serde::Deserialize;
+
+/// As text it would be read by another of `serde_json`'s readers, and each makes code of its own for every type.
+pub(crate) fn read<'a, T: Deserialize<'a>>(json: &'a [u8]) -> serde_json::Result<T> {
+    serde_json::from_slice(json)
+}
