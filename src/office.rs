@@ -27,6 +27,8 @@ pub(crate) struct Office {
     reader: Reader,
     calls: Calls<Call>,
     snapshot: Key,
+    /// What was published and is not served here yet.
+    published: Option<Vec<u8>>,
     confirmed: Key,
     /// A key that leaders of other settings write too.
     resume: String,
@@ -124,6 +126,7 @@ impl Office {
             reader,
             calls: Calls::default(),
             snapshot,
+            published: None,
             confirmed,
             resume: keys.resume.clone(),
             troubles,
@@ -148,6 +151,15 @@ impl Office {
 
     pub(crate) fn is_busy(&self) -> bool {
         self.reader.is_busy()
+    }
+
+    /// What was published since the last time; nobody needs to read here what is known here.
+    pub(crate) fn take_published(&mut self) -> Option<Vec<u8>> {
+        self.published.take()
+    }
+
+    pub(crate) fn has_published(&self) -> bool {
+        self.published.is_some()
     }
 
     /// Lets go of a part of what it holds; whether there was any left.
@@ -191,9 +203,12 @@ impl Office {
             match effect {
                 Effect::Ask(ask) => effects.extend(self.send(&ask.into(), now)),
                 Effect::AskHub(question) => effects.extend(self.send(&question.into(), now)),
-                Effect::Publish(snapshot) => self.snapshot.write(&snapshot)?,
+                Effect::Publish(snapshot) => {
+                    self.snapshot.write(&snapshot)?;
+                    self.published = Some(snapshot);
+                }
                 Effect::Enforce(policies) => self.policies.write(&policies.to_bytes())?,
-                Effect::Bequeath(resume) => host::share_over(&self.resume, &resume.to_bytes()),
+                Effect::Bequeath(resume) => host::share_over(&self.resume, &resume),
                 Effect::Admit(troubles) => self.troubles.write(&troubles.to_bytes())?,
                 Effect::Show(totals) => vm::stats().show_totals(&totals),
                 Effect::ShowList(source, readable) => vm::stats().show_list(&source, readable),

@@ -14,7 +14,7 @@ use std::time::Duration;
 /// One of the two.
 #[derive(Debug)]
 pub(crate) enum Reader {
-    Cluster(Leader),
+    Cluster(Box<Leader>),
     Hub(Spoke),
 }
 
@@ -116,7 +116,7 @@ impl Answered {
 impl Reader {
     pub(crate) fn new(config: Rc<Config>, estate: Estate, now: Time) -> Self {
         match &config.origin {
-            Origin::Kubernetes => Self::Cluster(Leader::new(config, estate, now)),
+            Origin::Kubernetes => Self::Cluster(Leader::new(config, estate, now).into()),
             Origin::Hub { path } => Self::Hub(Spoke::new(config.clone(), path, estate, now)),
         }
     }

@@ -75,7 +75,7 @@ struct Proxy {
     under_way: VecDeque<Ask>,
     snapshot: Option<Vec<u8>>,
     confirmed: Option<Confirmed>,
-    resume: Option<Resume>,
+    resume: Option<Vec<u8>>,
     troubles: Option<Troubles>,
     published: usize,
 }
@@ -100,14 +100,16 @@ impl Proxy {
 
     /// Another thread takes what stands in shared data, as bytes.
     fn hand_over(&mut self) {
-        let resume = self.resume.as_ref().map(Record::to_bytes);
         let estate = Estate {
             snapshot: self
                 .snapshot
                 .clone()
                 .map(|bytes| Snapshot::open(bytes).expect("a snapshot")),
             confirmed: self.confirmed.clone(),
-            resume: resume.map(|bytes| Resume::from_bytes(&bytes).expect("a record")),
+            resume: self
+                .resume
+                .as_ref()
+                .map(|bytes| Resume::from_bytes(bytes).expect("a record")),
             troubles: self.troubles.clone(),
             ..Estate::default()
         };
