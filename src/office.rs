@@ -116,11 +116,12 @@ impl Office {
         let estate = Estate {
             snapshot: Snapshot::open(bytes).ok(),
             confirmed: Record::from_bytes(&confirmed_bytes),
-            resume: Shared::read(&keys.resume).record(),
+            resume: None,
             troubles: Record::from_bytes(&troubles_bytes),
             policies: Record::from_bytes(&policies_bytes),
         };
-        let reader = Reader::new(config.clone(), estate, now);
+        let resume = || Shared::read(&keys.resume).bytes;
+        let reader = Reader::new(config.clone(), estate, resume, now);
         Ok(Self {
             config,
             reader,

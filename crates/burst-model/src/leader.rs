@@ -3,6 +3,7 @@
 
 mod bequest;
 mod estate;
+mod heir;
 mod publish;
 mod standing;
 
@@ -18,6 +19,7 @@ use crate::sync::poller::{Ask, Poller, SourceId};
 use crate::time::Time;
 use bequest::Bequest;
 pub use estate::Estate;
+pub use heir::Heir;
 use standing::Standing;
 use std::rc::Rc;
 use std::time::Duration;

@@ -80,3 +80,20 @@ fn a_leader_that_dies_before_any_write_of_a_publication_has_a_successor_that_ser
         }
     }
 }
+
+#[test]
+fn who_takes_over_a_large_cluster_reads_what_was_left_part_by_part_and_lists_nothing() {
+    let kube = (0..4_000).fold(Kube::new(), |kube, n| kube.with(&format!("shop/web-{n}"), 1, 5));
+    let envoy = envoy(PLAIN, &kube);
+    let worker = envoy.worker();
+    envoy.advance(SECOND * 3).answer();
+    let _served = worker.response("web-7.shop");
+    worker.retire(worker.root());
+    kube.asked();
+    let main = envoy.main_thread();
+    let ticks = (0..100).take_while(|_| main.tick().callouts().is_empty()).count();
+    assert!((6..10).contains(&ticks), "{ticks} ticks before it asks for anything");
+    main.answer();
+    let asked = kube.asked();
+    assert!(asked.iter().all(|path| path.contains("watch=1")), "{asked:?}");
+}
