@@ -20,6 +20,7 @@ use crate::time::Time;
 use bequest::Bequest;
 pub use estate::Estate;
 pub use heir::Heir;
+use publish::Draft;
 use standing::Standing;
 use std::rc::Rc;
 use std::time::Duration;
@@ -103,6 +104,8 @@ pub struct Leader {
     joined: Joined,
     /// Rows may be others than those that are published.
     changed: bool,
+    /// What is being written.
+    draft: Option<Draft>,
     /// What is written and not shared yet.
     written: Vec<Effect>,
     /// A successor is to be told what to go on with.
@@ -147,6 +150,7 @@ impl Leader {
             // or newer ones than those that were left.
             changed: true,
             joined,
+            draft: None,
             written: Vec::new(),
             bequeaths: false,
             bequest: None,
@@ -167,7 +171,7 @@ impl Leader {
     /// Whether there is work left that waits for nobody: no call does more of it than a thread has time for.
     #[must_use]
     pub fn is_busy(&self) -> bool {
-        let writes = !self.written.is_empty() || self.bequeaths || self.bequest.is_some();
+        let writes = self.draft.is_some() || !self.written.is_empty() || self.bequeaths || self.bequest.is_some();
         !self.joined.is_whole() || writes || self.is_due()
     }
 

@@ -6,7 +6,7 @@ use super::{Effect, Leader, MOST_LINES, MOST_ROWS, Totals};
 use crate::index::SERVICES;
 use crate::kube::{Object, Reads};
 use crate::records::{Confirmed, Trouble, Troubles};
-use crate::snapshot::{self, Snapshot};
+use crate::snapshot::{Snapshot, Writing};
 use crate::sync::life::Kept;
 use crate::time::Time;
 use std::time::Duration;
@@ -18,19 +18,26 @@ const RESUME_INTERVAL: Duration = Duration::from_secs(30);
 /// Rows, or objects, that are written or shared in the time that one takes to be joined.
 const WRITTEN: usize = 20;
 
+/// What is about to be published, or confirmed.
+#[derive(Debug)]
+pub(super) struct Draft {
+    /// The snapshot, where rows changed.
+    snapshot: Option<Writing>,
+    /// When what is in it was read.
+    lists: Vec<Option<Time>>,
+}
+
 impl Leader {
     /// Joins what changed, and puts a snapshot where a served value did, and word of the read in any case: once every
     /// list was read or is refused, and nothing that somebody else published is newer. That is done as far as `budget`
-    /// rows go, so a large cluster takes several calls, one of them to write the snapshot and the next to share it; what
-    /// is published is whole.
+    /// rows go, so a large cluster takes several calls, to join, to write and to share; what is published is whole.
     pub(super) fn publish(&mut self, mut budget: usize, now: Time) -> Vec<Effect> {
         let mut effects = self.share(&mut budget);
-        self.changed |= self.joined.go_on(&mut budget);
-        if self.joined.is_whole() && self.written.is_empty() {
+        if self.written.is_empty() {
             self.write(&mut budget, now);
             effects.extend(self.share(&mut budget));
         }
-        if self.joined.is_whole() && self.written.is_empty() {
+        if self.written.is_empty() && self.draft.is_none() && self.joined.is_whole() {
             effects.extend(self.bequeath(&mut budget, now));
         }
         effects
@@ -38,25 +45,42 @@ impl Leader {
 
     /// Writes what there is to publish, or to confirm.
     fn write(&mut self, budget: &mut usize, now: Time) {
-        if !self.is_due() || self.changed && !spend(budget, self.rows()) {
+        let Some(mut draft) = self.draft.take().or_else(|| self.begin(budget)) else {
             return;
-        }
-        self.news = false;
-        let snapshot = match std::mem::take(&mut self.changed) {
-            true => self.snapshot(),
-            false => None,
         };
+        if let Some(snapshot) = &mut draft.snapshot {
+            let mut rows = budget.saturating_mul(WRITTEN);
+            let is_whole = snapshot.go_on(self.joined.table(), &mut rows);
+            *budget = rows / WRITTEN;
+            if !is_whole {
+                self.draft = Some(draft);
+                return;
+            }
+        }
+        let snapshot = draft.snapshot.and_then(|snapshot| self.published(snapshot.end()));
         self.bequeaths |= self.is_to_bequeath(snapshot.is_some(), now);
-        self.written.extend(snapshot);
+        self.written.extend(snapshot.map(Effect::Publish));
         self.written.push(Effect::Show(self.totals()));
         let policies = self.enforce();
         self.written.extend(policies);
-        // What is read from here on is not in it.
-        let lists = self.lists.iter().map(|list| list.read).collect();
         self.written.push(Effect::Confirm(Confirmed {
             generation: self.generation,
-            lists,
+            lists: draft.lists,
         }));
+    }
+
+    /// What is there now, if it is joined and to be published or confirmed. Until that is written nothing else is joined.
+    fn begin(&mut self, budget: &mut usize) -> Option<Draft> {
+        self.changed |= self.joined.go_on(budget);
+        if !self.joined.is_whole() || !self.is_due() {
+            return None;
+        }
+        self.news = false;
+        let (table, next) = (self.joined.table(), self.generation.wrapping_add(1));
+        Some(Draft {
+            snapshot: std::mem::take(&mut self.changed).then(|| Writing::begin(table, next)),
+            lists: self.lists.iter().map(|list| list.read).collect(),
+        })
     }
 
     /// Shares what was written: all of it or nothing.
@@ -105,15 +129,15 @@ impl Leader {
         lines.chain(sets.map(Effect::Enforce)).collect()
     }
 
-    fn snapshot(&mut self) -> Option<Effect> {
-        let bytes = snapshot::write(self.joined.table(), self.generation.wrapping_add(1));
+    /// A snapshot, where it is another than the one that is served.
+    fn published(&mut self, bytes: Vec<u8>) -> Option<Vec<u8>> {
         let snapshot = Snapshot::open(bytes).ok()?;
         let content = Some(snapshot.content_hash());
         if content == self.content {
             return None;
         }
         (self.content, self.generation) = (content, snapshot.generation());
-        Some(Effect::Publish(snapshot.into_bytes()))
+        Some(snapshot.into_bytes())
     }
 
     fn totals(&self) -> Totals {

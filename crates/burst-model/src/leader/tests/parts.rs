@@ -80,11 +80,19 @@ fn call(leader: &mut Leader, now: Time) -> Shared {
     shared
 }
 
-/// Goes on until a snapshot is written.
-fn write(leader: &mut Leader, now: Time) {
-    while leader.written.is_empty() {
+/// Goes on until it is so far.
+fn until(leader: &mut Leader, now: Time, is_there: fn(&Leader) -> bool) {
+    while !is_there(leader) {
         assert_eq!(call(leader, now), Shared::default());
     }
+}
+
+fn is_writing(leader: &Leader) -> bool {
+    leader.draft.is_some()
+}
+
+fn has_written(leader: &Leader) -> bool {
+    !leader.written.is_empty()
 }
 
 fn load(snapshot: &[u8], of: &str) -> u32 {
@@ -93,9 +101,11 @@ fn load(snapshot: &[u8], of: &str) -> u32 {
 }
 
 #[test]
-fn a_snapshot_is_written_in_one_call_and_shared_in_the_next_and_what_a_successor_has_in_others() {
+fn a_snapshot_is_written_in_some_calls_and_shared_in_another_and_so_is_what_a_successor_has() {
     let (mut leader, _windows) = watching();
-    write(&mut leader, T0);
+    until(&mut leader, T0, is_writing);
+    assert!(!has_written(&leader), "it takes another call");
+    until(&mut leader, T0, has_written);
     let shared = call(&mut leader, T0);
     assert!(shared.published.is_some() && shared.confirmed.is_some() && shared.bequeathed.is_none());
     let mut calls = 0;
@@ -119,28 +129,31 @@ fn a_snapshot_is_written_in_one_call_and_shared_in_the_next_and_what_a_successor
 }
 
 #[test]
-fn what_is_read_while_a_snapshot_waits_is_neither_in_it_nor_confirmed_with_it() {
-    let (mut leader, mut windows) = watching();
-    write(&mut leader, T0);
-    windows.retain(|ask| leader.source(ask.source).unwrap().reads == Reads::Hpas);
-    let hpas = windows[0].source;
-    let change = Change::Put(object(leader.source(hpas).unwrap(), 7, 4).unwrap());
-    let window = Window {
-        changes: vec![change],
-        version: Some("10".into()),
-    };
-    for effect in leader.answer(hpas, Ok(Answer::Window(window)), later(5), 0) {
-        assert!(!matches!(effect, Effect::Publish(_) | Effect::Confirm(_)), "{effect:?}");
-    }
-    let first = call(&mut leader, later(5));
-    assert_eq!(load(&first.published.unwrap(), "shop/web-7"), 1);
-    assert_eq!(first.confirmed.unwrap().lists, [Some(T0); 4], "as old as it is");
+fn what_is_read_while_a_snapshot_is_written_or_waits_is_neither_in_it_nor_confirmed_with_it() {
+    for is_there in [is_writing, has_written] {
+        let (mut leader, mut windows) = watching();
+        until(&mut leader, T0, is_there);
+        windows.retain(|ask| leader.source(ask.source).unwrap().reads == Reads::Hpas);
+        let hpas = windows[0].source;
+        let change = Change::Put(object(leader.source(hpas).unwrap(), 7, 4).unwrap());
+        let window = Window {
+            changes: vec![change],
+            version: Some("10".into()),
+        };
+        for effect in leader.answer(hpas, Ok(Answer::Window(window)), later(5), 0) {
+            assert!(!matches!(effect, Effect::Publish(_) | Effect::Confirm(_)), "{effect:?}");
+        }
+        until(&mut leader, later(5), has_written);
+        let first = call(&mut leader, later(5));
+        assert_eq!(load(&first.published.unwrap(), "shop/web-7"), 1);
+        assert_eq!(first.confirmed.unwrap().lists, [Some(T0); 4], "as old as it is");
 
-    write(&mut leader, later(5));
-    let second = call(&mut leader, later(5));
-    assert_eq!(load(&second.published.unwrap(), "shop/web-7"), 4);
-    let confirmed = second.confirmed.unwrap();
-    assert_eq!((confirmed.generation, confirmed.lists[hpas.0]), (2, Some(later(5))));
+        until(&mut leader, later(5), has_written);
+        let second = call(&mut leader, later(5));
+        assert_eq!(load(&second.published.unwrap(), "shop/web-7"), 4);
+        let confirmed = second.confirmed.unwrap();
+        assert_eq!((confirmed.generation, confirmed.lists[hpas.0]), (2, Some(later(5))));
+    }
 }
 
 #[test]
