@@ -54,7 +54,7 @@ enum Lua {
 const PATH: &str = "/v1/orders/4711?fields=id,state";
 
 /// The first is what the others are compared with.
-pub(crate) const VARIANTS: [Variant; 18] = [
+pub(crate) const VARIANTS: [Variant; 19] = [
     Variant::new("bare", "Envoy alone", Chain::Alone, Shows::Nothing),
     Variant::new(
         "native",
@@ -94,6 +94,12 @@ pub(crate) const VARIANTS: [Variant; 18] = [
         "floor",
         "no SDK: a property and a header",
         Chain::Other("floor"),
+        Shows::Constant,
+    ),
+    Variant::new(
+        "floor_path",
+        "no SDK: and a look at the path",
+        Chain::Other("floor_path"),
         Shows::Constant,
     ),
     Variant::new("header_only", "header-only", Chain::HeaderOnly, Shows::Live),

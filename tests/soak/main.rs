@@ -38,7 +38,7 @@ const LIMIT: Duration = Duration::from_secs(6);
 const LOOK: Duration = Duration::from_millis(200);
 
 fn main() -> ExitCode {
-    let seed = number("SOAK_SEED").unwrap_or_else(|| fastrand::u64(..1_000_000));
+    let seed = burst_testkit::seed();
     let length = minutes().unwrap_or(SHORT);
     let report = soak(length, seed);
     report.print();
@@ -48,14 +48,6 @@ fn main() -> ExitCode {
     } else {
         ExitCode::FAILURE
     }
-}
-
-fn number(variable: &str) -> Option<u64> {
-    let text = env::var(variable).ok().filter(|text| !text.is_empty())?;
-    Some(
-        text.parse()
-            .unwrap_or_else(|error| panic!("{variable}={text}: {error}")),
-    )
 }
 
 fn minutes() -> Option<Duration> {
@@ -83,7 +75,7 @@ fn soak(length: Duration, seed: u64) -> Report {
 
     let load = Load::start(proxy.envoy.listener("main"));
     let (mut faults, mut memory) = (Faults::new(seed), Memory::of(proxy.envoy.id()));
-    let mut screen = Screen::new(length, seed);
+    let mut screen = Screen::new(length);
     let started = Instant::now();
     while started.elapsed() < length {
         faults.step(started.elapsed(), &mut world, |variant| {

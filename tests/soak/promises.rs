@@ -72,7 +72,7 @@ impl Report {
         let Self {
             seed, tally, memory, ..
         } = self;
-        println!("soak of {} s, SOAK_SEED={seed}", self.length.as_secs());
+        println!("soak of {} s, BURST_SEED={seed}", self.length.as_secs());
         println!("{:<40} {:>10} {:>10}", "", "at most", "seen");
         for (what, allowed, seen, kept) in self.promises() {
             let broken = if kept { "" } else { "  BROKEN" };

@@ -16,8 +16,8 @@ pub(crate) struct Screen {
 }
 
 impl Screen {
-    pub(crate) fn new(length: Duration, seed: u64) -> Self {
-        eprintln!("soak: {} s, SOAK_SEED={seed}", length.as_secs());
+    pub(crate) fn new(length: Duration) -> Self {
+        eprintln!("soak: {} s", length.as_secs());
         Self {
             length,
             live: stderr().is_terminal(),

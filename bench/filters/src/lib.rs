@@ -1,2 +1,2 @@
-//! The filters are the examples: `empty` and `constant` have all exports of the SDK, as anybody's filter has; `floor` has
-//! no SDK at all, nor has `absent`.
+//! The filters are the examples: `empty` and `constant` have all exports of the SDK, as anybody's filter has; `absent`,
+//! `floor` and `floor_path` have no SDK at all.

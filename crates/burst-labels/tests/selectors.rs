@@ -1,11 +1,10 @@
 //! Selectors against Go's own parser and matcher: freshly made ones where Go is at hand, recorded answers anywhere.
 
 use burst_labels::Selector;
-use burst_testkit::oracle;
+use burst_testkit::{oracle, seed};
 use fastrand::Rng;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 type Labels = BTreeMap<String, String>;
 
@@ -63,18 +62,6 @@ fn go(questions: &[Question]) -> Vec<Answer> {
         .iter()
         .map(|line| serde_json::from_str::<Answer>(line).unwrap().sorted())
         .collect()
-}
-
-/// Another one each time, unless `BURST_SEED` names it.
-fn seed() -> u64 {
-    let now = || {
-        SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap()
-            .subsec_nanos()
-            .into()
-    };
-    std::env::var("BURST_SEED").map_or_else(|_| now(), |seed| seed.parse().unwrap())
 }
 
 const LONG: &str = "a123456789b123456789c123456789d123456789e123456789f123456789g123456789";

@@ -12,6 +12,7 @@ pub mod oracle;
 mod part;
 pub mod port;
 mod process;
+mod seed;
 pub mod wait;
 
 pub use authority::{Authority, Credential};
@@ -20,3 +21,4 @@ pub use envoy::{Envoy, EnvoyBuilder, Refused, Version, validate};
 pub use istiod::{Istiod, Node};
 pub use part::{Part, image, repository, wasm};
 pub use process::Process;
+pub use seed::seed;

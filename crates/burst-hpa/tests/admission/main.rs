@@ -11,10 +11,9 @@ mod quantities;
 mod tree;
 mod words;
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use burst_hpa::Options;
 use burst_hpa::builder::{BuildError, Hpa};
+use burst_testkit::seed;
 use fastrand::Rng;
 use mutants::Mutants;
 use quantities::Reading;
@@ -39,18 +38,6 @@ const GATES: [(Options, usize); 3] = [
     ),
 ];
 
-/// Another one each time, unless `BURST_SEED` names it.
-fn seed() -> u64 {
-    let now = || {
-        SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap()
-            .subsec_nanos()
-            .into()
-    };
-    std::env::var("BURST_SEED").map_or_else(|_| now(), |seed| seed.parse().unwrap())
-}
-
 fn assert_none(differing: &[String], count: usize) {
     let shown: String = differing.iter().take(5).map(String::as_str).collect();
     assert!(differing.is_empty(), "{} of {count} differ\n{shown}", differing.len());
@@ -59,7 +46,6 @@ fn assert_none(differing: &[String], count: usize) {
 #[test]
 fn mutated_hpas_meet_the_same_end_here_and_in_the_apiserver() {
     let seed = seed();
-    println!("BURST_SEED={seed}");
     let mut mutants = Mutants::new(seed);
     for (options, count) in GATES {
         let documents: Vec<String> = (0..count).map(|_| tree::to_json(&mutants.hpa())).collect();
@@ -217,7 +203,6 @@ fn what_is_said_of_cdk8s_plus_holds_in_the_apiserver() {
 #[test]
 fn whatever_builds_is_accepted_by_the_apiserver() {
     let seed = seed();
-    println!("BURST_SEED={seed}");
     let mut rng = Rng::with_seed(seed);
     let built: Vec<Hpa> = (0..10_000)
         .map(|_| built::any(&mut rng))

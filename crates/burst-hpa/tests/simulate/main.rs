@@ -14,17 +14,9 @@ mod story;
 mod templates;
 mod trace;
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use trace::Trace;
 
 const TRACES: u64 = 1_000;
-
-/// Another one each time, unless `BURST_SEED` names it.
-fn seed() -> u64 {
-    let now = || u64::from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().subsec_nanos());
-    std::env::var("BURST_SEED").map_or_else(|_| now(), |seed| seed.parse().unwrap())
-}
 
 fn assert_none(differing: &[String], count: usize) {
     let shown: String = differing.iter().take(3).map(String::as_str).collect();
@@ -37,8 +29,7 @@ fn assert_none(differing: &[String], count: usize) {
 
 #[test]
 fn made_up_traces_end_here_as_in_the_controller() {
-    let first = seed();
-    println!("BURST_SEED={first}");
+    let first = burst_testkit::seed();
     let traces: Vec<Trace> = (first..first + TRACES).map(story::trace).collect();
     let theirs = oracle::answers(&traces);
     let pairs = traces.iter().zip(&theirs);

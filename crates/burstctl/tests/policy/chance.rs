@@ -1,7 +1,5 @@
 //! Policies and HPAs as chance has them: small enough that they meet.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use burst_policy::Policy;
 use fastrand::Rng;
 use serde_json::{Value, json};
@@ -36,18 +34,6 @@ const METRICS: [&str; 10] = [
 ];
 const KEYS: [&str; 2] = ["team", "tier"];
 const VALUES: [&str; 3] = ["a", "b", "c"];
-
-/// Another one each time, unless `BURST_SEED` names it.
-pub(crate) fn seed() -> u64 {
-    let now = || {
-        SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap()
-            .subsec_nanos()
-            .into()
-    };
-    std::env::var("BURST_SEED").map_or_else(|_| now(), |seed| seed.parse().unwrap())
-}
 
 pub(crate) struct Chance(Rng);
 

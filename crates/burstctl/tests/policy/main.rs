@@ -125,8 +125,7 @@ fn applied(cluster: &ControlPlane, hpas: &[Value]) -> BTreeMap<String, String> {
 
 #[test]
 fn what_a_test_refuses_an_api_server_refuses_and_nothing_else() {
-    let seed = chance::seed();
-    println!("BURST_SEED={seed}");
+    let seed = burst_testkit::seed();
     let mut chance = Chance::new(seed);
     let cluster = ControlPlane::start();
     for namespace in chance::NAMESPACES {

@@ -4,8 +4,7 @@
 mod mutants;
 mod oracle;
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
+use burst_testkit::seed;
 use burstctl::yaml::documents;
 use fastrand::Rng;
 use serde_json::Value;
@@ -65,22 +64,12 @@ fn recorded_documents_are_read_as_kubernetes_read_them() {
     );
 }
 
-/// Another one each time, unless `BURST_SEED` names it.
-fn seed() -> u64 {
-    let now = || {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-        since.subsec_nanos().into()
-    };
-    std::env::var("BURST_SEED").map_or_else(|_| now(), |seed| seed.parse().unwrap())
-}
-
 /// A run is short; many runs with other seeds see much.
 const MUTANTS: usize = 5_000;
 
 #[test]
 fn nothing_is_read_otherwise_than_kubernetes_reads_it() {
     let seed = seed();
-    println!("BURST_SEED={seed}");
     let mut rng = Rng::with_seed(seed);
     let documents: Vec<String> = (0..MUTANTS).map(|_| mutants::document(&mut rng)).collect();
     let (mut misread, mut alike, mut refused) = (Vec::new(), 0, 0);
@@ -94,9 +83,10 @@ fn nothing_is_read_otherwise_than_kubernetes_reads_it() {
     }
     let shown: String = misread.iter().take(5).map(String::as_str).collect();
     assert!(misread.is_empty(), "{} of {MUTANTS}:\n{shown}", misread.len());
-    // The parts that make these documents are the hardest there are; of what people write hardly anything is refused.
+    // The parts that make these documents are the hardest there are: a third as many are refused here alone as are read,
+    // give or take what chance does. Of what people write hardly anything is.
     assert!(
-        alike > MUTANTS / 4 && refused < alike / 3,
+        alike > MUTANTS / 5 && refused < alike / 2,
         "{alike} read alike, {refused} refused here alone"
     );
 }
