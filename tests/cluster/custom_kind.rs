@@ -93,7 +93,7 @@ fn a_kind_is_served_as_soon_as_its_definition_and_its_objects_are_there() {
     assert_eq!(gateway.header("queue.data"), None);
 
     cluster.apply(DEFINITION);
-    cluster.kubectl(&["wait", "--for=condition=Established", "crd/rollouts.argoproj.io"]);
+    cluster.wait_for_crds();
     cluster.apply(ROLLOUT);
     sample::set_current_replicas(&cluster, "data", "queue-workers", 3);
     let header = "service=data/queue-workers, current-load=3, target-load=3, max-load=4";

@@ -1,7 +1,5 @@
 //! Lists in pages: the API server's own `continue` tokens, and one that is too old for it.
 
-use std::fs;
-
 use burst_testkit::{ControlPlane, Version, wait};
 use serde_json::Value;
 
@@ -56,7 +54,7 @@ fn a_list_is_whole_in_pages_of_two_and_starts_again_after_a_cursor_too_old() {
     );
     assert_eq!(gateway.stat("burst_poll_expired_total"), 0);
 
-    fs::write(gateway.envoy.folder().join("cursor"), cursor).expect("a file");
+    gateway.envoy.replace("cursor", &cursor);
     gateway.wait_for_stat("burst_poll_expired_total", 1);
     gateway.envoy.wait_for_log(
         SOON,

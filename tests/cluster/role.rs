@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use burst_testkit::ControlPlane;
+use burst_testkit::{ControlPlane, wait};
 
 use crate::{
     account::{Account, apply_shipped_role, kubectl_as, shipped_role},
@@ -18,17 +18,23 @@ fn the_shipped_role_gives_list_and_watch_of_four_kinds_and_nothing_more() {
         name: "anyone",
     }
     .create(&cluster);
-    let before = rules(&cluster, anyone);
     let account = apply_shipped_role(&cluster);
-    let granted: BTreeSet<_> = rules(&cluster, account).difference(&before).cloned().collect();
     let kinds = [
         "deployments.apps",
         "horizontalpodautoscalers.autoscaling",
         "services",
         "statefulsets.apps",
     ];
-    let of_each = kinds.map(|resource| format!("{resource} [] [] [list watch]"));
-    assert_eq!(granted, BTreeSet::from(of_each));
+    let of_each = BTreeSet::from(kinds.map(|resource| format!("{resource} [] [] [list watch]")));
+    // An API server takes a moment to know a new role.
+    wait::for_ok(SOON, "the role's rules", || {
+        let granted = &rules(&cluster, account) - &rules(&cluster, anyone);
+        if granted == of_each {
+            Ok(())
+        } else {
+            Err(format!("{granted:?}"))
+        }
+    });
 
     let token = account.token(&cluster);
     let watch = "/apis/autoscaling/v2/horizontalpodautoscalers?watch=1&timeoutSeconds=1";

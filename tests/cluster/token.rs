@@ -28,6 +28,8 @@ fn a_swapped_token_is_used_and_one_that_died_is_named_and_got_over() {
     follows(&gateways, &cluster, 1);
 
     mount.swap(&bound_token(&cluster, account, "second"));
+    // The first one is still good, as it is when the kubelet swaps it: an Envoy takes a moment to read another.
+    follows(&gateways, &cluster, 2);
     end(&cluster, account, "first");
     wait::for_ok(SOON, "the first token to be refused", || {
         match kubectl_as(&cluster, &first, &["get", "--raw", HPAS]) {

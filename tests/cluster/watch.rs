@@ -1,6 +1,6 @@
 //! Watch windows on a real API server: what changes is seen, nothing is listed again, and without the verb it is.
 
-use burst_testkit::ControlPlane;
+use burst_testkit::{ControlPlane, wait};
 
 use crate::{
     account::apply_shipped_role,
@@ -58,6 +58,10 @@ fn what_changes_is_watched_and_nothing_is_listed_again() {
         relabel,
     ]);
     gateway.wait_for_header("queue.data", None);
+    // The window of HPAs may end later than that of Services.
+    wait::until(SOON, "the HPA to go", || {
+        !gateway.burst("hpas").body.contains("ngsa-hpa-1")
+    });
 
     assert_eq!(asked(&cluster, "LIST"), lists, "lists");
     assert!(asked(&cluster, "WATCH") > watches, "windows");

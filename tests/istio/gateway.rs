@@ -64,7 +64,7 @@ fn endpoints_answer_for_the_names_in_the_cluster(ingress: &Ingress) {
 /// Leaves a policy that lets the test in.
 pub(crate) fn policies_are_asked_before_the_filter_answers(mesh: &Mesh, ingress: &Ingress) {
     let wait_for = |status| {
-        ingress.wait_for(INTERNAL, "/burstmetrics/services", "the policy", |answer| {
+        ingress.wait_for_every(INTERNAL, "/burstmetrics/services", "the policy", |answer| {
             answer.status == status
         });
     };

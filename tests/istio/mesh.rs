@@ -120,21 +120,34 @@ impl Ingress {
         })
     }
 
-    /// Waits until responses of every worker have that header, or none.
+    /// Waits until every worker answers so, and gives what the last of them said.
     #[track_caller]
-    pub(crate) fn wait_for_header(&self, host: &str, path: &str, value: Option<&str>) -> Answer {
-        let marked = |answer: &Answer| answer.status == 200 && answer.header("x-burst") == value;
-        wait::for_ok(SOON, &format!("{host}{path}: x-burst is {value:?}"), || {
+    pub(crate) fn wait_for_every(
+        &self,
+        host: &str,
+        path: &str,
+        what: &str,
+        wanted: impl Fn(&Answer) -> bool,
+    ) -> Answer {
+        wait::for_ok(SOON, &format!("{host}{path}: {what}"), || {
             // Each connection comes to a worker by chance.
             let mut answers = Vec::new();
             for _ in 0..STREAK {
                 let answer = self.get(host, path)?;
-                if !marked(&answer) {
+                if !wanted(&answer) {
                     return Err(format!("{answer:?}"));
                 }
                 answers.push(answer);
             }
             answers.pop().ok_or_else(|| "a streak of none".to_owned())
+        })
+    }
+
+    /// Waits until responses of every worker have that header, or none.
+    #[track_caller]
+    pub(crate) fn wait_for_header(&self, host: &str, path: &str, value: Option<&str>) -> Answer {
+        self.wait_for_every(host, path, &format!("x-burst is {value:?}"), |answer| {
+            answer.status == 200 && answer.header("x-burst") == value
         })
     }
 }

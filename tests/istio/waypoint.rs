@@ -3,12 +3,12 @@
 
 use std::net::Ipv4Addr;
 
-use burst_testkit::{Envoy, Node, Version, port, wasm};
+use burst_testkit::{Envoy, Node, Version, port, wait, wasm};
 use serde_json::{Value, json};
 
 use crate::{
     hbone::Neighbours,
-    mesh::{Ingress, Mesh},
+    mesh::{Ingress, Mesh, SOON},
     shipped::{self, Pod},
     shop::{API, WEB},
 };
@@ -20,13 +20,15 @@ fn a_waypoint_speaks_for_the_services_behind_it() {
     let mesh = Mesh::start_with(&[("PILOT_ENABLE_AMBIENT", "true")]);
     let (waypoint, neighbours) = waypoint(&mesh);
     waypoint.wait_for(HOST, "/v2", "the mesh serves", |answer| answer.body == "web-v2");
-    let names = waypoint.envoy.admin("/clusters").body;
+    // Istio may tell of the one before the endpoints of the other are there.
     for name in [
         "inbound-vip|80|http|web.shop.svc.cluster.local",
         "inbound-vip|80|http/v2|web.shop.svc.cluster.local",
         "inbound-vip|80|http|api.shop.svc.cluster.local",
     ] {
-        assert!(names.contains(&format!("{name}::")), "{name}: {names}");
+        wait::until(SOON, name, || {
+            waypoint.envoy.admin("/clusters").body.contains(&format!("{name}::"))
+        });
     }
 
     let pod = Pod::new(&mesh.cluster, "waypoint", "shop");

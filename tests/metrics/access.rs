@@ -39,7 +39,8 @@ fn who_is_not_the_api_server_is_refused() {
             let refused = proxy.try_ask(&proxy.client(shown), DISCOVERY, &REMOTE);
             assert!(refused.is_err(), "{refused:?}");
             let stat = format!("listener.metrics_apis.ssl.{failed}");
-            assert!(proxy.envoy.stat(&stat).is_some_and(|count| count > 0), "{stat}");
+            // Envoy counts it after it has said no.
+            wait::until(SOON, &stat, || proxy.envoy.stat(&stat) > Some(0));
         }
     }
 }

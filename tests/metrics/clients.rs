@@ -1,9 +1,9 @@
 //! The clients that everybody has: client-go's for both APIs, that of the HPA controller, and kubectl.
 
-use burst_testkit::{Controllers, oracle, wait};
+use burst_testkit::{Controllers, oracle};
 use serde_json::{Value, json};
 
-use crate::stage::{SOON, Stage, shop};
+use crate::stage::{Stage, shop};
 
 /// What a client can be set to ask for. JSON has to do for all of them.
 const CONTENT_TYPES: [&str; 3] = ["", "application/json", "application/vnd.kubernetes.protobuf"];
@@ -19,15 +19,7 @@ fn stage() -> Stage {
     let stage = Stage::start(Controllers::None);
     shop::create(&stage.cluster);
     shop::observe(&stage.cluster);
-    let path = "/apis/external.metrics.k8s.io/v1beta1/namespaces/shop/burst_current_load";
-    wait::for_ok(SOON, "both autoscalers", || {
-        let answer = stage.raw(path)?;
-        if answer.matches("metricName").count() == 2 {
-            Ok(())
-        } else {
-            Err(answer)
-        }
-    });
+    stage.wait_for_the_shop();
     stage
 }
 

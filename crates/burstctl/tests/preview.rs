@@ -6,10 +6,13 @@ mod kubeconfig;
 
 use std::fs;
 use std::process::{Command, Output};
+use std::time::Duration;
 
-use burst_testkit::{ControlPlane, repository};
+use burst_testkit::{ControlPlane, repository, wait};
 
 use kubeconfig::Kubeconfig;
+
+const SOON: Duration = Duration::from_secs(60);
 
 /// A cluster with a Service for every reason to have no header, and every oddity of one that has.
 const ODDITIES: &str = include_str!("data/oddities.yaml");
@@ -121,6 +124,10 @@ kind: ServiceAccount
 metadata: {name: reader, namespace: default}
 ",
     );
+    // An API server takes a moment to know a new role.
+    let reader = "--as=system:serviceaccount:default:reader";
+    let may = ["auth", "can-i", "list", "services", "--namespace=default", reader];
+    wait::for_ok(SOON, "the role", || cluster.try_kubectl(&may, ""));
     let kubeconfig = Kubeconfig::of(&cluster, "reader");
     let preview = |words: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_burstctl"));

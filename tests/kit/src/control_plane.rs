@@ -18,7 +18,12 @@ use self::{
     kubectl::{Kubectl, text},
     pki::Pki,
 };
-use crate::{authority::Authority, port, process::Process, wait::NotYet};
+use crate::{
+    authority::Authority,
+    port,
+    process::Process,
+    wait::{self, NotYet},
+};
 
 /// An API server starts in 4 s on a machine with nothing else to do; tests share theirs with builds.
 const START: Duration = Duration::from_secs(120);
@@ -80,15 +85,15 @@ impl ControlPlane {
         started
     }
 
-    /// The same as [`ControlPlane::start`] with an API server that compacts its store every 2 s, not every 5 min: a
-    /// `continue` token is soon too old for it.
+    /// The same as [`ControlPlane::start`] with an API server that compacts its store every 5 s, not every 5 min: a
+    /// `continue` token is soon too old for it, and lasts for the next page.
     ///
     /// # Panics
     /// When the API server is not ready in time.
     #[must_use]
     #[track_caller]
     pub fn start_forgetful() -> Self {
-        Self::start_apiserver(&["--etcd-compaction-interval=2s"])
+        Self::start_apiserver(&["--etcd-compaction-interval=5s"])
     }
 
     /// The same as [`ControlPlane::start`] with an API server that takes the external name of a Service for the server
@@ -271,6 +276,26 @@ impl ControlPlane {
         self.kubectl_with(&["apply", "-f", "-"], manifest)
     }
 
+    /// Waits until objects of every kind that a CustomResourceDefinition brings can be created.
+    ///
+    /// # Panics
+    /// When that is not so in time.
+    #[track_caller]
+    pub fn wait_for_crds(&self) {
+        self.kubectl(&["wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"]);
+        let names = "--output=jsonpath={range .items[*]}{.metadata.name}{'\\n'}{end}";
+        let defined = self.kubectl(&["get", "crd", names]);
+        // An API server lists a kind, which is where kubectl looks for it, only after it has called it established.
+        wait::for_ok(START, "every kind among the resources", || {
+            let listed = self.try_kubectl(&["api-resources", "--output=name", "--cached=false"], "")?;
+            let is_listed = |name: &&str| listed.lines().any(|line| line == *name);
+            match defined.lines().find(|name| !is_listed(name)) {
+                None => Ok(()),
+                Some(name) => Err(format!("{name} is not in\n{listed}")),
+            }
+        });
+    }
+
     /// A new token of a ServiceAccount, good for `duration`; the API server gives none for less than 10 minutes.
     ///
     /// # Panics
@@ -298,8 +323,13 @@ impl ControlPlane {
     #[track_caller]
     fn wait_until_ready(&mut self, apiserver: Process) {
         let apiserver = self.apiserver.insert(apiserver);
-        // The hook that makes the namespace ends after /readyz says yes, and what a test creates is in some namespace.
-        for what in ["/readyz?verbose", "/api/v1/namespaces/default"] {
+        // The hooks that make them end after /readyz says yes: what a test creates is in some namespace, and what it lists
+        // has that Service in it.
+        for what in [
+            "/readyz?verbose",
+            "/api/v1/namespaces/default",
+            "/api/v1/namespaces/default/services/kubernetes",
+        ] {
             let kubectl = &self.kubectl;
             apiserver.wait_for(START, what, || {
                 let output = kubectl.run(&["get", "--raw", what], "");

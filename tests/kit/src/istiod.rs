@@ -122,7 +122,7 @@ impl Istiod {
         let folder = crds.to_str().expect("a path that is text");
         // Some are too large for the annotation that the other kind of apply leaves.
         cluster.kubectl(&["apply", "--server-side", "--filename", folder]);
-        cluster.kubectl(&["wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"]);
+        cluster.wait_for_crds();
     }
 
     /// The bootstrap of an Envoy that is this node, for [`crate::EnvoyBuilder::start`].

@@ -13,7 +13,7 @@ pub(crate) mod workers;
 
 use std::time::Duration;
 
-use burst_testkit::{ControlPlane, Controllers, Process, Version, port};
+use burst_testkit::{ControlPlane, Controllers, Process, Version, port, wait};
 
 pub(crate) use self::{
     proxy::{Example, Proxy, SERVER},
@@ -22,6 +22,9 @@ pub(crate) use self::{
 
 /// The API server looks at an aggregated API every 30 s, and the machine does other things as well.
 pub(crate) const SOON: Duration = Duration::from_secs(60);
+
+/// Connections after which no worker was left out, but once in a million times.
+const STREAK: usize = 20;
 
 /// The metrics APIs at work.
 #[derive(Debug)]
@@ -91,5 +94,25 @@ impl Stage {
     /// What kubectl said.
     pub(crate) fn raw(&self, path: &str) -> Result<String, String> {
         self.cluster.try_kubectl(&["get", "--raw", path], "")
+    }
+
+    /// Waits until every worker has read the shop, observed: one may be a second behind the other.
+    #[allow(dead_code, reason = "the benchmark has one worker")]
+    #[track_caller]
+    pub(crate) fn wait_for_the_shop(&self) {
+        let path = "/apis/external.metrics.k8s.io/v1beta1/namespaces/shop/burst_current_load";
+        let certificate = self.cluster.front_proxy().client("front-proxy-client", None);
+        let client = self.proxy.client(Some(&certificate));
+        let user = [("x-remote-user", "system:admin"), ("x-remote-group", "system:masters")];
+        wait::for_ok(SOON, "the shop on every worker", || {
+            // Each connection comes to a worker by chance.
+            for _ in 0..STREAK {
+                let answer = self.proxy.try_ask(&client, path, &user)?;
+                if answer.body.matches("metricName").count() != shop::SERVICES.len() {
+                    return Err(format!("{answer:?}"));
+                }
+            }
+            Ok(())
+        });
     }
 }

@@ -233,8 +233,7 @@ fn a_thousand_rules_are_an_admission_policy_too() {
 #[track_caller]
 fn define(cluster: &ControlPlane) {
     cluster.apply(&std::fs::read_to_string(repository().join("istio/metrics-apis/policies.yaml")).unwrap());
-    let name = "crd/externalmetricpolicies.burstmetrics.dev";
-    cluster.kubectl(&["wait", "--for=condition=Established", "--timeout=60s", name]);
+    cluster.wait_for_crds();
 }
 
 #[test]
@@ -244,12 +243,7 @@ fn the_shipped_kind_refuses_what_is_no_policy_as_far_as_a_schema_can() {
     let rule = |rule: Value| json!({"rules": [rule]});
     let create = |spec: &Value| {
         let policy = chance::policy("p", "default", spec);
-        wait::for_ok(SOON, "the kind", || {
-            match cluster.try_kubectl(&["create", "--dry-run=server", "-f", "-"], &policy.to_string()) {
-                Err(said) if said.contains("no matches for kind") => Err(said),
-                answer => Ok(answer),
-            }
-        })
+        cluster.try_kubectl(&["create", "--dry-run=server", "-f", "-"], &policy.to_string())
     };
     for good in [
         rule(json!({"metric": r"burst_(requests|rejected)_per_second|[^a\-]\d{2,}", "deny": true})),
@@ -323,9 +317,7 @@ fn a_status_says_of_each_policy_whether_it_is_one() {
     define(&cluster);
     let create = |name: &str, spec: Value| {
         let policy = chance::policy(name, "default", &spec).to_string();
-        wait::for_ok(SOON, "the kind", || {
-            cluster.try_kubectl(&["apply", "-f", "-"], &policy).map(drop)
-        });
+        cluster.apply(&policy);
     };
     create("fine", json!({"rules": [{"metric": ".*", "deny": true}]}));
     // What no schema finds: a selector that contradicts itself.
