@@ -92,7 +92,9 @@ fn a_service_account_may_do_what_its_role_says_and_no_more() {
         ),
     ];
     let get = |what| [&["get", what], &as_reader[..]].concat();
-    assert!(cluster.kubectl(&get("services")).contains("kubernetes"));
+    // An API server takes a moment to know a new role.
+    let services = wait::for_ok(A_FEW_ROUNDS, "the role", || cluster.try_kubectl(&get("services"), ""));
+    assert!(services.contains("kubernetes"), "{services}");
     let refused = cluster.kubectl_refused(&get("hpa"), "");
     assert!(
         refused.contains("system:serviceaccount:default:reader\" cannot list"),
