@@ -27,6 +27,8 @@ pub(crate) struct Office {
     reader: Reader,
     calls: Calls<Call>,
     snapshot: Key,
+    /// What was published and is not served here yet.
+    published: Option<Vec<u8>>,
     confirmed: Key,
     /// A key that leaders of other settings write too.
     resume: String,
@@ -114,16 +116,18 @@ impl Office {
         let estate = Estate {
             snapshot: Snapshot::open(bytes).ok(),
             confirmed: Record::from_bytes(&confirmed_bytes),
-            resume: Shared::read(&keys.resume).record(),
+            resume: None,
             troubles: Record::from_bytes(&troubles_bytes),
             policies: Record::from_bytes(&policies_bytes),
         };
-        let reader = Reader::new(config.clone(), estate, now);
+        let resume = || Shared::read(&keys.resume).bytes;
+        let reader = Reader::new(config.clone(), estate, resume, now);
         Ok(Self {
             config,
             reader,
             calls: Calls::default(),
             snapshot,
+            published: None,
             confirmed,
             resume: keys.resume.clone(),
             troubles,
@@ -148,6 +152,15 @@ impl Office {
 
     pub(crate) fn is_busy(&self) -> bool {
         self.reader.is_busy()
+    }
+
+    /// What was published since the last time; nobody needs to read here what is known here.
+    pub(crate) fn take_published(&mut self) -> Option<Vec<u8>> {
+        self.published.take()
+    }
+
+    pub(crate) fn has_published(&self) -> bool {
+        self.published.is_some()
     }
 
     /// Lets go of a part of what it holds; whether there was any left.
@@ -191,9 +204,12 @@ impl Office {
             match effect {
                 Effect::Ask(ask) => effects.extend(self.send(&ask.into(), now)),
                 Effect::AskHub(question) => effects.extend(self.send(&question.into(), now)),
-                Effect::Publish(snapshot) => self.snapshot.write(&snapshot)?,
+                Effect::Publish(snapshot) => {
+                    self.snapshot.write(&snapshot)?;
+                    self.published = Some(snapshot);
+                }
                 Effect::Enforce(policies) => self.policies.write(&policies.to_bytes())?,
-                Effect::Bequeath(resume) => host::share_over(&self.resume, &resume.to_bytes()),
+                Effect::Bequeath(resume) => host::share_over(&self.resume, &resume),
                 Effect::Admit(troubles) => self.troubles.write(&troubles.to_bytes())?,
                 Effect::Show(totals) => vm::stats().show_totals(&totals),
                 Effect::ShowList(source, readable) => vm::stats().show_list(&source, readable),

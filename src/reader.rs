@@ -4,17 +4,18 @@ use crate::host;
 use burst_model::config::{Config, Origin};
 use burst_model::confirmation;
 use burst_model::kube::{self, Failure, Progress, Verb};
-use burst_model::leader::{Effect, Estate, Leader};
+use burst_model::leader::{Effect, Estate, Heir, Leader};
 use burst_model::spoke::{self, LARGEST_ANSWER, Question, Spoke};
 use burst_model::sync::poller::{Ask, SourceId};
 use burst_model::time::Time;
 use std::rc::Rc;
 use std::time::Duration;
 
-/// One of the two.
+/// One of the two, or who is about to read a cluster.
 #[derive(Debug)]
 pub(crate) enum Reader {
-    Cluster(Leader),
+    Heir(Box<Heir>),
+    Cluster(Box<Leader>),
     Hub(Spoke),
 }
 
@@ -114,15 +115,17 @@ impl Answered {
 }
 
 impl Reader {
-    pub(crate) fn new(config: Rc<Config>, estate: Estate, now: Time) -> Self {
+    /// Takes over; `resume` is asked for where the objects that were left are wanted.
+    pub(crate) fn new(config: Rc<Config>, estate: Estate, resume: impl FnOnce() -> Vec<u8>, now: Time) -> Self {
         match &config.origin {
-            Origin::Kubernetes => Self::Cluster(Leader::new(config, estate, now)),
+            Origin::Kubernetes => Self::Heir(Heir::new(config, estate, resume()).into()),
             Origin::Hub { path } => Self::Hub(Spoke::new(config.clone(), path, estate, now)),
         }
     }
 
     pub(crate) fn is_resting(&self, now: Time) -> bool {
         match self {
+            Self::Heir(_) => false,
             Self::Cluster(leader) => leader.is_resting(now),
             Self::Hub(spoke) => spoke.is_resting(now),
         }
@@ -130,12 +133,23 @@ impl Reader {
 
     /// Whether there is work left that waits for nobody. What a hub says is taken at once.
     pub(crate) fn is_busy(&self) -> bool {
-        matches!(self, Self::Cluster(leader) if leader.is_busy())
+        match self {
+            Self::Heir(_) => true,
+            Self::Cluster(leader) => leader.is_busy(),
+            Self::Hub(_) => false,
+        }
     }
 
     /// Does a part of that work.
     pub(crate) fn go_on(&mut self, now: Time) -> Vec<Effect> {
         match self {
+            Self::Heir(heir) => match heir.go_on(now) {
+                Some(leader) => {
+                    *self = Self::Cluster(leader.into());
+                    self.tick(now)
+                }
+                None => Vec::new(),
+            },
             Self::Cluster(leader) => leader.go_on(now),
             Self::Hub(_) => Vec::new(),
         }
@@ -145,12 +159,13 @@ impl Reader {
     pub(crate) fn let_go(&mut self) -> bool {
         match self {
             Self::Cluster(leader) => leader.let_go(),
-            Self::Hub(_) => false,
+            Self::Heir(_) | Self::Hub(_) => false,
         }
     }
 
     pub(crate) fn tick(&mut self, now: Time) -> Vec<Effect> {
         match self {
+            Self::Heir(_) => self.go_on(now),
             Self::Cluster(leader) => leader.tick(now),
             Self::Hub(spoke) => spoke.tick(now),
         }

@@ -94,7 +94,8 @@ impl Configured {
         if is_between {
             self.work(now, |office| office.go_on(now));
             // What was published is served here too, as soon as after an answer.
-            if !self.office.as_ref().is_some_and(Office::is_busy) {
+            let has_news = |office: &Office| office.has_published() || !office.is_busy();
+            if self.office.as_ref().is_none_or(has_news) {
                 self.look(now);
             }
         } else {
@@ -192,12 +193,14 @@ impl Configured {
     }
 
     /// Takes up what the leader published, and looks at the age of it.
-    fn look(&self, now: Time) {
+    fn look(&mut self, now: Time) {
         let confirmed: Option<Confirmed> = Shared::read(&self.keys.confirmed).record();
         let mut picture = self.view.picture.borrow_mut();
         if confirmed.as_ref().is_some_and(|confirmed| picture.lacks(confirmed)) {
             picture.make_room();
-            if let Err(damaged) = picture.take(Shared::read(&self.keys.snapshot).bytes) {
+            let own = self.office.as_mut().and_then(Office::take_published);
+            let bytes = own.unwrap_or_else(|| Shared::read(&self.keys.snapshot).bytes);
+            if let Err(damaged) = picture.take(bytes) {
                 log::warn!("{damaged}");
             }
         }
@@ -282,7 +285,7 @@ impl RootContext for Root {
     fn on_configure(&mut self, _size: usize) -> bool {
         match Config::parse(&host::configuration(), ARTIFACT) {
             Ok(config) => {
-                let configured = Configured::new(self.context_id, config);
+                let mut configured = Configured::new(self.context_id, config);
                 // A look leaves no traces, so the canary may have it too; without it a reload would serve nothing until
                 // its first tick.
                 configured.look(host::now());

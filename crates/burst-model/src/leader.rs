@@ -1,7 +1,9 @@
 //! What the polling root context does: asks for lists, keeps their objects, and publishes a snapshot when a served
 //! value changed. It says what is to be done; the shell does it.
 
+mod bequest;
 mod estate;
+mod heir;
 mod publish;
 mod standing;
 
@@ -9,13 +11,16 @@ use crate::config::Config;
 use crate::index::{Joined, Moved, Notes};
 use crate::kube::{Answer, Failure, Object, Outcome, Page, Source, Verb};
 use crate::policies::{Gathered, PolicySets};
-use crate::records::{Confirmed, Resume, Troubles};
+use crate::records::{Confirmed, Troubles};
 use crate::snapshot::Snapshot;
 use crate::spoke::Question;
 use crate::sync::life::{Kept, Step};
 use crate::sync::poller::{Ask, Poller, SourceId};
 use crate::time::Time;
+use bequest::Bequest;
 pub use estate::Estate;
+pub use heir::Heir;
+use publish::Draft;
 use standing::Standing;
 use std::rc::Rc;
 use std::time::Duration;
@@ -44,9 +49,9 @@ pub enum Effect {
     Publish(Vec<u8>),
     /// Put the policies that are in force into shared data. Comes before its [`Effect::Confirm`].
     Enforce(PolicySets),
-    /// Put what a successor needs into shared data. Comes after [`Effect::Confirm`], which nobody can do who is not the
-    /// leader any more.
-    Bequeath(Resume),
+    /// Put what a successor needs into shared data, the bytes of a [`Resume`](crate::records::Resume). Comes after
+    /// [`Effect::Confirm`], which nobody can do who is not the leader any more.
+    Bequeath(Vec<u8>),
     /// Put what fails into shared data.
     Admit(Troubles),
     /// Show what there is.
@@ -99,8 +104,16 @@ pub struct Leader {
     joined: Joined,
     /// Rows may be others than those that are published.
     changed: bool,
+    /// What is being written.
+    draft: Option<Draft>,
+    /// What is written and not shared yet.
+    written: Vec<Effect>,
     /// A successor is to be told what to go on with.
     bequeaths: bool,
+    /// What it is told, as far as that is written.
+    bequest: Option<Bequest>,
+    /// How long it was the last time.
+    bequest_length: usize,
     /// When a successor was last told what to go on with.
     bequeathed: Option<Time>,
     /// What a successor was last told of what fails.
@@ -137,7 +150,11 @@ impl Leader {
             // or newer ones than those that were left.
             changed: true,
             joined,
+            draft: None,
+            written: Vec::new(),
             bequeaths: false,
+            bequest: None,
+            bequest_length: 0,
             bequeathed: None,
             admitted,
             policies,
@@ -154,7 +171,8 @@ impl Leader {
     /// Whether there is work left that waits for nobody: no call does more of it than a thread has time for.
     #[must_use]
     pub fn is_busy(&self) -> bool {
-        !self.joined.is_whole() || self.bequeaths || self.is_due()
+        let writes = self.draft.is_some() || !self.written.is_empty() || self.bequeaths || self.bequest.is_some();
+        !self.joined.is_whole() || writes || self.is_due()
     }
 
     /// Does a part of that work.
@@ -165,6 +183,7 @@ impl Leader {
     /// Lets go of a part of what it holds; whether there was any left. Of a leader that is none any more: to drop all
     /// objects of a large cluster at once takes a thread tens of milliseconds.
     pub fn let_go(&mut self) -> bool {
+        self.bequest = None;
         let lists = self.lists.iter_mut().map(|list| &mut list.objects);
         lists.for_each(|objects| objects.truncate(objects.len().saturating_sub(MOST_ROWS)));
         let has_objects = self.lists.iter().any(|list| !list.objects.is_empty());

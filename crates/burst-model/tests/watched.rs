@@ -234,7 +234,7 @@ impl Proxy {
                     let served = Snapshot::open(self.snapshot.clone()).unwrap();
                     self.services.push(served.section("services").unwrap().len());
                 }
-                Effect::Bequeath(resume) => self.resume = resume.to_bytes(),
+                Effect::Bequeath(resume) => self.resume = resume,
                 Effect::Admit(troubles) => self.troubles = Some(troubles),
                 Effect::Confirm(confirmed) => self.confirmed = Some(confirmed),
                 Effect::Enforce(_)

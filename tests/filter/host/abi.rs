@@ -235,12 +235,9 @@ extern "C" fn proxy_get_shared_data(
 ) -> Status {
     let found = host(|vm| {
         let key = text(key, key_size);
-        vm.proxy
-            .state()
-            .data
-            .read(&vm.vm_id, &key)
-            .cloned()
-            .ok_or(Status::NotFound)
+        let found = vm.proxy.state().data.read(&vm.vm_id, &key).cloned();
+        vm.copied += found.as_ref().map_or(0, |(value, _)| value.len());
+        found.ok_or(Status::NotFound)
     });
     status(found.map(|(value, current)| {
         put_bytes(&value, data, size);
@@ -261,7 +258,10 @@ extern "C" fn proxy_set_shared_data(
         interrupt();
     }
     let value = bytes(value, value_size).to_vec();
-    status(host(|vm| vm.proxy.state().data.write(&vm.vm_id, &key, value, cas)))
+    status(host(|vm| {
+        vm.copied += value.len();
+        vm.proxy.state().data.write(&vm.vm_id, &key, value, cas)
+    }))
 }
 
 #[unsafe(no_mangle)]

@@ -33,6 +33,8 @@ pub(super) struct VmState {
     /// What runs once before a write to shared data under a key with that part, in order.
     pub(super) before_write: Vec<(String, Interrupt)>,
     pub(super) host_calls: u64,
+    /// Bytes of shared data that came into the VM or went out of it.
+    pub(super) copied: usize,
     last_context: u32,
     pub(super) last_token: u32,
 }
@@ -74,6 +76,7 @@ impl VmState {
             metrics: BTreeMap::new(),
             before_write: Vec::new(),
             host_calls: 0,
+            copied: 0,
             last_context: 0,
             last_token: 0,
         }

@@ -87,6 +87,11 @@ impl Vm {
         self.slot.look(|vm| vm.host_calls).unwrap_or_default()
     }
 
+    /// Bytes of shared data that the VM has read or written so far, which is what its callbacks take with a large cluster.
+    pub(crate) fn copied(&self) -> usize {
+        self.slot.look(|vm| vm.copied).unwrap_or_default()
+    }
+
     /// The callouts that stand unanswered, oldest first.
     pub(crate) fn callouts(&self) -> Vec<Callout> {
         let mut callouts: Vec<_> = self.slot.callouts().into_iter().map(|(_, callout)| callout).collect();

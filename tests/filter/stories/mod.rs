@@ -10,6 +10,7 @@ mod kube;
 mod lease;
 mod life;
 mod metrics_apis;
+mod publishing;
 mod requests;
 mod reviews;
 mod spoke;

@@ -2,8 +2,8 @@
 
 use burst_model::config::{Artifact, Config};
 use burst_model::kube::{Response, Source, answer};
-use burst_model::leader::{Effect, Estate, Leader};
-use burst_model::records::{Confirmed, Record, Resume, Troubles};
+use burst_model::leader::{Effect, Estate, Heir, Leader};
+use burst_model::records::{Confirmed, Troubles};
 use burst_model::snapshot::Snapshot;
 use burst_model::sync::poller::Ask;
 use burst_model::time::Time;
@@ -24,7 +24,7 @@ const END: u8 = 0;
 
 /// Answers one after the other, each a byte of what happens before it and then the body.
 pub(crate) fn leader(bytes: &[u8]) -> bool {
-    let mut proxy = Proxy::new(Estate::default());
+    let mut proxy = Proxy::new(Estate::default(), &[]);
     for step in bytes.split(|byte| *byte == END).take(200) {
         let Some((what, body)) = step.split_first() else {
             continue;
@@ -57,8 +57,8 @@ fn status(what: u8) -> Option<u16> {
 }
 
 /// A leader takes over whatever was left, and goes on.
-pub(crate) fn takes_over(estate: Estate) {
-    let mut proxy = Proxy::new(estate);
+pub(crate) fn takes_over(estate: Estate, resume: &[u8]) {
+    let mut proxy = Proxy::new(estate, resume);
     for _ in 0..8 {
         proxy.pass(Duration::from_secs(1));
         proxy.answer(
@@ -75,16 +75,26 @@ struct Proxy {
     under_way: VecDeque<Ask>,
     snapshot: Option<Vec<u8>>,
     confirmed: Option<Confirmed>,
-    resume: Option<Resume>,
+    resume: Option<Vec<u8>>,
     troubles: Option<Troubles>,
     published: usize,
 }
 
+/// Who takes over, when it has read what was left.
+fn leads(config: &Rc<Config>, estate: Estate, resume: &[u8], now: Time) -> Leader {
+    let mut heir = Heir::new(config.clone(), estate, resume.to_vec());
+    loop {
+        if let Some(leader) = heir.go_on(now) {
+            return leader;
+        }
+    }
+}
+
 impl Proxy {
-    fn new(estate: Estate) -> Self {
+    fn new(estate: Estate, resume: &[u8]) -> Self {
         let config = Rc::new(Config::parse(CONFIG, Artifact::Full).expect("a configuration"));
         let mut proxy = Self {
-            leader: Leader::new(config.clone(), estate, T0),
+            leader: leads(&config, estate, resume, T0),
             config,
             now: T0,
             under_way: VecDeque::new(),
@@ -100,18 +110,17 @@ impl Proxy {
 
     /// Another thread takes what stands in shared data, as bytes.
     fn hand_over(&mut self) {
-        let resume = self.resume.as_ref().map(Record::to_bytes);
         let estate = Estate {
             snapshot: self
                 .snapshot
                 .clone()
                 .map(|bytes| Snapshot::open(bytes).expect("a snapshot")),
             confirmed: self.confirmed.clone(),
-            resume: resume.map(|bytes| Resume::from_bytes(&bytes).expect("a record")),
             troubles: self.troubles.clone(),
             ..Estate::default()
         };
-        self.leader = Leader::new(self.config.clone(), estate, self.now);
+        let resume = self.resume.as_deref().unwrap_or_default();
+        self.leader = leads(&self.config, estate, resume, self.now);
         self.under_way.clear();
     }
 

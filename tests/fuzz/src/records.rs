@@ -34,12 +34,12 @@ pub(crate) fn records(bytes: &[u8]) -> bool {
             generation: 3,
             lists: vec![Some(crate::leader::T0); of_each],
         });
-        takes_over(Estate {
+        let estate = Estate {
             confirmed: Some(confirmed),
-            resume,
             troubles,
             ..Estate::default()
-        });
+        };
+        takes_over(estate, bytes);
     }
     taken
 }
@@ -57,9 +57,10 @@ pub(crate) fn snapshot(bytes: &[u8]) -> bool {
     };
     views::all(bytes);
     let sections = ["services", "hpas"].map(|kind| snapshot.section(kind).map(|section| section.rows().count()));
-    takes_over(Estate {
+    let estate = Estate {
         snapshot: Some(snapshot),
         ..Estate::default()
-    });
+    };
+    takes_over(estate, &[]);
     sections.iter().any(Option::is_some)
 }

@@ -71,7 +71,6 @@ impl Told {
             }
             Effect::Enforce(policies) => self.line(&format!("enforce {policies:?}")),
             Effect::Bequeath(resume) => {
-                let resume = resume.to_bytes();
                 let (bytes, hash) = (resume.len(), hash::of_bytes(&resume));
                 self.line(&format!("bequeath {bytes} bytes {hash:016x}"));
             }

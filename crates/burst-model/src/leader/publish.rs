@@ -1,11 +1,12 @@
 //! What a leader puts into shared data, and when.
 
+use super::bequest::Bequest;
 use super::standing::Standing;
 use super::{Effect, Leader, MOST_LINES, MOST_ROWS, Totals};
 use crate::index::SERVICES;
 use crate::kube::{Object, Reads};
-use crate::records::{Confirmed, Resume, Resumed, Trouble, Troubles};
-use crate::snapshot::{self, Snapshot};
+use crate::records::{Confirmed, Trouble, Troubles};
+use crate::snapshot::{Snapshot, Writing};
 use crate::sync::life::Kept;
 use crate::time::Time;
 use std::time::Duration;
@@ -14,43 +15,85 @@ use std::time::Duration;
 /// large cluster's objects each time.
 const RESUME_INTERVAL: Duration = Duration::from_secs(30);
 
-/// Rows, or objects, that are written in the time that one takes to be joined.
+/// Rows, or objects, that are written or shared in the time that one takes to be joined.
 const WRITTEN: usize = 20;
+
+/// What is about to be published, or confirmed.
+#[derive(Debug)]
+pub(super) struct Draft {
+    /// The snapshot, where rows changed.
+    snapshot: Option<Writing>,
+    /// When what is in it was read.
+    lists: Vec<Option<Time>>,
+}
 
 impl Leader {
     /// Joins what changed, and puts a snapshot where a served value did, and word of the read in any case: once every
     /// list was read or is refused, and nothing that somebody else published is newer. That is done as far as `budget`
-    /// rows go, so a large cluster takes several calls; what is published is whole.
+    /// rows go, so a large cluster takes several calls, to join, to write and to share; what is published is whole.
     pub(super) fn publish(&mut self, mut budget: usize, now: Time) -> Vec<Effect> {
-        self.changed |= self.joined.go_on(&mut budget);
-        if !self.joined.is_whole() {
-            return Vec::new();
+        let mut effects = self.share(&mut budget);
+        if self.written.is_empty() {
+            self.write(&mut budget, now);
+            effects.extend(self.share(&mut budget));
         }
-        let mut effects = Vec::new();
-        if self.is_due() {
-            let rows = self.joined.table().values().map(Vec::len).sum();
-            if self.changed && !spend(&mut budget, rows) {
-                return Vec::new();
-            }
-            self.news = false;
-            if std::mem::take(&mut self.changed) {
-                effects.extend(self.snapshot());
-            }
-            effects.push(Effect::Show(self.totals()));
-            effects.extend(self.enforce());
-            let published = effects.iter().any(|effect| matches!(effect, Effect::Publish(_)));
-            let lists = self.lists.iter().map(|list| list.read).collect();
-            effects.push(Effect::Confirm(Confirmed {
-                generation: self.generation,
-                lists,
-            }));
-            self.bequeaths |= self.is_to_bequeath(published, now);
-        }
-        if self.bequeaths && spend(&mut budget, self.lists.iter().map(|list| list.objects.len()).sum()) {
-            self.bequeaths = false;
-            effects.push(self.bequeath(now));
+        if self.written.is_empty() && self.draft.is_none() && self.joined.is_whole() {
+            effects.extend(self.bequeath(&mut budget, now));
         }
         effects
+    }
+
+    /// Writes what there is to publish, or to confirm.
+    fn write(&mut self, budget: &mut usize, now: Time) {
+        let Some(mut draft) = self.draft.take().or_else(|| self.begin(budget)) else {
+            return;
+        };
+        if let Some(snapshot) = &mut draft.snapshot {
+            let mut rows = budget.saturating_mul(WRITTEN);
+            let is_whole = snapshot.go_on(self.joined.table(), &mut rows);
+            *budget = rows / WRITTEN;
+            if !is_whole {
+                self.draft = Some(draft);
+                return;
+            }
+        }
+        let snapshot = draft.snapshot.and_then(|snapshot| self.published(snapshot.end()));
+        self.bequeaths |= self.is_to_bequeath(snapshot.is_some(), now);
+        self.written.extend(snapshot.map(Effect::Publish));
+        self.written.push(Effect::Show(self.totals()));
+        let policies = self.enforce();
+        self.written.extend(policies);
+        self.written.push(Effect::Confirm(Confirmed {
+            generation: self.generation,
+            lists: draft.lists,
+        }));
+    }
+
+    /// What is there now, if it is joined and to be published or confirmed. Until that is written nothing else is joined.
+    fn begin(&mut self, budget: &mut usize) -> Option<Draft> {
+        self.changed |= self.joined.go_on(budget);
+        if !self.joined.is_whole() || !self.is_due() {
+            return None;
+        }
+        self.news = false;
+        let (table, next) = (self.joined.table(), self.generation.wrapping_add(1));
+        Some(Draft {
+            snapshot: std::mem::take(&mut self.changed).then(|| Writing::begin(table, next)),
+            lists: self.lists.iter().map(|list| list.read).collect(),
+        })
+    }
+
+    /// Shares what was written: all of it or nothing.
+    fn share(&mut self, budget: &mut usize) -> Vec<Effect> {
+        let is_large = self.written.iter().any(|effect| matches!(effect, Effect::Publish(_)));
+        match !is_large || spend(budget, self.rows()) {
+            true => std::mem::take(&mut self.written),
+            false => Vec::new(),
+        }
+    }
+
+    fn rows(&self) -> usize {
+        self.joined.table().values().map(Vec::len).sum()
     }
 
     /// Whether there is something to publish, or to confirm.
@@ -86,15 +129,15 @@ impl Leader {
         lines.chain(sets.map(Effect::Enforce)).collect()
     }
 
-    fn snapshot(&mut self) -> Option<Effect> {
-        let bytes = snapshot::write(self.joined.table(), self.generation.wrapping_add(1));
+    /// A snapshot, where it is another than the one that is served.
+    fn published(&mut self, bytes: Vec<u8>) -> Option<Vec<u8>> {
         let snapshot = Snapshot::open(bytes).ok()?;
         let content = Some(snapshot.content_hash());
         if content == self.content {
             return None;
         }
         (self.content, self.generation) = (content, snapshot.generation());
-        Some(Effect::Publish(snapshot.into_bytes()))
+        Some(snapshot.into_bytes())
     }
 
     fn totals(&self) -> Totals {
@@ -120,17 +163,24 @@ impl Leader {
         }
     }
 
-    /// What a successor goes on with.
-    fn bequeath(&mut self, now: Time) -> Effect {
-        self.bequeathed = Some(now);
-        let resumed = |(list, kept): (&Standing, &Kept)| Resumed {
-            version: kept.version().unwrap_or_default().into(),
-            read: list.read,
-            objects: list.objects.clone(),
-        };
-        let lists = self.lists.iter().zip(self.poller.lists()).map(resumed).collect();
-        let content = self.content.unwrap_or_default();
-        Effect::Bequeath(Resume { content, lists })
+    /// Writes a part of what a successor goes on with, and leaves it when it is whole.
+    fn bequeath(&mut self, budget: &mut usize, now: Time) -> Option<Effect> {
+        // What is begun is ended first: where everything changes all the time there would never be anything.
+        if self.bequest.is_none() && std::mem::take(&mut self.bequeaths) {
+            self.bequeathed = Some(now);
+            let content = self.content.unwrap_or_default();
+            self.bequest = Some(Bequest::new(content, self.lists.len(), self.bequest_length));
+        }
+        let bequest = self.bequest.as_mut()?;
+        let mut most = budget.saturating_mul(WRITTEN);
+        let is_whole = bequest.go_on(&mut most, self.lists.iter().zip(self.poller.lists()));
+        *budget = most / WRITTEN;
+        if !is_whole || !spend(budget, self.lists.iter().map(|list| list.objects.len()).sum()) {
+            return None;
+        }
+        let bytes = self.bequest.take()?.into_bytes();
+        self.bequest_length = bytes.len();
+        Some(Effect::Bequeath(bytes))
     }
 
     /// What fails, where that is not what it was.
@@ -154,7 +204,7 @@ impl Leader {
     }
 }
 
-/// Takes the writing of so many rows from what may be done; whether that is possible. It always is where nothing else was
+/// Takes the writing, or sharing, of so many rows from what may be done; whether that is possible. It always is where nothing else was
 /// done.
 fn spend(budget: &mut usize, written: usize) -> bool {
     let cost = written / WRITTEN;

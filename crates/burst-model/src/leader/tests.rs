@@ -3,9 +3,11 @@ use crate::config::Artifact;
 use crate::index::{SERVICES, Table};
 use crate::kube::page;
 use crate::kube::{Reads, Window};
-use crate::records::Record;
+use crate::records::{Record, Resume};
 use crate::snapshot::{self, Section};
 use std::time::Duration;
+
+mod parts;
 
 const T0: Time = Time::from_unix_millis(1_700_000_000_000);
 const ROLLOUTS: &str =
@@ -71,7 +73,7 @@ fn round_of(leader: &mut Leader, now: Time, mut api: impl FnMut(&Source, Verb) -
                 }
                 Effect::Publish(snapshot) => round.published.push(Snapshot::open(snapshot).unwrap()),
                 Effect::Enforce(sets) => round.enforced = Some(sets),
-                Effect::Bequeath(resume) => round.resume = Some(resume),
+                Effect::Bequeath(resume) => round.resume = Some(Resume::from_bytes(&resume).expect("a record")),
                 Effect::Admit(troubles) => round.troubles = Some(troubles),
                 Effect::Show(totals) => round.totals = Some(totals),
                 Effect::ShowList(source, readable) => round.readable.push((source.to_string(), readable)),
@@ -388,7 +390,7 @@ fn a_custom_kind_that_the_cluster_does_not_have_has_no_objects() {
 fn a_successor_goes_on_where_the_last_leader_stopped() {
     let mut first = Leader::new(config(""), Estate::default(), T0);
     let mut left = round(&mut first, T0, |source| cluster(source, 1));
-    let resume = Resume::from_bytes(&left.resume.unwrap().to_bytes());
+    let resume = left.resume;
     let estate = Estate {
         snapshot: left.published.pop(),
         confirmed: left.confirmed.pop(),

@@ -22,7 +22,7 @@ mod read;
 mod write;
 
 pub use read::{Damaged, Entry, Section, Snapshot};
-pub use write::write;
+pub use write::{Writing, write};
 
 /// Raised whenever the bytes change their meaning.
 pub const FORMAT: u32 = 4;

@@ -46,6 +46,21 @@ fn table() -> impl Strategy<Value = Table> {
     proptest::collection::btree_map("[a-z]{1,8}", rows, 0..4)
 }
 
+proptest! {
+    #[test]
+    fn in_parts_of_any_size_it_is_written_the_same(table in table(), parts in proptest::collection::vec(1..9usize, 1..20)) {
+        let mut writing = Writing::begin(&table, 3);
+        let whole = parts.into_iter().cycle().any(|part| {
+            let mut left = part;
+            let whole = writing.go_on(&table, &mut left);
+            assert!(whole == (left > 0));
+            whole
+        });
+        prop_assert!(whole);
+        prop_assert_eq!(writing.end(), write(&table, 3));
+    }
+}
+
 #[test]
 fn a_row_is_found_by_its_name_and_only_by_it() {
     let snapshot = Snapshot::open(write(&sample(), 7)).unwrap();

@@ -7,7 +7,7 @@ use burst_model::config::Config;
 use burst_model::kube::page::Bad;
 use burst_model::kube::{self, Failure, Page, Response, Source, Verb, answer};
 use burst_model::leader::{Effect, Estate, Leader};
-use burst_model::records::{Confirmed, Resume};
+use burst_model::records::{Confirmed, Record as _, Resume};
 use burst_model::sync::poller::Ask;
 use burst_model::time::Time;
 
@@ -80,7 +80,7 @@ pub fn read(
                 effects.extend(leader.answer(id, answer.map(kube::Answer::Page), now, CHANCE));
             }
             Effect::Publish(snapshot) => read.snapshot = snapshot,
-            Effect::Bequeath(resume) => read.resume = resume,
+            Effect::Bequeath(resume) => read.resume = Resume::from_bytes(&resume).unwrap_or_default(),
             Effect::Confirm(confirmed) => read.confirmed = confirmed,
             // Who looks at a whole cluster is told in other words than a log has.
             Effect::AskHub(_)

@@ -1,0 +1,216 @@
+//! A cluster so large that a snapshot of it takes several calls.
+
+use super::*;
+use crate::kube::Change;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+/// Three rows, and as many objects, of each come to more than one call writes.
+const SERVICES_THERE: usize = 4_000;
+
+/// What the large cluster has of a kind, each HPA with one replica.
+fn page(source: &Source) -> Page {
+    thread_local! {
+        static READ: RefCell<BTreeMap<String, Vec<Object>>> = RefCell::default();
+    }
+    let objects = READ.with_borrow_mut(|read| {
+        let objects = read.entry(source.resource.plural.clone());
+        let all = || (0..SERVICES_THERE).filter_map(|n| object(source, n, 1)).collect();
+        objects.or_insert_with(all).clone()
+    });
+    Page {
+        objects,
+        version: "9".into(),
+        ..Page::default()
+    }
+}
+
+fn object(source: &Source, n: usize, current: u32) -> Option<Object> {
+    let meta = format!(r#""metadata":{{"name":"web-{n}","namespace":"shop"}}"#);
+    let json = match source.resource.plural.as_str() {
+        "horizontalpodautoscalers" => format!(
+            r#"{{{meta},"spec":{{"scaleTargetRef":{{"apiVersion":"apps/v1","kind":"Deployment","name":"web-{n}"}},
+                "maxReplicas":5}},"status":{{"currentReplicas":{current}}}}}"#
+        ),
+        "services" => format!(r#"{{{meta},"spec":{{"selector":{{"app":"web-{n}"}}}}}}"#),
+        "deployments" => {
+            format!(r#"{{{meta},"spec":{{"template":{{"metadata":{{"labels":{{"app":"web-{n}"}}}}}}}}}}"#)
+        }
+        _ => return None,
+    };
+    Some(Object::read(source.reads, &json, false).unwrap())
+}
+
+/// A leader that has read all of the cluster, and its windows, which are open.
+fn watching() -> (Leader, Vec<Ask>) {
+    let mut leader = Leader::new(parse(r#"{"cluster":"k"}"#), Estate::default(), T0);
+    let (mut effects, mut windows) = (leader.tick(T0), Vec::new());
+    while let Some(effect) = effects.pop() {
+        match effect {
+            Effect::Ask(ask) if ask.request.verb == Verb::Watch => windows.push(ask),
+            Effect::Ask(ask) => {
+                let page = page(leader.source(ask.source).unwrap());
+                effects.extend(leader.answer(ask.source, Ok(Answer::Page(page)), T0, 0));
+            }
+            Effect::Publish(_) | Effect::Confirm(_) | Effect::Bequeath(_) => panic!("{effect:?} at once"),
+            _ => {}
+        }
+    }
+    (leader, windows)
+}
+
+/// What a call leads to in shared data, and nothing else that is as large.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Shared {
+    published: Option<Vec<u8>>,
+    confirmed: Option<Confirmed>,
+    bequeathed: Option<Vec<u8>>,
+}
+
+fn call(leader: &mut Leader, now: Time) -> Shared {
+    let mut shared = Shared::default();
+    for effect in leader.go_on(now) {
+        match effect {
+            Effect::Publish(bytes) => shared.published = Some(bytes),
+            Effect::Confirm(confirmed) => shared.confirmed = Some(confirmed),
+            Effect::Bequeath(bytes) => shared.bequeathed = Some(bytes),
+            _ => {}
+        }
+    }
+    shared
+}
+
+/// Goes on until it is so far.
+fn until(leader: &mut Leader, now: Time, is_there: fn(&Leader) -> bool) {
+    while !is_there(leader) {
+        assert_eq!(call(leader, now), Shared::default());
+    }
+}
+
+fn is_writing(leader: &Leader) -> bool {
+    leader.draft.is_some()
+}
+
+fn has_written(leader: &Leader) -> bool {
+    !leader.written.is_empty()
+}
+
+fn load(snapshot: &[u8], of: &str) -> u32 {
+    let snapshot = Snapshot::open(snapshot.to_vec()).unwrap();
+    snapshot.section(SERVICES).unwrap().find(of).unwrap().load.current
+}
+
+#[test]
+fn a_snapshot_is_written_in_some_calls_and_shared_in_another_and_so_is_what_a_successor_has() {
+    let (mut leader, _windows) = watching();
+    until(&mut leader, T0, is_writing);
+    assert!(!has_written(&leader), "it takes another call");
+    until(&mut leader, T0, has_written);
+    let shared = call(&mut leader, T0);
+    assert!(shared.published.is_some() && shared.confirmed.is_some() && shared.bequeathed.is_none());
+    let mut calls = 0;
+    let left = loop {
+        assert!(
+            leader.is_busy() && !leader.is_resting(T0),
+            "nobody takes over before it is there"
+        );
+        let shared = call(&mut leader, T0);
+        assert!(shared.published.is_none() && shared.confirmed.is_none());
+        if let Some(bytes) = shared.bequeathed {
+            break bytes;
+        }
+        calls += 1;
+    };
+    assert!(calls > 1, "a call to share it, and more than one to write it");
+    assert!(!leader.is_busy());
+    let left = Resume::from_bytes(&left).unwrap();
+    let counts: Vec<_> = left.lists.iter().map(|list| list.objects.len()).collect();
+    assert_eq!(counts, [SERVICES_THERE, SERVICES_THERE, SERVICES_THERE, 0]);
+}
+
+#[test]
+fn what_is_read_while_a_snapshot_is_written_or_waits_is_neither_in_it_nor_confirmed_with_it() {
+    for is_there in [is_writing, has_written] {
+        let (mut leader, mut windows) = watching();
+        until(&mut leader, T0, is_there);
+        windows.retain(|ask| leader.source(ask.source).unwrap().reads == Reads::Hpas);
+        let hpas = windows[0].source;
+        let change = Change::Put(object(leader.source(hpas).unwrap(), 7, 4).unwrap());
+        let window = Window {
+            changes: vec![change],
+            version: Some("10".into()),
+        };
+        for effect in leader.answer(hpas, Ok(Answer::Window(window)), later(5), 0) {
+            assert!(!matches!(effect, Effect::Publish(_) | Effect::Confirm(_)), "{effect:?}");
+        }
+        until(&mut leader, later(5), has_written);
+        let first = call(&mut leader, later(5));
+        assert_eq!(load(&first.published.unwrap(), "shop/web-7"), 1);
+        assert_eq!(first.confirmed.unwrap().lists, [Some(T0); 4], "as old as it is");
+
+        until(&mut leader, later(5), has_written);
+        let second = call(&mut leader, later(5));
+        assert_eq!(load(&second.published.unwrap(), "shop/web-7"), 4);
+        let confirmed = second.confirmed.unwrap();
+        assert_eq!((confirmed.generation, confirmed.lists[hpas.0]), (2, Some(later(5))));
+    }
+}
+
+#[test]
+fn wherever_a_leader_is_lost_its_successor_serves_the_same_and_only_counts_on() {
+    // Joining is the most of it, and of that one call is as good as another.
+    let (mut leader, _windows) = watching();
+    let joining = (0..).take_while(|_| call(&mut leader, T0) == Shared::default() && !leader.joined.is_whole());
+    let joined = joining.count();
+    for lost_at in [0].into_iter().chain(joined..) {
+        let (mut leader, _windows) = watching();
+        let mut left = Shared::default();
+        for _ in 0..lost_at {
+            let Shared {
+                published,
+                confirmed,
+                bequeathed,
+            } = call(&mut leader, T0);
+            left.published = published.or(left.published);
+            left.confirmed = confirmed.or(left.confirmed);
+            left.bequeathed = bequeathed.or(left.bequeathed);
+        }
+        let was_busy = leader.is_busy();
+        let estate = Estate {
+            snapshot: left.published.clone().map(|bytes| Snapshot::open(bytes).unwrap()),
+            confirmed: left.confirmed.clone(),
+            resume: left.bequeathed.as_ref().and_then(|bytes| Resume::from_bytes(bytes)),
+            ..Estate::default()
+        };
+        let mut next = Leader::new(parse(r#"{"cluster":"k"}"#), estate, later(5));
+        let (mut lists, mut published, mut confirmed) = (0, None, left.confirmed);
+        let mut effects = next.tick(later(5));
+        while next.is_busy() || !effects.is_empty() {
+            for effect in std::mem::take(&mut effects) {
+                match effect {
+                    Effect::Ask(ask) => {
+                        let answer = match ask.request.verb {
+                            Verb::List => Answer::Page(page(next.source(ask.source).unwrap())),
+                            Verb::Watch => continue,
+                        };
+                        lists += 1;
+                        effects.extend(next.answer(ask.source, Ok(answer), later(5), 0));
+                    }
+                    Effect::Publish(bytes) => published = Some(bytes),
+                    Effect::Confirm(newer) => confirmed = Some(newer),
+                    _ => {}
+                }
+            }
+            effects.extend(next.go_on(later(5)));
+        }
+        let what = format!("lost after {lost_at} calls");
+        assert_eq!(lists, if left.bequeathed.is_some() { 0 } else { 4 }, "{what}");
+        let served = published.or(left.published).unwrap();
+        assert_eq!(load(&served, "shop/web-3999"), 1, "{what}");
+        let generation = Snapshot::open(served).unwrap().generation();
+        assert_eq!(confirmed.unwrap().generation, generation, "{what}");
+        if !was_busy {
+            break;
+        }
+    }
+}
