@@ -2,7 +2,7 @@
 
 use std::{
     hash::{BuildHasher, RandomState},
-    net::{Ipv4Addr, TcpListener},
+    net::{Ipv4Addr, TcpStream},
     ops::Range,
     sync::atomic::{AtomicU16, Ordering},
 };
@@ -22,7 +22,8 @@ static GIVEN: AtomicU16 = AtomicU16::new(0);
 pub fn free() -> u16 {
     (0..RANGE.len())
         .map(|_| next())
-        .find(|port| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok())
+        // Not by a bind: a process that another thread starts just now would hold that for some time longer.
+        .find(|port| TcpStream::connect((Ipv4Addr::LOCALHOST, *port)).is_err())
         .expect("a free port")
 }
 
@@ -39,10 +40,27 @@ fn next() -> u16 {
 
 #[cfg(test)]
 mod tests {
+    use std::{net::TcpListener, process::Command, sync::atomic::AtomicBool};
+
     use super::*;
 
     #[test]
     fn no_port_is_given_twice() {
         assert_ne!(free(), free());
+    }
+
+    #[test]
+    fn a_port_can_be_listened_on_at_once_while_processes_are_started() {
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    Command::new("true").status().expect("a process");
+                }
+            });
+            let listens = (0..2_000).all(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, free())).is_ok());
+            done.store(true, Ordering::Relaxed);
+            assert!(listens);
+        });
     }
 }
