@@ -84,6 +84,7 @@ mod tests {
                 "root::Root::on_tick",
             ),
             ("proxy_on_tick", "proxy_on_tick"),
+            ("a<b", "a"),
         ] {
             assert_eq!(short(mangled).as_deref(), Some(kept));
         }

@@ -204,8 +204,8 @@ impl Leader {
     }
 }
 
-/// Takes the writing, or sharing, of so many rows from what may be done; whether that is possible. It always is where nothing else was
-/// done.
+/// Takes the writing, or sharing, of so many rows from what may be done; whether that is possible. It always is where
+/// nothing else was done.
 fn spend(budget: &mut usize, written: usize) -> bool {
     let cost = written / WRITTEN;
     let may = *budget == MOST_ROWS || cost <= *budget;
