@@ -51,7 +51,7 @@ fn resources_are_listed(stage: &Stage) {
 /// The namespace controller looks for what is in it in every group, and does not end before each has answered.
 fn a_namespace_comes_and_goes(stage: &Stage, name: &str) {
     stage.cluster.kubectl(&["create", "namespace", name]);
-    stage.cluster.kubectl(&["delete", "namespace", name, "--timeout=60s"]);
+    stage.cluster.kubectl(&["delete", "namespace", name, "--timeout=120s"]);
 }
 
 /// Has the aggregator look at once: it does when an APIService changes, and every 30 s.
