@@ -6,7 +6,7 @@ use saphyr_parser::Tag;
 
 use super::build::{Builder, error};
 use super::characters;
-use super::split::shifted;
+use super::split::{says_nothing, shifted};
 use super::tag::OF_SCALARS;
 use super::tree::{Key, Mark, Span, SyntaxError};
 
@@ -24,8 +24,7 @@ pub(super) fn chunk(chunk: &str, lines_above: usize) -> Result<(), SyntaxError> 
 
 /// The line of a `...` with nothing above it.
 fn ends_before_it_begins(chunk: &str) -> Option<usize> {
-    let says = |line: &str| !(line.trim().is_empty() || line.starts_with('#'));
-    let (number, line) = chunk.lines().enumerate().find(|(_, line)| says(line))?;
+    let (number, line) = chunk.lines().enumerate().find(|(_, line)| !says_nothing(line))?;
     let rest = line.strip_prefix("...")?;
     (rest.is_empty() || rest.starts_with(char::is_whitespace)).then_some(number)
 }
@@ -47,7 +46,25 @@ impl Builder<'_> {
     }
 
     pub(super) fn behind_properties(&self, at: Mark) -> Result<&str, SyntaxError> {
-        behind_properties(self.before_and_after(at).1).map_err(|message| error(at, message))
+        behind_properties(self.before_and_after(at).1.trim_start()).map_err(|message| error(at, message))
+    }
+
+    /// Whether a list or an object is written in brackets. Below the line of its anchor or tag they would be taken for
+    /// those of what is in it.
+    pub(super) fn begins_in_brackets(&self, at: Mark) -> Result<bool, SyntaxError> {
+        let mut behind = self.behind_properties(at)?;
+        if behind.starts_with(['[', '{']) {
+            return Ok(true);
+        }
+        let mut line = at.line;
+        while says_nothing(behind) && line < self.last_line() {
+            line += 1;
+            behind = self.behind_properties(Mark { line, column: 1 })?;
+        }
+        match behind.starts_with(['[', '{']) {
+            true => Err(error(at, "brackets below the line of their anchor or tag")),
+            false => Ok(false),
+        }
     }
 
     /// To Kubernetes' reader the commas and brackets behind a tag belong to it.
