@@ -19,8 +19,9 @@ mod simulate;
 use std::io::{self, Read, Write};
 use std::process::ExitCode;
 
-use crate::args::{Hpa, Istio, Topic};
+use crate::args::{Format, Hpa, Istio, Topic};
 use crate::input::Input;
+use crate::lint::{Finding, write as write_findings};
 
 /// How a command ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -105,7 +106,19 @@ impl Terminal<'_> {
 
     /// Whoever does not listen to words misses nothing that matters.
     fn say(&mut self, words: impl std::fmt::Display) {
+        self.show();
         let _ = writeln!(self.words, "burstctl: {words}");
+    }
+
+    /// Says what is wrong where data is something else.
+    fn say_findings(&mut self, findings: &[Finding], input: &Input) {
+        self.show();
+        let _ = write_findings(findings, &input.sources, Format::Text, false, &mut self.words);
+    }
+
+    /// The data so far, so that words about it stand below it. What cannot be written is told at the end.
+    fn show(&mut self) {
+        let _ = self.out.flush();
     }
 
     /// Says what could not be opened.

@@ -7,7 +7,7 @@ use burst_hpa::{Options, decode, defaulted, migrate};
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 
 use super::{End, Terminal};
-use crate::args::{Explain, Format};
+use crate::args::Explain;
 use crate::explain;
 use crate::input::Input;
 use crate::lint;
@@ -27,7 +27,7 @@ pub(super) fn explain(words: &Explain, terminal: &mut Terminal<'_>) -> End {
         .into_iter()
         .filter(|finding| matches!(finding.mistake.rule(), "apiserver" | "yaml" | "short-form"))
         .collect();
-    let _ = lint::write(&refused, &input.sources, Format::Text, false, &mut terminal.words);
+    terminal.say_findings(&refused, &input);
     let mut end = if input.is_incomplete() { End::Unread } else { End::Well };
     let mut told = Vec::new();
     let targets = Targets::of(&input);
