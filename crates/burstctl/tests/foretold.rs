@@ -31,6 +31,24 @@ fn an_hpa_that_no_controller_has_seen_has_nothing_to_check() {
     assert_eq!(said, "burstctl: shop/web: no controller has written a status\n");
 }
 
+#[test]
+fn metrics_of_one_name_are_told_apart_by_selector_and_object() {
+    let (_, told, _) = command(&["explain", "--status", "-"], include_str!("data/namesakes.yaml"));
+    let now: Vec<&str> = told
+        .lines()
+        .filter_map(|line| line.strip_prefix("   Now it is "))
+        .collect();
+    assert_eq!(
+        now,
+        [
+            "4: 4 ÷ 10 = 0.4; × 5 replicas = 2, so it proposes 2.",
+            "18: 18 ÷ 10 = 1.8; × 5 replicas = 9, so it proposes 9.",
+            "150: 150 ÷ 100 = 1.5; × 5 replicas = 7.5, so it proposes 8.",
+            "70: 70 ÷ 100 = 0.7; × 5 replicas = 3.5, so it proposes 4.",
+        ]
+    );
+}
+
 fn simulated(format: &str) -> String {
     let (file, trace) = (beside("load.yaml"), beside("load.csv"));
     let (end, out, said) = command(&["simulate", &file, "--trace", &trace, "--format", format], "");
