@@ -49,6 +49,43 @@ fn metrics_of_one_name_are_told_apart_by_selector_and_object() {
     );
 }
 
+#[test]
+fn the_limit_that_holds_is_named_also_where_the_metrics_did_not_decide() {
+    let table = [
+        ("current: {value: \"1\"}", 2, 2, "Limit that holds: minReplicas."),
+        ("current: {value: \"900\"}", 5, 5, "Limit that holds: maxReplicas."),
+        (
+            "current: {value: \"30\"}",
+            9,
+            5,
+            "Limit that holds: maxReplicas, whatever the metrics say.",
+        ),
+        (
+            "current: {value: \"30\"}",
+            1,
+            2,
+            "Limit that holds: minReplicas, whatever the metrics say.",
+        ),
+        (
+            "current: {value: \"30\"}",
+            0,
+            0,
+            "Somebody else scaled the target to zero, so the controller leaves it alone until it has replicas.",
+        ),
+    ];
+    for (current, there, asked, line) in table {
+        let text = format!(
+            "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {{name: web}}\nspec:\n  \
+             scaleTargetRef: {{apiVersion: apps/v1, kind: Deployment, name: web}}\n  minReplicas: 2\n  maxReplicas: 5\n  \
+             metrics: [{{type: External, external: {{metric: {{name: q}}, target: {{type: Value, value: \"30\"}}}}}}]\n\
+             status:\n  currentReplicas: {there}\n  desiredReplicas: {asked}\n  \
+             currentMetrics: [{{type: External, external: {{metric: {{name: q}}, {current}}}}}]\n"
+        );
+        let (end, told, _) = command(&["explain", "--status", "-"], &text);
+        assert_eq!((end, told.contains(line)), (End::Well, true), "{line}\n{told}");
+    }
+}
+
 fn simulated(format: &str) -> String {
     let (file, trace) = (beside("load.yaml"), beside("load.csv"));
     let (end, out, said) = command(&["simulate", &file, "--trace", &trace, "--format", format], "");
