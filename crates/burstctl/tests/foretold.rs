@@ -20,6 +20,17 @@ fn a_spec_is_explained_in_words() {
 }
 
 #[test]
+fn what_no_cluster_takes_is_not_explained() {
+    let text = include_str!("data/load.yaml").replace("maxReplicas: 12", "maxReplicas: 1");
+    let (end, told, said) = command(&["explain", "-"], text);
+    assert_eq!((end, told.as_str()), (End::Objections, ""));
+    assert!(
+        said.contains("must be greater than or equal to `minReplicas`"),
+        "{said}"
+    );
+}
+
+#[test]
 fn a_status_is_checked_with_its_own_numbers() {
     insta::assert_snapshot!(told(&["explain", "--status", "-"], include_str!("data/status.yaml")));
 }
