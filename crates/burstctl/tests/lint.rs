@@ -216,6 +216,49 @@ fn a_short_form_of_another_kind_is_not_overlooked() {
     }
 }
 
+#[test]
+fn what_no_cluster_serves_is_named_and_nothing_else_of_it() {
+    let expected = |found: &str| format!("Decode apiVersion expected \"autoscaling/v2\", found {found:?}");
+    let table = [
+        ("v1", "HorizontalPodAutoscaler", expected("v1")),
+        (
+            "extensions/v1beta1",
+            "HorizontalPodAutoscaler",
+            expected("extensions/v1beta1"),
+        ),
+        ("autoscaling/v3", "HorizontalPodAutoscaler", expected("autoscaling/v3")),
+        (
+            "autoscaling/v2beta1",
+            "HorizontalPodAutoscaler",
+            expected("autoscaling/v2beta1"),
+        ),
+        (
+            "autoscaling/v2beta2",
+            "HorizontalPodAutoscaler",
+            expected("autoscaling/v2beta2"),
+        ),
+        (
+            "autoscaling/v2",
+            "HorizontalPodAutoscale",
+            "Decode kind expected \"HorizontalPodAutoscaler\", found \"HorizontalPodAutoscale\"".to_owned(),
+        ),
+    ];
+    for (api_version, kind, expected) in table {
+        let text = format!(
+            "apiVersion: {api_version}\nkind: {kind}\nspec: {{metrics: [{{external: {{metricName: queue}}}}]}}\n"
+        );
+        assert_eq!(objections(&text, Options::default()), BTreeSet::from([expected]));
+    }
+    let text = "apiVersion: autoscaling/v2beta2\nkind: HorizontalPodAutoscaler\n";
+    let shown = lint(text, Format::Text, Options::default());
+    assert!(
+        shown.contains("= help: `burstctl hpa migrate` writes it as autoscaling/v2."),
+        "{shown}"
+    );
+    let foreign = "apiVersion: autoscaling.example.com/v1\nkind: HorizontalPodAutoscaler\n";
+    assert_eq!(objections(foreign, Options::default()), BTreeSet::new());
+}
+
 /// Text that is more like an HPA than chance would make it.
 fn almost_an_hpa() -> impl Strategy<Value = String> {
     let whole = include_str!("data/shop.yaml");
