@@ -31,8 +31,9 @@ pub(super) fn simulate(words: &Simulate, terminal: &mut Terminal<'_>) -> End {
         terminal.say(format_args!("{}: expected one HPA", words.file.display()));
         return End::Objections;
     };
-    let text = match std::fs::read_to_string(&words.trace) {
-        Ok(text) => text,
+    let text = match std::fs::read(&words.trace) {
+        // What is no text is no number either, and has a line.
+        Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
         Err(reason) => {
             terminal.say(format_args!("{}: {reason}", words.trace.display()));
             return End::Unread;
