@@ -107,7 +107,7 @@ impl Terminal<'_> {
     /// Whoever does not listen to words misses nothing that matters.
     fn say(&mut self, words: impl std::fmt::Display) {
         self.show();
-        let _ = writeln!(self.words, "burstctl: {words}");
+        let _ = writeln!(self.words, "burstctl: {}", harmless(&words.to_string()));
     }
 
     /// Says what is wrong where data is something else.
@@ -148,6 +148,18 @@ impl Terminal<'_> {
             }
         }
     }
+}
+
+/// Text with what others wrote in it, for people: control characters, which a terminal would obey, as pictures.
+fn harmless(text: &str) -> String {
+    let picture = |character: char| match character {
+        '\n' => '\n',
+        '\u{7f}' => '\u{2421}',
+        '\0'..='\u{1f}' => char::from_u32(u32::from(character) + 0x2400).unwrap_or('\u{fffd}'),
+        _ if character.is_control() => '\u{fffd}',
+        _ => character,
+    };
+    text.chars().map(picture).collect()
 }
 
 impl Default for Terminal<'_> {

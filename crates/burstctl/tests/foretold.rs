@@ -97,6 +97,32 @@ fn the_limit_that_holds_is_named_also_where_the_metrics_did_not_decide() {
     }
 }
 
+#[test]
+fn no_word_of_a_file_commands_the_terminal() {
+    let hostile = |text: &str| text.replace("requests", "\"re\\e[31mquests\"");
+    let load = hostile(include_str!("data/load.yaml"));
+    let (_, told, _) = command(&["explain", "-"], &load);
+    assert!(told.contains("re␛[31mquests") && !told.contains('\u{1b}'), "{told}");
+    let named = load.replace("name: web,", "name: \"we\\eb\",");
+    assert_ne!(named, load);
+    for words in [
+        &["explain", "-"] as &[_],
+        &["migrate", "-"],
+        &["simulate", "-", "--trace", &beside("load.csv")],
+    ] {
+        let (_, told, said) = command(words, named.replace("autoscaling/v2", "autoscaling/v2beta9"));
+        assert!(!(told + &said).contains('\u{1b}'), "{words:?}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().join("trace.csv");
+    std::fs::write(&trace, "seconds,\u{1b}[31m\n0,1\n").unwrap();
+    let (_, told, _) = command(
+        &["simulate", &beside("load.yaml"), "--trace", trace.to_str().unwrap()],
+        "",
+    );
+    assert!(told.contains("␛[31m") && !told.contains('\u{1b}'), "{told}");
+}
+
 fn simulated(format: &str) -> String {
     let (file, trace) = (beside("load.yaml"), beside("load.csv"));
     let (end, out, said) = command(&["simulate", &file, "--trace", &trace, "--format", format], "");

@@ -6,7 +6,7 @@ use burst_hpa::status::Status;
 use burst_hpa::{Options, decode, defaulted, migrate, validate};
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 
-use super::{End, Terminal};
+use super::{End, Terminal, harmless};
 use crate::args::Explain;
 use crate::explain;
 use crate::input::Input;
@@ -60,7 +60,7 @@ pub(super) fn explain(words: &Explain, terminal: &mut Terminal<'_>) -> End {
         terminal.say("no HPA was given");
         end = End::Objections;
     }
-    let written = write!(terminal.out, "{}", told.join("\n"));
+    let written = write!(terminal.out, "{}", harmless(&told.join("\n")));
     terminal.ended(written, end)
 }
 
