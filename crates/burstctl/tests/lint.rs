@@ -160,6 +160,25 @@ fn findings_are_results_in_sarif() {
 }
 
 #[test]
+fn names_of_files_are_uris_in_sarif() {
+    for (name, uri) in [
+        ("./shop.yaml", "./shop.yaml"),
+        ("my charts/100%.yaml", "my%20charts/100%25.yaml"),
+        ("<stdin>", "%3Cstdin%3E"),
+        ("a:b#é.yaml", "a%3Ab%23%C3%A9.yaml"),
+    ] {
+        let (name, text) = (name.to_owned(), "- 1\n".to_owned());
+        let input = Input::of([Source { name, text }]);
+        let mut out = Vec::new();
+        let findings = check(&input, Options::default());
+        write(&findings, &input.sources, Format::Sarif, false, &mut out).unwrap();
+        let log: Value = serde_json::from_slice(&out).unwrap();
+        let location = &log["runs"][0]["results"][0]["locations"][0]["physicalLocation"];
+        assert_eq!(location["artifactLocation"]["uri"], uri);
+    }
+}
+
+#[test]
 fn scalars_are_read_as_kubernetes_reads_them() {
     insta::assert_snapshot!(lint(
         include_str!("data/scalars.yaml"),
