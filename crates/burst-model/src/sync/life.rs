@@ -321,7 +321,7 @@ impl Kept {
         }
         self.life = Life::Waiting {
             since: now,
-            due: now.max(begun.after(SHORTEST_WINDOW.saturating_sub(EARLY))),
+            due: now.max(begun.min(now).after(SHORTEST_WINDOW.saturating_sub(EARLY))),
         };
         Step::Changed(window)
     }
@@ -390,9 +390,10 @@ impl Kept {
 
 /// When to read again what was read from `begun` until now. The interval counts from the beginning: from the end it
 /// would miss, by the time that the answer took, the tick it should come with. A read that takes longer than its
-/// interval is followed by all of it.
+/// interval is followed by all of it; so is one that the clock was set back in, by nobody knows how much.
 pub(crate) fn next_read(begun: Time, interval: Duration, now: Time) -> Time {
-    let from = if now.since(begun) < interval { begun } else { now };
+    let is_known = begun <= now && now.since(begun) < interval;
+    let from = if is_known { begun } else { now };
     from.after(interval.saturating_sub(EARLY))
 }
 

@@ -79,6 +79,19 @@ fn a_clock_set_back_does_not_stop_the_reads() {
 }
 
 #[test]
+fn a_clock_set_back_while_an_answer_is_under_way_does_not_stop_what_follows() {
+    let before = T0.before(Duration::from_secs(500));
+    let mut list = kept();
+    list.begin(T0);
+    list.answer(page(None), before, 0);
+    assert!(list.begin(before.after(PAUSE)).is_some(), "the next read");
+
+    let mut list = watching();
+    list.answer(window(Some("8")), before, 0);
+    assert!(list.begin(before.after(SHORTEST_WINDOW)).is_some(), "the next window");
+}
+
+#[test]
 fn an_expired_cursor_starts_the_list_again_at_once_but_not_for_ever() {
     let mut list = kept();
     list.begin(T0);
