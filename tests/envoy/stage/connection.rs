@@ -9,7 +9,7 @@ use burst_testkit::http::Answer;
 use super::request::Request;
 
 /// Longer than Envoy keeps any request of these stories.
-const TIMEOUT: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// A connection to a listener.
 #[derive(Debug)]

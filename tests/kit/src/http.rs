@@ -15,7 +15,7 @@ use ureq::{
 use crate::authority::{Authority, Credential};
 
 /// Longer than any proxy under test keeps a request.
-const TIMEOUT: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// An answer, whatever its status.
 #[derive(Clone, Debug)]
