@@ -136,6 +136,15 @@ fn a_load_is_told_as_a_table() {
 }
 
 #[test]
+fn the_load_or_the_hpa_may_come_from_stdin() {
+    let (file, trace) = (beside("load.yaml"), beside("load.csv"));
+    let told = simulated("table");
+    let load = command(&["simulate", &file, "--trace", "-"], include_str!("data/load.csv"));
+    let hpa = command(&["simulate", "-", "--trace", &trace], include_str!("data/load.yaml"));
+    assert_eq!((&load.1, &hpa.1), (&told, &told));
+}
+
+#[test]
 fn a_load_is_told_as_a_plot() {
     insta::assert_snapshot!(simulated("plot"));
 }

@@ -1,6 +1,7 @@
 //! `burstctl hpa simulate`
 
-use std::io::Write as _;
+use std::io::{self, Read, Write as _};
+use std::path::Path;
 
 use burst_hpa::{Options, decode, defaulted, migrate, validate};
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
@@ -23,15 +24,16 @@ pub(super) fn simulate(words: &Simulate, terminal: &mut Terminal<'_>) -> End {
         return End::Unread;
     }
     let targets = Targets::of(&input);
-    let mut hpas = input
-        .objects
-        .iter()
-        .filter(|object| object.is_hpa() || is_short(object));
-    let (Some(object), None) = (hpas.next(), hpas.next()) else {
-        terminal.say(format_args!("{}: expected one HPA", words.file.display()));
+    let mut hpas = hpas_of(&input);
+    let (Some(object), 0) = (hpas.next(), hpas.count()) else {
+        let found = hpas_of(&input).count();
+        terminal.say(format_args!(
+            "{}: expected one HPA, found {found}",
+            words.file.display()
+        ));
         return End::Objections;
     };
-    let text = match std::fs::read(&words.trace) {
+    let text = match load(&words.trace, &mut terminal.stdin) {
         // What is no text is no number either, and has a line.
         Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
         Err(reason) => {
@@ -55,6 +57,20 @@ pub(super) fn simulate(words: &Simulate, terminal: &mut Terminal<'_>) -> End {
             End::Unread
         }
     }
+}
+
+fn hpas_of(input: &Input) -> impl Iterator<Item = &Object> {
+    let objects = input.objects.iter();
+    objects.filter(|object| object.is_hpa() || is_short(object))
+}
+
+fn load(trace: &Path, stdin: &mut dyn Read) -> io::Result<Vec<u8>> {
+    if trace != Path::new("-") {
+        return std::fs::read(trace);
+    }
+    let mut bytes = Vec::new();
+    stdin.read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 enum Trouble {
