@@ -329,18 +329,19 @@ impl Kept {
     /// A window failed. What it would have brought comes with the next one, which begins at the same version; or with a
     /// list, where there is none.
     fn unwatchable(&mut self, failure: Failure, now: Time, chance: u32) -> Step {
-        self.broken = self.broken.saturating_add(1);
         let loses_place = matches!(
             failure,
             Failure::Expired(_) | Failure::NotFound(_) | Failure::Malformed(_) | Failure::Unexpected(_)
         );
+        // Anything else is of the API as a whole.
+        let is_of_the_window = loses_place || matches!(failure, Failure::Timeout | Failure::Cut);
+        self.broken = self.broken.saturating_add(is_of_the_window.into());
         let falls_back = match &failure {
             // The verb is not in the role, or the kind cannot be watched.
             Failure::Forbidden(_) | Failure::Unexpected(405) => true,
             // A server that does not end its windows, or whose windows are too large to come whole; or one that lists
             // and does not watch. Each such window would cost a list, without a pause between them.
-            Failure::Timeout | Failure::Cut => self.broken >= PATIENCE,
-            _ => loses_place && self.broken >= PATIENCE,
+            _ => is_of_the_window && self.broken >= PATIENCE,
         };
         if falls_back {
             (self.broken, self.unwatched) = (0, LISTS_INSTEAD);
@@ -361,9 +362,13 @@ impl Kept {
         if verb == Verb::List && matches!(failure, Failure::Cut) {
             self.page_size.cut();
         }
-        // What somebody else saw of it last will not be known, so nothing can wait for it.
         if verb == Verb::List && failure.is_refusal() {
+            // What somebody else saw of it last will not be known, so nothing can wait for it.
             self.behind = false;
+        } else if verb == Verb::List && self.unwatched == LISTS_INSTEAD && failure.is_of_the_server() {
+            // Nothing came in the place of windows, so it was not for them; and a server that is back should not have
+            // to list for all proxies, time and again.
+            self.unwatched = 0;
         }
         // An expired cursor is nobody's fault, once: the list is read again from its start without a pause.
         let at_once = matches!(failure, Failure::Expired(_)) && self.backoff.is_clear();
