@@ -4,16 +4,13 @@
 //! A life knows when it is due and what it asks next.
 
 use super::backoff::Backoff;
+use super::interval::{EARLY, next_read};
 use super::page_size::PageSize;
 use crate::kube::page::Bad;
 use crate::kube::{Answer, Failure, Object, Page, Source, Verb, Window};
 use crate::time::Time;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
-
-/// A tick comes early by as much as the one before it came late in its round of the proxy's event loop. A list that is
-/// due within this time is read with the tick that is there: the next one would be a second late.
-const EARLY: Duration = Duration::from_millis(250);
 
 /// The first window after a hand-over brings at once what happened since; it need not wait for more. And a server that
 /// ends its windows early is not asked more often.
@@ -366,8 +363,7 @@ impl Kept {
             // What somebody else saw of it last will not be known, so nothing can wait for it.
             self.behind = false;
         } else if verb == Verb::List && self.unwatched == LISTS_INSTEAD && failure.is_of_the_server() {
-            // Nothing came in the place of windows, so it was not for them; and a server that is back should not have
-            // to list for all proxies, time and again.
+            // Nothing came in the place of windows, so it was not for them. Lists would cost a server that is back.
             self.unwatched = 0;
         }
         // An expired cursor is nobody's fault, once: the list is read again from its start without a pause.
@@ -391,15 +387,6 @@ impl Kept {
             due: next_read(begun, self.pace.interval, now),
         };
     }
-}
-
-/// When to read again what was read from `begun` until now. The interval counts from the beginning: from the end it
-/// would miss, by the time that the answer took, the tick it should come with. A read that takes longer than its
-/// interval is followed by all of it; so is one that the clock was set back in, by nobody knows how much.
-pub(crate) fn next_read(begun: Time, interval: Duration, now: Time) -> Time {
-    let is_known = begun <= now && now.since(begun) < interval;
-    let from = if is_known { begun } else { now };
-    from.after(interval.saturating_sub(EARLY))
 }
 
 /// A window of whole seconds, shorter by as many as `chance` (any 32 bits) says.
