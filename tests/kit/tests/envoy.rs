@@ -5,7 +5,7 @@ use std::time::Duration;
 use burst_testkit::{Envoy, Version, http, validate, wait};
 
 /// Envoy takes a changed file within milliseconds on an idle machine.
-const SOON: Duration = Duration::from_secs(30);
+const SOON: Duration = Duration::from_secs(120);
 
 const BOOTSTRAP: &str = "
 node: {id: kit, cluster: kit}

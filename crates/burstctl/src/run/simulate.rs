@@ -5,7 +5,7 @@ use std::io::Write as _;
 use burst_hpa::{Options, decode, defaulted, migrate, validate};
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 
-use super::{End, Terminal};
+use super::{End, Terminal, harmless};
 use crate::args::{Picture, Simulate};
 use crate::explain::controller;
 use crate::input::Input;
@@ -31,8 +31,9 @@ pub(super) fn simulate(words: &Simulate, terminal: &mut Terminal<'_>) -> End {
         terminal.say(format_args!("{}: expected one HPA", words.file.display()));
         return End::Objections;
     };
-    let text = match std::fs::read_to_string(&words.trace) {
-        Ok(text) => text,
+    let text = match std::fs::read(&words.trace) {
+        // What is no text is no number either, and has a line.
+        Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
         Err(reason) => {
             terminal.say(format_args!("{}: {reason}", words.trace.display()));
             return End::Unread;
@@ -90,7 +91,7 @@ fn picture(words: &Simulate, object: &Object, targets: &Targets<'_>, trace: &str
     let ticks = play(object.namespace(), spec, &trace, setting, &controller(options))
         .map_err(|error| refused(error.to_string()))?;
     Ok(match words.format {
-        Picture::Table => table(&ticks, &trace.names),
+        Picture::Table => harmless(&table(&ticks, &trace.names)),
         Picture::Json => json(&ticks, &trace.names),
         Picture::Plot => plot(&ticks, min, max),
         Picture::Svg => svg(&ticks, min, max, &object.title()),
