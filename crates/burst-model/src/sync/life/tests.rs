@@ -273,6 +273,33 @@ fn windows_that_never_end_well_are_given_up() {
 }
 
 #[test]
+fn an_outage_says_nothing_of_windows() {
+    let minute = |minutes: u64| later(60 * minutes);
+    let mut list = watching();
+    for n in 1..=5 {
+        list.answer(Err(Failure::Unreachable("refused".into())), minute(n), 0);
+        list.begin(minute(n + 1));
+    }
+    list.answer(Err(Failure::Expired("too old".into())), minute(7), 0);
+    assert_eq!(path(list.begin(minute(8))).unwrap(), LIST);
+    list.answer(page(None), minute(8), 0);
+    assert_eq!(list.next_verb(), Verb::Watch, "after a time without any answer");
+
+    let mut list = watching();
+    for n in 1..=5 {
+        list.answer(Err(Failure::Timeout), minute(n), 0);
+        list.begin(minute(n + 1));
+    }
+    assert!(list.is_listing());
+    list.answer(page(None), minute(7), 0);
+    assert_eq!(
+        list.next_verb(),
+        Verb::Watch,
+        "after a time without an answer to a list either"
+    );
+}
+
+#[test]
 fn an_outage_does_not_lose_the_place() {
     let mut list = watching();
     let mut now = T0;
