@@ -90,3 +90,22 @@ fn a_cluster_that_asks_for_patience_is_told_of_at_once() {
         assert!(told.contains("503") || told.contains("not now"), "{words:?}: {told}");
     }
 }
+
+#[test]
+fn a_doctor_without_credentials_is_told_to_log_in() {
+    let (told, code) = Cluster::that_says("401 Unauthorized").tells(&["doctor"]);
+    assert_eq!(code, Some(2), "{told}");
+    assert!(told.contains("401 Unauthorized for /version"), "{told}");
+    assert!(told.contains("what to do: log in again"), "{told}");
+}
+
+#[test]
+fn a_doctor_who_may_not_see_the_version_looks_at_the_rest() {
+    let (told, code) = Cluster::that_says("403 Forbidden").tells(&["doctor"]);
+    assert_eq!(code, Some(2), "{told}");
+    assert!(
+        told.contains("what to do: your user needs the verb get on /version"),
+        "{told}"
+    );
+    assert!(told.contains("unknown  pods "), "{told}");
+}
