@@ -109,3 +109,16 @@ fn a_doctor_who_may_not_see_the_version_looks_at_the_rest() {
     );
     assert!(told.contains("unknown  pods "), "{told}");
 }
+
+#[test]
+fn a_configuration_that_is_not_there_is_said_once() {
+    let cluster = Cluster::that_says(BUSY);
+    for command in ["preview", "proxy"] {
+        let (told, code) = cluster.tells(&[command, "--config", "not-there.yaml"]);
+        assert_eq!(
+            told,
+            "burstctl: not-there.yaml: No such file or directory (os error 2)\n"
+        );
+        assert_eq!(code, Some(2));
+    }
+}
