@@ -51,9 +51,23 @@ pub enum Topic {
     #[cfg(feature = "live")]
     Proxy(ProxyWords),
     /// Say which header each Service of a cluster would carry, or why none, without installing anything.
+    ///
+    /// Reads HPAs, Services and the workloads behind them as the filter would, joins them as the filter would, and
+    /// writes nothing. Your user needs the verb list on each of them; whether the proxy's ServiceAccount has it is for
+    /// `doctor`.
+    ///
+    /// Ends with 0 if all is well, with 1 if something is autoscaled and the header does not tell, or not all: an HPA
+    /// that no controller has looked at, two HPAs on one workload, an HPA that scales nothing that is read, an object
+    /// that cannot be read; with 2 if a list could not be had. A Service without a selector, a workload or an HPA is
+    /// nothing to object to.
     #[cfg(feature = "live")]
     Preview(Preview),
     /// Say whether what is installed on Istio's gateways works, and what to do where it does not.
+    ///
+    /// Looks, and changes nothing. Your user needs the verb list on pods and on the Istio kinds in the gateway's
+    /// namespace, create on subjectaccessreviews.authorization.k8s.io, and get and create on pods/portforward there.
+    ///
+    /// Ends with 0 if every check is well, with 1 if one is not, with 2 if one could not be made.
     #[cfg(feature = "live")]
     Doctor(Doctor),
 }
@@ -62,10 +76,21 @@ pub enum Topic {
 #[derive(Debug, Subcommand)]
 pub enum PolicyCommand {
     /// Say which external metrics of HPAs pass, and which rule of which policy decides.
+    ///
+    /// Ends with 0 if every external metric passes, with 1 if one is refused or there is no HPA, with 2 if a policy is
+    /// none or something could not be read.
     Test(PolicyTest),
     /// Write the ValidatingAdmissionPolicy that refuses an HPA for what `test` refuses, and its binding.
+    ///
+    /// The HPAs that are there already are not looked at until they change.
     Admission(PolicyAdmission),
     /// Check the policies of a cluster as the filter does.
+    ///
+    /// Reads every ExternalMetricPolicy, and says of each whether the filter takes it. Your user needs the verb list on
+    /// externalmetricpolicies.burstmetrics.dev, and with --write-status patch on externalmetricpolicies/status.
+    ///
+    /// Ends with 0 if all are policies, with 1 if one is not, with 2 if they could not be read or a status not be
+    /// written.
     #[cfg(feature = "live")]
     Check(PolicyCheck),
 }
@@ -140,15 +165,18 @@ impl FromStr for KubeVersion {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let minor = text
-            .trim_start_matches('v')
-            .strip_prefix("1.")
-            .and_then(|rest| rest.split('.').next()?.parse().ok());
-        minor
-            .filter(|minor| MINORS.contains(minor))
+        minor(text)
             .map(Self)
             .ok_or_else(|| format!("expected 1.{} to 1.{}", MINORS.start(), MINORS.end()))
     }
+}
+
+/// Whoever builds Kubernetes for others adds to the patch: `v1.34.2-eks-1a2b3c`.
+fn minor(version: &str) -> Option<u32> {
+    let rest = version.strip_prefix('v').unwrap_or(version).strip_prefix("1.")?;
+    let (minor, patch) = rest.split_once('.').unwrap_or((rest, "0"));
+    let known = MINORS.into_iter().find(|known| minor == known.to_string());
+    known.filter(|_| patch.starts_with(|first: char| first.is_ascii_digit()))
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -167,12 +195,18 @@ impl FromStr for FeatureGate {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (gate, on) = match text.split_once('=') {
-            Some(("HPAScaleToZero", on)) => (Gate::ScaleToZero, on),
-            Some(("HPAConfigurableTolerance", on)) => (Gate::Tolerance, on),
+        let (gate, on) = text.split_once('=').unwrap_or((text, ""));
+        let gate = match gate.trim() {
+            "HPAScaleToZero" => Gate::ScaleToZero,
+            "HPAConfigurableTolerance" => Gate::Tolerance,
             _ => return Err("expected HPAScaleToZero=… or HPAConfigurableTolerance=…"),
         };
-        let on = on.parse().map_err(|_| "expected =true or =false")?;
+        // As Go reads a boolean.
+        let on = match on.trim() {
+            "1" | "t" | "T" | "true" | "TRUE" | "True" => true,
+            "0" | "f" | "F" | "false" | "FALSE" | "False" => false,
+            _ => return Err("expected =true or =false"),
+        };
         Ok(Self { gate, on })
     }
 }
@@ -251,10 +285,10 @@ pub struct Explain {
 /// `burstctl hpa simulate`
 #[derive(Debug, Args)]
 pub struct Simulate {
-    /// The file with one HPA, and perhaps its target.
+    /// The file with one HPA, and perhaps its target; `-` is stdin.
     pub file: PathBuf,
-    /// The load over time: CSV with a head of `seconds` and a column for each metric.
-    #[arg(long)]
+    /// The load over time: CSV with a head of `seconds` and a column for each metric; `-` is stdin.
+    #[arg(long, value_name = "FILE")]
     pub trace: PathBuf,
     /// How the story is told.
     #[arg(long, value_enum, default_value_t)]
@@ -293,13 +327,13 @@ pub struct RenderSet {
 #[derive(Debug, Args)]
 pub struct ProxyWords {
     /// The kubeconfig context; the current one if not given.
-    #[arg(long, value_name = "NAME", default_value = "")]
+    #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
     pub context: String,
     /// Where it listens, on loopback; port 0 takes a free one.
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8001")]
     pub listen: std::net::SocketAddr,
-    /// The filter's configuration, JSON or YAML: only what it reads is served. Services, HPAs, Deployments and
-    /// StatefulSets if not given.
+    /// The filter's configuration, as JSON or YAML, or a WasmPlugin, TrafficExtension or EnvoyFilter that has it in it;
+    /// `-` is stdin. Only what it reads is served. Services, HPAs, Deployments and StatefulSets if not given.
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
 }
@@ -307,7 +341,7 @@ pub struct ProxyWords {
 /// How the story is told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Picture {
-    /// A line for each sync.
+    /// A line for each sync in which something changed.
     #[default]
     Table,
     /// One JSON object for each sync.
@@ -331,6 +365,48 @@ pub enum Output {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(feature = "live")]
+    #[test]
+    fn help_says_how_a_command_ends() {
+        for words in ["preview", "doctor", "policy test", "policy check"] {
+            let words = ["burstctl"].into_iter().chain(words.split(' ')).chain(["--help"]);
+            let help = Burstctl::try_parse_from(words).unwrap_err().to_string();
+            assert!(help.contains("Ends with 0 if "), "{help}");
+        }
+    }
+
+    #[test]
+    fn versions_are_read_as_clusters_write_them_and_no_others() {
+        for (text, expected) in [
+            ("1.33", Some(33)),
+            ("v1.34.2", Some(34)),
+            ("v1.35.4-eks-1a2b3c", Some(35)),
+            ("1.36.0+k3s1", Some(36)),
+        ] {
+            assert_eq!(minor(text), expected, "{text}");
+        }
+        for text in [
+            "", "1", "1.", "1.32", "1.37", "vv1.36", "1.+36", "1.036", "1.36.x", "1.36.", "2.36", "latest",
+        ] {
+            assert_eq!(minor(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn gates_are_read_as_the_apiservers_flag_has_them() {
+        let on = |text: &str| text.parse::<FeatureGate>().map(|gate| gate.on);
+        for (text, expected) in [
+            ("HPAScaleToZero=true", Ok(true)),
+            (" HPAScaleToZero = True", Ok(true)),
+            ("HPAConfigurableTolerance=0", Ok(false)),
+            ("HPAScaleToZero", Err("expected =true or =false")),
+            ("HPAScaleToZero=yes", Err("expected =true or =false")),
+        ] {
+            assert_eq!(on(text), expected, "{text}");
+        }
+        assert!(on("AllAlpha=true").unwrap_err().starts_with("expected HPAScaleToZero"));
+    }
 
     #[test]
     fn versions_and_gates_become_options() {

@@ -86,17 +86,21 @@ impl Folder {
 
 #[test]
 fn a_configuration_of_the_filter_says_what_is_asked_for() {
-    let folder = Folder::new("{cluster: kube_api, namespaces: [shop]}");
-    let proxy = Proxy::start(
-        &folder.kubeconfig(),
-        &["--context", "one", "--config", &folder.filter()],
-    );
-    let asked = proxy.get("/api/v1/namespaces/shop/services");
-    assert!(
-        asked.status == 502 && asked.body.contains("Connection refused"),
-        "{asked:?}"
-    );
-    assert_eq!(proxy.get("/api/v1/services").status, 403);
+    let configuration = "{cluster: kube_api, namespaces: [shop]}";
+    let plugin = format!("{{kind: WasmPlugin, spec: {{pluginConfig: {configuration}}}}}");
+    for written in [configuration, &plugin] {
+        let folder = Folder::new(written);
+        let proxy = Proxy::start(
+            &folder.kubeconfig(),
+            &["--context", "one", "--config", &folder.filter()],
+        );
+        let asked = proxy.get("/api/v1/namespaces/shop/services");
+        assert!(
+            asked.status == 502 && asked.body.contains("Connection refused"),
+            "{asked:?}"
+        );
+        assert_eq!(proxy.get("/api/v1/services").status, 403);
+    }
 }
 
 #[test]
