@@ -56,6 +56,14 @@ pub(crate) struct First {
     pub(crate) longest: Longest,
 }
 
+/// How long a change took.
+pub(crate) struct Shown {
+    /// From the API server to the header of every worker.
+    pub(crate) time: Duration,
+    /// Of that, since the first VM had the snapshot it is in.
+    pub(crate) spread: Duration,
+}
+
 /// What a slice of time cost.
 pub(crate) struct Slice {
     pub(crate) bytes: u64,
@@ -114,16 +122,32 @@ impl Town {
         }
     }
 
-    /// The time from a change at the API server to the header of every worker.
-    pub(crate) fn change_shows(&mut self, replicas: u32) -> Duration {
+    /// A change at the API server, until every worker has it in its header.
+    pub(crate) fn change_shows(&mut self, replicas: u32) -> Shown {
         let request = Request::to(&crowd::upstream(ASKED));
+        let text = format!("current-load={replicas},");
+        let before = self.generation();
         let changed = Instant::now();
         self.crowd.scale(ASKED, replicas);
-        let text = format!("current-load={replicas},");
-        self.client.wait(&request, &text, |answer| {
-            answer.header("x-burst").is_some_and(|value| value.contains(&text))
+        let mut published = None;
+        wait::until(PATIENCE, &text, || {
+            if published.is_none() && self.generation() > before {
+                published = Some(Instant::now());
+            }
+            let answers = self.client.ask_each(&request);
+            answers
+                .iter()
+                .all(|answer| answer.header("x-burst").is_some_and(|value| value.contains(&text)))
         });
-        changed.elapsed()
+        Shown {
+            time: changed.elapsed(),
+            spread: published.map_or(Duration::ZERO, |published| published.elapsed()),
+        }
+    }
+
+    /// As the first VM shows it that has it.
+    fn generation(&self) -> u64 {
+        self.proxy.stat("burst_snapshot_generation")
     }
 
     fn watchdog_misses(&self) -> u64 {

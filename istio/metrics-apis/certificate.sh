@@ -8,8 +8,12 @@ namespace=istio-system
 service=burst-metrics-apis
 name=$service.$namespace.svc
 
-cd "$(mktemp -d)"
-trap 'rm -rf "$PWD"' EXIT
+# On a line of its own, or the shell would go on without a folder, in that of its caller.
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+# sh runs the line above only where the script comes to an end by itself.
+trap 'exit 130' INT TERM HUP
+cd "$folder"
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 3650 \
     -subj "/CN=$service-ca" -keyout ca.key -out ca.crt 2>openssl.log || { cat openssl.log >&2; exit 1; }
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 365 -CA ca.crt -CAkey ca.key \

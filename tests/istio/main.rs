@@ -22,6 +22,7 @@ mod own_gateway;
 mod passthrough;
 mod rendered;
 mod routes;
+mod scripts;
 mod sidecar;
 mod upgrade;
 mod waypoint;

@@ -384,3 +384,23 @@ fn a_successor_does_not_go_back_to_what_it_was_left() {
     (46..60).for_each(|second| proxy.second(&api, None, at(second)));
     assert_eq!(proxy.services, [1, 0, 0], "of each snapshot");
 }
+
+#[test]
+fn however_many_lists_take_turns_none_of_them_is_ever_too_old() {
+    for (namespaces, max_windows) in [(3, 8), (20, 8), (40, 1), (100, 8)] {
+        let names: Vec<_> = (0..namespaces).map(|n| format!(r#""ns-{n}""#)).collect();
+        let names = names.join(",");
+        let json = format!(r#"{{"cluster":"k","namespaces":[{names}],"sync":{{"max_windows":{max_windows}}}}}"#);
+        let config = Rc::new(Config::parse(json.as_bytes(), Artifact::Full).unwrap());
+        let (api, mut proxy) = (Api::default(), Proxy::new(config.clone(), T0));
+        for second in 0..1_200 {
+            proxy.second(&api, None, at(second));
+            let oldest = proxy.confirmed.as_ref().and_then(Confirmed::oldest).unwrap();
+            let age = at(second).since(oldest);
+            assert!(
+                age <= config.max_staleness,
+                "{namespaces} namespaces: {age:?} after {second} s"
+            );
+        }
+    }
+}

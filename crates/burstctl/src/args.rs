@@ -51,9 +51,23 @@ pub enum Topic {
     #[cfg(feature = "live")]
     Proxy(ProxyWords),
     /// Say which header each Service of a cluster would carry, or why none, without installing anything.
+    ///
+    /// Reads HPAs, Services and the workloads behind them as the filter would, joins them as the filter would, and
+    /// writes nothing. Your user needs the verb list on each of them; whether the proxy's ServiceAccount has it is for
+    /// `doctor`.
+    ///
+    /// Ends with 0 if all is well, with 1 if something is autoscaled and the header does not tell, or not all: an HPA
+    /// that no controller has looked at, two HPAs on one workload, an HPA that scales nothing that is read, an object
+    /// that cannot be read; with 2 if a list could not be had. A Service without a selector, a workload or an HPA is
+    /// nothing to object to.
     #[cfg(feature = "live")]
     Preview(Preview),
     /// Say whether what is installed on Istio's gateways works, and what to do where it does not.
+    ///
+    /// Looks, and changes nothing. Your user needs the verb list on pods and on the Istio kinds in the gateway's
+    /// namespace, create on subjectaccessreviews.authorization.k8s.io, and get and create on pods/portforward there.
+    ///
+    /// Ends with 0 if every check is well, with 1 if one is not, with 2 if one could not be made.
     #[cfg(feature = "live")]
     Doctor(Doctor),
 }
@@ -62,10 +76,21 @@ pub enum Topic {
 #[derive(Debug, Subcommand)]
 pub enum PolicyCommand {
     /// Say which external metrics of HPAs pass, and which rule of which policy decides.
+    ///
+    /// Ends with 0 if every external metric passes, with 1 if one is refused or there is no HPA, with 2 if a policy is
+    /// none or something could not be read.
     Test(PolicyTest),
     /// Write the ValidatingAdmissionPolicy that refuses an HPA for what `test` refuses, and its binding.
+    ///
+    /// The HPAs that are there already are not looked at until they change.
     Admission(PolicyAdmission),
     /// Check the policies of a cluster as the filter does.
+    ///
+    /// Reads every ExternalMetricPolicy, and says of each whether the filter takes it. Your user needs the verb list on
+    /// externalmetricpolicies.burstmetrics.dev, and with --write-status patch on externalmetricpolicies/status.
+    ///
+    /// Ends with 0 if all are policies, with 1 if one is not, with 2 if they could not be read or a status not be
+    /// written.
     #[cfg(feature = "live")]
     Check(PolicyCheck),
 }
@@ -302,13 +327,13 @@ pub struct RenderSet {
 #[derive(Debug, Args)]
 pub struct ProxyWords {
     /// The kubeconfig context; the current one if not given.
-    #[arg(long, value_name = "NAME", default_value = "")]
+    #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
     pub context: String,
     /// Where it listens, on loopback; port 0 takes a free one.
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8001")]
     pub listen: std::net::SocketAddr,
-    /// The filter's configuration, JSON or YAML: only what it reads is served. Services, HPAs, Deployments and
-    /// StatefulSets if not given.
+    /// The filter's configuration, as JSON or YAML, or a WasmPlugin, TrafficExtension or EnvoyFilter that has it in it;
+    /// `-` is stdin. Only what it reads is served. Services, HPAs, Deployments and StatefulSets if not given.
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
 }
@@ -340,6 +365,16 @@ pub enum Output {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(feature = "live")]
+    #[test]
+    fn help_says_how_a_command_ends() {
+        for words in ["preview", "doctor", "policy test", "policy check"] {
+            let words = ["burstctl"].into_iter().chain(words.split(' ')).chain(["--help"]);
+            let help = Burstctl::try_parse_from(words).unwrap_err().to_string();
+            assert!(help.contains("Ends with 0 if "), "{help}");
+        }
+    }
 
     #[test]
     fn versions_are_read_as_clusters_write_them_and_no_others() {

@@ -95,6 +95,8 @@ pub(crate) async fn config(context: &str) -> Result<Config, LiveError> {
     };
     let mut config = Config::from_kubeconfig(&options).await?;
     config.connect_timeout = Some(PATIENCE);
+    // A cluster that refuses is to be told of, not waited for: it says how long, and that may be an hour.
+    config.default_retry = false;
     Ok(config)
 }
 

@@ -15,7 +15,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A running `burstctl proxy`.
 struct Proxy {
@@ -86,17 +86,21 @@ impl Folder {
 
 #[test]
 fn a_configuration_of_the_filter_says_what_is_asked_for() {
-    let folder = Folder::new("{cluster: kube_api, namespaces: [shop]}");
-    let proxy = Proxy::start(
-        &folder.kubeconfig(),
-        &["--context", "one", "--config", &folder.filter()],
-    );
-    let asked = proxy.get("/api/v1/namespaces/shop/services");
-    assert!(
-        asked.status == 502 && asked.body.contains("Connection refused"),
-        "{asked:?}"
-    );
-    assert_eq!(proxy.get("/api/v1/services").status, 403);
+    let configuration = "{cluster: kube_api, namespaces: [shop]}";
+    let plugin = format!("{{kind: WasmPlugin, spec: {{pluginConfig: {configuration}}}}}");
+    for written in [configuration, &plugin] {
+        let folder = Folder::new(written);
+        let proxy = Proxy::start(
+            &folder.kubeconfig(),
+            &["--context", "one", "--config", &folder.filter()],
+        );
+        let asked = proxy.get("/api/v1/namespaces/shop/services");
+        assert!(
+            asked.status == 502 && asked.body.contains("Connection refused"),
+            "{asked:?}"
+        );
+        assert_eq!(proxy.get("/api/v1/services").status, 403);
+    }
 }
 
 #[test]

@@ -20,9 +20,9 @@ use crate::{
     wait,
 };
 
-/// Envoy starts in 1 s on a machine with nothing else to do; V8 needs some more for each module, and a dozen of them start
-/// at once where a test run begins.
-const START: Duration = Duration::from_secs(120);
+/// Envoy starts in 1 s on a machine with nothing else to do; V8 needs some more for each module, a story has 1,500 clusters,
+/// and a dozen of them start at once where a test run begins.
+const START: Duration = Duration::from_secs(300);
 
 /// Which Envoy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -523,6 +523,38 @@ fn policies_are_told_when_they_change_and_a_fault_in_one_is_a_line() {
 }
 
 #[test]
+fn a_successor_knows_which_objects_are_left_out() {
+    let deny = r#"{"rules":[{"metric":".*","deny":true}]}"#;
+    let odd = |source: &Source, verb| match (verb, policed(source, deny)) {
+        (Verb::Watch, _) => Ok(Answer::Window(Window::default())),
+        (Verb::List, page) => page.map(|mut page| {
+            let (name, reason) = ("shop/q".into(), "spec: no such thing".into());
+            page.bad
+                .extend((source.reads == Reads::Policies).then_some(page::Bad { name, reason }));
+            Answer::Page(page)
+        }),
+    };
+    let watched = || parse(&format!(r#"{{"cluster":"k"{POLICIES}}}"#));
+    let mut first = Leader::new(watched(), Estate::default(), T0);
+    let mut first = round_of(&mut first, T0, odd);
+    let told = first.enforced.unwrap();
+    assert_eq!(told[0].in_force, None, "one of the set cannot be read");
+
+    let estate = Estate {
+        snapshot: first.published.pop(),
+        confirmed: first.confirmed.pop(),
+        resume: first.resume,
+        policies: Some(told),
+        ..Estate::default()
+    };
+    let mut successor = Leader::new(watched(), estate, later(2));
+    let taken_over = round_of(&mut successor, later(2), odd);
+    assert_eq!(taken_over.enforced, None, "less than the whole set is in force");
+    assert_eq!(taken_over.totals.map(|totals| totals.bad_objects), Some(1));
+    assert_eq!(taken_over.lines, [""; 0], "it was said already");
+}
+
+#[test]
 fn a_cluster_without_the_kind_has_no_policies() {
     let mut leader = Leader::new(config(POLICIES), Estate::default(), T0);
     let round = round(&mut leader, T0, |source| match source.reads {

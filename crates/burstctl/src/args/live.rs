@@ -7,14 +7,6 @@ use clap::Args;
 use super::Output;
 
 /// `burstctl preview`
-///
-/// Reads HPAs, Services and the workloads behind them as the filter would, joins them as the filter would, and writes
-/// nothing. Your user needs the verb list on each of them; whether the proxy's ServiceAccount has it is for `doctor`.
-///
-/// Ends with 0 if all is well, with 1 if something is autoscaled and the header does not tell, or not all: an HPA that
-/// no controller has looked at, two HPAs on one workload, an HPA that scales nothing that is read, an object that cannot
-/// be read; with 2 if a list could not be had. A Service without a selector, a workload or an HPA is nothing to object
-/// to.
 #[derive(Debug, Args)]
 pub struct Preview {
     /// The kubeconfig context; the current one if not given.
@@ -36,11 +28,6 @@ pub struct Preview {
 }
 
 /// `burstctl doctor`
-///
-/// Looks, and changes nothing. Your user needs the verb list on pods and on the Istio kinds in the gateway's namespace,
-/// create on subjectaccessreviews.authorization.k8s.io, and get and create on pods/portforward there.
-///
-/// Ends with 0 if every check is well, with 1 if one is not, with 2 if one could not be made.
 #[derive(Debug, Args)]
 pub struct Doctor {
     /// The kubeconfig context; the current one if not given.
@@ -61,11 +48,6 @@ pub struct Doctor {
 }
 
 /// `burstctl policy check`
-///
-/// Reads every ExternalMetricPolicy, and says of each whether the filter takes it. Your user needs the verb list on
-/// externalmetricpolicies.burstmetrics.dev, and with --write-status patch on externalmetricpolicies/status.
-///
-/// Ends with 0 if all are policies, with 1 if one is not, with 2 if they could not be read or a status not be written.
 #[derive(Debug, Args)]
 pub struct PolicyCheck {
     /// The kubeconfig context; the current one if not given.

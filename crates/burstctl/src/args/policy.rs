@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::Output;
-use crate::policy::{CONTROLLER, CONTROLLER_GROUPS};
+use crate::policy::{CONTROLLER, groups_of};
 
 /// Which policies, and whose queries.
 #[derive(Clone, Debug, Args)]
@@ -23,9 +23,21 @@ pub struct Policies {
     /// Who asks; the HPA controller if not given.
     #[arg(long, default_value = CONTROLLER, hide_default_value = true)]
     pub user: String,
-    /// The groups of who asks; those of the HPA controller if not given.
-    #[arg(long = "group", value_name = "GROUP", default_values = CONTROLLER_GROUPS, hide_default_value = true)]
-    pub groups: Vec<String>,
+    /// The groups of who asks; those that every such user is in if not given.
+    #[arg(long = "group", value_name = "GROUP")]
+    groups: Vec<String>,
+}
+
+impl Policies {
+    /// The groups of who asks.
+    #[must_use]
+    pub fn groups(&self) -> Vec<String> {
+        if self.groups.is_empty() {
+            groups_of(&self.user)
+        } else {
+            self.groups.clone()
+        }
+    }
 }
 
 /// What becomes of a query that no policy is for.
@@ -38,9 +50,6 @@ pub enum Fallback {
 }
 
 /// `burstctl policy test`
-///
-/// Ends with 0 if every external metric passes, with 1 if one is refused, with 2 if a policy is none or something could
-/// not be read.
 #[derive(Debug, Args)]
 pub struct PolicyTest {
     /// Which policies.
@@ -55,8 +64,6 @@ pub struct PolicyTest {
 }
 
 /// `burstctl policy admission`
-///
-/// The HPAs that are there already are not looked at until they change.
 #[derive(Debug, Args)]
 pub struct PolicyAdmission {
     /// Which policies.

@@ -38,10 +38,10 @@ const KINDS: [(&str, &str); 3] = [
 /// Everything about the gateway with those labels in that namespace.
 #[must_use]
 pub fn cluster(cluster: &Cluster, namespace: &str, selector: &str, now: Time) -> Vec<Check> {
-    let mut checks = vec![api_server(cluster)];
-    if checks.iter().any(|check| check.verdict == super::Verdict::Unknown) {
-        return checks;
-    }
+    let mut checks = match api_server(cluster) {
+        Ok(check) => vec![check],
+        Err(unusable) => return vec![unusable],
+    };
     let pods = match list_pods(cluster, namespace, selector) {
         Ok(pods) => pods,
         Err(error) => {
@@ -98,31 +98,39 @@ fn defaults() -> Option<Config> {
     plugin::checked(&json!({"cluster": "kubernetes"})).ok()
 }
 
-fn api_server(cluster: &Cluster) -> Check {
+/// What is told of it, or why nothing else can be asked of it.
+fn api_server(cluster: &Cluster) -> Result<Check, Check> {
+    let unknown = |found: String, advice| Check::unknown("api-server", "", found, advice);
     let unreachable = "check the context's server, and whether it can be reached from here";
-    let answer = match cluster.get("/version") {
-        Ok(answer) => answer,
-        Err(error) => return Check::unknown("api-server", "", error.to_string(), unreachable),
-    };
+    let answer = cluster
+        .get("/version")
+        .map_err(|error| unknown(error.to_string(), unreachable))?;
+    let found = format!("{} for /version", answer.status());
+    match answer.status().as_u16() {
+        401 => {
+            let advice = "log in again: the cluster does not take the credentials of this context";
+            return Err(unknown(found, advice));
+        }
+        403 => {
+            let advice = "your user needs the verb get on /version, which system:public-info-viewer gives to everybody";
+            return Ok(unknown(found, advice));
+        }
+        _ => {}
+    }
     let version: Value = serde_json::from_slice(answer.body()).unwrap_or_default();
     let version = version.get("gitVersion").and_then(Value::as_str).unwrap_or_default();
     let minor = version
         .strip_prefix("v1.")
         .and_then(|rest| rest.split('.').next()?.parse::<u32>().ok());
     match minor {
-        Some(minor) if minor >= OLDEST_KUBERNETES => Check::well("api-server", "", format!("Kubernetes {version}")),
-        Some(_) => Check::trouble(
+        Some(minor) if minor >= OLDEST_KUBERNETES => Ok(Check::well("api-server", "", format!("Kubernetes {version}"))),
+        Some(_) => Ok(Check::trouble(
             "api-server",
             "",
             format!("Kubernetes {version} has no autoscaling/v2"),
             format!("update to 1.{OLDEST_KUBERNETES} or later"),
-        ),
-        None => Check::unknown(
-            "api-server",
-            "",
-            format!("{} for /version", answer.status()),
-            unreachable,
-        ),
+        )),
+        None => Err(unknown(found, unreachable)),
     }
 }
 

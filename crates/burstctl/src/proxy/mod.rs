@@ -58,9 +58,7 @@ impl Proxy {
         if !addr.ip().is_loopback() {
             return Err(ProxyError::NotLoopback(addr));
         }
-        let mut config = live::config(context).await?;
-        // The filter has a backoff of its own, and a 429 that never comes to it is a timeout.
-        config.default_retry = false;
+        let config = live::config(context).await?;
         let server = config.cluster_url.to_string();
         let upstream = Upstream::new(config, sources).map_err(LiveError::from)?;
         let passed = upstream.passed();

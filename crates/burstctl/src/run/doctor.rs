@@ -19,9 +19,10 @@ pub(super) fn doctor(words: &Doctor, terminal: &mut Terminal<'_>) -> End {
     let count = |verdict| checks.iter().filter(|check| check.verdict == verdict).count();
     let (troubles, unknown) = (count(Verdict::Trouble), count(Verdict::Unknown));
     if words.output == Output::Text {
+        let all = checks.len();
+        let counted = format!("{all} check{}", if all == 1 { "" } else { "s" });
         terminal.say(format_args!(
-            "{} checks: {troubles} not well, {unknown} could not be made",
-            checks.len()
+            "{counted}: {troubles} not well, {unknown} could not be made"
         ));
     }
     let end = match (troubles, unknown) {

@@ -10,6 +10,7 @@ use super::{End, Terminal};
 use crate::args::PolicyCheck;
 use crate::args::{Fallback, Policies as Words, PolicyAdmission, PolicyCommand, PolicyTest};
 use crate::input::Input;
+use crate::objects::Object;
 #[cfg(feature = "live")]
 use crate::policy::check;
 use crate::policy::{Court, Policies, admission, test};
@@ -44,12 +45,12 @@ fn read(words: &Words, terminal: &mut Terminal<'_>) -> Option<(Vec<Policy>, Defa
     (!input.is_incomplete() && read.faulty.is_empty()).then_some((read.policies, default))
 }
 
-fn court<'a>(words: &'a Words, policies: &'a [Policy], default: Default) -> Court<'a> {
+fn court<'a>(words: &'a Words, groups: &'a [String], policies: &'a [Policy], default: Default) -> Court<'a> {
     Court {
         policies,
         default,
         user: &words.user,
-        groups: &words.groups,
+        groups,
     }
 }
 
@@ -57,11 +58,16 @@ fn test(words: &PolicyTest, terminal: &mut Terminal<'_>) -> End {
     let Some((policies, default)) = read(&words.policies, terminal) else {
         return End::Unread;
     };
-    let court = court(&words.policies, &policies, default);
+    let groups = words.policies.groups();
+    let court = court(&words.policies, &groups, &policies, default);
     let input = Input::read(&words.hpas, &mut terminal.stdin);
     terminal.say_unreadable(&input);
     terminal.say_broken(&input);
     let mut end = if input.is_incomplete() { End::Unread } else { End::Well };
+    if end == End::Well && !input.objects.iter().any(Object::is_hpa) {
+        terminal.say("no HPA was given");
+        end = End::Objections;
+    }
     let mut told = Vec::new();
     for object in input.objects.iter().filter(|object| object.is_hpa()) {
         let title = object.title();
@@ -86,7 +92,8 @@ fn admission(words: &PolicyAdmission, terminal: &mut Terminal<'_>) -> End {
     let Some((policies, default)) = read(&words.policies, terminal) else {
         return End::Unread;
     };
-    let court = court(&words.policies, &policies, default);
+    let groups = words.policies.groups();
+    let court = court(&words.policies, &groups, &policies, default);
     let documents = admission::admission(&court).map(|object| match Node::from_json(&object.to_string()) {
         Ok(node) => to_yaml(&node),
         // It is JSON; and JSON is YAML.

@@ -83,7 +83,7 @@ fn get(cluster: &Cluster, path: &str) -> Result<Answer, Failure> {
 /// The configuration of the file, or the filter's defaults, for the namespace that was asked for.
 fn config(words: &Preview, terminal: &mut Terminal<'_>) -> Result<Config, String> {
     let mut config = match &words.config {
-        Some(file) => of_file(file, terminal).map_err(|reason| format!("{}: {reason}", file.display()))?,
+        Some(file) => of_file(file, terminal)?,
         None => {
             // The name of the cluster is Envoy's affair.
             let defaults = plugin::checked(&json!({"cluster": "kubernetes"}));
@@ -97,16 +97,22 @@ fn config(words: &Preview, terminal: &mut Terminal<'_>) -> Result<Config, String
     Ok(config)
 }
 
-fn of_file(file: &Path, terminal: &mut Terminal<'_>) -> Result<Config, String> {
+/// The configuration in a file, `-` for stdin: its own, or that in an Istio object.
+pub(super) fn of_file(file: &Path, terminal: &mut Terminal<'_>) -> Result<Config, String> {
+    let named = |reason: &dyn std::fmt::Display| format!("{}: {reason}", file.display());
     let input = Input::read(&[file.to_owned()], &mut terminal.stdin);
-    terminal.say_unreadable(&input);
-    terminal.say_broken(&input);
+    if let Some(unreadable) = input.unreadable.first() {
+        return Err(unreadable.to_string());
+    }
+    if let Some(broken) = input.broken.first() {
+        return Err(format!("{}:{}", file.display(), broken.error));
+    }
     let documents = input.objects.iter().map(|object| object.tree.to_json());
     let written = documents
         .filter(Value::is_object)
         .find_map(|document| plugin::configuration_of_document(&document))
-        .ok_or("neither the filter's configuration nor an Istio object that has it in it")?;
-    let config = plugin::checked(&written).map_err(|error| error.to_string())?;
-    plugin::reads_a_cluster(&config).map_err(|error| error.to_string())?;
+        .ok_or_else(|| named(&"neither the filter's configuration nor an Istio object that has it in it"))?;
+    let config = plugin::checked(&written).map_err(|error| named(&error))?;
+    plugin::reads_a_cluster(&config).map_err(|error| named(&error))?;
     Ok(config)
 }

@@ -1,15 +1,13 @@
 //! `burstctl proxy`
 
-use std::io::{self, Write as _};
-use std::path::Path;
+use std::io::Write as _;
 
-use burst_model::kube::Source;
 use tokio::signal::unix::{SignalKind, signal};
 
+use super::preview::of_file;
 use super::{End, Terminal};
 use crate::args::ProxyWords;
 use crate::proxy::{self, Proxy};
-use crate::yaml;
 
 /// Speaks for a kubeconfig until it is asked to end.
 pub(super) fn proxy(words: &ProxyWords, terminal: &mut Terminal<'_>) -> End {
@@ -23,7 +21,10 @@ pub(super) fn proxy(words: &ProxyWords, terminal: &mut Terminal<'_>) -> End {
 }
 
 fn started(words: &ProxyWords, terminal: &mut Terminal<'_>) -> Result<End, Box<dyn std::error::Error>> {
-    let sources = sources(words.config.as_deref())?;
+    let sources = match &words.config {
+        Some(file) => of_file(file, terminal)?.content.sources,
+        None => proxy::sources(None)?,
+    };
     let lists: Vec<_> = sources.iter().map(ToString::to_string).collect();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
@@ -40,19 +41,4 @@ fn started(words: &ProxyWords, terminal: &mut Terminal<'_>) -> Result<End, Box<d
         }
         Ok(end)
     })
-}
-
-/// What the filter of this configuration lists.
-fn sources(config: Option<&Path>) -> Result<Vec<Source>, Box<dyn std::error::Error>> {
-    let Some(path) = config else {
-        return Ok(proxy::sources(None)?);
-    };
-    let named = |reason: &dyn std::fmt::Display| io::Error::other(format!("{}: {reason}", path.display()));
-    let text = std::fs::read_to_string(path).map_err(|reason| named(&reason))?;
-    let mut documents = yaml::documents(&text).into_iter().map(|document| document.content);
-    let (Some(config), None) = (documents.next(), documents.next()) else {
-        return Err(named(&"expected one document").into());
-    };
-    let config = config.map_err(|reason| named(&reason))?.to_json().to_string();
-    Ok(proxy::sources(Some(config.as_bytes())).map_err(|reason| named(&reason))?)
 }

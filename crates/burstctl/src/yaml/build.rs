@@ -17,7 +17,7 @@ const DEEPEST: usize = 96;
 /// How many values aliases may stand for in a document: some thousand objects, and not all of the memory.
 const MOST_ALIASED: usize = 200_000;
 
-type Content = Result<Option<Tree>, SyntaxError>;
+pub(super) type Content = Result<Option<Tree>, SyntaxError>;
 
 /// Tabs behind the colons of one document; an editor that aligns values with them leaves a few.
 const MOST_TABS: usize = 100;
@@ -85,8 +85,6 @@ pub(super) struct Builder<'a> {
     anchors: HashMap<usize, (Tree, usize)>,
     aliased: usize,
     tabs: Tabs,
-    /// The chunk's last character is no line break.
-    ends_within_line: bool,
     /// Somewhere there is a `\/`.
     escapes_slashes: bool,
 }
@@ -116,7 +114,6 @@ impl<'a> Builder<'a> {
             anchors: HashMap::new(),
             aliased: 0,
             tabs: Tabs::of(chunk, lines_above),
-            ends_within_line: !chunk.ends_with('\n'),
             escapes_slashes: chunk.contains("\\/"),
         }
     }
@@ -125,8 +122,8 @@ impl<'a> Builder<'a> {
         let span = self.span(span);
         match event {
             Event::Scalar(text, style, anchor, tag) => {
-                if anchor > 0 && style == ScalarStyle::Plain && text == "<<" {
-                    return Err(error(span.start, "an anchor before `<<`"));
+                if text == "<<" && (tag.is_some() && self.expects_key() || anchor > 0 && style == ScalarStyle::Plain) {
+                    return Err(error(span.start, "an anchor or a tag before `<<`"));
                 }
                 if anchor == 0 && tag.is_none() {
                     self.tabs.allow_in_text(span, style, &text);
@@ -134,9 +131,8 @@ impl<'a> Builder<'a> {
                     self.behind_properties(span.start)?;
                 }
                 self.refuse_tag_in_brackets(tag.as_deref(), span.start)?;
-                let text = self.without_added_break(&text, style, span);
                 if style == ScalarStyle::Plain && self.is_in_flow() {
-                    self.refuse_in_brackets(text, span.start)?;
+                    self.refuse_in_brackets(&text, span.start)?;
                 }
                 match style {
                     ScalarStyle::DoubleQuoted if self.escapes_slashes => self.refuse_slash(span)?,
@@ -147,8 +143,8 @@ impl<'a> Builder<'a> {
                     _ => {}
                 }
                 let refused = |message: &str| error(span.start, message);
-                let decoded = binary(text, tag.as_deref()).map_err(refused)?;
-                let text = decoded.as_deref().unwrap_or(text);
+                let decoded = binary(&text, tag.as_deref()).map_err(refused)?;
+                let text = decoded.as_deref().unwrap_or(&text);
                 let scalar = scalar(text, style, tag.as_deref()).map_err(|message| refused(&message))?;
                 let value = if self.expects_key() {
                     scalar.key().map(Value::String)
@@ -169,28 +165,33 @@ impl<'a> Builder<'a> {
             Event::SequenceEnd | Event::MappingEnd => self.end(span)?,
             Event::Alias(anchor) => self.alias(anchor, span)?,
             Event::DocumentEnd => {
-                if let Some(line) = self.tabs.refused() {
-                    let at = Mark { line, column: 1 };
-                    return Err(error(at, "a tab where YAML indents with spaces"));
-                }
+                self.refuse_tabs()?;
                 self.anchors.clear();
                 let tree = self.root.take().filter(|tree| tree.value != Value::Null);
                 return Ok(Some(Done::Document(tree)));
             }
-            Event::StreamEnd => return Ok(Some(Done::Stream)),
+            Event::StreamEnd => {
+                // Where there is no document, too.
+                self.refuse_tabs()?;
+                return Ok(Some(Done::Stream));
+            }
             Event::Nothing | Event::StreamStart | Event::DocumentStart(_) => {}
         }
         Ok(None)
+    }
+
+    fn refuse_tabs(&self) -> Result<(), SyntaxError> {
+        match self.tabs.refused() {
+            Some(line) => Err(error(Mark { line, column: 1 }, "a tab where YAML indents with spaces")),
+            None => Ok(()),
+        }
     }
 
     fn begin(&mut self, anchor: usize, span: Span, kind: Kind) -> Result<(), SyntaxError> {
         if self.open.len() >= DEEPEST {
             return Err(error(span.start, format!("nested deeper than {DEEPEST} levels")));
         }
-        if anchor > 0 {
-            self.behind_properties(span.start)?;
-        }
-        let is_flow = self.is_in_flow() || self.behind_properties(span.start)?.starts_with(['[', '{']);
+        let is_flow = self.begins_in_brackets(span.start)? || self.is_in_flow();
         self.open.push(Open {
             start: span.start,
             is_flow,
@@ -243,20 +244,10 @@ impl<'a> Builder<'a> {
         }
         let (mut tree, count) = (tree.clone(), *count);
         tree.span = span;
-        self.place(tree, count)
-    }
-
-    /// At the end of a file without a last line break the parser adds one to block text.
-    fn without_added_break<'t>(&self, text: &'t str, style: ScalarStyle, span: Span) -> &'t str {
-        let is_block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
-        let last = self.lines_above + self.lines.len();
-        let at_end = self.ends_within_line && span.end.line >= last;
-        let last_line = self.lines.last().map_or("", |line| line.trim());
-        let same = |text: &str| text.trim_end().ends_with(last_line);
-        match text.strip_suffix('\n') {
-            Some(rest) if is_block && at_end && same(rest) => rest,
-            _ => text,
+        if let Some(Kind::Object(_, Some(key))) = self.open.last().map(|open| &open.kind) {
+            merge::check_alias(key, &tree)?;
         }
+        self.place(tree, count)
     }
 
     /// The line of a place, cut there.
@@ -271,6 +262,10 @@ impl<'a> Builder<'a> {
             .nth(at.column.saturating_sub(1))
             .map_or(line.len(), |(index, _)| index);
         line.split_at(cut)
+    }
+
+    pub(super) fn last_line(&self) -> usize {
+        self.lines_above + self.lines.len()
     }
 
     pub(super) fn is_in_flow(&self) -> bool {

@@ -13,7 +13,6 @@ pub(super) fn check(chunk: &str, lines_above: usize) -> Result<(), SyntaxError> 
         return Ok(());
     }
     for (index, line) in chunk.split_inclusive('\n').enumerate() {
-        let line = line.strip_suffix("\r\n").unwrap_or(line);
         if let Some((column, character)) = line.chars().enumerate().find(|(_, character)| suspect(character)) {
             let code = u32::from(character);
             let message = if is_break(character) {

@@ -6,28 +6,28 @@ use saphyr_parser::Tag;
 
 use super::build::{Builder, error};
 use super::characters;
-use super::split::shifted;
+use super::split::{says_nothing, shifted};
 use super::tag::OF_SCALARS;
 use super::tree::{Key, Mark, Span, SyntaxError};
 
 /// What shows without a parser.
 pub(super) fn chunk(chunk: &str, lines_above: usize) -> Result<(), SyntaxError> {
     characters::check(chunk, lines_above)?;
-    match ends_before_it_begins(chunk) {
-        Some(line) => Err(error(
-            shifted(line + 1, 0, lines_above),
-            "`...` ends a document, and there is none",
-        )),
-        None => Ok(()),
-    }
+    let Some((number, line)) = chunk.lines().enumerate().find(|(_, line)| !says_nothing(line)) else {
+        return Ok(());
+    };
+    let message = if line.starts_with('%') {
+        "kubectl cuts a file at each `---`, also at the one below a directive, and so takes none"
+    } else if line.strip_prefix("...").is_some_and(begins_by_space) {
+        "`...` ends a document, and there is none"
+    } else {
+        return Ok(());
+    };
+    Err(error(shifted(number + 1, 0, lines_above), message))
 }
 
-/// The line of a `...` with nothing above it.
-fn ends_before_it_begins(chunk: &str) -> Option<usize> {
-    let says = |line: &str| !(line.trim().is_empty() || line.starts_with('#'));
-    let (number, line) = chunk.lines().enumerate().find(|(_, line)| says(line))?;
-    let rest = line.strip_prefix("...")?;
-    (rest.is_empty() || rest.starts_with(char::is_whitespace)).then_some(number)
+fn begins_by_space(text: &str) -> bool {
+    text.is_empty() || text.starts_with(char::is_whitespace)
 }
 
 impl Builder<'_> {
@@ -47,7 +47,25 @@ impl Builder<'_> {
     }
 
     pub(super) fn behind_properties(&self, at: Mark) -> Result<&str, SyntaxError> {
-        behind_properties(self.before_and_after(at).1).map_err(|message| error(at, message))
+        behind_properties(self.before_and_after(at).1.trim_start()).map_err(|message| error(at, message))
+    }
+
+    /// Whether a list or an object is written in brackets. Below the line of its anchor or tag they would be taken for
+    /// those of what is in it.
+    pub(super) fn begins_in_brackets(&self, at: Mark) -> Result<bool, SyntaxError> {
+        let mut behind = self.behind_properties(at)?;
+        if behind.starts_with(['[', '{']) {
+            return Ok(true);
+        }
+        let mut line = at.line;
+        while says_nothing(behind) && line < self.last_line() {
+            line += 1;
+            behind = self.behind_properties(Mark { line, column: 1 })?;
+        }
+        match behind.starts_with(['[', '{']) {
+            true => Err(error(at, "brackets below the line of their anchor or tag")),
+            false => Ok(false),
+        }
     }
 
     /// To Kubernetes' reader the commas and brackets behind a tag belong to it.

@@ -1,47 +1,96 @@
-//! A file cut into documents. Each is read for itself, so that one that cannot be read costs no other.
+//! A file cut into documents, as kubectl cuts it:
+//! <https://github.com/kubernetes/apimachinery/blob/v0.36.3/pkg/util/yaml/decoder.go>. Each is read for itself, so that one
+//! that cannot be read costs no other.
 
-use super::tree::{Document, Mark};
+use std::borrow::Cow;
+
+use super::tree::{Document, Mark, SyntaxError};
 use super::{build, json};
 
-/// Every document of a file that says something; documents of comments alone are counted and left out.
+/// Every document of a file that says something; documents of comments alone are left out, and counted unless they are
+/// the head of the file.
 #[must_use]
 pub fn documents(text: &str) -> Vec<Document> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    json::documents(text).unwrap_or_else(|| of_yaml(text))
+    let text = without_mark(text);
+    json::documents(text).unwrap_or_else(|| of_yaml(&with_line_breaks(text)))
+}
+
+/// kubectl ends every line by `\n`, the last one too.
+fn with_line_breaks(text: &str) -> Cow<'_, str> {
+    let mut text = match text.contains("\r\n") {
+        true => Cow::Owned(text.replace("\r\n", "\n")),
+        false => Cow::Borrowed(text),
+    };
+    if !text.ends_with('\n') {
+        text.to_mut().push('\n');
+    }
+    text
+}
+
+/// Without the byte order mark that a file may begin with, and so a document whose file was put behind another.
+fn without_mark(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 
 fn of_yaml(text: &str) -> Vec<Document> {
     let mut documents = Vec::new();
-    let mut number = 0;
-    for (first_line, chunk) in chunks(text) {
-        build::documents(chunk, first_line, &mut |content| {
-            number += 1;
-            if let Some(content) = content.transpose() {
-                documents.push(Document { number, content });
-            }
-        });
+    let mut number = 1;
+    for (index, chunk) in chunks(text).into_iter().enumerate() {
+        let is_head = index == 0 && chunk.as_ref().is_ok_and(|chunk| chunk.text.lines().all(says_nothing));
+        let mut take =
+            |content: build::Content| documents.extend(content.transpose().map(|content| Document { number, content }));
+        match chunk {
+            Ok(chunk) => build::documents(without_mark(chunk.text), chunk.lines_above, &mut take),
+            Err(error) => take(Err(error)),
+        }
+        number += usize::from(!is_head);
     }
     documents
 }
 
-/// Cut before every `---` that ends a document, each with the number of lines above it.
-fn chunks(text: &str) -> Vec<(usize, &str)> {
+/// What lies between two `---`.
+struct Chunk<'a> {
+    text: &'a str,
+    lines_above: usize,
+}
+
+fn chunks(text: &str) -> Vec<Result<Chunk<'_>, SyntaxError>> {
     let mut chunks = Vec::new();
-    let (mut start, mut start_line, mut offset, mut says_something) = (0, 0, 0, false);
+    let (mut rest, mut lines_above, mut length) = (text, 0, 0);
     for (line_number, line) in text.split_inclusive('\n').enumerate() {
-        let divides = line
-            .strip_prefix("---")
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace));
-        if divides && says_something {
-            chunks.push((start_line, text.get(start..offset).unwrap_or_default()));
-            (start, start_line) = (offset, line_number);
+        length += line.len();
+        let Some(behind) = line.strip_prefix("---").map(str::trim) else {
+            continue;
+        };
+        let (chunk, below) = rest.split_at(length);
+        let above = chunk.strip_suffix(line).unwrap_or_default();
+        let divides = behind.is_empty() || behind.starts_with('#');
+        match above.is_empty() {
+            // It begins the document below it.
+            true if divides => continue,
+            true => {}
+            false => chunks.push(Ok(Chunk {
+                text: above,
+                lines_above,
+            })),
         }
-        // Directives and comments belong to the document below them.
-        says_something |= divides || !(line.trim().is_empty() || line.starts_with(['#', '%']));
-        offset += line.len();
+        if !divides {
+            let message = format!("{behind:?} behind `---`, where kubectl takes only a comment");
+            chunks.push(Err(build::error(shifted(line_number + 1, 3, 0), message)));
+        }
+        (rest, lines_above, length) = (below, line_number + 1, 0);
     }
-    chunks.push((start_line, text.get(start..).unwrap_or_default()));
+    chunks.push(Ok(Chunk {
+        text: rest,
+        lines_above,
+    }));
     chunks
+}
+
+/// A comment, or nothing.
+pub(super) fn says_nothing(line: &str) -> bool {
+    let text = line.trim_start_matches(' ');
+    text.trim().is_empty() || text.starts_with('#')
 }
 
 /// A place in a chunk as one in its file.
@@ -57,6 +106,18 @@ mod tests {
     use super::*;
     use crate::yaml::Value;
 
+    fn shown(text: &str) -> Vec<(usize, Result<String, SyntaxError>)> {
+        let document = |document: Document| {
+            let content = document.content.map(|tree| tree.to_json().to_string());
+            (document.number, content)
+        };
+        documents(text).into_iter().map(document).collect()
+    }
+
+    fn refused(line: usize, column: usize, message: &str) -> Result<String, SyntaxError> {
+        Err(build::error(Mark { line, column }, message))
+    }
+
     #[test]
     fn one_broken_document_costs_no_other() {
         let documents = documents("# first\n---\na: 1\n--- # second\na: [\n---\n# only words\n---\nb: 2\n");
@@ -70,5 +131,33 @@ mod tests {
         let last = documents[2].content.as_ref().unwrap();
         assert_eq!(last.field("b").unwrap().value, Value::Number("2".to_owned()));
         assert_eq!(last.field("b").unwrap().span.start, Mark { line: 9, column: 4 });
+    }
+
+    #[test]
+    fn only_a_comment_may_stand_behind_what_divides() {
+        let text = "a: 1\n--- # c\nb: 2\n--- c: 3\nd: 4\n---# e\ne: 5\n";
+        let message = "\"c: 3\" behind `---`, where kubectl takes only a comment";
+        let expected = [
+            (1, Ok("{\"a\":1}".to_owned())),
+            (2, Ok("{\"b\":2}".to_owned())),
+            (3, refused(4, 4, message)),
+            (4, Ok("{\"d\":4}".to_owned())),
+            (5, Ok("{\"e\":5}".to_owned())),
+        ];
+        assert_eq!(shown(text), expected);
+    }
+
+    #[test]
+    fn a_directive_is_refused_where_it_stands() {
+        let message = "kubectl cuts a file at each `---`, also at the one below a directive, and so takes none";
+        let expected = [(1, refused(2, 1, message)), (2, Ok("{\"a\":1}".to_owned()))];
+        assert_eq!(shown("# c\n%YAML 1.1\n---\na: 1\n"), expected);
+    }
+
+    #[test]
+    fn a_head_of_comments_is_no_document_and_windows_ends_lines_otherwise() {
+        let text = "\u{feff}# c\r\n  # d\r\n---\r\na: |\r\n  x\r\n---\r\n\u{feff}b: 2";
+        let expected = [(1, Ok("{\"a\":\"x\\n\"}".to_owned())), (2, Ok("{\"b\":2}".to_owned()))];
+        assert_eq!(shown(text), expected);
     }
 }

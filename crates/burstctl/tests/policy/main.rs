@@ -12,7 +12,7 @@ use chance::Chance;
 use serde_json::{Value, json};
 use tempfile::NamedTempFile;
 
-const SOON: Duration = Duration::from_secs(60);
+const SOON: Duration = Duration::from_secs(120);
 
 /// Sets of policies, and HPAs for each of them.
 const SETS: usize = 8;
@@ -121,6 +121,37 @@ fn applied(cluster: &ControlPlane, hpas: &[Value]) -> BTreeMap<String, String> {
         }
     }
     refused
+}
+
+#[test]
+fn another_user_is_in_no_group_of_the_controller() {
+    let mut policy = chance::policy(
+        "of-accounts",
+        "shop",
+        &json!({"rules": [{"metric": ".*", "deny": true}]}),
+    );
+    policy["spec"]["subjects"] = json!([{"kind": "Group", "name": "system:serviceaccounts"}]);
+    let set = Set::new(&[policy], "allow");
+    let hpas = file(&[chance::hpa(
+        "web",
+        "shop",
+        &[chance::external("queue_depth", &json!({}))],
+    )]);
+    let code = |more: &[&str]| {
+        let words = [&["--hpa", hpas.path().to_str().unwrap()], more].concat();
+        set.run("test", &words).status.code()
+    };
+    assert_eq!(code(&[]), Some(1));
+    assert_eq!(code(&["--user", "alice"]), Some(0));
+    assert_eq!(code(&["--user", "system:serviceaccount:shop:reader"]), Some(1));
+}
+
+#[test]
+fn a_test_of_no_hpa_does_not_pass() {
+    let set = Set::new(&[], "deny");
+    let output = set.run("test", &["--hpa", set.file.path().to_str().unwrap()]);
+    assert_eq!(text(&output.stderr), "burstctl: no HPA was given\n");
+    assert_eq!(output.status.code(), Some(1));
 }
 
 #[test]

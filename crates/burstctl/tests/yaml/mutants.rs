@@ -2,7 +2,7 @@
 
 use fastrand::Rng;
 
-const SOUND: [&str; 12] = [
+const SOUND: [&str; 13] = [
     "a: 1\nb: text\n",
     "a:\n  b: 1\n  c: [1, x, {d: e}]\n",
     "- 1\n- a: b\n  c: d\n- [x, y]\n",
@@ -14,10 +14,11 @@ const SOUND: [&str; 12] = [
     "? a\n: 1\n? b\n: - 2\n",
     "# c\na: 1 # d\n# e\nb: 2\n",
     "a: !!str 1\nb: !!int '2'\nc: !x 3\n",
+    "# c\n---\na: 1\n---\n# d\n--- # e\nb: |\n  two\n---\n",
     "spec:\n  metrics:\n  - type: Resource\n    resource: {name: cpu}\n",
 ];
 
-const PARTS: [&str; 70] = [
+const PARTS: [&str; 74] = [
     " ",
     "  ",
     "\t",
@@ -73,6 +74,10 @@ const PARTS: [&str; 70] = [
     "|\n  ",
     "|2\n",
     "\n...\n",
+    "---",
+    "\n---\n",
+    "\n--- # c\n",
+    "\n--- ",
     "%",
     "@",
     "`",

@@ -4,21 +4,19 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use serde_json::Value;
+use crate::{Documents, Line};
 
-use crate::Line;
-
-/// What Kubernetes makes of each document, as JSON; `Null` for what it refuses, and for nothing.
-pub(crate) fn kubernetes(documents: &[String]) -> Vec<Value> {
+/// What Kubernetes makes of each text.
+pub(crate) fn kubernetes(texts: &[String]) -> Vec<Documents> {
     let program = program();
     let mut child = Command::new(&program)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
         .unwrap_or_else(|e| panic!("{}: {e}: run `make setup`", program.display()));
-    let questions: String = documents
+    let questions: String = texts
         .iter()
-        .map(|yaml| serde_json::json!({ "yaml": yaml, "json": null }).to_string() + "\n")
+        .map(|yaml| serde_json::json!({ "yaml": yaml }).to_string() + "\n")
         .collect();
     let mut input = child.stdin.take().unwrap();
     let writer = std::thread::spawn(move || input.write_all(questions.as_bytes()));
@@ -31,11 +29,11 @@ pub(crate) fn kubernetes(documents: &[String]) -> Vec<Value> {
         output.status
     );
     let lines = String::from_utf8(output.stdout).unwrap();
-    let answers: Vec<Value> = lines
+    let answers: Vec<Documents> = lines
         .lines()
-        .map(|line| serde_json::from_str::<Line>(line).unwrap().json)
+        .map(|line| serde_json::from_str::<Line>(line).unwrap().documents)
         .collect();
-    assert_eq!(answers.len(), documents.len(), "one answer a question");
+    assert_eq!(answers.len(), texts.len(), "one answer a question");
     answers
 }
 

@@ -1,0 +1,65 @@
+//! What the scripts of the sets leave behind where they do not come to their end. No cluster is asked.
+
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt as _,
+    process::{Command, Output},
+};
+
+use burst_testkit::repository;
+use tempfile::TempDir;
+
+/// A folder to run a script in, one for its temporary files, and programs in place of those that it calls.
+struct Scene(TempDir);
+
+impl Scene {
+    fn new(openssl: &str) -> Self {
+        let scene = tempfile::tempdir().expect("a temporary folder");
+        for folder in ["bin", "here", "temporary"] {
+            fs::create_dir(scene.path().join(folder)).expect("a folder");
+        }
+        for (name, script) in [("openssl", openssl), ("kubectl", "exit 1")] {
+            let program = scene.path().join("bin").join(name);
+            fs::write(&program, format!("#!/bin/sh\n{script}\n")).expect("a program");
+            fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("a program");
+        }
+        Self(scene)
+    }
+
+    fn run(&self, script: &str, temporary: &str) -> Output {
+        let path = std::env::var("PATH").expect("PATH");
+        Command::new(repository().join("istio/metrics-apis").join(script))
+            .env("PATH", format!("{}:{path}", self.0.path().join("bin").display()))
+            .env("TMPDIR", self.0.path().join(temporary))
+            .current_dir(self.0.path().join("here"))
+            .output()
+            .expect("a script that starts")
+    }
+
+    fn is_empty(&self, folder: &str) -> bool {
+        let mut entries = fs::read_dir(self.0.path().join(folder)).expect("a folder that is there");
+        entries.next().is_none()
+    }
+}
+
+#[test]
+fn a_script_that_has_no_temporary_folder_leaves_that_of_its_caller_alone() {
+    let scene = Scene::new("exit 1");
+    let kept = scene.0.path().join("here/kept");
+    fs::write(&kept, "").expect("a file");
+    let output = scene.run("certificate.sh", "not-there");
+    assert!(!output.status.success() && kept.is_file(), "{output:?}");
+}
+
+#[test]
+fn a_script_that_is_ended_leaves_no_key_behind() {
+    for signal in ["INT", "TERM", "HUP"] {
+        let scene = Scene::new(&format!("echo secret >ca.key\nkill -{signal} $PPID"));
+        let output = scene.run("certificate.sh", "temporary");
+        assert!(!output.status.success(), "{output:?}");
+        assert!(
+            scene.is_empty("temporary") && scene.is_empty("here"),
+            "{signal}: {output:?}"
+        );
+    }
+}
