@@ -82,7 +82,14 @@ fn the_main_thread_polls_once_workers_have_served_and_goes_on(version: Version) 
         main.ask_each(&Request::to(NGSA_1_CLUSTER));
         proxy.leader_changes() == lines
     });
-    proxy.wait_for_stat("burst_leader_changes_total", |count| count == lines as u64);
+    wait::for_ok(PATIENCE, "a count of each change", || {
+        let (told, lines) = (proxy.stat("burst_leader_changes_total"), proxy.leader_changes());
+        if told == lines as u64 {
+            Ok(())
+        } else {
+            Err(format!("{told} of {lines}"))
+        }
+    });
 }
 
 fn a_singleton_polls_for_workers_that_only_read(version: Version) {
