@@ -98,6 +98,20 @@ fn the_limit_that_holds_is_named_also_where_the_metrics_did_not_decide() {
 }
 
 #[test]
+fn an_average_over_no_pods_is_no_number() {
+    let text = "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: web}\nspec:\n  \
+                scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}\n  minReplicas: 0\n  maxReplicas: 5\n  \
+                metrics: [{type: External, external: {metric: {name: q}, target: {type: AverageValue, averageValue: \"30\"}}}]\n\
+                status:\n  desiredReplicas: 3\n  \
+                currentMetrics: [{type: External, external: {metric: {name: q}, current: {averageValue: \"0\"}}}]\n  \
+                conditions: [{type: ScaledToZero, status: \"True\", reason: ScaledToZero}]\n";
+    let words = ["explain", "--status", "--feature-gates", "HPAScaleToZero=true", "-"];
+    let (_, told, _) = command(&words, text);
+    assert!(told.contains("Now it gives nothing"), "{told}");
+    assert!(told.contains("\nScaledToZero is True (ScaledToZero).\n"), "{told}");
+}
+
+#[test]
 fn no_word_of_a_file_commands_the_terminal() {
     let hostile = |text: &str| text.replace("requests", "\"re\\e[31mquests\"");
     let load = hostile(include_str!("data/load.yaml"));

@@ -77,11 +77,12 @@ fn selector(spec: &MetricSpec) -> Option<&LabelSelector> {
 }
 
 fn value(measure: &Measure, current: &CurrentMetric, replicas: i32) -> Option<i64> {
-    let per_pod = |each: i64| each.saturating_mul(replicas.into());
+    // The average of no pods says nothing about the sum.
+    let per_pod = |each: i64| (replicas > 0).then(|| each.saturating_mul(replicas.into()));
     let milli = |quantity: &Option<burst_hpa::Quantity>| quantity.as_ref().map(burst_hpa::Quantity::milli_value);
     match measure.aim {
-        Aim::Utilization(_) => Some(per_pod(i64::from(current.average_utilization?).saturating_mul(1000))),
-        Aim::Average(_) => milli(&current.average_value).map(per_pod),
+        Aim::Utilization(_) => per_pod(i64::from(current.average_utilization?).saturating_mul(1000)),
+        Aim::Average(_) => milli(&current.average_value).and_then(per_pod),
         Aim::Value(_) => milli(&current.value),
     }
 }

@@ -20,7 +20,11 @@ pub(super) fn lines(spec: &HorizontalPodAutoscalerSpec, status: &Status, report:
     lines.extend(without_metrics(spec, status, report));
     for condition in &status.conditions {
         let (kind, value, reason) = (&condition.condition_type, &condition.status, &condition.reason);
-        lines.push(format!("{kind} is {value} ({reason}): {}.", condition.message));
+        let message = match condition.message.as_str() {
+            "" => String::new(),
+            message => format!(": {message}"),
+        };
+        lines.push(format!("{kind} is {value} ({reason}){message}."));
     }
     lines
 }
