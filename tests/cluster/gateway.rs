@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// A poll a second, and a machine that builds other things meanwhile.
-pub(crate) const SOON: Duration = Duration::from_secs(60);
+pub(crate) const SOON: Duration = Duration::from_secs(120);
 
 /// A running proxy.
 #[derive(Debug)]
@@ -98,6 +98,15 @@ impl Gateway {
                 Err(format!("{} {}", answer.status, answer.body))
             }
         })
+    }
+
+    /// Waits until a gauge is that; the proxy's threads tell theirs once a tick.
+    #[track_caller]
+    pub(crate) fn wait_for_gauge(&self, name: &str, value: u64) {
+        wait::for_ok(SOON, &format!("{name} of {value}"), || match self.stat(name) {
+            found if found == value => Ok(()),
+            found => Err(found),
+        });
     }
 
     /// Waits until a stat is at least that.

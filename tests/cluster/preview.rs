@@ -58,7 +58,7 @@ fn a_preview_says_what_a_proxy_will_say() {
         ("burst_overshadowed_hpas", count("two-hpas")),
         ("burst_bad_objects", foretold.bad.len() as u64),
     ] {
-        assert_eq!(gateway.stat(stat), foretold, "{stat}");
+        gateway.wait_for_gauge(stat, foretold);
     }
 }
 

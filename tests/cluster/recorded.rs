@@ -29,7 +29,8 @@ fn what_was_recorded_reads_like_what_the_api_server_says() {
     let bootstrap = bootstrap.with("route: {cluster: web}", "route: {cluster: kube_api}");
     let api = Gateway::start(Version::Tested, &bootstrap, &mount);
 
-    hold("hpas-fresh.json", &hpas(), &api.get(HPAS));
+    // An API server takes a moment to know a new role.
+    hold("hpas-fresh.json", &hpas(), &api.wait_for(HPAS, 200));
     hold("services.json", &services(), &api.get(&format!("{SERVICES}?limit=500")));
     hold(
         "deployments.json",

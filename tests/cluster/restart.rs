@@ -19,9 +19,6 @@ use crate::{
 /// Between two requests: the machine starts an API server meanwhile.
 const PACE: Duration = Duration::from_millis(10);
 
-/// An API server on a busy machine may take longer to start than a picture may be old.
-const PATIENT: &str = r#""max_staleness": "10m""#;
-
 fn header(replicas: u32) -> String {
     format!("service=default/ngsa-1, current-load={replicas}, target-load=4, max-load=5")
 }
@@ -31,8 +28,8 @@ fn a_killed_api_server_changes_no_response_and_what_it_says_afterwards_is_seen()
     let mut cluster = ControlPlane::start();
     let mount = apply_shipped_role(&cluster).mount(&cluster);
     sample::create_with_status(&cluster);
-    let watching = Gateway::new(&cluster, &mount, PATIENT);
-    let shipped = Shipped::bootstrap(Token::Injected, &cluster, &mount).configured(PATIENT);
+    let watching = Gateway::new(&cluster, &mount, "");
+    let shipped = Shipped::bootstrap(Token::Injected, &cluster, &mount).configured("");
     let listing = shipped.with(
         r#""sync": {"window": "3s", "workload_window": "3s"}"#,
         r#""sync": {"mode": "list"}"#,

@@ -1,6 +1,6 @@
 //! A part of the cluster: some namespaces, some labels, some names.
 
-use burst_testkit::ControlPlane;
+use burst_testkit::{ControlPlane, wait};
 
 use crate::{
     account::{Account, apply_shipped_role},
@@ -41,14 +41,25 @@ fn a_role_in_each_listed_namespace_is_enough() {
         ]);
     };
     allow("ngsa");
+    // An API server takes a moment to know a new role, and the log is to say nothing of this one.
+    let may = [
+        "auth",
+        "can-i",
+        "list",
+        "statefulsets.apps",
+        "--namespace=ngsa",
+        "--as",
+        &account.user(),
+    ];
+    wait::for_ok(SOON, "the role", || cluster.try_kubectl(&may, ""));
     let mount = account.mount(&cluster);
-    let keys = r#""namespaces": ["shop", "ngsa"], "max_staleness": "15s""#;
+    let keys = r#""namespaces": ["shop", "ngsa"], "max_staleness": "30s""#;
     let gateway = Gateway::new(&cluster, &mount, keys);
 
     let ngsa = "service=ngsa/ngsa-2, current-load=2, target-load=4, max-load=6";
     gateway.wait_for_header("ngsa-svc-2.ngsa", Some(ngsa));
     assert_eq!(gateway.header("checkout.shop"), None, "no Role there yet");
-    assert_eq!(gateway.stat("burst_unreadable_services_in_shop"), 1);
+    gateway.wait_for_gauge("burst_unreadable_services_in_shop", 1);
     assert_eq!(gateway.burst("services/shop/checkout").status, 503);
 
     allow("shop");
@@ -68,7 +79,7 @@ fn a_role_in_each_listed_namespace_is_enough() {
         None,
         "of a namespace that is not listed"
     );
-    assert_eq!(gateway.stat("burst_unreadable_services_in_shop"), 0);
+    gateway.wait_for_gauge("burst_unreadable_services_in_shop", 0);
 
     cluster.kubectl(&["delete", "rolebinding", "reader", "--namespace", "shop"]);
     let advice = "; give the proxy's ServiceAccount a Role in namespace shop with the verb list on services";

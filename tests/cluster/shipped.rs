@@ -81,15 +81,20 @@ impl Shipped {
             )
     }
 
-    /// Windows as short as they may be, a poll a second where nothing is watched, and `more` keys in the configuration
-    /// of the filter.
+    /// Windows as short as they may be, a poll a second where nothing is watched, a picture that does not grow old by
+    /// chance, and `more` keys in the configuration of the filter.
     pub(crate) fn configured(self, more: &str) -> Self {
         let shipped = r#""clusters": [{"name": "web", "service": "shop/web"}]"#;
         let here = format!(r#""clusters": [{{"name": "{{service}}.{{namespace}}"}}], "poll_interval": "1s", {PACE}"#);
         // The JSON stands in a block of YAML: on one line it cannot break out of it.
         let more = more.lines().map(str::trim).collect::<Vec<_>>().join(" ");
         let comma = if more.is_empty() { "" } else { ", " };
-        self.with(shipped, &format!("{here}{comma}{more}"))
+        let age = if more.contains("max_staleness") {
+            ""
+        } else {
+            r#", "max_staleness": "10m""#
+        };
+        self.with(shipped, &format!("{here}{age}{comma}{more}"))
     }
 
     /// Puts another text in the place of one that stands there.

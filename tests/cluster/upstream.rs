@@ -11,11 +11,10 @@ pub(crate) fn start() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
     thread::spawn(move || {
-        // A proxy that goes away in the middle of a request is no reason to end.
-        listener
-            .incoming()
-            .flatten()
-            .for_each(|connection| drop(answer(connection)));
+        for connection in listener.incoming().flatten() {
+            // A proxy that goes away in the middle of a request is no reason to end, nor one that sends none yet to wait.
+            thread::spawn(move || drop(answer(connection)));
+        }
     });
     address
 }

@@ -55,7 +55,7 @@ fn a_role_in_one_of_two_namespaces_serves_that_one(version: Version) {
 
 fn a_kind_that_is_refused_is_left_out_once_it_is_too_old_and_the_rest_goes_on(version: Version) {
     let world = World::sample();
-    let (proxy, mut main) = Proxy::start(version, &world, json!({"max_staleness": "10s"}));
+    let (proxy, mut main) = Proxy::start(version, &world, json!({"max_staleness": "20s"}));
     main.wait_for_header(&Request::to("queue.data"), Some(QUEUE));
     let traffic = Traffic::start(proxy.envoy.listener("main"), &Request::to(NGSA_1_CLUSTER));
     allow(

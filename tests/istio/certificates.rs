@@ -5,17 +5,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use rcgen::{
-    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair,
-    KeyUsagePurpose, SanType,
-};
+use burst_testkit::{self as kit, Credential};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// Who signs them. The files live as long as it does.
 pub(crate) struct Authority {
     folder: TempDir,
-    issuer: CertifiedIssuer<'static, KeyPair>,
+    issuer: kit::Authority,
 }
 
 /// The certificate of a workload, and its key.
@@ -26,11 +23,7 @@ pub(crate) struct Identity {
 
 impl Authority {
     pub(crate) fn new() -> Self {
-        let mut params = named("the mesh");
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
-        let key = KeyPair::generate().expect("a key pair");
-        let issuer = CertifiedIssuer::self_signed(params, key).expect("a self-signed certificate");
+        let issuer = kit::Authority::new("the mesh");
         let folder = tempfile::tempdir().expect("a temporary folder");
         let authority = Self { folder, issuer };
         fs::write(authority.root(), authority.issuer.pem()).expect("a file");
@@ -45,14 +38,10 @@ impl Authority {
     /// Certifies the workloads with that ServiceAccount.
     pub(crate) fn certify(&self, namespace: &str, account: &str) -> Identity {
         let name = format!("spiffe://cluster.local/ns/{namespace}/sa/{account}");
-        let mut params = named(account);
-        params.subject_alt_names = vec![SanType::URI(name.try_into().expect("a URI"))];
-        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
-        let key = KeyPair::generate().expect("a key pair");
-        let certificate = params.signed_by(&key, &self.issuer).expect("a signed certificate");
+        let Credential { certificate, key } = self.issuer.peer(account, &name);
         let path = |end| self.path(format!("{account}.{end}"));
-        fs::write(path("crt"), certificate.pem()).expect("a file");
-        fs::write(path("key"), key.serialize_pem()).expect("a file");
+        fs::write(path("crt"), certificate).expect("a file");
+        fs::write(path("key"), key).expect("a file");
         Identity {
             chain: path("crt"),
             key: path("key"),
@@ -73,10 +62,4 @@ impl Authority {
     fn path(&self, file: impl AsRef<Path>) -> PathBuf {
         self.folder.path().join(file)
     }
-}
-
-fn named(name: &str) -> CertificateParams {
-    let mut params = CertificateParams::default();
-    params.distinguished_name.push(DnType::CommonName, name);
-    params
 }

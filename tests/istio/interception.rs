@@ -36,7 +36,7 @@ fn a_sidecar_that_intercepts_speaks_for_the_service_of_the_port() {
         let applied = shipped::apply(&mesh.cluster, form, &wasm("burst-metrics.wasm"), &pod);
         let marked = format!("x-burst: {WEB}\r\n");
         wait::for_ok(SOON, form, || {
-            let answer = ask(sidecar, program);
+            let answer = ask(sidecar, program)?;
             if answer.contains(&marked) && answer.ends_with("web-v1") {
                 Ok(())
             } else {
@@ -44,18 +44,26 @@ fn a_sidecar_that_intercepts_speaks_for_the_service_of_the_port() {
             }
         });
         applied.delete(&mesh.cluster);
-        wait::until(SOON, "no header", || !ask(sidecar, program).contains("x-burst"));
+        wait::for_ok(SOON, "no header", || {
+            let answer = ask(sidecar, program)?;
+            if answer.contains("x-burst") {
+                Err(answer)
+            } else {
+                Ok(())
+            }
+        });
     }
 }
 
 /// What comes to the sidecar of a request that was on its way to the program.
-fn ask(sidecar: SocketAddr, program: SocketAddr) -> String {
+fn ask(sidecar: SocketAddr, program: SocketAddr) -> Result<String, String> {
     let (address, port) = (program.ip(), program.port());
     let request = format!(
         "PROXY TCP4 127.0.0.1 {address} 40000 {port}\r\n\
          GET / HTTP/1.1\r\nhost: {HOST}\r\nconnection: close\r\n\r\n"
     );
-    String::from_utf8_lossy(&http::raw(sidecar, request.as_bytes())).into_owned()
+    let answer = http::try_raw(sidecar, request.as_bytes()).map_err(|error| error.to_string())?;
+    Ok(String::from_utf8_lossy(&answer).into_owned())
 }
 
 /// No packet filter redirects the test's traffic; the PROXY protocol tells the sidecar where it was going instead.

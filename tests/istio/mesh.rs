@@ -8,10 +8,7 @@ use serde_json::json;
 use crate::{shipped::Pod, shop};
 
 /// From an object to its effect in a proxy: istiod waits 100 ms for more, and a first module is compiled.
-pub(crate) const SOON: Duration = Duration::from_secs(60);
-
-/// Connections after which no worker was left out, but once in a million times.
-const STREAK: usize = 20;
+pub(crate) const SOON: Duration = Duration::from_secs(120);
 
 /// The address by which istiod knows the gateway's pod. The shop's programs have another.
 const GATEWAY: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 9);
@@ -111,12 +108,7 @@ impl Ingress {
     #[track_caller]
     pub(crate) fn wait_for(&self, host: &str, path: &str, what: &str, wanted: impl Fn(&Answer) -> bool) -> Answer {
         wait::for_ok(SOON, &format!("{host}{path}: {what}"), || {
-            let answer = self.get(host, path)?;
-            if wanted(&answer) {
-                Ok(answer)
-            } else {
-                Err(format!("{answer:?}"))
-            }
+            self.asked(host, path, &wanted)
         })
     }
 
@@ -129,18 +121,18 @@ impl Ingress {
         what: &str,
         wanted: impl Fn(&Answer) -> bool,
     ) -> Answer {
-        wait::for_ok(SOON, &format!("{host}{path}: {what}"), || {
-            // Each connection comes to a worker by chance.
-            let mut answers = Vec::new();
-            for _ in 0..STREAK {
-                let answer = self.get(host, path)?;
-                if !wanted(&answer) {
-                    return Err(format!("{answer:?}"));
-                }
-                answers.push(answer);
-            }
-            answers.pop().ok_or_else(|| "a streak of none".to_owned())
+        wait::for_every_worker(SOON, &format!("{host}{path}: {what}"), || {
+            self.asked(host, path, &wanted)
         })
+    }
+
+    fn asked(&self, host: &str, path: &str, wanted: &impl Fn(&Answer) -> bool) -> Result<Answer, String> {
+        let answer = self.get(host, path)?;
+        if wanted(&answer) {
+            Ok(answer)
+        } else {
+            Err(format!("{answer:?}"))
+        }
     }
 
     /// Waits until responses of every worker have that header, or none.

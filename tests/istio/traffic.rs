@@ -6,6 +6,7 @@ use std::{
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     thread::{self, JoinHandle},
+    time::Duration,
 };
 
 use burst_testkit::{
@@ -17,6 +18,9 @@ use crate::mesh::SOON;
 
 /// Several requests at once, each after the answer to the one before.
 const CLIENTS: usize = 3;
+
+/// Between two requests of a client: the machine has other things to do.
+const PACE: Duration = Duration::from_millis(5);
 
 /// Enough that each client is asked for some on each worker.
 const SOME: usize = 100;
@@ -87,6 +91,7 @@ fn ask(url: &str, host: &str, wanted: fn(&Answer) -> bool, stopped: &AtomicBool,
             Err(error) => failures.push(error.to_string()),
         }
         sent.fetch_add(1, Ordering::Relaxed);
+        thread::sleep(PACE);
     }
     failures
 }

@@ -22,6 +22,9 @@ use crate::{
 /// VMs that live: one a worker, one on the main thread, and the one that they are cloned from.
 const ACTIVE: &str = "wasm.envoy.wasm.runtime.v8.active";
 
+/// The cluster of the program that answers when it is told to.
+const SLOW: &str = "outbound|80|slow|api.shop.svc.cluster.local";
+
 /// Filter chains that a listener does no longer have, with connections on them.
 const DRAINING: &str = "listener_manager.total_filter_chains_draining";
 
@@ -97,8 +100,13 @@ impl Upgrade {
         let ingress = mesh.ingress(Version::Tested);
         mesh.cluster.apply(routes::VIRTUAL_SERVICE);
         let program = TcpListener::bind("127.0.0.1:0").unwrap();
+        program.set_nonblocking(true).unwrap();
         shop::join(&mesh.cluster, "api-slow", program.local_addr().unwrap().port());
-        ingress.wait_for(PUBLIC, "/", "the mesh serves", |answer| answer.status == 200);
+        ingress.wait_for_every(PUBLIC, "/", "the mesh serves", |answer| answer.status == 200);
+        let endpoint = format!("{SLOW}::{}::", program.local_addr().unwrap());
+        wait::until(SOON, &endpoint, || {
+            ingress.envoy.admin("/clusters").body.contains(&endpoint)
+        });
         let pod = mesh.ingress_pod();
         let old = wasm("burst-metrics.wasm");
         let folder = tempfile::tempdir().unwrap();
@@ -139,7 +147,8 @@ impl Held {
             "GET /slow HTTP/1.1\r\nhost: {PUBLIC}\r\nconnection: close\r\n\r\n"
         )
         .unwrap();
-        let (program, _) = program.accept().unwrap();
+        client.set_read_timeout(Some(SOON)).unwrap();
+        let (program, _) = wait::for_ok(SOON, "the request at its program", || program.accept());
         Self { client, program }
     }
 

@@ -88,14 +88,13 @@ fn an_hpa_scales_by_the_metrics_of_either_and_ours_outlive_the_other() {
             let adapter = Adapter::start_at(port, &stage, &stage.cluster.kubeconfig());
             adapter.tell("shop/services/web", "queue_depth", 25);
             wait_for_list(&stage, LIST, "burst_headroom", LISTED, true);
-            assert!(!stage.raw(CUSTOM_LIST).expect("a list").contains("custommetrics"));
-            assert_eq!(
-                value(
-                    &stage,
-                    &format!("{CUSTOM_LIST}/namespaces/shop/services/web/queue_depth")
-                ),
-                Ok("25".into())
-            );
+            let custom = wait::for_ok(SOON, "the list of custom metrics", || stage.raw(CUSTOM_LIST));
+            assert!(!custom.contains("custommetrics"), "{custom}");
+            let depth = format!("{CUSTOM_LIST}/namespaces/shop/services/web/queue_depth");
+            wait::for_ok(SOON, "their value", || match value(&stage, &depth) {
+                Ok(value) if value == "25" => Ok(()),
+                other => Err(format!("{other:?}")),
+            });
 
             let ours = Worker::new(
                 "by-ours",
@@ -122,11 +121,8 @@ fn an_hpa_scales_by_the_metrics_of_either_and_ours_outlive_the_other() {
             let ours = std::slice::from_ref(&ours);
             wait_until_active(&stage.cluster, ours);
             wait_for_replicas(&stage.cluster, ours, 5);
-            let told = stage.proxy.envoy.log();
-            assert!(
-                told.contains("lists this filter's metrics alone, because of the other adapter"),
-                "{told}"
-            );
+            let words = "lists this filter's metrics alone, because of the other adapter";
+            stage.proxy.envoy.wait_for_log(SOON, words);
         },
     );
 }

@@ -13,9 +13,9 @@ const GROUPS: [&str; 2] = ["custom.metrics.k8s.io", "external.metrics.k8s.io"];
 fn a_cluster_stays_whole_while_the_filter_cannot_read_it() {
     let mut stage = Stage::with(Version::Tested, Controllers::All, r#""max_staleness": "3s", "#);
     resources_are_listed(&stage);
-    a_namespace_comes_and_goes(&stage, "before");
-    // An API is not available yet for a moment after it was registered, and that is said.
+    // An API is not available yet for a moment after it was registered, and that is said; once it is listed no more.
     let before = said(&stage).map(|log| log.lines().count());
+    a_namespace_comes_and_goes(&stage, "before");
 
     stage.api = None;
     wait::until(SOON, "what was read is too old", || {
@@ -51,7 +51,7 @@ fn resources_are_listed(stage: &Stage) {
 /// The namespace controller looks for what is in it in every group, and does not end before each has answered.
 fn a_namespace_comes_and_goes(stage: &Stage, name: &str) {
     stage.cluster.kubectl(&["create", "namespace", name]);
-    stage.cluster.kubectl(&["delete", "namespace", name, "--timeout=60s"]);
+    stage.cluster.kubectl(&["delete", "namespace", name, "--timeout=120s"]);
 }
 
 /// Has the aggregator look at once: it does when an APIService changes, and every 30 s.

@@ -12,6 +12,9 @@ use crate::{
 const CUSTOM: &str = "/apis/custom.metrics.k8s.io/v1beta2/namespaces/shop";
 const EXTERNAL: &str = "/apis/external.metrics.k8s.io/v1beta1/namespaces/shop";
 
+/// Whoever is asked answers in that time, on a machine with much else to do.
+const PATIENT: &str = r#""request_timeout": "60s", "#;
+
 /// A shop whose metrics the proxy asks about, and a client that is believed to be the API server.
 fn stage() -> (Stage, Tls) {
     let reviewed = |_: &_| Example {
@@ -21,9 +24,10 @@ fn stage() -> (Stage, Tls) {
         )],
         ..Example::alone()
     };
-    let stage = Stage::of(Version::Tested, Controllers::None, "", reviewed);
+    let stage = Stage::of(Version::Tested, Controllers::None, PATIENT, reviewed);
     shop::create(&stage.cluster);
     shop::observe(&stage.cluster);
+    stage.wait_for_the_shop();
     let certificate = stage.cluster.front_proxy().client("front-proxy-client", None);
     let client = stage.proxy.client(Some(&certificate));
     (stage, client)

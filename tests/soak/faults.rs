@@ -117,7 +117,7 @@ impl Faults {
             Some((_, until)) if at < until => {}
             Some(_) => {
                 self.end(world);
-                let longest = if self.is_first_round() { 400 } else { 1_500 };
+                let longest = if self.had_each() { 1_500 } else { 400 };
                 self.rest = at + Duration::from_millis(self.chance.u64(200..longest));
             }
             None if at >= self.rest => self.begin(at, world, swap),
@@ -175,8 +175,9 @@ impl Faults {
         self.now = Some((kind.name, at + lasts));
     }
 
-    fn is_first_round(&self) -> bool {
-        self.counts.contains(&0)
+    /// Whether each kind had its turn: memory is as large as it gets.
+    pub(crate) fn had_each(&self) -> bool {
+        !self.counts.contains(&0)
     }
 
     /// Most are short; some are longer than the picture may be old.

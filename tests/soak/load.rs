@@ -1,6 +1,5 @@
 //! Requests over connections that are kept, each of whose answers is known beforehand.
 
-use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,7 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use burst_testkit::http::Answer;
 
-use crate::stage::{Connection, NGSA_1_CLUSTER, Request, echo};
+use crate::stage::{Kept, NGSA_1_CLUSTER, Request, echo};
 
 /// The listener balances exactly, so each of the two workers has half of them.
 pub(crate) const CONNECTIONS: usize = 4;
@@ -36,7 +35,7 @@ pub(crate) struct Tally {
     /// Answers of the filter that are none of those it may give.
     pub(crate) odd: u64,
     pub(crate) with_header: u64,
-    /// The oldest picture behind a header, when it came.
+    /// The oldest picture behind a header, when it was asked for.
     pub(crate) oldest: Duration,
     /// The first of what should not be.
     pub(crate) first: Option<String>,
@@ -50,14 +49,15 @@ impl Tally {
         1
     }
 
-    fn take(&mut self, answer: &Answer, (status, length): (u16, usize)) {
+    /// Takes the answer to a request that was sent then.
+    fn take(&mut self, answer: &Answer, sent: Duration, (status, length): (u16, usize)) {
         if answer.status != status || answer.body != echo(length) {
             self.changed += self.amiss(|| format!("{status} with {length} bytes came as {answer:.200?}"));
         }
         let Some(header) = answer.header("x-burst") else { return };
         self.with_header += 1;
         match as_of(header) {
-            Some(as_of) => self.oldest = self.oldest.max(now().saturating_sub(as_of)),
+            Some(as_of) => self.oldest = self.oldest.max(sent.saturating_sub(as_of)),
             None => self.odd += self.amiss(|| format!("x-burst: {header}")),
         }
     }
@@ -111,7 +111,7 @@ fn locked(tally: &Mutex<Tally>) -> std::sync::MutexGuard<'_, Tally> {
 }
 
 fn ask(address: SocketAddr, tally: &Mutex<Tally>, over: &AtomicBool) {
-    let mut connection = None;
+    let mut connection = Kept::to(address);
     for number in 0.. {
         if over.load(Ordering::Relaxed) {
             break;
@@ -123,36 +123,23 @@ fn ask(address: SocketAddr, tally: &Mutex<Tally>, over: &AtomicBool) {
         } else {
             request(wanted)
         };
-        let (asked, again) = ask_over(&mut connection, address, &request);
+        let (sent, asked) = (now(), connection.ask(&request));
         let mut tally = locked(tally);
         tally.requests += 1;
-        tally.again += u64::from(again);
         match asked {
-            Ok(answer) if own && [200, 503].contains(&answer.status) => {}
-            Ok(answer) if own => tally.odd += tally.amiss(|| format!("/burstmetrics: {answer:?}")),
-            Ok(answer) => tally.take(&answer, wanted),
+            Ok((answer, again)) => {
+                tally.again += u64::from(again);
+                match own {
+                    true if [200, 503].contains(&answer.status) => {}
+                    true => tally.odd += tally.amiss(|| format!("/burstmetrics: {answer:?}")),
+                    false => tally.take(&answer, sent, wanted),
+                }
+            }
             Err(error) => tally.broken += tally.amiss(|| format!("no answer: {error}")),
         }
         drop(tally);
         thread::sleep(PACE);
     }
-}
-
-/// Asks over the connection that is kept, if one is. Envoy closes those of a configuration that is gone, maybe just when
-/// a request sets out; that one is asked again over a new one, as any client does.
-fn ask_over(kept: &mut Option<Connection>, address: SocketAddr, request: &Request) -> (io::Result<Answer>, bool) {
-    let before = kept.take();
-    let mut ask = |mut open: Connection| {
-        let answer = open.ask(request)?;
-        *kept = Some(open).filter(|_| answer.header("connection") != Some("close"));
-        Ok(answer)
-    };
-    let again = match before.map(&mut ask) {
-        Some(Ok(answer)) => return (Ok(answer), false),
-        Some(Err(_)) => true,
-        None => false,
-    };
-    (Connection::open(address).and_then(ask), again)
 }
 
 fn request((status, length): (u16, usize)) -> Request {

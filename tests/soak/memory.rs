@@ -6,10 +6,12 @@ use std::time::Duration;
 /// What was seen of it.
 pub(crate) struct Memory {
     process: u32,
+    now: u64,
+    /// After the warm-up.
     seen: Vec<(Duration, u64)>,
 }
 
-/// Between the end of the warm-up and the end.
+/// Between the beginning, after the warm-up, and the end.
 #[derive(Clone, Copy, serde::Serialize)]
 pub(crate) struct Growth {
     pub(crate) warm_bytes: u64,
@@ -26,29 +28,33 @@ impl Memory {
     pub(crate) fn of(process: u32) -> Self {
         Self {
             process,
+            now: 0,
             seen: Vec::new(),
         }
     }
 
-    pub(crate) fn look(&mut self, at: Duration) {
-        self.seen.push((at, resident(self.process)));
+    /// Looks at it, so long after the warm-up.
+    pub(crate) fn look(&mut self, at: Option<Duration>) {
+        self.now = resident(self.process);
+        self.seen.extend(at.map(|at| (at, self.now)));
     }
 
     pub(crate) fn now(&self) -> u64 {
-        self.seen.last().map_or(0, |(_, bytes)| *bytes)
+        self.now
     }
 
-    /// The first third is the warm-up. Medians of a sixth: an answer that is large for a moment does not count.
+    /// Medians of the first third and of the last: an answer that is large for a moment does not count, nor VMs that are
+    /// there twice while a configuration takes another's place.
     pub(crate) fn growth(&self, length: Duration) -> Growth {
-        let between = |from: u32, to: u32| {
-            let place = |(at, _): &&(Duration, u64)| (length * from / 6..length * to / 6).contains(at);
-            let mut bytes: Vec<_> = self.seen.iter().filter(place).map(|(_, bytes)| *bytes).collect();
+        let median = |of: std::ops::Range<Duration>| {
+            let seen = self.seen.iter().filter(|(at, _)| of.contains(at));
+            let mut bytes: Vec<_> = seen.map(|(_, bytes)| *bytes).collect();
             bytes.sort_unstable();
             bytes.get(bytes.len() / 2).copied().unwrap_or_default()
         };
         Growth {
-            warm_bytes: between(2, 3),
-            end_bytes: between(5, 6),
+            warm_bytes: median(Duration::ZERO..length / 3),
+            end_bytes: median(length * 2 / 3..length),
         }
     }
 }

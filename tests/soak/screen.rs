@@ -25,10 +25,11 @@ impl Screen {
         }
     }
 
-    pub(crate) fn show(&mut self, at: Duration, tally: &Tally, resident: u64, what: &str) {
+    /// `at` is after the warm-up.
+    pub(crate) fn show(&mut self, at: Option<Duration>, tally: &Tally, resident: u64, what: &str) {
         let line = format!(
             "{} of {}  {} requests  {} changed, {} broken  oldest header {:.1} s  {} MiB  {what}",
-            clock(at),
+            at.map_or("warming up".to_owned(), clock),
             clock(self.length),
             tally.requests,
             tally.changed,
@@ -39,7 +40,7 @@ impl Screen {
         if self.live {
             eprint!("\r\x1b[K{line}");
             drop(stderr().flush());
-        } else if at >= self.next {
+        } else if at >= Some(self.next) {
             self.next += SELDOM;
             eprintln!("{line}");
         }

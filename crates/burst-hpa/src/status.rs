@@ -5,9 +5,10 @@
 //! it, by the `status` subresource, every 15 s.
 
 use k8s_openapi::api::autoscaling::v2::{
-    HorizontalPodAutoscaler, HorizontalPodAutoscalerCondition, HorizontalPodAutoscalerStatus, MetricStatus,
-    MetricValueStatus,
+    CrossVersionObjectReference, HorizontalPodAutoscaler, HorizontalPodAutoscalerCondition,
+    HorizontalPodAutoscalerStatus, MetricIdentifier, MetricStatus, MetricValueStatus,
 };
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use k8s_openapi::jiff::Timestamp;
 
 use crate::quantity::Quantity;
@@ -134,6 +135,10 @@ pub struct CurrentMetric {
     pub name: String,
     /// Only for `ContainerResource`.
     pub container: Option<String>,
+    /// Only for `Object`: what it describes.
+    pub object: Option<CrossVersionObjectReference>,
+    /// The labels that narrow it down.
+    pub selector: Option<LabelSelector>,
     /// The value itself.
     pub value: Option<Quantity>,
     /// The value divided by the pods.
@@ -189,26 +194,38 @@ impl From<&HorizontalPodAutoscalerCondition> for Condition {
 impl CurrentMetric {
     /// `None` for the empty entry the controller leaves where a metric failed.
     fn of(metric: &MetricStatus) -> Option<Self> {
-        let (name, container, current) = if let Some(source) = &metric.resource {
-            (&source.name, None, &source.current)
+        let of = |name: &str, current| Self::new(&metric.type_, name, current);
+        let series = |metric: &MetricIdentifier, current| Self {
+            selector: metric.selector.clone(),
+            ..of(&metric.name, current)
+        };
+        Some(if let Some(source) = &metric.resource {
+            of(&source.name, &source.current)
         } else if let Some(source) = &metric.container_resource {
-            (&source.name, Some(source.container.clone()), &source.current)
+            Self {
+                container: Some(source.container.clone()),
+                ..of(&source.name, &source.current)
+            }
         } else if let Some(source) = &metric.pods {
-            (&source.metric.name, None, &source.current)
+            series(&source.metric, &source.current)
         } else if let Some(source) = &metric.object {
-            (&source.metric.name, None, &source.current)
+            Self {
+                object: Some(source.described_object.clone()),
+                ..series(&source.metric, &source.current)
+            }
         } else {
             let source = metric.external.as_ref()?;
-            (&source.metric.name, None, &source.current)
-        };
-        Some(Self::new(&metric.type_, name, container, current))
+            series(&source.metric, &source.current)
+        })
     }
 
-    fn new(source_type: &str, name: &str, container: Option<String>, current: &MetricValueStatus) -> Self {
+    fn new(source_type: &str, name: &str, current: &MetricValueStatus) -> Self {
         Self {
             source_type: source_type.to_owned(),
             name: name.to_owned(),
-            container,
+            container: None,
+            object: None,
+            selector: None,
             value: current.value.as_ref().and_then(|value| value.try_into().ok()),
             average_value: current.average_value.as_ref().and_then(|value| value.try_into().ok()),
             average_utilization: current.average_utilization,

@@ -119,6 +119,8 @@ pub struct Leader {
     /// What a successor was last told of what fails.
     admitted: Troubles,
     policies: Gathered,
+    /// When the last tick was.
+    ticked: Time,
 }
 
 impl Leader {
@@ -158,6 +160,7 @@ impl Leader {
             bequeathed: None,
             admitted,
             policies,
+            ticked: Time::default(),
             config,
         }
     }
@@ -198,6 +201,7 @@ impl Leader {
 
     /// Once a tick.
     pub fn tick(&mut self, now: Time) -> Vec<Effect> {
+        self.set_back(now);
         self.leave_out(now);
         let mut effects = self.publish(MOST_ROWS, now);
         effects.extend(self.poller.begin(now).into_iter().map(Effect::Ask));
@@ -315,6 +319,16 @@ impl Leader {
         if let Some(list) = self.lists.get_mut(id.0) {
             self.joined.note(id.0, list.forget());
             self.news = true;
+        }
+    }
+
+    /// Has what was read before the clock was set back grow old by the clock as it is: in an outage it would be fresh
+    /// until the old time comes again.
+    fn set_back(&mut self, now: Time) {
+        let last = std::mem::replace(&mut self.ticked, now);
+        for read in self.lists.iter_mut().filter_map(|list| list.read.as_mut()) {
+            let by_now = read.set_back(last, now);
+            self.news |= std::mem::replace(read, by_now) != by_now;
         }
     }
 

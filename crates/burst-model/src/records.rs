@@ -48,6 +48,8 @@ pub struct Resumed {
     pub version: String,
     /// When they were read; `None` of a list that the API refused.
     pub read: Option<Time>,
+    /// The names of the objects that are left out, each with the line that says why: no window brings them again.
+    pub bad: Vec<(String, String)>,
     /// Its objects.
     pub objects: Vec<Rc<Object>>,
 }

@@ -20,7 +20,8 @@ use crate::leader::{Effect, Estate, Totals};
 use crate::records::{Confirmed, Trouble, Troubles};
 use crate::snapshot::{self, Snapshot};
 use crate::sync::backoff::Backoff;
-use crate::sync::life::{Pause, next_read};
+use crate::sync::interval::next_read;
+use crate::sync::life::Pause;
 use crate::time::Time;
 use crate::view::burst::Bulk;
 use std::collections::BTreeMap;
@@ -66,6 +67,8 @@ pub struct Spoke {
     bad: BTreeMap<String, String>,
     /// What the operator was told of last.
     trouble: Option<Outcome>,
+    /// When the last tick was.
+    ticked: Time,
 }
 
 impl Spoke {
@@ -98,6 +101,7 @@ impl Spoke {
             read: confirmed.as_ref().and_then(Confirmed::oldest),
             bad: BTreeMap::new(),
             trouble: told.map(|(_, outcome)| outcome),
+            ticked: Time::default(),
         }
     }
 
@@ -109,14 +113,29 @@ impl Spoke {
 
     /// Once a tick.
     pub fn tick(&mut self, now: Time) -> Vec<Effect> {
-        if !self.is_due(now) {
-            return Vec::new();
+        let mut effects = Vec::from_iter(self.set_back(now));
+        if self.is_due(now) {
+            self.life = Life::Asking { asked: now };
+            effects.push(Effect::AskHub(Question {
+                path: self.path.clone(),
+                if_none_match: self.tag.as_ref().map(ToString::to_string),
+            }));
         }
-        self.life = Life::Asking { asked: now };
-        vec![Effect::AskHub(Question {
-            path: self.path.clone(),
-            if_none_match: self.tag.as_ref().map(ToString::to_string),
-        })]
+        effects
+    }
+
+    /// Has what was read before the clock was set back grow old by the clock as it is.
+    fn set_back(&mut self, now: Time) -> Option<Effect> {
+        let last = std::mem::replace(&mut self.ticked, now);
+        let read = self.read.map(|read| read.set_back(last, now));
+        (read != std::mem::replace(&mut self.read, read)).then(|| self.confirm())
+    }
+
+    fn confirm(&self) -> Effect {
+        Effect::Confirm(Confirmed {
+            generation: self.generation,
+            lists: vec![self.read],
+        })
     }
 
     /// Takes what the question brought.
@@ -184,10 +203,7 @@ impl Spoke {
             Answer::Unchanged(_) => Vec::new(),
             Answer::Services { services, tag, .. } => self.publish(services, tag),
         };
-        effects.push(Effect::Confirm(Confirmed {
-            generation: self.generation,
-            lists: vec![self.read],
-        }));
+        effects.push(self.confirm());
         effects
     }
 

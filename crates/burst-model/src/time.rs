@@ -50,6 +50,16 @@ impl Time {
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(self.0.saturating_sub(earlier.0))
     }
+
+    /// A past moment by the clock of `now`, which said `last` shortly before. One that lies ahead was taken before the
+    /// clock was set back, by the difference of the two; where that is not known it counts as the present.
+    #[must_use]
+    pub fn set_back(self, last: Self, now: Self) -> Self {
+        if self <= now {
+            return self;
+        }
+        self.before(last.since(now)).min(now)
+    }
 }
 
 #[cfg(test)]
@@ -64,6 +74,16 @@ mod tests {
             Time::from_unix_millis(7_500).since(earlier),
             Duration::from_millis(2_500)
         );
+    }
+
+    #[test]
+    fn what_was_before_the_clock_was_set_back_is_as_old_as_it_was() {
+        let [past, last, now] = [9_000, 9_500, 2_000].map(Time::from_unix_millis);
+        assert_eq!(now.since(past.set_back(last, now)), Duration::from_millis(500));
+        assert_eq!(past.set_back(Time::default(), now), now, "nobody knows by how much");
+        assert_eq!(past.set_back(last, last), past, "it was not");
+        let since = Time::from_unix_millis(1_900);
+        assert_eq!(since.set_back(last, now), since, "it was taken after that");
     }
 
     #[test]

@@ -165,15 +165,18 @@ impl FromStr for KubeVersion {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let minor = text
-            .trim_start_matches('v')
-            .strip_prefix("1.")
-            .and_then(|rest| rest.split('.').next()?.parse().ok());
-        minor
-            .filter(|minor| MINORS.contains(minor))
+        minor(text)
             .map(Self)
             .ok_or_else(|| format!("expected 1.{} to 1.{}", MINORS.start(), MINORS.end()))
     }
+}
+
+/// Whoever builds Kubernetes for others adds to the patch: `v1.34.2-eks-1a2b3c`.
+fn minor(version: &str) -> Option<u32> {
+    let rest = version.strip_prefix('v').unwrap_or(version).strip_prefix("1.")?;
+    let (minor, patch) = rest.split_once('.').unwrap_or((rest, "0"));
+    let known = MINORS.into_iter().find(|known| minor == known.to_string());
+    known.filter(|_| patch.starts_with(|first: char| first.is_ascii_digit()))
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -192,12 +195,18 @@ impl FromStr for FeatureGate {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (gate, on) = match text.split_once('=') {
-            Some(("HPAScaleToZero", on)) => (Gate::ScaleToZero, on),
-            Some(("HPAConfigurableTolerance", on)) => (Gate::Tolerance, on),
+        let (gate, on) = text.split_once('=').unwrap_or((text, ""));
+        let gate = match gate.trim() {
+            "HPAScaleToZero" => Gate::ScaleToZero,
+            "HPAConfigurableTolerance" => Gate::Tolerance,
             _ => return Err("expected HPAScaleToZero=… or HPAConfigurableTolerance=…"),
         };
-        let on = on.parse().map_err(|_| "expected =true or =false")?;
+        // As Go reads a boolean.
+        let on = match on.trim() {
+            "1" | "t" | "T" | "true" | "TRUE" | "True" => true,
+            "0" | "f" | "F" | "false" | "FALSE" | "False" => false,
+            _ => return Err("expected =true or =false"),
+        };
         Ok(Self { gate, on })
     }
 }
@@ -276,10 +285,10 @@ pub struct Explain {
 /// `burstctl hpa simulate`
 #[derive(Debug, Args)]
 pub struct Simulate {
-    /// The file with one HPA, and perhaps its target.
+    /// The file with one HPA, and perhaps its target; `-` is stdin.
     pub file: PathBuf,
-    /// The load over time: CSV with a head of `seconds` and a column for each metric.
-    #[arg(long)]
+    /// The load over time: CSV with a head of `seconds` and a column for each metric; `-` is stdin.
+    #[arg(long, value_name = "FILE")]
     pub trace: PathBuf,
     /// How the story is told.
     #[arg(long, value_enum, default_value_t)]
@@ -332,7 +341,7 @@ pub struct ProxyWords {
 /// How the story is told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Picture {
-    /// A line for each sync.
+    /// A line for each sync in which something changed.
     #[default]
     Table,
     /// One JSON object for each sync.
@@ -365,6 +374,38 @@ mod tests {
             let help = Burstctl::try_parse_from(words).unwrap_err().to_string();
             assert!(help.contains("Ends with 0 if "), "{help}");
         }
+    }
+
+    #[test]
+    fn versions_are_read_as_clusters_write_them_and_no_others() {
+        for (text, expected) in [
+            ("1.33", Some(33)),
+            ("v1.34.2", Some(34)),
+            ("v1.35.4-eks-1a2b3c", Some(35)),
+            ("1.36.0+k3s1", Some(36)),
+        ] {
+            assert_eq!(minor(text), expected, "{text}");
+        }
+        for text in [
+            "", "1", "1.", "1.32", "1.37", "vv1.36", "1.+36", "1.036", "1.36.x", "1.36.", "2.36", "latest",
+        ] {
+            assert_eq!(minor(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn gates_are_read_as_the_apiservers_flag_has_them() {
+        let on = |text: &str| text.parse::<FeatureGate>().map(|gate| gate.on);
+        for (text, expected) in [
+            ("HPAScaleToZero=true", Ok(true)),
+            (" HPAScaleToZero = True", Ok(true)),
+            ("HPAConfigurableTolerance=0", Ok(false)),
+            ("HPAScaleToZero", Err("expected =true or =false")),
+            ("HPAScaleToZero=yes", Err("expected =true or =false")),
+        ] {
+            assert_eq!(on(text), expected, "{text}");
+        }
+        assert!(on("AllAlpha=true").unwrap_err().starts_with("expected HPAScaleToZero"));
     }
 
     #[test]

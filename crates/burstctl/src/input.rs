@@ -4,7 +4,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use crate::objects::{self, Object};
-use crate::yaml::{self, SyntaxError};
+use crate::yaml::{self, Mark, SyntaxError, Tree};
 
 /// A file's name and its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,7 +64,7 @@ impl Input {
     #[must_use]
     pub fn of(sources: impl IntoIterator<Item = Source>) -> Self {
         let mut input = Self::default();
-        sources.into_iter().for_each(|source| input.take(source));
+        sources.into_iter().for_each(|source| input.take(source, &[]));
         input
     }
 
@@ -76,15 +76,13 @@ impl Input {
 
     fn add(&mut self, path: &Path, stdin: &mut dyn Read) -> io::Result<()> {
         if path == Path::new("-") {
-            let mut text = String::new();
-            stdin.read_to_string(&mut text)?;
-            let name = "<stdin>".to_owned();
-            self.take(Source { name, text });
+            let mut bytes = Vec::new();
+            stdin.read_to_end(&mut bytes)?;
+            self.take_bytes("<stdin>".to_owned(), bytes);
             return Ok(());
         }
         if !path.is_dir() {
-            let (name, text) = (path.display().to_string(), std::fs::read_to_string(path)?);
-            self.take(Source { name, text });
+            self.take_bytes(path.display().to_string(), std::fs::read(path)?);
             return Ok(());
         }
         let mut entries: Vec<PathBuf> = std::fs::read_dir(path)?
@@ -100,10 +98,18 @@ impl Input {
         Ok(())
     }
 
-    fn take(&mut self, source: Source) {
+    fn take_bytes(&mut self, name: String, bytes: Vec<u8>) {
+        let (text, foreign) = match String::from_utf8(bytes) {
+            Ok(text) => (text, Vec::new()),
+            Err(error) => with_foreign(error.as_bytes()),
+        };
+        self.take(Source { name, text }, &foreign);
+    }
+
+    fn take(&mut self, mut source: Source, foreign: &[Mark]) {
         let index = self.sources.len();
         for document in yaml::documents(&source.text) {
-            match document.content {
+            match without_foreign(document.content, foreign) {
                 Ok(tree) => self.objects.extend(objects::of(index, document.number, tree)),
                 Err(error) => self.broken.push(Broken {
                     source: index,
@@ -112,7 +118,49 @@ impl Input {
                 }),
             }
         }
+        if !foreign.is_empty() {
+            source.text = source.text.replace(FOREIGN, "\u{fffd}");
+        }
         self.sources.push(source);
+    }
+}
+
+/// Stands for bytes that are not UTF-8: no document may have it, so they cost the one that they are in.
+const FOREIGN: char = '\u{ffff}';
+
+/// The text, and where bytes were that are not.
+fn with_foreign(bytes: &[u8]) -> (String, Vec<Mark>) {
+    let (mut text, mut foreign) = (String::with_capacity(bytes.len()), Vec::new());
+    let mut at = Mark { line: 1, column: 1 };
+    for chunk in bytes.utf8_chunks() {
+        for character in chunk.valid().chars() {
+            match character {
+                '\n' => (at.line, at.column) = (at.line + 1, 1),
+                _ => at.column += 1,
+            }
+        }
+        text.push_str(chunk.valid());
+        if !chunk.invalid().is_empty() {
+            text.push(FOREIGN);
+            foreign.push(at);
+            at.column += 1;
+        }
+    }
+    (text, foreign)
+}
+
+/// YAML has stumbled over it already; JSON takes any character in its strings.
+fn without_foreign(content: Result<Tree, SyntaxError>, foreign: &[Mark]) -> Result<Tree, SyntaxError> {
+    let at = foreign.iter().find(|mark| match &content {
+        Ok(tree) => (tree.span.start..tree.span.end).contains(mark),
+        Err(error) => error.at == **mark,
+    });
+    match at {
+        Some(&at) => Err(SyntaxError {
+            at,
+            message: "a byte that is not UTF-8".to_owned(),
+        }),
+        None => content,
     }
 }
 
@@ -121,5 +169,53 @@ fn is_wanted(path: &Path) -> bool {
     let manifest = path
         .extension()
         .is_some_and(|extension| ["yaml", "yml", "json"].iter().any(|word| extension == *word));
-    (path.is_dir() && !path.is_symlink()) || (manifest && path.is_file())
+    match path.metadata() {
+        Ok(found) if found.is_dir() => !path.is_symlink(),
+        Ok(found) => manifest && found.is_file(),
+        // A link to nowhere, say: reading it says why.
+        Err(_) => manifest,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(bytes: &[u8]) -> (Vec<String>, Vec<String>) {
+        let input = Input::read(&["-".into()], &mut &*bytes);
+        let titles = input.objects.iter().map(Object::title).collect();
+        (
+            titles,
+            input.broken.iter().map(|broken| broken.error.to_string()).collect(),
+        )
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_manifest_of_a_directory_that_cannot_be_read_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("a.yaml"), "metadata: {name: a}\n").unwrap();
+        for (target, name) in [(".", "around"), ("nowhere.yaml", "b.yaml"), ("nowhere", "notes")] {
+            std::os::unix::fs::symlink(target, folder.path().join(name)).unwrap();
+        }
+        let input = Input::read(&[folder.path().to_owned()], &mut std::io::empty());
+        let unreadable: Vec<String> = input.unreadable.iter().map(ToString::to_string).collect();
+        assert_eq!((input.objects.len(), unreadable.len()), (1, 1), "{unreadable:?}");
+        assert!(unreadable[0].contains("b.yaml: No such file"), "{unreadable:?}");
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_cost_their_document_and_have_a_place() {
+        let yaml = b"metadata: {name: a}\n---\n# caf\xe9\nmetadata: {name: b}\n---\nmetadata: {name: c}\n";
+        let titles = ["default/a", "default/c"].map(str::to_owned).to_vec();
+        assert_eq!(read(yaml), (titles, vec!["3:6: a byte that is not UTF-8".to_owned()]));
+        let json = b"{\"metadata\": {\"name\": \"a\"}}\n{\"metadata\":\n{\"name\": \"\xff\xfe\"}}\n";
+        let titles = vec!["default/a".to_owned()];
+        assert_eq!(read(json), (titles, vec!["3:11: a byte that is not UTF-8".to_owned()]));
+        let utf_16 = b"\xff\xfea\0:\0";
+        assert_eq!(
+            read(utf_16),
+            (Vec::new(), vec!["1:1: a byte that is not UTF-8".to_owned()])
+        );
+    }
 }

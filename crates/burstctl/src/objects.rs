@@ -29,8 +29,13 @@ impl Object {
     /// Whether it is an HPA of any version.
     #[must_use]
     pub fn is_hpa(&self) -> bool {
-        let group = self.api_version().split_once('/').map_or("", |(group, _)| group);
-        self.kind() == "HorizontalPodAutoscaler" && group == "autoscaling"
+        self.kind() == "HorizontalPodAutoscaler" && self.group() == "autoscaling"
+    }
+
+    /// The group of `apiVersion`; empty for Kubernetes' oldest, `v1`.
+    #[must_use]
+    pub fn group(&self) -> &str {
+        self.api_version().split_once('/').map_or("", |(group, _)| group)
     }
 
     /// `metadata.name`, or nothing.

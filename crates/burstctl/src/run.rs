@@ -19,8 +19,9 @@ mod simulate;
 use std::io::{self, Read, Write};
 use std::process::ExitCode;
 
-use crate::args::{Hpa, Istio, Topic};
+use crate::args::{Format, Hpa, Istio, Topic};
 use crate::input::Input;
+use crate::lint::{Finding, write as write_findings};
 
 /// How a command ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -105,7 +106,19 @@ impl Terminal<'_> {
 
     /// Whoever does not listen to words misses nothing that matters.
     fn say(&mut self, words: impl std::fmt::Display) {
-        let _ = writeln!(self.words, "burstctl: {words}");
+        self.show();
+        let _ = writeln!(self.words, "burstctl: {}", harmless(&words.to_string()));
+    }
+
+    /// Says what is wrong where data is something else.
+    fn say_findings(&mut self, findings: &[Finding], input: &Input) {
+        self.show();
+        let _ = write_findings(findings, &input.sources, Format::Text, false, &mut self.words);
+    }
+
+    /// The data so far, so that words about it stand below it. What cannot be written is told at the end.
+    fn show(&mut self) {
+        let _ = self.out.flush();
     }
 
     /// Says what could not be opened.
@@ -135,6 +148,18 @@ impl Terminal<'_> {
             }
         }
     }
+}
+
+/// Text with what others wrote in it, for people: control characters, which a terminal would obey, as pictures.
+fn harmless(text: &str) -> String {
+    let picture = |character: char| match character {
+        '\n' => '\n',
+        '\u{7f}' => '\u{2421}',
+        '\0'..='\u{1f}' => char::from_u32(u32::from(character) + 0x2400).unwrap_or('\u{fffd}'),
+        _ if character.is_control() => '\u{fffd}',
+        _ => character,
+    };
+    text.chars().map(picture).collect()
 }
 
 impl Default for Terminal<'_> {

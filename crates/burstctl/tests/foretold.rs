@@ -20,6 +20,17 @@ fn a_spec_is_explained_in_words() {
 }
 
 #[test]
+fn what_no_cluster_takes_is_not_explained() {
+    let text = include_str!("data/load.yaml").replace("maxReplicas: 12", "maxReplicas: 1");
+    let (end, told, said) = command(&["explain", "-"], text);
+    assert_eq!((end, told.as_str()), (End::Objections, ""));
+    assert!(
+        said.contains("must be greater than or equal to `minReplicas`"),
+        "{said}"
+    );
+}
+
+#[test]
 fn a_status_is_checked_with_its_own_numbers() {
     insta::assert_snapshot!(told(&["explain", "--status", "-"], include_str!("data/status.yaml")));
 }
@@ -29,6 +40,87 @@ fn an_hpa_that_no_controller_has_seen_has_nothing_to_check() {
     let (end, _, said) = command(&["explain", "--status", "-"], include_str!("data/load.yaml"));
     assert_eq!(end, End::Objections);
     assert_eq!(said, "burstctl: shop/web: no controller has written a status\n");
+}
+
+#[test]
+fn metrics_of_one_name_are_told_apart_by_selector_and_object() {
+    let (_, told, _) = command(&["explain", "--status", "-"], include_str!("data/namesakes.yaml"));
+    let now: Vec<&str> = told
+        .lines()
+        .filter_map(|line| line.strip_prefix("   Now it is "))
+        .collect();
+    assert_eq!(
+        now,
+        [
+            "4: 4 ÷ 10 = 0.4; × 5 replicas = 2, so it proposes 2.",
+            "18: 18 ÷ 10 = 1.8; × 5 replicas = 9, so it proposes 9.",
+            "150: 150 ÷ 100 = 1.5; × 5 replicas = 7.5, so it proposes 8.",
+            "70: 70 ÷ 100 = 0.7; × 5 replicas = 3.5, so it proposes 4.",
+        ]
+    );
+}
+
+#[test]
+fn the_limit_that_holds_is_named_also_where_the_metrics_did_not_decide() {
+    let table = [
+        ("current: {value: \"1\"}", 2, 2, "Limit that holds: minReplicas."),
+        ("current: {value: \"900\"}", 5, 5, "Limit that holds: maxReplicas."),
+        (
+            "current: {value: \"30\"}",
+            9,
+            5,
+            "Limit that holds: maxReplicas, whatever the metrics say.",
+        ),
+        (
+            "current: {value: \"30\"}",
+            1,
+            2,
+            "Limit that holds: minReplicas, whatever the metrics say.",
+        ),
+        (
+            "current: {value: \"30\"}",
+            0,
+            0,
+            "Somebody else scaled the target to zero, so the controller leaves it alone until it has replicas.",
+        ),
+    ];
+    for (current, there, asked, line) in table {
+        let text = format!(
+            "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {{name: web}}\nspec:\n  \
+             scaleTargetRef: {{apiVersion: apps/v1, kind: Deployment, name: web}}\n  minReplicas: 2\n  maxReplicas: 5\n  \
+             metrics: [{{type: External, external: {{metric: {{name: q}}, target: {{type: Value, value: \"30\"}}}}}}]\n\
+             status:\n  currentReplicas: {there}\n  desiredReplicas: {asked}\n  \
+             currentMetrics: [{{type: External, external: {{metric: {{name: q}}, {current}}}}}]\n"
+        );
+        let (end, told, _) = command(&["explain", "--status", "-"], &text);
+        assert_eq!((end, told.contains(line)), (End::Well, true), "{line}\n{told}");
+    }
+}
+
+#[test]
+fn no_word_of_a_file_commands_the_terminal() {
+    let hostile = |text: &str| text.replace("requests", "\"re\\e[31mquests\"");
+    let load = hostile(include_str!("data/load.yaml"));
+    let (_, told, _) = command(&["explain", "-"], &load);
+    assert!(told.contains("re␛[31mquests") && !told.contains('\u{1b}'), "{told}");
+    let named = load.replace("name: web,", "name: \"we\\eb\",");
+    assert_ne!(named, load);
+    for words in [
+        &["explain", "-"] as &[_],
+        &["migrate", "-"],
+        &["simulate", "-", "--trace", &beside("load.csv")],
+    ] {
+        let (_, told, said) = command(words, named.replace("autoscaling/v2", "autoscaling/v2beta9"));
+        assert!(!(told + &said).contains('\u{1b}'), "{words:?}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().join("trace.csv");
+    std::fs::write(&trace, "seconds,\u{1b}[31m\n0,1\n").unwrap();
+    let (_, told, _) = command(
+        &["simulate", &beside("load.yaml"), "--trace", trace.to_str().unwrap()],
+        "",
+    );
+    assert!(told.contains("␛[31m") && !told.contains('\u{1b}'), "{told}");
 }
 
 fn simulated(format: &str) -> String {
@@ -41,6 +133,15 @@ fn simulated(format: &str) -> String {
 #[test]
 fn a_load_is_told_as_a_table() {
     insta::assert_snapshot!(simulated("table"));
+}
+
+#[test]
+fn the_load_or_the_hpa_may_come_from_stdin() {
+    let (file, trace) = (beside("load.yaml"), beside("load.csv"));
+    let told = simulated("table");
+    let load = command(&["simulate", &file, "--trace", "-"], include_str!("data/load.csv"));
+    let hpa = command(&["simulate", "-", "--trace", &trace], include_str!("data/load.yaml"));
+    assert_eq!((&load.1, &hpa.1), (&told, &told));
 }
 
 #[test]

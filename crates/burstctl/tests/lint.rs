@@ -160,6 +160,25 @@ fn findings_are_results_in_sarif() {
 }
 
 #[test]
+fn names_of_files_are_uris_in_sarif() {
+    for (name, uri) in [
+        ("./shop.yaml", "./shop.yaml"),
+        ("my charts/100%.yaml", "my%20charts/100%25.yaml"),
+        ("<stdin>", "%3Cstdin%3E"),
+        ("a:b#é.yaml", "a%3Ab%23%C3%A9.yaml"),
+    ] {
+        let (name, text) = (name.to_owned(), "- 1\n".to_owned());
+        let input = Input::of([Source { name, text }]);
+        let mut out = Vec::new();
+        let findings = check(&input, Options::default());
+        write(&findings, &input.sources, Format::Sarif, false, &mut out).unwrap();
+        let log: Value = serde_json::from_slice(&out).unwrap();
+        let location = &log["runs"][0]["results"][0]["locations"][0]["physicalLocation"];
+        assert_eq!(location["artifactLocation"]["uri"], uri);
+    }
+}
+
+#[test]
 fn scalars_are_read_as_kubernetes_reads_them() {
     insta::assert_snapshot!(lint(
         include_str!("data/scalars.yaml"),
@@ -214,6 +233,49 @@ fn a_short_form_of_another_kind_is_not_overlooked() {
         let expected = "Decode  the short form is kind Hpa of apiVersion burstctl/v1";
         assert!(objections(&text, Options::default()).contains(expected), "{head}");
     }
+}
+
+#[test]
+fn what_no_cluster_serves_is_named_and_nothing_else_of_it() {
+    let expected = |found: &str| format!("Decode apiVersion expected \"autoscaling/v2\", found {found:?}");
+    let table = [
+        ("v1", "HorizontalPodAutoscaler", expected("v1")),
+        (
+            "extensions/v1beta1",
+            "HorizontalPodAutoscaler",
+            expected("extensions/v1beta1"),
+        ),
+        ("autoscaling/v3", "HorizontalPodAutoscaler", expected("autoscaling/v3")),
+        (
+            "autoscaling/v2beta1",
+            "HorizontalPodAutoscaler",
+            expected("autoscaling/v2beta1"),
+        ),
+        (
+            "autoscaling/v2beta2",
+            "HorizontalPodAutoscaler",
+            expected("autoscaling/v2beta2"),
+        ),
+        (
+            "autoscaling/v2",
+            "HorizontalPodAutoscale",
+            "Decode kind expected \"HorizontalPodAutoscaler\", found \"HorizontalPodAutoscale\"".to_owned(),
+        ),
+    ];
+    for (api_version, kind, expected) in table {
+        let text = format!(
+            "apiVersion: {api_version}\nkind: {kind}\nspec: {{metrics: [{{external: {{metricName: queue}}}}]}}\n"
+        );
+        assert_eq!(objections(&text, Options::default()), BTreeSet::from([expected]));
+    }
+    let text = "apiVersion: autoscaling/v2beta2\nkind: HorizontalPodAutoscaler\n";
+    let shown = lint(text, Format::Text, Options::default());
+    assert!(
+        shown.contains("= help: `burstctl hpa migrate` writes it as autoscaling/v2."),
+        "{shown}"
+    );
+    let foreign = "apiVersion: autoscaling.example.com/v1\nkind: HorizontalPodAutoscaler\n";
+    assert_eq!(objections(foreign, Options::default()), BTreeSet::new());
 }
 
 /// Text that is more like an HPA than chance would make it.

@@ -8,6 +8,9 @@ use burst_testkit::wait;
 use burst_testkit::{ControlPlane, Controllers, Envoy, Version};
 use serde_json::{Value, json};
 
+/// Some rounds of a controller, on a machine that builds other things meanwhile.
+const SOON: Duration = Duration::from_secs(120);
+
 const WORKLOAD: &str = r#"
 apiVersion: apps/v1
 kind: Deployment
@@ -41,7 +44,7 @@ fn explain(cluster: &ControlPlane, words: &[&str]) -> Output {
 fn what_a_real_controller_wrote_is_explained() {
     let cluster = ControlPlane::start_with(Controllers::Autoscaler);
     cluster.apply(WORKLOAD);
-    let told = wait::for_ok(Duration::from_secs(60), "conditions of the controller", || {
+    let told = wait::for_ok(SOON, "conditions of the controller", || {
         let output = explain(&cluster, &["default/web"]);
         let told = String::from_utf8(output.stdout).unwrap();
         let words = String::from_utf8(output.stderr).unwrap();
@@ -198,7 +201,7 @@ fn what_a_real_controller_measured_is_explained_with_its_numbers() {
 ";
     cluster.apply(&format!("{WORKLOAD}{metrics}"));
     cluster.start_controllers(Controllers::Autoscaler);
-    let told = wait::for_ok(Duration::from_secs(90), "metrics of the controller", || {
+    let told = wait::for_ok(SOON, "metrics of the controller", || {
         let output = explain(&cluster, &["default/web"]);
         let told = String::from_utf8(output.stdout).unwrap();
         if told.contains("ScalingActive is True (ValidMetricFound)") {

@@ -12,7 +12,7 @@ use burst_testkit::{ControlPlane, repository, wait};
 
 use kubeconfig::Kubeconfig;
 
-const SOON: Duration = Duration::from_secs(60);
+const SOON: Duration = Duration::from_secs(120);
 
 /// A cluster with a Service for every reason to have no header, and every oddity of one that has.
 const ODDITIES: &str = include_str!("data/oddities.yaml");

@@ -1,7 +1,8 @@
 //! What the README shows is what the command says.
 
+use std::io::Read as _;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// Each `$ burstctl …` of a console block and what stands under it. What needs a cluster is held by tests/preview.rs and
 /// tests/doctor.
@@ -17,6 +18,24 @@ fn examples(readme: &str) -> Vec<(&str, &str)> {
         .collect()
 }
 
+/// Data and words in the order in which a terminal shows them.
+fn said(words: &str, folder: &Path) -> String {
+    let (mut shown, screen) = std::io::pipe().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_burstctl"));
+    let command = command.args(words.split(' ')).current_dir(folder);
+    let mut child = command
+        .stdout(screen.try_clone().unwrap())
+        .stderr(screen)
+        .spawn()
+        .unwrap();
+    // The command holds this side of the pipe too, and there is no end before it lets go.
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut said = String::new();
+    shown.read_to_string(&mut said).unwrap();
+    child.wait().unwrap();
+    said
+}
+
 #[test]
 fn every_example_says_what_the_command_says() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -24,12 +43,7 @@ fn every_example_says_what_the_command_says() {
     let examples = examples(&readme);
     assert_eq!(examples.len(), 8);
     for (words, shown) in examples {
-        let output = Command::new(env!("CARGO_BIN_EXE_burstctl"))
-            .args(words.split(' '))
-            .current_dir(root.join("tests/data"))
-            .output()
-            .unwrap();
-        let said = String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
+        let said = said(words, &root.join("tests/data"));
         let said: Vec<&str> = said.trim_end().lines().map(str::trim_end).collect();
         assert_eq!(said.join("\n"), shown, "burstctl {words}");
     }

@@ -63,7 +63,7 @@ fn works_again(world: &World, proxy: &Proxy, main: &mut Client, resources: &[&st
 
 fn outlived(version: Version, failures: &[Failure]) {
     let world = World::sample();
-    let (proxy, mut main) = Proxy::start(version, &world, listing(json!({"request_timeout": "2s"})));
+    let (proxy, mut main) = Proxy::start(version, &world, listing(json!({})));
     main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
     proxy.wait_for_main_thread();
     for Failure { resource, fault, .. } in failures {

@@ -44,12 +44,13 @@ pub(crate) struct Plugin {
 
 impl Plugin {
     /// The filter, configured by these keys: beside the API's cluster, the shortest windows and the shortest interval
-    /// there are, and a rule for clusters named `SERVICE.NAMESPACE`.
+    /// there are, a picture that grows old in no story by chance, and a rule for clusters named `SERVICE.NAMESPACE`.
     pub(crate) fn new(listener: &str, keys: Value) -> Self {
         let mut all = json!({
             "cluster": "kube_api",
             "sync": {"window": "3s", "workload_window": "3s"},
             "poll_interval": "1s",
+            "max_staleness": "10m",
             "clusters": [{"name": "{service}.{namespace}"}],
         });
         match (&mut all, keys) {

@@ -1,10 +1,11 @@
 //! A client of every worker at once: each worker has a VM of its own, so an answer is one only if all give it.
 
 use std::net::SocketAddr;
+use std::time::UNIX_EPOCH;
 
 use burst_testkit::{http::Answer, wait};
 
-use super::{PATIENCE, Request, connection::Connection};
+use super::{Kept, PATIENCE, Request};
 
 /// Headers that differ from answer to answer.
 const PASSING: [&str; 3] = [
@@ -16,15 +17,11 @@ const PASSING: [&str; 3] = [
 /// A connection to each worker of a listener. The listener balances exactly, so the connections that are held at the
 /// same time are all on different workers.
 #[derive(Debug)]
-pub(crate) struct Client {
-    address: SocketAddr,
-    connections: Vec<Option<Connection>>,
-}
+pub(crate) struct Client(Vec<Kept>);
 
 impl Client {
     pub(super) fn new(address: SocketAddr, workers: u32) -> Self {
-        let connections = (0..workers).map(|_| Connection::open(address).ok()).collect();
-        Self { address, connections }
+        Self((0..workers).map(|_| Kept::to(address)).collect())
     }
 
     /// What each worker answers.
@@ -33,17 +30,11 @@ impl Client {
     /// When one does not.
     #[track_caller]
     pub(crate) fn ask_each(&mut self, request: &Request) -> Vec<Answer> {
-        let mut answers = Vec::new();
-        for connection in &mut self.connections {
-            let mut open = match connection.take() {
-                Some(open) => open,
-                None => Connection::open(self.address).expect("a connection"),
-            };
-            let answer = open.ask(request).unwrap_or_else(|error| panic!("{request:?}: {error}"));
-            *connection = Some(open).filter(|_| answer.header("connection") != Some("close"));
-            answers.push(answer);
-        }
-        answers
+        let ask = |kept: &mut Kept| match kept.ask(request) {
+            Ok((answer, _)) => answer,
+            Err(error) => panic!("{request:?}: {error}"),
+        };
+        self.0.iter_mut().map(ask).collect()
     }
 
     /// What all workers answer alike.
@@ -74,6 +65,19 @@ impl Client {
                 Err(format!("{answers:?}"))
             }
         });
+    }
+
+    /// Waits until the response of one worker is without the header; the Unix time then, in seconds.
+    ///
+    /// # Panics
+    /// When it is not in time.
+    #[track_caller]
+    pub(crate) fn first_without_header(&mut self, request: &Request) -> u64 {
+        wait::until(PATIENCE, "a response without the header", || {
+            let answers = self.ask_each(request);
+            answers.iter().any(|answer| answer.header("x-burst").is_none())
+        });
+        UNIX_EPOCH.elapsed().expect("a time after 1970").as_secs()
     }
 
     /// Waits until every worker puts that header on responses.

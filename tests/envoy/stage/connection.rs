@@ -1,4 +1,4 @@
-//! One connection that is kept: HTTP/1.1 as far as Envoy speaks it to these stories.
+//! Connections that are kept: HTTP/1.1 as far as Envoy speaks it to these stories.
 
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -9,7 +9,7 @@ use burst_testkit::http::Answer;
 use super::request::Request;
 
 /// Longer than Envoy keeps any request of these stories.
-const TIMEOUT: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// A connection to a listener.
 #[derive(Debug)]
@@ -29,9 +29,18 @@ impl Connection {
     }
 
     /// The answer; an error where the other side closed or reset the connection instead.
+    #[allow(dead_code, reason = "for the benchmarks")]
     pub(crate) fn ask(&mut self, request: &Request) -> io::Result<Answer> {
         self.send(request)?;
         self.answer(request)
+    }
+
+    /// Waits for the first byte of an answer; an error where the other side closed the connection instead.
+    fn wait(&mut self) -> io::Result<()> {
+        match self.0.fill_buf()? {
+            [] => Err(io::ErrorKind::UnexpectedEof.into()),
+            _ => Ok(()),
+        }
     }
 
     /// The answer to a request that was sent.
@@ -81,4 +90,42 @@ impl Connection {
 
 fn unexpected(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("unexpected in an answer: {what}"))
+}
+
+/// Connections to a listener, one after the other: each is kept for as long as the other side keeps it.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    address: SocketAddr,
+    open: Option<Connection>,
+}
+
+impl Kept {
+    /// Opens the first one, where somebody listens yet.
+    pub(crate) fn to(address: SocketAddr) -> Self {
+        let open = Connection::open(address).ok();
+        Self { address, open }
+    }
+
+    /// The answer, and whether it was asked for again: Envoy closes the connections of a configuration that is gone, maybe
+    /// just when a request sets out. That one is sent over a new connection, as every client does.
+    /// <https://www.rfc-editor.org/rfc/rfc9112#section-9.3.1>
+    pub(crate) fn ask(&mut self, request: &Request) -> io::Result<(Answer, bool)> {
+        let before = self.open.take();
+        let (mut open, again) = match before.map(|open| begin(open, request)) {
+            Some(Ok(open)) => (open, false),
+            // Somebody who does not answer would not answer another time either.
+            Some(Err(error)) if error.kind() == io::ErrorKind::WouldBlock => return Err(error),
+            closed => (begin(Connection::open(self.address)?, request)?, closed.is_some()),
+        };
+        let answer = open.answer(request)?;
+        self.open = Some(open).filter(|_| answer.header("connection") != Some("close"));
+        Ok((answer, again))
+    }
+}
+
+/// Sends a request and waits until its answer begins.
+fn begin(mut open: Connection, request: &Request) -> io::Result<Connection> {
+    open.send(request)?;
+    open.wait()?;
+    Ok(open)
 }

@@ -13,7 +13,7 @@ mod world;
 
 pub(crate) use bootstrap::{DIRECT, Module, Plugin, cluster};
 pub(crate) use client::Client;
-pub(crate) use connection::Connection;
+pub(crate) use connection::{Connection, Kept};
 pub(crate) use pki::Pki;
 pub(crate) use proxy::Proxy;
 pub(crate) use reports::Reports;
@@ -29,7 +29,7 @@ use burst_testkit::Version;
 use serde_json::{Value, json};
 
 /// For whatever should come soon: some polls and ticks on a machine with much else to do.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(45);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// What the seed's first service says, at the start of the sample cluster.
 pub(crate) const NGSA_1: &str = "service=default/ngsa-1, current-load=1, target-load=4, max-load=5";

@@ -1,9 +1,6 @@
 //! An authority, and one certificate that both ends of a connection show.
 
-use rcgen::{
-    BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa,
-    KeyPair,
-};
+use burst_testkit::{Authority, Credential};
 use serde_json::{Value, json};
 
 const TLS: &str = "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3";
@@ -11,37 +8,24 @@ const TLS: &str = "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3
 /// Certificates for proxies that know each other.
 #[derive(Debug)]
 pub(crate) struct Pki {
-    authority: String,
-    certificate: String,
-    key: String,
+    authority: Authority,
+    credential: Credential,
 }
 
 impl Pki {
     pub(crate) fn new(name: &str) -> Self {
-        let mut params = CertificateParams::default();
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        params.distinguished_name = named("an authority");
-        let key = KeyPair::generate().expect("a key");
-        let authority = CertifiedIssuer::self_signed(params, key).expect("an authority");
-        let key = KeyPair::generate().expect("a key");
-        let mut params = CertificateParams::new([name.to_owned()]).expect("a DNS name");
-        params.distinguished_name = named(name);
-        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
-        let certificate = params.signed_by(&key, &authority).expect("a certificate");
-        Self {
-            authority: authority.pem(),
-            certificate: certificate.pem(),
-            key: key.serialize_pem(),
-        }
+        let authority = Authority::new("an authority");
+        let credential = authority.peer(name, name);
+        Self { authority, credential }
     }
 
     fn context(&self) -> Value {
         json!({
             "tls_certificates": [{
-                "certificate_chain": {"inline_string": self.certificate},
-                "private_key": {"inline_string": self.key},
+                "certificate_chain": {"inline_string": self.credential.certificate},
+                "private_key": {"inline_string": self.credential.key},
             }],
-            "validation_context": {"trusted_ca": {"inline_string": self.authority}},
+            "validation_context": {"trusted_ca": {"inline_string": self.authority.pem()}},
         })
     }
 
@@ -67,10 +51,4 @@ impl Pki {
         });
         cluster
     }
-}
-
-fn named(name: &str) -> DistinguishedName {
-    let mut names = DistinguishedName::new();
-    names.push(DnType::CommonName, name);
-    names
 }

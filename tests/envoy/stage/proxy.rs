@@ -187,6 +187,17 @@ impl Proxy {
         });
     }
 
+    /// Waits until the filter chains of the configuration before are gone, and with them its root contexts.
+    ///
+    /// # Panics
+    /// When they are not in time.
+    #[track_caller]
+    pub(crate) fn wait_for_the_drain(&self) {
+        wait::until(PATIENCE, "the end of the drain", || {
+            self.envoy.stat("listener_manager.total_filter_chains_draining") == Some(0)
+        });
+    }
+
     /// How often a thread took the lease.
     pub(crate) fn leader_changes(&self) -> usize {
         self.log_lines(POLLS).len()

@@ -7,10 +7,13 @@ use std::time::Duration;
 
 use burst_testkit::{http::Answer, wait};
 
-use super::{PATIENCE, Request, connection::Connection};
+use super::{Kept, PATIENCE, Request};
 
 /// Between two requests. Some hundred a second find every gap, and leave the machine to the others.
 const PACE: Duration = Duration::from_millis(5);
+
+/// Requests that may meet a connection just closed: no story changes the configuration more often.
+const ASKED_AGAIN: usize = 3;
 
 /// Traffic that is under way.
 #[derive(Debug)]
@@ -27,13 +30,11 @@ impl Traffic {
         let (running, stopped) = mpsc::channel();
         let (request, kept) = (request.clone(), answers.clone());
         let client = thread::spawn(move || {
-            let mut connection = None;
+            let (mut connection, mut asked_again) = (Kept::to(address), 0);
             while stopped.recv_timeout(PACE) == Err(mpsc::RecvTimeoutError::Timeout) {
-                let mut open = connection
-                    .take()
-                    .unwrap_or_else(|| Connection::open(address).expect("a connection"));
-                let answer = open.ask(&request).expect("an answer");
-                connection = Some(open).filter(|_| answer.header("connection") != Some("close"));
+                let (answer, again) = connection.ask(&request).expect("an answer");
+                asked_again += usize::from(again);
+                assert!(asked_again <= ASKED_AGAIN, "connections are closed without need");
                 kept.lock().expect("nobody panicked").push(answer);
             }
         });
@@ -48,6 +49,19 @@ impl Traffic {
     pub(crate) fn count(&self, is_so: impl Fn(&Answer) -> bool) -> usize {
         let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         answers.iter().filter(|answer| is_so(answer)).count()
+    }
+
+    /// Waits until there are so many answers.
+    ///
+    /// # Panics
+    /// When there are not in time, or a request broke.
+    #[track_caller]
+    pub(crate) fn wait_for_more_than(&self, count: usize) {
+        wait::for_ok(PATIENCE, &format!("more than {count} answers"), || {
+            assert!(!self.client.is_finished(), "a request broke");
+            let answered = self.count(|_| true);
+            if answered > count { Ok(()) } else { Err(answered) }
+        });
     }
 
     /// Waits for an answer that fits.

@@ -4,9 +4,10 @@ use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use burst_lab::api::{KubeApi, Reply};
-use burst_lab::cluster::Cluster;
+use burst_lab::cluster::{Cluster, HPAS};
 use burst_lab::server::{Answer, Server};
 use burst_testkit::{port, wait};
 use bytes::Bytes;
@@ -21,6 +22,10 @@ static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().expect("a ru
 
 /// Any free port.
 pub(super) const ANY: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+
+/// Enough to tell one poller from two, at an interval of a second; and what is left of one where a tick comes early.
+const POLLS: u32 = 10;
+const SHORTEST: Duration = Duration::from_millis(750);
 
 /// A cluster, its API and an upstream.
 pub(crate) struct World {
@@ -94,6 +99,23 @@ impl World {
     /// are answered by 410 then.
     pub(crate) fn forget_between_pages(&self, forgetful: bool) {
         self.forgetful.store(forgetful, Ordering::Relaxed);
+    }
+
+    /// Waits until HPAs were listed some times more, at an interval of a second, and sees that one poller asked and not
+    /// two. The lease has to be where it stays: who takes it over begins intervals of its own.
+    ///
+    /// # Panics
+    /// When they came too fast, or not in time.
+    #[track_caller]
+    pub(crate) fn wait_for_polls_of_one(&self) {
+        let asked = || self.api.requests.count(|seen| seen.resource == HPAS);
+        let (before, started) = (asked(), Instant::now());
+        wait::until(PATIENCE, "more polls", || asked() >= before + POLLS as usize);
+        // The first may have been on its way before, and the second waits for its answer alone. Each of the others came an
+        // interval after the one before it, less what a tick may come early; two pollers are done before that.
+        let (polls, least) = (asked() - before, SHORTEST * (POLLS - 2));
+        let took = started.elapsed();
+        assert!(took >= least, "{polls} polls in {took:?}");
     }
 
     /// Sets the current replicas of the seed's first HPA.

@@ -161,6 +161,30 @@ fn a_clock_that_jumps_in_an_outage_leaves_no_old_header() {
     assert!(current(&envoy).contains("current-load=1,"));
 }
 
+#[test]
+fn a_clock_set_back_in_an_outage_leaves_no_header_that_is_older_than_it_may_be() {
+    for mode in ["list", "watch"] {
+        let kube = shop();
+        let envoy = envoy(
+            &format!(
+                r#"{{"cluster":"kube_api","poll_interval":"1s","max_staleness":"10s","sync":{{"mode":"{mode}","window":"3s","workload_window":"3s"}}}}"#
+            ),
+            &kube,
+        );
+        let _worker = envoy.worker();
+        envoy.advance(SECOND * 5).answer();
+        kube.fail(HPAS, || Answer::Unreachable);
+        envoy.jump(Jump::Back(Duration::from_secs(3_600)));
+        envoy.advance(SECOND * 7).answer();
+        assert!(current(&envoy).contains("current-load=1,"), "{mode}: it may be as old");
+        envoy.advance(SECOND * 5).answer();
+        assert_eq!(current(&envoy), "nothing", "{mode}");
+        kube.heal();
+        envoy.advance(SECOND * 40).answer();
+        assert!(current(&envoy).contains("current-load=1,"), "{mode}");
+    }
+}
+
 /// An item that is odd, and whether the list, and the window, with it is good.
 type Odd = (&'static str, fn() -> Vec<u8>, [bool; 2]);
 

@@ -2,7 +2,7 @@
 
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa,
-    KeyPair, KeyUsagePurpose,
+    KeyPair, KeyUsagePurpose, SanType,
 };
 
 /// A certificate authority that signs itself.
@@ -55,6 +55,23 @@ impl Authority {
         let mut params = CertificateParams::new(names).expect("valid server names");
         params.distinguished_name = named(common_name, None).distinguished_name;
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+        self.sign(&params)
+    }
+
+    /// A certificate for both ends of mutual TLS: of a host name, or of what a mesh calls a workload, as `spiffe://…`.
+    ///
+    /// # Panics
+    /// When it cannot be a name.
+    #[must_use]
+    pub fn peer(&self, common_name: &str, name: &str) -> Credential {
+        let mut params = named(common_name, None);
+        let name_of = if name.contains("://") {
+            SanType::URI
+        } else {
+            SanType::DnsName
+        };
+        params.subject_alt_names = vec![name_of(name.try_into().expect("a valid name"))];
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
         self.sign(&params)
     }
 

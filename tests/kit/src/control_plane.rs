@@ -26,7 +26,7 @@ use crate::{
 };
 
 /// An API server starts in 4 s on a machine with nothing else to do; tests share theirs with builds.
-const START: Duration = Duration::from_secs(120);
+const START: Duration = Duration::from_secs(300);
 
 /// What lets an HPA have no replicas: a gate of the API server and of the controller.
 const SCALE_TO_ZERO: &str = "--feature-gates=HPAScaleToZero=true";
@@ -282,7 +282,7 @@ impl ControlPlane {
     /// When that is not so in time.
     #[track_caller]
     pub fn wait_for_crds(&self) {
-        self.kubectl(&["wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"]);
+        self.kubectl(&["wait", "--for=condition=Established", "crd", "--all", "--timeout=120s"]);
         let names = "--output=jsonpath={range .items[*]}{.metadata.name}{'\\n'}{end}";
         let defined = self.kubectl(&["get", "crd", names]);
         // An API server lists a kind, which is where kubectl looks for it, only after it has called it established.

@@ -1,7 +1,7 @@
 //! HTTP as the tests speak it: every status is an answer, and no answer is followed elsewhere.
 
 use std::{
-    io::{Read as _, Write as _},
+    io::{self, Read as _, Write as _},
     net::{SocketAddr, TcpStream},
     time::Duration,
 };
@@ -15,7 +15,7 @@ use ureq::{
 use crate::authority::{Authority, Credential};
 
 /// Longer than any proxy under test keeps a request.
-const TIMEOUT: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// An answer, whatever its status.
 #[derive(Clone, Debug)]
@@ -132,16 +132,24 @@ fn run(agent: &Agent, method: &str, url: &str, headers: &[(&str, &str)]) -> Resu
 /// library would write. They should ask for `connection: close`.
 ///
 /// # Panics
-/// When there is no connection, or it breaks.
+/// When there is no connection, it breaks, or nobody closes it in time.
 #[must_use]
 #[track_caller]
 pub fn raw(address: SocketAddr, request: &[u8]) -> Vec<u8> {
-    let mut connection = TcpStream::connect(address).expect("a connection");
-    connection.set_read_timeout(Some(TIMEOUT)).expect("a timeout");
-    connection.write_all(request).expect("a request that is taken");
+    try_raw(address, request).unwrap_or_else(|error| panic!("{address}: {error}"))
+}
+
+/// The same where there may be no answer.
+///
+/// # Errors
+/// When there is no connection, it breaks, or nobody closes it in time.
+pub fn try_raw(address: SocketAddr, request: &[u8]) -> io::Result<Vec<u8>> {
+    let mut connection = TcpStream::connect(address)?;
+    connection.set_read_timeout(Some(TIMEOUT))?;
+    connection.write_all(request)?;
     let mut answer = Vec::new();
-    connection.read_to_end(&mut answer).expect("an answer that ends");
-    answer
+    connection.read_to_end(&mut answer)?;
+    Ok(answer)
 }
 
 /// `kept` is how many connections: a proxy under test may go at any time, and one to it would fail the next request.

@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// istiod reads the whole cluster before it is ready: 5 s on an idle machine.
-const START: Duration = Duration::from_secs(120);
+const START: Duration = Duration::from_secs(300);
 
 /// What needs certificates, Prometheus or pods is off.
 const MESH: &str = "\

@@ -112,7 +112,7 @@ impl Drop for Process {
 mod tests {
     use super::*;
 
-    const PATIENCE: Duration = Duration::from_secs(10);
+    const PATIENCE: Duration = Duration::from_secs(60);
 
     #[test]
     fn a_dropped_process_is_gone() {

@@ -9,6 +9,9 @@ use std::{
 /// Between two looks at the condition.
 const PAUSE: Duration = Duration::from_millis(20);
 
+/// Connections after which neither of two workers was left out, but once in some hundred thousand times.
+const STREAK: usize = 20;
+
 /// Why a condition does not hold yet: what the message says when there is no more time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotYet(pub String);
@@ -44,6 +47,19 @@ pub fn for_ok<T, E: Display>(patience: Duration, what: &str, mut attempt: impl F
     }
 }
 
+/// Waits until every worker of a proxy answers as it should: `ask` asks over a new connection each time, which comes to a
+/// worker by chance. Gives what it found last.
+///
+/// # Panics
+/// When that is not so within `patience`; the message says `what` was waited for and how the last answer was not.
+#[track_caller]
+pub fn for_every_worker<T, E: Display>(patience: Duration, what: &str, mut ask: impl FnMut() -> Result<T, E>) -> T {
+    for_ok(patience, what, || {
+        let last = ask()?;
+        (1..STREAK).try_fold(last, |_, _| ask())
+    })
+}
+
 /// Holds `condition` for all of `span`: the way to say that something does *not* happen.
 ///
 /// # Panics
@@ -66,7 +82,7 @@ mod tests {
     #[test]
     fn a_condition_is_looked_at_again() {
         let mut looks = 0;
-        until(Duration::from_secs(5), "three looks", || {
+        until(Duration::from_secs(60), "three looks", || {
             looks += 1;
             looks == 3
         });
@@ -79,10 +95,20 @@ mod tests {
     }
 
     #[test]
+    fn a_worker_that_is_behind_begins_the_streak_anew() {
+        let mut asked = 0;
+        let last = for_every_worker(Duration::from_secs(60), "a streak", || {
+            asked += 1;
+            if asked == STREAK { Err("behind") } else { Ok(asked) }
+        });
+        assert_eq!(last, 2 * STREAK);
+    }
+
+    #[test]
     #[should_panic(expected = "no longer: it is dry")]
     fn a_condition_that_breaks_ends_the_watch() {
         let mut looks = 0;
-        throughout(Duration::from_secs(5), "it is dry", || {
+        throughout(Duration::from_secs(60), "it is dry", || {
             looks += 1;
             looks < 3
         });

@@ -5,7 +5,7 @@ use std::time::Duration;
 use burst_testkit::{ControlPlane, Controllers, wait};
 
 /// Two rounds of a controller that looks every 2 s, on a machine that does other things as well.
-const A_FEW_ROUNDS: Duration = Duration::from_secs(60);
+const A_FEW_ROUNDS: Duration = Duration::from_secs(120);
 
 const WEB: &str = r#"
 apiVersion: apps/v1

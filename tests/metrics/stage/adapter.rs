@@ -82,7 +82,8 @@ impl Adapter {
         );
         let address = TOLD_AT.parse().expect("an address");
         wait::for_ok(SOON, "a value that is taken", || {
-            let answer = String::from_utf8_lossy(&http::raw(address, request.as_bytes())).into_owned();
+            let answer = http::try_raw(address, request.as_bytes()).map_err(|error| error.to_string())?;
+            let answer = String::from_utf8_lossy(&answer).into_owned();
             if answer.starts_with("HTTP/1.1 200") {
                 Ok(())
             } else {

@@ -21,10 +21,7 @@ pub(crate) use self::{
 };
 
 /// The API server looks at an aggregated API every 30 s, and the machine does other things as well.
-pub(crate) const SOON: Duration = Duration::from_secs(60);
-
-/// Connections after which no worker was left out, but once in a million times.
-const STREAK: usize = 20;
+pub(crate) const SOON: Duration = Duration::from_secs(120);
 
 /// The metrics APIs at work.
 #[derive(Debug)]
@@ -104,15 +101,13 @@ impl Stage {
         let certificate = self.cluster.front_proxy().client("front-proxy-client", None);
         let client = self.proxy.client(Some(&certificate));
         let user = [("x-remote-user", "system:admin"), ("x-remote-group", "system:masters")];
-        wait::for_ok(SOON, "the shop on every worker", || {
-            // Each connection comes to a worker by chance.
-            for _ in 0..STREAK {
-                let answer = self.proxy.try_ask(&client, path, &user)?;
-                if answer.body.matches("metricName").count() != shop::SERVICES.len() {
-                    return Err(format!("{answer:?}"));
-                }
+        wait::for_every_worker(SOON, "the shop on every worker", || {
+            let answer = self.proxy.try_ask(&client, path, &user)?;
+            if answer.body.matches("metricName").count() == shop::SERVICES.len() {
+                Ok(())
+            } else {
+                Err(format!("{answer:?}"))
             }
-            Ok(())
         });
     }
 }

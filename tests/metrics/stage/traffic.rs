@@ -12,8 +12,9 @@ use std::{
 
 use burst_testkit::http;
 
-/// 20 requests a second for each path.
+/// 40 requests a second for each path: twice what any autoscaler wants, as a busy machine has less.
 const PACE: Duration = Duration::from_millis(50);
+const CLIENTS: usize = 2;
 
 /// Clients at work, until dropped.
 #[derive(Debug)]
@@ -34,7 +35,8 @@ impl Traffic {
                 }
             })
         };
-        let clients = paths.iter().map(client).collect();
+        let paths = paths.iter().flat_map(|path| [path; CLIENTS]);
+        let clients = paths.map(client).collect();
         Self { stopped, clients }
     }
 }

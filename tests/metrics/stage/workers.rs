@@ -67,19 +67,18 @@ impl Worker {
     }
 }
 
-/// Waits until all of them are to have that many replicas; none may lose its metric on the way.
+/// Waits until all of them have their metric, and are to have that many replicas.
 #[track_caller]
 pub(crate) fn wait_for_replicas(cluster: &ControlPlane, workers: &[Worker], replicas: u32) {
     let expected = replicas.to_string();
     wait::for_ok(SOON * 2, &format!("{replicas} replicas"), || {
         pods::tend(cluster);
-        for worker in workers {
-            let activity = worker.activity(cluster);
-            assert_eq!(activity, "True ValidMetricFound", "{}", worker.name);
-        }
-        let found: Vec<_> = workers.iter().map(|worker| worker.replicas(cluster)).collect();
-        let there = found.iter().all(|found| *found == expected);
-        if there { Ok(()) } else { Err(format!("{found:?}")) }
+        let found = |worker: &Worker| (worker.name, worker.activity(cluster), worker.replicas(cluster));
+        let found: Vec<_> = workers.iter().map(found).collect();
+        let there = found
+            .iter()
+            .all(|(_, activity, replicas)| activity == "True ValidMetricFound" && *replicas == expected);
+        if there { Ok(()) } else { Err(format!("{found:#?}")) }
     });
 }
 

@@ -11,7 +11,7 @@ use burst_testkit::{Part, Process, image, repository, wait};
 use tempfile::TempDir;
 
 /// A registry listens within milliseconds on an idle machine.
-const SOON: Duration = Duration::from_secs(30);
+const SOON: Duration = Duration::from_secs(120);
 
 /// What every image is pushed as.
 const TAG: &str = "1";

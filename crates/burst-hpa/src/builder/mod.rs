@@ -39,7 +39,8 @@
 //! let ingress = ObjectReference::new("networking.k8s.io/v1", "Ingress", "bookstore");
 //! let hpa = Hpa::new(Target::deployment("bookstore-api"), 10)
 //!     .metric(ResourceMetric::new(Resource::Cpu, Utilization(50)))
-//!     .metric(ContainerResourceMetric::new("bookstore-api-container", Resource::Memory, AverageValue::parse("25Mi")?))
+//!     .metric(ResourceMetric::new(Resource::Memory, AverageValue::parse("64Mi")?))
+//!     .metric(ContainerResourceMetric::new("bookstore-api-container", Resource::Cpu, AverageValue::new(25)))
 //!     .metric(PodsMetric::new("transactions-processed-per-second", AverageValue::new(1000)))
 //!     .metric(ObjectMetric::new(ingress, "hits-per-second", Value::new(1000)))
 //!     .metric(
@@ -47,7 +48,7 @@
 //!             .selector(Selector::new().label("queue", "orders").exists("region")),
 //!     )
 //!     .build()?;
-//! # assert_eq!(hpa.spec.metrics.unwrap().len(), 5);
+//! # assert_eq!(hpa.spec.metrics.unwrap().len(), 6);
 //! # Ok::<_, Box<dyn std::error::Error>>(())
 //! ```
 //! A `Pods` metric has no request that its utilization could be a share of; Kubernetes refuses the pair, so it does not
@@ -57,6 +58,10 @@
 //! PodsMetric::new("transactions-processed-per-second", Utilization(1000));
 //! ```
 //! Nor do the other pairs that Kubernetes refuses:
+//! ```compile_fail,E0308
+//! # use burst_hpa::builder::*;
+//! PodsMetric::new("transactions-processed-per-second", Value::new(1000));
+//! ```
 //! ```compile_fail,E0277
 //! # use burst_hpa::builder::*;
 //! ExternalMetric::new("dead-letter-queue-size", Utilization(50));
@@ -95,16 +100,34 @@
 //!     .build()?;
 //! # Ok::<_, Box<dyn std::error::Error>>(())
 //! ```
-//! Policies count [`Policy::pods`] or [`Policy::percent`]; a direction is switched off by [`ScalingRules::disabled`].
+//! Policies count [`Policy::pods`] or [`Policy::percent`]; Kubernetes refuses every other type, `MaxPods` and
+//! `MaxUnavailable` among them. A direction is switched off by [`ScalingRules::disabled`].
 //! Without any rules `behavior` stays unset. That is not the same as an empty one: the controller then uses an older
 //! algorithm, which at most doubles the replicas (or makes them four) at each sync and shrinks after five minutes.
 //!
 //! # Status
 //! There is no way to write one. The apiserver discards the status of what is created or updated; the controller alone
-//! writes it. It can be read: [`Status`](crate::status::Status).
+//! writes it.
 //! ```compile_fail,E0599
 //! # use burst_hpa::builder::{Hpa, Target};
 //! Hpa::new(Target::deployment("bookstore-api"), 10).desired_replicas(5);
+//! ```
+//! It can be read, conditions and current metrics included:
+//! ```
+//! use burst_hpa::status::{ConditionStatus, ConditionType, Status};
+//! # use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
+//! # let hpa: HorizontalPodAutoscaler = serde_json::from_value(serde_json::json!({"status": {
+//! #     "currentReplicas": 4, "desiredReplicas": 5,
+//! #     "conditions": [{"type": "AbleToScale", "status": "True", "reason": "SucceededRescale"}],
+//! #     "currentMetrics": [{"type": "ContainerResource", "containerResource": {
+//! #         "container": "bookstore-api-container", "name": "cpu", "current": {"averageValue": "25"}}}],
+//! # }}))?;
+//!
+//! let status = Status::of(&hpa).ok_or("no controller has looked at it")?;
+//! assert_eq!(status.desired_replicas, 5);
+//! assert_eq!(status.condition(&ConditionType::AbleToScale).unwrap().status, ConditionStatus::True);
+//! assert_eq!(status.current_metrics[0].average_value, Some(25.into()));
+//! # Ok::<_, Box<dyn std::error::Error>>(())
 //! ```
 
 mod behavior;

@@ -52,7 +52,7 @@ lints! {
     MetricSelector "metric-selector" Error,
     /// A resource that `metrics.k8s.io` does not serve.
     UnservedResource "unserved-resource" Error,
-    /// A target kind without a scale subresource.
+    /// A target kind without a scale subresource, or in a group that is gone.
     UnscalableTarget "unscalable-target" Error,
     /// A container the pods do not have.
     UnknownContainer "unknown-container" Error,

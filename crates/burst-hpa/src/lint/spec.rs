@@ -16,6 +16,13 @@ pub(super) fn lint(hpa: &HorizontalPodAutoscaler, options: Options, findings: &m
             format!("A {kind} has no scale subresource, so the controller can never scale it (FailedGetScale).");
         let advice = "Name a Deployment, a StatefulSet or another kind that can be scaled.";
         findings.add(Lint::UnscalableTarget, "spec.scaleTargetRef.kind", effect, advice);
+    } else if group(spec.scale_target_ref.api_version.as_deref()) == "extensions" {
+        let effect = format!(
+            "No cluster has had a {kind} in the group extensions since Kubernetes 1.16, so the controller can never \
+             scale it (FailedGetScale)."
+        );
+        let advice = "Write apps/v1.";
+        findings.add(Lint::UnscalableTarget, "spec.scaleTargetRef.apiVersion", effect, advice);
     }
     if spec.min_replicas == Some(spec.max_replicas) {
         let effect = format!(
@@ -36,10 +43,14 @@ pub(super) fn lint(hpa: &HorizontalPodAutoscaler, options: Options, findings: &m
 
 /// Whether the group is Kubernetes' own; others may have scalable kinds of the same name.
 fn is_own(api_version: Option<&str>) -> bool {
-    let group = api_version
-        .and_then(|api_version| api_version.split_once('/'))
-        .map_or("", |(group, _)| group);
+    let group = group(api_version);
     !group.contains('.') || group.ends_with(".k8s.io")
+}
+
+fn group(api_version: Option<&str>) -> &str {
+    api_version
+        .and_then(|api_version| api_version.split_once('/'))
+        .map_or("", |(group, _)| group)
 }
 
 fn dropped_tolerance(hpa: &HorizontalPodAutoscaler, findings: &mut Findings) {

@@ -114,6 +114,11 @@ fn what_an_hpa_alone_shows() {
             vec!["unscalable-target"],
         ),
         (
+            "/spec/scaleTargetRef/apiVersion",
+            json!("extensions/v1beta1"),
+            vec!["unscalable-target"],
+        ),
+        (
             "/spec/scaleTargetRef",
             json!({"kind": "DaemonSet", "name": "web", "apiVersion": "apps.kruise.io/v1alpha1"}),
             vec![],

@@ -104,6 +104,10 @@ impl Board {
         let Some(row) = self.rows.get_mut(row) else {
             return false;
         };
+        // Envoy may not listen yet, also where another one was answered meanwhile.
+        if seen == Seen::Nothing && row.seen.is_none() {
+            return false;
+        }
         if let Some(requests) = &mut row.requests {
             *requests += u64::from(seen != Seen::Nothing);
         }
@@ -195,11 +199,14 @@ mod tests {
     }
 
     #[test]
-    fn no_answer_is_no_request() {
+    fn no_answer_is_no_request_and_no_news_before_the_first() {
         let mut board = board();
-        board.note(0, Seen::Nothing);
-        assert_eq!(board.requests(), 0);
-        assert_eq!(board.rows[0].says(), "no answer");
+        board.note(1, Seen::Normal(None));
+        assert!(!board.note(0, Seen::Nothing), "it set out before Envoy listened");
+        assert_eq!((board.requests(), board.rows[0].says().as_str()), (1, "no answer yet"));
+        board.note(0, Seen::Normal(None));
+        assert!(board.note(0, Seen::Nothing));
+        assert_eq!((board.requests(), board.rows[0].says().as_str()), (2, "no answer"));
     }
 
     #[cfg(feature = "context")]

@@ -149,9 +149,7 @@ impl Show {
     }
 
     fn note(&mut self, row: usize, seen: Seen) -> io::Result<()> {
-        // Before Envoy listens there is nothing to tell.
-        let waiting = seen == Seen::Nothing && self.board.requests() == 0;
-        let changed = !waiting && self.board.note(row, seen);
+        let changed = self.board.note(row, seen);
         match self.board.rows.get(row) {
             Some(row) if changed && self.view.is_none() => {
                 lines::changed(&mut io::stdout(), self.started.elapsed(), row)

@@ -35,7 +35,7 @@ fn it_ends_by_itself_after_its_time() {
     let envoy = FakeEnvoy::new("exec sleep 1000");
     let mut command = envoy.run(&free_addr());
     // Long enough that the other one has written who it is.
-    command.args(["--for", "3s"]);
+    command.args(["--for", "8s"]);
     let (status, said) = Process::start(command).end();
     assert!(status.success(), "{said:?}");
     assert!(!is_running(envoy.pid()));

@@ -13,7 +13,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 /// The module alone takes seconds to compile on a busy machine.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(90);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Envoy, its admin interface, the Kubernetes API, the services.
 const PORTS: [&str; 4] = ["8080", "9901", "8001", "8002"];

@@ -48,7 +48,11 @@ impl Config {
             LEAST_POLL_INTERVAL,
         )?;
         let staleness = |default, least| time("max_staleness", words.max_staleness.as_deref(), default, least);
-        let sync = Sync::check(&words.sync, staleness(MAX_STALENESS, poll_interval)?)?;
+        let sync = Sync::check(
+            &words.sync,
+            content.sources.len(),
+            staleness(MAX_STALENESS, poll_interval)?,
+        )?;
         let slowest = match origin {
             Origin::Kubernetes => poll_interval.max(sync.slowest()),
             Origin::Hub { .. } => poll_interval,

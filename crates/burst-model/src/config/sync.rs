@@ -29,11 +29,14 @@ pub struct Sync {
     pub workload_window: Duration,
     /// How many watches are open at once.
     pub most_windows: usize,
+    /// Lists that watch in turn, for each of these, at most.
+    turns: u32,
 }
 
 impl Sync {
-    /// Windows that are not given are short enough that none of them makes the picture too old.
-    pub(super) fn check(words: &words::Sync, max_staleness: Duration) -> Result<Self, BadConfig> {
+    /// Windows that are not given are short enough that none of them makes the picture too old; and where so many lists
+    /// cannot watch at once, all are as much shorter as it takes for each to come as often.
+    pub(super) fn check(words: &words::Sync, lists: usize, max_staleness: Duration) -> Result<Self, BadConfig> {
         let longest = Duration::from_secs(max_staleness.as_secs() / 2);
         let window = |key, text: &Option<String>, default: Duration| {
             let window = time(key, text.as_deref(), default.min(longest), LEAST_WINDOW)?;
@@ -45,11 +48,15 @@ impl Sync {
         };
         let max_windows = words.max_windows.unwrap_or(MAX_WINDOWS);
         let most_windows = within("sync.max_windows", max_windows, 1, LARGEST_MAX_WINDOWS)?;
+        let most_windows = usize::try_from(most_windows).unwrap_or(usize::MAX);
+        let turns = u32::try_from(lists.div_ceil(most_windows).max(1)).unwrap_or(u32::MAX);
+        let in_turn = |window: Duration| Duration::from_secs((window / turns).as_secs()).max(LEAST_WINDOW);
         Ok(Self {
             mode: words.mode.unwrap_or_default(),
-            window: window("sync.window", &words.window, WINDOW)?,
-            workload_window: window("sync.workload_window", &words.workload_window, WORKLOAD_WINDOW)?,
-            most_windows: usize::try_from(most_windows).unwrap_or(usize::MAX),
+            window: in_turn(window("sync.window", &words.window, WINDOW)?),
+            workload_window: in_turn(window("sync.workload_window", &words.workload_window, WORKLOAD_WINDOW)?),
+            most_windows,
+            turns,
         })
     }
 
@@ -57,7 +64,7 @@ impl Sync {
     pub(super) fn slowest(&self) -> Duration {
         match self.mode {
             SyncMode::List => Duration::ZERO,
-            SyncMode::Watch => self.window.max(self.workload_window),
+            SyncMode::Watch => self.window.max(self.workload_window).saturating_mul(self.turns),
         }
     }
 }

@@ -54,6 +54,15 @@ fn a_time_that_is_not_given_fits_those_that_are() {
         ),
         (r#"{"cluster":"k","sync":{"workload_window":"50s"}}"#, [5, 50, 100]),
         (r#"{"cluster":"k","poll_interval":"60s"}"#, [5, 30, 120]),
+        // Twelve lists take turns at four windows, and at one.
+        (
+            r#"{"cluster":"k","namespaces":["a","b","c"],"sync":{"max_windows":4}}"#,
+            [3, 10, 60],
+        ),
+        (
+            r#"{"cluster":"k","namespaces":["a","b","c"],"sync":{"max_windows":1}}"#,
+            [3, 3, 72],
+        ),
     ] {
         assert_eq!(seconds(json), times, "{json}");
     }

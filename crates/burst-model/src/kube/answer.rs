@@ -117,6 +117,15 @@ impl Failure {
         }
     }
 
+    /// Whether the server is away or in trouble, whatever it is asked for.
+    #[must_use]
+    pub fn is_of_the_server(&self) -> bool {
+        matches!(
+            self,
+            Self::NotSent(_) | Self::Unreachable(_) | Self::Timeout | Self::Throttled { .. } | Self::Server { .. }
+        )
+    }
+
     /// Whether it is the API's word on that one list: it may not be read, or is not there.
     #[must_use]
     pub fn is_refusal(&self) -> bool {

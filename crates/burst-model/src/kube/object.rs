@@ -142,8 +142,9 @@ struct Item<'a, Spec> {
     #[serde(borrow)]
     metadata: Metadata<'a>,
     spec: Spec,
-    #[serde(default)]
-    status: Option<HpaStatus>,
+    // Of an HPA only: what other kinds say of themselves by the same names need not be of the same type.
+    #[serde(borrow, default)]
+    status: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -176,7 +177,6 @@ struct ScaleTargetRef<'a> {
     name: Cow<'a, str>,
 }
 
-// Of a Service or a Deployment too: the fields have other names there, or the same meaning.
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
 struct HpaStatus {
@@ -229,7 +229,12 @@ impl Metadata<'_> {
 impl Item<'_, HpaSpec<'_>> {
     fn hpa(self, labels: bool) -> Result<Hpa, BadObject> {
         let target = self.spec.scale_target_ref;
-        let status = self.status.unwrap_or_default();
+        let status: Option<HpaStatus> = self
+            .status
+            .map(|json| json::read(json.get().as_bytes()))
+            .transpose()?
+            .flatten();
+        let status = status.unwrap_or_default();
         let observed = status.current_replicas.is_some()
             || status.observed_generation.is_some()
             || status.conditions.is_some_and(|conditions| !conditions.is_empty());
@@ -394,6 +399,21 @@ mod tests {
             panic!()
         };
         assert_eq!(workload.labels.get("app").map(|value| &**value), Some("web"));
+    }
+
+    #[test]
+    fn what_a_kind_of_somebody_elses_says_in_its_status_is_its_own_affair() {
+        // An Argo Rollout counts its generations as text.
+        for status in [
+            r#"{"observedGeneration":"7","conditions":[]}"#,
+            r#"{"currentReplicas":"1 of 3","conditions":{"ready":true}}"#,
+            r#""fine""#,
+        ] {
+            let json = format!(
+                r#"{{"metadata":{{"name":"w","namespace":"shop"}},"spec":{{"template":{{}}}},"status":{status}}}"#
+            );
+            assert!(Object::read(Reads::Workloads, &json, false).is_ok(), "{status}");
+        }
     }
 
     #[test]

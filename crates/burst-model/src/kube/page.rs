@@ -31,6 +31,9 @@ pub struct Bad {
     pub reason: String,
 }
 
+/// Longer than two names with a slash between them. By its name an object that cannot be read any more is found.
+pub(crate) const LONGEST_NAME: usize = 600;
+
 /// Told of each item before it is parsed. A trap cannot be caught from inside a VM: whoever notes outside which item
 /// is under way can keep a successor from dying of the same bytes.
 pub trait Progress {
@@ -120,7 +123,7 @@ pub(super) fn name_of(json: &str) -> String {
     match json::read::<Named>(json.as_bytes()) {
         Ok(Named {
             metadata: Meta { name, namespace },
-        }) => printable(&format!("{namespace}/{name}"), 300),
+        }) => printable(&format!("{namespace}/{name}"), LONGEST_NAME),
         Err(_) => "an object without a name".to_owned(),
     }
 }

@@ -258,6 +258,18 @@ mod tests {
     }
 
     #[test]
+    fn however_long_its_name_an_object_that_became_unreadable_is_known_by_it() {
+        let (namespace, name) = ("b".repeat(63), "a".repeat(253));
+        let spoiled = event("MODIFIED", &name, 11)
+            .replace("shop", &namespace)
+            .replace(&format!(r#"{{"app":"{name}"}}"#), "7");
+        assert_eq!(
+            said(&window(&spoiled).unwrap()),
+            [format!("spoiled {namespace}/{name}")]
+        );
+    }
+
+    #[test]
     fn an_expired_version_is_told_from_other_errors() {
         let error = |code: u16| {
             format!(

@@ -50,7 +50,8 @@ impl Bequest {
             let Some((list, kept)) = lists.next() else { return true };
             self.begun += 1;
             let version = kept.version().unwrap_or_default();
-            self.put(&(version, list.read, list.objects.len()));
+            let bad: Vec<_> = list.bad().collect();
+            self.put(&(version, list.read, bad, list.objects.len()));
             self.objects = list.objects.clone().into_iter();
         }
     }
@@ -89,6 +90,16 @@ mod tests {
         Rc::new(Object::read(Reads::Services, &json, false).unwrap())
     }
 
+    /// A list with so many objects, and so many that are left out.
+    fn standing(objects: usize, bad: usize, read: Option<Time>) -> Standing {
+        let left = Resumed {
+            bad: (0..bad).map(|n| (format!("shop/b{n}"), "left out".into())).collect(),
+            objects: (0..objects).map(service).collect(),
+            ..Resumed::default()
+        };
+        Standing::left(left, read)
+    }
+
     fn kept(version: Option<usize>) -> Kept {
         let source = Source {
             reads: Reads::Services,
@@ -110,17 +121,17 @@ mod tests {
         #[test]
         fn in_parts_of_any_size_the_bytes_are_those_of_a_record(
             content: u64,
-            lists in proptest::collection::vec((0..300usize, any::<bool>(), any::<Option<usize>>()), 0..5),
+            lists in proptest::collection::vec((0..300usize, 0..3usize, any::<bool>(), any::<Option<usize>>()), 0..5),
             parts in proptest::collection::vec(0..200usize, 1..20),
         ) {
-            let standing = |&(objects, is_read, version): &(usize, bool, Option<usize>)| {
-                let read = is_read.then_some(T0);
-                (Standing::left((0..objects).map(service).collect(), read), kept(version))
+            let standing = |&(objects, bad, is_read, version): &(usize, usize, bool, Option<usize>)| {
+                (standing(objects, bad, is_read.then_some(T0)), kept(version))
             };
             let lists: Vec<_> = lists.iter().map(standing).collect();
             let resumed = |(list, kept): &(Standing, Kept)| Resumed {
                 version: kept.version().unwrap_or_default().into(),
                 read: list.read,
+                bad: list.bad().map(|(name, line)| (name.into(), line.into())).collect(),
                 objects: list.objects.clone(),
             };
             let whole = Resume { content, lists: lists.iter().map(resumed).collect() };
@@ -145,11 +156,11 @@ mod tests {
 
     #[test]
     fn what_changes_meanwhile_is_of_the_next_one() {
-        let list = Standing::left((0..10).map(service).collect(), Some(T0));
+        let list = standing(10, 0, Some(T0));
         let kept = kept(Some(7));
         let mut bequest = Bequest::new(1, 1, 0);
         assert!(!bequest.go_on(&mut 5, [(&list, &kept)].into_iter()));
-        let later = Standing::left(Vec::new(), Some(T0.after(Duration::from_secs(5))));
+        let later = standing(0, 0, Some(T0.after(Duration::from_secs(5))));
         assert!(bequest.go_on(&mut 5, [(&later, &kept)].into_iter()));
         let left = Resume::from_bytes(&bequest.into_bytes()).unwrap();
         assert_eq!((left.lists[0].read, left.lists[0].objects.len()), (Some(T0), 10));

@@ -95,11 +95,12 @@ impl Will {
             return Some(());
         }
         self.lists = self.lists.checked_sub(1)?;
-        let (version, read, objects) = self.take()?;
+        let (version, read, bad, objects) = self.take()?;
         self.objects = objects;
         self.read.as_mut()?.lists.push(Resumed {
             version,
             read,
+            bad,
             objects: Vec::new(),
         });
         Some(())
@@ -133,11 +134,14 @@ mod tests {
             Rc::new(Object::read(Reads::Services, &json, false).unwrap())
         });
         let objects = proptest::collection::vec(object, 0..40);
-        let list = ("[0-9]{0,9}", any::<Option<u64>>(), objects).prop_map(|(version, read, objects)| Resumed {
-            version,
-            read: read.map(Time::from_unix_millis),
-            objects,
-        });
+        let bad = proptest::collection::vec(("[a-z/]{0,9}", "[a-z/]{0,9}"), 0..3);
+        let list =
+            ("[0-9]{0,9}", any::<Option<u64>>(), bad, objects).prop_map(|(version, read, bad, objects)| Resumed {
+                version,
+                read: read.map(Time::from_unix_millis),
+                bad,
+                objects,
+            });
         let lists = proptest::collection::vec(list, 0..5);
         (any::<u64>(), lists).prop_map(|(content, lists)| Resume { content, lists })
     }

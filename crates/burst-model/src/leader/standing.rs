@@ -6,6 +6,7 @@ use crate::kube::page::Bad;
 use crate::kube::{Change, Object, Outcome, Resource, Verb};
 use crate::name::ObjectName;
 use crate::order::sort_by;
+use crate::records::Resumed;
 use crate::sync::life::Listed;
 use crate::time::Time;
 use std::collections::BTreeMap;
@@ -30,13 +31,14 @@ pub(super) struct Standing {
 }
 
 impl Standing {
-    /// Objects that somebody else left, as they were read then.
-    pub(super) fn left(objects: Vec<Rc<Object>>, read: Option<Time>) -> Self {
+    /// What somebody else left, as it was read then, or by another read of the same.
+    pub(super) fn left(left: Resumed, read: Option<Time>) -> Self {
         let mut list = Self {
-            objects,
+            objects: left.objects,
             read,
             ..Self::default()
         };
+        list.bad.extend(left.bad);
         list.sort();
         list
     }

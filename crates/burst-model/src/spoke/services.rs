@@ -3,7 +3,7 @@
 
 use crate::index::Row;
 use crate::json;
-use crate::kube::page::Bad;
+use crate::kube::page::{Bad, LONGEST_NAME};
 use crate::kube::{Failure, Progress};
 use crate::name::ObjectName;
 use crate::printable::printable;
@@ -14,9 +14,6 @@ use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fmt;
-
-/// Longer than two names with a slash between them.
-const LONGEST_NAME: usize = 600;
 
 /// All that a hub knows.
 #[derive(Debug, Default)]

@@ -229,6 +229,16 @@ fn a_clock_that_was_set_back_does_not_keep_the_spoke_from_going_on() {
 }
 
 #[test]
+fn what_a_spoke_read_before_the_clock_was_set_back_is_as_old_as_it_was() {
+    let mut spoke = spoke(Estate::default());
+    round(&mut spoke, T0, told(1, T0, T0));
+    round(&mut spoke, later(5), told(1, T0, T0));
+    let back = T0.before(Duration::from_secs(3_600));
+    let after = round(&mut spoke, back, Err(Failure::Timeout));
+    assert_eq!(after.read(), Some(back.before(Duration::from_secs(5))));
+}
+
+#[test]
 fn a_hub_behind_a_clock_of_its_own_is_as_old_as_it_says() {
     for clock in [T0.before(Duration::from_secs(3_600)), later(3_600)] {
         let read = clock.before(Duration::from_secs(40));

@@ -101,7 +101,9 @@ impl Candidate {
             Some(lease) if holds => Move::Hold(self.claim(lease.clone(), standing)),
             Some(lease) if !self.may_take(lease, standing) => Move::Follow,
             Some(lease) => {
-                let lost = unfinished.filter(|_| lease.holder.is_some());
+                // A holder that gives way may be parsing just now; it has not died of that.
+                let is_gone = lease.holder.is_some() && self.stood >= PATIENCE;
+                let lost = unfinished.filter(|_| is_gone);
                 Move::Hold(self.claim(lease.clone().with_poison(lost), standing))
             }
             None => {
@@ -291,6 +293,22 @@ mod tests {
         assert_eq!(taken.poison, [77]);
         let back = Lease { holder: None, ..lease };
         let Move::Hold(taken) = Candidate::new(Id(3)).look(Some(&back), Some(77), IDLE) else {
+            panic!()
+        };
+        assert!(taken.poison.is_empty());
+    }
+
+    #[test]
+    fn who_gives_way_while_it_parses_has_not_died_of_what_it_parses() {
+        // What an open window brings is parsed between rounds.
+        let lease = Lease {
+            holder: Some(Id(1)),
+            beat: 9,
+            served: true,
+            between_rounds: true,
+            poison: vec![],
+        };
+        let Move::Hold(taken) = Candidate::new(Id(2)).look(Some(&lease), Some(77), IDLE) else {
             panic!()
         };
         assert!(taken.poison.is_empty());

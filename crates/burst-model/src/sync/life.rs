@@ -4,16 +4,13 @@
 //! A life knows when it is due and what it asks next.
 
 use super::backoff::Backoff;
+use super::interval::{EARLY, next_read};
 use super::page_size::PageSize;
 use crate::kube::page::Bad;
 use crate::kube::{Answer, Failure, Object, Page, Source, Verb, Window};
 use crate::time::Time;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
-
-/// A tick comes early by as much as the one before it came late in its round of the proxy's event loop. A list that is
-/// due within this time is read with the tick that is there: the next one would be a second late.
-const EARLY: Duration = Duration::from_millis(250);
 
 /// The first window after a hand-over brings at once what happened since; it need not wait for more. And a server that
 /// ends its windows early is not asked more often.
@@ -133,14 +130,14 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// A list that is read first at `due`, in pages of `page_size` objects.
+    /// A list that is read first at `due`, within an interval, in pages of `page_size` objects.
     #[must_use]
     pub fn new(source: Source, pace: Pace, page_size: u32, due: Time) -> Self {
         Self {
             source,
             pace,
             life: Life::Waiting {
-                since: Time::default(),
+                since: due.before(pace.interval),
                 due,
             },
             version: None,
@@ -321,7 +318,7 @@ impl Kept {
         }
         self.life = Life::Waiting {
             since: now,
-            due: now.max(begun.after(SHORTEST_WINDOW.saturating_sub(EARLY))),
+            due: now.max(begun.min(now).after(SHORTEST_WINDOW.saturating_sub(EARLY))),
         };
         Step::Changed(window)
     }
@@ -329,18 +326,19 @@ impl Kept {
     /// A window failed. What it would have brought comes with the next one, which begins at the same version; or with a
     /// list, where there is none.
     fn unwatchable(&mut self, failure: Failure, now: Time, chance: u32) -> Step {
-        self.broken = self.broken.saturating_add(1);
         let loses_place = matches!(
             failure,
             Failure::Expired(_) | Failure::NotFound(_) | Failure::Malformed(_) | Failure::Unexpected(_)
         );
+        // Anything else is of the API as a whole.
+        let is_of_the_window = loses_place || matches!(failure, Failure::Timeout | Failure::Cut);
+        self.broken = self.broken.saturating_add(is_of_the_window.into());
         let falls_back = match &failure {
             // The verb is not in the role, or the kind cannot be watched.
             Failure::Forbidden(_) | Failure::Unexpected(405) => true,
             // A server that does not end its windows, or whose windows are too large to come whole; or one that lists
             // and does not watch. Each such window would cost a list, without a pause between them.
-            Failure::Timeout | Failure::Cut => self.broken >= PATIENCE,
-            _ => loses_place && self.broken >= PATIENCE,
+            _ => is_of_the_window && self.broken >= PATIENCE,
         };
         if falls_back {
             (self.broken, self.unwatched) = (0, LISTS_INSTEAD);
@@ -361,9 +359,12 @@ impl Kept {
         if verb == Verb::List && matches!(failure, Failure::Cut) {
             self.page_size.cut();
         }
-        // What somebody else saw of it last will not be known, so nothing can wait for it.
         if verb == Verb::List && failure.is_refusal() {
+            // What somebody else saw of it last will not be known, so nothing can wait for it.
             self.behind = false;
+        } else if verb == Verb::List && self.unwatched == LISTS_INSTEAD && failure.is_of_the_server() {
+            // Nothing came in the place of windows, so it was not for them. Lists would cost a server that is back.
+            self.unwatched = 0;
         }
         // An expired cursor is nobody's fault, once: the list is read again from its start without a pause.
         let at_once = matches!(failure, Failure::Expired(_)) && self.backoff.is_clear();
@@ -386,14 +387,6 @@ impl Kept {
             due: next_read(begun, self.pace.interval, now),
         };
     }
-}
-
-/// When to read again what was read from `begun` until now. The interval counts from the beginning: from the end it
-/// would miss, by the time that the answer took, the tick it should come with. A read that takes longer than its
-/// interval is followed by all of it.
-pub(crate) fn next_read(begun: Time, interval: Duration, now: Time) -> Time {
-    let from = if now.since(begun) < interval { begun } else { now };
-    from.after(interval.saturating_sub(EARLY))
 }
 
 /// A window of whole seconds, shorter by as many as `chance` (any 32 bits) says.

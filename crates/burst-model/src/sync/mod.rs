@@ -2,6 +2,7 @@
 //! lists together ([`poller`]) and how long to leave a failing API alone ([`backoff`]).
 
 pub mod backoff;
+pub(crate) mod interval;
 pub mod lease;
 pub mod life;
 mod page_size;

@@ -51,7 +51,7 @@ pub fn explain(hpa: &HorizontalPodAutoscaler, status: Option<&Status>, options: 
     lines.extend(rules::lines(spec, &options));
     if let (Some(status), Some(report)) = (status, &report) {
         lines.push(String::new());
-        lines.extend(told::lines(status, report));
+        lines.extend(told::lines(spec, status, report));
     }
     lines.push(String::new());
     Ok(lines.join("\n"))

@@ -2,7 +2,8 @@
 
 use burst_hpa::simulate::{Observation, Options, Plan, Ready, Report, Scale, Selector, State, Time, sync};
 use burst_hpa::status::{CurrentMetric, Status};
-use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscalerSpec;
+use k8s_openapi::api::autoscaling::v2::{HorizontalPodAutoscalerSpec, MetricSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
 use crate::measure::{Aim, Measure, containers, pod};
 
@@ -29,12 +30,14 @@ pub(super) fn report(
     let pods: Vec<_> = (0..replicas)
         .map(|index| pod(format!("pod-{index}"), &names, &known, long_ago, ready))
         .collect();
-    let readings = metrics.iter().map(|measure| {
-        let measure = measure.as_ref().ok_or("the controller cannot use it")?;
-        let current = current(measure, status).ok_or("the status has no value for it")?;
-        let total = total(measure, current, replicas).ok_or("the status has no value for it")?;
-        Ok(measure.reading(total, &pods, names.len(), now))
-    });
+    let readings = metrics
+        .iter()
+        .zip(spec.metrics.iter().flatten())
+        .map(|(measure, spec)| {
+            let measure = measure.as_ref().ok_or("the controller cannot use it")?;
+            let total = total(spec, measure, status, replicas).ok_or("the status has no value for it")?;
+            Ok(measure.reading(total, &pods, names.len(), now))
+        });
     let observation = Observation {
         scale: Ok(Scale {
             spec_replicas: replicas,
@@ -51,16 +54,29 @@ pub(super) fn report(
     Some(sync(plan, &observation, options, state, now).1)
 }
 
-/// The status leaves failed metrics out, so they are found by name.
-fn current<'a>(measure: &Measure, status: &'a Status) -> Option<&'a CurrentMetric> {
-    status.current_metrics.iter().find(|current| {
+/// The value of a metric, times the pods if it is one of each.
+fn total(spec: &MetricSpec, measure: &Measure, status: &Status, replicas: i32) -> Option<i64> {
+    let (selector, object) = (selector(spec), spec.object.as_ref());
+    let is_same = |current: &&CurrentMetric| {
         current.source_type == measure.source.as_str()
             && current.name == measure.name
             && current.container == measure.container
-    })
+            && current.selector.as_ref() == selector
+            && current.object.as_ref() == object.map(|source| &source.described_object)
+    };
+    // By what it is, not by its place: the status leaves out what failed.
+    let mut same = status.current_metrics.iter().filter(is_same);
+    same.find_map(|current| value(measure, current, replicas))
 }
 
-fn total(measure: &Measure, current: &CurrentMetric, replicas: i32) -> Option<i64> {
+fn selector(spec: &MetricSpec) -> Option<&LabelSelector> {
+    let pods = spec.pods.as_ref().map(|source| &source.metric);
+    let object = spec.object.as_ref().map(|source| &source.metric);
+    let external = spec.external.as_ref().map(|source| &source.metric);
+    pods.or(object).or(external)?.selector.as_ref()
+}
+
+fn value(measure: &Measure, current: &CurrentMetric, replicas: i32) -> Option<i64> {
     let per_pod = |each: i64| each.saturating_mul(replicas.into());
     let milli = |quantity: &Option<burst_hpa::Quantity>| quantity.as_ref().map(burst_hpa::Quantity::milli_value);
     match measure.aim {

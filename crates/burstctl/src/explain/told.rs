@@ -1,9 +1,10 @@
 //! What the controller wrote, beside what follows from its numbers.
 
-use burst_hpa::simulate::{Limit, Report};
+use burst_hpa::simulate::{Decision, Limit, Outcome, Report};
 use burst_hpa::status::Status;
+use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscalerSpec;
 
-pub(super) fn lines(status: &Status, report: &Report) -> Vec<String> {
+pub(super) fn lines(spec: &HorizontalPodAutoscalerSpec, status: &Status, report: &Report) -> Vec<String> {
     let mut lines = vec![format!(
         "At the last sync there were {} replicas, and {} were asked for.",
         status.current_replicas, status.desired_replicas
@@ -13,15 +14,48 @@ pub(super) fn lines(status: &Status, report: &Report) -> Vec<String> {
             "Highest proposal: {}, from {}.",
             decision.recommended, decision.metric
         ));
-        if let Some(limit) = decision.limit {
-            lines.push(format!("Limit that holds: {}.", limit_words(limit)));
-        }
+        let limit = limit(spec, status.desired_replicas, decision);
+        lines.extend(limit.map(|limit| format!("Limit that holds: {}.", limit_words(limit))));
     }
+    lines.extend(without_metrics(spec, status, report));
     for condition in &status.conditions {
         let (kind, value, reason) = (&condition.condition_type, &condition.status, &condition.reason);
         lines.push(format!("{kind} is {value} ({reason}): {}.", condition.message));
     }
     lines
+}
+
+/// Which limit made the proposal what was asked for. What was proposed within the window the status does not tell, so
+/// the arithmetic holds still where the controller went on to the minimum.
+fn limit(spec: &HorizontalPodAutoscalerSpec, asked: i32, decision: &Decision) -> Option<Limit> {
+    let (min, max) = (spec.min_replicas.unwrap_or(1), spec.max_replicas);
+    if asked == min && decision.recommended < min {
+        Some(Limit::MinReplicas)
+    } else if asked == max && decision.recommended > max {
+        Some(Limit::MaxReplicas)
+    } else {
+        decision.limit
+    }
+}
+
+/// What decided where the metrics did not.
+fn without_metrics(spec: &HorizontalPodAutoscalerSpec, status: &Status, report: &Report) -> Option<String> {
+    let limit = match &report.outcome {
+        Outcome::Rescaled { .. } if report.decision.is_some() => return None,
+        Outcome::Rescaled { .. } if status.current_replicas > spec.max_replicas => Limit::MaxReplicas,
+        Outcome::Rescaled { .. } => Limit::MinReplicas,
+        Outcome::Disabled => {
+            return Some(
+                "Somebody else scaled the target to zero, so the controller leaves it alone until it has replicas."
+                    .to_owned(),
+            );
+        }
+        _ => return None,
+    };
+    Some(format!(
+        "Limit that holds: {}, whatever the metrics say.",
+        limit_words(limit)
+    ))
 }
 
 pub(crate) fn limit_words(limit: Limit) -> &'static str {

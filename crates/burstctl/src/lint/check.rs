@@ -1,5 +1,6 @@
 //! From objects to findings.
 
+use burst_hpa::decode::API_VERSION;
 use burst_hpa::{Lint, Objects, Options, decode, defaulted, lint, lint_among, migrate, validate};
 
 use super::finding::Finding;
@@ -57,6 +58,8 @@ fn of_object(object: &Object, around: &Objects, options: Options) -> Vec<Finding
     }
     if object.is_hpa() {
         of_hpa(object, around, options)
+    } else if let Some(finding) = Finding::nearly_an_hpa(object) {
+        vec![finding]
     } else if object.api_version().starts_with("burstctl/") && !render::is_short(object) {
         vec![Finding::unread(
             object,
@@ -69,12 +72,14 @@ fn of_object(object: &Object, around: &Objects, options: Options) -> Vec<Finding
 
 fn of_hpa(object: &Object, around: &Objects, options: Options) -> Vec<Finding> {
     let mut node = object.tree.to_node();
-    // The one older version that clusters still take; they convert it as `migrate` does.
-    if object.api_version() == "autoscaling/v1" {
-        match migrate(&node) {
+    match object.api_version() {
+        API_VERSION => {}
+        // The one older version that clusters still take; they convert it as `migrate` does.
+        "autoscaling/v1" => match migrate(&node) {
             Ok(migration) => node = migration.document,
             Err(error) => return vec![Finding::unread(object, error.to_string())],
-        }
+        },
+        _ => return vec![Finding::other_version(object)],
     }
     let written = match decode(&node) {
         Ok(hpa) => hpa,

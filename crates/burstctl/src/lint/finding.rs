@@ -1,5 +1,6 @@
 //! One thing to object to, with its place.
 
+use burst_hpa::decode::{API_VERSION, KIND};
 use burst_hpa::{DecodeError, ErrorType, FieldError, Severity};
 
 use crate::input::Broken;
@@ -114,6 +115,31 @@ impl Finding {
         Self::on(object, "", Mistake::Decode, detail.into())
     }
 
+    /// An HPA of a version that no cluster serves; its fields are not looked at, they are that version's.
+    pub(super) fn other_version(object: &Object) -> Self {
+        let (found, older) = (object.api_version(), ["autoscaling/v2beta1", "autoscaling/v2beta2"]);
+        let advice = "`burstctl hpa migrate` writes it as autoscaling/v2.".to_owned();
+        Self {
+            advice: older.contains(&found).then_some(advice),
+            ..Self::at(
+                object,
+                "apiVersion",
+                format!("expected {API_VERSION:?}, found {found:?}"),
+            )
+        }
+    }
+
+    /// What no cluster serves, and what was meant to be an HPA: another kind of the group, or the kind in one of
+    /// Kubernetes' own groups.
+    pub(super) fn nearly_an_hpa(object: &Object) -> Option<Self> {
+        let kind = object.kind();
+        if object.group() == "autoscaling" && kind != KIND {
+            let detail = format!("expected {KIND:?}, found {kind:?}");
+            return Some(Self::at(object, "kind", detail));
+        }
+        (kind == KIND && !object.group().contains('.')).then(|| Self::other_version(object))
+    }
+
     pub(super) fn decode(object: &Object, error: &DecodeError) -> Self {
         let message = error.to_string();
         let detail = message
@@ -131,7 +157,17 @@ impl Finding {
         } else {
             finding.span
         };
-        Self { span, ..finding }
+        let advice = match error {
+            DecodeError::UnknownField {
+                nearest: Some(name), ..
+            } => Some(format!("Perhaps {name} was meant.")),
+            _ => None,
+        };
+        Self {
+            span,
+            advice,
+            ..finding
+        }
     }
 
     pub(super) fn invalid(object: &Object, error: &FieldError) -> Self {

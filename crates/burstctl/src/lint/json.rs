@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::finding::Finding;
+use super::finding::{Finding, Mistake};
 use crate::input::Source;
 
 /// The order of the fields is part of the format.
@@ -33,7 +33,11 @@ pub(super) fn write(findings: &[Finding], sources: &[Source], out: &mut dyn Writ
             object: &finding.object,
             field: &finding.field,
             type_: finding.mistake.type_(),
-            detail: detail(finding),
+            detail: match finding.mistake {
+                // Word for word, so that programs can compare.
+                Mistake::Decode | Mistake::Invalid(_) => finding.detail.clone(),
+                _ => detail(finding),
+            },
             rule: finding.mistake.rule(),
             severity: finding.severity.to_string(),
         };
@@ -45,7 +49,7 @@ pub(super) fn write(findings: &[Finding], sources: &[Source], out: &mut dyn Writ
 /// What is wrong and what to do.
 pub(super) fn detail(finding: &Finding) -> String {
     match &finding.advice {
-        Some(advice) => format!("{} {advice}", finding.detail),
+        Some(advice) => format!("{}. {advice}", finding.detail.trim_end_matches('.')),
         None => finding.detail.clone(),
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 
 use super::finding::Finding;
@@ -37,7 +38,7 @@ fn result(finding: &Finding, sources: &[Source]) -> Value {
         "message": {"text": format!("{}: {}", title(finding), detail(finding))},
         "locations": [{
             "physicalLocation": {
-                "artifactLocation": {"uri": file.replace('\\', "/")},
+                "artifactLocation": {"uri": uri(file)},
                 "region": {
                     "startLine": start.line, "startColumn": start.column,
                     "endLine": end.line, "endColumn": end.column,
@@ -46,4 +47,17 @@ fn result(finding: &Finding, sources: &[Source]) -> Value {
             "logicalLocations": [{"fullyQualifiedName": format!("{} {}", finding.object, finding.field)}],
         }],
     })
+}
+
+/// What stands for itself in a path; a colon would end the scheme of a URI.
+const OF_PATHS: AsciiSet = NON_ALPHANUMERIC
+    .remove(b'/')
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
+
+/// A name of a file as a URI, relative as it was given.
+fn uri(file: &str) -> String {
+    utf8_percent_encode(&file.replace('\\', "/"), &OF_PATHS).to_string()
 }

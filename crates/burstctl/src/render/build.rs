@@ -230,9 +230,11 @@ fn refused(object: &Object, field: &str, detail: String) -> Box<Finding> {
 /// `namespace/name`, which the short form may leave to the target.
 fn title(object: &Object) -> String {
     let word = |name| object.tree.text(name);
+    let named = || object.tree.field("target")?.text("name");
     let target = word("target")
         .and_then(|target| target.split_once('/'))
-        .map(|(_, name)| name);
+        .map(|(_, name)| name)
+        .or_else(named);
     format!(
         "{}/{}",
         word("namespace").unwrap_or("default"),
@@ -291,7 +293,65 @@ const SHORTER: [(&str, &str); 9] = [
 ];
 
 fn short(field: &str) -> String {
-    SHORTER
+    let shortened = SHORTER
         .iter()
-        .fold(field.to_owned(), |field, (long, short)| field.replace(long, short))
+        .fold(field.to_owned(), |field, (long, short)| field.replace(long, short));
+    of_metric(&shortened).unwrap_or(shortened)
+}
+
+/// Where the short form has one level: `metrics[0].pods.target.averageValue` is `metrics[0].average`.
+fn of_metric(field: &str) -> Option<String> {
+    let (metric, field) = field.strip_prefix("metrics")?.split_once("].")?;
+    let word = match field.split_once('.')? {
+        (_, "target.averageUtilization") => "utilization",
+        (_, "target.averageValue") => "average",
+        (_, "target.value") => "value",
+        (_, field) if field.starts_with("metric.selector") => "selector",
+        ("object", "metric.name") => "metric",
+        (source @ ("pods" | "external"), "metric.name") => source,
+        ("object", field) => {
+            return Some(format!(
+                "metrics{metric}].{}",
+                field.replace("describedObject", "object")
+            ));
+        }
+        ("resource" | "containerResource", "name") => "resource",
+        ("containerResource", "container") => "container",
+        _ => return None,
+    };
+    Some(format!("metrics{metric}].{word}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::short;
+
+    #[test]
+    fn a_field_is_found_where_the_short_form_has_it() {
+        for (field, place) in [
+            ("spec.maxReplicas", "max"),
+            (
+                "spec.behavior.scaleUp.policies[1].periodSeconds",
+                "scaleUp.policies[1].every",
+            ),
+            ("spec.scaleTargetRef.apiVersion", "target.apiVersion"),
+            ("spec.metrics[12].pods.target.averageValue", "metrics[12].average"),
+            (
+                "spec.metrics[0].resource.target.averageUtilization",
+                "metrics[0].utilization",
+            ),
+            ("spec.metrics[0].object.target.value", "metrics[0].value"),
+            ("spec.metrics[0].object.describedObject.name", "metrics[0].object.name"),
+            ("spec.metrics[0].object.metric.name", "metrics[0].metric"),
+            ("spec.metrics[0].external.metric.name", "metrics[0].external"),
+            (
+                "spec.metrics[0].external.metric.selector.matchLabels",
+                "metrics[0].selector",
+            ),
+            ("spec.metrics[0].containerResource.container", "metrics[0].container"),
+            ("spec.metrics[0].containerResource.name", "metrics[0].resource"),
+        ] {
+            assert_eq!(short(field), place, "{field}");
+        }
+    }
 }

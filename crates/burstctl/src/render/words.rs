@@ -51,6 +51,7 @@ impl<'de> Deserialize<'de> for Reference {
         #[derive(Deserialize)]
         #[serde(
             untagged,
+            deny_unknown_fields,
             expecting = "expected Deployment/NAME, StatefulSet/NAME or {apiVersion, kind, name}"
         )]
         enum Written {

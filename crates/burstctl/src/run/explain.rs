@@ -3,11 +3,11 @@
 use std::io::Write as _;
 
 use burst_hpa::status::Status;
-use burst_hpa::{Options, decode, defaulted, migrate};
+use burst_hpa::{Options, decode, defaulted, migrate, validate};
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 
-use super::{End, Terminal};
-use crate::args::{Explain, Format};
+use super::{End, Terminal, harmless};
+use crate::args::Explain;
 use crate::explain;
 use crate::input::Input;
 use crate::lint;
@@ -27,7 +27,7 @@ pub(super) fn explain(words: &Explain, terminal: &mut Terminal<'_>) -> End {
         .into_iter()
         .filter(|finding| matches!(finding.mistake.rule(), "apiserver" | "yaml" | "short-form"))
         .collect();
-    let _ = lint::write(&refused, &input.sources, Format::Text, false, &mut terminal.words);
+    terminal.say_findings(&refused, &input);
     let mut end = if input.is_incomplete() { End::Unread } else { End::Well };
     let mut told = Vec::new();
     let targets = Targets::of(&input);
@@ -36,20 +36,16 @@ pub(super) fn explain(words: &Explain, terminal: &mut Terminal<'_>) -> End {
         .iter()
         .filter(|object| object.is_hpa() || is_short(object))
     {
-        let Some(hpa) = read(object, &targets, options) else {
+        // Why there is none was said above.
+        let Some((hpa, status)) = read(object, &targets, options) else {
             end = end.max(End::Objections);
             continue;
         };
-        let status = Status::of(&hpa);
         if words.status && status.is_none() {
             terminal.say(format_args!("{}: no controller has written a status", object.title()));
             end = end.max(End::Objections);
         }
-        match explain::explain(
-            &defaulted(hpa, options),
-            status.as_ref().filter(|_| words.status),
-            options,
-        ) {
+        match explain::explain(&hpa, status.as_ref().filter(|_| words.status), options) {
             Ok(text) => told.push(text),
             Err(error) => {
                 terminal.say(format_args!("{}: {error}", object.title()));
@@ -64,13 +60,18 @@ pub(super) fn explain(words: &Explain, terminal: &mut Terminal<'_>) -> End {
         terminal.say("no HPA was given");
         end = End::Objections;
     }
-    let written = write!(terminal.out, "{}", told.join("\n"));
+    let written = write!(terminal.out, "{}", harmless(&told.join("\n")));
     terminal.ended(written, end)
 }
 
-fn read(object: &Object, targets: &Targets<'_>, options: Options) -> Option<HorizontalPodAutoscaler> {
-    if is_short(object) {
-        return build(object, targets, options).ok();
-    }
-    decode(&migrate(&object.tree.to_node()).ok()?.document).ok()
+/// As Kubernetes would store it, and the status, which it would not.
+fn read(object: &Object, targets: &Targets<'_>, options: Options) -> Option<(HorizontalPodAutoscaler, Option<Status>)> {
+    let written = if is_short(object) {
+        build(object, targets, options).ok()?
+    } else {
+        decode(&migrate(&object.tree.to_node()).ok()?.document).ok()?
+    };
+    let status = Status::of(&written);
+    let stored = defaulted(written, options);
+    validate(&stored, options).is_empty().then_some((stored, status))
 }

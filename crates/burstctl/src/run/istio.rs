@@ -3,9 +3,9 @@
 use std::io::Write as _;
 
 use super::{End, Terminal};
-use crate::args::{Format, RenderSet};
+use crate::args::RenderSet;
 use crate::input::Input;
-use crate::{istio, lint};
+use crate::istio;
 
 /// Writes the set of one file of values.
 pub(super) fn render(words: &RenderSet, terminal: &mut Terminal<'_>) -> End {
@@ -29,7 +29,7 @@ pub(super) fn render(words: &RenderSet, terminal: &mut Terminal<'_>) -> End {
             terminal.ended(written, End::Well)
         }
         Err(finding) => {
-            let _ = lint::write(&[*finding], &input.sources, Format::Text, false, &mut terminal.words);
+            terminal.say_findings(&[*finding], &input);
             End::Objections
         }
     }

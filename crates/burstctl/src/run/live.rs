@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use burst_hpa::Options;
 use burst_hpa::status::Status;
 
-use super::{End, Terminal};
+use super::{End, Terminal, harmless};
 use crate::{explain, live};
 
 /// Explains HPAs of a cluster, with the status its controller wrote.
@@ -27,7 +27,7 @@ pub(super) fn explain(context: &str, subjects: &[PathBuf], options: Options, ter
             }
         }
     }
-    let written = write!(terminal.out, "{}", told.join("\n"));
+    let written = write!(terminal.out, "{}", harmless(&told.join("\n")));
     terminal.ended(written, end)
 }
 

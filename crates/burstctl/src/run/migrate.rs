@@ -18,7 +18,7 @@ pub(super) fn migrate(words: &Migrate, terminal: &mut Terminal<'_>) -> End {
     terminal.say_unreadable(&input);
     terminal.say_broken(&input);
     let mut end = if input.is_incomplete() { End::Unread } else { End::Well };
-    let mut documents = Vec::new();
+    let (mut documents, mut said) = (Vec::new(), Vec::new());
     for object in &input.objects {
         let file = input.sources.get(object.source).map_or("", |source| &source.name);
         let place = |field: &str| {
@@ -32,7 +32,7 @@ pub(super) fn migrate(words: &Migrate, terminal: &mut Terminal<'_>) -> End {
         match burst_hpa::migrate(&object.tree.to_node()) {
             Ok(migration) => {
                 for note in &migration.notes {
-                    terminal.say(format_args!(
+                    said.push(format!(
                         "{}: {}: {}: {}",
                         place(&note.field),
                         object.title(),
@@ -43,17 +43,18 @@ pub(super) fn migrate(words: &Migrate, terminal: &mut Terminal<'_>) -> End {
                 if let Err(errors) = burst_hpa::decode(&migration.document) {
                     end = end.max(End::Objections);
                     for error in errors {
-                        terminal.say(format_args!("{}: {}: {error}", place(error.path()), object.title()));
+                        said.push(format!("{}: {}: {error}", place(error.path()), object.title()));
                     }
                 }
                 documents.push(to_yaml(&migration.document));
             }
             Err(error) => {
                 end = end.max(End::Objections);
-                terminal.say(format_args!("{}: {}: {error}", place(""), object.title()));
+                said.push(format!("{}: {}: {error}", place(""), object.title()));
             }
         }
     }
     let written = write!(terminal.out, "{}", documents.join("---\n"));
+    said.iter().for_each(|words| terminal.say(words));
     terminal.ended(written, end)
 }

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use super::{End, Terminal};
 use crate::args::Render;
 use crate::input::Input;
-use crate::{lint, render};
+use crate::render;
 
 /// Writes `autoscaling/v2` YAML.
 pub(super) fn render(words: &Render, terminal: &mut Terminal<'_>) -> End {
@@ -31,17 +31,10 @@ pub(super) fn render(words: &Render, terminal: &mut Terminal<'_>) -> End {
             stripped.line, stripped.target, stripped.hpa
         ));
     }
-    let findings = &rendered.findings;
-    let _ = lint::write(
-        findings,
-        &input.sources,
-        crate::args::Format::Text,
-        false,
-        &mut terminal.words,
-    );
+    terminal.say_findings(&rendered.findings, &input);
     let end = if input.is_incomplete() {
         End::Unread
-    } else if findings.is_empty() {
+    } else if rendered.findings.is_empty() {
         End::Well
     } else {
         End::Objections

@@ -1,11 +1,12 @@
 //! `burstctl hpa simulate`
 
-use std::io::Write as _;
+use std::io::{self, Read, Write as _};
+use std::path::Path;
 
 use burst_hpa::{Options, decode, defaulted, migrate, validate};
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 
-use super::{End, Terminal};
+use super::{End, Terminal, harmless};
 use crate::args::{Picture, Simulate};
 use crate::explain::controller;
 use crate::input::Input;
@@ -23,16 +24,18 @@ pub(super) fn simulate(words: &Simulate, terminal: &mut Terminal<'_>) -> End {
         return End::Unread;
     }
     let targets = Targets::of(&input);
-    let mut hpas = input
-        .objects
-        .iter()
-        .filter(|object| object.is_hpa() || is_short(object));
-    let (Some(object), None) = (hpas.next(), hpas.next()) else {
-        terminal.say(format_args!("{}: expected one HPA", words.file.display()));
+    let mut hpas = hpas_of(&input);
+    let (Some(object), 0) = (hpas.next(), hpas.count()) else {
+        let found = hpas_of(&input).count();
+        terminal.say(format_args!(
+            "{}: expected one HPA, found {found}",
+            words.file.display()
+        ));
         return End::Objections;
     };
-    let text = match std::fs::read_to_string(&words.trace) {
-        Ok(text) => text,
+    let text = match load(&words.trace, &mut terminal.stdin) {
+        // What is no text is no number either, and has a line.
+        Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
         Err(reason) => {
             terminal.say(format_args!("{}: {reason}", words.trace.display()));
             return End::Unread;
@@ -54,6 +57,20 @@ pub(super) fn simulate(words: &Simulate, terminal: &mut Terminal<'_>) -> End {
             End::Unread
         }
     }
+}
+
+fn hpas_of(input: &Input) -> impl Iterator<Item = &Object> {
+    let objects = input.objects.iter();
+    objects.filter(|object| object.is_hpa() || is_short(object))
+}
+
+fn load(trace: &Path, stdin: &mut dyn Read) -> io::Result<Vec<u8>> {
+    if trace != Path::new("-") {
+        return std::fs::read(trace);
+    }
+    let mut bytes = Vec::new();
+    stdin.read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 enum Trouble {
@@ -90,7 +107,7 @@ fn picture(words: &Simulate, object: &Object, targets: &Targets<'_>, trace: &str
     let ticks = play(object.namespace(), spec, &trace, setting, &controller(options))
         .map_err(|error| refused(error.to_string()))?;
     Ok(match words.format {
-        Picture::Table => table(&ticks, &trace.names),
+        Picture::Table => harmless(&table(&ticks, &trace.names)),
         Picture::Json => json(&ticks, &trace.names),
         Picture::Plot => plot(&ticks, min, max),
         Picture::Svg => svg(&ticks, min, max, &object.title()),

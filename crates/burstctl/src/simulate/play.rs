@@ -52,8 +52,8 @@ pub enum PlayError {
     /// A metric that never works.
     #[error("spec.metrics[{0}]: the controller cannot use this metric; burstctl hpa lint says why")]
     Metric(usize),
-    /// More pods than are played.
-    #[error("{0} replicas: at most {MOST_PODS} are played")]
+    /// Fewer than none, or more pods than are played.
+    #[error("{0} replicas: 0 to {MOST_PODS} are played")]
     TooMany(i32),
 }
 

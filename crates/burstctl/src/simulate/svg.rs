@@ -4,7 +4,8 @@ use super::play::Tick;
 
 const WIDTH: f64 = 800.0;
 const HEIGHT: f64 = 300.0;
-const LEFT: f64 = 50.0;
+/// Room for `max 5000`.
+const LEFT: f64 = 70.0;
 const TOP: f64 = 30.0;
 
 /// Replicas, proposal and limits over time.
@@ -41,14 +42,15 @@ pub fn svg(ticks: &[Tick], min: i32, max: i32, title: &str) -> String {
          <text x=\"{LEFT}\" y=\"18\">{title}: <tspan fill=\"#1f77b4\">replicas</tspan>, \
          <tspan fill=\"#d62728\">proposal</tspan></text>\n{}{}\
          <path d=\"M{LEFT} {TOP}V{bottom}H{right}\" fill=\"none\" stroke=\"#333\"/>\n\
-         <text x=\"{LEFT}\" y=\"{}\">{first} s</text><text x=\"{right}\" y=\"{0}\" text-anchor=\"end\">{last} s</text>\n\
+         <text x=\"{LEFT}\" y=\"{below}\">{first} s</text>\
+         <text x=\"{right}\" y=\"{below}\" text-anchor=\"end\">{last} s</text>\n\
          <path d=\"{proposal}\" fill=\"none\" stroke=\"#d62728\" stroke-opacity=\"0.6\"/>\n\
          <path d=\"{replicas}\" fill=\"none\" stroke=\"#1f77b4\" stroke-width=\"2\"/>\n</svg>\n",
         right + 20.0,
         bottom + 30.0,
         limit(max, "max"),
         limit(min, "min"),
-        bottom + 16.0,
+        below = bottom + 16.0,
         title = escaped(title),
     )
 }
@@ -90,5 +92,33 @@ impl Frame {
 }
 
 fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+    // XML has no control characters, not even escaped.
+    text.replace(char::is_control, "\u{fffd}")
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The numbers of every attribute of that name.
+    fn numbers(svg: &str, attribute: &str) -> Vec<f64> {
+        let mark = format!(" {attribute}=\"");
+        let values = svg.split(&mark).skip(1).filter_map(|rest| rest.split_once('"'));
+        values.map(|(value, _)| value.parse().unwrap()).collect()
+    }
+
+    #[test]
+    fn nothing_lies_outside_of_the_picture() {
+        let svg = svg(&[], 1, 10, "shop/web");
+        let (_, size) = svg.split_once("viewBox=\"0 0 ").unwrap();
+        let (width, height) = size.split_once('"').unwrap().0.split_once(' ').unwrap();
+        let (width, height): (f64, f64) = (width.parse().unwrap(), height.parse().unwrap());
+        let (across, down) = (numbers(&svg, "x"), numbers(&svg, "y"));
+        assert_eq!((across.len(), down.len()), (5, 5), "{svg}");
+        assert!(across.iter().all(|x| (0.0..=width).contains(x)), "{svg}");
+        assert!(down.iter().all(|y| (0.0..=height).contains(y)), "{svg}");
+    }
 }

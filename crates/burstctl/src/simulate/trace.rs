@@ -34,6 +34,8 @@ impl Trace {
     /// # Errors
     /// The first line that is not as it should be.
     pub fn read(text: &str, metrics: usize) -> Result<Self, TraceError> {
+        // Spreadsheets begin their CSV with a byte order mark.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let mut lines = text
             .lines()
             .enumerate()
@@ -91,10 +93,11 @@ fn row(line: &str, metrics: usize) -> Result<Row, String> {
         .ok_or_else(|| format!("seconds: {seconds:?} is not a whole number from 0 to {MOST_SECONDS}"))?;
     let loads = cells.map(|cell| match cell {
         "" => Ok(None),
-        cell => cell
-            .parse::<Quantity>()
-            .map(|load| Some(load.milli_value()))
-            .map_err(|error| format!("{cell:?}: {error}")),
+        cell => match cell.parse::<Quantity>() {
+            Ok(load) if load.fits_milli() => Ok(Some(load.milli_value())),
+            Ok(_) => Err(format!("{cell:?} is more than the controller's thousandths hold, 9.2P")),
+            Err(error) => Err(format!("{cell:?}: {error}")),
+        },
     });
     let loads: Vec<_> = loads.collect::<Result<_, _>>()?;
     if loads.len() != metrics {
@@ -116,12 +119,22 @@ mod tests {
     }
 
     #[test]
+    fn a_spreadsheet_may_have_written_it() {
+        let trace = Trace::read("\u{feff}seconds,cpu\r\n0,1.5\r\n", 1).unwrap();
+        assert_eq!(trace.at(0), [Some(1500)]);
+    }
+
+    #[test]
     fn what_is_wrong_is_named_with_its_line() {
         for (text, error) in [
             ("", "1: expected a head such as seconds,cpu"),
             ("time,cpu\n", "1: expected the first column to be seconds"),
             ("seconds,cpu,more\n", "1: 2 columns of load, and the HPA has 1 metrics"),
             ("seconds,cpu\n", "1: no load below the head"),
+            (
+                "seconds,cpu\n0,1E\n",
+                "2: \"1E\" is more than the controller's thousandths hold, 9.2P",
+            ),
             ("seconds,cpu\n\n0,5\n0,6\n", "4: 0 s is not after the line before"),
             (
                 "seconds,cpu\n-1,5\n",

@@ -244,6 +244,9 @@ impl<'a> Builder<'a> {
         }
         let (mut tree, count) = (tree.clone(), *count);
         tree.span = span;
+        if let Some(Kind::Object(_, Some(key))) = self.open.last().map(|open| &open.kind) {
+            merge::check_alias(key, &tree)?;
+        }
         self.place(tree, count)
     }
 

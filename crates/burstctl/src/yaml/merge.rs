@@ -28,6 +28,15 @@ pub(super) fn merged(fields: Vec<(Key, Tree)>) -> Result<Vec<(Key, Tree)>, Synta
     Ok(all.into_iter().map(|field| (field.key, field.tree)).collect())
 }
 
+/// A list of objects has to be written where it is merged; an alias stands for one object.
+pub(super) fn check_alias(key: &Key, alias: &Tree) -> Result<(), SyntaxError> {
+    match alias.value {
+        Value::Object(_) => Ok(()),
+        _ if !is_merge(key) => Ok(()),
+        _ => Err(refused(alias.span.start)),
+    }
+}
+
 struct Field {
     key: Key,
     tree: Tree,

@@ -13,20 +13,21 @@ use super::tree::{Key, Mark, Span, SyntaxError};
 /// What shows without a parser.
 pub(super) fn chunk(chunk: &str, lines_above: usize) -> Result<(), SyntaxError> {
     characters::check(chunk, lines_above)?;
-    match ends_before_it_begins(chunk) {
-        Some(line) => Err(error(
-            shifted(line + 1, 0, lines_above),
-            "`...` ends a document, and there is none",
-        )),
-        None => Ok(()),
-    }
+    let Some((number, line)) = chunk.lines().enumerate().find(|(_, line)| !says_nothing(line)) else {
+        return Ok(());
+    };
+    let message = if line.starts_with('%') {
+        "kubectl cuts a file at each `---`, also at the one below a directive, and so takes none"
+    } else if line.strip_prefix("...").is_some_and(begins_by_space) {
+        "`...` ends a document, and there is none"
+    } else {
+        return Ok(());
+    };
+    Err(error(shifted(number + 1, 0, lines_above), message))
 }
 
-/// The line of a `...` with nothing above it.
-fn ends_before_it_begins(chunk: &str) -> Option<usize> {
-    let (number, line) = chunk.lines().enumerate().find(|(_, line)| !says_nothing(line))?;
-    let rest = line.strip_prefix("...")?;
-    (rest.is_empty() || rest.starts_with(char::is_whitespace)).then_some(number)
+fn begins_by_space(text: &str) -> bool {
+    text.is_empty() || text.starts_with(char::is_whitespace)
 }
 
 impl Builder<'_> {

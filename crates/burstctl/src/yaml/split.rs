@@ -148,6 +148,13 @@ mod tests {
     }
 
     #[test]
+    fn a_directive_is_refused_where_it_stands() {
+        let message = "kubectl cuts a file at each `---`, also at the one below a directive, and so takes none";
+        let expected = [(1, refused(2, 1, message)), (2, Ok("{\"a\":1}".to_owned()))];
+        assert_eq!(shown("# c\n%YAML 1.1\n---\na: 1\n"), expected);
+    }
+
+    #[test]
     fn a_head_of_comments_is_no_document_and_windows_ends_lines_otherwise() {
         let text = "\u{feff}# c\r\n  # d\r\n---\r\na: |\r\n  x\r\n---\r\n\u{feff}b: 2";
         let expected = [(1, Ok("{\"a\":\"x\\n\"}".to_owned())), (2, Ok("{\"b\":2}".to_owned()))];

@@ -16,7 +16,7 @@ use kubeconfig::Kubeconfig;
 use scene::{Scene, Told, doctor, doctor_alone};
 
 /// A poll a second, and a machine that builds other things meanwhile.
-const SOON: Duration = Duration::from_secs(60);
+const SOON: Duration = Duration::from_secs(120);
 
 /// Waits until a check says that.
 #[track_caller]

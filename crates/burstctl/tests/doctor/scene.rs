@@ -74,7 +74,7 @@ impl Scene {
     }
 }
 
-/// A shipped bootstrap, with a poll a second.
+/// A shipped bootstrap, with a poll a second. None fails because the machine has other things to do: `doctor` would say so.
 fn bootstrap(cluster: &ControlPlane, account: &TempDir) -> String {
     let shipped = fs::read_to_string(repository().join("filter-config/03-token-by-lua.yaml")).unwrap();
     [
@@ -90,7 +90,8 @@ fn bootstrap(cluster: &ControlPlane, account: &TempDir) -> String {
         ("port_value: 8080", "port_value: 0".to_owned()),
         (
             r#""cluster": "kube_api""#,
-            r#""cluster": "kube_api", "sync": {"mode": "list"}, "poll_interval": "1s""#.to_owned(),
+            r#""cluster": "kube_api", "sync": {"mode": "list"}, "poll_interval": "1s", "request_timeout": "60s""#
+                .to_owned(),
         ),
     ]
     .iter()

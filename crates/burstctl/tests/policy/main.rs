@@ -12,7 +12,7 @@ use chance::Chance;
 use serde_json::{Value, json};
 use tempfile::NamedTempFile;
 
-const SOON: Duration = Duration::from_secs(60);
+const SOON: Duration = Duration::from_secs(120);
 
 /// Sets of policies, and HPAs for each of them.
 const SETS: usize = 8;

@@ -79,6 +79,19 @@ fn a_clock_set_back_does_not_stop_the_reads() {
 }
 
 #[test]
+fn a_clock_set_back_while_an_answer_is_under_way_does_not_stop_what_follows() {
+    let before = T0.before(Duration::from_secs(500));
+    let mut list = kept();
+    list.begin(T0);
+    list.answer(page(None), before, 0);
+    assert!(list.begin(before.after(PAUSE)).is_some(), "the next read");
+
+    let mut list = watching();
+    list.answer(window(Some("8")), before, 0);
+    assert!(list.begin(before.after(SHORTEST_WINDOW)).is_some(), "the next window");
+}
+
+#[test]
 fn an_expired_cursor_starts_the_list_again_at_once_but_not_for_ever() {
     let mut list = kept();
     list.begin(T0);
@@ -257,6 +270,33 @@ fn windows_that_never_end_well_are_given_up() {
         }
         assert!(windows <= PATIENCE, "{failure}: {windows} windows");
     }
+}
+
+#[test]
+fn an_outage_says_nothing_of_windows() {
+    let minute = |minutes: u64| later(60 * minutes);
+    let mut list = watching();
+    for n in 1..=5 {
+        list.answer(Err(Failure::Unreachable("refused".into())), minute(n), 0);
+        list.begin(minute(n + 1));
+    }
+    list.answer(Err(Failure::Expired("too old".into())), minute(7), 0);
+    assert_eq!(path(list.begin(minute(8))).unwrap(), LIST);
+    list.answer(page(None), minute(8), 0);
+    assert_eq!(list.next_verb(), Verb::Watch, "after a time without any answer");
+
+    let mut list = watching();
+    for n in 1..=5 {
+        list.answer(Err(Failure::Timeout), minute(n), 0);
+        list.begin(minute(n + 1));
+    }
+    assert!(list.is_listing());
+    list.answer(page(None), minute(7), 0);
+    assert_eq!(
+        list.next_verb(),
+        Verb::Watch,
+        "after a time without an answer to a list either"
+    );
 }
 
 #[test]
