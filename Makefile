@@ -142,6 +142,9 @@ deploy: ## put the default set of istio/ on the cluster of kubectl's current con
 	if grep -qE 'registry.example.com/|0{64}' <<<"$$set"; then \
 		echo "say where the image is: make deploy IMAGE=registry/name:tag DIGEST=sha256:…" >&2; exit 1; \
 	fi; \
+	if ! grep -qE '^(sha256:)?[0-9a-f]{64}$$' <<<'$(DIGEST)'; then \
+		echo "DIGEST=$(DIGEST) is not sha256: with 64 hexadecimal digits: take what make push printed" >&2; exit 1; \
+	fi; \
 	echo "applying istio/ to $$(kubectl config current-context)"; \
 	kubectl apply --filename - <<<"$$set"
 

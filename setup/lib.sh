@@ -29,7 +29,11 @@ make_staging() {
 }
 
 # A background job does not see Ctrl-C. With job control it has a process group, so its children can be ended too.
-stop_job() { [ -z "${job:-}" ] || kill -- "-$job" 2>/dev/null || true; }
+# It is waited for: what it still wrote would be left behind.
+stop_job() {
+    [ -z "${job:-}" ] || kill -- "-$job" 2>/dev/null || true
+    wait
+}
 
 # Two scripts may build the same part at once: the first to finish wins, and the other's work is thrown away.
 keep() {
@@ -64,6 +68,7 @@ cargo_tool() {
     local crate=$1 version=$2 part=$cache/$1-$2
     shift 2
     if [ ! -d "$part" ]; then
+        need cargo "install Rust with rustup"
         make_staging
         run_long "compiling $crate $version" \
             env CARGO_TARGET_DIR="$staging/target" CARGO_PROFILE_RELEASE_LTO=off \

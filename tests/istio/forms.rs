@@ -143,6 +143,15 @@ fn make_deploy_applies_the_default_set_once_it_knows_the_image() {
     );
 
     let digest = "ab".repeat(32);
+    let cut = deploy(&[
+        "IMAGE=127.0.0.1:5000/burst-metrics:9",
+        &format!("DIGEST=sha256:{}", &digest[1..]),
+    ]);
+    assert!(!cut.status.success(), "{cut:?}");
+    assert!(
+        String::from_utf8_lossy(&cut.stderr).contains("is not sha256: with 64 hexadecimal digits"),
+        "{cut:?}"
+    );
     let image = [
         "IMAGE=127.0.0.1:5000/burst-metrics:9",
         &format!("DIGEST=sha256:{digest}"),

@@ -7,6 +7,7 @@ use std::{
 };
 
 use burst_testkit::repository;
+use burstctl::yaml;
 use tempfile::TempDir;
 
 /// A folder to run a script in, one for its temporary files, and programs in place of those that it calls.
@@ -62,4 +63,17 @@ fn a_script_that_is_ended_leaves_no_key_behind() {
             "{signal}: {output:?}"
         );
     }
+}
+
+#[test]
+fn a_copy_that_hangs_makes_room_for_the_next() {
+    let text = fs::read_to_string(repository().join("istio/metrics-apis/copy-ca.yaml")).expect("a file");
+    let objects = yaml::documents(&text).into_iter().map(|document| document.content);
+    let job = objects
+        .map(|object| object.expect("YAML").to_json())
+        .find(|object| object["kind"] == "CronJob")
+        .expect("a CronJob");
+    let deadline = job["spec"]["jobTemplate"]["spec"]["activeDeadlineSeconds"].as_u64();
+    // It runs every ten minutes.
+    assert!(deadline.is_some_and(|seconds| seconds < 600), "{deadline:?}");
 }
