@@ -68,7 +68,7 @@ bench: ## measure: tables with medians and spreads, kept as JSON in target/bench
 	cargo xtask wasm
 	cargo bench --locked --quiet --package burstctl --no-default-features --bench lint
 	cargo bench --locked --quiet --package burst-policy --bench decide
-	@# The filters that ours stands beside; wasm32's release profile, as ours.
+	@# The filters that ours stands beside; made for speed, as others make theirs.
 	setup/wasm-cargo build --locked --quiet --release --package burst-bench-filters --examples
 	@# Both readers of Kubernetes answers, in the modules and natively.
 	setup/wasm-cargo build --locked --quiet --release --package burst-bench-readers \

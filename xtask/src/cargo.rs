@@ -14,6 +14,13 @@ use crate::artifact::Artifact;
 
 const TARGET: &str = "wasm32-unknown-unknown";
 
+/// Of the root manifest: for what ships as Wasm.
+const PROFILE: &str = "wasm";
+
+/// What is marked `#[inline]`, most small functions of the standard library among them, LLVM puts in place of a call where
+/// it is up to 325 large, also in code made for size, which has 50 for everything else. Here it has 50 too.
+const INLINE: &str = "-Cllvm-args=-inlinehint-threshold=50";
+
 /// What Cargo made of one artifact.
 pub(crate) struct Linked {
     /// The module, with all its exports.
@@ -43,11 +50,13 @@ pub(crate) fn version() -> anyhow::Result<String> {
 /// Compiles one artifact below the folder `target`.
 pub(crate) fn compile(artifact: &Artifact, target: &Path, metadata: &Metadata) -> anyhow::Result<Linked> {
     let mut cargo = Command::new(wrapper())
-        .args(["build", "--quiet", "--message-format=json-render-diagnostics"])
-        .args(["--release", "--package", "burst-metrics", "--lib"])
+        .args(["rustc", "--quiet", "--message-format=json-render-diagnostics"])
+        .args(["--profile", PROFILE, "--package", "burst-metrics", "--lib"])
+        // Without the library that the tests link: where one is made too, Cargo leaves link-time optimisation out.
+        .args(["--crate-type", "cdylib"])
         .args(artifact.feature.map(|feature| format!("--features={feature}")))
         .env("CARGO_TARGET_DIR", target)
-        .env("CARGO_ENCODED_RUSTFLAGS", nameless_sources(metadata).join("\x1f"))
+        .env("CARGO_ENCODED_RUSTFLAGS", flags(metadata).join("\x1f"))
         .current_dir(repository())
         .stdout(Stdio::piped())
         .spawn()
@@ -67,14 +76,20 @@ pub(crate) fn compile(artifact: &Artifact, target: &Path, metadata: &Metadata) -
     }
     ensure!(cargo.wait()?.success(), "compiling {} failed", artifact.file);
     Ok(Linked {
-        module: target.join(TARGET).join("release/burst_metrics.wasm"),
+        module: target.join(TARGET).join(PROFILE).join("burst_metrics.wasm"),
         packages,
     })
 }
 
-/// Compiler flags that keep the place of the dependencies' sources on this machine out of the module. A panic message
-/// names its file, and so two machines would make two modules of one source. They take the place of `RUSTFLAGS`, which
-/// would do the same.
+/// Compiler flags. They take the place of `RUSTFLAGS`, with which two machines would make two modules of one source.
+fn flags(metadata: &Metadata) -> Vec<String> {
+    let mut flags = nameless_sources(metadata);
+    flags.push(INLINE.to_owned());
+    flags
+}
+
+/// Flags that keep the place of the dependencies' sources on this machine out of the module: a panic message names its
+/// file.
 fn nameless_sources(metadata: &Metadata) -> Vec<String> {
     let registry = |package: &&cargo_metadata::Package| package.source.is_some();
     let folders: BTreeSet<_> = metadata

@@ -1,6 +1,6 @@
 //! Why something is refused, and where.
 
-use serde::de;
+use serde::de::{self, Expected, Unexpected};
 use std::fmt;
 
 /// What is wrong, and the path of the value it is wrong with.
@@ -53,5 +53,15 @@ impl std::error::Error for Refusal {}
 impl de::Error for Refusal {
     fn custom<T: fmt::Display>(reason: T) -> Self {
         Self::new(reason.to_string())
+    }
+
+    // In the words of serde_json, which are the same: its own way to write a number with a fraction is in the module
+    // anyway, and that of the standard library, which serde would take, is 16 KB more.
+    fn invalid_type(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        Self::custom(serde_json::Error::invalid_type(found, expected))
+    }
+
+    fn invalid_value(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        Self::custom(serde_json::Error::invalid_value(found, expected))
     }
 }

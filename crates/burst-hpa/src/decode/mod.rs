@@ -152,6 +152,18 @@ mod tests {
     }
 
     #[test]
+    fn a_quantity_may_stand_between_spaces_and_not_on_a_line_of_its_own() {
+        let tolerance = |text: &str| format!(r#"{{"behavior":{{"scaleUp":{{"tolerance":"{text}"}}}}}}"#);
+        let path = "spec.behavior.scaleUp.tolerance";
+        for text in ["1\\n", "\\t1", "1\\r"] {
+            let refused = errors(&tolerance(text));
+            assert!(refused[0].starts_with(path), "{refused:?}");
+        }
+        let text = format!(r#"{{"spec":{}}}"#, tolerance(" 1\u{a0}"));
+        assert!(decode(&Node::from_json(&text).unwrap()).is_ok());
+    }
+
+    #[test]
     fn a_field_that_is_null_is_not_there() {
         let text = r#"{"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscaler","metadata":null,
             "spec":{"minReplicas":null,"metrics":[null],"behavior":{"scaleUp":{"policies":null},"scaleDown":{"policies":[]}}}}"#;

@@ -27,13 +27,18 @@ pub(super) fn read(node: &Node, schema: &Schema, path: &Path<'_>, errors: &mut V
             errors,
         ),
         (Schema::Int64, Node::Number(text)) => integer(text.parse().ok(), "a 64-bit integer", text, path, errors),
-        (Schema::Quantity, Node::String(text)) => quantity(text.trim(), path, errors),
+        (Schema::Quantity, Node::String(text)) => quantity(text.trim_matches(is_space), path, errors),
         (Schema::Quantity, Node::Number(text)) => quantity(text, path, errors),
         (Schema::Time, Node::String(text)) if is_rfc3339(text) => Value::from(text.as_str()),
         (Schema::Time, Node::String(text)) => wrong(expected(schema), text.clone(), path, errors),
         (Schema::Any, node) => node.into(),
         _ => wrong(expected(schema), node.kind().to_owned(), path, errors),
     }
+}
+
+/// What Go trims off a quantity: it looks at the JSON as it was written, where a line break or a tab is an escape.
+fn is_space(character: char) -> bool {
+    character.is_whitespace() && !character.is_ascii_control()
 }
 
 fn expected(schema: &Schema) -> &'static str {

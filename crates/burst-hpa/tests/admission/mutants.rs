@@ -252,7 +252,7 @@ impl Mutants {
         match field {
             "averageUtilization" => self.integer(&[1, 50, 80, 101, 2_147_483_647], &["0", "-1", "50.0", "\"50\""]),
             _ => self.quantity(&[
-                "100m", "1", "1k", "1Gi", "1024Mi", "0.5", "1e3", "1E", "5000n", "007", "+5",
+                "100m", " 1 ", "1", "1k", "1Gi", "1024Mi", "0.5", "1e3", "1E", "5000n", "007", "+5",
             ]),
         }
     }
@@ -260,6 +260,7 @@ impl Mutants {
     fn quantity(&mut self, good: &[&str]) -> Node {
         let bad = [
             "0",
+            "1\n",
             "-1",
             "0m",
             "-100m",

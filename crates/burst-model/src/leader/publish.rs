@@ -4,7 +4,7 @@ use super::bequest::Bequest;
 use super::standing::Standing;
 use super::{Effect, Leader, MOST_LINES, MOST_ROWS, Totals};
 use crate::index::SERVICES;
-use crate::kube::{Object, Reads};
+use crate::kube::{Object, Reads, Source};
 use crate::records::{Confirmed, Trouble, Troubles};
 use crate::snapshot::{Snapshot, Writing};
 use crate::sync::life::Kept;
@@ -111,20 +111,20 @@ impl Leader {
             return Vec::new();
         }
         let lists = self.config.content.sources.iter().zip(&self.lists);
-        let lists = lists.filter(|(source, _)| source.reads == Reads::Policies);
-        let lists: Vec<_> = lists.map(|(_, list)| list).collect();
-        // A list that was not read says nothing, and not that there is no policy.
-        if lists.is_empty() || lists.iter().any(|list| list.read.is_none()) {
+        let lists: Vec<_> = lists.filter(|(source, _)| source.reads == Reads::Policies).collect();
+        let Some(unread) = unread(&lists).filter(|_| !lists.is_empty()) else {
             return Vec::new();
-        }
+        };
+        let bad = unread.iter().map(|(name, line)| (name.as_str(), line.as_str()));
         let specs = lists
             .iter()
-            .flat_map(|list| &list.objects)
+            .flat_map(|(_, list)| &list.objects)
             .filter_map(|object| match &**object {
                 Object::Policy(policy) => Some(policy),
                 Object::Hpa(_) | Object::Service(_) | Object::Workload(_) => None,
             });
-        let (sets, lines) = self.policies.gather(specs, lists.iter().flat_map(|list| list.bad()));
+        let bad = bad.chain(lists.iter().flat_map(|(_, list)| list.bad()));
+        let (sets, lines) = self.policies.gather(specs, bad);
         let lines = lines.into_iter().take(MOST_LINES).map(Effect::Warn);
         lines.chain(sets.map(Effect::Enforce)).collect()
     }
@@ -202,6 +202,17 @@ impl Leader {
         self.admitted = troubles.clone();
         Some(Effect::Admit(troubles))
     }
+}
+
+/// The namespaces whose policies may not be read, as names of bad objects in them: such a list says nothing, and not that
+/// there is no policy. `None` where it is of all namespaces.
+fn unread(lists: &[(&Source, &Standing)]) -> Option<Vec<(String, String)>> {
+    let unread = lists.iter().filter(|(_, list)| list.read.is_none());
+    let bad = |(source, _): &(&Source, _)| {
+        let namespace = source.namespace.as_ref()?;
+        Some((format!("{namespace}/"), format!("cannot list {source}")))
+    };
+    unread.map(bad).collect()
 }
 
 /// Takes the writing, or sharing, of so many rows from what may be done; whether that is possible. It always is where

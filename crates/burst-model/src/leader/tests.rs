@@ -8,6 +8,7 @@ use crate::snapshot::{self, Section};
 use std::time::Duration;
 
 mod parts;
+mod policies;
 
 const T0: Time = Time::from_unix_millis(1_700_000_000_000);
 const ROLLOUTS: &str =
@@ -472,101 +473,6 @@ fn a_successor_neither_says_again_what_fails_nor_asks_sooner() {
     let well = round(&mut last, later(50), |source| cluster(source, 1));
     assert_eq!(well.lines, ["listing horizontalpodautoscalers.autoscaling works again"]);
     assert_eq!(well.troubles, Some(Troubles::default()));
-}
-
-const POLICIES: &str = r#","metrics_apis":{"filter_chain":"m","policies":{"root_namespace":"istio-system"}}"#;
-
-/// The cluster with one policy, of that spec.
-fn policed(source: &Source, spec: &str) -> Result<Page, Failure> {
-    if source.reads != Reads::Policies {
-        return cluster(source, 1);
-    }
-    let body = format!(
-        r#"{{"kind":"ExternalMetricPolicyList","metadata":{{"resourceVersion":"9"}},"items":[
-            {{"metadata":{{"name":"p","namespace":"shop"}},"spec":{spec},"status":{{"conditions":[{{}}]}}}}]}}"#
-    );
-    page::read(source, body.as_bytes(), &mut ())
-}
-
-#[test]
-fn policies_are_told_when_they_change_and_a_fault_in_one_is_a_line() {
-    let deny = r#"{"rules":[{"metric":".*","deny":true}]}"#;
-    let mut leader = Leader::new(config(POLICIES), Estate::default(), T0);
-    let first = round(&mut leader, T0, |source| policed(source, deny));
-    assert_eq!(first.asked.len(), 5);
-    assert!(
-        first
-            .asked
-            .contains(&"/apis/burstmetrics.dev/v1alpha1/externalmetricpolicies?limit=500".to_owned())
-    );
-    let sets = first.enforced.unwrap();
-    assert_eq!(sets[0].in_force.as_ref().unwrap()[0].1.as_ref(), deny);
-    let quiet = round(&mut leader, later(15), |source| policed(source, deny));
-    assert!(quiet.enforced.is_none() && quiet.lines.is_empty());
-
-    let spoiled = round(&mut leader, later(30), |source| policed(source, r#"{"rules":[]}"#));
-    let still = spoiled.enforced.unwrap();
-    assert_eq!(still[0].in_force, sets[0].in_force);
-    assert!(
-        spoiled.lines[0].contains("shop/p: spec.rules: is empty"),
-        "{:?}",
-        spoiled.lines
-    );
-
-    let estate = Estate {
-        policies: Some(still),
-        ..Estate::default()
-    };
-    let mut successor = Leader::new(config(POLICIES), estate, later(45));
-    let taken_over = round(&mut successor, later(45), |source| policed(source, r#"{"rules":[]}"#));
-    assert!(taken_over.enforced.is_none(), "the last good ones are still in force");
-}
-
-#[test]
-fn a_successor_knows_which_objects_are_left_out() {
-    let deny = r#"{"rules":[{"metric":".*","deny":true}]}"#;
-    let odd = |source: &Source, verb| match (verb, policed(source, deny)) {
-        (Verb::Watch, _) => Ok(Answer::Window(Window::default())),
-        (Verb::List, page) => page.map(|mut page| {
-            let (name, reason) = ("shop/q".into(), "spec: no such thing".into());
-            page.bad
-                .extend((source.reads == Reads::Policies).then_some(page::Bad { name, reason }));
-            Answer::Page(page)
-        }),
-    };
-    let watched = || parse(&format!(r#"{{"cluster":"k"{POLICIES}}}"#));
-    let mut first = Leader::new(watched(), Estate::default(), T0);
-    let mut first = round_of(&mut first, T0, odd);
-    let told = first.enforced.unwrap();
-    assert_eq!(told[0].in_force, None, "one of the set cannot be read");
-
-    let estate = Estate {
-        snapshot: first.published.pop(),
-        confirmed: first.confirmed.pop(),
-        resume: first.resume,
-        policies: Some(told),
-        ..Estate::default()
-    };
-    let mut successor = Leader::new(watched(), estate, later(2));
-    let taken_over = round_of(&mut successor, later(2), odd);
-    assert_eq!(taken_over.enforced, None, "less than the whole set is in force");
-    assert_eq!(taken_over.totals.map(|totals| totals.bad_objects), Some(1));
-    assert_eq!(taken_over.lines, [""; 0], "it was said already");
-}
-
-#[test]
-fn a_cluster_without_the_kind_has_no_policies() {
-    let mut leader = Leader::new(config(POLICIES), Estate::default(), T0);
-    let round = round(&mut leader, T0, |source| match source.reads {
-        Reads::Policies => Err(Failure::NotFound("404 page not found".into())),
-        _ => cluster(source, 1),
-    });
-    assert_eq!(round.enforced, Some(PolicySets::new()));
-    assert!(
-        round.lines[0].starts_with("cannot list externalmetricpolicies.burstmetrics.dev"),
-        "{:?}",
-        round.lines
-    );
 }
 
 #[test]

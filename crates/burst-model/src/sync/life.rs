@@ -130,14 +130,14 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// A list that is read first at `due`, in pages of `page_size` objects.
+    /// A list that is read first at `due`, within an interval, in pages of `page_size` objects.
     #[must_use]
     pub fn new(source: Source, pace: Pace, page_size: u32, due: Time) -> Self {
         Self {
             source,
             pace,
             life: Life::Waiting {
-                since: Time::default(),
+                since: due.before(pace.interval),
                 due,
             },
             version: None,
