@@ -2,7 +2,6 @@
 
 use std::{
     fs,
-    os::unix::fs::PermissionsExt as _,
     process::{Command, Output},
 };
 
@@ -20,9 +19,13 @@ impl Scene {
             fs::create_dir(scene.path().join(folder)).expect("a folder");
         }
         for (name, script) in [("openssl", openssl), ("kubectl", "exit 1")] {
-            let program = scene.path().join("bin").join(name);
-            fs::write(&program, format!("#!/bin/sh\n{script}\n")).expect("a program");
-            fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("a program");
+            // By a shell: a file that another thread's fork holds open for writing cannot be executed.
+            let written = Command::new("sh")
+                .args(["-c", r#"printf '#!/bin/sh\n%s\n' "$1" >"$0" && chmod +x "$0""#])
+                .arg(scene.path().join("bin").join(name))
+                .arg(script)
+                .status();
+            assert!(written.expect("a shell").success());
         }
         Self(scene)
     }

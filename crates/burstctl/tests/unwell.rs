@@ -11,7 +11,7 @@ use burst_testkit::wait;
 use serde_json::json;
 use tempfile::TempDir;
 
-const SOON: Duration = Duration::from_secs(30);
+const SOON: Duration = Duration::from_secs(120);
 
 const BUSY: &str = "503 Service Unavailable\r\nretry-after: 3600";
 

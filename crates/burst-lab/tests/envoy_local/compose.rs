@@ -41,7 +41,17 @@ fn envoy(ground: &Ground) -> Running {
 
 fn lab(ground: &Ground) -> Running {
     let (program, arguments) = command(ground, "lab");
+    build(&program, &arguments);
     ground.start("lab", Command::new(program).args(arguments).current_dir(repository()))
+}
+
+/// What the command builds as it starts. That takes as long as it takes; what comes after it has a deadline.
+fn build(cargo: &str, arguments: &[String]) {
+    let built = arguments.iter().take_while(|argument| *argument != "--");
+    let built = built.map(|argument| if argument == "run" { "build" } else { argument });
+    let output = Command::new(cargo).args(built).current_dir(repository()).output();
+    let output = output.unwrap();
+    assert!(output.status.success(), "{output:?}");
 }
 
 #[test]
