@@ -35,7 +35,7 @@ impl Object {
     /// The group of `apiVersion`; empty for Kubernetes' oldest, `v1`.
     #[must_use]
     pub fn group(&self) -> &str {
-        self.api_version().split_once('/').map_or("", |(group, _)| group)
+        group(self.api_version())
     }
 
     /// `metadata.name`, or nothing.
@@ -59,6 +59,11 @@ impl Object {
     fn metadata(&self, field: &str) -> Option<&str> {
         self.tree.field("metadata")?.text(field)
     }
+}
+
+/// The group of an `apiVersion`.
+pub(crate) fn group(api_version: &str) -> &str {
+    api_version.split_once('/').map_or("", |(group, _)| group)
 }
 
 /// The objects of a document: the items of a list, or itself.

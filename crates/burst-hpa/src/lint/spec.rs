@@ -4,6 +4,7 @@ use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 
 use super::{Findings, Lint};
 use crate::options::Options;
+use crate::workload::group;
 
 /// Kinds of Kubernetes' own that have no scale subresource.
 const UNSCALABLE: [&str; 6] = ["DaemonSet", "Pod", "CronJob", "Job", "Service", "Ingress"];
@@ -16,7 +17,7 @@ pub(super) fn lint(hpa: &HorizontalPodAutoscaler, options: Options, findings: &m
             format!("A {kind} has no scale subresource, so the controller can never scale it (FailedGetScale).");
         let advice = "Name a Deployment, a StatefulSet or another kind that can be scaled.";
         findings.add(Lint::UnscalableTarget, "spec.scaleTargetRef.kind", effect, advice);
-    } else if group(spec.scale_target_ref.api_version.as_deref()) == "extensions" {
+    } else if group(spec.scale_target_ref.api_version.as_deref().unwrap_or_default()) == "extensions" {
         let effect = format!(
             "No cluster has had a {kind} in the group extensions since Kubernetes 1.16, so the controller can never \
              scale it (FailedGetScale)."
@@ -43,14 +44,8 @@ pub(super) fn lint(hpa: &HorizontalPodAutoscaler, options: Options, findings: &m
 
 /// Whether the group is Kubernetes' own; others may have scalable kinds of the same name.
 fn is_own(api_version: Option<&str>) -> bool {
-    let group = group(api_version);
+    let group = group(api_version.unwrap_or_default());
     !group.contains('.') || group.ends_with(".k8s.io")
-}
-
-fn group(api_version: Option<&str>) -> &str {
-    api_version
-        .and_then(|api_version| api_version.split_once('/'))
-        .map_or("", |(group, _)| group)
 }
 
 fn dropped_tolerance(hpa: &HorizontalPodAutoscaler, findings: &mut Findings) {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use burst_hpa::Node;
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 
-use crate::objects::Object;
+use crate::objects::{Object, group};
 
 /// A number of replicas that is gone.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,18 +35,9 @@ impl<'a> Scaled<'a> {
 
     /// The object without `spec.replicas`, if one of these HPAs scales it.
     pub(super) fn without_replicas(&self, object: &Object) -> (Node, Option<Stripped>) {
-        let target = [
-            object.kind(),
-            group(object.api_version()),
-            object.namespace(),
-            object.name(),
-        ];
+        let target = [object.kind(), object.group(), object.namespace(), object.name()];
         strip(object, self.0.get(&target).copied())
     }
-}
-
-fn group(api_version: &str) -> &str {
-    api_version.split_once('/').map_or("", |(group, _)| group)
 }
 
 fn strip(object: &Object, scaling: Option<&HorizontalPodAutoscaler>) -> (Node, Option<Stripped>) {
