@@ -11,8 +11,16 @@ use super::{build, json};
 /// the head of the file.
 #[must_use]
 pub fn documents(text: &str) -> Vec<Document> {
+    let (mut documents, yaml, lines_above) = json_and_yaml(text);
+    of_yaml(&yaml, lines_above, &mut documents);
+    documents.retain(|document| !document.content.as_ref().is_ok_and(|tree| tree.value == Value::Null));
+    documents
+}
+
+/// The documents that a file begins with in JSON, and the rest of it with the number of lines above.
+pub(super) fn json_and_yaml(text: &str) -> (Vec<Document>, Cow<'_, str>, usize) {
     let text = without_mark(text);
-    let (mut documents, read) = json::documents(text);
+    let (documents, read) = json::documents(text);
     let behind = text.get(read..).unwrap_or_default();
     let (above, yaml) = text.split_at_checked(read + blank(behind)).unwrap_or((text, ""));
     let line = above.rsplit('\n').next().unwrap_or_default();
@@ -21,9 +29,7 @@ pub fn documents(text: &str) -> Vec<Document> {
         true => with_line_breaks(yaml),
         false => (" ".repeat(line.chars().count()) + &with_line_breaks(yaml)).into(),
     };
-    of_yaml(&yaml, above.matches('\n').count(), &mut documents);
-    documents.retain(|document| !document.content.as_ref().is_ok_and(|tree| tree.value == Value::Null));
-    documents
+    (documents, yaml, above.matches('\n').count())
 }
 
 /// kubectl passes over white space behind JSON, up to the end of the line.
@@ -64,12 +70,12 @@ fn of_yaml(text: &str, lines_above: usize, documents: &mut Vec<Document>) {
 }
 
 /// What lies between two `---`.
-struct Chunk<'a> {
-    text: &'a str,
-    lines_above: usize,
+pub(super) struct Chunk<'a> {
+    pub(super) text: &'a str,
+    pub(super) lines_above: usize,
 }
 
-fn chunks(text: &str, first_lines: usize) -> Vec<Result<Chunk<'_>, SyntaxError>> {
+pub(super) fn chunks(text: &str, first_lines: usize) -> Vec<Result<Chunk<'_>, SyntaxError>> {
     let mut chunks = Vec::new();
     let (mut rest, mut lines_above, mut length) = (text, first_lines, 0);
     for (line_number, line) in (first_lines..).zip(text.split_inclusive('\n')) {
