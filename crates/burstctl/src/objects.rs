@@ -73,9 +73,11 @@ pub(crate) fn of(source: usize, document: usize, tree: Tree) -> Vec<Object> {
     objects
 }
 
+/// What is called a list and has no items is one object: `AllowList` may be the kind of somebody's own.
 fn take_apart(tree: Tree, take: &mut dyn FnMut(Tree)) {
     let kind = tree.text("kind").unwrap_or_default().to_owned();
-    let Some(item_kind) = kind.strip_suffix("List") else {
+    let items = tree.field("items").map(|items| &items.value);
+    let (Some(item_kind), Some(Value::List(_) | Value::Null)) = (kind.strip_suffix("List"), items) else {
         return take(tree);
     };
     let api_version = tree.text("apiVersion").unwrap_or_default().to_owned();
@@ -118,5 +120,18 @@ mod tests {
         let titles: Vec<_> = objects.iter().map(|object| (object.is_hpa(), object.title())).collect();
         let expected = [(true, "default/a"), (true, "shop/b"), (false, "default/")];
         assert_eq!(titles, expected.map(|(hpa, title)| (hpa, title.to_owned())));
+    }
+
+    #[test]
+    fn what_has_no_items_is_one_object() {
+        for (text, kinds) in [
+            ("kind: AllowList\nspec: {}\n", &["AllowList"] as &[_]),
+            ("kind: List\nitems: 5\n", &["List"]),
+            ("kind: List\nitems: null\n", &[]),
+            ("kind: List\nitems: []\n", &[]),
+        ] {
+            let objects = of(0, 1, documents(text).remove(0).content.unwrap());
+            assert_eq!(objects.iter().map(Object::kind).collect::<Vec<_>>(), kinds, "{text}");
+        }
     }
 }

@@ -337,3 +337,14 @@ proptest! {
         assert_endured(&text)?;
     }
 }
+
+#[test]
+fn a_list_without_items_is_no_clean_file() {
+    for (items, place) in [("items: 5", "3:8"), ("item: []", "1:1")] {
+        let text = format!("apiVersion: v1\nkind: List\n{items}\n");
+        let said = lint(&text, Format::Text, Options::default());
+        assert!(said.contains(&format!("shop.yaml:{place}\n")), "{said}");
+        assert!(said.contains("items: cannot be read"), "{said}");
+        assert!(said.contains("expected a list of objects"), "{said}");
+    }
+}

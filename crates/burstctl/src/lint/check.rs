@@ -60,6 +60,8 @@ fn of_object(object: &Object, around: &Objects, options: Options) -> Vec<Finding
         of_hpa(object, around, options)
     } else if let Some(finding) = Finding::nearly_an_hpa(object) {
         vec![finding]
+    } else if let Some(finding) = Finding::no_list(object) {
+        vec![finding]
     } else if object.api_version().starts_with("burstctl/") && !render::is_short(object) {
         vec![Finding::unread(
             object,

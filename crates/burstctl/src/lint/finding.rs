@@ -140,6 +140,13 @@ impl Finding {
         (kind == KIND && !object.group().contains('.')).then(|| Self::other_version(object))
     }
 
+    /// A list is taken apart before anyone looks at it, so what is still called one has no items.
+    pub(super) fn no_list(object: &Object) -> Option<Self> {
+        let is_list =
+            object.kind() == "List" || object.tree.field("items").is_some() && object.kind().ends_with("List");
+        is_list.then(|| Self::at(object, "items", "expected a list of objects".to_owned()))
+    }
+
     pub(super) fn decode(object: &Object, error: &DecodeError) -> Self {
         let message = error.to_string();
         let detail = message
