@@ -186,6 +186,9 @@ fn the_load_or_the_hpa_may_come_from_stdin() {
     let load = command(&["simulate", &file, "--trace", "-"], include_str!("data/load.csv"));
     let hpa = command(&["simulate", "-", "--trace", &trace], include_str!("data/load.yaml"));
     assert_eq!((&load.1, &hpa.1), (&told, &told));
+    let both = command(&["simulate", "-", "--trace", "-"], include_str!("data/load.yaml"));
+    let words = "burstctl: only one of the HPA and the trace can come from stdin\n";
+    assert_eq!((both.0, both.2.as_str()), (End::Unread, words));
 }
 
 #[test]

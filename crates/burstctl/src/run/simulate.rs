@@ -17,6 +17,10 @@ use crate::simulate::{Setting, Trace, json, play, plot, svg, table};
 
 /// Plays the controller over a trace.
 pub(super) fn simulate(words: &Simulate, terminal: &mut Terminal<'_>) -> End {
+    if [&words.file, &words.trace].iter().all(|path| *path == Path::new("-")) {
+        terminal.say("only one of the HPA and the trace can come from stdin");
+        return End::Unread;
+    }
     let input = Input::read(std::slice::from_ref(&words.file), &mut terminal.stdin);
     terminal.say_unreadable(&input);
     terminal.say_broken(&input);
