@@ -45,7 +45,7 @@ fn same_target(hpa: &HorizontalPodAutoscaler, objects: &Objects, findings: &mut 
     let own = &spec(hpa).scale_target_ref;
     if let Some(rivals) = named(objects.rivals(hpa).map(name)) {
         let effect = format!(
-            "HorizontalPodAutoscaler {rivals} scales {} {} too, so the controller stops them all (AmbiguousSelector).",
+            "{} {} is scaled by HorizontalPodAutoscaler {rivals} too, so the controller stops them all (AmbiguousSelector).",
             own.kind, own.name
         );
         let advice = "Put their metrics into one HPA: the highest proposal counts.";
