@@ -99,6 +99,7 @@ impl Input {
     }
 
     fn take_bytes(&mut self, name: String, bytes: Vec<u8>) {
+        let bytes = from_utf_16(&bytes).map_or(bytes, String::into_bytes);
         let (text, foreign) = match String::from_utf8(bytes) {
             Ok(text) => (text, Vec::new()),
             Err(error) => with_foreign(error.as_bytes()),
@@ -127,6 +128,18 @@ impl Input {
 
 /// Stands for bytes that are not UTF-8: no document may have it, so they cost the one that they are in.
 const FOREIGN: char = '\u{ffff}';
+
+/// What Windows writes, behind a byte order mark; kubectl reads it too.
+fn from_utf_16(bytes: &[u8]) -> Option<String> {
+    let (unit, rest): (fn([u8; 2]) -> u16, _) = match bytes {
+        [0xff, 0xfe, rest @ ..] => (u16::from_le_bytes, rest),
+        [0xfe, 0xff, rest @ ..] => (u16::from_be_bytes, rest),
+        _ => return None,
+    };
+    let (pairs, odd) = rest.as_chunks();
+    let units: Vec<u16> = pairs.iter().copied().map(unit).collect();
+    String::from_utf16(&units).ok().filter(|_| odd.is_empty())
+}
 
 /// The text, and where bytes were that are not.
 fn with_foreign(bytes: &[u8]) -> (String, Vec<Mark>) {
@@ -205,6 +218,16 @@ mod tests {
     }
 
     #[test]
+    fn what_windows_writes_is_text() {
+        let text = "metadata: {name: é}\r\n";
+        let little: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let big: Vec<u8> = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
+        for bytes in [[b"\xff\xfe", &little[..]].concat(), [b"\xfe\xff", &big[..]].concat()] {
+            assert_eq!(read(&bytes), (vec!["default/é".to_owned()], Vec::new()));
+        }
+    }
+
+    #[test]
     fn bytes_that_are_no_text_cost_their_document_and_have_a_place() {
         let yaml = b"metadata: {name: a}\n---\n# caf\xe9\nmetadata: {name: b}\n---\nmetadata: {name: c}\n";
         let titles = ["default/a", "default/c"].map(str::to_owned).to_vec();
@@ -212,7 +235,7 @@ mod tests {
         let json = b"{\"metadata\": {\"name\": \"a\"}}\n{\"metadata\":\n{\"name\": \"\xff\xfe\"}}\n";
         let titles = vec!["default/a".to_owned()];
         assert_eq!(read(json), (titles, vec!["3:11: a byte that is not UTF-8".to_owned()]));
-        let utf_16 = b"\xff\xfea\0:\0";
+        let utf_16 = b"\xff\xfea\0:\0\x00\xd8";
         assert_eq!(
             read(utf_16),
             (Vec::new(), vec!["1:1: a byte that is not UTF-8".to_owned()])
