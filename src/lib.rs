@@ -15,6 +15,7 @@
 mod calls;
 mod host;
 mod http;
+mod key;
 mod metrics_apis;
 mod office;
 mod reader;
