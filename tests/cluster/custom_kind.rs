@@ -79,7 +79,7 @@ fn a_kind_is_served_as_soon_as_its_definition_and_its_objects_are_there() {
         (refused.status, refused.body.as_str()),
         (
             503,
-            "not readable: the Kubernetes API refuses to list rollouts.argoproj.io\n"
+            "not readable: the Kubernetes API does not list rollouts.argoproj.io\n"
         ),
         "what may not be read is not said to be absent"
     );

@@ -41,7 +41,7 @@ fn a_role_in_one_of_two_namespaces_serves_that_one(version: Version) {
     proxy.wait_for_stat("burst_header_absent_unsynced_total", |count| count >= 1);
     let refused = main.ask(&Request::get("/burstmetrics/services/ngsa/ngsa-svc-2"));
     assert_eq!(refused.status, 503);
-    let words = "not readable: the Kubernetes API refuses to list ";
+    let words = "not readable: the Kubernetes API does not list ";
     assert!(
         refused.body.starts_with(words) && refused.body.ends_with(" in namespace ngsa\n"),
         "{}",
