@@ -12,6 +12,7 @@
     )
 )]
 
+mod attic;
 mod calls;
 mod host;
 mod http;

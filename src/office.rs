@@ -3,6 +3,7 @@
 //! What it writes it writes by [`Key`], so that one that was deposed overwrites nothing. One key is not the office's own:
 //! what a successor goes on with, see [`burst_model::records::Resume`].
 
+use crate::attic::Attic;
 use crate::calls::Calls;
 use crate::host::{self, Outrun, Shared};
 use crate::key::{Key, Tenure};
@@ -40,6 +41,7 @@ pub(crate) struct Office {
     desk: Option<Desk>,
     /// Where there are other adapters.
     survey: Option<Survey>,
+    attic: Attic,
 }
 
 /// Notes outside the VM which item is being parsed, and keeps away from those that killed a leader before.
@@ -83,6 +85,7 @@ impl Office {
         let (policies, policies_bytes) = Key::fence(&keys.policies, &tenure)?;
         let desk = Desk::take(&config, &tenure)?;
         let survey = Survey::take(&config, keys, &tenure)?;
+        let attic = Attic::new(keys, &config);
         let parsing = Guard {
             key: keys.parsing.clone(),
             poison: lease.poison,
@@ -110,6 +113,7 @@ impl Office {
             parsing,
             desk,
             survey,
+            attic,
         })
     }
 
@@ -121,6 +125,7 @@ impl Office {
     pub(crate) fn tick(&mut self, now: Time) -> Result<(), Outrun> {
         let effects = self.reader.tick(now);
         self.carry_out(effects, now)?;
+        self.attic.tick(now);
         self.desk.as_mut().map_or(Ok(()), |desk| desk.tick(now))?;
         self.survey.as_mut().map_or(Ok(()), |survey| survey.tick(now))
     }

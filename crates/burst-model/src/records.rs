@@ -196,7 +196,7 @@ mod tests {
         #[test]
         fn arbitrary_bytes_are_a_record_or_none(bytes in proptest::collection::vec(any::<u8>(), 0..256)) {
             let _ = (Confirmed::from_bytes(&bytes), Resume::from_bytes(&bytes), Lease::from_bytes(&bytes));
-            let _ = Troubles::from_bytes(&bytes);
+            let _ = (Troubles::from_bytes(&bytes), crate::attic::Holdings::from_bytes(&bytes));
         }
 
         #[test]
