@@ -17,7 +17,7 @@ use burst_model::kube::Progress;
 use burst_model::leader::{Effect, Estate};
 use burst_model::records::{Keys, Record};
 use burst_model::snapshot::Snapshot;
-use burst_model::sync::lease::Lease;
+use burst_model::sync::lease::{self, Lease};
 use burst_model::time::Time;
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -53,7 +53,7 @@ struct Guard {
 
 impl Progress for Guard {
     fn begin(&mut self, item: &str) -> bool {
-        let hash = hash::of_bytes(item.as_bytes());
+        let hash = lease::poison_of(item);
         if self.poison.contains(&hash) {
             return false;
         }
