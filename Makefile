@@ -28,6 +28,8 @@ check: ## the inner loop: format, clippy, unit and fake-host tests (seconds when
 	$(CLIPPY) --package burst-metrics --features header-only -- --deny warnings
 	$(CLIPPY) --package burst-metrics --features test-trap -- --deny warnings
 	$(CLIPPY) --package burst-lab -- --deny warnings
+	@# The fuzz targets are a workspace of their own, whose lock has to go along with this one's crates.
+	cargo metadata --locked --manifest-path fuzz/Cargo.toml --format-version 1 > /dev/null
 	$(CARGO_TEST) --workspace --lib --bins
 	$(CARGO_TEST) --package burst-metrics --test filter
 
