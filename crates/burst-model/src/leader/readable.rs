@@ -76,11 +76,9 @@ impl Leader {
             return false;
         };
         let answers = |list: &Standing| list.failing.is_none() && list.read.is_some_and(|read| read > since);
-        let mut lists = self.config.content.sources.iter().zip(&self.lists);
-        let mut is_read = |reads| {
-            lists
-                .by_ref()
-                .any(|(source, list)| source.reads == reads && answers(list))
+        let is_read = |reads| {
+            let mut lists = self.config.content.sources.iter().zip(&self.lists);
+            lists.any(|(source, list)| source.reads == reads && answers(list))
         };
         self.is_old(read.unwrap_or(since), now) && is_read(Reads::Hpas) && is_read(Reads::Services)
     }
