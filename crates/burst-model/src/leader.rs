@@ -216,7 +216,6 @@ impl Leader {
         let parsed = PARSED * answer.as_ref().map_or(0, Answer::len);
         let source = list.source().clone();
         let may_lack = source.may_be_absent() && !list.is_watching();
-        let was_behind = list.is_behind();
         let (answer, lacking) = match answer {
             Err(failure @ Failure::NotFound(_)) if may_lack => (Ok(Answer::Page(Page::default())), Some(failure)),
             answer => (answer, None),
@@ -249,10 +248,6 @@ impl Leader {
                 self.note_failure(id, now);
                 if verb == Verb::List && failure.is_refusal() {
                     effects.extend(self.unreadable(id, &source));
-                    // What somebody else saw of it last cannot be known any more.
-                    if was_behind {
-                        self.forget(id);
-                    }
                 }
             }
             None => {}

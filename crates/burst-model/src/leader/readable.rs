@@ -3,6 +3,7 @@
 use super::standing::Standing;
 use super::{Effect, Leader, Readable};
 use crate::kube::{Reads, Source};
+use crate::sync::life::Kept;
 use crate::sync::poller::SourceId;
 use crate::time::Time;
 use std::time::Duration;
@@ -34,13 +35,6 @@ impl Leader {
         }
     }
 
-    pub(super) fn forget(&mut self, id: SourceId) {
-        if let Some(list) = self.lists.get_mut(id.0) {
-            self.joined.note(id.0, list.forget());
-            self.news = true;
-        }
-    }
-
     /// Forgets lists that could not be read for as long as a picture may be old: what they held would be a guess, and
     /// must not make the rest too old. Where nothing else can be read there is no rest: that is an outage, and ages.
     pub(super) fn leave_out(&mut self, now: Time) -> Vec<Effect> {
@@ -59,15 +53,19 @@ impl Leader {
         if self.lists.iter().all(|list| list.unreadable) {
             return;
         }
-        for place in 0..self.lists.len() {
-            let list = self.lists.get(place).filter(|list| list.unreadable);
-            if list
-                .and_then(|list| list.read)
-                .is_some_and(|read| self.is_old(read, now))
-            {
-                self.forget(SourceId(place));
-            }
+        let left_out = |place: &usize| self.is_left_out(*place, now);
+        let left_out: Vec<_> = (0..self.lists.len()).filter(left_out).map(SourceId).collect();
+        for id in left_out {
+            self.forget(id);
         }
+    }
+
+    /// Whether a list that cannot be read is too old; also where there is only what somebody else left of it, and nobody
+    /// knows how old that is.
+    fn is_left_out(&self, place: usize, now: Time) -> bool {
+        let is_behind = self.poller.list(SourceId(place)).is_some_and(Kept::is_behind);
+        let list = self.lists.get(place).filter(|list| list.unreadable);
+        list.is_some_and(|list| list.read.map_or(is_behind, |read| self.is_old(read, now)))
     }
 
     /// Whether a list is too old because it fails, and that is of this list alone, as where a webhook that converts its
@@ -78,11 +76,9 @@ impl Leader {
             return false;
         };
         let answers = |list: &Standing| list.failing.is_none() && list.read.is_some_and(|read| read > since);
-        let mut lists = self.config.content.sources.iter().zip(&self.lists);
-        let mut is_read = |reads| {
-            lists
-                .by_ref()
-                .any(|(source, list)| source.reads == reads && answers(list))
+        let is_read = |reads| {
+            let mut lists = self.config.content.sources.iter().zip(&self.lists);
+            lists.any(|(source, list)| source.reads == reads && answers(list))
         };
         self.is_old(read.unwrap_or(since), now) && is_read(Reads::Hpas) && is_read(Reads::Services)
     }
@@ -92,17 +88,25 @@ impl Leader {
     }
 
     fn leave_out_failing(&mut self, id: SourceId) -> Vec<Effect> {
-        // While an answer is under way it would be taken for what happened since.
-        if !self.poller.start_over(id) {
-            return Vec::new();
-        }
-        let Some(source) = self.source(id).cloned() else {
+        let Some(source) = self.source(id).cloned().filter(|_| self.forget(id)) else {
             return Vec::new();
         };
-        self.forget(id);
         let line = format!("{source} cannot be listed, and other lists can: it is left out until it can be");
         let mut effects = vec![Effect::Warn(line)];
         effects.extend(self.unreadable(id, &source));
         effects
+    }
+
+    /// Forgets what was read of a list; whether that could be. While a window is open what it brings would be taken for
+    /// all that there is.
+    fn forget(&mut self, id: SourceId) -> bool {
+        if !self.poller.start_over(id) {
+            return false;
+        }
+        if let Some(list) = self.lists.get_mut(id.0) {
+            self.joined.note(id.0, list.forget());
+            self.news = true;
+        }
+        true
     }
 }

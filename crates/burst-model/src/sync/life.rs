@@ -249,14 +249,14 @@ impl Kept {
         })
     }
 
-    /// Lists from the start next, when that is due, and waits for nobody's last word; whether that could be, while nothing
-    /// is under way.
+    /// Has the list read as if nobody ever did: from its start, and waiting for nobody's last word. Whether that could be:
+    /// not while a window is open.
     pub fn start_over(&mut self) -> bool {
-        let waits = matches!(self.life, Life::Waiting { .. });
-        if waits {
-            (self.version, self.behind) = (None, false);
+        if self.is_watching() {
+            return false;
         }
-        waits
+        (self.version, self.behind) = (None, false);
+        true
     }
 
     fn next_window(&self) -> Option<(&str, Duration)> {
@@ -365,10 +365,7 @@ impl Kept {
         if verb == Verb::List && matches!(failure, Failure::Cut) {
             self.page_size.cut();
         }
-        if verb == Verb::List && failure.is_refusal() {
-            // What somebody else saw of it last will not be known, so nothing can wait for it.
-            self.behind = false;
-        } else if verb == Verb::List && self.unwatched == LISTS_INSTEAD && failure.is_of_the_server() {
+        if verb == Verb::List && self.unwatched == LISTS_INSTEAD && failure.is_of_the_server() {
             // Nothing came in the place of windows, so it was not for them. Lists would cost a server that is back.
             self.unwatched = 0;
         }

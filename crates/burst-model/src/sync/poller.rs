@@ -91,7 +91,7 @@ impl Poller {
         asks
     }
 
-    /// Has a list read as if it never was; whether that could be, while nothing of it is under way.
+    /// Has a list read as if nobody ever did; whether that could be, see [`Kept::start_over`].
     pub fn start_over(&mut self, id: SourceId) -> bool {
         self.lists.get_mut(id.0).is_some_and(Kept::start_over)
     }
