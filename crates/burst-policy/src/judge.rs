@@ -2,12 +2,11 @@
 
 use crate::labels::Labels;
 use crate::policy::{Decision, Policy, Ruling};
-use serde::Deserialize;
+use burst_words::choice;
 use std::fmt;
 
 /// What becomes of a query that no policy is for, and of one for a metric that no rule of a policy is for.
-#[derive(Clone, Copy, Debug, std::default::Default, PartialEq, Eq, Hash, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, std::default::Default, PartialEq, Eq, Hash)]
 pub enum Default {
     /// It passes.
     #[default]
@@ -15,6 +14,8 @@ pub enum Default {
     /// It is refused.
     Deny,
 }
+
+choice!(Default { "allow" => Allow, "deny" => Deny });
 
 /// Somebody asks for a metric.
 #[derive(Clone, Copy, Debug)]

@@ -1,13 +1,12 @@
 //! A policy as it is written, in a configuration or as an object: nothing is checked but the spelling of the keys and
 //! the types of the values.
 
-use serde::Deserialize;
+use burst_words::{choice, form};
 use std::collections::BTreeMap;
 use std::fmt;
 
 /// `spec` of an `ExternalMetricPolicy`.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, Default)]
 pub struct Spec {
     /// Whose queries it is for; everybody's where it is left out.
     pub subjects: Option<Vec<Subject>>,
@@ -15,9 +14,13 @@ pub struct Spec {
     pub rules: Vec<Rule>,
 }
 
+form!(Spec {
+    subjects,
+    rules: required
+});
+
 /// A policy that is no object: its name and, unless it is for all of them, the namespace it is for stand beside the rest.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, Default)]
 pub struct Named {
     /// What messages call it.
     pub name: String,
@@ -28,6 +31,13 @@ pub struct Named {
     /// As in [`Spec`].
     pub rules: Vec<Rule>,
 }
+
+form!(Named {
+    name: required,
+    namespace,
+    subjects,
+    rules: required
+});
 
 impl Named {
     /// The name, the namespace and the rest.
@@ -44,8 +54,7 @@ impl Named {
 }
 
 /// Who asks, in the words of a RoleBinding.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Subject {
     /// What the name is of.
     pub kind: SubjectKind,
@@ -53,18 +62,25 @@ pub struct Subject {
     pub name: String,
 }
 
+form!(Subject {
+    kind: required,
+    name: required
+});
+
 /// What a subject is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SubjectKind {
     /// One user; a ServiceAccount is `system:serviceaccount:NAMESPACE:NAME`.
+    #[default]
     User,
     /// Everybody in a group.
     Group,
 }
 
+choice!(SubjectKind { "User" => User, "Group" => Group });
+
 /// A pattern, and then exactly one of a selector and `deny`.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, Default)]
 pub struct Rule {
     /// A regular expression for the whole canonical name of a metric.
     pub metric: String,
@@ -74,9 +90,14 @@ pub struct Rule {
     pub deny: Option<bool>,
 }
 
+form!(Rule {
+    metric: required,
+    selector,
+    deny
+});
+
 /// <https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/label-selector/>
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LabelSelector {
     /// Labels that must have these values.
     pub match_labels: Option<BTreeMap<String, String>>,
@@ -84,9 +105,10 @@ pub struct LabelSelector {
     pub match_expressions: Option<Vec<Expression>>,
 }
 
+form!(LabelSelector { match_labels = "matchLabels", match_expressions = "matchExpressions" });
+
 /// A requirement of a selector.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Expression {
     /// The label's key.
     pub key: String,
@@ -95,6 +117,12 @@ pub struct Expression {
     /// For the first two.
     pub values: Option<Vec<String>>,
 }
+
+form!(Expression {
+    key: required,
+    operator: required,
+    values
+});
 
 /// As a query has it.
 impl fmt::Display for Expression {

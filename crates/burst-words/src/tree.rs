@@ -5,14 +5,23 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Unexpect
 use std::fmt;
 
 /// A value and all below it.
-pub(crate) enum Tree {
+#[derive(Debug)]
+pub enum Tree {
+    /// `null`.
     Null,
+    /// `true` or `false`.
     Bool(bool),
+    /// A whole number without a sign.
     Unsigned(u64),
+    /// One below zero.
     Signed(i64),
+    /// A number with a fraction or an exponent.
     Float(f64),
+    /// A string.
     Text(String),
+    /// What stands in brackets.
     List(Vec<Self>),
+    /// Keys and values, in the order they are written in.
     Object(Vec<(String, Self)>),
 }
 

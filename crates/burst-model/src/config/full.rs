@@ -1,6 +1,6 @@
 //! What only the full module has.
 
-use serde::{Deserialize, Deserializer};
+use burst_words::{Refusal, Tree, Word};
 use std::ops::{Deref, DerefMut};
 
 /// Something that needs to see requests. With the feature `header-only` there is no value of it, and the compiler, which
@@ -74,14 +74,14 @@ impl<T> DerefMut for Full<T> {
     }
 }
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Full<T> {
+impl<T: Word> Word for Full<T> {
     #[cfg(not(feature = "header-only"))]
-    fn deserialize<D: Deserializer<'de>>(written: D) -> Result<Self, D::Error> {
-        T::deserialize(written).map(Self)
+    fn read(written: Tree) -> Result<Self, Refusal> {
+        T::read(written).map(Self)
     }
 
     #[cfg(feature = "header-only")]
-    fn deserialize<D: Deserializer<'de>>(_: D) -> Result<Self, D::Error> {
+    fn read(_: Tree) -> Result<Self, Refusal> {
         Err(serde::de::Error::custom(NEEDS_REQUESTS))
     }
 }

@@ -2,11 +2,10 @@
 //! docs/configuration.md names the same keys; a test holds the two together.
 
 use super::Full;
-use serde::Deserialize;
+use burst_words::{choice, form};
 use std::collections::BTreeMap;
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Debug, Default)]
 pub(crate) struct Words {
     pub(crate) cluster: Option<String>,
     pub(crate) authority: Option<String>,
@@ -32,26 +31,54 @@ pub(crate) struct Words {
     pub(crate) metrics_apis: Option<Full<MetricsApis>>,
 }
 
+form!(Words {
+    cluster,
+    authority,
+    source,
+    hub_prefix,
+    role,
+    sync,
+    poll_interval,
+    request_timeout,
+    page_size,
+    max_staleness,
+    on_stale,
+    target_percent,
+    namespaces,
+    hpas,
+    services,
+    workloads,
+    cluster_domain,
+    clusters,
+    header,
+    endpoints,
+    requests,
+    metrics_apis,
+});
+
 /// Whom the picture is from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Source {
     #[default]
     Kubernetes,
     Hub,
 }
 
-#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+choice!(Source { "kubernetes" => Kubernetes, "hub" => Hub });
+
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Selectors {
     pub(crate) label_selector: Option<String>,
     pub(crate) field_selector: Option<String>,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+form!(Selectors {
+    label_selector,
+    field_selector
+});
+
+#[derive(Debug, Default)]
 pub(crate) struct Workload {
-    #[serde(default)]
     pub(crate) group: String,
     pub(crate) version: String,
     pub(crate) resource: String,
@@ -60,15 +87,27 @@ pub(crate) struct Workload {
     pub(crate) field_selector: Option<String>,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+form!(Workload {
+    group,
+    version: required,
+    resource: required,
+    kind: required,
+    label_selector,
+    field_selector,
+});
+
+#[derive(Debug, Default)]
 pub(crate) struct Cluster {
     pub(crate) name: String,
     pub(crate) service: Option<String>,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+form!(Cluster {
+    name: required,
+    service
+});
+
+#[derive(Debug, Default)]
 pub(crate) struct Header {
     pub(crate) name: Option<String>,
     pub(crate) value: Option<String>,
@@ -77,23 +116,35 @@ pub(crate) struct Header {
     pub(crate) upstream: Option<Upstream>,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+form!(Header {
+    name,
+    value,
+    extra_keys,
+    when,
+    upstream
+});
+
+#[derive(Debug, Default)]
 pub(crate) struct When {
     pub(crate) request_header: String,
     pub(crate) prefix: Option<String>,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+form!(When {
+    request_header: required,
+    prefix
+});
+
+#[derive(Debug, Default)]
 pub(crate) struct Endpoints {
     pub(crate) enabled: Option<bool>,
     pub(crate) prefix: Option<String>,
     pub(crate) hosts: Vec<String>,
 }
 
-#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+form!(Endpoints { enabled, prefix, hosts });
+
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sync {
     pub(crate) mode: Option<SyncMode>,
     pub(crate) window: Option<String>,
@@ -101,9 +152,15 @@ pub(crate) struct Sync {
     pub(crate) max_windows: Option<u32>,
 }
 
+form!(Sync {
+    mode,
+    window,
+    workload_window,
+    max_windows
+});
+
 /// How the lists are kept up to date.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SyncMode {
     /// Each is read whole every `poll_interval`.
     List,
@@ -112,8 +169,9 @@ pub enum SyncMode {
     Watch,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+choice!(SyncMode { "list" => List, "watch" => Watch });
+
+#[derive(Debug, Default)]
 pub(crate) struct Requests {
     pub(crate) window: Option<String>,
     pub(crate) in_flight: Option<bool>,
@@ -122,57 +180,85 @@ pub(crate) struct Requests {
     pub(crate) accept: Option<Accept>,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+form!(Requests {
+    window,
+    in_flight,
+    report_interval,
+    hub,
+    accept
+});
+
+#[derive(Debug, Default)]
 pub(crate) struct Hub {
     pub(crate) cluster: String,
     pub(crate) authority: Option<String>,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+form!(Hub {
+    cluster: required,
+    authority
+});
+
+#[derive(Debug, Default)]
 pub(crate) struct Accept {
     pub(crate) filter_chain: String,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+form!(Accept { filter_chain: required });
+
+#[derive(Debug, Default)]
 pub(crate) struct MetricsApis {
     pub(crate) filter_chain: String,
-    #[serde(default)]
     pub(crate) labels: BTreeMap<String, String>,
     pub(crate) unknown_external: Option<UnknownExternal>,
     pub(crate) authorization: Option<Authorization>,
-    #[serde(default)]
     pub(crate) fallback: Fallback,
     pub(crate) policies: Option<Policies>,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+form!(MetricsApis {
+    filter_chain: required,
+    labels,
+    unknown_external,
+    authorization,
+    fallback,
+    policies
+});
+
+#[derive(Debug, Default)]
 pub(crate) struct Fallback {
     pub(crate) custom: Option<Adapter>,
     pub(crate) external: Option<Adapter>,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+form!(Fallback { custom, external });
+
+#[derive(Debug, Default)]
 pub(crate) struct Adapter {
     pub(crate) cluster: String,
     pub(crate) authority: Option<String>,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+form!(Adapter {
+    cluster: required,
+    authority
+});
+
+#[derive(Debug, Default)]
 pub(crate) struct Policies {
     pub(crate) default: Option<burst_policy::Default>,
     pub(crate) root_namespace: Option<String>,
     pub(crate) given: Vec<burst_policy::words::Named>,
 }
 
+form!(Policies {
+    default,
+    root_namespace,
+    given
+});
+
 /// Whether a proxy's threads may poll.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Role {
     /// One of them does, as the lease decides.
     #[default]
@@ -181,9 +267,10 @@ pub enum Role {
     Reader,
 }
 
+choice!(Role { "auto" => Auto, "reader" => Reader });
+
 /// What becomes of the header when the picture is too old.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnStale {
     /// It is left out.
     #[default]
@@ -194,9 +281,10 @@ pub enum OnStale {
     Keep,
 }
 
+choice!(OnStale { "drop" => Drop, "mark" => Mark, "keep" => Keep });
+
 /// A key that the header carries after `max-load`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExtraKey {
     /// `as-of`: when the cluster was last read, in Unix seconds.
     AsOf,
@@ -204,9 +292,10 @@ pub enum ExtraKey {
     Stale,
 }
 
+choice!(ExtraKey { "as-of" => AsOf, "stale" => Stale });
+
 /// What becomes of a header of the same name that the upstream sent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Upstream {
     /// It is replaced, and removed where the filter has nothing to say.
     #[default]
@@ -215,9 +304,10 @@ pub enum Upstream {
     Keep,
 }
 
+choice!(Upstream { "replace" => Replace, "keep" => Keep });
+
 /// The answer to a question for an external metric that there is none of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum UnknownExternal {
     /// 404, which an HPA shows in its events.
     #[default]
@@ -226,9 +316,10 @@ pub enum UnknownExternal {
     Empty,
 }
 
+choice!(UnknownExternal { "not_found" => NotFound, "empty" => Empty });
+
 /// Who decides whether a user may read a metric.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Authorization {
     /// kube-apiserver, before it passes a request on, and nobody after it.
     #[default]
@@ -236,3 +327,5 @@ pub enum Authorization {
     /// The same, and it is asked once more by the proxy.
     SubjectAccessReview,
 }
+
+choice!(Authorization { "api_server" => ApiServer, "subject_access_review" => SubjectAccessReview });
