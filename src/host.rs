@@ -2,10 +2,12 @@
 //! be there. The context methods of the SDK unwrap what these give back, and its text variants panic on bytes that are
 //! not UTF-8; neither is used.
 
+mod callout;
+
 use burst_model::records::Record;
 use burst_model::time::Time;
 use proxy_wasm::hostcalls;
-use proxy_wasm::types::{BufferType, MapType, MetricType, Status};
+use proxy_wasm::types::{BufferType, MapType, MetricType};
 use std::time::{Duration, UNIX_EPOCH};
 
 /// A CAS number that Envoy does not hand out: it counts up from 1. Envoy creates an absent key whatever the number,
@@ -28,7 +30,7 @@ fn since_epoch() -> Duration {
     since.unwrap_or_default()
 }
 
-/// Calls the root context's `on_tick` every so often.
+/// Has the root context tick every so often.
 pub(crate) fn tick_every(period: Duration) {
     let _ = hostcalls::set_tick_period(period);
 }
@@ -150,7 +152,7 @@ pub(crate) fn get(
         USER_AGENT,
     ];
     headers.extend(if_none_match.map(|tag| ("if-none-match", tag)));
-    call(cluster, headers, timeout)
+    callout::send(cluster, &headers, None, timeout)
 }
 
 /// How the filter names itself to who believes an API server's front proxy. Who may discover is who has a name.
@@ -168,7 +170,7 @@ pub(crate) fn get_as(
     timeout: Duration,
 ) -> Result<u32, &'static str> {
     let [name, group] = user;
-    let headers = vec![
+    let headers = [
         (":method", "GET"),
         (":scheme", "https"),
         (":authority", authority),
@@ -178,7 +180,7 @@ pub(crate) fn get_as(
         group,
         USER_AGENT,
     ];
-    call(cluster, headers, timeout)
+    callout::send(cluster, &headers, None, timeout)
 }
 
 /// Sends a POST that is nothing but this header; its token. Fails like [`get`].
@@ -189,7 +191,7 @@ pub(crate) fn report(
     header: (&str, &str),
     timeout: Duration,
 ) -> Result<u32, &'static str> {
-    let headers = vec![
+    let headers = [
         (":method", "POST"),
         (":scheme", "https"),
         (":authority", authority),
@@ -197,7 +199,7 @@ pub(crate) fn report(
         header,
         USER_AGENT,
     ];
-    call(cluster, headers, timeout)
+    callout::send(cluster, &headers, None, timeout)
 }
 
 /// Sends a POST of JSON; its token. Fails like [`get`].
@@ -208,7 +210,7 @@ pub(crate) fn post(
     body: &[u8],
     timeout: Duration,
 ) -> Result<u32, &'static str> {
-    let headers = vec![
+    let headers = [
         (":method", "POST"),
         (":scheme", "https"),
         (":authority", authority),
@@ -217,23 +219,7 @@ pub(crate) fn post(
         ("content-type", "application/json"),
         USER_AGENT,
     ];
-    dispatch(cluster, headers, Some(body), timeout)
-}
-
-fn call(cluster: &str, headers: Vec<(&str, &str)>, timeout: Duration) -> Result<u32, &'static str> {
-    dispatch(cluster, headers, None, timeout)
-}
-
-fn dispatch(
-    cluster: &str,
-    headers: Vec<(&str, &str)>,
-    body: Option<&[u8]>,
-    timeout: Duration,
-) -> Result<u32, &'static str> {
-    hostcalls::dispatch_http_call(cluster, headers, body, vec![], timeout).map_err(|status| match status {
-        Status::BadArgument => "Envoy has no cluster of that name",
-        _ => "the cluster has no host that can be reached",
-    })
+    callout::send(cluster, &headers, Some(body), timeout)
 }
 
 /// The status of the answer to a callout; `None` where it has none.

@@ -23,7 +23,6 @@ pub(crate) const LIFE: &[&str] = &[
     "proxy_abi_version_0_2_1",
     "malloc",
     "proxy_on_context_create",
-    "proxy_on_vm_start",
     "proxy_on_configure",
     "proxy_on_tick",
     "proxy_on_queue_ready",

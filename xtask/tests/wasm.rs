@@ -4,7 +4,7 @@ use burst_testkit::wasm;
 use walrus::Module;
 
 /// Of a root context, and what a host needs to run a module at all.
-const LIFE: [&str; 10] = [
+const LIFE: [&str; 9] = [
     "_initialize",
     "malloc",
     "memory",
@@ -14,7 +14,6 @@ const LIFE: [&str; 10] = [
     "proxy_on_http_call_response",
     "proxy_on_queue_ready",
     "proxy_on_tick",
-    "proxy_on_vm_start",
 ];
 
 /// How much each may weigh, in bytes. What would be more needs a reason (bench/README.md says what there is now).
