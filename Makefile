@@ -28,6 +28,8 @@ check: ## the inner loop: format, clippy, unit and fake-host tests (seconds when
 	$(CLIPPY) --package burst-metrics --features header-only -- --deny warnings
 	$(CLIPPY) --package burst-metrics --features test-trap -- --deny warnings
 	$(CLIPPY) --package burst-lab -- --deny warnings
+	@# The fuzz targets are a workspace of their own, whose lock has to go along with this one's crates.
+	cargo metadata --locked --manifest-path fuzz/Cargo.toml --format-version 1 > /dev/null
 	$(CARGO_TEST) --workspace --lib --bins
 	$(CARGO_TEST) --package burst-metrics --test filter
 
@@ -129,11 +131,16 @@ reproduce: image ## build the images again from a copy of the checkout in anothe
 	(cd "$$copy" && CARGO_TARGET_DIR=$$copy/target cargo xtask image); \
 	diff --recursive "$${CARGO_TARGET_DIR:-target}/image" "$$copy/target/image" && echo "the same, file for file"
 
+RUN_CONFIG = $(if $(CONTEXT),context,envoy).yaml
+
 .PHONY: run
 run: wasm ## the sample cluster behind a real Envoy on port 8080, with a live table; CONTEXT=name: a cluster of yours
 	@setup/envoy
+	@# The configuration names the module where Cargo puts it, unless it was told otherwise.
+	@wasm=$${CARGO_TARGET_DIR:-target}/wasm; \
+	sed "s|target/wasm/|$$wasm/|" envoy-local/$(RUN_CONFIG) >"$$wasm/$(RUN_CONFIG)"; \
 	cargo run --quiet --package burst-lab $(if $(CONTEXT),--features context) -- \
-		run --envoy "$$(setup/paths BURST_ENVOY)" $(if $(CONTEXT),--context "$(CONTEXT)")
+		run --envoy "$$(setup/paths BURST_ENVOY)" --config "$$wasm/$(RUN_CONFIG)" $(if $(CONTEXT),--context "$(CONTEXT)")
 
 .PHONY: deploy
 deploy: ## put the default set of istio/ on the cluster of kubectl's current context: IMAGE=registry/name:tag DIGEST=sha256:…

@@ -135,6 +135,8 @@ pub(crate) fn share_over(key: &str, bytes: &[u8]) {
 
 const USER_AGENT: (&str, &str) = ("user-agent", concat!("burst-metrics/", env!("CARGO_PKG_VERSION")));
 
+const ACCEPT: (&str, &str) = ("accept", "application/json");
+
 /// Sends a GET; its token. Fails at once where the cluster is not there or has no hosts.
 pub(crate) fn get(
     cluster: &str,
@@ -143,16 +145,9 @@ pub(crate) fn get(
     if_none_match: Option<&str>,
     timeout: Duration,
 ) -> Result<u32, &'static str> {
-    let mut headers = vec![
-        (":method", "GET"),
-        (":scheme", "https"),
-        (":authority", authority),
-        (":path", path),
-        ("accept", "application/json"),
-        USER_AGENT,
-    ];
-    headers.extend(if_none_match.map(|tag| ("if-none-match", tag)));
-    callout::send(cluster, &headers, None, timeout)
+    let own = [ACCEPT].into_iter();
+    let own = own.chain(if_none_match.map(|tag| ("if-none-match", tag)));
+    send(cluster, authority, ("GET", path), own, None, timeout)
 }
 
 /// How the filter names itself to who believes an API server's front proxy. Who may discover is who has a name.
@@ -169,18 +164,8 @@ pub(crate) fn get_as(
     path: &str,
     timeout: Duration,
 ) -> Result<u32, &'static str> {
-    let [name, group] = user;
-    let headers = [
-        (":method", "GET"),
-        (":scheme", "https"),
-        (":authority", authority),
-        (":path", path),
-        ("accept", "application/json"),
-        name,
-        group,
-        USER_AGENT,
-    ];
-    callout::send(cluster, &headers, None, timeout)
+    let own = [ACCEPT].into_iter().chain(user);
+    send(cluster, authority, ("GET", path), own, None, timeout)
 }
 
 /// Sends a POST that is nothing but this header; its token. Fails like [`get`].
@@ -191,15 +176,7 @@ pub(crate) fn report(
     header: (&str, &str),
     timeout: Duration,
 ) -> Result<u32, &'static str> {
-    let headers = [
-        (":method", "POST"),
-        (":scheme", "https"),
-        (":authority", authority),
-        (":path", path),
-        header,
-        USER_AGENT,
-    ];
-    callout::send(cluster, &headers, None, timeout)
+    send(cluster, authority, ("POST", path), [header], None, timeout)
 }
 
 /// Sends a POST of JSON; its token. Fails like [`get`].
@@ -210,16 +187,28 @@ pub(crate) fn post(
     body: &[u8],
     timeout: Duration,
 ) -> Result<u32, &'static str> {
-    let headers = [
-        (":method", "POST"),
+    let own = [ACCEPT, ("content-type", "application/json")];
+    send(cluster, authority, ("POST", path), own, Some(body), timeout)
+}
+
+/// Sends a request with headers of its own besides those that all have.
+fn send<'a>(
+    cluster: &str,
+    authority: &'a str,
+    (method, path): (&'a str, &'a str),
+    own: impl IntoIterator<Item = (&'a str, &'a str)>,
+    body: Option<&[u8]>,
+    timeout: Duration,
+) -> Result<u32, &'static str> {
+    let mut headers = vec![
+        (":method", method),
         (":scheme", "https"),
         (":authority", authority),
         (":path", path),
-        ("accept", "application/json"),
-        ("content-type", "application/json"),
         USER_AGENT,
     ];
-    callout::send(cluster, &headers, Some(body), timeout)
+    headers.extend(own);
+    callout::send(cluster, &headers, body, timeout)
 }
 
 /// The status of the answer to a callout; `None` where it has none.

@@ -12,9 +12,11 @@
     )
 )]
 
+mod attic;
 mod calls;
 mod host;
 mod http;
+mod key;
 mod metrics_apis;
 mod office;
 mod reader;

@@ -1,11 +1,12 @@
 //! The office of the leader: the pure [`Reader`] with its calls under way and its fenced writes.
 //!
-//! Every write carries the CAS number that the key had when the office was taken, or that the write before gave it,
-//! and taking the office rewrites each key. So a deposed leader, which does not know yet, cannot overwrite anything. One
-//! key is not the office's own: what a successor goes on with, see [`burst_model::records::Resume`].
+//! What it writes it writes by [`Key`], so that one that was deposed overwrites nothing. One key is not the office's own:
+//! what a successor goes on with, see [`burst_model::records::Resume`].
 
+use crate::attic::Attic;
 use crate::calls::Calls;
-use crate::host::{self, Cas, Outrun, Shared};
+use crate::host::{self, Outrun, Shared};
+use crate::key::{Key, Tenure};
 use crate::metrics_apis::Survey;
 use crate::reader::{Answered, Call, Ended, Reader, Request};
 use crate::requests::Desk;
@@ -16,6 +17,7 @@ use burst_model::kube::Progress;
 use burst_model::leader::{Effect, Estate};
 use burst_model::records::{Keys, Record};
 use burst_model::snapshot::Snapshot;
+use burst_model::sync::lease::{self, Lease};
 use burst_model::time::Time;
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -39,33 +41,7 @@ pub(crate) struct Office {
     desk: Option<Desk>,
     /// Where there are other adapters.
     survey: Option<Survey>,
-}
-
-/// A key that only the leader writes.
-#[derive(Debug)]
-pub(crate) struct Key {
-    name: String,
-    cas: Cas,
-}
-
-impl Key {
-    /// Rewrites what is there, so that nobody else's CAS number holds any more; the bytes.
-    pub(crate) fn fence(name: &str) -> Result<(Self, Vec<u8>), Outrun> {
-        let found = Shared::read(name);
-        let mut key = Self {
-            name: name.into(),
-            cas: found.cas,
-        };
-        key.write(&found.bytes)?;
-        Ok((key, found.bytes))
-    }
-
-    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), Outrun> {
-        host::share(&self.name, bytes, self.cas)?;
-        // A write does not tell its new number; nobody can have written since without it.
-        self.cas = Shared::read(&self.name).cas;
-        Ok(())
-    }
+    attic: Attic,
 }
 
 /// Notes outside the VM which item is being parsed, and keeps away from those that killed a leader before.
@@ -77,7 +53,7 @@ struct Guard {
 
 impl Progress for Guard {
     fn begin(&mut self, item: &str) -> bool {
-        let hash = hash::of_bytes(item.as_bytes());
+        let hash = lease::poison_of(item);
         if self.poison.contains(&hash) {
             return false;
         }
@@ -100,17 +76,19 @@ pub(crate) fn unfinished(keys: &Keys) -> Option<u64> {
 }
 
 impl Office {
-    /// Takes over what the last leader left.
-    pub(crate) fn take(config: Rc<Config>, keys: &Keys, poison: Vec<u64>, now: Time) -> Result<Self, Outrun> {
-        let (snapshot, bytes) = Key::fence(&keys.snapshot)?;
-        let (confirmed, confirmed_bytes) = Key::fence(&keys.confirmed)?;
-        let (troubles, troubles_bytes) = Key::fence(&keys.troubles)?;
-        let (policies, policies_bytes) = Key::fence(&keys.policies)?;
-        let desk = Desk::take(&config)?;
-        let survey = Survey::take(&config, keys)?;
+    /// Takes over what the last leader left, with the lease that was written for it.
+    pub(crate) fn take(config: Rc<Config>, keys: &Keys, lease: Lease, now: Time) -> Result<Self, Outrun> {
+        let tenure = Rc::new(Tenure::new(&keys.lease, lease.holder));
+        let (snapshot, bytes) = Key::fence(&keys.snapshot, &tenure)?;
+        let (confirmed, confirmed_bytes) = Key::fence(&keys.confirmed, &tenure)?;
+        let (troubles, troubles_bytes) = Key::fence(&keys.troubles, &tenure)?;
+        let (policies, policies_bytes) = Key::fence(&keys.policies, &tenure)?;
+        let desk = Desk::take(&config, &tenure)?;
+        let survey = Survey::take(&config, keys, &tenure)?;
+        let attic = Attic::new(keys, &config);
         let parsing = Guard {
             key: keys.parsing.clone(),
-            poison,
+            poison: lease.poison,
         };
         host::share_over(&parsing.key, &[]);
         let estate = Estate {
@@ -135,6 +113,7 @@ impl Office {
             parsing,
             desk,
             survey,
+            attic,
         })
     }
 
@@ -146,6 +125,7 @@ impl Office {
     pub(crate) fn tick(&mut self, now: Time) -> Result<(), Outrun> {
         let effects = self.reader.tick(now);
         self.carry_out(effects, now)?;
+        self.attic.tick(now);
         self.desk.as_mut().map_or(Ok(()), |desk| desk.tick(now))?;
         self.survey.as_mut().map_or(Ok(()), |survey| survey.tick(now))
     }

@@ -230,7 +230,7 @@ impl Configured {
             );
         }
         log::info!("this thread polls {} from now on", self.view.config.origin);
-        self.office = Office::take(self.view.config.clone(), &self.keys, lease.poison, now).ok();
+        self.office = Office::take(self.view.config.clone(), &self.keys, lease, now).ok();
         vm::stats().leader_changes.count();
     }
 

@@ -2,7 +2,7 @@
 
 use crate::calls::Calls;
 use crate::host::{self, Outrun, Shared};
-use crate::office::Key;
+use crate::key::{Key, Tenure};
 use crate::vm;
 use burst_model::config::{Adapter, Config};
 use burst_model::records::{Keys, Record};
@@ -27,12 +27,12 @@ pub(crate) struct Survey {
 
 impl Survey {
     /// Takes over, where there are other adapters.
-    pub(crate) fn take(config: &Rc<Config>, keys: &Keys) -> Result<Option<Self>, Outrun> {
+    pub(crate) fn take(config: &Rc<Config>, keys: &Keys, tenure: &Rc<Tenure>) -> Result<Option<Self>, Outrun> {
         let apis = config.metrics_apis.as_ref();
         if super::ARE_LEFT_OUT || apis.is_none_or(|apis| others::asked(apis).next().is_none()) {
             return Ok(None);
         }
-        let (key, bytes) = Key::fence(&keys.offers)?;
+        let (key, bytes) = Key::fence(&keys.offers, tenure)?;
         Ok(Some(Self {
             config: config.clone(),
             offers: Offers::from_bytes(&bytes).unwrap_or_default(),

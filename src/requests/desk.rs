@@ -4,7 +4,7 @@
 use super::counter::is_due;
 use super::{MOST_PROXIES, MOST_VMS, Slots};
 use crate::host::{self, Outrun, Shared};
-use crate::office::Key;
+use crate::key::{Key, Tenure};
 use crate::vm;
 use burst_model::config::{Config, Full, Requests};
 use burst_model::hash;
@@ -12,6 +12,7 @@ use burst_model::rates::report::{self, Unreported};
 use burst_model::rates::{Hub, Share};
 use burst_model::records::{CountKeys, PROXY_KEY};
 use burst_model::time::Time;
+use std::rc::Rc;
 use std::time::Duration;
 
 /// A hub that is well answers within milliseconds.
@@ -34,13 +35,13 @@ pub(crate) struct Desk {
 
 impl Desk {
     /// Takes over, where requests are counted.
-    pub(crate) fn take(config: &Config) -> Result<Option<Self>, Outrun> {
+    pub(crate) fn take(config: &Config, tenure: &Rc<Tenure>) -> Result<Option<Self>, Outrun> {
         let Some(requests) = config.requests.clone() else {
             return Ok(None);
         };
         let counting = config.counting_hash();
         let keys = CountKeys::new(counting);
-        let (sum, _) = Key::fence(&keys.sum)?;
+        let (sum, _) = Key::fence(&keys.sum, tenure)?;
         Ok(Some(Self {
             requests,
             counting,

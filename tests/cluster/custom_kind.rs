@@ -1,6 +1,6 @@
 //! A kind with a pod template that a CustomResourceDefinition brings, configured before it is there.
 
-use burst_testkit::ControlPlane;
+use burst_testkit::{ControlPlane, port};
 
 use crate::{
     account::apply_shipped_role,
@@ -79,7 +79,7 @@ fn a_kind_is_served_as_soon_as_its_definition_and_its_objects_are_there() {
         (refused.status, refused.body.as_str()),
         (
             503,
-            "not readable: the Kubernetes API refuses to list rollouts.argoproj.io\n"
+            "not readable: the Kubernetes API does not list rollouts.argoproj.io\n"
         ),
         "what may not be read is not said to be absent"
     );
@@ -106,4 +106,48 @@ fn a_kind_is_served_as_soon_as_its_definition_and_its_objects_are_there() {
     cluster.kubectl(&["delete", "crd", "rollouts.argoproj.io"]);
     gateway.wait_for_header("queue.data", None);
     assert_eq!(gateway.burst("rollouts").status, 204);
+}
+
+#[test]
+fn a_kind_whose_conversion_webhook_is_gone_is_left_out_and_the_rest_goes_on() {
+    let cluster = ControlPlane::start();
+    let mount = apply_shipped_role(&cluster).mount(&cluster);
+    sample::create_with_status(&cluster);
+    let newer = "- {name: v1, served: true, storage: true, schema: \
+                 {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}\n";
+    let stored_as_v1 = DEFINITION.replace("storage: true", "storage: false") + "  " + newer;
+    cluster.apply(&stored_as_v1);
+    cluster.apply(ROLE);
+    cluster.wait_for_crds();
+    cluster.apply(ROLLOUT);
+    sample::set_current_replicas(&cluster, "data", "queue-workers", 3);
+    let gateway = Gateway::new(&cluster, &mount, &format!(r#"{WORKLOADS}, "max_staleness": "15s""#));
+    let header = "service=data/queue-workers, current-load=3, target-load=3, max-load=4";
+    gateway.wait_for_header("queue.data", Some(header));
+
+    let convert_by = |conversion: &str| {
+        let patch = format!(r#"{{"spec":{{"conversion":{conversion}}}}}"#);
+        cluster.kubectl(&[
+            "patch",
+            "crd",
+            "rollouts.argoproj.io",
+            "--type=merge",
+            "--patch",
+            &patch,
+        ]);
+    };
+    let nobody = format!("https://127.0.0.1:{}/", port::free());
+    convert_by(&format!(
+        r#"{{"strategy":"Webhook","webhook":{{"conversionReviewVersions":["v1"],"clientConfig":{{"url":"{nobody}"}}}}}}"#
+    ));
+    gateway.wait_for_gauge("burst_unreadable_rollouts", 1);
+    gateway.wait_for_header("queue.data", None);
+    let left_out = "rollouts.argoproj.io cannot be listed, and other lists can";
+    gateway.envoy.wait_for_log(SOON, left_out);
+    let others = "service=default/ngsa-1, current-load=1, target-load=4, max-load=5";
+    assert_eq!(gateway.header("ngsa-svc-1.default").as_deref(), Some(others));
+    assert_eq!(gateway.burst("rollouts").status, 503, "and not that there are none");
+
+    convert_by(r#"{"strategy":"None","webhook":null}"#);
+    gateway.wait_for_header("queue.data", Some(header));
 }

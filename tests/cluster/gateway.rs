@@ -43,6 +43,24 @@ impl Gateway {
         Self { envoy, address }
     }
 
+    /// The threads that began to poll, one after the other: each tells once what fails.
+    pub(crate) fn pollers(&self) -> Vec<u32> {
+        let log = self.envoy.log();
+        let lines = log.lines().filter(|line| line.contains("this thread polls "));
+        // [2026-01-01 00:00:00.000][THREAD][info]…
+        let thread = |line: &str| line.split(['[', ']']).nth(3)?.parse().ok();
+        lines.filter_map(thread).collect()
+    }
+
+    /// Waits until the main thread polls, as it does once the worker has served. From then on the lease stays where it
+    /// is, and nobody tells again what another has told.
+    #[track_caller]
+    pub(crate) fn wait_for_main_thread(&self) {
+        wait::until(SOON, "the main thread polls", || {
+            self.pollers().last() == Some(&self.envoy.id())
+        });
+    }
+
     /// The header on a normal response of a Service.
     #[track_caller]
     pub(crate) fn header(&self, service: &str) -> Option<String> {

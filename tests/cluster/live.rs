@@ -104,5 +104,5 @@ fn after_now() -> u64 {
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .expect("a clock after 1970");
-    now.as_secs() + 5
+    now.as_secs() + 10
 }

@@ -74,6 +74,7 @@ fn without_its_role_the_proxy_says_what_it_lacks_serves_on_for_a_while_and_recov
     sample::create_with_status(&cluster);
     let gateway = Gateway::new(&cluster, &mount, r#""max_staleness": "30s""#);
     gateway.wait_for_header("ngsa-svc-1.default", Some(HEADER));
+    gateway.wait_for_main_thread();
 
     cluster.kubectl(&["delete", "clusterrole", "burst-metrics"]);
     gateway.wait_for_stat("burst_poll_forbidden_total", 4);

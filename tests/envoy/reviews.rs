@@ -1,5 +1,7 @@
 //! The API server is asked whether a user may read a metric, by a proxy whose streams come and go.
 
+use std::time::{Duration, Instant};
+
 use burst_lab::api::{Fault, Rule};
 use burst_testkit::{Version, http::Answer, wait};
 use serde_json::{Value, json};
@@ -23,6 +25,9 @@ const OTHER: &str = "/apis/external.metrics.k8s.io/v1beta1/namespaces/default/qu
 const SHORT: &str = "1s";
 /// Whoever is asked answers in that time, on a machine with much else to do.
 const LONG: &str = "60s";
+
+/// How long a worker knows what it was answered.
+const KEPT: Duration = Duration::from_secs(10);
 
 fn keys(request_timeout: &str, more: &Value) -> Value {
     let mut apis = json!({"filter_chain": "metrics-apis", "authorization": "subject_access_review"});
@@ -72,6 +77,7 @@ fn a_user_is_answered_as_the_api_server_says(version: Version) {
     // About its own nobody is asked; a verdict that came before there is a value would be old by then.
     let master = by("root").header("x-remote-group", "system:masters");
     apis.wait(&master, "a value", is_ok);
+    let begun = Instant::now();
     apis.wait(&by("alice"), "leave to read it", is_ok);
     let refused = apis.ask(&by("bob"));
     assert_eq!(
@@ -84,10 +90,16 @@ fn a_user_is_answered_as_the_api_server_says(version: Version) {
     for _ in 0..20 {
         assert!(apis.ask_each(&by("alice")).iter().all(is_ok));
     }
-    assert_eq!(asked(&world), before, "what is known is not asked again");
     // Not all of them have taken up the latest look at the cluster yet; so their answers need not be the same.
-    assert!(apis.ask_each(&master).iter().all(is_ok));
-    assert_eq!(asked(&world), before);
+    let of_workers = apis.ask_each(&master);
+    assert!(of_workers.iter().all(is_ok));
+    // On a machine with much else to do, what was known may have to be asked again by now.
+    let forgotten = begun.elapsed().as_secs() / KEPT.as_secs();
+    let again = (asked(&world) - before) as u64;
+    assert!(
+        again <= forgotten * of_workers.len() as u64,
+        "asked again {again} times, and forgotten {forgotten} times"
+    );
     // What was allowed is not for ever.
     world.api.access.restrict("alice", vec![]);
     apis.wait(&by("alice"), "a refusal", |answer| answer.status == 403);

@@ -18,6 +18,7 @@ fn spoke(more: Value) -> Plugin {
         "source": "hub",
         "cluster": "hub",
         "poll_interval": "1s",
+        "request_timeout": "60s",
         "clusters": [{"name": "{service}.{namespace}"}],
     });
     match (&mut keys, more) {

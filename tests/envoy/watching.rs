@@ -177,7 +177,8 @@ fn a_window_over_the_buffer_limit_is_made_up_for_by_lists(version: Version) {
 
 fn a_window_that_comes_drop_by_drop_loses_nothing(version: Version) {
     let world = World::sample();
-    let (proxy, mut main) = start(version, &world, json!({"request_timeout": "1s"}));
+    // Longer than any other window may be late.
+    let (proxy, mut main) = start(version, &world, json!({"request_timeout": "20s"}));
     let lists = asked(&world, "list");
     world.api.faults.inject_times(HPAS, Fault::Trickle { seconds: 60 }, 1);
     world.scale_ngsa_1(3);

@@ -5,6 +5,7 @@ mod bequest;
 mod estate;
 mod heir;
 mod publish;
+mod readable;
 mod standing;
 
 use crate::config::Config;
@@ -24,14 +25,9 @@ pub use heir::Heir;
 use publish::Draft;
 use standing::Standing;
 use std::rc::Rc;
-use std::time::Duration;
 
 /// Lines about bad objects that one answer may write at once: a broken controller must not flood the proxy's log.
 const MOST_LINES: usize = 10;
-
-/// A list that is refused is left out before the picture would be too old because of it: threads look at its age once
-/// a second, and at what is published as often.
-const AHEAD: Duration = Duration::from_secs(2);
 
 /// Rows that are joined at a time: two or three milliseconds of a thread that has other things to do.
 const MOST_ROWS: usize = 500;
@@ -57,7 +53,7 @@ pub enum Effect {
     Admit(Troubles),
     /// Show what there is.
     Show(Totals),
-    /// Show whether a list can be read, or the API refuses it.
+    /// Show whether a list can be read, or is no part of the picture.
     ShowList(Source, Readable),
     /// Say when the cluster was last read.
     Confirm(Confirmed),
@@ -74,7 +70,7 @@ pub enum Effect {
 pub enum Readable {
     /// It was, just now.
     Yes,
-    /// The API says that it may not be, or is not there.
+    /// The API says that it may not be, or is not there; or it failed for so long that it was left out.
     No,
 }
 
@@ -203,8 +199,8 @@ impl Leader {
     /// Once a tick.
     pub fn tick(&mut self, now: Time) -> Vec<Effect> {
         self.set_back(now);
-        self.leave_out(now);
-        let mut effects = self.publish(MOST_ROWS, now);
+        let mut effects = self.leave_out(now);
+        effects.extend(self.publish(MOST_ROWS, now));
         effects.extend(self.poller.begin(now).into_iter().map(Effect::Ask));
         effects
     }
@@ -221,7 +217,6 @@ impl Leader {
         let parsed = PARSED * answer.as_ref().map_or(0, Answer::len);
         let source = list.source().clone();
         let may_lack = source.may_be_absent() && !list.is_watching();
-        let was_behind = list.is_behind();
         let (answer, lacking) = match answer {
             Err(failure @ Failure::NotFound(_)) if may_lack => (Ok(Answer::Page(Page::default())), Some(failure)),
             answer => (answer, None),
@@ -236,14 +231,14 @@ impl Leader {
                 });
                 effects.extend(self.keep(id, now, |list| list.replace(&source.resource, listed)));
                 effects.extend(match lacking {
-                    Some(_) => self.refused(id, &source),
-                    None => self.allowed(id, &source),
+                    Some(_) => self.unreadable(id, &source),
+                    None => self.readable(id, &source),
                 });
             }
             Some(Step::Changed(window)) => {
                 effects.extend(self.recovered(id, &source, Verb::Watch));
                 effects.extend(self.keep(id, now, |list| list.apply(&source.resource, window.changes)));
-                effects.extend(self.allowed(id, &source));
+                effects.extend(self.readable(id, &source));
             }
             Some(Step::Failed {
                 verb,
@@ -251,12 +246,9 @@ impl Leader {
                 falls_back,
             }) => {
                 effects.extend(self.trouble(id, &source, verb, &failure, falls_back));
+                self.note_failure(id, now);
                 if verb == Verb::List && failure.is_refusal() {
-                    effects.extend(self.refused(id, &source));
-                    // What somebody else saw of it last cannot be known any more.
-                    if was_behind {
-                        self.forget(id);
-                    }
+                    effects.extend(self.unreadable(id, &source));
                 }
             }
             None => {}
@@ -300,52 +292,14 @@ impl Leader {
         works.then(|| Effect::Inform(format!("{what} {source} works again")))
     }
 
-    /// Notes that the API refuses a list.
-    fn refused(&mut self, id: SourceId, source: &Source) -> Option<Effect> {
-        let list = self.lists.get_mut(id.0)?;
-        list.refused = true;
-        list.shows(Readable::No)
-            .then(|| Effect::ShowList(source.clone(), Readable::No))
-    }
-
-    /// Notes that it does not.
-    fn allowed(&mut self, id: SourceId, source: &Source) -> Option<Effect> {
-        let list = self.lists.get_mut(id.0)?;
-        list.refused = false;
-        list.shows(Readable::Yes)
-            .then(|| Effect::ShowList(source.clone(), Readable::Yes))
-    }
-
-    fn forget(&mut self, id: SourceId) {
-        if let Some(list) = self.lists.get_mut(id.0) {
-            self.joined.note(id.0, list.forget());
-            self.news = true;
-        }
-    }
-
     /// Has what was read before the clock was set back grow old by the clock as it is: in an outage it would be fresh
     /// until the old time comes again.
     fn set_back(&mut self, now: Time) {
         let last = std::mem::replace(&mut self.ticked, now);
-        for read in self.lists.iter_mut().filter_map(|list| list.read.as_mut()) {
-            let by_now = read.set_back(last, now);
-            self.news |= std::mem::replace(read, by_now) != by_now;
-        }
-    }
-
-    /// Forgets lists that have been refused for as long as a picture may be old: what they held would be a guess, and
-    /// must not make the rest too old. Where nothing else can be read there is no rest: that is an outage, and ages.
-    fn leave_out(&mut self, now: Time) {
-        if self.lists.iter().all(|list| list.refused) {
-            return;
-        }
-        let allowed = self.config.max_staleness.saturating_sub(AHEAD);
-        let is_old = |read: Time| now.since(read) >= allowed;
-        for place in 0..self.lists.len() {
-            let list = self.lists.get(place).filter(|list| list.refused);
-            if list.and_then(|list| list.read).is_some_and(is_old) {
-                self.forget(SourceId(place));
-            }
+        for list in &mut self.lists {
+            list.failing = list.failing.map(|since| since.set_back(last, now));
+            let by_now = list.read.map(|read| read.set_back(last, now));
+            self.news |= std::mem::replace(&mut list.read, by_now) != by_now;
         }
     }
 
@@ -360,7 +314,7 @@ impl Leader {
             return Vec::new();
         };
         let (moved, lines) = take(list);
-        list.read = Some(now);
+        (list.read, list.failing) = (Some(now), None);
         self.news = true;
         self.joined.note(id.0, moved);
         lines.into_iter().take(MOST_LINES).map(Effect::Warn).collect()

@@ -20,6 +20,7 @@
     )
 )]
 
+pub mod attic;
 pub mod config;
 pub mod confirmation;
 pub mod hash;

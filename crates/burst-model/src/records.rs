@@ -16,8 +16,8 @@ use std::rc::Rc;
 pub struct Confirmed {
     /// The snapshot that was confirmed.
     pub generation: u64,
-    /// The last good read of each list, in the order of the configuration; `None` of one that the API refuses, and
-    /// of which nothing is known.
+    /// The last good read of each list, in the order of the configuration; `None` of one that cannot be read,
+    /// and of which nothing is known.
     pub lists: Vec<Option<Time>>,
 }
 
@@ -46,7 +46,7 @@ pub struct Resume {
 pub struct Resumed {
     /// Its `resourceVersion`.
     pub version: String,
-    /// When they were read; `None` of a list that the API refused.
+    /// When they were read; `None` of a list that could not be.
     pub read: Option<Time>,
     /// The names of the objects that are left out, each with the line that says why: no window brings them again.
     pub bad: Vec<(String, String)>,
@@ -66,8 +66,9 @@ pub struct Troubles {
 pub struct Trouble {
     /// What the operator was told of last; `None` where it works.
     pub told: Option<(Verb, Outcome)>,
-    /// The API's last word is that it may not be read, or is not there.
-    pub refused: bool,
+    /// It may be missing from the picture: the API's last word is that it may not be read, or is not there; or it failed
+    /// alone for so long that it was left out.
+    pub unreadable: bool,
     /// The operator was told that it is listed instead of being watched.
     pub unwatched: bool,
     /// For how long the API is left alone.
@@ -195,7 +196,7 @@ mod tests {
         #[test]
         fn arbitrary_bytes_are_a_record_or_none(bytes in proptest::collection::vec(any::<u8>(), 0..256)) {
             let _ = (Confirmed::from_bytes(&bytes), Resume::from_bytes(&bytes), Lease::from_bytes(&bytes));
-            let _ = Troubles::from_bytes(&bytes);
+            let _ = (Troubles::from_bytes(&bytes), crate::attic::Holdings::from_bytes(&bytes));
         }
 
         #[test]

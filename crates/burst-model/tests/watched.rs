@@ -260,9 +260,10 @@ impl Proxy {
         while let Some(place) = self.under_way.iter().position(|(due, _)| *due <= now) {
             let (_, ask) = self.under_way.remove(place);
             let source = self.leader.source(ask.source).unwrap().clone();
-            let effects = self
-                .leader
-                .answer(ask.source, api.answer(&source, &ask, fault), clock, 0);
+            // Chance sets the lists apart.
+            let chance = (u32::MAX / 4).wrapping_mul(u32::try_from(ask.source.0).unwrap());
+            let answer = api.answer(&source, &ask, fault);
+            let effects = self.leader.answer(ask.source, answer, clock, chance);
             self.carry_out(effects, now);
         }
     }
@@ -394,6 +395,37 @@ fn a_successor_does_not_go_back_to_what_it_was_left() {
     api.put(0, 2, 1);
     (46..60).for_each(|second| proxy.second(&api, None, at(second)));
     assert_eq!(proxy.services, [1, 0, 0], "of each snapshot");
+}
+
+#[test]
+fn an_api_server_that_knows_no_role_for_a_while_costs_a_successor_nothing() {
+    let mut api = Api::default();
+    (0..KINDS.len()).for_each(|kind| api.put(kind, 1, 1));
+    let mut proxy = Proxy::new(config("watch"), T0);
+    (0..40).for_each(|second| proxy.second(&api, None, at(second)));
+    proxy.hand_over(at(40));
+    // One that was restarted, before it has read them.
+    (40..43).for_each(|second| proxy.second(&api, Some(Fault::Status(403)), at(second)));
+    api.put(0, 1, 2);
+    (43..60).for_each(|second| proxy.second(&api, None, at(second)));
+    assert_eq!(proxy.services, [1, 1], "of each snapshot");
+}
+
+#[test]
+fn what_a_successor_leaves_out_it_lists_again() {
+    let mut api = Api::default();
+    (0..KINDS.len()).for_each(|kind| api.put(kind, 1, 1));
+    let mut proxy = Proxy::new(config("watch"), T0);
+    (0..40).for_each(|second| proxy.second(&api, None, at(second)));
+    // Longer than a list may be old.
+    let refused = Some(Fault::Status(403));
+    (40..105).for_each(|second| proxy.second(&api, refused, at(second)));
+    proxy.hand_over(at(105));
+    (105..106).for_each(|second| proxy.second(&api, refused, at(second)));
+    (106..200).for_each(|second| proxy.second(&api, None, at(second)));
+    let mut fresh = Proxy::new(config("list"), T0);
+    fresh.second(&api, None, T0);
+    assert_eq!(proxy.content(), fresh.content());
 }
 
 #[test]

@@ -31,5 +31,6 @@ pub mod proxy;
 pub mod render;
 pub mod run;
 pub mod simulate;
+pub mod unit;
 mod words;
 pub mod yaml;

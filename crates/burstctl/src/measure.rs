@@ -8,6 +8,8 @@ use burst_hpa::metric::{SourceType, TargetType};
 use burst_hpa::simulate::{Container, Phase, Pod, Reading, Ready, Requests, Sample, Samples, Time};
 use k8s_openapi::api::autoscaling::v2::{MetricSpec, MetricTarget};
 
+use crate::unit::Unit;
+
 /// Every container of the played pods asks for 100 of everything, so a per cent is 1.
 const REQUEST_MILLI: i64 = 100_000;
 
@@ -27,6 +29,8 @@ pub struct Measure {
     pub object: Option<(String, String)>,
     /// What it is compared with.
     pub aim: Aim,
+    /// In what it and its aim are shown.
+    pub unit: Unit,
 }
 
 /// What a metric is compared with. Amounts are in thousandths.
@@ -62,12 +66,14 @@ impl Measure {
                 .map(|source| (&source.metric.name, &source.target))?,
         };
         let object = spec.object.as_ref().map(|source| &source.described_object);
+        let (aim, unit) = aim(source, target)?;
         Some(Self {
             source,
             name: name.clone(),
             container: spec.container_resource.as_ref().map(|source| source.container.clone()),
             object: object.map(|object| (object.kind.clone(), object.name.clone())),
-            aim: aim(source, target)?,
+            aim,
+            unit,
         })
     }
 
@@ -101,19 +107,18 @@ impl Measure {
 }
 
 /// As the controller chooses: of several fields it has its favourites, and only `Object` goes by the type.
-fn aim(source: SourceType, target: &MetricTarget) -> Option<Aim> {
-    let milli = |written: &Option<_>| -> Option<i64> {
-        let quantity: Quantity = written.as_ref().and_then(|written| Quantity::try_from(written).ok())?;
-        Some(quantity.milli_value())
+fn aim(source: SourceType, target: &MetricTarget) -> Option<(Aim, Unit)> {
+    let read = |written: &Option<_>, aim: fn(i64) -> Aim| {
+        let quantity = Quantity::try_from(written.as_ref()?).ok()?;
+        Some((aim(quantity.milli_value()), Unit::of(&quantity)))
     };
+    let utilization = |percent| (Aim::Utilization(percent), Unit::percent());
     let (value, average) = (
-        milli(&target.value).map(Aim::Value),
-        milli(&target.average_value).map(Aim::Average),
+        read(&target.value, Aim::Value),
+        read(&target.average_value, Aim::Average),
     );
     match source {
-        SourceType::Resource | SourceType::ContainerResource => {
-            average.or(target.average_utilization.map(Aim::Utilization))
-        }
+        SourceType::Resource | SourceType::ContainerResource => average.or(target.average_utilization.map(utilization)),
         SourceType::Pods => average,
         SourceType::External => average.or(value),
         SourceType::Object => match target.type_.parse().ok()? {
@@ -193,17 +198,6 @@ pub fn pod(name: String, containers: &[String], measures: &[Measure], started: T
     }
 }
 
-/// Thousandths as people write them: `1.5`, `300`.
-#[must_use]
-pub fn shown(milli: i64) -> String {
-    let (whole, rest) = (milli.unsigned_abs() / 1000, milli.unsigned_abs() % 1000);
-    let sign = if milli < 0 { "-" } else { "" };
-    match rest {
-        0 => format!("{sign}{whole}"),
-        _ => format!("{sign}{whole}.{rest:03}").trim_end_matches('0').to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -225,18 +219,5 @@ mod tests {
         let samples = shared(1001, &pods(&[true, false, true]), Time::from_secs(15));
         let values: Vec<i64> = samples.values().map(|sample| sample.value).collect();
         assert_eq!(values, [501, 0, 500]);
-    }
-
-    #[test]
-    fn thousandths_are_shown_as_people_write_them() {
-        for (milli, text) in [
-            (1500, "1.5"),
-            (300_000, "300"),
-            (-50, "-0.05"),
-            (0, "0"),
-            (i64::MIN, "-9223372036854775.808"),
-        ] {
-            assert_eq!(shown(milli), text);
-        }
     }
 }

@@ -10,7 +10,7 @@ const IN_A_PLUGIN: [&str; 2] = ["/spec/pluginConfig", "/spec/wasm/pluginConfig"]
 const IN_A_PATCH: &str = "/patch/value/typed_config/config/configuration";
 
 /// The filter's configuration in a JSON object: that of a WasmPlugin, TrafficExtension or EnvoyFilter; `None` in any
-/// other Kubernetes object.
+/// other Kubernetes object. One in an EnvoyFilter that is no JSON is its text.
 #[must_use]
 pub fn configuration(object: &Value) -> Option<Value> {
     match object.get("kind")?.as_str() {
@@ -29,7 +29,7 @@ pub(crate) fn patches(object: &Value) -> impl Iterator<Item = &Value> {
 /// The JSON in a `StringValue` or a `Struct`, by whichever type URL.
 fn message(configuration: &Value) -> Option<Value> {
     match configuration.get("value")? {
-        Value::String(text) => serde_json::from_str(text).ok(),
+        Value::String(text) => Some(serde_json::from_str(text).unwrap_or_else(|_| text.as_str().into())),
         value => Some(value.clone()),
     }
 }
@@ -54,6 +54,10 @@ pub struct Refused(String);
 /// # Errors
 /// What the filter would log.
 pub fn checked(words: &Value) -> Result<Config, Refused> {
+    if let Value::String(text) = words {
+        let parsed = Config::parse(text.as_bytes(), Artifact::Full);
+        return parsed.map_err(|error| Refused(error.to_string()));
+    }
     Config::parse(words.to_string().as_bytes(), Artifact::Full).map_err(|error| {
         let reason = error.to_string();
         // The place in a JSON that nobody wrote.
@@ -96,6 +100,15 @@ mod tests {
             assert_eq!(configuration_of_document(&object), Some(words.clone()), "{object}");
         }
         assert_eq!(configuration_of_document(&json!({"kind": "ClusterRole"})), None);
+    }
+
+    #[test]
+    fn what_is_no_json_is_refused_as_the_filter_refuses_it() {
+        let value = json!({"value": "{\"cluster\": \"kube\",\n}"});
+        let patch = json!({"patch": {"value": {"typed_config": {"config": {"configuration": value}}}}});
+        let object = json!({"kind": "EnvoyFilter", "spec": {"configPatches": [patch]}});
+        let refused = checked(&configuration(&object).unwrap()).unwrap_err();
+        assert_eq!(refused.to_string(), "trailing comma at line 2 column 1");
     }
 
     #[test]

@@ -22,6 +22,7 @@ use std::process::ExitCode;
 use crate::args::{Format, Hpa, Istio, Topic};
 use crate::input::Input;
 use crate::lint::{Finding, write as write_findings};
+use crate::yaml::{Mark, first_comment};
 
 /// How a command ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -133,6 +134,18 @@ impl Terminal<'_> {
         for broken in &input.broken {
             let file = input.sources.get(broken.source).map_or("", |source| &source.name);
             self.say(format_args!("{file}:{}", broken.error));
+        }
+    }
+
+    /// Says that what was written has no comments, where the input had some.
+    fn say_comments(&mut self, input: &Input) {
+        for source in &input.sources {
+            if let Some(Mark { line, column }) = first_comment(&source.text) {
+                self.say(format_args!(
+                    "{}:{line}:{column}: comments are left out; this is the first",
+                    source.name
+                ));
+            }
         }
     }
 

@@ -2,7 +2,7 @@
 
 use serde::de::DeserializeOwned;
 
-use crate::yaml::{Span, Tree};
+use crate::yaml::{Span, Tree, Value};
 
 /// Why a document is not of its form.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +22,14 @@ pub(crate) fn read<T: DeserializeOwned>(tree: &Tree) -> Result<T, Misread> {
             field: twice.name.clone(),
             span: twice.span,
             detail: format!("{:?} is written twice", twice.name),
+        });
+    }
+    // Serde would read a list as the fields in the order of our sources, and speak of a struct.
+    if !matches!(tree.value, Value::Object(_)) {
+        return Err(Misread {
+            field: String::new(),
+            span: tree.place(""),
+            detail: "expected an object: keys, each with its value".to_owned(),
         });
     }
     serde_path_to_error::deserialize(tree.to_json()).map_err(|error| {
@@ -75,5 +83,8 @@ mod tests {
         assert_eq!(misread("_size: many\n"), ("_size".to_owned(), 1, 8));
         assert_eq!(misread("_size: 1\nsise: 2\n"), ("sise".to_owned(), 2, 1));
         assert_eq!(misread("_size: 1\n_size: 2\n"), ("_size".to_owned(), 2, 1));
+        for text in ["- 1\n", "many\n", "1\n"] {
+            assert_eq!(misread(text), (String::new(), 1, 1), "{text}");
+        }
     }
 }

@@ -61,6 +61,36 @@ fn metrics_of_one_name_are_told_apart_by_selector_and_object() {
 }
 
 #[test]
+fn bytes_are_told_in_the_unit_of_their_target_and_to_the_last_one() {
+    for (current, now) in [
+        (
+            "209715200",
+            "200Mi: 200Mi ÷ 50Mi = 4; × 4 replicas = 16, so it proposes 16.",
+        ),
+        (
+            "42000000",
+            "40.054Mi (42000000): 40.054Mi ÷ 50Mi = 0.801; × 4 replicas = 3.204, so it proposes 4.",
+        ),
+    ] {
+        let text = format!(
+            "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {{name: web}}\nspec:\n  \
+             scaleTargetRef: {{apiVersion: apps/v1, kind: Deployment, name: web}}\n  maxReplicas: 20\n  metrics:\n  \
+             - {{type: Resource, resource: {{name: memory, target: {{type: AverageValue, averageValue: 50Mi}}}}}}\n\
+             status:\n  currentReplicas: 4\n  desiredReplicas: 8\n  currentMetrics:\n  \
+             - {{type: Resource, resource: {{name: memory, current: {{averageValue: \"{current}\"}}}}}}\n"
+        );
+        let (_, told, _) = command(&["explain", "--status", "-"], &text);
+        for line in [
+            "1. memory of whole pods: 50Mi for each pod.\n",
+            "   Nothing happens from 45Mi to 55Mi (tolerance 10 %).\n",
+            &format!("   Now it is {now}\n"),
+        ] {
+            assert!(told.contains(line), "{line}\n{told}");
+        }
+    }
+}
+
+#[test]
 fn the_limit_that_holds_is_named_also_where_the_metrics_did_not_decide() {
     let table = [
         ("current: {value: \"1\"}", 2, 2, "Limit that holds: minReplicas."),

@@ -208,8 +208,23 @@ fn what_is_wrong_is_named_where_it_stands() {
     for (values, place, words) in [
         ("labls: {a: b}\n", "3:1", "unknown field `labls`"),
         ("proxy: waypoint\n", "3:8", "unknown variant `waypoint`"),
-        ("namespace: Shop\n", "3:12", "is not a DNS-1123 subdomain"),
+        (
+            "namespace: Shop\n",
+            "3:12",
+            "\"Shop\" is no namespace: a lowercase RFC 1123 label must ",
+        ),
         ("labels: {}\n", "3:1", "every proxy of the namespace"),
+        (
+            "labels: {app: a b}\n",
+            "3:15",
+            "\"a b\" is no label's: a valid label must be an empty string or ",
+        ),
+        ("labels: {a.b/: c}\n", "3:16", "the key \"a.b/\" is no label's: "),
+        (
+            "namespace: edge.one\n",
+            "3:12",
+            "\"edge.one\" is no namespace: must not contain dots",
+        ),
         ("proxy: sidecar\n", "1:1", "there is no usual namespace for sidecars"),
         (
             "proxy: sidecar\nnamespace: shop\nservice: web\n",
@@ -243,6 +258,8 @@ fn what_is_wrong_is_named_where_it_stands() {
         );
     }
     assert!(refused("proxy: gateway\n").contains("missing field `module`"));
+    let said = refused("- module: {url: 'file:///b.wasm'}\n");
+    assert!(said.contains("expected an object: keys, each with its value"), "{said}");
     let said = refused("module:\n  image: r/b\n  digest: 12\n");
     assert!(said.contains("--> <stdin>:3:11\n"), "{said}");
     for (values, end) in [
@@ -277,6 +294,7 @@ fn the_schema_takes_what_render_takes() {
     for wrong in [
         "proxy: gateway\n",
         "module: {image: a}\n",
+        "labels: {app: a b}\nmodule: {url: 'file:///b'}\n",
         "labls: {}\nmodule: {url: 'file:///b'}\n",
     ] {
         assert!(!schema.is_valid(&json(wrong)), "{wrong}");

@@ -211,8 +211,8 @@ fn what_a_real_controller_measured_is_explained_with_its_numbers() {
         }
     });
     for line in [
-        "   Now it is 70 %: 70 ÷ 80 = 0.875; × 3 replicas = 2.625, so it proposes 3.",
-        "   Now it is 50331648: 50331648 ÷ 52428800 = 0.96, within the tolerance: it proposes the 3 there are.",
+        "   Now it is 70 %: 70 % ÷ 80 % = 0.875; × 3 replicas = 2.625, so it proposes 3.",
+        "   Now it is 48Mi: 48Mi ÷ 50Mi = 0.96, within the tolerance: it proposes the 3 there are.",
         "At the last sync there were 3 replicas, and 3 were asked for.",
     ] {
         assert!(told.contains(line), "{line}\n{told}");

@@ -33,6 +33,17 @@ fn older_versions_become_v2_and_what_is_lost_is_said() {
 }
 
 #[test]
+fn comments_that_are_left_out_are_not_left_unsaid() {
+    let text = include_str!("data/load.yaml");
+    let words = "burstctl: <stdin>:1:1: comments are left out; this is the first\n";
+    for command in ["render", "migrate"].map(|word| move |text: &str| command(&[word, "-"], text)) {
+        assert_eq!(command(text).2, "");
+        assert_eq!(command(&format!("# why\n{text}# more\n")).2, words);
+        assert_eq!(command("# nothing else\n").2, "");
+    }
+}
+
+#[test]
 fn what_was_rendered_has_nothing_to_object_to_and_renders_as_itself() {
     let (end, once, _) = command(&["render", "-"], include_str!("data/short.yaml"));
     assert_eq!(end, End::Well);

@@ -7,7 +7,7 @@ mod reach;
 
 use burst_lab::api::Fault;
 use burst_testkit::{Version, wait};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::stage::{Client, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Proxy, Request, World, listing};
 
@@ -62,8 +62,13 @@ fn works_again(world: &World, proxy: &Proxy, main: &mut Client, resources: &[&st
 }
 
 fn outlived(version: Version, failures: &[Failure]) {
+    outlived_with(version, json!({}), failures);
+}
+
+/// The same with these keys.
+fn outlived_with(version: Version, keys: Value, failures: &[Failure]) {
     let world = World::sample();
-    let (proxy, mut main) = Proxy::start(version, &world, listing(json!({})));
+    let (proxy, mut main) = Proxy::start(version, &world, listing(keys));
     main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
     proxy.wait_for_main_thread();
     for Failure { resource, fault, .. } in failures {

@@ -44,13 +44,15 @@ pub(crate) struct Plugin {
 
 impl Plugin {
     /// The filter, configured by these keys: beside the API's cluster, the shortest windows and the shortest interval
-    /// there are, a picture that grows old in no story by chance, and a rule for clusters named `SERVICE.NAMESPACE`.
+    /// there are, a picture that grows old and a request that takes too long in no story by chance, and a rule for
+    /// clusters named `SERVICE.NAMESPACE`.
     pub(crate) fn new(listener: &str, keys: Value) -> Self {
         let mut all = json!({
             "cluster": "kube_api",
             "sync": {"window": "3s", "workload_window": "3s"},
             "poll_interval": "1s",
             "max_staleness": "10m",
+            "request_timeout": "60s",
             "clusters": [{"name": "{service}.{namespace}"}],
         });
         match (&mut all, keys) {

@@ -37,9 +37,14 @@ impl Connection {
 
     /// Waits for the first byte of an answer; an error where the other side closed the connection instead.
     fn wait(&mut self) -> io::Result<()> {
-        match self.0.fill_buf()? {
-            [] => Err(io::ErrorKind::UnexpectedEof.into()),
-            _ => Ok(()),
+        loop {
+            match self.0.fill_buf() {
+                Ok([]) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(_) => return Ok(()),
+                // What the other reads here do by themselves; a machine that was stopped and goes on says so.
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
         }
     }
 

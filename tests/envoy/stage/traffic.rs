@@ -1,9 +1,10 @@
 //! Requests one after the other over connections that are kept, until it is told to stop.
 
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use burst_testkit::{http::Answer, wait};
 
@@ -15,10 +16,14 @@ const PACE: Duration = Duration::from_millis(5);
 /// Requests that may meet a connection just closed: no story changes the configuration more often.
 const ASKED_AGAIN: usize = 3;
 
+/// Longer than an answer takes where somebody gives one: the machine stood still, or the proxy on it.
+const STANDSTILL: Duration = Duration::from_secs(1);
+
 /// Traffic that is under way.
 #[derive(Debug)]
 pub(crate) struct Traffic {
     answers: Arc<Mutex<Vec<Answer>>>,
+    stood_still: Arc<AtomicBool>,
     /// Closed to stop it.
     running: mpsc::Sender<()>,
     client: JoinHandle<()>,
@@ -28,11 +33,15 @@ impl Traffic {
     pub(crate) fn start(address: SocketAddr, request: &Request) -> Self {
         let answers = Arc::new(Mutex::new(Vec::new()));
         let (running, stopped) = mpsc::channel();
-        let (request, kept) = (request.clone(), answers.clone());
+        let stood_still = Arc::new(AtomicBool::new(false));
+        let (request, kept, still) = (request.clone(), answers.clone(), stood_still.clone());
         let client = thread::spawn(move || {
             let (mut connection, mut asked_again) = (Kept::to(address), 0);
+            let mut last = Instant::now();
             while stopped.recv_timeout(PACE) == Err(mpsc::RecvTimeoutError::Timeout) {
                 let (answer, again) = connection.ask(&request).expect("an answer");
+                still.fetch_or(last.elapsed() > STANDSTILL, Ordering::Relaxed);
+                last = Instant::now();
                 asked_again += usize::from(again);
                 assert!(asked_again <= ASKED_AGAIN, "connections are closed without need");
                 kept.lock().expect("nobody panicked").push(answer);
@@ -40,9 +49,15 @@ impl Traffic {
         });
         Self {
             answers,
+            stood_still,
             running,
             client,
         }
+    }
+
+    /// Whether there was ever no answer for so long that the proxy cannot have been at work.
+    pub(crate) fn stood_still(&self) -> bool {
+        self.stood_still.load(Ordering::Relaxed)
     }
 
     /// How many answers so far are so.

@@ -1,9 +1,8 @@
 //! What the proxy talks to: the stand-in Kubernetes API and the upstream.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
-use std::sync::Arc;
-use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use burst_lab::api::{KubeApi, Reply};
@@ -32,6 +31,7 @@ pub(crate) struct World {
     pub(crate) api: KubeApi,
     pub(crate) cluster: Cluster,
     forgetful: Arc<AtomicBool>,
+    arrivals: Arrivals,
     kube_addr: SocketAddr,
     kube: Option<Server>,
     upstream: Server,
@@ -46,23 +46,18 @@ impl World {
     pub(crate) fn of(cluster: Cluster) -> Self {
         let api = KubeApi::new(cluster.clone());
         let forgetful = Arc::new(AtomicBool::new(false));
-        // Where the system puts nobody else while the API is away.
-        let kube_addr = SocketAddr::from((Ipv4Addr::LOCALHOST, port::free()));
-        let kube = serve(
-            kube_addr,
-            Front {
-                api: api.clone(),
-                forgetful: forgetful.clone(),
-            },
-        );
-        Self {
+        let mut world = Self {
             api,
             cluster,
             forgetful,
-            kube_addr,
-            kube: Some(kube),
+            arrivals: Arrivals::default(),
+            // Where the system puts nobody else while the API is away.
+            kube_addr: SocketAddr::from((Ipv4Addr::LOCALHOST, port::free())),
+            kube: None,
             upstream: serve(ANY, Upstream),
-        }
+        };
+        world.accept_connections();
+        world
     }
 
     pub(crate) fn kube_port(&self) -> u16 {
@@ -91,8 +86,17 @@ impl World {
         let front = Front {
             api: self.api.clone(),
             forgetful: self.forgetful.clone(),
+            arrivals: self.arrivals.clone(),
         };
         self.kube = Some(serve(self.kube_addr, front));
+    }
+
+    /// When each request came whose path ends so, by the API's own clock: nobody looks at it too late.
+    #[must_use]
+    pub(crate) fn arrivals(&self, end: &str) -> Vec<Instant> {
+        let arrivals = locked(&self.arrivals);
+        let of_path = arrivals.iter().filter(|(path, _)| path.ends_with(end));
+        of_path.map(|(_, at)| *at).collect()
     }
 
     /// Whether the API forgets, between two pages of a list, the version that the list is of: its `continue` tokens
@@ -126,18 +130,28 @@ impl World {
     }
 }
 
+fn locked(arrivals: &Arrivals) -> MutexGuard<'_, Vec<(String, Instant)>> {
+    arrivals.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 pub(super) fn serve(address: SocketAddr, what: impl Answer) -> Server {
     RUNTIME.block_on(Server::start(address, what)).expect("a listener")
 }
 
-/// The API, which can be told to forget.
+/// The paths that were asked for, and when.
+type Arrivals = Arc<Mutex<Vec<(String, Instant)>>>;
+
+/// The API, which can be told to forget, with a clock at its door.
 struct Front {
     api: KubeApi,
     forgetful: Arc<AtomicBool>,
+    arrivals: Arrivals,
 }
 
 impl Answer for Front {
     fn answer(&self, request: &Request<Bytes>) -> Reply {
+        let arrival = (request.uri().path().to_owned(), Instant::now());
+        locked(&self.arrivals).push(arrival);
         let goes_on = request.uri().query().is_some_and(|query| query.contains("continue="));
         if goes_on && self.forgetful.load(Ordering::Relaxed) {
             self.api.cluster.compact();

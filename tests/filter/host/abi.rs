@@ -233,8 +233,11 @@ extern "C" fn proxy_get_shared_data(
     size: *mut usize,
     cas: *mut u32,
 ) -> Status {
+    let key = text(key, key_size);
+    if let Ok(Some(interrupt)) = host(|vm| Ok(vm.interrupt_before_read(&key))) {
+        interrupt();
+    }
     let found = host(|vm| {
-        let key = text(key, key_size);
         let found = vm.proxy.state().data.read(&vm.vm_id, &key).cloned();
         vm.copied += found.as_ref().map_or(0, |(value, _)| value.len());
         found.ok_or(Status::NotFound)
@@ -254,7 +257,7 @@ extern "C" fn proxy_set_shared_data(
     cas: u32,
 ) -> Status {
     let key = text(key, key_size);
-    if let Ok(Some(interrupt)) = host(|vm| Ok(vm.interrupt_before(&key))) {
+    if let Ok(Some(interrupt)) = host(|vm| Ok(vm.interrupt_before_write(&key))) {
         interrupt();
     }
     let value = bytes(value, value_size).to_vec();

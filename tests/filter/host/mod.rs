@@ -18,7 +18,7 @@
 //! ```
 //!
 //! One VM is one thread of this process, and works only while the test waits for it: a callback is never interrupted,
-//! unless by [`Vm::before_write`]. Each [`FakeEnvoy`] stands alone, so tests run in parallel. What the filter logs is
+//! unless by [`Vm::before_write`] or [`Vm::before_read`]. Each [`FakeEnvoy`] stands alone, so tests run in parallel. What the filter logs is
 //! printed as it comes; the test harness shows it for a test that fails.
 //!
 //! # What is as in Envoy

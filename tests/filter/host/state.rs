@@ -32,6 +32,8 @@ pub(super) struct VmState {
     pub(super) metrics: BTreeMap<u32, (MetricType, String)>,
     /// What runs once before a write to shared data under a key with that part, in order.
     pub(super) before_write: Vec<(String, Interrupt)>,
+    /// The same before a read.
+    pub(super) before_read: Vec<(String, Interrupt)>,
     pub(super) host_calls: u64,
     /// Bytes of shared data that came into the VM or went out of it.
     pub(super) copied: usize,
@@ -75,6 +77,7 @@ impl VmState {
             effective: None,
             metrics: BTreeMap::new(),
             before_write: Vec::new(),
+            before_read: Vec::new(),
             host_calls: 0,
             copied: 0,
             last_context: 0,
@@ -142,12 +145,12 @@ impl VmState {
         self.roots.get_mut(&self.root_id())
     }
 
-    pub(super) fn interrupt_before(&mut self, key: &str) -> Option<Interrupt> {
-        let first = self
-            .before_write
-            .iter()
-            .position(|(part, _)| key.contains(part.as_str()))?;
-        Some(self.before_write.remove(first).1)
+    pub(super) fn interrupt_before_write(&mut self, key: &str) -> Option<Interrupt> {
+        first_of(&mut self.before_write, key)
+    }
+
+    pub(super) fn interrupt_before_read(&mut self, key: &str) -> Option<Interrupt> {
+        first_of(&mut self.before_read, key)
     }
 
     pub(super) fn owner(&self) -> Owner {
@@ -157,4 +160,9 @@ impl VmState {
             context: self.root_id(),
         }
     }
+}
+
+fn first_of(interrupts: &mut Vec<(String, Interrupt)>, key: &str) -> Option<Interrupt> {
+    let first = interrupts.iter().position(|(part, _)| key.contains(part.as_str()))?;
+    Some(interrupts.remove(first).1)
 }

@@ -175,6 +175,14 @@ impl Vm {
         self
     }
 
+    /// The same before a read.
+    pub(crate) fn before_read(&self, part_of_key: &str, interrupt: impl FnOnce() + Send + 'static) -> &Self {
+        let part_of_key = part_of_key.to_owned();
+        self.slot
+            .look(|vm| vm.before_read.push((part_of_key, Box::new(interrupt))));
+        self
+    }
+
     /// A trap: nothing in the VM runs any more, no `on_done`, and its callouts vanish.
     pub(crate) fn kill(&self) -> &Self {
         self.slot.run(|| panic!("killed by the test"));

@@ -106,6 +106,20 @@ fn interrupts_of_one_key_come_one_a_write() {
 }
 
 #[test]
+fn another_thread_can_come_between_a_write_and_the_read_of_its_number() {
+    let envoy = envoy("");
+    let (one, other) = (envoy.worker(), envoy.worker());
+    one.before_read("k", move || {
+        other.inside(|| set_shared_data("k", Some(b"rival"), None).unwrap());
+    });
+    let read = one.inside(|| {
+        set_shared_data("k", Some(b"one"), None).unwrap();
+        [(); 2].map(|()| get_shared_data("k").unwrap())
+    });
+    assert_eq!(read, [(); 2].map(|()| (Some(b"rival".to_vec()), Some(2))));
+}
+
+#[test]
 fn a_counter_is_shared_by_its_name_and_refuses_to_grow_by_nothing() {
     let envoy = envoy("");
     let count = |by| {

@@ -2,7 +2,7 @@
 
 use super::kube::Kube;
 use super::{EVERY_SECOND, SECOND, envoy};
-use crate::host::{FakeEnvoy, Request, Route, ThreadName, Vm};
+use crate::host::{FakeEnvoy, Jump, Request, Route, ThreadName, Vm};
 use std::time::Duration;
 
 /// The threads that began to poll, in order.
@@ -122,6 +122,39 @@ fn a_deposed_leader_overwrites_nothing() {
     }
     old.tick();
     assert!(old.callouts().is_empty(), "it knows by now");
+}
+
+#[test]
+fn a_leader_that_is_deposed_between_a_write_and_its_number_writes_no_more() {
+    let kube = Kube::new();
+    let envoy = envoy(r#"{"cluster":"kube_api"}"#, &kube);
+    let (old, new) = (envoy.worker(), envoy.worker());
+    envoy.advance(SECOND * 3).answer();
+    envoy.jump(Jump::Ahead(SECOND));
+    let late = old.tick().callouts();
+    assert!(late.len() > 1 && late.iter().all(|callout| callout.path().contains("watch=1")));
+    // The next look of the other finds the beat where it stood long enough.
+    for _ in 0..5 {
+        new.tick();
+    }
+    assert_eq!(pollers(&envoy), [ThreadName::Worker(0)]);
+    let successor = new.clone();
+    old.before_read("confirmed", move || {
+        successor.tick();
+    });
+    let confirmed = || {
+        let mut of = envoy.shared_data("burst-metrics/").into_iter();
+        of.find(|(key, _)| key.ends_with("/confirmed")).map(|(_, bytes)| bytes)
+    };
+    let [first, rest @ ..] = &late[..] else { panic!() };
+    old.reply(first, kube.answer(first));
+    assert_eq!(pollers(&envoy), [ThreadName::Worker(0), ThreadName::Worker(1)]);
+    let left = confirmed();
+    envoy.jump(Jump::Ahead(SECOND));
+    for callout in rest {
+        old.reply(callout, kube.answer(callout));
+    }
+    assert_eq!(confirmed(), left);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! What the filter does, told on the fake host.
 
+mod attic;
 mod configuration;
 mod endpoints;
 mod failures;

@@ -2,7 +2,6 @@
 
 use std::{
     fs,
-    os::unix::fs::PermissionsExt as _,
     path::Path,
     process::{Command, Output},
 };
@@ -34,9 +33,13 @@ fn tools(words: &[&str], bin: &Path, cache: &Path) -> Output {
 #[test]
 fn a_build_that_is_ended_leaves_nothing_in_the_cache() {
     let (bin, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let go = bin.path().join("go");
-    fs::write(&go, ENDED).unwrap();
-    fs::set_permissions(&go, fs::Permissions::from_mode(0o755)).unwrap();
+    // By a shell: a file that another thread's fork holds open for writing cannot be executed.
+    let written = Command::new("sh")
+        .args(["-c", r#"printf %s "$1" >"$0" && chmod +x "$0""#])
+        .arg(bin.path().join("go"))
+        .arg(ENDED)
+        .status();
+    assert!(written.unwrap().success());
     let output = tools(&["crane"], bin.path(), cache.path());
     assert_eq!(output.status.code(), Some(130), "{output:?}");
     let left: Vec<_> = fs::read_dir(cache.path()).unwrap().collect();

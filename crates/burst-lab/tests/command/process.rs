@@ -181,6 +181,16 @@ impl FakeEnvoy {
         self.pid_file().exists()
     }
 
+    /// Whether there is a process of it, also where that has not come to write who it is.
+    pub(crate) fn is_left(&self) -> bool {
+        let file = self.pid_file().into_os_string().into_encoded_bytes();
+        let is_of_it = |process: fs::DirEntry| {
+            let environment = fs::read(process.path().join("environ"));
+            environment.is_ok_and(|bytes| bytes.windows(file.len()).any(|part| part == file))
+        };
+        fs::read_dir("/proc").unwrap().flatten().any(is_of_it)
+    }
+
     /// Waits until it runs.
     pub(crate) fn pid(&self) -> u32 {
         wait::for_ok(LIMIT, "the fake Envoy starts", || {

@@ -41,18 +41,18 @@ impl Estate {
         let take_over = |source| {
             let Trouble {
                 told,
-                refused,
+                unreadable,
                 unwatched,
                 pause,
             } = troubles.next().unwrap_or_default();
             let pace = config.pace(source);
             let (left, confirmed) = (left.next(), reads.next());
             let left = left.filter(|list| is_newest || pace.window.is_some() && !list.version.is_empty());
-            let refused = refused || left.as_ref().is_some_and(|list| list.read.is_none());
+            let unreadable = unreadable || left.as_ref().is_some_and(|list| list.read.is_none());
             let mut left = left.unwrap_or_default();
             let (version, read) = (std::mem::take(&mut left.version), confirmed.unwrap_or(left.read));
             let mut list = Standing::left(left, read);
-            (list.trouble, list.refused, list.unwatched) = (told, refused, unwatched);
+            (list.trouble, list.unreadable, list.unwatched) = (told, unreadable, unwatched);
             // A read that lies ahead was made before the clock was set back.
             let due = list.read.map_or(now, |read| read.min(now).after(config.poll_interval));
             let kept = Kept::new(source.clone(), pace, config.page_size, due).resumed(&version, now);

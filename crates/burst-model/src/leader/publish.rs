@@ -29,7 +29,7 @@ pub(super) struct Draft {
 
 impl Leader {
     /// Joins what changed, and puts a snapshot where a served value did, and word of the read in any case: once every
-    /// list was read or is refused, and nothing that somebody else published is newer. That is done as far as `budget`
+    /// list was read or cannot be, and nothing that somebody else published is newer. That is done as far as `budget`
     /// rows go, so a large cluster takes several calls, to join, to write and to share; what is published is whole.
     pub(super) fn publish(&mut self, mut budget: usize, now: Time) -> Vec<Effect> {
         let mut effects = self.share(&mut budget);
@@ -98,7 +98,7 @@ impl Leader {
 
     /// Whether there is something to publish, or to confirm.
     pub(super) fn is_due(&self) -> bool {
-        let is_missing = |list: &Standing| list.read.is_none() && !list.refused;
+        let is_missing = |list: &Standing| list.read.is_none() && !list.unreadable;
         let nothing_is_known = self.lists.iter().all(|list| list.read.is_none());
         let goes_back = self.content.is_some() && self.poller.is_behind();
         let waits = nothing_is_known || goes_back || self.lists.iter().any(is_missing);
@@ -187,7 +187,7 @@ impl Leader {
     pub(super) fn admit(&mut self) -> Option<Effect> {
         let trouble = |(list, kept): (&Standing, &Kept)| Trouble {
             told: list.trouble,
-            refused: list.refused,
+            unreadable: list.unreadable,
             unwatched: list.unwatched,
             pause: kept.pause(),
         };

@@ -23,8 +23,11 @@ pub(super) struct Standing {
     bad: BTreeMap<String, String>,
     /// What failed last and does not work again yet.
     pub(super) trouble: Option<(Verb, Outcome)>,
-    /// The API says that it may not be read, or is not there: that was its last word.
-    pub(super) refused: bool,
+    /// Since when it fails; `None` where it was read since.
+    pub(super) failing: Option<Time>,
+    /// It may be missing from the picture: the API's last word is that it may not be read, or is not there; or it failed
+    /// alone for so long that it was left out.
+    pub(super) unreadable: bool,
     shown: Option<Readable>,
     /// Whether it was told that the list is not watched any more.
     pub(super) unwatched: bool,
@@ -43,7 +46,7 @@ impl Standing {
         list
     }
 
-    /// Forgets what was read of a list that is refused.
+    /// Forgets what was read of it.
     pub(super) fn forget(&mut self) -> Vec<Moved> {
         self.bad.clear();
         self.read = None;

@@ -5,6 +5,7 @@
 //! [`PATIENCE`] of the observer's own ticks: nobody compares clocks. Between rounds a holder that has served requests
 //! gives way to a thread that has not, which ends at the main thread (design, decision 2).
 
+use crate::hash;
 use serde::{Deserialize, Serialize};
 
 /// Ticks without a beat after which the holder counts as gone. A tick is a second, and a holder may be busy for some
@@ -13,6 +14,15 @@ pub const PATIENCE: u32 = 5;
 
 /// Items that killed a VM and are remembered, at most: the oldest is forgotten first.
 const MOST_POISON: usize = 8;
+
+/// The hash by which an item is known among those that killed a VM. In a list an object of the API's own kinds comes
+/// without the kind and the version that it has in a watch; from its metadata on the bytes are the same.
+#[must_use]
+pub fn poison_of(item: &str) -> u64 {
+    const METADATA: &str = r#""metadata":"#;
+    let lasting = item.find(METADATA).and_then(|at| item.get(at..)).unwrap_or(item);
+    hash::of_bytes(lasting.as_bytes())
+}
 
 /// A root context, by a number that was given out once per proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -201,6 +211,17 @@ mod tests {
         (Shared::default(), Candidate::new(Id(1)), Candidate::new(Id(2)))
     }
 
+    /// A lease that is held, and not by who looks at it.
+    fn of_another() -> Lease {
+        Lease {
+            holder: Some(Id(1)),
+            beat: 9,
+            served: false,
+            between_rounds: true,
+            poison: vec![],
+        }
+    }
+
     #[test]
     fn of_two_racing_first_claims_one_wins() {
         let (mut shared, mut one, mut two) = candidates();
@@ -277,11 +298,8 @@ mod tests {
     fn what_killed_a_holder_is_remembered_and_what_was_merely_handed_back_is_not() {
         let mut two = Candidate::new(Id(2));
         let lease = Lease {
-            holder: Some(Id(1)),
-            beat: 9,
-            served: false,
             between_rounds: false,
-            poison: vec![],
+            ..of_another()
         };
         let Move::Hold(taken) = (0..)
             .map(|_| two.look(Some(&lease), Some(77), IDLE))
@@ -302,11 +320,8 @@ mod tests {
     fn who_gives_way_while_it_parses_has_not_died_of_what_it_parses() {
         // What an open window brings is parsed between rounds.
         let lease = Lease {
-            holder: Some(Id(1)),
-            beat: 9,
             served: true,
-            between_rounds: true,
-            poison: vec![],
+            ..of_another()
         };
         let Move::Hold(taken) = Candidate::new(Id(2)).look(Some(&lease), Some(77), IDLE) else {
             panic!()
@@ -315,15 +330,22 @@ mod tests {
     }
 
     #[test]
+    fn what_killed_a_vm_in_a_watch_is_known_in_a_list() {
+        let object = r#""metadata":{"name":"web","resourceVersion":"7"},"spec":{"metadata":{}}}"#;
+        let [listed, watched] =
+            ["{", r#"{"kind":"Service","apiVersion":"v1","#].map(|start| format!("{start}{object}"));
+        assert_eq!(poison_of(&listed), poison_of(&watched));
+        assert_ne!(
+            poison_of(&listed),
+            poison_of(&listed.replace("\"7\"", "\"8\"")),
+            "it has changed"
+        );
+        assert_ne!(poison_of("[1]"), poison_of("[2]"));
+    }
+
+    #[test]
     fn only_the_latest_poison_is_kept() {
-        let lease = Lease {
-            holder: None,
-            beat: 0,
-            served: false,
-            between_rounds: true,
-            poison: vec![],
-        };
-        let lease = (0..20).fold(lease, |lease, item| {
+        let lease = (0..20).fold(of_another(), |lease, item| {
             lease.with_poison(Some(item)).with_poison(Some(item))
         });
         assert_eq!(lease.poison, [12, 13, 14, 15, 16, 17, 18, 19]);

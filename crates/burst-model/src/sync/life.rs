@@ -4,7 +4,7 @@
 //! A life knows when it is due and what it asks next.
 
 use super::backoff::Backoff;
-use super::interval::{EARLY, next_read};
+use super::interval::{EARLY, next_read, staggered};
 use super::page_size::PageSize;
 use crate::kube::page::Bad;
 use crate::kube::{Answer, Failure, Object, Page, Source, Verb, Window};
@@ -15,10 +15,6 @@ use std::time::Duration;
 /// The first window after a hand-over brings at once what happened since; it need not wait for more. And a server that
 /// ends its windows early is not asked more often.
 const SHORTEST_WINDOW: Duration = Duration::from_secs(1);
-
-/// The least that a window after a list or a break lasts; shorter than the shortest that can be configured it has no
-/// bookmark.
-const SHORTEST_FIRST: Duration = Duration::from_secs(3);
 
 /// Windows in a row that did not end well, after which a list is kept up to date without them.
 const PATIENCE: u32 = 3;
@@ -253,6 +249,16 @@ impl Kept {
         })
     }
 
+    /// Has the list read as if nobody ever did: from its start, and waiting for nobody's last word. Whether that could be:
+    /// not while a window is open.
+    pub fn start_over(&mut self) -> bool {
+        if self.is_watching() {
+            return false;
+        }
+        (self.version, self.behind) = (None, false);
+        true
+    }
+
     fn next_window(&self) -> Option<(&str, Duration)> {
         let window = self.pace.window.filter(|_| self.unwatched == 0)?;
         let lasts = match self.stagger {
@@ -359,10 +365,7 @@ impl Kept {
         if verb == Verb::List && matches!(failure, Failure::Cut) {
             self.page_size.cut();
         }
-        if verb == Verb::List && failure.is_refusal() {
-            // What somebody else saw of it last will not be known, so nothing can wait for it.
-            self.behind = false;
-        } else if verb == Verb::List && self.unwatched == LISTS_INSTEAD && failure.is_of_the_server() {
+        if verb == Verb::List && self.unwatched == LISTS_INSTEAD && failure.is_of_the_server() {
             // Nothing came in the place of windows, so it was not for them. Lists would cost a server that is back.
             self.unwatched = 0;
         }
@@ -387,13 +390,6 @@ impl Kept {
             due: next_read(begun, self.pace.interval, now),
         };
     }
-}
-
-/// A window of whole seconds, shorter by as many as `chance` (any 32 bits) says.
-fn staggered(window: Duration, chance: u32) -> Duration {
-    let room = window.saturating_sub(SHORTEST_FIRST).as_secs().saturating_add(1);
-    let less = u64::from(chance).saturating_mul(room) >> 32;
-    window.saturating_sub(Duration::from_secs(less))
 }
 
 #[cfg(test)]

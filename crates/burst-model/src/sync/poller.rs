@@ -91,6 +91,11 @@ impl Poller {
         asks
     }
 
+    /// Has a list read as if nobody ever did; whether that could be, see [`Kept::start_over`].
+    pub fn start_over(&mut self, id: SourceId) -> bool {
+        self.lists.get_mut(id.0).is_some_and(Kept::start_over)
+    }
+
     /// Takes an answer; `None` where there is no such list.
     pub fn answer(&mut self, id: SourceId, answer: Result<Answer, Failure>, now: Time, chance: u32) -> Option<Step> {
         self.lists.get_mut(id.0).map(|list| list.answer(answer, now, chance))

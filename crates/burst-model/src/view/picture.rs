@@ -30,7 +30,7 @@ pub enum Absence {
     Unmapped(Unmapped),
     /// The Service has no HPA.
     NoEntry,
-    /// What it is made of was never read, or the API refuses it.
+    /// What it is made of was never read, or cannot be.
     Unsynced,
     /// What was read is too old.
     Stale,
@@ -144,7 +144,7 @@ impl Picture {
         self.snapshot.as_ref()
     }
 
-    /// A list that the API refuses, and that may hold what is asked for: a row of that section, in that namespace or
+    /// A list that cannot be read, and that may hold what is asked for: a row of that section, in that namespace or
     /// in any.
     #[must_use]
     pub fn refused<'a>(&self, config: &'a Config, section: &str, namespace: Option<&str>) -> Option<&'a Source> {

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use burst_labels::content;
 use clap::{Args, ValueEnum};
 
 use super::Output;
@@ -15,7 +16,7 @@ pub struct Policies {
     #[arg(value_name = "POLICY", required = true)]
     pub files: Vec<PathBuf>,
     /// The namespace whose objects are for all; what the configuration says if not given.
-    #[arg(long, value_name = "NAMESPACE")]
+    #[arg(long, value_name = "NAMESPACE", value_parser = namespace)]
     pub root_namespace: Option<String>,
     /// What becomes of a query that no policy is for; what the configuration says if not given, and otherwise `allow`.
     #[arg(long, value_enum)]
@@ -26,6 +27,14 @@ pub struct Policies {
     /// The groups of who asks; those that every such user is in if not given.
     #[arg(long = "group", value_name = "GROUP")]
     groups: Vec<String>,
+}
+
+/// A name that a namespace can have: no object is in any other, and every policy would be for its own namespace.
+fn namespace(word: &str) -> Result<String, String> {
+    match content::dns_label(word).into_iter().next() {
+        None => Ok(word.to_owned()),
+        Some(reason) => Err(reason),
+    }
 }
 
 impl Policies {
@@ -69,4 +78,21 @@ pub struct PolicyAdmission {
     /// Which policies.
     #[command(flatten)]
     pub policies: Policies,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_root_namespace_is_one_that_can_be() {
+        assert_eq!(namespace("istio-system"), Ok("istio-system".to_owned()));
+        for (word, reason) in [
+            ("a.b", "must not contain dots"),
+            ("", "RFC 1123 label"),
+            ("Root", "RFC 1123 label"),
+        ] {
+            assert!(namespace(word).unwrap_err().contains(reason), "{word}");
+        }
+    }
 }

@@ -1,5 +1,8 @@
 //! Whether a ServiceAccount may list, and where it is configured watch, what the filter reads.
 
+use std::collections::BTreeMap;
+
+use burst_model::config::{Config, SyncMode};
 use burst_model::kube::{Source, Verb};
 use k8s_openapi::api::authorization::v1::{ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec};
 
@@ -45,6 +48,40 @@ impl Account {
     }
 }
 
+/// What the filter needs of each account: as the configurations of its pods say, all of them; as the defaults say where
+/// none of its pods has one. Nothing of an account whose pods read no cluster, as a spoke needs no role.
+pub(super) fn questions<'a>(
+    pods: impl Iterator<Item = (Account, Option<&'a Config>)>,
+    defaults: Option<&'a Config>,
+) -> BTreeMap<Account, Vec<(Verb, Source)>> {
+    let mut configs = BTreeMap::<_, Vec<_>>::new();
+    for (account, config) in pods {
+        configs.entry(account).or_default().extend(config);
+    }
+    let questions = configs.into_iter().map(|(account, mut configs)| {
+        if configs.is_empty() {
+            configs.extend(defaults);
+        }
+        let mut asked = Vec::new();
+        for question in configs.into_iter().flat_map(of_config) {
+            if !asked.contains(&question) {
+                asked.push(question);
+            }
+        }
+        (account, asked)
+    });
+    questions.filter(|(_, asked)| !asked.is_empty()).collect()
+}
+
+fn of_config(config: &Config) -> impl Iterator<Item = (Verb, Source)> {
+    let verbs = match config.sync.mode {
+        SyncMode::List => &[Verb::List][..],
+        SyncMode::Watch => &[Verb::List, Verb::Watch],
+    };
+    let sources = config.content.sources.iter();
+    sources.flat_map(move |source| verbs.iter().map(|verb| (*verb, source.clone())))
+}
+
 /// What it may do, and what not.
 pub(super) fn check(account: &Account, answers: &[(Verb, Source, bool)]) -> Check {
     let words = |wanted: bool| -> String {
@@ -83,7 +120,53 @@ pub(super) fn unknown(account: &Account, reason: impl Into<String>) -> Check {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use burst_model::config::Artifact;
     use burst_model::kube::{Reads, Resource};
+
+    fn config(json: &str) -> Config {
+        Config::parse(json.as_bytes(), Artifact::Full).unwrap()
+    }
+
+    #[test]
+    fn an_account_is_asked_for_what_the_configurations_of_all_its_pods_read() {
+        let account = |name: &str| Account {
+            namespace: "shop".to_owned(),
+            name: name.to_owned(),
+        };
+        let in_namespace = |namespace: &str| {
+            config(&format!(
+                r#"{{"cluster":"k","sync":{{"mode":"list"}},"namespaces":["{namespace}"],"workloads":[]}}"#
+            ))
+        };
+        let [one, other, hub] = [
+            in_namespace("a"),
+            in_namespace("b"),
+            config(r#"{"cluster":"h","source":"hub"}"#),
+        ];
+        let defaults = in_namespace("default");
+        let pods = [
+            (account("both"), Some(&one)),
+            (account("both"), Some(&other)),
+            (account("both"), Some(&one)),
+            (account("both"), None),
+            (account("none"), None),
+            (account("spoke"), Some(&hub)),
+        ];
+        let asked = questions(pods.into_iter(), Some(&defaults));
+        let told = |name: &str| {
+            let asked = asked.get(&account(name)).into_iter().flatten();
+            asked
+                .map(|(verb, source)| format!("{verb} {source}"))
+                .collect::<Vec<_>>()
+        };
+        let of = |namespace: &str| {
+            ["horizontalpodautoscalers.autoscaling", "services"]
+                .map(|plural| format!("list {plural} in namespace {namespace}"))
+        };
+        assert_eq!(told("both"), [of("a"), of("b")].concat());
+        assert_eq!(told("none"), of("default"));
+        assert!(!asked.contains_key(&account("spoke")));
+    }
 
     #[test]
     fn what_is_lacking_is_told_by_verb() {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use burst_model::config::{Config, SyncMode};
+use burst_model::config::Config;
 use burst_model::kube::{Source, Verb};
 use burst_model::time::Time;
 use k8s_openapi::api::authorization::v1::SubjectAccessReview;
@@ -51,23 +51,23 @@ pub fn cluster(cluster: &Cluster, namespace: &str, selector: &str, now: Time) ->
         }
     };
     checks.push(pods::any(&pods, namespace, selector));
+    let objects = list_istio(cluster, namespace)
+        .map_err(|unknown| checks.push(*unknown))
+        .ok();
     let mut configs = Vec::new();
-    match list_istio(cluster, namespace) {
-        Ok(objects) => {
-            for pod in &pods {
-                let (found, config) = sets::plugin(pod, &objects);
-                checks.extend(found);
-                configs.extend(config);
-            }
-        }
-        Err(unknown) => checks.push(*unknown),
-    }
-    let config = configs.into_iter().next().or_else(defaults);
-    if let Some(config) = &config {
-        checks.extend(rbac(cluster, &pods, config));
-    }
-    let max_staleness = config.map_or(0, |config| config.max_staleness.as_secs());
     for pod in &pods {
+        let (found, config) = objects
+            .as_ref()
+            .map(|objects| sets::plugin(pod, objects))
+            .unwrap_or_default();
+        checks.extend(found);
+        configs.push(config);
+    }
+    let defaults = defaults();
+    checks.extend(rbac(cluster, &pods, &configs, defaults.as_ref()));
+    for (pod, config) in pods.iter().zip(&configs) {
+        let config = config.as_ref().or(defaults.as_ref());
+        let max_staleness = config.map_or(0, |config| config.max_staleness.as_secs());
         checks.push(pods::token(pod));
         checks.extend(pods::istio(pod));
         checks.extend(proxy(cluster, pod, Expected { now, max_staleness }));
@@ -196,23 +196,12 @@ fn list_kind(cluster: &Cluster, api: &str, namespace: &str, plural: &str) -> Res
 }
 
 /// A check for each ServiceAccount.
-fn rbac(cluster: &Cluster, pods: &[Pod], config: &Config) -> Vec<Check> {
-    let verbs = match config.sync.mode {
-        SyncMode::List => &[Verb::List][..],
-        SyncMode::Watch => &[Verb::List, Verb::Watch],
-    };
-    let asked = |source: &Source| verbs.iter().map(|verb| (*verb, source.clone())).collect::<Vec<_>>();
-    let asked: Vec<_> = config.content.sources.iter().flat_map(asked).collect();
-    if asked.is_empty() {
-        // A spoke needs no role.
-        return Vec::new();
-    }
-    let accounts = pods.iter().map(|pod| Account {
-        namespace: pod.namespace.clone(),
-        name: pod.account.clone(),
+fn rbac(cluster: &Cluster, pods: &[Pod], configs: &[Option<Config>], defaults: Option<&Config>) -> Vec<Check> {
+    let of_pods = pods.iter().zip(configs).map(|(pod, config)| {
+        let (namespace, name) = (pod.namespace.clone(), pod.account.clone());
+        (Account { namespace, name }, config.as_ref())
     });
-    let accounts: BTreeSet<_> = accounts.collect();
-    let of = |account: &Account| {
+    let of = |(account, asked): (&Account, &Vec<(Verb, Source)>)| {
         let answer = |(verb, source): &(Verb, Source)| {
             let may = may(cluster, &account.may(*verb, source))?;
             Ok((*verb, source.clone(), may))
@@ -223,7 +212,7 @@ fn rbac(cluster: &Cluster, pods: &[Pod], config: &Config) -> Vec<Check> {
             Err(error) => access::unknown(account, error.to_string()),
         }
     };
-    accounts.iter().map(of).collect()
+    access::questions(of_pods, defaults).iter().map(of).collect()
 }
 
 fn may(cluster: &Cluster, review: &SubjectAccessReview) -> Result<bool, LiveError> {

@@ -3,7 +3,8 @@
 use burst_hpa::metric::SourceType;
 use burst_hpa::simulate::{MetricFailure, MetricValue, Proposal, Tolerance};
 
-use crate::measure::{Aim, Measure, shown};
+use crate::measure::{Aim, Measure};
+use crate::unit::rounded;
 
 /// The proposal of the last sync, and the replicas there were.
 type Seen<'a> = (Option<&'a Result<Proposal, MetricFailure>>, i32);
@@ -22,7 +23,7 @@ pub(super) fn lines(
     };
     let mut lines = vec![
         format!("{}. {}: {}.", index + 1, title(measure), aim(measure)),
-        format!("   Nothing happens {}.", band(measure.aim, tolerance)),
+        format!("   Nothing happens {}.", band(measure, tolerance)),
         format!("   Otherwise it proposes {}.", formula(measure)),
     ];
     if let Some((proposal, replicas)) = seen {
@@ -43,20 +44,18 @@ fn title(measure: &Measure) -> String {
 }
 
 fn aim(measure: &Measure) -> String {
+    let target = measure.unit.exact(target(measure.aim));
     match measure.aim {
-        Aim::Utilization(percent) => format!("{percent} % of what is requested"),
-        Aim::Average(milli) => format!("{} for each pod", shown(milli)),
-        Aim::Value(milli) => format!("{} in all", shown(milli)),
+        Aim::Utilization(_) => format!("{target} of what is requested"),
+        Aim::Average(_) => format!("{target} for each pod"),
+        Aim::Value(_) => format!("{target} in all"),
     }
 }
 
-/// `between 72 % and 88 % (tolerance 10 %)`
-fn band(aim: Aim, tolerance: Tolerance) -> String {
-    let (target, unit) = match aim {
-        Aim::Utilization(percent) => (f64::from(percent), " %"),
-        Aim::Average(milli) | Aim::Value(milli) => (as_f64(milli) / 1000.0, ""),
-    };
-    let edge = |share: f64| format!("{}{unit}", rounded(target * share));
+/// `from 72 % to 88 % (tolerance 10 %)`
+fn band(measure: &Measure, tolerance: Tolerance) -> String {
+    let target = as_f64(target(measure.aim));
+    let edge = |share: f64| measure.unit.rounded(target * share);
     let percent = |share: f64| rounded(share * 100.0);
     let name = if tolerance.down == tolerance.up {
         format!("tolerance {} %", percent(tolerance.up))
@@ -95,12 +94,18 @@ fn now(
         None => return "The last sync did not look at it.".to_owned(),
     };
     let wanted = proposal.replicas;
-    let Some((value, target, unit)) = compared(measure.aim, proposal.current) else {
+    let Some(value) = value(measure.aim, proposal.current) else {
         return format!("Now it proposes {wanted}.");
     };
-    let ratio = value / target;
-    let (value, target) = (rounded(value), rounded(target));
-    let compared = format!("Now it is {value}{unit}: {value} ÷ {target} = {}", rounded(ratio));
+    let (target, unit) = (target(measure.aim), &measure.unit);
+    let ratio = as_f64(value) / as_f64(target);
+    let compared = format!(
+        "Now it is {}: {} ÷ {} = {}",
+        unit.exact(value),
+        unit.rounded(as_f64(value)),
+        unit.rounded(as_f64(target)),
+        rounded(ratio)
+    );
     if ratio >= 1.0 - tolerance.down && ratio <= 1.0 + tolerance.up {
         return format!("{compared}, within the tolerance: it proposes the {wanted} there are.");
     }
@@ -110,23 +115,24 @@ fn now(
     )
 }
 
-/// Value, target and unit.
-fn compared(aim: Aim, current: MetricValue) -> Option<(f64, f64, &'static str)> {
-    let plain = |milli: i64| as_f64(milli) / 1000.0;
+/// In thousandths, of a per cent too.
+fn target(aim: Aim) -> i64 {
     match aim {
-        Aim::Utilization(target) => Some((f64::from(current.average_utilization?), f64::from(target), " %")),
-        Aim::Average(target) => Some((plain(current.average_value?), plain(target), "")),
-        Aim::Value(target) => Some((plain(current.value?), plain(target), "")),
+        Aim::Utilization(percent) => i64::from(percent) * 1000,
+        Aim::Average(milli) | Aim::Value(milli) => milli,
+    }
+}
+
+/// As the target is.
+fn value(aim: Aim, current: MetricValue) -> Option<i64> {
+    match aim {
+        Aim::Utilization(_) => Some(i64::from(current.average_utilization?) * 1000),
+        Aim::Average(_) => current.average_value,
+        Aim::Value(_) => current.value,
     }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "shown to a person, with three digits")]
 fn as_f64(milli: i64) -> f64 {
     milli as f64
-}
-
-/// Three digits behind the point, and no zeros at the end.
-fn rounded(value: f64) -> String {
-    let text = format!("{value:.3}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }

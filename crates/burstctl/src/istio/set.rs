@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use burst_labels::content;
 use burst_model::config::{BadConfig, Config};
 use burst_model::name::{Name, NotAName};
 use serde_json::{Map, Value};
@@ -51,6 +52,10 @@ pub(super) enum BadValues {
     NoNamespace,
     #[error("is empty, which is every proxy of the namespace; say what the gateway's pods have")]
     NoLabels,
+    #[error("{reason}")]
+    NotALabel { key: String, reason: String },
+    #[error("{word:?} is no namespace: {reason}")]
+    NotANamespace { word: String, reason: String },
     #[error("is empty; left out, it is {0}")]
     NoNamespaces(&'static str),
     #[error("belongs to a gateway; a sidecar's paths are its pod's own")]
@@ -70,7 +75,8 @@ impl BadValues {
             Self::Name { key, .. } => (*key).to_owned(),
             Self::Module { key: "", .. } => "module".to_owned(),
             Self::Module { key, .. } => format!("module.{key}"),
-            Self::NoNamespace => "namespace".to_owned(),
+            Self::NoNamespace | Self::NotANamespace { .. } => "namespace".to_owned(),
+            Self::NotALabel { key, .. } => format!("labels.{key}"),
             Self::NoLabels => "labels".to_owned(),
             Self::NoNamespaces(_) => "namespaces".to_owned(),
             Self::ServiceOfSidecar => "service".to_owned(),
@@ -89,6 +95,7 @@ impl Set {
         if proxy == Proxy::Gateway && words.labels.as_ref().is_some_and(BTreeMap::is_empty) {
             return Err(BadValues::NoLabels);
         }
+        words.labels.iter().flatten().try_for_each(label)?;
         Ok(Self {
             proxy,
             form,
@@ -114,10 +121,29 @@ impl Set {
     }
 }
 
+/// That a pod can have a label.
+fn label((key, value): (&String, &String)) -> Result<(), BadValues> {
+    let wrong = |what: &str, reasons: Vec<String>| {
+        let first = reasons.into_iter().next()?;
+        Some(format!("{what} is no label's: {first}"))
+    };
+    let reason = wrong(&format!("the key {key:?}"), content::label_key(key))
+        .or_else(|| wrong(&format!("{value:?}"), content::label_value(value)));
+    reason.map_or(Ok(()), |reason| {
+        Err(BadValues::NotALabel {
+            key: key.clone(),
+            reason,
+        })
+    })
+}
+
 /// The namespace of the proxies.
 pub(super) fn namespace(proxy: Proxy, word: Option<String>) -> Result<String, BadValues> {
-    match (name("namespace", word)?, proxy) {
-        (Some(namespace), _) => Ok(namespace),
+    match (word, proxy) {
+        (Some(word), _) => match content::dns_label(&word).into_iter().next() {
+            None => Ok(word),
+            Some(reason) => Err(BadValues::NotANamespace { word, reason }),
+        },
         (None, Proxy::Gateway) => Ok(NAMESPACE.to_owned()),
         (None, Proxy::Sidecar) => Err(BadValues::NoNamespace),
     }

@@ -56,5 +56,8 @@ pub(super) fn migrate(words: &Migrate, terminal: &mut Terminal<'_>) -> End {
     }
     let written = write!(terminal.out, "{}", documents.join("---\n"));
     said.iter().for_each(|words| terminal.say(words));
+    if !documents.is_empty() {
+        terminal.say_comments(&input);
+    }
     terminal.ended(written, end)
 }

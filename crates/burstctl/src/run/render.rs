@@ -31,6 +31,9 @@ pub(super) fn render(words: &Render, terminal: &mut Terminal<'_>) -> End {
             stripped.line, stripped.target, stripped.hpa
         ));
     }
+    if !rendered.documents.is_empty() {
+        terminal.say_comments(&input);
+    }
     terminal.say_findings(&rendered.findings, &input);
     let end = if input.is_incomplete() {
         End::Unread

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::play::Tick;
-use crate::measure::shown;
+use crate::unit::shown;
 
 /// Columns for people; syncs in which nothing changed are left out.
 #[must_use]
@@ -43,7 +43,11 @@ fn is_like(one: &Tick, other: &Tick) -> bool {
 
 fn cells(tick: &Tick) -> Vec<String> {
     let mut cells = vec![tick.seconds.to_string()];
-    cells.extend(tick.loads.iter().map(|load| load.map_or("-".to_owned(), shown)));
+    cells.extend(
+        tick.loads
+            .iter()
+            .map(|load| load.map_or("-".to_owned(), |milli| shown(milli.into()))),
+    );
     cells.push(tick.ready.to_string());
     cells.push(tick.proposal.map_or("-".to_owned(), |proposal| proposal.to_string()));
     cells.push(tick.replicas.to_string());
@@ -83,7 +87,7 @@ fn aligned(rows: &[Vec<String>]) -> String {
 #[must_use]
 pub fn json(ticks: &[Tick], names: &[String]) -> String {
     let line = |tick: &Tick| {
-        let load = |load: &Option<i64>| load.map_or(Value::Null, |milli| shown(milli).into());
+        let load = |load: &Option<i64>| load.map_or(Value::Null, |milli| shown(milli.into()).into());
         let loads: serde_json::Map<String, Value> = names.iter().cloned().zip(tick.loads.iter().map(load)).collect();
         json!({
             "seconds": tick.seconds, "load": loads, "ready": tick.ready, "proposals": tick.proposals,

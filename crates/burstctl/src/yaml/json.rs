@@ -9,19 +9,62 @@ use super::tree::{Document, Key, Mark, Span, SyntaxError, Tree, Value};
 /// How deep a document may nest.
 const DEEPEST: usize = 96;
 
-/// The documents of a JSON file, one after another; None if it is none, and perhaps YAML.
-pub(super) fn documents(text: &str) -> Option<Vec<Document>> {
+/// The documents that a file begins with in JSON, one after another, and how many bytes they take. kubectl reads what
+/// comes behind them as YAML. Once there are two it is sure of JSON, and what is none after that is broken.
+pub(super) fn documents(text: &str) -> (Vec<Document>, usize) {
+    let (mut documents, mut read) = (Vec::new(), 0);
     if !text.trim_start().starts_with('{') {
-        return None;
+        return (documents, read);
     }
-    let values = serde_json::Deserializer::from_str(text).into_iter::<&RawValue>();
-    let raws: Vec<&RawValue> = values.collect::<Result<_, _>>().ok()?;
     let lines = Lines::of(text);
-    let documents = raws.iter().enumerate().map(|(index, raw)| Document {
-        number: index + 1,
-        content: tree(raw, &lines, DEEPEST),
-    });
-    Some(documents.collect())
+    while let Some((rest, value)) = next(text, read) {
+        let content = match value {
+            Ok((raw, length)) => {
+                read += length;
+                tree(raw, &lines, DEEPEST)
+            }
+            Err(_) if documents.len() < 2 => break,
+            Err(reason) => {
+                let stopped_at = place(rest, &reason);
+                let at = lines.mark(read + stopped_at);
+                read = next_object(rest, stopped_at).map_or(text.len(), |next| read + next);
+                Err(error(at, without_place(&reason)))
+            }
+        };
+        let number = documents.len() + 1;
+        documents.push(Document { number, content });
+    }
+    (documents, read)
+}
+
+/// The text behind what was read, and the value that it begins with and its length; None at the end.
+fn next(text: &str, read: usize) -> Option<(&str, serde_json::Result<(&RawValue, usize)>)> {
+    let rest = text.get(read..)?;
+    let mut values = serde_json::Deserializer::from_str(rest).into_iter::<&RawValue>();
+    let value = values.next()?;
+    Some((rest, value.map(|value| (value, values.byte_offset()))))
+}
+
+/// The byte at which the parser stopped.
+fn place(text: &str, reason: &serde_json::Error) -> usize {
+    let above = text.split_inclusive('\n').take(reason.line().saturating_sub(1));
+    above.map(str::len).sum::<usize>() + reason.column().saturating_sub(1)
+}
+
+/// Where the next line begins with an object, as programs write them.
+fn next_object(text: &str, stopped_at: usize) -> Option<usize> {
+    // Where a brace was not expected it may be the next one, but never the first.
+    let first = text.find('{').map_or(0, |first| first + 1);
+    let from = stopped_at.saturating_sub(1).max(first);
+    let mut ends = text.as_bytes().windows(2).skip(from);
+    ends.position(|pair| pair == b"\n{").map(|index| from + index)
+}
+
+/// What went wrong; where that was is told with the file.
+fn without_place(reason: &serde_json::Error) -> String {
+    let words = reason.to_string();
+    let place = format!(" at line {} column {}", reason.line(), reason.column());
+    words.strip_suffix(&place).unwrap_or(&words).to_owned()
 }
 
 /// Where each line begins.
@@ -90,7 +133,7 @@ fn tree(raw: &RawValue, lines: &Lines<'_>, room: usize) -> Result<Tree, SyntaxEr
     let Some(room) = room.checked_sub(1) else {
         return Err(error(span.start, format!("nested deeper than {DEEPEST} levels")));
     };
-    let broken = |reason: serde_json::Error| error(span.start, reason.to_string());
+    let broken = |reason: serde_json::Error| error(span.start, without_place(&reason));
     let value = match text.as_bytes().first() {
         Some(b'{') => {
             let fields = fields(text)
@@ -131,6 +174,39 @@ mod tests {
         assert_eq!(first.place_of_key("a.q\"x").start, Mark { line: 1, column: 8 });
         let second = documents[1].content.as_ref().unwrap();
         assert_eq!((documents[1].number, second.text("b")), (2, Some("😀")));
+    }
+
+    fn shown(text: &str) -> Vec<String> {
+        let content = |document: crate::yaml::Document| match document.content {
+            Ok(tree) => tree.to_json().to_string(),
+            Err(error) => error.to_string(),
+        };
+        documents(text).into_iter().map(content).collect()
+    }
+
+    #[test]
+    fn what_is_no_json_is_yaml_as_long_as_there_are_not_two() {
+        let (a, b, c) = ("{\"a\":1}", "{\"b\":2}", "{\"c\":8}");
+        assert_eq!(shown("{\"c\": 010}"), [c]);
+        assert_eq!(shown("{\"a\": 1}\n{\"c\": 010}"), [a, c]);
+        assert_eq!(shown("{\"a\": 1}\n---\nb: 2\n---\n{\"c\": 010}\n"), [a, b, c]);
+        let more = "{\"a\": 1}\n{\"b\": 2}\n\n{\"é\": 0\n10}\n{\"a\": 1\n{\"c\": 8}\n{";
+        let [broken, open, cut] = [
+            "5:1: expected `,` or `}`",
+            "7:1: expected `,` or `}`",
+            "8:1: EOF while parsing an object",
+        ];
+        let expected = [a, b, broken, open, c, cut];
+        assert_eq!(shown(more), expected);
+    }
+
+    #[test]
+    fn places_behind_json_are_those_of_the_file() {
+        let documents = documents("{\n\"a\": 1}\n\n---\n  b: x\n");
+        let b = documents[1].content.as_ref().unwrap().field("b").unwrap();
+        assert_eq!((documents[1].number, b.span.start), (2, Mark { line: 5, column: 6 }));
+        let expected = ["{\"é\":1}", "2:8: U+0007, a control character"];
+        assert_eq!(shown("{\"é\":\n1} {a: \u{7}}"), expected);
     }
 
     #[test]

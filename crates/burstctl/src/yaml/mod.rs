@@ -6,6 +6,7 @@
 
 mod build;
 mod characters;
+mod comments;
 mod json;
 mod locate;
 mod merge;
@@ -17,6 +18,7 @@ mod tag;
 mod tree;
 mod write;
 
+pub use comments::first_comment;
 pub use split::documents;
 pub use tree::{Document, Key, Mark, Span, SyntaxError, Tree, Value};
 pub use write::to_yaml;

@@ -4,15 +4,38 @@
 
 use std::borrow::Cow;
 
-use super::tree::{Document, Mark, SyntaxError};
+use super::tree::{Document, Mark, SyntaxError, Value};
 use super::{build, json};
 
 /// Every document of a file that says something; documents of comments alone are left out, and counted unless they are
 /// the head of the file.
 #[must_use]
 pub fn documents(text: &str) -> Vec<Document> {
+    let (mut documents, yaml, lines_above) = json_and_yaml(text);
+    of_yaml(&yaml, lines_above, &mut documents);
+    documents.retain(|document| !document.content.as_ref().is_ok_and(|tree| tree.value == Value::Null));
+    documents
+}
+
+/// The documents that a file begins with in JSON, and the rest of it with the number of lines above.
+pub(super) fn json_and_yaml(text: &str) -> (Vec<Document>, Cow<'_, str>, usize) {
     let text = without_mark(text);
-    json::documents(text).unwrap_or_else(|| of_yaml(&with_line_breaks(text)))
+    let (documents, read) = json::documents(text);
+    let behind = text.get(read..).unwrap_or_default();
+    let (above, yaml) = text.split_at_checked(read + blank(behind)).unwrap_or((text, ""));
+    let line = above.rsplit('\n').next().unwrap_or_default();
+    // On the line of the JSON it keeps its column.
+    let yaml = match line.is_empty() || yaml.starts_with("---") {
+        true => with_line_breaks(yaml),
+        false => (" ".repeat(line.chars().count()) + &with_line_breaks(yaml)).into(),
+    };
+    (documents, yaml, above.matches('\n').count())
+}
+
+/// kubectl passes over white space behind JSON, up to the end of the line.
+fn blank(text: &str) -> usize {
+    let begin = text.find(|c: char| !c.is_whitespace()).unwrap_or(text.len());
+    text.find('\n').map_or(begin, |line_break| begin.min(line_break + 1))
 }
 
 /// kubectl ends every line by `\n`, the last one too.
@@ -32,10 +55,9 @@ fn without_mark(text: &str) -> &str {
     text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 
-fn of_yaml(text: &str) -> Vec<Document> {
-    let mut documents = Vec::new();
-    let mut number = 1;
-    for (index, chunk) in chunks(text).into_iter().enumerate() {
+fn of_yaml(text: &str, lines_above: usize, documents: &mut Vec<Document>) {
+    let mut number = documents.len() + 1;
+    for (index, chunk) in chunks(text, lines_above).into_iter().enumerate() {
         let is_head = index == 0 && chunk.as_ref().is_ok_and(|chunk| chunk.text.lines().all(says_nothing));
         let mut take =
             |content: build::Content| documents.extend(content.transpose().map(|content| Document { number, content }));
@@ -45,19 +67,18 @@ fn of_yaml(text: &str) -> Vec<Document> {
         }
         number += usize::from(!is_head);
     }
-    documents
 }
 
 /// What lies between two `---`.
-struct Chunk<'a> {
-    text: &'a str,
-    lines_above: usize,
+pub(super) struct Chunk<'a> {
+    pub(super) text: &'a str,
+    pub(super) lines_above: usize,
 }
 
-fn chunks(text: &str) -> Vec<Result<Chunk<'_>, SyntaxError>> {
+pub(super) fn chunks(text: &str, first_lines: usize) -> Vec<Result<Chunk<'_>, SyntaxError>> {
     let mut chunks = Vec::new();
-    let (mut rest, mut lines_above, mut length) = (text, 0, 0);
-    for (line_number, line) in text.split_inclusive('\n').enumerate() {
+    let (mut rest, mut lines_above, mut length) = (text, first_lines, 0);
+    for (line_number, line) in (first_lines..).zip(text.split_inclusive('\n')) {
         length += line.len();
         let Some(behind) = line.strip_prefix("---").map(str::trim) else {
             continue;
@@ -104,7 +125,6 @@ pub(super) fn shifted(line: usize, column: usize, lines_above: usize) -> Mark {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::yaml::Value;
 
     fn shown(text: &str) -> Vec<(usize, Result<String, SyntaxError>)> {
         let document = |document: Document| {

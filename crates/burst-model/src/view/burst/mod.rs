@@ -183,7 +183,7 @@ fn refused(config: &Config, picture: &Picture, target: &Target<'_>) -> Option<An
     let list = picture.refused(config, target.kind(), namespace)?;
     Some(retry(
         config,
-        format!("not readable: the Kubernetes API refuses to list {list}\n"),
+        format!("not readable: the Kubernetes API does not list {list}\n"),
     ))
 }
 

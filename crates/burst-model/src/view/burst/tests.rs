@@ -108,7 +108,7 @@ fn what_may_be_in_a_list_that_is_refused_is_not_said_to_be_absent() {
         let answer = ask(&config, &mut picture, get(path)).unwrap();
         assert_eq!(answer.status, status, "{path}");
         if status == 503 {
-            let words = b"not readable: the Kubernetes API refuses to list statefulsets.apps\n";
+            let words = b"not readable: the Kubernetes API does not list statefulsets.apps\n";
             assert_eq!(*answer.body, *words, "{path}");
             assert_eq!(header(&answer, "retry-after"), Some("15"));
         }

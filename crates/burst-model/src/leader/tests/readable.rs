@@ -1,0 +1,244 @@
+//! Lists that cannot be read, beside others that can.
+
+use super::*;
+
+/// An API that refuses the lists of a resource, `plural` or `plural in namespace NAMESPACE`.
+fn refusing(resource: &'static str, current: u32) -> impl Fn(&Source) -> Result<Page, Failure> {
+    move |source| {
+        let name = source.to_string().replace(".apps", "").replace(".autoscaling", "");
+        match name == resource || name.ends_with(resource) && resource.starts_with("in ") {
+            true => Err(Failure::Forbidden("no".into())),
+            false => cluster(source, current),
+        }
+    }
+}
+
+fn names(snapshot: &Snapshot, section: &str) -> Vec<String> {
+    let rows = snapshot.section(section).into_iter().flat_map(Section::rows);
+    rows.map(|row| row.of.to_owned()).collect()
+}
+
+#[test]
+fn what_can_be_read_is_served_and_the_rest_is_named() {
+    let mut leader = Leader::new(config(""), Estate::default(), T0);
+    let first = round(&mut leader, T0, refusing("statefulsets", 1));
+    assert_eq!(names(&first.published[0], "services"), ["shop/web"]);
+    assert_eq!(first.confirmed[0].lists, [Some(T0), Some(T0), Some(T0), None]);
+    let shown = |name: &str, readable| (name.to_owned(), readable);
+    assert!(first.readable.contains(&shown("services", Readable::Yes)));
+    assert!(first.readable.contains(&shown("statefulsets.apps", Readable::No)));
+    let quiet = round(&mut leader, later(15), refusing("statefulsets", 1));
+    assert!(quiet.readable.is_empty() && quiet.lines.is_empty());
+    assert_eq!(quiet.confirmed[0].oldest(), Some(later(15)), "it has no age");
+    let allowed = round(&mut leader, later(60), |source| cluster(source, 1));
+    assert_eq!(allowed.readable, [shown("statefulsets.apps", Readable::Yes)]);
+    assert_eq!(allowed.confirmed[0].lists, [Some(later(60)); 4]);
+}
+
+#[test]
+fn a_role_in_one_of_two_namespaces_serves_that_one() {
+    let mut leader = Leader::new(config(r#","namespaces":["shop","data"]"#), Estate::default(), T0);
+    let first = round(&mut leader, T0, refusing("in namespace data", 1));
+    assert_eq!(names(&first.published[0], "services"), ["shop/web"]);
+    assert_eq!(
+        first
+            .readable
+            .iter()
+            .filter(|(_, readable)| *readable == Readable::No)
+            .count(),
+        4
+    );
+    assert_eq!(first.confirmed[0].oldest(), Some(T0));
+}
+
+#[test]
+fn a_list_that_is_refused_counts_until_it_is_too_old_and_is_left_out_then() {
+    let mut leader = Leader::new(config(""), Estate::default(), T0);
+    round(&mut leader, T0, |source| cluster(source, 1));
+    for (seconds, served, oldest) in [(15, 1, 0), (45, 1, 0), (57, 1, 0), (58, 0, 45), (75, 0, 75)] {
+        let round = round(&mut leader, later(seconds), refusing("deployments", 1));
+        let left = round
+            .published
+            .last()
+            .map_or(1, |snapshot| names(snapshot, "services").len());
+        assert!(left == served || seconds == 75, "{seconds} s: {left}");
+        assert!(
+            round
+                .confirmed
+                .iter()
+                .all(|confirmed| confirmed.oldest() == Some(later(oldest))),
+            "{seconds} s"
+        );
+    }
+    let back = round(&mut leader, later(120), |source| cluster(source, 2));
+    assert_eq!(names(&back.published[0], "services"), ["shop/web"]);
+}
+
+#[test]
+fn where_everything_is_refused_the_picture_ages_as_a_whole() {
+    let mut leader = Leader::new(config(""), Estate::default(), T0);
+    round(&mut leader, T0, |source| cluster(source, 1));
+    for seconds in (15..300).step_by(15) {
+        let refused = round(&mut leader, later(seconds), |_| Err(Failure::Forbidden("no".into())));
+        assert!(
+            refused.published.is_empty() && refused.confirmed.is_empty(),
+            "{seconds} s"
+        );
+    }
+    let nothing = round(&mut Leader::new(config(""), Estate::default(), T0), T0, |_| {
+        Err(Failure::Forbidden("no".into()))
+    });
+    assert!(
+        nothing.published.is_empty() && nothing.confirmed.is_empty(),
+        "from the start"
+    );
+}
+
+#[test]
+fn a_failing_list_keeps_its_objects_and_its_age() {
+    let mut leader = Leader::new(config(""), Estate::default(), T0);
+    round(&mut leader, T0, |source| cluster(source, 1));
+    let failing = |source: &Source| match source.reads {
+        Reads::Hpas => Err(Failure::Timeout),
+        _ => cluster(source, 2),
+    };
+    let failed = round(&mut leader, later(15), failing);
+    assert!(failed.published.is_empty());
+    assert_eq!(failed.confirmed.first().and_then(Confirmed::oldest), Some(T0));
+}
+
+/// An API server in front of one resource that is broken, `plural` or `plural in namespace NAMESPACE`.
+fn broken(resource: &'static str, current: u32) -> impl Fn(&Source) -> Result<Page, Failure> {
+    let refuses = refusing(resource, current);
+    move |source| refuses(source).map_err(|_| conversion())
+}
+
+/// Of a kind whose conversion webhook is gone.
+fn conversion() -> Failure {
+    Failure::Server {
+        status: 500,
+        message: "conversion webhook failed".into(),
+        retry_after: None,
+    }
+}
+
+#[test]
+fn a_list_that_fails_alone_is_left_out_when_it_is_too_old_and_is_back_with_its_next_answer() {
+    let mut leader = Leader::new(config(""), Estate::default(), T0);
+    round(&mut leader, T0, |source| cluster(source, 1));
+    let fails = |leader: &mut Leader, seconds| round(leader, later(seconds), broken("deployments", 1));
+    for seconds in [15, 30, 45, 57] {
+        let early = fails(&mut leader, seconds);
+        assert!(early.published.is_empty(), "{seconds} s");
+        assert!(early.confirmed.iter().all(|confirmed| confirmed.oldest() == Some(T0)));
+    }
+    let mut left = fails(&mut leader, 58);
+    assert_eq!(names(&left.published[0], "services"), [""; 0]);
+    assert_eq!(left.readable, [("deployments.apps".to_owned(), Readable::No)]);
+    assert_eq!(
+        left.lines,
+        ["deployments.apps cannot be listed, and other lists can: it is left out until it can be"]
+    );
+    let [at] = left.confirmed.as_slice() else { panic!() };
+    assert!(at.lists[2].is_none() && at.oldest() == Some(later(45)), "{at:?}");
+    let estate = Estate {
+        snapshot: left.published.pop(),
+        confirmed: left.confirmed.pop(),
+        troubles: left.troubles,
+        ..Estate::default()
+    };
+    let mut next = Leader::new(config(""), estate, later(61));
+    let quiet = fails(&mut next, 61);
+    assert_eq!(
+        quiet.confirmed[0].oldest(),
+        Some(later(61)),
+        "a successor waits for it no more"
+    );
+    assert!(quiet.lines.is_empty(), "{:?}", quiet.lines);
+    let back = round(&mut leader, later(120), |source| cluster(source, 2));
+    assert_eq!(names(&back.published[0], "services"), ["shop/web"]);
+    assert_eq!(back.lines, ["listing deployments.apps works again"]);
+    assert_eq!(back.readable, [("deployments.apps".to_owned(), Readable::Yes)]);
+}
+
+#[test]
+fn a_list_that_fails_alone_from_the_start_does_not_hold_up_the_others_for_ever() {
+    let mut leader = Leader::new(config(ROLLOUTS), Estate::default(), T0);
+    let config = config(ROLLOUTS);
+    let rollouts = config.content.sources.last().unwrap().to_string();
+    let broken = |source: &Source| match source.to_string() == rollouts {
+        true => Err(conversion()),
+        false => cluster(source, 1),
+    };
+    for seconds in [0, 15, 30, 45, 57] {
+        assert!(
+            round(&mut leader, later(seconds), broken).published.is_empty(),
+            "{seconds} s"
+        );
+    }
+    assert_eq!(round(&mut leader, later(58), broken).published.len(), 1);
+}
+
+#[test]
+fn a_namespace_that_fails_alone_is_left_out_with_its_hpas() {
+    let namespaces = r#","namespaces":["shop","data"]"#;
+    let mut leader = Leader::new(config(namespaces), Estate::default(), T0);
+    round(&mut leader, T0, |source| cluster(source, 1));
+    let rounds = (15..=60).step_by(15);
+    let rounds = rounds.map(|seconds| round(&mut leader, later(seconds), broken("in namespace data", 2)));
+    let last = rounds.last().unwrap();
+    assert_eq!(
+        last.readable
+            .iter()
+            .filter(|(_, readable)| *readable == Readable::No)
+            .count(),
+        4
+    );
+    assert_eq!(last.confirmed.last().unwrap().oldest(), Some(later(60)));
+}
+
+#[test]
+fn without_hpas_or_services_there_is_nothing_to_serve() {
+    for core in ["horizontalpodautoscalers", "services"] {
+        let mut leader = Leader::new(config(""), Estate::default(), T0);
+        round(&mut leader, T0, |source| cluster(source, 1));
+        for seconds in (15..300).step_by(15) {
+            let failed = round(&mut leader, later(seconds), broken(core, 1));
+            assert!(failed.published.is_empty(), "{core}, {seconds} s");
+            assert!(failed.confirmed.iter().all(|confirmed| confirmed.oldest() == Some(T0)));
+        }
+    }
+}
+
+#[test]
+fn in_an_outage_the_list_that_was_read_first_is_not_left_out() {
+    let mut leader = Leader::new(config(""), Estate::default(), T0);
+    round(&mut leader, T0, |source| cluster(source, 1));
+    for seconds in [15, 30] {
+        round(&mut leader, later(seconds), broken("deployments", 1));
+    }
+    for seconds in (45..300).step_by(5) {
+        let failed = round(&mut leader, later(seconds), |_| Err(conversion()));
+        assert!(failed.published.is_empty() && failed.readable.is_empty(), "{seconds} s");
+    }
+}
+
+#[test]
+fn what_is_watched_and_was_left_out_is_listed_again() {
+    let watched = || parse(r#"{"cluster":"k"}"#);
+    let window = |source: &Source, verb| match verb {
+        Verb::List => cluster(source, 1).map(Answer::Page),
+        Verb::Watch => Ok(Answer::Window(Window::default())),
+    };
+    let broken = |source: &Source, verb| match source.resource.plural.as_str() {
+        "deployments" => Err(conversion()),
+        _ => window(source, verb),
+    };
+    let mut leader = Leader::new(watched(), Estate::default(), T0);
+    round_of(&mut leader, T0, window);
+    let served = |round: &Round| round.published.last().map(|snapshot| names(snapshot, "services").len());
+    let left = (1..70).find(|seconds| served(&round_of(&mut leader, later(*seconds), broken)) == Some(0));
+    assert!(left.is_some_and(|seconds| (58..62).contains(&seconds)), "{left:?}");
+    let back = (70..140).find_map(|seconds| served(&round_of(&mut leader, later(seconds), window)));
+    assert_eq!(back, Some(1), "and not what changed since alone");
+}

@@ -1,0 +1,102 @@
+//! The leader's part in clearing away what configurations that are gone left in shared data.
+
+use crate::host::{self, Cas, Shared};
+use burst_model::attic::{HOLDINGS_KEY, Holding, Holdings, Watchman};
+use burst_model::config::Config;
+use burst_model::records::{CountKeys, Keys, Record};
+use burst_model::time::Time;
+use std::time::Duration;
+
+const PERIOD: Duration = Duration::from_secs(60);
+
+/// What a leader does for the leaders that nobody follows.
+#[derive(Debug)]
+pub(crate) struct Attic {
+    own: Holding,
+    watchman: Watchman,
+    looked: Option<Time>,
+}
+
+impl Attic {
+    pub(crate) fn new(keys: &Keys, config: &Config) -> Self {
+        let Keys {
+            lease,
+            snapshot,
+            confirmed,
+            resume,
+            troubles,
+            policies,
+            parsing,
+            offers,
+        } = keys.clone();
+        let mut own = Holding {
+            lease,
+            keys: vec![snapshot, confirmed, resume, troubles, policies, parsing, offers],
+            slots: Vec::new(),
+        };
+        if config.requests.is_some() {
+            let CountKeys {
+                vms,
+                reports,
+                since,
+                sum,
+            } = CountKeys::new(config.counting_hash());
+            own.keys.extend([since, sum]);
+            own.slots.extend([vms, reports]);
+        }
+        Self {
+            own,
+            watchman: Watchman::default(),
+            looked: None,
+        }
+    }
+
+    /// Once a tick. Clears one configuration away at a time: its values are large, and have to be read first.
+    pub(crate) fn tick(&mut self, now: Time) {
+        let is_due = |looked: Time| now >= looked.after(PERIOD) || now < looked;
+        if !self.looked.is_none_or(is_due) {
+            return;
+        }
+        let found = Shared::read(HOLDINGS_KEY);
+        let mut holdings: Holdings = found.record().unwrap_or_default();
+        let is_new = holdings.add(&self.own);
+        let is_cleared = self.clear_one(&mut holdings);
+        let is_told = !is_new && !is_cleared || host::share(HOLDINGS_KEY, &holdings.to_bytes(), found.cas).is_ok();
+        // Where another leader was faster the next tick tries again.
+        self.looked = is_told.then_some(now);
+    }
+
+    fn clear_one(&mut self, holdings: &mut Holdings) -> bool {
+        let mut abandoned = None;
+        for other in holdings.others(&self.own) {
+            let lease = Shared::read(&other.lease);
+            if self.watchman.is_abandoned(&other.lease, &lease.bytes) {
+                abandoned = Some((other.lease.clone(), lease.cas));
+            }
+        }
+        let Some((lease, cas)) = abandoned else { return false };
+        self.watchman.forget(&lease);
+        if let Some(gone) = holdings.remove(&lease) {
+            clear(&gone, cas);
+        }
+        true
+    }
+}
+
+/// Empties what a configuration had, unless somebody has it again: who does takes the lease first, and rewrites the values
+/// after that. So none of them is emptied that was written since the lease was looked at.
+fn clear(gone: &Holding, lease: Cas) {
+    let slots = gone.slots.iter().flat_map(|beginning| {
+        let keys = (0_usize..).map(move |place| format!("{beginning}/{place}"));
+        keys.map(|key| (Shared::read(&key).cas, key))
+            .take_while(|(cas, _)| *cas != Cas::default())
+    });
+    let keys = gone.keys.iter().map(|key| (Shared::read(key).cas, key.clone()));
+    let found: Vec<_> = keys.chain(slots).collect();
+    if host::share(&gone.lease, &[], lease).is_err() {
+        return;
+    }
+    for (cas, key) in found.into_iter().filter(|(cas, _)| *cas != Cas::default()) {
+        let _ = host::share(&key, &[], cas);
+    }
+}
