@@ -2,10 +2,12 @@
 //! be there. The context methods of the SDK unwrap what these give back, and its text variants panic on bytes that are
 //! not UTF-8; neither is used.
 
+mod callout;
+
 use burst_model::records::Record;
 use burst_model::time::Time;
 use proxy_wasm::hostcalls;
-use proxy_wasm::types::{BufferType, MapType, MetricType, Status};
+use proxy_wasm::types::{BufferType, MapType, MetricType};
 use std::time::{Duration, UNIX_EPOCH};
 
 /// A CAS number that Envoy does not hand out: it counts up from 1. Envoy creates an absent key whatever the number,
@@ -28,7 +30,7 @@ fn since_epoch() -> Duration {
     since.unwrap_or_default()
 }
 
-/// Calls the root context's `on_tick` every so often.
+/// Has the root context tick every so often.
 pub(crate) fn tick_every(period: Duration) {
     let _ = hostcalls::set_tick_period(period);
 }
@@ -206,10 +208,7 @@ fn send<'a>(
         USER_AGENT,
     ];
     headers.extend(own);
-    hostcalls::dispatch_http_call(cluster, headers, body, vec![], timeout).map_err(|status| match status {
-        Status::BadArgument => "Envoy has no cluster of that name",
-        _ => "the cluster has no host that can be reached",
-    })
+    callout::send(cluster, &headers, body, timeout)
 }
 
 /// The status of the answer to a callout; `None` where it has none.

@@ -22,6 +22,7 @@ mod office;
 mod reader;
 mod requests;
 mod root;
+mod roots;
 mod stats;
 mod streams;
 mod vm;
@@ -30,6 +31,5 @@ mod start {
     proxy_wasm::main! {{
         // Installs the panic hook too: without it a panic is a trap without a word.
         proxy_wasm::set_log_level(proxy_wasm::types::LogLevel::Info);
-        proxy_wasm::set_root_context(|context_id| Box::new(crate::root::Root::new(context_id)));
     }}
 }

@@ -11,7 +11,6 @@ use burst_model::config::{Artifact, Config, Role};
 use burst_model::records::{Confirmed, CountKeys, ID_KEY, Keys, Record};
 use burst_model::sync::lease::{Candidate, Id, Lease, Move, Standing};
 use burst_model::time::Time;
-use proxy_wasm::traits::{Context, RootContext};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -44,6 +43,63 @@ impl Root {
         Self {
             context_id,
             configured: None,
+        }
+    }
+
+    /// Takes the configuration that the host has; whether it can be.
+    pub(crate) fn configure(&mut self) -> bool {
+        match Config::parse(&host::configuration(), ARTIFACT) {
+            Ok(config) => {
+                let mut configured = Configured::new(self.context_id, config);
+                // A look leaves no traces, so the canary may have it too; without it a reload would serve nothing until
+                // its first tick.
+                configured.look(host::now());
+                streams::show(self.context_id, &configured.view);
+                self.configured = Some(configured);
+                host::tick_every(TICK);
+                true
+            }
+            // Envoy refuses the listener with this, keeps the one before, and does not say why; the log does.
+            Err(error) => {
+                log::error!("the configuration is refused: {error}");
+                false
+            }
+        }
+    }
+
+    pub(crate) fn tick(&mut self) {
+        if let Some(configured) = &mut self.configured {
+            configured.tick();
+        }
+    }
+
+    /// Takes note of a bell that rang.
+    pub(crate) fn hear(&mut self, bell: u32) {
+        host::heard(bell);
+        if let Some(configured) = &self.configured {
+            metrics_apis::send(&configured.view);
+        }
+    }
+
+    /// Takes the answer to a callout.
+    pub(crate) fn answer(&mut self, token: u32, has_headers: bool, body_size: usize) {
+        let Some(configured) = &mut self.configured else { return };
+        if metrics_apis::take_review(&configured.view, token, has_headers, body_size) {
+            return;
+        }
+        let now = host::now();
+        configured.work(now, |office| office.answer(token, has_headers, body_size, now));
+        configured.look(now);
+        configured.pace();
+    }
+}
+
+/// The end of a drain. The host says so by `on_done` and, at once after that, by `on_delete`: a module has the second one
+/// at most, so that a stream, too, is a call shorter (`xtask/src/artifact.rs`).
+impl Drop for Root {
+    fn drop(&mut self) {
+        if let Some(configured) = &mut self.configured {
+            configured.retire();
         }
     }
 }
@@ -256,62 +312,4 @@ pub(crate) fn unique_id() -> Option<Id> {
     host::share(ID_KEY, &next.to_le_bytes(), last.cas)
         .ok()
         .map(|()| Id(next))
-}
-
-impl Context for Root {
-    fn on_http_call_response(&mut self, token: u32, headers: usize, body_size: usize, _trailers: usize) {
-        let Some(configured) = &mut self.configured else { return };
-        if metrics_apis::take_review(&configured.view, token, headers > 0, body_size) {
-            return;
-        }
-        let now = host::now();
-        configured.work(now, |office| office.answer(token, headers > 0, body_size, now));
-        configured.look(now);
-        configured.pace();
-    }
-}
-
-/// The end of a drain. The host says so by `on_done` and, at once after that, by `on_delete`: a module has the second one
-/// at most, so that a stream, too, is a call shorter (`xtask/src/artifact.rs`).
-impl Drop for Root {
-    fn drop(&mut self) {
-        if let Some(configured) = &mut self.configured {
-            configured.retire();
-        }
-    }
-}
-
-impl RootContext for Root {
-    fn on_configure(&mut self, _size: usize) -> bool {
-        match Config::parse(&host::configuration(), ARTIFACT) {
-            Ok(config) => {
-                let mut configured = Configured::new(self.context_id, config);
-                // A look leaves no traces, so the canary may have it too; without it a reload would serve nothing until
-                // its first tick.
-                configured.look(host::now());
-                streams::show(self.context_id, &configured.view);
-                self.configured = Some(configured);
-                host::tick_every(TICK);
-                true
-            }
-            // Envoy refuses the listener with this, keeps the one before, and does not say why; the log does.
-            Err(error) => {
-                log::error!("the configuration is refused: {error}");
-                false
-            }
-        }
-    }
-
-    fn on_tick(&mut self) {
-        if let Some(configured) = &mut self.configured {
-            configured.tick();
-        }
-    }
-
-    fn on_queue_ready(&mut self, queue: u32) {
-        host::heard(queue);
-        if let Some(configured) = &self.configured {
-            metrics_apis::send(&configured.view);
-        }
-    }
 }

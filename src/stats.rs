@@ -13,7 +13,6 @@ use burst_model::version::Version;
 use burst_model::view::metrics::Api;
 use burst_model::view::{Absence, Picture};
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// A counter that is told to the host once a tick: an increment on the response path is one addition.
@@ -80,7 +79,7 @@ pub(crate) struct Stats {
     timestamp: Metric,
     generation: Metric,
     /// By the names of the gauges.
-    unreadable: RefCell<BTreeMap<String, Metric>>,
+    unreadable: RefCell<Vec<(String, Metric)>>,
 }
 
 impl Stats {
@@ -187,7 +186,12 @@ impl Stats {
             name = format!("{name}_in_{namespace}");
         }
         let mut gauges = self.unreadable.borrow_mut();
-        let gauge = gauges.entry(name).or_insert_with_key(|name| Metric::gauge(name));
+        let known = gauges.iter().find(|(own, _)| *own == name).map(|(_, gauge)| *gauge);
+        let gauge = known.unwrap_or_else(|| {
+            let gauge = Metric::gauge(&name);
+            gauges.push((name, gauge));
+            gauge
+        });
         gauge.set(match readable {
             Readable::Yes => 0,
             Readable::No => 1,

@@ -2,22 +2,26 @@
 //!
 //! The SDK makes an object for each stream, and finds and drops it again. Here a stream is a number, unless there is
 //! something to remember of it; and whose it is counts only while there are several root contexts. The build gives the
-//! `own_…` functions the SDK's names (`xtask/src/trim.rs`); root contexts stay with the SDK.
+//! `own_…` functions the SDK's names (`xtask/src/trim.rs`).
 //!
 //! The header-only module does not hear of a context's end, so that a request is one call shorter. What is gone is found
 //! in the next tick of another root context; with the last one the VM goes too.
 
 use crate::host;
 use crate::http::{self, Remembered, View};
+use crate::roots;
 use crate::vm;
+use foldhash::fast::RandomState;
 use proxy_wasm::types::Action;
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::rc::Rc;
 
 thread_local! {
     static STREAMS: Streams = Streams::default();
 }
+
+type ByStream<T> = HashMap<u32, T, RandomState>;
 
 #[derive(Default)]
 struct Streams {
@@ -26,8 +30,8 @@ struct Streams {
     /// The root context that was the only one last: the streams are its that no other is known of.
     alone: Cell<u32>,
     /// The root contexts of the streams that came while there were several.
-    parents: RefCell<BTreeMap<u32, u32>>,
-    remembered: RefCell<BTreeMap<u32, Remembered>>,
+    parents: RefCell<ByStream<u32>>,
+    remembered: RefCell<ByStream<Remembered>>,
 }
 
 impl Streams {
@@ -121,30 +125,20 @@ pub(crate) fn show(root: u32, view: &Rc<View>) {
     });
 }
 
-/// The SDK's callbacks, for root contexts.
-mod sdk {
-    unsafe extern "C" {
-        pub(super) safe fn proxy_on_context_create(context: u32, root: u32);
-        pub(super) safe fn proxy_on_tick(root: u32);
-        pub(super) safe fn proxy_on_delete(context: u32);
-    }
+/// Ends the root contexts that the host does not know any more.
+pub(crate) fn sweep(by: u32) {
+    STREAMS.with(|streams| streams.sweep(by)).into_iter().for_each(close);
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn own_on_context_create(context: u32, root: u32) {
     if root == 0 {
         STREAMS.with(|streams| streams.join(context));
-        sdk::proxy_on_context_create(context, root);
+        roots::open(context);
     } else {
         vm::note_request();
         STREAMS.with(|streams| streams.begin(context, root));
     }
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn own_on_tick(root: u32) {
-    STREAMS.with(|streams| streams.sweep(root)).into_iter().for_each(close);
-    sdk::proxy_on_tick(root);
 }
 
 // Not called in the header-only module, which does not export it (`xtask/src/artifact.rs`); what answers requests is not
@@ -175,5 +169,5 @@ extern "C" fn own_on_delete(context: u32) {
 /// Ends a root context.
 fn close(root: u32) {
     STREAMS.with(|streams| streams.leave(root));
-    sdk::proxy_on_delete(root);
+    roots::close(root);
 }

@@ -23,7 +23,6 @@ pub(crate) const LIFE: &[&str] = &[
     "proxy_abi_version_0_2_1",
     "malloc",
     "proxy_on_context_create",
-    "proxy_on_vm_start",
     "proxy_on_configure",
     "proxy_on_tick",
     "proxy_on_queue_ready",
@@ -37,7 +36,8 @@ const BOTH_WAYS: &[&str] = &[
     "proxy_on_delete",
 ];
 
-/// Exports with this in front take the place of the SDK's of the same name with [`THEIRS`] in front (`src/streams.rs`).
+/// Exports with this in front take the place of the SDK's of the same name with [`THEIRS`] in front (`src/streams.rs`,
+/// `src/roots.rs`).
 pub(crate) const OURS: &str = "own_";
 pub(crate) const THEIRS: &str = "proxy_";
 

@@ -6,8 +6,11 @@
 
 use rustc_demangle::demangle;
 
-/// Parts that are kept: enough for a module or type, a function, and a closure in it.
-const PARTS: usize = 3;
+/// Parts that are kept: enough for a module or type and a function.
+const PARTS: usize = 2;
+
+/// A closure goes by the name of the function that it stands in.
+const CLOSURE: &str = "{{closure}}";
 
 /// What the names of our packages begin with.
 const OURS: &str = "burst_";
@@ -15,7 +18,8 @@ const OURS: &str = "burst_";
 /// The end of the path of a function of ours, without hash and type parameters.
 pub(crate) fn short(name: &str) -> Option<String> {
     let path = plain(&format!("{:#}", demangle(name)));
-    let parts: Vec<_> = path.split("::").filter(|part| !part.is_empty()).collect();
+    let counts = |part: &&str| !part.is_empty() && *part != CLOSURE;
+    let parts: Vec<_> = path.split("::").filter(counts).collect();
     // Without a path it is a function for the host or the compiler.
     let ours = parts.len() == 1 || path.starts_with(OURS);
     ours.then(|| parts[parts.len().saturating_sub(PARTS)..].join("::"))
@@ -70,18 +74,15 @@ mod tests {
     #[test]
     fn the_end_of_the_path_is_kept() {
         for (mangled, kept) in [
-            (
-                "_ZN11burst_model5index4join17h4b58b7da3e7067bdE",
-                "burst_model::index::join",
-            ),
+            ("_ZN11burst_model5index4join17h4b58b7da3e7067bdE", "index::join"),
             (
                 "_ZN11burst_model6config5check4Kind7written28_$u7b$$u7b$closure$u7d$$u7d$17h79867d57ed2b2666E",
-                "Kind::written::{{closure}}",
+                "Kind::written",
             ),
             (
                 "_ZN77_$LT$burst_metrics..root..Root$u20$as$u20$proxy_wasm..traits..RootContext$GT$\
                  7on_tick17hd1a251bbf49843beE",
-                "root::Root::on_tick",
+                "Root::on_tick",
             ),
             ("proxy_on_tick", "proxy_on_tick"),
             ("a<b", "a"),

@@ -4,7 +4,7 @@ use burst_testkit::wasm;
 use walrus::Module;
 
 /// Of a root context, and what a host needs to run a module at all.
-const LIFE: [&str; 10] = [
+const LIFE: [&str; 9] = [
     "_initialize",
     "malloc",
     "memory",
@@ -14,12 +14,12 @@ const LIFE: [&str; 10] = [
     "proxy_on_http_call_response",
     "proxy_on_queue_ready",
     "proxy_on_tick",
-    "proxy_on_vm_start",
 ];
 
 /// How much each may weigh, in bytes. What would be more needs a reason (bench/README.md says what there is now).
-const FULL: u64 = 832_000;
-const HEADER_ONLY: u64 = 458_000;
+const FULL: u64 = 736_000;
+/// The goal: 400 KiB.
+const HEADER_ONLY: u64 = 400 << 10;
 
 fn exports(file: &str) -> Vec<String> {
     let module = Module::from_file(wasm(file)).expect("a module");
@@ -59,5 +59,5 @@ fn no_module_is_larger_than_it_may_be() {
 #[test]
 fn a_back_trace_has_names() {
     let module = Module::from_file(wasm("burst-metrics.wasm")).expect("a module");
-    assert!(module.funcs.by_name("root::Root::on_tick").is_some());
+    assert!(module.funcs.by_name("Reader::take").is_some());
 }

@@ -41,17 +41,15 @@ pub struct Row {
 /// What is served: a section for each kind, by its plural name, the rows sorted by `namespace/name`.
 pub type Table = BTreeMap<String, Vec<Row>>;
 
-impl Source {
-    /// Whether rows of that section are made of what the list holds. Every row has an HPA; a Service has a load by any
-    /// workload that it selects.
-    #[must_use]
-    pub fn makes(&self, section: &str) -> bool {
-        match self.reads {
-            Reads::Hpas => true,
-            Reads::Services => section == SERVICES,
-            Reads::Workloads => section == SERVICES || section == self.resource.plural,
-            Reads::Policies => false,
-        }
+/// Whether rows of that section are made of what the list holds. Every row has an HPA; a Service has a load by any
+/// workload that it selects.
+#[must_use]
+pub fn makes(source: &Source, section: &str) -> bool {
+    match source.reads {
+        Reads::Hpas => true,
+        Reads::Services => section == SERVICES,
+        Reads::Workloads => section == SERVICES || section == source.resource.plural,
+        Reads::Policies => false,
     }
 }
 

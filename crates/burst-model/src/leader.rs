@@ -9,6 +9,7 @@ mod readable;
 mod standing;
 
 use crate::config::Config;
+use crate::config::duration::Written;
 use crate::index::{Joined, Moved, Notes};
 use crate::kube::{Answer, Failure, Object, Outcome, Page, Source, Verb};
 use crate::policies::{Gathered, PolicySets};
@@ -274,7 +275,7 @@ impl Leader {
         }
         let advice = failure.advice(source, verb);
         let instead = match falls_back {
-            true => format!("; it is listed every {:?} meanwhile", self.config.poll_interval),
+            true => format!("; it is listed every {} meanwhile", Written(self.config.poll_interval)),
             false => String::new(),
         };
         Some(Effect::Warn(format!(

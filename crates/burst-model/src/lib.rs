@@ -25,15 +25,10 @@ pub mod config;
 pub mod confirmation;
 pub mod hash;
 pub mod index;
-mod json;
-pub mod kube;
-pub mod label_text;
 pub mod leader;
 pub mod load;
-pub mod name;
 mod order;
 pub mod policies;
-pub mod printable;
 pub mod rates;
 pub mod records;
 pub mod snapshot;
@@ -43,3 +38,8 @@ pub mod time;
 pub mod upstream;
 pub mod version;
 pub mod view;
+
+pub use burst_kube as kube;
+pub use burst_kube::{label_text, name, printable};
+
+use burst_kube::json;

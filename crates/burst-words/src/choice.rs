@@ -9,28 +9,31 @@ macro_rules! choice {
     ($type:ident { $($word:literal => $variant:ident),* $(,)? }) => {
         impl $crate::Word for $type {
             fn read(written: $crate::Tree) -> Result<Self, $crate::Refusal> {
-                let expected = concat!("enum ", stringify!($type));
-                $crate::choose(written, expected, &[$($word),*], &[$(Self::$variant),*])
+                let word = $crate::word_of(written, concat!("enum ", stringify!($type)))?;
+                match word.as_str() {
+                    $($word => Ok(Self::$variant),)*
+                    other => Err($crate::unknown(other, &[$($word),*])),
+                }
             }
         }
     };
 }
 
-/// What one of `words` means: that one of `meanings` which stands in the same place.
+/// What is written as a text, for an enum of that name.
 ///
 /// # Errors
-/// It is none of them.
+/// It is no text.
 #[doc(hidden)]
-pub fn choose<T: Copy>(
-    written: Tree,
-    expected: &str,
-    words: &'static [&'static str],
-    meanings: &[T],
-) -> Result<T, Refusal> {
-    let Tree::Text(word) = written else {
-        return Err(written.is_not(expected));
-    };
-    let place = words.iter().position(|known| *known == word);
-    let meaning = place.and_then(|place| meanings.get(place)).copied();
-    meaning.ok_or_else(|| Refusal::unknown_variant(&word, words))
+pub fn word_of(written: Tree, expected: &str) -> Result<String, Refusal> {
+    match written {
+        Tree::Text(word) => Ok(word),
+        other => Err(other.is_not(expected)),
+    }
+}
+
+/// The refusal of a word that is none of these.
+#[doc(hidden)]
+#[must_use]
+pub fn unknown(word: &str, known: &'static [&'static str]) -> Refusal {
+    Refusal::unknown_variant(word, known)
 }

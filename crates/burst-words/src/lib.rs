@@ -22,7 +22,7 @@ mod form;
 mod tree;
 mod word;
 
-pub use choice::choose;
+pub use choice::{unknown, word_of};
 pub use error::Refusal;
 pub use form::{Field, fill_in};
 pub use tree::Tree;

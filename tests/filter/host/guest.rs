@@ -29,7 +29,11 @@ pub(crate) struct Module {
     /// The `_initialize` that `proxy_wasm::main!` makes.
     pub(crate) initialize: extern "C" fn(),
     pub(crate) context_create: extern "C" fn(u32, u32),
+    pub(crate) vm_start: Option<extern "C" fn(u32, usize) -> bool>,
+    pub(crate) configure: extern "C" fn(u32, usize) -> bool,
     pub(crate) tick: extern "C" fn(u32),
+    pub(crate) queue_ready: extern "C" fn(u32, u32),
+    pub(crate) http_call_response: extern "C" fn(u32, u32, usize, usize, usize),
     pub(crate) request_headers: Option<HeadersCallback>,
     pub(crate) response_headers: HeadersCallback,
     pub(crate) delete: Option<extern "C" fn(u32)>,
@@ -45,7 +49,11 @@ impl Module {
         Self {
             initialize,
             context_create: proxy_on_context_create,
+            vm_start: Some(proxy_on_vm_start),
+            configure: proxy_on_configure,
             tick: proxy_on_tick,
+            queue_ready: proxy_on_queue_ready,
+            http_call_response: proxy_on_http_call_response,
             request_headers: Some(proxy_on_request_headers),
             response_headers: proxy_on_response_headers,
             delete: Some(proxy_on_delete),
@@ -103,13 +111,14 @@ pub(super) fn create(context: u32, root: u32) {
 }
 
 pub(super) fn vm_start(root: u32) -> bool {
-    enter(root, || proxy_on_vm_start(root, 0))
+    module().vm_start.is_none_or(|start| enter(root, || start(root, 0)))
 }
 
 pub(super) fn configure(root: u32, size: usize) -> bool {
     let show = |open| with(|vm| vm.roots.get_mut(&root).map_or((), |root| root.configuring = open));
+    let configure = module().configure;
     show(true);
-    let accepted = enter(root, || proxy_on_configure(root, size));
+    let accepted = enter(root, || configure(root, size));
     show(false);
     accepted
 }
@@ -120,13 +129,13 @@ pub(super) fn tick(root: u32) {
 }
 
 pub(super) fn queue_ready(root: u32, queue: u32) {
-    enter(root, || proxy_on_queue_ready(root, queue));
+    let ready = module().queue_ready;
+    enter(root, || ready(root, queue));
 }
 
 pub(super) fn http_call_response(root: u32, token: u32, [headers, body_size, trailers]: [usize; 3]) {
-    enter(root, || {
-        proxy_on_http_call_response(root, token, headers, body_size, trailers);
-    });
+    let take = module().http_call_response;
+    enter(root, || take(root, token, headers, body_size, trailers));
 }
 
 pub(super) fn request_headers(stream: u32, headers: usize, end_of_stream: bool) -> Action {

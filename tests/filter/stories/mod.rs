@@ -29,7 +29,10 @@ use burst_metrics as _;
 unsafe extern "C" {
     safe fn _initialize();
     safe fn own_on_context_create(context: u32, root: u32);
+    safe fn own_on_configure(root: u32, configuration_size: usize) -> bool;
     safe fn own_on_tick(root: u32);
+    safe fn own_on_queue_ready(root: u32, queue: u32);
+    safe fn own_on_http_call_response(root: u32, token: u32, headers: usize, body_size: usize, trailers: usize);
     safe fn own_on_request_headers(stream: u32, headers: usize, end_of_stream: bool) -> Action;
     safe fn own_on_response_headers(stream: u32, headers: usize, end_of_stream: bool) -> Action;
     safe fn own_on_delete(context: u32);
@@ -39,7 +42,11 @@ unsafe extern "C" {
 const FULL: Module = Module {
     initialize: _initialize,
     context_create: own_on_context_create,
+    vm_start: None,
+    configure: own_on_configure,
     tick: own_on_tick,
+    queue_ready: own_on_queue_ready,
+    http_call_response: own_on_http_call_response,
     request_headers: Some(own_on_request_headers),
     response_headers: own_on_response_headers,
     delete: Some(own_on_delete),

@@ -3,7 +3,8 @@
 use super::words::{self, Words};
 use super::{
     Api, Artifact, BadConfig, Config, Content, Endpoints, Full, Gate, Header, MetricsApis, Origin, Requests, Sync,
-    duration, metrics_apis, policies,
+    duration::{self, Written},
+    metrics_apis, policies,
 };
 use crate::kube::{Reads, Resource, Source};
 use crate::load::Percent;
@@ -104,7 +105,10 @@ pub(super) fn time(key: &str, text: Option<&str>, default: Duration, least: Dura
         return Ok(default.max(least));
     };
     match duration::parse(text) {
-        Ok(time) if time < least => Err(bad(key, format_args!("{text} is below the least allowed, {least:?}"))),
+        Ok(time) if time < least => Err(bad(
+            key,
+            format_args!("{text} is below the least allowed, {}", Written(least)),
+        )),
         Ok(time) => Ok(time),
         Err(error) => Err(bad(key, format_args!("{text:?} {error}"))),
     }

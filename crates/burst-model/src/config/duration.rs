@@ -1,6 +1,20 @@
 //! Durations as Kubernetes and Go write them: `15s`, `500ms`, `2m`, `1h30m`.
 
+use std::fmt;
 use std::time::Duration;
+
+/// A duration in a message: in seconds, or in milliseconds where it has a part of one. The standard library has every
+/// unit and any number of digits for it, which is 2 KB more.
+pub(crate) struct Written(pub(crate) Duration);
+
+impl fmt::Display for Written {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.subsec_millis() {
+            0 => write!(f, "{}s", self.0.as_secs()),
+            _ => write!(f, "{}ms", self.0.as_millis()),
+        }
+    }
+}
 
 /// The text is not a duration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -38,6 +52,15 @@ pub(super) fn parse(text: &str) -> Result<Duration, NotADuration> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_duration_in_a_message_can_be_read_again() {
+        for (millis, written) in [(0, "0s"), (500, "500ms"), (1_500, "1500ms"), (90_000, "90s")] {
+            let duration = Duration::from_millis(millis);
+            assert_eq!(Written(duration).to_string(), written);
+            assert_eq!(parse(written), Ok(duration));
+        }
+    }
 
     #[test]
     fn durations_are_those_of_kubernetes() {

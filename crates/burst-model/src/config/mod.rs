@@ -2,7 +2,7 @@
 //! it replaces the one before it.
 
 mod check;
-mod duration;
+pub(crate) mod duration;
 mod full;
 mod metrics_apis;
 mod origin;

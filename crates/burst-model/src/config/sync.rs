@@ -1,6 +1,7 @@
 //! How the lists are kept up to date: by reading them whole, or by watching them.
 
 use super::check::{bad, time, within};
+use super::duration::Written;
 use super::words::{self, SyncMode};
 use super::{BadConfig, Config};
 use crate::kube::{Reads, Source};
@@ -43,7 +44,10 @@ impl Sync {
             // The API takes whole seconds.
             match window.subsec_nanos() {
                 0 => Ok(window),
-                _ => Err(bad(key, format_args!("{window:?} is not a whole number of seconds"))),
+                _ => Err(bad(
+                    key,
+                    format_args!("{} is not a whole number of seconds", Written(window)),
+                )),
             }
         };
         let max_windows = words.max_windows.unwrap_or(MAX_WINDOWS);

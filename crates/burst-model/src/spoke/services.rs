@@ -6,13 +6,12 @@ use crate::json;
 use crate::kube::page::{Bad, LONGEST_NAME};
 use crate::kube::{Failure, Progress};
 use crate::name::ObjectName;
+use crate::order;
 use crate::printable::printable;
 use crate::view::header;
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 use std::fmt;
 
 /// All that a hub knows.
@@ -32,15 +31,27 @@ pub(super) fn read(body: &[u8], progress: &mut dyn Progress) -> Result<Services,
     // What stands in the place of bytes that are no text is in no name and in no header.
     let text = String::from_utf8_lossy(body);
     let Entries(entries) = json::read(text.as_bytes()).map_err(|error| Failure::Malformed(error.to_string()))?;
-    let (mut rows, mut bad) = (BTreeMap::new(), Vec::new());
+    let (mut rows, mut bad) = (Vec::new(), Vec::new());
     for (name, value) in entries {
-        let row = read_entry(&name, value, progress).and_then(|row| add(&mut rows, row));
-        if let Err(reason) = row {
-            let name = printable(&name, LONGEST_NAME);
-            bad.push(Bad { name, reason });
+        match read_entry(&name, value, progress) {
+            Ok(row) => rows.push(row),
+            Err(reason) => bad.push(Bad {
+                name: printable(&name, LONGEST_NAME),
+                reason,
+            }),
         }
     }
-    let rows = rows.into_values().collect();
+    order::sort_by(&mut rows, |a: &Row, b| a.of.cmp_as_text(&b.of));
+    rows.dedup_by(|again, first| {
+        let is_same = again.of == first.of;
+        if is_same {
+            bad.push(Bad {
+                name: again.of.to_string(),
+                reason: "it is there twice, and the first counts".into(),
+            });
+        }
+        is_same
+    });
     Ok(Services { rows, bad })
 }
 
@@ -58,15 +69,6 @@ fn read_entry(name: &str, value: &RawValue, progress: &mut dyn Progress) -> Resu
         load,
         labels: Box::default(),
     })
-}
-
-/// The first of that name counts.
-fn add(rows: &mut BTreeMap<String, Row>, row: Row) -> Result<(), String> {
-    match rows.entry(row.of.to_string()) {
-        Entry::Vacant(free) => drop(free.insert(row)),
-        Entry::Occupied(_) => return Err("it is there twice, and the first counts".into()),
-    }
-    Ok(())
 }
 
 /// The entries of a JSON object in their order, those of the same name too.

@@ -4,7 +4,7 @@
 use super::burst::Bulk;
 use super::header;
 use crate::config::{Config, ExtraKey, OnStale};
-use crate::index::SERVICES;
+use crate::index::{self, SERVICES};
 use crate::kube::Source;
 use crate::name::{Name, ObjectName};
 use crate::records::Confirmed;
@@ -155,7 +155,7 @@ impl Picture {
         let holds = |source: &&Source| {
             let everywhere = source.namespace.as_ref().map(Name::as_str);
             let is_there = everywhere.is_none() || namespace.is_none() || everywhere == namespace;
-            is_there && source.makes(section)
+            is_there && index::makes(source, section)
         };
         lacking.into_iter().find(holds)
     }

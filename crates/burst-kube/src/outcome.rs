@@ -1,6 +1,6 @@
 //! How a LIST ended, in the words of the stats.
 
-use super::answer::Failure;
+use crate::answer::Failure;
 use serde::{Deserialize, Serialize};
 
 /// How a LIST ended.

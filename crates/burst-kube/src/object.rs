@@ -1,10 +1,10 @@
 //! The few fields that count of an object: of an HPA its target and its replicas, of a Service its selector, of a
 //! workload the labels of its pods. Everything else is skipped while parsing.
 
-use super::resource::Reads;
 use crate::json;
 use crate::label_text;
 use crate::name::{Name, NotAName, ObjectName};
+use crate::resource::Reads;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::borrow::Cow;

@@ -35,7 +35,7 @@ pub fn write<T: AsRef<str>>(labels: &BTreeMap<T, T>) -> Box<str> {
 }
 
 /// Puts a label behind those of a text.
-pub(crate) fn push(text: &mut String, key: &str, value: &str) {
+pub fn push(text: &mut String, key: &str, value: &str) {
     if !text.is_empty() {
         text.push(',');
     }

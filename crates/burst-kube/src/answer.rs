@@ -1,11 +1,11 @@
 //! What an answer means. Envoy makes up answers of its own (503 for a refused connection, 504 for a timeout, no
 //! headers at all for a cut or over-long body), and they must not be taken for the API server's.
 
-use super::page::{self, Page, Progress};
-use super::resource::{Source, Verb};
-use super::watch::{self, Window};
 use crate::json;
+use crate::page::{self, Page, Progress};
 use crate::printable::printable;
+use crate::resource::{Source, Verb};
+use crate::watch::{self, Window};
 use serde::Deserialize;
 use std::time::Duration;
 
@@ -201,7 +201,8 @@ fn body(response: Response<'_>) -> Result<&[u8], Failure> {
 }
 
 /// What a status means that is no success: `by_server` if the server itself says it, and not Envoy in its place.
-pub(crate) fn failure(status: u16, response: Response<'_>, by_server: bool) -> Failure {
+#[must_use]
+pub fn failure(status: u16, response: Response<'_>, by_server: bool) -> Failure {
     let message = message(response.body);
     let retry_after = response.retry_after.and_then(seconds);
     match status {
@@ -260,8 +261,8 @@ fn message(body: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::resource::{Reads, Resource};
     use super::*;
+    use crate::resource::{Reads, Resource};
 
     fn hpas() -> Source {
         Source::everywhere(Reads::Hpas, Resource::hpas())

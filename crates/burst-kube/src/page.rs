@@ -1,10 +1,10 @@
 //! One page of a LIST. The list is split into its items first, so that one malformed object costs one object.
 
-use super::answer::Failure;
-use super::object::Object;
-use super::resource::Source;
+use crate::answer::Failure;
 use crate::json;
+use crate::object::Object;
 use crate::printable::printable;
+use crate::resource::Source;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -32,7 +32,7 @@ pub struct Bad {
 }
 
 /// Longer than two names with a slash between them. By its name an object that cannot be read any more is found.
-pub(crate) const LONGEST_NAME: usize = 600;
+pub const LONGEST_NAME: usize = 600;
 
 /// Told of each item before it is parsed. A trap cannot be caught from inside a VM: whoever notes outside which item
 /// is under way can keep a successor from dying of the same bytes.
@@ -130,8 +130,8 @@ pub(super) fn name_of(json: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::resource::{Reads, Resource};
     use super::*;
+    use crate::resource::{Reads, Resource};
     use proptest::prelude::*;
 
     fn services() -> Source {

@@ -2,13 +2,13 @@
 //! asked to end by itself after some seconds, and its body is what changed in them.
 //! <https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes>
 
-use super::answer::{self, Failure};
-use super::object::Object;
-use super::page::{Bad, Progress, name_of, read_item};
-use super::resource::Source;
+use crate::answer::{self, Failure};
 use crate::json;
 use crate::name::ObjectName;
+use crate::object::Object;
+use crate::page::{Bad, Progress, name_of, read_item};
 use crate::printable::printable;
+use crate::resource::Source;
 use foldhash::fast::RandomState;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -168,8 +168,8 @@ fn error(json: &str) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use super::super::resource::{Reads, Resource};
     use super::*;
+    use crate::resource::{Reads, Resource};
     use proptest::prelude::*;
 
     fn services() -> Source {

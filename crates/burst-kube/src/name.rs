@@ -86,7 +86,8 @@ impl ObjectName {
 
     /// The order of `namespace/name` as texts: the slash comes after `-` and `.`, which a longer namespace may go on
     /// with.
-    pub(crate) fn cmp_as_text(&self, other: &Self) -> Ordering {
+    #[must_use]
+    pub fn cmp_as_text(&self, other: &Self) -> Ordering {
         fn text(name: &Name) -> impl Iterator<Item = u8> {
             name.as_str().bytes().chain([b'/'])
         }
