@@ -46,6 +46,10 @@ fn is_window(source: &Source, bytes: &[u8]) -> bool {
     let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
     let lines = &bytes[..end];
     assert_eq!(read(source, lines), whole, "half a line counts");
+    // Of an object's changes only the last is looked into: by itself, one before it may be refused for bytes like these.
+    if std::str::from_utf8(lines).is_err() {
+        return true;
+    }
     let first = lines.iter().position(|byte| *byte == b'\n').map_or(0, |end| end + 1);
     let (first, rest) = (read(source, &lines[..first]), read(source, &lines[first..]));
     let version = rest.version.or(first.version);
