@@ -27,7 +27,7 @@ pub(crate) fn yaml(bytes: &[u8]) -> bool {
             .collect()
     };
     let read = documents_of(&String::from_utf8_lossy(bytes));
-    for node in read.iter().flatten().filter(|node| !has_long_key(node)) {
+    for node in read.iter().flatten().filter(|node| can_be_written(node)) {
         let text = to_yaml(node);
         let again = documents_of(&text).into_iter().next().unwrap_or(Ok(Node::Null));
         assert_eq!(again.as_ref(), Ok(node), "{text}");
@@ -35,11 +35,18 @@ pub(crate) fn yaml(bytes: &[u8]) -> bool {
     read.iter().any(Result::is_ok)
 }
 
-/// YAML wants `?` before a key of more than 1,024 characters; a manifest has none, and none is written.
-fn has_long_key(node: &Node) -> bool {
+/// YAML wants `?` before a key of more than 1,024 characters; a manifest has none, and none is written. And it has a
+/// whole number of more than 64 bits as a float, which JSON has as it is written.
+fn can_be_written(node: &Node) -> bool {
     match node {
-        Node::Object(fields) => fields.iter().any(|(key, node)| key.len() > 100 || has_long_key(node)),
-        Node::List(items) => items.iter().any(has_long_key),
-        _ => false,
+        Node::Object(fields) => fields
+            .iter()
+            .all(|(key, node)| key.len() <= 100 && can_be_written(node)),
+        Node::List(items) => items.iter().all(can_be_written),
+        Node::Number(text) => {
+            let is_whole = text.bytes().all(|byte| byte == b'-' || byte.is_ascii_digit());
+            !is_whole || text.parse::<i64>().is_ok() || text.parse::<u64>().is_ok()
+        }
+        _ => true,
     }
 }

@@ -1,6 +1,7 @@
 //! Answers of a Kubernetes API.
 
 use burst_model::kube::{Change, Page, Reads, Resource, Response, Source, Verb, Window, answer, page, watch};
+use burst_model::name::ObjectName;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -59,14 +60,15 @@ fn is_window(source: &Source, bytes: &[u8]) -> bool {
     true
 }
 
-/// The last change of each object, by its name.
+/// The last change of each object, by its name. What has none is not one object, and the API has nothing such.
 fn last(changes: impl IntoIterator<Item = Change>) -> BTreeMap<String, Change> {
     let name = |change: &Change| match change {
         Change::Put(object) => object.name().to_string(),
         Change::Spoiled(bad) => bad.name.to_string(),
         Change::Gone(name) => name.to_string(),
     };
-    changes.into_iter().map(|change| (name(&change), change)).collect()
+    let named = changes.into_iter().map(|change| (name(&change), change));
+    named.filter(|(name, _)| ObjectName::parse(name).is_ok()).collect()
 }
 
 fn read(source: &Source, lines: &[u8]) -> Window {
