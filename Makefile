@@ -112,17 +112,22 @@ image: ## build the filter as OCI images, with their SBOM, into target/image/; n
 	@setup/wasm-target
 	cargo xtask image
 
-.PHONY: push
-push: image ## copy an image and its SBOM to a registry: IMAGE=registry/name:tag, FILTER=burst-metrics-header for that one
-	@: $(or $(IMAGE),$(error say where to: make push IMAGE=registry/name:tag))
+.PHONY: pin
+pin: ## fetch what a release is built with into target/pinned.tar: the crates of Cargo.lock, crane, and the version of Rust
+	@setup/wasm-target
 	@setup/tools crane
-	@crane=$$(setup/paths BURST_CRANE); image=$${CARGO_TARGET_DIR:-target}/image/$(or $(FILTER),burst-metrics); \
-	if [ -n "$${REGISTRY_PASSWORD:-}" ]; then \
-		"$$crane" auth login --username "$$REGISTRY_USER" --password-stdin '$(firstword $(subst /, ,$(IMAGE)))' <<<"$$REGISTRY_PASSWORD"; \
-	fi; \
-	pushed=$$("$$crane" push "$$image" '$(IMAGE)'); \
-	"$$crane" push "$$image-sbom" '$(IMAGE)-sbom' >/dev/null; \
-	echo "make deploy IMAGE=$(IMAGE) DIGEST=$${pushed#*@}"
+	setup/pin "$${CARGO_TARGET_DIR:-target}/pinned.tar"
+
+.PHONY: bundle
+bundle: ## build the images from PINNED=target/pinned.tar without a network into target/bundle.tar, which make push takes
+	@: $(or $(PINNED),$(error say what to build with: make bundle PINNED=target/pinned.tar))
+	setup/bundle '$(PINNED)' "$${CARGO_TARGET_DIR:-target}/bundle.tar"
+
+.PHONY: push
+push: $(if $(BUNDLE),,image) ## copy an image and its SBOM to a registry: IMAGE=registry/name:tag, FILTER=burst-metrics-header for that one
+	@: $(or $(IMAGE),$(error say where to: make push IMAGE=registry/name:tag))
+	@$(if $(BUNDLE),,setup/tools crane)
+	@setup/push-image '$(IMAGE)' '$(or $(FILTER),burst-metrics)' $(if $(BUNDLE),'$(BUNDLE)')
 
 .PHONY: reproduce
 reproduce: image ## build the images again from a copy of the checkout in another folder, and compare
@@ -158,6 +163,8 @@ deploy: ## put the default set of istio/ on the cluster of kubectl's current con
 .PHONY: advisories
 advisories: ## look for known vulnerabilities of the dependencies; needs a network that reaches the advisory database
 	@setup/cargo-deny
+	@deny=$$(setup/paths BURST_CARGO_DENY); "$$deny" fetch db || { \
+		echo "advisories: the database cannot be fetched, so nothing was checked: run it where it can be reached" >&2; exit 1; }
 	"$$(setup/paths BURST_CARGO_DENY)" --workspace check advisories
 
 .PHONY: update
@@ -166,7 +173,9 @@ update: ## take the newest dependencies that Cargo.toml allows; try them with ma
 	cargo update --manifest-path fuzz/Cargo.toml
 	@# The runner of the wasm32 tests has to be of the same version.
 	version=$$(sed -n '/^name = "wasm-bindgen"$$/{n;s/^version = "\(.*\)"$$/\1/p}' Cargo.lock); \
-	sed -i "s/^WASM_BINDGEN_VERSION=.*/WASM_BINDGEN_VERSION=$$version/" setup/versions.env
+	sed -i "s/^WASM_BINDGEN_VERSION=.*/WASM_BINDGEN_VERSION=$$version/" setup/versions.env; \
+	sed -i "s/^\(wasm-bindgen-cli = .*\"=\)[0-9.]*/\1$$version/" setup/wasm-bindgen-runner/Cargo.toml
+	cargo update --manifest-path setup/wasm-bindgen-runner/Cargo.toml
 
 .PHONY: fmt
 fmt: ## format

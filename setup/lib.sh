@@ -62,21 +62,22 @@ run_long() {
     say "$what: done in $((SECONDS - started)) s"
 }
 
-# Installs the programs of a crate as a part. The tools run for seconds, so their compile time counts for more than
-# their speed: no link-time optimization, whatever their own profile says.
+# Installs a program of a crate as a part, always by a lock: cargo_tool PROGRAM VERSION [WHERE THE CRATE IS]. The tools run
+# for seconds, so their compile time counts for more than their speed: no link-time optimization.
 cargo_tool() {
-    local crate=$1 version=$2 part=$cache/$1-$2
+    local program=$1 version=$2 part=$cache/$1-$2
     shift 2
+    [ $# -gt 0 ] || set -- --version "$version" "$program"
     if [ ! -d "$part" ]; then
         need cargo "install Rust with rustup"
         make_staging
-        run_long "compiling $crate $version" \
+        run_long "compiling $program $version" \
             env CARGO_TARGET_DIR="$staging/target" CARGO_PROFILE_RELEASE_LTO=off \
             CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_OPT_LEVEL=1 \
-            cargo install "$@" --root "$staging/$crate" --version "$version" "$crate"
-        keep "$staging/$crate" "$part"
+            cargo install --locked --root "$staging/$program" "$@"
+        keep "$staging/$program" "$part"
     fi
-    [[ $("$part/bin/${crate%-cli}" --version) == *" $version"* ]] ||
-        die "$part is not $crate $version; remove it and run this again"
-    say "$crate $version is there"
+    [[ $("$part/bin/$program" --version) == *" $version"* ]] ||
+        die "$part is not $program $version; remove it and run this again"
+    say "$program $version is there"
 }

@@ -3,6 +3,7 @@
 mod agent;
 mod bill;
 mod registry;
+mod release;
 mod reproducible;
 mod workflows;
 

@@ -71,6 +71,22 @@ impl Registry {
         }
     }
 
+    /// Pushes a filter of a bundle by `make push`, with these programs on PATH and no others; answers with the image's
+    /// name and digest as `make deploy` takes them.
+    pub(crate) fn push_bundle(&self, bundle: &Path, filter: &str, programs: &Path) -> String {
+        let mut make = Command::new(programs.join("make"));
+        make.env_clear()
+            .env("PATH", programs)
+            .env("HOME", self.no_account.path());
+        make.args(["--silent", "--directory"]).arg(repository()).arg("push");
+        make.arg(format!("BUNDLE={}", bundle.display()))
+            .arg(format!("FILTER={filter}"));
+        let output = self.run(make.arg(format!("IMAGE={}/{filter}:{TAG}", self.address)));
+        let complaint = text(output.stderr);
+        assert!(output.status.success(), "{complaint}");
+        text(output.stdout)
+    }
+
     fn crane(&self, arguments: &[&str]) -> String {
         let output = self.run(Command::new(Part::Crane.path()).args(arguments));
         let complaint = text(output.stderr);

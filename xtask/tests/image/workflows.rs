@@ -3,6 +3,7 @@
 use std::fs;
 
 use burst_testkit::repository;
+use serde_json::Value;
 
 /// The text of every workflow, by its file name.
 fn workflows() -> Vec<(String, String)> {
@@ -46,5 +47,52 @@ fn no_workflow_may_write_more_than_it_says() {
                 .unwrap_or_else(|| panic!("{file}: {action} has no version"));
             assert!(!version.starts_with("main"), "{file}: {action}");
         }
+    }
+}
+
+/// The jobs of the workflow `release`.
+fn release() -> Value {
+    let text = fs::read_to_string(repository().join(".github/workflows/release.yaml")).unwrap();
+    let workflow: Value = serde_saphyr::from_str(&text).unwrap();
+    workflow["jobs"].clone()
+}
+
+fn commands(job: &Value) -> Vec<&str> {
+    let steps = job["steps"].as_array().unwrap();
+    steps.iter().filter_map(|step| step["run"].as_str()).collect()
+}
+
+#[test]
+fn a_release_is_pushed_after_tests_and_advisories_by_a_job_that_builds_nothing() {
+    let release = release();
+    let push = &release["push"];
+    let needed: Vec<_> = push["needs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|job| job.as_str().unwrap())
+        .collect();
+    assert_eq!(needed, ["advisories", "test", "image"]);
+    for command in commands(push) {
+        assert!(command.starts_with("make push BUNDLE=target/bundle.tar "), "{command}");
+    }
+    assert_eq!(commands(&release["advisories"]), ["make advisories"]);
+    assert_eq!(commands(&release["test"]), ["make test"]);
+}
+
+#[test]
+fn a_release_is_built_from_what_an_earlier_job_pinned() {
+    let release = release();
+    assert_eq!(commands(&release["pin"]), ["make pin"]);
+    assert_eq!(release["image"]["needs"], "pin");
+    assert_eq!(commands(&release["image"]), ["make bundle PINNED=target/pinned.tar"]);
+}
+
+#[test]
+fn only_the_job_that_pushes_has_secrets_and_no_job_trusts_a_cache() {
+    for (name, job) in release().as_object().unwrap() {
+        let text = job.to_string();
+        assert_eq!(text.contains("secrets."), name == "push", "{name}");
+        assert!(!text.contains("actions/cache"), "{name}");
     }
 }
