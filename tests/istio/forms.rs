@@ -60,7 +60,7 @@ const SETS: [(&str, &[&str]); 11] = [
     ),
 ];
 
-const METRICS_APIS: [&str; 19] = [
+const METRICS_APIS: [&str; 22] = [
     "EnvoyFilter burst-metrics",
     ROLE,
     BINDING,
@@ -73,7 +73,10 @@ const METRICS_APIS: [&str; 19] = [
     "ServiceAccount burst-metrics-copy-ca",
     "RoleBinding burst-metrics-copy-ca",
     "RoleBinding burst-metrics-copy-ca",
+    "RoleBinding burst-metrics-copy-ca",
     "Role burst-metrics-copy-ca",
+    "Role burst-metrics-copy-ca",
+    "NetworkPolicy burst-metrics-apis",
     "Secret burst-metrics-apis-cacert",
     "ConfigMap burst-metrics-copy-ca",
     "CronJob burst-metrics-copy-ca",
@@ -83,8 +86,8 @@ const METRICS_APIS: [&str; 19] = [
 ];
 
 /// The same, where the gateway may ask about others.
-const REVIEWED: [&str; 20] = {
-    let mut objects = ["ClusterRoleBinding burst-metrics-review"; 20];
+const REVIEWED: [&str; 23] = {
+    let mut objects = ["ClusterRoleBinding burst-metrics-review"; 23];
     objects
         .split_at_mut(METRICS_APIS.len())
         .0

@@ -18,6 +18,7 @@ mod gateway;
 mod interception;
 mod metrics_apis;
 mod names;
+mod network_policies;
 mod own_gateway;
 mod passthrough;
 mod rendered;

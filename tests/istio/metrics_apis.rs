@@ -46,6 +46,7 @@ fn the_gateway_serves_the_metrics_apis_and_follows_the_api_servers_authority() {
     let copier = copier(&mesh.cluster, shell.folder.path());
     shell.run("certificate.sh", &mesh.cluster.kubeconfig());
     shell.run("copy-ca.sh", &copier);
+    api_servers_pass_the_network_policy(&mesh.cluster, &shell, &copier);
     wait_until_available(&mesh, "True");
     ingress.wait_for_header(PUBLIC, "/", Some(WEB));
     wait_for_headroom(&mesh, "4");
@@ -149,6 +150,46 @@ fn wait_for_headroom(mesh: &Mesh, value: &str) {
             Err(answer)
         }
     });
+}
+
+/// What kube-apiserver publishes of itself, which those of the tests do not. A policy is enforced by a network plugin; here
+/// is only seen what it says.
+const API_SERVERS: &str = "
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: kubernetes, namespace: default, labels: {kubernetes.io/service-name: kubernetes}}
+addressType: IPv4
+endpoints: [{addresses: [192.0.2.10]}, {addresses: [192.0.2.11]}]
+ports: [{name: https, port: 6443}]
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: kubernetes-v6, namespace: default, labels: {kubernetes.io/service-name: kubernetes}}
+addressType: IPv6
+endpoints: [{addresses: ['2001:db8::10']}]
+ports: [{name: https, port: 6443}]
+";
+
+fn api_servers_pass_the_network_policy(cluster: &ControlPlane, shell: &Shell, copier: &Path) {
+    cluster.apply(API_SERVERS);
+    // Run again, it replaces what it wrote.
+    for _ in 0..2 {
+        shell.run("network-policy.sh", copier);
+    }
+    let blocks = "jsonpath={.spec.ingress[0].from[*].ipBlock.cidr} {.spec.ingress[0].from[0].podSelector.matchLabels}";
+    let get = [
+        "get",
+        "networkpolicy",
+        "burst-metrics-apis",
+        "--namespace",
+        NAMESPACE,
+        "--output",
+        blocks,
+    ];
+    assert_eq!(
+        cluster.kubectl(&get),
+        r#"192.0.2.10/32 192.0.2.11/32 2001:db8::10/128 {"k8s-app":"konnectivity-agent"}"#
+    );
 }
 
 /// The programs of the shop do not say what they got, so that the header is removed is seen in the configuration; what
