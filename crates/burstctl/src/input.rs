@@ -74,6 +74,12 @@ impl Input {
         !self.broken.is_empty() || !self.unreadable.is_empty()
     }
 
+    /// The name of a source.
+    #[must_use]
+    pub fn name(&self, source: usize) -> &str {
+        self.sources.get(source).map_or("", |source| &source.name)
+    }
+
     fn add(&mut self, path: &Path, stdin: &mut dyn Read) -> io::Result<()> {
         if path == Path::new("-") {
             let mut bytes = Vec::new();

@@ -1,12 +1,10 @@
 //! `burstctl hpa explain`
 
-use std::io::Write as _;
-
 use burst_hpa::status::Status;
 use burst_hpa::{Options, decode, defaulted, migrate, validate};
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 
-use super::{End, Terminal, harmless};
+use super::{End, Terminal};
 use crate::args::Explain;
 use crate::explain;
 use crate::input::Input;
@@ -21,7 +19,7 @@ pub(super) fn explain(words: &Explain, terminal: &mut Terminal<'_>) -> End {
     if let Some(context) = &words.context {
         return super::live::explain(context, &words.subjects, options, terminal);
     }
-    let input = Input::read(&words.subjects, &mut terminal.stdin);
+    let input = Input::read(&words.subjects, terminal.stdin());
     terminal.say_unreadable(&input);
     let refused: Vec<_> = lint::check(&input, options)
         .into_iter()
@@ -46,7 +44,7 @@ pub(super) fn explain(words: &Explain, terminal: &mut Terminal<'_>) -> End {
             end = end.max(End::Objections);
         }
         match explain::explain(&hpa, status.as_ref().filter(|_| words.status), options) {
-            Ok(text) => told.push(text),
+            Ok(lines) => told.push(lines),
             Err(error) => {
                 terminal.say(format_args!("{}: {error}", object.title()));
                 end = end.max(End::Objections);
@@ -60,7 +58,7 @@ pub(super) fn explain(words: &Explain, terminal: &mut Terminal<'_>) -> End {
         terminal.say("no HPA was given");
         end = End::Objections;
     }
-    let written = write!(terminal.out, "{}", harmless(&told.join("\n")));
+    let written = explain::write(&told, terminal.data());
     terminal.ended(written, end)
 }
 

@@ -15,15 +15,9 @@ pub(super) fn lint(words: &Lint, terminal: &mut Terminal<'_>) -> End {
         terminal.say("no file was given; `-` is stdin");
         return End::Unread;
     }
-    let input = Input::read(&paths, &mut terminal.stdin);
+    let input = Input::read(&paths, terminal.stdin());
     let findings = lint::check(&input, words.cluster.options());
-    let written = lint::write(
-        &findings,
-        &input.sources,
-        words.format,
-        terminal.styled,
-        &mut terminal.out,
-    );
+    let written = lint::write(&findings, &input.sources, words.format, terminal.data());
     terminal.say_unreadable(&input);
     let hpas = input
         .objects

@@ -1,7 +1,5 @@
 //! `burstctl hpa migrate`
 
-use std::io::Write as _;
-
 use super::{End, Terminal};
 use crate::args::Migrate;
 use crate::input::Input;
@@ -14,13 +12,13 @@ pub(super) fn migrate(words: &Migrate, terminal: &mut Terminal<'_>) -> End {
         terminal.say("no file was given; `-` is stdin");
         return End::Unread;
     }
-    let input = Input::read(&paths, &mut terminal.stdin);
+    let input = Input::read(&paths, terminal.stdin());
     terminal.say_unreadable(&input);
     terminal.say_broken(&input);
     let mut end = if input.is_incomplete() { End::Unread } else { End::Well };
     let (mut documents, mut said) = (Vec::new(), Vec::new());
     for object in &input.objects {
-        let file = input.sources.get(object.source).map_or("", |source| &source.name);
+        let file = input.name(object.source);
         let place = |field: &str| {
             let start = object.tree.place(field).start;
             format!("{file}:{}:{}", start.line, start.column)
@@ -54,7 +52,7 @@ pub(super) fn migrate(words: &Migrate, terminal: &mut Terminal<'_>) -> End {
             }
         }
     }
-    let written = write!(terminal.out, "{}", documents.join("---\n"));
+    let written = terminal.data().encoded(&documents.join("---\n"));
     said.iter().for_each(|words| terminal.say(words));
     if !documents.is_empty() {
         terminal.say_comments(&input);

@@ -1,7 +1,5 @@
 //! `burstctl policy`
 
-use std::io::Write as _;
-
 use burst_hpa::{Node, decode, migrate};
 use burst_policy::{Default, Policy};
 
@@ -28,12 +26,12 @@ pub(super) fn policy(command: &PolicyCommand, terminal: &mut Terminal<'_>) -> En
 
 /// The policies and what the files say of the default; nothing where something is no policy, which is said.
 fn read(words: &Words, terminal: &mut Terminal<'_>) -> Option<(Vec<Policy>, Default)> {
-    let input = Input::read(&words.files, &mut terminal.stdin);
+    let input = Input::read(&words.files, terminal.stdin());
     terminal.say_unreadable(&input);
     terminal.say_broken(&input);
     let read = Policies::read(&input, words.root_namespace.as_deref());
     for faulty in &read.faulty {
-        let file = input.sources.get(faulty.source).map_or("", |source| &source.name);
+        let file = input.name(faulty.source);
         let (line, column) = (faulty.at.line, faulty.at.column);
         terminal.say(format_args!("{file}:{line}:{column}: {}", faulty.reason));
     }
@@ -60,7 +58,7 @@ fn test(words: &PolicyTest, terminal: &mut Terminal<'_>) -> End {
     };
     let groups = words.policies.groups();
     let court = court(&words.policies, &groups, &policies, default);
-    let input = Input::read(&words.hpas, &mut terminal.stdin);
+    let input = Input::read(&words.hpas, terminal.stdin());
     terminal.say_unreadable(&input);
     terminal.say_broken(&input);
     let mut end = if input.is_incomplete() { End::Unread } else { End::Well };
@@ -84,7 +82,7 @@ fn test(words: &PolicyTest, terminal: &mut Terminal<'_>) -> End {
     if told.iter().any(|told| told.refusal.is_some()) {
         end = end.max(End::Objections);
     }
-    let written = test::write(&told, words.output, &mut terminal.out);
+    let written = test::write(&told, words.output, terminal.data());
     terminal.ended(written, end)
 }
 
@@ -99,7 +97,7 @@ fn admission(words: &PolicyAdmission, terminal: &mut Terminal<'_>) -> End {
         // It is JSON; and JSON is YAML.
         Err(_) => format!("{object}\n"),
     });
-    let written = write!(terminal.out, "{}", documents.join("---\n"));
+    let written = terminal.data().encoded(&documents.join("---\n"));
     terminal.ended(written, End::Well)
 }
 
@@ -122,6 +120,6 @@ fn check(words: &PolicyCheck, terminal: &mut Terminal<'_>) -> End {
             end = End::Unread;
         }
     }
-    let written = check::write(&checked, words.output, &mut terminal.out);
+    let written = check::write(&checked, words.output, terminal.data());
     terminal.ended(written, end)
 }
