@@ -3,51 +3,29 @@
 #[cfg(feature = "live")]
 mod live;
 mod policy;
+mod read;
 
 #[cfg(feature = "live")]
 pub use live::{Doctor, PolicyCheck, Preview};
 pub use policy::{Fallback, Policies, PolicyAdmission, PolicyTest};
+pub use read::read;
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use burst_hpa::Options;
-use burst_printable::Printable;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-
-use crate::page::no_command;
 
 /// Burst headers and the HorizontalPodAutoscalers behind them: what they say, and what is wrong with them.
 ///
 /// Data goes to stdout, words to stderr. Ends with 0 if all is well, with 1 if there is something to object to, with 2
-/// if something could not be read.
+/// if something could not be read or has nothing in it.
 #[derive(Debug, Parser)]
 #[command(name = "burstctl", version, propagate_version = true)]
 pub struct Burstctl {
     /// What about.
     #[command(subcommand)]
     pub topic: Topic,
-}
-
-/// Reads a command line.
-///
-/// # Errors
-/// What is wrong with it, or the help that it asks for. Where a shell writes the names of files for `*` an argument is
-/// foreign text too, so the error quotes it in characters that no terminal obeys.
-pub fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Burstctl, clap::Error> {
-    let arguments: Vec<OsString> = arguments.into_iter().collect();
-    let error = match Burstctl::try_parse_from(&arguments) {
-        Err(error) if error.use_stderr() => error,
-        read => return read,
-    };
-    let printable =
-        |argument: &OsString| no_command(&Printable::new(argument.to_string_lossy()).to_string()).into_owned();
-    // The same mistake in other characters.
-    Err(match Burstctl::try_parse_from(arguments.iter().map(printable)) {
-        Err(same) if same.use_stderr() => same,
-        _ => clap::Error::new(error.kind()),
-    })
 }
 
 /// What about.
@@ -102,7 +80,7 @@ pub enum PolicyCommand {
     /// Say which external metrics of HPAs pass, and which rule of which policy decides.
     ///
     /// Ends with 0 if every external metric passes, with 1 if one is refused or there is no HPA, with 2 if a policy is
-    /// none or something could not be read.
+    /// none, or something could not be read or has nothing in it.
     Test(PolicyTest),
     /// Write the ValidatingAdmissionPolicy that refuses an HPA for what `test` refuses, and its binding.
     ///

@@ -6,6 +6,9 @@
         clippy::unwrap_used,
         clippy::expect_used,
         clippy::panic,
+        // There is `page`, which prints nothing that a terminal would obey.
+        clippy::print_stdout,
+        clippy::print_stderr,
         clippy::indexing_slicing,
         clippy::string_slice,
         clippy::unreachable
@@ -16,6 +19,7 @@ pub mod args;
 #[cfg(feature = "live")]
 pub mod doctor;
 pub mod explain;
+mod hpa;
 pub mod input;
 pub mod istio;
 pub mod lint;

@@ -62,8 +62,11 @@ impl<'a> Terminal<'a> {
         let _ = self.data.flush();
     }
 
-    /// Says what could not be opened.
+    /// Says what could not be opened, or that there was nothing.
     pub fn say_unreadable(&mut self, input: &Input) {
+        if input.is_empty() {
+            self.say("no document was given");
+        }
         for unreadable in &input.unreadable {
             self.say(unreadable);
         }
@@ -75,6 +78,19 @@ impl<'a> Terminal<'a> {
             let file = input.name(broken.source);
             self.say(format_args!("{file}:{}", broken.error));
         }
+    }
+
+    /// Says which documents are no objects, for commands that have no findings; returns whether there is one.
+    pub fn say_faults(&mut self, input: &Input) -> bool {
+        let mut any = false;
+        for object in &input.objects {
+            if let Some(fault) = object.fault() {
+                let (file, start) = (input.name(object.source), object.tree.place("").start);
+                self.say(format_args!("{file}:{}:{}: {fault}", start.line, start.column));
+                any = true;
+            }
+        }
+        any
     }
 
     /// Says that what was written has no comments, where the input had some.

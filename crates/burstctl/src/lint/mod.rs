@@ -10,7 +10,7 @@ mod text;
 use std::io;
 
 use burst_hpa::Severity;
-pub use check::check;
+pub use check::{check, check_of_any_version};
 pub use finding::{Finding, Mistake};
 
 use crate::args::Format;

@@ -1,5 +1,6 @@
 //! For people: as rustc shows its errors.
 
+use std::borrow::Cow;
 use std::io;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
@@ -17,13 +18,13 @@ pub(super) fn write(findings: &[Finding], sources: &[Source], page: &mut Page<'_
     } else {
         Renderer::plain()
     };
-    let sources: Vec<(String, Vec<String>)> = sources.iter().map(printable).collect();
+    let sources: Vec<(String, Vec<Cow<'_, str>>)> = sources.iter().map(printable).collect();
     for finding in findings {
         let (file, lines) = sources
             .get(finding.source)
             .map_or(("", &[][..]), |(file, lines)| (file, lines));
         let line = lines.get(finding.span.start.line.saturating_sub(1));
-        let line = line.map_or("", String::as_str);
+        let line = line.map_or("", AsRef::as_ref);
         let advice = finding.advice.as_ref().map(|advice| Printable::new(advice).to_string());
         let words = Words {
             title: Printable::new(title(finding)).to_string(),
@@ -37,8 +38,13 @@ pub(super) fn write(findings: &[Finding], sources: &[Source], page: &mut Page<'_
 }
 
 /// Its name and its lines. A character stays one, so that columns hold.
-fn printable(source: &Source) -> (String, Vec<String>) {
-    let lines = source.text.lines().map(|line| Printable::whole(line).to_string());
+fn printable(source: &Source) -> (String, Vec<Cow<'_, str>>) {
+    // Most lines are ASCII, and bytes are quickly looked through.
+    let is_plain = |line: &str| line.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+    let lines = source.text.lines().map(|line| match is_plain(line) {
+        true => line.into(),
+        false => Printable::whole(line).to_string().into(),
+    });
     (Printable::new(&source.name).to_string(), lines.collect())
 }
 

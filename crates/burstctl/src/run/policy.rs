@@ -1,17 +1,18 @@
 //! `burstctl policy`
 
-use burst_hpa::{Node, decode, migrate};
+use burst_hpa::{Node, Options};
 use burst_policy::{Default, Policy};
 
 use super::{End, Terminal};
 #[cfg(feature = "live")]
 use crate::args::PolicyCheck;
 use crate::args::{Fallback, Policies as Words, PolicyAdmission, PolicyCommand, PolicyTest};
+use crate::hpa;
 use crate::input::Input;
-use crate::objects::Object;
 #[cfg(feature = "live")]
 use crate::policy::check;
 use crate::policy::{Court, Policies, admission, test};
+use crate::render::Targets;
 use crate::yaml::to_yaml;
 
 /// Runs a command about policies.
@@ -61,20 +62,24 @@ fn test(words: &PolicyTest, terminal: &mut Terminal<'_>) -> End {
     let input = Input::read(&words.hpas, terminal.stdin());
     terminal.say_unreadable(&input);
     terminal.say_broken(&input);
-    let mut end = if input.is_incomplete() { End::Unread } else { End::Well };
-    if end == End::Well && !input.objects.iter().any(Object::is_hpa) {
+    let is_unread = terminal.say_faults(&input) || input.is_incomplete();
+    let mut end = if is_unread { End::Unread } else { End::Well };
+    if end == End::Well && !input.objects.iter().any(hpa::is_hpa) {
         terminal.say("no HPA was given");
         end = End::Objections;
     }
+    let targets = Targets::of(&input);
     let mut told = Vec::new();
-    for object in input.objects.iter().filter(|object| object.is_hpa()) {
-        let title = object.title();
-        let hpa = migrate(&object.tree.to_node()).map_err(|error| error.to_string());
-        let first = |errors: Vec<burst_hpa::DecodeError>| errors.first().map(ToString::to_string).unwrap_or_default();
-        match hpa.and_then(|migration| decode(&migration.document).map_err(first)) {
-            Ok(hpa) => told.extend(test::test(&court, object.namespace(), &title, &hpa)),
-            Err(reason) => {
-                terminal.say(format_args!("{title}: {reason}"));
+    for object in input.objects.iter().filter(|object| hpa::is_hpa(object)) {
+        match hpa::read(object, &targets, Options::default()) {
+            Ok(hpa) => {
+                let namespace = hpa.metadata.namespace.as_deref().unwrap_or("default");
+                told.extend(test::test(&court, namespace, &hpa::title(object), &hpa));
+            }
+            Err(reasons) => {
+                for reason in reasons {
+                    terminal.say(format_args!("{}: {reason}", hpa::title(object)));
+                }
                 end = End::Unread;
             }
         }

@@ -1,5 +1,6 @@
 //! `burstctl hpa render`
 
+use super::migrate::lost;
 use super::{End, Terminal};
 use crate::args::Render;
 use crate::input::Input;
@@ -20,6 +21,9 @@ pub(super) fn render(words: &Render, terminal: &mut Terminal<'_>) -> End {
     terminal.say_unreadable(&input);
     let rendered = render::render(&input, words.cluster.options(), words.defaults);
     let written = terminal.data().encoded(&rendered.documents.join("---\n"));
+    for (object, note) in &rendered.lost {
+        terminal.say(lost(&input, object, note));
+    }
     for stripped in &rendered.stripped {
         let file = input.name(stripped.source);
         terminal.say(format_args!(

@@ -3,17 +3,16 @@
 use std::io::{self, Read};
 use std::path::Path;
 
-use burst_hpa::{Options, decode, defaulted, migrate, validate};
-use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
+use burst_hpa::{defaulted, validate};
 
 use super::{End, Terminal};
 use crate::args::{Picture, Simulate};
 use crate::explain::controller;
+use crate::hpa;
 use crate::input::Input;
-use crate::lint::Finding;
 use crate::objects::Object;
 use crate::page::Page;
-use crate::render::{Targets, build, is_short};
+use crate::render::Targets;
 use crate::simulate::{Setting, Tick, Trace, json, play, plot, svg, table};
 
 /// Plays the controller over a trace.
@@ -25,7 +24,7 @@ pub(super) fn simulate(words: &Simulate, terminal: &mut Terminal<'_>) -> End {
     let input = Input::read(std::slice::from_ref(&words.file), terminal.stdin());
     terminal.say_unreadable(&input);
     terminal.say_broken(&input);
-    if input.is_incomplete() {
+    if terminal.say_faults(&input) || input.is_incomplete() {
         return End::Unread;
     }
     let targets = Targets::of(&input);
@@ -53,7 +52,11 @@ pub(super) fn simulate(words: &Simulate, terminal: &mut Terminal<'_>) -> End {
         }
         Err(Trouble::Hpa(reasons)) => {
             for reason in reasons {
-                terminal.say(format_args!("{}: {}: {reason}", words.file.display(), object.title()));
+                terminal.say(format_args!(
+                    "{}: {}: {reason}",
+                    words.file.display(),
+                    hpa::title(object)
+                ));
             }
             End::Objections
         }
@@ -65,8 +68,7 @@ pub(super) fn simulate(words: &Simulate, terminal: &mut Terminal<'_>) -> End {
 }
 
 fn hpas_of(input: &Input) -> impl Iterator<Item = &Object> {
-    let objects = input.objects.iter();
-    objects.filter(|object| object.is_hpa() || is_short(object))
+    input.objects.iter().filter(|object| hpa::is_hpa(object))
 }
 
 fn load(trace: &Path, stdin: &mut dyn Read) -> io::Result<Vec<u8>> {
@@ -81,15 +83,6 @@ fn load(trace: &Path, stdin: &mut dyn Read) -> io::Result<Vec<u8>> {
 enum Trouble {
     Hpa(Vec<String>),
     Trace(String),
-}
-
-fn read(object: &Object, targets: &Targets<'_>, options: Options) -> Result<HorizontalPodAutoscaler, Vec<String>> {
-    if is_short(object) {
-        let words = |finding: &Finding| format!("{}: {}", finding.field, finding.detail);
-        return build(object, targets, options).map_err(|findings| findings.iter().map(words).collect());
-    }
-    let node = migrate(&object.tree.to_node()).map_err(|error| vec![error.to_string()])?;
-    decode(&node.document).map_err(|errors| errors.iter().map(ToString::to_string).collect())
 }
 
 /// What happened, and what its pictures need to know.
@@ -122,12 +115,13 @@ impl Story {
 fn story(words: &Simulate, object: &Object, targets: &Targets<'_>, trace: &str) -> Result<Story, Trouble> {
     let options = words.cluster.options();
     let refused = |reason: String| Trouble::Hpa(vec![reason]);
-    let hpa = read(object, targets, options).map_err(Trouble::Hpa)?;
+    let hpa = hpa::read(object, targets, options).map_err(Trouble::Hpa)?;
     let hpa = defaulted(hpa, options);
     let errors = validate(&hpa, options);
     if !errors.is_empty() {
         return Err(Trouble::Hpa(errors.iter().map(ToString::to_string).collect()));
     }
+    let namespace = hpa.metadata.namespace.as_deref().unwrap_or("default");
     let spec = &hpa.spec;
     let (min, max) = (spec.min_replicas.unwrap_or(1), spec.max_replicas);
     let metrics = spec.metrics.as_ref().map_or(0, Vec::len);
@@ -136,10 +130,10 @@ fn story(words: &Simulate, object: &Object, targets: &Targets<'_>, trace: &str) 
         replicas: words.replicas.unwrap_or(min),
         startup: words.startup,
     };
-    let ticks = play(object.namespace(), spec, &trace, setting, &controller(options))
-        .map_err(|error| refused(error.to_string()))?;
+    let ticks =
+        play(namespace, spec, &trace, setting, &controller(options)).map_err(|error| refused(error.to_string()))?;
     Ok(Story {
-        title: object.title(),
+        title: hpa::title(object),
         min,
         max,
         names: trace.names,

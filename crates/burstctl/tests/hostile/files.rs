@@ -234,8 +234,9 @@ proptest! {
 #[test]
 fn foreign_text_is_shown_where_it_is_short_and_cut_where_it_is_long() {
     let told = |name: &str| {
-        let hpa =
-            json!({"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": {"name": name}});
+        let spec = json!({"maxReplicas": 3, "scaleTargetRef": {"kind": "Deployment", "name": "web"}});
+        let hpa = json!({"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": {"name": name},
+            "spec": spec});
         let (_, out, _) = burstctl(&["hpa", "lint", "-"], hpa.to_string());
         out.lines().next().unwrap().to_owned()
     };
