@@ -123,7 +123,7 @@ fn a_gateway_with_labels_of_its_own_has_a_service_account_of_its_own() {
         let binding = of_kind(&objects, "ClusterRoleBinding")[0];
         assert_eq!(binding["subjects"][0]["name"], account, "{values}");
     }
-    // Without a name it is every ServiceAccount of the namespace, as docs/security.md says.
+    // Sidecars have many, and the set is for all of their namespace.
     rendered(&format!(
         "{MODULE}proxy: sidecar\nnamespace: shop\nlabels: {{app: web}}\n"
     ));

@@ -123,7 +123,7 @@ fn quoted(text: &str) -> String {
             '\n' => out.push_str("\\n"),
             '\t' => out.push_str("\\t"),
             ' '..='~' | '\u{a1}'..='\u{1fff}' | '\u{3041}'..='\u{d7ff}' if is_printable(character) => {
-                out.push(character)
+                out.push(character);
             }
             other => out.push_str(&format!("\\U{:08x}", u32::from(other))),
         }

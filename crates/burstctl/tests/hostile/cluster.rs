@@ -1,6 +1,5 @@
 //! Every command that asks a cluster or an Envoy, before ones that answer with hostile text.
 
-use std::fs;
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::process::Command;
@@ -9,7 +8,8 @@ use std::thread;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::text::{all, fault};
+use crate::server::kubeconfig;
+use crate::text::{Printed, all, fault};
 
 /// Answers a path with a status and a body.
 type Answers = fn(path: &str) -> (u16, Value);
@@ -149,31 +149,32 @@ fn admin(path: &str) -> (u16, Value) {
     )
 }
 
-fn kubeconfig(server: &str) -> TempDir {
-    let config = json!({
-        "apiVersion": "v1", "kind": "Config", "current-context": "one",
-        "clusters": [{"name": "c", "cluster": {"server": server}}],
-        "users": [{"name": "u", "user": {"token": "t"}}],
-        "contexts": [{"name": "one", "context": {"cluster": "c", "user": "u"}}],
-    });
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("kubeconfig"), config.to_string()).unwrap();
-    folder
-}
-
-/// Runs it, and holds what it prints to what is allowed.
+/// Runs it with and without colours, and holds what it prints to what is allowed.
 fn is_clean(words: &[&str], kubeconfig: &TempDir) -> String {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_burstctl"));
-    command
-        .args(words)
-        .env("KUBECONFIG", kubeconfig.path().join("kubeconfig"));
-    let output = command.output().unwrap();
-    let is_data = words.contains(&"json");
-    for (printed, is_data) in [(&output.stdout, is_data), (&output.stderr, false)] {
-        let printed = String::from_utf8(printed.clone()).unwrap();
-        assert_eq!(fault(&printed, is_data), None, "{words:?}");
+    let kind = if words.contains(&"json") {
+        Printed::Data
+    } else {
+        Printed::Lines
+    };
+    let run = |colours: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_burstctl"));
+        command
+            .args(words)
+            .env("KUBECONFIG", kubeconfig.path().join("kubeconfig"));
+        let output = command.env("CLICOLOR_FORCE", colours).output().unwrap();
+        [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap())
+    };
+    let [out, said] = run("0");
+    let [coloured, also_said] = run("1");
+    for (text, kind) in [
+        (&out, kind),
+        (&said, Printed::Lines),
+        (&coloured, Printed::Coloured),
+        (&also_said, Printed::Coloured),
+    ] {
+        assert_eq!(fault(text, kind), None, "{words:?}");
     }
-    String::from_utf8([output.stdout, output.stderr].concat()).unwrap()
+    out + &said
 }
 
 #[test]

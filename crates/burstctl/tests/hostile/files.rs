@@ -8,8 +8,8 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::common::burstctl;
-use crate::text::{any, fault};
+use crate::common::{burstctl, printed};
+use crate::text::{Printed, any, fault};
 
 /// What the objects say, each text in several places.
 #[derive(Clone, Debug)]
@@ -118,28 +118,36 @@ fn file(objects: &[Value]) -> String {
     objects.iter().map(|object| format!("{object}\n")).collect()
 }
 
-/// The words of a command, and whether an encoder writes its data.
-type Asked<'a> = (Vec<&'a str>, bool);
+/// The words of a command, and what it prints.
+type Asked<'a> = (Vec<&'a str>, Printed);
 
 fn about_hpas(path: &str) -> Vec<Asked<'_>> {
     vec![
-        (vec!["hpa", "lint", path], false),
-        (vec!["hpa", "lint", "--format", "json", path], true),
-        (vec!["hpa", "lint", "--format", "sarif", path], true),
-        (vec!["hpa", "lint", "--format", "github", path], false),
-        (vec!["hpa", "render", path], true),
-        (vec!["hpa", "render", "--defaults", path], true),
-        (vec!["hpa", "migrate", path], true),
-        (vec!["hpa", "explain", path], false),
-        (vec!["hpa", "explain", "--status", path], false),
+        (vec!["hpa", "lint", path], Printed::Lines),
+        (vec!["hpa", "lint", "--format", "json", path], Printed::Data),
+        (vec!["hpa", "lint", "--format", "sarif", path], Printed::Data),
+        (vec!["hpa", "lint", "--format", "github", path], Printed::Lines),
+        (vec!["hpa", "render", path], Printed::Data),
+        (vec!["hpa", "render", "--defaults", path], Printed::Data),
+        (vec!["hpa", "migrate", path], Printed::Data),
+        (vec!["hpa", "explain", path], Printed::Lines),
+        (vec!["hpa", "explain", "--status", path], Printed::Lines),
     ]
 }
 
-fn check((words, is_data): &Asked<'_>) -> Result<(), TestCaseError> {
-    let (_, out, said) = burstctl(words, "");
-    for (printed, is_data) in [(out, *is_data), (said, false)] {
-        if let Some(fault) = fault(&printed, is_data) {
-            return Err(TestCaseError::fail(format!("{words:?}: {fault}")));
+fn check((words, kind): &Asked<'_>) -> Result<(), TestCaseError> {
+    let colours: &[bool] = if *kind == Printed::Lines {
+        &[false, true]
+    } else {
+        &[false]
+    };
+    for styled in colours {
+        let kind = if *styled { Printed::Coloured } else { *kind };
+        let (_, out, said) = printed(words, "", *styled);
+        for (text, kind) in [(out, kind), (said, Printed::Lines)] {
+            if let Some(fault) = fault(&text, kind) {
+                return Err(TestCaseError::fail(format!("{words:?}: {fault}")));
+            }
         }
     }
     Ok(())
@@ -174,7 +182,7 @@ proptest! {
                 vec!["istio", "render", "--values", path],
                 vec!["hpa", "simulate", path, "--trace", path],
             ] {
-                check(&(words, false))?;
+                check(&(words, Printed::Lines))?;
             }
         }
     }
@@ -188,9 +196,9 @@ proptest! {
             let user = said.words[2].replace('\0', "");
             for default in ["allow", "deny"] {
                 let test = ["policy", "test", &path, "--default", default, "--user", &user, "--hpa", &hpas];
-                check(&(test.to_vec(), false))?;
-                check(&([&test[..], &["-o", "json"]].concat(), true))?;
-                check(&(vec!["policy", "admission", &path, "--default", default, "--user", &user], true))?;
+                check(&(test.to_vec(), Printed::Lines))?;
+                check(&([&test[..], &["-o", "json"]].concat(), Printed::Data))?;
+                check(&(vec!["policy", "admission", &path, "--default", default, "--user", &user], Printed::Data))?;
             }
         }
     }
@@ -203,8 +211,8 @@ proptest! {
         for (place, hpa) in objects(&said).into_iter().enumerate() {
             let path = folder.write(&format!("{place}{}", said.words[2]), file(&[hpa]));
             for trace in [&trace, &sound] {
-                for (format, is_data) in [("table", false), ("json", true), ("plot", false), ("svg", true)] {
-                    check(&(vec!["hpa", "simulate", &path, "--trace", trace, "--format", format], is_data))?;
+                for (format, kind) in [("table", Printed::Lines), ("json", Printed::Data), ("plot", Printed::Lines), ("svg", Printed::Data)] {
+                    check(&(vec!["hpa", "simulate", &path, "--trace", trace, "--format", format], kind))?;
                 }
             }
         }
@@ -226,7 +234,7 @@ proptest! {
             json!({"module": module, "workloads": [{"group": a, "version": b, "resource": c, "kind": d}]}),
         ] {
             let path = folder.write(d, values.to_string());
-            check(&(vec!["istio", "render", "--values", &path], true))?;
+            check(&(vec!["istio", "render", "--values", &path], Printed::Data))?;
         }
     }
 }

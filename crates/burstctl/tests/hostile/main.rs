@@ -7,4 +7,7 @@ mod common;
 #[cfg(feature = "live")]
 mod cluster;
 mod files;
+#[cfg(feature = "live")]
+#[path = "../common/server.rs"]
+mod server;
 mod text;

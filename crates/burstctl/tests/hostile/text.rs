@@ -2,6 +2,9 @@
 
 use proptest::prelude::*;
 
+/// A colour that only foreign text asks for.
+const COLOUR: &str = "35;5;7";
+
 /// Begins a line of its own if its line break gets through.
 const FORGED: &str = "FORGED";
 
@@ -9,7 +12,7 @@ const PARTS: [&str; 27] = [
     "shop",
     "web-1",
     " ",
-    "\u{1b}[31m",
+    "\u{1b}[35;5;7m",
     "\u{1b}[2J",
     "\u{1b}]0;title\u{7}",
     "\u{1b}]8;;http://a\u{1b}\\",
@@ -46,23 +49,48 @@ pub(crate) fn all() -> String {
     PARTS.concat()
 }
 
-/// What is wrong with printed text, if anything is. `is_data`: an encoder wrote it, so that it may say what it likes in
-/// its strings as long as no terminal obeys.
-pub(crate) fn fault(printed: &str, is_data: bool) -> Option<String> {
-    let obeyed = |character: char| {
-        character != '\n'
-            && (character.is_control()
-                || matches!(character, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}'))
+/// What printed text is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Printed {
+    /// Lines for people, in a pipe or a file.
+    Lines,
+    /// Lines for people, in our colours.
+    Coloured,
+    /// Of an encoder, so that its strings may say what they like as long as no terminal obeys.
+    Data,
+}
+
+/// What is wrong with printed text, if anything is.
+pub(crate) fn fault(printed: &str, kind: Printed) -> Option<String> {
+    let text = match kind {
+        Printed::Coloured => without_colours(printed),
+        Printed::Lines | Printed::Data => printed.to_owned(),
     };
-    if let Some(character) = printed.chars().find(|character| obeyed(*character)) {
+    if let Some(character) = text.chars().find(|character| is_obeyed(*character)) {
         return Some(format!("{character:?} in {printed:?}"));
     }
     let is_ours = |line: &str| line.starts_with("::error file=") || line.starts_with("::warning file=");
-    let forged = printed.lines().find(|line| {
-        let text = line.trim_start();
-        text.starts_with(FORGED)
-            || text.starts_with("::") && !is_ours(line)
-            || line.contains("##[") && !is_data && !is_ours(line)
-    });
+    let is_command = |line: &str| {
+        let command = line.trim_start().starts_with("::") || line.contains("##[") && kind == Printed::Lines;
+        // No runner reads a terminal.
+        command && kind != Printed::Coloured && !is_ours(line)
+    };
+    let is_forged = |line: &&str| line.trim_start().starts_with(FORGED) || is_command(line);
+    let forged = text.lines().find(is_forged);
     forged.map(|line| format!("the line {line:?} in {printed:?}"))
+}
+
+fn is_obeyed(character: char) -> bool {
+    let turns_or_hides = matches!(character, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}');
+    character != '\n' && (character.is_control() || turns_or_hides)
+}
+
+/// Without the colours that we use; [`COLOUR`] is none of them.
+fn without_colours(text: &str) -> String {
+    let mut parts = text.split("\u{1b}[");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| match part.split_once('m') {
+        Some((code, rest)) if code.bytes().all(|byte| b"0123456789;".contains(&byte)) && code != COLOUR => text + rest,
+        _ => text + "\u{1b}[" + part,
+    })
 }
