@@ -35,7 +35,8 @@ fn name_and_namespace_come_from_the_target_unless_given() {
         (own.name.as_deref(), own.namespace.as_deref()),
         (Some("db"), Some("shop"))
     );
-    let given = Hpa::new(&set, 3)
+    let silent = Target::stateful_set("db");
+    let given = Hpa::new(silent, 3)
         .name("other")
         .namespace("there")
         .build()
@@ -45,6 +46,34 @@ fn name_and_namespace_come_from_the_target_unless_given() {
         (given.name.as_deref(), given.namespace.as_deref()),
         (Some("other"), Some("there"))
     );
+}
+
+#[test]
+fn an_hpa_scales_nothing_of_another_namespace() {
+    let deployment = |namespace: Option<&str>| -> Deployment {
+        let container = json!({"name": "app", "resources": {"requests": {"cpu": "1"}}});
+        let spec = json!({"selector": {}, "template": {"spec": {"containers": [container]}}});
+        serde_json::from_value(json!({"metadata": {"name": "web", "namespace": namespace}, "spec": spec})).unwrap()
+    };
+    let elsewhere = Hpa::new(&deployment(Some("shop")), 3).namespace("there");
+    let errors = elsewhere.build().unwrap_err();
+    let expected = BuildError::OtherNamespace {
+        hpa: "there".to_owned(),
+        target: "Deployment shop/web".to_owned(),
+    };
+    assert_eq!(errors.as_slice(), [expected]);
+    assert_eq!(
+        errors.to_string(),
+        "metadata.namespace: Deployment shop/web is in another namespace than \"there\", and an HPA scales only what is \
+         in its own"
+    );
+    assert_eq!(elsewhere.defaulted().unwrap_err(), errors);
+    for (target, given) in [(Some("shop"), "shop"), (None, "there")] {
+        assert!(
+            Hpa::new(&deployment(target), 3).namespace(given).build().is_ok(),
+            "{target:?}"
+        );
+    }
 }
 
 #[test]

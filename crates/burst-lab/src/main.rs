@@ -21,7 +21,8 @@ fn main() -> ExitCode {
     match start(Args::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            say(&format!("burst-lab: {error}"));
+            say(format_args!("burst-lab: {error}"));
+            run::last_lines(&*error).iter().for_each(say);
             ExitCode::FAILURE
         }
     }
@@ -41,11 +42,11 @@ async fn serve(options: &Serve, mut signals: Signals) -> Result<(), Box<dyn Erro
     if !options.still {
         lab.move_load();
     }
-    say(&format!(
+    say(format_args!(
         "Kubernetes API on http://{}, its control requests on http://{0}/lab",
         lab.api_addr()
     ));
-    say(&format!("sample services on http://{}", lab.services_addr()));
+    say(format_args!("sample services on http://{}", lab.services_addr()));
     signals.asked_to_end().await;
     Ok(())
 }

@@ -1,8 +1,11 @@
 //! Words for people, on stderr.
 
+use std::fmt::Display;
 use std::io::{Write, stderr};
 
-/// One line or more; lost when nobody reads them, which is no reason to stop.
-pub(crate) fn say(words: &str) {
-    let _ = writeln!(stderr(), "{words}");
+use burst_printable::Printable;
+
+/// One line, whatever is quoted in it; lost when nobody reads it, which is no reason to stop.
+pub(crate) fn say(words: impl Display) {
+    let _ = writeln!(stderr(), "{}", Printable::new(words));
 }

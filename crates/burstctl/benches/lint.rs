@@ -11,6 +11,7 @@ use burst_hpa::Options;
 use burstctl::args::Format;
 use burstctl::input::{Input, Source};
 use burstctl::lint::{check, write};
+use burstctl::page::Page;
 use burstctl::yaml::documents;
 use table::Table;
 
@@ -37,7 +38,13 @@ fn lint(text: &str) {
     let (name, text) = ("hpas.yaml".to_owned(), text.to_owned());
     let input = Input::of([Source { name, text }]);
     let findings = check(&input, Options::default());
-    write(&findings, &input.sources, Format::Text, false, &mut std::io::sink()).unwrap();
+    write(
+        &findings,
+        &input.sources,
+        Format::Text,
+        &mut Page::new(std::io::sink(), false),
+    )
+    .unwrap();
 }
 
 /// Each with two metrics and a behavior; every tenth is refused.

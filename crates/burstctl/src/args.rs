@@ -3,10 +3,12 @@
 #[cfg(feature = "live")]
 mod live;
 mod policy;
+mod read;
 
 #[cfg(feature = "live")]
 pub use live::{Doctor, PolicyCheck, Preview};
 pub use policy::{Fallback, Policies, PolicyAdmission, PolicyTest};
+pub use read::read;
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -17,7 +19,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 /// Burst headers and the HorizontalPodAutoscalers behind them: what they say, and what is wrong with them.
 ///
 /// Data goes to stdout, words to stderr. Ends with 0 if all is well, with 1 if there is something to object to, with 2
-/// if something could not be read.
+/// if something could not be read or has nothing in it.
 #[derive(Debug, Parser)]
 #[command(name = "burstctl", version, propagate_version = true)]
 pub struct Burstctl {
@@ -78,7 +80,7 @@ pub enum PolicyCommand {
     /// Say which external metrics of HPAs pass, and which rule of which policy decides.
     ///
     /// Ends with 0 if every external metric passes, with 1 if one is refused or there is no HPA, with 2 if a policy is
-    /// none or something could not be read.
+    /// none, or something could not be read or has nothing in it.
     Test(PolicyTest),
     /// Write the ValidatingAdmissionPolicy that refuses an HPA for what `test` refuses, and its binding.
     ///

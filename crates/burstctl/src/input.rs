@@ -68,10 +68,22 @@ impl Input {
         input
     }
 
-    /// Whether anything could not be read.
+    /// Whether there is nothing in it: an empty file or folder, or comments alone.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.objects.is_empty() && self.broken.is_empty() && self.unreadable.is_empty()
+    }
+
+    /// Whether anything could not be read, or there was nothing to read: then nobody can tell what is right.
     #[must_use]
     pub fn is_incomplete(&self) -> bool {
-        !self.broken.is_empty() || !self.unreadable.is_empty()
+        self.is_empty() || !self.broken.is_empty() || !self.unreadable.is_empty()
+    }
+
+    /// The name of a source.
+    #[must_use]
+    pub fn name(&self, source: usize) -> &str {
+        self.sources.get(source).map_or("", |source| &source.name)
     }
 
     fn add(&mut self, path: &Path, stdin: &mut dyn Read) -> io::Result<()> {

@@ -6,6 +6,9 @@
         clippy::unwrap_used,
         clippy::expect_used,
         clippy::panic,
+        // There is `page`, which prints nothing that a terminal would obey.
+        clippy::print_stdout,
+        clippy::print_stderr,
         clippy::indexing_slicing,
         clippy::string_slice,
         clippy::unreachable
@@ -16,6 +19,7 @@ pub mod args;
 #[cfg(feature = "live")]
 pub mod doctor;
 pub mod explain;
+mod hpa;
 pub mod input;
 pub mod istio;
 pub mod lint;
@@ -23,6 +27,7 @@ pub mod lint;
 pub mod live;
 pub mod measure;
 pub mod objects;
+pub mod page;
 pub mod plugin;
 pub mod policy;
 pub mod preview;
@@ -31,6 +36,7 @@ pub mod proxy;
 pub mod render;
 pub mod run;
 pub mod simulate;
+pub mod terminal;
 pub mod unit;
 mod words;
 pub mod yaml;

@@ -2,10 +2,12 @@
 
 use std::process::ExitCode;
 
-use burstctl::args::Burstctl;
+use burstctl::args;
 use burstctl::run::{Terminal, run};
-use clap::Parser as _;
 
 fn main() -> ExitCode {
-    run(&Burstctl::parse().topic, &mut Terminal::new()).into()
+    match args::read(std::env::args_os()) {
+        Ok(words) => run(&words.topic, &mut Terminal::new()).into(),
+        Err(error) => error.exit(),
+    }
 }

@@ -56,6 +56,18 @@ impl Object {
         format!("{}/{}", self.namespace(), self.name())
     }
 
+    /// Why kubectl refuses it, whatever it is: only what has a kind is an object.
+    #[must_use]
+    pub fn fault(&self) -> Option<String> {
+        if !matches!(self.tree.value, Value::Object(_)) {
+            return Some("expected an object".to_owned());
+        }
+        // From a request's address the apiserver would know them; kubectl has only the file.
+        let words = [("apiVersion", self.api_version()), ("kind", self.kind())];
+        let (missing, _) = words.into_iter().find(|(_, text)| text.is_empty())?;
+        Some(format!("an object without {missing}, so nobody knows what it is"))
+    }
+
     fn metadata(&self, field: &str) -> Option<&str> {
         self.tree.field("metadata")?.text(field)
     }

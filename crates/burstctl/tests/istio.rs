@@ -99,6 +99,37 @@ fn the_values_of_what_ships_give_what_ships() {
 }
 
 #[test]
+fn a_gateway_with_labels_of_its_own_has_a_service_account_of_its_own() {
+    let said = refused(&format!("# values\n{MODULE}labels: {{app: edge}}\n"));
+    let words = "name it: pods with these labels need not run as istio-ingressgateway, and the role is for their \
+                 ServiceAccount alone";
+    assert!(said.contains("error[values]: serviceAccount: "), "{said}");
+    assert!(said.contains(words) && said.contains("--> <stdin>:2:1\n"), "{said}");
+    for superset in ["{istio: ingressgateway, app: edge}", "{istio: ingress}"] {
+        assert!(
+            refused(&format!("{MODULE}labels: {superset}\n")).contains(words),
+            "{superset}"
+        );
+    }
+    for (values, account) in [
+        ("labels: {istio: ingressgateway}\n", "istio-ingressgateway"),
+        ("labels: {app: edge}\nserviceAccount: edge\n", "edge"),
+        (
+            "labels: {app: edge}\nserviceAccount: istio-ingressgateway\n",
+            "istio-ingressgateway",
+        ),
+    ] {
+        let objects = rendered(&format!("{MODULE}{values}"));
+        let binding = of_kind(&objects, "ClusterRoleBinding")[0];
+        assert_eq!(binding["subjects"][0]["name"], account, "{values}");
+    }
+    // Sidecars have many, and the set is for all of their namespace.
+    rendered(&format!(
+        "{MODULE}proxy: sidecar\nnamespace: shop\nlabels: {{app: web}}\n"
+    ));
+}
+
+#[test]
 fn a_role_in_each_namespace_takes_the_place_of_the_one_for_the_cluster() {
     let objects = rendered(&format!(
         "{MODULE}namespace: edge\nserviceAccount: edge\nnamespaces: [shop, data, shop]\n"

@@ -6,6 +6,7 @@ use burst_hpa::{Node, Options, Severity};
 use burstctl::args::Format;
 use burstctl::input::{Input, Source};
 use burstctl::lint::{check, write};
+use burstctl::page::Page;
 use burstctl::yaml::to_yaml;
 use proptest::prelude::*;
 use serde_json::Value;
@@ -19,7 +20,13 @@ fn input(text: &str) -> Input {
 fn lint(text: &str, format: Format, options: Options) -> String {
     let input = input(text);
     let mut out = Vec::new();
-    write(&check(&input, options), &input.sources, format, false, &mut out).unwrap();
+    write(
+        &check(&input, options),
+        &input.sources,
+        format,
+        &mut Page::new(&mut out, false),
+    )
+    .unwrap();
     String::from_utf8(out).unwrap()
 }
 
@@ -171,7 +178,13 @@ fn names_of_files_are_uris_in_sarif() {
         let input = Input::of([Source { name, text }]);
         let mut out = Vec::new();
         let findings = check(&input, Options::default());
-        write(&findings, &input.sources, Format::Sarif, false, &mut out).unwrap();
+        write(
+            &findings,
+            &input.sources,
+            Format::Sarif,
+            &mut Page::new(&mut out, false),
+        )
+        .unwrap();
         let log: Value = serde_json::from_slice(&out).unwrap();
         let location = &log["runs"][0]["results"][0]["locations"][0]["physicalLocation"];
         assert_eq!(location["artifactLocation"]["uri"], uri);
@@ -300,7 +313,7 @@ fn assert_endured(text: &str) -> Result<(), TestCaseError> {
     let findings = check(&input, Options::default());
     for format in [Format::Text, Format::Json, Format::Sarif, Format::Github] {
         let mut out = Vec::new();
-        write(&findings, &input.sources, format, true, &mut out).unwrap();
+        write(&findings, &input.sources, format, &mut Page::new(&mut out, true)).unwrap();
     }
     let broken = findings
         .iter()

@@ -1,14 +1,17 @@
 //! What is said of a cluster that answers and does not serve, and how soon.
 #![cfg(feature = "live")]
 
+#[path = "common/server.rs"]
+mod server;
+
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
+use std::thread;
 use std::time::Duration;
-use std::{fs, thread};
 
 use burst_testkit::wait;
-use serde_json::json;
+use server::kubeconfig;
 use tempfile::TempDir;
 
 const SOON: Duration = Duration::from_secs(120);
@@ -24,15 +27,7 @@ impl Cluster {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let server = format!("http://{}", listener.local_addr().unwrap());
         thread::spawn(move || listener.incoming().flatten().for_each(|stream| answer(stream, head)));
-        let config = json!({
-            "apiVersion": "v1", "kind": "Config", "current-context": "one",
-            "clusters": [{"name": "c", "cluster": {"server": server}}],
-            "users": [{"name": "u", "user": {"token": "t"}}],
-            "contexts": [{"name": "one", "context": {"cluster": "c", "user": "u"}}],
-        });
-        let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("kubeconfig"), config.to_string()).unwrap();
-        Self(folder)
+        Self(kubeconfig(&server))
     }
 
     /// What a command says, and how it ends.

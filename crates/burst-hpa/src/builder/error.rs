@@ -15,6 +15,16 @@ pub enum BuildError {
     /// kube-apiserver would accept it, and it would never work.
     #[error("{}: {} {}", .0.field, .0.effect, .0.advice)]
     NeverWorks(Finding),
+    /// An HPA finds its target in its own namespace alone.
+    #[error(
+        "metadata.namespace: {target} is in another namespace than {hpa:?}, and an HPA scales only what is in its own"
+    )]
+    OtherNamespace {
+        /// The namespace of the HPA.
+        hpa: String,
+        /// Such as `Deployment shop/web`.
+        target: String,
+    },
     /// Kubernetes counts whole seconds.
     #[error("{field}: {duration:?} is not a whole number of seconds")]
     NotWholeSeconds {

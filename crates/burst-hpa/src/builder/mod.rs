@@ -197,7 +197,7 @@ impl Hpa {
         self
     }
 
-    /// The namespace, where the target does not tell.
+    /// The namespace, where the target does not tell; one that tells another is an error of [`build`](Self::build).
     pub fn namespace(mut self, namespace: impl Into<String>) -> Self {
         self.metadata.namespace = Some(namespace.into());
         self
@@ -299,6 +299,7 @@ impl Hpa {
     fn checked(&self) -> Result<(HorizontalPodAutoscaler, HorizontalPodAutoscaler), BuildErrors> {
         let mut errors = Vec::new();
         let written = self.written(&mut errors);
+        errors.extend(self.other_namespace());
         let stored = defaulted(written.clone(), self.options);
         errors.extend(validate(&stored, self.options).into_iter().map(BuildError::Refused));
         if errors.is_empty() {
@@ -309,6 +310,15 @@ impl Hpa {
         } else {
             Err(BuildErrors::new(errors))
         }
+    }
+
+    fn other_namespace(&self) -> Option<BuildError> {
+        let target = self.target.workload()?;
+        let (own, theirs) = (self.metadata.namespace.as_ref()?, target.namespace.as_ref()?);
+        (own != theirs).then(|| BuildError::OtherNamespace {
+            hpa: own.clone(),
+            target: target.title(),
+        })
     }
 
     fn written(&self, errors: &mut Vec<BuildError>) -> HorizontalPodAutoscaler {

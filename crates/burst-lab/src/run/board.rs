@@ -93,9 +93,9 @@ impl Board {
     #[cfg(feature = "context")]
     pub(crate) fn cannot_show(&mut self, seen: &Seen, reason: &str) -> bool {
         self.rows.iter_mut().for_each(|row| row.seen = Some(seen.clone()));
-        let reason: String = reason.chars().filter(|c| !c.is_control()).collect();
-        let changed = self.trouble.as_ref() != Some(&reason);
-        self.trouble = Some(reason);
+        let reason = reason.trim();
+        let changed = self.trouble.as_deref() != Some(reason);
+        self.trouble = Some(reason.to_owned());
         changed
     }
 

@@ -29,12 +29,12 @@ pub(crate) enum EnvoyError {
         source: io::Error,
     },
     /// It ended though nobody asked it to.
-    #[error("Envoy ended by itself ({status}); its last lines:\n{lines}")]
+    #[error("Envoy ended by itself ({status}); its last lines:")]
     Left {
         /// How.
         status: ExitStatus,
         /// Newest last.
-        lines: String,
+        lines: Vec<String>,
     },
 }
 
@@ -89,7 +89,7 @@ impl Envoy {
         let status = self.child.wait().await.unwrap_or_default();
         Err(EnvoyError::Left {
             status,
-            lines: Vec::from(self.last.clone()).join("\n"),
+            lines: Vec::from(self.last.clone()),
         })
     }
 

@@ -3,12 +3,14 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
+use burst_printable::Printable;
+
 use super::board::Row;
 
 /// `   12.3s  ngsa-svc-1.default  x-burst: …`
 pub(crate) fn changed(out: &mut impl Write, elapsed: Duration, row: &Row) -> io::Result<()> {
-    let says: String = row.says().chars().filter(|c| !c.is_control()).collect();
-    writeln!(out, "{:>7.1}s  {:<20}  {says}", elapsed.as_secs_f64(), row.name)?;
+    let line = format!("{:>7.1}s  {:<20}  {}", elapsed.as_secs_f64(), row.name, row.says());
+    writeln!(out, "{}", Printable::new(line))?;
     out.flush()
 }
 
@@ -18,14 +20,15 @@ mod tests {
     use crate::run::board::{Board, Seen};
 
     #[test]
-    fn a_line_has_no_control_character_but_its_end() {
+    fn a_line_is_one_line_that_no_terminal_obeys() {
         let mut board = Board::new(&burst_lab::sample::services(&burst_lab::sample::cluster().unwrap()));
+        board.rows[0].name = "ngsa\n\u{202e}1".to_owned();
         board.note(0, Seen::Normal(Some("a\u{1b}[31m=\u{7}b".to_owned())));
         let mut out = Vec::new();
         changed(&mut out, Duration::from_millis(12_340), &board.rows[0]).unwrap();
         assert_eq!(
             String::from_utf8(out).unwrap(),
-            "   12.3s  ngsa-svc-1.default    x-burst: a[31m=b\n"
+            "   12.3s  ngsa␊\u{fffd}1               x-burst: a␛[31m=␇b\n"
         );
     }
 }

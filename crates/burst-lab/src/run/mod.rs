@@ -23,7 +23,7 @@ use crate::args::Run;
 use crate::signals::Signals;
 use crate::words::say;
 use board::{Board, Seen};
-use envoy::Envoy;
+use envoy::{Envoy, EnvoyError};
 use screen::Screen;
 use table::Title;
 use world::World;
@@ -86,6 +86,14 @@ pub(crate) async fn run(options: Run, signals: Signals) -> Result<(), Box<dyn Er
     end.or_else(reader_left)
 }
 
+/// What Envoy said before it ended by itself, if that is what went wrong.
+pub(crate) fn last_lines<'a>(error: &'a (dyn Error + 'static)) -> &'a [String] {
+    match error.downcast_ref() {
+        Some(EnvoyError::Left { lines, .. }) => lines,
+        _ => &[],
+    }
+}
+
 /// Whoever read the lines has seen enough.
 fn reader_left(error: Box<dyn Error>) -> Result<(), Box<dyn Error>> {
     match error.downcast_ref::<io::Error>() {
@@ -141,7 +149,7 @@ impl Show {
             #[cfg(feature = "context")]
             News::Picture(picture::Picture::None(status, reason)) => {
                 if self.board.cannot_show(&Seen::Failure(status), &reason) && self.view.is_none() {
-                    say(&format!("{status}: {reason}"));
+                    say(format_args!("{status}: {reason}"));
                 }
                 Ok(())
             }
@@ -166,9 +174,9 @@ impl Show {
             return;
         }
         if self.view.is_none() {
-            say(&format!("envoy: {line}"));
+            say(format_args!("envoy: {line}"));
         }
-        self.board.warning = Some(line.chars().filter(|c| !c.is_control()).collect());
+        self.board.warning = Some(line.to_owned());
     }
 
     /// Gives the terminal back, then says how it was.
@@ -177,11 +185,11 @@ impl Show {
         let seconds = self.started.elapsed().as_secs_f64();
         let requests = self.board.requests();
         match self.world {
-            World::Sample(_) => say(&format!("{requests} requests in {seconds:.0} s")),
+            World::Sample(_) => say(format_args!("{requests} requests in {seconds:.0} s")),
             #[cfg(feature = "context")]
             World::Cluster(_) => {
                 let (lists, api) = (self.world.api_requests(), &self.title.api);
-                say(&format!("{lists} lists of {api} in {seconds:.0} s"));
+                say(format_args!("{lists} lists of {api} in {seconds:.0} s"));
             }
         }
     }
@@ -226,11 +234,14 @@ fn title(options: &Run, world: &World) -> Title {
 }
 
 fn introduce(title: &Title) -> Option<Screen> {
-    say(&format!(
+    say(format_args!(
         "Envoy on localhost:{}, the Kubernetes API on {}; try:",
         title.proxy.port(),
         title.api
     ));
-    title.commands.iter().for_each(|command| say(&format!("  {command}")));
+    title
+        .commands
+        .iter()
+        .for_each(|command| say(format_args!("  {command}")));
     None
 }

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use burst_printable::Printable;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout};
 use ratatui::style::{Color, Style, Stylize};
@@ -31,7 +32,8 @@ pub(crate) struct Title {
 }
 
 pub(crate) fn draw(frame: &mut Frame<'_>, title: &Title, board: &Board) {
-    let foot = foot(title, board);
+    let mut foot = foot(title, board);
+    foot.lines.iter_mut().for_each(printable);
     let foot_height = u16::try_from(foot.height()).unwrap_or(1);
     let [top, bottom] = Layout::vertical([Constraint::Min(0), Constraint::Length(foot_height)]).areas(frame.area());
     let width = usize::from(top.width);
@@ -39,8 +41,16 @@ pub(crate) fn draw(frame: &mut Frame<'_>, title: &Title, board: &Board) {
     for row in &board.rows {
         lines.extend([first(row, width), second(row), Line::default()]);
     }
+    lines.iter_mut().for_each(printable);
     frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }), top);
     frame.render_widget(Paragraph::new(foot), bottom);
+}
+
+/// What a cluster or Envoy says is shown, and moves no cursor and turns no text around.
+fn printable(line: &mut Line<'_>) {
+    for span in &mut line.spans {
+        span.content = Printable::whole(&span.content).to_string().into();
+    }
 }
 
 fn head(title: &Title, board: &Board) -> Vec<Line<'static>> {
@@ -216,6 +226,22 @@ mod tests {
             "{lines:#?}"
         );
         assert!(lines.concat().replace(' ', "").contains("max-load=5"), "{lines:#?}");
+    }
+
+    #[test]
+    fn what_a_cluster_says_is_drawn_and_not_obeyed() {
+        let mut board = board();
+        board.rows[0].name = "ngsa\u{202e}\n1".to_owned();
+        board.note(0, Seen::Normal(Some("a\u{1b}[31m".to_owned())));
+        board.trouble = Some("old\u{2066}\u{85}".to_owned());
+        board.warning = Some("[warning]\u{1b}]0;a\u{7}".to_owned());
+        let lines = drawn_board(80, 24, &board);
+        assert_eq!(lines[4], "old\u{fffd}\u{fffd}");
+        assert!(lines[5].starts_with("ngsa\u{fffd}␊1  "), "{lines:#?}");
+        assert_eq!(
+            (lines[6].as_str(), lines[23].as_str()),
+            ("  x-burst: a␛[31m", "[warning]␛]0;a␇")
+        );
     }
 
     #[test]

@@ -41,6 +41,18 @@ fn it_ends_by_itself_after_its_time() {
 }
 
 #[test]
+fn what_envoy_says_is_shown_and_not_obeyed() {
+    let script = r"printf '[warning] a\033[2Jb\n' >&2; sleep 1; printf 'c\033]0;d\007\n' >&2; exit 3";
+    let (_, said) = run(&FakeEnvoy::new(script), &free_addr()).end();
+    let said = said.join("\n");
+    assert!(
+        said.contains("envoy: [warning] a␛[2Jb\n") && said.contains("c␛]0;d␇"),
+        "{said}"
+    );
+    assert!(!said.contains(|c: char| c.is_control() && c != '\n'), "{said:?}");
+}
+
+#[test]
 fn the_end_of_envoy_is_noticed_and_its_last_lines_are_shown() {
     let envoy = FakeEnvoy::new("echo first >&2; echo 'no such wasm' >&2; exit 3");
     let (status, said) = run(&envoy, &free_addr()).end();

@@ -1,12 +1,13 @@
 //! Checks as lines for people, or as JSON.
 
-use std::io::{self, Write};
+use std::io;
 
 use clap::builder::styling::{AnsiColor, Style};
 use serde::Serialize;
 
 use super::{Check, Verdict};
 use crate::args::Output;
+use crate::page::Page;
 
 /// The order of the fields is part of the format.
 #[derive(Serialize)]
@@ -22,37 +23,33 @@ struct Line<'a> {
 ///
 /// # Errors
 /// If they cannot be written.
-pub fn write(checks: &[Check], output: Output, styled: bool, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(checks: &[Check], output: Output, page: &mut Page<'_>) -> io::Result<()> {
     match output {
-        Output::Text => text(checks, styled, out),
-        Output::Json => checks.iter().try_for_each(|check| json(check, out)),
+        Output::Text => text(checks, page),
+        Output::Json => checks.iter().try_for_each(|check| page.json(&json(check))),
     }
 }
 
-fn json(check: &Check, out: &mut dyn Write) -> io::Result<()> {
-    let line = Line {
+fn json(check: &Check) -> Line<'_> {
+    Line {
         check: check.about,
         of: &check.of,
         verdict: check.verdict.word(),
         found: &check.found,
         advice: &check.advice,
-    };
-    writeln!(out, "{}", serde_json::to_string(&line)?)
+    }
 }
 
-fn text(checks: &[Check], styled: bool, out: &mut dyn Write) -> io::Result<()> {
+fn text(checks: &[Check], page: &mut Page<'_>) -> io::Result<()> {
     let wide = |of: fn(&Check) -> &str| checks.iter().map(|check| of(check).chars().count()).max().unwrap_or(0);
     let (about, of) = (wide(|check| check.about), wide(|check| &check.of));
     for check in checks {
-        let style = if styled { style(check.verdict) } else { Style::new() };
-        let verdict = check.verdict.word();
-        write!(out, "{style}{verdict:7}{style:#}  {:about$}  ", check.about)?;
-        if of > 0 {
-            write!(out, "{:of$}  ", check.of)?;
-        }
-        writeln!(out, "{}", check.found)?;
+        let verdict = format!("{:7}", check.verdict.word());
+        let gap = if of > 0 { "  " } else { "" };
+        let rest = format!("  {:about$}  {:of$}{gap}{}", check.about, check.of, check.found);
+        page.parts(&[(style(check.verdict), &verdict), (Style::new(), &rest)])?;
         if !check.advice.is_empty() {
-            writeln!(out, "         what to do: {}", check.advice)?;
+            page.line(format_args!("         what to do: {}", check.advice))?;
         }
     }
     Ok(())

@@ -5,18 +5,25 @@ mod replay;
 mod rules;
 mod told;
 
+use std::io;
+
 use burst_hpa::Options;
 use burst_hpa::simulate::{Plan, ReadError, Tolerance};
 use burst_hpa::status::Status;
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 
 use crate::measure::Measure;
+use crate::page::Page;
 
-/// Explains an HPA as Kubernetes stores it; with a status, what the controller saw and did last.
+/// Explains, in lines, an HPA as Kubernetes stores it; with a status, what the controller saw and did last.
 ///
 /// # Errors
 /// If the spec is not one that Kubernetes would store.
-pub fn explain(hpa: &HorizontalPodAutoscaler, status: Option<&Status>, options: Options) -> Result<String, ReadError> {
+pub fn explain(
+    hpa: &HorizontalPodAutoscaler,
+    status: Option<&Status>,
+    options: Options,
+) -> Result<Vec<String>, ReadError> {
     let namespace = hpa.metadata.namespace.as_deref().unwrap_or("default");
     let (spec, options) = (&hpa.spec, controller(options));
     let plan = Plan::read(namespace, spec)?;
@@ -53,8 +60,21 @@ pub fn explain(hpa: &HorizontalPodAutoscaler, status: Option<&Status>, options: 
         lines.push(String::new());
         lines.extend(told::lines(spec, status, report));
     }
-    lines.push(String::new());
-    Ok(lines.join("\n"))
+    Ok(lines)
+}
+
+/// Writes the lines of several HPAs, with an empty one between them.
+///
+/// # Errors
+/// If they cannot be written.
+pub fn write(told: &[Vec<String>], page: &mut Page<'_>) -> io::Result<()> {
+    for (place, lines) in told.iter().enumerate() {
+        if place > 0 {
+            page.line("")?;
+        }
+        lines.iter().try_for_each(|line| page.line(line))?;
+    }
+    Ok(())
 }
 
 /// The controller of the same cluster.

@@ -22,7 +22,8 @@ const ELSEWHERE: [(&str, &str); 5] = [
 
 /// `service.namespace` of the gateway that ships.
 const SHIPPED_GATEWAY: &str = "istio-ingressgateway.istio-system";
-const SERVICE: &str = "istio-ingressgateway";
+/// What Istio's own gateway and its ServiceAccount are called.
+pub(super) const SERVICE: &str = "istio-ingressgateway";
 
 /// `pluginConfig`, and what the filter makes of it.
 pub(super) fn check(words: &Values) -> Result<(Value, Config), BadValues> {

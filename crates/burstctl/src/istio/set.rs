@@ -16,6 +16,8 @@ use super::words::{Form, Proxy, Values};
 pub(super) const NAME: &str = "burst-metrics";
 /// Where Istio's own ingress gateway is.
 const NAMESPACE: &str = "istio-system";
+/// What the pods of that gateway have, and Istio's own `istio/gateway` selects.
+const GATEWAY_LABEL: (&str, &str) = ("istio", "ingressgateway");
 /// What every distribution of Kubernetes sets unless it is told otherwise.
 pub(super) const CLUSTER_DOMAIN: &str = "cluster.local";
 
@@ -50,6 +52,11 @@ pub(super) enum BadValues {
     Module { key: &'static str, error: BadModule },
     #[error("is missing; there is no usual namespace for sidecars")]
     NoNamespace,
+    #[error(
+        "name it: pods with these labels need not run as {}, and the role is for their ServiceAccount alone",
+        config::SERVICE
+    )]
+    NoServiceAccount,
     #[error("is empty, which is every proxy of the namespace; say what the gateway's pods have")]
     NoLabels,
     #[error("{reason}")]
@@ -78,6 +85,7 @@ impl BadValues {
             Self::NoNamespace | Self::NotANamespace { .. } => "namespace".to_owned(),
             Self::NotALabel { key, .. } => format!("labels.{key}"),
             Self::NoLabels => "labels".to_owned(),
+            Self::NoServiceAccount => "serviceAccount".to_owned(),
             Self::NoNamespaces(_) => "namespaces".to_owned(),
             Self::ServiceOfSidecar => "service".to_owned(),
             Self::NotHere(key, _) => format!("config.{key}"),
@@ -96,6 +104,10 @@ impl Set {
             return Err(BadValues::NoLabels);
         }
         words.labels.iter().flatten().try_for_each(label)?;
+        let is_own = words.labels.as_ref().is_some_and(|labels| !is_shipped(labels));
+        if proxy == Proxy::Gateway && is_own && words.service_account.is_none() {
+            return Err(BadValues::NoServiceAccount);
+        }
         Ok(Self {
             proxy,
             form,
@@ -119,6 +131,12 @@ impl Set {
             .collect();
         Some(Map::from_iter([(field.to_owned(), labels.into())]).into())
     }
+}
+
+/// Whether these are the labels of the gateway that ships, whose ServiceAccounts are known.
+fn is_shipped(labels: &BTreeMap<String, String>) -> bool {
+    let (key, value) = GATEWAY_LABEL;
+    labels.len() == 1 && labels.get(key).is_some_and(|given| given == value)
 }
 
 /// That a pod can have a label.

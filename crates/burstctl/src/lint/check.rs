@@ -7,11 +7,29 @@ use super::finding::Finding;
 use crate::input::Input;
 use crate::objects::Object;
 use crate::render::{self, Targets};
-use crate::yaml::Value;
+
+/// Which versions of the API are read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Versions {
+    /// Those that a cluster takes.
+    Served,
+    /// Those that `migrate` knows.
+    Known,
+}
 
 /// Everything to object to, in the order of the files.
 #[must_use]
 pub fn check(input: &Input, options: Options) -> Vec<Finding> {
+    check_versions(input, options, Versions::Served)
+}
+
+/// The same, where an HPA of a version that no cluster serves any more stands for what it becomes in `autoscaling/v2`.
+#[must_use]
+pub fn check_of_any_version(input: &Input, options: Options) -> Vec<Finding> {
+    check_versions(input, options, Versions::Known)
+}
+
+fn check_versions(input: &Input, options: Options, versions: Versions) -> Vec<Finding> {
     let mut findings: Vec<Finding> = input.broken.iter().map(Finding::broken).collect();
     let mut around = Objects::default();
     for object in &input.objects {
@@ -37,27 +55,18 @@ pub fn check(input: &Input, options: Options) -> Vec<Finding> {
         findings.extend(regrets.map(|finding| render::regretted(object, finding)));
     }
     for object in &input.objects {
-        findings.extend(of_object(object, &around, options));
+        findings.extend(of_object(object, &around, (options, versions)));
     }
     findings.sort_by_key(|finding| (finding.source, finding.span.start));
     findings
 }
 
-fn of_object(object: &Object, around: &Objects, options: Options) -> Vec<Finding> {
-    if !matches!(object.tree.value, Value::Object(_)) {
-        return vec![Finding::unread(object, "expected an object")];
-    }
-    // From a request's address the apiserver would know them; kubectl has only the file.
-    for word in ["apiVersion", "kind"] {
-        if !matches!(object.tree.field(word).map(|tree| &tree.value), Some(Value::String(text)) if !text.is_empty()) {
-            return vec![Finding::unread(
-                object,
-                format!("an object without {word}, so nobody knows what it is"),
-            )];
-        }
+fn of_object(object: &Object, around: &Objects, (options, versions): (Options, Versions)) -> Vec<Finding> {
+    if let Some(fault) = object.fault() {
+        return vec![Finding::unread(object, fault)];
     }
     if object.is_hpa() {
-        of_hpa(object, around, options)
+        of_hpa(object, around, (options, versions))
     } else if let Some(finding) = Finding::nearly_an_hpa(object) {
         vec![finding]
     } else if let Some(finding) = Finding::no_list(object) {
@@ -72,15 +81,17 @@ fn of_object(object: &Object, around: &Objects, options: Options) -> Vec<Finding
     }
 }
 
-fn of_hpa(object: &Object, around: &Objects, options: Options) -> Vec<Finding> {
+fn of_hpa(object: &Object, around: &Objects, (options, versions): (Options, Versions)) -> Vec<Finding> {
     let mut node = object.tree.to_node();
-    match object.api_version() {
-        API_VERSION => {}
+    match (object.api_version(), versions) {
+        (API_VERSION, _) => {}
         // The one older version that clusters still take; they convert it as `migrate` does.
-        "autoscaling/v1" => match migrate(&node) {
-            Ok(migration) => node = migration.document,
-            Err(error) => return vec![Finding::unread(object, error.to_string())],
-        },
+        ("autoscaling/v1", _) | ("autoscaling/v2beta1" | "autoscaling/v2beta2", Versions::Known) => {
+            match migrate(&node) {
+                Ok(migration) => node = migration.document,
+                Err(error) => return vec![Finding::unread(object, error.to_string())],
+            }
+        }
         _ => return vec![Finding::other_version(object)],
     }
     let written = match decode(&node) {

@@ -1,34 +1,36 @@
 //! Workflow commands, which GitHub shows beside the lines of a change; see
 //! <https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands>.
 
-use std::io::{self, Write};
+use std::io;
+
+use burst_printable::Printable;
 
 use super::finding::Finding;
 use super::json::detail;
 use super::text::title;
 use crate::input::Source;
+use crate::page::Page;
 
-pub(super) fn write(findings: &[Finding], sources: &[Source], out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(findings: &[Finding], sources: &[Source], page: &mut Page<'_>) -> io::Result<()> {
     for finding in findings {
         let file = sources.get(finding.source).map_or("", |source| &source.name);
         let start = finding.span.start;
-        writeln!(
-            out,
-            "::{} file={},line={},col={},title={}::{}",
+        page.encoded(&format!(
+            "::{} file={},line={},col={},title={}::{}\n",
             finding.severity,
             property(file),
             start.line,
             start.column,
             property(finding.mistake.rule()),
             escaped(&format!("{}: {}", title(finding), detail(finding))),
-        )?;
+        ))?;
     }
     Ok(())
 }
 
-/// A line break would end the command.
+/// On one line: an escaped line break would become one in the log, and what is behind it a line of its own.
 fn escaped(text: &str) -> String {
-    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+    Printable::new(text).to_string().replace('%', "%25")
 }
 
 fn property(text: &str) -> String {

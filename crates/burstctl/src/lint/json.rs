@@ -1,11 +1,12 @@
 //! One JSON object a line.
 
-use std::io::{self, Write};
+use std::io;
 
 use serde::Serialize;
 
 use super::finding::{Finding, Mistake};
 use crate::input::Source;
+use crate::page::Page;
 
 /// The order of the fields is part of the format.
 #[derive(Serialize)]
@@ -23,7 +24,7 @@ struct Line<'a> {
     severity: String,
 }
 
-pub(super) fn write(findings: &[Finding], sources: &[Source], out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(findings: &[Finding], sources: &[Source], page: &mut Page<'_>) -> io::Result<()> {
     for finding in findings {
         let line = Line {
             file: sources.get(finding.source).map_or("", |source| &source.name),
@@ -41,7 +42,7 @@ pub(super) fn write(findings: &[Finding], sources: &[Source], out: &mut dyn Writ
             rule: finding.mistake.rule(),
             severity: finding.severity.to_string(),
         };
-        writeln!(out, "{}", serde_json::to_string(&line)?)?;
+        page.json(&line)?;
     }
     Ok(())
 }

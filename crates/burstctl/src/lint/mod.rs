@@ -7,31 +7,26 @@ mod json;
 mod sarif;
 mod text;
 
-use std::io::{self, Write};
+use std::io;
 
 use burst_hpa::Severity;
-pub use check::check;
+pub use check::{check, check_of_any_version};
 pub use finding::{Finding, Mistake};
 
 use crate::args::Format;
 use crate::input::Source;
+use crate::page::Page;
 
-/// Writes findings; `styled` is for text on a terminal.
+/// Writes findings.
 ///
 /// # Errors
 /// If `out` cannot be written to.
-pub fn write(
-    findings: &[Finding],
-    sources: &[Source],
-    format: Format,
-    styled: bool,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+pub fn write(findings: &[Finding], sources: &[Source], format: Format, page: &mut Page<'_>) -> io::Result<()> {
     match format {
-        Format::Text => text::write(findings, sources, styled, out),
-        Format::Json => json::write(findings, sources, out),
-        Format::Sarif => sarif::write(findings, sources, out),
-        Format::Github => github::write(findings, sources, out),
+        Format::Text => text::write(findings, sources, page),
+        Format::Json => json::write(findings, sources, page),
+        Format::Sarif => sarif::write(findings, sources, page),
+        Format::Github => github::write(findings, sources, page),
     }
 }
 

@@ -1,7 +1,7 @@
 //! SARIF 2.1.0, as code scanning reads it; see <https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html>.
 
 use std::collections::BTreeSet;
-use std::io::{self, Write};
+use std::io;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
@@ -10,8 +10,9 @@ use super::finding::Finding;
 use super::json::detail;
 use super::text::title;
 use crate::input::Source;
+use crate::page::Page;
 
-pub(super) fn write(findings: &[Finding], sources: &[Source], out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(findings: &[Finding], sources: &[Source], page: &mut Page<'_>) -> io::Result<()> {
     let rules: BTreeSet<&str> = findings.iter().map(|finding| finding.mistake.rule()).collect();
     let log = json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
@@ -26,7 +27,7 @@ pub(super) fn write(findings: &[Finding], sources: &[Source], out: &mut dyn Writ
             "results": findings.iter().map(|finding| result(finding, sources)).collect::<Vec<_>>(),
         }],
     });
-    writeln!(out, "{}", serde_json::to_string_pretty(&log)?)
+    page.long_json(&log)
 }
 
 fn result(finding: &Finding, sources: &[Source]) -> Value {

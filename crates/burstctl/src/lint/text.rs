@@ -1,50 +1,77 @@
 //! For people: as rustc shows its errors.
 
-use std::io::{self, Write};
+use std::borrow::Cow;
+use std::io;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use burst_hpa::{ErrorType, Severity};
+use burst_printable::Printable;
 
 use super::finding::{Finding, Mistake};
 use crate::input::Source;
+use crate::page::Page;
 use crate::yaml::Span;
 
-pub(super) fn write(findings: &[Finding], sources: &[Source], styled: bool, out: &mut dyn Write) -> io::Result<()> {
-    let renderer = if styled { Renderer::styled() } else { Renderer::plain() };
-    let sources: Vec<(&str, Vec<&str>)> = sources
-        .iter()
-        .map(|source| (source.name.as_str(), source.text.lines().collect()))
-        .collect();
+pub(super) fn write(findings: &[Finding], sources: &[Source], page: &mut Page<'_>) -> io::Result<()> {
+    let renderer = if page.is_styled() {
+        Renderer::styled()
+    } else {
+        Renderer::plain()
+    };
+    let sources: Vec<(String, Vec<Cow<'_, str>>)> = sources.iter().map(printable).collect();
     for finding in findings {
         let (file, lines) = sources
             .get(finding.source)
-            .map_or(("", &[][..]), |(file, lines)| (*file, lines.as_slice()));
-        let line = lines
-            .get(finding.span.start.line.saturating_sub(1))
-            .copied()
-            .unwrap_or_default();
-        writeln!(out, "{}\n", renderer.render(&[report(finding, file, line)]))?;
+            .map_or(("", &[][..]), |(file, lines)| (file, lines));
+        let line = lines.get(finding.span.start.line.saturating_sub(1));
+        let line = line.map_or("", AsRef::as_ref);
+        let advice = finding.advice.as_ref().map(|advice| Printable::new(advice).to_string());
+        let words = Words {
+            title: Printable::new(title(finding)).to_string(),
+            detail: Printable::new(&finding.detail).to_string(),
+            advice,
+        };
+        page.rendered(&renderer.render(&[report(finding, &words, file, line)]))?;
+        page.line("")?;
     }
     Ok(())
 }
 
-fn report<'a>(finding: &'a Finding, file: &'a str, line: &'a str) -> Group<'a> {
+/// Its name and its lines. A character stays one, so that columns hold.
+fn printable(source: &Source) -> (String, Vec<Cow<'_, str>>) {
+    // Most lines are ASCII, and bytes are quickly looked through.
+    let is_plain = |line: &str| line.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+    let lines = source.text.lines().map(|line| match is_plain(line) {
+        true => line.into(),
+        false => Printable::whole(line).to_string().into(),
+    });
+    (Printable::new(&source.name).to_string(), lines.collect())
+}
+
+/// What the renderer is given of a finding; it takes its title as it is.
+struct Words {
+    title: String,
+    detail: String,
+    advice: Option<String>,
+}
+
+fn report<'a>(finding: &Finding, words: &'a Words, file: &'a str, line: &'a str) -> Group<'a> {
     let level = match finding.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
     };
     let marked = AnnotationKind::Primary
         .span(bytes(line, finding.span))
-        .label(&finding.detail);
+        .label(&words.detail);
     let snippet = Snippet::source(line)
         .line_start(finding.span.start.line)
         .path(file)
         .annotation(marked);
     let group = level
-        .primary_title(title(finding))
+        .primary_title(&words.title)
         .id(finding.mistake.rule())
         .element(snippet);
-    match &finding.advice {
+    match &words.advice {
         Some(advice) => group.element(Level::HELP.message(advice)),
         None => group,
     }

@@ -3,7 +3,7 @@
 //! The filter only reads; who wants `kubectl get` to tell of a policy that is none runs this, in a pipeline or a CronJob.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::io;
 
 use burst_policy::{BadPolicy, MOST_RULES, Policy};
 use k8s_openapi::jiff::Timestamp;
@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use super::files::{API_VERSION, KIND};
 use crate::args::Output;
 use crate::live::{Cluster, LiveError, chain};
+use crate::page::Page;
 
 const PLURAL: &str = "externalmetricpolicies";
 const ACCEPTED: &str = "Accepted";
@@ -118,20 +119,19 @@ async fn write_to(client: Client, object: &DynamicObject, status: &Value) -> kub
 ///
 /// # Errors
 /// If it cannot be written.
-pub fn write(checked: &[Checked], output: Output, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(checked: &[Checked], output: Output, page: &mut Page<'_>) -> io::Result<()> {
     checked.iter().try_for_each(
         |Checked {
              title, rules, reason, ..
          }| match (output, reason) {
-            (Output::Text, None) => writeln!(
-                out,
+            (Output::Text, None) => page.line(format_args!(
                 "{title}: accepted, {rules} rule{}",
                 if *rules == 1 { "" } else { "s" }
-            ),
-            (Output::Text, Some(reason)) => writeln!(out, "{title}: refused: {reason}"),
+            )),
+            (Output::Text, Some(reason)) => page.line(format_args!("{title}: refused: {reason}")),
             (Output::Json, _) => {
                 let object = json!({"policy": title, "rules": rules, "accepted": reason.is_none(), "reason": reason});
-                writeln!(out, "{object}")
+                page.json(&object)
             }
         },
     )

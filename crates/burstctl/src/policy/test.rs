@@ -1,6 +1,6 @@
 //! `burstctl policy test`: what policies say of the external metrics of HPAs.
 
-use std::io::{self, Write};
+use std::io;
 
 use burst_policy::judge::Refusal;
 use burst_policy::words::{Expression, LabelSelector};
@@ -11,6 +11,7 @@ use serde_json::json;
 
 use super::Court;
 use crate::args::Output;
+use crate::page::Page;
 
 /// What is said of one metric of an HPA.
 #[derive(Debug)]
@@ -100,14 +101,14 @@ fn text(selector: &LabelSelector) -> String {
 ///
 /// # Errors
 /// If it cannot be written.
-pub fn write(told: &[Told], output: Output, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(told: &[Told], output: Output, page: &mut Page<'_>) -> io::Result<()> {
     told.iter().try_for_each(|told| match output {
-        Output::Text => line(told, out),
-        Output::Json => writeln!(out, "{}", object(told)),
+        Output::Text => page.line(line(told)),
+        Output::Json => page.json(&object(told)),
     })
 }
 
-fn line(told: &Told, out: &mut dyn Write) -> io::Result<()> {
+fn line(told: &Told) -> String {
     let Told {
         hpa, metric, selector, ..
     } = told;
@@ -116,18 +117,18 @@ fn line(told: &Told, out: &mut dyn Write) -> io::Result<()> {
     } else {
         format!("{{{selector}}}")
     };
-    write!(out, "{hpa}: {metric}{selector}: ")?;
-    match &told.refusal {
-        Some(reason) => writeln!(out, "refused: {reason}"),
-        None if told.decisions.is_empty() => writeln!(out, "passes: no ExternalMetricPolicy applies"),
+    let verdict = match &told.refusal {
+        Some(reason) => format!("refused: {reason}"),
+        None if told.decisions.is_empty() => "passes: no ExternalMetricPolicy applies".to_owned(),
         None => {
             let rules = told.decisions.iter().map(|(policy, decision)| match decision {
                 Decision::Allowed(place) => format!("{policy} rule {}", place + 1),
                 _ => format!("{policy} has no rule for it"),
             });
-            writeln!(out, "passes: {}", rules.collect::<Vec<_>>().join(", "))
+            format!("passes: {}", rules.collect::<Vec<_>>().join(", "))
         }
-    }
+    };
+    format!("{hpa}: {metric}{selector}: {verdict}")
 }
 
 fn object(told: &Told) -> serde_json::Value {

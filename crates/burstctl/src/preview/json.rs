@@ -1,11 +1,12 @@
 //! One JSON object a line: one for each Service, then one for each thing that is about no Service.
 
-use std::io::{self, Write};
+use std::io;
 
 use burst_model::index::{Astray, Remark};
 use serde::Serialize;
 
 use super::{ABSENT, ABSENT_ADVICE, BAD, BAD_ADVICE, Preview, Told};
+use crate::page::Page;
 
 /// The order of the fields is part of the format.
 #[derive(Serialize)]
@@ -41,9 +42,9 @@ struct Other<'a> {
     why: Why<'a>,
 }
 
-pub(super) fn write(preview: &Preview, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(preview: &Preview, page: &mut Page<'_>) -> io::Result<()> {
     for told in &preview.services {
-        writeln!(out, "{}", serde_json::to_string(&service(&preview.header, told))?)?;
+        page.json(&service(&preview.header, told))?;
     }
     let astray = preview.astray.iter().map(|astray| Other {
         hpa: Some(astray.hpa.to_string()),
@@ -74,7 +75,7 @@ pub(super) fn write(preview: &Preview, out: &mut dyn Write) -> io::Result<()> {
         },
     });
     for other in astray.chain(bad).chain(absent) {
-        writeln!(out, "{}", serde_json::to_string(&other)?)?;
+        page.json(&other)?;
     }
     Ok(())
 }

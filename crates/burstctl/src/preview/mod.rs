@@ -5,7 +5,7 @@ mod json;
 mod read;
 mod text;
 
-use std::io::{self, Write};
+use std::io;
 
 use burst_model::config::{Config, Content};
 use burst_model::index::{Astray, Explanation, NoLoad, Remark, explain};
@@ -16,6 +16,7 @@ use burst_model::time::Time;
 use burst_model::view::{Absence, Picture};
 
 use crate::args::Output;
+use crate::page::Page;
 
 pub use read::{Answer, Read, Refused, read};
 
@@ -163,10 +164,10 @@ impl Preview {
 ///
 /// # Errors
 /// If it cannot be written.
-pub fn write(preview: &Preview, output: Output, styled: bool, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(preview: &Preview, output: Output, page: &mut Page<'_>) -> io::Result<()> {
     match output {
-        Output::Text => text::write(preview, styled, out),
-        Output::Json => json::write(preview, out),
+        Output::Text => text::write(preview, page),
+        Output::Json => json::write(preview, page),
     }
 }
 

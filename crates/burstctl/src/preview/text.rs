@@ -1,11 +1,12 @@
 //! A table for people: a line for each Service, what is odd below it, and at the end what to do, once for each reason.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::io;
 
 use clap::builder::styling::{AnsiColor, Style};
 
 use super::{ABSENT, ABSENT_ADVICE, BAD, BAD_ADVICE, Preview};
+use crate::page::Page;
 
 /// Between the columns.
 const GAP: &str = "  ";
@@ -21,18 +22,17 @@ struct Line {
     style: Style,
 }
 
-pub(super) fn write(preview: &Preview, styled: bool, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(preview: &Preview, page: &mut Page<'_>) -> io::Result<()> {
     let (lines, advice) = lines(preview);
     let wide = lines.iter().map(|line| line.first.chars().count()).max().unwrap_or(0);
     for Line { first, second, style } in &lines {
-        let style = if styled { *style } else { Style::new() };
-        writeln!(out, "{style}{first:wide$}{GAP}{second}{style:#}")?;
+        page.parts(&[(*style, &format_args!("{first:wide$}{GAP}{second}"))])?;
     }
     if !advice.is_empty() {
-        writeln!(out)?;
+        page.line("")?;
     }
     for (reason, advice) in advice {
-        writeln!(out, "{reason}: {advice}")?;
+        page.line(format_args!("{reason}: {advice}"))?;
     }
     Ok(())
 }

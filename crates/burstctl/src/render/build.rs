@@ -228,7 +228,7 @@ fn refused(object: &Object, field: &str, detail: String) -> Box<Finding> {
 }
 
 /// `namespace/name`, which the short form may leave to the target.
-fn title(object: &Object) -> String {
+pub(crate) fn title(object: &Object) -> String {
     let word = |name| object.tree.text(name);
     let named = || object.tree.field("target")?.text("name");
     let target = word("target")
@@ -257,6 +257,13 @@ fn unbuilt(object: &Object, error: &BuildError) -> Finding {
             finding.effect.clone(),
             Some(finding.advice.clone()),
         ),
+        BuildError::OtherNamespace { .. } => {
+            return Finding {
+                object: title(object),
+                mistake: Mistake::Short,
+                ..Finding::at(object, &short("metadata.namespace"), error.to_string())
+            };
+        }
         BuildError::NotWholeSeconds { field, duration } => {
             let detail = format!("{duration:?} is not a whole number of seconds");
             (field, Mistake::Invalid(ErrorType::Invalid), detail, None)

@@ -6,7 +6,8 @@ mod strip;
 mod targets;
 mod words;
 
-pub(crate) use build::{hpa as build, regretted};
+pub(crate) use build::{hpa as build, regretted, title as short_title};
+use burst_hpa::migrate::Note;
 use burst_hpa::{Node, Options, Severity, decode, defaulted, migrate};
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use strip::Scaled;
@@ -31,6 +32,8 @@ pub struct Rendered {
     pub findings: Vec<Finding>,
     /// Fixed replicas that are gone.
     pub stripped: Vec<Stripped>,
+    /// What an older version said and the new one does not, but for a status, which is never written.
+    pub lost: Vec<(Object, Note)>,
 }
 
 /// Writes every object of the input: HPAs and short forms as `autoscaling/v2`, others as they are, but for the replicas
@@ -38,19 +41,20 @@ pub struct Rendered {
 #[must_use]
 pub fn render(input: &Input, options: Options, defaults: bool) -> Rendered {
     let mut rendered = Rendered::default();
-    let refused: Vec<Finding> = lint::check(input, options)
+    let refused: Vec<Finding> = lint::check_of_any_version(input, options)
         .into_iter()
         .filter(|finding| finding.severity == Severity::Error)
         .collect();
     let targets = Targets::of(input);
     let mut others = Vec::new();
     let mut hpas = Vec::new();
-    for object in &input.objects {
+    // What is no object is among what was refused, and is not passed on.
+    for object in input.objects.iter().filter(|object| object.fault().is_none()) {
         let hpa = if is_short(object) {
             // Why there is none is among what was refused.
             build(object, &targets, options).ok()
         } else if object.is_hpa() {
-            read(object, &refused)
+            read(object, &refused, &mut rendered.lost)
         } else {
             others.push((rendered.documents.len(), object));
             rendered.documents.push(String::new());
@@ -75,14 +79,16 @@ pub fn render(input: &Input, options: Options, defaults: bool) -> Rendered {
 }
 
 /// An HPA that nothing was said against, whatever its version.
-fn read(object: &Object, refused: &[Finding]) -> Option<HorizontalPodAutoscaler> {
+fn read(object: &Object, refused: &[Finding], lost: &mut Vec<(Object, Note)>) -> Option<HorizontalPodAutoscaler> {
     let refused = refused.iter().any(|finding| {
         finding.mistake.rule() == "apiserver"
             && (finding.source, finding.document) == (object.source, object.document)
             && finding.object == object.title()
     });
-    let node = migrate(&object.tree.to_node()).ok()?.document;
-    let mut hpa = decode(&node).ok().filter(|_| !refused)?;
+    let migration = migrate(&object.tree.to_node()).ok()?;
+    let mut hpa = decode(&migration.document).ok().filter(|_| !refused)?;
+    let notes = migration.notes.into_iter().filter(|note| note.field != "status");
+    lost.extend(notes.map(|note| (object.clone(), note)));
     // The apiserver would discard it.
     hpa.status = None;
     Some(hpa)

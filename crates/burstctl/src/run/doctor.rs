@@ -15,7 +15,7 @@ pub(super) fn doctor(words: &Doctor, terminal: &mut Terminal<'_>) -> End {
             return End::Unread;
         }
     };
-    let written = doctor::write(&checks, words.output, terminal.styled, &mut terminal.out);
+    let written = doctor::write(&checks, words.output, terminal.data());
     let count = |verdict| checks.iter().filter(|check| check.verdict == verdict).count();
     let (troubles, unknown) = (count(Verdict::Trouble), count(Verdict::Unknown));
     if words.output == Output::Text {

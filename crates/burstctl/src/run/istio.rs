@@ -1,7 +1,5 @@
 //! `burstctl istio render`
 
-use std::io::Write as _;
-
 use super::{End, Terminal};
 use crate::args::RenderSet;
 use crate::input::Input;
@@ -10,10 +8,10 @@ use crate::istio;
 /// Writes the set of one file of values.
 pub(super) fn render(words: &RenderSet, terminal: &mut Terminal<'_>) -> End {
     if words.schema {
-        let written = terminal.out.write_all(istio::SCHEMA.as_bytes());
+        let written = terminal.data().encoded(istio::SCHEMA);
         return terminal.ended(written, End::Well);
     }
-    let input = Input::read(words.values.as_slice(), &mut terminal.stdin);
+    let input = Input::read(words.values.as_slice(), terminal.stdin());
     terminal.say_unreadable(&input);
     terminal.say_broken(&input);
     if input.is_incomplete() {
@@ -25,7 +23,7 @@ pub(super) fn render(words: &RenderSet, terminal: &mut Terminal<'_>) -> End {
     };
     match istio::render(values) {
         Ok(documents) => {
-            let written = write!(terminal.out, "{}", documents.join("---\n"));
+            let written = terminal.data().encoded(&documents.join("---\n"));
             terminal.ended(written, End::Well)
         }
         Err(finding) => {

@@ -4,9 +4,9 @@ use burst_hpa::Severity;
 
 use super::{End, Terminal};
 use crate::args::{Format, Lint};
+use crate::hpa::is_hpa;
 use crate::input::Input;
 use crate::lint;
-use crate::render::is_short;
 
 /// Says what is wrong with HPAs.
 pub(super) fn lint(words: &Lint, terminal: &mut Terminal<'_>) -> End {
@@ -15,21 +15,11 @@ pub(super) fn lint(words: &Lint, terminal: &mut Terminal<'_>) -> End {
         terminal.say("no file was given; `-` is stdin");
         return End::Unread;
     }
-    let input = Input::read(&paths, &mut terminal.stdin);
+    let input = Input::read(&paths, terminal.stdin());
     let findings = lint::check(&input, words.cluster.options());
-    let written = lint::write(
-        &findings,
-        &input.sources,
-        words.format,
-        terminal.styled,
-        &mut terminal.out,
-    );
+    let written = lint::write(&findings, &input.sources, words.format, terminal.data());
     terminal.say_unreadable(&input);
-    let hpas = input
-        .objects
-        .iter()
-        .filter(|object| object.is_hpa() || is_short(object))
-        .count();
+    let hpas = input.objects.iter().filter(|object| is_hpa(object)).count();
     if words.format == Format::Text {
         let counted = format!("{hpas} HPA{}", if hpas == 1 { "" } else { "s" });
         terminal.say(format_args!("{counted}: {}", lint::summary(&findings)));

@@ -1,12 +1,11 @@
 //! `burstctl hpa explain --context`
 
-use std::io::Write as _;
 use std::path::PathBuf;
 
 use burst_hpa::Options;
 use burst_hpa::status::Status;
 
-use super::{End, Terminal, harmless};
+use super::{End, Terminal};
 use crate::{explain, live};
 
 /// Explains HPAs of a cluster, with the status its controller wrote.
@@ -15,8 +14,8 @@ pub(super) fn explain(context: &str, subjects: &[PathBuf], options: Options, ter
     for subject in subjects {
         let subject = subject.display().to_string();
         match one(context, &subject, options) {
-            Ok((text, seen)) => {
-                told.push(text);
+            Ok((lines, seen)) => {
+                told.push(lines);
                 if !seen {
                     terminal.say(format_args!("{subject}: no controller has written a status yet"));
                 }
@@ -27,14 +26,14 @@ pub(super) fn explain(context: &str, subjects: &[PathBuf], options: Options, ter
             }
         }
     }
-    let written = write!(terminal.out, "{}", harmless(&told.join("\n")));
+    let written = explain::write(&told, terminal.data());
     terminal.ended(written, end)
 }
 
-fn one(context: &str, subject: &str, options: Options) -> Result<(String, bool), String> {
+fn one(context: &str, subject: &str, options: Options) -> Result<(Vec<String>, bool), String> {
     let (namespace, name) = subject.split_once('/').ok_or("expected NAMESPACE/NAME")?;
     let hpa = live::fetch(context, namespace, name).map_err(|error| error.to_string())?;
     let status = Status::of(&hpa);
-    let text = explain::explain(&hpa, status.as_ref(), options).map_err(|error| error.to_string())?;
-    Ok((text, status.is_some()))
+    let lines = explain::explain(&hpa, status.as_ref(), options).map_err(|error| error.to_string())?;
+    Ok((lines, status.is_some()))
 }

@@ -1,10 +1,11 @@
 //! `burstctl hpa migrate`
 
-use std::io::Write as _;
-
 use super::{End, Terminal};
+use burst_hpa::migrate::Note;
+
 use crate::args::Migrate;
 use crate::input::Input;
+use crate::objects::Object;
 use crate::yaml::to_yaml;
 
 /// Rewrites HPAs of older versions as `autoscaling/v2`; other objects pass as they are.
@@ -14,32 +15,23 @@ pub(super) fn migrate(words: &Migrate, terminal: &mut Terminal<'_>) -> End {
         terminal.say("no file was given; `-` is stdin");
         return End::Unread;
     }
-    let input = Input::read(&paths, &mut terminal.stdin);
+    let input = Input::read(&paths, terminal.stdin());
     terminal.say_unreadable(&input);
     terminal.say_broken(&input);
     let mut end = if input.is_incomplete() { End::Unread } else { End::Well };
+    if terminal.say_faults(&input) {
+        end = end.max(End::Objections);
+    }
     let (mut documents, mut said) = (Vec::new(), Vec::new());
-    for object in &input.objects {
-        let file = input.sources.get(object.source).map_or("", |source| &source.name);
-        let place = |field: &str| {
-            let start = object.tree.place(field).start;
-            format!("{file}:{}:{}", start.line, start.column)
-        };
+    for object in input.objects.iter().filter(|object| object.fault().is_none()) {
+        let place = |field: &str| place(&input, object, field);
         if !object.is_hpa() {
             documents.push(to_yaml(&object.tree.to_node()));
             continue;
         }
         match burst_hpa::migrate(&object.tree.to_node()) {
             Ok(migration) => {
-                for note in &migration.notes {
-                    said.push(format!(
-                        "{}: {}: {}: {}",
-                        place(&note.field),
-                        object.title(),
-                        note.field,
-                        note.text
-                    ));
-                }
+                said.extend(migration.notes.iter().map(|note| lost(&input, object, note)));
                 if let Err(errors) = burst_hpa::decode(&migration.document) {
                     end = end.max(End::Objections);
                     for error in errors {
@@ -54,10 +46,21 @@ pub(super) fn migrate(words: &Migrate, terminal: &mut Terminal<'_>) -> End {
             }
         }
     }
-    let written = write!(terminal.out, "{}", documents.join("---\n"));
+    let written = terminal.data().encoded(&documents.join("---\n"));
     said.iter().for_each(|words| terminal.say(words));
     if !documents.is_empty() {
         terminal.say_comments(&input);
     }
     terminal.ended(written, end)
+}
+
+/// What an older version said and the new one does not.
+pub(super) fn lost(input: &Input, object: &Object, note: &Note) -> String {
+    let place = place(input, object, &note.field);
+    format!("{place}: {}: {}: {}", object.title(), note.field, note.text)
+}
+
+fn place(input: &Input, object: &Object, field: &str) -> String {
+    let start = object.tree.place(field).start;
+    format!("{}:{}:{}", input.name(object.source), start.line, start.column)
 }

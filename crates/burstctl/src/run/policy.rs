@@ -1,19 +1,18 @@
 //! `burstctl policy`
 
-use std::io::Write as _;
-
-use burst_hpa::{Node, decode, migrate};
+use burst_hpa::{Node, Options};
 use burst_policy::{Default, Policy};
 
 use super::{End, Terminal};
 #[cfg(feature = "live")]
 use crate::args::PolicyCheck;
 use crate::args::{Fallback, Policies as Words, PolicyAdmission, PolicyCommand, PolicyTest};
+use crate::hpa;
 use crate::input::Input;
-use crate::objects::Object;
 #[cfg(feature = "live")]
 use crate::policy::check;
 use crate::policy::{Court, Policies, admission, test};
+use crate::render::Targets;
 use crate::yaml::to_yaml;
 
 /// Runs a command about policies.
@@ -28,12 +27,12 @@ pub(super) fn policy(command: &PolicyCommand, terminal: &mut Terminal<'_>) -> En
 
 /// The policies and what the files say of the default; nothing where something is no policy, which is said.
 fn read(words: &Words, terminal: &mut Terminal<'_>) -> Option<(Vec<Policy>, Default)> {
-    let input = Input::read(&words.files, &mut terminal.stdin);
+    let input = Input::read(&words.files, terminal.stdin());
     terminal.say_unreadable(&input);
     terminal.say_broken(&input);
     let read = Policies::read(&input, words.root_namespace.as_deref());
     for faulty in &read.faulty {
-        let file = input.sources.get(faulty.source).map_or("", |source| &source.name);
+        let file = input.name(faulty.source);
         let (line, column) = (faulty.at.line, faulty.at.column);
         terminal.say(format_args!("{file}:{line}:{column}: {}", faulty.reason));
     }
@@ -60,23 +59,27 @@ fn test(words: &PolicyTest, terminal: &mut Terminal<'_>) -> End {
     };
     let groups = words.policies.groups();
     let court = court(&words.policies, &groups, &policies, default);
-    let input = Input::read(&words.hpas, &mut terminal.stdin);
+    let input = Input::read(&words.hpas, terminal.stdin());
     terminal.say_unreadable(&input);
     terminal.say_broken(&input);
-    let mut end = if input.is_incomplete() { End::Unread } else { End::Well };
-    if end == End::Well && !input.objects.iter().any(Object::is_hpa) {
+    let is_unread = terminal.say_faults(&input) || input.is_incomplete();
+    let mut end = if is_unread { End::Unread } else { End::Well };
+    if end == End::Well && !input.objects.iter().any(hpa::is_hpa) {
         terminal.say("no HPA was given");
         end = End::Objections;
     }
+    let targets = Targets::of(&input);
     let mut told = Vec::new();
-    for object in input.objects.iter().filter(|object| object.is_hpa()) {
-        let title = object.title();
-        let hpa = migrate(&object.tree.to_node()).map_err(|error| error.to_string());
-        let first = |errors: Vec<burst_hpa::DecodeError>| errors.first().map(ToString::to_string).unwrap_or_default();
-        match hpa.and_then(|migration| decode(&migration.document).map_err(first)) {
-            Ok(hpa) => told.extend(test::test(&court, object.namespace(), &title, &hpa)),
-            Err(reason) => {
-                terminal.say(format_args!("{title}: {reason}"));
+    for object in input.objects.iter().filter(|object| hpa::is_hpa(object)) {
+        match hpa::read(object, &targets, Options::default()) {
+            Ok(hpa) => {
+                let namespace = hpa.metadata.namespace.as_deref().unwrap_or("default");
+                told.extend(test::test(&court, namespace, &hpa::title(object), &hpa));
+            }
+            Err(reasons) => {
+                for reason in reasons {
+                    terminal.say(format_args!("{}: {reason}", hpa::title(object)));
+                }
                 end = End::Unread;
             }
         }
@@ -84,7 +87,7 @@ fn test(words: &PolicyTest, terminal: &mut Terminal<'_>) -> End {
     if told.iter().any(|told| told.refusal.is_some()) {
         end = end.max(End::Objections);
     }
-    let written = test::write(&told, words.output, &mut terminal.out);
+    let written = test::write(&told, words.output, terminal.data());
     terminal.ended(written, end)
 }
 
@@ -99,7 +102,7 @@ fn admission(words: &PolicyAdmission, terminal: &mut Terminal<'_>) -> End {
         // It is JSON; and JSON is YAML.
         Err(_) => format!("{object}\n"),
     });
-    let written = write!(terminal.out, "{}", documents.join("---\n"));
+    let written = terminal.data().encoded(&documents.join("---\n"));
     terminal.ended(written, End::Well)
 }
 
@@ -122,6 +125,6 @@ fn check(words: &PolicyCheck, terminal: &mut Terminal<'_>) -> End {
             end = End::Unread;
         }
     }
-    let written = check::write(&checked, words.output, &mut terminal.out);
+    let written = check::write(&checked, words.output, terminal.data());
     terminal.ended(written, end)
 }

@@ -48,7 +48,7 @@ pub(super) fn preview(words: &Preview, terminal: &mut Terminal<'_>) -> End {
             return End::Unread;
         }
     };
-    let written = preview::write(&preview, words.output, terminal.styled, &mut terminal.out);
+    let written = preview::write(&preview, words.output, terminal.data());
     if words.output == Output::Text {
         terminal.say(preview.summary());
     }
@@ -100,7 +100,7 @@ fn config(words: &Preview, terminal: &mut Terminal<'_>) -> Result<Config, String
 /// The configuration in a file, `-` for stdin: its own, or that in an Istio object.
 pub(super) fn of_file(file: &Path, terminal: &mut Terminal<'_>) -> Result<Config, String> {
     let named = |reason: &dyn std::fmt::Display| format!("{}: {reason}", file.display());
-    let input = Input::read(&[file.to_owned()], &mut terminal.stdin);
+    let input = Input::read(&[file.to_owned()], terminal.stdin());
     if let Some(unreadable) = input.unreadable.first() {
         return Err(unreadable.to_string());
     }

@@ -1,7 +1,5 @@
 //! `burstctl proxy`
 
-use std::io::Write as _;
-
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::preview::of_file;
@@ -31,7 +29,7 @@ fn started(words: &ProxyWords, terminal: &mut Terminal<'_>) -> Result<End, Box<d
         let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
         let proxy = Proxy::start(&words.context, words.listen, sources).await?;
         terminal.say(format_args!("lists of {}: {}", proxy.server(), lists.join(", ")));
-        let written = writeln!(terminal.out, "http://{}", proxy.addr());
+        let written = terminal.data().line(format_args!("http://{}", proxy.addr()));
         let end = terminal.ended(written, End::Well);
         if end == End::Well {
             tokio::select! {

@@ -1,7 +1,6 @@
 //! `burstctl hpa render`
 
-use std::io::Write as _;
-
+use super::migrate::lost;
 use super::{End, Terminal};
 use crate::args::Render;
 use crate::input::Input;
@@ -10,7 +9,7 @@ use crate::render;
 /// Writes `autoscaling/v2` YAML.
 pub(super) fn render(words: &Render, terminal: &mut Terminal<'_>) -> End {
     if words.schema {
-        let written = terminal.out.write_all(render::SCHEMA.as_bytes());
+        let written = terminal.data().encoded(render::SCHEMA);
         return terminal.ended(written, End::Well);
     }
     let paths = words.files.paths();
@@ -18,12 +17,15 @@ pub(super) fn render(words: &Render, terminal: &mut Terminal<'_>) -> End {
         terminal.say("no file was given; `-` is stdin");
         return End::Unread;
     }
-    let input = Input::read(&paths, &mut terminal.stdin);
+    let input = Input::read(&paths, terminal.stdin());
     terminal.say_unreadable(&input);
     let rendered = render::render(&input, words.cluster.options(), words.defaults);
-    let written = write!(terminal.out, "{}", rendered.documents.join("---\n"));
+    let written = terminal.data().encoded(&rendered.documents.join("---\n"));
+    for (object, note) in &rendered.lost {
+        terminal.say(lost(&input, object, note));
+    }
     for stripped in &rendered.stripped {
-        let file = input.sources.get(stripped.source).map_or("", |source| &source.name);
+        let file = input.name(stripped.source);
         terminal.say(format_args!(
             "{file}:{}: left spec.replicas of {} out: HPA {} decides, and every apply would set it back. If the \
              field is in the cluster already, hand it over first (kubectl apply edit-last-applied), or the first apply \

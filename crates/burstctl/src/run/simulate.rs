@@ -1,19 +1,19 @@
 //! `burstctl hpa simulate`
 
-use std::io::{self, Read, Write as _};
+use std::io::{self, Read};
 use std::path::Path;
 
-use burst_hpa::{Options, decode, defaulted, migrate, validate};
-use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
+use burst_hpa::{defaulted, validate};
 
-use super::{End, Terminal, harmless};
+use super::{End, Terminal};
 use crate::args::{Picture, Simulate};
 use crate::explain::controller;
+use crate::hpa;
 use crate::input::Input;
-use crate::lint::Finding;
 use crate::objects::Object;
-use crate::render::{Targets, build, is_short};
-use crate::simulate::{Setting, Trace, json, play, plot, svg, table};
+use crate::page::Page;
+use crate::render::Targets;
+use crate::simulate::{Setting, Tick, Trace, json, play, plot, svg, table};
 
 /// Plays the controller over a trace.
 pub(super) fn simulate(words: &Simulate, terminal: &mut Terminal<'_>) -> End {
@@ -21,10 +21,10 @@ pub(super) fn simulate(words: &Simulate, terminal: &mut Terminal<'_>) -> End {
         terminal.say("only one of the HPA and the trace can come from stdin");
         return End::Unread;
     }
-    let input = Input::read(std::slice::from_ref(&words.file), &mut terminal.stdin);
+    let input = Input::read(std::slice::from_ref(&words.file), terminal.stdin());
     terminal.say_unreadable(&input);
     terminal.say_broken(&input);
-    if input.is_incomplete() {
+    if terminal.say_faults(&input) || input.is_incomplete() {
         return End::Unread;
     }
     let targets = Targets::of(&input);
@@ -37,7 +37,7 @@ pub(super) fn simulate(words: &Simulate, terminal: &mut Terminal<'_>) -> End {
         ));
         return End::Objections;
     };
-    let text = match load(&words.trace, &mut terminal.stdin) {
+    let text = match load(&words.trace, terminal.stdin()) {
         // What is no text is no number either, and has a line.
         Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
         Err(reason) => {
@@ -45,14 +45,18 @@ pub(super) fn simulate(words: &Simulate, terminal: &mut Terminal<'_>) -> End {
             return End::Unread;
         }
     };
-    match picture(words, object, &targets, &text) {
-        Ok(picture) => {
-            let written = terminal.out.write_all(picture.as_bytes());
+    match story(words, object, &targets, &text) {
+        Ok(story) => {
+            let written = story.write(words.format, terminal.data());
             terminal.ended(written, End::Well)
         }
         Err(Trouble::Hpa(reasons)) => {
             for reason in reasons {
-                terminal.say(format_args!("{}: {}: {reason}", words.file.display(), object.title()));
+                terminal.say(format_args!(
+                    "{}: {}: {reason}",
+                    words.file.display(),
+                    hpa::title(object)
+                ));
             }
             End::Objections
         }
@@ -64,8 +68,7 @@ pub(super) fn simulate(words: &Simulate, terminal: &mut Terminal<'_>) -> End {
 }
 
 fn hpas_of(input: &Input) -> impl Iterator<Item = &Object> {
-    let objects = input.objects.iter();
-    objects.filter(|object| object.is_hpa() || is_short(object))
+    input.objects.iter().filter(|object| hpa::is_hpa(object))
 }
 
 fn load(trace: &Path, stdin: &mut dyn Read) -> io::Result<Vec<u8>> {
@@ -82,24 +85,43 @@ enum Trouble {
     Trace(String),
 }
 
-fn read(object: &Object, targets: &Targets<'_>, options: Options) -> Result<HorizontalPodAutoscaler, Vec<String>> {
-    if is_short(object) {
-        let words = |finding: &Finding| format!("{}: {}", finding.field, finding.detail);
-        return build(object, targets, options).map_err(|findings| findings.iter().map(words).collect());
-    }
-    let node = migrate(&object.tree.to_node()).map_err(|error| vec![error.to_string()])?;
-    decode(&node.document).map_err(|errors| errors.iter().map(ToString::to_string).collect())
+/// What happened, and what its pictures need to know.
+struct Story {
+    title: String,
+    min: i32,
+    max: i32,
+    names: Vec<String>,
+    ticks: Vec<Tick>,
 }
 
-fn picture(words: &Simulate, object: &Object, targets: &Targets<'_>, trace: &str) -> Result<String, Trouble> {
+impl Story {
+    fn write(&self, format: Picture, page: &mut Page<'_>) -> io::Result<()> {
+        let Self {
+            title,
+            min,
+            max,
+            names,
+            ticks,
+        } = self;
+        match format {
+            Picture::Table => table(ticks, names).iter().try_for_each(|line| page.line(line)),
+            Picture::Json => json(ticks, names).iter().try_for_each(|tick| page.json(tick)),
+            Picture::Plot => page.encoded(&plot(ticks, *min, *max)),
+            Picture::Svg => page.encoded(&svg(ticks, *min, *max, title)),
+        }
+    }
+}
+
+fn story(words: &Simulate, object: &Object, targets: &Targets<'_>, trace: &str) -> Result<Story, Trouble> {
     let options = words.cluster.options();
     let refused = |reason: String| Trouble::Hpa(vec![reason]);
-    let hpa = read(object, targets, options).map_err(Trouble::Hpa)?;
+    let hpa = hpa::read(object, targets, options).map_err(Trouble::Hpa)?;
     let hpa = defaulted(hpa, options);
     let errors = validate(&hpa, options);
     if !errors.is_empty() {
         return Err(Trouble::Hpa(errors.iter().map(ToString::to_string).collect()));
     }
+    let namespace = hpa.metadata.namespace.as_deref().unwrap_or("default");
     let spec = &hpa.spec;
     let (min, max) = (spec.min_replicas.unwrap_or(1), spec.max_replicas);
     let metrics = spec.metrics.as_ref().map_or(0, Vec::len);
@@ -108,12 +130,13 @@ fn picture(words: &Simulate, object: &Object, targets: &Targets<'_>, trace: &str
         replicas: words.replicas.unwrap_or(min),
         startup: words.startup,
     };
-    let ticks = play(object.namespace(), spec, &trace, setting, &controller(options))
-        .map_err(|error| refused(error.to_string()))?;
-    Ok(match words.format {
-        Picture::Table => harmless(&table(&ticks, &trace.names)),
-        Picture::Json => json(&ticks, &trace.names),
-        Picture::Plot => plot(&ticks, min, max),
-        Picture::Svg => svg(&ticks, min, max, &object.title()),
+    let ticks =
+        play(namespace, spec, &trace, setting, &controller(options)).map_err(|error| refused(error.to_string()))?;
+    Ok(Story {
+        title: hpa::title(object),
+        min,
+        max,
+        names: trace.names,
+        ticks,
     })
 }

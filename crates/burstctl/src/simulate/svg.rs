@@ -1,5 +1,7 @@
 //! A picture for a browser: step lines, no script.
 
+use burst_printable::Printable;
+
 use super::play::Tick;
 
 const WIDTH: f64 = 800.0;
@@ -93,7 +95,8 @@ impl Frame {
 
 fn escaped(text: &str) -> String {
     // XML has no control characters, not even escaped.
-    text.replace(char::is_control, "\u{fffd}")
+    Printable::new(text)
+        .to_string()
         .replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")

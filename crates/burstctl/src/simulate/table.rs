@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 use super::play::Tick;
 use crate::unit::shown;
 
-/// Columns for people; syncs in which nothing changed are left out.
+/// Columns for people, in lines; syncs in which nothing changed are left out.
 #[must_use]
-pub fn table(ticks: &[Tick], names: &[String]) -> String {
+pub fn table(ticks: &[Tick], names: &[String]) -> Vec<String> {
     let mut head = vec!["seconds".to_owned()];
     head.extend(names.iter().cloned());
     head.extend(["ready", "proposal", "replicas", "held by", "why"].map(str::to_owned));
@@ -56,7 +56,7 @@ fn cells(tick: &Tick) -> Vec<String> {
     cells
 }
 
-fn aligned(rows: &[Vec<String>]) -> String {
+fn aligned(rows: &[Vec<String>]) -> Vec<String> {
     let columns = rows.first().map_or(0, Vec::len);
     let cell = |row: &Vec<String>, column: usize| row.get(column).map_or("", String::as_str).to_owned();
     let width = |column: usize| {
@@ -66,8 +66,7 @@ fn aligned(rows: &[Vec<String>]) -> String {
             .unwrap_or(0)
     };
     let widths: Vec<usize> = (0..columns).map(width).collect();
-    let mut out = String::new();
-    for row in rows {
+    let line = |row: &Vec<String>| {
         let padded = widths.iter().enumerate().map(|(column, width)| {
             let text = cell(row, column);
             // Numbers to the right, words to the left.
@@ -77,15 +76,14 @@ fn aligned(rows: &[Vec<String>]) -> String {
                 format!("{text:<width$}")
             }
         });
-        out.push_str(padded.collect::<Vec<_>>().join("  ").trim_end());
-        out.push('\n');
-    }
-    out
+        padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+    };
+    rows.iter().map(line).collect()
 }
 
-/// A JSON object a line, every sync.
+/// An object for every sync.
 #[must_use]
-pub fn json(ticks: &[Tick], names: &[String]) -> String {
+pub fn json(ticks: &[Tick], names: &[String]) -> Vec<Value> {
     let line = |tick: &Tick| {
         let load = |load: &Option<i64>| load.map_or(Value::Null, |milli| shown(milli.into()).into());
         let loads: serde_json::Map<String, Value> = names.iter().cloned().zip(tick.loads.iter().map(load)).collect();
@@ -95,5 +93,5 @@ pub fn json(ticks: &[Tick], names: &[String]) -> String {
             "heldBy": tick.held_by, "reason": tick.reason,
         })
     };
-    ticks.iter().map(|tick| format!("{}\n", line(tick))).collect()
+    ticks.iter().map(line).collect()
 }

@@ -2,8 +2,10 @@
 //! would see a number, a boolean or a date.
 
 use burst_hpa::Node;
+use burst_printable::is_printable;
 
 use super::scalar::{self, Scalar};
+use crate::page::no_command;
 
 /// A document, ending in a line break.
 #[must_use]
@@ -69,10 +71,11 @@ fn list(items: &[Node], indent: usize, out: &mut String) {
     }
 }
 
-/// Several, none of which a reader or an editor could take for something else.
+/// Several, none of which a reader, an editor or a CI runner could take for something else.
 fn is_lines(text: &str) -> bool {
     let whole = text.strip_suffix('\n').unwrap_or(text);
-    let plain = |line: &str| line.trim_end() == line && line.chars().all(|character| (' '..='~').contains(&character));
+    let is_ascii = |line: &str| line.chars().all(|character| (' '..='~').contains(&character));
+    let plain = |line: &str| line.trim_end() == line && is_ascii(line) && no_command(line) == line;
     let begins = whole.starts_with(|first: char| first.is_ascii_graphic());
     whole.contains('\n') && begins && !whole.ends_with('\n') && whole.split('\n').all(plain)
 }
@@ -119,7 +122,9 @@ fn quoted(text: &str) -> String {
             '\\' => out.push_str("\\\\"),
             '\n' => out.push_str("\\n"),
             '\t' => out.push_str("\\t"),
-            ' '..='~' | '\u{a1}'..='\u{1fff}' | '\u{3041}'..='\u{d7ff}' => out.push(character),
+            ' '..='~' | '\u{a1}'..='\u{1fff}' | '\u{3041}'..='\u{d7ff}' if is_printable(character) => {
+                out.push(character);
+            }
             other => out.push_str(&format!("\\U{:08x}", u32::from(other))),
         }
     }

@@ -36,13 +36,13 @@ pub(crate) fn command(words: &[&str], stdin: impl AsRef<[u8]>) -> (End, String, 
 
 /// `burstctl …`: its end, data and words.
 pub(crate) fn burstctl(words: &[&str], stdin: impl AsRef<[u8]>) -> (End, String, String) {
+    printed(words, stdin, false)
+}
+
+/// The same, in colours if it is `styled`.
+pub(crate) fn printed(words: &[&str], stdin: impl AsRef<[u8]>, styled: bool) -> (End, String, String) {
     let (out, said) = (Heard::default(), Heard::default());
-    let mut terminal = Terminal {
-        stdin: Box::new(Cursor::new(stdin.as_ref().to_vec())),
-        out: Box::new(out.clone()),
-        words: Box::new(said.clone()),
-        styled: false,
-    };
+    let mut terminal = Terminal::of(Cursor::new(stdin.as_ref().to_vec()), out.clone(), said.clone(), styled);
     let words = ["burstctl"].iter().chain(words);
     let end = run(&Burstctl::try_parse_from(words).unwrap().topic, &mut terminal);
     drop(terminal);

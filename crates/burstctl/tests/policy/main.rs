@@ -2,6 +2,7 @@
 #![cfg(feature = "live")]
 
 mod chance;
+mod hpas;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Command, Output};
@@ -144,14 +145,6 @@ fn another_user_is_in_no_group_of_the_controller() {
     assert_eq!(code(&[]), Some(1));
     assert_eq!(code(&["--user", "alice"]), Some(0));
     assert_eq!(code(&["--user", "system:serviceaccount:shop:reader"]), Some(1));
-}
-
-#[test]
-fn a_test_of_no_hpa_does_not_pass() {
-    let set = Set::new(&[], "deny");
-    let output = set.run("test", &["--hpa", set.file.path().to_str().unwrap()]);
-    assert_eq!(text(&output.stderr), "burstctl: no HPA was given\n");
-    assert_eq!(output.status.code(), Some(1));
 }
 
 #[test]

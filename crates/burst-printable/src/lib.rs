@@ -1,0 +1,163 @@
+//! Foreign text made safe to print: names, labels, messages and file names that others wrote.
+//!
+//! A terminal obeys escape sequences, a log reader takes a line break for the end of an entry, and a bidirectional
+//! override shows text in another order than it has. [`Printable`] shows such characters instead of sending them.
+#![forbid(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing,
+        clippy::string_slice,
+        clippy::unreachable
+    )
+)]
+
+use std::fmt::{self, Display, Formatter, Write};
+
+/// How many characters [`Printable::new`] shows: more than any message of ours has, and less than fills a screen.
+pub const LONGEST: usize = 4096;
+
+/// Shows text on one line, with a visible character in the place of each one that is not [printable](is_printable):
+/// the symbol of a C0 control character (`␛` for escape, `␊` for a line feed), `\u{fffd}` for any other.
+///
+/// One character stays one character, so columns and places hold.
+///
+/// ```
+/// use burst_printable::Printable;
+///
+/// assert_eq!(Printable::new("web\u{1b}[2J\nok").to_string(), "web␛[2J␊ok");
+/// assert_eq!(Printable::new("a".repeat(5000)).to_string().len(), 4096 + "… (904 more characters)".len());
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Printable<T> {
+    text: T,
+    longest: usize,
+}
+
+impl<T: Display> Printable<T> {
+    /// The first [`LONGEST`] characters, and how many there are beyond them.
+    pub fn new(text: T) -> Self {
+        Self { text, longest: LONGEST }
+    }
+
+    /// All of it, however long it is.
+    pub fn whole(text: T) -> Self {
+        let longest = usize::MAX;
+        Self { text, longest }
+    }
+}
+
+impl<T: Display> Display for Printable<T> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let mut shown = Shown {
+            f,
+            room: self.longest,
+            beyond: 0,
+        };
+        write!(shown, "{}", self.text)?;
+        match shown.beyond {
+            0 => Ok(()),
+            1 => f.write_str("… (1 more character)"),
+            beyond => write!(f, "… ({beyond} more characters)"),
+        }
+    }
+}
+
+/// Writes as many characters as there is room for, and counts the rest.
+struct Shown<'a, 'b> {
+    f: &'a mut Formatter<'b>,
+    room: usize,
+    beyond: usize,
+}
+
+impl Write for Shown<'_, '_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        for character in text.chars() {
+            if self.room == 0 {
+                self.beyond += 1;
+            } else {
+                self.room -= 1;
+                self.f.write_char(shown(character))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn shown(character: char) -> char {
+    match character {
+        _ if is_printable(character) => character,
+        '\0'..='\u{1f}' => char::from_u32(u32::from(character) + 0x2400).unwrap_or(char::REPLACEMENT_CHARACTER),
+        '\u{7f}' => '\u{2421}',
+        _ => char::REPLACEMENT_CHARACTER,
+    }
+}
+
+/// Returns whether a character shows itself and does nothing else: it is no control character, ends no line, changes no
+/// direction of writing, and is not invisible.
+///
+/// White space but the blank is a control character or ends a line here, so a tab is not printable.
+#[must_use]
+pub fn is_printable(character: char) -> bool {
+    !character.is_control()
+        && !matches!(
+            character,
+            // Soft hyphen, and the marks and overrides of bidirectional text.
+            '\u{ad}' | '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+            // The ends of a line and of a paragraph.
+            | '\u{2028}' | '\u{2029}'
+            // Without width.
+            | '\u{180e}' | '\u{200b}'..='\u{200d}' | '\u{2060}'..='\u{2065}' | '\u{206a}'..='\u{206f}' | '\u{feff}'
+            | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}'
+        )
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn what_a_terminal_would_obey_is_shown() {
+        for (text, shown) in [
+            ("web", "web"),
+            ("größe – 5 Mi", "größe – 5 Mi"),
+            ("\u{1b}]0;a\u{7}", "␛]0;a␇"),
+            ("a\r\nb\tc\u{7f}", "a␍␊b␉c␡"),
+            ("\u{9b}31m\u{85}", "\u{fffd}31m\u{fffd}"),
+            (
+                "\u{202e}gpj.exe\u{2066}\u{2028}\u{200b}",
+                "\u{fffd}gpj.exe\u{fffd}\u{fffd}\u{fffd}",
+            ),
+        ] {
+            assert_eq!(Printable::new(text).to_string(), shown, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn long_text_is_cut_and_says_by_how_much() {
+        let text = |longer: usize| Printable::new("é".repeat(LONGEST + longer)).to_string();
+        assert_eq!(text(0), "é".repeat(LONGEST));
+        assert_eq!(text(1), format!("{}… (1 more character)", "é".repeat(LONGEST)));
+        let whole = "\n".repeat(10 * LONGEST);
+        assert!(text(9 * LONGEST).ends_with(&format!("é… ({} more characters)", 9 * LONGEST)));
+        assert_eq!(Printable::whole(&whole).to_string(), "␊".repeat(10 * LONGEST));
+    }
+
+    proptest! {
+        #[test]
+        fn each_character_becomes_one_that_is_printable(text in any::<String>()) {
+            let shown = Printable::new(&text).to_string();
+            prop_assert_eq!(shown.chars().count(), text.chars().count());
+            prop_assert!(shown.chars().all(is_printable));
+            prop_assert_eq!(&Printable::new(&shown).to_string(), &shown);
+            if text.chars().all(is_printable) {
+                prop_assert_eq!(shown, text);
+            }
+        }
+    }
+}

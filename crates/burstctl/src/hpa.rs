@@ -1,0 +1,39 @@
+//! HPAs as files have them: of any version of the API, or in the short form.
+
+use burst_hpa::{Options, decode, migrate};
+use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
+
+use crate::lint::Finding;
+use crate::objects::Object;
+use crate::render::{Targets, build, is_short, short_title};
+
+/// Returns whether an object is an HPA or stands for one.
+pub(crate) fn is_hpa(object: &Object) -> bool {
+    object.is_hpa() || is_short(object)
+}
+
+/// `namespace/name` of the HPA that an object is or stands for.
+pub(crate) fn title(object: &Object) -> String {
+    if is_short(object) {
+        short_title(object)
+    } else {
+        object.title()
+    }
+}
+
+/// The HPA as `autoscaling/v2`, without Kubernetes' defaults; or every reason why there is none.
+pub(crate) fn read(
+    object: &Object,
+    targets: &Targets<'_>,
+    options: Options,
+) -> Result<HorizontalPodAutoscaler, Vec<String>> {
+    if is_short(object) {
+        let reason = |finding: &Finding| match finding.field.as_str() {
+            "" => finding.detail.clone(),
+            field => format!("{field}: {}", finding.detail),
+        };
+        return build(object, targets, options).map_err(|findings| findings.iter().map(reason).collect());
+    }
+    let migration = migrate(&object.tree.to_node()).map_err(|error| vec![error.to_string()])?;
+    decode(&migration.document).map_err(|errors| errors.iter().map(ToString::to_string).collect())
+}
