@@ -20,6 +20,8 @@ pub const MOST_RULES: usize = 1000;
 pub const MOST_STEPS: usize = 200_000;
 /// Bytes of memory.
 pub const MOST_BYTES: usize = 4 << 20;
+/// Bytes of memory of the sets of all namespaces.
+pub const MOST_TOTAL_BYTES: usize = 16 << 20;
 
 /// To look at a policy: for whom it is, and whether the name was met before.
 const POLICY_STEPS: usize = 40;
@@ -64,6 +66,42 @@ pub fn of_set(policies: &[&Policy]) -> Result<usize, (usize, Excess)> {
     let fits = |count: usize| of_policies(policies.get(..count).unwrap_or_default());
     first_excess(policies.len(), fits)
 }
+
+/// The sets of namespaces, in the order in which they get room: that of the root namespace, which all queries need, and
+/// then from the smallest, so that no set costs another namespace a smaller one.
+pub fn in_order(root: Option<&str>, sets: &mut [(&str, usize)]) {
+    sets.sort_by_key(|(namespace, bytes)| (Some(*namespace) != root, *bytes, *namespace));
+}
+
+/// Room for the sets of all namespaces.
+#[derive(Debug)]
+pub struct Room {
+    left: usize,
+}
+
+impl Default for Room {
+    fn default() -> Self {
+        let left = MOST_TOTAL_BYTES;
+        Self { left }
+    }
+}
+
+impl Room {
+    /// Takes room for a set, if there is any.
+    #[must_use]
+    pub fn take(&mut self, bytes: usize) -> bool {
+        let left = self.left.checked_sub(bytes);
+        self.left = left.unwrap_or(self.left);
+        left.is_some()
+    }
+}
+
+/// Why a set is left out that has no room.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error(
+    "those of all namespaces have more than {MOST_TOTAL_BYTES} bytes when they are compiled, and the largest are left out"
+)]
+pub struct NoRoom;
 
 /// The place of the first rule with which a policy costs too much, and why.
 pub(crate) fn of_rules(subjects: &[Subject], rules: &[Rule]) -> Result<usize, (usize, Excess)> {

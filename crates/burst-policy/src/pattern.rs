@@ -99,11 +99,17 @@ impl Pattern {
         if self.prefixes.iter().any(is_whole) {
             return Some(true);
         }
-        if !self.open_prefixes().any(|prefix| name.starts_with(prefix)) {
+        if !self.meets(name) {
             return Some(false);
         }
         let regex = self.regex.get_or_init(|| compile(&self.text, self.bytes));
         regex.as_ref().map(|regex| regex.is_match(name))
+    }
+
+    /// Whether the engine is asked about a name: it begins as a branch does.
+    #[must_use]
+    pub fn meets(&self, name: &str) -> bool {
+        self.open_prefixes().any(|prefix| name.starts_with(prefix))
     }
 
     /// How a name must begin for the engine to be asked; each of them is one of the ways to begin.

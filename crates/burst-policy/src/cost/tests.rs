@@ -67,6 +67,15 @@ fn what_one_name_can_make_slow_is_refused_at_the_rule_that_is_too_much() {
 }
 
 #[test]
+fn the_documentation_has_the_figures_of_these() {
+    let steps = |pattern: &str| Pattern::parse(pattern).unwrap().steps();
+    let figures = ["queue_[a-z]{1,20}", "queue_.*", ".*_(cpu|memory)_.*"].map(steps);
+    assert_eq!(figures, [0; 3]);
+    let most = (1..100).take_while(|count| policy(&spec((0..*count).map(|_| deny(".*_(cpu|memory)_.*")))).is_ok());
+    assert_eq!(most.count(), 15);
+}
+
+#[test]
 fn patterns_count_together_where_one_name_meets_them() {
     let rules = |prefix: fn(usize) -> String| spec((0..100).map(|number| deny(&format!("{}.*a.*b", prefix(number)))));
     assert!(policy(&rules(|number| format!("metric_{number:03}_"))).is_ok());
