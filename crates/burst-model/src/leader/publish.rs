@@ -147,7 +147,11 @@ impl Leader {
             objects: count(|list| list.objects.len()),
             bad_objects: count(Standing::bad_objects),
             services: self.joined.table().get(SERVICES).map_or(0, Vec::len) as u64,
-            refused_policies: self.policies.refused() as u64,
+            // Nothing of it is in a module that has no policies.
+            refused_policies: self
+                .config
+                .root_namespace()
+                .map_or(0, |_| self.policies.refused() as u64),
             notes: self.joined.notes(),
         }
     }
