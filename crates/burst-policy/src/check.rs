@@ -1,6 +1,6 @@
 //! From the words to a policy: each refusal says where.
 
-use crate::cost::{self, Excess, MOST_RULES};
+use crate::cost::{self, LimitExceeded, MOST_RULES};
 use crate::decided::Decided;
 use crate::labels::Labels;
 use crate::pattern::{BadPattern, Pattern};
@@ -44,7 +44,7 @@ pub enum Fault {
     },
     /// More than the filter can decide in time, or keep.
     #[error("up to here the policy has {0}")]
-    Excess(#[from] Excess),
+    LimitExceeded(#[from] LimitExceeded),
     /// A rule that says two things.
     #[error("has both a selector and deny; a rule has one of them")]
     Both,

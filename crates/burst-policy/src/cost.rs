@@ -43,13 +43,13 @@ const POLICY_BYTES: usize = 256;
 /// More of something than a policy, or a set of them, may have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{count} {what}; {most} are allowed")]
-pub struct Excess {
+pub struct LimitExceeded {
     count: usize,
     what: &'static str,
     most: usize,
 }
 
-impl Excess {
+impl LimitExceeded {
     fn of(count: usize, what: &'static str, most: usize) -> Result<(), Self> {
         match count <= most {
             true => Ok(()),
@@ -62,31 +62,31 @@ impl Excess {
 ///
 /// # Errors
 /// The place of the first one with which they cannot be, and why.
-pub fn of_set(policies: &[&Policy]) -> Result<usize, (usize, Excess)> {
+pub fn of_set(policies: &[&Policy]) -> Result<usize, (usize, LimitExceeded)> {
     let fits = |count: usize| of_policies(policies.get(..count).unwrap_or_default());
-    first_excess(policies.len(), fits)
+    first_over(policies.len(), fits)
 }
 
 /// The sets of namespaces, in the order in which they get room: that of the root namespace, which all queries need, and
 /// then from the smallest, so that no set costs another namespace a smaller one.
-pub fn in_order(root: Option<&str>, sets: &mut [(&str, usize)]) {
+pub fn quota_order(root: Option<&str>, sets: &mut [(&str, usize)]) {
     sets.sort_by_key(|(namespace, bytes)| (Some(*namespace) != root, *bytes, *namespace));
 }
 
-/// Room for the sets of all namespaces.
+/// MemoryQuota for the sets of all namespaces.
 #[derive(Debug)]
-pub struct Room {
+pub struct MemoryQuota {
     left: usize,
 }
 
-impl Default for Room {
+impl Default for MemoryQuota {
     fn default() -> Self {
         let left = MOST_TOTAL_BYTES;
         Self { left }
     }
 }
 
-impl Room {
+impl MemoryQuota {
     /// Takes room for a set, if there is any.
     #[must_use]
     pub fn take(&mut self, bytes: usize) -> bool {
@@ -101,19 +101,19 @@ impl Room {
 #[error(
     "those of all namespaces have more than {MOST_TOTAL_BYTES} bytes when they are compiled, and the largest are left out"
 )]
-pub struct NoRoom;
+pub struct QuotaExceeded;
 
 /// The place of the first rule with which a policy costs too much, and why.
-pub(crate) fn of_rules(subjects: &[Subject], rules: &[Rule]) -> Result<usize, (usize, Excess)> {
+pub(crate) fn of_rules(subjects: &[Subject], rules: &[Rule]) -> Result<usize, (usize, LimitExceeded)> {
     let fits = |count: usize| {
         let mut cost = Cost::default();
         cost.add(subjects, rules.get(..count).unwrap_or_default());
         cost.check()
     };
-    first_excess(rules.len(), fits)
+    first_over(rules.len(), fits)
 }
 
-fn of_policies(policies: &[&Policy]) -> Result<usize, Excess> {
+fn of_policies(policies: &[&Policy]) -> Result<usize, LimitExceeded> {
     let mut cost = Cost::default();
     for policy in policies {
         cost.add(&policy.subjects, &policy.rules);
@@ -123,7 +123,10 @@ fn of_policies(policies: &[&Policy]) -> Result<usize, Excess> {
 }
 
 /// What all cost together, where `fits` says for so many of them; more never cost less.
-fn first_excess(count: usize, fits: impl Fn(usize) -> Result<usize, Excess>) -> Result<usize, (usize, Excess)> {
+fn first_over(
+    count: usize,
+    fits: impl Fn(usize) -> Result<usize, LimitExceeded>,
+) -> Result<usize, (usize, LimitExceeded)> {
     let Err(excess) = fits(count) else {
         return fits(count).map_err(|excess| (count, excess));
     };
@@ -168,11 +171,11 @@ impl<'a> Cost<'a> {
     }
 
     /// The bytes, where nothing is too much.
-    fn check(mut self) -> Result<usize, Excess> {
-        Excess::of(self.rules, "rules", MOST_RULES)?;
-        let steps = self.steps.saturating_add(dearest(&mut self.patterns));
-        Excess::of(steps, "steps for the most expensive query", MOST_STEPS)?;
-        Excess::of(self.bytes, "bytes when they are compiled", MOST_BYTES)?;
+    fn check(mut self) -> Result<usize, LimitExceeded> {
+        LimitExceeded::of(self.rules, "rules", MOST_RULES)?;
+        let steps = self.steps.saturating_add(most_expensive(&mut self.patterns));
+        LimitExceeded::of(steps, "steps for the most expensive query", MOST_STEPS)?;
+        LimitExceeded::of(self.bytes, "bytes when they are compiled", MOST_BYTES)?;
         Ok(self.bytes)
     }
 }
@@ -188,18 +191,18 @@ fn costly(pattern: &Pattern) -> impl Iterator<Item = (&str, usize)> {
 }
 
 /// The most that one name costs of patterns with these prefixes: those which it begins with begin with each other.
-fn dearest(patterns: &mut [(&str, usize)]) -> usize {
+fn most_expensive(patterns: &mut [(&str, usize)]) -> usize {
     patterns.sort_unstable();
-    let (mut open, mut dearest) = (Vec::<(&str, usize)>::new(), 0_usize);
+    let (mut open, mut most_expensive) = (Vec::<(&str, usize)>::new(), 0_usize);
     for (prefix, steps) in patterns {
         while open.last().is_some_and(|(shorter, _)| !prefix.starts_with(shorter)) {
             open.pop();
         }
         let sum = open.last().map_or(0, |(_, sum)| *sum).saturating_add(*steps);
         open.push((prefix, sum));
-        dearest = dearest.max(sum);
+        most_expensive = most_expensive.max(sum);
     }
-    dearest
+    most_expensive
 }
 
 impl Ruling {

@@ -34,7 +34,7 @@ pub mod policy;
 pub mod words;
 
 pub use check::{BadPolicy, Fault};
-pub use cost::{Excess, MOST_RULES};
+pub use cost::{LimitExceeded, MOST_RULES};
 pub use judge::{Default, Judgement, Query, judge};
 pub use labels::Labels;
 pub use policy::{Decision, Policy, Ruling, User};

@@ -5,8 +5,8 @@
 //! The engine is regex-lite: in a Wasm module it takes 72 KB, and regex without its optional parts 391 KB.
 //! <https://github.com/google/re2/wiki/Syntax>
 
+mod automaton;
 mod grammar;
-mod shape;
 
 use crate::name;
 use regex_lite::{Regex, RegexBuilder};
@@ -81,12 +81,12 @@ impl Pattern {
         if text.len() > LONGEST {
             return Err(BadPattern::TooLong(text.len()));
         }
-        let grammar::Read { shape, prefixes } = grammar::read(text)?;
+        let grammar::Analysis { automaton, prefixes } = grammar::read(text)?;
         Ok(Self {
             text: text.into(),
             prefixes: prefixes.into(),
-            steps: shape.steps(name::LONGEST) + shape.states() * COMPILE_STEPS,
-            bytes: BYTES + shape.states() * STATE_BYTES + shape.ranges() * RANGE_BYTES,
+            steps: automaton.steps(name::LONGEST) + automaton.states() * COMPILE_STEPS,
+            bytes: BYTES + automaton.states() * STATE_BYTES + automaton.ranges() * RANGE_BYTES,
             regex: OnceCell::new(),
         })
     }

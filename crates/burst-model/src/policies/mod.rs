@@ -10,7 +10,7 @@ pub use enforced::{Enforced, NotInForce};
 
 use crate::hash;
 use crate::kube::PolicySpec;
-use burst_policy::cost::{self, NoRoom, Room};
+use burst_policy::cost::{self, MemoryQuota, QuotaExceeded};
 use burst_policy::{BadPolicy, Policy};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -116,12 +116,12 @@ impl Gathered {
             };
             self.sizes.entry(mark).or_insert_with(fresh).clone()
         };
-        let mut sized: Vec<_> = all
+        let mut candidates: Vec<_> = all
             .iter()
-            .map(|found| Sized::of(found, of_namespace(before, found.namespace), &mut size))
+            .map(|found| Candidates::of(found, of_namespace(before, found.namespace), &mut size))
             .collect();
-        make_room(root, &mut sized);
-        let sets: PolicySets = sized.into_iter().map(Sized::into_set).collect();
+        apply_quota(root, &mut candidates);
+        let sets: PolicySets = candidates.into_iter().map(Candidates::into_set).collect();
         let is_new = |set: &&PolicySet| {
             let before = of_namespace(before, &set.namespace);
             set.refused.as_ref() != before.and_then(|before| before.refused.as_ref())
@@ -145,7 +145,7 @@ type Spec = (Box<str>, Box<str>);
 
 /// A namespace's policies, and the room that they need.
 #[derive(Debug)]
-struct Sized<'a> {
+struct Candidates<'a> {
     namespace: &'a str,
     /// Those that there are now, or why they cannot be in force.
     now: Result<(usize, Vec<Spec>), String>,
@@ -153,7 +153,7 @@ struct Sized<'a> {
     before: Option<(usize, &'a [Spec])>,
 }
 
-impl<'a> Sized<'a> {
+impl<'a> Candidates<'a> {
     fn of(
         found: &Found<'a>,
         before: Option<&'a PolicySet>,
@@ -179,12 +179,12 @@ impl<'a> Sized<'a> {
     }
 
     /// Takes room for those that there are now, or else for those before.
-    fn take(&mut self, room: &mut Room) {
-        if self.now.as_ref().is_ok_and(|(bytes, _)| !room.take(*bytes)) {
-            self.now = Err(NoRoom.to_string());
+    fn take(&mut self, quota: &mut MemoryQuota) {
+        if self.now.as_ref().is_ok_and(|(bytes, _)| !quota.take(*bytes)) {
+            self.now = Err(QuotaExceeded.to_string());
         }
         if self.now.is_err() {
-            self.before = self.before.filter(|(bytes, _)| room.take(*bytes));
+            self.before = self.before.filter(|(bytes, _)| quota.take(*bytes));
         }
     }
 
@@ -202,15 +202,15 @@ impl<'a> Sized<'a> {
 }
 
 /// Leaves out what there is no room for.
-fn make_room(root: Option<&str>, sets: &mut [Sized<'_>]) {
+fn apply_quota(root: Option<&str>, sets: &mut [Candidates<'_>]) {
     let mut order: Vec<_> = sets.iter().map(|set| (set.namespace, set.bytes())).collect();
-    cost::in_order(root, &mut order);
-    let mut room = Room::default();
+    cost::quota_order(root, &mut order);
+    let mut quota = MemoryQuota::default();
     for (namespace, _) in order {
         let set = place(sets, namespace, |set| set.namespace)
             .ok()
             .and_then(|place| sets.get_mut(place));
-        set.into_iter().for_each(|set| set.take(&mut room));
+        set.into_iter().for_each(|set| set.take(&mut quota));
     }
 }
 
@@ -230,14 +230,14 @@ impl PolicySet {
 
 /// The policies of a namespace, ready to decide.
 #[derive(Debug)]
-struct Read {
+struct Loaded {
     policies: Vec<Policy>,
     /// What they occupy, their specs among it.
     bytes: usize,
 }
 
 /// The policies of a namespace, or why they are none; `applies` is where they do.
-fn read(namespace: &str, applies: Option<&str>, specs: &[Spec]) -> Result<Read, String> {
+fn read(namespace: &str, applies: Option<&str>, specs: &[Spec]) -> Result<Loaded, String> {
     let mut policies = Vec::with_capacity(specs.len());
     for (name, spec) in specs {
         let title = format!("{namespace}/{name}");
@@ -251,7 +251,7 @@ fn read(namespace: &str, applies: Option<&str>, specs: &[Spec]) -> Result<Read, 
     })?;
     let of_specs: usize = specs.iter().map(|(_, spec)| spec.len()).sum();
     let bytes = bytes + of_specs;
-    Ok(Read { policies, bytes })
+    Ok(Loaded { policies, bytes })
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The syntax: what is not known to mean the same everywhere is refused.
 
-use super::shape::{Shape, Times};
+use super::automaton::{Automaton, Times};
 use super::{BadPattern, MOST_STATES, Prefix};
 use std::iter::Peekable;
 use std::str::Chars;
@@ -18,25 +18,25 @@ const ANY_RANGES: usize = 2;
 type Parsed<T> = Result<T, BadPattern>;
 
 /// What a text says, if it is a pattern.
-pub(super) struct Read {
+pub(super) struct Analysis {
     /// What the engine makes of it.
-    pub(super) shape: Shape,
+    pub(super) automaton: Automaton,
     /// How each branch begins.
     pub(super) prefixes: Vec<Prefix>,
 }
 
 /// Reads a pattern.
-pub(super) fn read(text: &str) -> Parsed<Read> {
+pub(super) fn read(text: &str) -> Parsed<Analysis> {
     let mut parser = Parser {
         rest: text.chars().peekable(),
         at: 0,
         depth: 0,
         prefixes: vec![Prefix::default()],
     };
-    let shape = parser.alternatives()?;
+    let automaton = parser.alternatives()?;
     match parser.next() {
-        None => Ok(Read {
-            shape,
+        None => Ok(Analysis {
+            automaton,
             prefixes: parser.prefixes,
         }),
         Some(_) => Err(parser.fault("`)` was not opened")),
@@ -85,7 +85,7 @@ impl Parser<'_> {
     }
 
     /// Up to the end, or to the parenthesis that closes.
-    fn alternatives(&mut self) -> Parsed<Shape> {
+    fn alternatives(&mut self) -> Parsed<Automaton> {
         let mut branches = vec![self.sequence()?];
         while self.peek() == Some('|') {
             if self.depth == 0 {
@@ -94,11 +94,11 @@ impl Parser<'_> {
             self.next();
             branches.push(self.sequence()?);
         }
-        self.fits(Shape::any_of(branches))
+        self.fits(Automaton::any_of(branches))
     }
 
-    fn sequence(&mut self) -> Parsed<Shape> {
-        let (mut all, mut is_empty) = (Shape::empty(), true);
+    fn sequence(&mut self) -> Parsed<Automaton> {
+        let (mut all, mut is_empty) = (Automaton::empty(), true);
         while let Some(next) = self.peek().filter(|next| !matches!(next, '|' | ')')) {
             self.next();
             let once = self.one(next)?;
@@ -116,14 +116,14 @@ impl Parser<'_> {
     }
 
     /// As soon as a part is too large, so that none is ever written out that is.
-    fn fits(&self, shape: Shape) -> Parsed<Shape> {
-        match shape.characters() <= MOST_STATES {
-            true => Ok(shape),
+    fn fits(&self, automaton: Automaton) -> Parsed<Automaton> {
+        match automaton.characters() <= MOST_STATES {
+            true => Ok(automaton),
             false => Err(BadPattern::TooLarge),
         }
     }
 
-    fn one(&mut self, first: char) -> Parsed<Shape> {
+    fn one(&mut self, first: char) -> Parsed<Automaton> {
         match first {
             '(' => {
                 self.end_prefix();
@@ -137,12 +137,12 @@ impl Parser<'_> {
                 Some(character) => self.character(character),
                 None => {
                     self.end_prefix();
-                    Shape::class(ESCAPED_RANGES)
+                    Automaton::class(ESCAPED_RANGES)
                 }
             }),
             '.' => {
                 self.end_prefix();
-                Ok(Shape::class(ANY_RANGES))
+                Ok(Automaton::class(ANY_RANGES))
             }
             '*' | '+' | '?' | '{' => Err(self.fault(format!("`{first}` has nothing to repeat"))),
             '^' | '$' => {
@@ -158,12 +158,12 @@ impl Parser<'_> {
     }
 
     /// One character, which is of the prefix unless it is repeated.
-    fn character(&mut self, character: char) -> Shape {
+    fn character(&mut self, character: char) -> Automaton {
         match self.peek() {
             Some('*' | '+' | '?' | '{') => self.end_prefix(),
             _ => self.prefix(character),
         }
-        Shape::character()
+        Automaton::character()
     }
 
     fn literal(&self, character: char) -> Parsed<()> {
@@ -177,7 +177,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn group(&mut self) -> Parsed<Shape> {
+    fn group(&mut self) -> Parsed<Automaton> {
         self.depth += 1;
         if self.depth > DEEPEST {
             return Err(self.fault(format!("parentheses are nested more than {DEEPEST} times")));
@@ -188,12 +188,12 @@ impl Parser<'_> {
                 return Err(self.fault("`(?` is not understood unless it is `(?:`"));
             }
         }
-        let shape = self.alternatives()?;
+        let automaton = self.alternatives()?;
         if self.next() != Some(')') {
             return Err(self.fault("`(` is not closed"));
         }
         self.depth -= 1;
-        Ok(shape.grouped())
+        Ok(automaton.grouped())
     }
 
     /// What stands for one character; `None` where it stands for several.
@@ -208,7 +208,7 @@ impl Parser<'_> {
         }
     }
 
-    fn class(&mut self) -> Parsed<Shape> {
+    fn class(&mut self) -> Parsed<Automaton> {
         // All but some ranges are one range more than those.
         let mut ranges = 0;
         if self.peek() == Some('^') {
@@ -220,7 +220,7 @@ impl Parser<'_> {
             let first = match self.next() {
                 None => return Err(self.fault("`[` is not closed")),
                 Some(']') if is_empty => return Err(self.fault("`[]` has nothing in it")),
-                Some(']') => return Ok(Shape::class(ranges)),
+                Some(']') => return Ok(Automaton::class(ranges)),
                 Some(first) => self.member(first)?,
             };
             is_empty = false;
@@ -255,7 +255,7 @@ impl Parser<'_> {
         }
     }
 
-    fn repeated(&mut self, once: Shape) -> Parsed<Shape> {
+    fn repeated(&mut self, once: Automaton) -> Parsed<Automaton> {
         let Some(sign) = self.peek().filter(|sign| matches!(sign, '*' | '+' | '?' | '{')) else {
             return Ok(once);
         };

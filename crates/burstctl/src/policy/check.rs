@@ -11,7 +11,7 @@ use kube::{Api, Client};
 use serde_json::{Value, json};
 
 use super::files::{API_VERSION, KIND};
-use super::limits::too_much;
+use super::limits::over_limits;
 use crate::args::Output;
 use crate::live::{Cluster, LiveError, chain};
 
@@ -77,7 +77,7 @@ fn checked(objects: &[DynamicObject], root: Option<&str>) -> Vec<Checked> {
         .iter()
         .map(|(_, namespace, policy)| (*namespace, *policy))
         .collect();
-    for (place, reason) in too_much(&policies, root) {
+    for (place, reason) in over_limits(&policies, root) {
         let place = good.get(place).map(|(place, ..)| *place);
         if let Some(found) = place.and_then(|place| checked.get_mut(place)) {
             found.reason = Some(reason);

@@ -2,7 +2,7 @@
 
 use burst_policy::{BadPolicy, Default, Policy};
 
-use super::limits::too_much;
+use super::limits::over_limits;
 use crate::input::Input;
 use crate::objects::Object;
 use crate::plugin;
@@ -58,7 +58,7 @@ impl Policies {
             .iter()
             .map(|(object, policy)| (object.namespace(), policy))
             .collect();
-        for (place, reason) in too_much(&all, root.as_deref()) {
+        for (place, reason) in over_limits(&all, root.as_deref()) {
             if let Some((object, _)) = taken.get(place) {
                 read.object_to(object, "spec.rules", &reason);
             }

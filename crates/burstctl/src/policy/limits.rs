@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use burst_policy::Policy;
-use burst_policy::cost::{self, NoRoom, Room};
+use burst_policy::cost::{self, MemoryQuota, QuotaExceeded};
 
 /// The places of the policies that cannot be in force with the others, and why. Each comes with its namespace.
-pub(super) fn too_much(policies: &[(&str, &Policy)], root: Option<&str>) -> Vec<(usize, String)> {
+pub(super) fn over_limits(policies: &[(&str, &Policy)], root: Option<&str>) -> Vec<(usize, String)> {
     let mut namespaces = BTreeMap::<&str, Vec<usize>>::new();
     for (place, (namespace, _)) in policies.iter().enumerate() {
         namespaces.entry(namespace).or_default().push(place);
@@ -27,11 +27,11 @@ pub(super) fn too_much(policies: &[(&str, &Policy)], root: Option<&str>) -> Vec<
             }
         }
     }
-    cost::in_order(root, &mut sizes);
-    let mut room = Room::default();
+    cost::quota_order(root, &mut sizes);
+    let mut room = MemoryQuota::default();
     for (namespace, _) in sizes.iter().filter(|(_, bytes)| !room.take(*bytes)) {
         let places = namespaces.get(namespace).into_iter().flatten();
-        found.extend(places.map(|place| (*place, NoRoom.to_string())));
+        found.extend(places.map(|place| (*place, QuotaExceeded.to_string())));
     }
     found
 }
@@ -59,7 +59,7 @@ mod tests {
             ("shop", &many),
             ("shop", &many),
         ];
-        let found = too_much(&all, None);
+        let found = over_limits(&all, None);
         assert_eq!(
             found[0],
             (
@@ -77,11 +77,11 @@ mod tests {
             .into_iter()
             .map(|namespace| (namespace, &small))
             .collect();
-        assert!(too_much(&all, None).is_empty());
+        assert!(over_limits(&all, None).is_empty());
         let names: Vec<_> = (0..400).map(|number| format!("n{number:03}")).collect();
         let mut all: Vec<_> = names.iter().map(|name| (name.as_str(), &large)).collect();
         all.push(("shop", &small));
-        let found = places(too_much(&all, Some("n399")));
+        let found = places(over_limits(&all, Some("n399")));
         assert!(found.len() > 200 && !found.contains(&399) && !found.contains(&400) && found.contains(&398));
     }
 }

@@ -8,7 +8,7 @@
 
 /// States, and what they cost.
 #[derive(Debug)]
-pub(super) struct Shape {
+pub(super) struct Automaton {
     nodes: Vec<Node>,
     /// Characters of a name that it stands for: the least, and the most.
     least: usize,
@@ -55,7 +55,7 @@ const AT_EACH: usize = 4;
 /// Ranges that one step compares a character with.
 const RANGES_A_STEP: usize = 4;
 
-impl Shape {
+impl Automaton {
     pub(super) fn empty() -> Self {
         Self {
             nodes: Vec::new(),
@@ -205,7 +205,7 @@ mod tests {
     use super::super::grammar;
 
     fn steps(text: &str, length: usize) -> usize {
-        grammar::read(text).unwrap().shape.steps(length)
+        grammar::read(text).unwrap().automaton.steps(length)
     }
 
     #[test]
