@@ -140,6 +140,11 @@ impl Pattern {
         self.text.len() + bytes + count * PREFIX_BYTES + compiled
     }
 
+    /// Whether the engine was asked to compile it, and could not.
+    pub(crate) fn is_refused(&self) -> bool {
+        matches!(self.regex.get(), Some(None))
+    }
+
     /// Whether it was needed so far.
     #[must_use]
     pub fn is_compiled(&self) -> bool {

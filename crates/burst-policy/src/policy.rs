@@ -102,7 +102,7 @@ impl Policy {
     /// What it says of a query for a metric of that canonical name.
     #[must_use]
     pub fn decide(&self, metric: &str, asked: &Labels) -> Decision {
-        // A pattern that cannot be compared with a name must not let it pass to a later rule.
+        // A pattern that the engine refuses denies: no later rule may let the name pass.
         let first = || {
             self.rules
                 .iter()
@@ -113,7 +113,7 @@ impl Policy {
         };
         let rule = self.rules.get(place);
         match rule.map(|rule| &rule.ruling) {
-            _ if rule.is_some_and(|rule| rule.pattern.matches(metric).is_none()) => Decision::Denied(place),
+            _ if rule.is_some_and(|rule| rule.pattern.is_refused()) => Decision::Denied(place),
             Some(Ruling::Within { labels, .. }) if asked.is_within(labels) => Decision::Allowed(place),
             Some(Ruling::Within { .. }) => Decision::TooWide(place),
             Some(Ruling::Deny) => Decision::Denied(place),
