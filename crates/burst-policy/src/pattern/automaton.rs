@@ -95,8 +95,8 @@ impl Automaton {
     }
 
     /// This, and then the other.
-    pub(super) fn then(mut self, next: Self) -> Self {
-        self.put(&next, self.least, self.most);
+    pub(super) fn then(mut self, next: &Self) -> Self {
+        self.put(next, self.least, self.most);
         self.least = self.least.saturating_add(next.least);
         self.most = self.most.saturating_add(next.most);
         self.characters += next.characters;

@@ -103,7 +103,7 @@ impl Parser<'_> {
             self.next();
             let once = self.one(next)?;
             let repeated = self.repeated(once)?;
-            all = self.fits(all.then(repeated))?;
+            all = self.fits(all.then(&repeated))?;
             is_empty = false;
         }
         match (is_empty, self.peek()) {
