@@ -70,7 +70,7 @@ pub fn of_set(policies: &[&Policy]) -> Result<usize, (usize, LimitExceeded)> {
 /// The sets of namespaces, in the order in which they get room: that of the root namespace, which all queries need, and
 /// then from the smallest, so that no set costs another namespace a smaller one.
 pub fn quota_order(root: Option<&str>, sets: &mut [(&str, usize)]) {
-    sets.sort_by_key(|(namespace, bytes)| (Some(*namespace) != root, *bytes, *namespace));
+    sets.sort_unstable_by_key(|(namespace, bytes)| (Some(*namespace) != root, *bytes, *namespace));
 }
 
 /// MemoryQuota for the sets of all namespaces.
