@@ -6,7 +6,7 @@
 //! on any query, or more than [`MOST_BYTES`] when all of it is compiled; what could is refused when it is read.
 //!
 //! A step is a state of a pattern that is visited for a character of the name, or something that takes as long: up to 4 ns
-//! as native code, and 12 ns in Envoy (`cargo bench --package burst-policy`). A name meets the patterns with a prefix that it begins with. So of
+//! as native code, and 16 ns in Envoy (`cargo bench --package burst-policy`). A name meets the patterns with a prefix that it begins with. So of
 //! patterns for different metrics only those of one metric count together.
 
 use crate::decided;
