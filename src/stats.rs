@@ -74,6 +74,7 @@ pub(crate) struct Stats {
     objects: Metric,
     bad_objects: Metric,
     services: Metric,
+    refused_policy_namespaces: Metric,
     unobserved_hpas: Metric,
     overshadowed_hpas: Metric,
     timestamp: Metric,
@@ -121,6 +122,7 @@ impl Stats {
             objects: Metric::gauge("burst_objects"),
             bad_objects: Metric::gauge("burst_bad_objects"),
             services: Metric::gauge("burst_services"),
+            refused_policy_namespaces: Metric::gauge("burst_refused_policy_namespaces"),
             unobserved_hpas: Metric::gauge("burst_unobserved_hpas"),
             overshadowed_hpas: Metric::gauge("burst_overshadowed_hpas"),
             timestamp: Metric::gauge("burst_snapshot_timestamp_seconds"),
@@ -174,6 +176,7 @@ impl Stats {
         self.objects.set(totals.objects);
         self.bad_objects.set(totals.bad_objects);
         self.services.set(totals.services);
+        self.refused_policy_namespaces.set(totals.refused_policies);
         self.unobserved_hpas.set(totals.notes.unobserved);
         self.overshadowed_hpas.set(totals.notes.overshadowed);
     }

@@ -10,9 +10,9 @@ use crate::stage::{
     workers::{Worker, wait_for_replicas, wait_until_active},
 };
 
-const OBJECTS: &str = r#""policies": {"root_namespace": "istio-system"}, "#;
+pub(crate) const OBJECTS: &str = r#""policies": {"root_namespace": "istio-system"}, "#;
 
-fn apply(stage: &Stage, name: &str, namespace: &str, spec: &Value) {
+pub(crate) fn apply(stage: &Stage, name: &str, namespace: &str, spec: &Value) {
     let policy = json!({
         "apiVersion": "burstmetrics.dev/v1alpha1",
         "kind": "ExternalMetricPolicy",
@@ -25,7 +25,7 @@ fn apply(stage: &Stage, name: &str, namespace: &str, spec: &Value) {
     });
 }
 
-fn define(stage: &Stage) {
+pub(crate) fn define(stage: &Stage) {
     let file = repository().join("istio/metrics-apis/policies.yaml");
     stage
         .cluster

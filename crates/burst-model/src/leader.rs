@@ -83,6 +83,8 @@ pub struct Totals {
     pub bad_objects: u64,
     /// Services with a load.
     pub services: u64,
+    /// Namespaces whose policies are refused.
+    pub refused_policies: u64,
     /// What the join noticed.
     pub notes: Notes,
 }

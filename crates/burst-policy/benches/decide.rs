@@ -7,6 +7,8 @@ mod table;
 
 use std::hint::black_box;
 
+use burst_policy::name::LONGEST;
+use burst_policy::policy::Rule;
 use burst_policy::{Default, Labels, Policy, Query, judge};
 use table::Table;
 
@@ -37,14 +39,68 @@ fn main() {
             ask(&fresh, &format!("metric_none_{asked}"), &labels);
         }
     });
-    let longest = "a".repeat(burst_policy::name::LONGEST);
-    let worst = vec![r#"{"metric":"(?:a|aa|[a-c]{1,50})*b","deny":true}"#; RULES].join(",");
-    let (worst, mut asked) = (policy(&format!(r#"{{"rules":[{worst}]}}"#)), 0);
-    table.row("1 query, the longest name, patterns that never give up", || {
-        asked += 1;
-        ask(&worst, &format!("{}{asked}", &longest[8..]), &labels);
-    });
+    for (what, pattern) in [
+        ("a pattern that never gives up", "(?:a|aa|[a-c]{1,9})*b"),
+        ("one that is in many places at once", "(?:.{0,9}){9}x"),
+        ("one that looks for words", ".*_(cpu|memory)_.*"),
+        ("one with large classes", "[a-c0-9_.,:=@/]{1,250}b"),
+    ] {
+        worst(&mut table, what, pattern, &labels);
+    }
+    values(&mut table);
     table.keep(env!("CARGO_TARGET_TMPDIR"));
+}
+
+/// As many rules as may be, and the longest names.
+fn worst(table: &mut Table, what: &str, pattern: &str, labels: &Labels) {
+    let rule = format!(r#"{{"metric":"{pattern}","deny":true}}"#);
+    let policies = (1..=RULES).map_while(|rules| {
+        let spec = format!(r#"{{"rules":[{}]}}"#, vec![&*rule; rules].join(","));
+        Policy::parse("shop/worst", Some("shop"), &spec).ok()
+    });
+    let policy = policies.last().unwrap();
+    let (name, mut asked) = ("a".repeat(LONGEST - 8), 0);
+    let steps: usize = policy.rules().iter().map(|rule| rule.pattern.steps()).sum();
+    table.row(format!("1 query, {steps} steps: {what}"), || {
+        asked += 1;
+        ask(&policy, &format!("{name}{asked}"), labels);
+    });
+    let spec = spec_of(&policy);
+    let read = || Policy::parse("shop/worst", Some("shop"), &spec).unwrap();
+    table.row(format!("{} rules of it: read", policy.rules().len()), || {
+        drop(black_box(read()))
+    });
+    table.row("… and compiled, for a name that ends at once", || {
+        ask(&read(), "", labels)
+    });
+}
+
+fn spec_of(policy: &Policy) -> String {
+    let rule = |rule: &Rule| format!(r#"{{"metric":"{}","deny":true}}"#, rule.pattern);
+    let rules: Vec<_> = policy.rules().iter().map(rule).collect();
+    format!(r#"{{"rules":[{}]}}"#, rules.join(","))
+}
+
+/// A selector with as many values as may be, and a query with as many as a path has room for.
+fn values(table: &mut Table) {
+    let all = |count: usize| (0..count).map(|value| format!("v{value:08}")).collect::<Vec<_>>();
+    let requirements: Vec<_> = all(3000)
+        .chunks(100)
+        .map(|values| {
+            format!(
+                r#"{{"key":"team","operator":"NotIn","values":["{}"]}}"#,
+                values.join("\",\"")
+            )
+        })
+        .collect();
+    let selector = format!(r#"{{"matchExpressions":[{}]}}"#, requirements.join(","));
+    let policy = policy(&format!(
+        r#"{{"rules":[{{"metric":"burst_headroom","selector":{selector}}}]}}"#
+    ));
+    let asked = Labels::of_query(&format!("team notin ({})", all(5000).join(",")).parse().unwrap());
+    table.row("1 query for other than 5000 values, of a rule with 3000", || {
+        ask(&policy, "burst_headroom", &asked);
+    });
 }
 
 fn ask(policy: &Policy, metric: &str, labels: &Labels) {

@@ -1,5 +1,6 @@
 //! From the words to a policy: each refusal says where.
 
+use crate::cost::{self, LimitExceeded, MOST_RULES};
 use crate::decided::Decided;
 use crate::labels::Labels;
 use crate::pattern::{BadPattern, Pattern};
@@ -7,8 +8,6 @@ use crate::policy::{Policy, Rule, Ruling};
 use crate::words::{self, Expression, LabelSelector, Spec};
 use burst_labels::content;
 
-/// Rules of one policy, and of all policies that are in force at one place together.
-pub const MOST_RULES: usize = 1000;
 /// Subjects of one policy.
 const MOST_SUBJECTS: usize = 100;
 /// Requirements of a selector, as many as a query may have.
@@ -43,6 +42,9 @@ pub enum Fault {
         /// How many there may be.
         most: usize,
     },
+    /// More than the filter can decide in time, or keep.
+    #[error("up to here the policy has {0}")]
+    LimitExceeded(#[from] LimitExceeded),
     /// A rule that says two things.
     #[error("has both a selector and deny; a rule has one of them")]
     Both,
@@ -119,11 +121,14 @@ impl Policy {
             let at = |BadPolicy { place: below, fault }: BadPolicy| fault.at(format!("rules[{place}]{below}"));
             rule(words).map_err(at)
         });
+        let rules: Vec<_> = rules.collect::<Result<_, _>>()?;
+        cost::of_rules(subjects, &rules)
+            .map_err(|(place, excess)| Fault::from(excess).at(format!("rules[{place}]")))?;
         Ok(Self {
             name: name.into(),
             namespace: namespace.map(Into::into),
             subjects: subjects.to_vec(),
-            rules: rules.collect::<Result<_, _>>()?,
+            rules,
             decided: Decided::default(),
         })
     }

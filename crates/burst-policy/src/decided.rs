@@ -7,6 +7,10 @@ use std::collections::VecDeque;
 /// More than the metrics of this project, of which a proxy serves some ten. Few enough that a client with ever new
 /// names costs no memory that counts.
 const MOST: usize = 32;
+/// Bytes of a name that is remembered. Others are worked out each time, which the [cost](crate::cost) allows.
+const LONGEST: usize = 96;
+/// What all of it occupies at most.
+pub(crate) const BYTES: usize = MOST * (LONGEST + 32);
 
 #[derive(Debug, Default)]
 pub(crate) struct Decided(RefCell<VecDeque<(Box<str>, Option<usize>)>>);
@@ -14,6 +18,9 @@ pub(crate) struct Decided(RefCell<VecDeque<(Box<str>, Option<usize>)>>);
 impl Decided {
     /// The rule for a name; `first` tells it where it is not known.
     pub(crate) fn rule(&self, name: &str, first: impl FnOnce() -> Option<usize>) -> Option<usize> {
+        if name.len() > LONGEST {
+            return first();
+        }
         let mut known = self.0.borrow_mut();
         if let Some((_, rule)) = known.iter().find(|(known, _)| **known == *name) {
             return *rule;
@@ -46,5 +53,12 @@ mod tests {
         assert_eq!(rule(3), Some(2));
         assert_eq!(asked.borrow().last(), Some(&3), "forgotten, as others were newer");
         assert_eq!(decided.0.borrow().len(), MOST);
+    }
+
+    #[test]
+    fn long_names_are_not_kept() {
+        let decided = Decided::default();
+        assert_eq!(decided.rule(&"a".repeat(LONGEST + 1), || Some(4)), Some(4));
+        assert_eq!(decided.0.borrow().len(), 0);
     }
 }

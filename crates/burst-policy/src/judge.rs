@@ -1,7 +1,7 @@
 //! All policies together.
 
 use crate::labels::Labels;
-use crate::policy::{Decision, Policy, Ruling};
+use crate::policy::{Decision, Policy, Ruling, User};
 use burst_words::choice;
 use std::fmt;
 
@@ -43,7 +43,8 @@ pub struct Judgement<'a> {
 /// Asks every policy that applies.
 #[must_use]
 pub fn judge<'a>(policies: impl IntoIterator<Item = &'a Policy>, default: Default, query: Query<'_>) -> Judgement<'a> {
-    let applies = |policy: &&Policy| policy.applies(query.namespace, query.user, query.groups);
+    let user = User::new(query.user, query.groups);
+    let applies = |policy: &&Policy| policy.applies(query.namespace, &user);
     let decide = |policy: &'a Policy| (policy, policy.decide(query.metric, query.labels));
     let decisions = policies.into_iter().filter(applies).map(decide).collect();
     Judgement { decisions, default }

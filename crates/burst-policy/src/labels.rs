@@ -11,10 +11,11 @@ pub use values::Values;
 use crate::words::{Expression, LabelSelector};
 use burst_labels::Selector;
 use burst_labels::selector::Operator;
+use std::collections::BTreeMap;
 
 /// What a selector selects: for each key that it names, the values that its label may have. Other keys may have any.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Labels(Vec<(Box<str>, Values)>);
+pub struct Labels(BTreeMap<Box<str>, Values>);
 
 impl Labels {
     /// What a query selects.
@@ -63,19 +64,25 @@ impl Labels {
     }
 
     fn narrow(&mut self, key: &str, values: Values) {
-        match self.0.iter_mut().find(|(known, _)| **known == *key) {
-            Some((_, all)) => *all = std::mem::take(all).and(values),
-            None => self.0.push((key.into(), values)),
+        match self.0.get_mut(key) {
+            Some(all) => *all = std::mem::take(all).and(values),
+            None => drop(self.0.insert(key.into(), values)),
         }
     }
 
     fn of(&self, key: &str) -> Option<&Values> {
-        self.iter().find(|(known, _)| *known == key).map(|(_, values)| values)
+        self.0.get(key)
     }
 
     /// By key, what is asked of each.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Values)> {
         self.0.iter().map(|(key, values)| (&**key, values))
+    }
+
+    /// Keys and values that are listed.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.0.values().map(|values| 1 + values.count()).sum()
     }
 
     /// A key whose requirements contradict each other; then nothing is selected.

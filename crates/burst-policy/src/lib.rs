@@ -24,6 +24,7 @@
 )]
 
 mod check;
+pub mod cost;
 mod decided;
 pub mod judge;
 pub mod labels;
@@ -32,7 +33,8 @@ pub mod pattern;
 pub mod policy;
 pub mod words;
 
-pub use check::{BadPolicy, Fault, MOST_RULES};
+pub use check::{BadPolicy, Fault};
+pub use cost::{LimitExceeded, MOST_RULES};
 pub use judge::{Default, Judgement, Query, judge};
 pub use labels::Labels;
-pub use policy::{Decision, Policy, Ruling};
+pub use policy::{Decision, Policy, Ruling, User};

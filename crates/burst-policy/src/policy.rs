@@ -4,6 +4,7 @@ use crate::decided::Decided;
 use crate::labels::Labels;
 use crate::pattern::Pattern;
 use crate::words::{Subject, SubjectKind};
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// A policy that was [checked](Policy::new).
@@ -37,6 +38,22 @@ pub enum Ruling {
         /// As a query would have it.
         text: Box<str>,
     },
+}
+
+/// A user, and the groups it is in.
+#[derive(Clone, Debug)]
+pub struct User<'a> {
+    name: &'a str,
+    groups: BTreeSet<&'a str>,
+}
+
+impl<'a> User<'a> {
+    /// Of a name and groups.
+    #[must_use]
+    pub fn new(name: &'a str, groups: &'a [String]) -> Self {
+        let groups = groups.iter().map(String::as_str).collect();
+        Self { name, groups }
+    }
 }
 
 /// What a policy says of a query. Rules count from 0.
@@ -73,10 +90,10 @@ impl Policy {
 
     /// Whether it is for queries of that user in that namespace.
     #[must_use]
-    pub fn applies(&self, namespace: &str, user: &str, groups: &[String]) -> bool {
+    pub fn applies(&self, namespace: &str, user: &User<'_>) -> bool {
         let is_meant = |subject: &Subject| match subject.kind {
-            SubjectKind::User => subject.name == user,
-            SubjectKind::Group => groups.contains(&subject.name),
+            SubjectKind::User => subject.name == user.name,
+            SubjectKind::Group => user.groups.contains(&*subject.name),
         };
         let is_there = self.namespace().is_none_or(|own| own == namespace);
         is_there && (self.subjects.is_empty() || self.subjects.iter().any(is_meant))
@@ -85,11 +102,18 @@ impl Policy {
     /// What it says of a query for a metric of that canonical name.
     #[must_use]
     pub fn decide(&self, metric: &str, asked: &Labels) -> Decision {
-        let first = || self.rules.iter().position(|rule| rule.pattern.matches(metric));
+        // A pattern that the engine refuses denies: no later rule may let the name pass.
+        let first = || {
+            self.rules
+                .iter()
+                .position(|rule| rule.pattern.matches(metric) != Some(false))
+        };
         let Some(place) = self.decided.rule(metric, first) else {
             return Decision::NoRule;
         };
-        match self.rules.get(place).map(|rule| &rule.ruling) {
+        let rule = self.rules.get(place);
+        match rule.map(|rule| &rule.ruling) {
+            _ if rule.is_some_and(|rule| rule.pattern.is_refused()) => Decision::Denied(place),
             Some(Ruling::Within { labels, .. }) if asked.is_within(labels) => Decision::Allowed(place),
             Some(Ruling::Within { .. }) => Decision::TooWide(place),
             Some(Ruling::Deny) => Decision::Denied(place),

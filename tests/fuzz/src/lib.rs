@@ -6,6 +6,7 @@
 mod hpa;
 mod kubernetes;
 mod leader;
+mod policy;
 mod proxy;
 mod records;
 mod text;
@@ -15,7 +16,7 @@ mod views;
 pub type Run = fn(&[u8]) -> bool;
 
 /// Every target, by its name in `fuzz/`.
-pub const TARGETS: [(&str, Run); 16] = [
+pub const TARGETS: [(&str, Run); 17] = [
     ("config", proxy::config),
     ("hpa", hpa::hpa),
     ("hub", proxy::hub),
@@ -23,6 +24,7 @@ pub const TARGETS: [(&str, Run); 16] = [
     ("list", kubernetes::list),
     ("metrics", views::metrics),
     ("path", views::path),
+    ("policies", policy::policies),
     ("quantity", text::quantity),
     ("records", records::records),
     ("report", proxy::report),

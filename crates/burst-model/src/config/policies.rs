@@ -4,7 +4,7 @@ use super::check::bad;
 use super::{BadConfig, Policies, words};
 use crate::kube::{Reads, Resource, Source};
 use crate::name::Name;
-use burst_policy::{MOST_RULES, Policy};
+use burst_policy::{Policy, cost};
 
 const KEY: &str = "metrics_apis.policies";
 
@@ -24,11 +24,13 @@ pub(super) fn check(words: words::Policies) -> Result<Policies, BadConfig> {
         }
         given.push(policy);
     }
-    let rules: usize = given.iter().map(|policy| policy.rules().len()).sum();
-    if rules > MOST_RULES {
-        let reason = format_args!("have {rules} rules together; {MOST_RULES} are allowed");
-        return Err(bad(format!("{KEY}.given"), reason));
-    }
+    let all: Vec<_> = given.iter().collect();
+    cost::of_set(&all).map_err(|(place, excess)| {
+        bad(
+            format!("{KEY}.given[{place}]"),
+            format_args!("up to here they have {excess}"),
+        )
+    })?;
     Ok(Policies {
         default: words.default.unwrap_or_default(),
         given,

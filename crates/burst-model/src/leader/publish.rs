@@ -60,8 +60,8 @@ impl Leader {
         let snapshot = draft.snapshot.and_then(|snapshot| self.published(snapshot.end()));
         self.bequeaths |= self.is_to_bequeath(snapshot.is_some(), now);
         self.written.extend(snapshot.map(Effect::Publish));
-        self.written.push(Effect::Show(self.totals()));
         let policies = self.enforce();
+        self.written.push(Effect::Show(self.totals()));
         self.written.extend(policies);
         self.written.push(Effect::Confirm(Confirmed {
             generation: self.generation,
@@ -107,9 +107,10 @@ impl Leader {
 
     /// The policies, where they are others than before.
     fn enforce(&mut self) -> Vec<Effect> {
-        if self.config.root_namespace().is_none() {
+        let config = self.config.clone();
+        let Some(root) = config.root_namespace() else {
             return Vec::new();
-        }
+        };
         let lists = self.config.content.sources.iter().zip(&self.lists);
         let lists: Vec<_> = lists.filter(|(source, _)| source.reads == Reads::Policies).collect();
         let Some(unread) = unread(&lists).filter(|_| !lists.is_empty()) else {
@@ -124,7 +125,7 @@ impl Leader {
                 Object::Hpa(_) | Object::Service(_) | Object::Workload(_) => None,
             });
         let bad = bad.chain(lists.iter().flat_map(|(_, list)| list.bad()));
-        let (sets, lines) = self.policies.gather(specs, bad);
+        let (sets, lines) = self.policies.gather(Some(root.as_str()), specs, bad);
         let lines = lines.into_iter().take(MOST_LINES).map(Effect::Warn);
         lines.chain(sets.map(Effect::Enforce)).collect()
     }
@@ -146,6 +147,11 @@ impl Leader {
             objects: count(|list| list.objects.len()),
             bad_objects: count(Standing::bad_objects),
             services: self.joined.table().get(SERVICES).map_or(0, Vec::len) as u64,
+            // Nothing of it is in a module that has no policies.
+            refused_policies: self
+                .config
+                .root_namespace()
+                .map_or(0, |_| self.policies.refused() as u64),
             notes: self.joined.notes(),
         }
     }

@@ -1,24 +1,55 @@
 //! The policies of the objects as one VM goes by them.
 
-use super::{PolicySets, place, read};
+use super::{PolicySet, PolicySets, place, read};
 use crate::name::Name;
 use crate::records::{Confirmed, Record};
 use crate::time::Time;
 use burst_policy::Policy;
+use std::cell::OnceCell;
 
-/// The policies of the objects, ready to decide.
+/// The policies of the objects. Those of a namespace are made ready to decide when it is asked for the first time: a VM
+/// that answers no query for a metric keeps their texts and nothing else.
 #[derive(Debug, Default)]
 pub struct Enforced {
     /// By namespace; `None` before any leader read them.
-    sets: Option<Vec<(Box<str>, Set)>>,
-    /// What they were made of.
-    told: Option<PolicySets>,
+    sets: Option<Vec<InForce>>,
     /// The last reads of the leader when they were looked at.
     looked: Vec<Option<Time>>,
 }
 
-/// The policies of a namespace, or why there are none in force.
-type Set = Result<Vec<Policy>, String>;
+/// What the leader told of a namespace.
+#[derive(Debug)]
+struct InForce {
+    told: PolicySet,
+    /// It is the root namespace.
+    is_root: bool,
+    /// Its policies, or why there are none in force.
+    ready: OnceCell<Result<Vec<Policy>, String>>,
+}
+
+impl InForce {
+    fn policies(&self) -> Result<&[Policy], NotInForce> {
+        let ready = self.ready.get_or_init(|| self.read());
+        ready.as_deref().map_err(|reason| NotInForce::Refused {
+            namespace: self.told.namespace.to_string(),
+            reason: reason.clone(),
+        })
+    }
+
+    fn read(&self) -> Result<Vec<Policy>, String> {
+        let PolicySet {
+            namespace,
+            in_force,
+            refused,
+        } = &self.told;
+        let applies = Some(&**namespace).filter(|_| !self.is_root);
+        match (in_force, refused) {
+            // Without a fault when the leader looked; a newer binary may have more rules than this one knows.
+            (Some(specs), _) => read(namespace, applies, specs).map(|read| read.policies),
+            (None, reason) => Err(reason.clone().unwrap_or_default()),
+        }
+    }
+}
 
 /// Why nobody can say whether a query may pass.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -46,12 +77,9 @@ impl Enforced {
             return;
         }
         self.looked.clone_from(lists);
-        let Some(told) = PolicySets::from_bytes(&told()) else {
-            return;
-        };
-        if self.told.as_ref() != Some(&told) {
-            self.sets = Some(sets(root, &told));
-            self.told = Some(told);
+        if let Some(told) = PolicySets::from_bytes(&told()) {
+            let before = self.sets.take().unwrap_or_default();
+            self.sets = Some(renewed(root, before, told));
         }
     }
 
@@ -65,46 +93,38 @@ impl Enforced {
         namespace: &str,
     ) -> Result<impl Iterator<Item = &'a Policy> + use<'a>, NotInForce> {
         let sets = self.sets.as_ref().ok_or(NotInForce::Unread)?;
-        let set = |namespace: &str| match find(sets, namespace) {
-            None => Ok([].as_slice()),
-            Some(Ok(policies)) => Ok(policies.as_slice()),
-            Some(Err(reason)) => Err(NotInForce::Refused {
-                namespace: namespace.into(),
-                reason: reason.clone(),
-            }),
-        };
-        let own = if namespace == root.as_str() {
-            &[]
-        } else {
-            set(namespace)?
+        let set = |namespace: &str| find(sets, namespace).map_or(Ok(&[][..]), InForce::policies);
+        let own = match namespace == root.as_str() {
+            true => &[],
+            false => set(namespace)?,
         };
         Ok(set(root.as_str())?.iter().chain(own))
     }
 }
 
-fn find<'a>(sets: &'a [(Box<str>, Set)], namespace: &str) -> Option<&'a Set> {
-    let place = place(sets, namespace, |(namespace, _)| namespace).ok()?;
-    sets.get(place).map(|(_, set)| set)
+fn find<'a>(sets: &'a [InForce], namespace: &str) -> Option<&'a InForce> {
+    sets.get(place(sets, namespace, |set| &set.told.namespace).ok()?)
 }
 
-fn sets(root: &Name, told: &PolicySets) -> Vec<(Box<str>, Set)> {
-    let mut sets = Vec::with_capacity(told.len());
-    for set in told {
-        let namespace = &set.namespace;
-        let applies = Some(&**namespace).filter(|namespace| *namespace != root.as_str());
-        let policies = match (&set.in_force, &set.refused) {
-            // Without a fault when the leader looked; a newer binary may have more rules than this one knows.
-            (Some(specs), _) => read(namespace, applies, specs),
-            (None, reason) => Err(reason.clone().unwrap_or_default()),
-        };
-        sets.push((namespace.clone(), policies));
-    }
-    sets
+/// What is told now, as ready as it was where it is the same.
+fn renewed(root: &Name, mut before: Vec<InForce>, told: PolicySets) -> Vec<InForce> {
+    let renew = |told: PolicySet| {
+        let place = place(&before, &told.namespace, |set| &set.told.namespace).ok();
+        let same = place
+            .and_then(|place| before.get_mut(place))
+            .filter(|set| set.told == told);
+        let ready = same.map(|set| std::mem::take(&mut set.ready)).unwrap_or_default();
+        InForce {
+            is_root: *told.namespace == *root.as_str(),
+            told,
+            ready,
+        }
+    };
+    told.into_iter().map(renew).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::PolicySet;
     use super::*;
 
     const T0: Time = Time::from_unix_millis(1_000_000);
@@ -176,5 +196,39 @@ mod tests {
         enforced.look(&root(), Some(&confirmed(1)), || panic!("nobody read anything since"));
         enforced.look(&root(), Some(&confirmed(2)), || vec![0xff; 9]);
         assert_eq!(names(&enforced, "shop").unwrap().len(), 1);
+    }
+
+    #[test]
+    fn a_namespace_is_read_when_it_is_asked_and_not_again_while_it_stays_the_same() {
+        let mut enforced = Enforced::default();
+        enforced.look(&root(), Some(&confirmed(1)), || told(&[("data", DENY), ("shop", DENY)]));
+        let ready = |enforced: &Enforced| {
+            let sets = enforced.sets.iter().flatten().map(|set| set.ready.get().is_some());
+            sets.collect::<Vec<_>>()
+        };
+        assert_eq!(ready(&enforced), [false, false]);
+        names(&enforced, "shop").unwrap();
+        assert_eq!(ready(&enforced), [false, true]);
+        let other = Some(r#"{"rules":[{"metric":"a","deny":true}]}"#);
+        enforced.look(&root(), Some(&confirmed(2)), || {
+            told(&[("data", other), ("shop", DENY)])
+        });
+        assert_eq!(ready(&enforced), [false, true], "shop has what it had");
+        enforced.look(&root(), Some(&confirmed(3)), || {
+            told(&[("data", other), ("shop", other)])
+        });
+        assert_eq!(ready(&enforced), [false, false]);
+    }
+
+    #[test]
+    fn what_an_older_leader_left_is_held_to_the_limits() {
+        let rules = vec![r#"{"metric":"(?:.{0,30}){30}x","deny":true}"#; 10].join(",");
+        let slow = format!(r#"{{"rules":[{rules}]}}"#);
+        let mut enforced = Enforced::default();
+        enforced.look(&root(), Some(&confirmed(1)), || {
+            told(&[("data", DENY), ("shop", Some(&slow))])
+        });
+        assert!(matches!(names(&enforced, "shop"), Err(NotInForce::Refused { .. })));
+        assert_eq!(names(&enforced, "data").unwrap().len(), 1);
     }
 }

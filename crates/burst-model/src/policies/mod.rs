@@ -10,8 +10,10 @@ pub use enforced::{Enforced, NotInForce};
 
 use crate::hash;
 use crate::kube::PolicySpec;
-use burst_policy::{BadPolicy, MOST_RULES, Policy};
+use burst_policy::cost::{self, MemoryQuota, QuotaExceeded};
+use burst_policy::{BadPolicy, Policy};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The policies of every namespace that has any, by its name: what the leader tells the other VMs.
 pub type PolicySets = Vec<PolicySet>;
@@ -22,7 +24,7 @@ pub struct PolicySet {
     /// Which.
     pub namespace: Box<str>,
     /// The last ones without a fault: the name of each, and its `spec` as JSON. `None` before the first.
-    pub in_force: Option<Vec<(Box<str>, Box<str>)>>,
+    pub in_force: Option<Vec<Spec>>,
     /// Why those that there are now are not in force.
     pub refused: Option<String>,
 }
@@ -34,7 +36,12 @@ pub(crate) struct Gathered {
     told: Option<PolicySets>,
     /// The hash of what that was made of.
     made_of: Option<u64>,
+    sizes: Sizes,
 }
+
+/// The bytes of sets, or why they cannot be in force, by the hash of each: when one namespace changes, the others are not
+/// read again.
+type Sizes = BTreeMap<u64, Result<usize, String>>;
 
 /// A namespace's objects: the spec of each by its name, and a line about one that could not even be read.
 #[derive(Debug, Hash)]
@@ -61,13 +68,24 @@ fn found<'a, 'b>(all: &'b mut Vec<Found<'a>>, namespace: &'a str) -> Option<&'b 
 impl Gathered {
     /// Goes on from what the last leader told.
     pub(crate) fn new(told: Option<PolicySets>) -> Self {
-        Self { told, made_of: None }
+        Self {
+            told,
+            made_of: None,
+            sizes: Sizes::new(),
+        }
+    }
+
+    /// The namespaces whose policies are refused.
+    pub(crate) fn refused(&self) -> usize {
+        let told = self.told.iter().flatten();
+        told.filter(|set| set.refused.is_some()).count()
     }
 
     /// Takes all objects that there are, and the lines about those that could not be read. The sets where they are
     /// others than before, and what to warn of.
     pub(crate) fn gather<'a>(
         &mut self,
+        root: Option<&str>,
         objects: impl Iterator<Item = &'a PolicySpec>,
         bad: impl Iterator<Item = (&'a str, &'a str)>,
     ) -> (Option<PolicySets>, Vec<String>) {
@@ -87,18 +105,28 @@ impl Gathered {
             return (None, Vec::new());
         }
         self.made_of = made_of;
-        let (mut sets, mut lines) = (PolicySets::new(), Vec::new());
-        for found in &all {
-            let before = self
-                .told
-                .as_deref()
-                .and_then(|told| of_namespace(told, found.namespace));
-            let set = found.set(before);
-            if set.refused.as_ref() != before.and_then(|before| before.refused.as_ref()) {
-                lines.extend(set.warning());
-            }
-            sets.push(set);
-        }
+        let before = self.told.as_deref().unwrap_or_default();
+        let mut known = std::mem::take(&mut self.sizes);
+        let mut size = |namespace: &str, specs: &[Spec]| {
+            let mark = hash::of(&(namespace, specs));
+            let fresh = || {
+                known
+                    .remove(&mark)
+                    .unwrap_or_else(|| read(namespace, None, specs).map(|read| read.bytes))
+            };
+            self.sizes.entry(mark).or_insert_with(fresh).clone()
+        };
+        let mut candidates: Vec<_> = all
+            .iter()
+            .map(|found| Candidates::of(found, of_namespace(before, found.namespace), &mut size))
+            .collect();
+        apply_quota(root, &mut candidates);
+        let sets: PolicySets = candidates.into_iter().map(Candidates::into_set).collect();
+        let is_new = |set: &&PolicySet| {
+            let before = of_namespace(before, &set.namespace);
+            set.refused.as_ref() != before.and_then(|before| before.refused.as_ref())
+        };
+        let lines = sets.iter().filter(is_new).filter_map(PolicySet::warning).collect();
         let sets = Some(sets).filter(|sets| self.told.as_ref() != Some(sets));
         if sets.is_some() {
             self.told.clone_from(&sets);
@@ -112,24 +140,77 @@ fn of_namespace<'a>(sets: &'a [PolicySet], namespace: &str) -> Option<&'a Policy
     sets.get(place(sets, namespace, |set| &set.namespace).ok()?)
 }
 
-impl Found<'_> {
-    fn set(&self, before: Option<&PolicySet>) -> PolicySet {
+/// The name of a policy, and its `spec` as JSON.
+type Spec = (Box<str>, Box<str>);
+
+/// A namespace's policies, and the room that they need.
+#[derive(Debug)]
+struct Candidates<'a> {
+    namespace: &'a str,
+    /// Those that there are now, or why they cannot be in force.
+    now: Result<(usize, Vec<Spec>), String>,
+    /// Those that were in force before.
+    before: Option<(usize, &'a [Spec])>,
+}
+
+impl<'a> Candidates<'a> {
+    fn of(
+        found: &Found<'a>,
+        before: Option<&'a PolicySet>,
+        size: &mut impl FnMut(&str, &[Spec]) -> Result<usize, String>,
+    ) -> Self {
+        let namespace = found.namespace;
         let spec = |policy: &&PolicySpec| (policy.name.name.as_str().into(), policy.spec.clone());
-        let specs: Vec<_> = self.specs.iter().map(spec).collect();
-        let checked = match self.bad {
+        let specs: Vec<_> = found.specs.iter().map(spec).collect();
+        let now = match found.bad {
             Some(line) => Err(line.to_owned()),
-            None => read(self.namespace, None, &specs).map(drop),
+            None => size(namespace, &specs).map(|bytes| (bytes, specs)),
         };
-        let (in_force, refused) = match checked {
-            Ok(()) => (Some(specs), None),
-            Err(reason) => (before.and_then(|before| before.in_force.clone()), Some(reason)),
+        // An older leader may have left what is too much now.
+        let before = before.and_then(|before| before.in_force.as_deref());
+        let before = before.and_then(|specs| Some((size(namespace, specs).ok()?, specs)));
+        Self { namespace, now, before }
+    }
+
+    /// The bytes of those that are to be in force.
+    fn bytes(&self) -> usize {
+        let now = self.now.as_ref().map(|(bytes, _)| *bytes).ok();
+        now.or(self.before.map(|(bytes, _)| bytes)).unwrap_or_default()
+    }
+
+    /// Takes room for those that there are now, or else for those before.
+    fn take(&mut self, quota: &mut MemoryQuota) {
+        if self.now.as_ref().is_ok_and(|(bytes, _)| !quota.take(*bytes)) {
+            self.now = Err(QuotaExceeded.to_string());
+        }
+        if self.now.is_err() {
+            self.before = self.before.filter(|(bytes, _)| quota.take(*bytes));
+        }
+    }
+
+    fn into_set(self) -> PolicySet {
+        let (in_force, refused) = match self.now {
+            Ok((_, specs)) => (Some(specs), None),
+            Err(reason) => (self.before.map(|(_, specs)| specs.to_vec()), Some(reason)),
         };
-        let namespace = self.namespace.into();
         PolicySet {
-            namespace,
+            namespace: self.namespace.into(),
             in_force,
             refused,
         }
+    }
+}
+
+/// Leaves out what there is no room for.
+fn apply_quota(root: Option<&str>, sets: &mut [Candidates<'_>]) {
+    let mut order: Vec<_> = sets.iter().map(|set| (set.namespace, set.bytes())).collect();
+    cost::quota_order(root, &mut order);
+    let mut quota = MemoryQuota::default();
+    for (namespace, _) in order {
+        let set = place(sets, namespace, |set| set.namespace)
+            .ok()
+            .and_then(|place| sets.get_mut(place));
+        set.into_iter().for_each(|set| set.take(&mut quota));
     }
 }
 
@@ -147,128 +228,31 @@ impl PolicySet {
     }
 }
 
+/// The policies of a namespace, ready to decide.
+#[derive(Debug)]
+struct Loaded {
+    policies: Vec<Policy>,
+    /// What they occupy, their specs among it.
+    bytes: usize,
+}
+
 /// The policies of a namespace, or why they are none; `applies` is where they do.
-fn read(namespace: &str, applies: Option<&str>, specs: &[(Box<str>, Box<str>)]) -> Result<Vec<Policy>, String> {
-    let (mut policies, mut rules) = (Vec::new(), 0);
+fn read(namespace: &str, applies: Option<&str>, specs: &[Spec]) -> Result<Loaded, String> {
+    let mut policies = Vec::with_capacity(specs.len());
     for (name, spec) in specs {
         let title = format!("{namespace}/{name}");
         let policy = Policy::parse(&title, applies, spec);
-        let policy = policy.map_err(|BadPolicy { place, fault }| format!("{title}: spec.{place}: {fault}"))?;
-        rules += policy.rules().len();
-        if rules > MOST_RULES {
-            return Err(format!(
-                "up to {title} they have {rules} rules; {MOST_RULES} are allowed"
-            ));
-        }
-        policies.push(policy);
+        policies.push(policy.map_err(|BadPolicy { place, fault }| format!("{title}: spec.{place}: {fault}"))?);
     }
-    Ok(policies)
+    let cost = cost::of_set(&policies.iter().collect::<Vec<_>>());
+    let bytes = cost.map_err(|(place, excess)| {
+        let title = policies.get(place).map_or("", Policy::name);
+        format!("up to {title} they have {excess}")
+    })?;
+    let of_specs: usize = specs.iter().map(|(_, spec)| spec.len()).sum();
+    let bytes = bytes + of_specs;
+    Ok(Loaded { policies, bytes })
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::name::ObjectName;
-
-    const DENY: &str = r#"{"rules":[{"metric":".*","deny":true}]}"#;
-    const BAD: &str = r#"{"rules":[{"metric":"(","deny":true}]}"#;
-
-    fn objects(all: &[(&str, &str)]) -> Vec<PolicySpec> {
-        let object = |(name, spec): &(&str, &str)| PolicySpec {
-            name: ObjectName::parse(name).unwrap(),
-            spec: (*spec).into(),
-        };
-        all.iter().map(object).collect()
-    }
-
-    fn gather(gathered: &mut Gathered, all: &[(&str, &str)]) -> (Option<PolicySets>, Vec<String>) {
-        gathered.gather(objects(all).iter(), std::iter::empty())
-    }
-
-    fn names(sets: &PolicySets, namespace: &str) -> Option<Vec<String>> {
-        let names = set(sets, namespace).in_force.as_ref()?.iter();
-        Some(names.map(|(name, _)| name.to_string()).collect())
-    }
-
-    fn set<'a>(sets: &'a PolicySets, namespace: &str) -> &'a PolicySet {
-        of_namespace(sets, namespace).unwrap()
-    }
-
-    #[test]
-    fn what_did_not_change_is_not_told_again() {
-        let mut gathered = Gathered::new(None);
-        assert_eq!(
-            gather(&mut gathered, &[]).0,
-            Some(PolicySets::new()),
-            "that there are none is told"
-        );
-        assert!(gather(&mut gathered, &[]).0.is_none());
-        let (sets, lines) = gather(&mut gathered, &[("shop/a", DENY), ("shop/b", DENY), ("data/c", DENY)]);
-        let sets = sets.unwrap();
-        assert_eq!(names(&sets, "shop").unwrap(), ["a", "b"]);
-        assert!(lines.is_empty());
-        let mut successor = Gathered::new(Some(sets));
-        assert!(
-            gather(&mut successor, &[("shop/a", DENY), ("shop/b", DENY), ("data/c", DENY)])
-                .0
-                .is_none()
-        );
-    }
-
-    #[test]
-    fn a_set_with_a_fault_is_refused_as_a_whole_and_the_last_good_one_stays() {
-        let mut gathered = Gathered::new(None);
-        gather(&mut gathered, &[("shop/a", DENY)]);
-        let spoiled = [("shop/a", BAD), ("shop/b", DENY), ("data/c", DENY)];
-        let (sets, lines) = gather(&mut gathered, &spoiled);
-        let sets = sets.unwrap();
-        assert_eq!(names(&sets, "shop").unwrap(), ["a"], "of before");
-        assert_eq!(set(&sets, "shop").in_force.as_ref().unwrap()[0].1.as_ref(), DENY);
-        assert_eq!(names(&sets, "data").unwrap(), ["c"], "which has nothing to do with it");
-        assert_eq!(
-            lines,
-            [
-                "the ExternalMetricPolicies of namespace shop are refused: shop/a: spec.rules[0].metric: `(` is not \
-              closed, at character 1; those before them stay in force"
-            ]
-        );
-        let (sets, lines) = gather(&mut gathered, &[&spoiled[..], &[("data/d", DENY)]].concat());
-        assert!(sets.is_some() && lines.is_empty(), "said once");
-        let (sets, _) = gather(&mut gathered, &[("shop/b", DENY)]);
-        assert_eq!(names(&sets.unwrap(), "shop").unwrap(), ["b"]);
-    }
-
-    #[test]
-    fn a_set_that_never_was_without_a_fault_is_not_in_force() {
-        let (sets, lines) = gather(&mut Gathered::new(None), &[("shop/a", BAD)]);
-        assert_eq!(set(&sets.unwrap(), "shop").in_force, None);
-        assert!(
-            lines[0].ends_with("there were none before them, so no external metric is served by them"),
-            "{lines:?}"
-        );
-    }
-
-    #[test]
-    fn an_object_that_cannot_be_read_is_a_fault_of_its_set() {
-        let mut gathered = Gathered::new(None);
-        let bad = [("shop/b", "left out ExternalMetricPolicy shop/b: a proxy thread died")];
-        let (sets, _) = gathered.gather(objects(&[("shop/a", DENY)]).iter(), bad.into_iter());
-        assert_eq!(set(&sets.unwrap(), "shop").refused.as_deref(), Some(bad[0].1));
-    }
-
-    #[test]
-    fn a_namespace_has_a_thousand_rules_together() {
-        let rules = vec![r#"{"metric":"a","deny":true}"#; 501].join(",");
-        let many = format!(r#"{{"rules":[{rules}]}}"#);
-        let (sets, _) = gather(
-            &mut Gathered::new(None),
-            &[("shop/a", &many), ("shop/b", &many), ("data/c", &many)],
-        );
-        let sets = sets.unwrap();
-        assert_eq!(
-            set(&sets, "shop").refused.as_deref(),
-            Some("up to shop/b they have 1002 rules; 1000 are allowed")
-        );
-        assert!(set(&sets, "data").refused.is_none());
-    }
-}
+mod tests;

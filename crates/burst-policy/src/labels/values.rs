@@ -8,6 +8,7 @@ pub struct Values {
     present: Present,
 }
 
+/// The lists are in order, without one twice: a query may name thousands, and so may a policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Present {
     OneOf(Vec<Box<str>>),
@@ -55,12 +56,12 @@ impl Default for Values {
 
 impl Values {
     pub(super) fn one_of(values: impl IntoIterator<Item = Box<str>>) -> Self {
-        let present = Present::OneOf(values.into_iter().collect());
+        let present = Present::OneOf(sorted(values.into_iter().collect()));
         Self { absent: false, present }
     }
 
     pub(super) fn none_of(values: impl IntoIterator<Item = Box<str>>) -> Self {
-        let present = Present::NoneOf(values.into_iter().collect(), None);
+        let present = Present::NoneOf(sorted(values.into_iter().collect()), None);
         Self { absent: true, present }
     }
 
@@ -100,10 +101,9 @@ impl Values {
         let absent = self.absent && other.absent;
         let present = match (self.present, other.present) {
             (Present::NoneOf(mut these, one), Present::NoneOf(those, two)) => {
-                let others: Vec<_> = those.into_iter().filter(|value| !these.contains(value)).collect();
-                these.extend(others);
+                these.extend(those);
                 let limits = one.zip(two).map(|(one, two)| one.and(two)).or(one).or(two);
-                Present::NoneOf(these, limits)
+                Present::NoneOf(sorted(these), limits)
             }
             (Present::OneOf(mut these), other) | (other, Present::OneOf(mut these)) => {
                 these.retain(|value| other.has(value));
@@ -131,6 +131,13 @@ impl Values {
         (wider.absent || !self.absent) && self.present.is_within(&wider.present)
     }
 
+    /// The values that are listed, allowed or not.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        let (Ok(values) | Err(values)) = self.listed();
+        values.len()
+    }
+
     /// Whether a label may be absent.
     #[must_use]
     pub fn may_be_absent(&self) -> bool {
@@ -150,9 +157,15 @@ impl Values {
     }
 }
 
-/// Lists in selectors are short.
+fn sorted(mut values: Vec<Box<str>>) -> Vec<Box<str>> {
+    // Of two lists that are in order, this merges.
+    values.sort();
+    values.dedup();
+    values
+}
+
 fn is_one(values: &[Box<str>], value: &str) -> bool {
-    values.iter().any(|one| **one == *value)
+    values.binary_search_by(|one| (**one).cmp(value)).is_ok()
 }
 
 impl Present {
@@ -171,9 +184,14 @@ impl Present {
         }
     }
 
+    /// Looks up no more than the wider one lists: that one is a policy's, which was looked at for what it costs.
     fn is_within(&self, wider: &Self) -> bool {
         match (self, wider) {
             _ if self.is_empty() => true,
+            (Self::OneOf(values), Self::OneOf(wider)) => {
+                values.len() <= wider.len() && values.iter().all(|value| is_one(wider, value))
+            }
+            (Self::OneOf(own), Self::NoneOf(values, None)) => !values.iter().any(|value| is_one(own, value)),
             (Self::OneOf(values), wider) => values.iter().all(|value| wider.has(value)),
             (Self::NoneOf(..), Self::OneOf(_)) => false,
             (Self::NoneOf(..), Self::NoneOf(values, limits)) => {

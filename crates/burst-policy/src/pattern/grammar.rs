@@ -1,6 +1,7 @@
 //! The syntax: what is not known to mean the same everywhere is refused.
 
-use super::BadPattern;
+use super::automaton::{Automaton, Times};
+use super::{BadPattern, MOST_STATES, Prefix};
 use std::iter::Peekable;
 use std::str::Chars;
 
@@ -9,18 +10,35 @@ const DEEPEST: usize = 16;
 /// What Go's engine takes.
 const MOST_TIMES: usize = 1000;
 
+/// Ranges of `\d`, and of `\w`, which has more: digits, two of letters, and the underscore.
+const ESCAPED_RANGES: usize = 4;
+/// Of `.`, which is all but a line's end.
+const ANY_RANGES: usize = 2;
+
 type Parsed<T> = Result<T, BadPattern>;
 
-/// The number of characters that a pattern stands for, with its repetitions written out.
-pub(super) fn states(text: &str) -> Parsed<usize> {
+/// What a text says, if it is a pattern.
+pub(super) struct Analysis {
+    /// What the engine makes of it.
+    pub(super) automaton: Automaton,
+    /// How each branch begins.
+    pub(super) prefixes: Vec<Prefix>,
+}
+
+/// Reads a pattern.
+pub(super) fn read(text: &str) -> Parsed<Analysis> {
     let mut parser = Parser {
         rest: text.chars().peekable(),
         at: 0,
         depth: 0,
+        prefixes: vec![Prefix::default()],
     };
-    let states = parser.alternatives()?;
+    let automaton = parser.alternatives()?;
     match parser.next() {
-        None => Ok(states),
+        None => Ok(Analysis {
+            automaton,
+            prefixes: parser.prefixes,
+        }),
         Some(_) => Err(parser.fault("`)` was not opened")),
     }
 }
@@ -30,6 +48,7 @@ struct Parser<'a> {
     /// Characters that were taken.
     at: usize,
     depth: usize,
+    prefixes: Vec<Prefix>,
 }
 
 impl Parser<'_> {
@@ -43,6 +62,20 @@ impl Parser<'_> {
         self.rest.peek().copied()
     }
 
+    /// One more character that each name has there.
+    fn prefix(&mut self, character: char) {
+        if let Some(prefix) = self.prefixes.last_mut().filter(|prefix| prefix.is_all) {
+            prefix.text.push(character);
+        }
+    }
+
+    /// From here on names may differ.
+    fn end_prefix(&mut self) {
+        if let Some(prefix) = self.prefixes.last_mut() {
+            prefix.is_all = false;
+        }
+    }
+
     /// About the character that was taken last.
     fn fault(&self, reason: impl Into<String>) -> BadPattern {
         BadPattern::Syntax {
@@ -52,45 +85,85 @@ impl Parser<'_> {
     }
 
     /// Up to the end, or to the parenthesis that closes.
-    fn alternatives(&mut self) -> Parsed<usize> {
-        let mut states = self.sequence()?;
+    fn alternatives(&mut self) -> Parsed<Automaton> {
+        let mut branches = vec![self.sequence()?];
         while self.peek() == Some('|') {
+            if self.depth == 0 {
+                self.prefixes.push(Prefix::default());
+            }
             self.next();
-            states = self.sequence()?.saturating_add(states).saturating_add(1);
+            branches.push(self.sequence()?);
         }
-        Ok(states)
+        self.fits(Automaton::any_of(branches))
     }
 
-    fn sequence(&mut self) -> Parsed<usize> {
-        let mut states = 0;
+    fn sequence(&mut self) -> Parsed<Automaton> {
+        let (mut all, mut is_empty) = (Automaton::empty(), true);
         while let Some(next) = self.peek().filter(|next| !matches!(next, '|' | ')')) {
             self.next();
             let once = self.one(next)?;
-            states = self.repeated(once)?.saturating_add(states);
+            let repeated = self.repeated(once)?;
+            all = self.fits(all.then(&repeated))?;
+            is_empty = false;
         }
-        match (states, self.peek()) {
-            (0, Some(')')) if self.depth > 0 => Err(self.fault("`()` has nothing in it")),
-            (0, Some(')')) => Ok(0),
-            (0, None) if self.depth > 0 => Err(self.fault("`(` is not closed")),
-            (0, _) => Err(self.fault("`|` has nothing on one side")),
-            _ => Ok(states),
+        match (is_empty, self.peek()) {
+            (true, Some(')')) if self.depth > 0 => Err(self.fault("`()` has nothing in it")),
+            (true, Some(')')) => Ok(all),
+            (true, None) if self.depth > 0 => Err(self.fault("`(` is not closed")),
+            (true, _) => Err(self.fault("`|` has nothing on one side")),
+            _ => Ok(all),
         }
     }
 
-    fn one(&mut self, first: char) -> Parsed<usize> {
+    /// As soon as a part is too large, so that none is ever written out that is.
+    fn fits(&self, automaton: Automaton) -> Parsed<Automaton> {
+        match automaton.characters() <= MOST_STATES {
+            true => Ok(automaton),
+            false => Err(BadPattern::TooLarge),
+        }
+    }
+
+    fn one(&mut self, first: char) -> Parsed<Automaton> {
         match first {
-            '(' => self.group(),
-            '[' => self.class(),
-            '\\' => self.escape().map(|_| 1),
-            '.' => Ok(1),
+            '(' => {
+                self.end_prefix();
+                self.group()
+            }
+            '[' => {
+                self.end_prefix();
+                self.class()
+            }
+            '\\' => Ok(match self.escape()? {
+                Some(character) => self.character(character),
+                None => {
+                    self.end_prefix();
+                    Automaton::class(ESCAPED_RANGES)
+                }
+            }),
+            '.' => {
+                self.end_prefix();
+                Ok(Automaton::class(ANY_RANGES))
+            }
             '*' | '+' | '?' | '{' => Err(self.fault(format!("`{first}` has nothing to repeat"))),
             '^' | '$' => {
                 let reason = format!("`{first}` need not be written: a pattern matches the whole name");
                 Err(self.fault(reason))
             }
             ']' | '}' => Err(self.fault(format!("`{first}` must be written `\\{first}`"))),
-            other => self.literal(other).map(|()| 1),
+            other => {
+                self.literal(other)?;
+                Ok(self.character(other))
+            }
         }
+    }
+
+    /// One character, which is of the prefix unless it is repeated.
+    fn character(&mut self, character: char) -> Automaton {
+        match self.peek() {
+            Some('*' | '+' | '?' | '{') => self.end_prefix(),
+            _ => self.prefix(character),
+        }
+        Automaton::character()
     }
 
     fn literal(&self, character: char) -> Parsed<()> {
@@ -104,7 +177,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn group(&mut self) -> Parsed<usize> {
+    fn group(&mut self) -> Parsed<Automaton> {
         self.depth += 1;
         if self.depth > DEEPEST {
             return Err(self.fault(format!("parentheses are nested more than {DEEPEST} times")));
@@ -115,12 +188,12 @@ impl Parser<'_> {
                 return Err(self.fault("`(?` is not understood unless it is `(?:`"));
             }
         }
-        let states = self.alternatives()?;
+        let automaton = self.alternatives()?;
         if self.next() != Some(')') {
             return Err(self.fault("`(` is not closed"));
         }
         self.depth -= 1;
-        Ok(states.saturating_add(1))
+        Ok(automaton.grouped())
     }
 
     /// What stands for one character; `None` where it stands for several.
@@ -135,19 +208,23 @@ impl Parser<'_> {
         }
     }
 
-    fn class(&mut self) -> Parsed<usize> {
+    fn class(&mut self) -> Parsed<Automaton> {
+        // All but some ranges are one range more than those.
+        let mut ranges = 0;
         if self.peek() == Some('^') {
             self.next();
+            ranges = 1;
         }
         let mut is_empty = true;
         loop {
             let first = match self.next() {
                 None => return Err(self.fault("`[` is not closed")),
                 Some(']') if is_empty => return Err(self.fault("`[]` has nothing in it")),
-                Some(']') => return Ok(1),
+                Some(']') => return Ok(Automaton::class(ranges)),
                 Some(first) => self.member(first)?,
             };
             is_empty = false;
+            ranges += first.map_or(ESCAPED_RANGES, |_| 1);
             if let (Some(first), Some('-')) = (first, self.peek()) {
                 self.next();
                 self.range(first)?;
@@ -178,37 +255,53 @@ impl Parser<'_> {
         }
     }
 
-    fn repeated(&mut self, once: usize) -> Parsed<usize> {
+    fn repeated(&mut self, once: Automaton) -> Parsed<Automaton> {
         let Some(sign) = self.peek().filter(|sign| matches!(sign, '*' | '+' | '?' | '{')) else {
             return Ok(once);
         };
         self.next();
-        let times = if sign == '{' { self.times()? } else { 1 };
-        match self.peek() {
-            Some(again @ ('*' | '+' | '?' | '{')) => {
-                self.next();
-                Err(self.fault(format!("`{again}` repeats a repetition")))
-            }
-            _ => Ok(once.saturating_mul(times).saturating_add(1)),
+        let times = match sign {
+            '*' => Times { least: 0, most: None },
+            '+' => Times { least: 1, most: None },
+            '?' => Times {
+                least: 0,
+                most: Some(1),
+            },
+            _ => self.times()?,
+        };
+        if let Some(again @ ('*' | '+' | '?' | '{')) = self.peek() {
+            self.next();
+            return Err(self.fault(format!("`{again}` repeats a repetition")));
+        }
+        match once.characters_repeated(times) <= MOST_STATES {
+            true => Ok(once.repeated(times)),
+            false => Err(BadPattern::TooLarge),
         }
     }
 
-    /// Behind the brace that opens: how often at most.
-    fn times(&mut self) -> Parsed<usize> {
+    /// Behind the brace that opens.
+    fn times(&mut self) -> Parsed<Times> {
         let least = self.number()?;
         let most = match (self.next(), self.peek()) {
-            (Some('}'), _) => return Ok(least.max(1)),
-            (Some(','), Some('}')) => least,
-            (Some(','), _) => self.number()?,
+            (Some('}'), _) => {
+                return Ok(Times {
+                    least,
+                    most: Some(least),
+                });
+            }
+            (Some(','), Some('}')) => None,
+            (Some(','), _) => Some(self.number()?),
             _ => return Err(self.fault("`{` is not closed")),
         };
         if self.next() != Some('}') {
             return Err(self.fault("`{` is not closed"));
         }
-        if most < least {
-            return Err(self.fault(format!("`{{{least},{most}}}` is from the last to the first")));
+        match most {
+            Some(most) if most < least => {
+                Err(self.fault(format!("`{{{least},{most}}}` is from the last to the first")))
+            }
+            most => Ok(Times { least, most }),
         }
-        Ok(most.max(1))
     }
 
     fn number(&mut self) -> Parsed<usize> {

@@ -53,6 +53,9 @@ pub struct PolicyCheck {
     /// The kubeconfig context; the current one if not given.
     #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
     pub context: String,
+    /// The namespace whose objects are for all: its policies get room first.
+    #[arg(long, value_name = "NAMESPACE")]
+    pub root_namespace: Option<String>,
     /// Write what is found into the status of each, where it is not there yet.
     #[arg(long)]
     pub write_status: bool,

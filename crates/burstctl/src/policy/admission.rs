@@ -3,7 +3,7 @@
 //! <https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-policy/>
 
 use burst_policy::judge::Refusal;
-use burst_policy::{Decision, Default, Policy, Ruling};
+use burst_policy::{Decision, Default, Policy, Ruling, User};
 use serde_json::{Value, json};
 
 use super::Court;
@@ -24,9 +24,10 @@ const OPERATORS: &str = "['In', 'NotIn', 'Exists', 'DoesNotExist']";
 /// The policy and its binding.
 #[must_use]
 pub fn admission(court: &Court<'_>) -> [Value; 2] {
+    let user = User::new(court.user, court.groups);
     let applies = |policy: &&Policy| {
         let namespace = policy.namespace().unwrap_or_default();
-        policy.applies(namespace, court.user, court.groups)
+        policy.applies(namespace, &user)
     };
     let policies: Vec<_> = court.policies.iter().filter(applies).collect();
     let mut variables = vec![

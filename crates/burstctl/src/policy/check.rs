@@ -2,16 +2,16 @@
 //!
 //! The filter only reads; who wants `kubectl get` to tell of a policy that is none runs this, in a pipeline or a CronJob.
 
-use std::collections::BTreeMap;
 use std::io;
 
-use burst_policy::{BadPolicy, MOST_RULES, Policy};
+use burst_policy::{BadPolicy, Policy};
 use k8s_openapi::jiff::Timestamp;
 use kube::api::{ApiResource, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams};
 use kube::{Api, Client};
 use serde_json::{Value, json};
 
 use super::files::{API_VERSION, KIND};
+use super::limits::over_limits;
 use crate::args::Output;
 use crate::live::{Cluster, LiveError, chain};
 use crate::page::Page;
@@ -32,23 +32,22 @@ pub struct Checked {
     pub unwritten: Option<String>,
 }
 
-/// Checks every policy of a cluster, and may write what is found.
+/// Checks every policy of a cluster, and may write what is found. `root` is the namespace whose policies are for all.
 ///
 /// # Errors
 /// If there is no such cluster, or the policies cannot be listed.
-pub fn check(context: &str, write_status: bool) -> Result<Vec<Checked>, LiveError> {
+pub fn check(context: &str, root: Option<&str>, write_status: bool) -> Result<Vec<Checked>, LiveError> {
     let cluster = Cluster::of(context)?;
     let all: Api<DynamicObject> = Api::all_with(cluster.client(), &resource());
     let objects = cluster.wait(all.list(&ListParams::default()))?.items;
-    let mut rules = BTreeMap::new();
-    let mut checked = Vec::new();
-    for object in &objects {
-        let mut found = of_object(object, &mut rules);
-        if write_status && let Some(status) = status(object, &found) {
-            let written = cluster.wait(write_to(cluster.client(), object, &status));
-            found.unwritten = written.err().map(|error| chain(&error));
+    let mut checked = checked(&objects, root);
+    if write_status {
+        for (object, found) in objects.iter().zip(&mut checked) {
+            if let Some(status) = status(object, found) {
+                let written = cluster.wait(write_to(cluster.client(), object, &status));
+                found.unwritten = written.err().map(|error| chain(&error));
+            }
         }
-        checked.push(found);
     }
     Ok(checked)
 }
@@ -58,26 +57,46 @@ fn resource() -> ApiResource {
     ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, version, KIND), PLURAL)
 }
 
-/// `rules` counts those of each namespace before this one.
-fn of_object(object: &DynamicObject, rules: &mut BTreeMap<String, usize>) -> Checked {
-    let namespace = object.metadata.namespace.clone().unwrap_or_default();
-    let name = object.metadata.name.as_deref().unwrap_or_default();
-    let title = format!("{namespace}/{name}");
-    let spec = object.data.get("spec").map(Value::to_string).unwrap_or_default();
-    let (mine, reason) = match Policy::parse(&title, None, &spec) {
-        Ok(policy) => (policy.rules().len(), None),
-        Err(BadPolicy { place, fault }) => (0, Some(format!("spec.{place}: {fault}"))),
-    };
-    let before = rules.entry(namespace).or_default();
-    *before += mine;
-    let too_many = || format!("its namespace has {before} rules with it; {MOST_RULES} are allowed");
-    let reason = reason.or_else(|| (*before > MOST_RULES).then(too_many));
-    Checked {
-        title,
-        rules: mine,
-        reason,
+/// What is found of each, for itself and with the others.
+fn checked(objects: &[DynamicObject], root: Option<&str>) -> Vec<Checked> {
+    let parsed: Vec<_> = objects.iter().map(parse).collect();
+    let of = |(title, parsed): &(String, Result<Policy, BadPolicy>)| Checked {
+        title: title.clone(),
+        rules: parsed.as_ref().map_or(0, |policy| policy.rules().len()),
+        reason: parsed
+            .as_ref()
+            .err()
+            .map(|BadPolicy { place, fault }| format!("spec.{place}: {fault}")),
         unwritten: None,
+    };
+    let mut checked: Vec<_> = parsed.iter().map(of).collect();
+    let good = objects.iter().zip(&parsed).enumerate();
+    let good =
+        good.filter_map(|(place, (object, (_, parsed)))| Some((place, namespace(object), parsed.as_ref().ok()?)));
+    let good: Vec<_> = good.collect();
+    let policies: Vec<_> = good
+        .iter()
+        .map(|(_, namespace, policy)| (*namespace, *policy))
+        .collect();
+    for (place, reason) in over_limits(&policies, root) {
+        let place = good.get(place).map(|(place, ..)| *place);
+        if let Some(found) = place.and_then(|place| checked.get_mut(place)) {
+            found.reason = Some(reason);
+        }
     }
+    checked
+}
+
+fn namespace(object: &DynamicObject) -> &str {
+    object.metadata.namespace.as_deref().unwrap_or_default()
+}
+
+fn parse(object: &DynamicObject) -> (String, Result<Policy, BadPolicy>) {
+    let name = object.metadata.name.as_deref().unwrap_or_default();
+    let title = format!("{}/{name}", namespace(object));
+    let spec = object.data.get("spec").map(Value::to_string).unwrap_or_default();
+    let parsed = Policy::parse(&title, None, &spec);
+    (title, parsed)
 }
 
 /// The status that says so; `None` where it is there already.
@@ -106,9 +125,8 @@ fn status(object: &DynamicObject, found: &Checked) -> Option<Value> {
 }
 
 async fn write_to(client: Client, object: &DynamicObject, status: &Value) -> kube::Result<()> {
-    let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
     let name = object.metadata.name.as_deref().unwrap_or_default();
-    let api: Api<DynamicObject> = Api::namespaced_with(client, namespace, &resource());
+    let api: Api<DynamicObject> = Api::namespaced_with(client, namespace(object), &resource());
     let patch = json!({"status": status});
     api.patch_status(name, &PatchParams::default(), &Patch::Merge(patch))
         .await

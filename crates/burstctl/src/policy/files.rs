@@ -1,9 +1,8 @@
 //! Policies out of files: `ExternalMetricPolicy` objects, and the filter's configuration with those that stand in it.
 
-use std::collections::BTreeMap;
+use burst_policy::{BadPolicy, Default, Policy};
 
-use burst_policy::{BadPolicy, Default, MOST_RULES, Policy};
-
+use super::limits::over_limits;
 use crate::input::Input;
 use crate::objects::Object;
 use crate::plugin;
@@ -47,24 +46,24 @@ impl Policies {
         let mut objects: Vec<_> = input.objects.iter().filter(|object| object.kind() == KIND).collect();
         let is_root = |object: &Object| Some(object.namespace()) == root.as_deref();
         objects.sort_by_key(|object| (!is_root(object), object.title()));
-        let mut rules = BTreeMap::<&str, usize>::new();
+        let mut taken = Vec::new();
         for object in objects {
             let applies = Some(object.namespace()).filter(|_| !is_root(object));
-            let policy = match policy(object, applies) {
-                Ok(policy) => policy,
-                Err((field, reason)) => {
-                    read.object_to(object, &field, &reason);
-                    continue;
-                }
-            };
-            let count = rules.entry(object.namespace()).or_default();
-            *count += policy.rules().len();
-            if *count > MOST_RULES {
-                let reason = format!("its namespace has {count} rules with it; {MOST_RULES} are allowed");
+            match policy(object, applies) {
+                Ok(policy) => taken.push((object, policy)),
+                Err((field, reason)) => read.object_to(object, &field, &reason),
+            }
+        }
+        let all: Vec<_> = taken
+            .iter()
+            .map(|(object, policy)| (object.namespace(), policy))
+            .collect();
+        for (place, reason) in over_limits(&all, root.as_deref()) {
+            if let Some((object, _)) = taken.get(place) {
                 read.object_to(object, "spec.rules", &reason);
             }
-            read.policies.push(policy);
         }
+        read.policies.extend(taken.into_iter().map(|(_, policy)| policy));
         read
     }
 

@@ -4,6 +4,7 @@ pub mod admission;
 #[cfg(feature = "live")]
 pub mod check;
 mod files;
+mod limits;
 mod narrow;
 pub mod test;
 

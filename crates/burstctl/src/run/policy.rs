@@ -108,7 +108,7 @@ fn admission(words: &PolicyAdmission, terminal: &mut Terminal<'_>) -> End {
 
 #[cfg(feature = "live")]
 fn check(words: &PolicyCheck, terminal: &mut Terminal<'_>) -> End {
-    let checked = match check::check(&words.context, words.write_status) {
+    let checked = match check::check(&words.context, words.root_namespace.as_deref(), words.write_status) {
         Ok(checked) => checked,
         Err(reason) => {
             terminal.say(reason);

@@ -396,6 +396,23 @@ fn a_status_says_of_each_policy_whether_it_is_one() {
     assert_eq!(check(&["--write-status"]).status.code(), Some(0));
     assert_eq!(columns(), ["fine True Valid 1", "odd True Valid 1"]);
     assert_eq!(status("odd").1["observedGeneration"], 2);
+
+    // Nor does one know what a policy costs.
+    let slow = vec![json!({"metric": "(?:.{0,30}){30}x", "deny": true}); 1000];
+    create("slow", json!({"rules": slow}));
+    assert_eq!(
+        check(&["--write-status", "--root-namespace=default"]).status.code(),
+        Some(1)
+    );
+    assert_eq!(
+        columns(),
+        ["fine True Valid 1", "odd True Valid 1", "slow False Invalid 0"]
+    );
+    let message = status("slow").1["conditions"][0]["message"].to_string();
+    assert!(
+        message.contains("steps for the most expensive query; 200000 are allowed"),
+        "{message}"
+    );
 }
 
 #[test]
