@@ -5,6 +5,7 @@ use super::counter::is_due;
 use super::{MOST_PROXIES, MOST_VMS, Slots};
 use crate::host::{self, Outrun, Shared};
 use crate::key::{Key, Tenure};
+use crate::log;
 use crate::vm;
 use burst_model::config::{Config, Full, Requests};
 use burst_model::hash;
@@ -149,9 +150,9 @@ impl Desk {
         let trouble = outcome.err();
         match &trouble {
             Some(trouble) if self.trouble.as_ref() != Some(trouble) => {
-                log::warn!("the hub does not know of this proxy's requests: {trouble}");
+                log::warn(format_args!("the hub does not know of this proxy's requests: {trouble}"));
             }
-            None if self.trouble.is_some() => log::info!("the hub knows of this proxy's requests again"),
+            None if self.trouble.is_some() => log::info(format_args!("the hub knows of this proxy's requests again")),
             _ => {}
         }
         self.trouble = trouble;

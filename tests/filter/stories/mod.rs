@@ -10,6 +10,7 @@ mod hub;
 mod kube;
 mod lease;
 mod life;
+mod log;
 mod metrics_apis;
 mod publishing;
 mod requests;
