@@ -5,6 +5,7 @@ mod configuration;
 mod endpoints;
 mod failures;
 mod fallback;
+mod garbage;
 mod header;
 mod hub;
 mod kube;
