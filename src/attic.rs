@@ -38,10 +38,11 @@ impl Attic {
             let CountKeys {
                 vms,
                 reports,
+                report_index,
                 since,
                 sum,
             } = CountKeys::new(config.counting_hash());
-            own.keys.extend([since, sum]);
+            own.keys.extend([report_index, since, sum]);
             own.slots.extend([vms, reports]);
         }
         Self {

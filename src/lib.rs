@@ -6,6 +6,8 @@
         clippy::unwrap_used,
         clippy::expect_used,
         clippy::panic,
+        clippy::print_stderr,
+        clippy::print_stdout,
         clippy::indexing_slicing,
         clippy::string_slice,
         clippy::unreachable
@@ -17,6 +19,7 @@ mod calls;
 mod host;
 mod http;
 mod key;
+mod log;
 mod metrics_apis;
 mod office;
 mod reader;
@@ -29,7 +32,6 @@ mod vm;
 
 mod start {
     proxy_wasm::main! {{
-        // Installs the panic hook too: without it a panic is a trap without a word.
-        proxy_wasm::set_log_level(proxy_wasm::types::LogLevel::Info);
+        crate::log::on_panic();
     }}
 }

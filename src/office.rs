@@ -7,6 +7,7 @@ use crate::attic::Attic;
 use crate::calls::Calls;
 use crate::host::{self, Outrun, Shared};
 use crate::key::{Key, Tenure};
+use crate::log;
 use crate::metrics_apis::Survey;
 use crate::reader::{Answered, Call, Ended, Reader, Request};
 use crate::requests::Desk;
@@ -195,8 +196,8 @@ impl Office {
                 Effect::ShowList(source, readable) => vm::stats().show_list(&source, readable),
                 Effect::Confirm(confirmed) => self.confirmed.write(&confirmed.to_bytes())?,
                 Effect::Count(outcome) => vm::stats().count_poll(outcome),
-                Effect::Warn(line) => log::warn!("{line}"),
-                Effect::Inform(line) => log::info!("{line}"),
+                Effect::Warn(line) => log::warn(format_args!("{line}")),
+                Effect::Inform(line) => log::info(format_args!("{line}")),
             }
         }
         Ok(())

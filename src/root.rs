@@ -3,6 +3,7 @@
 
 use crate::host::{self, Shared};
 use crate::http::View;
+use crate::log;
 use crate::metrics_apis;
 use crate::office::{self, Office};
 use crate::streams;
@@ -61,7 +62,7 @@ impl Root {
             }
             // Envoy refuses the listener with this, keeps the one before, and does not say why; the log does.
             Err(error) => {
-                log::error!("the configuration is refused: {error}");
+                log::error(format_args!("the configuration is refused: {error}"));
                 false
             }
         }
@@ -224,12 +225,15 @@ impl Configured {
             return;
         }
         if !lease.poison.is_empty() {
-            log::warn!(
+            log::warn(format_args!(
                 "{} items are left out: a thread died while it parsed them",
                 lease.poison.len()
-            );
+            ));
         }
-        log::info!("this thread polls {} from now on", self.view.config.origin);
+        log::info(format_args!(
+            "this thread polls {} from now on",
+            self.view.config.origin
+        ));
         self.office = Office::take(self.view.config.clone(), &self.keys, lease, now).ok();
         vm::stats().leader_changes.count();
     }
@@ -257,7 +261,7 @@ impl Configured {
             let own = self.office.as_mut().and_then(Office::take_published);
             let bytes = own.unwrap_or_else(|| Shared::read(&self.keys.snapshot).bytes);
             if let Err(damaged) = picture.take(bytes) {
-                log::warn!("{damaged}");
+                log::warn(format_args!("{damaged}"));
             }
         }
         picture.look(&self.view.config, confirmed.as_ref(), now);

@@ -31,7 +31,12 @@ impl Counter {
     }
 
     pub(crate) fn count(&self) {
-        self.pending.set(self.pending.get().saturating_add(1));
+        self.count_all(1);
+    }
+
+    pub(crate) fn count_all(&self, count: usize) {
+        let count = i64::try_from(count).unwrap_or(i64::MAX);
+        self.pending.set(self.pending.get().saturating_add(count));
     }
 
     fn flush(&self) {
@@ -61,6 +66,7 @@ pub(crate) struct Stats {
     pub(crate) hub_reports_taken: Counter,
     pub(crate) hub_reports_refused: Counter,
     pub(crate) hub_reports_late: Counter,
+    pub(crate) hub_reports_evicted: Counter,
     pub(crate) reviews_allowed: Counter,
     pub(crate) reviews_denied: Counter,
     pub(crate) reviews_failed: Counter,
@@ -68,6 +74,8 @@ pub(crate) struct Stats {
     pub(crate) offers_failed: Counter,
     pub(crate) passed_on: Counter,
     hub_proxies: Metric,
+    hub_report_bytes: Metric,
+    uncounted_services: Metric,
     counted_timestamp: Metric,
     custom_metrics_age: Metric,
     external_metrics_age: Metric,
@@ -109,6 +117,7 @@ impl Stats {
             hub_reports_taken: Counter::new("burst_hub_report_taken_total"),
             hub_reports_refused: Counter::new("burst_hub_report_refused_total"),
             hub_reports_late: Counter::new("burst_hub_report_late_total"),
+            hub_reports_evicted: Counter::new("burst_hub_report_evicted_total"),
             reviews_allowed: Counter::new("burst_review_allowed_total"),
             reviews_denied: Counter::new("burst_review_denied_total"),
             reviews_failed: Counter::new("burst_review_failed_total"),
@@ -116,6 +125,8 @@ impl Stats {
             offers_failed: Counter::new("burst_fallback_list_failed_total"),
             passed_on: Counter::new("burst_fallback_request_total"),
             hub_proxies: Metric::gauge("burst_hub_proxies"),
+            hub_report_bytes: Metric::gauge("burst_hub_report_bytes"),
+            uncounted_services: Metric::gauge("burst_requests_left_out_services"),
             counted_timestamp: Metric::gauge("burst_requests_timestamp_seconds"),
             custom_metrics_age: Metric::histogram("burst_custom_metrics_age_milliseconds"),
             external_metrics_age: Metric::histogram("burst_external_metrics_age_milliseconds"),
@@ -206,6 +217,16 @@ impl Stats {
         self.hub_proxies.set(proxies as u64);
     }
 
+    /// The bytes of the reports that the hub keeps.
+    pub(crate) fn show_report_bytes(&self, bytes: usize) {
+        self.hub_report_bytes.set(bytes as u64);
+    }
+
+    /// How many counts of Services have no room in the sum.
+    pub(crate) fn show_uncounted(&self, services: usize) {
+        self.uncounted_services.set(services as u64);
+    }
+
     /// When the requests were counted that are served.
     pub(crate) fn show_counted(&self, taken: Time) {
         self.counted_timestamp.set(taken.unix_seconds());
@@ -231,6 +252,7 @@ impl Stats {
             &self.hub_reports_taken,
             &self.hub_reports_refused,
             &self.hub_reports_late,
+            &self.hub_reports_evicted,
             &self.reviews_allowed,
             &self.reviews_denied,
             &self.reviews_failed,

@@ -5,6 +5,7 @@ use super::{Asked, Taken};
 use crate::calls::Calls;
 use crate::host;
 use crate::http::View;
+use crate::log;
 use crate::root::unique_id;
 use crate::vm;
 use burst_model::sync::lease::Id;
@@ -154,9 +155,11 @@ impl Desk {
         *trouble = outcome.err();
         match &*trouble {
             Some(now) if before.as_ref() != Some(now) => {
-                log::warn!("requests of the metrics APIs are refused, because nobody tells who may: {now}");
+                log::warn(format_args!(
+                    "requests of the metrics APIs are refused, because nobody tells who may: {now}"
+                ));
             }
-            None if before.is_some() => log::info!("the API server tells again who may read the metrics"),
+            None if before.is_some() => log::info(format_args!("the API server tells again who may read the metrics")),
             _ => {}
         }
     }

@@ -3,6 +3,7 @@
 use crate::calls::Calls;
 use crate::host::{self, Outrun, Shared};
 use crate::key::{Key, Tenure};
+use crate::log;
 use crate::vm;
 use burst_model::config::{Adapter, Config};
 use burst_model::records::{Keys, Record};
@@ -96,9 +97,11 @@ impl Survey {
         self.key.write(&self.offers.to_bytes())?;
         match self.offers.trouble(api) {
             Some(unlisted) => {
-                log::warn!("{path} lists this filter's metrics alone, because of the other adapter: {unlisted}");
+                log::warn(format_args!(
+                    "{path} lists this filter's metrics alone, because of the other adapter: {unlisted}"
+                ));
             }
-            None if failed => log::info!("the other adapter tells again what it has in {path}"),
+            None if failed => log::info(format_args!("the other adapter tells again what it has in {path}")),
             None => {}
         }
         Ok(())

@@ -2,14 +2,16 @@
 //! publishes the sum and reports its own part.
 
 use super::counter::is_due;
-use super::{MOST_PROXIES, MOST_VMS, Slots};
+use super::reports::Reports;
+use super::{MOST_VMS, Slots};
 use crate::host::{self, Outrun, Shared};
 use crate::key::{Key, Tenure};
+use crate::log;
 use crate::vm;
 use burst_model::config::{Config, Full, Requests};
 use burst_model::hash;
 use burst_model::rates::report::{self, Unreported};
-use burst_model::rates::{Hub, Share};
+use burst_model::rates::{Hub, Share, Total};
 use burst_model::records::{CountKeys, PROXY_KEY};
 use burst_model::time::Time;
 use std::rc::Rc;
@@ -24,7 +26,7 @@ pub(crate) struct Desk {
     requests: Full<Requests>,
     counting: u64,
     vms: Slots,
-    reports: Slots,
+    reports: Reports,
     since: String,
     sum: Key,
     done: Option<Time>,
@@ -42,12 +44,16 @@ impl Desk {
         let counting = config.counting_hash();
         let keys = CountKeys::new(counting);
         let (sum, _) = Key::fence(&keys.sum, tenure)?;
+        let reports = Reports::new(keys.clone());
+        if requests.accept.is_some() {
+            reports.sweep();
+        }
         Ok(Some(Self {
             requests,
             counting,
             vms: Slots::new(keys.vms, MOST_VMS),
-            reports: Slots::new(keys.reports, MOST_PROXIES),
-            since: keys.since,
+            since: keys.since.clone(),
+            reports,
             sum,
             done: None,
             call: None,
@@ -63,34 +69,48 @@ impl Desk {
         let Some(proxy) = proxy_id() else { return Ok(()) };
         self.done = Some(now);
         let id = hash::of(&(proxy, self.counting));
-        let found: Vec<_> = self.vms.all().collect();
-        let shares = fresh(&self.vms, &found, self.requests.vm_patience(), now, || {});
-        let Some(own) = Share::sum(id, shares, now, Duration::MAX).share else {
-            return self.publish(None);
+        let vms = self.vms(now);
+        let Some(own) = vms.share(id) else {
+            return self.publish(None, &vms);
         };
         self.report(&own, now);
-        self.add_up(own, now)
+        if self.requests.accept.is_none() {
+            return self.publish(Some(&own), &vms);
+        }
+        self.add_up(&own, now)
     }
 
-    fn add_up(&mut self, own: Share<'_>, now: Time) -> Result<(), Outrun> {
-        if self.requests.accept.is_none() {
-            return self.publish(Some(&own));
+    /// The sum of what the VMs counted; the places of those that are gone are emptied.
+    fn vms(&self, now: Time) -> Total {
+        let (mut total, patience) = (Total::default(), self.requests.vm_patience());
+        for (place, found) in self.vms.all().filter(|(_, found)| !found.bytes.is_empty()) {
+            match Share::parse(&found.bytes) {
+                Ok(share) if share.is_fresh(now, patience) => total.add(&share),
+                _ => {
+                    self.vms.free(place, &found);
+                }
+            }
         }
+        total
+    }
+
+    fn add_up(&mut self, own: &Share<'_>, now: Time) -> Result<(), Outrun> {
         let patience = self.requests.report_patience();
         let stats = vm::stats();
-        let found: Vec<_> = self.reports.all().collect();
-        let reports = fresh(&self.reports, &found, patience, now, || stats.hub_reports_late.count());
         let hub = Hub {
             since: self.since(now),
             patience,
             reports_too: self.requests.hub.is_some(),
         };
-        let whole = hub.sum(own, reports, now);
-        stats.show_proxies(whole.as_ref().map_or(0, |whole| whole.proxies));
-        self.publish(whole.map(|whole| whole.share).as_ref())
+        let mut all = hub.begin(own);
+        self.reports.add_to(&mut all, &stats, patience, now);
+        let share = all.share(now);
+        stats.show_proxies(share.as_ref().map_or(0, |_| all.total.shares()));
+        self.publish(share.as_ref(), &all.total)
     }
 
-    fn publish(&mut self, share: Option<&Share<'_>>) -> Result<(), Outrun> {
+    fn publish(&mut self, share: Option<&Share<'_>>, total: &Total) -> Result<(), Outrun> {
+        vm::stats().show_uncounted(total.left_out());
         if let Some(share) = share {
             vm::stats().show_counted(share.taken);
         }
@@ -149,32 +169,15 @@ impl Desk {
         let trouble = outcome.err();
         match &trouble {
             Some(trouble) if self.trouble.as_ref() != Some(trouble) => {
-                log::warn!("the hub does not know of this proxy's requests: {trouble}");
+                log::warn(format_args!(
+                    "the hub does not know of this proxy's requests: {trouble}"
+                ));
             }
-            None if self.trouble.is_some() => log::info!("the hub knows of this proxy's requests again"),
+            None if self.trouble.is_some() => log::info(format_args!("the hub knows of this proxy's requests again")),
             _ => {}
         }
         self.trouble = trouble;
     }
-}
-
-/// What is recent of what was found; the places of the rest are emptied.
-fn fresh<'a>(
-    slots: &Slots,
-    found: &'a [(usize, Shared)],
-    patience: Duration,
-    now: Time,
-    late: impl Fn(),
-) -> Vec<Share<'a>> {
-    let mut shares = Vec::new();
-    for (place, found) in found.iter().filter(|(_, found)| !found.bytes.is_empty()) {
-        match Share::parse(&found.bytes) {
-            Ok(share) if share.is_fresh(now, patience) => shares.push(share),
-            _ if slots.free(*place, found) => late(),
-            _ => {}
-        }
-    }
-    shares
 }
 
 /// The number of this proxy. Node ids may be empty, or the same everywhere; the time in nanoseconds is not.

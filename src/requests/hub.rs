@@ -1,11 +1,12 @@
 //! The hub's door: reports of other proxies come as requests on a filter chain of their own.
 
-use super::slots::NoPlace;
-use super::{MOST_PROXIES, Slots};
+use super::reports::Reports;
 use crate::host;
 use crate::stats::Stats;
 use burst_model::config::Config;
+use burst_model::hash;
 use burst_model::rates::report::{self, BadReport};
+use burst_model::rates::report_index::NoRoom;
 use burst_model::records::CountKeys;
 use burst_model::view::{Answer, burst};
 
@@ -34,7 +35,7 @@ pub(crate) fn take(config: &Config, stats: &Stats) -> Option<Answer> {
         return Some(text(405, "a report is a POST\n"));
     }
     let taken = if host::property(&["connection", "mtls"]).as_deref() == Some(&[1]) {
-        keep(config)
+        keep(config, stats)
     } else {
         Err(text(403, "a report must come over mutual TLS\n"))
     };
@@ -45,20 +46,27 @@ pub(crate) fn take(config: &Config, stats: &Stats) -> Option<Answer> {
     Some(taken.err().unwrap_or_else(|| text(204, "")))
 }
 
-fn keep(config: &Config) -> Result<(), Answer> {
+fn keep(config: &Config, stats: &Stats) -> Result<(), Answer> {
     let Some(requests) = &config.requests else {
         return Ok(());
     };
     let report = host::request_header(report::HEADER).unwrap_or_default();
     let refused = |error: BadReport| text(400, format!("{error}\n"));
-    let share = report::read(&report, requests.window, requests.report_patience(), host::now()).map_err(refused)?;
-    let slots = Slots::new(CountKeys::new(config.counting_hash()).reports, MOST_PROXIES);
-    slots.put(share.id, &share.to_text()).map_err(|NoPlace| {
-        text(
-            507,
-            format!("there is no place for reports of more than {MOST_PROXIES} proxies\n"),
-        )
-    })
+    let now = host::now();
+    let share = report::read(&report, requests.window, requests.report_patience(), now).map_err(refused)?;
+    let reports = Reports::new(CountKeys::new(config.counting_hash()));
+    let kept = reports.put(reporter(), &share, stats, now);
+    kept.map_err(|no_room: NoRoom| text(507, format!("{no_room}\n")))
+}
+
+/// What the client's certificate says of it, hashed: what room there is for reports is shared by that. It stays the same
+/// when the certificate is renewed.
+fn reporter() -> u64 {
+    let names = ["uri_san", "dns_san", "subject"].map(|name| format!("{name}_peer_certificate"));
+    let said = names
+        .iter()
+        .map(|name| host::property(&["connection", name]).unwrap_or_default());
+    hash::of(&said.collect::<Vec<_>>())
 }
 
 fn text(status: u16, body: impl Into<String>) -> Answer {

@@ -3,6 +3,7 @@
 mod counter;
 mod desk;
 mod hub;
+mod reports;
 mod slots;
 
 pub(crate) use counter::{Counter, UnderWay};
@@ -13,6 +14,3 @@ use slots::Slots;
 
 /// Threads of a proxy that count, at most. Envoy itself runs out of memory for VMs before.
 const MOST_VMS: usize = 1024;
-
-/// Proxies that report to one hub, at most.
-const MOST_PROXIES: usize = 512;

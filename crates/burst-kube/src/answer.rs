@@ -3,10 +3,11 @@
 
 use crate::json;
 use crate::page::{self, Page, Progress};
-use crate::printable::printable;
+use crate::printable::{MOST_WORDS, printable};
 use crate::resource::{Source, Verb};
 use crate::watch::{self, Window};
 use serde::Deserialize;
+use std::fmt;
 use std::time::Duration;
 
 /// An answer to a callout, as the host hands it over.
@@ -108,6 +109,11 @@ pub enum Failure {
 }
 
 impl Failure {
+    /// JSON that is not what it should be: its error may quote all of it.
+    pub fn malformed(error: impl fmt::Display) -> Self {
+        Self::Malformed(printable(error, MOST_WORDS))
+    }
+
     /// How long the server wants to be left alone.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
@@ -256,7 +262,7 @@ fn message(body: &[u8]) -> String {
         Ok(status) => status.message,
         Err(_) => String::from_utf8_lossy(body).into_owned(),
     };
-    printable(&text, 300)
+    printable(text.trim(), MOST_WORDS)
 }
 
 #[cfg(test)]

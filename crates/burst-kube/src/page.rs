@@ -3,7 +3,7 @@
 use crate::answer::Failure;
 use crate::json;
 use crate::object::Object;
-use crate::printable::printable;
+use crate::printable::{MOST_WORDS, printable};
 use crate::resource::Source;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -73,7 +73,7 @@ struct ListMeta<'a> {
 /// # Errors
 /// The body is not JSON, or not a list of that kind.
 pub fn read(source: &Source, body: &[u8], progress: &mut dyn Progress) -> Result<Page, Failure> {
-    let list: List<'_> = json::read(body).map_err(|error| Failure::Malformed(error.to_string()))?;
+    let list: List<'_> = json::read(body).map_err(Failure::malformed)?;
     let wanted = format!("{}List", source.resource.kind);
     if list.kind != wanted {
         return Err(Failure::WrongKind {
@@ -102,7 +102,7 @@ pub fn read(source: &Source, body: &[u8], progress: &mut dyn Progress) -> Result
 /// Reads one object, or says why it is left out.
 pub(super) fn read_item(source: &Source, json: &str, progress: &mut dyn Progress) -> Result<Object, String> {
     match progress.begin(json) {
-        true => Object::read(source.reads, json, source.labels).map_err(|error| error.to_string()),
+        true => Object::read(source.reads, json, source.labels).map_err(|error| printable(error, MOST_WORDS)),
         false => Err("a proxy thread died while it parsed these bytes".to_owned()),
     }
 }
@@ -123,7 +123,7 @@ pub(super) fn name_of(json: &str) -> String {
     match json::read::<Named>(json.as_bytes()) {
         Ok(Named {
             metadata: Meta { name, namespace },
-        }) => printable(&format!("{namespace}/{name}"), LONGEST_NAME),
+        }) => printable(format_args!("{namespace}/{name}"), LONGEST_NAME),
         Err(_) => "an object without a name".to_owned(),
     }
 }

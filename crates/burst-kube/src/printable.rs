@@ -1,20 +1,110 @@
-//! Foreign text on its way into a log line.
+//! Foreign text on its way to a person: into a log line, or into the reason of a refusal.
 
-/// The beginning of a text, with a space for every control character: one line, of a bounded length.
+use std::fmt::{self, Display, Write};
+
+/// As many bytes of another's words as a log line should hold.
+pub const MOST_WORDS: usize = 300;
+
+/// What a value says, in one line: characters that are not printed as themselves, such as line breaks, terminal escapes
+/// and marks of the direction of text, are escaped. At most that many bytes of it, and the number of those left out.
+/// What is left out is never held in memory.
 #[must_use]
-pub fn printable(text: &str, most: usize) -> String {
-    text.trim()
-        .chars()
-        .take(most)
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect()
+pub fn printable(value: impl Display, most: usize) -> String {
+    write(format_args!("{value}"), most)
+}
+
+fn write(value: fmt::Arguments<'_>, most: usize) -> String {
+    let mut line = Line {
+        text: String::new(),
+        most,
+        left_out: 0,
+    };
+    let _ = line.write_fmt(value);
+    line.end()
+}
+
+struct Line {
+    text: String,
+    most: usize,
+    /// Bytes of what was said that are not in the text.
+    left_out: usize,
+}
+
+impl Write for Line {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let mut rest = text.chars();
+        while self.left_out == 0
+            && let Some(c) = rest.next()
+        {
+            self.push(c);
+        }
+        self.left_out = self.left_out.saturating_add(rest.as_str().len());
+        Ok(())
+    }
+}
+
+impl Line {
+    fn push(&mut self, c: char) {
+        let before = self.text.len();
+        match c {
+            // Of what is printed `escape_debug` escapes these only; they do no harm outside a literal.
+            '"' | '\'' | '\\' => self.text.push(c),
+            _ => self.text.extend(c.escape_debug()),
+        }
+        if self.text.len() > self.most {
+            self.text.truncate(before);
+            self.left_out = c.len_utf8();
+        }
+    }
+
+    fn end(mut self) -> String {
+        if self.left_out > 0 {
+            let _ = write!(self.text, "… ({} more bytes)", self.left_out);
+        }
+        self.text
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The longest word about what was left out.
+    const TAIL: usize = "… (18446744073709551615 more bytes)".len();
+
     #[test]
-    fn a_log_line_stays_one_line() {
-        assert_eq!(super::printable(" a\r\nb\u{1b}[31m ", 100), "a  b [31m");
-        assert_eq!(super::printable("äöü", 2), "äö");
+    fn a_line_stays_one_line_and_a_terminal_obeys_nothing_in_it() {
+        for (text, line) in [
+            ("a\r\nb\u{1b}[31m", r"a\r\nb\u{1b}[31m"),
+            ("\u{202e}txt\u{2028}\u{feff}", r"\u{202e}txt\u{2028}\u{feff}"),
+            (r#""it's" \d"#, r#""it's" \d"#),
+            ("größer 日本 🦀", "größer 日本 🦀"),
+        ] {
+            assert_eq!(printable(text, 100), line);
+        }
+    }
+
+    #[test]
+    fn what_is_too_long_is_cut_between_characters() {
+        assert_eq!(printable("äöü", 6), "äöü");
+        assert_eq!(printable("äöü", 5), "äö… (2 more bytes)");
+        assert_eq!(printable("a\n\n", 4), "a\\n… (1 more bytes)");
+        assert_eq!(
+            printable(format_args!("{}{}", "x".repeat(10), "ü"), 9),
+            "xxxxxxxxx… (3 more bytes)"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_one_printable_line_of_a_bounded_length(text in any::<String>(), most in 0..64usize) {
+            let line = printable(&text, most);
+            prop_assert!(line.len() <= most + TAIL);
+            prop_assert!(!line.chars().any(char::is_control));
+            if text.chars().all(|c| c.is_ascii_graphic()) && text.len() <= most {
+                prop_assert_eq!(line, text);
+            }
+        }
     }
 }

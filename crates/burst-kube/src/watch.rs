@@ -94,7 +94,7 @@ pub fn read(source: &Source, body: &[u8], progress: &mut dyn Progress) -> Result
     let lines = whole.split(|byte| *byte == b'\n');
     let mut events = Vec::new();
     for line in lines.filter(|line| !line.trim_ascii().is_empty()) {
-        let Event { r#type, object } = json::read(line).map_err(|error| malformed(&error))?;
+        let Event { r#type, object } = json::read(line).map_err(Failure::malformed)?;
         if r#type == "ERROR" {
             return Err(error(content(line)?));
         }
@@ -136,7 +136,7 @@ pub fn read(source: &Source, body: &[u8], progress: &mut dyn Progress) -> Result
 }
 
 fn content(line: &[u8]) -> Result<&str, Failure> {
-    let content: Content<'_> = json::read(line).map_err(|error| malformed(&error))?;
+    let content: Content<'_> = json::read(line).map_err(Failure::malformed)?;
     Ok(content.object.get())
 }
 
@@ -150,10 +150,6 @@ fn put(source: &Source, json: &str, progress: &mut dyn Progress) -> Change {
     }
 }
 
-fn malformed(error: &serde_json::Error) -> Failure {
-    Failure::Malformed(error.to_string())
-}
-
 /// An event of type ERROR carries the `metav1.Status` that an ordinary answer would have had.
 fn error(json: &str) -> Failure {
     #[derive(Deserialize)]
@@ -162,7 +158,7 @@ fn error(json: &str) -> Failure {
     }
     match json::read(json.as_bytes()) {
         Ok(Status { code }) => answer::failure_of(code, json.as_bytes()),
-        Err(error) => malformed(&error),
+        Err(error) => Failure::malformed(error),
     }
 }
 

@@ -13,6 +13,7 @@ use crate::config::duration::Written;
 use crate::index::{Joined, Moved, Notes};
 use crate::kube::{Answer, Failure, Object, Outcome, Page, Source, Verb};
 use crate::policies::{Gathered, PolicySets};
+use crate::quota::Quota;
 use crate::records::{Confirmed, Troubles};
 use crate::snapshot::Snapshot;
 use crate::spoke::Question;
@@ -26,7 +27,8 @@ use publish::Draft;
 use standing::Standing;
 use std::rc::Rc;
 
-/// Lines about bad objects that one answer may write at once: a broken controller must not flood the proxy's log.
+/// Lines about bad objects in a minute, and as many about policies: a broken controller, or an object that changes all the
+/// time, must not flood the proxy's log.
 const MOST_LINES: usize = 10;
 
 /// Rows that are joined at a time: two or three milliseconds of a thread that has other things to do.
@@ -118,6 +120,8 @@ pub struct Leader {
     /// What a successor was last told of what fails.
     admitted: Troubles,
     policies: Gathered,
+    object_lines: Quota,
+    policy_lines: Quota,
     /// When the last tick was.
     ticked: Time,
 }
@@ -159,6 +163,8 @@ impl Leader {
             bequeathed: None,
             admitted,
             policies,
+            object_lines: Quota::new(MOST_LINES),
+            policy_lines: Quota::new(MOST_LINES),
             ticked: Time::default(),
             config,
         }
@@ -319,7 +325,8 @@ impl Leader {
         (list.read, list.failing) = (Some(now), None);
         self.news = true;
         self.joined.note(id.0, moved);
-        lines.into_iter().take(MOST_LINES).map(Effect::Warn).collect()
+        let lines = self.object_lines.lines(lines, now);
+        lines.into_iter().map(Effect::Warn).collect()
     }
 }
 

@@ -125,6 +125,8 @@ pub struct CountKeys {
     pub vms: String,
     /// The beginning of the keys with the reports of other proxies.
     pub reports: String,
+    /// [`ReportIndex`](crate::rates::report_index::ReportIndex).
+    pub report_index: String,
     /// Since when reports are taken: 8 bytes, or none.
     pub since: String,
     /// The sum that is served.
@@ -139,6 +141,7 @@ impl CountKeys {
         Self {
             vms: key("vm"),
             reports: key("report"),
+            report_index: key("reports"),
             since: key("since"),
             sum: key("sum"),
         }

@@ -17,6 +17,7 @@ use crate::index::{SERVICES, Table};
 use crate::kube::page::Bad;
 use crate::kube::{Failure, Outcome, Verb};
 use crate::leader::{Effect, Estate, Totals};
+use crate::quota::Quota;
 use crate::records::{Confirmed, Trouble, Troubles};
 use crate::snapshot::{self, Snapshot};
 use crate::sync::backoff::Backoff;
@@ -27,7 +28,7 @@ use crate::view::burst::Bulk;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// Lines about bad entries that one answer may write: a broken hub must not flood the logs of its spokes.
+/// Lines about bad entries in a minute: a broken hub must not flood the logs of its spokes.
 const MOST_LINES: usize = 10;
 
 /// What the hub is asked.
@@ -63,8 +64,9 @@ pub struct Spoke {
     content: Option<u64>,
     /// When the hub read the cluster.
     read: Option<Time>,
-    /// The entries that are left out, with the line that says why.
+    /// The entries that are left out, with the line that says why: the first hundred.
     bad: BTreeMap<String, String>,
+    lines: Quota,
     /// What the operator was told of last.
     trouble: Option<Outcome>,
     /// When the last tick was.
@@ -100,6 +102,7 @@ impl Spoke {
             content: snapshot.as_ref().map(Snapshot::content_hash),
             read: confirmed.as_ref().and_then(Confirmed::oldest),
             bad: BTreeMap::new(),
+            lines: Quota::new(MOST_LINES),
             trouble: told.map(|(_, outcome)| outcome),
             ticked: Time::default(),
         }
@@ -201,7 +204,7 @@ impl Spoke {
         self.read = Some(read);
         let mut effects = match answer {
             Answer::Unchanged(_) => Vec::new(),
-            Answer::Services { services, tag, .. } => self.publish(services, tag),
+            Answer::Services { services, tag, .. } => self.publish(services, tag, now),
         };
         effects.push(self.confirm());
         effects
@@ -216,11 +219,12 @@ impl Spoke {
         (known <= Some(read)).then_some(read)
     }
 
-    fn publish(&mut self, Services { rows, bad }: Services, tag: Option<Tag>) -> Vec<Effect> {
-        let mut effects = self.complain(bad);
+    fn publish(&mut self, services: Services, tag: Option<Tag>, now: Time) -> Vec<Effect> {
+        let Services { rows, bad, more_bad } = services;
+        let mut effects = self.complain(bad, now);
         let totals = Totals {
             objects: rows.len() as u64,
-            bad_objects: self.bad.len() as u64,
+            bad_objects: self.bad.len().saturating_add(more_bad) as u64,
             services: rows.len() as u64,
             ..Totals::default()
         };
@@ -238,14 +242,15 @@ impl Spoke {
     }
 
     /// A line for each entry that is left out and was not before.
-    fn complain(&mut self, bad: Vec<Bad>) -> Vec<Effect> {
+    fn complain(&mut self, bad: Vec<Bad>, now: Time) -> Vec<Effect> {
         let line = |Bad { name, reason }| (format!("left out Service {name}: {reason}"), name);
         let before = std::mem::take(&mut self.bad);
         self.bad
             .extend(bad.into_iter().map(line).map(|(line, name)| (name, line)));
         let is_new = |(name, line): &(&String, &String)| before.get(*name) != Some(*line);
-        let lines = self.bad.iter().filter(is_new).take(MOST_LINES);
-        lines.map(|(_, line)| Effect::Warn(line.clone())).collect()
+        let lines = self.bad.iter().filter(is_new).map(|(_, line)| line.clone());
+        let lines = self.lines.lines(lines, now);
+        lines.into_iter().map(Effect::Warn).collect()
     }
 
     /// One line for a change of state, not one for every failure.

@@ -2,16 +2,17 @@
 
 use burst_lab::api::Fault;
 use burst_lab::cluster::{HPAS, Resource};
-use burst_testkit::Version;
+use burst_testkit::{Version, wait};
 use serde_json::json;
 
 use super::{complaint, failed_twice};
-use crate::stage::{NGSA_1, NGSA_1_CLUSTER, Proxy, Request, World, listing};
+use crate::stage::{NGSA_1, NGSA_1_CLUSTER, PATIENCE, Proxy, Request, World, listing};
 
 on_each_envoy!(
     a_malformed_object_costs_that_object,
     a_kind_that_the_cluster_lacks_costs_nothing,
     objects_that_no_api_server_sends_cost_no_vm,
+    bad_objects_of_a_megabyte_that_change_all_the_time_cost_some_lines,
 );
 
 fn a_malformed_object_costs_that_object(version: Version) {
@@ -127,4 +128,43 @@ fn objects_that_no_api_server_sends_cost_no_vm(version: Version) {
         let longest = proxy.envoy.log().lines().map(str::len).max();
         assert!(longest < Some(4_000), "a line of {longest:?} bytes");
     }
+}
+
+/// Ten objects that cannot be read, with a megabyte of text each, another one each time.
+fn bad_megabytes(round: usize) -> Vec<String> {
+    let text = format!("{round}\\u001b[31m\\r\\n{}", "x".repeat(1 << 20));
+    let bad = |n| {
+        let metadata = format!(r#"{{"name":"bad-{n}","namespace":"default","resourceVersion":"1"}}"#);
+        format!(r#"{{"metadata":{metadata},"spec":{{"scaleTargetRef":{{}},"maxReplicas":"{text}"}}}}"#)
+    };
+    (0..10).map(bad).collect()
+}
+
+fn bad_objects_of_a_megabyte_that_change_all_the_time_cost_some_lines(version: Version) {
+    let world = World::sample();
+    let (proxy, mut main) = Proxy::start(version, &world, listing(json!({})));
+    main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
+    proxy.wait_for_main_thread();
+    let before = proxy.envoy.log().len();
+    let listed = || world.api.requests.count(|seen| seen.resource == HPAS);
+    for round in 0..10 {
+        let asked = listed();
+        world.api.faults.clear();
+        let objects = bad_megabytes(round);
+        world.api.faults.inject(HPAS, Fault::Also { objects });
+        wait::until(PATIENCE, "another list", || listed() > asked);
+    }
+    proxy.wait_for_stat("burst_bad_objects", |count| count == 10);
+    let lines = proxy.log_lines("left out HorizontalPodAutoscaler default/bad-");
+    assert!(
+        (10..=10 * proxy.leader_changes()).contains(&lines.len()),
+        "{} lines",
+        lines.len()
+    );
+    let grown = proxy.envoy.log().len() - before;
+    assert!(grown < 40_000, "{grown} bytes of log");
+    assert!(proxy.log_lines("Uncaught").is_empty(), "a VM died");
+    let risen = NGSA_1.replace("current-load=1", "current-load=3");
+    world.scale_ngsa_1(3);
+    main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(&risen));
 }

@@ -2,7 +2,7 @@
 
 use super::kube::Kube;
 use super::requests::sum;
-use super::{envoy, logged};
+use super::{SECOND, envoy, logged};
 use crate::host::{Answer, By, Callout, FakeEnvoy, Request, Response, Route, Vm};
 use burst_model::rates::report::{HEADER, PATH};
 use std::sync::{Arc, Mutex};
@@ -242,6 +242,81 @@ fn what_is_no_report_is_refused_and_costs_nothing() {
     pass(&[&hub], Duration::from_secs(1));
     assert_eq!(hub.stat("burst_hub_report_refused_total"), Some(7));
     assert_eq!(hub.stat("burst_hub_report_taken_total"), Some(1));
+}
+
+/// A report of the largest size, of Services that no other proxy has seen.
+fn large(id: u64) -> Vec<u8> {
+    let half = "x".repeat(240);
+    let services = (0..4_000).map(|n| format!(";{id:05}{n:05}{half}/{half}=1,0"));
+    format!("1;{id:016x};500;30000{}", services.collect::<String>()).into()
+}
+
+#[test]
+fn reports_of_one_certificate_have_a_limit_and_cost_no_other_proxy_its_own() {
+    const MOST: usize = 32 << 20;
+    let (hub, hub_worker, line) = hub();
+    let (one, one_worker) = gateway(GATEWAY, &line, 10);
+    pass(&[&hub, &one], PATIENCE + SECOND);
+    serve(&one_worker, 20);
+    pass(&[&hub, &one], Duration::from_secs(2));
+    let evil = || reports().property(&["connection", "uri_san_peer_certificate"], "spiffe://evil");
+    let (mut sent, mut taken) = (0, 0);
+    for id in 0.. {
+        let report = large(id);
+        sent += report.len();
+        let status = hub_worker
+            .request(Request::new("POST", PATH).header(HEADER, report), evil())
+            .status();
+        assert!([204, 507].contains(&status), "{status}");
+        taken += usize::from(status == 204);
+        if sent > 10 * MOST {
+            break;
+        }
+    }
+    assert!((14..17).contains(&taken), "{taken} are taken");
+    // Another proxy comes, whose report has room all the same.
+    let (two, two_worker) = gateway(GATEWAY, &line, 20);
+    pass(&[&hub, &one, &two], Duration::from_secs(1));
+    serve(&two_worker, 300);
+    pass(&[&hub, &one, &two], Duration::from_secs(3));
+    assert_eq!(
+        (web(&hub), hub.stat("burst_hub_proxies")),
+        (Some(320), Some(3 + taken as u64))
+    );
+    let kept = hub.stat("burst_hub_report_bytes").unwrap();
+    assert!((MOST as u64 / 2..=MOST as u64).contains(&kept), "{kept} bytes");
+    assert!(hub.stat("burst_requests_left_out_services") > Some(1_000));
+    let shared: usize = hub.shared_data("burst-metrics/").values().map(Vec::len).sum();
+    assert!(shared < MOST + (8 << 20), "{shared} bytes of shared data");
+    pass(&[&hub, &one, &two], PATIENCE + Duration::from_secs(2));
+    assert_eq!((web(&hub), hub.stat("burst_hub_proxies")), (Some(320), Some(3)));
+    assert!(hub.stat("burst_hub_report_bytes") < Some(1_000), "what is late goes");
+    assert_eq!(hub.stat("burst_requests_left_out_services"), Some(0));
+}
+
+#[test]
+fn many_reports_of_one_certificate_give_way_to_those_of_others() {
+    let (hub, worker, _) = hub();
+    pass(&[&hub], Duration::from_secs(1));
+    let post = |id: u64, name: &str| {
+        let report = format!("1;{id:016x};500;30000;shop/web=5,0");
+        let route = reports().property(&["connection", "subject_peer_certificate"], name);
+        worker
+            .request(Request::new("POST", PATH).header(HEADER, report), route)
+            .status()
+    };
+    let refused = (0..600).filter(|id| post(*id, "CN=evil") == 507).count();
+    assert_eq!(refused, 600 - 512);
+    let honest = (1_000..1_100).map(|id| post(id, &format!("CN=gateway-{id}")));
+    assert!(honest.into_iter().all(|status| status == 204));
+    assert_eq!(post(9_999, "CN=evil"), 507);
+    pass(&[&hub], Duration::from_secs(1));
+    assert_eq!(hub.stat("burst_hub_report_evicted_total"), Some(100));
+    let places = hub.shared_data("burst-metrics/");
+    assert_eq!(
+        places.keys().filter(|key| key.contains("/requests/report/")).count(),
+        512
+    );
 }
 
 #[test]

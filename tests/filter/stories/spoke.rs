@@ -317,3 +317,28 @@ fn whatever_a_hub_sends_the_last_good_picture_serves() {
         assert_eq!(logged(&envoy)[1..], ["reading the hub hub works again"], "{number}");
     }
 }
+
+#[test]
+fn a_hub_of_nothing_but_bad_entries_costs_some_lines_and_its_good_ones_are_served() {
+    let reads = Arc::new(Mutex::new(0));
+    let envoy = FakeEnvoy::new(FULL).config(SPOKE).cluster("hub").kube(move |_| {
+        let mut read = reads.lock().unwrap();
+        *read += 1;
+        let bad: String = (0..2_000).map(|n| format!("\"\\u001b[31m{read}-{n}\":{n},")).collect();
+        Response::json(format!(r#"{{{bad}"shop/web":"{WEB}"}}"#)).header("x-burst-confirmed", "at=5, age=7")
+    });
+    let worker = envoy.worker();
+    envoy.advance(SECOND * 20).answer();
+    assert_eq!(header(&worker).as_deref(), Some(WEB));
+    assert_eq!(
+        (envoy.stat("burst_bad_objects"), envoy.stat("burst_services")),
+        (Some(2_000), Some(1))
+    );
+    let lines = envoy.log();
+    assert!((10..=12).contains(&lines.len()), "{} lines", lines.len());
+    assert!(
+        lines
+            .iter()
+            .all(|line| line.text.len() < 1_000 && !line.text.contains('\u{1b}'))
+    );
+}

@@ -2,7 +2,8 @@
 
 use burst_model::config::{Artifact, Config};
 use burst_model::name::ObjectName;
-use burst_model::rates::{Share, report};
+use burst_model::rates::report_index::ReportIndex;
+use burst_model::rates::{Share, Total, report};
 use burst_model::spoke;
 use burst_model::time::Time;
 use burst_model::upstream::{Hints, IstioService};
@@ -56,7 +57,10 @@ pub(crate) fn report(bytes: &[u8]) -> bool {
     let Ok(share) = Share::parse(bytes) else { return false };
     let text = share.to_text();
     assert_eq!(Share::parse(text.as_bytes()).expect("a share"), share);
-    let _ = Share::sum(1, [share], now, Duration::from_secs(30));
+    let mut total = Total::default();
+    total.add(&share);
+    assert!(total.share(1).is_some());
+    let _ = (ReportIndex::read(bytes), share.is_fresh(now, Duration::from_secs(30)));
     true
 }
 

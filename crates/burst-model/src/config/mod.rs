@@ -178,7 +178,7 @@ pub struct Adapter {
 #[derive(Debug, thiserror::Error)]
 pub enum BadConfig {
     /// Not JSON, an unknown key, which may be any text, or a value of the wrong type.
-    #[error("{}", printable(&.0.to_string(), MOST_WORDS))]
+    #[error("{}", printable(.0, MOST_WORDS))]
     Words(#[from] burst_words::Refusal),
     /// A value that is not allowed.
     #[error("{key}: {reason}")]

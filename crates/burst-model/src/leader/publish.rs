@@ -2,7 +2,7 @@
 
 use super::bequest::Bequest;
 use super::standing::Standing;
-use super::{Effect, Leader, MOST_LINES, MOST_ROWS, Totals};
+use super::{Effect, Leader, MOST_ROWS, Totals};
 use crate::index::SERVICES;
 use crate::kube::{Object, Reads, Source};
 use crate::records::{Confirmed, Trouble, Troubles};
@@ -60,7 +60,7 @@ impl Leader {
         let snapshot = draft.snapshot.and_then(|snapshot| self.published(snapshot.end()));
         self.bequeaths |= self.is_to_bequeath(snapshot.is_some(), now);
         self.written.extend(snapshot.map(Effect::Publish));
-        let policies = self.enforce();
+        let policies = self.enforce(now);
         self.written.push(Effect::Show(self.totals()));
         self.written.extend(policies);
         self.written.push(Effect::Confirm(Confirmed {
@@ -106,7 +106,7 @@ impl Leader {
     }
 
     /// The policies, where they are others than before.
-    fn enforce(&mut self) -> Vec<Effect> {
+    fn enforce(&mut self, now: Time) -> Vec<Effect> {
         let config = self.config.clone();
         let Some(root) = config.root_namespace() else {
             return Vec::new();
@@ -126,8 +126,8 @@ impl Leader {
             });
         let bad = bad.chain(lists.iter().flat_map(|(_, list)| list.bad()));
         let (sets, lines) = self.policies.gather(Some(root.as_str()), specs, bad);
-        let lines = lines.into_iter().take(MOST_LINES).map(Effect::Warn);
-        lines.chain(sets.map(Effect::Enforce)).collect()
+        let lines = lines.into_iter().filter(|_| self.policy_lines.take(now).0);
+        lines.map(Effect::Warn).chain(sets.map(Effect::Enforce)).collect()
     }
 
     /// A snapshot, where it is another than the one that is served.

@@ -4,6 +4,7 @@
 //! own report among those that came, and so knows that it is the hub. The others know that they are not.
 
 use super::share::Share;
+use super::total::Total;
 use crate::time::Time;
 use std::time::Duration;
 
@@ -19,36 +20,50 @@ pub struct Hub {
     pub reports_too: bool,
 }
 
-/// What the hub has of all proxies.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Whole<'a> {
-    /// The counts.
-    pub share: Share<'a>,
-    /// The proxies that they are of.
-    pub proxies: usize,
+/// What the hub has of all proxies, as far as their reports were added.
+#[derive(Clone, Debug)]
+pub struct HubTotal {
+    hub: Hub,
+    own: u64,
+    hears_itself: bool,
+    /// The sum, this proxy's own counts first.
+    pub total: Total,
 }
 
 impl Hub {
-    /// The sum of this proxy's own share and of the reports that came; `None` where it is not the hub, or not for long
-    /// enough: nobody may take a part for the whole.
+    /// Begins with this proxy's own share.
     #[must_use]
-    pub fn sum<'a>(&self, own: Share<'a>, reports: Vec<Share<'a>>, now: Time) -> Option<Whole<'a>> {
-        let is_own = |report: &Share<'_>| report.id == own.id;
-        let comes_here = |report: &Share<'_>| is_own(report) && report.is_fresh(now, self.patience);
-        let is_hub = !self.reports_too || reports.iter().any(comes_here);
-        if !is_hub || now.since(self.since) < self.patience {
-            return None;
+    pub fn begin(self, own: &Share<'_>) -> HubTotal {
+        let mut total = Total::default();
+        total.add(own);
+        HubTotal {
+            hub: self,
+            own: own.id,
+            hears_itself: false,
+            total,
         }
-        let id = own.id;
-        let others = reports.into_iter().filter(|report| report.id != id);
-        let others = Share::sum(id, others, now, self.patience);
-        Some(Whole {
-            share: match others.share {
-                Some(others) => others.and(own),
-                None => own,
-            },
-            proxies: others.fresh.saturating_add(1),
-        })
+    }
+}
+
+impl HubTotal {
+    /// Adds a report that came, if it is fresh; its own tells the proxy that it is the hub.
+    pub fn add(&mut self, report: &Share<'_>, now: Time) {
+        if !report.is_fresh(now, self.hub.patience) {
+            return;
+        }
+        match report.id == self.own {
+            true => self.hears_itself = true,
+            false => self.total.add(report),
+        }
+    }
+
+    /// The sum of this proxy's own share and of the reports; `None` where it is not the hub, or not for long enough:
+    /// nobody may take a part for the whole.
+    #[must_use]
+    pub fn share(&self, now: Time) -> Option<Share<'_>> {
+        let is_hub = !self.hub.reports_too || self.hears_itself;
+        let is_all = now.since(self.hub.since) >= self.hub.patience;
+        self.total.share(self.own).filter(|_| is_hub && is_all)
     }
 }
 
@@ -82,23 +97,28 @@ mod tests {
     }
 
     /// The requests, and how many proxies they are of.
-    fn seen(whole: Option<Whole<'_>>) -> Option<(u64, usize)> {
-        whole.map(|whole| (whole.share.services[0].1.requests, whole.proxies))
+    fn seen(hub: Hub, own: Share<'_>, reports: &[Share<'_>], now: u64) -> Option<(u64, usize)> {
+        let mut sum = hub.begin(&own);
+        reports.iter().for_each(|report| sum.add(report, at(now)));
+        let requests = sum.share(at(now))?.services[0].1.requests;
+        Some((requests, sum.total.shares()))
     }
 
     #[test]
     fn the_hub_adds_up_what_is_fresh_and_is_as_old_as_the_oldest() {
-        let reports = vec![share(2, 95, 20), share(3, 99, 300), share(4, 60, 4000)];
-        let whole = HUB.sum(share(1, 100, 1), reports, at(100)).unwrap();
-        assert_eq!((whole.share.taken, whole.share.id), (at(95), 1));
-        assert_eq!(seen(Some(whole)), Some((321, 3)));
-        assert_eq!(seen(HUB.sum(share(1, 100, 1), vec![], at(100))), Some((1, 1)));
+        let reports = [share(2, 95, 20), share(3, 99, 300), share(4, 60, 4000)];
+        let mut sum = HUB.begin(&share(1, 100, 1));
+        reports.iter().for_each(|report| sum.add(report, at(100)));
+        let whole = sum.share(at(100)).unwrap();
+        assert_eq!((whole.taken, whole.id), (at(95), 1));
+        assert_eq!(seen(HUB, share(1, 100, 1), &reports, 100), Some((321, 3)));
+        assert_eq!(seen(HUB, share(1, 100, 1), &[], 100), Some((1, 1)));
     }
 
     #[test]
     fn a_hub_that_has_just_begun_does_not_take_the_first_reports_for_all() {
         let hub = Hub { since: at(90), ..HUB };
-        let sum = |now| seen(hub.sum(share(1, now, 1), vec![share(2, now, 20)], at(now)));
+        let sum = |now| seen(hub, share(1, now, 1), &[share(2, now, 20)], now);
         assert_eq!(sum(104), None);
         assert_eq!(sum(105), Some((21, 2)));
     }
@@ -109,12 +129,12 @@ mod tests {
             reports_too: true,
             ..HUB
         };
-        let sum = |reports| seen(hub.sum(share(1, 100, 1), reports, at(100)));
-        assert_eq!(sum(vec![]), None);
-        assert_eq!(sum(vec![share(2, 99, 20)]), None);
-        let both = vec![share(1, 99, 1), share(2, 99, 20)];
-        assert_eq!(sum(both), Some((21, 2)), "and it counts once");
-        let before = vec![share(1, 80, 1), share(2, 99, 20)];
-        assert_eq!(sum(before), None, "it was the hub before");
+        let sum = |reports: &[Share<'_>]| seen(hub, share(1, 100, 1), reports, 100);
+        assert_eq!(sum(&[]), None);
+        assert_eq!(sum(&[share(2, 99, 20)]), None);
+        let both = [share(1, 99, 1), share(2, 99, 20)];
+        assert_eq!(sum(&both), Some((21, 2)), "and it counts once");
+        let before = [share(1, 80, 1), share(2, 99, 20)];
+        assert_eq!(sum(&before), None, "it was the hub before");
     }
 }

@@ -5,7 +5,7 @@
 
 use super::share::Share;
 use super::text::BadShare;
-use crate::printable::printable;
+use crate::printable::{MOST_WORDS, printable};
 use crate::time::Time;
 use std::time::Duration;
 
@@ -14,9 +14,6 @@ pub const PATH: &str = "/burst-metrics/report";
 
 /// The header with the share.
 pub const HEADER: &str = "x-burst-report";
-
-/// As much of the hub's words as a log line should hold.
-const MOST_WORDS: usize = 300;
 
 /// Why a report is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -85,7 +82,7 @@ pub fn outcome(status: Option<u16>, body: &[u8]) -> Result<(), Unreported> {
         Some(431) => Err(Unreported::TooLarge),
         Some(status @ (400 | 403 | 405 | 507)) => Err(Unreported::Refused {
             status,
-            words: printable(&String::from_utf8_lossy(body), MOST_WORDS),
+            words: printable(String::from_utf8_lossy(body).trim(), MOST_WORDS),
         }),
         Some(_) => Err(Unreported::NoHub),
     }
@@ -133,7 +130,7 @@ mod tests {
             .to_string();
         assert_eq!(
             refused,
-            "the hub refuses the report with 400: the report is  of 40 s ago"
+            r"the hub refuses the report with 400: the report is\r\nof 40 s ago"
         );
     }
 }

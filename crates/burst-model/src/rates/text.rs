@@ -17,15 +17,18 @@ use std::time::Duration;
 /// Raised whenever the text changes its meaning.
 const VERSION: &str = "1";
 
-/// The longest text that is read. 20,000 Services of usual names take less than 1 MiB.
+/// The longest report that is read. 20,000 Services of usual names take less than 1 MiB.
 pub const LONGEST: usize = 2 << 20;
+
+/// The longest text that is read where the proxy wrote it itself: in a sum the numbers are longer than in its parts.
+const LONGEST_SUM: usize = 2 * LONGEST;
 
 /// Why a text is no share.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadShare {
     /// There is too much of it.
-    #[error("{0} bytes are more than the {LONGEST} that are read")]
-    TooLong(usize),
+    #[error("of {0} bytes is longer than the {1} bytes that are read")]
+    TooLong(usize, usize),
     /// It is not of this version, or nothing of the kind.
     #[error("is not a share of version {VERSION}")]
     Version,
@@ -101,9 +104,7 @@ impl<'a> Share<'a> {
     /// # Errors
     /// It is not exactly what this version writes.
     pub fn parse(text: &'a [u8]) -> Result<Self, BadShare> {
-        if text.len() > LONGEST {
-            return Err(BadShare::TooLong(text.len()));
-        }
+        is_short(text, LONGEST_SUM)?;
         let text = std::str::from_utf8(text).map_err(|_| BadShare::Version)?;
         let mut parts = text.split(';');
         if parts.next() != Some(VERSION) {
@@ -138,11 +139,33 @@ impl<'a> Share<'a> {
     /// # Errors
     /// It is not exactly that.
     pub fn parse_report(text: &'a [u8], now: Time) -> Result<Self, BadShare> {
+        is_short(text, LONGEST)?;
         let share = Self::parse(text)?;
         let age = share.taken.unix_millis();
         let taken = Time::from_unix_millis(now.unix_millis().saturating_sub(age));
         Ok(Self { taken, ..share })
     }
+}
+
+fn is_short(text: &[u8], most: usize) -> Result<(), BadShare> {
+    match text.len() <= most {
+        true => Ok(()),
+        false => Err(BadShare::TooLong(text.len(), most)),
+    }
+}
+
+/// Bytes that a Service takes in a share.
+pub(super) fn length(name: &str, count: &Count) -> usize {
+    let digits = |number: u64| number.checked_ilog10().map_or(1, |log| log.saturating_add(1)) as usize;
+    let in_flight = count
+        .in_flight_milli
+        .map_or(0, |number| digits(number).saturating_add(1));
+    let numbers = digits(count.requests).saturating_add(digits(count.rejected));
+    // With `;`, `=` and `,`.
+    name.len()
+        .saturating_add(3)
+        .saturating_add(numbers)
+        .saturating_add(in_flight)
 }
 
 fn millis(span: Duration) -> u64 {
@@ -240,7 +263,13 @@ mod tests {
         ] {
             assert_eq!(Share::parse(text.as_bytes()), Err(error), "{text}");
         }
-        assert_eq!(Share::parse(&[b'1'; LONGEST + 1]), Err(BadShare::TooLong(LONGEST + 1)));
+        let long = vec![b'1'; LONGEST_SUM + 1];
+        assert_eq!(
+            Share::parse(&long),
+            Err(BadShare::TooLong(LONGEST_SUM + 1, LONGEST_SUM))
+        );
+        let report = Share::parse_report(&long[..=LONGEST], Time::default());
+        assert_eq!(report, Err(BadShare::TooLong(LONGEST + 1, LONGEST)));
         assert_eq!(Share::parse(b"1;\xff"), Err(BadShare::Version));
     }
 
@@ -259,6 +288,9 @@ mod tests {
         fn what_was_written_is_read(share in share()) {
             let share = share.borrow();
             let text = share.to_text();
+            let services: usize = share.services.iter().map(|(name, count)| length(name, count)).sum();
+            let empty = Share { services: Vec::new(), ..share.clone() }.to_text();
+            prop_assert_eq!(empty.len() + services, text.len());
             prop_assert_eq!(Share::parse(text.as_bytes()), Ok(share.clone()));
             prop_assert_eq!(head(text.as_bytes()), Some((share.id, share.taken)));
         }

@@ -72,7 +72,7 @@ impl fmt::Display for Tag {
 pub fn read(response: Response<'_>, progress: &mut dyn Progress) -> Result<Answer, Failure> {
     let status = response.status.ok_or(Failure::Cut)?;
     let told = response.confirmed.unwrap_or_default();
-    let confirmation = || Confirmation::parse(told).map_err(|error| Failure::Malformed(error.to_string()));
+    let confirmation = || Confirmation::parse(told).map_err(Failure::malformed);
     match status {
         200 if response.body.len() > LARGEST_ANSWER => Err(Failure::Cut),
         200 => Ok(Answer::Services {
@@ -171,7 +171,7 @@ mod tests {
         let refused = "upstream connect error";
         assert_eq!(failure(503, None, refused), Failure::Unreachable(refused.into()));
         assert_eq!(failure(504, None, "upstream request timeout"), Failure::Timeout);
-        assert_eq!(failure(404, None, "no\nroute"), Failure::NotFound("no route".into()));
+        assert_eq!(failure(404, None, "no\nroute"), Failure::NotFound(r"no\nroute".into()));
         assert_eq!(failure(302, None, ""), Failure::Unexpected(302));
         assert_eq!(read(Response::default(), &mut ()).unwrap_err(), Failure::Cut);
     }

@@ -1,26 +1,35 @@
 //! The Services in a hub's answer: `namespace/name` to header, as JSON. What is no such entry costs itself and nothing
-//! else, so that a hub with one odd Service still serves the others.
+//! else, so that a hub with one odd Service still serves the others; and what is kept of such entries has a limit, so that
+//! a hub with nothing else costs no memory.
 
 use crate::index::Row;
-use crate::json;
 use crate::kube::page::{Bad, LONGEST_NAME};
 use crate::kube::{Failure, Progress};
 use crate::name::ObjectName;
 use crate::order;
-use crate::printable::printable;
+use crate::printable::{MOST_WORDS, printable};
 use crate::view::header;
 use serde::Deserialize;
-use serde::de::{Deserializer, MapAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
+use std::borrow::Cow;
 use std::fmt;
+
+/// Entries that are left out and remembered by name; the others are counted.
+pub(super) const MOST_BAD: usize = 100;
+
+/// Bytes of an entry, name and header together: twice what the longest that a hub writes has.
+const LONGEST_ENTRY: usize = 4 << 10;
 
 /// All that a hub knows.
 #[derive(Debug, Default)]
 pub struct Services {
     /// Sorted by `namespace/name`.
     pub rows: Vec<Row>,
-    /// The entries that are left out, with the reason.
+    /// The entries that are left out, with the reason: the first hundred.
     pub bad: Vec<Bad>,
+    /// How many are left out besides.
+    pub more_bad: usize,
 }
 
 /// Reads the body of a bulk answer.
@@ -28,41 +37,97 @@ pub struct Services {
 /// # Errors
 /// It is no JSON object.
 pub(super) fn read(body: &[u8], progress: &mut dyn Progress) -> Result<Services, Failure> {
-    // What stands in the place of bytes that are no text is in no name and in no header.
-    let text = String::from_utf8_lossy(body);
-    let Entries(entries) = json::read(text.as_bytes()).map_err(|error| Failure::Malformed(error.to_string()))?;
-    let (mut rows, mut bad) = (Vec::new(), Vec::new());
-    for (name, value) in entries {
-        match read_entry(&name, value, progress) {
-            Ok(row) => rows.push(row),
-            Err(reason) => bad.push(Bad {
-                name: printable(&name, LONGEST_NAME),
-                reason,
-            }),
-        }
-    }
-    order::sort_by(&mut rows, |a: &Row, b| a.of.cmp_as_text(&b.of));
-    rows.dedup_by(|again, first| {
-        let is_same = again.of == first.of;
-        if is_same {
-            bad.push(Bad {
-                name: again.of.to_string(),
-                reason: "it is there twice, and the first counts".into(),
-            });
-        }
-        is_same
-    });
-    Ok(Services { rows, bad })
+    let text = readable(body);
+    let mut services = Services::default();
+    let entries = Entries {
+        services: &mut services,
+        progress,
+    };
+    let mut json = serde_json::Deserializer::from_slice(text.as_bytes());
+    entries
+        .deserialize(&mut json)
+        .and_then(|()| json.end())
+        .map_err(Failure::malformed)?;
+    services.sort();
+    Ok(services)
 }
 
-fn read_entry(name: &str, value: &RawValue, progress: &mut dyn Progress) -> Result<Row, String> {
-    if !progress.begin(&format!("{name}: {value}")) {
-        return Err("a proxy thread died while it parsed these bytes".into());
+/// The body as text, with one character in the place of bytes that are none: it is in no name and in no header. The
+/// longer replacement character would make three times as much of a body of nothing else.
+fn readable(body: &[u8]) -> Cow<'_, str> {
+    if let Ok(text) = std::str::from_utf8(body) {
+        return text.into();
     }
-    let of = ObjectName::parse(name).map_err(|error| error.to_string())?;
-    let header: String = json::read(value.get().as_bytes()).map_err(|error| error.to_string())?;
-    let (label, load) =
-        header::read(&header).ok_or_else(|| format!("{:?} is no burst header", printable(&header, 100)))?;
+    let mut text = String::with_capacity(body.len());
+    for chunk in body.utf8_chunks() {
+        text.push_str(chunk.valid());
+        if !chunk.invalid().is_empty() {
+            text.push('?');
+        }
+    }
+    text.into()
+}
+
+impl Services {
+    fn take(&mut self, name: &str, value: &RawValue, progress: &mut dyn Progress) {
+        match read_entry(name, value, progress) {
+            Ok(row) => self.rows.push(row),
+            Err(reason) => self.leave_out(name, reason),
+        }
+    }
+
+    fn leave_out(&mut self, name: impl fmt::Display, reason: impl fmt::Display) {
+        if self.bad.len() >= MOST_BAD {
+            self.more_bad = self.more_bad.saturating_add(1);
+            return;
+        }
+        self.bad.push(Bad {
+            name: printable(name, LONGEST_NAME),
+            reason: printable(reason, MOST_WORDS),
+        });
+    }
+
+    fn sort(&mut self) {
+        let mut rows = std::mem::take(&mut self.rows);
+        order::sort_by(&mut rows, |a: &Row, b| a.of.cmp_as_text(&b.of));
+        rows.dedup_by(|again, first| {
+            let is_same = again.of == first.of;
+            if is_same {
+                self.leave_out(&again.of, "it is there twice, and the first counts");
+            }
+            is_same
+        });
+        self.rows = rows;
+    }
+}
+
+/// Why an entry is left out.
+#[derive(Debug, thiserror::Error)]
+enum BadEntry {
+    #[error("its {0} bytes are more than the {LONGEST_ENTRY} that are read")]
+    TooLong(usize),
+    #[error("a proxy thread died while it parsed these bytes")]
+    Deadly,
+    #[error(transparent)]
+    Name(#[from] crate::name::NotAName),
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+    #[error("{0:?} is no burst header")]
+    Header(String),
+}
+
+fn read_entry(name: &str, value: &RawValue, progress: &mut dyn Progress) -> Result<Row, BadEntry> {
+    let value = value.get();
+    let length = name.len().saturating_add(value.len());
+    if length > LONGEST_ENTRY {
+        return Err(BadEntry::TooLong(length));
+    }
+    if !progress.begin(&format!("{name}: {value}")) {
+        return Err(BadEntry::Deadly);
+    }
+    let of = ObjectName::parse(name)?;
+    let header: String = crate::json::read(value.as_bytes())?;
+    let (label, load) = header::read(&header).ok_or(BadEntry::Header(header))?;
     Ok(Row {
         of,
         label,
@@ -71,30 +136,36 @@ fn read_entry(name: &str, value: &RawValue, progress: &mut dyn Progress) -> Resu
     })
 }
 
-/// The entries of a JSON object in their order, those of the same name too.
-struct Entries<'a>(Vec<(String, &'a RawValue)>);
+/// The entries of a JSON object, each taken as it comes, those of the same name too.
+struct Entries<'s> {
+    services: &'s mut Services,
+    progress: &'s mut dyn Progress,
+}
 
-impl<'de: 'a, 'a> Deserialize<'de> for Entries<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(Object)
+/// A name, not copied where nothing in it is escaped.
+#[derive(Deserialize)]
+struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
+
+impl<'de> DeserializeSeed<'de> for Entries<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
     }
 }
 
-struct Object;
-
-impl<'de> Visitor<'de> for Object {
-    type Value = Entries<'de>;
+impl<'de> Visitor<'de> for Entries<'_> {
+    type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object of Services")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Entries<'de>, A::Error> {
-        let mut entries = Vec::new();
-        while let Some(entry) = map.next_entry()? {
-            entries.push(entry);
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some((Key(name), value)) = map.next_entry::<Key<'de>, &RawValue>()? {
+            self.services.take(&name, value, self.progress);
         }
-        Ok(Entries(entries))
+        Ok(())
     }
 }
 
@@ -132,7 +203,11 @@ mod tests {
         let long = "x".repeat(100_000);
         for (entry, why) in [
             (format!(r#""web": "{WEB}""#), "not a DNS-1123"),
-            (format!(r#""shop/{long}": "{WEB}""#), "not a DNS-1123"),
+            (
+                format!(r#""shop/{long}": "{WEB}""#),
+                "its 100066 bytes are more than the 4096 that are read",
+            ),
+            (format!(r#""shop/{}": "{WEB}""#, "x".repeat(1000)), "not a DNS-1123"),
             (format!(r#""shop/\u0000": "{WEB}""#), "not a DNS-1123"),
             (r#""shop/bad": 7"#.into(), "invalid type: integer `7`"),
             (
@@ -157,8 +232,29 @@ mod tests {
                 panic!("{:?}", services.bad)
             };
             assert!(reason.contains(why), "{reason}");
-            assert!(name.len() <= LONGEST_NAME && reason.len() < 400, "fit for a log line");
+            assert!(
+                name.len() <= LONGEST_NAME + 40 && reason.len() < 400,
+                "fit for a log line"
+            );
         }
+    }
+
+    #[test]
+    fn of_many_bad_entries_the_first_are_named_and_the_others_counted() {
+        let bad: String = (0..10 * MOST_BAD).map(|n| format!(r#""{n}": {n}, "#)).collect();
+        let body = format!(r#"{{{bad}"shop/web": "{WEB}", "shop/web": "{WEB}"}}"#);
+        let services = read(body.as_bytes(), &mut ()).unwrap();
+        assert_eq!(names(&services), ["shop/web"]);
+        assert_eq!((services.bad.len(), services.more_bad), (MOST_BAD, 9 * MOST_BAD + 1));
+        assert_eq!(services.bad[0].name, "0");
+    }
+
+    #[test]
+    fn the_longest_entry_of_a_hub_is_read() {
+        let name = format!("{}/{}", "n".repeat(253), "s".repeat(253));
+        let header = WEB.replace("shop/web", &name);
+        let body = format!(r#"{{"{name}": "{header}"}}"#);
+        assert_eq!(names(&read(body.as_bytes(), &mut ()).unwrap()), [name]);
     }
 
     #[test]
@@ -218,8 +314,8 @@ mod tests {
             };
             let count = entries.len();
             let body = format!("{{{}}}", entries.into_iter().map(entry).collect::<Vec<_>>().join(","));
-            let Services { rows, bad } = read(body.as_bytes(), &mut ()).unwrap();
-            prop_assert_eq!(rows.len() + bad.len(), count);
+            let Services { rows, bad, more_bad } = read(body.as_bytes(), &mut ()).unwrap();
+            prop_assert_eq!((rows.len() + bad.len(), more_bad), (count, 0));
             let table = Table::from([(SERVICES.into(), rows)]);
             prop_assert!(Snapshot::open(snapshot::write(&table, 1)).is_ok());
         }

@@ -38,7 +38,10 @@ fn row(of: &str, current: u32) -> Row {
 fn told(current: u32, read: Time, now: Time) -> Result<Answer, Failure> {
     let rows = vec![row("shop/web", current)];
     Ok(Answer::Services {
-        services: Services { rows, bad: Vec::new() },
+        services: Services {
+            rows,
+            ..Services::default()
+        },
         tag: Tag::parse(format!("\"{current}\"").as_bytes()),
         confirmation: Confirmation::new(read, now),
     })
@@ -256,6 +259,7 @@ fn a_bad_entry_is_named_once_and_counted_while_it_is_there() {
             reason: "no burst header".into(),
         });
         let services = Services {
+            more_bad: 0,
             rows: Vec::new(),
             bad: bad.collect(),
         };
@@ -269,7 +273,7 @@ fn a_bad_entry_is_named_once_and_counted_while_it_is_there() {
     let first = round(&mut spoke, T0, spoiled(T0));
     assert_eq!(
         (first.lines.len(), &*first.lines[0]),
-        (MOST_LINES, "left out Service shop/0: no burst header")
+        (MOST_LINES + 1, "left out Service shop/0: no burst header")
     );
     let second = round(&mut spoke, later(15), spoiled(later(15)));
     assert!(second.lines.is_empty());

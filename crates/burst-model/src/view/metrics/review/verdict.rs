@@ -1,7 +1,11 @@
 //! What the API server answers to a question.
 
 use crate::json;
+use crate::printable::printable;
 use serde::Deserialize;
+
+/// Bytes of a reason: it goes into the refusal, and is kept with the verdict.
+const MOST_REASON: usize = 1024;
 
 /// Whether a user may.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,7 +72,7 @@ pub fn read(status: Option<u16>, body: &[u8]) -> Result<Verdict, Unreviewed> {
             ..
         } => Err(Unreviewed::Contradiction),
         Status { allowed: true, .. } => Ok(Verdict::Allowed),
-        Status { reason, .. } => Ok(Verdict::Denied(reason)),
+        Status { reason, .. } => Ok(Verdict::Denied(printable(reason, MOST_REASON))),
     }
 }
 

@@ -1,0 +1,107 @@
+//! So many of something a minute.
+
+use crate::time::Time;
+use std::time::Duration;
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// What of a minute's allowance is taken.
+#[derive(Clone, Copy, Debug)]
+pub struct Quota {
+    most: usize,
+    /// When the minute began.
+    since: Time,
+    taken: usize,
+    refused: usize,
+}
+
+impl Quota {
+    /// An allowance of so many a minute.
+    #[must_use]
+    pub const fn new(most: usize) -> Self {
+        Self {
+            most,
+            since: Time::from_unix_millis(0),
+            taken: 0,
+            refused: 0,
+        }
+    }
+
+    /// Asks for one. Returns whether it may be, and how many were refused in a minute that ended with this call.
+    pub fn take(&mut self, now: Time) -> (bool, usize) {
+        let mut refused = 0;
+        // A clock that was set back begins a new minute too.
+        if now.since(self.since) >= MINUTE || now < self.since {
+            refused = self.refused;
+            *self = Self::new(self.most);
+            self.since = now;
+        }
+        let is_allowed = self.taken < self.most;
+        match is_allowed {
+            true => self.taken += 1,
+            false => self.refused = self.refused.saturating_add(1),
+        }
+        (is_allowed, refused)
+    }
+
+    /// The first of some lines, as many as may be, and instead of the others, once a minute, the word that there are more.
+    pub(crate) fn lines(&mut self, lines: impl IntoIterator<Item = String>, now: Time) -> Vec<String> {
+        let mut said = Vec::new();
+        let mut left_out = 0_usize;
+        for line in lines {
+            match self.take(now).0 {
+                true => said.push(line),
+                false => left_out += 1,
+            }
+        }
+        if left_out > 0 && self.refused == left_out {
+            said.push(format!(
+                "{left_out} more lines of this kind are left out for a minute; `burst_bad_objects` counts the objects"
+            ));
+        }
+        said
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: u64) -> Time {
+        Time::from_unix_millis(1_000_000 + seconds * 1000)
+    }
+
+    #[test]
+    fn a_minute_has_so_many_and_the_next_one_as_many_again() {
+        let mut quota = Quota::new(3);
+        let mut take = |seconds| quota.take(at(seconds));
+        for seconds in [0, 1, 59] {
+            assert_eq!(take(seconds), (true, 0));
+        }
+        for _ in 0..30 {
+            assert_eq!(take(59), (false, 0), "ten times as many are refused");
+        }
+        assert_eq!(take(60), (true, 30));
+        assert_eq!(take(61), (true, 0), "told once");
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_silences_nothing() {
+        let mut quota = Quota::new(1);
+        assert!(quota.take(at(1_000)).0);
+        assert!(!quota.take(at(1_001)).0);
+        assert!(quota.take(at(5)).0);
+    }
+
+    #[test]
+    fn the_word_that_there_are_more_comes_once_a_minute() {
+        let lines = |count: usize| (0..count).map(|n| format!("line {n}"));
+        let mut quota = Quota::new(10);
+        assert_eq!(quota.lines(lines(10), at(0)).len(), 10);
+        let more = quota.lines(lines(100), at(1));
+        assert_eq!(more.len(), 1);
+        assert!(more[0].starts_with("100 more lines "), "{more:?}");
+        assert_eq!(quota.lines(lines(100), at(2)), Vec::<String>::new());
+        assert_eq!(quota.lines(lines(12), at(61)).len(), 11);
+    }
+}
