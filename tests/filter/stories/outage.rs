@@ -52,7 +52,7 @@ fn after_an_outage_all_services_are_served_or_none_and_soon() {
                 let worker = envoy.worker();
                 envoy.advance(SECOND * 3).answer();
                 let whole = services(&worker).expect("a picture");
-                assert_eq!(whole.matches("shop/").count(), 3, "{whole}");
+                assert_eq!(whole.matches("\"shop/").count(), 3, "{whole}");
                 fail(&kube, failure);
                 envoy.advance(SECOND * seconds).answer();
                 assert_eq!(services(&worker), None, "{what}");
