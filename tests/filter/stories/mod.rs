@@ -13,6 +13,7 @@ mod lease;
 mod life;
 mod log;
 mod metrics_apis;
+mod outage;
 mod publishing;
 mod requests;
 mod reviews;
