@@ -34,6 +34,9 @@ pub struct Bad {
 /// Longer than two names with a slash between them. By its name an object that cannot be read any more is found.
 pub const LONGEST_NAME: usize = 600;
 
+/// Longer than what can be wrong with an object that is not made to be long.
+const LONGEST_REASON: usize = 500;
+
 /// Told of each item before it is parsed. A trap cannot be caught from inside a VM: whoever notes outside which item
 /// is under way can keep a successor from dying of the same bytes.
 pub trait Progress {
@@ -101,9 +104,16 @@ pub fn read(source: &Source, body: &[u8], progress: &mut dyn Progress) -> Result
 
 /// Reads one object, or says why it is left out.
 pub(super) fn read_item(source: &Source, json: &str, progress: &mut dyn Progress) -> Result<Object, String> {
-    match progress.begin(json) {
-        true => Object::read(source.reads, json, source.labels).map_err(|error| error.to_string()),
-        false => Err("a proxy thread died while it parsed these bytes".to_owned()),
+    if !progress.begin(json) {
+        return Err("a proxy thread died while it parsed these bytes".to_owned());
+    }
+    let object = Object::read(source.reads, json, source.labels);
+    // The reason is kept for as long as the object is left out, and may quote the whole of it.
+    let object = object.map_err(|error| printable(&error.to_string(), LONGEST_REASON))?;
+    let (size, most) = (object.size(), object.most());
+    match size > most {
+        true => Err(format!("{size} bytes would be kept of it; {most} are allowed")),
+        false => Ok(object),
     }
 }
 

@@ -5,11 +5,13 @@
 
 use super::backoff::Backoff;
 use super::interval::{EARLY, next_read, staggered};
+use super::left_out::LeftOut;
+use super::limits::{Account, MOST_OF_LIST};
 use super::page_size::PageSize;
-use crate::kube::page::Bad;
-use crate::kube::{Answer, Failure, Object, Page, Source, Verb, Window};
+use crate::kube::{Answer, Failure, Object, Page, Resource, Source, Verb, Window};
 use crate::time::Time;
 use serde::{Deserialize, Serialize};
+use std::rc::Rc;
 use std::time::Duration;
 
 /// The first window after a hand-over brings at once what happened since; it need not wait for more. And a server that
@@ -21,6 +23,9 @@ const PATIENCE: u32 = 3;
 
 /// Lists that are read without windows before a window is tried again: five minutes at the default interval.
 const LISTS_INSTEAD: u32 = 20;
+
+/// The longest `continue` token that is sent back. One of Kubernetes has the key of an object in it.
+const LONGEST_CURSOR: usize = 8 << 10;
 
 /// How a list is kept up to date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,17 +65,50 @@ struct Listing {
     begun: Time,
     /// What the pages before this one held.
     seen: Listed,
+    /// How many there were, and what the last one leads to.
+    pages: u32,
+    cursor: String,
 }
 
 /// A whole list, or as much of it as was read.
 #[derive(Debug, Default)]
 pub struct Listed {
-    /// The objects that could be read.
-    pub objects: Vec<Object>,
-    /// The ones that could not.
-    pub bad: Vec<Bad>,
+    /// The objects that could be read, as far as there is room for them.
+    pub objects: Vec<Rc<Object>>,
+    /// What they take.
+    pub account: Account,
+    /// The ones that are left out.
+    pub left_out: LeftOut,
     /// The list's `resourceVersion`.
     pub version: String,
+    /// The last object that is over a limit: none of its namespace is taken any more, so that what is left out does not
+    /// depend on where a page ends.
+    over: Option<Rc<Object>>,
+}
+
+impl Listed {
+    /// Takes one more page, as far as there is room for it.
+    pub fn take(&mut self, resource: &Resource, page: Page) {
+        for object in page.objects.into_iter().map(Rc::new) {
+            let namespace = &object.name().namespace;
+            match &self.over {
+                Some(over) if over.name().namespace == *namespace => self.leave_out(resource, &[object]),
+                _ => {
+                    self.account.add(&object);
+                    self.objects.push(object);
+                }
+            }
+        }
+        let over = self.account.fit(&mut self.objects, MOST_OF_LIST);
+        self.leave_out(resource, &over);
+        self.over = over.last().cloned().or(self.over.take());
+        page.bad.into_iter().for_each(|bad| self.left_out.put_bad(resource, bad));
+        self.version = page.version;
+    }
+
+    fn leave_out(&mut self, resource: &Resource, over: &[Rc<Object>]) {
+        self.left_out.put_over(resource, over, &self.account);
+    }
 }
 
 /// What an answer leads to.
@@ -242,8 +280,12 @@ impl Kept {
                 }
             }
             None => {
-                let seen = Listed::default();
-                self.life = Life::Listing(Listing { begun: now, seen });
+                self.life = Life::Listing(Listing {
+                    begun: now,
+                    seen: Listed::default(),
+                    pages: 0,
+                    cursor: String::new(),
+                });
                 self.page(None)
             }
         })
@@ -283,7 +325,7 @@ impl Kept {
         let goes_on = matches!((&was, &answer), (Life::Watching { .. }, Ok(_)) if !self.behind);
         self.stagger = (!goes_on).then_some(chance);
         match (was, answer) {
-            (Life::Listing(listing), Ok(Answer::Page(page))) => self.paged(listing, page, now),
+            (Life::Listing(listing), Ok(Answer::Page(page))) => self.paged(listing, page, now, chance),
             (Life::Watching { begun }, Ok(Answer::Window(window))) => self.watched(begun, window, now),
             (Life::Watching { .. }, Err(failure)) => self.unwatchable(failure, now, chance),
             (_, Err(failure)) => self.failed(Verb::List, failure, now, chance),
@@ -294,13 +336,23 @@ impl Kept {
         }
     }
 
-    fn paged(&mut self, Listing { begun, mut seen }: Listing, page: Page, now: Time) -> Step {
-        seen.objects.extend(page.objects);
-        seen.bad.extend(page.bad);
-        seen.version = page.version;
-        if let Some(cursor) = page.cursor {
-            self.life = Life::Listing(Listing { begun, seen });
-            return Step::Ask(self.page(Some(&cursor)));
+    fn paged(&mut self, listing: Listing, mut page: Page, now: Time, chance: u32) -> Step {
+        let Listing { begun, mut seen, .. } = listing;
+        let next = page.cursor.take();
+        seen.take(&self.source.resource, page);
+        if let Some(cursor) = next {
+            let pages = listing.pages + 1;
+            if pages >= self.page_size.most_pages() || cursor == listing.cursor || cursor.len() > LONGEST_CURSOR {
+                return self.failed(Verb::List, Failure::Endless(pages), now, chance);
+            }
+            let request = self.page(Some(&cursor));
+            self.life = Life::Listing(Listing {
+                begun,
+                seen,
+                pages,
+                cursor,
+            });
+            return Step::Ask(request);
         }
         // Not before: a list that fails at its second page each time would be asked for without a pause.
         self.backoff.succeeded();
