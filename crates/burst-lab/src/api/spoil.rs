@@ -27,6 +27,11 @@ pub(super) fn objects(fault: &Fault, list: &mut List) {
             let chosen = list.items.iter_mut().filter(|item| Some(&item.key) == wanted.as_ref());
             chosen.for_each(|item| Arc::make_mut(&mut item.object)["spec"] = json!("not a spec"));
         }
+        Fault::LargeSelectors { namespace, bytes } => {
+            let (prefix, selector) = (format!("{namespace}/"), large_selector(*bytes));
+            let chosen = list.items.iter_mut().filter(|item| item.key.starts_with(&prefix));
+            chosen.for_each(|item| Arc::make_mut(&mut item.object)["spec"]["selector"] = selector.clone());
+        }
         Fault::Padding { bytes } => {
             let padding = Value::String("x".repeat(*bytes));
             list.items
@@ -35,6 +40,13 @@ pub(super) fn objects(fault: &Fault, list: &mut List) {
         }
         _ => {}
     }
+}
+
+/// Labels of so many bytes of JSON, each value as long as one may be.
+fn large_selector(bytes: usize) -> Value {
+    let value = "v".repeat(63);
+    let labels = (0..bytes / 80).map(|number| (format!("key-{number:07}"), json!(value)));
+    Value::Object(labels.collect())
 }
 
 /// A large annotation, as `kubectl apply` leaves on a large object.

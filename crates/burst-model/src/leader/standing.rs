@@ -97,13 +97,13 @@ impl Standing {
         now: Time,
     ) -> (Vec<Moved>, Vec<String>) {
         self.listed = Some(now);
-        let objects_before = std::mem::replace(&mut self.objects, listed.objects);
-        let left_out_before = std::mem::replace(&mut self.left_out, listed.left_out);
+        let before = std::mem::replace(&mut self.objects, listed.objects);
+        self.left_out = listed.left_out.after(&self.left_out);
         self.account = listed.account;
         self.account.look_again();
         self.sort();
         self.fit(resource, room);
-        (self.moved_from(objects_before), self.left_out.news(&left_out_before))
+        (self.moved_from(before), self.left_out.news())
     }
 
     /// Leaves out what there is no room for.
@@ -138,15 +138,13 @@ impl Standing {
         changes: Vec<Change>,
         room: usize,
     ) -> (Vec<Moved>, Vec<String>) {
-        let (mut moved, before) = (Vec::new(), self.left_out.clone());
+        let mut moved = Vec::new();
         for change in changes {
             moved.extend(match change {
-                Change::Put(object) => {
-                    self.left_out.remove(&object.name().to_string());
-                    self.put(object)
-                }
+                Change::Put(object) => self.put(object),
                 Change::Gone(name) => {
-                    self.left_out.remove(&name.to_string());
+                    let text = name.to_string();
+                    self.left_out.retain(|left_out| left_out != text);
                     self.remove(&name)
                 }
                 Change::Spoiled(bad) => {
@@ -159,7 +157,10 @@ impl Standing {
         }
         let over = self.fit(resource, room);
         moved.extend(over.into_iter().map(|over| Moved::from(Some(over), None)));
-        (moved, self.left_out.news(&before))
+        let objects = &self.objects;
+        let is_kept = |name| objects.binary_search_by(|kept| kept.name().cmp(&name)).is_ok();
+        self.left_out.retain(|name| !ObjectName::parse(name).is_ok_and(is_kept));
+        (moved, self.left_out.news())
     }
 
     fn put(&mut self, object: Object) -> Option<Moved> {

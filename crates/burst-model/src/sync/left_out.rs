@@ -9,7 +9,7 @@ use std::rc::Rc;
 pub const MOST_NAMED: usize = 10;
 
 /// The objects of a list that are left out.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct LeftOut {
     /// Sorted by their names.
     named: Vec<Named>,
@@ -18,11 +18,13 @@ pub struct LeftOut {
     unnamed_over: usize,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct Named {
     name: String,
     line: String,
     is_over: bool,
+    /// The operator was not told yet.
+    is_news: bool,
 }
 
 impl LeftOut {
@@ -33,6 +35,7 @@ impl LeftOut {
         for (name, line) in all {
             left_out.put(name, line, false);
         }
+        left_out.news();
         left_out
     }
 
@@ -82,32 +85,40 @@ impl LeftOut {
 
     fn put(&mut self, name: String, line: String, is_over: bool) {
         let place = self.place(&name);
-        let object = Named { name, line, is_over };
-        match place {
-            Ok(place) => self.named.get_mut(place).into_iter().for_each(|known| *known = object.clone()),
-            Err(place) if !self.is_full(&object.name) => self.named.insert(place, object),
-            Err(_) => {
-                self.unnamed += 1;
-                self.unnamed_over += usize::from(is_over);
-            }
+        if place.is_err() && self.is_full(&name) {
+            self.unnamed += 1;
+            self.unnamed_over += usize::from(is_over);
+            return;
         }
-    }
-
-    /// Takes an object out.
-    pub fn remove(&mut self, name: &str) {
-        if let Ok(place) = self.place(name) {
-            self.named.remove(place);
-        }
-    }
-
-    /// The lines about those that are left out, and were not before, or for another reason.
-    #[must_use]
-    pub fn news(&self, before: &Self) -> Vec<String> {
-        let is_new = |object: &&Named| {
-            let known = before.place(&object.name).ok().and_then(|place| before.named.get(place));
-            known.is_none_or(|known| known.line != object.line)
+        let known = place.map(|place| self.named.remove(place)).ok();
+        let object = Named {
+            is_news: known.is_none_or(|known| known.is_news || known.line != line),
+            name,
+            line,
+            is_over,
         };
-        self.named.iter().filter(is_new).map(|object| object.line.clone()).collect()
+        let (Ok(place) | Err(place)) = place;
+        self.named.insert(place, object);
+    }
+
+    /// Keeps those whose name fits.
+    pub fn retain(&mut self, fits: impl Fn(&str) -> bool) {
+        self.named.retain(|object| fits(&object.name));
+    }
+
+    /// What was told of others is no news of the same here.
+    pub fn after(mut self, before: &Self) -> Self {
+        for object in &mut self.named {
+            let known = before.place(&object.name).ok().and_then(|place| before.named.get(place));
+            object.is_news = known.is_none_or(|known| known.line != object.line);
+        }
+        self
+    }
+
+    /// The lines about those that are left out anew, or for another reason than before.
+    pub fn news(&mut self) -> Vec<String> {
+        let news = |object: &mut Named| std::mem::take(&mut object.is_news).then(|| object.line.clone());
+        self.named.iter_mut().filter_map(news).collect()
     }
 
     fn place(&self, name: &str) -> Result<usize, usize> {
@@ -163,14 +174,22 @@ mod tests {
         let (services, mut left_out) = (Resource::services(), LeftOut::default());
         left_out.put_bad(&services, bad("shop/a", "x"));
         left_out.put_bad(&services, bad("shop/b", "x"));
-        let before = left_out.clone();
-        left_out.put_bad(&services, bad("shop/b", "y"));
-        left_out.put_bad(&services, bad("shop/c", "x"));
-        left_out.remove("shop/a");
         assert_eq!(
-            left_out.news(&before),
-            ["left out Service shop/b: y", "left out Service shop/c: x"]
+            left_out.news(),
+            ["left out Service shop/a: x", "left out Service shop/b: x"]
         );
-        assert!(!left_out.is_partial() && left_out.len() == 2);
+        left_out.put_bad(&services, bad("shop/a", "x"));
+        left_out.put_bad(&services, bad("shop/b", "y"));
+        left_out.put_bad(&services, bad("shop/b", "y"));
+        assert_eq!(left_out.news(), ["left out Service shop/b: y"]);
+
+        let mut listed = LeftOut::default();
+        for (name, reason) in [("shop/a", "x"), ("shop/b", "x"), ("shop/c", "x")] {
+            listed.put_bad(&services, bad(name, reason));
+        }
+        let mut listed = listed.after(&left_out);
+        listed.retain(|name| name != "shop/b");
+        assert_eq!(listed.news(), ["left out Service shop/c: x"]);
+        assert!(!listed.is_partial() && listed.len() == 2);
     }
 }

@@ -65,7 +65,7 @@ impl Account {
     #[must_use]
     pub fn reason(&self) -> String {
         format!(
-            "the objects of its namespace take more than the {} KiB that a namespace has in this list",
+            "its namespace has more than {} KiB in this list",
             self.per_namespace >> 10
         )
     }

@@ -99,8 +99,7 @@ fn a_namespace_ten_times_over_its_limit_costs_no_other_one_its_load() {
     assert_eq!(
         first.lines[0],
         format!(
-            "left out Service evil/n{:05}: the objects of its namespace take more than the 16384 KiB that a namespace has \
-             in this list",
+            "left out Service evil/n{:05}: its namespace has more than 16384 KiB in this list",
             most()
         )
     );
