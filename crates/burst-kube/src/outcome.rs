@@ -84,7 +84,7 @@ impl From<&Failure> for Outcome {
             Failure::Server { .. } => Self::ServerError,
             Failure::Unexpected(_) | Failure::Malformed(_) | Failure::Endless(_) | Failure::WrongKind { .. } => {
                 Self::Malformed
-            },
+            }
         }
     }
 }

@@ -55,7 +55,9 @@ mod tests {
 
     /// A Service that selects by so many labels.
     fn service(labels: usize) -> String {
-        let selector: Vec<_> = (0..labels).map(|n| format!(r#""key-{n:05}":"{}""#, "v".repeat(50))).collect();
+        let selector: Vec<_> = (0..labels)
+            .map(|n| format!(r#""key-{n:05}":"{}""#, "v".repeat(50)))
+            .collect();
         format!(
             r#"{{"metadata":{{"name":"s-{labels}","namespace":"shop"}},"spec":{{"selector":{{{}}}}}}}"#,
             selector.join(",")
@@ -65,7 +67,13 @@ mod tests {
     #[test]
     fn an_object_ten_times_too_large_is_left_out_by_its_name_and_one_just_small_enough_is_read() {
         let labels = MOST_OBJECT / (LABEL + 59);
-        let items = [service(labels - 3), service(labels + 1), service(10 * labels), service(1)].join(",");
+        let items = [
+            service(labels - 3),
+            service(labels + 1),
+            service(10 * labels),
+            service(1),
+        ]
+        .join(",");
         let body = format!(r#"{{"kind":"ServiceList","metadata":{{"resourceVersion":"7"}},"items":[{items}]}}"#);
         let source = Source::everywhere(Reads::Services, Resource::services());
         let page = page::read(&source, body.as_bytes(), &mut ()).unwrap();
@@ -79,7 +87,9 @@ mod tests {
             format!("shop/s-{} shop/s-{}", labels + 1, 10 * labels)
         );
         assert!(
-            page.bad[0].reason.ends_with("bytes would be kept of it; 131072 are allowed"),
+            page.bad[0]
+                .reason
+                .ends_with("bytes would be kept of it; 131072 are allowed"),
             "{:?}",
             page.bad[0]
         );

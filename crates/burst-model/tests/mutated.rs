@@ -142,7 +142,11 @@ fn go(leader: &mut Leader, now: Time, served: &mut Served, body: &dyn Fn(usize, 
                     let source = leader.source(ask.source).unwrap().clone();
                     // A page that leads to another one is the only one that is mutated.
                     let is_first = !ask.request.path.contains("continue=");
-                    let body = if is_first { body(ask.source.0, &source) } else { recorded(&source) };
+                    let body = if is_first {
+                        body(ask.source.0, &source)
+                    } else {
+                        recorded(&source)
+                    };
                     let response = Response {
                         status: Some(200),
                         content_type: Some(b"application/json"),
@@ -164,7 +168,10 @@ fn go(leader: &mut Leader, now: Time, served: &mut Served, body: &dyn Fn(usize, 
                     served.content = Some(snapshot.content_hash());
                 }
                 Effect::Warn(line) | Effect::Inform(line) => {
-                    assert!(line.len() < LONGEST_LINE && !line.contains(char::is_control), "{line:?}");
+                    assert!(
+                        line.len() < LONGEST_LINE && !line.contains(char::is_control),
+                        "{line:?}"
+                    );
                     served.lines.push(line);
                 }
                 _ => {}

@@ -143,8 +143,7 @@ impl Standing {
             moved.extend(match change {
                 Change::Put(object) => self.put(object),
                 Change::Gone(name) => {
-                    let text = name.to_string();
-                    self.left_out.retain(|left_out| left_out != text);
+                    self.left_out.forget(&name.to_string());
                     self.remove(&name)
                 }
                 Change::Spoiled(bad) => {
@@ -159,7 +158,8 @@ impl Standing {
         moved.extend(over.into_iter().map(|over| Moved::from(Some(over), None)));
         let objects = &self.objects;
         let is_kept = |name| objects.binary_search_by(|kept| kept.name().cmp(&name)).is_ok();
-        self.left_out.retain(|name| !ObjectName::parse(name).is_ok_and(is_kept));
+        self.left_out
+            .forget_kept(|name| ObjectName::parse(name).is_ok_and(is_kept));
         (moved, self.left_out.news())
     }
 
@@ -312,7 +312,10 @@ mod tests {
         let mut list = listed();
         let gone = Change::Gone(ObjectName::parse("shop/a").unwrap());
         let longer = service("c", &"long".repeat(9));
-        apply(&mut list, vec![Change::Put(service("b", "1")), Change::Put(longer), gone]);
+        apply(
+            &mut list,
+            vec![Change::Put(service("b", "1")), Change::Put(longer), gone],
+        );
         let wanted: usize = list.objects.iter().map(|object| object.size()).sum();
         assert_eq!(list.bytes(), wanted);
         list.forget();

@@ -41,7 +41,9 @@ impl LeftOut {
 
     /// The names of those that have one, with the line that says why.
     pub fn lines(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.named.iter().map(|object| (object.name.as_str(), object.line.as_str()))
+        self.named
+            .iter()
+            .map(|object| (object.name.as_str(), object.line.as_str()))
     }
 
     /// How many there are.
@@ -90,7 +92,7 @@ impl LeftOut {
             self.unnamed_over += usize::from(is_over);
             return;
         }
-        let known = place.map(|place| self.named.remove(place)).ok();
+        let known = self.remove(&name);
         let object = Named {
             is_news: known.is_none_or(|known| known.is_news || known.line != line),
             name,
@@ -101,15 +103,27 @@ impl LeftOut {
         self.named.insert(place, object);
     }
 
-    /// Keeps those whose name fits.
-    pub fn retain(&mut self, fits: impl Fn(&str) -> bool) {
-        self.named.retain(|object| fits(&object.name));
+    /// Takes an object out that is not left out any more.
+    pub fn forget(&mut self, name: &str) {
+        self.remove(name);
+    }
+
+    fn remove(&mut self, name: &str) -> Option<Named> {
+        self.place(name).ok().map(|place| self.named.remove(place))
+    }
+
+    /// Takes those out that are kept.
+    pub fn forget_kept(&mut self, is_kept: impl Fn(&str) -> bool) {
+        self.named.retain(|object| !is_kept(&object.name));
     }
 
     /// What was told of others is no news of the same here.
     pub fn after(mut self, before: &Self) -> Self {
         for object in &mut self.named {
-            let known = before.place(&object.name).ok().and_then(|place| before.named.get(place));
+            let known = before
+                .place(&object.name)
+                .ok()
+                .and_then(|place| before.named.get(place));
             object.is_news = known.is_none_or(|known| known.line != object.line);
         }
         self
@@ -188,7 +202,7 @@ mod tests {
             listed.put_bad(&services, bad(name, reason));
         }
         let mut listed = listed.after(&left_out);
-        listed.retain(|name| name != "shop/b");
+        listed.forget("shop/b");
         assert_eq!(listed.news(), ["left out Service shop/c: x"]);
         assert!(!listed.is_partial() && listed.len() == 2);
     }

@@ -102,7 +102,9 @@ impl Listed {
         let over = self.account.fit(&mut self.objects, MOST_OF_LIST);
         self.leave_out(resource, &over);
         self.over = over.last().cloned().or(self.over.take());
-        page.bad.into_iter().for_each(|bad| self.left_out.put_bad(resource, bad));
+        page.bad
+            .into_iter()
+            .for_each(|bad| self.left_out.put_bad(resource, bad));
         self.version = page.version;
     }
 

@@ -79,7 +79,11 @@ impl Account {
         }
         loop {
             let mut tally = Tally::new(self.per_namespace);
-            self.bytes = objects.iter().filter(|object| tally.takes(object)).map(|object| object.size()).sum();
+            self.bytes = objects
+                .iter()
+                .filter(|object| tally.takes(object))
+                .map(|object| object.size())
+                .sum();
             if self.bytes <= room || self.per_namespace == 0 {
                 break;
             }
@@ -87,7 +91,9 @@ impl Account {
         }
         self.seen = self.bytes.saturating_add(STEP);
         let mut tally = Tally::new(self.per_namespace);
-        let (fits, rest) = std::mem::take(objects).into_iter().partition(|object| tally.takes(object));
+        let (fits, rest) = std::mem::take(objects)
+            .into_iter()
+            .partition(|object| tally.takes(object));
         *objects = fits;
         rest
     }
@@ -112,7 +118,11 @@ impl Tally {
 
     fn takes(&mut self, object: &Rc<Object>) -> bool {
         let namespace = &object.name().namespace;
-        if self.last.as_ref().is_none_or(|last| last.name().namespace != *namespace) {
+        if self
+            .last
+            .as_ref()
+            .is_none_or(|last| last.name().namespace != *namespace)
+        {
             self.last = Some(object.clone());
             self.of_namespace = 0;
         }
@@ -158,7 +168,10 @@ mod tests {
             let mut objects: Vec<_> = all(count).into_iter().flatten().collect();
             let left_out = account(&objects).fit(&mut objects, MOST_OF_LIST);
             assert_eq!(left_out.len(), over, "{count} objects");
-            assert!(objects.is_sorted_by_key(|object| object.name().clone()), "the first of each stay");
+            assert!(
+                objects.is_sorted_by_key(|object| object.name().clone()),
+                "the first of each stay"
+            );
         }
     }
 

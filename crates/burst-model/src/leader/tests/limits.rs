@@ -17,7 +17,11 @@ fn large(namespace: &str, n: usize) -> Object {
     };
     service.selector = labels.take(MOST_OBJECT / 2_048).collect();
     let object = Object::Service(service);
-    assert!((MOST_OBJECT / 10 * 9..=MOST_OBJECT).contains(&object.size()), "{}", object.size());
+    assert!(
+        (MOST_OBJECT / 10 * 9..=MOST_OBJECT).contains(&object.size()),
+        "{}",
+        object.size()
+    );
     object
 }
 
@@ -108,7 +112,11 @@ fn a_namespace_ten_times_over_its_limit_costs_no_other_one_its_load() {
 
     crowded.each = most();
     let well = round(&mut leader, later(30), |source| crowded.page(source));
-    assert_eq!((over(&well), well.lines.len()), (Some(0), 0), "just below it everything is kept");
+    assert_eq!(
+        (over(&well), well.lines.len()),
+        (Some(0), 0),
+        "just below it everything is kept"
+    );
     assert_eq!(well.totals.map(|totals| totals.objects), Some(most() as u64 + 3));
 }
 
@@ -134,7 +142,9 @@ fn namespaces_that_are_ten_times_over_the_limit_of_a_list_cost_no_small_one_its_
 fn what_a_watch_brings_is_within_the_same_limits_and_what_was_left_out_comes_back() {
     let mut crowded = Crowded::new(&[], 0);
     let mut leader = Leader::new(parse(r#"{"cluster":"k"}"#), Estate::default(), T0);
-    assert!(is_served(&round_of(&mut leader, T0, |source, verb| crowded.answer(source, verb))));
+    assert!(is_served(
+        &round_of(&mut leader, T0, |source, verb| crowded.answer(source, verb))
+    ));
 
     let mut sent = 0;
     let mut last = None;
@@ -153,7 +163,10 @@ fn what_a_watch_brings_is_within_the_same_limits_and_what_was_left_out_comes_bac
         assert!(bytes(&leader) <= MOST_OF_NAMESPACE * 9 / 8, "{} bytes", bytes(&leader));
         last = over(&round).or(last);
     }
-    assert!(sent >= 10 * most() && last.unwrap() >= 9 * most() as u64 - 20, "{last:?}");
+    assert!(
+        sent >= 10 * most() && last.unwrap() >= 9 * most() as u64 - 20,
+        "{last:?}"
+    );
 
     // All but a few are deleted; of those that are left the watch says nothing, as nothing becomes of them.
     let gone = (0..10 * most()).filter(|n| n % 1_000 != 999);
@@ -182,7 +195,10 @@ fn what_a_watch_brings_is_within_the_same_limits_and_what_was_left_out_comes_bac
         last = over(&round).or(last);
     }
     assert_eq!(listed.len(), 1, "read anew once, {listed:?}");
-    assert_eq!((last, leader.lists.iter().map(|list| list.objects.len()).sum()), (Some(0), 4));
+    assert_eq!(
+        (last, leader.lists.iter().map(|list| list.objects.len()).sum()),
+        (Some(0), 4)
+    );
 }
 
 #[test]
@@ -238,13 +254,18 @@ fn a_list_without_an_end_is_left_alone_and_keeps_nothing() {
                 })
             });
             assert!(round.published.is_empty(), "a list is served whole or not at all");
-            counted += round.counted.iter().filter(|outcome| **outcome == Outcome::Malformed).count();
+            counted += round
+                .counted
+                .iter()
+                .filter(|outcome| **outcome == Outcome::Malformed)
+                .count();
             lines.extend(round.lines);
         }
         let tries = counted;
         assert!((4..=8).contains(&tries), "with pauses in between: {tries}");
         assert_eq!(pages, most * tries, "in a minute");
-        let wanted = format!("cannot list services: the list does not end: its page {most} leads to another one; check that");
+        let wanted =
+            format!("cannot list services: the list does not end: its page {most} leads to another one; check that");
         assert!(lines.len() == 1 && lines[0].starts_with(&wanted), "{lines:?}");
         let well = round(&mut leader, later(120), |source| cluster(source, 1));
         assert!(is_served(&well));
