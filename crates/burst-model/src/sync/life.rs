@@ -5,14 +5,16 @@
 
 use super::backoff::Backoff;
 use super::interval::{EARLY, next_read, staggered};
-use super::left_out::LeftOut;
-use super::limits::{Account, MOST_OF_LIST};
 use super::page_size::PageSize;
-use crate::kube::{Answer, Failure, Object, Page, Resource, Source, Verb, Window};
+use crate::kube::{Answer, Failure, Page, Source, Verb, Window};
 use crate::time::Time;
 use serde::{Deserialize, Serialize};
-use std::rc::Rc;
 use std::time::Duration;
+
+mod listed;
+
+pub use listed::Listed;
+use listed::Listing;
 
 /// The first window after a hand-over brings at once what happened since; it need not wait for more. And a server that
 /// ends its windows early is not asked more often.
@@ -23,9 +25,6 @@ const PATIENCE: u32 = 3;
 
 /// Lists that are read without windows before a window is tried again: five minutes at the default interval.
 const LISTS_INSTEAD: u32 = 20;
-
-/// The longest `continue` token that is sent back. One of Kubernetes has the key of an object in it.
-const LONGEST_CURSOR: usize = 8 << 10;
 
 /// How a list is kept up to date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,61 +55,6 @@ enum Life {
     Listing(Listing),
     /// A window is open, since then.
     Watching { begun: Time },
-}
-
-/// A list that is being read.
-#[derive(Debug)]
-struct Listing {
-    /// When its first page was asked for.
-    begun: Time,
-    /// What the pages before this one held.
-    seen: Listed,
-    /// How many there were, and what the last one leads to.
-    pages: u32,
-    cursor: String,
-}
-
-/// A whole list, or as much of it as was read.
-#[derive(Debug, Default)]
-pub struct Listed {
-    /// The objects that could be read, as far as there is room for them.
-    pub objects: Vec<Rc<Object>>,
-    /// What they take.
-    pub account: Account,
-    /// The ones that are left out.
-    pub left_out: LeftOut,
-    /// The list's `resourceVersion`.
-    pub version: String,
-    /// The last object that is over a limit: none of its namespace is taken any more, so that what is left out does not
-    /// depend on where a page ends.
-    over: Option<Rc<Object>>,
-}
-
-impl Listed {
-    /// Takes one more page, as far as there is room for it.
-    pub fn take(&mut self, resource: &Resource, page: Page) {
-        for object in page.objects.into_iter().map(Rc::new) {
-            let namespace = &object.name().namespace;
-            match &self.over {
-                Some(over) if over.name().namespace == *namespace => self.leave_out(resource, &[object]),
-                _ => {
-                    self.account.add(&object);
-                    self.objects.push(object);
-                }
-            }
-        }
-        let over = self.account.fit(&mut self.objects, MOST_OF_LIST);
-        self.leave_out(resource, &over);
-        self.over = over.last().cloned().or(self.over.take());
-        page.bad
-            .into_iter()
-            .for_each(|bad| self.left_out.put_bad(resource, bad));
-        self.version = page.version;
-    }
-
-    fn leave_out(&mut self, resource: &Resource, over: &[Rc<Object>]) {
-        self.left_out.put_over(resource, over, &self.account);
-    }
 }
 
 /// What an answer leads to.
@@ -282,12 +226,11 @@ impl Kept {
                 }
             }
             None => {
-                self.life = Life::Listing(Listing {
+                let begun = Listing {
                     begun: now,
-                    seen: Listed::default(),
-                    pages: 0,
-                    cursor: String::new(),
-                });
+                    ..Listing::default()
+                };
+                self.life = Life::Listing(begun);
                 self.page(None)
             }
         })
@@ -338,24 +281,18 @@ impl Kept {
         }
     }
 
-    fn paged(&mut self, listing: Listing, mut page: Page, now: Time, chance: u32) -> Step {
-        let Listing { begun, mut seen, .. } = listing;
+    fn paged(&mut self, mut listing: Listing, mut page: Page, now: Time, chance: u32) -> Step {
         let next = page.cursor.take();
-        seen.take(&self.source.resource, page);
+        listing.seen.take(&self.source.resource, page);
         if let Some(cursor) = next {
-            let pages = listing.pages + 1;
-            if pages >= self.page_size.most_pages() || cursor == listing.cursor || cursor.len() > LONGEST_CURSOR {
-                return self.failed(Verb::List, Failure::Endless(pages), now, chance);
-            }
             let request = self.page(Some(&cursor));
-            self.life = Life::Listing(Listing {
-                begun,
-                seen,
-                pages,
-                cursor,
-            });
+            if let Err(failure) = listing.lead_to(cursor, self.page_size.most_pages()) {
+                return self.failed(Verb::List, failure, now, chance);
+            }
+            self.life = Life::Listing(listing);
             return Step::Ask(request);
         }
+        let Listing { begun, seen, .. } = listing;
         // Not before: a list that fails at its second page each time would be asked for without a pause.
         self.backoff.succeeded();
         self.page_size.whole();
