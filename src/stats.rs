@@ -81,6 +81,7 @@ pub(crate) struct Stats {
     external_metrics_age: Metric,
     objects: Metric,
     bad_objects: Metric,
+    over_limits: Metric,
     services: Metric,
     refused_policy_namespaces: Metric,
     unobserved_hpas: Metric,
@@ -132,6 +133,7 @@ impl Stats {
             external_metrics_age: Metric::histogram("burst_external_metrics_age_milliseconds"),
             objects: Metric::gauge("burst_objects"),
             bad_objects: Metric::gauge("burst_bad_objects"),
+            over_limits: Metric::gauge("burst_objects_over_limits"),
             services: Metric::gauge("burst_services"),
             refused_policy_namespaces: Metric::gauge("burst_refused_policy_namespaces"),
             unobserved_hpas: Metric::gauge("burst_unobserved_hpas"),
@@ -186,6 +188,7 @@ impl Stats {
     pub(crate) fn show_totals(&self, totals: &Totals) {
         self.objects.set(totals.objects);
         self.bad_objects.set(totals.bad_objects);
+        self.over_limits.set(totals.over_limits);
         self.services.set(totals.services);
         self.refused_policy_namespaces.set(totals.refused_policies);
         self.unobserved_hpas.set(totals.notes.unobserved);

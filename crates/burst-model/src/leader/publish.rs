@@ -124,7 +124,7 @@ impl Leader {
                 Object::Policy(policy) => Some(policy),
                 Object::Hpa(_) | Object::Service(_) | Object::Workload(_) => None,
             });
-        let bad = bad.chain(lists.iter().flat_map(|(_, list)| list.bad()));
+        let bad = bad.chain(lists.iter().flat_map(|(_, list)| list.left_out.lines()));
         let (sets, lines) = self.policies.gather(Some(root.as_str()), specs, bad);
         let lines = lines.into_iter().filter(|_| self.policy_lines.take(now).0);
         lines.map(Effect::Warn).chain(sets.map(Effect::Enforce)).collect()
@@ -145,7 +145,8 @@ impl Leader {
         let count = |of: fn(&Standing) -> usize| self.lists.iter().map(of).sum::<usize>() as u64;
         Totals {
             objects: count(|list| list.objects.len()),
-            bad_objects: count(Standing::bad_objects),
+            bad_objects: count(|list| list.left_out.len()),
+            over_limits: count(|list| list.left_out.over()),
             services: self.joined.table().get(SERVICES).map_or(0, Vec::len) as u64,
             // Nothing of it is in a module that has no policies.
             refused_policies: self
