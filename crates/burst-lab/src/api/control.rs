@@ -29,6 +29,7 @@ Faults of a resource such as \"services\" or \"*\"; without \"times\" they stay 
   \"truncate\" \"notJson\" \"notText\" \"otherKind\"
   {\"malformedObject\":{\"object\":\"NAMESPACE/NAME\"}} {\"padding\":{\"bytes\":100000}}
   {\"also\":{\"objects\":[\"{}\"]}}
+  \"endless\" {\"largeSelectors\":{\"namespace\":\"NAMESPACE\",\"bytes\":970000}}
 ";
 
 #[derive(Deserialize)]

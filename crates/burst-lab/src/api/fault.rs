@@ -58,6 +58,15 @@ pub enum Fault {
         /// JSON, or what is none.
         objects: Vec<String>,
     },
+    /// Each page of a list leads to one more, by a token that no page before it had, and the objects come again and again.
+    Endless,
+    /// The Services of a namespace select pods by so many bytes of labels, in lists.
+    LargeSelectors {
+        /// Whose Services.
+        namespace: String,
+        /// Bytes per object.
+        bytes: usize,
+    },
     /// Every object carries an annotation of this many bytes, so that smaller pages make smaller bodies.
     Padding {
         /// Bytes per object.

@@ -60,6 +60,8 @@ struct Token {
 const TOKEN_VERSION: &str = "meta.k8s.io/v1";
 /// A token with this version goes on at the newest, however inconsistent.
 const NEWEST: i64 = -1;
+/// What no name begins with, and what comes before all names.
+const BEFORE_ALL: char = '!';
 
 impl Token {
     fn encode(rv: i64, start: String) -> String {
@@ -95,6 +97,16 @@ impl Token {
     /// The version to read at; none for the newest.
     fn version(&self) -> Option<u64> {
         u64::try_from(self.rv).ok()
+    }
+}
+
+impl List {
+    /// Has the page lead to one more, which begins the list again.
+    pub(super) fn go_round(&mut self, query: &Query) {
+        let token = query.token.as_deref().and_then(|text| Token::decode(text).ok());
+        let round = token.and_then(|token| token.start.strip_prefix(BEFORE_ALL)?.parse().ok());
+        let next = round.unwrap_or(0_u64) + 1;
+        self.metadata.next = Some(Token::encode(NEWEST, format!("{BEFORE_ALL}{next}")));
     }
 }
 

@@ -43,6 +43,9 @@ impl KubeApi {
             Ok(Content::Window(window)) => reply::lines(window.lines()),
             Ok(Content::List(mut list)) => {
                 fault.into_iter().for_each(|fault| spoil::objects(fault, &mut list));
+                if matches!(fault, Some(Fault::Endless)) {
+                    list.go_round(&query);
+                }
                 reply::json(StatusCode::OK, &list, pretty)
             }
         };

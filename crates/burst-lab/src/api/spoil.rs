@@ -27,6 +27,11 @@ pub(super) fn objects(fault: &Fault, list: &mut List) {
             let chosen = list.items.iter_mut().filter(|item| Some(&item.key) == wanted.as_ref());
             chosen.for_each(|item| Arc::make_mut(&mut item.object)["spec"] = json!("not a spec"));
         }
+        Fault::LargeSelectors { namespace, bytes } => {
+            let (prefix, selector) = (format!("{namespace}/"), large_selector(*bytes));
+            let chosen = list.items.iter_mut().filter(|item| item.key.starts_with(&prefix));
+            chosen.for_each(|item| Arc::make_mut(&mut item.object)["spec"]["selector"] = selector.clone());
+        }
         Fault::Padding { bytes } => {
             let padding = Value::String("x".repeat(*bytes));
             list.items
@@ -35,6 +40,12 @@ pub(super) fn objects(fault: &Fault, list: &mut List) {
         }
         _ => {}
     }
+}
+
+/// Labels of so many bytes of JSON. They are short, as a client needs the more memory the more there are.
+fn large_selector(bytes: usize) -> Value {
+    let labels = (0..bytes / r#""k0000000":"v","#.len()).map(|number| (format!("k{number:07}"), json!("v")));
+    Value::Object(labels.collect())
 }
 
 /// A large annotation, as `kubectl apply` leaves on a large object.

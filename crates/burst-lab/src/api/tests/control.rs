@@ -86,5 +86,5 @@ fn every_fault_that_the_usage_names_can_be_injected() {
         let put = Request::put("/lab/fault").body(Bytes::from(body)).unwrap();
         assert_eq!(api.answer(&put).status(), Some(StatusCode::OK), "{fault}");
     }
-    assert_eq!(api.faults.pending().len(), 19);
+    assert_eq!(api.faults.pending().len(), 21);
 }

@@ -82,6 +82,21 @@ fn padding_grows_with_the_page() {
 }
 
 #[test]
+fn an_endless_list_begins_again_by_another_token_each_time() {
+    let api = api(&["a/1", "a/2", "a/3"]);
+    api.faults.inject(HPAS, Fault::Endless);
+    let (mut path, mut tokens) = (format!("{ALL_HPAS}?limit=500"), Vec::new());
+    for _ in 0..10 {
+        let list = get(&api, &path);
+        assert_eq!(names(&list), ["1", "2", "3"]);
+        let token = list["metadata"]["continue"].as_str().unwrap().to_owned();
+        assert!(!tokens.contains(&token), "{token} came before");
+        path = format!("{ALL_HPAS}?limit=500&continue={token}");
+        tokens.push(token);
+    }
+}
+
+#[test]
 fn wire_faults_are_values_for_the_server_to_carry_out() {
     let api = api(&["a/1"]);
     let reply = |fault| {
