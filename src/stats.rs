@@ -73,6 +73,7 @@ pub(crate) struct Stats {
     external_metrics_age: Metric,
     objects: Metric,
     bad_objects: Metric,
+    over_limits: Metric,
     services: Metric,
     unobserved_hpas: Metric,
     overshadowed_hpas: Metric,
@@ -120,6 +121,7 @@ impl Stats {
             external_metrics_age: Metric::histogram("burst_external_metrics_age_milliseconds"),
             objects: Metric::gauge("burst_objects"),
             bad_objects: Metric::gauge("burst_bad_objects"),
+            over_limits: Metric::gauge("burst_objects_over_limits"),
             services: Metric::gauge("burst_services"),
             unobserved_hpas: Metric::gauge("burst_unobserved_hpas"),
             overshadowed_hpas: Metric::gauge("burst_overshadowed_hpas"),
@@ -173,6 +175,7 @@ impl Stats {
     pub(crate) fn show_totals(&self, totals: &Totals) {
         self.objects.set(totals.objects);
         self.bad_objects.set(totals.bad_objects);
+        self.over_limits.set(totals.over_limits);
         self.services.set(totals.services);
         self.unobserved_hpas.set(totals.notes.unobserved);
         self.overshadowed_hpas.set(totals.notes.overshadowed);

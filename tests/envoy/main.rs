@@ -24,6 +24,7 @@ mod examples;
 mod failures;
 mod header;
 mod header_only;
+mod limits;
 mod mapping;
 mod metrics_apis;
 mod pages;

@@ -97,6 +97,9 @@ pub enum Failure {
     /// The body is not JSON, or only the beginning of it.
     #[error("the answer is not JSON as the API has it: {0}")]
     Malformed(String),
+    /// A list of more pages than any cluster has, or one whose next page is the one that came.
+    #[error("the list does not end: its page {0} leads to another one")]
+    Endless(u32),
     /// JSON of another kind.
     #[error("the answer is of kind {found:?}, not {wanted:?}")]
     WrongKind {
@@ -148,7 +151,7 @@ impl Failure {
             Self::NotFound(_) => format!("check that the cluster serves {} {}", source, source.resource.version),
             Self::Expired(_) => "the list is read again from its start".into(),
             Self::Throttled { .. } | Self::Server { .. } => "asking again later".into(),
-            Self::Unexpected(_) | Self::Malformed(_) | Self::WrongKind { .. } => {
+            Self::Unexpected(_) | Self::Malformed(_) | Self::Endless(_) | Self::WrongKind { .. } => {
                 "check that `cluster` is the Kubernetes API and nothing stands in between".into()
             }
         }

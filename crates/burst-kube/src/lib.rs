@@ -26,6 +26,7 @@ pub mod outcome;
 pub mod page;
 pub mod printable;
 pub mod resource;
+pub mod size;
 pub mod watch;
 
 pub use answer::{Answer, Failure, Response};

@@ -82,7 +82,9 @@ impl From<&Failure> for Outcome {
             Failure::Expired(_) => Self::Expired,
             Failure::Throttled { .. } => Self::Throttled,
             Failure::Server { .. } => Self::ServerError,
-            Failure::Unexpected(_) | Failure::Malformed(_) | Failure::WrongKind { .. } => Self::Malformed,
+            Failure::Unexpected(_) | Failure::Malformed(_) | Failure::Endless(_) | Failure::WrongKind { .. } => {
+                Self::Malformed
+            }
         }
     }
 }

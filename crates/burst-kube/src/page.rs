@@ -34,6 +34,13 @@ pub struct Bad {
 /// Longer than two names with a slash between them. By its name an object that cannot be read any more is found.
 pub const LONGEST_NAME: usize = 600;
 
+/// As many as the largest page may have that is asked for. Of something else that is no list of objects, two bytes are an
+/// object, and what would be kept of it is a hundred times as much.
+const MOST_BAD: usize = 10_000;
+
+/// Longer than what can be wrong with an object that is not made to be long.
+const LONGEST_REASON: usize = 500;
+
 /// Told of each item before it is parsed. A trap cannot be caught from inside a VM: whoever notes outside which item
 /// is under way can keep a successor from dying of the same bytes.
 pub trait Progress {
@@ -95,15 +102,25 @@ pub fn read(source: &Source, body: &[u8], progress: &mut dyn Progress) -> Result
                 reason,
             }),
         }
+        if page.bad.len() > MOST_BAD {
+            return Err(Failure::Malformed(format!("{MOST_BAD} of its objects are none")));
+        }
     }
     Ok(page)
 }
 
 /// Reads one object, or says why it is left out.
 pub(super) fn read_item(source: &Source, json: &str, progress: &mut dyn Progress) -> Result<Object, String> {
-    match progress.begin(json) {
-        true => Object::read(source.reads, json, source.labels).map_err(|error| error.to_string()),
-        false => Err("a proxy thread died while it parsed these bytes".to_owned()),
+    if !progress.begin(json) {
+        return Err("a proxy thread died while it parsed these bytes".to_owned());
+    }
+    let object = Object::read(source.reads, json, source.labels);
+    // The reason is kept for as long as the object is left out, and may quote the whole of it.
+    let object = object.map_err(|error| printable(&error.to_string(), LONGEST_REASON))?;
+    let (size, most) = (object.size(), object.most());
+    match size > most {
+        true => Err(format!("{size} bytes would be kept of it; {most} are allowed")),
+        false => Ok(object),
     }
 }
 
@@ -175,6 +192,14 @@ mod tests {
         let page = read(&services(), body.as_bytes(), &mut Refuse(item("a"))).unwrap();
         assert_eq!(page.objects.len(), 1);
         assert_eq!(page.bad.first().map(|bad| bad.name.as_str()), Some("shop/a"));
+    }
+
+    #[test]
+    fn a_page_of_which_nothing_is_an_object_is_no_page() {
+        let page = |count: usize| read(&services(), list(&vec!["1"; count]).as_bytes(), &mut ());
+        assert_eq!(page(MOST_BAD).unwrap().bad.len(), MOST_BAD);
+        let failure = page(10 * MOST_BAD).unwrap_err();
+        assert_eq!(failure, Failure::Malformed("10000 of its objects are none".into()));
     }
 
     #[test]

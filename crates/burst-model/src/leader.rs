@@ -17,6 +17,7 @@ use crate::records::{Confirmed, Troubles};
 use crate::snapshot::Snapshot;
 use crate::spoke::Question;
 use crate::sync::life::{Kept, Step};
+use crate::sync::limits::{MOST_OF_ALL, MOST_OF_LIST};
 use crate::sync::poller::{Ask, Poller, SourceId};
 use crate::time::Time;
 use bequest::Bequest;
@@ -79,8 +80,10 @@ pub enum Readable {
 pub struct Totals {
     /// Objects that are kept, over all lists.
     pub objects: u64,
-    /// Objects that could not be read, in the last read of each list.
+    /// Objects that are left out, in the last read of each list.
     pub bad_objects: u64,
+    /// How many of them are more than a namespace or a list may have.
+    pub over_limits: u64,
     /// Services with a load.
     pub services: u64,
     /// What the join noticed.
@@ -217,6 +220,7 @@ impl Leader {
         let parsed = PARSED * answer.as_ref().map_or(0, Answer::len);
         let source = list.source().clone();
         let may_lack = source.may_be_absent() && !list.is_watching();
+        let (room, has_answer) = (self.room(id), answer.is_ok());
         let (answer, lacking) = match answer {
             Err(failure @ Failure::NotFound(_)) if may_lack => (Ok(Answer::Page(Page::default())), Some(failure)),
             answer => (answer, None),
@@ -229,7 +233,7 @@ impl Leader {
                     Some(failure) => self.trouble(id, &source, Verb::List, failure, false),
                     None => self.recovered(id, &source, Verb::List),
                 });
-                effects.extend(self.keep(id, now, |list| list.replace(&source.resource, listed)));
+                effects.extend(self.keep(id, now, |list| list.replace(&source.resource, listed, room, now)));
                 effects.extend(match lacking {
                     Some(_) => self.unreadable(id, &source),
                     None => self.readable(id, &source),
@@ -237,14 +241,20 @@ impl Leader {
             }
             Some(Step::Changed(window)) => {
                 effects.extend(self.recovered(id, &source, Verb::Watch));
-                effects.extend(self.keep(id, now, |list| list.apply(&source.resource, window.changes)));
+                effects.extend(self.keep(id, now, |list| list.apply(&source.resource, window.changes, room)));
                 effects.extend(self.readable(id, &source));
+                if self.lists.get(id.0).is_some_and(|list| list.is_to_be_listed(now)) {
+                    self.poller.start_over(id);
+                }
             }
             Some(Step::Failed {
                 verb,
                 failure,
                 falls_back,
             }) => {
+                if has_answer {
+                    effects.push(Effect::Count((&failure).into()));
+                }
                 effects.extend(self.trouble(id, &source, verb, &failure, falls_back));
                 self.note_failure(id, now);
                 if verb == Verb::List && failure.is_refusal() {
@@ -257,6 +267,14 @@ impl Leader {
         effects.extend(self.publish(MOST_ROWS.saturating_sub(parsed), now));
         effects.extend(self.admit());
         effects
+    }
+
+    /// What a list may take: what the others leave, and its share of all in any case.
+    fn room(&self, id: SourceId) -> usize {
+        let others = self.lists.iter().enumerate().filter(|(place, _)| *place != id.0);
+        let others = others.map(|(_, list)| list.bytes()).sum();
+        let share = MOST_OF_ALL / self.lists.len().max(1);
+        MOST_OF_ALL.saturating_sub(others).max(share).min(MOST_OF_LIST)
     }
 
     /// One line for a change of state, not one for every failure.

@@ -15,6 +15,7 @@ on_each_envoy!(
     an_overloaded_server_is_outlived,
     a_server_that_throttles_is_left_alone_as_long_as_it_asks,
     answers_of_something_else_are_outlived,
+    a_list_that_does_not_end_is_outlived,
 );
 
 fn refusals_are_outlived(version: Version) {
@@ -123,5 +124,18 @@ fn answers_of_something_else_are_outlived(version: Version) {
                 r#"the answer is of kind "APIGroupList", not "DeploymentList""#,
             ),
         ],
+    );
+}
+
+fn a_list_that_does_not_end_is_outlived(version: Version) {
+    outlived(
+        version,
+        &[Failure {
+            resource: SERVICES,
+            fault: Fault::Endless,
+            outcome: "malformed",
+            says: "cannot list services: the list does not end: its page 1000 leads to another one; ",
+            advice: "check that `cluster` is the Kubernetes API and nothing stands in between",
+        }],
     );
 }

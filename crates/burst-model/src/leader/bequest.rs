@@ -49,8 +49,10 @@ impl Bequest {
             }
             let Some((list, kept)) = lists.next() else { return true };
             self.begun += 1;
-            let version = kept.version().unwrap_or_default();
-            let bad: Vec<_> = list.bad().collect();
+            // Where a window would not tell of all objects that are left out, the successor reads the list.
+            let version = kept.version().filter(|_| !list.left_out.is_partial());
+            let version = version.unwrap_or_default();
+            let bad: Vec<_> = list.left_out.lines().collect();
             self.put(&(version, list.read, bad, list.objects.len()));
             self.objects = list.objects.clone().into_iter();
         }
@@ -131,7 +133,7 @@ mod tests {
             let resumed = |(list, kept): &(Standing, Kept)| Resumed {
                 version: kept.version().unwrap_or_default().into(),
                 read: list.read,
-                bad: list.bad().map(|(name, line)| (name.into(), line.into())).collect(),
+                bad: list.left_out.lines().map(|(name, line)| (name.into(), line.into())).collect(),
                 objects: list.objects.clone(),
             };
             let whole = Resume { content, lists: lists.iter().map(resumed).collect() };

@@ -4,6 +4,7 @@
 use super::{Estate, Leader};
 use crate::config::Config;
 use crate::records::{Resume, Resumed};
+use crate::sync::limits::MOST_OF_ALL;
 use crate::time::Time;
 use serde::de::DeserializeOwned;
 use std::rc::Rc;
@@ -65,6 +66,10 @@ impl Will {
             lists: 0,
             objects: 0,
         };
+        // A filter that kept without limits may have left more than a thread can hold.
+        if will.bytes.len() > MOST_OF_ALL {
+            return will;
+        }
         if let Some((content, lists)) = will.take() {
             will.lists = lists;
             will.read = Some(Resume {

@@ -123,7 +123,7 @@ impl Leader {
                 Object::Policy(policy) => Some(policy),
                 Object::Hpa(_) | Object::Service(_) | Object::Workload(_) => None,
             });
-        let bad = bad.chain(lists.iter().flat_map(|(_, list)| list.bad()));
+        let bad = bad.chain(lists.iter().flat_map(|(_, list)| list.left_out.lines()));
         let (sets, lines) = self.policies.gather(specs, bad);
         let lines = lines.into_iter().take(MOST_LINES).map(Effect::Warn);
         lines.chain(sets.map(Effect::Enforce)).collect()
@@ -144,7 +144,8 @@ impl Leader {
         let count = |of: fn(&Standing) -> usize| self.lists.iter().map(of).sum::<usize>() as u64;
         Totals {
             objects: count(|list| list.objects.len()),
-            bad_objects: count(Standing::bad_objects),
+            bad_objects: count(|list| list.left_out.len()),
+            over_limits: count(|list| list.left_out.over()),
             services: self.joined.table().get(SERVICES).map_or(0, Vec::len) as u64,
             notes: self.joined.notes(),
         }

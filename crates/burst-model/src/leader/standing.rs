@@ -2,15 +2,19 @@
 
 use super::Readable;
 use crate::index::Moved;
-use crate::kube::page::Bad;
 use crate::kube::{Change, Object, Outcome, Resource, Verb};
 use crate::name::ObjectName;
 use crate::order::sort_by;
 use crate::records::Resumed;
+use crate::sync::left_out::LeftOut;
 use crate::sync::life::Listed;
+use crate::sync::limits::Account;
 use crate::time::Time;
-use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::time::Duration;
+
+/// How often a list is read anew of which objects are left out that no window brings again.
+const RELIST: Duration = Duration::from_secs(300);
 
 /// One list as it stands.
 #[derive(Debug, Default)]
@@ -19,8 +23,12 @@ pub(super) struct Standing {
     pub(super) objects: Vec<Rc<Object>>,
     /// When it was read last.
     pub(super) read: Option<Time>,
-    /// The objects that are left out, with the line that says why.
-    bad: BTreeMap<String, String>,
+    /// What they take.
+    account: Account,
+    /// The objects that are left out.
+    pub(super) left_out: LeftOut,
+    /// When all of it was read last, and not only what happened since.
+    listed: Option<Time>,
     /// What failed last and does not work again yet.
     pub(super) trouble: Option<(Verb, Outcome)>,
     /// Since when it fails; `None` where it was read since.
@@ -38,19 +46,22 @@ impl Standing {
     pub(super) fn left(left: Resumed, read: Option<Time>) -> Self {
         let mut list = Self {
             objects: left.objects,
+            left_out: LeftOut::left(left.bad),
             read,
             ..Self::default()
         };
-        list.bad.extend(left.bad);
         list.sort();
+        list.objects.iter().for_each(|object| list.account.add(object));
         list
     }
 
     /// Forgets what was read of it.
     pub(super) fn forget(&mut self) -> Vec<Moved> {
-        self.bad.clear();
+        self.left_out = LeftOut::default();
+        self.account = Account::default();
         self.read = None;
-        self.put_all(Vec::new())
+        let before = std::mem::take(&mut self.objects);
+        self.moved_from(before)
     }
 
     fn sort(&mut self) {
@@ -65,28 +76,46 @@ impl Standing {
         });
     }
 
-    /// The names of those that are left out, with the line that says why.
-    pub(super) fn bad(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.bad.iter().map(|(name, line)| (name.as_str(), line.as_str()))
+    /// What its objects take.
+    pub(super) fn bytes(&self) -> usize {
+        self.account.bytes()
     }
 
-    pub(super) fn bad_objects(&self) -> usize {
-        self.bad.len()
+    /// Whether it is to be read anew, though its windows bring what happens.
+    pub(super) fn is_to_be_listed(&self, now: Time) -> bool {
+        let is_old = |listed: Time| now < listed || now.since(listed) >= RELIST;
+        self.left_out.is_partial() && self.listed.is_none_or(is_old)
     }
 
-    /// Takes the whole list anew; what that moves, and a line for each object that is left out and was not before.
-    pub(super) fn replace(&mut self, resource: &Resource, listed: Listed) -> (Vec<Moved>, Vec<String>) {
-        let moved = self.put_all(listed.objects.into_iter().map(Rc::new).collect());
-        let before = std::mem::take(&mut self.bad);
-        self.bad.extend(listed.bad.into_iter().map(|bad| line(resource, bad)));
-        let is_new = |(name, line): &(&String, &String)| before.get(*name) != Some(*line);
-        let lines = self.bad.iter().filter(is_new).map(|(_, line)| line.clone()).collect();
-        (moved, lines)
-    }
-
-    fn put_all(&mut self, objects: Vec<Rc<Object>>) -> Vec<Moved> {
-        let mut before = std::mem::replace(&mut self.objects, objects).into_iter().peekable();
+    /// Takes the whole list anew, as far as there is room for it; what that moves, and a line for each object that is left
+    /// out and was not before.
+    pub(super) fn replace(
+        &mut self,
+        resource: &Resource,
+        listed: Listed,
+        room: usize,
+        now: Time,
+    ) -> (Vec<Moved>, Vec<String>) {
+        self.listed = Some(now);
+        let before = std::mem::replace(&mut self.objects, listed.objects);
+        self.left_out = listed.left_out.after(&self.left_out);
+        self.account = listed.account;
+        self.account.look_again();
         self.sort();
+        self.fit(resource, room);
+        (self.moved_from(before), self.left_out.news())
+    }
+
+    /// Leaves out what there is no room for.
+    fn fit(&mut self, resource: &Resource, room: usize) -> Vec<Rc<Object>> {
+        let over = self.account.fit(&mut self.objects, room);
+        self.left_out.put_over(resource, &over, &self.account);
+        over
+    }
+
+    /// What became of the objects of before.
+    fn moved_from(&mut self, before: Vec<Rc<Object>>) -> Vec<Moved> {
+        let mut before = before.into_iter().peekable();
         let mut moved = Vec::new();
         for kept in &mut self.objects {
             while let Some(gone) = before.next_if(|gone| gone.name() < kept.name()) {
@@ -103,30 +132,35 @@ impl Standing {
     }
 
     /// Takes what happened since; what that moves, and the lines as above.
-    pub(super) fn apply(&mut self, resource: &Resource, changes: Vec<Change>) -> (Vec<Moved>, Vec<String>) {
-        let (mut moved, mut lines) = (Vec::new(), Vec::new());
+    pub(super) fn apply(
+        &mut self,
+        resource: &Resource,
+        changes: Vec<Change>,
+        room: usize,
+    ) -> (Vec<Moved>, Vec<String>) {
+        let mut moved = Vec::new();
         for change in changes {
             moved.extend(match change {
-                Change::Put(object) => {
-                    self.bad.remove(&object.name().to_string());
-                    self.put(object)
-                }
+                Change::Put(object) => self.put(object),
                 Change::Gone(name) => {
-                    self.bad.remove(&name.to_string());
+                    self.left_out.forget(&name.to_string());
                     self.remove(&name)
                 }
                 Change::Spoiled(bad) => {
-                    let (name, line) = line(resource, bad);
                     // A name that cannot be an object's was never kept.
-                    let moved = ObjectName::parse(&name).ok().and_then(|name| self.remove(&name));
-                    if self.bad.insert(name, line.clone()).as_ref() != Some(&line) {
-                        lines.push(line);
-                    }
+                    let moved = ObjectName::parse(&bad.name).ok().and_then(|name| self.remove(&name));
+                    self.left_out.put_bad(resource, bad);
                     moved
                 }
             });
         }
-        (moved, lines)
+        let over = self.fit(resource, room);
+        moved.extend(over.into_iter().map(|over| Moved::from(Some(over), None)));
+        let objects = &self.objects;
+        let is_kept = |name| objects.binary_search_by(|kept| kept.name().cmp(&name)).is_ok();
+        self.left_out
+            .forget_kept(|name| ObjectName::parse(name).is_ok_and(is_kept));
+        (moved, self.left_out.news())
     }
 
     fn put(&mut self, object: Object) -> Option<Moved> {
@@ -135,6 +169,7 @@ impl Standing {
         let before = match found {
             Ok(place) => {
                 let kept = self.objects.get_mut(place).filter(|kept| **kept != object)?;
+                self.account.remove(kept);
                 Some(std::mem::replace(kept, object.clone()))
             }
             Err(place) => {
@@ -142,11 +177,13 @@ impl Standing {
                 None
             }
         };
+        self.account.add(&object);
         Some(Moved::from(before, Some(object)))
     }
 
     fn remove(&mut self, name: &ObjectName) -> Option<Moved> {
         let gone = self.objects.remove(self.find(name).ok()?);
+        self.account.remove(&gone);
         Some(Moved::from(Some(gone), None))
     }
 
@@ -178,15 +215,12 @@ impl Standing {
     }
 }
 
-fn line(resource: &Resource, Bad { name, reason }: Bad) -> (String, String) {
-    let line = format!("left out {} {name}: {reason}", resource.kind);
-    (name, line)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kube::Reads;
+    use crate::kube::page::Bad;
+    use crate::kube::{Page, Reads};
+    use crate::sync::limits::MOST_OF_LIST;
 
     fn service(name: &str, app: &str) -> Object {
         let json =
@@ -201,22 +235,26 @@ mod tests {
         }
     }
 
+    fn replace(list: &mut Standing, objects: Vec<Object>, bad: Vec<Bad>) -> (Vec<Moved>, Vec<String>) {
+        let mut listed = Listed::default();
+        let page = Page {
+            objects,
+            bad,
+            ..Page::default()
+        };
+        listed.take(&Resource::services(), page);
+        list.replace(&Resource::services(), listed, MOST_OF_LIST, Time::default())
+    }
+
     fn apply(list: &mut Standing, changes: Vec<Change>) -> (bool, usize) {
-        let (moved, lines) = list.apply(&Resource::services(), changes);
+        let (moved, lines) = list.apply(&Resource::services(), changes, MOST_OF_LIST);
         (!moved.is_empty(), lines.len())
     }
 
     fn listed() -> Standing {
         let mut list = Standing::default();
-        let objects = vec![service("c", "1"), service("a", "1")];
-        let version = "7".into();
-        let bad = vec![bad("x")];
-        assert_eq!(
-            list.replace(&Resource::services(), Listed { objects, bad, version })
-                .1
-                .len(),
-            1
-        );
+        let (_, lines) = replace(&mut list, vec![service("c", "1"), service("a", "1")], vec![bad("x")]);
+        assert_eq!(lines.len(), 1);
         list
     }
 
@@ -234,8 +272,7 @@ mod tests {
         let mut list = listed();
         let was = list.objects.clone();
         let objects = vec![service("d", "1"), service("c", "1"), service("b", "1")];
-        let (bad, version) = (Vec::new(), "8".into());
-        let (moved, _) = list.replace(&Resource::services(), Listed { objects, bad, version });
+        let (moved, _) = replace(&mut list, objects, Vec::new());
         let names = |object: &Option<Rc<Object>>| object.as_ref().map(|object| object.name().to_string());
         let moved: Vec<_> = moved
             .iter()
@@ -265,9 +302,24 @@ mod tests {
             (false, 0),
             "said once"
         );
-        assert_eq!((list.objects.len(), list.bad_objects()), (1, 2));
+        assert_eq!((list.objects.len(), list.left_out.len()), (1, 2));
         assert_eq!(apply(&mut list, vec![Change::Put(service("a", "1"))]), (true, 0));
-        assert_eq!((list.objects.len(), list.bad_objects()), (2, 1));
+        assert_eq!((list.objects.len(), list.left_out.len()), (2, 1));
+    }
+
+    #[test]
+    fn what_it_takes_is_what_its_objects_take_whatever_became_of_them() {
+        let mut list = listed();
+        let gone = Change::Gone(ObjectName::parse("shop/a").unwrap());
+        let longer = service("c", &"long".repeat(9));
+        apply(
+            &mut list,
+            vec![Change::Put(service("b", "1")), Change::Put(longer), gone],
+        );
+        let wanted: usize = list.objects.iter().map(|object| object.size()).sum();
+        assert_eq!(list.bytes(), wanted);
+        list.forget();
+        assert_eq!((list.bytes(), list.objects.len()), (0, 0));
     }
 
     #[test]

@@ -6,11 +6,15 @@
 use super::backoff::Backoff;
 use super::interval::{EARLY, next_read, staggered};
 use super::page_size::PageSize;
-use crate::kube::page::Bad;
-use crate::kube::{Answer, Failure, Object, Page, Source, Verb, Window};
+use crate::kube::{Answer, Failure, Page, Source, Verb, Window};
 use crate::time::Time;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
+
+mod listed;
+
+pub use listed::Listed;
+use listed::Listing;
 
 /// The first window after a hand-over brings at once what happened since; it need not wait for more. And a server that
 /// ends its windows early is not asked more often.
@@ -51,26 +55,6 @@ enum Life {
     Listing(Listing),
     /// A window is open, since then.
     Watching { begun: Time },
-}
-
-/// A list that is being read.
-#[derive(Debug)]
-struct Listing {
-    /// When its first page was asked for.
-    begun: Time,
-    /// What the pages before this one held.
-    seen: Listed,
-}
-
-/// A whole list, or as much of it as was read.
-#[derive(Debug, Default)]
-pub struct Listed {
-    /// The objects that could be read.
-    pub objects: Vec<Object>,
-    /// The ones that could not.
-    pub bad: Vec<Bad>,
-    /// The list's `resourceVersion`.
-    pub version: String,
 }
 
 /// What an answer leads to.
@@ -242,8 +226,7 @@ impl Kept {
                 }
             }
             None => {
-                let seen = Listed::default();
-                self.life = Life::Listing(Listing { begun: now, seen });
+                self.life = Life::Listing(Listing::begin(now));
                 self.page(None)
             }
         })
@@ -283,7 +266,7 @@ impl Kept {
         let goes_on = matches!((&was, &answer), (Life::Watching { .. }, Ok(_)) if !self.behind);
         self.stagger = (!goes_on).then_some(chance);
         match (was, answer) {
-            (Life::Listing(listing), Ok(Answer::Page(page))) => self.paged(listing, page, now),
+            (Life::Listing(listing), Ok(Answer::Page(page))) => self.paged(listing, page, now, chance),
             (Life::Watching { begun }, Ok(Answer::Window(window))) => self.watched(begun, window, now),
             (Life::Watching { .. }, Err(failure)) => self.unwatchable(failure, now, chance),
             (_, Err(failure)) => self.failed(Verb::List, failure, now, chance),
@@ -294,14 +277,18 @@ impl Kept {
         }
     }
 
-    fn paged(&mut self, Listing { begun, mut seen }: Listing, page: Page, now: Time) -> Step {
-        seen.objects.extend(page.objects);
-        seen.bad.extend(page.bad);
-        seen.version = page.version;
-        if let Some(cursor) = page.cursor {
-            self.life = Life::Listing(Listing { begun, seen });
-            return Step::Ask(self.page(Some(&cursor)));
+    fn paged(&mut self, mut listing: Listing, mut page: Page, now: Time, chance: u32) -> Step {
+        let next = page.cursor.take();
+        listing.seen.take(&self.source.resource, page);
+        if let Some(cursor) = next {
+            let request = self.page(Some(&cursor));
+            if let Err(failure) = listing.lead_to(cursor, self.page_size.most_pages()) {
+                return self.failed(Verb::List, failure, now, chance);
+            }
+            self.life = Life::Listing(listing);
+            return Step::Ask(request);
         }
+        let Listing { begun, seen, .. } = listing;
         // Not before: a list that fails at its second page each time would be asked for without a pause.
         self.backoff.succeeded();
         self.page_size.whole();

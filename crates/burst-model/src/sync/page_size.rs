@@ -7,6 +7,11 @@ const FIRST: u32 = 20;
 /// The most of them: some five hours. Objects that are that large stay so, and each try costs a log line.
 const MOST: u32 = 1280;
 
+/// The objects that a list may have at least, before it is taken for one without an end; and the pages. With the pages of
+/// 500 objects that are the default it is half a million objects.
+const OBJECTS: u32 = 100_000;
+const PAGES: u32 = 1_000;
+
 /// The size of a page.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PageSize {
@@ -29,6 +34,11 @@ impl PageSize {
 
     pub(super) fn limit(self) -> u32 {
         self.limit
+    }
+
+    /// The most pages that a list may have.
+    pub(super) fn most_pages(self) -> u32 {
+        (OBJECTS / self.limit.max(1)).max(PAGES)
     }
 
     /// A page was cut off.

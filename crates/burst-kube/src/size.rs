@@ -1,0 +1,110 @@
+//! How much memory an object takes once it is kept, and how much one may take.
+//!
+//! The number is the same on every machine, so that all proxies of a cluster leave out the same objects. It is rather too
+//! large than too small: allocations, and what the join keeps of each label, are counted by their round numbers on wasm32.
+
+use crate::object::{Labels, Object};
+
+/// The most that one object may take: some 700 labels.
+pub const MOST_OBJECT: usize = 128 << 10;
+
+/// The most that a policy may take, of which the text is kept several times: a `spec` of 256 KiB.
+pub const MOST_POLICY: usize = 1 << 20;
+
+/// An object without its texts.
+const OBJECT: usize = 512;
+
+/// A label of a workload or of a selector, without its texts.
+const LABEL: usize = 128;
+
+/// How often a text is kept that is served, or that every VM reads.
+const COPIES: usize = 4;
+
+impl Object {
+    /// The bytes that the object counts for.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        let text = match self {
+            Self::Hpa(hpa) => COPIES * hpa.own_labels.len() + hpa.target.group.len() + hpa.target.kind.len(),
+            Self::Service(service) => COPIES * service.own_labels.len() + of_labels(&service.selector),
+            Self::Workload(workload) => COPIES * workload.own_labels.len() + of_labels(&workload.labels),
+            Self::Policy(policy) => COPIES * policy.spec.len(),
+        };
+        OBJECT + text
+    }
+
+    /// The most that an object of its kind may take.
+    #[must_use]
+    pub fn most(&self) -> usize {
+        match self {
+            Self::Policy(_) => MOST_POLICY,
+            Self::Hpa(_) | Self::Service(_) | Self::Workload(_) => MOST_OBJECT,
+        }
+    }
+}
+
+fn of_labels(labels: &Labels) -> usize {
+    labels.iter().map(|(key, value)| LABEL + key.len() + value.len()).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::page;
+    use crate::resource::{Reads, Resource, Source};
+
+    /// A Service that selects by so many labels.
+    fn service(labels: usize) -> String {
+        let selector: Vec<_> = (0..labels)
+            .map(|n| format!(r#""key-{n:05}":"{}""#, "v".repeat(50)))
+            .collect();
+        format!(
+            r#"{{"metadata":{{"name":"s-{labels}","namespace":"shop"}},"spec":{{"selector":{{{}}}}}}}"#,
+            selector.join(",")
+        )
+    }
+
+    #[test]
+    fn an_object_ten_times_too_large_is_left_out_by_its_name_and_one_just_small_enough_is_read() {
+        let labels = MOST_OBJECT / (LABEL + 59);
+        let items = [
+            service(labels - 3),
+            service(labels + 1),
+            service(10 * labels),
+            service(1),
+        ]
+        .join(",");
+        let body = format!(r#"{{"kind":"ServiceList","metadata":{{"resourceVersion":"7"}},"items":[{items}]}}"#);
+        let source = Source::everywhere(Reads::Services, Resource::services());
+        let page = page::read(&source, body.as_bytes(), &mut ()).unwrap();
+        let names = |of: Vec<String>| of.join(" ");
+        assert_eq!(
+            names(page.objects.iter().map(|object| object.name().to_string()).collect()),
+            format!("shop/s-{} shop/s-1", labels - 3)
+        );
+        assert_eq!(
+            names(page.bad.iter().map(|bad| bad.name.clone()).collect()),
+            format!("shop/s-{} shop/s-{}", labels + 1, 10 * labels)
+        );
+        assert!(
+            page.bad[0]
+                .reason
+                .ends_with("bytes would be kept of it; 131072 are allowed"),
+            "{:?}",
+            page.bad[0]
+        );
+    }
+
+    #[test]
+    fn a_policy_of_a_thousand_rules_is_small_enough() {
+        let rule = r#"{"metric":"burst_headroom","selector":{"matchLabels":{"service":"web","deployment":"web-frontend-v1"}},"subjects":["x"],"deny":true}"#;
+        let policy = |rules: usize| {
+            let rules = vec![rule; rules].join(",");
+            let json = format!(r#"{{"metadata":{{"name":"p","namespace":"shop"}},"spec":{{"rules":[{rules}]}}}}"#);
+            Object::read(Reads::Policies, &json, false).unwrap()
+        };
+        let is_too_large = |object: &Object| object.size() > object.most();
+        assert!(!is_too_large(&policy(1_000)));
+        assert!(is_too_large(&policy(10_000)));
+    }
+}

@@ -1,0 +1,273 @@
+//! More than the leader can keep: each attack ten times over its limit.
+
+use super::*;
+use crate::kube::Change;
+use crate::kube::size::MOST_OBJECT;
+use crate::sync::limits::{MOST_OF_LIST, MOST_OF_NAMESPACE};
+use std::collections::BTreeMap;
+
+/// Objects in a page, each almost as large as one may be.
+const PAGE: usize = 100;
+
+/// A Service that selects by so many labels that it is almost too large.
+fn large(namespace: &str, n: usize) -> Object {
+    let labels = (0..).map(|n| (format!("key-{n:04}").into(), "v".repeat(1_900).into()));
+    let Object::Service(mut service) = service(namespace, &format!("n{n:05}")) else {
+        panic!("a Service")
+    };
+    service.selector = labels.take(MOST_OBJECT / 2_048).collect();
+    let object = Object::Service(service);
+    assert!(
+        (MOST_OBJECT / 10 * 9..=MOST_OBJECT).contains(&object.size()),
+        "{}",
+        object.size()
+    );
+    object
+}
+
+fn service(namespace: &str, name: &str) -> Object {
+    let meta = format!(r#""metadata":{{"name":"{name}","namespace":"{namespace}"}}"#);
+    let json = format!(r#"{{{meta},"spec":{{"selector":{{"app":"web"}}}}}}"#);
+    Object::read(Reads::Services, &json, false).unwrap()
+}
+
+/// How many of them a namespace may have.
+fn most() -> usize {
+    MOST_OF_NAMESPACE / large("a", 0).size()
+}
+
+/// The cluster of one HPA, with so many large Services in each of those namespaces, page by page.
+struct Crowded {
+    namespaces: Vec<&'static str>,
+    each: usize,
+    pages: BTreeMap<String, usize>,
+}
+
+impl Crowded {
+    fn new(namespaces: &[&'static str], each: usize) -> Self {
+        Self {
+            namespaces: namespaces.to_vec(),
+            each,
+            pages: BTreeMap::new(),
+        }
+    }
+
+    fn page(&mut self, source: &Source) -> Result<Page, Failure> {
+        let mut page = cluster(source, 1)?;
+        if source.reads != Reads::Services {
+            return Ok(page);
+        }
+        let count = self.namespaces.len() * self.each;
+        let begun = self.pages.entry(source.to_string()).or_default();
+        let numbers = *begun * PAGE..count.min((*begun + 1) * PAGE);
+        page.cursor = (numbers.end < count).then(|| numbers.end.to_string());
+        *begun = if page.cursor.is_some() { *begun + 1 } else { 0 };
+        let object = |n: usize| large(self.namespaces[n / self.each], n % self.each);
+        // The one that everybody asks for comes last.
+        let web = page.objects.pop().filter(|_| page.cursor.is_none());
+        page.objects = numbers.map(object).chain(web).collect();
+        Ok(page)
+    }
+
+    fn answer(&mut self, source: &Source, verb: Verb) -> Result<Answer, Failure> {
+        match verb {
+            Verb::List => self.page(source).map(Answer::Page),
+            Verb::Watch => Ok(Answer::Window(Window::default())),
+        }
+    }
+}
+
+fn is_served(round: &Round) -> bool {
+    let services = round.published.last().and_then(|snapshot| snapshot.section(SERVICES));
+    services.is_some_and(|services| services.find("shop/web").is_some())
+}
+
+fn bytes(leader: &Leader) -> usize {
+    let objects = leader.lists.iter().flat_map(|list| &list.objects);
+    objects.map(|object| object.size()).sum()
+}
+
+fn over(round: &Round) -> Option<u64> {
+    round.totals.map(|totals| totals.over_limits)
+}
+
+#[test]
+fn a_namespace_ten_times_over_its_limit_costs_no_other_one_its_load() {
+    let mut crowded = Crowded::new(&["evil"], 10 * most());
+    let mut leader = Leader::new(config(""), Estate::default(), T0);
+    let first = round(&mut leader, T0, |source| crowded.page(source));
+    assert!(is_served(&first));
+    assert!(bytes(&leader) <= MOST_OF_NAMESPACE + 2_000, "{} bytes", bytes(&leader));
+    assert_eq!(over(&first), Some(9 * most() as u64));
+    assert_eq!(first.lines.len(), MOST_LINES, "{:?}", first.lines);
+    assert_eq!(
+        first.lines[0],
+        format!(
+            "left out Service evil/n{:05}: its namespace has more than 16384 KiB in this list",
+            most()
+        )
+    );
+    let second = round(&mut leader, later(15), |source| crowded.page(source));
+    assert!(second.lines.is_empty(), "said once: {:?}", second.lines);
+
+    crowded.each = most();
+    let well = round(&mut leader, later(30), |source| crowded.page(source));
+    assert_eq!(
+        (over(&well), well.lines.len()),
+        (Some(0), 0),
+        "just below it everything is kept"
+    );
+    assert_eq!(well.totals.map(|totals| totals.objects), Some(most() as u64 + 3));
+}
+
+#[test]
+fn namespaces_that_are_ten_times_over_the_limit_of_a_list_cost_no_small_one_its_load() {
+    let names: Vec<String> = (0..40).map(|n| format!("evil-{n:02}")).collect();
+    let names: Vec<&'static str> = names.into_iter().map(|name| &*name.leak()).collect();
+    assert!(names.len() * MOST_OF_NAMESPACE >= 10 * MOST_OF_LIST);
+    let mut crowded = Crowded::new(&names, most());
+    let mut leader = Leader::new(config(""), Estate::default(), T0);
+    let first = round(&mut leader, T0, |source| crowded.page(source));
+    assert!(is_served(&first));
+    assert!(bytes(&leader) <= MOST_OF_LIST + 2_000, "{} bytes", bytes(&leader));
+    let mut kept: BTreeMap<String, usize> = BTreeMap::new();
+    for object in leader.lists.iter().flat_map(|list| &list.objects) {
+        *kept.entry(object.name().namespace.to_string()).or_default() += 1;
+    }
+    assert_eq!(kept.len(), names.len() + 1, "each has its part");
+    assert!(kept["evil-00"] == kept["evil-39"], "{kept:?}");
+}
+
+#[test]
+fn what_a_watch_brings_is_within_the_same_limits_and_what_was_left_out_comes_back() {
+    let mut crowded = Crowded::new(&[], 0);
+    let mut leader = Leader::new(parse(r#"{"cluster":"k"}"#), Estate::default(), T0);
+    assert!(is_served(
+        &round_of(&mut leader, T0, |source, verb| crowded.answer(source, verb))
+    ));
+
+    let mut sent = 0;
+    let mut last = None;
+    for second in 1..=30 {
+        let round = round_of(&mut leader, later(second), |source, verb| {
+            if source.reads != Reads::Services || verb == Verb::List {
+                return crowded.answer(source, verb);
+            }
+            let objects = (sent..(sent + PAGE).min(10 * most())).map(|n| Change::Put(large("evil", n)));
+            sent += PAGE;
+            Ok(Answer::Window(Window {
+                changes: objects.collect(),
+                version: Some("10".into()),
+            }))
+        });
+        assert!(bytes(&leader) <= MOST_OF_NAMESPACE * 9 / 8, "{} bytes", bytes(&leader));
+        last = over(&round).or(last);
+    }
+    assert!(
+        sent >= 10 * most() && last.unwrap() >= 9 * most() as u64 - 20,
+        "{last:?}"
+    );
+
+    // All but a few are deleted; of those that are left the watch says nothing, as nothing becomes of them.
+    let gone = (0..10 * most()).filter(|n| n % 1_000 != 999);
+    let gone: Vec<_> = gone.map(|n| large("evil", n).name().clone()).collect();
+    let mut deleted = false;
+    let mut listed = Vec::new();
+    for second in 31..700 {
+        let round = round_of(&mut leader, later(second), |source, verb| {
+            if source.reads != Reads::Services {
+                return crowded.answer(source, verb);
+            }
+            if verb == Verb::Watch {
+                let gone = if deleted { Vec::new() } else { gone.clone() };
+                deleted = true;
+                return Ok(Answer::Window(Window {
+                    changes: gone.into_iter().map(Change::Gone).collect(),
+                    version: Some("11".into()),
+                }));
+            }
+            let mut page = cluster(source, 1)?;
+            page.objects.insert(0, large("evil", 999));
+            Ok(Answer::Page(page))
+        });
+        let lists = round.asked.iter().filter(|path| path.contains("services?limit"));
+        listed.extend(lists.map(|_| second));
+        last = over(&round).or(last);
+    }
+    assert_eq!(listed.len(), 1, "read anew once, {listed:?}");
+    assert_eq!(
+        (last, leader.lists.iter().map(|list| list.objects.len()).sum()),
+        (Some(0), 4)
+    );
+}
+
+#[test]
+fn a_successor_reads_a_list_of_which_objects_were_left_out() {
+    let mut crowded = Crowded::new(&["evil"], 2 * most());
+    let mut first = Leader::new(parse(r#"{"cluster":"k"}"#), Estate::default(), T0);
+    let mut left = round_of(&mut first, T0, |source, verb| crowded.answer(source, verb));
+    while first.is_busy() {
+        let more = round_of(&mut first, T0, |source, verb| crowded.answer(source, verb));
+        left.published.extend(more.published);
+        left.confirmed.extend(more.confirmed);
+        left.resume = more.resume.or(left.resume);
+    }
+    let resume = left.resume.expect("what it goes on with");
+    let versions: Vec<_> = resume.lists.iter().map(|list| !list.version.is_empty()).collect();
+    assert_eq!(versions, [true, false, true, true], "Services");
+    let estate = Estate {
+        snapshot: left.published.pop(),
+        confirmed: left.confirmed.pop(),
+        resume: Some(resume),
+        ..Estate::default()
+    };
+    let mut next = Leader::new(parse(r#"{"cluster":"k"}"#), estate, later(20));
+    let mut crowded = Crowded::new(&["evil"], most());
+    let taken_over = round_of(&mut next, later(20), |source, verb| crowded.answer(source, verb));
+    assert_eq!(over(&taken_over), Some(0));
+    assert_eq!(taken_over.totals.map(|totals| totals.objects), Some(most() as u64 + 3));
+}
+
+#[test]
+fn a_list_without_an_end_is_left_alone_and_keeps_nothing() {
+    let same = |_: usize| "again".to_owned();
+    let other = |n: usize| format!("page-{n}");
+    let long = |n: usize| format!("{n}{}", "x".repeat(100_000));
+    for (cursor, objects, most) in [
+        (&same as &dyn Fn(usize) -> String, 0, 2),
+        (&other, 0, 1_000),
+        (&other, 3, 1_000),
+        (&long, 0, 1),
+    ] {
+        let mut leader = Leader::new(config(""), Estate::default(), T0);
+        let (mut pages, mut lines, mut counted) = (0, Vec::new(), 0);
+        for second in 0..60 {
+            let round = round(&mut leader, later(second), |source| {
+                if source.reads != Reads::Services {
+                    return cluster(source, 1);
+                }
+                pages += 1;
+                Ok(Page {
+                    objects: (0..objects).map(|n| large("shop", n + objects * pages)).collect(),
+                    cursor: Some(cursor(pages)),
+                    ..Page::default()
+                })
+            });
+            assert!(round.published.is_empty(), "a list is served whole or not at all");
+            counted += round
+                .counted
+                .iter()
+                .filter(|outcome| **outcome == Outcome::Malformed)
+                .count();
+            lines.extend(round.lines);
+        }
+        let tries = counted;
+        assert!((4..=8).contains(&tries), "with pauses in between: {tries}");
+        assert_eq!(pages, most * tries, "in a minute");
+        let wanted =
+            format!("cannot list services: the list does not end: its page {most} leads to another one; check that");
+        assert!(lines.len() == 1 && lines[0].starts_with(&wanted), "{lines:?}");
+        let well = round(&mut leader, later(120), |source| cluster(source, 1));
+        assert!(is_served(&well));
+    }
+}

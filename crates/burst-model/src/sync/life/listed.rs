@@ -1,0 +1,88 @@
+//! A list as it is read, page by page: only what there is room for is kept.
+
+use crate::kube::{Failure, Object, Page, Resource};
+use crate::sync::left_out::LeftOut;
+use crate::sync::limits::{Account, MOST_OF_LIST};
+use crate::time::Time;
+use std::rc::Rc;
+
+/// The longest `continue` token that is sent back. One of Kubernetes has the key of an object in it.
+const LONGEST_CURSOR: usize = 8 << 10;
+
+/// A list that is being read.
+#[derive(Debug, Default)]
+pub(super) struct Listing {
+    /// When its first page was asked for.
+    pub(super) begun: Time,
+    /// What its pages held.
+    pub(super) seen: Listed,
+    /// How many lead to another one, and what the last of them leads to.
+    pages: u32,
+    cursor: String,
+}
+
+impl Listing {
+    /// One whose first page is asked for.
+    pub(super) fn begin(now: Time) -> Self {
+        Self {
+            begun: now,
+            ..Self::default()
+        }
+    }
+
+    /// Notes that the last page leads to another one.
+    ///
+    /// # Errors
+    /// There are more of them than any list has, or the last one leads to itself.
+    pub(super) fn lead_to(&mut self, cursor: String, most_pages: u32) -> Result<(), Failure> {
+        self.pages += 1;
+        if self.pages >= most_pages || cursor == self.cursor || cursor.len() > LONGEST_CURSOR {
+            return Err(Failure::Endless(self.pages));
+        }
+        self.cursor = cursor;
+        Ok(())
+    }
+}
+
+/// A whole list, or as much of it as was read.
+#[derive(Debug, Default)]
+pub struct Listed {
+    /// The objects that could be read, as far as there is room for them.
+    pub objects: Vec<Rc<Object>>,
+    /// What they take.
+    pub account: Account,
+    /// The ones that are left out.
+    pub left_out: LeftOut,
+    /// The list's `resourceVersion`.
+    pub version: String,
+    /// The last object that is over a limit: none of its namespace is taken any more, so that what is left out does not
+    /// depend on where a page ends.
+    over: Option<Rc<Object>>,
+}
+
+impl Listed {
+    /// Takes one more page, as far as there is room for it.
+    pub fn take(&mut self, resource: &Resource, page: Page) {
+        for object in page.objects.into_iter().map(Rc::new) {
+            let namespace = &object.name().namespace;
+            match &self.over {
+                Some(over) if over.name().namespace == *namespace => self.leave_out(resource, &[object]),
+                _ => {
+                    self.account.add(&object);
+                    self.objects.push(object);
+                }
+            }
+        }
+        let over = self.account.fit(&mut self.objects, MOST_OF_LIST);
+        self.leave_out(resource, &over);
+        self.over = over.last().cloned().or(self.over.take());
+        page.bad
+            .into_iter()
+            .for_each(|bad| self.left_out.put_bad(resource, bad));
+        self.version = page.version;
+    }
+
+    fn leave_out(&mut self, resource: &Resource, over: &[Rc<Object>]) {
+        self.left_out.put_over(resource, over, &self.account);
+    }
+}

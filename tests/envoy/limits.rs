@@ -1,0 +1,69 @@
+//! More than a proxy can keep: what is left out, and what it costs.
+
+use std::fs;
+
+use burst_lab::api::Fault;
+use burst_lab::cluster::SERVICES;
+use burst_testkit::{Version, wait};
+use serde_json::json;
+
+use crate::stage::{Module, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, Request, World};
+
+on_each_envoy!(a_tenants_services_of_any_size_cost_no_other_tenant_its_header);
+
+const TENANTS: usize = 300;
+
+/// The most memory that the proxy ever had, in megabytes.
+fn peak(proxy: &Proxy) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{}/status", proxy.envoy.id())).expect("a running proxy");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kilobytes = line.and_then(|line| line.trim().strip_suffix(" kB"));
+    kilobytes
+        .and_then(|number| number.parse::<u64>().ok())
+        .expect("a number")
+        / 1024
+}
+
+/// Ten times what a namespace may have, in objects that are too large, and in objects just small enough.
+fn a_tenants_services_of_any_size_cost_no_other_tenant_its_header(version: Version) {
+    for (bytes, stat, reason) in [
+        (
+            970_000,
+            "burst_bad_objects",
+            "bytes would be kept of it; 131072 are allowed",
+        ),
+        (
+            14_000,
+            "burst_objects_over_limits",
+            "its namespace has more than 16384 KiB in this list",
+        ),
+    ] {
+        let world = World::sample();
+        // Its name comes before those of all others.
+        let namespace = "a-tenant".to_owned();
+        for number in 0..TENANTS {
+            let metadata = json!({"name": format!("large-{number:03}"), "namespace": namespace});
+            let service = json!({"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": {}});
+            world.cluster.apply(service).expect("a Service");
+        }
+        world
+            .api
+            .faults
+            .inject(SERVICES, Fault::LargeSelectors { namespace, bytes });
+        let plugin = Plugin::new("main", json!({"page_size": 25})).module(Module::HeaderOnly);
+        let proxy = Proxy::of(version).plugin(plugin).start(&world);
+        let mut main = proxy.client("main");
+        main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
+        proxy.wait_for_stat(stat, |count| count >= TENANTS as u64 / 2);
+        let lines = "left out Service a-tenant/large-";
+        wait::until(PATIENCE, lines, || {
+            proxy.log_lines(lines).iter().any(|line| line.ends_with(reason))
+        });
+        world.scale_ngsa_1(3);
+        let risen = NGSA_1.replace("current-load=1", "current-load=3");
+        main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(&risen));
+        assert!(proxy.log_lines("Uncaught").is_empty(), "a VM died");
+        let peak = peak(&proxy);
+        assert!(peak < 500, "{peak} MB");
+    }
+}
