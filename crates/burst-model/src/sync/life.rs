@@ -211,11 +211,7 @@ impl Kept {
                 }
             }
             None => {
-                let begun = Listing {
-                    begun: now,
-                    ..Listing::default()
-                };
-                self.life = Life::Listing(begun);
+                self.life = Life::Listing(Listing::begin(now));
                 self.page(None)
             }
         })

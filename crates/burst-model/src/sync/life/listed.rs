@@ -22,6 +22,14 @@ pub(super) struct Listing {
 }
 
 impl Listing {
+    /// One whose first page is asked for.
+    pub(super) fn begin(now: Time) -> Self {
+        Self {
+            begun: now,
+            ..Self::default()
+        }
+    }
+
     /// Notes that the last page leads to another one.
     ///
     /// # Errors
