@@ -156,16 +156,18 @@ fn is_clean(words: &[&str], kubeconfig: &TempDir) -> String {
     } else {
         Printed::Lines
     };
-    let run = |colours: &str| {
+    let run = |colours: &[(&str, &str)]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_burstctl"));
         command
             .args(words)
-            .env("KUBECONFIG", kubeconfig.path().join("kubeconfig"));
-        let output = command.env("CLICOLOR_FORCE", colours).output().unwrap();
+            .env("KUBECONFIG", kubeconfig.path().join("kubeconfig"))
+            .env_remove("CLICOLOR_FORCE")
+            .envs(colours.iter().copied());
+        let output = command.output().unwrap();
         [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap())
     };
-    let [out, said] = run("0");
-    let [coloured, also_said] = run("1");
+    let [out, said] = run(&[]);
+    let [coloured, also_said] = run(&[("CLICOLOR_FORCE", "1")]);
     for (text, kind) in [
         (&out, kind),
         (&said, Printed::Lines),

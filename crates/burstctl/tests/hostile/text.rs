@@ -75,7 +75,11 @@ pub(crate) fn fault(printed: &str, kind: Printed) -> Option<String> {
         // No runner reads a terminal.
         command && kind != Printed::Coloured && !is_ours(line)
     };
-    let is_forged = |line: &&str| line.trim_start().starts_with(FORGED) || is_command(line);
+    let is_forged = |line: &&str| {
+        // YAML writes lines as lines, below their key.
+        let text = if kind == Printed::Data { line } else { line.trim_start() };
+        text.starts_with(FORGED) || is_command(line)
+    };
     let forged = text.lines().find(is_forged);
     forged.map(|line| format!("the line {line:?} in {printed:?}"))
 }

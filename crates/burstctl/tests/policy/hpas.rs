@@ -37,7 +37,7 @@ fn a_test_of_no_hpa_does_not_pass() {
     let output = burstctl(&[
         "policy",
         "test",
-        &policies,
+        policies,
         "--hpa",
         file(&[service]).path().to_str().unwrap(),
     ]);
