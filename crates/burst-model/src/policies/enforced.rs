@@ -222,7 +222,7 @@ mod tests {
 
     #[test]
     fn what_an_older_leader_left_is_held_to_the_limits() {
-        let rules = vec![r#"{"metric":"(?:.{0,30}){30}x","deny":true}"#; 10].join(",");
+        let rules = [r#"{"metric":"(?:.{0,30}){30}x","deny":true}"#; 10].join(",");
         let slow = format!(r#"{{"rules":[{rules}]}}"#);
         let mut enforced = Enforced::default();
         enforced.look(&root(), Some(&confirmed(1)), || {

@@ -184,7 +184,7 @@ fn a_set_that_there_is_no_room_for_any_more_leaves_the_one_before_it_in_force() 
 fn what_an_older_leader_told_that_is_too_much_does_not_stay_in_force() {
     let slow = format!(
         r#"{{"rules":[{}]}}"#,
-        vec![r#"{"metric":"(?:.{0,30}){30}x","deny":true}"#; 99].join(",")
+        [r#"{"metric":"(?:.{0,30}){30}x","deny":true}"#; 99].join(",")
     );
     let told = PolicySet {
         namespace: "shop".into(),
