@@ -10,8 +10,12 @@ pub use enforced::{Enforced, NotInForce};
 
 use crate::hash;
 use crate::kube::PolicySpec;
+use crate::printable::printable;
 use burst_policy::{BadPolicy, MOST_RULES, Policy};
 use serde::{Deserialize, Serialize};
+
+/// Bytes of a reason, which may quote what is wrong: every thread keeps it, and says it where it refuses a metric.
+const MOST_REASON: usize = 1024;
 
 /// The policies of every namespace that has any, by its name: what the leader tells the other VMs.
 pub type PolicySets = Vec<PolicySet>;
@@ -153,7 +157,9 @@ fn read(namespace: &str, applies: Option<&str>, specs: &[(Box<str>, Box<str>)]) 
     for (name, spec) in specs {
         let title = format!("{namespace}/{name}");
         let policy = Policy::parse(&title, applies, spec);
-        let policy = policy.map_err(|BadPolicy { place, fault }| format!("{title}: spec.{place}: {fault}"))?;
+        let policy = policy.map_err(|BadPolicy { place, fault }| {
+            printable(format_args!("{title}: spec.{place}: {fault}"), MOST_REASON)
+        })?;
         rules += policy.rules().len();
         if rules > MOST_RULES {
             return Err(format!(
