@@ -40,7 +40,7 @@ fn page(source: &Source, body: &Bytes) -> Result<Page, Failure> {
     let wanted = format!("{}List", source.resource.kind);
     if found != wanted.as_bytes() {
         return Err(Failure::WrongKind {
-            found: printable(&String::from_utf8_lossy(&found), 64),
+            found: printable(String::from_utf8_lossy(&found), 64),
             wanted,
         });
     }
@@ -72,7 +72,7 @@ fn bad(item: Bytes, reason: &object::Unread) -> Bad {
     let metadata = Named::decode(item).ok().and_then(|named| named.metadata);
     let name = metadata.map(|metadata| {
         let [namespace, name] = [&metadata.namespace, &metadata.name].map(|text| String::from_utf8_lossy(text));
-        printable(&format!("{namespace}/{name}"), 300)
+        printable(format_args!("{namespace}/{name}"), 300)
     });
     Bad {
         name: name.unwrap_or_else(|| "an object without a name".to_owned()),

@@ -35,7 +35,7 @@ pub(super) fn read(source: &Source, mut body: Bytes) -> Result<Window, Failure> 
                 .extend(object::object_name(&metadata).ok().map(Change::Gone)),
             b"BOOKMARK" => {}
             other => {
-                let unknown = printable(&String::from_utf8_lossy(other), 30);
+                let unknown = printable(String::from_utf8_lossy(other), 30);
                 return Err(Failure::Malformed(format!("an event of type {unknown}")));
             }
         }

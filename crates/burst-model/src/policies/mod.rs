@@ -10,10 +10,14 @@ pub use enforced::{Enforced, NotInForce};
 
 use crate::hash;
 use crate::kube::PolicySpec;
+use crate::printable::printable;
 use burst_policy::cost::{self, MemoryQuota, QuotaExceeded};
 use burst_policy::{BadPolicy, Policy};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+
+/// Bytes of a reason, which may quote what is wrong: every thread keeps it, and says it where it refuses a metric.
+const MOST_REASON: usize = 1024;
 
 /// The policies of every namespace that has any, by its name: what the leader tells the other VMs.
 pub type PolicySets = Vec<PolicySet>;
@@ -242,7 +246,9 @@ fn read(namespace: &str, applies: Option<&str>, specs: &[Spec]) -> Result<Loaded
     for (name, spec) in specs {
         let title = format!("{namespace}/{name}");
         let policy = Policy::parse(&title, applies, spec);
-        policies.push(policy.map_err(|BadPolicy { place, fault }| format!("{title}: spec.{place}: {fault}"))?);
+        policies.push(policy.map_err(|BadPolicy { place, fault }| {
+            printable(format_args!("{title}: spec.{place}: {fault}"), MOST_REASON)
+        })?);
     }
     let cost = cost::of_set(&policies.iter().collect::<Vec<_>>());
     let bytes = cost.map_err(|(place, excess)| {

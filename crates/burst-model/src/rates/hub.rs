@@ -97,8 +97,8 @@ mod tests {
     }
 
     /// The requests, and how many proxies they are of.
-    fn seen(hub: Hub, own: Share<'_>, reports: &[Share<'_>], now: u64) -> Option<(u64, usize)> {
-        let mut sum = hub.begin(&own);
+    fn seen(hub: Hub, own: &Share<'_>, reports: &[Share<'_>], now: u64) -> Option<(u64, usize)> {
+        let mut sum = hub.begin(own);
         reports.iter().for_each(|report| sum.add(report, at(now)));
         let requests = sum.share(at(now))?.services[0].1.requests;
         Some((requests, sum.total.shares()))
@@ -111,14 +111,14 @@ mod tests {
         reports.iter().for_each(|report| sum.add(report, at(100)));
         let whole = sum.share(at(100)).unwrap();
         assert_eq!((whole.taken, whole.id), (at(95), 1));
-        assert_eq!(seen(HUB, share(1, 100, 1), &reports, 100), Some((321, 3)));
-        assert_eq!(seen(HUB, share(1, 100, 1), &[], 100), Some((1, 1)));
+        assert_eq!(seen(HUB, &share(1, 100, 1), &reports, 100), Some((321, 3)));
+        assert_eq!(seen(HUB, &share(1, 100, 1), &[], 100), Some((1, 1)));
     }
 
     #[test]
     fn a_hub_that_has_just_begun_does_not_take_the_first_reports_for_all() {
         let hub = Hub { since: at(90), ..HUB };
-        let sum = |now| seen(hub, share(1, now, 1), &[share(2, now, 20)], now);
+        let sum = |now| seen(hub, &share(1, now, 1), &[share(2, now, 20)], now);
         assert_eq!(sum(104), None);
         assert_eq!(sum(105), Some((21, 2)));
     }
@@ -129,7 +129,7 @@ mod tests {
             reports_too: true,
             ..HUB
         };
-        let sum = |reports: &[Share<'_>]| seen(hub, share(1, 100, 1), reports, 100);
+        let sum = |reports: &[Share<'_>]| seen(hub, &share(1, 100, 1), reports, 100);
         assert_eq!(sum(&[]), None);
         assert_eq!(sum(&[share(2, 99, 20)]), None);
         let both = [share(1, 99, 1), share(2, 99, 20)];

@@ -8,7 +8,6 @@
 use crate::records::Record;
 use crate::time::Time;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Reports that are kept.
@@ -52,8 +51,10 @@ pub struct Admitted {
 )]
 pub struct NoRoom;
 
-#[derive(Clone, Copy, Debug, Default)]
+/// What a reporter has.
+#[derive(Clone, Copy, Debug)]
 struct Use {
+    reporter: u64,
     reports: usize,
     bytes: usize,
 }
@@ -69,10 +70,13 @@ impl ReportIndex {
 
     /// Whether each report has a place of its own.
     fn is_sound(&self) -> bool {
-        let mut places: Vec<_> = self.0.iter().map(|kept| kept.place).collect();
-        places.sort_unstable();
-        places.dedup();
-        places.len() == self.0.len() && places.iter().all(|place| *place < MOST_REPORTS)
+        let mut taken = [false; MOST_REPORTS];
+        let mut take = |place: usize| {
+            taken
+                .get_mut(place)
+                .is_some_and(|taken| !std::mem::replace(taken, true))
+        };
+        self.0.iter().all(|kept| take(kept.place))
     }
 
     /// Makes room for a report that came just now, in place of the last one of that proxy. Where it is refused, nothing
@@ -116,7 +120,7 @@ impl ReportIndex {
     #[must_use]
     pub fn in_order(&self) -> Vec<Kept> {
         let used = uses(&self.0);
-        let bytes = |kept: &Kept| used.get(&kept.reporter).map_or(0, |used| used.bytes);
+        let bytes = |kept: &Kept| use_of(&used, kept.reporter).map_or(0, |used| used.bytes);
         let mut kept = self.0.clone();
         crate::order::sort_by(&mut kept, |a, b| {
             (bytes(a), a.reporter, a.place).cmp(&(bytes(b), b.reporter, b.place))
@@ -165,28 +169,40 @@ fn evict(kept: &mut Vec<Kept>, full: Full, reporter: u64, bytes: usize) -> Optio
         Full::Reports => used.reports,
         Full::Bytes => used.bytes,
     };
-    let own = used.get(&reporter).map_or(0, weigh);
+    let own = use_of(&used, reporter).map_or(0, weigh);
     let own = own.saturating_add(match full {
         Full::Reports => 1,
         Full::Bytes => bytes,
     });
-    let (heaviest, _) = used
+    let others = used
         .iter()
-        .filter(|(other, used)| **other != reporter && weigh(used) > own)
-        .max_by_key(|(_, used)| weigh(used))?;
-    let theirs = kept.iter().enumerate().filter(|(_, kept)| kept.reporter == *heaviest);
+        .filter(|used| used.reporter != reporter && weigh(used) > own);
+    let heaviest = others.max_by_key(|used| weigh(used))?.reporter;
+    let theirs = kept.iter().enumerate().filter(|(_, kept)| kept.reporter == heaviest);
     let (at, _) = theirs.max_by_key(|(_, kept)| kept.bytes)?;
     Some(kept.swap_remove(at).place)
 }
 
-fn uses(kept: &[Kept]) -> BTreeMap<u64, Use> {
-    let mut uses: BTreeMap<u64, Use> = BTreeMap::new();
+fn uses(kept: &[Kept]) -> Vec<Use> {
+    let mut uses: Vec<Use> = Vec::new();
     for kept in kept {
-        let used = uses.entry(kept.reporter).or_default();
-        used.reports = used.reports.saturating_add(1);
-        used.bytes = used.bytes.saturating_add(kept.bytes);
+        match uses.iter_mut().find(|used| used.reporter == kept.reporter) {
+            Some(used) => {
+                used.reports = used.reports.saturating_add(1);
+                used.bytes = used.bytes.saturating_add(kept.bytes);
+            }
+            None => uses.push(Use {
+                reporter: kept.reporter,
+                reports: 1,
+                bytes: kept.bytes,
+            }),
+        }
     }
     uses
+}
+
+fn use_of(uses: &[Use], reporter: u64) -> Option<&Use> {
+    uses.iter().find(|used| used.reporter == reporter)
 }
 
 /// The first place that is free.

@@ -52,6 +52,28 @@ fn policies_are_told_when_they_change_and_a_fault_in_one_is_a_line() {
 }
 
 #[test]
+fn what_is_said_of_a_fault_is_short_however_long_what_is_wrong() {
+    let long = "x".repeat(1 << 20);
+    for spec in [
+        format!(r#"{{"{long}":1}}"#),
+        format!(r#"{{"rules":"{long}"}}"#),
+        format!(r#"{{"rules":[{{"metric":"{long}","deny":true}}]}}"#),
+        format!(r#"{{"rules":[{{"metric":"a","deny":"{long}"}}]}}"#),
+        format!(r#"{{"rules":[{{"metric":"a","deny":true,"{long}":1}}]}}"#),
+    ] {
+        let mut leader = Leader::new(config(POLICIES), Estate::default(), T0);
+        let first = round(&mut leader, T0, |source| policed(source, &spec));
+        let reason = first.enforced.unwrap()[0].refused.clone().unwrap();
+        assert!(
+            reason.starts_with("shop/p: spec."),
+            "{}",
+            reason.get(..100).unwrap_or(&reason)
+        );
+        assert!(reason.len() < 1_100, "{} bytes", reason.len());
+    }
+}
+
+#[test]
 fn where_policies_may_not_be_read_none_are_known_and_elsewhere_they_are_in_force() {
     let deny = r#"{"rules":[{"metric":".*","deny":true}]}"#;
     let config = config(&format!(r#","namespaces":["data","shop"]{POLICIES}"#));
