@@ -19,6 +19,7 @@ mod http;
 mod key;
 mod metrics_apis;
 mod office;
+mod quarantine;
 mod reader;
 mod requests;
 mod root;

@@ -5,6 +5,7 @@ use super::counter::is_due;
 use super::{MOST_PROXIES, MOST_VMS, Slots};
 use crate::host::{self, Outrun, Shared};
 use crate::key::{Key, Tenure};
+use crate::quarantine::Guard;
 use crate::vm;
 use burst_model::config::{Config, Full, Requests};
 use burst_model::hash;
@@ -56,7 +57,7 @@ impl Desk {
     }
 
     /// Once a tick.
-    pub(crate) fn tick(&mut self, now: Time) -> Result<(), Outrun> {
+    pub(crate) fn tick(&mut self, now: Time, guard: &Guard) -> Result<(), Outrun> {
         if !is_due(self.done, self.requests.report_interval, now) {
             return Ok(());
         }
@@ -64,22 +65,23 @@ impl Desk {
         self.done = Some(now);
         let id = hash::of(&(proxy, self.counting));
         let found: Vec<_> = self.vms.all().collect();
-        let shares = fresh(&self.vms, &found, self.requests.vm_patience(), now, || {});
+        let shares = fresh(&self.vms, &found, self.requests.vm_patience(), now, guard, || {});
         let Some(own) = Share::sum(id, shares, now, Duration::MAX).share else {
             return self.publish(None);
         };
         self.report(&own, now);
-        self.add_up(own, now)
+        self.add_up(own, now, guard)
     }
 
-    fn add_up(&mut self, own: Share<'_>, now: Time) -> Result<(), Outrun> {
+    fn add_up(&mut self, own: Share<'_>, now: Time, guard: &Guard) -> Result<(), Outrun> {
         if self.requests.accept.is_none() {
             return self.publish(Some(&own));
         }
         let patience = self.requests.report_patience();
         let stats = vm::stats();
         let found: Vec<_> = self.reports.all().collect();
-        let reports = fresh(&self.reports, &found, patience, now, || stats.hub_reports_late.count());
+        let late = || stats.hub_reports_late.count();
+        let reports = fresh(&self.reports, &found, patience, now, guard, late);
         let hub = Hub {
             since: self.since(now),
             patience,
@@ -164,10 +166,14 @@ fn fresh<'a>(
     found: &'a [(usize, Shared)],
     patience: Duration,
     now: Time,
+    guard: &Guard,
     late: impl Fn(),
 ) -> Vec<Share<'a>> {
     let mut shares = Vec::new();
     for (place, found) in found.iter().filter(|(_, found)| !found.bytes.is_empty()) {
+        if !guard.admits(&found.bytes) {
+            continue;
+        }
         match Share::parse(&found.bytes) {
             Ok(share) if share.is_fresh(now, patience) => shares.push(share),
             _ if slots.free(*place, found) => late(),

@@ -12,6 +12,7 @@ mod lease;
 mod life;
 mod metrics_apis;
 mod publishing;
+mod quarantine;
 mod requests;
 mod reviews;
 mod spoke;

@@ -21,6 +21,10 @@ pub(super) struct Standing {
     pub(super) read: Option<Time>,
     /// The objects that are left out, with the line that says why.
     bad: BTreeMap<String, String>,
+    /// The names of those that were not read the last time, and are as they were before.
+    held: Vec<String>,
+    /// Whether it is to be read whole: what may be parsed of it is other than it was.
+    pub(super) is_to_be_reread: bool,
     /// What failed last and does not work again yet.
     pub(super) trouble: Option<(Verb, Outcome)>,
     /// Since when it fails; `None` where it was read since.
@@ -49,6 +53,7 @@ impl Standing {
     /// Forgets what was read of it.
     pub(super) fn forget(&mut self) -> Vec<Moved> {
         self.bad.clear();
+        self.held.clear();
         self.read = None;
         self.put_all(Vec::new())
     }
@@ -74,14 +79,39 @@ impl Standing {
         self.bad.len()
     }
 
-    /// Takes the whole list anew; what that moves, and a line for each object that is left out and was not before.
+    /// Takes the whole list anew; what that moves, and a line for each object that is left out or held and was not before.
     pub(super) fn replace(&mut self, resource: &Resource, listed: Listed) -> (Vec<Moved>, Vec<String>) {
-        let moved = self.put_all(listed.objects.into_iter().map(Rc::new).collect());
+        let held = listed
+            .held
+            .iter()
+            .filter_map(|name| self.kept(name))
+            .collect::<Vec<_>>();
+        let objects = listed.objects.into_iter().map(Rc::new).chain(held);
+        let moved = self.put_all(objects.collect());
         let before = std::mem::take(&mut self.bad);
         self.bad.extend(listed.bad.into_iter().map(|bad| line(resource, bad)));
         let is_new = |(name, line): &(&String, &String)| before.get(*name) != Some(*line);
-        let lines = self.bad.iter().filter(is_new).map(|(_, line)| line.clone()).collect();
+        let mut lines: Vec<_> = self.bad.iter().filter(is_new).map(|(_, line)| line.clone()).collect();
+        let is_new = |name: &&String| !self.held.contains(name);
+        lines.extend(listed.held.iter().filter(is_new).map(|name| held_line(resource, name)));
+        self.held = listed.held;
         (moved, lines)
+    }
+
+    /// The object of that name, as it is kept.
+    fn kept(&self, name: &str) -> Option<Rc<Object>> {
+        let place = self.find(&ObjectName::parse(name).ok()?).ok()?;
+        self.objects.get(place).cloned()
+    }
+
+    /// Whether an object is as it was before its last change.
+    pub(super) fn holds_any(&self) -> bool {
+        !self.held.is_empty()
+    }
+
+    /// Has the list read whole where objects of it were not parsed: they may be now, or may not be any more.
+    pub(super) fn reconsider(&mut self) {
+        self.is_to_be_reread |= self.holds_any() || !self.bad.is_empty();
     }
 
     fn put_all(&mut self, objects: Vec<Rc<Object>>) -> Vec<Moved> {
@@ -108,15 +138,23 @@ impl Standing {
         for change in changes {
             moved.extend(match change {
                 Change::Put(object) => {
-                    self.bad.remove(&object.name().to_string());
+                    self.clear(&object.name().to_string());
                     self.put(object)
                 }
                 Change::Gone(name) => {
-                    self.bad.remove(&name.to_string());
+                    self.clear(&name.to_string());
                     self.remove(&name)
+                }
+                Change::Held(name) => {
+                    if !self.held.contains(&name) {
+                        lines.push(held_line(resource, &name));
+                        self.held.push(name);
+                    }
+                    None
                 }
                 Change::Spoiled(bad) => {
                     let (name, line) = line(resource, bad);
+                    self.held.retain(|held| *held != name);
                     // A name that cannot be an object's was never kept.
                     let moved = ObjectName::parse(&name).ok().and_then(|name| self.remove(&name));
                     if self.bad.insert(name, line.clone()).as_ref() != Some(&line) {
@@ -127,6 +165,12 @@ impl Standing {
             });
         }
         (moved, lines)
+    }
+
+    /// Forgets what was wrong with an object.
+    fn clear(&mut self, name: &str) {
+        self.bad.remove(name);
+        self.held.retain(|held| held != name);
     }
 
     fn put(&mut self, object: Object) -> Option<Moved> {
@@ -183,6 +227,11 @@ fn line(resource: &Resource, Bad { name, reason }: Bad) -> (String, String) {
     (name, line)
 }
 
+fn held_line(resource: &Resource, name: &str) -> String {
+    let kind = &resource.kind;
+    format!("{kind} {name} stays as it was: a proxy thread stopped while it parsed its new bytes")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -201,6 +250,15 @@ mod tests {
         }
     }
 
+    fn listing(objects: Vec<Object>, bad: Vec<Bad>, version: String) -> Listed {
+        Listed {
+            objects,
+            bad,
+            version,
+            ..Listed::default()
+        }
+    }
+
     fn apply(list: &mut Standing, changes: Vec<Change>) -> (bool, usize) {
         let (moved, lines) = list.apply(&Resource::services(), changes);
         (!moved.is_empty(), lines.len())
@@ -212,7 +270,7 @@ mod tests {
         let version = "7".into();
         let bad = vec![bad("x")];
         assert_eq!(
-            list.replace(&Resource::services(), Listed { objects, bad, version })
+            list.replace(&Resource::services(), listing(objects, bad, version))
                 .1
                 .len(),
             1
@@ -235,7 +293,7 @@ mod tests {
         let was = list.objects.clone();
         let objects = vec![service("d", "1"), service("c", "1"), service("b", "1")];
         let (bad, version) = (Vec::new(), "8".into());
-        let (moved, _) = list.replace(&Resource::services(), Listed { objects, bad, version });
+        let (moved, _) = list.replace(&Resource::services(), listing(objects, bad, version));
         let names = |object: &Option<Rc<Object>>| object.as_ref().map(|object| object.name().to_string());
         let moved: Vec<_> = moved
             .iter()
@@ -268,6 +326,35 @@ mod tests {
         assert_eq!((list.objects.len(), list.bad_objects()), (1, 2));
         assert_eq!(apply(&mut list, vec![Change::Put(service("a", "1"))]), (true, 0));
         assert_eq!((list.objects.len(), list.bad_objects()), (2, 1));
+    }
+
+    #[test]
+    fn what_is_held_stays_as_it_was_in_a_window_and_in_a_list_with_one_line() {
+        let mut list = listed();
+        let was = list.objects.clone();
+        assert_eq!(apply(&mut list, vec![Change::Held("shop/a".into())]), (false, 1));
+        assert!(list.holds_any());
+        let read = Listed {
+            objects: vec![service("c", "1")],
+            held: vec!["shop/a".into(), "shop/new".into()],
+            ..Listed::default()
+        };
+        let (moved, lines) = list.replace(&Resource::services(), read);
+        assert_eq!((moved.len(), list.objects.clone()), (0, was));
+        assert_eq!(
+            lines,
+            ["Service shop/new stays as it was: a proxy thread stopped while it parsed its new bytes"]
+        );
+        list.reconsider();
+        assert!(list.is_to_be_reread);
+        assert_eq!(
+            apply(
+                &mut list,
+                vec![Change::Put(service("a", "2")), Change::Spoiled(bad("new"))]
+            ),
+            (true, 1)
+        );
+        assert!(!list.holds_any());
     }
 
     #[test]

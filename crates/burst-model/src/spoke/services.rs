@@ -3,8 +3,8 @@
 
 use crate::index::Row;
 use crate::json;
-use crate::kube::page::{Bad, LONGEST_NAME};
-use crate::kube::{Failure, Progress};
+use crate::kube::page::{Bad, LONGEST_NAME, QUARANTINED};
+use crate::kube::{Admission, Failure, Progress};
 use crate::name::ObjectName;
 use crate::order;
 use crate::printable::printable;
@@ -56,8 +56,10 @@ pub(super) fn read(body: &[u8], progress: &mut dyn Progress) -> Result<Services,
 }
 
 fn read_entry(name: &str, value: &RawValue, progress: &mut dyn Progress) -> Result<Row, String> {
-    if !progress.begin(&format!("{name}: {value}")) {
-        return Err("a proxy thread died while it parsed these bytes".into());
+    match progress.begin(&format!("{name}: {value}")) {
+        Admission::Parse => {}
+        Admission::Hold => return Err("a proxy thread may have died while it parsed these bytes".into()),
+        Admission::LeaveOut => return Err(QUARANTINED.into()),
     }
     let of = ObjectName::parse(name).map_err(|error| error.to_string())?;
     let header: String = json::read(value.get().as_bytes()).map_err(|error| error.to_string())?;
@@ -186,8 +188,11 @@ mod tests {
     struct Deadly;
 
     impl Progress for Deadly {
-        fn begin(&mut self, item: &str) -> bool {
-            !item.starts_with("shop/web: ")
+        fn begin(&mut self, item: &str) -> Admission {
+            match item.starts_with("shop/web: ") {
+                true => Admission::LeaveOut,
+                false => Admission::Parse,
+            }
         }
     }
 
@@ -196,10 +201,7 @@ mod tests {
         let body = format!(r#"{{"shop/web": "{WEB}", "shop/x": "{WEB}"}}"#);
         let services = read(body.as_bytes(), &mut Deadly).unwrap();
         assert_eq!(names(&services), ["shop/x"]);
-        assert_eq!(
-            services.bad[0].reason,
-            "a proxy thread died while it parsed these bytes"
-        );
+        assert_eq!(services.bad[0].reason, QUARANTINED);
     }
 
     proptest! {

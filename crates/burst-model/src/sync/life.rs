@@ -69,6 +69,8 @@ pub struct Listed {
     pub objects: Vec<Object>,
     /// The ones that could not.
     pub bad: Vec<Bad>,
+    /// The ones that were not read this time, and are as they were.
+    pub held: Vec<String>,
     /// The list's `resourceVersion`.
     pub version: String,
 }
@@ -297,6 +299,7 @@ impl Kept {
     fn paged(&mut self, Listing { begun, mut seen }: Listing, page: Page, now: Time) -> Step {
         seen.objects.extend(page.objects);
         seen.bad.extend(page.bad);
+        seen.held.extend(page.held);
         seen.version = page.version;
         if let Some(cursor) = page.cursor {
             self.life = Life::Listing(Listing { begun, seen });
