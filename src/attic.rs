@@ -27,11 +27,14 @@ impl Attic {
             troubles,
             policies,
             parsing,
+            quarantine,
             offers,
         } = keys.clone();
         let mut own = Holding {
             lease,
-            keys: vec![snapshot, confirmed, resume, troubles, policies, parsing, offers],
+            keys: vec![
+                snapshot, confirmed, resume, troubles, policies, parsing, quarantine, offers,
+            ],
             slots: Vec::new(),
         };
         if config.requests.is_some() {

@@ -2,18 +2,19 @@
 
 use crate::host;
 use crate::metrics_apis::{self, Taken, Waiting};
+use crate::quarantine::Quarantine;
 use crate::requests::{self, Counter, UnderWay};
 use crate::vm;
 use burst_model::config::{Config, Requests, Upstream};
 use burst_model::name::ObjectName;
 use burst_model::policies::Enforced;
 use burst_model::rates::Latest;
-use burst_model::records::CountKeys;
+use burst_model::records::{CountKeys, Keys};
 use burst_model::upstream::{Hints, IstioService};
 use burst_model::view::burst;
 use burst_model::view::{Absence, Answer, Picture};
 use proxy_wasm::types::Action;
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 
 /// What a root context and its HTTP contexts look at together.
@@ -28,11 +29,15 @@ pub(crate) struct View {
     pub(crate) reviews: metrics_apis::Desk,
     /// The policies that are objects.
     pub(crate) enforced: RefCell<Enforced>,
+    /// The hash of their record.
+    pub(crate) policies: Cell<u64>,
+    /// What is taken from shared data is taken under its marks.
+    pub(crate) quarantine: Quarantine,
     counter: Option<Rc<Counter>>,
 }
 
 impl View {
-    pub(crate) fn new(config: Config) -> Self {
+    pub(crate) fn new(config: Config, keys: &Keys) -> Self {
         let counter = config.requests.as_ref().map(|requests| {
             let counting = config.counting_hash();
             let make = || Counter::new(CountKeys::new(counting), requests.window, host::now());
@@ -46,6 +51,8 @@ impl View {
             others: RefCell::default(),
             reviews: metrics_apis::Desk::default(),
             enforced: RefCell::default(),
+            policies: Cell::default(),
+            quarantine: Quarantine::new(keys),
         }
     }
 

@@ -22,6 +22,7 @@ mod key;
 mod log;
 mod metrics_apis;
 mod office;
+mod quarantine;
 mod reader;
 mod requests;
 mod root;

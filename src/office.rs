@@ -6,27 +6,27 @@
 use crate::attic::Attic;
 use crate::calls::Calls;
 use crate::host::{self, Outrun, Shared};
+use crate::http::View;
 use crate::key::{Key, Tenure};
 use crate::log;
 use crate::metrics_apis::Survey;
+use crate::quarantine::{Guard, trap_on};
 use crate::reader::{Answered, Call, Ended, Reader, Request};
 use crate::requests::Desk;
 use crate::vm;
-use burst_model::config::Config;
 use burst_model::hash;
-use burst_model::kube::Progress;
 use burst_model::leader::{Effect, Estate};
+use burst_model::quarantine::{Item, Kind, Marks};
 use burst_model::records::{Keys, Record};
 use burst_model::snapshot::Snapshot;
-use burst_model::sync::lease::{self, Lease};
+use burst_model::sync::lease::Lease;
 use burst_model::time::Time;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
 /// The leader at work.
-#[derive(Debug)]
 pub(crate) struct Office {
-    config: Rc<Config>,
+    view: Rc<View>,
     reader: Reader,
     calls: Calls<Call>,
     snapshot: Key,
@@ -37,7 +37,9 @@ pub(crate) struct Office {
     resume: String,
     troubles: Key,
     policies: Key,
-    parsing: Guard,
+    guard: Guard,
+    /// What the last leader left, while it is read.
+    checkpoint: Option<Item>,
     /// Where requests are counted.
     desk: Option<Desk>,
     /// Where there are other adapters.
@@ -45,64 +47,33 @@ pub(crate) struct Office {
     attic: Attic,
 }
 
-/// Notes outside the VM which item is being parsed, and keeps away from those that killed a leader before.
-#[derive(Debug)]
-struct Guard {
-    key: String,
-    poison: Vec<u64>,
-}
-
-impl Progress for Guard {
-    fn begin(&mut self, item: &str) -> bool {
-        let hash = lease::poison_of(item);
-        if self.poison.contains(&hash) {
-            return false;
-        }
-        host::share_over(&self.key, &hash.to_le_bytes());
-        #[cfg(feature = "test-trap")]
-        if item.contains("burst-metrics.test/trap") {
-            crate::host::trap();
-        }
-        true
-    }
-}
-
-/// The item that somebody began to parse and did not end.
-pub(crate) fn unfinished(keys: &Keys) -> Option<u64> {
-    Shared::read(&keys.parsing)
-        .bytes
-        .first_chunk()
-        .copied()
-        .map(u64::from_le_bytes)
-}
-
 impl Office {
     /// Takes over what the last leader left, with the lease that was written for it.
-    pub(crate) fn take(config: Rc<Config>, keys: &Keys, lease: Lease, now: Time) -> Result<Self, Outrun> {
+    pub(crate) fn take(view: Rc<View>, keys: &Keys, lease: &Lease, now: Time) -> Result<Self, Outrun> {
+        let mut guard = Guard::new(keys);
+        guard.begin_work();
+        guard.heed(&view.quarantine.tick(), now);
         let tenure = Rc::new(Tenure::new(&keys.lease, lease.holder));
         let (snapshot, bytes) = Key::fence(&keys.snapshot, &tenure)?;
         let (confirmed, confirmed_bytes) = Key::fence(&keys.confirmed, &tenure)?;
         let (troubles, troubles_bytes) = Key::fence(&keys.troubles, &tenure)?;
         let (policies, policies_bytes) = Key::fence(&keys.policies, &tenure)?;
-        let desk = Desk::take(&config, &tenure)?;
-        let survey = Survey::take(&config, keys, &tenure)?;
-        let attic = Attic::new(keys, &config);
-        let parsing = Guard {
-            key: keys.parsing.clone(),
-            poison: lease.poison,
-        };
-        host::share_over(&parsing.key, &[]);
+        let desk = Desk::take(&view.config, &tenure)?;
+        let survey = Survey::take(&view.config, keys, &tenure)?;
+        let attic = Attic::new(keys, &view.config);
+        let told = Item::of_bytes(Kind::Policies, &policies_bytes);
+        let told = view.quarantine.take(told, || Record::from_bytes(&policies_bytes));
         let estate = Estate {
             snapshot: Snapshot::open(bytes).ok(),
             confirmed: Record::from_bytes(&confirmed_bytes),
             resume: None,
             troubles: Record::from_bytes(&troubles_bytes),
-            policies: Record::from_bytes(&policies_bytes),
+            policies: told.flatten(),
         };
-        let resume = || Shared::read(&keys.resume).bytes;
-        let reader = Reader::new(config.clone(), estate, resume, now);
+        let (reader, checkpoint) = begin(&view, keys, estate, now);
+        guard.end_work();
         Ok(Self {
-            config,
+            view,
             reader,
             calls: Calls::default(),
             snapshot,
@@ -111,11 +82,43 @@ impl Office {
             resume: keys.resume.clone(),
             troubles,
             policies,
-            parsing,
+            guard,
+            checkpoint,
             desk,
             survey,
             attic,
         })
+    }
+
+    /// Does some work, while a mark tells that this VM is at it. One that was outrun leaves its successor's mark alone.
+    pub(crate) fn at_work(&mut self, work: impl FnOnce(&mut Self) -> Result<(), Outrun>) -> Result<(), Outrun> {
+        self.guard.begin_work();
+        work(self)?;
+        self.guard.end_work();
+        Ok(())
+    }
+
+    /// Goes by the marks of all VMs.
+    pub(crate) fn heed(&mut self, marks: &Marks, now: Time) {
+        if self.guard.heed(marks, now) {
+            self.reader.reconsider();
+        }
+    }
+
+    /// Goes on reading; what the last leader left is read under a mark.
+    fn step(&mut self, is_tick: bool, now: Time) -> Vec<Effect> {
+        let checkpoint = self.checkpoint.filter(|_| self.reader.is_heir());
+        if checkpoint.is_some_and(|checkpoint| !self.view.quarantine.begin(checkpoint)) {
+            return Vec::new();
+        }
+        let effects = match is_tick {
+            true => self.reader.tick(now),
+            false => self.reader.go_on(now),
+        };
+        if checkpoint.is_some() {
+            self.view.quarantine.end();
+        }
+        effects
     }
 
     pub(crate) fn is_resting(&self, now: Time) -> bool {
@@ -124,10 +127,10 @@ impl Office {
 
     /// Once a tick.
     pub(crate) fn tick(&mut self, now: Time) -> Result<(), Outrun> {
-        let effects = self.reader.tick(now);
+        let effects = self.step(true, now);
         self.carry_out(effects, now)?;
         self.attic.tick(now);
-        self.desk.as_mut().map_or(Ok(()), |desk| desk.tick(now))?;
+        self.desk.as_mut().map_or(Ok(()), |desk| desk.tick(now, &self.guard))?;
         self.survey.as_mut().map_or(Ok(()), |survey| survey.tick(now))
     }
 
@@ -151,7 +154,7 @@ impl Office {
 
     /// Does a part of what is left to do.
     pub(crate) fn go_on(&mut self, now: Time) -> Result<(), Outrun> {
-        let effects = self.reader.go_on(now);
+        let effects = self.step(false, now);
         self.carry_out(effects, now)
     }
 
@@ -163,7 +166,7 @@ impl Office {
             return Ok(());
         }
         if let Some(survey) = &mut self.survey
-            && survey.answer(token, has_headers, body_size)?
+            && survey.answer(token, has_headers, body_size, &self.guard)?
         {
             return Ok(());
         }
@@ -171,10 +174,11 @@ impl Office {
             return Ok(());
         };
         let answered = Answered { has_headers, body_size };
-        let Some(ended) = self.reader.read(call, answered, &mut self.parsing) else {
+        let Some(ended) = self.reader.read(call, answered, &mut self.guard) else {
             return Ok(());
         };
-        host::share_over(&self.parsing.key, &[]);
+        // Whatever it dies of from here on is no object's fault.
+        self.guard.begin_work();
         let effects = self.reader.take(ended, now, chance(now, token));
         self.carry_out(effects, now)
     }
@@ -205,7 +209,7 @@ impl Office {
 
     /// Sends a request; what follows where it cannot be sent.
     fn send(&mut self, request: &Request, now: Time) -> Vec<Effect> {
-        let (api, if_none_match) = (&self.config.api, request.if_none_match.as_deref());
+        let (api, if_none_match) = (&self.view.config.api, request.if_none_match.as_deref());
         let timeout = api.timeout.saturating_add(request.lasts);
         match host::get(&api.cluster, &api.authority, &request.path, if_none_match, timeout) {
             Ok(token) => {
@@ -218,6 +222,25 @@ impl Office {
             }
         }
     }
+}
+
+/// Begins to read, with the checkpoint of the last leader unless that is left alone: then all lists are read.
+fn begin(view: &Rc<View>, keys: &Keys, estate: Estate, now: Time) -> (Reader, Option<Item>) {
+    let left = Shared::read(&keys.resume).bytes;
+    let checkpoint = Item::of_bytes(Kind::Checkpoint, &left);
+    let is_marked = !left.is_empty() && view.quarantine.begin(checkpoint);
+    let resume = || match is_marked {
+        true => {
+            trap_on(Kind::Checkpoint, &left);
+            left
+        }
+        false => Vec::new(),
+    };
+    let reader = Reader::new(view.config.clone(), estate, resume, now);
+    if is_marked {
+        view.quarantine.end();
+    }
+    (reader, Some(checkpoint).filter(|_| is_marked))
 }
 
 /// A Wasm module has no source of randomness; the low bits of the time will do to spread proxies over a pause.

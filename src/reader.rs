@@ -123,6 +123,20 @@ impl Reader {
         }
     }
 
+    /// Whether what the last leader left is still being read.
+    pub(crate) fn is_heir(&self) -> bool {
+        matches!(self, Self::Heir(_))
+    }
+
+    /// What may be parsed is other than it was.
+    pub(crate) fn reconsider(&mut self) {
+        match self {
+            Self::Heir(_) => {}
+            Self::Cluster(leader) => leader.reconsider(),
+            Self::Hub(spoke) => spoke.reconsider(),
+        }
+    }
+
     pub(crate) fn is_resting(&self, now: Time) -> bool {
         match self {
             Self::Heir(_) => false,

@@ -1,16 +1,21 @@
 //! The root context: configured once, then a tick a second. Each tick it looks at the lease, does the leader's work if
 //! that is its own, and looks at what there is to serve.
+//!
+//! Nothing that comes from the cluster may trap a VM again after its reload, neither in `configure` nor in a tick: whatever
+//! is taken from shared data here is taken under a mark of [`crate::quarantine`].
 
 use crate::host::{self, Shared};
 use crate::http::View;
 use crate::log;
 use crate::metrics_apis;
-use crate::office::{self, Office};
+use crate::office::Office;
+use crate::quarantine::trap_on;
 use crate::streams;
 use crate::vm::{self, Pollers};
 use burst_model::config::{Artifact, Config, Role};
+use burst_model::quarantine::{Item, Kind};
 use burst_model::records::{Confirmed, CountKeys, ID_KEY, Keys, Record};
-use burst_model::sync::lease::{Candidate, Id, Lease, Move, Standing};
+use burst_model::sync::lease::{self, Candidate, Id, Lease, Move, Standing};
 use burst_model::time::Time;
 use std::rc::Rc;
 use std::time::Duration;
@@ -52,8 +57,8 @@ impl Root {
         match Config::parse(&host::configuration(), ARTIFACT) {
             Ok(config) => {
                 let mut configured = Configured::new(self.context_id, config);
-                // A look leaves no traces, so the canary may have it too; without it a reload would serve nothing until
-                // its first tick.
+                // Without it a reload would serve nothing until its first tick. All that it takes it takes under a mark:
+                // what traps here would trap each reload.
                 configured.look(host::now());
                 streams::show(self.context_id, &configured.view);
                 self.configured = Some(configured);
@@ -114,12 +119,16 @@ struct Configured {
     view: Rc<View>,
     /// Made in the first tick: the canary that a configuration is tried on has none, and must leave no traces.
     candidate: Option<Candidate>,
+    /// Ticks without a beat after which a leader is gone.
+    patience: u32,
     office: Option<Office>,
     /// What is left of an office that this context has no more.
     left: Option<Office>,
     /// When the last whole tick was, and whether there are others between two of them.
     ticked: Time,
     hurries: bool,
+    /// When what is served was read: not the last time, while a newer snapshot is left alone.
+    confirmed: Option<Confirmed>,
 }
 
 impl Configured {
@@ -134,14 +143,16 @@ impl Configured {
         Self {
             context_id,
             pollers,
-            keys,
             sum,
-            view: Rc::new(View::new(config)),
+            view: Rc::new(View::new(config, &keys)),
+            keys,
             candidate: None,
+            patience: lease::PATIENCE,
             office: None,
             left: None,
             ticked: Time::default(),
             hurries: false,
+            confirmed: None,
         }
     }
 
@@ -185,6 +196,11 @@ impl Configured {
         if let Some((counter, requests)) = self.view.counting() {
             counter.tick(requests.report_interval, now);
         }
+        let marks = self.view.quarantine.tick();
+        self.patience = lease::patience(marks.pause_of_leaders(now));
+        if let Some(office) = &mut self.office {
+            office.heed(&marks, now);
+        }
         self.elect(now);
         self.work(now, |office| office.tick(now));
         self.look(now);
@@ -207,9 +223,16 @@ impl Configured {
             between_rounds: self.office.as_ref().is_some_and(|office| office.is_resting(now)),
             eligible: self.pollers.is_newest(self.context_id),
         };
-        match candidate.look(found.record().as_ref(), office::unfinished(&self.keys), standing) {
+        match candidate.look(found.record().as_ref(), self.patience, standing) {
             Move::Hold(lease) => match write(&self.keys, &lease, &found) {
-                Ok(()) => self.hold(lease, now),
+                Ok(()) => self.hold(&lease, now),
+                Err(host::Outrun) => self.leave(),
+            },
+            Move::Succeed(lease) => match write(&self.keys, &lease, &found) {
+                Ok(()) => {
+                    self.view.quarantine.suspect(now);
+                    self.hold(&lease, now);
+                }
                 Err(host::Outrun) => self.leave(),
             },
             Move::Release(lease) => {
@@ -220,21 +243,15 @@ impl Configured {
         }
     }
 
-    fn hold(&mut self, lease: Lease, now: Time) {
+    fn hold(&mut self, lease: &Lease, now: Time) {
         if self.office.is_some() {
             return;
-        }
-        if !lease.poison.is_empty() {
-            log::warn(format_args!(
-                "{} items are left out: a thread died while it parsed them",
-                lease.poison.len()
-            ));
         }
         log::info(format_args!(
             "this thread polls {} from now on",
             self.view.config.origin
         ));
-        self.office = Office::take(self.view.config.clone(), &self.keys, lease, now).ok();
+        self.office = Office::take(self.view.clone(), &self.keys, lease, now).ok();
         vm::stats().leader_changes.count();
     }
 
@@ -242,7 +259,7 @@ impl Configured {
     fn work(&mut self, now: Time, work: impl FnOnce(&mut Office) -> Result<(), host::Outrun>) {
         let Some(office) = &mut self.office else { return };
         let was_resting = office.is_resting(now);
-        let outrun = work(office).is_err();
+        let outrun = office.at_work(work).is_err();
         let turned = office.is_resting(now) != was_resting;
         if outrun {
             self.leave();
@@ -255,32 +272,77 @@ impl Configured {
     /// Takes up what the leader published, and looks at the age of it.
     fn look(&mut self, now: Time) {
         let confirmed: Option<Confirmed> = Shared::read(&self.keys.confirmed).record();
+        self.take_snapshot(confirmed.as_ref());
         let mut picture = self.view.picture.borrow_mut();
-        if confirmed.as_ref().is_some_and(|confirmed| picture.lacks(confirmed)) {
-            picture.make_room();
-            let own = self.office.as_mut().and_then(Office::take_published);
-            let bytes = own.unwrap_or_else(|| Shared::read(&self.keys.snapshot).bytes);
-            if let Err(damaged) = picture.take(bytes) {
-                log::warn(format_args!("{damaged}"));
-            }
-        }
-        picture.look(&self.view.config, confirmed.as_ref(), now);
-        if let Some(root) = self.view.config.root_namespace() {
-            let mut enforced = self.view.enforced.borrow_mut();
-            enforced.look(root, confirmed.as_ref(), || Shared::read(&self.keys.policies).bytes);
-        }
+        picture.look(&self.view.config, self.confirmed.as_ref(), now);
+        drop(picture);
+        self.take_policies(confirmed.as_ref());
         if let (Some(sum), Some(requests)) = (&self.sum, &self.view.config.requests) {
             let mut rates = self.view.rates.borrow_mut();
             rates.look(Shared::read(sum).bytes, requests.window, requests.max_age(), now);
         }
         if self.view.config.metrics_apis.is_some() {
-            self.view.others.borrow_mut().look(&self.keys.offers);
+            let mut others = self.view.others.borrow_mut();
+            others.look(&self.keys.offers, &self.view.quarantine);
+        }
+    }
+
+    /// Takes a snapshot that is newer than the one that is held. One that is left alone leaves the one that is held as it
+    /// is, and as old as it is.
+    fn take_snapshot(&mut self, confirmed: Option<&Confirmed>) {
+        let mut picture = self.view.picture.borrow_mut();
+        if let Some(newer) = confirmed.filter(|confirmed| picture.lacks(confirmed)) {
+            let own = self.office.as_mut().and_then(Office::take_published);
+            let item = Item {
+                kind: Kind::Snapshot,
+                hash: newer.generation,
+            };
+            let taken = self.view.quarantine.take(item, || {
+                picture.make_room();
+                let bytes = own.unwrap_or_else(|| Shared::read(&self.keys.snapshot).bytes);
+                trap_on(Kind::Snapshot, &bytes);
+                picture.take(bytes)
+            });
+            match taken {
+                None => return,
+                Some(Ok(())) => {}
+                Some(Err(damaged)) => log::warn(format_args!("{damaged}")),
+            }
+        }
+        self.confirmed = confirmed.cloned();
+    }
+
+    /// Takes policies that are others than those in force. Those that are left alone leave these in force.
+    fn take_policies(&self, confirmed: Option<&Confirmed>) {
+        let Some(root) = self.view.config.root_namespace() else {
+            return;
+        };
+        let (quarantine, mut enforced) = (&self.view.quarantine, self.view.enforced.borrow_mut());
+        let taken = &self.view.policies;
+        let mut is_marked = false;
+        enforced.look(root, confirmed, || {
+            let bytes = Shared::read(&self.keys.policies).bytes;
+            let item = Item::of_bytes(Kind::Policies, &bytes);
+            if taken.get() == item.hash {
+                return bytes;
+            }
+            is_marked = quarantine.begin(item);
+            if !is_marked {
+                return Vec::new();
+            }
+            taken.set(item.hash);
+            trap_on(Kind::Policies, &bytes);
+            bytes
+        });
+        if is_marked {
+            quarantine.end();
         }
     }
 
     /// Leaves the office in order: the next tick of any other context takes it.
     fn retire(&mut self) {
         self.pollers.leave(self.context_id);
+        self.view.quarantine.tick();
         let found = Shared::read(&self.keys.lease);
         let standing = Standing {
             served: false,
@@ -290,7 +352,7 @@ impl Configured {
         let leave = self
             .candidate
             .as_mut()
-            .map(|candidate| candidate.look(found.record().as_ref(), None, standing));
+            .map(|candidate| candidate.look(found.record().as_ref(), self.patience, standing));
         if let Some(Move::Release(lease)) = leave {
             let _ = write(&self.keys, &lease, &found);
         }

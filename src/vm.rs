@@ -2,7 +2,9 @@
 //! the one that serves and those in their drain; one VM runs on one thread.
 
 use crate::requests::Counter;
+use crate::root::unique_id;
 use crate::stats::Stats;
+use burst_model::sync::lease::Id;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::{Rc, Weak};
 
@@ -13,6 +15,7 @@ thread_local! {
 #[derive(Default)]
 struct Vm {
     served: Cell<bool>,
+    id: Cell<Option<Id>>,
     stats: OnceCell<Rc<Stats>>,
     /// The root contexts that may poll, each behind the hash of its settings, the newest last.
     pollers: RefCell<Vec<(u64, u32)>>,
@@ -66,6 +69,14 @@ pub(crate) fn note_request() {
 /// Whether a request ever came to this VM. Envoy's main thread has a VM that none comes to.
 pub(crate) fn has_served() -> bool {
     VM.with(|vm| vm.served.get())
+}
+
+/// A number that no other VM of this proxy has. `None` where others are faster this time.
+pub(crate) fn id() -> Option<Id> {
+    VM.with(|vm| {
+        vm.id.set(vm.id.get().or_else(unique_id));
+        vm.id.get()
+    })
 }
 
 /// The stats of this VM, defined on the first call.

@@ -11,6 +11,7 @@ use crate::http::View;
 use crate::stats::Stats;
 use crate::vm;
 use burst_model::config::{Authorization, MetricsApis};
+use burst_model::quarantine::{Item, Kind};
 use burst_model::view::Answer;
 use burst_model::view::metrics::review::{Access, Verdict};
 use burst_model::view::metrics::{self, Reply, Request, Sources, others};
@@ -88,7 +89,16 @@ impl Asked {
         }
     }
 
+    /// Under a mark: patterns of policies are compiled, and the sum of counted requests is parsed, by the first request that
+    /// needs them.
     fn serve(&self, view: &View, apis: &MetricsApis) -> Taken {
+        let bytes = [&view.policies.get().to_le_bytes(), &self.path[..], &self.user].concat();
+        let request = Item::of_bytes(Kind::Query, &bytes);
+        let answered = view.quarantine.answer(request, || self.answer(view, apis));
+        answered.unwrap_or_else(|| Taken::Answered(metrics::left_alone()))
+    }
+
+    fn answer(&self, view: &View, apis: &MetricsApis) -> Taken {
         let request = Request {
             method: &self.method,
             path: &self.path,

@@ -4,8 +4,10 @@ use crate::calls::Calls;
 use crate::host::{self, Outrun, Shared};
 use crate::key::{Key, Tenure};
 use crate::log;
+use crate::quarantine::{Guard, Quarantine};
 use crate::vm;
 use burst_model::config::{Adapter, Config};
+use burst_model::quarantine::{Item, Kind};
 use burst_model::records::{Keys, Record};
 use burst_model::time::Time;
 use burst_model::view::metrics::Api;
@@ -80,15 +82,24 @@ impl Survey {
     }
 
     /// Takes the answer to a callout, which is the current one of the host; whether it was one of these.
-    pub(crate) fn answer(&mut self, token: u32, has_headers: bool, body_size: usize) -> Result<bool, Outrun> {
+    pub(crate) fn answer(
+        &mut self,
+        token: u32,
+        has_headers: bool,
+        body_size: usize,
+        guard: &Guard,
+    ) -> Result<bool, Outrun> {
         if super::ARE_LEFT_OUT {
             return Ok(false);
         }
         let Some(api) = self.calls.remove(token) else {
             return Ok(false);
         };
-        let listed = others::read(host::answer_status(has_headers), &host::answer_body(body_size));
-        self.learn(api, listed)?;
+        let body = host::answer_body(body_size);
+        if guard.admits(&body) {
+            let listed = others::read(host::answer_status(has_headers), &body);
+            self.learn(api, listed)?;
+        }
         Ok(true)
     }
 
@@ -127,14 +138,17 @@ pub(crate) struct Known {
 
 impl Known {
     /// Takes up what the leader published.
-    pub(crate) fn look(&mut self, key: &str) {
+    pub(crate) fn look(&mut self, key: &str, quarantine: &Quarantine) {
         if super::ARE_LEFT_OUT {
             return;
         }
         let found = Shared::read(key);
         if self.version != Some(found.cas) {
-            self.version = Some(found.cas);
-            self.offers = found.record().unwrap_or_default();
+            let item = Item::of_bytes(Kind::Offers, &found.bytes);
+            if let Some(offers) = quarantine.take(item, || found.record()) {
+                self.version = Some(found.cas);
+                self.offers = offers.unwrap_or_default();
+            }
         }
     }
 }

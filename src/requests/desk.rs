@@ -7,6 +7,7 @@ use super::{MOST_VMS, Slots};
 use crate::host::{self, Outrun, Shared};
 use crate::key::{Key, Tenure};
 use crate::log;
+use crate::quarantine::Guard;
 use crate::vm;
 use burst_model::config::{Config, Full, Requests};
 use burst_model::hash;
@@ -62,14 +63,14 @@ impl Desk {
     }
 
     /// Once a tick.
-    pub(crate) fn tick(&mut self, now: Time) -> Result<(), Outrun> {
+    pub(crate) fn tick(&mut self, now: Time, guard: &Guard) -> Result<(), Outrun> {
         if !is_due(self.done, self.requests.report_interval, now) {
             return Ok(());
         }
         let Some(proxy) = proxy_id() else { return Ok(()) };
         self.done = Some(now);
         let id = hash::of(&(proxy, self.counting));
-        let vms = self.vms(now);
+        let vms = self.vms(now, guard);
         let Some(own) = vms.share(id) else {
             return self.publish(None, &vms);
         };
@@ -77,13 +78,16 @@ impl Desk {
         if self.requests.accept.is_none() {
             return self.publish(Some(&own), &vms);
         }
-        self.add_up(&own, now)
+        self.add_up(&own, now, guard)
     }
 
     /// The sum of what the VMs counted; the places of those that are gone are emptied.
-    fn vms(&self, now: Time) -> Total {
+    fn vms(&self, now: Time, guard: &Guard) -> Total {
         let (mut total, patience) = (Total::default(), self.requests.vm_patience());
         for (place, found) in self.vms.all().filter(|(_, found)| !found.bytes.is_empty()) {
+            if !guard.admits(&found.bytes) {
+                continue;
+            }
             match Share::parse(&found.bytes) {
                 Ok(share) if share.is_fresh(now, patience) => total.add(&share),
                 _ => {
@@ -94,7 +98,7 @@ impl Desk {
         total
     }
 
-    fn add_up(&mut self, own: &Share<'_>, now: Time) -> Result<(), Outrun> {
+    fn add_up(&mut self, own: &Share<'_>, now: Time, guard: &Guard) -> Result<(), Outrun> {
         let patience = self.requests.report_patience();
         let stats = vm::stats();
         let hub = Hub {
@@ -103,7 +107,7 @@ impl Desk {
             reports_too: self.requests.hub.is_some(),
         };
         let mut all = hub.begin(own);
-        self.reports.add_to(&mut all, &stats, patience, now);
+        self.reports.add_to(&mut all, &stats, guard, patience, now);
         let share = all.share(now);
         stats.show_proxies(share.as_ref().map_or(0, |_| all.total.shares()));
         self.publish(share.as_ref(), &all.total)

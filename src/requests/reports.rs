@@ -2,6 +2,7 @@
 //! first, so a place holds at any time what the index says, or what stood there before.
 
 use crate::host::{self, Shared};
+use crate::quarantine::Guard;
 use crate::stats::Stats;
 use burst_model::rates::report_index::{MOST_REPORTS, NoRoom, ReportIndex};
 use burst_model::rates::{HubTotal, Share};
@@ -55,7 +56,7 @@ impl Reports {
     }
 
     /// Adds up what is recent, one report at a time; the places of the rest are emptied.
-    pub(super) fn add_to(&self, total: &mut HubTotal, stats: &Stats, patience: Duration, now: Time) {
+    pub(super) fn add_to(&self, total: &mut HubTotal, stats: &Stats, guard: &Guard, patience: Duration, now: Time) {
         let (mut index, found) = self.read();
         let late = index.expire(patience, now);
         if !late.is_empty() && host::share(&self.index, &index.to_bytes(), found.cas).is_ok() {
@@ -67,6 +68,9 @@ impl Reports {
         stats.show_report_bytes(index.bytes());
         for kept in index.in_order() {
             let found = Shared::read(&self.key(kept.place));
+            if !guard.admits(&found.bytes) {
+                continue;
+            }
             match Share::parse(&found.bytes) {
                 Ok(report) if report.id == kept.id => total.add(&report, now),
                 _ => {}

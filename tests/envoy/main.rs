@@ -29,6 +29,7 @@ mod mapping;
 mod metrics_apis;
 mod pages;
 mod polling;
+mod quarantine;
 mod requests;
 mod restart;
 mod reviews;

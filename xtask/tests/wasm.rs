@@ -18,8 +18,8 @@ const LIFE: [&str; 9] = [
 
 /// How much each may weigh, in bytes. What would be more needs a reason (bench/README.md says what there is now).
 const FULL: u64 = 736_000;
-/// The goal: 400 KiB.
-const HEADER_ONLY: u64 = 400 << 10;
+/// The goal: 416 KiB.
+const HEADER_ONLY: u64 = 416 << 10;
 
 fn exports(file: &str) -> Vec<String> {
     let module = Module::from_file(wasm(file)).expect("a module");

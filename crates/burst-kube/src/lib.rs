@@ -32,6 +32,6 @@ pub mod watch;
 pub use answer::{Answer, Failure, Response};
 pub use object::{Hpa, Object, PolicySpec, Service, TargetRef, Workload};
 pub use outcome::Outcome;
-pub use page::{Page, Progress};
+pub use page::{Admission, Page, Progress};
 pub use resource::{Reads, Resource, Source, Verb};
 pub use watch::{Change, Window};

@@ -16,6 +16,8 @@ pub struct Page {
     pub objects: Vec<Object>,
     /// The ones that could not, with the reason.
     pub bad: Vec<Bad>,
+    /// The ones that were not read this time, and are as they were.
+    pub held: Vec<String>,
     /// The `continue` token of the next page; `None` on the last one.
     pub cursor: Option<String>,
     /// The list's `resourceVersion`.
@@ -38,17 +40,28 @@ pub const LONGEST_NAME: usize = 600;
 /// object, and what would be kept of it is a hundred times as much.
 const MOST_BAD: usize = 10_000;
 
+/// What may be done with an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Admission {
+    /// It is parsed.
+    Parse,
+    /// It is not parsed this time, and stays as it was.
+    Hold,
+    /// It is not parsed, and left out.
+    LeaveOut,
+}
+
 /// Told of each item before it is parsed. A trap cannot be caught from inside a VM: whoever notes outside which item
 /// is under way can keep a successor from dying of the same bytes.
 pub trait Progress {
-    /// The item, as JSON, is next. `false` leaves it out.
-    fn begin(&mut self, item: &str) -> bool;
+    /// The item, as JSON, is next.
+    fn begin(&mut self, item: &str) -> Admission;
 }
 
 /// Parses whatever comes.
 impl Progress for () {
-    fn begin(&mut self, _: &str) -> bool {
-        true
+    fn begin(&mut self, _: &str) -> Admission {
+        Admission::Parse
     }
 }
 
@@ -94,7 +107,8 @@ pub fn read(source: &Source, body: &[u8], progress: &mut dyn Progress) -> Result
         let json = item.get();
         match read_item(source, json, progress) {
             Ok(object) => page.objects.push(object),
-            Err(reason) => page.bad.push(Bad {
+            Err(Unread::Held) => page.held.push(name_of(json)),
+            Err(Unread::Bad(reason)) => page.bad.push(Bad {
                 name: name_of(json),
                 reason,
             }),
@@ -106,18 +120,34 @@ pub fn read(source: &Source, body: &[u8], progress: &mut dyn Progress) -> Result
     Ok(page)
 }
 
-/// Reads one object, or says why it is left out.
-pub(super) fn read_item(source: &Source, json: &str, progress: &mut dyn Progress) -> Result<Object, String> {
-    if !progress.begin(json) {
-        return Err("a proxy thread died while it parsed these bytes".to_owned());
+/// Why there is no object.
+pub(super) enum Unread {
+    /// It was not read this time.
+    Held,
+    /// It is left out.
+    Bad(String),
+}
+
+/// Reads one object, or says why there is none.
+pub(super) fn read_item(source: &Source, json: &str, progress: &mut dyn Progress) -> Result<Object, Unread> {
+    match progress.begin(json) {
+        Admission::Parse => {}
+        Admission::Hold => return Err(Unread::Held),
+        Admission::LeaveOut => return Err(Unread::Bad(QUARANTINED.to_owned())),
     }
-    let object = Object::read(source.reads, json, source.labels).map_err(|error| printable(error, MOST_WORDS))?;
+    let object = Object::read(source.reads, json, source.labels);
+    let object = object.map_err(|error| Unread::Bad(printable(error, MOST_WORDS)))?;
     let (size, most) = (object.size(), object.most());
     match size > most {
-        true => Err(format!("{size} bytes would be kept of it; {most} are allowed")),
+        true => Err(Unread::Bad(format!(
+            "{size} bytes would be kept of it; {most} are allowed"
+        ))),
         false => Ok(object),
     }
 }
+
+/// Why an item is left out that must not be parsed.
+pub const QUARANTINED: &str = "a proxy thread died while it parsed these bytes";
 
 /// The name of an object that could not be read, as well as it can be told.
 pub(super) fn name_of(json: &str) -> String {
@@ -176,17 +206,21 @@ mod tests {
     }
 
     #[test]
-    fn an_item_that_must_not_be_parsed_is_left_out() {
-        struct Refuse(String);
+    fn an_item_that_must_not_be_parsed_is_left_out_or_stays_as_it_was() {
+        struct Refuse(String, Admission);
         impl Progress for Refuse {
-            fn begin(&mut self, item: &str) -> bool {
-                item != self.0
+            fn begin(&mut self, item: &str) -> Admission {
+                if item == self.0 { self.1 } else { Admission::Parse }
             }
         }
         let body = list(&[&item("a"), &item("b")]);
-        let page = read(&services(), body.as_bytes(), &mut Refuse(item("a"))).unwrap();
-        assert_eq!(page.objects.len(), 1);
+        let read = |admission| read(&services(), body.as_bytes(), &mut Refuse(item("a"), admission)).unwrap();
+        let page = read(Admission::LeaveOut);
+        assert_eq!((page.objects.len(), page.held.len()), (1, 0));
         assert_eq!(page.bad.first().map(|bad| bad.name.as_str()), Some("shop/a"));
+        let page = read(Admission::Hold);
+        assert_eq!((page.objects.len(), page.bad.len()), (1, 0));
+        assert_eq!(page.held, ["shop/a"]);
     }
 
     #[test]

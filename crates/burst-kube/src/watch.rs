@@ -6,7 +6,7 @@ use crate::answer::{self, Failure};
 use crate::json;
 use crate::name::ObjectName;
 use crate::object::Object;
-use crate::page::{Bad, Progress, name_of, read_item};
+use crate::page::{Bad, Progress, Unread, name_of, read_item};
 use crate::printable::printable;
 use crate::resource::Source;
 use foldhash::fast::RandomState;
@@ -31,6 +31,8 @@ pub enum Change {
     Put(Object),
     /// An object is now one that cannot be read.
     Spoiled(Bad),
+    /// An object changed, and is not read this time.
+    Held(String),
     /// An object is gone, or no longer selected.
     Gone(ObjectName),
 }
@@ -143,7 +145,8 @@ fn content(line: &[u8]) -> Result<&str, Failure> {
 fn put(source: &Source, json: &str, progress: &mut dyn Progress) -> Change {
     match read_item(source, json, progress) {
         Ok(object) => Change::Put(object),
-        Err(reason) => Change::Spoiled(Bad {
+        Err(Unread::Held) => Change::Held(name_of(json)),
+        Err(Unread::Bad(reason)) => Change::Spoiled(Bad {
             name: name_of(json),
             reason,
         }),
@@ -189,6 +192,7 @@ mod tests {
         let word = |change: &Change| match change {
             Change::Put(object) => format!("put {}", object.name()),
             Change::Spoiled(Bad { name, .. }) => format!("spoiled {name}"),
+            Change::Held(name) => format!("held {name}"),
             Change::Gone(name) => format!("gone {name}"),
         };
         window.changes.iter().map(word).collect()

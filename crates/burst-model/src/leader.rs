@@ -137,10 +137,10 @@ impl Leader {
     #[must_use]
     pub fn new(config: Rc<Config>, estate: Estate, now: Time) -> Self {
         let snapshot = estate.snapshot.as_ref();
-        let (generation, content) = (
-            snapshot.map_or(0, Snapshot::generation),
-            snapshot.map(Snapshot::content_hash),
-        );
+        let content = snapshot.map(Snapshot::content_hash);
+        // A number that was given out is not given to other bytes, also where those that had it are gone.
+        let confirmed = estate.confirmed.as_ref().map_or(0, |confirmed| confirmed.generation);
+        let generation = snapshot.map_or(0, Snapshot::generation).max(confirmed);
         let admitted = estate.troubles.clone().unwrap_or_default();
         let policies = Gathered::new(estate.policies.clone());
         let (lists, kept): (Vec<_>, Vec<_>) = estate.lists(&config, now).into_iter().unzip();
@@ -217,6 +217,7 @@ impl Leader {
     pub fn tick(&mut self, now: Time) -> Vec<Effect> {
         self.set_back(now);
         let mut effects = self.leave_out(now);
+        self.reread();
         effects.extend(self.publish(MOST_ROWS, now));
         effects.extend(self.poller.begin(now).into_iter().map(Effect::Ask));
         effects
@@ -278,6 +279,7 @@ impl Leader {
             }
             None => {}
         }
+        self.reread();
         effects.extend(self.poller.begin(now).into_iter().map(Effect::Ask));
         effects.extend(self.publish(MOST_ROWS.saturating_sub(parsed), now));
         effects.extend(self.admit());
@@ -290,6 +292,23 @@ impl Leader {
         let others = others.map(|(_, list)| list.bytes()).sum();
         let share = MOST_OF_ALL / self.lists.len().max(1);
         MOST_OF_ALL.saturating_sub(others).max(share).min(MOST_OF_LIST)
+    }
+
+    /// What may be parsed is other than it was: lists that have objects which were not are read whole.
+    pub fn reconsider(&mut self) {
+        self.lists.iter_mut().for_each(Standing::reconsider);
+    }
+
+    /// Not while a window is open, which would bring changes of a list that is not known, nor while a list is read, of which
+    /// a part was parsed before.
+    fn reread(&mut self) {
+        for (place, list) in self.lists.iter_mut().enumerate() {
+            let id = SourceId(place);
+            let is_under_way = self.poller.list(id).is_some_and(Kept::is_listing);
+            if list.is_to_be_reread && !is_under_way && self.poller.start_over(id) {
+                list.is_to_be_reread = false;
+            }
+        }
     }
 
     /// One line for a change of state, not one for every failure.

@@ -29,6 +29,7 @@ pub mod leader;
 pub mod load;
 mod order;
 pub mod policies;
+pub mod quarantine;
 pub mod quota;
 pub mod rates;
 pub mod records;

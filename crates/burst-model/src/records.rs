@@ -114,8 +114,10 @@ pub struct Keys {
     pub troubles: String,
     /// [`PolicySets`].
     pub policies: String,
-    /// The item that the leader is parsing: 8 bytes, or none.
+    /// What the leader is parsing: a [`Mark`](crate::quarantine::Mark), or nothing.
     pub parsing: String,
+    /// [`Marks`](crate::quarantine::Marks).
+    pub quarantine: String,
     /// [`Offers`](crate::view::metrics::others::Offers).
     pub offers: String,
 }
@@ -171,6 +173,7 @@ impl Keys {
             troubles: key("troubles"),
             policies: key("policies"),
             parsing: key("parsing"),
+            quarantine: key("quarantine"),
             offers: key("offers"),
         }
     }
@@ -202,6 +205,7 @@ mod tests {
         fn arbitrary_bytes_are_a_record_or_none(bytes in proptest::collection::vec(any::<u8>(), 0..256)) {
             let _ = (Confirmed::from_bytes(&bytes), Resume::from_bytes(&bytes), Lease::from_bytes(&bytes));
             let _ = (Troubles::from_bytes(&bytes), crate::attic::Holdings::from_bytes(&bytes));
+            let _ = crate::quarantine::Marks::from_bytes(&bytes);
         }
 
         #[test]

@@ -101,7 +101,10 @@ impl Spoke {
             life: Life::Waiting { since, due },
             backoff: Backoff::after(failures),
             tag: snapshot.as_ref().and_then(tag_of),
-            generation: snapshot.as_ref().map_or(0, Snapshot::generation),
+            generation: snapshot
+                .as_ref()
+                .map_or(0, Snapshot::generation)
+                .max(confirmed.as_ref().map_or(0, |confirmed| confirmed.generation)),
             content: snapshot.as_ref().map(Snapshot::content_hash),
             read: confirmed.as_ref().and_then(Confirmed::oldest),
             bad: BTreeMap::new(),
@@ -166,6 +169,13 @@ impl Spoke {
             }
         }
         effects
+    }
+
+    /// What may be parsed is other than it was: the next answer comes whole.
+    pub fn reconsider(&mut self) {
+        if !self.bad.is_empty() {
+            self.tag = None;
+        }
     }
 
     fn is_due(&self, now: Time) -> bool {

@@ -4,6 +4,7 @@
 use super::callout::Callout;
 use super::guest;
 use super::message::Headers;
+use super::proxy::Access;
 use super::state::{Done, VmState};
 use super::stream::Pause;
 use super::{thread, wire};
@@ -242,6 +243,9 @@ extern "C" fn proxy_get_shared_data(
         vm.copied += found.as_ref().map_or(0, |(value, _)| value.len());
         found.ok_or(Status::NotFound)
     });
+    if let Ok((value, _)) = &found {
+        trap_if_fatal(Access::Read, &key, value);
+    }
     status(found.map(|(value, current)| {
         put_bytes(&value, data, size);
         put(cas, current);
@@ -261,10 +265,20 @@ extern "C" fn proxy_set_shared_data(
         interrupt();
     }
     let value = bytes(value, value_size).to_vec();
+    trap_if_fatal(Access::Write, &key, &value);
     status(host(|vm| {
         vm.copied += value.len();
         vm.proxy.state().data.write(&vm.vm_id, &key, value, cas)
     }))
+}
+
+/// No lock is held while the guest panics.
+fn trap_if_fatal(access: Access, key: &str, value: &[u8]) {
+    let proxy = host(|vm| Ok(vm.proxy.clone()));
+    assert!(
+        !proxy.is_ok_and(|proxy| proxy.is_fatal(access, key, value)),
+        "{access:?} of {key}: the test has it trap"
+    );
 }
 
 #[unsafe(no_mangle)]

@@ -5,7 +5,7 @@ use super::clock::Event;
 use super::guest::Module;
 use super::log::{LogLine, ThreadName};
 use super::plugin::Plugin;
-use super::proxy::{FailurePolicy, Proxy};
+use super::proxy::{Access, FailurePolicy, Proxy};
 use super::slot::Slot;
 use super::vm::{Refused, Vm};
 use std::collections::{BTreeMap, BTreeSet};
@@ -87,6 +87,11 @@ impl FakeEnvoy {
         self.proxy
             .set_stand_in(Box::new(move |callout| stand_in(callout).into()));
         self
+    }
+
+    /// Traps whichever VM reads, or is about to write, such a value of shared data; a later one takes its place.
+    pub(crate) fn trap_where(&self, fatal: impl FnMut(Access, &str, &[u8]) -> bool + Send + 'static) {
+        self.proxy.set_fatal(Box::new(fatal));
     }
 
     /// A new worker with the filter on it.

@@ -66,6 +66,6 @@ pub(crate) use guest::Module;
 pub(crate) use log::{LogLine, ThreadName};
 pub(crate) use message::{By, Request, Response, Seen};
 pub(crate) use plugin::Plugin;
-pub(crate) use proxy::FailurePolicy;
+pub(crate) use proxy::{Access, FailurePolicy};
 pub(crate) use route::Route;
 pub(crate) use vm::Vm;

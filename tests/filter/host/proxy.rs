@@ -24,12 +24,22 @@ pub(crate) enum FailurePolicy {
     Reload,
 }
 
+/// What a VM does with a value of shared data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    Read,
+    Write,
+}
+
+pub(super) type Fatal = Box<dyn FnMut(Access, &str, &[u8]) -> bool + Send>;
+
 pub(super) type StandIn = Box<dyn FnMut(&Callout) -> Answer + Send>;
 
 /// Shared by the threads of a proxy. No lock is ever held while guest code runs.
 pub(super) struct Proxy {
     state: Mutex<ProxyState>,
     stand_in: Mutex<Option<StandIn>>,
+    fatal: Mutex<Option<Fatal>>,
 }
 
 pub(super) struct ProxyState {
@@ -68,6 +78,7 @@ impl Proxy {
         Self {
             state: Mutex::new(state),
             stand_in: Mutex::new(None),
+            fatal: Mutex::new(None),
         }
     }
 
@@ -87,6 +98,16 @@ impl Proxy {
     pub(super) fn ask(&self, callout: &Callout) -> Option<Answer> {
         let mut stand_in = self.stand_in.lock().unwrap_or_else(PoisonError::into_inner);
         stand_in.as_mut().map(|answer| answer(callout))
+    }
+
+    pub(super) fn set_fatal(&self, fatal: Fatal) {
+        *self.fatal.lock().unwrap_or_else(PoisonError::into_inner) = Some(fatal);
+    }
+
+    /// Whether a VM traps of what it does.
+    pub(super) fn is_fatal(&self, access: Access, key: &str, value: &[u8]) -> bool {
+        let mut fatal = self.fatal.lock().unwrap_or_else(PoisonError::into_inner);
+        fatal.as_mut().is_some_and(|fatal| fatal(access, key, value))
     }
 
     pub(super) fn now(&self) -> Duration {

@@ -246,38 +246,3 @@ fn an_interval_is_kept() {
     envoy.advance(Duration::from_secs(60)).answer();
     assert_eq!(kube.asked().len(), 12 * 4);
 }
-
-#[test]
-fn what_killed_a_thread_while_it_was_parsed_does_not_kill_its_successor() {
-    let kube = Kube::new().with("shop/api", 2, 4);
-    let envoy = envoy(EVERY_SECOND, &kube);
-    let (main, worker) = (envoy.main_thread(), envoy.worker());
-    // The mark is cleared once when the office is taken, and set for each of the two HPAs; then the thread dies.
-    let nothing = || {};
-    main.before_write("parsing", nothing)
-        .before_write("parsing", nothing)
-        .before_write("parsing", nothing)
-        .before_write("parsing", || panic!("a bug in the middle of an HPA"));
-    main.tick().answer();
-    assert!(!main.alive());
-    envoy.advance(Duration::from_secs(15)).answer();
-    assert!(worker.alive());
-    assert!(worker.response("api.shop").header("x-burst").is_some());
-    assert_eq!(
-        worker.response("web.shop").header("x-burst"),
-        None,
-        "it costs the one object"
-    );
-    let left_out = "left out HorizontalPodAutoscaler shop/web: a proxy thread died while it parsed these bytes";
-    assert!(
-        envoy.log().iter().any(|line| line.text == left_out),
-        "{:?}",
-        envoy.log()
-    );
-    kube.scale("shop/web", 2);
-    envoy.advance(Duration::from_secs(2)).answer();
-    assert!(
-        worker.response("web.shop").header("x-burst").is_some(),
-        "other bytes of it are tried again"
-    );
-}

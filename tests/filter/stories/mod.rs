@@ -15,6 +15,7 @@ mod log;
 mod metrics_apis;
 mod outage;
 mod publishing;
+mod quarantine;
 mod requests;
 mod reviews;
 mod spoke;

@@ -65,6 +65,7 @@ fn last(changes: impl IntoIterator<Item = Change>) -> BTreeMap<String, Change> {
     let name = |change: &Change| match change {
         Change::Put(object) => object.name().to_string(),
         Change::Spoiled(bad) => bad.name.to_string(),
+        Change::Held(name) => name.clone(),
         Change::Gone(name) => name.to_string(),
     };
     let named = changes.into_iter().map(|change| (name(&change), change));

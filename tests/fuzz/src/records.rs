@@ -3,13 +3,16 @@
 use crate::leader::takes_over;
 use crate::views;
 use burst_model::leader::Estate;
+use burst_model::quarantine::Marks;
 use burst_model::records::{Confirmed, Record, Resume, Troubles};
 use burst_model::snapshot::Snapshot;
-use burst_model::sync::lease::{Candidate, Id, Lease, Standing};
+use burst_model::sync::lease::{Candidate, Id, Lease, PATIENCE, Standing};
 use std::fmt::Debug;
 
 /// Records: what can be read is written again as the same, and a successor goes on with it.
 pub(crate) fn records(bytes: &[u8]) -> bool {
+    let marks = Marks::from_bytes(bytes);
+    assert_eq!(Marks::from_bytes(&marks.to_bytes()), marks);
     let lease: Option<Lease> = record(bytes);
     if let Some(lease) = &lease {
         let standing = Standing {
@@ -17,7 +20,7 @@ pub(crate) fn records(bytes: &[u8]) -> bool {
             between_rounds: true,
             eligible: true,
         };
-        let _ = Candidate::new(Id(7)).look(Some(lease), Some(1), standing);
+        let _ = Candidate::new(Id(7)).look(Some(lease), PATIENCE, standing);
     }
     let (resume, confirmed): (Option<Resume>, Option<Confirmed>) = (record(bytes), record(bytes));
     let troubles: Option<Troubles> = record(bytes);

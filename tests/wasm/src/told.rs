@@ -29,9 +29,12 @@ impl Told {
             troubles,
             policies,
             parsing,
+            quarantine,
             offers,
         } = Keys::new(config.settings_hash(), config.lists_hash());
-        let text = format!("{lease}\n{snapshot}\n{confirmed}\n{resume}\n{troubles}\n{policies}\n{parsing}\n{offers}\n");
+        let text = format!(
+            "{lease}\n{snapshot}\n{confirmed}\n{resume}\n{troubles}\n{policies}\n{parsing}\n{quarantine}\n{offers}\n"
+        );
         Self {
             text,
             snapshot: Vec::new(),

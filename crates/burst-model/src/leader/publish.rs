@@ -161,6 +161,9 @@ impl Leader {
     /// enough; a list that is read whole each time must be as new as the snapshot, or the snapshot could go back to what
     /// it was.
     fn is_to_bequeath(&self, published: bool, now: Time) -> bool {
+        if self.holds_any() {
+            return false;
+        }
         let is_old = |at: Time| now < at || now.since(at) >= RESUME_INTERVAL;
         let mut lists = self.lists.iter().zip(self.poller.lists());
         let watched = lists.all(|(list, kept)| kept.is_watched() || list.read.is_none());
@@ -170,8 +173,17 @@ impl Leader {
         }
     }
 
+    /// Whether an object is older than its list, which a successor would not know.
+    fn holds_any(&self) -> bool {
+        self.lists.iter().any(Standing::holds_any)
+    }
+
     /// Writes a part of what a successor goes on with, and leaves it when it is whole.
     fn bequeath(&mut self, budget: &mut usize, now: Time) -> Option<Effect> {
+        if self.holds_any() {
+            (self.bequest, self.bequeaths) = (None, false);
+            return None;
+        }
         // What is begun is ended first: where everything changes all the time there would never be anything.
         if self.bequest.is_none() && std::mem::take(&mut self.bequeaths) {
             self.bequeathed = Some(now);

@@ -27,6 +27,10 @@ pub(super) struct Standing {
     account: Account,
     /// The objects that are left out.
     pub(super) left_out: LeftOut,
+    /// The names of those that were not read the last time, and are as they were before.
+    held: Vec<String>,
+    /// Whether it is to be read whole: what may be parsed of it is other than it was.
+    pub(super) is_to_be_reread: bool,
     /// When all of it was read last, and not only what happened since.
     listed: Option<Time>,
     /// What failed last and does not work again yet.
@@ -61,6 +65,7 @@ impl Standing {
     pub(super) fn forget(&mut self) -> Vec<Moved> {
         self.left_out = LeftOut::default();
         self.account = Account::default();
+        self.held.clear();
         (self.read, self.alone) = (None, None);
         let before = std::mem::take(&mut self.objects);
         self.moved_from(before)
@@ -89,8 +94,24 @@ impl Standing {
         self.left_out.is_partial() && self.listed.is_none_or(is_old)
     }
 
+    /// The object of that name, as it is kept.
+    fn kept(&self, name: &str) -> Option<Rc<Object>> {
+        let place = self.find(&ObjectName::parse(name).ok()?).ok()?;
+        self.objects.get(place).cloned()
+    }
+
+    /// Whether an object is as it was before its last change.
+    pub(super) fn holds_any(&self) -> bool {
+        !self.held.is_empty()
+    }
+
+    /// Has the list read whole where objects of it were not parsed: they may be now, or may not be any more.
+    pub(super) fn reconsider(&mut self) {
+        self.is_to_be_reread |= self.holds_any() || !self.left_out.is_empty();
+    }
+
     /// Takes the whole list anew, as far as there is room for it; what that moves, and a line for each object that is left
-    /// out and was not before.
+    /// out or held and was not before.
     pub(super) fn replace(
         &mut self,
         resource: &Resource,
@@ -99,13 +120,20 @@ impl Standing {
         now: Time,
     ) -> (Vec<Moved>, Vec<String>) {
         self.listed = Some(now);
+        let held: Vec<_> = listed.held.iter().filter_map(|name| self.kept(name)).collect();
         let before = std::mem::replace(&mut self.objects, listed.objects);
         self.left_out = listed.left_out.after(&self.left_out);
         self.account = listed.account;
+        held.iter().for_each(|object| self.account.add(object));
+        self.objects.extend(held);
         self.account.look_again();
         self.sort();
         self.fit(resource, room);
-        (self.moved_from(before), self.left_out.news())
+        let mut lines = self.left_out.news();
+        let is_new = |name: &&String| !self.held.contains(name);
+        lines.extend(listed.held.iter().filter(is_new).map(|name| held_line(resource, name)));
+        self.held = listed.held;
+        (self.moved_from(before), lines)
     }
 
     /// Leaves out what there is no room for.
@@ -140,15 +168,27 @@ impl Standing {
         changes: Vec<Change>,
         room: usize,
     ) -> (Vec<Moved>, Vec<String>) {
-        let mut moved = Vec::new();
+        let (mut moved, mut lines) = (Vec::new(), Vec::new());
         for change in changes {
             moved.extend(match change {
-                Change::Put(object) => self.put(object),
+                Change::Put(object) => {
+                    self.held.retain(|held| *held != object.name().to_string());
+                    self.put(object)
+                }
                 Change::Gone(name) => {
                     self.left_out.forget(&name.to_string());
+                    self.held.retain(|held| *held != name.to_string());
                     self.remove(&name)
                 }
+                Change::Held(name) => {
+                    if !self.held.contains(&name) {
+                        lines.push(held_line(resource, &name));
+                        self.held.push(name);
+                    }
+                    None
+                }
                 Change::Spoiled(bad) => {
+                    self.held.retain(|held| *held != bad.name);
                     // A name that cannot be an object's was never kept.
                     let moved = ObjectName::parse(&bad.name).ok().and_then(|name| self.remove(&name));
                     self.left_out.put_bad(resource, bad);
@@ -162,7 +202,8 @@ impl Standing {
         let is_kept = |name| objects.binary_search_by(|kept| kept.name().cmp(&name)).is_ok();
         self.left_out
             .forget_kept(|name| ObjectName::parse(name).is_ok_and(is_kept));
-        (moved, self.left_out.news())
+        lines.extend(self.left_out.news());
+        (moved, lines)
     }
 
     fn put(&mut self, object: Object) -> Option<Moved> {
@@ -220,6 +261,11 @@ impl Standing {
         self.unwatched &= verb != Verb::Watch;
         self.trouble.take_if(|(failed, _)| *failed == verb).is_some()
     }
+}
+
+fn held_line(resource: &Resource, name: &str) -> String {
+    let kind = &resource.kind;
+    format!("{kind} {name} stays as it was: a proxy thread stopped while it parsed its new bytes")
 }
 
 #[cfg(test)]
@@ -327,6 +373,37 @@ mod tests {
         assert_eq!(list.bytes(), wanted);
         list.forget();
         assert_eq!((list.bytes(), list.objects.len()), (0, 0));
+    }
+
+    #[test]
+    fn what_is_held_stays_as_it_was_in_a_window_and_in_a_list_with_one_line() {
+        let mut list = listed();
+        let was = list.objects.clone();
+        assert_eq!(apply(&mut list, vec![Change::Held("shop/a".into())]), (false, 1));
+        assert!(list.holds_any());
+        let mut read = Listed::default();
+        let page = Page {
+            objects: vec![service("c", "1")],
+            held: vec!["shop/a".into(), "shop/new".into()],
+            ..Page::default()
+        };
+        read.take(&Resource::services(), page);
+        let (moved, lines) = list.replace(&Resource::services(), read, MOST_OF_LIST, Time::default());
+        assert_eq!((moved.len(), list.objects.clone()), (0, was));
+        assert_eq!(
+            lines,
+            ["Service shop/new stays as it was: a proxy thread stopped while it parsed its new bytes"]
+        );
+        list.reconsider();
+        assert!(list.is_to_be_reread);
+        assert_eq!(
+            apply(
+                &mut list,
+                vec![Change::Put(service("a", "2")), Change::Spoiled(bad("new"))]
+            ),
+            (true, 1)
+        );
+        assert!(!list.holds_any());
     }
 
     #[test]

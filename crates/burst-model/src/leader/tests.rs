@@ -7,6 +7,7 @@ use crate::records::{Record, Resume};
 use crate::snapshot::{self, Section};
 use std::time::Duration;
 
+mod held;
 mod limits;
 mod outage;
 mod parts;

@@ -3,8 +3,8 @@
 //! a hub with nothing else costs no memory.
 
 use crate::index::Row;
-use crate::kube::page::{Bad, LONGEST_NAME};
-use crate::kube::{Failure, Progress};
+use crate::kube::page::{Bad, LONGEST_NAME, QUARANTINED};
+use crate::kube::{Admission, Failure, Progress};
 use crate::name::ObjectName;
 use crate::order;
 use crate::printable::{MOST_WORDS, printable};
@@ -106,8 +106,10 @@ impl Services {
 enum BadEntry {
     #[error("its {0} bytes are more than the {LONGEST_ENTRY} that are read")]
     TooLong(usize),
-    #[error("a proxy thread died while it parsed these bytes")]
-    Deadly,
+    #[error("a proxy thread may have died while it parsed these bytes")]
+    Held,
+    #[error("{QUARANTINED}")]
+    Quarantined,
     #[error(transparent)]
     Name(#[from] crate::name::NotAName),
     #[error(transparent)]
@@ -122,8 +124,10 @@ fn read_entry(name: &str, value: &RawValue, progress: &mut dyn Progress) -> Resu
     if length > LONGEST_ENTRY {
         return Err(BadEntry::TooLong(length));
     }
-    if !progress.begin(&format!("{name}: {value}")) {
-        return Err(BadEntry::Deadly);
+    match progress.begin(&format!("{name}: {value}")) {
+        Admission::Parse => {}
+        Admission::Hold => return Err(BadEntry::Held),
+        Admission::LeaveOut => return Err(BadEntry::Quarantined),
     }
     let of = ObjectName::parse(name)?;
     let header: String = crate::json::read(value.as_bytes())?;
@@ -282,8 +286,11 @@ mod tests {
     struct Deadly;
 
     impl Progress for Deadly {
-        fn begin(&mut self, item: &str) -> bool {
-            !item.starts_with("shop/web: ")
+        fn begin(&mut self, item: &str) -> Admission {
+            match item.starts_with("shop/web: ") {
+                true => Admission::LeaveOut,
+                false => Admission::Parse,
+            }
         }
     }
 
@@ -292,10 +299,7 @@ mod tests {
         let body = format!(r#"{{"shop/web": "{WEB}", "shop/x": "{WEB}"}}"#);
         let services = read(body.as_bytes(), &mut Deadly).unwrap();
         assert_eq!(names(&services), ["shop/x"]);
-        assert_eq!(
-            services.bad[0].reason,
-            "a proxy thread died while it parsed these bytes"
-        );
+        assert_eq!(services.bad[0].reason, QUARANTINED);
     }
 
     proptest! {

@@ -5,23 +5,18 @@
 //! [`PATIENCE`] of the observer's own ticks: nobody compares clocks. Between rounds a holder that has served requests
 //! gives way to a thread that has not, which ends at the main thread (design, decision 2).
 
-use crate::hash;
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// Ticks without a beat after which the holder counts as gone. A tick is a second, and a holder may be busy for some
 /// of them with a large answer.
 pub const PATIENCE: u32 = 5;
 
-/// Items that killed a VM and are remembered, at most: the oldest is forgotten first.
-const MOST_POISON: usize = 8;
-
-/// The hash by which an item is known among those that killed a VM. In a list an object of the API's own kinds comes
-/// without the kind and the version that it has in a watch; from its metadata on the bytes are the same.
+/// How many ticks without a beat an observer waits for before it takes over, where leaders should not follow each other for
+/// `pause`.
 #[must_use]
-pub fn poison_of(item: &str) -> u64 {
-    const METADATA: &str = r#""metadata":"#;
-    let lasting = item.find(METADATA).and_then(|at| item.get(at..)).unwrap_or(item);
-    hash::of_bytes(lasting.as_bytes())
+pub fn patience(pause: Duration) -> u32 {
+    PATIENCE.saturating_add(u32::try_from(pause.as_secs()).unwrap_or(u32::MAX))
 }
 
 /// A root context, by a number that was given out once per proxy.
@@ -39,18 +34,6 @@ pub struct Lease {
     pub served: bool,
     /// Whether the holder has nothing under way.
     pub between_rounds: bool,
-    /// Hashes of items during whose parsing a holder was lost; no successor parses them.
-    pub poison: Vec<u64>,
-}
-
-impl Lease {
-    /// Remembers an item that must not be parsed.
-    fn with_poison(mut self, item: Option<u64>) -> Self {
-        self.poison.extend(item.filter(|item| !self.poison.contains(item)));
-        let surplus = self.poison.len().saturating_sub(MOST_POISON);
-        self.poison.drain(..surplus);
-        self
-    }
 }
 
 /// How a root context stands when it looks at the lease.
@@ -70,6 +53,8 @@ pub enum Move {
     /// Write this to become the holder, or to stay it. Only with the CAS number of the look: if that fails somebody
     /// else was faster.
     Hold(Lease),
+    /// The same, in place of a holder that is gone, or stands still: it may have died of what it was doing.
+    Succeed(Lease),
     /// Write this to hand the lease back.
     Release(Lease),
     /// Somebody else polls.
@@ -102,36 +87,34 @@ impl Candidate {
         lease.and_then(|lease| lease.holder) == Some(self.id)
     }
 
-    /// Looks at the lease, once a tick. `unfinished` is the item whose parsing somebody began and did not end.
-    pub fn look(&mut self, lease: Option<&Lease>, unfinished: Option<u64>, standing: Standing) -> Move {
+    /// Looks at the lease, once a tick. A holder is gone after so many ticks without a beat, see [`patience`].
+    pub fn look(&mut self, lease: Option<&Lease>, patience: u32, standing: Standing) -> Move {
         let holds = self.holds(lease);
         match lease {
             _ if !standing.eligible && !holds => Move::Follow,
             Some(lease) if holds && !standing.eligible => Move::Release(self.released(lease)),
-            Some(lease) if holds => Move::Hold(self.claim(lease.clone(), standing)),
-            Some(lease) if !self.may_take(lease, standing) => Move::Follow,
-            Some(lease) => {
-                // A holder that gives way may be parsing just now; it has not died of that.
-                let is_gone = lease.holder.is_some() && self.stood >= PATIENCE;
-                let lost = unfinished.filter(|_| is_gone);
-                Move::Hold(self.claim(lease.clone().with_poison(lost), standing))
+            Some(lease) if holds => Move::Hold(self.claim(lease, standing)),
+            Some(lease) if !self.may_take(lease, patience, standing) => Move::Follow,
+            // A holder that gives way may be parsing just now; it has not died of that.
+            Some(lease) if lease.holder.is_some() && self.stood >= patience => {
+                Move::Succeed(self.claim(lease, standing))
             }
+            Some(lease) => Move::Hold(self.claim(lease, standing)),
             None => {
                 let first = Lease {
                     holder: None,
                     beat: 0,
                     served: false,
                     between_rounds: true,
-                    poison: Vec::new(),
                 };
-                Move::Hold(self.claim(first, standing))
+                Move::Hold(self.claim(&first, standing))
             }
         }
     }
 
     fn claim(
         &self,
-        lease: Lease,
+        lease: &Lease,
         Standing {
             served, between_rounds, ..
         }: Standing,
@@ -141,7 +124,6 @@ impl Candidate {
             beat: lease.beat.wrapping_add(1),
             served,
             between_rounds,
-            ..lease
         }
     }
 
@@ -154,7 +136,7 @@ impl Candidate {
     }
 
     /// Whether the holder is gone, or should give way.
-    fn may_take(&mut self, lease: &Lease, standing: Standing) -> bool {
+    fn may_take(&mut self, lease: &Lease, patience: u32, standing: Standing) -> bool {
         let Some(holder) = lease.holder else { return true };
         let beat = Some((holder, lease.beat));
         self.stood = if self.seen == beat {
@@ -164,7 +146,7 @@ impl Candidate {
         };
         self.seen = beat;
         let gives_way = lease.served && !standing.served && lease.between_rounds;
-        gives_way || self.stood >= PATIENCE
+        gives_way || self.stood >= patience
     }
 }
 
@@ -190,12 +172,12 @@ mod tests {
         /// One tick of a candidate; whether it holds the lease afterwards.
         fn tick(&mut self, candidate: &mut Candidate, standing: Standing) -> bool {
             let (lease, cas) = (self.lease.clone(), self.cas);
-            self.write(candidate.look(lease.as_ref(), None, standing), cas)
+            self.write(candidate.look(lease.as_ref(), PATIENCE, standing), cas)
         }
 
         fn write(&mut self, step: Move, cas: u32) -> bool {
             let (lease, held) = match step {
-                Move::Hold(lease) => (lease, true),
+                Move::Hold(lease) | Move::Succeed(lease) => (lease, true),
                 Move::Release(lease) => (lease, false),
                 Move::Follow => return false,
             };
@@ -218,14 +200,13 @@ mod tests {
             beat: 9,
             served: false,
             between_rounds: true,
-            poison: vec![],
         }
     }
 
     #[test]
     fn of_two_racing_first_claims_one_wins() {
         let (mut shared, mut one, mut two) = candidates();
-        let (a, b) = (one.look(None, None, IDLE), two.look(None, None, IDLE));
+        let (a, b) = (one.look(None, PATIENCE, IDLE), two.look(None, PATIENCE, IDLE));
         assert!(shared.write(a, 0));
         assert!(!shared.write(b, 0));
     }
@@ -295,59 +276,31 @@ mod tests {
     }
 
     #[test]
-    fn what_killed_a_holder_is_remembered_and_what_was_merely_handed_back_is_not() {
-        let mut two = Candidate::new(Id(2));
-        let lease = Lease {
-            between_rounds: false,
-            ..of_another()
-        };
-        let Move::Hold(taken) = (0..)
-            .map(|_| two.look(Some(&lease), Some(77), IDLE))
-            .find(|m| *m != Move::Follow)
-            .unwrap()
-        else {
-            panic!()
-        };
-        assert_eq!(taken.poison, [77]);
-        let back = Lease { holder: None, ..lease };
-        let Move::Hold(taken) = Candidate::new(Id(3)).look(Some(&back), Some(77), IDLE) else {
-            panic!()
-        };
-        assert!(taken.poison.is_empty());
-    }
-
-    #[test]
-    fn who_gives_way_while_it_parses_has_not_died_of_what_it_parses() {
+    fn a_holder_that_stands_still_is_succeeded_and_one_that_hands_back_or_gives_way_is_not() {
         // What an open window brings is parsed between rounds.
-        let lease = Lease {
+        let gives_way = Lease {
             served: true,
             ..of_another()
         };
-        let Move::Hold(taken) = Candidate::new(Id(2)).look(Some(&lease), Some(77), IDLE) else {
-            panic!()
+        let back = Lease {
+            holder: None,
+            ..of_another()
         };
-        assert!(taken.poison.is_empty());
+        for lease in [gives_way, back] {
+            let taken = Candidate::new(Id(2)).look(Some(&lease), PATIENCE, IDLE);
+            assert!(matches!(taken, Move::Hold(_)), "{taken:?}");
+        }
+        let mut two = Candidate::new(Id(2));
+        let mut looks = std::iter::repeat_with(|| two.look(Some(&of_another()), PATIENCE, IDLE));
+        let taken = looks.find(|taken| *taken != Move::Follow);
+        assert!(matches!(taken, Some(Move::Succeed(_))), "{taken:?}");
     }
 
     #[test]
-    fn what_killed_a_vm_in_a_watch_is_known_in_a_list() {
-        let object = r#""metadata":{"name":"web","resourceVersion":"7"},"spec":{"metadata":{}}}"#;
-        let [listed, watched] =
-            ["{", r#"{"kind":"Service","apiVersion":"v1","#].map(|start| format!("{start}{object}"));
-        assert_eq!(poison_of(&listed), poison_of(&watched));
-        assert_ne!(
-            poison_of(&listed),
-            poison_of(&listed.replace("\"7\"", "\"8\"")),
-            "it has changed"
-        );
-        assert_ne!(poison_of("[1]"), poison_of("[2]"));
-    }
-
-    #[test]
-    fn only_the_latest_poison_is_kept() {
-        let lease = (0..20).fold(of_another(), |lease, item| {
-            lease.with_poison(Some(item)).with_poison(Some(item))
-        });
-        assert_eq!(lease.poison, [12, 13, 14, 15, 16, 17, 18, 19]);
+    fn where_leaders_die_one_after_the_other_the_next_one_waits_longer() {
+        let mut two = Candidate::new(Id(2));
+        let patience = patience(Duration::from_secs(60));
+        let waits = (0..).find(|_| two.look(Some(&of_another()), patience, IDLE) != Move::Follow);
+        assert_eq!(waits, Some(PATIENCE + 60));
     }
 }

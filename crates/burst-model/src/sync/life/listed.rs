@@ -53,6 +53,8 @@ pub struct Listed {
     pub account: Account,
     /// The ones that are left out.
     pub left_out: LeftOut,
+    /// The ones that were not read this time, and are as they were.
+    pub held: Vec<String>,
     /// The list's `resourceVersion`.
     pub version: String,
     /// The last object that is over a limit: none of its namespace is taken any more, so that what is left out does not
@@ -79,6 +81,7 @@ impl Listed {
         page.bad
             .into_iter()
             .for_each(|bad| self.left_out.put_bad(resource, bad));
+        self.held.extend(page.held);
         self.version = page.version;
     }
 

@@ -82,6 +82,13 @@ pub struct Reply {
     pub age: Option<(Api, Duration)>,
 }
 
+/// The answer to a request that ended a VM a moment ago.
+#[must_use]
+pub fn left_alone() -> Answer {
+    Refusal::unavailable("a proxy thread stopped while it answered this request; it is answered again a minute later")
+        .answer()
+}
+
 /// Answers any request of the filter chain.
 #[must_use]
 pub fn answer(config: &Config, apis: &MetricsApis, sources: Sources<'_>, request: Request<'_>) -> Reply {

@@ -1,0 +1,368 @@
+//! What comes from the cluster ends a VM once, and no VM again after its reload.
+
+use super::kube::Kube;
+use super::{EVERY_SECOND, SECOND, envoy, logged};
+use crate::host::{Access, FakeEnvoy, Jump, Request, Response, Route, Vm};
+use burst_model::quarantine::{Item, Kind, Mark, Marks};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+const WATCHED: &str = r#"{"cluster":"kube_api"}"#;
+
+/// Has every VM trap that takes its mark of such an item away again: what it took between the two ended it. The number of
+/// traps, and whether there are more to come.
+fn trap_on_taking(
+    envoy: &FakeEnvoy,
+    fatal: impl Fn(Item) -> bool + Send + 'static,
+) -> (Arc<AtomicUsize>, Arc<AtomicBool>) {
+    let (traps, armed) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(true)));
+    let (counted, is_armed, mut before) = (traps.clone(), armed.clone(), 0);
+    envoy.trap_where(move |access, key, value| {
+        if access != Access::Write || !key.ends_with("/quarantine") {
+            return false;
+        }
+        let marks = Marks::from_bytes(value);
+        let marks = marks.iter().filter(|mark| fatal(mark.item)).count();
+        let is_taken = marks < before && is_armed.load(Ordering::Relaxed);
+        if is_taken {
+            counted.fetch_add(1, Ordering::Relaxed);
+        } else {
+            before = marks;
+        }
+        is_taken
+    });
+    (traps, armed)
+}
+
+fn is_of(value: &[u8], kind: Kind) -> bool {
+    Mark::from_bytes(value).is_some_and(|mark| mark.item.kind == kind)
+}
+
+/// The snapshot after the first one.
+fn second_snapshot(item: Item) -> bool {
+    item.kind == Kind::Snapshot && item.hash == 2
+}
+
+/// Waits a second, and asks each worker; how many said 200.
+fn served(envoy: &FakeEnvoy, workers: &[Vm]) -> usize {
+    envoy.advance(SECOND).answer();
+    let good = |worker: &&Vm| worker.response("web.shop").status() == 200;
+    workers.iter().filter(good).count()
+}
+
+fn told(envoy: &FakeEnvoy, part: &str) -> usize {
+    logged(envoy).iter().filter(|line| line.contains(part)).count()
+}
+
+#[test]
+fn a_snapshot_that_traps_ends_one_vm_and_the_next_one_is_taken() {
+    let kube = Kube::new();
+    let envoy = envoy(EVERY_SECOND, &kube);
+    let workers = [envoy.worker(), envoy.worker(), envoy.worker()];
+    envoy.advance(SECOND * 3).answer();
+    let (traps, _) = trap_on_taking(&envoy, second_snapshot);
+    kube.scale("shop/web", 2);
+    envoy.advance(SECOND * 5).answer();
+    assert_eq!(
+        workers.each_ref().map(Vm::alive),
+        [false, true, true],
+        "the leader takes it first"
+    );
+    let seen = workers.each_ref().map(|worker| worker.response("web.shop"));
+    assert!(
+        seen.iter().all(|seen| seen.status() == 200),
+        "the reload does not take it"
+    );
+    let served_by = seen.each_ref().map(|seen| seen.header("x-burst").is_some());
+    assert_eq!(served_by, [false, true, true], "the others serve what they had");
+    envoy.advance(SECOND * 60).answer();
+    assert_eq!((served(&envoy, &workers), traps.load(Ordering::Relaxed)), (3, 1));
+    assert_eq!(
+        told(&envoy, "the snapshot is left alone: "),
+        3,
+        "once a thread: {:?}",
+        logged(&envoy)
+    );
+    assert_eq!(envoy.stat("burst_quarantined_records_total"), Some(3));
+    kube.scale("shop/web", 3);
+    envoy.advance(SECOND * 3).answer();
+    for worker in &workers {
+        let header = worker.response("web.shop").header("x-burst").map(str::to_owned);
+        assert!(
+            header.is_some_and(|header| header.contains("current-load=3")),
+            "well again"
+        );
+    }
+}
+
+#[test]
+fn a_snapshot_that_is_left_alone_makes_the_one_that_is_held_no_newer() {
+    let kube = Kube::new();
+    let envoy = envoy(&EVERY_SECOND.replace(r#""1s""#, r#""1s","max_staleness":"30s""#), &kube);
+    let workers = [envoy.worker(), envoy.worker()];
+    envoy.advance(SECOND * 3).answer();
+    trap_on_taking(&envoy, second_snapshot);
+    kube.scale("shop/web", 2);
+    envoy.advance(SECOND * 15).answer();
+    assert!(workers[1].response("web.shop").header("x-burst").is_some());
+    envoy.advance(SECOND * 30).answer();
+    assert_eq!(workers[1].response("web.shop").header("x-burst"), None, "it has aged");
+}
+
+#[test]
+fn where_every_snapshot_traps_requests_are_served_and_the_proxy_is_well_soon_after() {
+    let kube = Kube::new();
+    let envoy = envoy(EVERY_SECOND, &kube);
+    let _main = envoy.main_thread();
+    let workers = [envoy.worker(), envoy.worker()];
+    envoy.advance(SECOND * 3).answer();
+    let (traps, armed) = trap_on_taking(&envoy, |item| item.kind == Kind::Snapshot);
+    let (mut good, all) = (0, 300);
+    for second in 0..all {
+        kube.scale("shop/web", 1 + second % 5);
+        good += served(&envoy, &workers);
+    }
+    let traps = traps.load(Ordering::Relaxed);
+    assert!((3..=10).contains(&traps), "{traps} in five minutes");
+    assert!(
+        good + 4 * traps >= 2 * all as usize,
+        "{good} of {}, {traps} traps",
+        2 * all
+    );
+    armed.store(false, Ordering::Relaxed);
+    for second in 0..70 {
+        kube.scale("shop/web", 1 + second % 5);
+        assert_eq!(served(&envoy, &workers), 2);
+    }
+    for worker in &workers {
+        assert!(worker.response("web.shop").header("x-burst").is_some(), "well again");
+    }
+}
+
+const POLICIES: &str = r#"{"cluster":"kube_api","sync":{"mode":"list"},"poll_interval":"1s",
+    "metrics_apis":{"filter_chain":"metrics","policies":{"root_namespace":"istio-system"}}}"#;
+
+fn policies(kube: &Kube, deny: &'static str) {
+    kube.fail("externalmetricpolicies", move || {
+        let rules = format!(r#"[{{"metric":"{deny}","deny":true}}]"#);
+        let metadata = r#"{"name":"p","namespace":"shop"}"#;
+        let item = format!(r#"{{"metadata":{metadata},"spec":{{"rules":{rules}}}}}"#);
+        let body =
+            format!(r#"{{"kind":"ExternalMetricPolicyList","metadata":{{"resourceVersion":"1"}},"items":[{item}]}}"#);
+        Response::json(body)
+    });
+}
+
+fn headroom(worker: &Vm) -> u16 {
+    let path = "/apis/external.metrics.k8s.io/v1beta1/namespaces/shop/burst_headroom";
+    let request = Request::get(path).header("x-remote-user", "system:kube-aggregator");
+    let route = Route::istio("web", "shop").property(&["xds", "filter_chain_name"], "metrics");
+    worker.request(request, route).status()
+}
+
+#[test]
+fn policies_that_trap_end_one_vm_and_those_before_stay_in_force() {
+    let kube = Kube::new();
+    policies(&kube, "none");
+    let envoy = envoy(POLICIES, &kube);
+    let _main = envoy.main_thread();
+    let workers = [envoy.worker(), envoy.worker()];
+    envoy.advance(SECOND * 3).answer();
+    assert_eq!(workers.each_ref().map(headroom), [200, 200]);
+    let (traps, armed) = trap_on_taking(&envoy, |item| item.kind == Kind::Policies);
+    policies(&kube, "burst_headroom");
+    envoy.advance(SECOND * 10).answer();
+    assert_eq!(traps.load(Ordering::Relaxed), 1);
+    assert_eq!(served(&envoy, &workers), 2);
+    assert_eq!(workers.each_ref().map(headroom), [200, 200], "those before");
+    envoy.advance(SECOND * 60).answer();
+    let fresh = envoy.worker();
+    envoy.advance(SECOND * 2).answer();
+    assert_eq!(headroom(&fresh), 503, "who has none before them lets nothing pass");
+    assert_eq!(traps.load(Ordering::Relaxed), 1);
+    armed.store(false, Ordering::Relaxed);
+    policies(&kube, "burst_head.*");
+    envoy.advance(SECOND * 3).answer();
+    assert_eq!(
+        [&workers[0], &workers[1], &fresh].map(headroom),
+        [403; 3],
+        "others are taken"
+    );
+}
+
+#[test]
+fn a_request_for_a_metric_that_traps_ends_one_vm_and_others_are_answered() {
+    let kube = Kube::new();
+    let envoy = envoy(
+        r#"{"cluster":"kube_api","metrics_apis":{"filter_chain":"metrics"}}"#,
+        &kube,
+    );
+    let workers = [envoy.worker(), envoy.worker()];
+    envoy.advance(SECOND * 3).answer();
+    let (traps, armed) = trap_on_taking(&envoy, |item| item.kind == Kind::Query);
+    assert_eq!(headroom(&workers[0]), 503, "it ends the VM");
+    armed.store(false, Ordering::Relaxed);
+    envoy.advance(SECOND * 2).answer();
+    assert_eq!(workers.each_ref().map(headroom), [503, 503], "nobody answers it");
+    assert_eq!(traps.load(Ordering::Relaxed), 1);
+    assert!(workers.iter().all(Vm::alive));
+    let discovery = Request::get("/apis/external.metrics.k8s.io/v1beta1").header("x-remote-user", "someone");
+    let route = || Route::istio("web", "shop").property(&["xds", "filter_chain_name"], "metrics");
+    assert_eq!(
+        workers[0].request(discovery, route()).status(),
+        200,
+        "others are answered"
+    );
+    envoy.advance(SECOND * 60).answer();
+    assert_eq!(workers.each_ref().map(headroom), [200, 200]);
+}
+
+#[test]
+fn a_checkpoint_that_traps_is_read_once_and_the_next_leader_lists_instead() {
+    let kube = Kube::new();
+    let envoy = envoy(WATCHED, &kube);
+    let main = envoy.main_thread();
+    let workers = [envoy.worker(), envoy.worker()];
+    envoy.advance(SECOND * 10).answer();
+    let (traps, _) = trap_on_taking(&envoy, |item| item.kind == Kind::Checkpoint);
+    main.kill();
+    kube.asked();
+    envoy.advance(SECOND * 30).answer();
+    assert_eq!(traps.load(Ordering::Relaxed), 1);
+    assert!(kube.asked().iter().any(|path| path.contains("limit=")), "it lists");
+    assert_eq!(told(&envoy, "the checkpoint of the last leader is left alone: "), 1);
+    assert_eq!(served(&envoy, &workers), 2);
+    kube.scale("shop/web", 3);
+    envoy.advance(SECOND * 10).answer();
+    for worker in &workers {
+        let header = worker.response("web.shop").header("x-burst").map(str::to_owned);
+        assert!(header.is_some_and(|header| header.contains("current-load=3")));
+    }
+    assert_eq!(traps.load(Ordering::Relaxed), 1);
+}
+
+#[test]
+fn leaders_that_die_of_what_no_mark_tells_cost_a_vm_a_minute() {
+    let envoy = envoy(EVERY_SECOND, &Kube::new());
+    let workers = [envoy.worker(), envoy.worker(), envoy.worker()];
+    envoy.advance(SECOND * 3).answer();
+    let traps = Arc::new(AtomicUsize::new(0));
+    let (counted, mut leads) = (traps.clone(), false);
+    envoy.trap_where(move |access, key, value| {
+        if access != Access::Write || !key.ends_with("/parsing") {
+            return false;
+        }
+        let dies = leads && value.is_empty();
+        leads = is_of(value, Kind::Leading);
+        counted.fetch_add(dies.into(), Ordering::Relaxed);
+        dies
+    });
+    let good = (0..600).map(|_| served(&envoy, &workers)).sum::<usize>();
+    let traps = traps.load(Ordering::Relaxed);
+    assert!((5..=16).contains(&traps), "{traps} in ten minutes");
+    assert!(good + 3 * traps >= 1800, "{good} of 1800, {traps} traps");
+}
+
+#[test]
+fn a_leader_that_is_held_up_in_an_object_costs_it_nothing() {
+    for configuration in [EVERY_SECOND, WATCHED] {
+        let kube = Kube::new();
+        let envoy = envoy(configuration, &kube);
+        let (slow, other) = (envoy.worker(), envoy.worker());
+        envoy.advance(SECOND * 5).answer();
+        kube.scale("shop/web", 3);
+        let (host, busy) = (envoy.clone(), other.clone());
+        // Its tick begins and ends, and so does what an answer brings, up to the object; it is held up before what comes then.
+        for _ in 0..4 {
+            slow.before_write("parsing", || {});
+        }
+        slow.before_write("parsing", move || {
+            for _ in 0..9 {
+                host.jump(Jump::Ahead(SECOND));
+                busy.tick().answer();
+            }
+        });
+        envoy.jump(Jump::Ahead(SECOND * 5));
+        slow.tick().answer();
+        let header = |vm: &Vm| vm.response("web.shop").header("x-burst").map(str::to_owned);
+        assert_eq!(
+            told(&envoy, "HorizontalPodAutoscaler shop/web stays as it was: "),
+            1,
+            "{:?}",
+            logged(&envoy)
+        );
+        assert!(
+            header(&other).is_some_and(|header| header.contains("current-load=1,")),
+            "as it was"
+        );
+        envoy.advance(SECOND * 20).answer();
+        assert!(
+            header(&other).is_some_and(|header| header.contains("current-load=3,")),
+            "{configuration}"
+        );
+        assert_eq!(told(&envoy, "left out"), 0, "{:?}", logged(&envoy));
+    }
+}
+
+#[test]
+fn an_object_whose_thread_does_not_come_back_is_left_out_after_a_minute_and_tried_again_after_an_hour() {
+    let kube = Kube::new();
+    let envoy = envoy(EVERY_SECOND, &kube);
+    let (main, worker) = (envoy.main_thread(), envoy.worker());
+    envoy.advance(SECOND * 10).answer();
+    let mut parses = false;
+    envoy.trap_where(move |access, key, value| {
+        let writes = access == Access::Write && key.ends_with("/parsing");
+        let dies = writes && parses;
+        parses = writes && !dies && is_of(value, Kind::Object);
+        dies
+    });
+    kube.scale("shop/web", 3);
+    envoy.advance(SECOND * 3).answer();
+    assert!(!main.alive());
+    envoy.trap_where(|_, _, _| false);
+    let header = || worker.response("web.shop").header("x-burst").map(str::to_owned);
+    envoy.advance(SECOND * 40).answer();
+    assert!(
+        header().is_some_and(|header| header.contains("current-load=1,")),
+        "as it was"
+    );
+    envoy.advance(SECOND * 40).answer();
+    assert_eq!(header(), None, "nobody knows any more");
+    let left_out = "left out HorizontalPodAutoscaler shop/web: a proxy thread died while it parsed these bytes";
+    assert_eq!(told(&envoy, left_out), 1, "{:?}", logged(&envoy));
+    envoy.advance(SECOND * 3600).answer();
+    assert!(
+        header().is_some_and(|header| header.contains("current-load=3,")),
+        "tried again"
+    );
+}
+
+#[test]
+fn what_is_quiet_writes_no_marks_and_what_is_swapped_leaves_none() {
+    let kube = Kube::new();
+    let envoy = envoy(EVERY_SECOND, &kube);
+    let worker = envoy.worker();
+    let old = worker.root();
+    envoy.advance(SECOND * 5).answer();
+    let writes = Arc::new(AtomicUsize::new(0));
+    let counted = writes.clone();
+    envoy.trap_where(move |access, key, _| {
+        let is_mark = access == Access::Write && key.ends_with("/quarantine");
+        counted.fetch_add(is_mark.into(), Ordering::Relaxed);
+        false
+    });
+    envoy.advance(SECOND * 30).answer();
+    assert_eq!(writes.load(Ordering::Relaxed), 0);
+    kube.scale("shop/web", 2);
+    worker.configure(EVERY_SECOND.replace("1s", "2s")).unwrap();
+    envoy.advance(SECOND * 5).answer();
+    worker.retire(old);
+    envoy.advance(SECOND * 5).answer();
+    assert!(writes.load(Ordering::Relaxed) > 0);
+    let left = envoy.shared_data("burst-metrics/").into_iter();
+    assert!(
+        left.filter(|(key, _)| key.ends_with("/quarantine"))
+            .all(|(_, bytes)| bytes.is_empty())
+    );
+}
