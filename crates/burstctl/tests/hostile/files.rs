@@ -56,7 +56,7 @@ fn objects(said: &Said) -> Vec<Value> {
     };
     vec![
         of_sound_target(&[metric("queue")]),
-        of_sound_target(&[container.clone()]),
+        of_sound_target(std::slice::from_ref(&container)),
         hpa("autoscaling/v2", &metadata, &[metric(b), container, object.clone()]),
         hpa("autoscaling/v2", &sound, &[object]),
         hpa("autoscaling/v2beta2", &metadata, &[metric(c)]),
