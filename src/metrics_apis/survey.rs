@@ -15,6 +15,9 @@ use std::time::Duration;
 /// As often as the API server looks at an aggregated API.
 const PERIOD: Duration = Duration::from_secs(30);
 
+/// Until an adapter that did not answer is asked again: one that is back is listed within 10 s.
+const RETRY: Duration = Duration::from_secs(8);
+
 /// What is known of the other adapters, by the leader.
 #[derive(Debug)]
 pub(crate) struct Survey {
@@ -47,7 +50,8 @@ impl Survey {
         if super::ARE_LEFT_OUT {
             return Ok(());
         }
-        let is_due = self.asked.is_none_or(|asked| now >= asked.after(PERIOD) || now < asked);
+        let period = if self.has_failed() { RETRY } else { PERIOD };
+        let is_due = self.asked.is_none_or(|asked| now >= asked.after(period) || now < asked);
         if !is_due || !self.calls.is_empty() {
             return Ok(());
         }
@@ -60,6 +64,12 @@ impl Survey {
             }
         }
         Ok(())
+    }
+
+    fn has_failed(&self) -> bool {
+        let apis = self.config.metrics_apis.as_deref();
+        let mut asked = apis.into_iter().flat_map(others::asked);
+        asked.any(|(api, _)| self.offers.trouble(api).is_some())
     }
 
     fn ask(&self, api: Api, Adapter { cluster, authority }: &Adapter) -> Result<u32, Unlisted> {

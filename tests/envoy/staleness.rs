@@ -2,10 +2,18 @@
 
 use burst_testkit::{Version, wait};
 use serde_json::json;
+use std::thread;
+use std::time::{Duration, Instant};
 
-use crate::stage::{NGSA_1, NGSA_1_CLUSTER, PATIENCE, Proxy, Request, World, listing};
+use crate::stage::{Client, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Proxy, Request, World, listing};
 
-on_each_envoy!(values_are_served_until_they_are_too_old_and_then_as_configured);
+on_each_envoy!(
+    values_are_served_until_they_are_too_old_and_then_as_configured,
+    after_an_outage_all_services_are_served_or_none_and_soon,
+);
+
+/// An API server that is back is noticed within 10 s; then all lists answer, and each thread has to look.
+const SOON: Duration = Duration::from_secs(14);
 
 fn values_are_served_until_they_are_too_old_and_then_as_configured(version: Version) {
     let mut world = World::sample();
@@ -58,4 +66,46 @@ fn values_are_served_until_they_are_too_old_and_then_as_configured(version: Vers
     wait::until(PATIENCE, "a newer read", || {
         proxy.stat("burst_snapshot_timestamp_seconds") > read
     });
+}
+
+/// Asks in turn, as long as that; each answer is all that there is, or 503 where that may be.
+fn ask_for(lasts: Duration, clients: &mut [(Client, String)], may_be_503: impl Fn(Duration) -> bool) {
+    let begun = Instant::now();
+    while begun.elapsed() < lasts {
+        for (client, whole) in &mut *clients {
+            let may_be_503 = may_be_503(begun.elapsed());
+            for answer in client.ask_each(&Request::get("/burstmetrics/services")) {
+                let is_whole = answer.status == 200 && answer.body == *whole;
+                let is_503 = answer.status == 503 && may_be_503;
+                assert!(is_whole || is_503, "after {:?}: {answer:?}", begun.elapsed());
+            }
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn after_an_outage_all_services_are_served_or_none_and_soon(version: Version) {
+    let mut world = World::sample();
+    let keys = json!({"max_staleness": "6s", "request_timeout": "5s"});
+    let proxy = Proxy::of(version)
+        .listener("list", listing(keys.clone()))
+        .listener("watch", keys)
+        .start(&world);
+    let mut clients = ["list", "watch"].map(|listener| {
+        let (mut client, request) = (proxy.client(listener), Request::get("/burstmetrics/services"));
+        client.wait(&request, "a picture", |answer| answer.status == 200);
+        let whole = client.ask(&request).body;
+        (client, whole)
+    });
+    // Pauses grow by then beyond what a picture may be old, and lists come back in an order of chance.
+    for outage in [20, 33] {
+        world.refuse_connections();
+        ask_for(Duration::from_secs(outage), &mut clients, |_| true);
+        for (client, _) in &mut clients {
+            let answers = client.ask_each(&Request::get("/burstmetrics/services"));
+            assert!(answers.iter().all(|answer| answer.status == 503), "{answers:?}");
+        }
+        world.accept_connections();
+        ask_for(SOON * 2, &mut clients, |after| after < SOON);
+    }
 }

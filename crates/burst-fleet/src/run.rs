@@ -1,7 +1,7 @@
 //! Virtual time: who ticks when, who asks whom, what comes back when.
 
 use crate::costs::{self, Cost};
-use crate::proxy::{Answered, Asks, Proxy, TICK, time};
+use crate::proxy::{Answered, Asks, Proxy, time};
 use crate::scenario::{Mode, Scenario};
 use crate::server::{Fate, Micros, Server};
 use crate::tally::{Ages, Seconds};
@@ -21,6 +21,9 @@ use std::time::Duration;
 const ROUND_TRIP: Micros = 1_000;
 
 const MILLI: Micros = 1_000;
+
+/// `Retry-After` of a hub.
+const HUB_RETRY: Duration = Duration::from_secs(5);
 
 /// Between two looks at the ages of all pictures.
 const LOOK: Micros = 1_000 * MILLI;
@@ -269,16 +272,16 @@ impl Run {
         match self.hubs[hub].take(cost, self.now, self.now + patience) {
             Fate::Answered(at) => {
                 second.cost = second.cost.and(cost);
-                (at + ROUND_TRIP, of(known(read, time(at))))
+                (at + ROUND_TRIP, of(known(read, time(at), self.config.max_staleness)))
             }
             Fate::Abandoned | Fate::SentAway => (self.now + patience, of(Err(Failure::Timeout))),
         }
     }
 }
 
-/// What a hub says. One that has read nothing yet says so, and when to ask again.
-fn known(read: Option<Time>, now: Time) -> Result<spoke::Answer, Failure> {
-    match read {
+/// What a hub says. One that has read nothing yet, or nothing for too long, says so, and when to ask again.
+fn known(read: Option<Time>, now: Time, max_staleness: Duration) -> Result<spoke::Answer, Failure> {
+    match read.filter(|read| now.since(*read) <= max_staleness) {
         Some(read) => Ok(spoke::Answer::Services {
             services: spoke::Services::default(),
             tag: None,
@@ -287,7 +290,7 @@ fn known(read: Option<Time>, now: Time) -> Result<spoke::Answer, Failure> {
         None => Err(Failure::Server {
             status: 503,
             message: String::new(),
-            retry_after: Some(TICK),
+            retry_after: Some(HUB_RETRY),
         }),
     }
 }

@@ -23,6 +23,7 @@ use bequest::Bequest;
 pub use estate::Estate;
 pub use heir::Heir;
 use publish::Draft;
+use readable::Core;
 use standing::Standing;
 use std::rc::Rc;
 
@@ -93,6 +94,8 @@ pub struct Leader {
     config: Rc<Config>,
     poller: Poller,
     lists: Vec<Standing>,
+    /// `None` where HPAs, or Services, cannot be read.
+    core: Option<Core>,
     generation: u64,
     /// The hash of what is published.
     content: Option<u64>,
@@ -139,9 +142,10 @@ impl Leader {
             joined.note(place, list.objects.iter().map(left));
         }
         let is_heir = content.is_none() && lists.iter().any(|list| list.read.is_some());
-        Self {
+        let mut leader = Self {
             poller: Poller::new(kept, config.sync.most_windows),
             lists,
+            core: None,
             generation,
             content,
             news: is_heir,
@@ -159,7 +163,9 @@ impl Leader {
             policies,
             ticked: Time::default(),
             config,
-        }
+        };
+        leader.inherit_core();
+        leader
     }
 
     /// Whether nothing is under way, and nothing about to begin: another may take over.
@@ -246,10 +252,11 @@ impl Leader {
                 falls_back,
             }) => {
                 effects.extend(self.trouble(id, &source, verb, &failure, falls_back));
-                self.note_failure(id, now);
                 if verb == Verb::List && failure.is_refusal() {
                     effects.extend(self.unreadable(id, &source));
                 }
+                self.note_failure(id, now);
+                effects.extend(self.leave_out(now));
             }
             None => {}
         }
@@ -296,8 +303,9 @@ impl Leader {
     /// until the old time comes again.
     fn set_back(&mut self, now: Time) {
         let last = std::mem::replace(&mut self.ticked, now);
+        self.core = self.core.map(|core| core.set_back(last, now));
         for list in &mut self.lists {
-            list.failing = list.failing.map(|since| since.set_back(last, now));
+            list.alone = list.alone.map(|since| since.set_back(last, now));
             let by_now = list.read.map(|read| read.set_back(last, now));
             self.news |= std::mem::replace(&mut list.read, by_now) != by_now;
         }
@@ -314,7 +322,7 @@ impl Leader {
             return Vec::new();
         };
         let (moved, lines) = take(list);
-        (list.read, list.failing) = (Some(now), None);
+        (list.read, list.failing, list.alone) = (Some(now), false, None);
         self.news = true;
         self.joined.note(id.0, moved);
         lines.into_iter().take(MOST_LINES).map(Effect::Warn).collect()

@@ -73,6 +73,8 @@ pub struct Trouble {
     pub unwatched: bool,
     /// For how long the API is left alone.
     pub pause: Option<Pause>,
+    /// Since when it fails while others work.
+    pub alone: Option<Time>,
 }
 
 /// A record that is kept in shared data.

@@ -19,7 +19,7 @@ use crate::kube::{Failure, Outcome, Verb};
 use crate::leader::{Effect, Estate, Totals};
 use crate::records::{Confirmed, Trouble, Troubles};
 use crate::snapshot::{self, Snapshot};
-use crate::sync::backoff::Backoff;
+use crate::sync::backoff::{Backoff, PROBE};
 use crate::sync::interval::next_read;
 use crate::sync::life::Pause;
 use crate::time::Time;
@@ -88,8 +88,11 @@ impl Spoke {
             failures: 0,
             since: now,
             due: now,
+            not_before: now,
         };
-        let Pause { failures, since, due } = pause.unwrap_or(due_now);
+        let Pause {
+            failures, since, due, ..
+        } = pause.unwrap_or(due_now);
         Self {
             config,
             path: path.into(),
@@ -181,7 +184,7 @@ impl Spoke {
     fn leave_alone(&mut self, failure: &Failure, now: Time, chance: u32) {
         // A hub may wish for what it likes: in a longer pause the picture would be lost for nothing.
         let wish = failure.retry_after().map(|wish| wish.min(self.config.max_staleness));
-        let due = now.after(self.backoff.failed(wish, chance));
+        let due = now.after(self.backoff.failed(PROBE, wish, chance));
         self.life = Life::Waiting { since: now, due };
     }
 
@@ -269,7 +272,12 @@ impl Spoke {
     fn admit(&self) -> Effect {
         let failures = self.backoff.failures();
         let pause = match self.life {
-            Life::Waiting { since, due } => Some(Pause { failures, since, due }),
+            Life::Waiting { since, due } => Some(Pause {
+                failures,
+                since,
+                due,
+                not_before: due,
+            }),
             Life::Asking { .. } => None,
         };
         let told = self.trouble.map(|outcome| (Verb::List, outcome));

@@ -11,6 +11,7 @@ mod kube;
 mod lease;
 mod life;
 mod metrics_apis;
+mod outage;
 mod publishing;
 mod requests;
 mod reviews;

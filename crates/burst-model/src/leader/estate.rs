@@ -44,6 +44,7 @@ impl Estate {
                 unreadable,
                 unwatched,
                 pause,
+                alone,
             } = troubles.next().unwrap_or_default();
             let pace = config.pace(source);
             let (left, confirmed) = (left.next(), reads.next());
@@ -53,6 +54,7 @@ impl Estate {
             let (version, read) = (std::mem::take(&mut left.version), confirmed.unwrap_or(left.read));
             let mut list = Standing::left(left, read);
             (list.trouble, list.unreadable, list.unwatched) = (told, unreadable, unwatched);
+            (list.failing, list.alone) = (told.is_some() || pause.is_some(), alone);
             // A read that lies ahead was made before the clock was set back.
             let due = list.read.map_or(now, |read| read.min(now).after(config.poll_interval));
             let kept = Kept::new(source.clone(), pace, config.page_size, due).resumed(&version, now);

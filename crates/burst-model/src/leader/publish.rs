@@ -190,6 +190,7 @@ impl Leader {
             unreadable: list.unreadable,
             unwatched: list.unwatched,
             pause: kept.pause(),
+            alone: list.alone,
         };
         let lists: Vec<_> = self.lists.iter().zip(self.poller.lists()).map(trouble).collect();
         let is_well = lists.iter().all(|list| *list == Trouble::default());

@@ -12,6 +12,35 @@ use std::time::Duration;
 /// what is published as often.
 const AHEAD: Duration = Duration::from_secs(2);
 
+/// HPAs and Services, without which there is nothing to serve: as long as some of both are read again and again, the API
+/// server is there.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Core {
+    /// Since when they are, without a break.
+    since: Time,
+    /// When they were read last.
+    last: Time,
+}
+
+impl Core {
+    pub(super) fn set_back(self, last: Time, now: Time) -> Self {
+        Self {
+            since: self.since.set_back(last, now),
+            last: self.last.set_back(last, now),
+        }
+    }
+}
+
+/// What becomes of a list that fails.
+enum Verdict {
+    /// What was read of it counts.
+    Counts,
+    /// It is asked once more.
+    Ask,
+    /// It is no part of the picture until it can be read.
+    LeftOut,
+}
+
 impl Leader {
     /// Notes that a list may be missing from the picture.
     pub(super) fn unreadable(&mut self, id: SourceId, source: &Source) -> Option<Effect> {
@@ -29,66 +58,111 @@ impl Leader {
             .then(|| Effect::ShowList(source.clone(), Readable::Yes))
     }
 
+    /// Notes that a list failed, and since when that is a fault of this list alone: it was asked after the others had been
+    /// read, and they are.
     pub(super) fn note_failure(&mut self, id: SourceId, now: Time) {
-        if let Some(list) = self.lists.get_mut(id.0) {
-            list.failing.get_or_insert(now);
+        let asked = self.poller.list(id).map(Kept::asked).unwrap_or_default();
+        let limit = self.limit();
+        let Some(list) = self.lists.get_mut(id.0) else { return };
+        // A refusal as the first word after a good one is as old as that. After an outage it is new: an API server that
+        // has just begun may not know its roles yet.
+        let has_failed = std::mem::replace(&mut list.failing, true);
+        let is_sure = |read: &Time| list.unreadable && !has_failed && now.since(*read) < limit;
+        let read = list.read.filter(is_sure);
+        let is_alone = list.unreadable || self.core.is_some_and(|core| (core.since..=now).contains(&asked));
+        list.alone = list.alone.or(read).or(Some(now)).filter(|_| is_alone);
+        self.look_around(now);
+    }
+
+    /// Looks at which lists answer. Where none does, or HPAs and Services do not, none fails alone.
+    fn look_around(&mut self, now: Time) {
+        // As long as they are not too old themselves, with the time that an answer takes.
+        let patience = self.config.max_staleness.saturating_add(self.config.api.timeout);
+        let before = self.core;
+        let read = self.core_read().filter(|read| now.since(*read) <= patience);
+        self.core = read.map(|last| {
+            let before = before.filter(|core| last.since(core.last) <= patience);
+            let since = before.map_or(now, |core| core.since);
+            Core { since, last }
+        });
+        let goes_on = before.is_some_and(|before| self.core.is_some_and(|core| core.since == before.since));
+        let something_works = self.something_works();
+        for list in &mut self.lists {
+            let may_be_alone = if list.unreadable { something_works } else { goes_on };
+            list.alone.take_if(|_| !may_be_alone);
         }
     }
 
-    /// Forgets lists that could not be read for as long as a picture may be old: what they held would be a guess, and
-    /// must not make the rest too old. Where nothing else can be read there is no rest: that is an outage, and ages.
+    fn something_works(&self) -> bool {
+        self.lists.iter().any(Standing::answers)
+    }
+
+    /// When the HPAs and the Services were last read both, where they can be.
+    fn core_read(&self) -> Option<Time> {
+        let last_read = |reads| {
+            let lists = self.config.content.sources.iter().zip(&self.lists);
+            let lists = lists.filter(|(source, list)| source.reads == reads && list.answers());
+            lists.filter_map(|(_, list)| list.read).max()
+        };
+        Some(last_read(Reads::Hpas)?.min(last_read(Reads::Services)?))
+    }
+
+    /// Takes over what the one before knew of them.
+    pub(super) fn inherit_core(&mut self) {
+        self.core = self.core_read().map(|read| Core {
+            since: read,
+            last: read,
+        });
+    }
+
+    /// Forgets lists that fail alone for as long as a picture may be old: what they held would be a guess, and must not
+    /// make the rest too old. Where nothing else can be read there is no rest: that is an outage, and ages.
     pub(super) fn leave_out(&mut self, now: Time) -> Vec<Effect> {
-        self.leave_out_refused(now);
-        let fails_alone = |place: &usize| self.fails_alone(*place, now);
-        let alone: Vec<_> = (0..self.lists.len()).filter(fails_alone).map(SourceId).collect();
-        let mut effects: Vec<_> = alone.iter().flat_map(|id| self.leave_out_failing(*id)).collect();
+        self.look_around(now);
+        let mut effects = Vec::new();
+        for id in (0..self.lists.len()).map(SourceId) {
+            match self.verdict(id, now) {
+                Verdict::Counts => {}
+                Verdict::Ask => self.poller.hurry(id, now),
+                Verdict::LeftOut => effects.extend(self.leave_out_one(id)),
+            }
+        }
         if !effects.is_empty() {
             effects.extend(self.admit());
         }
         effects
     }
 
-    /// A refusal is the API's word on that one list, so it needs no other to be read meanwhile.
-    fn leave_out_refused(&mut self, now: Time) {
-        if self.lists.iter().all(|list| list.unreadable) {
-            return;
-        }
-        let left_out = |place: &usize| self.is_left_out(*place, now);
-        let left_out: Vec<_> = (0..self.lists.len()).filter(left_out).map(SourceId).collect();
-        for id in left_out {
-            self.forget(id);
-        }
-    }
-
-    /// Whether a list that cannot be read is too old; also where there is only what somebody else left of it, and nobody
-    /// knows how old that is.
-    fn is_left_out(&self, place: usize, now: Time) -> bool {
-        let is_behind = self.poller.list(SourceId(place)).is_some_and(Kept::is_behind);
-        let list = self.lists.get(place).filter(|list| list.unreadable);
-        list.is_some_and(|list| list.read.map_or(is_behind, |read| self.is_old(read, now)))
-    }
-
-    /// Whether a list is too old because it fails, and that is of this list alone, as where a webhook that converts its
-    /// kind is gone: HPAs and Services, without which there is nothing to serve, were read since it fails, and do not.
-    fn fails_alone(&self, place: usize, now: Time) -> bool {
-        let failing = |list: &Standing| Some((list.failing?, list.read)).filter(|_| !list.unreadable);
-        let Some((since, read)) = self.lists.get(place).and_then(failing) else {
-            return false;
+    /// It takes a failure of a request that was sent when it was time: a list that was asked before may be well by now.
+    fn verdict(&self, id: SourceId, now: Time) -> Verdict {
+        let (Some(list), Some(kept)) = (self.lists.get(id.0), self.poller.list(id)) else {
+            return Verdict::Counts;
         };
-        let answers = |list: &Standing| list.failing.is_none() && list.read.is_some_and(|read| read > since);
-        let is_read = |reads| {
-            let mut lists = self.config.content.sources.iter().zip(&self.lists);
-            lists.any(|(source, list)| source.reads == reads && answers(list))
-        };
-        self.is_old(read.unwrap_or(since), now) && is_read(Reads::Hpas) && is_read(Reads::Services)
+        if list.unreadable && list.read.is_none() {
+            // There may be what somebody else left of it, and nobody knows how old that is.
+            let is_guess = kept.is_behind() && self.something_works();
+            return if is_guess { Verdict::LeftOut } else { Verdict::Counts };
+        }
+        let is_long_before = |at: Time| list.alone.is_some_and(|since| at.since(since) >= self.limit());
+        if !is_long_before(now) {
+            return Verdict::Counts;
+        }
+        let asked = kept.asked();
+        let was_asked = asked <= now && is_long_before(asked);
+        match kept.pause() {
+            Some(_) if was_asked || !kept.may_ask(now) => Verdict::LeftOut,
+            _ => Verdict::Ask,
+        }
     }
 
-    fn is_old(&self, read: Time, now: Time) -> bool {
-        now.since(read) >= self.config.max_staleness.saturating_sub(AHEAD)
+    /// How long a list may fail alone.
+    fn limit(&self) -> Duration {
+        self.config.max_staleness.saturating_sub(AHEAD)
     }
 
-    fn leave_out_failing(&mut self, id: SourceId) -> Vec<Effect> {
-        let Some(source) = self.source(id).cloned().filter(|_| self.forget(id)) else {
+    fn leave_out_one(&mut self, id: SourceId) -> Vec<Effect> {
+        let is_told = self.lists.get(id.0).is_some_and(|list| list.unreadable);
+        let Some(source) = self.source(id).cloned().filter(|_| self.forget(id) && !is_told) else {
             return Vec::new();
         };
         let line = format!("{source} cannot be listed, and other lists can: it is left out until it can be");

@@ -23,8 +23,10 @@ pub(super) struct Standing {
     bad: BTreeMap<String, String>,
     /// What failed last and does not work again yet.
     pub(super) trouble: Option<(Verb, Outcome)>,
-    /// Since when it fails; `None` where it was read since.
-    pub(super) failing: Option<Time>,
+    /// It failed since it was read.
+    pub(super) failing: bool,
+    /// Since when that is a fault of this list alone.
+    pub(super) alone: Option<Time>,
     /// It may be missing from the picture: the API's last word is that it may not be read, or is not there; or it failed
     /// alone for so long that it was left out.
     pub(super) unreadable: bool,
@@ -49,7 +51,7 @@ impl Standing {
     /// Forgets what was read of it.
     pub(super) fn forget(&mut self) -> Vec<Moved> {
         self.bad.clear();
-        self.read = None;
+        (self.read, self.alone) = (None, None);
         self.put_all(Vec::new())
     }
 
@@ -153,6 +155,11 @@ impl Standing {
     /// Where an object stands, or would.
     fn find(&self, name: &ObjectName) -> Result<usize, usize> {
         self.objects.binary_search_by(|kept| kept.name().cmp(name))
+    }
+
+    /// Whether it was read, and does not fail since.
+    pub(super) fn answers(&self) -> bool {
+        self.read.is_some() && !self.failing && !self.unreadable
     }
 
     /// Notes what the operator is shown; whether that is news.

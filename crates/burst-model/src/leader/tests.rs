@@ -7,6 +7,7 @@ use crate::records::{Record, Resume};
 use crate::snapshot::{self, Section};
 use std::time::Duration;
 
+mod outage;
 mod parts;
 mod policies;
 mod readable;

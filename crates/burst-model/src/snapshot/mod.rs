@@ -25,9 +25,9 @@ pub use read::{Damaged, Entry, Section, Snapshot};
 pub use write::{Writing, write};
 
 /// Raised whenever the bytes change their meaning.
-pub const FORMAT: u32 = 5;
+pub const FORMAT: u32 = 6;
 
-const MAGIC: [u8; 8] = *b"burst\0\x05\0";
+const MAGIC: [u8; 8] = *b"burst\0\x06\0";
 /// Where the generation stands.
 const GENERATION: usize = 8;
 /// Where the hash of the content stands.

@@ -180,6 +180,25 @@ fn a_hub_that_fails_is_left_alone_and_its_last_word_keeps_its_age() {
 }
 
 #[test]
+fn a_hub_that_is_back_is_noticed_soon_however_long_it_was_away() {
+    let mut spoke = spoke(Estate::default());
+    let mut asked = vec![0];
+    for second in 0..600 {
+        if !spoke.tick(later(second)).is_empty() {
+            asked.push(second);
+            let away = Failure::Unreachable("connection refused".into());
+            spoke.answer(Err(away), later(second), u32::MAX);
+        }
+    }
+    asked.push(600);
+    assert!(asked.windows(2).all(|pair| pair[1] - pair[0] <= 8), "{asked:?}");
+    assert!(
+        asked.len() < 100,
+        "and not more often than every six seconds: {asked:?}"
+    );
+}
+
+#[test]
 fn a_hub_may_wish_for_a_pause_but_not_for_one_that_loses_the_picture() {
     let mut spoke = spoke(Estate::default());
     let wish = |seconds| {

@@ -4,10 +4,14 @@
 use std::time::Duration;
 
 /// The shortest pause after a failure: one tick.
-const FIRST: Duration = Duration::from_secs(1);
+pub(super) const FIRST: Duration = Duration::from_secs(1);
 
-/// The longest pause. A recovered API is found again within it, which `max_staleness` should leave room for.
-const LONGEST: Duration = Duration::from_secs(30);
+/// The longest pause of one list among others that work.
+pub const LONGEST: Duration = Duration::from_secs(30);
+
+/// The longest pause where nothing works: with a tick, and a callout that ends before, a server that is back is noticed
+/// within 10 s.
+pub const PROBE: Duration = Duration::from_secs(8);
 
 /// The longest wish of the server that is met. It asks for seconds; whatever stands before it may ask for a year, and
 /// the picture would be gone for as long.
@@ -32,15 +36,13 @@ impl Backoff {
         self.failures
     }
 
-    /// The pause after one more failure: between half and the whole of 1 s, 2 s, 4 s … 30 s, as `chance` (any 32
-    /// bits) decides, so that the proxies of a cluster do not come back all at once. Not shorter than `at_least`,
-    /// the server's own wish, up to five minutes of it.
-    pub fn failed(&mut self, at_least: Option<Duration>, chance: u32) -> Duration {
+    /// The pause after one more failure: between half and the whole of 1 s, 2 s, 4 s … `longest`, as `chance` (any 32
+    /// bits) decides, so that the proxies of a cluster do not come back all at once. Not shorter than the server's own
+    /// [wish].
+    pub fn failed(&mut self, longest: Duration, at_least: Option<Duration>, chance: u32) -> Duration {
         let doubled = FIRST.saturating_mul(2u32.saturating_pow(self.failures));
         self.failures = self.failures.saturating_add(1);
-        let half = doubled.min(LONGEST) / 2;
-        let jittered = half + half.mul_f64(f64::from(chance) / f64::from(u32::MAX));
-        jittered.max(at_least.unwrap_or_default().min(LONGEST_WISH))
+        jittered(doubled.min(longest), chance).max(wish(at_least))
     }
 
     /// A good answer came.
@@ -55,6 +57,23 @@ impl Backoff {
     }
 }
 
+/// Between half and the whole of a pause.
+fn jittered(whole: Duration, chance: u32) -> Duration {
+    whole / 2 + part(whole / 2, chance)
+}
+
+/// As much of a time as `chance` (any 32 bits) says.
+pub(super) fn part(time: Duration, chance: u32) -> Duration {
+    // Without floating point, which would make the smaller module larger by a kilobyte.
+    let millis = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    Duration::from_millis(millis.saturating_mul(chance.into()) / u64::from(u32::MAX))
+}
+
+/// How long a server that wishes to be left alone is: up to five minutes.
+pub(super) fn wish(at_least: Option<Duration>) -> Duration {
+    at_least.unwrap_or_default().min(LONGEST_WISH)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -63,25 +82,27 @@ mod tests {
     #[test]
     fn it_doubles_up_to_the_longest_and_forgets_on_success() {
         let mut backoff = Backoff::default();
-        let pauses: Vec<_> = (0..7).map(|_| backoff.failed(None, u32::MAX).as_secs()).collect();
+        let pauses: Vec<_> = (0..7)
+            .map(|_| backoff.failed(LONGEST, None, u32::MAX).as_secs())
+            .collect();
         assert_eq!(pauses, [1, 2, 4, 8, 16, 30, 30]);
         backoff.succeeded();
-        assert_eq!(backoff.failed(None, u32::MAX), FIRST);
+        assert_eq!(backoff.failed(LONGEST, None, u32::MAX), FIRST);
     }
 
     #[test]
     fn the_servers_wish_is_the_least() {
         let wish = Duration::from_secs(90);
-        assert_eq!(Backoff::default().failed(Some(wish), 0), wish);
+        assert_eq!(Backoff::default().failed(LONGEST, Some(wish), 0), wish);
         let year = Duration::from_secs(365 * 24 * 3600);
-        assert_eq!(Backoff::default().failed(Some(year), 0), LONGEST_WISH);
+        assert_eq!(Backoff::default().failed(LONGEST, Some(year), 0), LONGEST_WISH);
     }
 
     proptest! {
         #[test]
         fn a_pause_lies_between_its_half_and_its_whole(failures in 0u32..100, chance: u32) {
-            let pause = Backoff { failures }.failed(None, chance);
-            let whole = Backoff { failures }.failed(None, u32::MAX);
+            let pause = Backoff { failures }.failed(LONGEST, None, chance);
+            let whole = Backoff { failures }.failed(LONGEST, None, u32::MAX);
             prop_assert!(whole / 2 <= pause && pause <= whole);
             prop_assert!(whole <= LONGEST);
         }

@@ -3,17 +3,20 @@
 //!
 //! A life knows when it is due and what it asks next.
 
-use super::backoff::Backoff;
+use super::backoff::{self, Backoff};
 use super::interval::{EARLY, next_read, staggered};
 use super::page_size::PageSize;
 use crate::kube::page::Bad;
 use crate::kube::{Answer, Failure, Object, Page, Source, Verb, Window};
 use crate::time::Time;
-use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// The first window after a hand-over brings at once what happened since; it need not wait for more. And a server that
-/// ends its windows early is not asked more often.
+mod pause;
+
+pub use pause::Pause;
+
+/// The first window after a hand-over, or a failure, brings at once what happened since; it need not wait for more. And
+/// a server that ends its windows early is not asked more often.
 const SHORTEST_WINDOW: Duration = Duration::from_secs(1);
 
 /// Windows in a row that did not end well, after which a list is kept up to date without them.
@@ -93,17 +96,6 @@ pub enum Step {
     },
 }
 
-/// How a failing list is left alone for a while.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Pause {
-    /// Failures in a row that led to it.
-    pub failures: u32,
-    /// When it began.
-    pub since: Time,
-    /// When the list is asked for again.
-    pub due: Time,
-}
-
 /// One list, kept up to date.
 #[derive(Debug)]
 pub struct Kept {
@@ -117,7 +109,15 @@ pub struct Kept {
     /// What the window after a list or a break is as short by as chance has it. Proxies that were given a configuration,
     /// or lost the API server, at the same moment would otherwise ask in step from then on.
     stagger: Option<u32>,
+    /// When the request that is under way, or the last one, was sent; of a list that of its first page.
+    asked: Time,
     backoff: Backoff,
+    /// The server wishes to be left alone until then.
+    not_before: Time,
+    /// The request that is under way was sent before it was time: if it fails, it is sent again at once.
+    too_early: bool,
+    /// The last answer was that a version is too old.
+    expired: bool,
     page_size: PageSize,
     /// Windows in a row that did not end well.
     broken: u32,
@@ -139,7 +139,11 @@ impl Kept {
             version: None,
             behind: false,
             stagger: None,
+            asked: Time::default(),
             backoff: Backoff::default(),
+            not_before: Time::default(),
+            too_early: false,
+            expired: false,
             page_size: PageSize::new(page_size),
             broken: 0,
             unwatched: 0,
@@ -155,24 +159,6 @@ impl Kept {
             self.life = Life::Waiting { since: now, due: now };
         }
         self
-    }
-
-    /// Leaves the API alone for as long as somebody else meant to.
-    #[must_use]
-    pub fn pausing(mut self, Pause { failures, since, due }: Pause) -> Self {
-        self.backoff = Backoff::after(failures);
-        self.life = Life::Waiting { since, due };
-        self
-    }
-
-    /// How it waits after a failure; `None` where it did not fail, or does not wait.
-    #[must_use]
-    pub fn pause(&self) -> Option<Pause> {
-        let failures = self.backoff.failures();
-        match self.life {
-            Life::Waiting { since, due } if failures > 0 => Some(Pause { failures, since, due }),
-            _ => None,
-        }
     }
 
     /// What is listed.
@@ -230,6 +216,7 @@ impl Kept {
     /// Asks if it is time.
     pub fn begin(&mut self, now: Time) -> Option<Request> {
         self.due(now)?;
+        (self.asked, self.too_early) = (now, false);
         let window = self.next_window();
         Some(match window {
             Some((version, lasts)) => {
@@ -262,11 +249,16 @@ impl Kept {
     fn next_window(&self) -> Option<(&str, Duration)> {
         let window = self.pace.window.filter(|_| self.unwatched == 0)?;
         let lasts = match self.stagger {
-            _ if self.behind => SHORTEST_WINDOW,
+            _ if self.catches_up() => SHORTEST_WINDOW,
             Some(chance) => staggered(window, chance),
             None => window,
         };
         Some((self.version()?, lasts))
+    }
+
+    /// Whether the next window is to bring what happened until now, and not to wait for more.
+    fn catches_up(&self) -> bool {
+        self.behind || self.is_failing()
     }
 
     fn page(&self, cursor: Option<&str>) -> Request {
@@ -280,7 +272,7 @@ impl Kept {
     /// Takes the answer to what is under way.
     pub fn answer(&mut self, answer: Result<Answer, Failure>, now: Time, chance: u32) -> Step {
         let was = std::mem::replace(&mut self.life, Life::Waiting { since: now, due: now });
-        let goes_on = matches!((&was, &answer), (Life::Watching { .. }, Ok(_)) if !self.behind);
+        let goes_on = matches!((&was, &answer), (Life::Watching { .. }, Ok(_)) if !self.catches_up());
         self.stagger = (!goes_on).then_some(chance);
         match (was, answer) {
             (Life::Listing(listing), Ok(Answer::Page(page))) => self.paged(listing, page, now),
@@ -303,7 +295,7 @@ impl Kept {
             return Step::Ask(self.page(Some(&cursor)));
         }
         // Not before: a list that fails at its second page each time would be asked for without a pause.
-        self.backoff.succeeded();
+        self.succeeded();
         self.page_size.whole();
         self.behind = false;
         self.unwatched = self.unwatched.saturating_sub(1);
@@ -316,8 +308,11 @@ impl Kept {
     }
 
     fn watched(&mut self, begun: Time, window: Window, now: Time) -> Step {
-        self.backoff.succeeded();
-        self.broken = 0;
+        // One as short as after a failure says nothing of those that are as long as they should be.
+        if !self.is_failing() {
+            self.broken = 0;
+        }
+        self.succeeded();
         self.behind = false;
         if let Some(version) = window.version.as_ref().filter(|version| !version.is_empty()) {
             self.version = Some(version.clone());
@@ -369,12 +364,16 @@ impl Kept {
             // Nothing came in the place of windows, so it was not for them. Lists would cost a server that is back.
             self.unwatched = 0;
         }
-        // An expired cursor is nobody's fault, once: the list is read again from its start without a pause.
-        let at_once = matches!(failure, Failure::Expired(_)) && self.backoff.is_clear();
-        let pause = self.backoff.failed(failure.retry_after(), chance);
+        // An expired cursor, or version, is nobody's fault, once: the list is read again from its start without a pause.
+        let is_expired = matches!(failure, Failure::Expired(_));
+        let was_expired = std::mem::replace(&mut self.expired, is_expired);
+        let at_once = self.too_early || is_expired && !was_expired;
+        let wish = failure.retry_after();
+        let pause = self.backoff.failed(backoff::LONGEST, wish, chance);
+        self.not_before = now.after(backoff::wish(wish));
         self.life = Life::Waiting {
             since: now,
-            due: if at_once { now } else { now.after(pause) },
+            due: if at_once { self.not_before } else { now.after(pause) },
         };
         Step::Failed {
             verb,

@@ -1,5 +1,6 @@
 //! All the lists of a configuration together.
 
+use super::backoff::PROBE;
 use super::life::{Kept, Request, Step};
 use crate::kube::{Answer, Failure, Verb};
 use crate::order::sort_by;
@@ -28,13 +29,19 @@ pub struct Poller {
     lists: Vec<Kept>,
     /// Windows that may be open at once.
     most_windows: usize,
+    /// When the server was noticed to be back.
+    back: Option<Time>,
 }
 
 impl Poller {
     /// Keeps these lists, with so many windows open at once.
     #[must_use]
     pub fn new(lists: Vec<Kept>, most_windows: usize) -> Self {
-        Self { lists, most_windows }
+        Self {
+            lists,
+            most_windows,
+            back: None,
+        }
     }
 
     /// Whether no list is being read: the moment to publish. What an open window will bring is a change of its own.
@@ -69,6 +76,7 @@ impl Poller {
 
     /// What is due, as much as may be under way; who waits longest comes first.
     pub fn begin(&mut self, now: Time) -> Vec<Ask> {
+        self.probe(now);
         let room = |most: usize, under_way: fn(&Kept) -> bool| {
             most.saturating_sub(self.lists.iter().filter(|list| under_way(list)).count())
         };
@@ -91,71 +99,53 @@ impl Poller {
         asks
     }
 
+    /// Where nothing works, one list after the other asks whether the server is back: pauses of their own are too long
+    /// for that. So it is asked no more often than before by a proxy that keeps the four lists of the defaults.
+    fn probe(&mut self, now: Time) {
+        let probes = self.lists.iter().map(Kept::next_probe);
+        let due = probes.reduce(|one, other| Some(one?.max(other?))).flatten();
+        if due.is_none_or(|due| due > now) {
+            return;
+        }
+        let askable = self.lists.iter_mut().filter(|list| list.may_ask(now));
+        if let Some(list) = askable.min_by_key(|list| list.asked()) {
+            list.hurry(now);
+        }
+    }
+
+    /// Ends the pause of a list, see [`Kept::hurry`].
+    pub fn hurry(&mut self, id: SourceId, now: Time) {
+        if let Some(list) = self.lists.get_mut(id.0) {
+            list.hurry(now);
+        }
+    }
+
     /// Has a list read as if nobody ever did; whether that could be, see [`Kept::start_over`].
     pub fn start_over(&mut self, id: SourceId) -> bool {
         self.lists.get_mut(id.0).is_some_and(Kept::start_over)
     }
 
-    /// Takes an answer; `None` where there is no such list.
+    /// Takes an answer; `None` where there is no such list. The first good one after an outage ends the pauses of all
+    /// the others.
     pub fn answer(&mut self, id: SourceId, answer: Result<Answer, Failure>, now: Time, chance: u32) -> Option<Step> {
-        self.lists.get_mut(id.0).map(|list| list.answer(answer, now, chance))
+        let is_outage = self.lists.iter().all(Kept::is_failing);
+        let list = self.lists.get_mut(id.0)?;
+        let step = list.answer(answer, now, chance);
+        let is_back = match &step {
+            Step::Whole(_) | Step::Changed(_) => true,
+            // Only a server that is there knows what it has forgotten.
+            Step::Failed { failure, .. } => matches!(failure, Failure::Expired(_)),
+            Step::Ask(_) => false,
+        };
+        // Lists that fail one after the other would end each other's pauses for ever.
+        let is_news = self.back.is_none_or(|back| now < back || now.since(back) >= PROBE);
+        if is_outage && is_back && is_news {
+            self.back = Some(now);
+            self.lists.iter_mut().for_each(|list| list.wake(now));
+        }
+        Some(step)
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::kube::{Page, Reads, Resource, Source};
-    use crate::name::Name;
-    use crate::sync::life::Pace;
-    use std::time::Duration;
-
-    const T0: Time = Time::from_unix_millis(1_000_000);
-
-    #[test]
-    fn many_lists_are_asked_a_few_at_a_time() {
-        let source = |n: usize| Source {
-            reads: Reads::Services,
-            resource: Resource::services(),
-            namespace: Some(Name::parse(&format!("ns-{n}")).unwrap()),
-            label_selector: None,
-            field_selector: None,
-            labels: false,
-        };
-        let pace = Pace {
-            interval: Duration::from_secs(15),
-            window: None,
-        };
-        let lists = (0..20).map(|n| Kept::new(source(n), pace, 500, T0)).collect();
-        let mut poller = Poller::new(lists, 4);
-        assert!(
-            poller.is_between_rounds() && !poller.is_resting(T0),
-            "a round is about to begin"
-        );
-        let mut under_way = poller.begin(T0);
-        assert_eq!(under_way.len(), MOST_PAGES);
-        assert!(poller.begin(T0).is_empty());
-        let mut asked = under_way.len();
-        while let Some(ask) = under_way.pop() {
-            assert!(matches!(
-                poller.answer(ask.source, Ok(Answer::Page(Page::default())), T0, 0),
-                Some(Step::Whole(_))
-            ));
-            let next = poller.begin(T0);
-            asked += next.len();
-            under_way.extend(next);
-        }
-        assert_eq!(asked, 20);
-        assert!(poller.is_between_rounds() && poller.is_resting(T0));
-    }
-
-    #[test]
-    fn an_answer_for_no_list_is_nothing() {
-        let mut poller = Poller::new(Vec::new(), 4);
-        assert!(
-            poller
-                .answer(SourceId(0), Ok(Answer::Page(Page::default())), T0, 0)
-                .is_none()
-        );
-    }
-}
+mod tests;

@@ -123,16 +123,16 @@ fn conversion() -> Failure {
 }
 
 #[test]
-fn a_list_that_fails_alone_is_left_out_when_it_is_too_old_and_is_back_with_its_next_answer() {
+fn a_list_that_fails_alone_for_as_long_as_it_may_is_left_out_and_is_back_with_its_next_answer() {
     let mut leader = Leader::new(config(""), Estate::default(), T0);
     round(&mut leader, T0, |source| cluster(source, 1));
     let fails = |leader: &mut Leader, seconds| round(leader, later(seconds), broken("deployments", 1));
-    for seconds in [15, 30, 45, 57] {
+    for seconds in [15, 30, 45, 60, 72] {
         let early = fails(&mut leader, seconds);
         assert!(early.published.is_empty(), "{seconds} s");
         assert!(early.confirmed.iter().all(|confirmed| confirmed.oldest() == Some(T0)));
     }
-    let mut left = fails(&mut leader, 58);
+    let mut left = fails(&mut leader, 73);
     assert_eq!(names(&left.published[0], "services"), [""; 0]);
     assert_eq!(left.readable, [("deployments.apps".to_owned(), Readable::No)]);
     assert_eq!(
@@ -140,18 +140,18 @@ fn a_list_that_fails_alone_is_left_out_when_it_is_too_old_and_is_back_with_its_n
         ["deployments.apps cannot be listed, and other lists can: it is left out until it can be"]
     );
     let [at] = left.confirmed.as_slice() else { panic!() };
-    assert!(at.lists[2].is_none() && at.oldest() == Some(later(45)), "{at:?}");
+    assert!(at.lists[2].is_none() && at.oldest() == Some(later(60)), "{at:?}");
     let estate = Estate {
         snapshot: left.published.pop(),
         confirmed: left.confirmed.pop(),
         troubles: left.troubles,
         ..Estate::default()
     };
-    let mut next = Leader::new(config(""), estate, later(61));
-    let quiet = fails(&mut next, 61);
+    let mut next = Leader::new(config(""), estate, later(76));
+    let quiet = fails(&mut next, 76);
     assert_eq!(
         quiet.confirmed[0].oldest(),
-        Some(later(61)),
+        Some(later(76)),
         "a successor waits for it no more"
     );
     assert!(quiet.lines.is_empty(), "{:?}", quiet.lines);
@@ -170,13 +170,13 @@ fn a_list_that_fails_alone_from_the_start_does_not_hold_up_the_others_for_ever()
         true => Err(conversion()),
         false => cluster(source, 1),
     };
-    for seconds in [0, 15, 30, 45, 57] {
+    for seconds in [0, 15, 30, 45, 60, 72] {
         assert!(
             round(&mut leader, later(seconds), broken).published.is_empty(),
             "{seconds} s"
         );
     }
-    assert_eq!(round(&mut leader, later(58), broken).published.len(), 1);
+    assert_eq!(round(&mut leader, later(73), broken).published.len(), 1);
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn a_namespace_that_fails_alone_is_left_out_with_its_hpas() {
     let namespaces = r#","namespaces":["shop","data"]"#;
     let mut leader = Leader::new(config(namespaces), Estate::default(), T0);
     round(&mut leader, T0, |source| cluster(source, 1));
-    let rounds = (15..=60).step_by(15);
+    let rounds = (15..=75).step_by(15);
     let rounds = rounds.map(|seconds| round(&mut leader, later(seconds), broken("in namespace data", 2)));
     let last = rounds.last().unwrap();
     assert_eq!(
@@ -194,7 +194,7 @@ fn a_namespace_that_fails_alone_is_left_out_with_its_hpas() {
             .count(),
         4
     );
-    assert_eq!(last.confirmed.last().unwrap().oldest(), Some(later(60)));
+    assert_eq!(last.confirmed.last().unwrap().oldest(), Some(later(75)));
 }
 
 #[test]
@@ -241,4 +241,57 @@ fn what_is_watched_and_was_left_out_is_listed_again() {
     assert!(left.is_some_and(|seconds| (58..62).contains(&seconds)), "{left:?}");
     let back = (70..140).find_map(|seconds| served(&round_of(&mut leader, later(seconds), window)));
     assert_eq!(back, Some(1), "and not what changed since alone");
+}
+
+#[test]
+fn a_refusal_right_after_an_outage_is_not_as_old_as_the_outage() {
+    let mut leader = Leader::new(config(""), Estate::default(), T0);
+    round(&mut leader, T0, |source| cluster(source, 1));
+    for seconds in (15..120).step_by(5) {
+        round(&mut leader, later(seconds), |_| Err(Failure::Timeout));
+    }
+    // An API server that has read one role and not yet another.
+    for seconds in 160..170 {
+        let refused = round(&mut leader, later(seconds), refusing("deployments", 1));
+        assert!(refused.published.is_empty(), "{seconds} s");
+        assert!(refused.confirmed.iter().all(|confirmed| confirmed.oldest() == Some(T0)));
+    }
+    let back = round(&mut leader, later(200), |source| cluster(source, 1));
+    assert!(back.published.is_empty(), "nothing changed");
+    assert_eq!(back.confirmed.last().unwrap().oldest(), Some(later(200)));
+}
+
+#[test]
+fn where_all_was_refused_a_list_that_is_refused_a_little_longer_is_not_left_out() {
+    let mut leader = Leader::new(config(""), Estate::default(), T0);
+    round(&mut leader, T0, |source| cluster(source, 1));
+    for seconds in (15..300).step_by(5) {
+        round(&mut leader, later(seconds), |_| Err(Failure::Forbidden("no".into())));
+    }
+    for seconds in 330..340 {
+        let refused = round(&mut leader, later(seconds), refusing("deployments", 1));
+        assert!(refused.published.is_empty(), "{seconds} s");
+    }
+}
+
+#[test]
+fn a_list_that_fails_alone_fails_as_long_under_a_successor() {
+    let mut leader = Leader::new(config(""), Estate::default(), T0);
+    let mut left = round(&mut leader, T0, |source| cluster(source, 1));
+    for seconds in [15, 30, 45] {
+        let failed = round(&mut leader, later(seconds), broken("deployments", 1));
+        left.confirmed.extend(failed.confirmed);
+        left.troubles = failed.troubles.or(left.troubles);
+    }
+    let estate = Estate {
+        snapshot: left.published.pop(),
+        confirmed: left.confirmed.pop(),
+        resume: left.resume,
+        troubles: left.troubles,
+        ..Estate::default()
+    };
+    let mut next = Leader::new(config(""), estate, later(50));
+    let early = (50..73).map(|seconds| round(&mut next, later(seconds), broken("deployments", 1)));
+    assert!(early.last().unwrap().published.is_empty());
+    assert_eq!(round(&mut next, later(73), broken("deployments", 1)).published.len(), 1);
 }

@@ -168,6 +168,7 @@ fn later(seconds: u64) -> Time {
 }
 
 const FROM_7: &str = "/api/v1/services?watch=1&allowWatchBookmarks=true&timeoutSeconds=5&resourceVersion=7";
+const SHORT_FROM_7: &str = "/api/v1/services?watch=1&allowWatchBookmarks=true&timeoutSeconds=1&resourceVersion=7";
 const LIST: &str = "/api/v1/services?limit=500";
 
 #[test]
@@ -195,7 +196,7 @@ fn a_window_that_was_cut_is_opened_again_where_it_began() {
     let mut list = watching();
     list.answer(Err(Failure::Cut), later(3), 0);
     assert_eq!(list.begin(later(3)), None, "after a pause");
-    assert_eq!(path(list.begin(later(4))).unwrap(), FROM_7);
+    assert_eq!(path(list.begin(later(4))).unwrap(), SHORT_FROM_7);
 }
 
 #[test]
@@ -209,7 +210,9 @@ fn the_window_after_a_list_or_a_break_is_as_short_as_chance_has_it_and_the_next_
         list.answer(window(None), later(30), chance);
         assert_eq!(lasts(&mut list, later(30)), 30);
         list.answer(Err(Failure::Cut), later(40), chance);
-        assert_eq!(lasts(&mut list, later(41)), seconds, "after a break");
+        assert_eq!(lasts(&mut list, later(41)), 1, "what happened meanwhile comes at once");
+        list.answer(window(None), later(42), chance);
+        assert_eq!(lasts(&mut list, later(42)), seconds, "after a break");
     }
 }
 
@@ -306,7 +309,7 @@ fn an_outage_does_not_lose_the_place() {
     for _ in 0..10 {
         list.answer(Err(Failure::Unreachable("refused".into())), now, 0);
         now = now.after(Duration::from_secs(60));
-        assert_eq!(path(list.begin(now)).unwrap(), FROM_7);
+        assert_eq!(path(list.begin(now)).unwrap(), SHORT_FROM_7);
     }
 }
 
@@ -329,4 +332,62 @@ fn a_list_without_a_version_is_read_every_interval() {
     list.answer(Ok(Answer::Page(unversioned)), T0, 0);
     assert_eq!(list.begin(T0), None);
     assert_eq!(path(list.begin(T0.after(PAUSE))).unwrap(), LIST);
+}
+
+#[test]
+fn windows_that_break_are_given_up_although_the_short_ones_between_them_do_not() {
+    let mut list = list(Some(Duration::from_secs(30)));
+    list.begin(T0);
+    list.answer(page(None), T0, 0);
+    let (mut now, mut broken) = (T0, 0);
+    while list.unwatched == 0 {
+        now = now.after(Duration::from_secs(60));
+        let lasts = list.begin(now).unwrap().lasts;
+        let cut = lasts > SHORTEST_WINDOW;
+        broken += u32::from(cut);
+        list.answer(if cut { Err(Failure::Cut) } else { window(None) }, now, 0);
+    }
+    assert_eq!(broken, PATIENCE);
+}
+
+#[test]
+fn a_version_that_is_too_old_after_an_outage_is_listed_again_at_once() {
+    let mut list = watching();
+    let mut now = T0;
+    for _ in 0..10 {
+        list.answer(Err(Failure::Unreachable("refused".into())), now, 0);
+        now = now.after(Duration::from_secs(60));
+        list.begin(now).unwrap();
+    }
+    list.answer(Err(Failure::Expired("too old".into())), now, 0);
+    assert_eq!(path(list.begin(now)).unwrap(), LIST);
+    list.answer(Err(Failure::Expired("too old".into())), now, 0);
+    assert_eq!(list.begin(now), None, "but not for ever");
+}
+
+#[test]
+fn a_pause_that_is_cut_short_is_as_long_as_the_server_wishes() {
+    for (wish, due) in [(None, 0), (Some(5), 5), (Some(77), 77)] {
+        let mut list = watching();
+        let retry_after = wish.map(Duration::from_secs);
+        list.answer(Err(Failure::Throttled { retry_after }), T0, u32::MAX);
+        let mut successor = self::list(Some(WINDOW)).resumed("7", T0).pausing(list.pause().unwrap());
+        for list in [&mut list, &mut successor] {
+            list.hurry(T0);
+            assert_eq!(list.due(later(300)), Some(later(due)), "{wish:?}");
+        }
+    }
+}
+
+#[test]
+fn a_request_that_was_sent_before_the_server_was_back_is_sent_again_at_once() {
+    let mut list = watching();
+    list.answer(Err(Failure::Unreachable("refused".into())), later(10), u32::MAX);
+    list.answer(Err(Failure::Unreachable("refused".into())), later(20), u32::MAX);
+    assert!(list.begin(later(30)).is_some());
+    list.hurry(later(31));
+    list.answer(Err(Failure::Unreachable("refused".into())), later(35), u32::MAX);
+    assert!(list.begin(later(35)).is_some());
+    list.answer(Err(Failure::Unreachable("refused".into())), later(40), u32::MAX);
+    assert_eq!(list.begin(later(40)), None, "once");
 }

@@ -18,6 +18,7 @@ use crate::snapshot::Section;
 use crate::time::Time;
 use path::{BadPath, Target};
 use std::rc::Rc;
+use std::time::Duration;
 
 const TEXT: &str = "text/plain; charset=utf-8";
 const JSON: &str = "application/json; charset=utf-8";
@@ -159,8 +160,12 @@ fn confirmed(picture: &Picture, now: Time) -> String {
     read.unwrap_or_else(|| confirmation::NEVER.into())
 }
 
+/// An API server that is back is noticed within some seconds, and spokes take this word for it.
+const LONGEST_RETRY: Duration = Duration::from_secs(5);
+
 fn retry(config: &Config, body: String) -> Answer {
-    text(503, body).with("retry-after", config.poll_interval.as_secs().to_string())
+    let retry_after = config.poll_interval.min(LONGEST_RETRY);
+    text(503, body).with("retry-after", retry_after.as_secs().to_string())
 }
 
 fn found(picture: &mut Picture, target: &Target<'_>, if_none_match: Option<&[u8]>) -> Option<Answer> {

@@ -110,7 +110,7 @@ fn what_may_be_in_a_list_that_is_refused_is_not_said_to_be_absent() {
         if status == 503 {
             let words = b"not readable: the Kubernetes API does not list statefulsets.apps\n";
             assert_eq!(*answer.body, *words, "{path}");
-            assert_eq!(header(&answer, "retry-after"), Some("15"));
+            assert_eq!(header(&answer, "retry-after"), Some("5"));
         }
     }
 }
@@ -224,7 +224,7 @@ fn a_bulk_body_is_rendered_once_per_snapshot() {
 fn never_synced_and_too_stale_are_told_apart() {
     let config = config("");
     let unsynced = ask(&config, &mut Picture::default(), get("/burstmetrics/services")).unwrap();
-    assert_eq!((unsynced.status, header(&unsynced, "retry-after")), (503, Some("15")));
+    assert_eq!((unsynced.status, header(&unsynced, "retry-after")), (503, Some("5")));
     assert!(unsynced.body.starts_with(b"not synced yet"));
     let mut old = picture(&config);
     old.look(&config, Some(&confirmed(T0)), T0.after(Duration::from_secs(75)));

@@ -1,0 +1,266 @@
+//! After an outage a picture is whole or too old, in whatever order the lists come back, and it is back soon.
+
+use super::*;
+use proptest::prelude::*;
+
+/// How the API server is away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Away {
+    /// Connections are refused, and those that are open end.
+    Refused,
+    /// Nothing is answered, and callouts end with their timeout.
+    Silent,
+    /// Something in between answers.
+    Unavailable,
+}
+
+/// An API server of two applications, of a Deployment and of a StatefulSet, that is away for a while.
+#[derive(Clone, Copy, Debug)]
+struct Api {
+    away: Away,
+    /// Seconds from the beginning.
+    down: u64,
+    up: u64,
+    /// Whether it knows afterwards what happened before.
+    remembers: bool,
+    /// Workloads cannot be listed, or watched, for so many seconds after it is up.
+    recovers: u64,
+}
+
+impl Api {
+    fn is_down(&self, second: u64) -> bool {
+        (self.down..self.up).contains(&second)
+    }
+
+    fn failure(&self) -> Failure {
+        match self.away {
+            Away::Refused => Failure::Unreachable("connection refused".into()),
+            Away::Silent => Failure::Timeout,
+            Away::Unavailable => Failure::Server {
+                status: 503,
+                message: String::new(),
+                retry_after: None,
+            },
+        }
+    }
+
+    /// The answer that a request has which was sent then, and when it comes; `None` where nothing is ever answered.
+    fn answer(&self, source: &Source, ask: &Ask, asked: u64) -> (u64, Result<Answer, Failure>) {
+        let ends = asked + ask.request.lasts.as_secs();
+        let is_workload = source.reads == Reads::Workloads;
+        let is_cut = asked < self.down && self.down < ends;
+        match self.away {
+            Away::Silent if self.is_down(asked) || is_cut => (ends + 5, Err(Failure::Timeout)),
+            _ if self.is_down(asked) => (asked, Err(self.failure())),
+            _ if is_cut => (self.down, Err(Failure::Cut)),
+            _ if is_workload && (self.up..self.up + self.recovers).contains(&asked) => (asked, Err(conversion())),
+            _ => (ends, self.good(source, ask, asked)),
+        }
+    }
+
+    fn good(&self, source: &Source, ask: &Ask, asked: u64) -> Result<Answer, Failure> {
+        let path = &ask.request.path;
+        let from = path
+            .split_once("resourceVersion=")
+            .map(|(_, version)| version.parse::<u64>().unwrap());
+        match ask.request.verb {
+            Verb::Watch if !self.remembers && self.up <= asked && from < Some(self.up) => {
+                Err(Failure::Expired("too old resource version".into()))
+            }
+            Verb::Watch => Ok(Answer::Window(Window {
+                version: Some((asked + ask.request.lasts.as_secs()).to_string()),
+                ..Window::default()
+            })),
+            Verb::List => applications(source, asked).map(Answer::Page),
+        }
+    }
+}
+
+/// Of a kind whose conversion webhook is gone.
+fn conversion() -> Failure {
+    Failure::Server {
+        status: 500,
+        message: "conversion webhook failed".into(),
+        retry_after: None,
+    }
+}
+
+fn applications(source: &Source, version: u64) -> Result<Page, Failure> {
+    let item = |name: &str, of: &str| {
+        let meta = format!(r#""metadata":{{"name":"{name}","namespace":"shop"}}"#);
+        match source.resource.plural.as_str() {
+            "horizontalpodautoscalers" => format!(
+                r#"{{{meta},"spec":{{"scaleTargetRef":{{"apiVersion":"apps/v1","kind":"{of}","name":"{name}"}},
+                    "maxReplicas":5}},"status":{{"currentReplicas":1}}}}"#
+            ),
+            "services" => format!(r#"{{{meta},"spec":{{"selector":{{"app":"{name}"}}}}}}"#),
+            _ if source.resource.kind != of => String::new(),
+            _ => format!(r#"{{{meta},"spec":{{"template":{{"metadata":{{"labels":{{"app":"{name}"}}}}}}}}}}"#),
+        }
+    };
+    let items = [item("db", "StatefulSet"), item("web", "Deployment")];
+    let items: Vec<_> = items.into_iter().filter(|item| !item.is_empty()).collect();
+    let (kind, items) = (&source.resource.kind, items.join(","));
+    let body = format!(r#"{{"kind":"{kind}List","metadata":{{"resourceVersion":"{version}"}},"items":[{items}]}}"#);
+    page::read(source, body.as_bytes(), &mut ())
+}
+
+/// A proxy: who leads, and what stands in shared data.
+struct Proxy {
+    config: Rc<Config>,
+    leader: Leader,
+    snapshot: Vec<u8>,
+    estate: Estate,
+    under_way: Vec<(u64, SourceId, Result<Answer, Failure>)>,
+    /// Requests of each second.
+    asked: Vec<u64>,
+    chance: u32,
+}
+
+impl Proxy {
+    fn new(config: Rc<Config>, chance: u32) -> Self {
+        Self {
+            leader: Leader::new(config.clone(), Estate::default(), T0),
+            config,
+            snapshot: Vec::new(),
+            estate: Estate::default(),
+            under_way: Vec::new(),
+            asked: Vec::new(),
+            chance,
+        }
+    }
+
+    fn second(&mut self, api: &Api, second: u64) {
+        self.asked.push(0);
+        let effects = self.leader.tick(later(second));
+        self.carry_out(effects, api, second);
+        while let Some(place) = self.under_way.iter().position(|(due, ..)| *due <= second) {
+            let (_, id, answer) = self.under_way.remove(place);
+            self.chance = self.chance.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            let effects = self.leader.answer(id, answer, later(second), self.chance);
+            self.carry_out(effects, api, second);
+        }
+    }
+
+    fn carry_out(&mut self, effects: Vec<Effect>, api: &Api, second: u64) {
+        for effect in effects {
+            match effect {
+                Effect::Ask(ask) => {
+                    let (due, answer) = api.answer(self.leader.source(ask.source).unwrap(), &ask, second);
+                    self.under_way.push((due, ask.source, answer));
+                    *self.asked.last_mut().unwrap() += 1;
+                }
+                Effect::Publish(snapshot) => self.snapshot = snapshot,
+                Effect::Bequeath(resume) => self.estate.resume = Resume::from_bytes(&resume),
+                Effect::Admit(troubles) => self.estate.troubles = Troubles::from_bytes(&troubles.to_bytes()),
+                Effect::Confirm(confirmed) => self.estate.confirmed = Some(confirmed),
+                _ => {}
+            }
+        }
+    }
+
+    fn hand_over(&mut self, second: u64) {
+        let left = &self.estate;
+        let estate = Estate {
+            snapshot: Snapshot::open(self.snapshot.clone()).ok(),
+            confirmed: left.confirmed.clone(),
+            resume: left.resume.clone(),
+            troubles: left.troubles.clone(),
+            policies: None,
+        };
+        self.leader = Leader::new(self.config.clone(), estate, later(second));
+        self.under_way.clear();
+    }
+
+    /// What is served: the names of the Services, or nothing where the picture is too old.
+    fn served(&self, second: u64) -> Option<Vec<String>> {
+        let oldest = self.estate.confirmed.as_ref().and_then(Confirmed::oldest)?;
+        let is_fresh = later(second).since(oldest) <= self.config.max_staleness;
+        let snapshot = Snapshot::open(self.snapshot.clone()).ok().filter(|_| is_fresh)?;
+        let rows = snapshot.section(SERVICES).into_iter().flat_map(Section::rows);
+        Some(rows.map(|row| row.of.to_owned()).collect())
+    }
+}
+
+/// What is served in each second, from the first picture on.
+fn story(mode: &str, api: Api, hand_overs: &[u64], chance: u32) -> Vec<Option<Vec<String>>> {
+    let config = parse(&format!(r#"{{"cluster":"k","sync":{{"mode":"{mode}"}}}}"#));
+    let mut proxy = Proxy::new(config, chance);
+    let seconds = 0..api.up + api.recovers + 150;
+    let second = |second| {
+        if hand_overs.contains(&second) {
+            proxy.hand_over(second);
+        }
+        proxy.second(&api, second);
+        proxy.served(second)
+    };
+    seconds.map(second).collect()
+}
+
+/// Seconds after which what is served is whole again, and stays so.
+fn is_whole_after(story: &[Option<Vec<String>>], since: u64) -> usize {
+    let since = usize::try_from(since).unwrap();
+    let lacking = story[since..].iter().rposition(Option::is_none);
+    lacking.map_or(0, |place| place + 1)
+}
+
+fn api() -> impl Strategy<Value = Api> {
+    let away = prop::sample::select(vec![Away::Refused, Away::Silent, Away::Unavailable]);
+    let recovers = prop_oneof![3 => Just(0), 1 => 1..40u64];
+    (away, 40..80u64, 1..240u64, any::<bool>(), recovers).prop_map(|(away, down, lasts, remembers, recovers)| Api {
+        away,
+        down,
+        up: down + lasts,
+        remembers,
+        recovers,
+    })
+}
+
+proptest! {
+    #[test]
+    fn after_an_outage_all_is_served_or_nothing(
+        api in api(),
+        mode in prop::sample::select(vec!["list", "watch"]),
+        hand_overs in proptest::collection::vec(30..400u64, 0..3),
+        chance: u32,
+    ) {
+        let story = story(mode, api, &hand_overs, chance);
+        let whole = vec!["shop/db".to_owned(), "shop/web".to_owned()];
+        for (second, served) in story.iter().enumerate() {
+            prop_assert!(served.as_ref().is_none_or(|served| *served == whole), "{second} s: {served:?}");
+        }
+    }
+
+    #[test]
+    fn an_api_server_that_is_back_is_noticed_soon(
+        api in api().prop_map(|api| Api { recovers: 0, ..api }),
+        mode in prop::sample::select(vec!["list", "watch"]),
+        hand_overs in proptest::collection::vec(30..400u64, 0..3),
+        chance: u32,
+    ) {
+        let hand_overs: Vec<_> = hand_overs.into_iter().filter(|second| *second < api.up).collect();
+        let story = story(mode, api, &hand_overs, chance);
+        let after = is_whole_after(&story, api.up);
+        // Until it is noticed, and until those that were asked then have answered.
+        prop_assert!(after <= 15, "{after} s");
+    }
+}
+
+#[test]
+fn what_still_fails_alone_long_after_an_outage_is_left_out() {
+    for mode in ["list", "watch"] {
+        let api = Api {
+            away: Away::Refused,
+            down: 40,
+            up: 160,
+            remembers: true,
+            recovers: 300,
+        };
+        let story = story(mode, api, &[], 7);
+        let first = story[160..].iter().position(Option::is_some).unwrap();
+        assert_eq!(story[160 + first], Some(Vec::new()), "{mode}: both workloads are gone");
+        // It must fail for a minute after it was asked anew, with the others read before that.
+        assert!((58..110).contains(&first), "{mode}: after {first} s of it");
+        assert_eq!(story.last().unwrap().as_ref().map(Vec::len), Some(2), "{mode}");
+    }
+}
