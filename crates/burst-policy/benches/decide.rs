@@ -68,10 +68,10 @@ fn worst(table: &mut Table, what: &str, pattern: &str, labels: &Labels) {
     let spec = spec_of(&policy);
     let read = || Policy::parse("shop/worst", Some("shop"), &spec).unwrap();
     table.row(format!("{} rules of it: read", policy.rules().len()), || {
-        drop(black_box(read()))
+        drop(black_box(read()));
     });
     table.row("… and compiled, for a name that ends at once", || {
-        ask(&read(), "", labels)
+        ask(&read(), "", labels);
     });
 }
 
