@@ -4,7 +4,7 @@ use crate::host;
 use crate::metrics_apis::{self, Taken, Waiting};
 use crate::quarantine::Quarantine;
 use crate::requests::{self, Counter, UnderWay};
-use crate::vm;
+use crate::vm::{self, BulkPermit};
 use burst_model::config::{Config, Requests, Upstream};
 use burst_model::name::ObjectName;
 use burst_model::policies::Enforced;
@@ -75,15 +75,46 @@ pub(crate) struct Remembered {
     under_way: Option<UnderWay>,
     /// While a request for metrics waits for a review.
     waiting: Option<Waiting>,
+    /// Where the reply is a bulk one.
+    bulk: Option<BulkPermit>,
 }
 
 impl Remembered {
-    fn own_reply() -> Self {
+    fn own_reply(bulk: Option<BulkPermit>) -> Self {
         Self {
             own_reply: true,
+            bulk,
             ..Self::default()
         }
     }
+
+    /// A reply to a request that waited is under way; what it waited with.
+    pub(crate) fn wait_no_more(&mut self, bulk: Option<BulkPermit>) -> Option<Waiting> {
+        self.bulk = bulk;
+        self.waiting.take()
+    }
+}
+
+/// Replies to the current stream; what the stream has to hold for as long as the reply is under way. Where there is no room
+/// for a bulk reply, `busy` says what to reply instead.
+pub(crate) fn reply(answer: &Answer, busy: impl FnOnce() -> Answer) -> Option<BulkPermit> {
+    let Some(size) = answer.bulk_size() else {
+        send(answer);
+        return None;
+    };
+    let permit = vm::permit_bulk(size);
+    if permit.is_some() {
+        send(answer);
+    } else {
+        vm::stats().count_rejected_bulk();
+        send(&busy());
+    }
+    permit
+}
+
+fn send(Answer { status, headers, body }: &Answer) {
+    vm::stats().count_reply(*status);
+    host::reply(*status, headers, body);
 }
 
 /// Takes the current request, of that stream: what is to be remembered of it, and whether it goes on.
@@ -95,8 +126,11 @@ pub(crate) fn take_request(view: &Rc<View>, stream: u32) -> (Option<Remembered>,
     if let Some((remembered, action)) = take_metrics_apis(view, stream) {
         return (Some(remembered), action);
     }
-    if take_report(view) || answer(view) {
-        return (Some(Remembered::own_reply()), Action::Pause);
+    if take_report(view) {
+        return (Some(Remembered::own_reply(None)), Action::Pause);
+    }
+    if let Some(Replied(bulk)) = answer(view) {
+        return (Some(Remembered::own_reply(bulk)), Action::Pause);
     }
     let under_way = begin(view);
     let passed_gate = passes_gate(&view.config);
@@ -110,10 +144,11 @@ pub(crate) fn take_request(view: &Rc<View>, stream: u32) -> (Option<Remembered>,
 
 /// Takes a request on the filter chain of the metrics APIs, if it is one. None of their responses is marked.
 fn take_metrics_apis(view: &Rc<View>, stream: u32) -> Option<(Remembered, Action)> {
-    let mut remembered = Remembered::own_reply();
-    let action = match metrics_apis::take(view, stream)? {
+    let taken = metrics_apis::take(view, stream)?;
+    let mut remembered = Remembered::own_reply(None);
+    let action = match taken {
         Taken::Answered(answer) => {
-            metrics_apis::reply(&vm::stats(), &answer);
+            remembered.bulk = metrics_apis::reply(&answer);
             Action::Pause
         }
         Taken::Passed => Action::Continue,
@@ -134,14 +169,15 @@ fn take_report(view: &View) -> bool {
     answer.is_some()
 }
 
-/// Answers a request for the endpoints; whether it was one.
-fn answer(view: &View) -> bool {
-    let Some(endpoints) = &view.config.endpoints else {
-        return false;
-    };
+/// The request was replied to.
+struct Replied(Option<BulkPermit>);
+
+/// Answers a request for the endpoints, if it is one.
+fn answer(view: &View) -> Option<Replied> {
+    let endpoints = view.config.endpoints.as_ref()?;
     let path = host::request_header(":path").unwrap_or_default();
     if !burst::is_own(endpoints, &path) {
-        return false;
+        return None;
     }
     let [method, host] = [":method", ":authority"].map(|name| host::request_header(name).unwrap_or_default());
     let if_none_match = host::request_header("if-none-match");
@@ -153,11 +189,12 @@ fn answer(view: &View) -> bool {
         if_none_match,
         now: host::now(),
     };
-    let answer = burst::answer(&view.config, endpoints, &mut view.picture.borrow_mut(), request);
-    if let Some(answer) = &answer {
-        metrics_apis::reply(&vm::stats(), answer);
+    let answer = burst::answer(&view.config, endpoints, &mut view.picture.borrow_mut(), request)?;
+    if method == b"HEAD" {
+        send(&answer);
+        return Some(Replied(None));
     }
-    answer.is_some()
+    Some(Replied(reply(&answer, || burst::busy(&answer))))
 }
 
 fn passes_gate(config: &Config) -> bool {

@@ -47,6 +47,27 @@ impl Counter {
     }
 }
 
+/// Requests that are refused because too much is under way.
+#[derive(Debug)]
+struct Rejected {
+    reviews: Counter,
+    bulk: Counter,
+}
+
+impl Rejected {
+    fn define() -> Self {
+        Self {
+            reviews: Counter::new("burst_review_rejected_total"),
+            bulk: Counter::new("burst_reply_bulk_rejected_total"),
+        }
+    }
+
+    fn flush(&self) {
+        self.reviews.flush();
+        self.bulk.flush();
+    }
+}
+
 /// All stats of a VM.
 #[derive(Debug)]
 pub(crate) struct Stats {
@@ -60,7 +81,7 @@ pub(crate) struct Stats {
     no_entry: Counter,
     unsynced: Counter,
     stale: Counter,
-    replies: [(u16, Counter); 12],
+    replies: [(u16, Counter); 13],
     pub(crate) reports_ok: Counter,
     pub(crate) reports_failed: Counter,
     pub(crate) hub_reports_taken: Counter,
@@ -70,6 +91,8 @@ pub(crate) struct Stats {
     pub(crate) reviews_allowed: Counter,
     pub(crate) reviews_denied: Counter,
     pub(crate) reviews_failed: Counter,
+    /// Not in the header-only module, which answers no requests.
+    rejected: Option<Rejected>,
     pub(crate) offers_ok: Counter,
     pub(crate) offers_failed: Counter,
     pub(crate) passed_on: Counter,
@@ -112,7 +135,7 @@ impl Stats {
             no_entry: absent("no_entry"),
             unsynced: absent("unsynced"),
             stale: absent("stale"),
-            replies: [200, 204, 304, 400, 401, 403, 404, 405, 406, 414, 500, 503]
+            replies: [200, 204, 304, 400, 401, 403, 404, 405, 406, 414, 429, 500, 503]
                 .map(|status| (status, Counter::new(&format!("burst_reply_{status}_total")))),
             reports_ok: Counter::new("burst_report_ok_total"),
             reports_failed: Counter::new("burst_report_failed_total"),
@@ -123,6 +146,7 @@ impl Stats {
             reviews_allowed: Counter::new("burst_review_allowed_total"),
             reviews_denied: Counter::new("burst_review_denied_total"),
             reviews_failed: Counter::new("burst_review_failed_total"),
+            rejected: (!cfg!(feature = "header-only")).then(Rejected::define),
             offers_ok: Counter::new("burst_fallback_list_ok_total"),
             offers_failed: Counter::new("burst_fallback_list_failed_total"),
             passed_on: Counter::new("burst_fallback_request_total"),
@@ -175,6 +199,16 @@ impl Stats {
         if let Some((_, counter)) = self.replies.iter().find(|(known, _)| *known == status) {
             counter.count();
         }
+    }
+
+    /// A request that could have waited for a review.
+    pub(crate) fn count_rejected_review(&self) {
+        self.rejected.iter().for_each(|rejected| rejected.reviews.count());
+    }
+
+    /// A bulk reply that could have been sent.
+    pub(crate) fn count_rejected_bulk(&self) {
+        self.rejected.iter().for_each(|rejected| rejected.bulk.count());
     }
 
     /// How old the values in an answer of the metrics APIs are.
@@ -268,6 +302,9 @@ impl Stats {
         ];
         let absent = [&self.no_cluster, &self.no_entry, &self.unsynced, &self.stale];
         let replies = self.replies.iter().map(|(_, counter)| counter);
+        if !cfg!(feature = "header-only") {
+            self.rejected.iter().for_each(Rejected::flush);
+        }
         self.polls
             .iter()
             .chain(named)

@@ -10,7 +10,7 @@
 use crate::host;
 use crate::http::{self, Remembered, View};
 use crate::roots;
-use crate::vm;
+use crate::vm::{self, BulkPermit};
 use foldhash::fast::RandomState;
 use proxy_wasm::types::Action;
 use std::cell::{Cell, RefCell};
@@ -123,6 +123,16 @@ pub(crate) fn show(root: u32, view: &Rc<View>) {
             *shown = Some(view.clone());
         }
     });
+}
+
+/// Takes note that a stream that waited is answered; it holds the permit of a bulk reply until its end.
+pub(crate) fn waits_no_more(stream: u32, bulk: Option<BulkPermit>) {
+    let waited = STREAMS.with(|streams| {
+        let mut remembered = streams.remembered.borrow_mut();
+        remembered.get_mut(&stream).and_then(|own| own.wait_no_more(bulk))
+    });
+    // Not before: it looks around for who waits.
+    drop(waited);
 }
 
 /// Ends the root contexts that the host does not know any more.

@@ -4,12 +4,23 @@
 use crate::requests::Counter;
 use crate::root::unique_id;
 use crate::stats::Stats;
+use burst_model::budget::{Budget, Permit};
 use burst_model::sync::lease::Id;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::{Rc, Weak};
 
+/// Requests that wait for reviews. Each keeps its headers, at most 60 KB unless Envoy is told otherwise.
+pub(crate) const MOST_WAITING: usize = 256;
+
+/// Bytes of bulk answers under way. Envoy keeps a copy of each until its client has taken it.
+const MOST_BULK: usize = 32 << 20;
+
+/// Held by a stream for as long as its bulk answer is under way.
+pub(crate) type BulkPermit = Permit<MOST_BULK>;
+
 thread_local! {
     static VM: Vm = Vm::default();
+    static BUDGETS: Budgets = Budgets::default();
 }
 
 #[derive(Default)]
@@ -21,6 +32,13 @@ struct Vm {
     pollers: RefCell<Vec<(u64, u32)>>,
     /// What is counted, by the hash of the settings that it is counted with, for as long as a root context does.
     counters: RefCell<Vec<(u64, Weak<Counter>)>>,
+}
+
+/// What requests that are under way take of this VM. Apart from [`Vm`], as the header-only module answers no requests.
+#[derive(Default)]
+struct Budgets {
+    waiting: Rc<Budget<MOST_WAITING>>,
+    bulk: Rc<Budget<MOST_BULK>>,
 }
 
 /// The root contexts of this VM that may poll for the same settings, and so would share a lease: that of a new
@@ -96,4 +114,14 @@ pub(crate) fn counter(counting: u64, make: impl FnOnce() -> Counter) -> Rc<Count
             counter
         })
     })
+}
+
+/// Lets a request wait for a review; `None` where as many wait as may.
+pub(crate) fn permit_to_wait() -> Option<Permit<MOST_WAITING>> {
+    BUDGETS.with(|budgets| budgets.waiting.take(1))
+}
+
+/// Lets a bulk answer of that size set out; `None` where there is no room for it beside those under way.
+pub(crate) fn permit_bulk(size: usize) -> Option<BulkPermit> {
+    BUDGETS.with(|budgets| budgets.bulk.take(size))
 }

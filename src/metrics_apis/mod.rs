@@ -7,9 +7,8 @@ pub(crate) use review::{Desk, Waiting, send, take as take_review};
 pub(crate) use survey::{Known, Survey};
 
 use crate::host;
-use crate::http::View;
-use crate::stats::Stats;
-use crate::vm;
+use crate::http::{self, View};
+use crate::vm::{self, BulkPermit};
 use burst_model::config::{Authorization, MetricsApis};
 use burst_model::quarantine::{Item, Kind};
 use burst_model::view::Answer;
@@ -59,7 +58,7 @@ fn review(view: &Rc<View>, apis: &MetricsApis, asked: Asked, stream: u32) -> Tak
     match view.reviews.known(&question) {
         Some(Verdict::Allowed) => asked.serve(view, apis),
         Some(Verdict::Denied(reason)) => Taken::Answered(access.forbidden(&reason)),
-        None => Taken::Waits(view.reviews.wait(view, question, stream, asked, access)),
+        None => view.reviews.wait(view, question, stream, asked, access),
     }
 }
 
@@ -139,8 +138,7 @@ fn groups() -> Vec<String> {
         .collect()
 }
 
-/// Answers the current stream from the proxy.
-pub(crate) fn reply(stats: &Stats, Answer { status, headers, body }: &Answer) {
-    stats.count_reply(*status);
-    host::reply(*status, headers, body);
+/// Answers the current stream from the proxy; what the stream has to hold for as long as the answer is under way.
+pub(crate) fn reply(answer: &Answer) -> Option<BulkPermit> {
+    http::reply(answer, metrics::busy)
 }

@@ -7,11 +7,17 @@ use crate::host;
 use crate::http::View;
 use crate::log;
 use crate::root::unique_id;
-use crate::vm;
+use crate::streams;
+use crate::vm::{self, MOST_WAITING};
+use burst_model::budget::Permit;
 use burst_model::sync::lease::Id;
-use burst_model::view::metrics::review::{self, Access, Reviews, Unreviewed, Verdict};
+use burst_model::view::metrics::review::{self, Access, Outcome, Reviews, Unreviewed, Verdict};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+
+/// Requests that are answered in one callback. Envoy sends the replies of a callback when it is over, and each calls
+/// the filter again before the next one is sent: they lie on each other on the stack, which is full at about 300.
+const BATCH: usize = 8;
 
 /// The reviews of a root context and its streams.
 #[derive(Default)]
@@ -30,10 +36,12 @@ struct Waiter {
     access: Access,
 }
 
-/// Held by a stream that waits: one that goes is not answered.
+/// Held by a stream that waits: one that goes is not answered, and makes room for another one.
 pub(crate) struct Waiting {
     view: Rc<View>,
     stream: u32,
+    #[expect(dead_code, reason = "held until it is dropped")]
+    permit: Permit<MOST_WAITING>,
 }
 
 impl Drop for Waiting {
@@ -49,15 +57,22 @@ impl Desk {
         self.reviews.borrow().known(question, host::now()).cloned()
     }
 
-    /// Has the current request, of that stream, wait for the answer to a question.
-    pub(super) fn wait(&self, view: &Rc<View>, question: String, stream: u32, asked: Asked, access: Access) -> Waiting {
+    /// Has the current request, of that stream, wait for the answer to a question; or refuses it, where as many wait as
+    /// may.
+    pub(super) fn wait(&self, view: &Rc<View>, question: String, stream: u32, asked: Asked, access: Access) -> Taken {
+        let has_room = self.reviews.borrow().has_room(&question);
+        let Some(permit) = has_room.then(vm::permit_to_wait).flatten() else {
+            vm::stats().count_rejected_review();
+            return Taken::Answered(Access::too_many());
+        };
         let waiter = Waiter { stream, asked, access };
         self.reviews.borrow_mut().wait(question, waiter);
         self.ring();
-        Waiting {
+        Taken::Waits(Waiting {
             view: view.clone(),
             stream,
-        }
+            permit,
+        })
     }
 
     /// Wakes the root context; where that cannot be done, its next tick comes within a second.
@@ -71,7 +86,7 @@ impl Desk {
     }
 }
 
-/// Sends the questions that nobody has sent; by the root context.
+/// Sends the questions that nobody has sent, and answers some of those who need not wait any more; by the root context.
 pub(crate) fn send(view: &View) {
     if super::ARE_LEFT_OUT {
         return;
@@ -94,6 +109,7 @@ pub(crate) fn send(view: &View) {
             ),
         }
     }
+    answer_some(view);
 }
 
 /// Takes the answer to a callout, which is the current one of the host; whether it was a review's.
@@ -106,20 +122,33 @@ pub(crate) fn take(view: &View, token: u32, has_headers: bool, body_size: usize)
     };
     let outcome = review::read(host::answer_status(has_headers), &host::answer_body(body_size));
     settle(view, &question, outcome);
+    answer_some(view);
     true
 }
 
-fn settle(view: &View, question: &Rc<str>, outcome: Result<Verdict, Unreviewed>) {
-    let verdict = outcome.as_ref().ok();
-    let waiters = view.reviews.reviews.borrow_mut().settle(question, verdict, host::now());
-    for waiter in waiters {
+fn settle(view: &View, question: &Rc<str>, outcome: Outcome) {
+    let outcome = Rc::new(outcome);
+    view.reviews
+        .reviews
+        .borrow_mut()
+        .settle(question, &outcome, host::now());
+    view.reviews.told(&outcome);
+}
+
+/// Answers a batch of those who need not wait any more. The others have a callback of their own.
+fn answer_some(view: &View) {
+    for _ in 0..BATCH {
+        let settled = view.reviews.reviews.borrow_mut().next_settled();
+        let Some((waiter, outcome)) = settled else { return };
         waiter.resume(view, &outcome);
     }
-    view.reviews.told(outcome);
+    if view.reviews.reviews.borrow().has_settled() {
+        view.reviews.ring();
+    }
 }
 
 impl Waiter {
-    fn resume(&self, view: &View, outcome: &Result<Verdict, Unreviewed>) {
+    fn resume(&self, view: &View, outcome: &Outcome) {
         let Some(apis) = view
             .config
             .metrics_apis
@@ -133,26 +162,30 @@ impl Waiter {
             Ok(Verdict::Denied(reason)) => Taken::Answered(self.access.forbidden(reason)),
             Err(why) => Taken::Answered(Access::unreviewed(why)),
         };
-        match taken {
-            Taken::Answered(answer) => super::reply(&vm::stats(), &answer),
-            Taken::Passed => host::resume(),
-            Taken::Waits(_) => {}
-        }
+        let bulk = match taken {
+            Taken::Answered(answer) => super::reply(&answer),
+            Taken::Passed => {
+                host::resume();
+                None
+            }
+            Taken::Waits(_) => return,
+        };
+        streams::waits_no_more(self.stream, bulk);
     }
 }
 
 impl Desk {
     /// One line for a change of state, not one for every failure.
-    fn told(&self, outcome: Result<Verdict, Unreviewed>) {
+    fn told(&self, outcome: &Outcome) {
         let stats = vm::stats();
-        match &outcome {
+        match outcome {
             Ok(Verdict::Allowed) => stats.reviews_allowed.count(),
             Ok(Verdict::Denied(_)) => stats.reviews_denied.count(),
             Err(_) => stats.reviews_failed.count(),
         }
         let mut trouble = self.trouble.borrow_mut();
         let before = trouble.take();
-        *trouble = outcome.err();
+        *trouble = outcome.as_ref().err().cloned();
         match &*trouble {
             Some(now) if before.as_ref() != Some(now) => {
                 log::warn(format_args!(

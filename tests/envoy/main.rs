@@ -19,6 +19,7 @@ mod stage;
 
 mod bytes;
 mod configuration;
+mod crowds;
 mod endpoints;
 mod examples;
 mod failures;

@@ -1,8 +1,8 @@
 //! Lists that come in pages.
 
-use burst_lab::cluster::{Cluster, HPAS};
+use burst_lab::cluster::HPAS;
 use burst_testkit::{Version, wait};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::stage::{Client, PATIENCE, Proxy, Request, World, listing};
 
@@ -13,33 +13,6 @@ on_each_envoy!(
 
 const APPS: usize = 60;
 const PAGE: usize = 7;
-
-/// An object of an app, with what its kind adds.
-fn object(api_version: &str, kind: &str, name: &str, spec: &Value, status: &Value) -> Value {
-    let metadata = json!({"name": name, "namespace": "shop"});
-    json!({"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec, "status": status})
-}
-
-/// Many apps, each a Service, a Deployment and an HPA of the same name.
-fn many() -> World {
-    let cluster = Cluster::new();
-    for number in 0..APPS {
-        let name = format!("app-{number:02}");
-        let labels = json!({"app": name});
-        let target = json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": name});
-        let template = json!({"template": {"metadata": {"labels": labels}}});
-        let scaled = json!({"scaleTargetRef": target, "maxReplicas": 10});
-        let replicas = json!({"currentReplicas": 1, "desiredReplicas": 1});
-        for object in [
-            object("v1", "Service", &name, &json!({"selector": labels}), &json!({})),
-            object("apps/v1", "Deployment", &name, &template, &json!({})),
-            object("autoscaling/v2", "HorizontalPodAutoscaler", &name, &scaled, &replicas),
-        ] {
-            cluster.apply(object).expect("an object");
-        }
-    }
-    World::of(cluster)
-}
 
 /// Waits until every service is there with that load.
 fn wait_for_all(main: &mut Client, current: u32) {
@@ -60,7 +33,7 @@ fn scale_all(world: &World, replicas: u32) {
 }
 
 fn a_list_is_read_page_by_page(version: Version) {
-    let world = many();
+    let world = World::of_apps(APPS);
     let (proxy, mut main) = Proxy::start(version, &world, listing(json!({"page_size": PAGE})));
     wait_for_all(&mut main, 1);
     proxy.wait_for_stat("burst_objects", |count| count == 3 * APPS as u64);
@@ -86,7 +59,7 @@ fn a_list_is_read_page_by_page(version: Version) {
 }
 
 fn a_list_that_changed_too_much_between_two_pages_is_read_again(version: Version) {
-    let world = many();
+    let world = World::of_apps(APPS);
     let (proxy, mut main) = Proxy::start(version, &world, listing(json!({"page_size": PAGE})));
     wait_for_all(&mut main, 1);
     proxy.wait_for_main_thread();

@@ -15,8 +15,8 @@ pub(crate) const PUBLIC: &str = "shop.example.com";
 /// A name of the gateway in the cluster.
 pub(crate) const INTERNAL: &str = "istio-ingressgateway.istio-system";
 
-/// Lets 10.0.0.0/8 in, and so not the test.
-const POLICY: &str = include_str!("../../istio/policy.yaml");
+/// Is part of the sets of a gateway, and lets the test in.
+const POLICY: &str = include_str!("../../istio/lock/policy.yaml");
 
 #[test]
 fn the_default_set_does_what_its_readme_says() {
@@ -61,17 +61,33 @@ fn endpoints_answer_for_the_names_in_the_cluster(ingress: &Ingress) {
     assert_eq!(public.body, "web-v1", "the path is the upstream's own");
 }
 
-/// Leaves a policy that lets the test in.
+/// The policy of the set is there, and refuses who comes from no network of it. Leaves it as it ships.
 pub(crate) fn policies_are_asked_before_the_filter_answers(mesh: &Mesh, ingress: &Ingress) {
     let wait_for = |status| {
         ingress.wait_for_every(INTERNAL, "/burstmetrics/services", "the policy", |answer| {
             answer.status == status
         });
     };
-    mesh.cluster.apply(POLICY);
+    let networks = "jsonpath={.spec.rules[0].from[0].source.notRemoteIpBlocks}";
+    let policy = [
+        "get",
+        "authorizationpolicy",
+        "burst-metrics",
+        "--namespace=istio-system",
+        "--output",
+        networks,
+    ];
+    let networks = mesh.cluster.kubectl(&policy);
+    assert!(
+        networks.contains("10.0.0.0/8") && !networks.contains("0.0.0.0/0"),
+        "{networks}"
+    );
+    let without_loopback = POLICY.replace("              - 127.0.0.0/8\n", "");
+    assert_ne!(without_loopback, POLICY);
+    mesh.cluster.apply(&without_loopback);
     wait_for(403);
     assert_eq!(ingress.get(PUBLIC, "/").unwrap().status, 200);
-    mesh.cluster.apply(&POLICY.replace("10.0.0.0/8", "127.0.0.0/8"));
+    mesh.cluster.apply(POLICY);
     wait_for(200);
 }
 

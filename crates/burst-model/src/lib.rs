@@ -21,6 +21,7 @@
 )]
 
 pub mod attic;
+pub mod budget;
 pub mod config;
 pub mod confirmation;
 pub mod hash;

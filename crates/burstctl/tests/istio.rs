@@ -235,6 +235,32 @@ fn an_envoy_filter_names_a_file_where_the_module_is_one() {
 }
 
 #[test]
+fn the_lock_follows_the_path_and_lets_the_given_networks_in() {
+    let lock = |values: &str| {
+        of_kind(&rendered(&format!("{MODULE}{values}")), "AuthorizationPolicy")
+            .pop()
+            .cloned()
+    };
+    let shipped = lock("").unwrap();
+    let networks = |lock: &Value| lock["spec"]["rules"][0]["from"][0]["source"]["notRemoteIpBlocks"].clone();
+    assert!(networks(&shipped).as_array().unwrap().contains(&json!("10.0.0.0/8")));
+    let own =
+        "labels: {app: edge}\nallowedNetworks: [192.0.2.0/24, '2001:db8::1']\nconfig: {endpoints: {prefix: /load/}}\n";
+    let own = lock(own).unwrap();
+    assert_eq!(networks(&own), json!(["192.0.2.0/24", "2001:db8::1"]));
+    assert_eq!(
+        own["spec"]["rules"][0]["to"][0]["operation"]["paths"],
+        json!(["/load", "/load/*"])
+    );
+    assert_eq!(own["spec"]["selector"], json!({"matchLabels": {"app": "edge"}}));
+    assert_eq!(lock("config: {endpoints: {enabled: false}}\n"), None);
+    let sidecar = "proxy: sidecar\nnamespace: shop\n";
+    assert_eq!(lock(sidecar), None, "it answers no path");
+    let all = lock(&format!("{sidecar}config: {{endpoints: {{enabled: true}}}}\n")).unwrap();
+    assert_eq!(all["spec"].get("selector"), None, "every sidecar of the namespace");
+}
+
+#[test]
 fn what_is_wrong_is_named_where_it_stands() {
     for (values, place, words) in [
         ("labls: {a: b}\n", "3:1", "unknown field `labls`"),
@@ -278,6 +304,17 @@ fn what_is_wrong_is_named_where_it_stands() {
             "3:62",
             "unknown field `plural`",
         ),
+        (
+            "allowedNetworks: []\n",
+            "3:1",
+            "which is nobody; left out, it is every private network",
+        ),
+        (
+            "allowedNetworks: [10.0.0.0/33]\n",
+            "3:19",
+            "\"10.0.0.0/33\" is no network",
+        ),
+        ("allowedNetworks: ['::', a]\n", "3:25", "\"a\" is no network"),
         ("clusterDomain: ''\n", "3:16", "is not a DNS-1123 subdomain"),
         ("name: a\nname: b\n", "4:1", "written twice"),
     ] {

@@ -8,7 +8,8 @@ use crate::stage::{NGSA_1, NGSA_1_CLUSTER, Proxy, Request, World};
 
 on_each_envoy!(
     methods_and_paths_that_are_not_answered_are_told_why,
-    head_is_get_without_a_body
+    head_is_get_without_a_body,
+    tricks_in_a_path_get_nothing_that_the_plain_one_would_not,
 );
 
 fn methods_and_paths_that_are_not_answered_are_told_why(version: Version) {
@@ -81,6 +82,55 @@ fn head_is_get_without_a_body(version: Version) {
         assert_eq!(head.body, "", "{path}");
         assert_eq!((head.status, timeless(&head)), (get.status, timeless(&get)), "{path}");
     }
+}
+
+/// A sample of the table in `burst-model`, as Envoy hands it on: with and without what it does to paths itself.
+fn tricks_in_a_path_get_nothing_that_the_plain_one_would_not(version: Version) {
+    let world = World::sample();
+    let keys = json!({"endpoints": {"hosts": ["burst.test"]}});
+    let (_proxy, mut main) = Proxy::start(version, &world, keys);
+    let own = |path: &str| Request::get(path).through(NGSA_1_CLUSTER).host("burst.test");
+    main.wait(&own("/burstmetrics/services"), "the first read", |answer| {
+        answer.status == 200
+    });
+    for path in [
+        "//burstmetrics/services",
+        "/./burstmetrics/services",
+        "/x/../burstmetrics/services",
+        "/BurstMetrics/services",
+        "/%62urstmetrics/services",
+        "/burstmetrics%2fservices",
+        "/burstmetrics;a=b/services",
+        "/burstmetrics%5cservices",
+        "/%c0%afburstmetrics/services",
+        "http://other.test/burstmetrics/services",
+    ] {
+        let answer = main.ask(&own(path));
+        assert_eq!((answer.status, answer.body.as_str()), (200, "hello\n"), "{path}");
+    }
+    for path in [
+        "/burstmetrics/./services",
+        "/burstmetrics/x/../services",
+        "/burstmetrics/%2e%2e/burstmetrics/services",
+        "/burstmetrics//services",
+        "/burstmetrics/services;x",
+        "/burstmetrics/SERVICES",
+        "/burstmetrics/services/default%2fngsa-svc-1",
+        "/burstmetrics/services/%c1%9c/x",
+        "http://burst.test/burstmetrics/./services",
+    ] {
+        let answer = main.ask(&own(path));
+        let is_refused = matches!(answer.status, 400 | 404);
+        assert!(is_refused && answer.header("x-burst").is_none(), "{path}: {answer:?}");
+    }
+    for (host, is_own) in [("BURST.test:80", true), ("burst.test.", false), ("a@burst.test", false)] {
+        for answer in main.ask_each(&own("/burstmetrics/services").host(host)) {
+            let rows = answer.body.contains("current-load=");
+            assert_eq!(rows, is_own, "{host}: {answer:?}");
+        }
+    }
+    let absolute = main.ask(&own("http://burst.test/burstmetrics/services").host("other.test"));
+    assert_eq!(absolute.status, 200, "the host of the path counts, as in RFC 9112");
 }
 
 /// The headers, of those that tell the time only the names.

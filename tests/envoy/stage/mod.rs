@@ -3,6 +3,7 @@
 mod bootstrap;
 mod client;
 mod connection;
+mod http2;
 mod pki;
 mod proxy;
 mod reports;
@@ -14,6 +15,7 @@ mod world;
 pub(crate) use bootstrap::{DIRECT, Module, Plugin, cluster};
 pub(crate) use client::Client;
 pub(crate) use connection::{Connection, Kept};
+pub(crate) use http2::Stalled;
 pub(crate) use pki::Pki;
 pub(crate) use proxy::Proxy;
 pub(crate) use reports::Reports;

@@ -11,13 +11,14 @@ use burst_lab::server::{Answer, Server};
 use burst_testkit::{port, wait};
 use bytes::Bytes;
 use http::Request;
+use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
 use super::PATIENCE;
 use super::upstream::Upstream;
 
-/// The servers of all stories.
-static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().expect("a runtime"));
+/// The servers of all stories, and their clients of HTTP/2.
+pub(super) static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().expect("a runtime"));
 
 /// Any free port.
 pub(super) const ANY: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
@@ -58,6 +59,18 @@ impl World {
         };
         world.accept_connections();
         world
+    }
+
+    /// So many applications in the namespace `shop`, each a Service, a Deployment and an HPA of the same name: `app-00` and
+    /// so on.
+    pub(crate) fn of_apps(count: usize) -> Self {
+        let cluster = Cluster::new();
+        for number in 0..count {
+            for object in app(&format!("app-{number:02}")) {
+                cluster.apply(object).expect("an object");
+            }
+        }
+        Self::of(cluster)
     }
 
     pub(crate) fn kube_port(&self) -> u16 {
@@ -128,6 +141,24 @@ impl World {
             .set_current_replicas("default/ngsa-hpa-1", replicas)
             .expect("the HPA");
     }
+}
+
+/// The objects of an application, at 1 of 10 replicas.
+fn app(name: &str) -> [Value; 3] {
+    let object = |api_version: &str, kind: &str, spec: Value, status: Value| {
+        let metadata = json!({"name": name, "namespace": "shop"});
+        json!({"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec, "status": status})
+    };
+    let labels = json!({"app": name});
+    let target = json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": name});
+    let template = json!({"template": {"metadata": {"labels": labels}}});
+    let scaled = json!({"scaleTargetRef": target, "maxReplicas": 10});
+    let replicas = json!({"currentReplicas": 1, "desiredReplicas": 1});
+    [
+        object("v1", "Service", json!({"selector": labels}), json!({})),
+        object("apps/v1", "Deployment", template, json!({})),
+        object("autoscaling/v2", "HorizontalPodAutoscaler", scaled, replicas),
+    ]
 }
 
 fn locked(arrivals: &Arrivals) -> MutexGuard<'_, Vec<(String, Instant)>> {

@@ -36,6 +36,7 @@
 //! - Streams: no trailers, a body in one piece and none after a pause; a client sees what leaves the filter chain.
 //! - No TCP, no gRPC: every cluster is unknown to gRPC calls.
 //! - The reload backoff has no jitter.
+//! - Replies and continued requests of one callback do not nest; more of them than the stack holds trap the VM all the same.
 
 mod abi;
 mod callout;
@@ -68,4 +69,4 @@ pub(crate) use message::{By, Request, Response, Seen};
 pub(crate) use plugin::Plugin;
 pub(crate) use proxy::{Access, FailurePolicy};
 pub(crate) use route::Route;
-pub(crate) use vm::Vm;
+pub(crate) use vm::{OpenStream, Vm};

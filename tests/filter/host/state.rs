@@ -37,6 +37,10 @@ pub(super) struct VmState {
     pub(super) host_calls: u64,
     /// Bytes of shared data that came into the VM or went out of it.
     pub(super) copied: usize,
+    /// Replies and continued requests of the callback that runs, which Envoy carries out when it is over.
+    pub(super) deferred: usize,
+    /// The most that there were of one callback.
+    pub(super) most_deferred: usize,
     last_context: u32,
     pub(super) last_token: u32,
 }
@@ -80,6 +84,8 @@ impl VmState {
             before_read: Vec::new(),
             host_calls: 0,
             copied: 0,
+            deferred: 0,
+            most_deferred: 0,
             last_context: 0,
             last_token: 0,
         }
@@ -129,6 +135,12 @@ impl VmState {
         self.effective
             .filter(|&id| self.has_context(id))
             .unwrap_or(self.current)
+    }
+
+    /// One more thing that Envoy does when the callback is over.
+    pub(super) fn defer(&mut self) {
+        self.deferred += 1;
+        self.most_deferred = self.most_deferred.max(self.deferred);
     }
 
     pub(super) fn stream(&mut self) -> Option<&mut Stream> {

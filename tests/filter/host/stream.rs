@@ -179,16 +179,18 @@ impl VmState {
 
     /// The first local reply counts; from a root context it goes nowhere.
     pub(super) fn want_reply(&mut self, code: u32, headers: &Headers, body: Vec<u8>) {
-        if let Some(stream) = self.stream() {
-            stream
-                .wanted_reply
-                .get_or_insert_with(|| Response::local_reply(code, headers, body));
+        if let Some(stream) = self.stream().filter(|stream| stream.wanted_reply.is_none()) {
+            stream.wanted_reply = Some(Response::local_reply(code, headers, body));
+            self.defer();
         }
     }
 
     pub(super) fn set_pause(&mut self, kind: StreamType, pause: Pause) -> Result<(), Status> {
         match (kind, self.stream()) {
-            (StreamType::HttpRequest | StreamType::HttpResponse, Some(stream)) => stream.pause = pause,
+            (StreamType::HttpRequest | StreamType::HttpResponse, Some(stream)) => {
+                stream.pause = pause;
+                self.defer();
+            }
             (StreamType::HttpRequest | StreamType::HttpResponse, None) => {}
             _ => return Err(Status::BadArgument),
         }

@@ -92,6 +92,11 @@ impl Vm {
         self.slot.look(|vm| vm.copied).unwrap_or_default()
     }
 
+    /// The most replies and continued requests that one callback of the VM has asked for: how deep Envoy nests its calls.
+    pub(crate) fn most_deferred(&self) -> usize {
+        self.slot.look(|vm| vm.most_deferred).unwrap_or_default()
+    }
+
     /// The callouts that stand unanswered, oldest first.
     pub(crate) fn callouts(&self) -> Vec<Callout> {
         let mut callouts: Vec<_> = self.slot.callouts().into_iter().map(|(_, callout)| callout).collect();

@@ -2,6 +2,7 @@
 
 mod attic;
 mod configuration;
+mod crowds;
 mod endpoints;
 mod failures;
 mod fallback;

@@ -43,14 +43,14 @@ impl Judge {
     }
 }
 
-fn review(status: &str) -> Response {
+pub(super) fn review(status: &str) -> Response {
     let body = format!(r#"{{"kind":"SubjectAccessReview","apiVersion":"authorization.k8s.io/v1","status":{status}}}"#);
     Response::status(201)
         .header("content-type", "application/json")
         .body(body)
 }
 
-fn yes() -> Response {
+pub(super) fn yes() -> Response {
     review(r#"{"allowed":true}"#)
 }
 

@@ -2,6 +2,9 @@
 
 use std::rc::Rc;
 
+/// A longer body is bulk. Shorter ones are too small to be worth refusing.
+const SMALL: usize = 16 << 10;
+
 /// A reply of the proxy's own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
@@ -20,6 +23,12 @@ impl Answer {
             headers: vec![("content-type", content_type.into())],
             body: body.into(),
         }
+    }
+
+    /// How long the body of a bulk answer is; `None` for any other. Envoy keeps such a body until its client takes it.
+    #[must_use]
+    pub fn bulk_size(&self) -> Option<usize> {
+        Some(self.body.len()).filter(|size| *size > SMALL)
     }
 
     /// One without a body.

@@ -82,7 +82,7 @@ fn envoy_filter(set: &Set) -> Result<Template, Changed> {
 }
 
 /// In their namespace, for their labels.
-fn on_proxies(template: &mut Template, set: &Set, selector: &str, labels: &str) -> Result<(), Changed> {
+pub(super) fn on_proxies(template: &mut Template, set: &Set, selector: &str, labels: &str) -> Result<(), Changed> {
     template.replace("/metadata/namespace", set.namespace.as_str())?;
     match set.labels_in(labels) {
         Some(selected) => template.put("/spec", selector, Some(selected)),

@@ -2,6 +2,7 @@
 
 mod config;
 mod filter;
+mod lock;
 mod module;
 mod rbac;
 mod set;
@@ -50,6 +51,7 @@ fn objects(set: &Set) -> Result<Vec<Value>, Changed> {
     let mut objects = rbac::objects(set)?;
     objects.push(filter::kube_api(set)?);
     objects.push(filter::object(set)?);
+    objects.extend(lock::object(set)?);
     objects.iter_mut().for_each(|object| rename(object, &set.name));
     Ok(objects)
 }

@@ -1,6 +1,7 @@
 //! From the words to what a set needs to know, with every default.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 use burst_labels::content;
 use burst_model::config::{BadConfig, Config};
@@ -37,6 +38,8 @@ pub(super) struct Set {
     pub(super) module: Module,
     /// Whether a Role in each namespace that is read takes the place of what ships.
     pub(super) by_namespace: bool,
+    /// From which `/burstmetrics` may be asked; `None` is what ships.
+    pub(super) allowed_networks: Option<Vec<String>>,
     pub(super) cluster_domain: String,
     /// `pluginConfig`, and what the filter makes of it.
     pub(super) plugin_config: Value,
@@ -65,6 +68,10 @@ pub(super) enum BadValues {
     NotANamespace { word: String, reason: String },
     #[error("is empty; left out, it is {0}")]
     NoNamespaces(&'static str),
+    #[error("{word:?} is no network: an address, or the first one and how many bits count, as 10.0.0.0/8")]
+    NotANetwork { place: usize, word: String },
+    #[error("is empty, which is nobody; left out, it is every private network")]
+    NoNetworks,
     #[error("belongs to a gateway; a sidecar's paths are its pod's own")]
     ServiceOfSidecar,
     #[error("is not to be set here: {1}")]
@@ -86,6 +93,8 @@ impl BadValues {
             Self::NotALabel { key, .. } => format!("labels.{key}"),
             Self::NoLabels => "labels".to_owned(),
             Self::NoServiceAccount => "serviceAccount".to_owned(),
+            Self::NotANetwork { place, .. } => format!("allowedNetworks[{place}]"),
+            Self::NoNetworks => "allowedNetworks".to_owned(),
             Self::NoNamespaces(_) => "namespaces".to_owned(),
             Self::ServiceOfSidecar => "service".to_owned(),
             Self::NotHere(key, _) => format!("config.{key}"),
@@ -117,6 +126,7 @@ impl Set {
             service_account: name("serviceAccount", words.service_account)?,
             module,
             by_namespace: words.namespaces.is_some(),
+            allowed_networks: networks(words.allowed_networks)?,
             cluster_domain: cluster_domain(words.cluster_domain)?,
             plugin_config,
             config,
@@ -165,6 +175,31 @@ pub(super) fn namespace(proxy: Proxy, word: Option<String>) -> Result<String, Ba
         (None, Proxy::Gateway) => Ok(NAMESPACE.to_owned()),
         (None, Proxy::Sidecar) => Err(BadValues::NoNamespace),
     }
+}
+
+/// Networks as Istio reads them, if they are given.
+fn networks(words: Option<Vec<String>>) -> Result<Option<Vec<String>>, BadValues> {
+    let Some(words) = words else { return Ok(None) };
+    if words.is_empty() {
+        return Err(BadValues::NoNetworks);
+    }
+    match words.iter().position(|word| !is_network(word)) {
+        Some(place) => Err(BadValues::NotANetwork {
+            place,
+            word: words.get(place).cloned().unwrap_or_default(),
+        }),
+        None => Ok(Some(words)),
+    }
+}
+
+fn is_network(word: &str) -> bool {
+    let (address, bits) = word.split_once('/').unwrap_or((word, "0"));
+    let Ok(address) = address.parse::<IpAddr>() else {
+        return false;
+    };
+    let most = if address.is_ipv4() { 32 } else { 128 };
+    let is_number = !bits.is_empty() && bits.bytes().all(|byte| byte.is_ascii_digit());
+    is_number && bits.parse::<u8>().is_ok_and(|bits| bits <= most)
 }
 
 /// The domain of the cluster's Services.

@@ -14,6 +14,7 @@ macro_rules! shipped {
 shipped! {
     RBAC = "base/rbac.yaml";
     KUBE_API = "base/kube-api.yaml";
+    LOCK = "lock/policy.yaml";
     GATEWAY_PLUGIN = "gateway/plugin.yaml";
     GATEWAY_EXTENSION = "gateway-trafficextension/extension.yaml";
     GATEWAY_FILTER = "gateway-envoyfilter/filter.yaml";

@@ -21,6 +21,7 @@ pub(super) struct Values {
     pub(super) namespaces: Option<Vec<String>>,
     /// As the filter's own configuration has them, which checks them.
     pub(super) workloads: Option<Vec<Value>>,
+    pub(super) allowed_networks: Option<Vec<String>>,
     pub(super) cluster_domain: Option<String>,
     #[serde(default)]
     pub(super) config: Map<String, Value>,

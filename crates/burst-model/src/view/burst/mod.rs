@@ -168,6 +168,16 @@ fn retry(config: &Config, body: String) -> Answer {
     text(503, body).with("retry-after", retry_after.as_secs().to_string())
 }
 
+/// The answer in the place of that bulk one, which would be one too many at a time.
+#[must_use]
+pub fn busy(bulk: &Answer) -> Answer {
+    let answer = text(503, "too many bulk answers are under way: ask again in a second\n");
+    let mut answer = answer.with("retry-after", "1");
+    let confirmed = bulk.headers.iter().filter(|(name, _)| *name == confirmation::HEADER);
+    answer.headers.extend(confirmed.cloned());
+    answer
+}
+
 fn found(picture: &mut Picture, target: &Target<'_>, if_none_match: Option<&[u8]>) -> Option<Answer> {
     match target {
         Target::Bulk { kind } => picture.bulk(kind).map(|bulk| bulk_answer(&bulk, if_none_match)),

@@ -4,6 +4,8 @@ use crate::records::Confirmed;
 use proptest::prelude::*;
 use std::time::Duration;
 
+mod tricks;
+
 fn get<'a>(path: &'a str) -> Request<'a> {
     Request {
         method: b"GET",

@@ -95,6 +95,12 @@ pub fn answer(config: &Config, apis: &MetricsApis, sources: Sources<'_>, request
     serve(config, apis, sources, request).unwrap_or_else(|refusal| refusal.answer().into())
 }
 
+/// The answer in the place of a bulk one, which would be one too many at a time.
+#[must_use]
+pub fn busy() -> Answer {
+    Refusal::too_many("too many bulk answers are under way: ask again in a second").answer()
+}
+
 /// A question for values.
 struct Ask<'a> {
     config: &'a Config,

@@ -15,7 +15,17 @@ pub(super) struct Refusal {
     reason: &'static str,
     message: String,
     details: Option<Details>,
-    allow: bool,
+    hint: Hint,
+}
+
+/// What a client can do about it, in a header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Hint {
+    Nothing,
+    /// Take another method.
+    Allow,
+    /// Ask again in a second.
+    RetryAfter,
 }
 
 /// What a refusal is about; `kind` is the name of a resource, against its name.
@@ -33,7 +43,7 @@ impl Refusal {
             reason,
             message: message.into(),
             details: None,
-            allow: false,
+            hint: Hint::Nothing,
         }
     }
 
@@ -54,7 +64,7 @@ impl Refusal {
     pub(super) fn method() -> Self {
         let message = "the server does not allow this method on the requested resource";
         Self {
-            allow: true,
+            hint: Hint::Allow,
             ..Self::new(405, "MethodNotAllowed", message).about(Details::default())
         }
     }
@@ -90,6 +100,14 @@ impl Refusal {
         Self::new(414, "RequestURITooLong", message)
     }
 
+    /// As kube-apiserver refuses what is too much at once: client-go waits, and asks again up to ten times.
+    pub(super) fn too_many(message: impl Into<String>) -> Self {
+        Self {
+            hint: Hint::RetryAfter,
+            ..Self::new(429, "TooManyRequests", message).about(Details::default())
+        }
+    }
+
     /// Never with `Retry-After`: client-go would ask ten times within one sync of an HPA, and block it.
     pub(super) fn unavailable(message: impl Into<String>) -> Self {
         Self::new(503, "ServiceUnavailable", message)
@@ -110,23 +128,25 @@ impl Refusal {
             let _ = write!(body, r#","reason":"{}""#, self.reason);
         }
         if let Some(details) = &self.details {
-            let _ = write!(body, r#","details":{{{}}}"#, details.fields());
+            let _ = write!(body, r#","details":{{{}}}"#, details.fields(self.hint));
         }
         let _ = writeln!(body, r#","code":{}}}"#, self.code);
         let answer = Answer::new(self.code, JSON, body.into_bytes());
-        if self.allow {
-            answer.with("allow", "GET")
-        } else {
-            answer
+        match self.hint {
+            Hint::Nothing => answer,
+            Hint::Allow => answer.with("allow", "GET"),
+            Hint::RetryAfter => answer.with("retry-after", "1"),
         }
     }
 }
 
 impl Details {
-    fn fields(&self) -> String {
+    fn fields(&self, hint: Hint) -> String {
         let fields = [("name", &*self.name), ("group", &*self.group), ("kind", &*self.kind)];
         let given = fields.into_iter().filter(|(_, value)| !value.is_empty());
-        list(given.map(|(key, value)| format!("\"{key}\":{}", Quoted(value))))
+        let given = given.map(|(key, value)| format!("\"{key}\":{}", Quoted(value)));
+        let retry = (hint == Hint::RetryAfter).then(|| r#""retryAfterSeconds":1"#.to_owned());
+        list(given.chain(retry))
     }
 }
 
@@ -153,8 +173,21 @@ mod tests {
         );
     }
 
+    /// `NewTooManyRequests` of k8s.io/apimachinery.
     #[test]
-    fn nothing_is_to_be_tried_again() {
+    fn too_many_at_once_may_ask_again_in_a_second() {
+        let refusal = Refusal::too_many("too many requests");
+        assert_eq!(
+            body(&refusal),
+            "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\",\
+             \"message\":\"too many requests\",\"reason\":\"TooManyRequests\",\
+             \"details\":{\"retryAfterSeconds\":1},\"code\":429}\n"
+        );
+        assert!(refusal.answer().headers.contains(&("retry-after", "1".into())));
+    }
+
+    #[test]
+    fn nothing_else_is_to_be_tried_again() {
         for refusal in [Refusal::unavailable("old"), Refusal::method(), Refusal::watch()] {
             let answer = refusal.answer();
             assert!(

@@ -12,7 +12,7 @@ mod reviews;
 mod user;
 mod verdict;
 
-pub use reviews::Reviews;
+pub use reviews::{Outcome, Reviews};
 pub use verdict::{Unreviewed, Verdict, read};
 
 use super::path;
@@ -88,6 +88,12 @@ impl Access {
         }
         let answer = Refusal::forbidden(message, self.attributes.details()).answer();
         answer.with("x-content-type-options", "nosniff")
+    }
+
+    /// The answer to a request that would be one too many to wait.
+    #[must_use]
+    pub fn too_many() -> Answer {
+        Refusal::too_many("too many requests wait for a SubjectAccessReview: ask again in a second").answer()
     }
 
     /// The answer where nobody can tell whether one may.
