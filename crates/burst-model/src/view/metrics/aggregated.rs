@@ -4,9 +4,9 @@
 
 use super::api::Api;
 use super::catalog::{Described, Metric};
-use super::discovery::Shown;
+use super::discovery::{Resource, Shown};
 use super::json::{Quoted, list};
-use super::others::Offer;
+use super::others::{Listed, Offer};
 use super::{custom, external};
 use crate::view::Answer;
 
@@ -26,9 +26,10 @@ pub(super) fn groups(shown: &Shown<'_>, version: &str) -> Answer {
 }
 
 fn version(shown: &Shown<'_>, api: Api) -> String {
-    let mut others = Others(shown.offers.beside(api, &shown.ours(api)));
+    let ours = shown.ours(api);
+    let mut others = Others(shown.offers.beside(api, &ours));
     let mut resources: Vec<_> = match api {
-        Api::External => Metric::all(shown.apis).map(metric).collect(),
+        Api::External => ours.iter().map(external).collect(),
         Api::CustomV1Beta1 | Api::CustomV1Beta2 => {
             let of = |described: &Described| self::described(shown, api, described, &mut others);
             Described::all(shown.config).iter().map(of).collect()
@@ -42,11 +43,12 @@ fn version(shown: &Shown<'_>, api: Api) -> String {
     )
 }
 
-/// An external metric. With the kind of one value, and not of the list, kubectl can get it in any form.
-fn metric(metric: Metric) -> String {
-    let (group, name) = (external::GROUP, metric.name());
+/// A resource of the external metrics API.
+fn external(resource: &Resource) -> String {
+    let Resource { name, kind, .. } = resource;
+    let (group, verbs) = (external::GROUP, resource.verbs());
     format!(
-        r#"{{"resource":"{name}","responseKind":{{"group":"{group}","version":"v1beta1","kind":"ExternalMetricValue"}},"scope":"Namespaced","singularResource":"","verbs":["get"]}}"#
+        r#"{{"resource":"{name}","responseKind":{{"group":"{group}","version":"v1beta1","kind":"{kind}"}},"scope":"Namespaced","singularResource":"","verbs":[{verbs}]}}"#
     )
 }
 
@@ -55,7 +57,7 @@ fn metric(metric: Metric) -> String {
 fn described(shown: &Shown<'_>, api: Api, described: &Described, others: &mut Others<'_>) -> String {
     let name = described.name();
     let metrics = Metric::all(shown.apis).filter(|metric| described.has(*metric));
-    let ours = metrics.map(|metric| subresource(api, metric.name(), "MetricValueList", r#""get""#));
+    let ours = metrics.map(|metric| subresource(api, metric.name(), custom::LIST_KIND, r#""get""#));
     let subresources = list(ours.chain(others.take(api, &name)));
     let scope = scope(described.is_namespaced());
     format!(
@@ -75,33 +77,34 @@ fn scope(namespaced: bool) -> &'static str {
 }
 
 /// What other adapters offer and is not written yet.
-struct Others<'a>(Vec<&'a Offer>);
+struct Others<'a>(Vec<Listed<'a>>);
 
 impl Others<'_> {
     /// Writes the metrics of a resource.
     fn take(&mut self, api: Api, resource: &str) -> Vec<String> {
         let mut written = Vec::new();
-        self.0.retain(|offer| match offer.name.split_once('/') {
-            Some((of, name)) if of == resource => {
-                written.push(subresource(api, name, &offer.kind, &verbs(offer)));
-                false
-            }
-            _ => true,
-        });
+        self.0
+            .retain(|Listed { offer, kind }| match offer.name.split_once('/') {
+                Some((of, name)) if of == resource => {
+                    written.push(subresource(api, name, kind, &verbs(offer)));
+                    false
+                }
+                _ => true,
+            });
         written
     }
 
     /// Writes the next resource, with all that is listed of it.
     fn next(&mut self, api: Api) -> Option<String> {
-        let first = *self.0.first()?;
+        let first = self.0.first()?.offer;
         let resource = first.name.split_once('/').map_or(&*first.name, |(of, _)| of);
-        let itself = self.0.iter().position(|offer| offer.name == resource);
+        let itself = self.0.iter().position(|listed| listed.offer.name == resource);
         let itself = itself.map(|place| self.0.remove(place));
         let subresources = list(self.take(api, resource));
         let (group, version) = itself.map_or(("", ""), |_| (api.group(), api.version()));
-        let kind = Quoted(itself.map_or("", |offer| &offer.kind));
-        let singular = Quoted(itself.map_or("", |offer| &offer.singular_name));
-        let verbs = itself.map(verbs).unwrap_or_default();
+        let kind = Quoted(itself.map_or("", |listed| listed.kind));
+        let singular = Quoted(itself.map_or("", |listed| &listed.offer.singular_name));
+        let verbs = itself.map(|listed| verbs(listed.offer)).unwrap_or_default();
         let (name, scope) = (Quoted(resource), scope(first.namespaced));
         Some(format!(
             r#"{{"resource":{name},"responseKind":{{"group":"{group}","version":"{version}","kind":{kind}}},"scope":"{scope}","singularResource":{singular},"verbs":[{verbs}],"subresources":[{subresources}]}}"#

@@ -57,6 +57,16 @@ impl Metric {
         }
     }
 
+    /// Its kind in discovery: `BurstHeadroom`. No other metric has it, because kubectl goes from the name of a resource
+    /// to its kind, and from there to the last resource of that kind.
+    pub(super) fn kind(self) -> String {
+        let capitalized = |word: &str| {
+            let (first, rest) = word.split_at_checked(1).unwrap_or((word, ""));
+            first.to_ascii_uppercase() + rest
+        };
+        self.name().split('_').map(capitalized).collect()
+    }
+
     /// All of them, by name.
     pub(super) fn all(apis: &MetricsApis) -> impl Iterator<Item = Self> {
         let counted = |Counting { scope, in_flight }| {

@@ -19,6 +19,10 @@ use std::fmt::Write as _;
 
 pub(super) const GROUP: &str = "custom.metrics.k8s.io";
 
+/// The kind of the answers, and of every metric in discovery: all of them are subresources, which kubectl does not look
+/// up by their kinds.
+pub(super) const LIST_KIND: &str = "MetricValueList";
+
 /// The name that stands for all objects.
 const ALL: &str = "*";
 

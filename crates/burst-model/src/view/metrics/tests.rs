@@ -178,6 +178,7 @@ mod any;
 mod custom;
 mod documents;
 mod external;
+mod kinds;
 mod permission;
 mod refusals;
 mod table;
