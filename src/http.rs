@@ -13,7 +13,7 @@ use burst_model::upstream::{Hints, IstioService};
 use burst_model::view::burst;
 use burst_model::view::{Absence, Answer, Picture};
 use proxy_wasm::types::Action;
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 
 /// What a root context and its HTTP contexts look at together.
@@ -24,6 +24,8 @@ pub(crate) struct View {
     pub(crate) rates: RefCell<Latest>,
     /// What other adapters have, as of the last tick.
     pub(crate) others: RefCell<metrics_apis::Known>,
+    /// Whether the log tells already that requests for metrics come without mutual TLS.
+    pub(crate) told_insecure: Cell<bool>,
     /// What is asked of the API server about requests for metrics.
     pub(crate) reviews: metrics_apis::Desk,
     /// The policies that are objects.
@@ -44,6 +46,7 @@ impl View {
             picture: RefCell::default(),
             rates: RefCell::default(),
             others: RefCell::default(),
+            told_insecure: Cell::default(),
             reviews: metrics_apis::Desk::default(),
             enforced: RefCell::default(),
         }

@@ -67,6 +67,7 @@ pub(crate) struct Stats {
     pub(crate) offers_ok: Counter,
     pub(crate) offers_failed: Counter,
     pub(crate) passed_on: Counter,
+    pub(crate) insecure_refused: Counter,
     hub_proxies: Metric,
     counted_timestamp: Metric,
     custom_metrics_age: Metric,
@@ -114,6 +115,7 @@ impl Stats {
             offers_ok: Counter::new("burst_fallback_list_ok_total"),
             offers_failed: Counter::new("burst_fallback_list_failed_total"),
             passed_on: Counter::new("burst_fallback_request_total"),
+            insecure_refused: Counter::new("burst_metrics_apis_insecure_total"),
             hub_proxies: Metric::gauge("burst_hub_proxies"),
             counted_timestamp: Metric::gauge("burst_requests_timestamp_seconds"),
             custom_metrics_age: Metric::histogram("burst_custom_metrics_age_milliseconds"),
@@ -234,6 +236,7 @@ impl Stats {
             &self.offers_ok,
             &self.offers_failed,
             &self.passed_on,
+            &self.insecure_refused,
         ];
         let absent = [&self.no_cluster, &self.no_entry, &self.unsynced, &self.stale];
         let replies = self.replies.iter().map(|(_, counter)| counter);
