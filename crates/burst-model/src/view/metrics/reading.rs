@@ -158,16 +158,18 @@ impl<'a> Reading<'a> {
 
     /// The sums over all namespaces in which there is anything to sum up, by name.
     pub(super) fn namespaces(&self) -> Vec<(&'a str, Milli)> {
-        let names: BTreeSet<_> = match self.of {
-            Of::Load(_, snapshot) => namespaces_of(snapshot, SERIES).collect(),
+        let mut names = BTreeSet::new();
+        match self.of {
+            Of::Load(_, snapshot) => names.extend(namespaces_of(snapshot, SERIES)),
             Of::Rate(_, shares, snapshot) => {
-                let known = snapshot
-                    .into_iter()
-                    .flat_map(|snapshot| namespaces_of(snapshot, SERVICES));
-                let counted = shares.services.keys().filter_map(|of| namespace_of(of));
-                known.chain(counted).collect()
+                names.extend(
+                    snapshot
+                        .into_iter()
+                        .flat_map(|snapshot| namespaces_of(snapshot, SERVICES)),
+                );
+                names.extend(shares.services.keys().filter_map(|of| namespace_of(of)));
             }
-        };
+        }
         let sum = |name| Some((name, self.namespace(name)?));
         names.into_iter().filter_map(sum).collect()
     }

@@ -122,7 +122,7 @@ impl Offers {
 
     /// What is listed beside our own names. Of each resource all metrics live in namespaces, or none does: one that
     /// differed would make the API server's garbage collection stand still in the whole cluster.
-    pub(super) fn beside<'a>(&'a self, api: Api, ours: &[discovery::Resource]) -> Vec<Listed<'a>> {
+    pub(super) fn beside<'a>(&'a self, api: Api, ours: &[discovery::Resource]) -> Vec<&'a Offer> {
         let offers = self.of(api);
         let mut scopes: BTreeMap<&str, bool> = BTreeMap::new();
         for resource in ours {
@@ -139,45 +139,8 @@ impl Offers {
                 beside.push(offer);
             }
         }
-        with_kinds(beside, ours)
+        beside
     }
-}
-
-/// A metric of another adapter in discovery.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Listed<'a> {
-    pub(super) offer: &'a Offer,
-    /// The adapter's own kind for it, where no other resource has that; its name where one has. Most adapters give all
-    /// of their external metrics one kind, and kubectl gets the last resource of a kind, whichever it is asked for.
-    pub(super) kind: &'a str,
-}
-
-fn with_kinds<'a>(offers: Vec<&'a Offer>, ours: &[discovery::Resource]) -> Vec<Listed<'a>> {
-    let mut sharing: BTreeMap<String, usize> = BTreeMap::new();
-    let ours = ours.iter().map(|resource| (&resource.name, &resource.kind));
-    let all = ours.chain(offers.iter().map(|offer| (&offer.name, &offer.kind)));
-    for (_, kind) in all.filter(|(name, _)| !is_subresource(name)) {
-        let count = sharing.entry(mapped(kind)).or_default();
-        *count = count.saturating_add(1);
-    }
-    let is_shared = |kind: &str| sharing.get(&mapped(kind)).is_some_and(|count| *count > 1);
-    let listed = |offer: &'a Offer| {
-        let renamed = !is_subresource(&offer.name) && is_shared(&offer.kind);
-        let kind = if renamed { &offer.name } else { &offer.kind };
-        Listed { offer, kind }
-    };
-    offers.into_iter().map(listed).collect()
-}
-
-/// The form in which kubectl takes two kinds for the same: it looks a kind up in lower case too, and with each kind the
-/// one of its list.
-fn mapped(kind: &str) -> String {
-    kind.strip_suffix("List").unwrap_or(kind).to_lowercase()
-}
-
-/// kubectl looks up no subresource by its kind.
-fn is_subresource(name: &str) -> bool {
-    name.contains('/')
 }
 
 /// The resource that a metric is of; of an external one itself.

@@ -177,7 +177,7 @@ fn a_resource_lives_in_namespaces_or_does_not_whoever_lists_it() {
     let names = |api| {
         all.beside(api, &ours)
             .iter()
-            .map(|listed| listed.offer.name.as_str())
+            .map(|offer| offer.name.as_str())
             .collect::<Vec<_>>()
     };
     assert_eq!(names(Api::CustomV1Beta2), ["pods/a", "services/b", "nodes/a"]);

@@ -64,10 +64,6 @@ fn kubectl_requests_the_metric_that_it_is_asked_for() {
             }
         }
     }
-    assert!(
-        legacy(&world).contains(&("z".to_owned(), "Topic".to_owned())),
-        "a kind that no other resource has stays"
-    );
 }
 
 #[test]
