@@ -93,9 +93,15 @@ const CUSTOM: [(&str, Expected); 37] = [
     ),
     ("namespaces/*/services/web/burst_headroom", Same),
     ("namespaces/*/services/*/burst_headroom", Same),
-    ("namespaces/shop/namespaces/*/burst_headroom", Same),
-    ("namespaces/*/burst_headroom", Same),
-    ("services/*/burst_headroom", Same),
+    ("namespaces/shop/namespaces/*/burst_headroom", Status),
+    (
+        "namespaces/*/burst_headroom",
+        Ours(404, "every other path that is none is not found"),
+    ),
+    (
+        "services/*/burst_headroom",
+        Ours(404, "an empty list hides that they are asked for in their namespaces"),
+    ),
     ("namespaces/shop/services/web/no_such_metric", Same),
     ("namespaces/shop/services/nobody/burst_headroom", Same),
     (

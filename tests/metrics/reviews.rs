@@ -148,14 +148,9 @@ fn all_namespaces_are_for_a_cluster_role(stage: &Stage, client: &Tls) {
     let refused = becomes(403, &all);
     assert!(!refused.body.contains("\"value\""), "{}", refused.body);
 
-    let role = [
-        "create",
-        "clusterrole",
-        "sums",
-        "--verb=get",
-        "--resource=metrics.custom.metrics.k8s.io",
-    ];
-    stage.cluster.kubectl(&role);
+    let api = "rbac.authorization.k8s.io";
+    let metadata = json!({"name": "sums"});
+    let role = json!({"apiVersion": format!("{api}/v1"), "kind": "ClusterRole", "metadata": metadata, "rules": [rule]});
     let binding = [
         "create",
         "clusterrolebinding",
@@ -163,6 +158,7 @@ fn all_namespaces_are_for_a_cluster_role(stage: &Stage, client: &Tls) {
         "--clusterrole=sums",
         "--user=carol",
     ];
+    stage.cluster.apply(&role.to_string());
     stage.cluster.kubectl(&binding);
     let list: Value = serde_json::from_str(&becomes(200, &all).body).expect("JSON");
     let items = list["items"].as_array().expect("items").iter();
