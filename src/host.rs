@@ -46,6 +46,11 @@ pub(crate) fn text_property(path: &[&str]) -> Option<String> {
     String::from_utf8(property(path)?).ok()
 }
 
+/// Whether the client of the current request showed a certificate.
+pub(crate) fn is_mutual_tls() -> bool {
+    property(&["connection", "mtls"]).as_deref() == Some(&[1])
+}
+
 /// The name of the Envoy cluster that a request goes to, or a response comes from.
 pub(crate) fn cluster_name() -> Option<Vec<u8>> {
     request_path::property(b"xds\0cluster_name")

@@ -25,6 +25,8 @@ pub(crate) struct View {
     pub(crate) rates: RefCell<Latest>,
     /// What other adapters have, as of the last tick.
     pub(crate) others: RefCell<metrics_apis::Known>,
+    /// Whether the log tells already that requests for metrics come without mutual TLS.
+    pub(crate) told_insecure: Cell<bool>,
     /// What is asked of the API server about requests for metrics.
     pub(crate) reviews: metrics_apis::Desk,
     /// The policies that are objects.
@@ -49,6 +51,7 @@ impl View {
             picture: RefCell::default(),
             rates: RefCell::default(),
             others: RefCell::default(),
+            told_insecure: Cell::default(),
             reviews: metrics_apis::Desk::default(),
             enforced: RefCell::default(),
             policies: Cell::default(),

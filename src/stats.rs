@@ -97,6 +97,7 @@ pub(crate) struct Stats {
     pub(crate) offers_failed: Counter,
     pub(crate) passed_on: Counter,
     pub(crate) quarantined_records: Counter,
+    pub(crate) insecure_refused: Counter,
     hub_proxies: Metric,
     hub_report_bytes: Metric,
     uncounted_services: Metric,
@@ -151,6 +152,7 @@ impl Stats {
             offers_failed: Counter::new("burst_fallback_list_failed_total"),
             passed_on: Counter::new("burst_fallback_request_total"),
             quarantined_records: Counter::new("burst_quarantined_records_total"),
+            insecure_refused: Counter::new("burst_metrics_apis_insecure_total"),
             hub_proxies: Metric::gauge("burst_hub_proxies"),
             hub_report_bytes: Metric::gauge("burst_hub_report_bytes"),
             uncounted_services: Metric::gauge("burst_requests_left_out_services"),
@@ -299,6 +301,7 @@ impl Stats {
             &self.offers_failed,
             &self.passed_on,
             &self.quarantined_records,
+            &self.insecure_refused,
         ];
         let absent = [&self.no_cluster, &self.no_entry, &self.unsynced, &self.stale];
         let replies = self.replies.iter().map(|(_, counter)| counter);

@@ -8,10 +8,12 @@ pub(crate) use survey::{Known, Survey};
 
 use crate::host;
 use crate::http::{self, View};
+use crate::log;
 use crate::vm::{self, BulkPermit};
 use burst_model::config::{Authorization, MetricsApis};
 use burst_model::quarantine::{Item, Kind};
 use burst_model::view::Answer;
+use burst_model::view::metrics::connection::{self, Connection};
 use burst_model::view::metrics::review::{Access, Verdict};
 use burst_model::view::metrics::{self, Reply, Request, Sources, others};
 use std::rc::Rc;
@@ -30,17 +32,40 @@ pub(crate) enum Taken {
 }
 
 /// Takes the current request, of that stream, if it came by the filter chain of the metrics APIs. What a client says of
-/// its user counts there only, where the listener lets nobody in but the API server's front proxy.
+/// its user counts there only, and over mutual TLS only, as the listener lets nobody in but the API server's front proxy.
 pub(crate) fn take(view: &Rc<View>, stream: u32) -> Option<Taken> {
     let apis = view.config.metrics_apis.as_deref()?;
     let chain = host::property(&["xds", "filter_chain_name"])?;
     if chain != apis.filter_chain.as_bytes() {
         return None;
     }
+    if let Err(refused) = check_connection(view, apis) {
+        return Some(Taken::Answered(refused));
+    }
     let asked = Asked::read(apis);
     Some(match apis.authorization {
         Authorization::ApiServer => asked.serve(view, apis),
         Authorization::SubjectAccessReview => review(view, apis, asked, stream),
+    })
+}
+
+/// One line of the log for all requests: anybody who reaches the listener can send another.
+fn check_connection(view: &View, apis: &MetricsApis) -> Result<(), Answer> {
+    let local_address = host::property(&["destination", "address"]).unwrap_or_default();
+    let connection = Connection {
+        is_mutual_tls: host::is_mutual_tls(),
+        local_address: &local_address,
+    };
+    connection::check(apis, connection).inspect_err(|_| {
+        vm::stats().insecure_refused.count();
+        if !view.told_insecure.replace(true) {
+            log::warn(format_args!(
+                "requests of the metrics APIs are refused, because they come to {:?} without mutual TLS: \
+                 let the listener of filter chain {:?} require a client certificate",
+                String::from_utf8_lossy(&local_address),
+                apis.filter_chain,
+            ));
+        }
     })
 }
 

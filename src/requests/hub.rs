@@ -34,7 +34,7 @@ pub(crate) fn take(config: &Config, stats: &Stats) -> Option<Answer> {
     if method != b"POST" {
         return Some(text(405, "a report is a POST\n"));
     }
-    let taken = if host::property(&["connection", "mtls"]).as_deref() == Some(&[1]) {
+    let taken = if host::is_mutual_tls() {
         keep(config, stats)
     } else {
         Err(text(403, "a report must come over mutual TLS\n"))

@@ -1,21 +1,22 @@
 //! The metrics APIs on a filter chain of their own, beside a gateway's.
 
-use burst_testkit::Version;
+use burst_testkit::{Version, http::Tls};
 use serde_json::{Value, json};
 
-use crate::stage::{NGSA_1, NGSA_1_CLUSTER, Plugin, Proxy, Request, World, listing};
+use crate::stage::{NGSA_1, NGSA_1_CLUSTER, Pki, Plugin, Proxy, Request, World, listing};
 
 on_each_envoy!(
     the_filter_chain_decides_who_is_answered,
+    a_user_is_believed_over_mutual_tls_and_not_without_it,
     two_listeners_of_one_configuration_are_one_poller,
     values_are_those_of_the_cluster_as_the_aggregator_asks_for_them,
     old_values_are_unavailable_and_discovery_is_not,
     what_nobody_should_send_is_refused,
 );
 
-/// The same for both listeners, so that they are one plugin.
+/// The same for both listeners, so that they are one plugin. The client of these stories speaks plain text.
 fn keys() -> Value {
-    json!({"metrics_apis": {"filter_chain": "metrics-apis"}})
+    json!({"metrics_apis": {"filter_chain": "metrics-apis", "insecure_loopback_demo": true}})
 }
 
 fn start(world: &World) -> impl Fn(Version) -> Proxy {
@@ -59,6 +60,54 @@ fn the_filter_chain_decides_who_is_answered(version: Version) {
         );
     }
     assert_eq!(gateway.ask(&by_user("/burstmetrics/services")).status, 200);
+}
+
+fn a_user_is_believed_over_mutual_tls_and_not_without_it(version: Version) {
+    let (world, pki) = (World::sample(), Pki::new("localhost"));
+    let keys = || json!({"metrics_apis": {"filter_chain": "metrics-apis"}});
+    let plugin = |name| Plugin::new(name, keys()).filter_chain("metrics-apis");
+    let proxy = Proxy::of(version)
+        .plugin(plugin("plain"))
+        .plugin(plugin("tls").tls(&pki))
+        .plugin(plugin("mutual").mutual_tls(&pki))
+        .start(&world);
+    let mut plain = proxy.client("plain");
+    for path in ["/readyz", "/apis/custom.metrics.k8s.io/v1beta2", "/anything"] {
+        // With these Envoy takes the client for one on the same machine.
+        let claimed = by_user(path).header("x-forwarded-for", "127.0.0.1");
+        let answer = plain.ask(&claimed);
+        assert_eq!((answer.status, answer.header("x-burst")), (403, None), "{path}");
+        let status: Value = serde_json::from_str(&answer.body).expect("a Status");
+        assert_eq!(status["reason"], "Forbidden");
+        let message = status["message"].as_str().expect("text");
+        assert!(message.contains("only over mutual TLS"), "{message}");
+    }
+    let user = [("x-remote-user", "system:kube-aggregator")];
+    let status = |listener: &str, client: &Tls| {
+        let url = format!("https://localhost:{}/readyz", proxy.envoy.listener(listener).port());
+        let answer = client.try_send("GET", &url, &user);
+        answer.map(|answer| answer.status).map_err(|error| error.to_string())
+    };
+    let (shows, shows_none) = (pki.client(true), pki.client(false));
+    assert_eq!(status("tls", &shows_none), Ok(403), "encrypted, and from nobody known");
+    for listener in ["tls", "mutual"] {
+        assert_eq!(status(listener, &shows), Ok(200), "{listener}");
+    }
+    assert!(
+        status("mutual", &shows_none).is_err(),
+        "Envoy itself ends the connection"
+    );
+    // Three requests to each of two workers, and one more.
+    assert_eq!(
+        proxy.wait_for_stat("burst_metrics_apis_insecure_total", |count| count >= 7),
+        7
+    );
+    let lines = proxy.log_lines("requests of the metrics APIs are refused");
+    assert_eq!(lines.len(), 2, "one for each worker: {lines:#?}");
+    assert!(
+        lines.iter().all(|line| line.contains(r#"come to "127.0.0.1:"#)),
+        "{lines:#?}"
+    );
 }
 
 fn two_listeners_of_one_configuration_are_one_poller(version: Version) {

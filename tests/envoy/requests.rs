@@ -198,7 +198,7 @@ fn the_metrics_apis_of_the_hub_tell_the_sum_of_all_proxies(version: Version) {
     let window = json!({"window": "40s"});
     let mut serving = counting(window.clone());
     serving["requests"]["accept"] = json!({"filter_chain": "reports"});
-    serving["metrics_apis"] = json!({"filter_chain": "apis"});
+    serving["metrics_apis"] = json!({"filter_chain": "apis", "insecure_loopback_demo": true});
     let hub = Proxy::of(version)
         .plugin(Plugin::new("apis", serving.clone()).filter_chain("apis"))
         .plugin(Plugin::new("hub", serving).filter_chain("reports").mutual_tls(&pki))

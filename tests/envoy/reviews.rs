@@ -30,7 +30,11 @@ const LONG: &str = "60s";
 const KEPT: Duration = Duration::from_secs(10);
 
 fn keys(request_timeout: &str, more: &Value) -> Value {
-    let mut apis = json!({"filter_chain": "metrics-apis", "authorization": "subject_access_review"});
+    let mut apis = json!({
+        "filter_chain": "metrics-apis",
+        "insecure_loopback_demo": true,
+        "authorization": "subject_access_review",
+    });
     match (&mut apis, more) {
         (Value::Object(apis), Value::Object(more)) => apis.extend(more.clone()),
         (_, more) => panic!("{more} are no keys"),

@@ -26,7 +26,7 @@ enum Expected {
 }
 use Expected::{Ours, Same, Status};
 
-const CUSTOM: [(&str, Expected); 26] = [
+const CUSTOM: [(&str, Expected); 37] = [
     ("namespaces/shop/deployments.apps/web/burst_current_load", Same),
     ("namespaces/shop/deployments.apps/api/burst_headroom", Same),
     ("namespaces/shop/deployments.apps/*/burst_headroom", Same),
@@ -69,12 +69,38 @@ const CUSTOM: [(&str, Expected); 26] = [
         "namespaces/shop/horizontalpodautoscalers.autoscaling/web/burst_headroom",
         Same,
     ),
+    ("namespaces/shop/metrics/burst_headroom", Same),
+    ("namespaces/*/metrics/burst_headroom", Same),
+    ("namespaces/%2A/metrics/burst_current_load?limit=1", Same),
     (
-        "namespaces/shop/metrics/burst_headroom",
+        "namespaces/*/metrics/burst_headroom?labelSelector=kubernetes.io%2Fmetadata.name+in+%28shop%2Cdefault%29",
+        Same,
+    ),
+    (
+        "namespaces/*/metrics/burst_headroom?labelSelector=kubernetes.io%2Fmetadata.name%21%3Dshop",
+        Same,
+    ),
+    (
+        "namespaces/*/metrics/burst_headroom?labelSelector=tier%3Dfront",
         Ours(
-            200,
-            "the test adapter keeps what it is told of a namespace where it does not look",
+            400,
+            "the labels of namespaces are not known, and an empty list would say that they are",
         ),
+    ),
+    (
+        "namespaces/*/metrics/no_such_metric",
+        Ours(404, "an empty list hides a misspelt name"),
+    ),
+    ("namespaces/*/services/web/burst_headroom", Same),
+    ("namespaces/*/services/*/burst_headroom", Same),
+    ("namespaces/shop/namespaces/*/burst_headroom", Status),
+    (
+        "namespaces/*/burst_headroom",
+        Ours(404, "every other path that is none is not found"),
+    ),
+    (
+        "services/*/burst_headroom",
+        Ours(404, "an empty list hides that they are asked for in their namespaces"),
     ),
     ("namespaces/shop/services/web/no_such_metric", Same),
     ("namespaces/shop/services/nobody/burst_headroom", Same),
@@ -94,7 +120,7 @@ const CUSTOM: [(&str, Expected); 26] = [
     ("namespaces/shop/services/web/burst_headroom/more", Same),
 ];
 
-const EXTERNAL: [(&str, Expected); 5] = [
+const EXTERNAL: [(&str, Expected); 6] = [
     (
         "namespaces/shop/no_such_metric",
         Ours(404, "an empty list hides a misspelt name"),
@@ -102,6 +128,7 @@ const EXTERNAL: [(&str, Expected); 5] = [
     ("namespaces/shop/burst_headroom?labelSelector=a%3D%3D%3Db", Same),
     ("namespaces/shop/burst_headroom?labelSelector=service%3Dnobody", Same),
     ("namespaces/shop/burst_headroom?watch=true", Same),
+    ("namespaces/*/burst_headroom", Same),
     ("burst_headroom", Same),
 ];
 
@@ -157,12 +184,15 @@ impl Pair {
         let adapter = Adapter::start(&stage);
         for metric in METRICS {
             let headroom = metric == "burst_headroom";
+            let mut sum = 0;
             for (name, current, max, _) in shop::SERVICES {
                 let value = if headroom { max - current } else { current };
+                sum += value;
                 for resource in ["services", "deployments.apps", "horizontalpodautoscalers.autoscaling"] {
                     adapter.tell(&format!("shop/{resource}/{name}"), metric, value);
                 }
             }
+            adapter.tell_of_namespace(shop::NAMESPACE, metric, sum);
         }
         let certificate = stage.cluster.front_proxy().client("front-proxy-client", None);
         let client = stage.proxy.client(Some(&certificate));

@@ -11,6 +11,7 @@ mod clients;
 mod differential;
 mod fallback;
 mod health;
+mod kubectl;
 mod overload;
 mod policies;
 mod reviews;

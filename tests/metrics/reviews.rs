@@ -116,6 +116,8 @@ fn a_role_decides_who_may_read_a_metric() {
         "anybody may discover"
     );
 
+    all_namespaces_are_for_a_cluster_role(&stage, &client);
+
     let groups: Vec<_> = (0..200).map(|number| format!("group-{number}")).collect();
     let many = groups
         .iter()
@@ -127,6 +129,43 @@ fn a_role_decides_who_may_read_a_metric() {
         .cluster
         .kubectl(&["delete", "rolebinding", "list-headroom", "--namespace", shop::NAMESPACE]);
     becomes(403, &alice, &external);
+}
+
+/// A Role is for its namespace: `*` is none, and what is in all of them is more than one Role gives.
+fn all_namespaces_are_for_a_cluster_role(stage: &Stage, client: &Tls) {
+    let carol = [("x-remote-user", "carol")];
+    let one = format!("{CUSTOM}/metrics/burst_headroom");
+    let all = one.replace("/shop/", "/%2A/");
+    let rule = json!({"apiGroups": ["custom.metrics.k8s.io"], "resources": ["metrics"], "verbs": ["get"]});
+    allow(stage, "sums-of-the-shop", &rule, "User carol");
+    let becomes = |status: u16, path: &str| {
+        wait::for_ok(SOON, path, || match stage.proxy.ask(client, path, &carol) {
+            answer if answer.status == status => Ok(answer),
+            answer => Err(format!("{answer:?}")),
+        })
+    };
+    becomes(200, &one);
+    let refused = becomes(403, &all);
+    assert!(!refused.body.contains("\"value\""), "{}", refused.body);
+
+    let api = "rbac.authorization.k8s.io";
+    let metadata = json!({"name": "sums"});
+    let role = json!({"apiVersion": format!("{api}/v1"), "kind": "ClusterRole", "metadata": metadata, "rules": [rule]});
+    let binding = [
+        "create",
+        "clusterrolebinding",
+        "sums",
+        "--clusterrole=sums",
+        "--user=carol",
+    ];
+    stage.cluster.apply(&role.to_string());
+    stage.cluster.kubectl(&binding);
+    let list: Value = serde_json::from_str(&becomes(200, &all).body).expect("JSON");
+    let items = list["items"].as_array().expect("items").iter();
+    let found: Vec<_> = items
+        .map(|item| (&item["describedObject"]["name"], &item["value"]))
+        .collect();
+    assert_eq!(found, [(&json!("shop"), &json!("12"))]);
 }
 
 /// The API server itself is of `system:masters`; so the cluster is as whole as without reviews, and HPAs are answered.
@@ -179,7 +218,7 @@ const USERS: [&[(&str, &str)]; 5] = [
     ],
 ];
 
-const REQUESTS: [(&str, &str); 22] = [
+const REQUESTS: [(&str, &str); 26] = [
     (
         "GET",
         "/apis/custom.metrics.k8s.io/v1beta2/namespaces/shop/services/web/m",
@@ -189,6 +228,13 @@ const REQUESTS: [(&str, &str); 22] = [
         "/apis/custom.metrics.k8s.io/v1beta1/namespaces/shop/deployments.apps/%2A/m?labelSelector=a%3Db",
     ),
     ("GET", "/apis/custom.metrics.k8s.io/v1beta2/namespaces/shop/metrics/m"),
+    ("GET", "/apis/custom.metrics.k8s.io/v1beta2/namespaces/%2A/metrics/m"),
+    (
+        "GET",
+        "/apis/custom.metrics.k8s.io/v1beta2/namespaces/*/metrics/m?labelSelector=a%3Db",
+    ),
+    ("GET", "/apis/custom.metrics.k8s.io/v1beta2/namespaces/*/services/*/m"),
+    ("GET", "/apis/external.metrics.k8s.io/v1beta1/namespaces/%2A/m"),
     ("GET", "/apis/custom.metrics.k8s.io/v1beta2/namespaces/shop/status"),
     ("GET", "/apis/custom.metrics.k8s.io/v1beta2/namespaces/shop"),
     ("GET", "/apis/custom.metrics.k8s.io/v1beta2/nodes/%2A/m"),

@@ -87,7 +87,13 @@ impl Plugin {
 
     /// Lets nobody in but by TLS, with a certificate of the same authority.
     pub(crate) fn mutual_tls(mut self, pki: &Pki) -> Self {
-        self.transport_socket = pki.downstream();
+        self.transport_socket = pki.downstream(true);
+        self
+    }
+
+    /// TLS, where a client may show a certificate and does not have to.
+    pub(crate) fn tls(mut self, pki: &Pki) -> Self {
+        self.transport_socket = pki.downstream(false);
         self
     }
 

@@ -1,6 +1,6 @@
 //! An authority, and one certificate that both ends of a connection show.
 
-use burst_testkit::{Authority, Credential};
+use burst_testkit::{Authority, Credential, http::Tls};
 use serde_json::{Value, json};
 
 const TLS: &str = "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3";
@@ -29,12 +29,17 @@ impl Pki {
         })
     }
 
-    pub(super) fn downstream(&self) -> Value {
+    /// A client that shows the certificate, or none.
+    pub(crate) fn client(&self, shows_certificate: bool) -> Tls {
+        Tls::new(&self.authority, shows_certificate.then_some(&self.credential))
+    }
+
+    pub(super) fn downstream(&self, requires_certificate: bool) -> Value {
         json!({
             "name": "envoy.transport_sockets.tls",
             "typed_config": {
                 "@type": format!("{TLS}.DownstreamTlsContext"),
-                "require_client_certificate": true,
+                "require_client_certificate": requires_certificate,
                 "common_tls_context": self.context(),
             },
         })

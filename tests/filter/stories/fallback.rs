@@ -1,6 +1,7 @@
 //! Other adapters behind the metrics APIs: their names go on, and discovery lists both.
 
 use super::kube::Kube;
+use super::metrics_apis::over_mutual_tls;
 use super::{SECOND, envoy, logged};
 use crate::host::{Answer, By, Callout, FakeEnvoy, LogLine, Request, Response, Route, Seen, Vm};
 use std::sync::{Arc, Mutex};
@@ -66,8 +67,7 @@ fn synced(configuration: &str, other: &Other) -> (FakeEnvoy, Vm) {
 
 fn route() -> Route {
     let marked = Response::ok().header("x-burst", "theirs").body("queue");
-    let route = Route::istio("web", "shop").answering(marked);
-    route.property(&["xds", "filter_chain_name"], "metrics")
+    over_mutual_tls().answering(marked)
 }
 
 fn ask(worker: &Vm, path: &str) -> Seen {

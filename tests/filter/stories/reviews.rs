@@ -1,6 +1,7 @@
 //! Reviews of requests for metrics: asked once, kept for a while, and no permission where nobody answers.
 
 use super::kube::Kube;
+use super::metrics_apis::over_mutual_tls;
 use super::{SECOND, envoy, logged};
 use crate::host::{Answer, By, Callout, FakeEnvoy, Request, Response, Route, Seen, Vm};
 use burst_model::view::metrics::review::PATH;
@@ -71,7 +72,7 @@ fn synced(judge: &Judge) -> (FakeEnvoy, Vm) {
 }
 
 fn route() -> Route {
-    Route::istio("web", "shop").property(&["xds", "filter_chain_name"], "metrics")
+    over_mutual_tls()
 }
 
 fn by(user: &str) -> Request {

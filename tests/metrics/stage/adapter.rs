@@ -74,9 +74,21 @@ impl Adapter {
     /// Tells it the value of a metric of an object, as `shop/services/web`.
     #[track_caller]
     pub(crate) fn tell(&self, object: &str, metric: &str, value: u32) {
+        Self::write(&format!("namespaces/{object}/{metric}"), value);
+    }
+
+    /// Tells it the value of a metric of a namespace. In the singular: what it is told of `namespaces`, it keeps where it
+    /// does not look.
+    #[track_caller]
+    pub(crate) fn tell_of_namespace(&self, namespace: &str, metric: &str, value: u32) {
+        Self::write(&format!("namespace/{namespace}/{metric}"), value);
+    }
+
+    #[track_caller]
+    fn write(path: &str, value: u32) {
         let body = format!("\"{value}\"");
         let request = format!(
-            "POST /write-metrics/namespaces/{object}/{metric} HTTP/1.1\r\nhost: {TOLD_AT}\r\n\
+            "POST /write-metrics/{path} HTTP/1.1\r\nhost: {TOLD_AT}\r\n\
              content-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
             body.len()
         );

@@ -31,6 +31,7 @@ pub(super) fn check(
     workloads(sources)?;
     Ok(Full::new(MetricsApis {
         filter_chain: text("metrics_apis.filter_chain", &words.filter_chain)?,
+        insecure_loopback_demo: words.insecure_loopback_demo.unwrap_or_default(),
         labels: labels(words.labels, sources)?,
         unknown_external: words.unknown_external.unwrap_or_default(),
         authorization: words.authorization.unwrap_or_default(),
@@ -103,6 +104,17 @@ mod tests {
         let json = format!(r#"{{"cluster":"k","metrics_apis":{{"filter_chain":"m"{more}}}}}"#);
         let config = Config::parse(json.as_bytes(), Artifact::Full).map_err(|error| error.to_string())?;
         Ok(config.metrics_apis.unwrap().into_inner())
+    }
+
+    #[test]
+    fn clients_show_a_certificate_unless_the_configuration_says_that_this_is_a_demo() {
+        assert!(!parse("").unwrap().insecure_loopback_demo);
+        for written in [true, false] {
+            let apis = parse(&format!(r#","insecure_loopback_demo":{written}"#)).unwrap();
+            assert_eq!(apis.insecure_loopback_demo, written);
+        }
+        let error = parse(r#","insecure_loopback_demo":"yes""#).unwrap_err();
+        assert!(error.contains("metrics_apis.insecure_loopback_demo"), "{error}");
     }
 
     #[test]

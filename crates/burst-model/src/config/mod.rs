@@ -131,6 +131,8 @@ pub struct Endpoints {
 pub struct MetricsApis {
     /// The filter chain whose every request is for them; no other chain answers.
     pub filter_chain: String,
+    /// Whether a connection to a loopback address is believed without mutual TLS.
+    pub insecure_loopback_demo: bool,
     /// Labels that every series has besides its own.
     pub labels: BTreeMap<String, String>,
     /// The answer for an external metric that there is none of.

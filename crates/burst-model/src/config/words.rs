@@ -209,6 +209,7 @@ form!(Accept { filter_chain: required });
 #[derive(Debug, Default)]
 pub(crate) struct MetricsApis {
     pub(crate) filter_chain: String,
+    pub(crate) insecure_loopback_demo: Option<bool>,
     pub(crate) labels: BTreeMap<String, String>,
     pub(crate) unknown_external: Option<UnknownExternal>,
     pub(crate) authorization: Option<Authorization>,
@@ -218,6 +219,7 @@ pub(crate) struct MetricsApis {
 
 form!(MetricsApis {
     filter_chain: required,
+    insecure_loopback_demo,
     labels,
     unknown_external,
     authorization,

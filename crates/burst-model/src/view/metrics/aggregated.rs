@@ -4,7 +4,7 @@
 
 use super::api::Api;
 use super::catalog::{Described, Metric};
-use super::discovery::Shown;
+use super::discovery::{Resource, Shown};
 use super::json::{Quoted, list};
 use super::others::Offer;
 use super::{custom, external};
@@ -26,9 +26,10 @@ pub(super) fn groups(shown: &Shown<'_>, version: &str) -> Answer {
 }
 
 fn version(shown: &Shown<'_>, api: Api) -> String {
-    let mut others = Others(shown.offers.beside(api, &shown.ours(api)));
+    let ours = shown.ours(api);
+    let mut others = Others(shown.offers.beside(api, &ours));
     let mut resources: Vec<_> = match api {
-        Api::External => Metric::all(shown.apis).map(metric).collect(),
+        Api::External => ours.iter().map(external).collect(),
         Api::CustomV1Beta1 | Api::CustomV1Beta2 => {
             let of = |described: &Described| self::described(shown, api, described, &mut others);
             Described::all(shown.config).iter().map(of).collect()
@@ -42,11 +43,12 @@ fn version(shown: &Shown<'_>, api: Api) -> String {
     )
 }
 
-/// An external metric. With the kind of one value, and not of the list, kubectl can get it in any form.
-fn metric(metric: Metric) -> String {
-    let (group, name) = (external::GROUP, metric.name());
+/// A resource of the external metrics API.
+fn external(resource: &Resource) -> String {
+    let Resource { name, kind, .. } = resource;
+    let (group, verbs) = (external::GROUP, resource.verbs());
     format!(
-        r#"{{"resource":"{name}","responseKind":{{"group":"{group}","version":"v1beta1","kind":"ExternalMetricValue"}},"scope":"Namespaced","singularResource":"","verbs":["get"]}}"#
+        r#"{{"resource":"{name}","responseKind":{{"group":"{group}","version":"v1beta1","kind":"{kind}"}},"scope":"Namespaced","singularResource":"","verbs":[{verbs}]}}"#
     )
 }
 
@@ -55,7 +57,7 @@ fn metric(metric: Metric) -> String {
 fn described(shown: &Shown<'_>, api: Api, described: &Described, others: &mut Others<'_>) -> String {
     let name = described.name();
     let metrics = Metric::all(shown.apis).filter(|metric| described.has(*metric));
-    let ours = metrics.map(|metric| subresource(api, metric.name(), "MetricValueList", r#""get""#));
+    let ours = metrics.map(|metric| subresource(api, metric.name(), custom::LIST_KIND, r#""get""#));
     let subresources = list(ours.chain(others.take(api, &name)));
     let scope = scope(described.is_namespaced());
     format!(
@@ -83,7 +85,7 @@ impl Others<'_> {
         let mut written = Vec::new();
         self.0.retain(|offer| match offer.name.split_once('/') {
             Some((of, name)) if of == resource => {
-                written.push(subresource(api, name, &offer.kind, &verbs(offer)));
+                written.push(subresource(api, name, offer.kind(api), &verbs(offer)));
                 false
             }
             _ => true,
@@ -99,7 +101,7 @@ impl Others<'_> {
         let itself = itself.map(|place| self.0.remove(place));
         let subresources = list(self.take(api, resource));
         let (group, version) = itself.map_or(("", ""), |_| (api.group(), api.version()));
-        let kind = Quoted(itself.map_or("", |offer| &offer.kind));
+        let kind = Quoted(itself.map_or("", |offer| offer.kind(api)));
         let singular = Quoted(itself.map_or("", |offer| &offer.singular_name));
         let verbs = itself.map(verbs).unwrap_or_default();
         let (name, scope) = (Quoted(resource), scope(first.namespaced));

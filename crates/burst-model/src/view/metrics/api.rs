@@ -40,7 +40,7 @@ impl Api {
     /// The kind of the answers.
     pub(super) fn list_kind(self) -> &'static str {
         match self {
-            Self::CustomV1Beta1 | Self::CustomV1Beta2 => "MetricValueList",
+            Self::CustomV1Beta1 | Self::CustomV1Beta2 => custom::LIST_KIND,
             Self::External => "ExternalMetricValueList",
         }
     }

@@ -57,6 +57,20 @@ impl Metric {
         }
     }
 
+    /// Its kind in discovery: `BurstHeadroom`. No other metric has it, because kubectl goes from the name of a resource
+    /// to its kind, and from there to the last resource of that kind.
+    pub(super) fn kind(self) -> String {
+        let mut kind = String::new();
+        for word in self.name().split('_') {
+            let start = kind.len();
+            kind.push_str(word);
+            if let Some(first) = kind.get_mut(start..start.saturating_add(1)) {
+                first.make_ascii_uppercase();
+            }
+        }
+        kind
+    }
+
     /// All of them, by name.
     pub(super) fn all(apis: &MetricsApis) -> impl Iterator<Item = Self> {
         let counted = |Counting { scope, in_flight }| {

@@ -19,8 +19,15 @@ use std::fmt::Write as _;
 
 pub(super) const GROUP: &str = "custom.metrics.k8s.io";
 
-/// The name that stands for all objects.
+/// The kind of the answers, and of every metric in discovery: all of them are subresources, which kubectl does not look
+/// up by their kinds.
+pub(super) const LIST_KIND: &str = "MetricValueList";
+
+/// The name that stands for all objects, and for all namespaces where it is the namespace of a sum.
 const ALL: &str = "*";
+/// The one label of a namespace that is known: kube-apiserver gives each its name.
+/// <https://kubernetes.io/docs/reference/labels-annotations-taints/#kubernetes-io-metadata-name>
+const NAMESPACE_LABEL: &str = "kubernetes.io/metadata.name";
 
 /// What a path asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,6 +99,10 @@ impl Wanted<'_> {
             .query
             .metric_labels
             .matches(|key| ask.apis.labels.get(key).map(String::as_str));
+        if self.name == ALL && *described == Described::Namespace {
+            let namespaces = namespaces(labels, reading)?;
+            return Ok(if has_metric_labels { namespaces } else { Vec::new() });
+        }
         if self.name == ALL && has_metric_labels {
             // Those without labels that are known cannot be told to match.
             let objects = reading
@@ -156,6 +167,20 @@ impl Wanted<'_> {
         });
         Refusal::not_found(message, self.details())
     }
+}
+
+/// The namespaces that labels select. A label that is not known can neither select nor leave out, so it is refused.
+fn namespaces<'a>(labels: &Selector, reading: &Reading<'a>) -> Result<Vec<(&'a str, Milli)>, Refusal> {
+    let is_known = labels
+        .requirements()
+        .iter()
+        .all(|requirement| *requirement.key == *NAMESPACE_LABEL);
+    if !is_known {
+        let message = format!("of the labels of namespaces only {NAMESPACE_LABEL} is known");
+        return Err(Refusal::bad_request(message));
+    }
+    let is_selected = |(name, _): &(&str, Milli)| labels.matches(|_| Some(name));
+    Ok(reading.namespaces().into_iter().filter(is_selected).collect())
 }
 
 /// An item without its name and its value.

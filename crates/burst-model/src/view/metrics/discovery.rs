@@ -78,18 +78,10 @@ fn group_fields(group: &str) -> String {
 
 /// `/apis/GROUP/VERSION`.
 pub(super) fn resources(shown: &Shown<'_>, api: Api) -> Answer {
-    let kind = api.list_kind();
-    let entry = |(name, namespaced): (String, bool)| {
-        format!(r#"{{"name":"{name}","singularName":"","namespaced":{namespaced},"kind":"{kind}","verbs":["get"]}}"#)
-    };
     let ours = shown.ours(api);
-    let others = shown
-        .offers
-        .beside(api, &ours)
-        .into_iter()
-        .map(theirs)
-        .collect::<Vec<_>>();
-    let resources = list(ours.into_iter().map(entry).chain(others));
+    let others = shown.offers.beside(api, &ours);
+    let others = others.into_iter().map(|offer| theirs(offer, api));
+    let resources = list(ours.iter().map(Resource::entry).chain(others));
     document(&format!(
         r#"{{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"{}/{}","resources":[{resources}]}}"#,
         api.group(),
@@ -97,19 +89,44 @@ pub(super) fn resources(shown: &Shown<'_>, api: Api) -> Answer {
     ))
 }
 
-fn theirs(offer: &Offer) -> String {
+fn theirs(offer: &Offer, api: Api) -> String {
     let Offer {
         name,
         singular_name,
         namespaced,
-        kind,
         verbs,
+        ..
     } = offer;
-    let [name, singular_name, kind] = [name, singular_name, kind].map(|text| Quoted(text));
+    let [name, singular_name, kind] = [name, singular_name, offer.kind(api)].map(Quoted);
     let verbs = list(verbs.iter().map(|verb| Quoted(verb)));
     format!(
         r#"{{"name":{name},"singularName":{singular_name},"namespaced":{namespaced},"kind":{kind},"verbs":[{verbs}]}}"#
     )
+}
+
+/// A resource of ours in discovery.
+#[derive(Debug)]
+pub(super) struct Resource {
+    pub(super) name: String,
+    pub(super) namespaced: bool,
+    pub(super) kind: String,
+    /// Whether it is a metric. What is none has no verbs.
+    pub(super) is_metric: bool,
+}
+
+impl Resource {
+    /// The only verb, in quotes; none of what is no metric.
+    pub(super) fn verbs(&self) -> &'static str {
+        if self.is_metric { r#""get""# } else { "" }
+    }
+
+    fn entry(&self) -> String {
+        let Self {
+            name, namespaced, kind, ..
+        } = self;
+        let verbs = self.verbs();
+        format!(r#"{{"name":"{name}","singularName":"","namespaced":{namespaced},"kind":"{kind}","verbs":[{verbs}]}}"#)
+    }
 }
 
 /// What discovery shows: what follows from the configuration, and what other adapters say.
@@ -124,19 +141,37 @@ impl<'a> Shown<'a> {
         Self { config, apis, offers }
     }
 
-    /// Our names of a version, and whether they live in namespaces.
-    pub(super) fn ours(&self, api: Api) -> Vec<(String, bool)> {
-        if api == Api::External {
-            return Metric::all(self.apis)
-                .map(|metric| (metric.name().to_owned(), true))
-                .collect();
+    /// Our resources of a version.
+    pub(super) fn ours(&self, api: Api) -> Vec<Resource> {
+        match api {
+            Api::External => self.external(),
+            Api::CustomV1Beta1 | Api::CustomV1Beta2 => self.custom(),
         }
+    }
+
+    fn external(&self) -> Vec<Resource> {
+        let resource = |name: &str, kind, is_metric| Resource {
+            name: name.to_owned(),
+            namespaced: true,
+            kind,
+            is_metric,
+        };
+        let metrics = Metric::all(self.apis).map(|metric| resource(metric.name(), metric.kind(), true));
+        let item = resource(external::ITEM_RESOURCE, external::ITEM_KIND.to_owned(), false);
+        metrics.chain([item]).collect()
+    }
+
+    fn custom(&self) -> Vec<Resource> {
         let of = |described: &Described| {
             let (name, namespaced) = (described.name(), described.is_namespaced());
             let metrics = Metric::all(self.apis).filter(|metric| described.has(*metric));
-            metrics
-                .map(|metric| (format!("{name}/{}", metric.name()), namespaced))
-                .collect::<Vec<_>>()
+            let resource = |metric: Metric| Resource {
+                name: format!("{name}/{}", metric.name()),
+                namespaced,
+                kind: custom::LIST_KIND.to_owned(),
+                is_metric: true,
+            };
+            metrics.map(resource).collect::<Vec<_>>()
         };
         Described::all(self.config).iter().flat_map(of).collect()
     }

@@ -15,6 +15,11 @@ use std::fmt::Write as _;
 
 pub(super) const GROUP: &str = "external.metrics.k8s.io";
 
+/// The kind of the items of an answer, as clients read it from the kind of the list, and the resource that discovery
+/// lists for it. The resource has no verbs and is no metric: without it kubectl does not recognize the items.
+pub(super) const ITEM_KIND: &str = "ExternalMetricValue";
+pub(super) const ITEM_RESOURCE: &str = "externalmetricvalues";
+
 const COLUMNS: [&str; 4] = ["Name", "Value", "Labels", "Age"];
 
 /// What a path asks for: a namespace, and a metric that may be spelled in several ways.

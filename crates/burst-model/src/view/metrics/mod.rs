@@ -1,8 +1,8 @@
 //! The custom and external metrics APIs, as kube-apiserver's aggregator asks for them.
 //!
 //! [`answer`] takes a request of the filter chain that is theirs, and answers it whatever it is: nothing goes on from
-//! there. Who is behind the request was shown to Envoy (the front proxy's certificate) and to kube-apiserver (its
-//! RBAC), so all that is asked for here is that a user is named. Values come from the [`Picture`] and from
+//! there. Envoy saw the certificate of the front proxy, without which [`connection`] lets no request pass, and
+//! kube-apiserver asked its RBAC about the user, so all that is asked for here is that a user is named. Values come from the [`Picture`] and from
 //! [`Rates`]; discovery, health and OpenAPI from the configuration alone, so that an outage of the source is an error
 //! of each metric and not of the API.
 
@@ -10,6 +10,7 @@ mod accept;
 mod aggregated;
 mod api;
 mod catalog;
+pub mod connection;
 mod custom;
 mod discovery;
 mod echo;

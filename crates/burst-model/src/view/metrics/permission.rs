@@ -21,6 +21,11 @@ pub(super) fn check(ask: &Ask<'_>, wanted: &Wanted<'_>) -> Result<(), Refusal> {
         );
         return Err(Refusal::bad_request(message));
     }
+    // A policy is for a namespace or for all of them. Another adapter may take `*` for all of them, too.
+    if !Name::is_one(wanted.namespace) {
+        let message = format!("{:?} is no name of a namespace", name::shown(wanted.namespace));
+        return Err(Refusal::bad_request(message));
+    }
     let root = policies.root_namespace.as_ref();
     let objects = objects(ask.sources.enforced, root, wanted.namespace)?;
     let query = Query {

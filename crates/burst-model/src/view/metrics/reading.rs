@@ -10,10 +10,11 @@ use crate::index::{SERIES, SERVICES};
 use crate::label_text::LabelText;
 use crate::load::Load;
 use crate::rates::{Rate, Rates, Shares};
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Section, Snapshot};
 use crate::time::Time;
 use crate::view::Picture;
 use crate::view::picture::Freshness;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// The values of one metric.
@@ -155,6 +156,24 @@ impl<'a> Reading<'a> {
         }
     }
 
+    /// The sums over all namespaces in which there is anything to sum up, by name.
+    pub(super) fn namespaces(&self) -> Vec<(&'a str, Milli)> {
+        let mut names = BTreeSet::new();
+        match self.of {
+            Of::Load(_, snapshot) => names.extend(namespaces_of(snapshot, SERIES)),
+            Of::Rate(_, shares, snapshot) => {
+                names.extend(
+                    snapshot
+                        .into_iter()
+                        .flat_map(|snapshot| namespaces_of(snapshot, SERVICES)),
+                );
+                names.extend(shares.services.keys().filter_map(|of| namespace_of(of)));
+            }
+        }
+        let sum = |name| Some((name, self.namespace(name)?));
+        names.into_iter().filter_map(sum).collect()
+    }
+
     /// The series of a namespace.
     pub(super) fn series(&self, namespace: &str) -> Vec<Series<'a>> {
         let (section, key) = match self.of {
@@ -173,6 +192,15 @@ impl<'a> Reading<'a> {
             })
             .collect()
     }
+}
+
+fn namespaces_of<'a>(snapshot: &'a Snapshot, section: &str) -> impl Iterator<Item = &'a str> + use<'a> {
+    let rows = snapshot.section(section).into_iter().flat_map(Section::rows);
+    rows.filter_map(|entry| namespace_of(entry.of))
+}
+
+fn namespace_of(object: &str) -> Option<&str> {
+    object.split_once('/').map(|(namespace, _)| namespace)
 }
 
 /// Services of a namespace that had requests and are not in the snapshot.

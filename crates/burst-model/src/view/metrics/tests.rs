@@ -128,6 +128,19 @@ impl World {
     }
 }
 
+/// Requests to these Services, one a second to each.
+fn requests(services: &[&str]) -> Rates {
+    let rate = Rate {
+        requests_milli: 1_000,
+        ..Rate::default()
+    };
+    Rates::Known(Shares {
+        as_of: T0,
+        window: Duration::from_secs(30),
+        services: services.iter().map(|name| ((*name).to_owned(), rate)).collect(),
+    })
+}
+
 fn table() -> Table {
     let row = |of: &str, label: &str, labels: &str, [current, target, max]: [u32; 3]| Row {
         of: ObjectName::parse(of).unwrap(),
@@ -178,6 +191,7 @@ mod any;
 mod custom;
 mod documents;
 mod external;
+mod kinds;
 mod permission;
 mod refusals;
 mod table;

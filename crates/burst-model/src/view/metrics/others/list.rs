@@ -18,9 +18,21 @@ pub struct Offer {
     #[serde(default)]
     pub(in super::super) singular_name: String,
     pub(in super::super) namespaced: bool,
-    pub(in super::super) kind: String,
+    kind: String,
     #[serde(default)]
     pub(in super::super) verbs: Vec<String>,
+}
+
+impl Offer {
+    /// Its kind in discovery. Adapters give all of their external metrics one kind, and kubectl gets the last resource of
+    /// a kind, whichever it is asked for; so there the name is the kind. Custom metrics are subresources, which kubectl
+    /// does not look up by their kinds.
+    pub(in super::super) fn kind(&self, api: Api) -> &str {
+        match api {
+            Api::External => &self.name,
+            Api::CustomV1Beta1 | Api::CustomV1Beta2 => &self.kind,
+        }
+    }
 }
 
 /// Why it is not known what an adapter has; our own metrics are listed alone then.

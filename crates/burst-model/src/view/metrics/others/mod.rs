@@ -9,7 +9,7 @@ pub use list::{Offer, Unlisted, path, read};
 
 use super::catalog::Metric;
 use super::path::Target;
-use super::{Api, Ask, Request, Sources, custom, external, permission};
+use super::{Api, Ask, Request, Sources, custom, discovery, external, permission};
 use crate::config::{Adapter, Config, MetricsApis};
 use crate::records::Record;
 use crate::view::Answer;
@@ -122,14 +122,14 @@ impl Offers {
 
     /// What is listed beside our own names. Of each resource all metrics live in namespaces, or none does: one that
     /// differed would make the API server's garbage collection stand still in the whole cluster.
-    pub(super) fn beside<'a>(&'a self, api: Api, ours: &[(String, bool)]) -> Vec<&'a Offer> {
+    pub(super) fn beside<'a>(&'a self, api: Api, ours: &[discovery::Resource]) -> Vec<&'a Offer> {
         let offers = self.of(api);
         let mut scopes: BTreeMap<&str, bool> = BTreeMap::new();
-        for (name, namespaced) in ours {
-            scopes.insert(parent(name), *namespaced);
+        for resource in ours {
+            scopes.insert(parent(&resource.name), resource.namespaced);
         }
         let mut listed = BTreeSet::new();
-        listed.extend(ours.iter().map(|(name, _)| name.as_str()));
+        listed.extend(ours.iter().map(|resource| resource.name.as_str()));
         let mut beside = Vec::new();
         // Adapters without a list of their own offer `/custommetrics`, so as not to have none.
         let has_name = |offer: &&Offer| offer.name.split('/').all(|part| !part.is_empty());

@@ -168,7 +168,12 @@ fn a_resource_lives_in_namespaces_or_does_not_whoever_lists_it() {
     ]);
     assert!(all.put(Api::CustomV1Beta2, Ok(theirs.clone())));
     assert!(!all.put(Api::CustomV1Beta2, Ok(theirs)), "the same");
-    let ours = [("services/burst_headroom".to_owned(), true)];
+    let ours = [discovery::Resource {
+        name: "services/burst_headroom".to_owned(),
+        namespaced: true,
+        kind: "MetricValueList".to_owned(),
+        is_metric: true,
+    }];
     let names = |api| {
         all.beside(api, &ours)
             .iter()

@@ -42,6 +42,90 @@ fn a_namespace_has_the_sum_of_its_hpas_and_of_its_requests() {
 }
 
 #[test]
+fn all_namespaces_are_those_that_have_anything_to_sum_up() {
+    let world = World::known();
+    let all = |what: &str| format!("/apis/custom.metrics.k8s.io/v1beta2/namespaces/{what}");
+    for (path, items) in [
+        ("*/metrics/burst_headroom", &["data 1k", "odd 4", "shop 6"][..]),
+        ("%2A/metrics/burst_headroom", &["data 1k", "odd 4", "shop 6"]),
+        ("*/metrics/burst_requests_per_second", &["data 0", "shop 13500m"]),
+        (
+            "*/metrics/burst_headroom?metricLabelSelector=cluster%3Deast",
+            &["data 1k", "odd 4", "shop 6"],
+        ),
+        ("*/metrics/burst_headroom?metricLabelSelector=cluster%3Dwest", &[]),
+        (
+            "*/metrics/burst_headroom?labelSelector=kubernetes.io/metadata.name%3Dshop",
+            &["shop 6"],
+        ),
+        (
+            "*/metrics/burst_headroom?labelSelector=kubernetes.io/metadata.name+notin+%28shop%2Cdata%29",
+            &["odd 4"],
+        ),
+        (
+            "*/metrics/burst_headroom?labelSelector=kubernetes.io/metadata.name%3Dnone",
+            &[],
+        ),
+    ] {
+        assert_eq!(world.items(&all(path)), items, "{path}");
+    }
+    let list = world.json(&all("*/metrics/burst_headroom"));
+    assert_eq!(
+        list["items"][2]["describedObject"],
+        serde_json::json!({"kind": "Namespace", "name": "shop", "apiVersion": "v1"})
+    );
+    // One that a prefix of another's name sorts before: `/` comes after `-`.
+    let mut world = World::known();
+    world.rates = requests(&["a/x", "a-b/x", "a/y"]);
+    let items = world.items(&all("*/metrics/burst_requests_per_second"));
+    assert_eq!(items, ["a 2", "a-b 1", "data 0", "shop 0"]);
+}
+
+#[test]
+fn the_labels_of_namespaces_are_not_known_and_select_nothing_in_silence() {
+    let world = World::known();
+    for selector in ["tier%3Dfront", "%21tier", "kubernetes.io/metadata.name%3Dshop%2Ctier"] {
+        let path =
+            format!("/apis/custom.metrics.k8s.io/v1beta2/namespaces/*/metrics/burst_headroom?labelSelector={selector}");
+        let message = "of the labels of namespaces only kubernetes.io/metadata.name is known".to_owned();
+        assert_eq!(
+            world.refusal(get(&path)),
+            (400, "BadRequest".to_owned(), message),
+            "{selector}"
+        );
+    }
+    let one = format!("{CUSTOM}/metrics/burst_headroom?labelSelector=tier%3Dfront");
+    assert_eq!(
+        world.items(&one),
+        ["shop 6"],
+        "of one that is named nothing is selected"
+    );
+}
+
+/// `*` is a name, and no namespace has it.
+#[test]
+fn no_other_path_is_about_all_namespaces() {
+    let world = World::known();
+    let custom = "/apis/custom.metrics.k8s.io/v1beta2";
+    for (path, status) in [
+        ("namespaces/*/services/web/burst_headroom", 404),
+        ("namespaces/shop/namespaces/*/burst_headroom", 404),
+        ("namespaces/*/namespaces/shop/burst_headroom", 404),
+        ("namespaces/*/burst_headroom", 404),
+        ("namespaces/*/metrics/no_such_metric", 404),
+        ("namespaces/*/metrics/*", 404),
+        ("services/*/burst_headroom", 404),
+        ("*/*/burst_headroom", 404),
+    ] {
+        assert_eq!(world.ask(get(&format!("{custom}/{path}"))).0, status, "{path}");
+    }
+    let objects = format!("{custom}/namespaces/*/services/*/burst_headroom");
+    assert_eq!(world.items(&objects), [""; 0]);
+    let series = "/apis/external.metrics.k8s.io/v1beta1/namespaces/*/burst_headroom";
+    assert_eq!(world.items(series), [""; 0]);
+}
+
+#[test]
 fn all_objects_are_those_that_labels_select() {
     let world = World::known();
     for (path, items) in [

@@ -4,7 +4,7 @@ use super::*;
 use crate::view::metrics::catalog::Metric;
 use std::collections::BTreeSet;
 
-const AGGREGATED: &[u8] = b"application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
+pub(super) const AGGREGATED: &[u8] = b"application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
     application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json";
 
 fn plain(request: Request<'_>) -> (u16, String) {
@@ -133,7 +133,7 @@ fn both_forms_of_discovery_list_the_same() {
     // Old clients panic where it is absent.
     assert_eq!(
         String::from_utf8_lossy(&answer.body).matches("\"resource\":").count(),
-        5 + 5 + 8
+        5 + 5 + 9
     );
     let resources = groups["items"][0]["versions"][0]["resources"].as_array().unwrap();
     assert!(resources.iter().all(|resource| resource.get("responseKind").is_some()));
@@ -188,7 +188,7 @@ fn the_docs_name_every_metric_and_no_other() {
 }
 
 /// What an adapter lists, as `name`, whether in namespaces, and a kind.
-fn offers(api: Api, names: &[(&str, bool, &str)]) -> others::Offers {
+pub(super) fn offers(api: Api, names: &[(&str, bool, &str)]) -> others::Offers {
     let resource = |(name, namespaced, kind): &(&str, bool, &str)| serde_json::json!({"name": name, "singularName": "", "namespaced": namespaced, "kind": kind, "verbs": ["get"]});
     let resources: Vec<_> = names.iter().map(resource).collect();
     let list = serde_json::json!({"kind": "APIResourceList", "groupVersion": "g/v", "resources": resources});

@@ -141,6 +141,27 @@ fn a_name_that_nobody_would_write_is_not_compared_with_patterns() {
     assert_eq!(status(&world, &"a".repeat(513), ""), 400);
 }
 
+/// Another adapter may take it for all namespaces, and a policy is for one namespace or for all that have a name.
+#[test]
+fn what_is_no_name_of_a_namespace_is_refused_where_policies_decide() {
+    let path = |namespace: &str| format!("/apis/external.metrics.k8s.io/v1beta1/namespaces/{namespace}/burst_headroom");
+    let mut world = world(r#"{"root_namespace":"istio-system"}"#);
+    enforce(&mut world, &[("shop", Some(SPECS))]);
+    for namespace in ["*", "%2A", "-shop", "shop%20", "Shop"] {
+        let (code, reason, message) = world.refusal(get(&path(namespace)));
+        assert_eq!((code, reason.as_str()), (400, "BadRequest"), "{namespace}");
+        assert!(message.contains("is no name of a namespace"), "{message}");
+        let passes = others::goes_on(&world.config, world.apis(), world.sources(), get(&path(namespace)));
+        assert!(matches!(passes, Ok(false)), "it is ours: {passes:?}");
+    }
+    assert_eq!(world.ask(get(&path("default"))).0, 200);
+    assert_eq!(
+        World::known().ask(get(&path("*"))).0,
+        200,
+        "without policies it is a namespace without series"
+    );
+}
+
 #[test]
 fn what_another_adapter_answers_is_decided_by_the_same_policies() {
     let json = r#"{"cluster":"k","metrics_apis":{"filter_chain":"m","fallback":{"external":{"cluster":"keda"}},"policies":
@@ -161,4 +182,7 @@ fn what_another_adapter_answers_is_decided_by_the_same_policies() {
     assert_eq!(refusal("s0-queue"), Some(403));
     assert_eq!(refusal("s0-queue?labelSelector=%3D"), Some(400));
     assert_eq!(refusal("other"), None);
+    let everywhere = get("/apis/external.metrics.k8s.io/v1beta1/namespaces/*/other");
+    let refused = others::goes_on(&world.config, world.apis(), world.sources(), everywhere);
+    assert_eq!(refused.err().map(|answer| answer.status), Some(400));
 }
