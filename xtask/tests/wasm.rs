@@ -17,7 +17,7 @@ const LIFE: [&str; 9] = [
 ];
 
 /// How much each may weigh, in bytes. What would be more needs a reason (bench/README.md says what there is now).
-const FULL: u64 = 736_000;
+const FULL: u64 = 812_000;
 /// The goal: 416 KiB.
 const HEADER_ONLY: u64 = 416 << 10;
 

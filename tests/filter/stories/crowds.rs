@@ -1,6 +1,7 @@
 //! More requests at once than any user sends: what they cost is bounded, and nobody else is hurt by them.
 
 use super::kube::Kube;
+use super::metrics_apis::over_mutual_tls;
 use super::reviews::{review, yes};
 use super::{SECOND, envoy};
 use crate::host::{Answer, Callout, FakeEnvoy, OpenStream, Request, Route, Seen, Vm};
@@ -34,14 +35,10 @@ fn by(user: &str, path: &str) -> Request {
     Request::get(path).header("x-remote-user", user)
 }
 
-fn apis() -> Route {
-    Route::istio("web", "shop").property(&["xds", "filter_chain_name"], "metrics")
-}
-
 fn wait_all(worker: &Vm, requests: impl IntoIterator<Item = Request>) -> Vec<OpenStream> {
     requests
         .into_iter()
-        .map(|request| worker.open(request, apis()))
+        .map(|request| worker.open(request, over_mutual_tls()))
         .collect()
 }
 
@@ -132,15 +129,17 @@ fn clients_that_go_away_make_room_for_others() {
 fn questions_of_clients_that_went_away_are_bounded_too() {
     let (envoy, worker) = synced(CONFIGURATION, Answer::Never);
     for number in 0..CROWD {
-        worker.open(by(&user(false, number), METRIC), apis()).abandon();
+        worker
+            .open(by(&user(false, number), METRIC), over_mutual_tls())
+            .abandon();
     }
     assert_eq!(worker.callouts().len(), MOST_WAITING);
-    assert_eq!(worker.request(by("late", METRIC), apis()).status(), 429);
+    assert_eq!(worker.request(by("late", METRIC), over_mutual_tls()).status(), 429);
     // Those who ask the same may wait; and the others when nobody has answered in time.
-    let same = worker.open(by(&user(false, 0), METRIC), apis());
+    let same = worker.open(by(&user(false, 0), METRIC), over_mutual_tls());
     envoy.advance(6 * SECOND);
     assert_eq!(same.finish().status(), 500);
-    worker.open(by("late", METRIC), apis()).abandon();
+    worker.open(by("late", METRIC), over_mutual_tls()).abandon();
     assert_eq!(worker.callouts().len(), 1);
 }
 
@@ -228,7 +227,7 @@ fn bulk_replies_under_way_are_bounded_and_small_ones_are_not() {
     let all = "/apis/custom.metrics.k8s.io/v1beta2/namespaces/shop/services/*/burst_headroom";
     let one = "/apis/custom.metrics.k8s.io/v1beta2/namespaces/shop/services/web/burst_headroom";
     let by_alice = |path| Request::get(path).header("x-remote-user", "alice");
-    for (bulk, route, busy) in [(services(), web(), 503), (by_alice(all), apis(), 429)] {
+    for (bulk, route, busy) in [(services(), web(), 503), (by_alice(all), over_mutual_tls(), 429)] {
         let (envoy, worker) = with_many_apps();
         let ask = || worker.request(bulk.clone(), route.clone());
         let whole = ask();
@@ -255,7 +254,7 @@ fn bulk_replies_under_way_are_bounded_and_small_ones_are_not() {
             (unchanged, web(), 304),
             (Request::get("/burstmetrics/services/shop/web"), web(), 200),
             (Request::get("/"), web(), 200),
-            (by_alice(one), apis(), 200),
+            (by_alice(one), over_mutual_tls(), 200),
         ] {
             assert_eq!(worker.request(request, route).status(), status);
         }
@@ -285,7 +284,7 @@ fn bulk_replies_whose_clients_go_away_make_room_for_others() {
     for round in 0..4 {
         let streams = wait_all(&worker, vec![by(&format!("user-{round}"), all); MOST_WAITING]);
         worker.answer();
-        let (gone, left) = (streams, worker.open(by("late", all), apis()));
+        let (gone, left) = (streams, worker.open(by("late", all), over_mutual_tls()));
         worker.answer();
         let seen: Vec<_> = gone.into_iter().map(OpenStream::finish).collect();
         answered = count(&seen, 200);

@@ -20,11 +20,15 @@ const ESCAPES: &str = r"\u001b[31m\r\nforged: all is well\u202e";
 const WEB: &str = r#"{"metadata":{"name":"web","namespace":"shop"},"status":{"currentReplicas":1},
     "spec":{"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"web"},"maxReplicas":5}}"#;
 
-/// So many HPAs `shop/bad-N` whose `maxReplicas` are a text of that length, another one in each read.
+/// So many HPAs `bad-N`, ten in a namespace, whose `maxReplicas` are a text of that length, another one in each read.
 fn bad_objects(count: usize, length: usize, read: usize) -> Vec<String> {
     let value = format!("{read}{ESCAPES}{}", "x".repeat(length));
     let bad = |n| {
-        let metadata = format!(r#"{{"name":"bad-{n}","namespace":"shop","resourceVersion":"{read}"}}"#);
+        let namespace = match n / 10 {
+            0 => "shop".to_owned(),
+            other => format!("shop-{other}"),
+        };
+        let metadata = format!(r#"{{"name":"bad-{n}","namespace":"{namespace}","resourceVersion":"{read}"}}"#);
         let target = r#"{"apiVersion":"apps/v1","kind":"Deployment","name":"web"}"#;
         format!(r#"{{"metadata":{metadata},"spec":{{"scaleTargetRef":{target},"maxReplicas":"{value}"}}}}"#)
     };

@@ -1,8 +1,9 @@
 //! What comes from the cluster ends a VM once, and no VM again after its reload.
 
 use super::kube::Kube;
+use super::metrics_apis::over_mutual_tls;
 use super::{EVERY_SECOND, SECOND, envoy, logged};
-use crate::host::{Access, FakeEnvoy, Jump, Request, Response, Route, Vm};
+use crate::host::{Access, FakeEnvoy, Jump, Request, Response, Vm};
 use burst_model::quarantine::{Item, Kind, Mark, Marks};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -156,8 +157,7 @@ fn policies(kube: &Kube, deny: &'static str) {
 fn headroom(worker: &Vm) -> u16 {
     let path = "/apis/external.metrics.k8s.io/v1beta1/namespaces/shop/burst_headroom";
     let request = Request::get(path).header("x-remote-user", "system:kube-aggregator");
-    let route = Route::istio("web", "shop").property(&["xds", "filter_chain_name"], "metrics");
-    worker.request(request, route).status()
+    worker.request(request, over_mutual_tls()).status()
 }
 
 #[test]
@@ -207,9 +207,8 @@ fn a_request_for_a_metric_that_traps_ends_one_vm_and_others_are_answered() {
     assert_eq!(traps.load(Ordering::Relaxed), 1);
     assert!(workers.iter().all(Vm::alive));
     let discovery = Request::get("/apis/external.metrics.k8s.io/v1beta1").header("x-remote-user", "someone");
-    let route = || Route::istio("web", "shop").property(&["xds", "filter_chain_name"], "metrics");
     assert_eq!(
-        workers[0].request(discovery, route()).status(),
+        workers[0].request(discovery, over_mutual_tls()).status(),
         200,
         "others are answered"
     );
