@@ -28,6 +28,18 @@ fn the_table_names_every_stat_and_no_other() {
 }
 
 #[test]
+fn the_limits_name_stats_that_there_are() {
+    let limits = include_str!("../../../docs/limits.md");
+    // Those of each list, and of each kind of failure.
+    let families = ["burst_unreadable_KIND", "burst_poll_*_total"];
+    let named: Vec<_> = limits.split('`').filter(|word| word.starts_with("burst_")).collect();
+    assert!(named.len() > 30, "{named:?}");
+    for stat in named {
+        assert!(documented().contains(stat) || families.contains(&stat), "{stat}");
+    }
+}
+
+#[test]
 fn the_version_is_a_number() {
     let version = env!("CARGO_PKG_VERSION")
         .split('.')
