@@ -38,7 +38,7 @@ impl Backoff {
 
     /// The pause after one more failure: between half and the whole of 1 s, 2 s, 4 s … `longest`, as `chance` (any 32
     /// bits) decides, so that the proxies of a cluster do not come back all at once. Not shorter than the server's own
-    /// [wish].
+    /// wish, up to five minutes of it.
     pub fn failed(&mut self, longest: Duration, at_least: Option<Duration>, chance: u32) -> Duration {
         let doubled = FIRST.saturating_mul(2u32.saturating_pow(self.failures));
         self.failures = self.failures.saturating_add(1);
