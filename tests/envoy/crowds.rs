@@ -30,7 +30,11 @@ const TRAP: &str = "Uncaught RuntimeError";
 
 /// One worker, so that it is known which VM counts what, with a gateway's listener and one of the metrics APIs.
 fn start(version: Version, world: &World, authorization: &str) -> (Proxy, Client) {
-    let apis = json!({"filter_chain": "metrics-apis", "authorization": authorization});
+    let apis = json!({
+        "filter_chain": "metrics-apis",
+        "authorization": authorization,
+        "insecure_loopback_demo": true,
+    });
     let keys: Value = json!({"metrics_apis": apis});
     let proxy = Proxy::of(version)
         .workers(1)

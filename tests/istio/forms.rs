@@ -20,11 +20,11 @@ const SETS: [(&str, &[&str]); 11] = [
     ("gateway-elsewhere", &GATEWAY),
     (
         "gateway-trafficextension",
-        &["TrafficExtension burst-metrics", ROLE, BINDING, KUBE_API],
+        &["TrafficExtension burst-metrics", ROLE, BINDING, KUBE_API, LOCK],
     ),
     (
         "gateway-envoyfilter",
-        &["EnvoyFilter burst-metrics", ROLE, BINDING, KUBE_API],
+        &["EnvoyFilter burst-metrics", ROLE, BINDING, KUBE_API, LOCK],
     ),
     ("metrics-apis", &METRICS_APIS),
     ("metrics-apis-review", &REVIEWED),
@@ -56,15 +56,17 @@ const SETS: [(&str, &[&str]); 11] = [
             "ClusterRole burst-metrics-own-gateway",
             "ClusterRoleBinding burst-metrics-own-gateway",
             KUBE_API,
+            LOCK,
         ],
     ),
 ];
 
-const METRICS_APIS: [&str; 22] = [
+const METRICS_APIS: [&str; 23] = [
     "EnvoyFilter burst-metrics",
     ROLE,
     BINDING,
     KUBE_API,
+    LOCK,
     "EnvoyFilter burst-metrics-apis",
     "APIService v1beta1.custom.metrics.k8s.io",
     "APIService v1beta2.custom.metrics.k8s.io",
@@ -86,8 +88,8 @@ const METRICS_APIS: [&str; 22] = [
 ];
 
 /// The same, where the gateway may ask about others.
-const REVIEWED: [&str; 23] = {
-    let mut objects = ["ClusterRoleBinding burst-metrics-review"; 23];
+const REVIEWED: [&str; 24] = {
+    let mut objects = ["ClusterRoleBinding burst-metrics-review"; 24];
     objects
         .split_at_mut(METRICS_APIS.len())
         .0
@@ -95,12 +97,13 @@ const REVIEWED: [&str; 23] = {
     objects
 };
 
-const GATEWAY: [&str; 4] = ["WasmPlugin burst-metrics", ROLE, BINDING, KUBE_API];
+const GATEWAY: [&str; 5] = ["WasmPlugin burst-metrics", ROLE, BINDING, KUBE_API, LOCK];
 const ROLE: &str = "ClusterRole burst-metrics";
 const BINDING: &str = "ClusterRoleBinding burst-metrics";
 const SIDECAR_ROLE: &str = "ClusterRole burst-metrics-sidecars";
 const SIDECAR_BINDING: &str = "RoleBinding burst-metrics";
 const KUBE_API: &str = "EnvoyFilter burst-metrics-kube-api";
+const LOCK: &str = "AuthorizationPolicy burst-metrics";
 
 #[test]
 fn the_api_server_takes_every_set_as_it_ships() {
