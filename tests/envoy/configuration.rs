@@ -10,6 +10,7 @@ on_each_envoy!(
     a_new_configuration_breaks_no_request_and_leaves_one_poller,
     listeners_of_one_proxy_are_polled_for_whatever_becomes_of_the_others,
     two_configurations_change_places_under_traffic,
+    fifty_new_configurations_in_a_row_break_no_request_and_cost_none_its_header,
 );
 
 const REJECTED: &str = "listener_manager.lds.update_rejected";
@@ -214,4 +215,36 @@ fn two_configurations_change_places_under_traffic(version: Version) {
         let risen = value.replace("current-load=1", "current-load=3");
         proxy.client(listener).wait_for_header(&request, Some(&risen));
     }
+}
+
+fn fifty_new_configurations_in_a_row_break_no_request_and_cost_none_its_header(version: Version) {
+    let world = World::sample();
+    let port = port::free();
+    let configurations = [
+        (json!({}), NGSA_1.to_owned()),
+        (
+            json!({"header": {"extra_keys": ["stale"]}}),
+            format!("{NGSA_1}, stale=false"),
+        ),
+    ];
+    let plugin = |keys| Plugin::new("main", listing(keys)).port(port);
+    let setup = Proxy::of(version).plugin(plugin(configurations[0].0.clone()));
+    let proxy = setup.argument("--drain-time-s").argument("2").start(&world);
+    let request = Request::to(NGSA_1_CLUSTER);
+    proxy.client("main").wait_for_header(&request, Some(NGSA_1));
+    let traffic = Traffic::start(proxy.envoy.listener("main"), &request);
+    // Faster than they drain, so several are there at once.
+    for (keys, value) in configurations.iter().cycle().skip(1).take(50) {
+        proxy.replace_listeners(&[plugin(keys.clone())]);
+        traffic.wait_for(|answer| answer.header("x-burst") == Some(value));
+    }
+    for answer in traffic.stop() {
+        assert_eq!(answer.status, 200);
+        let header = answer.header("x-burst");
+        let is_known = configurations.iter().any(|(_, value)| header == Some(value));
+        assert!(is_known, "{header:?}");
+    }
+    proxy.wait_for_the_drain();
+    proxy.wait_for_main_thread();
+    world.wait_for_polls_of_one();
 }
