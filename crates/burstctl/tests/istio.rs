@@ -244,9 +244,8 @@ fn the_lock_follows_the_path_and_lets_the_given_networks_in() {
     let shipped = lock("").unwrap();
     let networks = |lock: &Value| lock["spec"]["rules"][0]["from"][0]["source"]["notRemoteIpBlocks"].clone();
     assert!(networks(&shipped).as_array().unwrap().contains(&json!("10.0.0.0/8")));
-    let own =
-        "labels: {app: edge}\nallowedNetworks: [192.0.2.0/24, '2001:db8::1']\nconfig: {endpoints: {prefix: /load/}}\n";
-    let own = lock(own).unwrap();
+    let own = "labels: {app: edge}\nserviceAccount: edge\nallowedNetworks: [192.0.2.0/24, '2001:db8::1']\n";
+    let own = lock(&format!("{own}config: {{endpoints: {{prefix: /load/}}}}\n")).unwrap();
     assert_eq!(networks(&own), json!(["192.0.2.0/24", "2001:db8::1"]));
     assert_eq!(
         own["spec"]["rules"][0]["to"][0]["operation"]["paths"],
