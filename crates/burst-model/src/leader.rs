@@ -258,8 +258,8 @@ impl Leader {
                 effects.extend(self.recovered(id, &source, Verb::Watch));
                 effects.extend(self.keep(id, now, |list| list.apply(&source.resource, window.changes, room)));
                 effects.extend(self.readable(id, &source));
-                if self.lists.get(id.0).is_some_and(|list| list.is_to_be_listed(now)) {
-                    self.poller.start_over(id);
+                if let Some(list) = self.lists.get_mut(id.0) {
+                    list.is_to_be_reread |= list.is_to_be_listed(now);
                 }
             }
             Some(Step::Failed {

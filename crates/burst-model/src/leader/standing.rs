@@ -29,7 +29,7 @@ pub(super) struct Standing {
     pub(super) left_out: LeftOut,
     /// The names of those that were not read the last time, and are as they were before.
     held: Vec<String>,
-    /// Whether it is to be read whole: what may be parsed of it is other than it was.
+    /// Whether it is to be read whole: windows do not bring again what was not parsed, or had no room.
     pub(super) is_to_be_reread: bool,
     /// When all of it was read last, and not only what happened since.
     listed: Option<Time>,
