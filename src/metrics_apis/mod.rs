@@ -11,11 +11,11 @@ use crate::http::{self, View};
 use crate::log;
 use crate::vm::{self, BulkPermit};
 use burst_model::config::{Authorization, MetricsApis};
-use burst_model::quarantine::{Item, Kind};
-use burst_model::view::Answer;
-use burst_model::view::metrics::connection::{self, Connection};
-use burst_model::view::metrics::review::{Access, Verdict};
-use burst_model::view::metrics::{self, Reply, Request, Sources, others};
+use burst_model::quarantine::{Item, ItemKind};
+use burst_model::serve::LocalReply;
+use burst_model::serve::metrics::connection::{self, Connection};
+use burst_model::serve::metrics::review::{Access, Verdict};
+use burst_model::serve::metrics::{self, Reply, Request, Sources, others};
 use std::rc::Rc;
 
 /// The header-only module sees no requests, and there need be nothing in it that answers them.
@@ -24,7 +24,7 @@ const ARE_LEFT_OUT: bool = cfg!(feature = "header-only");
 /// What becomes of a request of the filter chain.
 pub(crate) enum Taken {
     /// It is answered so.
-    Answered(Answer),
+    Answered(LocalReply),
     /// Another adapter answers it, to which Envoy's route leads.
     Passed,
     /// It is answered as soon as it is known whether its user may ask.
@@ -50,7 +50,7 @@ pub(crate) fn take(view: &Rc<View>, stream: u32) -> Option<Taken> {
 }
 
 /// One line of the log for all requests: anybody who reaches the listener can send another.
-fn check_connection(view: &View, apis: &MetricsApis) -> Result<(), Answer> {
+fn check_connection(view: &View, apis: &MetricsApis) -> Result<(), LocalReply> {
     let local_address = host::property(&["destination", "address"]).unwrap_or_default();
     let connection = Connection {
         is_mutual_tls: host::is_mutual_tls(),
@@ -117,7 +117,7 @@ impl Asked {
     /// needs them.
     fn serve(&self, view: &View, apis: &MetricsApis) -> Taken {
         let bytes = [&view.policies.get().to_le_bytes(), &self.path[..], &self.user].concat();
-        let request = Item::of_bytes(Kind::Query, &bytes);
+        let request = Item::of_bytes(ItemKind::Query, &bytes);
         let answered = view.quarantine.answer(request, || self.answer(view, apis));
         answered.unwrap_or_else(|| Taken::Answered(metrics::left_alone()))
     }
@@ -164,6 +164,6 @@ fn groups() -> Vec<String> {
 }
 
 /// Answers the current stream from the proxy; what the stream has to hold for as long as the answer is under way.
-pub(crate) fn reply(answer: &Answer) -> Option<BulkPermit> {
+pub(crate) fn reply(answer: &LocalReply) -> Option<BulkPermit> {
     http::reply(answer, metrics::busy)
 }

@@ -10,8 +10,8 @@ use crate::root::unique_id;
 use crate::streams;
 use crate::vm::{self, MOST_WAITING};
 use burst_model::budget::Permit;
-use burst_model::sync::lease::Id;
-use burst_model::view::metrics::review::{self, Access, Outcome, Reviews, Unreviewed, Verdict};
+use burst_model::serve::metrics::review::{self, Access, Outcome, Reviews, Unreviewed, Verdict};
+use burst_model::sync::election::VmId;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
@@ -77,11 +77,11 @@ impl Desk {
 
     /// Wakes the root context; where that cannot be done, its next tick comes within a second.
     fn ring(&self) {
-        let make = || unique_id().and_then(|Id(id)| host::bell(&format!("burst-metrics/reviews/{id}")));
+        let make = || unique_id().and_then(|VmId(id)| host::wake_queue(&format!("burst-metrics/reviews/{id}")));
         let bell = self.bell.get().or_else(make);
         self.bell.set(bell);
         if let Some(bell) = bell {
-            host::ring(bell);
+            host::wake(bell);
         }
     }
 }
@@ -120,7 +120,7 @@ pub(crate) fn take(view: &View, token: u32, has_headers: bool, body_size: usize)
     let Some(question) = view.reviews.calls.borrow_mut().remove(token) else {
         return false;
     };
-    let outcome = review::read(host::answer_status(has_headers), &host::answer_body(body_size));
+    let outcome = review::read(host::callout_status(has_headers), &host::callout_body(body_size));
     settle(view, &question, outcome);
     answer_some(view);
     true
@@ -153,7 +153,7 @@ impl Waiter {
             .config
             .metrics_apis
             .as_ref()
-            .filter(|_| host::speak_for(self.stream))
+            .filter(|_| host::set_effective_context(self.stream))
         else {
             return;
         };

@@ -1,17 +1,17 @@
 //! The leader's part in other adapters: it asks each what it has, and tells the proxy's other threads.
 
 use crate::calls::Calls;
-use crate::host::{self, Outrun, Shared};
-use crate::key::{Key, Tenure};
+use crate::host::{self, CasConflict, SharedValue};
+use crate::key::{FencedKey, Term};
 use crate::log;
-use crate::quarantine::{Guard, Quarantine};
+use crate::quarantine::{LeaderGuard, Quarantine};
 use crate::vm;
 use burst_model::config::{Adapter, Config};
-use burst_model::quarantine::{Item, Kind};
-use burst_model::records::{Keys, Record};
+use burst_model::quarantine::{Item, ItemKind};
+use burst_model::records::{Record, SharedKeys};
+use burst_model::serve::metrics::Api;
+use burst_model::serve::metrics::others::{self, Offers, Unlisted};
 use burst_model::time::Time;
-use burst_model::view::metrics::Api;
-use burst_model::view::metrics::others::{self, Offers, Unlisted};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -26,19 +26,19 @@ const RETRY: Duration = Duration::from_secs(8);
 pub(crate) struct Survey {
     config: Rc<Config>,
     offers: Offers,
-    key: Key,
+    key: FencedKey,
     asked: Option<Time>,
     calls: Calls<Api>,
 }
 
 impl Survey {
     /// Takes over, where there are other adapters.
-    pub(crate) fn take(config: &Rc<Config>, keys: &Keys, tenure: &Rc<Tenure>) -> Result<Option<Self>, Outrun> {
+    pub(crate) fn take(config: &Rc<Config>, keys: &SharedKeys, tenure: &Rc<Term>) -> Result<Option<Self>, CasConflict> {
         let apis = config.metrics_apis.as_ref();
         if super::ARE_LEFT_OUT || apis.is_none_or(|apis| others::asked(apis).next().is_none()) {
             return Ok(None);
         }
-        let (key, bytes) = Key::fence(&keys.offers, tenure)?;
+        let (key, bytes) = FencedKey::open(&keys.adapter_resources, tenure)?;
         Ok(Some(Self {
             config: config.clone(),
             offers: Offers::from_bytes(&bytes).unwrap_or_default(),
@@ -49,7 +49,7 @@ impl Survey {
     }
 
     /// Once a tick.
-    pub(crate) fn tick(&mut self, now: Time) -> Result<(), Outrun> {
+    pub(crate) fn tick(&mut self, now: Time) -> Result<(), CasConflict> {
         if super::ARE_LEFT_OUT {
             return Ok(());
         }
@@ -87,17 +87,17 @@ impl Survey {
         token: u32,
         has_headers: bool,
         body_size: usize,
-        guard: &Guard,
-    ) -> Result<bool, Outrun> {
+        guard: &LeaderGuard,
+    ) -> Result<bool, CasConflict> {
         if super::ARE_LEFT_OUT {
             return Ok(false);
         }
         let Some(api) = self.calls.remove(token) else {
             return Ok(false);
         };
-        let body = host::answer_body(body_size);
+        let body = host::callout_body(body_size);
         if guard.admits(&body) {
-            let listed = others::read(host::answer_status(has_headers), &body);
+            let listed = others::read(host::callout_status(has_headers), &body);
             self.learn(api, listed)?;
         }
         Ok(true)
@@ -105,7 +105,7 @@ impl Survey {
 
     /// One line for a change of state, not one for every failure; what fails is in the record, so a successor says no
     /// line again.
-    fn learn(&mut self, api: Api, listed: Result<Vec<others::Offer>, Unlisted>) -> Result<(), Outrun> {
+    fn learn(&mut self, api: Api, listed: Result<Vec<others::Offer>, Unlisted>) -> Result<(), CasConflict> {
         let (stats, path) = (vm::stats(), others::path(api));
         match &listed {
             Ok(_) => stats.offers_ok.count(),
@@ -142,9 +142,9 @@ impl Known {
         if super::ARE_LEFT_OUT {
             return;
         }
-        let found = Shared::read(key);
+        let found = SharedValue::read(key);
         if self.version != Some(found.cas) {
-            let item = Item::of_bytes(Kind::Offers, &found.bytes);
+            let item = Item::of_bytes(ItemKind::Offers, &found.bytes);
             if let Some(offers) = quarantine.take(item, || found.record()) {
                 self.version = Some(found.cas);
                 self.offers = offers.unwrap_or_default();

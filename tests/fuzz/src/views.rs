@@ -6,11 +6,11 @@ use burst_model::index::{Row, Table};
 use burst_model::load::Load;
 use burst_model::name::ObjectName;
 use burst_model::policies::Enforced;
-use burst_model::rates::Rates;
 use burst_model::records::Confirmed;
+use burst_model::request_rates::Rates;
+use burst_model::serve::metrics::others::Offers;
+use burst_model::serve::{LocalReply, ServingCache, burst, metrics};
 use burst_model::snapshot;
-use burst_model::view::metrics::others::Offers;
-use burst_model::view::{Answer, Picture, burst, metrics};
 use serde_json::Value;
 
 const CONFIG: &[u8] = br#"{"cluster":"k","clusters":[{"name":"{service}.{namespace}"}],
@@ -21,14 +21,14 @@ fn config() -> Config {
 }
 
 /// What a proxy knows that has read these bytes just now.
-fn picture(config: &Config, snapshot: Vec<u8>) -> Picture {
-    let mut picture = Picture::default();
+fn picture(config: &Config, snapshot: Vec<u8>) -> ServingCache {
+    let mut picture = ServingCache::default();
     picture.take(snapshot).expect("a snapshot");
     let confirmed = Confirmed {
         generation: 1,
         lists: vec![Some(T0)],
     };
-    picture.look(config, Some(&confirmed), T0);
+    picture.refresh(config, Some(&confirmed), T0);
     picture
 }
 
@@ -59,7 +59,7 @@ fn known() -> Vec<u8> {
 /// What comes after the prefix of the endpoints. Taken means: a shape that is answered with what is known.
 pub(crate) fn path(bytes: &[u8]) -> bool {
     let config = config();
-    let mut empty = Picture::default();
+    let mut empty = ServingCache::default();
     let mut full = picture(&config, known());
     let found = burst(&config, &mut full, bytes, bytes);
     let unknown = burst(&config, &mut empty, bytes, bytes);
@@ -74,10 +74,10 @@ pub(crate) fn path(bytes: &[u8]) -> bool {
     unknown.is_some_and(|answer| answer.status == 503)
 }
 
-fn burst(config: &Config, picture: &mut Picture, path: &[u8], header: &[u8]) -> Option<Answer> {
+fn burst(config: &Config, picture: &mut ServingCache, path: &[u8], header: &[u8]) -> Option<LocalReply> {
     let endpoints = config.endpoints.as_ref().expect("endpoints");
     let path = [endpoints.prefix.as_bytes(), path].concat();
-    let request = burst::Request {
+    let request = burst::BurstRequest {
         method: b"GET",
         path: &path,
         host: header,
@@ -100,11 +100,11 @@ pub(crate) fn metrics(bytes: &[u8]) -> bool {
         groups: &[],
     };
     let config = config();
-    let statuses = [Picture::default(), picture(&config, known())].map(|picture| ask(&config, &picture, request));
+    let statuses = [ServingCache::default(), picture(&config, known())].map(|picture| ask(&config, &picture, request));
     statuses.contains(&200)
 }
 
-fn reply(config: &Config, picture: &Picture, request: metrics::Request<'_>) -> Answer {
+fn reply(config: &Config, picture: &ServingCache, request: metrics::Request<'_>) -> LocalReply {
     let apis = config.metrics_apis.as_ref().expect("metrics APIs");
     let sources = metrics::Sources {
         picture,
@@ -116,7 +116,7 @@ fn reply(config: &Config, picture: &Picture, request: metrics::Request<'_>) -> A
     metrics::answer(config, apis, sources, request).answer
 }
 
-fn ask(config: &Config, picture: &Picture, request: metrics::Request<'_>) -> u16 {
+fn ask(config: &Config, picture: &ServingCache, request: metrics::Request<'_>) -> u16 {
     let answer = reply(config, picture, request);
     let allowed = [200, 304, 400, 401, 404, 406, 503];
     assert!(allowed.contains(&answer.status), "{}", answer.status);

@@ -1,0 +1,128 @@
+//! A second look at who may read what: a SubjectAccessReview for a request, as an API server that delegates its
+//! authorization asks for one. kube-apiserver's aggregator has asked its own authorizer before.
+//!
+//! [`Access`] is who asks for what, [`read`] the answer to it, and [`Reviews`] keeps answers for a while and has one
+//! question asked once at a time. Who sends the question is the caller's affair.
+//! <https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/subject-access-review-v1/>
+
+mod attributes;
+mod fields;
+mod options;
+mod reviews;
+mod user;
+mod verdict;
+
+pub use reviews::{Outcome, Reviews};
+pub use verdict::{Unreviewed, Verdict, read};
+
+use super::path;
+use super::status::Refusal;
+use crate::serve::LocalReply;
+use attributes::{Attributes, NonResource, Resource};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use user::User;
+
+/// Where a question is posted.
+pub const PATH: &str = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+
+/// Who asks for what.
+#[derive(Clone, Debug)]
+pub struct Access {
+    user: User,
+    attributes: Attributes,
+}
+
+impl Access {
+    /// Of a request of the filter chain that is for the API server.
+    ///
+    /// # Errors
+    /// The answer, where nobody is named, or the path cannot be read.
+    pub fn of<'a>(
+        method: &[u8],
+        path: &[u8],
+        headers: impl IntoIterator<Item = (&'a str, &'a [u8])>,
+    ) -> Result<Self, LocalReply> {
+        let user = User::of(headers).ok_or_else(|| Refusal::unauthorized().answer())?;
+        let (_, query) = path::split(path).map_err(|refusal| refusal.answer())?;
+        let attributes = Attributes::of(method, path, query).map_err(|refusal| refusal.answer())?;
+        Ok(Self { user, attributes })
+    }
+
+    /// Whether it is allowed without a question, as every API server that delegates does: to `system:masters`, and the
+    /// health of the server to anybody with a name.
+    #[must_use]
+    pub fn is_exempt(&self) -> bool {
+        self.user.is_master() || self.attributes.is_health()
+    }
+
+    /// The question: the same text for the same user and the same thing.
+    #[must_use]
+    pub fn question(&self) -> String {
+        let User { name, groups, extra } = &self.user;
+        let (resource_attributes, non_resource_attributes) = match &self.attributes {
+            Attributes::Resource(resource) => (Some(resource), None),
+            Attributes::Path(path) => (None, Some(path)),
+        };
+        let question = Question {
+            api_version: "authorization.k8s.io/v1",
+            kind: "SubjectAccessReview",
+            spec: Spec {
+                user: name,
+                groups,
+                extra,
+                resource_attributes,
+                non_resource_attributes,
+            },
+        };
+        // Nothing in it can fail to be JSON; an empty question would be answered with an error.
+        serde_json::to_string(&question).unwrap_or_default()
+    }
+
+    /// The answer to who may not, in Kubernetes' words.
+    #[must_use]
+    pub fn forbidden(&self, reason: &str) -> LocalReply {
+        let mut message = self.attributes.refusal(&self.user.name);
+        if !reason.is_empty() {
+            message.extend([": ", reason]);
+        }
+        let answer = Refusal::forbidden(message, self.attributes.details()).answer();
+        answer.with("x-content-type-options", "nosniff")
+    }
+
+    /// The answer to a request that would be one too many to wait.
+    #[must_use]
+    pub fn too_many() -> LocalReply {
+        Refusal::too_many("too many requests wait for a SubjectAccessReview: ask again in a second").answer()
+    }
+
+    /// The answer where nobody can tell whether one may.
+    #[must_use]
+    pub fn unreviewed(why: &Unreviewed) -> LocalReply {
+        Refusal::internal(format!("the request could not be authorized: {why}")).answer()
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Question<'a> {
+    api_version: &'static str,
+    kind: &'static str,
+    spec: Spec<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Spec<'a> {
+    user: &'a str,
+    groups: &'a [String],
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    extra: &'a BTreeMap<String, Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resource_attributes: Option<&'a Resource>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    non_resource_attributes: Option<&'a NonResource>,
+}
+
+#[cfg(test)]
+mod tests;

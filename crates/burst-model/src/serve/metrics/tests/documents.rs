@@ -1,0 +1,299 @@
+//! The documents that need no snapshot.
+
+use super::*;
+use crate::serve::metrics::catalog::Metric;
+use std::collections::BTreeSet;
+
+pub(super) const AGGREGATED: &[u8] = b"application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
+    application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json";
+
+fn plain(request: Request<'_>) -> (u16, String) {
+    World::empty().ask(request)
+}
+
+fn header(answer: &LocalReply, name: &str) -> Option<String> {
+    let (_, value) = answer.headers.iter().find(|(own, _)| *own == name)?;
+    Some(value.clone())
+}
+
+#[test]
+fn discovery_and_health_need_no_snapshot() {
+    for (path, body) in [
+        ("/healthz", "ok"),
+        ("/readyz", "ok"),
+        ("/livez", "ok"),
+        (
+            "/openapi/v2",
+            "{\"swagger\":\"2.0\",\"info\":{\"title\":\"burst\",\"version\":\"v1\"},\"paths\":{}}\n",
+        ),
+        ("/openapi/v3", "{\"paths\":{}}\n"),
+        (
+            "/apis/external.metrics.k8s.io",
+            "{\"kind\":\"APIGroup\",\"apiVersion\":\"v1\",\"name\":\"external.metrics.k8s.io\",\
+             \"versions\":[{\"groupVersion\":\"external.metrics.k8s.io/v1beta1\",\"version\":\"v1beta1\"}],\
+             \"preferredVersion\":{\"groupVersion\":\"external.metrics.k8s.io/v1beta1\",\"version\":\"v1beta1\"}}\n",
+        ),
+    ] {
+        assert_eq!(plain(get(path)), (200, body.to_owned()), "{path}");
+    }
+}
+
+#[test]
+fn other_paths_are_not_found_each_in_its_way() {
+    let paths = |path| plain(get(path));
+    assert_eq!(paths("/apis/apps/v1").0, 404);
+    assert!(paths("/apis/apps/v1").1.starts_with("{\"paths\":[\"/apis\","));
+    assert!(
+        paths("/apis/external.metrics.k8s.io/v1beta1/x")
+            .1
+            .contains("\"reason\":\"NotFound\"")
+    );
+    assert_eq!(
+        plain(Request {
+            method: b"POST",
+            ..get("/apis")
+        })
+        .0,
+        405
+    );
+}
+
+#[test]
+fn the_resources_of_a_version_are_scoped_alike() {
+    let (status, body) = plain(get("/apis/custom.metrics.k8s.io/v1beta2"));
+    assert_eq!(status, 200);
+    let list: Value = serde_json::from_str(&body).unwrap();
+    assert_eq!(list["groupVersion"], "custom.metrics.k8s.io/v1beta2");
+    let resources = list["resources"].as_array().unwrap();
+    // Five of loads for each of five, and three of requests for Services and for namespaces.
+    assert_eq!(resources.len(), 31);
+    assert!(body.contains(
+        "{\"name\":\"deployments.apps/burst_current_load\",\"singularName\":\"\",\"namespaced\":true,\
+         \"kind\":\"MetricValueList\",\"verbs\":[\"get\"]}"
+    ));
+    for resource in resources {
+        let name = resource["name"].as_str().unwrap();
+        assert_eq!(resource["namespaced"], !name.starts_with("namespaces/"), "{name}");
+    }
+}
+
+/// `parent/subresource`, as both forms of discovery have it.
+fn flat(item: &Value) -> Vec<(String, String)> {
+    let of = |version: &Value| {
+        let group = item["metadata"]["name"].as_str().unwrap();
+        let group_version = format!("{group}/{}", version["version"].as_str().unwrap());
+        let names = |resource: &Value| {
+            let name = resource["resource"].as_str().unwrap().to_owned();
+            match resource.get("subresources") {
+                None => vec![name],
+                Some(subresources) => {
+                    let of = |sub: &Value| format!("{name}/{}", sub["subresource"].as_str().unwrap());
+                    subresources.as_array().unwrap().iter().map(of).collect()
+                }
+            }
+        };
+        let all: Vec<_> = version["resources"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .flat_map(names)
+            .collect();
+        all.into_iter()
+            .map(move |name| (group_version.clone(), name))
+            .collect::<Vec<_>>()
+    };
+    item["versions"].as_array().unwrap().iter().flat_map(of).collect()
+}
+
+#[test]
+fn both_forms_of_discovery_list_the_same() {
+    let answer = World::empty()
+        .reply(Request {
+            accept: AGGREGATED,
+            ..get("/apis")
+        })
+        .answer;
+    assert_eq!(
+        header(&answer, "content-type").as_deref(),
+        Some("application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList")
+    );
+    let groups: Value = serde_json::from_slice(&answer.body).unwrap();
+    let aggregated: Vec<_> = groups["items"].as_array().unwrap().iter().flat_map(flat).collect();
+    let mut legacy = Vec::new();
+    for version in [
+        "custom.metrics.k8s.io/v1beta2",
+        "custom.metrics.k8s.io/v1beta1",
+        "external.metrics.k8s.io/v1beta1",
+    ] {
+        let list: Value = serde_json::from_str(&plain(get(&format!("/apis/{version}"))).1).unwrap();
+        let names = list["resources"].as_array().unwrap().iter();
+        legacy.extend(names.map(|entry| (version.to_owned(), entry["name"].as_str().unwrap().to_owned())));
+    }
+    assert_eq!(aggregated, legacy);
+    // Old clients panic where it is absent.
+    assert_eq!(
+        String::from_utf8_lossy(&answer.body).matches("\"resource\":").count(),
+        5 + 5 + 9
+    );
+    let resources = groups["items"][0]["versions"][0]["resources"].as_array().unwrap();
+    assert!(resources.iter().all(|resource| resource.get("responseKind").is_some()));
+}
+
+#[test]
+fn the_older_form_is_given_to_who_asks_for_it_alone() {
+    let accept = b"application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList";
+    let (status, body) = plain(Request { accept, ..get("/apis") });
+    assert_eq!(status, 200);
+    assert!(body.starts_with("{\"kind\":\"APIGroupDiscoveryList\",\"apiVersion\":\"apidiscovery.k8s.io/v2beta1\""));
+    assert!(plain(get("/apis")).1.starts_with("{\"kind\":\"APIGroupList\""));
+}
+
+#[test]
+fn a_document_that_the_aggregator_has_is_not_sent_again() {
+    let ask = |accept, if_none_match: &str| {
+        let request = Request {
+            accept,
+            if_none_match: if_none_match.as_bytes(),
+            ..get("/apis")
+        };
+        World::empty().reply(request).answer
+    };
+    let etag = header(&ask(AGGREGATED, ""), "etag").unwrap();
+    let again = ask(AGGREGATED, &etag);
+    assert_eq!(
+        (again.status, again.body.len(), header(&again, "etag")),
+        (304, 0, Some(etag.clone()))
+    );
+    assert_eq!(ask(b"application/json", &etag).status, 200, "another form");
+}
+
+#[test]
+fn the_docs_name_every_metric_and_no_other() {
+    let docs = include_str!("../../../../../../docs/metrics-apis.md");
+    let (_, section) = docs.split_once("\n## Metrics\n").unwrap();
+    let (table, _) = section.split_once("\n## ").unwrap();
+    let cells = table
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `")?.split('|').next());
+    let documented: BTreeSet<_> = cells.flat_map(|cell| cell.split('`').step_by(2)).collect();
+    let all = |scope| {
+        let mut world = World::empty();
+        world.count(Some(CountingSettings { scope, in_flight: true }));
+        Metric::all(world.apis()).map(Metric::name).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        documented,
+        [RateScope::Proxy, RateScope::Cluster]
+            .into_iter()
+            .flat_map(all)
+            .collect()
+    );
+}
+
+/// What an adapter lists, as `name`, whether in namespaces, and a kind.
+pub(super) fn offers(api: Api, names: &[(&str, bool, &str)]) -> others::Offers {
+    let resource = |(name, namespaced, kind): &(&str, bool, &str)| serde_json::json!({"name": name, "singularName": "", "namespaced": namespaced, "kind": kind, "verbs": ["get"]});
+    let resources: Vec<_> = names.iter().map(resource).collect();
+    let list = serde_json::json!({"kind": "APIResourceList", "groupVersion": "g/v", "resources": resources});
+    let mut offers = others::Offers::default();
+    offers.put(api, others::read(Some(200), list.to_string().as_bytes()));
+    offers
+}
+
+#[test]
+fn the_metrics_of_another_adapter_are_listed_beside_ours() {
+    let mut world = World::empty();
+    let list = "MetricValueList";
+    world.offers = offers(
+        Api::CustomV1Beta2,
+        &[
+            ("services/requests", true, list),
+            ("pods/requests", true, list),
+            ("services/burst_headroom", true, "Other"),
+        ],
+    );
+    let names = |world: &World, api: &str| {
+        let list = world.json(&format!("/apis/{api}"));
+        let names = list["resources"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|one| one["name"].as_str().unwrap().to_owned());
+        names.collect::<Vec<_>>()
+    };
+    let all = names(&world, "custom.metrics.k8s.io/v1beta2");
+    assert_eq!(
+        (all.len(), &all[31..]),
+        (33, &["services/requests".to_owned(), "pods/requests".to_owned()][..])
+    );
+    assert_eq!(
+        names(&world, "custom.metrics.k8s.io/v1beta1").len(),
+        31,
+        "it does not serve that version"
+    );
+    world.offers = offers(Api::External, &[("s0-rabbitmq", true, "ExternalMetricValueList")]);
+    assert!(names(&world, "external.metrics.k8s.io/v1beta1").contains(&"s0-rabbitmq".to_owned()));
+    assert_eq!(names(&world, "custom.metrics.k8s.io/v1beta2").len(), 31);
+}
+
+#[test]
+fn aggregated_discovery_has_the_metrics_of_both_by_their_resources() {
+    let mut world = World::empty();
+    let aggregated = |world: &World| {
+        let request = Request {
+            accept: AGGREGATED,
+            ..get("/apis")
+        };
+        let answer = world.reply(request).answer;
+        let json: Value = serde_json::from_slice(&answer.body).unwrap();
+        (header(&answer, "etag"), json["items"].clone())
+    };
+    let (before, _) = aggregated(&world);
+    let list = "MetricValueList";
+    world.offers = offers(
+        Api::CustomV1Beta2,
+        &[
+            ("pods/b", true, list),
+            ("services/b", true, list),
+            ("nodes", false, "Node"),
+            ("nodes/b", false, list),
+        ],
+    );
+    let (after, items) = aggregated(&world);
+    assert_ne!(before, after, "clients have to see that it is another list");
+    let of = |name: &str| {
+        let resources = items[0]["versions"][0]["resources"].as_array().unwrap();
+        resources
+            .iter()
+            .find(|resource| resource["resource"] == name)
+            .unwrap()
+            .clone()
+    };
+    let subresources = |name: &str| {
+        let resource = of(name);
+        let names = resource["subresources"].as_array().unwrap().iter();
+        names
+            .map(|one| one["subresource"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(subresources("pods"), ["b"]);
+    let services = subresources("services");
+    assert!(
+        services.contains(&"b".to_owned()) && services.contains(&"burst_headroom".to_owned()),
+        "{services:?}"
+    );
+    let nodes = of("nodes");
+    assert_eq!(
+        (&nodes["scope"], &nodes["responseKind"]["kind"]),
+        (&"Cluster".into(), &"Node".into())
+    );
+    assert_eq!(
+        (&nodes["verbs"][0], subresources("nodes")),
+        (&"get".into(), vec!["b".to_owned()])
+    );
+    assert_eq!(of("pods")["responseKind"]["kind"], "");
+    world.offers = offers(Api::External, &[("s0-rabbitmq", true, "ExternalMetricValueList")]);
+    let (_, items) = aggregated(&world);
+    let external = items[1]["versions"][0]["resources"].as_array().unwrap();
+    assert!(external.iter().any(|resource| resource["resource"] == "s0-rabbitmq"));
+}
