@@ -1,90 +1,230 @@
-//! The metrics APIs: answered on one filter chain, and on no other.
+//! Answers the requests of the metrics APIs, which have a filter chain of their own.
 
-mod review;
-mod survey;
+mod adapter_discovery;
+mod authorizer;
 
-pub(crate) use review::{Desk, Waiting, send, take as take_review};
-pub(crate) use survey::{Known, Survey};
+pub(crate) use adapter_discovery::AdapterDiscovery;
+pub(crate) use authorizer::PendingGuard;
 
-use crate::host;
-use crate::http::{self, View};
+use crate::host::{self, CalloutAnswer};
+use crate::local_reply;
 use crate::log;
+use crate::view::View;
 use crate::vm::{self, BulkPermit};
-use burst_model::config::{Authorization, MetricsApis};
+use adapter_discovery::KnownAdapters;
+use authorizer::Authorizer;
+use burst_model::config::{Authorization, MetricsApis as MetricsApisConfig};
 use burst_model::quarantine::{Item, ItemKind};
 use burst_model::serve::LocalReply;
 use burst_model::serve::metrics::connection::{self, Connection};
-use burst_model::serve::metrics::review::{Access, Verdict};
+use burst_model::serve::metrics::review::{Access, Outcome, Verdict};
 use burst_model::serve::metrics::{self, Reply, Request, Sources, others};
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-/// The header-only module sees no requests, and there need be nothing in it that answers them.
-const ARE_LEFT_OUT: bool = cfg!(feature = "header-only");
+/// The header-only module receives no requests. This constant lets the compiler leave out the code that answers them.
+const COMPILED_OUT: bool = cfg!(feature = "header-only");
 
-/// What becomes of a request of the filter chain.
-pub(crate) enum Taken {
-    /// It is answered so.
-    Answered(LocalReply),
-    /// Another adapter answers it, to which Envoy's route leads.
-    Passed,
-    /// It is answered as soon as it is known whether its user may ask.
-    Waits(Waiting),
+/// What happened to a request of the filter chain.
+pub(crate) enum Disposition {
+    /// The filter has answered it. The stream holds the permit of a bulk reply until its end.
+    Answered(Option<BulkPermit>),
+    /// Another adapter answers it: Envoy's route leads there.
+    Delegated,
+    /// It waits for a SubjectAccessReview.
+    Pending(PendingGuard),
 }
 
-/// Takes the current request, of that stream, if it came by the filter chain of the metrics APIs. What a client says of
-/// its user counts there only, and over mutual TLS only, as the listener lets nobody in but the API server's front proxy.
-pub(crate) fn take(view: &Rc<View>, stream: u32) -> Option<Taken> {
-    let apis = view.config.metrics_apis.as_deref()?;
-    let chain = host::property(&["xds", "filter_chain_name"])?;
-    if chain != apis.filter_chain.as_bytes() {
-        return None;
-    }
-    if let Err(refused) = check_connection(view, apis) {
-        return Some(Taken::Answered(refused));
-    }
-    let asked = Asked::read(apis);
-    Some(match apis.authorization {
-        Authorization::ApiServer => asked.serve(view, apis),
-        Authorization::SubjectAccessReview => review(view, apis, asked, stream),
-    })
+/// The metrics APIs of a root context.
+pub(crate) struct MetricsApis {
+    view: Rc<View>,
+    /// What other adapters serve, as of the last tick.
+    adapters: RefCell<KnownAdapters>,
+    authorizer: Rc<Authorizer>,
+    has_logged_insecure: Cell<bool>,
 }
 
-/// One line of the log for all requests: anybody who reaches the listener can send another.
-fn check_connection(view: &View, apis: &MetricsApis) -> Result<(), LocalReply> {
-    let local_address = host::property(&["destination", "address"]).unwrap_or_default();
-    let connection = Connection {
-        is_mutual_tls: host::is_mutual_tls(),
-        local_address: &local_address,
-    };
-    connection::check(apis, connection).inspect_err(|_| {
-        vm::stats().insecure_refused.count();
-        if !view.told_insecure.replace(true) {
-            log::warn(format_args!(
-                "requests of the metrics APIs are refused, because they come to {:?} without mutual TLS: \
-                 let the listener of filter chain {:?} require a client certificate",
-                String::from_utf8_lossy(&local_address),
-                apis.filter_chain,
-            ));
+impl MetricsApis {
+    /// `None` if they are not configured.
+    pub(crate) fn new(view: &Rc<View>) -> Option<Self> {
+        view.config.metrics_apis.as_ref()?;
+        Some(Self {
+            view: view.clone(),
+            adapters: RefCell::default(),
+            authorizer: Rc::default(),
+            has_logged_insecure: Cell::new(false),
+        })
+    }
+
+    /// Takes what the leader published of other adapters.
+    pub(crate) fn refresh(&self) {
+        let (key, quarantine) = (&self.view.keys.adapter_resources, &self.view.quarantine);
+        self.adapters.borrow_mut().refresh(key, quarantine);
+    }
+
+    /// Sends the reviews that are not sent yet, and answers a batch of the requests that have their result.
+    pub(crate) fn send_reviews(&self) {
+        if !COMPILED_OUT {
+            self.authorizer.send(&self.view.config.api);
+            self.answer_batch();
         }
-    })
+    }
+
+    /// Handles the answer to a review, or why it could not be sent.
+    pub(crate) fn on_review(&self, review: &Rc<str>, answer: Result<CalloutAnswer, String>) {
+        if COMPILED_OUT {
+            return;
+        }
+        let was_sent = answer.is_ok();
+        self.authorizer.complete(review, answer);
+        if was_sent {
+            self.answer_batch();
+        } else {
+            // Many reviews can fail in one callback, which may answer one batch only.
+            self.authorizer.wake_if_completed();
+        }
+    }
+
+    /// Answers a batch of the requests that have their result. The others are answered in a callback of their own.
+    fn answer_batch(&self) {
+        for _ in 0..authorizer::BATCH {
+            let Some((pending, result)) = self.authorizer.next_completed() else {
+                return;
+            };
+            if !host::set_effective_context(pending.stream) {
+                continue;
+            }
+            match self.answer_reviewed(&pending.asked, &pending.access, &result) {
+                Disposition::Answered(bulk) => pending.bulk.set(bulk),
+                Disposition::Delegated => host::resume(),
+                Disposition::Pending(_) => {}
+            }
+        }
+        self.authorizer.wake_if_completed();
+    }
+
+    fn answer_reviewed(&self, asked: &Asked, access: &Access, result: &Outcome) -> Disposition {
+        let Some(apis) = self.view.config.metrics_apis.as_deref() else {
+            return Disposition::Answered(None);
+        };
+        match result {
+            Ok(Verdict::Allowed) => self.serve(asked, apis),
+            Ok(Verdict::Denied(reason)) => reply(&access.forbidden(reason)),
+            Err(why) => reply(&Access::unreviewed(why)),
+        }
+    }
+
+    /// Handles the current request, of this stream. Returns `None` if it is not on the filter chain of the metrics APIs.
+    ///
+    /// The headers that name a user count only on that chain and only over mutual TLS, because its listener accepts no other
+    /// client than the API server's front proxy.
+    pub(crate) fn handle_request(&self, stream: u32) -> Option<Disposition> {
+        let apis = self.view.config.metrics_apis.as_deref()?;
+        let chain = host::property(&["xds", "filter_chain_name"])?;
+        if chain != apis.filter_chain.as_bytes() {
+            return None;
+        }
+        if let Err(refused) = self.check_connection(apis) {
+            return Some(reply(&refused));
+        }
+        let asked = Asked::read(apis);
+        Some(match apis.authorization {
+            Authorization::ApiServer => self.serve(&asked, apis),
+            Authorization::SubjectAccessReview => self.review(asked, apis, stream),
+        })
+    }
+
+    /// Refuses requests without mutual TLS. Every client that reaches the listener can send such requests, so only the first
+    /// one is logged.
+    fn check_connection(&self, apis: &MetricsApisConfig) -> Result<(), LocalReply> {
+        let local_address = host::property(&["destination", "address"]).unwrap_or_default();
+        let connection = Connection {
+            is_mutual_tls: host::is_mutual_tls(),
+            local_address: &local_address,
+        };
+        connection::check(apis, connection).inspect_err(|_| {
+            vm::stats().insecure_refused.count();
+            if !self.has_logged_insecure.replace(true) {
+                log::warn(format_args!(
+                    "requests of the metrics APIs are refused, because they come to {:?} without mutual TLS: \
+                     let the listener of filter chain {:?} require a client certificate",
+                    String::from_utf8_lossy(&local_address),
+                    apis.filter_chain,
+                ));
+            }
+        })
+    }
+
+    fn review(&self, asked: Asked, apis: &MetricsApisConfig, stream: u32) -> Disposition {
+        let headers = host::request_headers();
+        let headers = headers.iter().map(|(name, value)| (name.as_str(), value.as_slice()));
+        let access = match Access::of(&asked.method, &asked.path, headers) {
+            Ok(access) => access,
+            Err(refused) => return reply(&refused),
+        };
+        if access.is_exempt() {
+            return self.serve(&asked, apis);
+        }
+        let question = access.question();
+        match self.authorizer.verdict(&question) {
+            Some(Verdict::Allowed) => self.serve(&asked, apis),
+            Some(Verdict::Denied(reason)) => reply(&access.forbidden(&reason)),
+            None => match self.authorizer.enqueue(question, stream, asked, access) {
+                Ok(guard) => Disposition::Pending(guard),
+                Err(refused) => reply(&refused),
+            },
+        }
+    }
+
+    /// Answers an authorized request, unless it is in quarantine. The first request that needs them compiles the patterns of
+    /// the policies and parses the counted requests, so a bad one could end the VM here.
+    fn serve(&self, asked: &Asked, apis: &MetricsApisConfig) -> Disposition {
+        let bytes = [
+            &self.view.policies_hash.get().to_le_bytes(),
+            &asked.path[..],
+            &asked.user,
+        ]
+        .concat();
+        let request = Item::of_bytes(ItemKind::Query, &bytes);
+        let answered = self.view.quarantine.answer(request, || self.route(asked, apis));
+        answered.unwrap_or_else(|| reply(&metrics::left_alone()))
+    }
+
+    fn route(&self, asked: &Asked, apis: &MetricsApisConfig) -> Disposition {
+        let request = Request {
+            method: &asked.method,
+            path: &asked.path,
+            accept: &asked.accept,
+            if_none_match: &asked.if_none_match,
+            user: &asked.user,
+            groups: &asked.groups,
+        };
+        let rates = self.view.rates.borrow();
+        let sources = Sources {
+            picture: &self.view.cache.borrow(),
+            rates: rates.rates(),
+            offers: &self.adapters.borrow().offers,
+            enforced: &self.view.policies.borrow(),
+            now: host::now(),
+        };
+        match others::goes_on(&self.view.config, apis, sources, request) {
+            Ok(false) => {}
+            Ok(true) => {
+                vm::stats().passed_on.count();
+                return Disposition::Delegated;
+            }
+            Err(refused) => return reply(&refused),
+        }
+        let Reply { answer, age } = metrics::answer(&self.view.config, apis, sources, request);
+        if let Some((api, age)) = age {
+            vm::stats().record_age(api, age);
+        }
+        reply(&answer)
+    }
 }
 
-fn review(view: &Rc<View>, apis: &MetricsApis, asked: Asked, stream: u32) -> Taken {
-    let headers = host::request_headers();
-    let headers = headers.iter().map(|(name, value)| (name.as_str(), value.as_slice()));
-    let access = match Access::of(&asked.method, &asked.path, headers) {
-        Ok(access) => access,
-        Err(answer) => return Taken::Answered(answer),
-    };
-    if access.is_exempt() {
-        return asked.serve(view, apis);
-    }
-    let question = access.question();
-    match view.reviews.known(&question) {
-        Some(Verdict::Allowed) => asked.serve(view, apis),
-        Some(Verdict::Denied(reason)) => Taken::Answered(access.forbidden(&reason)),
-        None => view.reviews.wait(view, question, stream, asked, access),
-    }
+fn reply(answer: &LocalReply) -> Disposition {
+    Disposition::Answered(local_reply::send_or(answer, metrics::busy))
 }
 
 /// What a request says that counts for its answer.
@@ -101,7 +241,7 @@ struct Asked {
 
 impl Asked {
     /// Of the current request.
-    fn read(apis: &MetricsApis) -> Self {
+    fn read(apis: &MetricsApisConfig) -> Self {
         let header = |name| host::request_header(name).unwrap_or_default();
         Self {
             method: header(":method"),
@@ -112,47 +252,6 @@ impl Asked {
             groups: apis.policies.as_ref().map(|_| groups()).unwrap_or_default(),
         }
     }
-
-    /// Under a mark: patterns of policies are compiled, and the sum of counted requests is parsed, by the first request that
-    /// needs them.
-    fn serve(&self, view: &View, apis: &MetricsApis) -> Taken {
-        let bytes = [&view.policies.get().to_le_bytes(), &self.path[..], &self.user].concat();
-        let request = Item::of_bytes(ItemKind::Query, &bytes);
-        let answered = view.quarantine.answer(request, || self.answer(view, apis));
-        answered.unwrap_or_else(|| Taken::Answered(metrics::left_alone()))
-    }
-
-    fn answer(&self, view: &View, apis: &MetricsApis) -> Taken {
-        let request = Request {
-            method: &self.method,
-            path: &self.path,
-            accept: &self.accept,
-            if_none_match: &self.if_none_match,
-            user: &self.user,
-            groups: &self.groups,
-        };
-        let rates = view.rates.borrow();
-        let sources = Sources {
-            picture: &view.picture.borrow(),
-            rates: rates.rates(),
-            offers: &view.others.borrow().offers,
-            enforced: &view.enforced.borrow(),
-            now: host::now(),
-        };
-        match others::goes_on(&view.config, apis, sources, request) {
-            Ok(false) => {}
-            Ok(true) => {
-                vm::stats().passed_on.count();
-                return Taken::Passed;
-            }
-            Err(refused) => return Taken::Answered(refused),
-        }
-        let Reply { answer, age } = metrics::answer(&view.config, apis, sources, request);
-        if let Some((api, age)) = age {
-            vm::stats().record_age(api, age);
-        }
-        Taken::Answered(answer)
-    }
 }
 
 fn groups() -> Vec<String> {
@@ -161,9 +260,4 @@ fn groups() -> Vec<String> {
     groups
         .map(|(_, group)| String::from_utf8_lossy(&group).into_owned())
         .collect()
-}
-
-/// Answers the current stream from the proxy; what the stream has to hold for as long as the answer is under way.
-pub(crate) fn reply(answer: &LocalReply) -> Option<BulkPermit> {
-    http::reply(answer, metrics::busy)
 }

@@ -21,8 +21,10 @@
 )]
 
 pub mod budget;
+pub mod cluster_reader;
 pub mod config;
 pub mod confirmation;
+pub mod failure_state;
 pub mod garbage_collection;
 pub mod hash;
 pub mod hub_client;

@@ -1,9 +1,9 @@
-//! Keys of shared data that only the leader writes.
+//! Keys that only the leader writes, for as long as it leads.
 //!
-//! Every write carries the CAS number that the key had when the office was taken, or that the write before gave it, and
-//! taking the office rewrites each key. So a deposed leader, which does not know yet, cannot overwrite anything.
+//! A leader rewrites each key when its term begins, and every later write carries the CAS number of the write before. So
+//! a leader that was deposed and does not know it yet cannot overwrite anything.
 
-use crate::host::{self, Cas, CasConflict, SharedValue};
+use super::{Cas, CasConflict, SharedValue, compare_and_set};
 use burst_model::sync::election::{Lease, VmId};
 use std::rc::Rc;
 
@@ -15,7 +15,7 @@ pub(crate) struct Term {
 }
 
 impl Term {
-    /// Of who took the lease under that key.
+    /// The term of `holder`, which has just taken the lease under that key.
     pub(crate) fn new(lease: &str, holder: Option<VmId>) -> Self {
         Self {
             lease: lease.into(),
@@ -34,28 +34,29 @@ impl Term {
 pub(crate) struct FencedKey {
     name: String,
     cas: Cas,
-    tenure: Rc<Term>,
+    term: Rc<Term>,
 }
 
 impl FencedKey {
-    /// Rewrites what is there, so that nobody else's CAS number holds any more; the bytes.
-    pub(crate) fn open(name: &str, tenure: &Rc<Term>) -> Result<(Self, Vec<u8>), CasConflict> {
+    /// Rewrites the key, so that CAS numbers of earlier leaders no longer hold. Returns its bytes too.
+    pub(crate) fn open(name: &str, term: &Rc<Term>) -> Result<(Self, Vec<u8>), CasConflict> {
         let found = SharedValue::read(name);
         let mut key = Self {
             name: name.into(),
             cas: found.cas,
-            tenure: tenure.clone(),
+            term: term.clone(),
         };
         key.write(&found.bytes)?;
         Ok((key, found.bytes))
     }
 
+    /// Writes the key. Fails if another VM leads now.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), CasConflict> {
-        host::compare_and_set(&self.name, bytes, self.cas)?;
-        // A write does not tell its new number, and a successor may have rewritten the same bytes since. It took the
-        // lease before that: who still has it after the read has read a number of its own.
+        compare_and_set(&self.name, bytes, self.cas)?;
+        // A write does not return its CAS number, and a successor may have rewritten the same bytes in between. A
+        // successor takes the lease first, so if we still hold it after the read, this CAS number is ours.
         self.cas = SharedValue::read(&self.name).cas;
-        if self.tenure.is_current() {
+        if self.term.is_current() {
             Ok(())
         } else {
             Err(CasConflict)
