@@ -9,16 +9,13 @@ fn contributing_names_paths_that_exist() {
     let text = read(&repository().join("CONTRIBUTING.md"));
     let paths: Vec<_> = inline_code(&text).into_iter().filter(|code| is_path(code)).collect();
     assert!(paths.len() > 50, "{paths:?}");
-    let missing: Vec<_> = paths
-        .iter()
-        .filter(|path| !repository().join(path).exists())
-        .collect();
+    let missing: Vec<_> = paths.iter().filter(|path| !repository().join(path).exists()).collect();
     assert!(missing.is_empty(), "CONTRIBUTING.md: no such file: {missing:#?}");
 }
 
 #[test]
 fn every_link_between_pages_leads_to_a_file_and_a_heading() {
-    let pages = pages(&repository());
+    let pages = pages(repository());
     assert!(pages.len() > 15, "{pages:?}");
     let broken: Vec<_> = pages.iter().flat_map(|page| broken_links(page)).collect();
     assert!(broken.is_empty(), "{broken:#?}");
@@ -77,7 +74,9 @@ fn anchors(text: &str) -> Vec<String> {
 
 /// The texts between backticks.
 fn inline_code(text: &str) -> Vec<&str> {
-    prose(text).flat_map(|line| line.split('`').skip(1).step_by(2)).collect()
+    prose(text)
+        .flat_map(|line| line.split('`').skip(1).step_by(2))
+        .collect()
 }
 
 /// The lines outside code blocks.
