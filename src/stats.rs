@@ -5,12 +5,12 @@
 //! so that it does not freeze with a leader that is gone.
 
 use crate::host::Metric;
+use burst_metrics_api::Api;
 use burst_model::kube::{Outcome, Source};
 use burst_model::leader::{Readable, Totals};
 use burst_model::time::Time;
 use burst_model::upstream::Unmapped;
 use burst_model::version::Version;
-use burst_model::view::metrics::Api;
 use burst_model::view::{Absence, Picture};
 use std::cell::{Cell, RefCell};
 use std::time::Duration;

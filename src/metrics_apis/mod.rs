@@ -10,12 +10,12 @@ use crate::host;
 use crate::http::{self, View};
 use crate::log;
 use crate::vm::{self, BulkPermit};
+use burst_metrics_api::connection::{self, Connection};
+use burst_metrics_api::review::{Access, Verdict};
+use burst_metrics_api::{self as metrics, Reply, Request, Sources, others};
 use burst_model::config::{Authorization, MetricsApis};
 use burst_model::quarantine::{Item, Kind};
 use burst_model::view::Answer;
-use burst_model::view::metrics::connection::{self, Connection};
-use burst_model::view::metrics::review::{Access, Verdict};
-use burst_model::view::metrics::{self, Reply, Request, Sources, others};
 use std::rc::Rc;
 
 /// The header-only module sees no requests, and there need be nothing in it that answers them.

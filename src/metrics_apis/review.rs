@@ -9,9 +9,9 @@ use crate::log;
 use crate::root::unique_id;
 use crate::streams;
 use crate::vm::{self, MOST_WAITING};
+use burst_metrics_api::review::{self, Access, Outcome, Reviews, Unreviewed, Verdict};
 use burst_model::budget::Permit;
 use burst_model::sync::lease::Id;
-use burst_model::view::metrics::review::{self, Access, Outcome, Reviews, Unreviewed, Verdict};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 

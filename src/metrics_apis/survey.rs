@@ -6,12 +6,12 @@ use crate::key::{Key, Tenure};
 use crate::log;
 use crate::quarantine::{Guard, Quarantine};
 use crate::vm;
+use burst_metrics_api::Api;
+use burst_metrics_api::others::{self, Offers, Unlisted};
 use burst_model::config::{Adapter, Config};
 use burst_model::quarantine::{Item, Kind};
 use burst_model::records::{Keys, Record};
 use burst_model::time::Time;
-use burst_model::view::metrics::Api;
-use burst_model::view::metrics::others::{self, Offers, Unlisted};
 use std::rc::Rc;
 use std::time::Duration;
 

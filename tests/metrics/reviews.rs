@@ -1,6 +1,6 @@
 //! Who may read which metric: by the RBAC of a real API server, and asked as the library of every adapter asks.
 
-use burst_model::view::metrics::review::{Access, Unreviewed};
+use burst_metrics_api::review::{Access, Unreviewed};
 use burst_testkit::{Controllers, Version, http::Answer, http::Tls, port, repository, wait};
 use serde_json::{Value, json};
 

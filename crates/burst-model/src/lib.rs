@@ -28,7 +28,7 @@ pub mod hash;
 pub mod index;
 pub mod leader;
 pub mod load;
-mod order;
+pub mod order;
 pub mod policies;
 pub mod quarantine;
 pub mod quota;

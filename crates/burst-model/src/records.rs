@@ -118,7 +118,7 @@ pub struct Keys {
     pub parsing: String,
     /// [`Marks`](crate::quarantine::Marks).
     pub quarantine: String,
-    /// [`Offers`](crate::view::metrics::others::Offers).
+    /// `burst_metrics_api::others::Offers`.
     pub offers: String,
 }
 

@@ -1,6 +1,8 @@
 //! Requests for what the filter answers itself.
 
 use crate::leader::T0;
+use burst_metrics_api as metrics;
+use burst_metrics_api::others::Offers;
 use burst_model::config::{Artifact, Config};
 use burst_model::index::{Row, Table};
 use burst_model::load::Load;
@@ -9,8 +11,7 @@ use burst_model::policies::Enforced;
 use burst_model::rates::Rates;
 use burst_model::records::Confirmed;
 use burst_model::snapshot;
-use burst_model::view::metrics::others::Offers;
-use burst_model::view::{Answer, Picture, burst, metrics};
+use burst_model::view::{Answer, Picture, burst};
 use serde_json::Value;
 
 const CONFIG: &[u8] = br#"{"cluster":"k","clusters":[{"name":"{service}.{namespace}"}],

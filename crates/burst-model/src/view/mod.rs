@@ -3,8 +3,7 @@
 mod answer;
 pub mod burst;
 pub mod header;
-pub mod metrics;
 pub mod picture;
 
-pub use answer::Answer;
+pub use answer::{Answer, has_tag};
 pub use picture::{Absence, Picture};

@@ -1,7 +1,7 @@
 //! The documents that need no snapshot.
 
 use super::*;
-use crate::view::metrics::catalog::Metric;
+use crate::catalog::Metric;
 use std::collections::BTreeSet;
 
 pub(super) const AGGREGATED: &[u8] = b"application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
@@ -169,7 +169,7 @@ fn a_document_that_the_aggregator_has_is_not_sent_again() {
 
 #[test]
 fn the_docs_name_every_metric_and_no_other() {
-    let docs = include_str!("../../../../../../docs/metrics-apis.md");
+    let docs = include_str!("../../../../docs/metrics-apis.md");
     let (_, section) = docs.split_once("\n## Metrics\n").unwrap();
     let (table, _) = section.split_once("\n## ").unwrap();
     let cells = table

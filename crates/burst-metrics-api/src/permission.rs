@@ -3,8 +3,8 @@
 use super::Ask;
 use super::external::{GROUP, Wanted};
 use super::status::{Details, Refusal};
-use crate::name::Name;
-use crate::policies::Enforced;
+use burst_kube::name::Name;
+use burst_model::policies::Enforced;
 use burst_policy::{Labels, Policy, Query, judge, name};
 
 /// Before anything is looked up: whoever may not read a metric learns nothing of it.

@@ -5,15 +5,15 @@ use super::Sources;
 use super::catalog::{self, Metric};
 use super::status::Refusal;
 use super::value::Milli;
-use crate::config::Config;
-use crate::index::{SERIES, SERVICES};
-use crate::label_text::LabelText;
-use crate::load::Load;
-use crate::rates::{Rate, Rates, Shares};
-use crate::snapshot::{Section, Snapshot};
-use crate::time::Time;
-use crate::view::Picture;
-use crate::view::picture::Freshness;
+use burst_kube::label_text::LabelText;
+use burst_model::config::Config;
+use burst_model::index::{SERIES, SERVICES};
+use burst_model::load::Load;
+use burst_model::rates::{Rate, Rates, Shares};
+use burst_model::snapshot::{Section, Snapshot};
+use burst_model::time::Time;
+use burst_model::view::Picture;
+use burst_model::view::picture::Freshness;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -101,7 +101,7 @@ impl<'a> Reading<'a> {
         let rows = |snapshot: &'a Snapshot| snapshot.section(section).map(|section| section.namespace(namespace));
         match self.of {
             Of::Load(what, snapshot) => {
-                let object = |(name, entry): (_, crate::snapshot::Entry<'a>)| {
+                let object = |(name, entry): (_, burst_model::snapshot::Entry<'a>)| {
                     let value = Milli::of_load(entry.load, what)?;
                     Some(Object {
                         name,

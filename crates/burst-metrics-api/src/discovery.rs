@@ -8,10 +8,10 @@ use super::catalog::{Described, Metric};
 use super::json::{Quoted, list};
 use super::others::{Offer, Offers};
 use super::{JSON, custom, external};
-use crate::config::{Config, MetricsApis};
-use crate::hash;
-use crate::view::Answer;
-use crate::view::answer::has_tag;
+use burst_model::config::{Config, MetricsApis};
+use burst_model::hash;
+use burst_model::view::Answer;
+use burst_model::view::has_tag;
 
 /// The documents of the root: those that anybody asks for, and some that only people do.
 const PATHS: [&str; 13] = [

@@ -1,7 +1,7 @@
 //! What the API server answers to a question.
 
-use crate::json;
-use crate::printable::printable;
+use burst_kube::json;
+use burst_kube::printable::printable;
 use serde::Deserialize;
 
 /// Bytes of a reason: it goes into the refusal, and is kept with the verdict.

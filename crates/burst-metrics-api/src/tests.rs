@@ -1,16 +1,31 @@
-use super::super::picture::tests::{T0, config, confirmed};
 use super::*;
-use crate::index::{Row, Table};
-use crate::load::Load;
-use crate::name::ObjectName;
-use crate::rates::{Counting, Rate, Scope, Shares};
-use crate::snapshot;
+use burst_kube::name::ObjectName;
+use burst_model::config::Artifact;
+use burst_model::index::{Row, Table};
+use burst_model::load::Load;
+use burst_model::rates::{Counting, Rate, Scope, Shares};
+use burst_model::records::Confirmed;
+use burst_model::snapshot;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
 const CONFIG: &str = r#","metrics_apis":{"filter_chain":"metrics","labels":{"cluster":"east"}}"#;
 const CUSTOM: &str = "/apis/custom.metrics.k8s.io/v1beta2/namespaces/shop";
 const EXTERNAL: &str = "/apis/external.metrics.k8s.io/v1beta1/namespaces/shop";
+
+const T0: Time = Time::from_unix_millis(1_700_000_000_000);
+
+fn config(more: &str) -> Config {
+    let json = format!(r#"{{"cluster":"k","clusters":[{{"name":"{{service}}.{{namespace}}"}}]{more}}}"#);
+    Config::parse(json.as_bytes(), Artifact::Full).unwrap()
+}
+
+fn confirmed(at: Time) -> Confirmed {
+    Confirmed {
+        generation: 1,
+        lists: vec![Some(at)],
+    }
+}
 
 /// A proxy's knowledge, and its configuration.
 struct World {

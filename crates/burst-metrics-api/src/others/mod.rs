@@ -10,9 +10,9 @@ pub use list::{Offer, Unlisted, path, read};
 use super::catalog::Metric;
 use super::path::Target;
 use super::{Api, Ask, Request, Sources, custom, discovery, external, permission};
-use crate::config::{Adapter, Config, MetricsApis};
-use crate::records::Record;
-use crate::view::Answer;
+use burst_model::config::{Adapter, Config, MetricsApis};
+use burst_model::records::Record;
+use burst_model::view::Answer;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -12,9 +12,9 @@ use super::sheet::{Head, Sheet, row_object};
 use super::status::{Details, Refusal};
 use super::value::Milli;
 use super::{Ask, Values};
-use crate::config::Config;
-use crate::kube::Resource;
+use burst_kube::Resource;
 use burst_labels::Selector;
+use burst_model::config::Config;
 use std::fmt::Write as _;
 
 pub(super) const GROUP: &str = "custom.metrics.k8s.io";

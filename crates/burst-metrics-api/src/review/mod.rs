@@ -17,8 +17,8 @@ pub use verdict::{Unreviewed, Verdict, read};
 
 use super::path;
 use super::status::Refusal;
-use crate::view::Answer;
 use attributes::{Attributes, NonResource, Resource};
+use burst_model::view::Answer;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use user::User;

@@ -1,7 +1,7 @@
 //! Field selectors, as a review is told of them.
 //! <https://pkg.go.dev/k8s.io/apimachinery/pkg/fields#ParseSelector>
 
-use crate::order::sort_by;
+use burst_model::order::sort_by;
 
 /// A term of a field selector.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 //! Requests whose question is answered are given out one by one, so that the caller need not answer all of them at once.
 
 use super::{Unreviewed, Verdict};
-use crate::time::Time;
+use burst_model::time::Time;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use std::time::Duration;

@@ -1,8 +1,8 @@
 //! What an adapter says it has: an `APIResourceList`.
 //! <https://kubernetes.io/docs/concepts/overview/kubernetes-api/#unaggregated-discovery>
 
-use super::super::Api;
-use crate::json;
+use crate::Api;
+use burst_kube::json;
 use serde::{Deserialize, Serialize};
 
 /// More than any client reads with pleasure: an adapter that names a metric for each series has no end.
@@ -14,20 +14,20 @@ const LONGEST: usize = 4 << 20;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Offer {
-    pub(in super::super) name: String,
+    pub(crate) name: String,
     #[serde(default)]
-    pub(in super::super) singular_name: String,
-    pub(in super::super) namespaced: bool,
+    pub(crate) singular_name: String,
+    pub(crate) namespaced: bool,
     kind: String,
     #[serde(default)]
-    pub(in super::super) verbs: Vec<String>,
+    pub(crate) verbs: Vec<String>,
 }
 
 impl Offer {
     /// Its kind in discovery. Adapters give all of their external metrics one kind, and kubectl gets the last resource of
     /// a kind, whichever it is asked for; so there the name is the kind. Custom metrics are subresources, which kubectl
     /// does not look up by their kinds.
-    pub(in super::super) fn kind(&self, api: Api) -> &str {
+    pub(crate) fn kind(&self, api: Api) -> &str {
         match api {
             Api::External => &self.name,
             Api::CustomV1Beta1 | Api::CustomV1Beta2 => &self.kind,

@@ -9,8 +9,8 @@ use super::reading::{Reading, Series};
 use super::sheet::{Head, Sheet, row_object};
 use super::status::{Details, Refusal};
 use super::{Ask, Values, permission};
-use crate::config::{MetricsApis, UnknownExternal};
 use burst_labels::Selector;
+use burst_model::config::{MetricsApis, UnknownExternal};
 use std::fmt::Write as _;
 
 pub(super) const GROUP: &str = "external.metrics.k8s.io";

@@ -5,6 +5,18 @@
 //! kube-apiserver asked its RBAC about the user, so all that is asked for here is that a user is named. Values come from the [`Picture`] and from
 //! [`Rates`]; discovery, health and OpenAPI from the configuration alone, so that an outage of the source is an error
 //! of each metric and not of the API.
+#![forbid(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing,
+        clippy::string_slice,
+        clippy::unreachable
+    )
+)]
 
 mod accept;
 mod aggregated;
@@ -28,12 +40,12 @@ mod value;
 
 pub use api::Api;
 
-use super::{Answer, Picture};
-use crate::config::{Config, MetricsApis};
-use crate::policies::Enforced;
-use crate::rates::Rates;
-use crate::time::Time;
 use accept::Form;
+use burst_model::config::{Config, MetricsApis};
+use burst_model::policies::Enforced;
+use burst_model::rates::Rates;
+use burst_model::time::Time;
+use burst_model::view::{Answer, Picture};
 use others::Offers;
 use path::Target;
 use query::Query;

@@ -1,9 +1,9 @@
 //! Who may read which external metric.
 
 use super::*;
-use crate::config::Artifact;
-use crate::policies::{PolicySet, PolicySets};
-use crate::records::Record;
+use burst_model::config::Artifact;
+use burst_model::policies::{PolicySet, PolicySets};
+use burst_model::records::Record;
 
 const SPECS: &str = r#"{"rules":[
     {"metric":"burst_headroom","selector":{"matchLabels":{"deployment":"web"}}},

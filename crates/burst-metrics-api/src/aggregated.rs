@@ -8,7 +8,7 @@ use super::discovery::{Resource, Shown};
 use super::json::{Quoted, list};
 use super::others::Offer;
 use super::{custom, external};
-use crate::view::Answer;
+use burst_model::view::Answer;
 
 /// `/apis`, in that version of `apidiscovery.k8s.io`.
 pub(super) fn groups(shown: &Shown<'_>, version: &str) -> Answer {

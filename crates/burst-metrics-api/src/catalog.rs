@@ -1,11 +1,11 @@
 //! Which metrics there are, and of which objects: a small list that follows from the configuration alone, so that
 //! discovery never depends on what was read.
 
-use crate::config::{Config, MetricsApis};
-use crate::index::{HPAS, SERIES, SERVICES};
-use crate::kube::{Reads, Resource};
-use crate::order::sort_by;
-use crate::rates::{Counting, Scope};
+use burst_kube::{Reads, Resource};
+use burst_model::config::{Config, MetricsApis};
+use burst_model::index::{HPAS, SERIES, SERVICES};
+use burst_model::order::sort_by;
+use burst_model::rates::{Counting, Scope};
 
 /// A metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

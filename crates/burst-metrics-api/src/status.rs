@@ -3,7 +3,7 @@
 
 use super::JSON;
 use super::json::{Quoted, list};
-use crate::view::Answer;
+use burst_model::view::Answer;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 

@@ -77,7 +77,7 @@ fn an_unknown_external_metric_is_not_found_or_an_empty_list() {
     assert_eq!((status, reason.as_str()), (404, "NotFound"));
     let start = "the server could not find the external metric queue|length: there are burst_current_load, ";
     assert!(message.starts_with(start), "{message}");
-    world.config.metrics_apis.as_mut().unwrap().unknown_external = crate::config::UnknownExternal::Empty;
+    world.config.metrics_apis.as_mut().unwrap().unknown_external = burst_model::config::UnknownExternal::Empty;
     let (status, body) = world.ask(request());
     assert_eq!(status, 200);
     assert!(body.ends_with("\"items\":[]}\n"), "{body}");

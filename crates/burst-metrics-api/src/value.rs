@@ -1,8 +1,8 @@
 //! Values in thousandths, and how they are written.
 
 use super::catalog;
-use crate::load::Load;
-use crate::rates::Rate;
+use burst_model::load::Load;
+use burst_model::rates::Rate;
 use burst_quantity::Quantity;
 use std::fmt;
 

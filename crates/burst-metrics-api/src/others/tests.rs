@@ -1,9 +1,9 @@
 use super::*;
-use crate::config::Artifact;
-use crate::policies::Enforced;
-use crate::rates::Rates;
-use crate::time::Time;
-use crate::view::Picture;
+use burst_model::config::Artifact;
+use burst_model::policies::Enforced;
+use burst_model::rates::Rates;
+use burst_model::time::Time;
+use burst_model::view::Picture;
 use proptest::prelude::*;
 
 fn config(fallback: &str) -> Config {

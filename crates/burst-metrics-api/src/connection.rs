@@ -3,8 +3,8 @@
 //! <https://kubernetes.io/docs/reference/access-authn-authz/authentication/#authenticating-proxy>
 
 use super::status::{Details, Refusal};
-use crate::config::MetricsApis;
-use crate::view::Answer;
+use burst_model::config::MetricsApis;
+use burst_model::view::Answer;
 
 /// The connection of a request, as Envoy knows it.
 #[derive(Clone, Copy, Debug)]
@@ -49,7 +49,7 @@ fn is_loopback(address: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Artifact, Config};
+    use burst_model::config::{Artifact, Config};
 
     fn apis(more: &str) -> Config {
         let json = format!(r#"{{"cluster":"k","metrics_apis":{{"filter_chain":"m"{more}}}}}"#);

@@ -5,7 +5,7 @@ use super::accept::Form;
 use super::api::Api;
 use super::json::{Quoted, list};
 use super::reading::Reading;
-use crate::time::Time;
+use burst_model::time::Time;
 use humantime::format_rfc3339_seconds;
 use std::fmt::Write as _;
 use std::time::{Duration, UNIX_EPOCH};
