@@ -1,10 +1,10 @@
 //! The metrics APIs: answered on one filter chain, and on no other.
 
-mod review;
-mod survey;
+mod adapter_discovery;
+mod authorizer;
 
-pub(crate) use review::{Desk, Waiting, send, take as take_review};
-pub(crate) use survey::{Known, Survey};
+pub(crate) use adapter_discovery::{Known, Survey};
+pub(crate) use authorizer::{Desk, Waiting, send, take as take_review};
 
 use crate::host;
 use crate::http::{self, View};
@@ -12,7 +12,7 @@ use crate::log;
 use crate::vm::{self, BulkPermit};
 use burst_metrics_api::connection::{self, Connection};
 use burst_metrics_api::review::{Access, Verdict};
-use burst_metrics_api::{self as metrics, Reply, Request, Sources, others};
+use burst_metrics_api::{self as metrics, Reply, Request, Sources, fallback};
 use burst_model::config::{Authorization, MetricsApis};
 use burst_model::quarantine::{Item, Kind};
 use burst_model::view::Answer;
@@ -139,7 +139,7 @@ impl Asked {
             enforced: &view.enforced.borrow(),
             now: host::now(),
         };
-        match others::goes_on(&view.config, apis, sources, request) {
+        match fallback::goes_on(&view.config, apis, sources, request) {
             Ok(false) => {}
             Ok(true) => {
                 vm::stats().passed_on.count();

@@ -2,15 +2,15 @@
 //! <https://github.com/kubernetes/metrics/blob/v0.36.3/pkg/apis/custom_metrics/v1beta2/types.go>
 
 use super::accept::Form;
-use super::api::Api;
+use super::api_version::Api;
 use super::catalog::{Described, Metric};
-use super::echo::echo;
 use super::json::Quoted;
-use super::query::Query;
-use super::reading::Reading;
-use super::sheet::{Head, Sheet, row_object};
+use super::list_options::Query;
+use super::metric_values::Reading;
+use super::milli_value::Milli;
+use super::response_body::{Head, Sheet, row_object};
+use super::selector_json::echo;
 use super::status::{Details, Refusal};
-use super::value::Milli;
 use super::{Ask, Values};
 use burst_kube::Resource;
 use burst_labels::Selector;

@@ -2,13 +2,13 @@
 //! <https://github.com/kubernetes/metrics/blob/v0.36.3/pkg/apis/external_metrics/v1beta1/types.go>
 
 use super::accept::Form;
-use super::api::Api;
+use super::api_version::Api;
 use super::catalog::Metric;
 use super::json::{Quoted, list};
-use super::reading::{Reading, Series};
-use super::sheet::{Head, Sheet, row_object};
+use super::metric_values::{Reading, Series};
+use super::response_body::{Head, Sheet, row_object};
 use super::status::{Details, Refusal};
-use super::{Ask, Values, permission};
+use super::{Ask, Values, policy_check};
 use burst_labels::Selector;
 use burst_model::config::{MetricsApis, UnknownExternal};
 use std::fmt::Write as _;
@@ -33,7 +33,7 @@ pub(super) fn answer(ask: &Ask<'_>, form: Form, wanted: &Wanted<'_>) -> Result<V
     if ask.query.watch {
         return Err(Refusal::watch());
     }
-    permission::check(ask, wanted)?;
+    policy_check::check(ask, wanted)?;
     let Some(metric) = named(ask.apis, &wanted.metric) else {
         return unknown(ask, form, wanted);
     };

@@ -19,26 +19,27 @@
 )]
 
 mod accept;
-mod aggregated;
-mod api;
+mod api_version;
 mod catalog;
 pub mod connection;
 mod custom;
 mod discovery;
-mod echo;
 mod external;
+pub mod fallback;
+mod field_selector;
 mod json;
-pub mod others;
+mod list_options;
+mod metric_values;
+mod milli_value;
 mod path;
-mod permission;
-mod query;
-mod reading;
+mod policy_check;
+mod response_body;
 pub mod review;
-mod sheet;
+mod selector_json;
 mod status;
-mod value;
+mod user_info;
 
-pub use api::Api;
+pub use api_version::Api;
 
 use accept::Form;
 use burst_model::config::{Config, MetricsApis};
@@ -46,9 +47,9 @@ use burst_model::policies::Enforced;
 use burst_model::rates::Rates;
 use burst_model::time::Time;
 use burst_model::view::{Answer, Picture};
-use others::Offers;
+use fallback::Offers;
+use list_options::Query;
 use path::Target;
-use query::Query;
 use status::Refusal;
 use std::time::Duration;
 
@@ -160,7 +161,7 @@ fn serve(config: &Config, apis: &MetricsApis, sources: Sources<'_>, request: Req
     let form = |has: fn(Form) -> bool| accept::form(request.accept, has);
     let is_value = |form| matches!(form, Form::Json | Form::Table(_));
     let ask = || {
-        query::parse(query).map(|query| Ask {
+        list_options::parse(query).map(|query| Ask {
             config,
             apis,
             sources,

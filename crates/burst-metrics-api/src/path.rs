@@ -1,7 +1,7 @@
 //! Which document or metric a path names. kube-apiserver's proxy writes a path anew: `*` comes as `%2A`, `|` as `%7C`
 //! and `\` as `%5C`.
 
-use super::api::Api;
+use super::api_version::Api;
 use super::status::Refusal;
 use super::{custom, external};
 use percent_encoding::percent_decode;

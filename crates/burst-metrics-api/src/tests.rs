@@ -32,7 +32,7 @@ struct World {
     config: Config,
     picture: Picture,
     rates: Rates,
-    offers: others::Offers,
+    offers: fallback::Offers,
     enforced: Enforced,
     now: Time,
 }
@@ -50,7 +50,7 @@ impl World {
             config,
             picture: Picture::default(),
             rates: Rates::default(),
-            offers: others::Offers::default(),
+            offers: fallback::Offers::default(),
             enforced: Enforced::default(),
             now: T0.after(Duration::from_secs(5)),
         }
@@ -202,11 +202,11 @@ fn get(path: &str) -> Request<'_> {
     }
 }
 
-mod any;
+mod arbitrary;
 mod custom;
-mod documents;
+mod discovery;
 mod external;
 mod kinds;
-mod permission;
+mod policy_check;
 mod refusals;
 mod table;

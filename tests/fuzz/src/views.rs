@@ -2,7 +2,7 @@
 
 use crate::leader::T0;
 use burst_metrics_api as metrics;
-use burst_metrics_api::others::Offers;
+use burst_metrics_api::fallback::Offers;
 use burst_model::config::{Artifact, Config};
 use burst_model::index::{Row, Table};
 use burst_model::load::Load;

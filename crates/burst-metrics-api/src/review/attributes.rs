@@ -2,8 +2,8 @@
 //! that a review is about the very thing that a Role is written for.
 //! <https://kubernetes.io/docs/reference/access-authn-authz/authorization/#review-your-request-attributes>
 
-use super::fields::Term;
 use super::options::Options;
+use crate::field_selector::Term;
 use crate::status::{Details, Refusal};
 use burst_labels::selector::{Operator, Requirement, quoted};
 use percent_encoding::percent_decode;

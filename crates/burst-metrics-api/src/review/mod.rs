@@ -6,22 +6,22 @@
 //! <https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/subject-access-review-v1/>
 
 mod attributes;
-mod fields;
+
 mod options;
-mod reviews;
-mod user;
+mod review_cache;
+
 mod verdict;
 
-pub use reviews::{Outcome, Reviews};
+pub use review_cache::{Outcome, Reviews};
 pub use verdict::{Unreviewed, Verdict, read};
 
 use super::path;
 use super::status::Refusal;
+use crate::user_info::User;
 use attributes::{Attributes, NonResource, Resource};
 use burst_model::view::Answer;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use user::User;
 
 /// Where a question is posted.
 pub const PATH: &str = "/apis/authorization.k8s.io/v1/subjectaccessreviews";

@@ -1,6 +1,6 @@
 //! The query of a request, as far as a review is about it.
 
-use super::fields::{self, Term};
+use crate::field_selector::{self as fields, Term};
 use burst_labels::{Selector, content};
 
 /// What the query says of which objects are meant.

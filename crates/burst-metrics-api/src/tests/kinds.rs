@@ -1,6 +1,6 @@
 //! The kinds of discovery, by which kubectl finds what it is asked for.
 
-use super::documents::{AGGREGATED, offers};
+use super::discovery::{AGGREGATED, offers};
 use super::*;
 
 const LIST: &str = "ExternalMetricValueList";

@@ -3,13 +3,13 @@
 //!
 //! [`goes_on`] tells which requests those are; [`read`] takes what an adapter says it has, and [`Offers`] keeps it.
 
-mod list;
+mod resource_list;
 
-pub use list::{Offer, Unlisted, path, read};
+pub use resource_list::{Offer, Unlisted, path, read};
 
 use super::catalog::Metric;
 use super::path::Target;
-use super::{Api, Ask, Request, Sources, custom, discovery, external, permission};
+use super::{Api, Ask, Request, Sources, custom, discovery, external, policy_check};
 use burst_model::config::{Adapter, Config, MetricsApis};
 use burst_model::records::Record;
 use burst_model::view::Answer;
@@ -78,7 +78,7 @@ pub fn goes_on(
                 query,
             };
             let permitted = apis.policies.as_ref().map_or(Ok(()), |_| {
-                super::query::parse(query).and_then(|query| permission::check(&ask(query), &wanted))
+                super::list_options::parse(query).and_then(|query| policy_check::check(&ask(query), &wanted))
             });
             permitted.map(|()| true).map_err(|refusal| refusal.answer())
         }

@@ -2,12 +2,12 @@
 //! cannot be found this way.
 //! <https://kubernetes.io/docs/concepts/overview/kubernetes-api/#aggregated-discovery>
 
-use super::api::Api;
-use super::catalog::{Described, Metric};
-use super::discovery::{Resource, Shown};
-use super::json::{Quoted, list};
-use super::others::Offer;
-use super::{custom, external};
+use super::{Resource, Shown};
+use crate::api_version::Api;
+use crate::catalog::{Described, Metric};
+use crate::fallback::Offer;
+use crate::json::{Quoted, list};
+use crate::{custom, external};
 use burst_model::view::Answer;
 
 /// `/apis`, in that version of `apidiscovery.k8s.io`.

@@ -188,12 +188,12 @@ fn the_docs_name_every_metric_and_no_other() {
 }
 
 /// What an adapter lists, as `name`, whether in namespaces, and a kind.
-pub(super) fn offers(api: Api, names: &[(&str, bool, &str)]) -> others::Offers {
+pub(super) fn offers(api: Api, names: &[(&str, bool, &str)]) -> fallback::Offers {
     let resource = |(name, namespaced, kind): &(&str, bool, &str)| serde_json::json!({"name": name, "singularName": "", "namespaced": namespaced, "kind": kind, "verbs": ["get"]});
     let resources: Vec<_> = names.iter().map(resource).collect();
     let list = serde_json::json!({"kind": "APIResourceList", "groupVersion": "g/v", "resources": resources});
-    let mut offers = others::Offers::default();
-    offers.put(api, others::read(Some(200), list.to_string().as_bytes()));
+    let mut offers = fallback::Offers::default();
+    offers.put(api, fallback::read(Some(200), list.to_string().as_bytes()));
     offers
 }
 

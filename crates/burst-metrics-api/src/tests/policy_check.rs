@@ -151,7 +151,7 @@ fn what_is_no_name_of_a_namespace_is_refused_where_policies_decide() {
         let (code, reason, message) = world.refusal(get(&path(namespace)));
         assert_eq!((code, reason.as_str()), (400, "BadRequest"), "{namespace}");
         assert!(message.contains("is no name of a namespace"), "{message}");
-        let passes = others::goes_on(&world.config, world.apis(), world.sources(), get(&path(namespace)));
+        let passes = fallback::goes_on(&world.config, world.apis(), world.sources(), get(&path(namespace)));
         assert!(matches!(passes, Ok(false)), "it is ours: {passes:?}");
     }
     assert_eq!(world.ask(get(&path("default"))).0, 200);
@@ -170,7 +170,7 @@ fn what_another_adapter_answers_is_decided_by_the_same_policies() {
     world.config = Config::parse(json.as_bytes(), Artifact::Full).unwrap();
     let refusal = |path: &str| {
         let (path, sources) = (format!("{EXTERNAL}/{path}"), world.sources());
-        match others::goes_on(&world.config, world.apis(), sources, get(&path)) {
+        match fallback::goes_on(&world.config, world.apis(), sources, get(&path)) {
             Ok(goes_on) => {
                 assert!(goes_on, "{path}");
                 None
@@ -183,6 +183,6 @@ fn what_another_adapter_answers_is_decided_by_the_same_policies() {
     assert_eq!(refusal("s0-queue?labelSelector=%3D"), Some(400));
     assert_eq!(refusal("other"), None);
     let everywhere = get("/apis/external.metrics.k8s.io/v1beta1/namespaces/*/other");
-    let refused = others::goes_on(&world.config, world.apis(), world.sources(), everywhere);
+    let refused = fallback::goes_on(&world.config, world.apis(), world.sources(), everywhere);
     assert_eq!(refused.err().map(|answer| answer.status), Some(400));
 }

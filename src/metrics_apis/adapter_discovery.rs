@@ -7,7 +7,7 @@ use crate::log;
 use crate::quarantine::{Guard, Quarantine};
 use crate::vm;
 use burst_metrics_api::Api;
-use burst_metrics_api::others::{self, Offers, Unlisted};
+use burst_metrics_api::fallback::{self, Offers, Unlisted};
 use burst_model::config::{Adapter, Config};
 use burst_model::quarantine::{Item, Kind};
 use burst_model::records::{Keys, Record};
@@ -35,7 +35,7 @@ impl Survey {
     /// Takes over, where there are other adapters.
     pub(crate) fn take(config: &Rc<Config>, keys: &Keys, tenure: &Rc<Tenure>) -> Result<Option<Self>, Outrun> {
         let apis = config.metrics_apis.as_ref();
-        if super::ARE_LEFT_OUT || apis.is_none_or(|apis| others::asked(apis).next().is_none()) {
+        if super::ARE_LEFT_OUT || apis.is_none_or(|apis| fallback::asked(apis).next().is_none()) {
             return Ok(None);
         }
         let (key, bytes) = Key::fence(&keys.offers, tenure)?;
@@ -60,7 +60,7 @@ impl Survey {
         }
         self.asked = Some(now);
         let config = self.config.clone();
-        for (api, adapter) in config.metrics_apis.as_deref().into_iter().flat_map(others::asked) {
+        for (api, adapter) in config.metrics_apis.as_deref().into_iter().flat_map(fallback::asked) {
             match self.ask(api, adapter) {
                 Ok(token) => self.calls.insert(token, api),
                 Err(unlisted) => self.learn(api, Err(unlisted))?,
@@ -71,13 +71,13 @@ impl Survey {
 
     fn has_failed(&self) -> bool {
         let apis = self.config.metrics_apis.as_deref();
-        let mut asked = apis.into_iter().flat_map(others::asked);
+        let mut asked = apis.into_iter().flat_map(fallback::asked);
         asked.any(|(api, _)| self.offers.trouble(api).is_some())
     }
 
     fn ask(&self, api: Api, Adapter { cluster, authority }: &Adapter) -> Result<u32, Unlisted> {
         let timeout = self.config.api.timeout;
-        let sent = host::get_as(host::OWN_USER, cluster, authority, &others::path(api), timeout);
+        let sent = host::get_as(host::OWN_USER, cluster, authority, &fallback::path(api), timeout);
         sent.map_err(|reason| Unlisted::NotSent(reason.to_owned()))
     }
 
@@ -97,7 +97,7 @@ impl Survey {
         };
         let body = host::answer_body(body_size);
         if guard.admits(&body) {
-            let listed = others::read(host::answer_status(has_headers), &body);
+            let listed = fallback::read(host::answer_status(has_headers), &body);
             self.learn(api, listed)?;
         }
         Ok(true)
@@ -105,8 +105,8 @@ impl Survey {
 
     /// One line for a change of state, not one for every failure; what fails is in the record, so a successor says no
     /// line again.
-    fn learn(&mut self, api: Api, listed: Result<Vec<others::Offer>, Unlisted>) -> Result<(), Outrun> {
-        let (stats, path) = (vm::stats(), others::path(api));
+    fn learn(&mut self, api: Api, listed: Result<Vec<fallback::Offer>, Unlisted>) -> Result<(), Outrun> {
+        let (stats, path) = (vm::stats(), fallback::path(api));
         match &listed {
             Ok(_) => stats.offers_ok.count(),
             Err(_) => stats.offers_failed.count(),

@@ -2,9 +2,9 @@
 //! to back: what all items have in common is made before the first.
 
 use super::accept::Form;
-use super::api::Api;
+use super::api_version::Api;
 use super::json::{Quoted, list};
-use super::reading::Reading;
+use super::metric_values::Reading;
 use burst_model::time::Time;
 use humantime::format_rfc3339_seconds;
 use std::fmt::Write as _;

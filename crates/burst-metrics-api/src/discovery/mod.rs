@@ -1,13 +1,13 @@
 //! What there is, for the aggregator and for clients: the documents of a Kubernetes API server.
 //! <https://kubernetes.io/docs/concepts/overview/kubernetes-api/#discovery-api>
 
-use super::accept::Form;
-use super::aggregated;
-use super::api::Api;
-use super::catalog::{Described, Metric};
-use super::json::{Quoted, list};
-use super::others::{Offer, Offers};
-use super::{JSON, custom, external};
+use crate::accept::Form;
+mod aggregated;
+use crate::api_version::Api;
+use crate::catalog::{Described, Metric};
+use crate::fallback::{Offer, Offers};
+use crate::json::{Quoted, list};
+use crate::{JSON, custom, external};
 use burst_model::config::{Config, MetricsApis};
 use burst_model::hash;
 use burst_model::view::Answer;

@@ -3,8 +3,8 @@
 
 use super::Sources;
 use super::catalog::{self, Metric};
+use super::milli_value::Milli;
 use super::status::Refusal;
-use super::value::Milli;
 use burst_kube::label_text::LabelText;
 use burst_model::config::Config;
 use burst_model::index::{SERIES, SERVICES};
