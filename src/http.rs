@@ -24,11 +24,11 @@ pub(crate) struct View {
     /// What the proxies count of requests, as of the last tick.
     pub(crate) rates: RefCell<Latest>,
     /// What other adapters have, as of the last tick.
-    pub(crate) others: RefCell<metrics_apis::Known>,
+    pub(crate) others: RefCell<metrics_apis::KnownAdapters>,
     /// Whether the log tells already that requests for metrics come without mutual TLS.
     pub(crate) told_insecure: Cell<bool>,
     /// What is asked of the API server about requests for metrics.
-    pub(crate) reviews: metrics_apis::Desk,
+    pub(crate) reviews: metrics_apis::Authorizer,
     /// The policies that are objects.
     pub(crate) enforced: RefCell<Enforced>,
     /// The hash of their record.
@@ -52,7 +52,7 @@ impl View {
             rates: RefCell::default(),
             others: RefCell::default(),
             told_insecure: Cell::default(),
-            reviews: metrics_apis::Desk::default(),
+            reviews: metrics_apis::Authorizer::default(),
             enforced: RefCell::default(),
             policies: Cell::default(),
             quarantine: Quarantine::new(keys),

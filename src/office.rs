@@ -9,7 +9,7 @@ use crate::host::{self, Outrun, Shared};
 use crate::http::View;
 use crate::key::{Key, Tenure};
 use crate::log;
-use crate::metrics_apis::Survey;
+use crate::metrics_apis::AdapterDiscovery;
 use crate::quarantine::{Guard, trap_on};
 use crate::reader::{Answered, Call, Ended, Reader, Request};
 use crate::requests::Desk;
@@ -43,7 +43,7 @@ pub(crate) struct Office {
     /// Where requests are counted.
     desk: Option<Desk>,
     /// Where there are other adapters.
-    survey: Option<Survey>,
+    survey: Option<AdapterDiscovery>,
     attic: Attic,
 }
 
@@ -59,7 +59,7 @@ impl Office {
         let (troubles, troubles_bytes) = Key::fence(&keys.troubles, &tenure)?;
         let (policies, policies_bytes) = Key::fence(&keys.policies, &tenure)?;
         let desk = Desk::take(&view.config, &tenure)?;
-        let survey = Survey::take(&view.config, keys, &tenure)?;
+        let survey = AdapterDiscovery::take(&view.config, keys, &tenure)?;
         let attic = Attic::new(keys, &view.config);
         let told = Item::of_bytes(Kind::Policies, &policies_bytes);
         let told = view.quarantine.take(told, || Record::from_bytes(&policies_bytes));

@@ -5,7 +5,7 @@
 //! so that it does not freeze with a leader that is gone.
 
 use crate::host::Metric;
-use burst_metrics_api::Api;
+use burst_metrics_api::ApiVersion;
 use burst_model::kube::{Outcome, Source};
 use burst_model::leader::{Readable, Totals};
 use burst_model::time::Time;
@@ -214,10 +214,10 @@ impl Stats {
     }
 
     /// How old the values in an answer of the metrics APIs are.
-    pub(crate) fn record_age(&self, api: Api, age: Duration) {
+    pub(crate) fn record_age(&self, api: ApiVersion, age: Duration) {
         let histogram = match api {
-            Api::CustomV1Beta1 | Api::CustomV1Beta2 => self.custom_metrics_age,
-            Api::External => self.external_metrics_age,
+            ApiVersion::CustomV1Beta1 | ApiVersion::CustomV1Beta2 => self.custom_metrics_age,
+            ApiVersion::ExternalV1Beta1 => self.external_metrics_age,
         };
         histogram.set(u64::try_from(age.as_millis()).unwrap_or(u64::MAX));
     }

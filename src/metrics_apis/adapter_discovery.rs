@@ -6,8 +6,8 @@ use crate::key::{Key, Tenure};
 use crate::log;
 use crate::quarantine::{Guard, Quarantine};
 use crate::vm;
-use burst_metrics_api::Api;
-use burst_metrics_api::fallback::{self, Offers, Unlisted};
+use burst_metrics_api::ApiVersion;
+use burst_metrics_api::fallback::{self, AdapterDiscoveryError, AdapterResources};
 use burst_model::config::{Adapter, Config};
 use burst_model::quarantine::{Item, Kind};
 use burst_model::records::{Keys, Record};
@@ -23,15 +23,15 @@ const RETRY: Duration = Duration::from_secs(8);
 
 /// What is known of the other adapters, by the leader.
 #[derive(Debug)]
-pub(crate) struct Survey {
+pub(crate) struct AdapterDiscovery {
     config: Rc<Config>,
-    offers: Offers,
+    offers: AdapterResources,
     key: Key,
     asked: Option<Time>,
-    calls: Calls<Api>,
+    calls: Calls<ApiVersion>,
 }
 
-impl Survey {
+impl AdapterDiscovery {
     /// Takes over, where there are other adapters.
     pub(crate) fn take(config: &Rc<Config>, keys: &Keys, tenure: &Rc<Tenure>) -> Result<Option<Self>, Outrun> {
         let apis = config.metrics_apis.as_ref();
@@ -41,7 +41,7 @@ impl Survey {
         let (key, bytes) = Key::fence(&keys.offers, tenure)?;
         Ok(Some(Self {
             config: config.clone(),
-            offers: Offers::from_bytes(&bytes).unwrap_or_default(),
+            offers: AdapterResources::from_bytes(&bytes).unwrap_or_default(),
             key,
             asked: None,
             calls: Calls::default(),
@@ -75,10 +75,10 @@ impl Survey {
         asked.any(|(api, _)| self.offers.trouble(api).is_some())
     }
 
-    fn ask(&self, api: Api, Adapter { cluster, authority }: &Adapter) -> Result<u32, Unlisted> {
+    fn ask(&self, api: ApiVersion, Adapter { cluster, authority }: &Adapter) -> Result<u32, AdapterDiscoveryError> {
         let timeout = self.config.api.timeout;
         let sent = host::get_as(host::OWN_USER, cluster, authority, &fallback::path(api), timeout);
-        sent.map_err(|reason| Unlisted::NotSent(reason.to_owned()))
+        sent.map_err(|reason| AdapterDiscoveryError::NotSent(reason.to_owned()))
     }
 
     /// Takes the answer to a callout, which is the current one of the host; whether it was one of these.
@@ -105,7 +105,11 @@ impl Survey {
 
     /// One line for a change of state, not one for every failure; what fails is in the record, so a successor says no
     /// line again.
-    fn learn(&mut self, api: Api, listed: Result<Vec<fallback::Offer>, Unlisted>) -> Result<(), Outrun> {
+    fn learn(
+        &mut self,
+        api: ApiVersion,
+        listed: Result<Vec<fallback::AdapterResource>, AdapterDiscoveryError>,
+    ) -> Result<(), Outrun> {
         let (stats, path) = (vm::stats(), fallback::path(api));
         match &listed {
             Ok(_) => stats.offers_ok.count(),
@@ -131,12 +135,12 @@ impl Survey {
 
 /// What every thread knows of the other adapters.
 #[derive(Debug, Default)]
-pub(crate) struct Known {
-    pub(super) offers: Offers,
+pub(crate) struct KnownAdapters {
+    pub(super) offers: AdapterResources,
     version: Option<host::Cas>,
 }
 
-impl Known {
+impl KnownAdapters {
     /// Takes up what the leader published.
     pub(crate) fn look(&mut self, key: &str, quarantine: &Quarantine) {
         if super::ARE_LEFT_OUT {

@@ -1,4 +1,4 @@
-//! Reviews, as the proxy carries them out. The root context sends the questions: a stream may be gone before its answer
+//! ReviewCache, as the proxy carries them out. The root context sends the questions: a stream may be gone before its answer
 //! is there, and others wait for the same one.
 
 use super::{Asked, Taken};
@@ -9,7 +9,7 @@ use crate::log;
 use crate::root::unique_id;
 use crate::streams;
 use crate::vm::{self, MOST_WAITING};
-use burst_metrics_api::review::{self, Access, Outcome, Reviews, Unreviewed, Verdict};
+use burst_metrics_api::review::{self, AccessReview, ReviewCache, ReviewError, ReviewResult, ReviewVerdict};
 use burst_model::budget::Permit;
 use burst_model::sync::lease::Id;
 use std::cell::{Cell, RefCell};
@@ -21,19 +21,19 @@ const BATCH: usize = 8;
 
 /// The reviews of a root context and its streams.
 #[derive(Default)]
-pub(crate) struct Desk {
-    reviews: RefCell<Reviews<Waiter>>,
+pub(crate) struct Authorizer {
+    reviews: RefCell<ReviewCache<PendingRequest>>,
     /// The questions under way, by the token of their callout.
     calls: RefCell<Calls<Rc<str>>>,
     bell: Cell<Option<u32>>,
-    trouble: RefCell<Option<Unreviewed>>,
+    trouble: RefCell<Option<ReviewError>>,
 }
 
 /// A request that waits.
-struct Waiter {
+struct PendingRequest {
     stream: u32,
     asked: Asked,
-    access: Access,
+    access: AccessReview,
 }
 
 /// Held by a stream that waits: one that goes is not answered, and makes room for another one.
@@ -51,21 +51,28 @@ impl Drop for Waiting {
     }
 }
 
-impl Desk {
+impl Authorizer {
     /// The verdict of a question, where it is known.
-    pub(super) fn known(&self, question: &str) -> Option<Verdict> {
+    pub(super) fn known(&self, question: &str) -> Option<ReviewVerdict> {
         self.reviews.borrow().known(question, host::now()).cloned()
     }
 
     /// Has the current request, of that stream, wait for the answer to a question; or refuses it, where as many wait as
     /// may.
-    pub(super) fn wait(&self, view: &Rc<View>, question: String, stream: u32, asked: Asked, access: Access) -> Taken {
+    pub(super) fn wait(
+        &self,
+        view: &Rc<View>,
+        question: String,
+        stream: u32,
+        asked: Asked,
+        access: AccessReview,
+    ) -> Taken {
         let has_room = self.reviews.borrow().has_room(&question);
         let Some(permit) = has_room.then(vm::permit_to_wait).flatten() else {
             vm::stats().count_rejected_review();
-            return Taken::Answered(Access::too_many());
+            return Taken::Answered(AccessReview::too_many());
         };
-        let waiter = Waiter { stream, asked, access };
+        let waiter = PendingRequest { stream, asked, access };
         self.reviews.borrow_mut().wait(question, waiter);
         self.ring();
         Taken::Waits(Waiting {
@@ -105,7 +112,7 @@ pub(crate) fn send(view: &View) {
             Err(reason) => settle(
                 view,
                 &question,
-                Err(Unreviewed::NotSent(format!("{reason} ({})", api.cluster))),
+                Err(ReviewError::NotSent(format!("{reason} ({})", api.cluster))),
             ),
         }
     }
@@ -126,7 +133,7 @@ pub(crate) fn take(view: &View, token: u32, has_headers: bool, body_size: usize)
     true
 }
 
-fn settle(view: &View, question: &Rc<str>, outcome: Outcome) {
+fn settle(view: &View, question: &Rc<str>, outcome: ReviewResult) {
     let outcome = Rc::new(outcome);
     view.reviews
         .reviews
@@ -147,8 +154,8 @@ fn answer_some(view: &View) {
     }
 }
 
-impl Waiter {
-    fn resume(&self, view: &View, outcome: &Outcome) {
+impl PendingRequest {
+    fn resume(&self, view: &View, outcome: &ReviewResult) {
         let Some(apis) = view
             .config
             .metrics_apis
@@ -158,9 +165,9 @@ impl Waiter {
             return;
         };
         let taken = match outcome {
-            Ok(Verdict::Allowed) => self.asked.serve(view, apis),
-            Ok(Verdict::Denied(reason)) => Taken::Answered(self.access.forbidden(reason)),
-            Err(why) => Taken::Answered(Access::unreviewed(why)),
+            Ok(ReviewVerdict::Allowed) => self.asked.serve(view, apis),
+            Ok(ReviewVerdict::Denied(reason)) => Taken::Answered(self.access.forbidden(reason)),
+            Err(why) => Taken::Answered(AccessReview::unreviewed(why)),
         };
         let bulk = match taken {
             Taken::Answered(answer) => super::reply(&answer),
@@ -174,13 +181,13 @@ impl Waiter {
     }
 }
 
-impl Desk {
+impl Authorizer {
     /// One line for a change of state, not one for every failure.
-    fn told(&self, outcome: &Outcome) {
+    fn told(&self, outcome: &ReviewResult) {
         let stats = vm::stats();
         match outcome {
-            Ok(Verdict::Allowed) => stats.reviews_allowed.count(),
-            Ok(Verdict::Denied(_)) => stats.reviews_denied.count(),
+            Ok(ReviewVerdict::Allowed) => stats.reviews_allowed.count(),
+            Ok(ReviewVerdict::Denied(_)) => stats.reviews_denied.count(),
             Err(_) => stats.reviews_failed.count(),
         }
         let mut trouble = self.trouble.borrow_mut();

@@ -3,16 +3,16 @@
 mod adapter_discovery;
 mod authorizer;
 
-pub(crate) use adapter_discovery::{Known, Survey};
-pub(crate) use authorizer::{Desk, Waiting, send, take as take_review};
+pub(crate) use adapter_discovery::{AdapterDiscovery, KnownAdapters};
+pub(crate) use authorizer::{Authorizer, Waiting, send, take as take_review};
 
 use crate::host;
 use crate::http::{self, View};
 use crate::log;
 use crate::vm::{self, BulkPermit};
-use burst_metrics_api::connection::{self, Connection};
-use burst_metrics_api::review::{Access, Verdict};
-use burst_metrics_api::{self as metrics, Reply, Request, Sources, fallback};
+use burst_metrics_api::connection::{self, DownstreamConnection};
+use burst_metrics_api::review::{AccessReview, ReviewVerdict};
+use burst_metrics_api::{self as metrics, MetricSources, MetricsRequest, MetricsResponse, fallback};
 use burst_model::config::{Authorization, MetricsApis};
 use burst_model::quarantine::{Item, Kind};
 use burst_model::view::Answer;
@@ -52,7 +52,7 @@ pub(crate) fn take(view: &Rc<View>, stream: u32) -> Option<Taken> {
 /// One line of the log for all requests: anybody who reaches the listener can send another.
 fn check_connection(view: &View, apis: &MetricsApis) -> Result<(), Answer> {
     let local_address = host::property(&["destination", "address"]).unwrap_or_default();
-    let connection = Connection {
+    let connection = DownstreamConnection {
         is_mutual_tls: host::is_mutual_tls(),
         local_address: &local_address,
     };
@@ -72,7 +72,7 @@ fn check_connection(view: &View, apis: &MetricsApis) -> Result<(), Answer> {
 fn review(view: &Rc<View>, apis: &MetricsApis, asked: Asked, stream: u32) -> Taken {
     let headers = host::request_headers();
     let headers = headers.iter().map(|(name, value)| (name.as_str(), value.as_slice()));
-    let access = match Access::of(&asked.method, &asked.path, headers) {
+    let access = match AccessReview::of(&asked.method, &asked.path, headers) {
         Ok(access) => access,
         Err(answer) => return Taken::Answered(answer),
     };
@@ -81,8 +81,8 @@ fn review(view: &Rc<View>, apis: &MetricsApis, asked: Asked, stream: u32) -> Tak
     }
     let question = access.question();
     match view.reviews.known(&question) {
-        Some(Verdict::Allowed) => asked.serve(view, apis),
-        Some(Verdict::Denied(reason)) => Taken::Answered(access.forbidden(&reason)),
+        Some(ReviewVerdict::Allowed) => asked.serve(view, apis),
+        Some(ReviewVerdict::Denied(reason)) => Taken::Answered(access.forbidden(&reason)),
         None => view.reviews.wait(view, question, stream, asked, access),
     }
 }
@@ -123,7 +123,7 @@ impl Asked {
     }
 
     fn answer(&self, view: &View, apis: &MetricsApis) -> Taken {
-        let request = Request {
+        let request = MetricsRequest {
             method: &self.method,
             path: &self.path,
             accept: &self.accept,
@@ -132,14 +132,14 @@ impl Asked {
             groups: &self.groups,
         };
         let rates = view.rates.borrow();
-        let sources = Sources {
+        let sources = MetricSources {
             picture: &view.picture.borrow(),
             rates: rates.rates(),
             offers: &view.others.borrow().offers,
             enforced: &view.enforced.borrow(),
             now: host::now(),
         };
-        match fallback::goes_on(&view.config, apis, sources, request) {
+        match fallback::is_delegated(&view.config, apis, sources, request) {
             Ok(false) => {}
             Ok(true) => {
                 vm::stats().passed_on.count();
@@ -147,7 +147,7 @@ impl Asked {
             }
             Err(refused) => return Taken::Answered(refused),
         }
-        let Reply { answer, age } = metrics::answer(&view.config, apis, sources, request);
+        let MetricsResponse { answer, age } = metrics::answer(&view.config, apis, sources, request);
         if let Some((api, age)) = age {
             vm::stats().record_age(api, age);
         }

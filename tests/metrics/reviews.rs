@@ -1,6 +1,6 @@
 //! Who may read which metric: by the RBAC of a real API server, and asked as the library of every adapter asks.
 
-use burst_metrics_api::review::{Access, Unreviewed};
+use burst_metrics_api::review::{AccessReview, ReviewError};
 use burst_testkit::{Controllers, Version, http::Answer, http::Tls, port, repository, wait};
 use serde_json::{Value, json};
 
@@ -299,7 +299,7 @@ fn the_api_server_is_asked_and_users_are_told_as_every_other_adapter_does() {
                 for user in USERS {
                     let theirs = ask(method, path, user);
                     let headers = user.iter().map(|(name, value)| (*name, value.as_bytes()));
-                    let ours = Access::of(method.as_bytes(), path.as_bytes(), headers).expect("a question");
+                    let ours = AccessReview::of(method.as_bytes(), path.as_bytes(), headers).expect("a question");
                     let spec: Value = serde_json::from_str(&ours.question()).expect("JSON");
                     let spec = without_empty(spec["spec"].clone());
                     kept.extend(asked_of(&judge, user));
@@ -317,7 +317,7 @@ fn the_api_server_is_asked_and_users_are_told_as_every_other_adapter_does() {
                 let user = [("x-remote-user", "dave")];
                 assert_eq!(
                     ask("GET", "/apis", &user).status,
-                    Access::unreviewed(&Unreviewed::NoAnswer).status
+                    AccessReview::unreviewed(&ReviewError::NoAnswer).status
                 );
             }
         },
@@ -340,7 +340,7 @@ fn without_empty(mut spec: Value) -> Value {
     spec
 }
 
-fn refuses_alike(method: &str, path: &str, ours: &Access, theirs: &Answer) {
+fn refuses_alike(method: &str, path: &str, ours: &AccessReview, theirs: &Answer) {
     let ours = ours.forbidden("a <reason>");
     assert_eq!(theirs.status, ours.status, "{method} {path}: {theirs:?}");
     if method != "HEAD" {

@@ -1,10 +1,10 @@
 //! What form an answer is to have. Protobuf is never needed: who prefers it takes JSON too.
 
-use super::status::Refusal;
+use super::status::StatusError;
 
 /// The forms there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum ResponseFormat {
     Json,
     /// `meta.k8s.io` Table of that version, which kubectl prints as it is.
     Table(&'static str),
@@ -13,19 +13,19 @@ pub(super) enum Form {
 }
 
 /// The first form of an `Accept` header that there is; JSON where it is empty.
-pub(super) fn form(accept: &[u8], has: impl Fn(Form) -> bool) -> Result<Form, Refusal> {
+pub(super) fn form(accept: &[u8], has: impl Fn(ResponseFormat) -> bool) -> Result<ResponseFormat, StatusError> {
     let Ok(accept) = std::str::from_utf8(accept) else {
-        return Err(Refusal::not_acceptable());
+        return Err(StatusError::not_acceptable());
     };
     if accept.trim().is_empty() {
-        return Ok(Form::Json);
+        return Ok(ResponseFormat::Json);
     }
     let mut forms = accept.split(',').filter_map(range);
-    forms.find(|form| has(*form)).ok_or_else(Refusal::not_acceptable)
+    forms.find(|form| has(*form)).ok_or_else(StatusError::not_acceptable)
 }
 
 /// The form of one media range.
-fn range(range: &str) -> Option<Form> {
+fn range(range: &str) -> Option<ResponseFormat> {
     let mut parts = range.split(';').map(str::trim);
     let media = parts.next()?;
     let (mut kind, mut group, mut version, mut refused) = ("", "", "", false);
@@ -43,11 +43,11 @@ fn range(range: &str) -> Option<Form> {
         return None;
     }
     match (kind, group, version) {
-        ("", _, _) => Some(Form::Json),
-        ("Table", "meta.k8s.io", "v1") => Some(Form::Table("v1")),
-        ("Table", "meta.k8s.io", "v1beta1") => Some(Form::Table("v1beta1")),
-        ("APIGroupDiscoveryList", "apidiscovery.k8s.io", "v2") => Some(Form::Aggregated("v2")),
-        ("APIGroupDiscoveryList", "apidiscovery.k8s.io", "v2beta1") => Some(Form::Aggregated("v2beta1")),
+        ("", _, _) => Some(ResponseFormat::Json),
+        ("Table", "meta.k8s.io", "v1") => Some(ResponseFormat::Table("v1")),
+        ("Table", "meta.k8s.io", "v1beta1") => Some(ResponseFormat::Table("v1beta1")),
+        ("APIGroupDiscoveryList", "apidiscovery.k8s.io", "v2") => Some(ResponseFormat::Aggregated("v2")),
+        ("APIGroupDiscoveryList", "apidiscovery.k8s.io", "v2beta1") => Some(ResponseFormat::Aggregated("v2beta1")),
         _ => None,
     }
 }
@@ -61,13 +61,19 @@ mod tests {
         let table = "application/json;as=Table;v=v1;g=meta.k8s.io";
         let groups = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
         for (accept, form) in [
-            ("", Some(Form::Json)),
-            ("*/*", Some(Form::Json)),
-            ("application/*;q=0.5", Some(Form::Json)),
-            ("application/vnd.kubernetes.protobuf, */*", Some(Form::Json)),
-            ("application/vnd.kubernetes.protobuf,application/json", Some(Form::Json)),
-            (&format!("{table},application/json"), Some(Form::Table("v1"))),
-            (&format!("{groups},application/json"), Some(Form::Aggregated("v2"))),
+            ("", Some(ResponseFormat::Json)),
+            ("*/*", Some(ResponseFormat::Json)),
+            ("application/*;q=0.5", Some(ResponseFormat::Json)),
+            ("application/vnd.kubernetes.protobuf, */*", Some(ResponseFormat::Json)),
+            (
+                "application/vnd.kubernetes.protobuf,application/json",
+                Some(ResponseFormat::Json),
+            ),
+            (&format!("{table},application/json"), Some(ResponseFormat::Table("v1"))),
+            (
+                &format!("{groups},application/json"),
+                Some(ResponseFormat::Aggregated("v2")),
+            ),
             ("application/vnd.kubernetes.protobuf", None),
             ("text/html, application/json;q=0", None),
             ("application/json;as=Table;v=v9;g=meta.k8s.io", None),
@@ -76,9 +82,9 @@ mod tests {
             assert_eq!(super::form(accept.as_bytes(), |_| true).ok(), form, "{accept}");
         }
         let only_json = super::form(format!("{table},application/json").as_bytes(), |form| {
-            form == Form::Json
+            form == ResponseFormat::Json
         });
-        assert_eq!(only_json, Ok(Form::Json));
+        assert_eq!(only_json, Ok(ResponseFormat::Json));
         assert!(super::form(b"\xff", |_| true).is_err());
     }
 }

@@ -4,18 +4,18 @@ use super::{custom, external};
 
 /// A version that is served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Api {
+pub enum ApiVersion {
     /// `custom.metrics.k8s.io/v1beta2`, which HPAs prefer.
     CustomV1Beta2,
     /// `custom.metrics.k8s.io/v1beta1`.
     CustomV1Beta1,
     /// `external.metrics.k8s.io/v1beta1`.
-    External,
+    ExternalV1Beta1,
 }
 
-impl Api {
+impl ApiVersion {
     /// All of them; of a group the preferred one first.
-    pub(super) const ALL: [Self; 3] = [Self::CustomV1Beta2, Self::CustomV1Beta1, Self::External];
+    pub(super) const ALL: [Self; 3] = [Self::CustomV1Beta2, Self::CustomV1Beta1, Self::ExternalV1Beta1];
 
     pub(super) fn named(group: &str, version: &str) -> Option<Self> {
         Self::ALL
@@ -26,14 +26,14 @@ impl Api {
     pub(super) fn group(self) -> &'static str {
         match self {
             Self::CustomV1Beta1 | Self::CustomV1Beta2 => custom::GROUP,
-            Self::External => external::GROUP,
+            Self::ExternalV1Beta1 => external::GROUP,
         }
     }
 
     pub(super) fn version(self) -> &'static str {
         match self {
             Self::CustomV1Beta2 => "v1beta2",
-            Self::CustomV1Beta1 | Self::External => "v1beta1",
+            Self::CustomV1Beta1 | Self::ExternalV1Beta1 => "v1beta1",
         }
     }
 
@@ -41,7 +41,7 @@ impl Api {
     pub(super) fn list_kind(self) -> &'static str {
         match self {
             Self::CustomV1Beta1 | Self::CustomV1Beta2 => custom::LIST_KIND,
-            Self::External => "ExternalMetricValueList",
+            Self::ExternalV1Beta1 => "ExternalMetricValueList",
         }
     }
 }

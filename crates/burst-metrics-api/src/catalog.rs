@@ -9,15 +9,15 @@ use burst_model::rates::{Counting, Scope};
 
 /// A metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Metric {
+pub(super) enum ServedMetric {
     /// Of the snapshot.
-    Load(Load),
+    Replicas(ReplicaMetric),
     /// Counted by the proxies.
-    Rate(Rate, Scope),
+    Requests(RequestMetric, Scope),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Load {
+pub(super) enum ReplicaMetric {
     Current,
     Headroom,
     Max,
@@ -26,34 +26,34 @@ pub(super) enum Load {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Rate {
+pub(super) enum RequestMetric {
     Rejected,
     Requests,
     InFlight,
 }
 
-const LOADS: [Load; 5] = [
-    Load::Current,
-    Load::Headroom,
-    Load::Max,
-    Load::Target,
-    Load::Utilization,
+const REPLICA_METRICS: [ReplicaMetric; 5] = [
+    ReplicaMetric::Current,
+    ReplicaMetric::Headroom,
+    ReplicaMetric::Max,
+    ReplicaMetric::Target,
+    ReplicaMetric::Utilization,
 ];
 
-impl Metric {
+impl ServedMetric {
     pub(super) fn name(self) -> &'static str {
         match self {
-            Self::Load(Load::Current) => "burst_current_load",
-            Self::Load(Load::Headroom) => "burst_headroom",
-            Self::Load(Load::Max) => "burst_max_load",
-            Self::Load(Load::Target) => "burst_target_load",
-            Self::Load(Load::Utilization) => "burst_utilization",
-            Self::Rate(Rate::Rejected, Scope::Cluster) => "burst_rejected_per_second",
-            Self::Rate(Rate::Requests, Scope::Cluster) => "burst_requests_per_second",
-            Self::Rate(Rate::InFlight, Scope::Cluster) => "burst_requests_in_flight",
-            Self::Rate(Rate::Rejected, Scope::Proxy) => "burst_proxy_rejected_per_second",
-            Self::Rate(Rate::Requests, Scope::Proxy) => "burst_proxy_requests_per_second",
-            Self::Rate(Rate::InFlight, Scope::Proxy) => "burst_proxy_requests_in_flight",
+            Self::Replicas(ReplicaMetric::Current) => "burst_current_load",
+            Self::Replicas(ReplicaMetric::Headroom) => "burst_headroom",
+            Self::Replicas(ReplicaMetric::Max) => "burst_max_load",
+            Self::Replicas(ReplicaMetric::Target) => "burst_target_load",
+            Self::Replicas(ReplicaMetric::Utilization) => "burst_utilization",
+            Self::Requests(RequestMetric::Rejected, Scope::Cluster) => "burst_rejected_per_second",
+            Self::Requests(RequestMetric::Requests, Scope::Cluster) => "burst_requests_per_second",
+            Self::Requests(RequestMetric::InFlight, Scope::Cluster) => "burst_requests_in_flight",
+            Self::Requests(RequestMetric::Rejected, Scope::Proxy) => "burst_proxy_rejected_per_second",
+            Self::Requests(RequestMetric::Requests, Scope::Proxy) => "burst_proxy_requests_per_second",
+            Self::Requests(RequestMetric::InFlight, Scope::Proxy) => "burst_proxy_requests_in_flight",
         }
     }
 
@@ -74,14 +74,14 @@ impl Metric {
     /// All of them, by name.
     pub(super) fn all(apis: &MetricsApis) -> impl Iterator<Item = Self> {
         let counted = |Counting { scope, in_flight }| {
-            let in_flight = in_flight.then_some(Self::Rate(Rate::InFlight, scope));
-            [Rate::Rejected, Rate::Requests]
-                .map(|rate| Self::Rate(rate, scope))
+            let in_flight = in_flight.then_some(Self::Requests(RequestMetric::InFlight, scope));
+            [RequestMetric::Rejected, RequestMetric::Requests]
+                .map(|rate| Self::Requests(rate, scope))
                 .into_iter()
                 .chain(in_flight)
         };
-        LOADS
-            .map(Self::Load)
+        REPLICA_METRICS
+            .map(Self::Replicas)
             .into_iter()
             .chain(apis.counting.into_iter().flat_map(counted))
     }
@@ -94,7 +94,7 @@ impl Metric {
 
 /// What custom metrics describe.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Described {
+pub(super) enum DescribedKind {
     /// The namespace that the path names.
     Namespace,
     /// Objects of a section of the snapshot.
@@ -103,7 +103,7 @@ pub(super) enum Described {
     Workloads(Resource),
 }
 
-impl Described {
+impl DescribedKind {
     /// All of them, by name.
     pub(super) fn all(config: &Config) -> Vec<Self> {
         let sources = config
@@ -171,10 +171,10 @@ impl Described {
     }
 
     /// Whether they have that metric.
-    pub(super) fn has(&self, metric: Metric) -> bool {
+    pub(super) fn has(&self, metric: ServedMetric) -> bool {
         match metric {
-            Metric::Load(_) => true,
-            Metric::Rate(..) => matches!(self, Self::Namespace | Self::Objects { section: SERVICES, .. }),
+            ServedMetric::Replicas(_) => true,
+            ServedMetric::Requests(..) => matches!(self, Self::Namespace | Self::Objects { section: SERVICES, .. }),
         }
     }
 }

@@ -2,13 +2,13 @@
 //! the client shows and Envoy checks against the authority that the listener names.
 //! <https://kubernetes.io/docs/reference/access-authn-authz/authentication/#authenticating-proxy>
 
-use super::status::{Details, Refusal};
+use super::status::{StatusDetails, StatusError};
 use burst_model::config::MetricsApis;
 use burst_model::view::Answer;
 
 /// The connection of a request, as Envoy knows it.
 #[derive(Clone, Copy, Debug)]
-pub struct Connection<'a> {
+pub struct DownstreamConnection<'a> {
     /// `connection.mtls`: whether the client showed a certificate. Envoy does not say whether it checked it; its listener
     /// has to.
     pub is_mutual_tls: bool,
@@ -21,7 +21,7 @@ pub struct Connection<'a> {
 ///
 /// # Errors
 /// The answer to any other request.
-pub fn check(apis: &MetricsApis, connection: Connection<'_>) -> Result<(), Answer> {
+pub fn check(apis: &MetricsApis, connection: DownstreamConnection<'_>) -> Result<(), Answer> {
     let is_demo = apis.insecure_loopback_demo;
     if connection.is_mutual_tls || is_demo && is_loopback(connection.local_address) {
         return Ok(());
@@ -33,7 +33,7 @@ pub fn check(apis: &MetricsApis, connection: Connection<'_>) -> Result<(), Answe
          set metrics_apis.insecure_loopback_demo"
     };
     let message = format!("the metrics APIs believe X-Remote-User only over mutual TLS, {why}");
-    Err(Refusal::forbidden(message, Details::default()).answer())
+    Err(StatusError::forbidden(message, StatusDetails::default()).answer())
 }
 
 /// An address that only the machine itself, or the pod, can connect to. Envoy writes addresses in one form, as
@@ -58,7 +58,7 @@ mod tests {
 
     /// The message of the refusal, or nothing.
     fn refusal(config: &Config, is_mutual_tls: bool, local_address: &str) -> Option<String> {
-        let connection = Connection {
+        let connection = DownstreamConnection {
             is_mutual_tls,
             local_address: local_address.as_bytes(),
         };
@@ -108,7 +108,7 @@ mod tests {
             assert!(refused.is_none_or(|message| message.contains("to a loopback address")));
             assert_eq!(refusal(&config, true, address), None, "{address}");
         }
-        let connection = Connection {
+        let connection = DownstreamConnection {
             is_mutual_tls: false,
             local_address: b"\xff",
         };

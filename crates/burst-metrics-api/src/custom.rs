@@ -1,16 +1,16 @@
 //! `custom.metrics.k8s.io`: values of objects, of all objects that labels select, and of namespaces.
 //! <https://github.com/kubernetes/metrics/blob/v0.36.3/pkg/apis/custom_metrics/v1beta2/types.go>
 
-use super::accept::Form;
-use super::api_version::Api;
-use super::catalog::{Described, Metric};
+use super::accept::ResponseFormat;
+use super::api_version::ApiVersion;
+use super::catalog::{DescribedKind, ServedMetric};
 use super::json::Quoted;
-use super::list_options::Query;
-use super::metric_values::Reading;
-use super::milli_value::Milli;
-use super::response_body::{Head, Sheet, row_object};
+use super::list_options::ListOptions;
+use super::metric_values::MetricValues;
+use super::milli_value::MilliValue;
+use super::response_body::{ResponseBody, ValueListMeta, row_object};
 use super::selector_json::echo;
-use super::status::{Details, Refusal};
+use super::status::{StatusDetails, StatusError};
 use super::{Ask, Values};
 use burst_kube::Resource;
 use burst_labels::Selector;
@@ -31,7 +31,7 @@ const NAMESPACE_LABEL: &str = "kubernetes.io/metadata.name";
 
 /// What a path asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Wanted<'a> {
+pub(super) struct CustomMetricPath<'a> {
     /// `None` in the form of what lives in no namespace.
     pub(super) namespace: Option<&'a str>,
     /// `deployments.apps`.
@@ -41,15 +41,20 @@ pub(super) struct Wanted<'a> {
     pub(super) metric: &'a str,
 }
 
-pub(super) fn answer(ask: &Ask<'_>, api: Api, form: Form, wanted: Wanted<'_>) -> Result<Values, Refusal> {
+pub(super) fn answer(
+    ask: &Ask<'_>,
+    api: ApiVersion,
+    form: ResponseFormat,
+    wanted: CustomMetricPath<'_>,
+) -> Result<Values, StatusError> {
     ask.query.check_name(wanted.name)?;
     let (described, metric) = wanted.resolve(ask).map_err(|why| wanted.refusal(ask.config, why))?;
-    let reading = Reading::new(ask.config, ask.sources, metric)?;
-    let head = Head::new(api, form, &reading, ask.sources.now);
+    let reading = MetricValues::new(ask.config, ask.sources, metric)?;
+    let head = ValueListMeta::new(api, form, &reading, ask.sources.now);
     let items = wanted.items(ask, &described, &reading)?;
     let namespace = wanted.namespace.unwrap_or_default();
-    let template = Template::new(&head, &described, namespace, metric, &ask.query.metric_labels);
-    let mut sheet = Sheet::new(&head, &["Name", "Value", "Age"], items.len());
+    let template = CustomItemWriter::new(&head, &described, namespace, metric, &ask.query.metric_labels);
+    let mut sheet = ResponseBody::new(&head, &["Name", "Value", "Age"], items.len());
     for (name, value) in items {
         template.write(sheet.item(), name, value);
     }
@@ -60,46 +65,46 @@ pub(super) fn answer(ask: &Ask<'_>, api: Api, form: Form, wanted: Wanted<'_>) ->
     })
 }
 
-/// Why there can be no value, whatever is read.
+/// LookupError there can be no value, whatever is read.
 #[derive(Clone, Copy, Debug)]
-enum Why {
+enum LookupError {
     Pods,
     Resource,
     Scope,
-    Metric,
+    ServedMetric,
 }
 
-impl Wanted<'_> {
-    fn resolve(&self, ask: &Ask<'_>) -> Result<(Described, Metric), Why> {
+impl CustomMetricPath<'_> {
+    fn resolve(&self, ask: &Ask<'_>) -> Result<(DescribedKind, ServedMetric), LookupError> {
         if matches!(self.resource, "pods" | "pod") {
-            return Err(Why::Pods);
+            return Err(LookupError::Pods);
         }
-        let described = Described::all(ask.config)
+        let described = DescribedKind::all(ask.config)
             .into_iter()
             .find(|described| described.is_called(self.resource));
         // Of namespaces there is the one that the path lies in.
-        let is_there = |described: &Described| described.is_namespaced() || self.namespace == Some(self.name);
-        let described = described.filter(is_there).ok_or(Why::Resource)?;
+        let is_there = |described: &DescribedKind| described.is_namespaced() || self.namespace == Some(self.name);
+        let described = described.filter(is_there).ok_or(LookupError::Resource)?;
         if self.namespace.is_none() {
-            return Err(Why::Scope);
+            return Err(LookupError::Scope);
         }
-        let metric = Metric::named(ask.apis, self.metric).filter(|metric| described.has(*metric));
-        Ok((described, metric.ok_or(Why::Metric)?))
+        let metric = ServedMetric::named(ask.apis, self.metric).filter(|metric| described.has(*metric));
+        Ok((described, metric.ok_or(LookupError::ServedMetric)?))
     }
 
     /// The names and values; a single one that is not there is refused, and of all there may be none.
     fn items<'a>(
         &'a self,
         ask: &Ask<'a>,
-        described: &Described,
-        reading: &Reading<'a>,
-    ) -> Result<Vec<(&'a str, Milli)>, Refusal> {
+        described: &DescribedKind,
+        reading: &MetricValues<'a>,
+    ) -> Result<Vec<(&'a str, MilliValue)>, StatusError> {
         let (namespace, labels) = (self.namespace.unwrap_or_default(), &ask.query.labels);
         let has_metric_labels = ask
             .query
             .metric_labels
             .matches(|key| ask.apis.labels.get(key).map(String::as_str));
-        if self.name == ALL && *described == Described::Namespace {
+        if self.name == ALL && *described == DescribedKind::Namespace {
             let namespaces = namespaces(labels, reading)?;
             return Ok(if has_metric_labels { namespaces } else { Vec::new() });
         }
@@ -116,7 +121,7 @@ impl Wanted<'_> {
         }
         let value = match described {
             _ if !has_metric_labels => None,
-            Described::Namespace => reading.namespace(namespace),
+            DescribedKind::Namespace => reading.namespace(namespace),
             other => reading.object(other.section(), namespace, self.name),
         };
         value
@@ -124,9 +129,9 @@ impl Wanted<'_> {
             .ok_or_else(|| self.not_found(&ask.query))
     }
 
-    fn details(&self) -> Details {
+    fn details(&self) -> StatusDetails {
         let name = Some(self.name).filter(|name| *name != ALL).unwrap_or_default();
-        Details {
+        StatusDetails {
             name: name.into(),
             group: GROUP.into(),
             kind: self.resource.into(),
@@ -146,45 +151,45 @@ impl Wanted<'_> {
         format!("the server could not find the metric {metric} for {resource}{name}")
     }
 
-    fn not_found(&self, query: &Query) -> Refusal {
+    fn not_found(&self, query: &ListOptions) -> StatusError {
         let mut message = self.message();
         if !query.metric_labels_text.is_empty() {
             message.extend([" with selector ", &query.metric_labels_text]);
         }
-        Refusal::not_found(message, self.details())
+        StatusError::not_found(message, self.details())
     }
 
-    fn refusal(&self, config: &Config, why: Why) -> Refusal {
+    fn refusal(&self, config: &Config, why: LookupError) -> StatusError {
         let mut message = self.message();
         message.push_str(&match why {
-            Why::Pods => ": nothing is known of a single pod; ask for its Service or its workload".to_owned(),
-            Why::Resource => {
-                let known: Vec<_> = Described::all(config).iter().map(Described::name).collect();
+            LookupError::Pods => ": nothing is known of a single pod; ask for its Service or its workload".to_owned(),
+            LookupError::Resource => {
+                let known: Vec<_> = DescribedKind::all(config).iter().map(DescribedKind::name).collect();
                 format!(": there are metrics of {}", known.join(", "))
             }
-            Why::Scope => ": it is asked for in its namespace".to_owned(),
-            Why::Metric => String::new(),
+            LookupError::Scope => ": it is asked for in its namespace".to_owned(),
+            LookupError::ServedMetric => String::new(),
         });
-        Refusal::not_found(message, self.details())
+        StatusError::not_found(message, self.details())
     }
 }
 
 /// The namespaces that labels select. A label that is not known can neither select nor leave out, so it is refused.
-fn namespaces<'a>(labels: &Selector, reading: &Reading<'a>) -> Result<Vec<(&'a str, Milli)>, Refusal> {
+fn namespaces<'a>(labels: &Selector, reading: &MetricValues<'a>) -> Result<Vec<(&'a str, MilliValue)>, StatusError> {
     let is_known = labels
         .requirements()
         .iter()
         .all(|requirement| *requirement.key == *NAMESPACE_LABEL);
     if !is_known {
         let message = format!("of the labels of namespaces only {NAMESPACE_LABEL} is known");
-        return Err(Refusal::bad_request(message));
+        return Err(StatusError::bad_request(message));
     }
-    let is_selected = |(name, _): &(&str, Milli)| labels.matches(|_| Some(name));
+    let is_selected = |(name, _): &(&str, MilliValue)| labels.matches(|_| Some(name));
     Ok(reading.namespaces().into_iter().filter(is_selected).collect())
 }
 
 /// An item without its name and its value.
-struct Template {
+struct CustomItemWriter {
     before: String,
     between: String,
     after: String,
@@ -192,10 +197,16 @@ struct Template {
     namespace: Option<String>,
 }
 
-impl Template {
-    fn new(head: &Head, described: &Described, namespace: &str, metric: Metric, selector: &Selector) -> Self {
+impl CustomItemWriter {
+    fn new(
+        head: &ValueListMeta,
+        described: &DescribedKind,
+        namespace: &str,
+        metric: ServedMetric,
+        selector: &Selector,
+    ) -> Self {
         let namespace = described.is_namespaced().then(|| namespace.to_owned());
-        if let Form::Table(_) = head.form {
+        if let ResponseFormat::Table(_) = head.form {
             let age = head.age.as_secs();
             let (before, between) = (r#"{"cells":["#.to_owned(), String::new());
             return Self {
@@ -223,7 +234,7 @@ impl Template {
                 .map_or_else(String::new, |window| format!(r#""{key}":{window},"#))
         };
         let (metric, window, after) = match head.api {
-            Api::CustomV1Beta1 => (
+            ApiVersion::CustomV1Beta1 => (
                 format!(r#""metricName":"{name}""#),
                 window("window"),
                 format!(r#","selector":{selector}}}"#),
@@ -243,7 +254,7 @@ impl Template {
         }
     }
 
-    fn write(&self, body: &mut String, name: &str, value: Milli) {
+    fn write(&self, body: &mut String, name: &str, value: MilliValue) {
         let Self {
             before, between, after, ..
         } = self;

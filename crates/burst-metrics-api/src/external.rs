@@ -1,13 +1,13 @@
 //! `external.metrics.k8s.io`: series of a namespace, by their labels.
 //! <https://github.com/kubernetes/metrics/blob/v0.36.3/pkg/apis/external_metrics/v1beta1/types.go>
 
-use super::accept::Form;
-use super::api_version::Api;
-use super::catalog::Metric;
+use super::accept::ResponseFormat;
+use super::api_version::ApiVersion;
+use super::catalog::ServedMetric;
 use super::json::{Quoted, list};
-use super::metric_values::{Reading, Series};
-use super::response_body::{Head, Sheet, row_object};
-use super::status::{Details, Refusal};
+use super::metric_values::{MetricValues, SeriesValue};
+use super::response_body::{ResponseBody, ValueListMeta, row_object};
+use super::status::{StatusDetails, StatusError};
 use super::{Ask, Values, policy_check};
 use burst_labels::Selector;
 use burst_model::config::{MetricsApis, UnknownExternal};
@@ -24,26 +24,30 @@ const COLUMNS: [&str; 4] = ["Name", "Value", "Labels", "Age"];
 
 /// What a path asks for: a namespace, and a metric that may be spelled in several ways.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Wanted<'a> {
+pub(super) struct ExternalMetricPath<'a> {
     pub(super) namespace: &'a str,
     pub(super) metric: String,
 }
 
-pub(super) fn answer(ask: &Ask<'_>, form: Form, wanted: &Wanted<'_>) -> Result<Values, Refusal> {
+pub(super) fn answer(
+    ask: &Ask<'_>,
+    form: ResponseFormat,
+    wanted: &ExternalMetricPath<'_>,
+) -> Result<Values, StatusError> {
     if ask.query.watch {
-        return Err(Refusal::watch());
+        return Err(StatusError::watch());
     }
     policy_check::check(ask, wanted)?;
     let Some(metric) = named(ask.apis, &wanted.metric) else {
         return unknown(ask, form, wanted);
     };
-    let reading = Reading::new(ask.config, ask.sources, metric)?;
-    let head = Head::new(Api::External, form, &reading, ask.sources.now);
+    let reading = MetricValues::new(ask.config, ask.sources, metric)?;
+    let head = ValueListMeta::new(ApiVersion::ExternalV1Beta1, form, &reading, ask.sources.now);
     let series = reading.series(wanted.namespace);
-    let template = Template::new(&head, wanted.namespace, metric);
-    let (mut sheet, mut all) = (Sheet::new(&head, &COLUMNS, series.len()), Vec::new());
+    let template = ExternalItemWriter::new(&head, wanted.namespace, metric);
+    let (mut sheet, mut all) = (ResponseBody::new(&head, &COLUMNS, series.len()), Vec::new());
     for series in &series {
-        let labels = Labels::new(wanted.namespace, series, ask.apis);
+        let labels = SeriesLabels::new(wanted.namespace, series, ask.apis);
         if let Some(service) = labels.service(&ask.query.labels) {
             labels.list(&mut all, service);
             template.write(sheet.item(), series, &all);
@@ -51,34 +55,34 @@ pub(super) fn answer(ask: &Ask<'_>, form: Form, wanted: &Wanted<'_>) -> Result<V
     }
     Ok(Values {
         body: sheet.end(),
-        api: Api::External,
+        api: ApiVersion::ExternalV1Beta1,
         age: head.age,
     })
 }
 
 /// The metric of a name, whatever its case, as client-go makes it lower. Seed 004 escapes a slash as `\|`; adapters have
 /// made do with `|`. A name has a slash where ours have their first underscore: `burst/headroom`.
-pub(super) fn named(apis: &MetricsApis, name: &str) -> Option<Metric> {
+pub(super) fn named(apis: &MetricsApis, name: &str) -> Option<ServedMetric> {
     let name = name.to_ascii_lowercase().replace("\\|", "/").replace('|', "/");
-    Metric::all(apis).find(|metric| metric.name() == name || metric.name().replacen('_', "/", 1) == name)
+    ServedMetric::all(apis).find(|metric| metric.name() == name || metric.name().replacen('_', "/", 1) == name)
 }
 
-fn unknown(ask: &Ask<'_>, form: Form, wanted: &Wanted<'_>) -> Result<Values, Refusal> {
+fn unknown(ask: &Ask<'_>, form: ResponseFormat, wanted: &ExternalMetricPath<'_>) -> Result<Values, StatusError> {
     if ask.apis.unknown_external == UnknownExternal::Empty {
-        let head = Head::of_nothing(Api::External, form, ask.sources.now);
-        let sheet = Sheet::new(&head, &COLUMNS, 0);
+        let head = ValueListMeta::of_nothing(ApiVersion::ExternalV1Beta1, form, ask.sources.now);
+        let sheet = ResponseBody::new(&head, &COLUMNS, 0);
         return Ok(Values {
             body: sheet.end(),
-            api: Api::External,
+            api: ApiVersion::ExternalV1Beta1,
             age: head.age,
         });
     }
-    let known: Vec<_> = Metric::all(ask.apis).map(Metric::name).collect();
+    let known: Vec<_> = ServedMetric::all(ask.apis).map(ServedMetric::name).collect();
     let (metric, known) = (&wanted.metric, known.join(", "));
     let message = format!("the server could not find the external metric {metric}: there are {known}");
-    Err(Refusal::not_found(
+    Err(StatusError::not_found(
         message,
-        Details {
+        StatusDetails {
             name: String::new(),
             group: GROUP.into(),
             kind: metric.clone(),
@@ -87,16 +91,16 @@ fn unknown(ask: &Ask<'_>, form: Form, wanted: &Wanted<'_>) -> Result<Values, Ref
 }
 
 /// The labels of a series. Of the Services in front of an HPA one is shown.
-struct Labels<'a> {
+struct SeriesLabels<'a> {
     namespace: &'a str,
-    series: &'a Series<'a>,
+    series: &'a SeriesValue<'a>,
     /// What an HPA scales: the kind in lower case, and the name.
     target: Option<(&'a str, &'a str)>,
     more: &'a MetricsApis,
 }
 
-impl<'a> Labels<'a> {
-    fn new(namespace: &'a str, series: &'a Series<'a>, more: &'a MetricsApis) -> Self {
+impl<'a> SeriesLabels<'a> {
+    fn new(namespace: &'a str, series: &'a SeriesValue<'a>, more: &'a MetricsApis) -> Self {
         let target = series.labels.iter().next().filter(|(key, _)| *key != "service");
         Self {
             namespace,
@@ -147,14 +151,14 @@ impl<'a> Labels<'a> {
 }
 
 /// An item without its labels and its value, or a row of a Table.
-enum Template<'a> {
+enum ExternalItemWriter<'a> {
     Item { before: String, between: String },
     Row { namespace: &'a str, age: u64 },
 }
 
-impl<'a> Template<'a> {
-    fn new(head: &Head, namespace: &'a str, metric: Metric) -> Self {
-        if let Form::Table(_) = head.form {
+impl<'a> ExternalItemWriter<'a> {
+    fn new(head: &ValueListMeta, namespace: &'a str, metric: ServedMetric) -> Self {
+        if let ResponseFormat::Table(_) = head.form {
             let age = head.age.as_secs();
             return Self::Row { namespace, age };
         }
@@ -167,8 +171,8 @@ impl<'a> Template<'a> {
         }
     }
 
-    fn write(&self, body: &mut String, series: &Series<'_>, labels: &[(&str, &str)]) {
-        let Series { name, value, .. } = series;
+    fn write(&self, body: &mut String, series: &SeriesValue<'_>, labels: &[(&str, &str)]) {
+        let SeriesValue { name, value, .. } = series;
         // Writing to a string cannot fail.
         let _ = match self {
             Self::Item { before, between } => {

@@ -5,7 +5,7 @@ use burst_model::order::sort_by;
 
 /// A term of a field selector.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Term {
+pub(super) struct FieldTerm {
     pub(super) field: String,
     /// Whether the field has to be this, or has to be anything else.
     pub(super) equals: bool,
@@ -13,7 +13,7 @@ pub(super) struct Term {
 }
 
 /// The terms, in the order of their texts; `None` where it is no selector.
-pub(super) fn parse(selector: &str) -> Option<Vec<Term>> {
+pub(super) fn parse(selector: &str) -> Option<Vec<FieldTerm>> {
     let mut terms = split(selector);
     sort_by(&mut terms, Ord::cmp);
     terms.into_iter().filter(|term| !term.is_empty()).map(term).collect()
@@ -31,11 +31,11 @@ fn split(selector: &str) -> Vec<&str> {
         .collect()
 }
 
-fn term(term: &str) -> Option<Term> {
+fn term(term: &str) -> Option<FieldTerm> {
     let (field, value) = term.split_once('=')?;
     let (field, equals) = field.strip_suffix('!').map_or((field, true), |field| (field, false));
     let value = value.strip_prefix('=').filter(|_| equals).unwrap_or(value);
-    Some(Term {
+    Some(FieldTerm {
         field: field.to_owned(),
         equals,
         value: unescaped(value)?,
@@ -73,7 +73,7 @@ mod tests {
             (r"a=b\", None),
         ] {
             let terms = terms.map(|terms| {
-                let term = |(field, equals, value): (&str, bool, &str)| Term {
+                let term = |(field, equals, value): (&str, bool, &str)| FieldTerm {
                     field: field.into(),
                     equals,
                     value: value.into(),

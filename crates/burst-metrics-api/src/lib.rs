@@ -39,25 +39,25 @@ mod selector_json;
 mod status;
 mod user_info;
 
-pub use api_version::Api;
+pub use api_version::ApiVersion;
 
-use accept::Form;
+use accept::ResponseFormat;
 use burst_model::config::{Config, MetricsApis};
 use burst_model::policies::Enforced;
 use burst_model::rates::Rates;
 use burst_model::time::Time;
 use burst_model::view::{Answer, Picture};
-use fallback::Offers;
-use list_options::Query;
-use path::Target;
-use status::Refusal;
+use fallback::AdapterResources;
+use list_options::ListOptions;
+use path::ApiPath;
+use status::StatusError;
 use std::time::Duration;
 
 const JSON: &str = "application/json";
 
 /// A request of the filter chain. Absent headers are empty.
 #[derive(Clone, Copy, Debug)]
-pub struct Request<'a> {
+pub struct MetricsRequest<'a> {
     /// `:method`.
     pub method: &'a [u8],
     /// `:path`, with its query.
@@ -74,13 +74,13 @@ pub struct Request<'a> {
 
 /// What the values come from.
 #[derive(Clone, Copy, Debug)]
-pub struct Sources<'a> {
+pub struct MetricSources<'a> {
     /// The cluster.
     pub picture: &'a Picture,
     /// The requests.
     pub rates: &'a Rates,
     /// What the other adapters say they have.
-    pub offers: &'a Offers,
+    pub offers: &'a AdapterResources,
     /// The policies that are objects.
     pub enforced: &'a Enforced,
     /// The present, which ages are measured from.
@@ -89,55 +89,62 @@ pub struct Sources<'a> {
 
 /// An answer, and what a stat is to know of it.
 #[derive(Debug)]
-pub struct Reply {
+pub struct MetricsResponse {
     /// The answer.
     pub answer: Answer,
     /// How old the values in it are, where there are any.
-    pub age: Option<(Api, Duration)>,
+    pub age: Option<(ApiVersion, Duration)>,
 }
 
 /// The answer to a request that ended a VM a moment ago.
 #[must_use]
 pub fn left_alone() -> Answer {
-    Refusal::unavailable("a proxy thread stopped while it answered this request; it is answered again a minute later")
-        .answer()
+    StatusError::unavailable(
+        "a proxy thread stopped while it answered this request; it is answered again a minute later",
+    )
+    .answer()
 }
 
 /// Answers any request of the filter chain.
 #[must_use]
-pub fn answer(config: &Config, apis: &MetricsApis, sources: Sources<'_>, request: Request<'_>) -> Reply {
+pub fn answer(
+    config: &Config,
+    apis: &MetricsApis,
+    sources: MetricSources<'_>,
+    request: MetricsRequest<'_>,
+) -> MetricsResponse {
     serve(config, apis, sources, request).unwrap_or_else(|refusal| refusal.answer().into())
 }
 
 /// The answer in the place of a bulk one, which would be one too many at a time.
 #[must_use]
 pub fn busy() -> Answer {
-    Refusal::too_many("too many bulk answers are under way: ask again in a second").answer()
+    StatusError::too_many("too many bulk answers are under way: ask again in a second").answer()
 }
 
 /// A question for values.
 struct Ask<'a> {
     config: &'a Config,
     apis: &'a MetricsApis,
-    sources: Sources<'a>,
-    request: Request<'a>,
-    query: Query,
+    sources: MetricSources<'a>,
+    request: MetricsRequest<'a>,
+    query: ListOptions,
 }
 
 /// The answer to it.
 struct Values {
     body: String,
-    api: Api,
+    api: ApiVersion,
     age: Duration,
 }
 
-impl From<Answer> for Reply {
+impl From<Answer> for MetricsResponse {
     fn from(answer: Answer) -> Self {
         Self { answer, age: None }
     }
 }
 
-impl From<Values> for Reply {
+impl From<Values> for MetricsResponse {
     fn from(Values { body, api, age }: Values) -> Self {
         Self {
             answer: Answer::new(200, JSON, body.into_bytes()),
@@ -146,20 +153,25 @@ impl From<Values> for Reply {
     }
 }
 
-fn serve(config: &Config, apis: &MetricsApis, sources: Sources<'_>, request: Request<'_>) -> Result<Reply, Refusal> {
+fn serve(
+    config: &Config,
+    apis: &MetricsApis,
+    sources: MetricSources<'_>,
+    request: MetricsRequest<'_>,
+) -> Result<MetricsResponse, StatusError> {
     if request.user.trim_ascii().is_empty() {
-        return Err(Refusal::unauthorized());
+        return Err(StatusError::unauthorized());
     }
     let (path, query) = path::split(request.path)?;
     let target = path::parse(&path);
-    if target == Target::Nothing {
-        return Err(Refusal::no_such_path());
+    if target == ApiPath::Nothing {
+        return Err(StatusError::no_such_path());
     }
     if request.method != b"GET" {
-        return Err(Refusal::method());
+        return Err(StatusError::method());
     }
-    let form = |has: fn(Form) -> bool| accept::form(request.accept, has);
-    let is_value = |form| matches!(form, Form::Json | Form::Table(_));
+    let form = |has: fn(ResponseFormat) -> bool| accept::form(request.accept, has);
+    let is_value = |form| matches!(form, ResponseFormat::Json | ResponseFormat::Table(_));
     let ask = || {
         list_options::parse(query).map(|query| Ask {
             config,
@@ -170,26 +182,28 @@ fn serve(config: &Config, apis: &MetricsApis, sources: Sources<'_>, request: Req
         })
     };
     match target {
-        Target::Custom(api, wanted) => custom::answer(&ask()?, api, form(is_value)?, wanted).map(Reply::from),
-        Target::External(wanted) => external::answer(&ask()?, form(is_value)?, &wanted).map(Reply::from),
-        Target::Groups => Ok(discovery::groups(
+        ApiPath::Custom(api, wanted) => {
+            custom::answer(&ask()?, api, form(is_value)?, wanted).map(MetricsResponse::from)
+        }
+        ApiPath::External(wanted) => external::answer(&ask()?, form(is_value)?, &wanted).map(MetricsResponse::from),
+        ApiPath::Groups => Ok(discovery::groups(
             &discovery::Shown::new(config, apis, sources.offers),
-            form(|form| !matches!(form, Form::Table(_)))?,
+            form(|form| !matches!(form, ResponseFormat::Table(_)))?,
             request.if_none_match,
         )
         .into()),
-        Target::Group(group) => Ok(discovery::group(group).into()),
-        Target::Resources(api) => {
+        ApiPath::Group(group) => Ok(discovery::group(group).into()),
+        ApiPath::Resources(api) => {
             Ok(discovery::resources(&discovery::Shown::new(config, apis, sources.offers), api).into())
         }
-        Target::Root => Ok(discovery::paths(200).into()),
-        Target::OpenApiV2 => {
+        ApiPath::Root => Ok(discovery::paths(200).into()),
+        ApiPath::OpenApiV2 => {
             Ok(discovery::document(r#"{"swagger":"2.0","info":{"title":"burst","version":"v1"},"paths":{}}"#).into())
         }
-        Target::OpenApiV3 => Ok(discovery::document(r#"{"paths":{}}"#).into()),
-        Target::Health => Ok(Answer::new(200, "text/plain; charset=utf-8", *b"ok").into()),
-        Target::Version => Ok(version().into()),
-        Target::Nothing | Target::Elsewhere => Ok(discovery::paths(404).into()),
+        ApiPath::OpenApiV3 => Ok(discovery::document(r#"{"paths":{}}"#).into()),
+        ApiPath::Health => Ok(Answer::new(200, "text/plain; charset=utf-8", *b"ok").into()),
+        ApiPath::Version => Ok(version().into()),
+        ApiPath::Nothing | ApiPath::Elsewhere => Ok(discovery::paths(404).into()),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The query of a list, by the rules of every Kubernetes API server.
 
-use super::status::Refusal;
+use super::status::StatusError;
 use burst_labels::Selector;
 use burst_labels::selector::ParseSelectorError;
 use std::borrow::Cow;
@@ -11,7 +11,7 @@ const MOST_REQUIREMENTS: usize = 32;
 
 /// What counts of a query.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Query {
+pub(super) struct ListOptions {
     /// `labelSelector`.
     pub(super) labels: Selector,
     /// `metricLabelSelector`.
@@ -24,8 +24,8 @@ pub(super) struct Query {
     pub(super) watch: bool,
 }
 
-pub(super) fn parse(query: &[u8]) -> Result<Query, Refusal> {
-    let mut parsed = Query::default();
+pub(super) fn parse(query: &[u8]) -> Result<ListOptions, StatusError> {
+    let mut parsed = ListOptions::default();
     let mut seen: Vec<Cow<'_, str>> = Vec::new();
     for (key, value) in form_urlencoded::parse(query) {
         // Of several the first counts; only so many keys are looked at, so there are not many to compare with.
@@ -52,44 +52,44 @@ fn is_known(key: &str) -> bool {
     ["labelSelector", "metricLabelSelector", "fieldSelector", "watch"].contains(&key) || INTEGERS.contains(&key)
 }
 
-fn selector(text: &str) -> Result<Selector, Refusal> {
+fn selector(text: &str) -> Result<Selector, StatusError> {
     let selector: Selector = text
         .parse()
-        .map_err(|error: ParseSelectorError| Refusal::bad_request(error.to_string()))?;
+        .map_err(|error: ParseSelectorError| StatusError::bad_request(error.to_string()))?;
     let count = selector.requirements().len();
     if count > MOST_REQUIREMENTS {
         let message = format!("the selector has {count} requirements; {MOST_REQUIREMENTS} are allowed");
-        return Err(Refusal::bad_request(message));
+        return Err(StatusError::bad_request(message));
     }
     Ok(selector)
 }
 
 /// In Go's words.
-fn integer(text: &str) -> Result<(), Refusal> {
+fn integer(text: &str) -> Result<(), StatusError> {
     let reason = |error: &ParseIntError| match error.kind() {
         IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => "value out of range",
         _ => "invalid syntax",
     };
     text.parse::<i64>().map(drop).map_err(|error| {
         let quoted = burst_labels::selector::quoted(text);
-        Refusal::bad_request(format!("strconv.ParseInt: parsing {quoted}: {}", reason(&error)))
+        StatusError::bad_request(format!("strconv.ParseInt: parsing {quoted}: {}", reason(&error)))
     })
 }
 
 /// Terms with `=`, `==` or `!=`.
-fn fields(text: Cow<'_, str>) -> Result<String, Refusal> {
+fn fields(text: Cow<'_, str>) -> Result<String, StatusError> {
     for term in text.split(',').filter(|term| !term.is_empty()) {
         if !term.contains('=') {
             let message = format!("invalid selector: '{text}'; can't understand '{term}'");
-            return Err(Refusal::bad_request(message));
+            return Err(StatusError::bad_request(message));
         }
     }
     Ok(text.into_owned())
 }
 
-impl Query {
+impl ListOptions {
     /// Checks that the fields select what the path names, and nothing else.
-    pub(super) fn check_name(&self, name: &str) -> Result<(), Refusal> {
+    pub(super) fn check_name(&self, name: &str) -> Result<(), StatusError> {
         let mut terms = self.fields.split(',').filter(|term| !term.is_empty()).peekable();
         if terms.peek().is_none() {
             return Ok(());
@@ -101,7 +101,7 @@ impl Query {
         if terms.filter_map(names).next() == Some(true) {
             return Ok(());
         }
-        Err(Refusal::bad_request(
+        Err(StatusError::bad_request(
             "fieldSelector metadata.name doesn't match requested name",
         ))
     }
@@ -177,9 +177,9 @@ mod tests {
     #[test]
     fn fields_select_the_name_in_the_path_or_nothing() {
         let check = |fields: &str| {
-            let query = Query {
+            let query = ListOptions {
                 fields: fields.into(),
-                ..Query::default()
+                ..ListOptions::default()
             };
             query.check_name("web").is_ok()
         };

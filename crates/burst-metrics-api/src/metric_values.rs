@@ -1,10 +1,10 @@
 //! What is known of one metric: its values, and when they were read. Old values are no values: an HPA takes any number
 //! for the present.
 
-use super::Sources;
-use super::catalog::{self, Metric};
-use super::milli_value::Milli;
-use super::status::Refusal;
+use super::MetricSources;
+use super::catalog::{self, ServedMetric};
+use super::milli_value::MilliValue;
+use super::status::StatusError;
 use burst_kube::label_text::LabelText;
 use burst_model::config::Config;
 use burst_model::index::{SERIES, SERVICES};
@@ -19,8 +19,8 @@ use std::time::Duration;
 
 /// The values of one metric.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Reading<'a> {
-    of: Of<'a>,
+pub(super) struct MetricValues<'a> {
+    of: ValueSource<'a>,
     /// When they were read.
     pub(super) as_of: Time,
     /// What they are averaged over, where they are.
@@ -28,46 +28,46 @@ pub(super) struct Reading<'a> {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Of<'a> {
-    Load(catalog::Load, &'a Snapshot),
+enum ValueSource<'a> {
+    Replicas(catalog::ReplicaMetric, &'a Snapshot),
     /// The snapshot tells which Services had no request.
-    Rate(catalog::Rate, &'a Shares, Option<&'a Snapshot>),
+    Requests(catalog::RequestMetric, &'a Shares, Option<&'a Snapshot>),
 }
 
 /// The value of an object.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Object<'a> {
+pub(super) struct ObjectValue<'a> {
     pub(super) name: &'a str,
     pub(super) labels: LabelText<'a>,
-    pub(super) value: Milli,
+    pub(super) value: MilliValue,
 }
 
 /// The value of a series.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Series<'a> {
+pub(super) struct SeriesValue<'a> {
     /// `hpa` or `service`.
     pub(super) key: &'static str,
     /// The name of that.
     pub(super) name: &'a str,
     /// What an HPA scales, and then its Services.
     pub(super) labels: LabelText<'a>,
-    pub(super) value: Milli,
+    pub(super) value: MilliValue,
 }
 
-impl<'a> Reading<'a> {
-    pub(super) fn new(config: &Config, sources: Sources<'a>, metric: Metric) -> Result<Self, Refusal> {
+impl<'a> MetricValues<'a> {
+    pub(super) fn new(config: &Config, sources: MetricSources<'a>, metric: ServedMetric) -> Result<Self, StatusError> {
         match metric {
-            Metric::Load(load) => {
+            ServedMetric::Replicas(replicas) => {
                 let (snapshot, as_of) = fresh(config, sources.picture)?;
                 Ok(Self {
-                    of: Of::Load(load, snapshot),
+                    of: ValueSource::Replicas(replicas, snapshot),
                     as_of,
                     window: None,
                 })
             }
-            Metric::Rate(rate, _) => {
+            ServedMetric::Requests(requests, _) => {
                 let shares = known(sources.rates)?;
-                let of = Of::Rate(rate, shares, sources.picture.snapshot());
+                let of = ValueSource::Requests(requests, shares, sources.picture.snapshot());
                 Ok(Self {
                     of,
                     as_of: shares.as_of,
@@ -78,11 +78,13 @@ impl<'a> Reading<'a> {
     }
 
     /// The value of one object.
-    pub(super) fn object(&self, section: &str, namespace: &str, name: &str) -> Option<Milli> {
+    pub(super) fn object(&self, section: &str, namespace: &str, name: &str) -> Option<MilliValue> {
         let of = format!("{namespace}/{name}");
         match self.of {
-            Of::Load(what, snapshot) => Milli::of_load(snapshot.section(section)?.find(&of)?.load, what),
-            Of::Rate(what, shares, snapshot) => {
+            ValueSource::Replicas(what, snapshot) => {
+                MilliValue::of_load(snapshot.section(section)?.find(&of)?.load, what)
+            }
+            ValueSource::Requests(what, shares, snapshot) => {
                 let is_there = || {
                     snapshot
                         .and_then(|snapshot| snapshot.section(section)?.find(&of))
@@ -90,20 +92,20 @@ impl<'a> Reading<'a> {
                 };
                 let rate = shares.services.get(&of).copied();
                 let rate = rate.or_else(|| is_there().then_some(Rate::NONE))?;
-                Milli::of_rate(rate, what)
+                MilliValue::of_rate(rate, what)
             }
         }
     }
 
     /// All objects of a namespace. A Service that had requests and is not in the snapshot has no labels that are known,
     /// and is there only `with_strangers`.
-    pub(super) fn objects(&self, section: &str, namespace: &str, with_strangers: bool) -> Vec<Object<'a>> {
+    pub(super) fn objects(&self, section: &str, namespace: &str, with_strangers: bool) -> Vec<ObjectValue<'a>> {
         let rows = |snapshot: &'a Snapshot| snapshot.section(section).map(|section| section.namespace(namespace));
         match self.of {
-            Of::Load(what, snapshot) => {
+            ValueSource::Replicas(what, snapshot) => {
                 let object = |(name, entry): (_, burst_model::snapshot::Entry<'a>)| {
-                    let value = Milli::of_load(entry.load, what)?;
-                    Some(Object {
+                    let value = MilliValue::of_load(entry.load, what)?;
+                    Some(ObjectValue {
                         name,
                         labels: entry.labels,
                         value,
@@ -111,15 +113,15 @@ impl<'a> Reading<'a> {
                 };
                 rows(snapshot).into_iter().flatten().filter_map(object).collect()
             }
-            Of::Rate(what, shares, snapshot) => {
+            ValueSource::Requests(what, shares, snapshot) => {
                 let rate = |of| shares.services.get(of).copied().unwrap_or(Rate::NONE);
                 let known = snapshot.and_then(rows).into_iter().flatten();
                 let known = known.map(|(name, entry)| (name, entry.labels, rate(entry.of)));
                 let strangers = strangers(shares, snapshot, namespace).filter(|_| with_strangers);
                 let strangers = strangers.map(|(name, rate)| (name, LabelText::default(), rate));
                 let object = |(name, labels, rate)| {
-                    let value = Milli::of_rate(rate, what)?;
-                    Some(Object { name, labels, value })
+                    let value = MilliValue::of_rate(rate, what)?;
+                    Some(ObjectValue { name, labels, value })
                 };
                 known.chain(strangers).filter_map(object).collect()
             }
@@ -127,18 +129,18 @@ impl<'a> Reading<'a> {
     }
 
     /// The sum over a namespace; `None` where there is nothing to sum up.
-    pub(super) fn namespace(&self, namespace: &str) -> Option<Milli> {
+    pub(super) fn namespace(&self, namespace: &str) -> Option<MilliValue> {
         match self.of {
-            Of::Load(what, snapshot) => {
+            ValueSource::Replicas(what, snapshot) => {
                 let rows = snapshot.section(SERIES)?.namespace(namespace);
                 let sum = rows.map(|(_, entry)| entry.load).reduce(|a, b| Load {
                     current: a.current.saturating_add(b.current),
                     target: a.target.saturating_add(b.target),
                     max: a.max.saturating_add(b.max),
                 });
-                Milli::of_load(sum?, what)
+                MilliValue::of_load(sum?, what)
             }
-            Of::Rate(what, shares, snapshot) => {
+            ValueSource::Requests(what, shares, snapshot) => {
                 let rows = snapshot.and_then(|snapshot| snapshot.section(SERVICES)).into_iter();
                 let known = rows.flat_map(|section| section.namespace(namespace));
                 let known = known.map(|(_, entry)| shares.services.get(entry.of).copied().unwrap_or(Rate::NONE));
@@ -151,17 +153,17 @@ impl<'a> Reading<'a> {
                         .zip(b.in_flight_milli)
                         .map(|(a, b)| a.saturating_add(b)),
                 });
-                Milli::of_rate(sum?, what)
+                MilliValue::of_rate(sum?, what)
             }
         }
     }
 
     /// The sums over all namespaces in which there is anything to sum up, by name.
-    pub(super) fn namespaces(&self) -> Vec<(&'a str, Milli)> {
+    pub(super) fn namespaces(&self) -> Vec<(&'a str, MilliValue)> {
         let mut names = BTreeSet::new();
         match self.of {
-            Of::Load(_, snapshot) => names.extend(namespaces_of(snapshot, SERIES)),
-            Of::Rate(_, shares, snapshot) => {
+            ValueSource::Replicas(_, snapshot) => names.extend(namespaces_of(snapshot, SERIES)),
+            ValueSource::Requests(_, shares, snapshot) => {
                 names.extend(
                     snapshot
                         .into_iter()
@@ -175,16 +177,16 @@ impl<'a> Reading<'a> {
     }
 
     /// The series of a namespace.
-    pub(super) fn series(&self, namespace: &str) -> Vec<Series<'a>> {
+    pub(super) fn series(&self, namespace: &str) -> Vec<SeriesValue<'a>> {
         let (section, key) = match self.of {
-            Of::Load(..) => (SERIES, "hpa"),
-            Of::Rate(..) => (SERVICES, "service"),
+            ValueSource::Replicas(..) => (SERIES, "hpa"),
+            ValueSource::Requests(..) => (SERVICES, "service"),
         };
         let objects = self.objects(section, namespace, true).into_iter();
         // The labels of a Service itself are not those of a series.
         let own = |labels| if key == "hpa" { labels } else { LabelText::default() };
         objects
-            .map(|Object { name, labels, value }| Series {
+            .map(|ObjectValue { name, labels, value }| SeriesValue {
                 key,
                 name,
                 labels: own(labels),
@@ -217,24 +219,26 @@ fn strangers<'a>(
         .map(|(_, name, rate)| (name, rate))
 }
 
-fn fresh<'a>(config: &Config, picture: &'a Picture) -> Result<(&'a Snapshot, Time), Refusal> {
+fn fresh<'a>(config: &Config, picture: &'a Picture) -> Result<(&'a Snapshot, Time), StatusError> {
     match (picture.freshness(), picture.snapshot(), picture.as_of()) {
         (Freshness::Fresh, Some(snapshot), Some(as_of)) => Ok((snapshot, as_of)),
         (Freshness::Stale(age), ..) => Err(stale("snapshot is", age, config.max_staleness)),
-        _ => Err(Refusal::unavailable(
+        _ => Err(StatusError::unavailable(
             "snapshot is not there yet: the Kubernetes API was never read in full",
         )),
     }
 }
 
-fn known(rates: &Rates) -> Result<&Shares, Refusal> {
+fn known(rates: &Rates) -> Result<&Shares, StatusError> {
     match rates {
         Rates::Known(shares) => Ok(shares),
         Rates::Stale { age, limit } => Err(stale("counts of requests are", *age, *limit)),
-        Rates::Unknown => Err(Refusal::unavailable("requests were not counted for a whole window yet")),
+        Rates::Unknown => Err(StatusError::unavailable(
+            "requests were not counted for a whole window yet",
+        )),
     }
 }
 
-fn stale(what: &str, age: Duration, limit: Duration) -> Refusal {
-    Refusal::unavailable(format!("{what} {}s old (limit {}s)", age.as_secs(), limit.as_secs()))
+fn stale(what: &str, age: Duration, limit: Duration) -> StatusError {
+    StatusError::unavailable(format!("{what} {}s old (limit {}s)", age.as_secs(), limit.as_secs()))
 }

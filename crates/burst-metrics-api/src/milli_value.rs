@@ -8,39 +8,39 @@ use std::fmt;
 
 /// Thousandths, the finest unit that the HPA controller reckons in. It has 63 bits for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Milli(i64);
+pub(super) struct MilliValue(i64);
 
-impl Milli {
+impl MilliValue {
     /// What does not fit is the most that does: more would wrap around in the controller.
     fn new(milli: u64) -> Self {
         Self(i64::try_from(milli).unwrap_or(i64::MAX))
     }
 
-    pub(super) fn of_load(load: Load, what: catalog::Load) -> Option<Self> {
+    pub(super) fn of_load(load: Load, what: catalog::ReplicaMetric) -> Option<Self> {
         let replicas = |count: u32| Some(u64::from(count) * 1000);
         let milli = match what {
-            catalog::Load::Current => replicas(load.current),
-            catalog::Load::Max => replicas(load.max),
-            catalog::Load::Target => replicas(load.target),
-            catalog::Load::Headroom => replicas(load.max.saturating_sub(load.current)),
-            catalog::Load::Utilization => (u64::from(load.current) * 1000).checked_div(load.max.into()),
+            catalog::ReplicaMetric::Current => replicas(load.current),
+            catalog::ReplicaMetric::Max => replicas(load.max),
+            catalog::ReplicaMetric::Target => replicas(load.target),
+            catalog::ReplicaMetric::Headroom => replicas(load.max.saturating_sub(load.current)),
+            catalog::ReplicaMetric::Utilization => (u64::from(load.current) * 1000).checked_div(load.max.into()),
         };
         milli.map(Self::new)
     }
 
     /// `None` for what is not counted.
-    pub(super) fn of_rate(rate: Rate, what: catalog::Rate) -> Option<Self> {
+    pub(super) fn of_rate(rate: Rate, what: catalog::RequestMetric) -> Option<Self> {
         let milli = match what {
-            catalog::Rate::Requests => Some(rate.requests_milli),
-            catalog::Rate::Rejected => Some(rate.rejected_milli),
-            catalog::Rate::InFlight => rate.in_flight_milli,
+            catalog::RequestMetric::Requests => Some(rate.requests_milli),
+            catalog::RequestMetric::Rejected => Some(rate.rejected_milli),
+            catalog::RequestMetric::InFlight => rate.in_flight_milli,
         };
         milli.map(Self::new)
     }
 }
 
 /// The canonical form of a quantity.
-impl fmt::Display for Milli {
+impl fmt::Display for MilliValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             0 => f.write_str("0"),
@@ -63,11 +63,11 @@ mod tests {
             target: 3,
             max: 4,
         };
-        let value = |what| Milli::of_load(load, what).map(|value| value.to_string());
-        assert_eq!(value(catalog::Load::Headroom).as_deref(), Some("0"));
-        assert_eq!(value(catalog::Load::Utilization).as_deref(), Some("1500m"));
+        let value = |what| MilliValue::of_load(load, what).map(|value| value.to_string());
+        assert_eq!(value(catalog::ReplicaMetric::Headroom).as_deref(), Some("0"));
+        assert_eq!(value(catalog::ReplicaMetric::Utilization).as_deref(), Some("1500m"));
         let none = Load { max: 0, ..load };
-        assert_eq!(Milli::of_load(none, catalog::Load::Utilization), None);
+        assert_eq!(MilliValue::of_load(none, catalog::ReplicaMetric::Utilization), None);
     }
 
     #[test]
@@ -77,8 +77,8 @@ mod tests {
             in_flight_milli: Some(u64::MAX),
             ..Rate::default()
         };
-        for what in [catalog::Rate::Requests, catalog::Rate::InFlight] {
-            let written = Milli::of_rate(rate, what).unwrap().to_string();
+        for what in [catalog::RequestMetric::Requests, catalog::RequestMetric::InFlight] {
+            let written = MilliValue::of_rate(rate, what).unwrap().to_string();
             assert_eq!(
                 written.parse::<Quantity>().unwrap().milli_value(),
                 i64::MAX,
@@ -91,7 +91,7 @@ mod tests {
         #[test]
         fn values_are_written_canonically(milli in 0..i64::MAX, scale in 0u32..10) {
             let milli = milli / 10_i64.pow(scale) * 10_i64.pow(scale);
-            prop_assert_eq!(Milli(milli).to_string(), Quantity::from_milli(milli).to_string());
+            prop_assert_eq!(MilliValue(milli).to_string(), Quantity::from_milli(milli).to_string());
         }
     }
 }

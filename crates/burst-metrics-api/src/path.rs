@@ -1,8 +1,8 @@
 //! Which document or metric a path names. kube-apiserver's proxy writes a path anew: `*` comes as `%2A`, `|` as `%7C`
 //! and `\` as `%5C`.
 
-use super::api_version::Api;
-use super::status::Refusal;
+use super::api_version::ApiVersion;
+use super::status::StatusError;
 use super::{custom, external};
 use percent_encoding::percent_decode;
 
@@ -11,7 +11,7 @@ const LONGEST: usize = 64 << 10;
 
 /// What a path names.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Target<'a> {
+pub(super) enum ApiPath<'a> {
     /// `/`.
     Root,
     /// No document, and of no group that is served.
@@ -29,19 +29,19 @@ pub(super) enum Target<'a> {
     /// `/apis/GROUP`.
     Group(&'static str),
     /// `/apis/GROUP/VERSION`.
-    Resources(Api),
+    Resources(ApiVersion),
     /// A custom metric.
-    Custom(Api, custom::Wanted<'a>),
+    Custom(ApiVersion, custom::CustomMetricPath<'a>),
     /// An external metric.
-    External(external::Wanted<'a>),
+    External(external::ExternalMetricPath<'a>),
     /// Below a version, where nothing is.
     Nothing,
 }
 
 /// The decoded segments of a path, and its query.
-pub(super) fn split(path: &[u8]) -> Result<(Vec<String>, &[u8]), Refusal> {
+pub(super) fn split(path: &[u8]) -> Result<(Vec<String>, &[u8]), StatusError> {
     if path.len() > LONGEST {
-        return Err(Refusal::too_long(LONGEST));
+        return Err(StatusError::too_long(LONGEST));
     }
     let path = path.split(|byte| *byte == b'#').next().unwrap_or_default();
     let mut parts = path.splitn(2, |byte| *byte == b'?');
@@ -51,43 +51,43 @@ pub(super) fn split(path: &[u8]) -> Result<(Vec<String>, &[u8]), Refusal> {
     // Segments are told apart before they are decoded: an escaped slash is no border.
     let decode = |segment| percent_decode(segment).decode_utf8().map(Into::into);
     let segments: Result<Vec<_>, _> = path.split(|byte| *byte == b'/').map(decode).collect();
-    let segments = segments.map_err(|_| Refusal::bad_request("the path is not UTF-8 after percent-decoding"))?;
+    let segments = segments.map_err(|_| StatusError::bad_request("the path is not UTF-8 after percent-decoding"))?;
     Ok((segments, query))
 }
 
-pub(super) fn parse(segments: &[String]) -> Target<'_> {
+pub(super) fn parse(segments: &[String]) -> ApiPath<'_> {
     let segments: Vec<_> = segments.iter().map(String::as_str).collect();
     match segments[..] {
-        [""] => Target::Root,
-        ["healthz" | "livez" | "readyz"] => Target::Health,
-        ["version"] => Target::Version,
-        ["openapi", "v2"] => Target::OpenApiV2,
-        ["openapi", "v3"] => Target::OpenApiV3,
-        ["apis"] => Target::Groups,
-        ["apis", custom::GROUP] => Target::Group(custom::GROUP),
-        ["apis", external::GROUP] => Target::Group(external::GROUP),
-        ["apis", group, version, ref below @ ..] => match Api::named(group, version) {
-            Some(api) if below.is_empty() => Target::Resources(api),
-            Some(_) if below.contains(&"") => Target::Nothing,
-            Some(Api::External) => external(below),
+        [""] => ApiPath::Root,
+        ["healthz" | "livez" | "readyz"] => ApiPath::Health,
+        ["version"] => ApiPath::Version,
+        ["openapi", "v2"] => ApiPath::OpenApiV2,
+        ["openapi", "v3"] => ApiPath::OpenApiV3,
+        ["apis"] => ApiPath::Groups,
+        ["apis", custom::GROUP] => ApiPath::Group(custom::GROUP),
+        ["apis", external::GROUP] => ApiPath::Group(external::GROUP),
+        ["apis", group, version, ref below @ ..] => match ApiVersion::named(group, version) {
+            Some(api) if below.is_empty() => ApiPath::Resources(api),
+            Some(_) if below.contains(&"") => ApiPath::Nothing,
+            Some(ApiVersion::ExternalV1Beta1) => external(below),
             Some(api) => custom(api, below),
-            None => Target::Elsewhere,
+            None => ApiPath::Elsewhere,
         },
-        _ => Target::Elsewhere,
+        _ => ApiPath::Elsewhere,
     }
 }
 
-fn custom<'a>(api: Api, below: &[&'a str]) -> Target<'a> {
+fn custom<'a>(api: ApiVersion, below: &[&'a str]) -> ApiPath<'a> {
     let (namespace, resource, name, metric) = match *below {
         ["namespaces", namespace, "metrics", metric] => (Some(namespace), "namespaces", namespace, metric),
         ["namespaces", namespace, resource, name, metric] => (Some(namespace), resource, name, metric),
-        ["namespaces", ..] => return Target::Nothing,
+        ["namespaces", ..] => return ApiPath::Nothing,
         [resource, name, metric] => (None, resource, name, metric),
-        _ => return Target::Nothing,
+        _ => return ApiPath::Nothing,
     };
-    Target::Custom(
+    ApiPath::Custom(
         api,
-        custom::Wanted {
+        custom::CustomMetricPath {
             namespace,
             resource,
             name,
@@ -96,14 +96,16 @@ fn custom<'a>(api: Api, below: &[&'a str]) -> Target<'a> {
     )
 }
 
-fn external<'a>(below: &[&'a str]) -> Target<'a> {
+fn external<'a>(below: &[&'a str]) -> ApiPath<'a> {
     match *below {
         // More segments are a name with slashes, by who asks without client-go, which refuses them.
-        ["namespaces", namespace, ref metric @ ..] if !metric.is_empty() => Target::External(external::Wanted {
-            namespace,
-            metric: metric.join("/"),
-        }),
-        _ => Target::Nothing,
+        ["namespaces", namespace, ref metric @ ..] if !metric.is_empty() => {
+            ApiPath::External(external::ExternalMetricPath {
+                namespace,
+                metric: metric.join("/"),
+            })
+        }
+        _ => ApiPath::Nothing,
     }
 }
 
@@ -115,8 +117,8 @@ mod tests {
     fn wanted(path: &str) -> Option<String> {
         let (segments, _) = split(path.as_bytes()).ok()?;
         match parse(&segments) {
-            Target::Custom(_, wanted) => {
-                let custom::Wanted {
+            ApiPath::Custom(_, wanted) => {
+                let custom::CustomMetricPath {
                     namespace,
                     resource,
                     name,
@@ -124,7 +126,7 @@ mod tests {
                 } = wanted;
                 Some(format!("{} {resource} {name} {metric}", namespace.unwrap_or("-")))
             }
-            Target::External(wanted) => Some(format!("{} {}", wanted.namespace, wanted.metric)),
+            ApiPath::External(wanted) => Some(format!("{} {}", wanted.namespace, wanted.metric)),
             _ => None,
         }
     }

@@ -1,14 +1,14 @@
 //! Whether policies let a query for an external metric pass.
 
 use super::Ask;
-use super::external::{GROUP, Wanted};
-use super::status::{Details, Refusal};
+use super::external::{ExternalMetricPath, GROUP};
+use super::status::{StatusDetails, StatusError};
 use burst_kube::name::Name;
 use burst_model::policies::Enforced;
 use burst_policy::{Labels, Policy, Query, judge, name};
 
 /// Before anything is looked up: whoever may not read a metric learns nothing of it.
-pub(super) fn check(ask: &Ask<'_>, wanted: &Wanted<'_>) -> Result<(), Refusal> {
+pub(super) fn check(ask: &Ask<'_>, wanted: &ExternalMetricPath<'_>) -> Result<(), StatusError> {
     let Some(policies) = &ask.apis.policies else {
         return Ok(());
     };
@@ -19,12 +19,12 @@ pub(super) fn check(ask: &Ask<'_>, wanted: &Wanted<'_>) -> Result<(), Refusal> {
             metric.len(),
             name::LONGEST
         );
-        return Err(Refusal::bad_request(message));
+        return Err(StatusError::bad_request(message));
     }
     // A policy is for a namespace or for all of them. Another adapter may take `*` for all of them, too.
     if !Name::is_one(wanted.namespace) {
         let message = format!("{:?} is no name of a namespace", name::shown(wanted.namespace));
-        return Err(Refusal::bad_request(message));
+        return Err(StatusError::bad_request(message));
     }
     let root = policies.root_namespace.as_ref();
     let objects = objects(ask.sources.enforced, root, wanted.namespace)?;
@@ -41,12 +41,12 @@ pub(super) fn check(ask: &Ask<'_>, wanted: &Wanted<'_>) -> Result<(), Refusal> {
     };
     let kind = wanted.metric.clone();
     let message = format!("{kind}.{GROUP} is forbidden: {reason}");
-    let details = Details {
+    let details = StatusDetails {
         name: String::new(),
         group: GROUP.into(),
         kind,
     };
-    Err(Refusal::forbidden(message, details))
+    Err(StatusError::forbidden(message, details))
 }
 
 /// Those of the objects, where objects are read.
@@ -54,8 +54,8 @@ fn objects<'a>(
     enforced: &'a Enforced,
     root: Option<&Name>,
     namespace: &str,
-) -> Result<impl Iterator<Item = &'a Policy> + use<'a>, Refusal> {
+) -> Result<impl Iterator<Item = &'a Policy> + use<'a>, StatusError> {
     let objects = root.map(|root| enforced.of(root, namespace)).transpose();
-    let objects = objects.map_err(|reason| Refusal::unavailable(reason.to_string()))?;
+    let objects = objects.map_err(|reason| StatusError::unavailable(reason.to_string()))?;
     Ok(objects.into_iter().flatten())
 }

@@ -1,10 +1,10 @@
 //! The bodies that carry values: a list of the API's own kind, or a Table for people. Each is written once, from front
 //! to back: what all items have in common is made before the first.
 
-use super::accept::Form;
-use super::api_version::Api;
+use super::accept::ResponseFormat;
+use super::api_version::ApiVersion;
 use super::json::{Quoted, list};
-use super::metric_values::Reading;
+use super::metric_values::MetricValues;
 use burst_model::time::Time;
 use humantime::format_rfc3339_seconds;
 use std::fmt::Write as _;
@@ -12,9 +12,9 @@ use std::time::{Duration, UNIX_EPOCH};
 
 /// What the items of an answer have in common.
 #[derive(Debug)]
-pub(super) struct Head {
-    pub(super) api: Api,
-    pub(super) form: Form,
+pub(super) struct ValueListMeta {
+    pub(super) api: ApiVersion,
+    pub(super) form: ResponseFormat,
     /// The time of the read in milliseconds: it rises when the values are read again.
     pub(super) version: u64,
     /// The same as RFC 3339 has it.
@@ -23,8 +23,8 @@ pub(super) struct Head {
     pub(super) age: Duration,
 }
 
-impl Head {
-    pub(super) fn new(api: Api, form: Form, reading: &Reading<'_>, now: Time) -> Self {
+impl ValueListMeta {
+    pub(super) fn new(api: ApiVersion, form: ResponseFormat, reading: &MetricValues<'_>, now: Time) -> Self {
         let as_of = reading.as_of;
         Self {
             api,
@@ -37,7 +37,7 @@ impl Head {
     }
 
     /// Of an answer without values.
-    pub(super) fn of_nothing(api: Api, form: Form, now: Time) -> Self {
+    pub(super) fn of_nothing(api: ApiVersion, form: ResponseFormat, now: Time) -> Self {
         Self {
             api,
             form,
@@ -61,19 +61,19 @@ fn rfc3339(time: Time) -> String {
 
 /// A body under way.
 #[derive(Debug)]
-pub(super) struct Sheet {
+pub(super) struct ResponseBody {
     body: String,
     is_empty: bool,
 }
 
-impl Sheet {
+impl ResponseBody {
     /// Begins a body with room for so many items. Columns are those of a Table between the name and the age.
-    pub(super) fn new(head: &Head, columns: &[&str], items: usize) -> Self {
+    pub(super) fn new(head: &ValueListMeta, columns: &[&str], items: usize) -> Self {
         let mut body = String::with_capacity(256 + items * 288);
         let (api, version) = (head.api, head.version);
         // Writing to a string cannot fail.
         let _ = match head.form {
-            Form::Table(table) => write!(
+            ResponseFormat::Table(table) => write!(
                 body,
                 r#"{{"kind":"Table","apiVersion":"meta.k8s.io/{table}","metadata":{{"resourceVersion":"{version}"}},"columnDefinitions":[{}],"rows":["#,
                 definitions(columns)

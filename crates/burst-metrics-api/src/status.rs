@@ -9,18 +9,18 @@ use std::fmt::Write as _;
 
 /// Why there is no value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Refusal {
+pub(super) struct StatusError {
     code: u16,
     /// Empty where the reference gives none.
     reason: &'static str,
     message: String,
-    details: Option<Details>,
-    hint: Hint,
+    details: Option<StatusDetails>,
+    hint: ExtraHeader,
 }
 
 /// What a client can do about it, in a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Hint {
+enum ExtraHeader {
     Nothing,
     /// Take another method.
     Allow,
@@ -30,20 +30,20 @@ enum Hint {
 
 /// What a refusal is about; `kind` is the name of a resource, against its name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Details {
+pub(super) struct StatusDetails {
     pub(super) name: String,
     pub(super) group: Cow<'static, str>,
     pub(super) kind: String,
 }
 
-impl Refusal {
+impl StatusError {
     fn new(code: u16, reason: &'static str, message: impl Into<String>) -> Self {
         Self {
             code,
             reason,
             message: message.into(),
             details: None,
-            hint: Hint::Nothing,
+            hint: ExtraHeader::Nothing,
         }
     }
 
@@ -54,22 +54,22 @@ impl Refusal {
     /// A path that nothing is behind.
     pub(super) fn no_such_path() -> Self {
         let message = "the server could not find the requested resource";
-        Self::new(404, "NotFound", message).about(Details::default())
+        Self::new(404, "NotFound", message).about(StatusDetails::default())
     }
 
-    pub(super) fn not_found(message: impl Into<String>, details: Details) -> Self {
+    pub(super) fn not_found(message: impl Into<String>, details: StatusDetails) -> Self {
         Self::new(404, "NotFound", message).about(details)
     }
 
     pub(super) fn method() -> Self {
         let message = "the server does not allow this method on the requested resource";
         Self {
-            hint: Hint::Allow,
-            ..Self::new(405, "MethodNotAllowed", message).about(Details::default())
+            hint: ExtraHeader::Allow,
+            ..Self::new(405, "MethodNotAllowed", message).about(StatusDetails::default())
         }
     }
 
-    pub(super) fn forbidden(message: impl Into<String>, details: Details) -> Self {
+    pub(super) fn forbidden(message: impl Into<String>, details: StatusDetails) -> Self {
         Self::new(403, "Forbidden", message).about(details)
     }
 
@@ -79,10 +79,10 @@ impl Refusal {
 
     pub(super) fn watch() -> Self {
         let message = "watch is not supported on resources of kind \"*.external.metrics.k8s.io\"";
-        Self::new(405, "MethodNotAllowed", message).about(Details {
+        Self::new(405, "MethodNotAllowed", message).about(StatusDetails {
             group: super::external::GROUP.into(),
             kind: "*".into(),
-            ..Details::default()
+            ..StatusDetails::default()
         })
     }
 
@@ -103,8 +103,8 @@ impl Refusal {
     /// As kube-apiserver refuses what is too much at once: client-go waits, and asks again up to ten times.
     pub(super) fn too_many(message: impl Into<String>) -> Self {
         Self {
-            hint: Hint::RetryAfter,
-            ..Self::new(429, "TooManyRequests", message).about(Details::default())
+            hint: ExtraHeader::RetryAfter,
+            ..Self::new(429, "TooManyRequests", message).about(StatusDetails::default())
         }
     }
 
@@ -113,7 +113,7 @@ impl Refusal {
         Self::new(503, "ServiceUnavailable", message)
     }
 
-    fn about(mut self, details: Details) -> Self {
+    fn about(mut self, details: StatusDetails) -> Self {
         self.details = Some(details);
         self
     }
@@ -133,19 +133,19 @@ impl Refusal {
         let _ = writeln!(body, r#","code":{}}}"#, self.code);
         let answer = Answer::new(self.code, JSON, body.into_bytes());
         match self.hint {
-            Hint::Nothing => answer,
-            Hint::Allow => answer.with("allow", "GET"),
-            Hint::RetryAfter => answer.with("retry-after", "1"),
+            ExtraHeader::Nothing => answer,
+            ExtraHeader::Allow => answer.with("allow", "GET"),
+            ExtraHeader::RetryAfter => answer.with("retry-after", "1"),
         }
     }
 }
 
-impl Details {
-    fn fields(&self, hint: Hint) -> String {
+impl StatusDetails {
+    fn fields(&self, hint: ExtraHeader) -> String {
         let fields = [("name", &*self.name), ("group", &*self.group), ("kind", &*self.kind)];
         let given = fields.into_iter().filter(|(_, value)| !value.is_empty());
         let given = given.map(|(key, value)| format!("\"{key}\":{}", Quoted(value)));
-        let retry = (hint == Hint::RetryAfter).then(|| r#""retryAfterSeconds":1"#.to_owned());
+        let retry = (hint == ExtraHeader::RetryAfter).then(|| r#""retryAfterSeconds":1"#.to_owned());
         list(given.chain(retry))
     }
 }
@@ -154,19 +154,19 @@ impl Details {
 mod tests {
     use super::*;
 
-    fn body(refusal: &Refusal) -> String {
+    fn body(refusal: &StatusError) -> String {
         String::from_utf8(refusal.answer().body.to_vec()).unwrap()
     }
 
     #[test]
     fn bodies_are_those_of_the_reference() {
         assert_eq!(
-            body(&Refusal::unauthorized()),
+            body(&StatusError::unauthorized()),
             "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\",\
              \"message\":\"Unauthorized\",\"reason\":\"Unauthorized\",\"code\":401}\n"
         );
         assert_eq!(
-            body(&Refusal::method()),
+            body(&StatusError::method()),
             "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\",\
              \"message\":\"the server does not allow this method on the requested resource\",\
              \"reason\":\"MethodNotAllowed\",\"details\":{},\"code\":405}\n"
@@ -176,7 +176,7 @@ mod tests {
     /// `NewTooManyRequests` of k8s.io/apimachinery.
     #[test]
     fn too_many_at_once_may_ask_again_in_a_second() {
-        let refusal = Refusal::too_many("too many requests");
+        let refusal = StatusError::too_many("too many requests");
         assert_eq!(
             body(&refusal),
             "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\",\
@@ -188,7 +188,11 @@ mod tests {
 
     #[test]
     fn nothing_else_is_to_be_tried_again() {
-        for refusal in [Refusal::unavailable("old"), Refusal::method(), Refusal::watch()] {
+        for refusal in [
+            StatusError::unavailable("old"),
+            StatusError::method(),
+            StatusError::watch(),
+        ] {
             let answer = refusal.answer();
             assert!(
                 answer.headers.iter().all(|(name, _)| *name != "retry-after"),

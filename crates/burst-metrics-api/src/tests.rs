@@ -32,7 +32,7 @@ struct World {
     config: Config,
     picture: Picture,
     rates: Rates,
-    offers: fallback::Offers,
+    offers: fallback::AdapterResources,
     enforced: Enforced,
     now: Time,
 }
@@ -50,7 +50,7 @@ impl World {
             config,
             picture: Picture::default(),
             rates: Rates::default(),
-            offers: fallback::Offers::default(),
+            offers: fallback::AdapterResources::default(),
             enforced: Enforced::default(),
             now: T0.after(Duration::from_secs(5)),
         }
@@ -86,8 +86,8 @@ impl World {
         self.config.metrics_apis.as_mut().unwrap().counting = counting;
     }
 
-    fn sources(&self) -> Sources<'_> {
-        Sources {
+    fn sources(&self) -> MetricSources<'_> {
+        MetricSources {
             picture: &self.picture,
             rates: &self.rates,
             offers: &self.offers,
@@ -96,12 +96,12 @@ impl World {
         }
     }
 
-    fn reply(&self, request: Request<'_>) -> Reply {
+    fn reply(&self, request: MetricsRequest<'_>) -> MetricsResponse {
         answer(&self.config, self.apis(), self.sources(), request)
     }
 
     /// Status and body.
-    fn ask(&self, request: Request<'_>) -> (u16, String) {
+    fn ask(&self, request: MetricsRequest<'_>) -> (u16, String) {
         let Answer { status, body, .. } = self.reply(request).answer;
         (status, String::from_utf8(body.to_vec()).unwrap())
     }
@@ -130,7 +130,7 @@ impl World {
     }
 
     /// Status, reason and message of a refusal.
-    fn refusal(&self, request: Request<'_>) -> (u16, String, String) {
+    fn refusal(&self, request: MetricsRequest<'_>) -> (u16, String, String) {
         let (status, body) = self.ask(request);
         let json: Value = serde_json::from_str(&body).unwrap();
         assert_eq!(
@@ -191,8 +191,8 @@ fn table() -> Table {
     ])
 }
 
-fn get(path: &str) -> Request<'_> {
-    Request {
+fn get(path: &str) -> MetricsRequest<'_> {
+    MetricsRequest {
         method: b"GET",
         path: path.as_bytes(),
         accept: b"application/json",

@@ -17,13 +17,13 @@ const UNAUTHENTICATED: &str = "system:unauthenticated";
 /// A user, as a SubjectAccessReview names one. Without the UID: only an API server that was told to set that header
 /// removes one that a client sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct User {
+pub(super) struct UserInfo {
     pub(super) name: String,
     pub(super) groups: Vec<String>,
     pub(super) extra: BTreeMap<String, Vec<String>>,
 }
 
-impl User {
+impl UserInfo {
     /// Of the headers of a request, in which names are in lower case. `None` where no user is named, or somebody whose
     /// name cannot be written down again.
     pub(super) fn of<'a>(headers: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Option<Self> {
@@ -76,8 +76,8 @@ fn unescaped(key: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn user(headers: &[(&'static str, &'static str)]) -> Option<User> {
-        User::of(headers.iter().map(|(name, value)| (*name, value.as_bytes())))
+    fn user(headers: &[(&'static str, &'static str)]) -> Option<UserInfo> {
+        UserInfo::of(headers.iter().map(|(name, value)| (*name, value.as_bytes())))
     }
 
     #[test]
@@ -130,6 +130,6 @@ mod tests {
         assert_eq!(user(&[("x-remote-user", " ")]), None);
         assert_eq!(user(&[("x-remote-user", "eve"), ("x-remote-extra-%ff", "a")]), None);
         let bytes = [("x-remote-user", &b"eve"[..]), ("x-remote-group", b"\xff")];
-        assert_eq!(User::of(bytes), None, "two such groups could not be told apart");
+        assert_eq!(UserInfo::of(bytes), None, "two such groups could not be told apart");
     }
 }

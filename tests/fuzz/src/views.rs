@@ -2,7 +2,7 @@
 
 use crate::leader::T0;
 use burst_metrics_api as metrics;
-use burst_metrics_api::fallback::Offers;
+use burst_metrics_api::fallback::AdapterResources;
 use burst_model::config::{Artifact, Config};
 use burst_model::index::{Row, Table};
 use burst_model::load::Load;
@@ -92,7 +92,7 @@ fn burst(config: &Config, picture: &mut Picture, path: &[u8], header: &[u8]) -> 
 pub(crate) fn metrics(bytes: &[u8]) -> bool {
     let mut lines = bytes.split(|byte| *byte == b'\n');
     let (path, accept, user) = (lines.next(), lines.next(), lines.next());
-    let request = metrics::Request {
+    let request = metrics::MetricsRequest {
         method: b"GET",
         path: path.unwrap_or_default(),
         accept: accept.unwrap_or(b"application/json"),
@@ -105,19 +105,19 @@ pub(crate) fn metrics(bytes: &[u8]) -> bool {
     statuses.contains(&200)
 }
 
-fn reply(config: &Config, picture: &Picture, request: metrics::Request<'_>) -> Answer {
+fn reply(config: &Config, picture: &Picture, request: metrics::MetricsRequest<'_>) -> Answer {
     let apis = config.metrics_apis.as_ref().expect("metrics APIs");
-    let sources = metrics::Sources {
+    let sources = metrics::MetricSources {
         picture,
         rates: &Rates::default(),
-        offers: &Offers::default(),
+        offers: &AdapterResources::default(),
         enforced: &Enforced::default(),
         now: T0,
     };
     metrics::answer(config, apis, sources, request).answer
 }
 
-fn ask(config: &Config, picture: &Picture, request: metrics::Request<'_>) -> u16 {
+fn ask(config: &Config, picture: &Picture, request: metrics::MetricsRequest<'_>) -> u16 {
     let answer = reply(config, picture, request);
     let allowed = [200, 304, 400, 401, 404, 406, 503];
     assert!(allowed.contains(&answer.status), "{}", answer.status);
@@ -150,7 +150,7 @@ pub(crate) fn all(snapshot: &[u8]) {
     let custom = "/apis/custom.metrics.k8s.io/v1beta2/namespaces/shop/services/*/burst_current";
     let external = "/apis/external.metrics.k8s.io/v1beta1/namespaces/shop/burst_current?labelSelector=service%3Dweb";
     for path in [custom, external] {
-        let request = metrics::Request {
+        let request = metrics::MetricsRequest {
             method: b"GET",
             path: path.as_bytes(),
             accept: b"application/json",

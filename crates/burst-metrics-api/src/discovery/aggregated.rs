@@ -2,10 +2,10 @@
 //! cannot be found this way.
 //! <https://kubernetes.io/docs/concepts/overview/kubernetes-api/#aggregated-discovery>
 
-use super::{Resource, Shown};
-use crate::api_version::Api;
-use crate::catalog::{Described, Metric};
-use crate::fallback::Offer;
+use super::{ApiResource, Shown};
+use crate::api_version::ApiVersion;
+use crate::catalog::{DescribedKind, ServedMetric};
+use crate::fallback::AdapterResource;
 use crate::json::{Quoted, list};
 use crate::{custom, external};
 use burst_model::view::Answer;
@@ -13,7 +13,7 @@ use burst_model::view::Answer;
 /// `/apis`, in that version of `apidiscovery.k8s.io`.
 pub(super) fn groups(shown: &Shown<'_>, version: &str) -> Answer {
     let group = |group: &str| {
-        let versions = Api::ALL.into_iter().filter(|api| api.group() == group);
+        let versions = ApiVersion::ALL.into_iter().filter(|api| api.group() == group);
         let versions = list(versions.map(|api| self::version(shown, api)));
         format!(r#"{{"metadata":{{"name":"{group}","creationTimestamp":null}},"versions":[{versions}]}}"#)
     };
@@ -25,14 +25,14 @@ pub(super) fn groups(shown: &Shown<'_>, version: &str) -> Answer {
     Answer::new(200, &content_type, format!("{body}\n").into_bytes())
 }
 
-fn version(shown: &Shown<'_>, api: Api) -> String {
+fn version(shown: &Shown<'_>, api: ApiVersion) -> String {
     let ours = shown.ours(api);
-    let mut others = Others(shown.offers.beside(api, &ours));
+    let mut others = RemainingResources(shown.offers.beside(api, &ours));
     let mut resources: Vec<_> = match api {
-        Api::External => ours.iter().map(external).collect(),
-        Api::CustomV1Beta1 | Api::CustomV1Beta2 => {
-            let of = |described: &Described| self::described(shown, api, described, &mut others);
-            Described::all(shown.config).iter().map(of).collect()
+        ApiVersion::ExternalV1Beta1 => ours.iter().map(external).collect(),
+        ApiVersion::CustomV1Beta1 | ApiVersion::CustomV1Beta2 => {
+            let of = |described: &DescribedKind| self::described(shown, api, described, &mut others);
+            DescribedKind::all(shown.config).iter().map(of).collect()
         }
     };
     resources.extend(std::iter::from_fn(|| others.next(api)));
@@ -44,8 +44,8 @@ fn version(shown: &Shown<'_>, api: Api) -> String {
 }
 
 /// A resource of the external metrics API.
-fn external(resource: &Resource) -> String {
-    let Resource { name, kind, .. } = resource;
+fn external(resource: &ApiResource) -> String {
+    let ApiResource { name, kind, .. } = resource;
     let (group, verbs) = (external::GROUP, resource.verbs());
     format!(
         r#"{{"resource":"{name}","responseKind":{{"group":"{group}","version":"v1beta1","kind":"{kind}"}},"scope":"Namespaced","singularResource":"","verbs":[{verbs}]}}"#
@@ -54,9 +54,14 @@ fn external(resource: &Resource) -> String {
 
 /// The metrics of a resource, ours and those of others, as its subresources. It has no verbs itself, and its empty kind
 /// keeps clients from taking it for one of this group.
-fn described(shown: &Shown<'_>, api: Api, described: &Described, others: &mut Others<'_>) -> String {
+fn described(
+    shown: &Shown<'_>,
+    api: ApiVersion,
+    described: &DescribedKind,
+    others: &mut RemainingResources<'_>,
+) -> String {
     let name = described.name();
-    let metrics = Metric::all(shown.apis).filter(|metric| described.has(*metric));
+    let metrics = ServedMetric::all(shown.apis).filter(|metric| described.has(*metric));
     let ours = metrics.map(|metric| subresource(api, metric.name(), custom::LIST_KIND, r#""get""#));
     let subresources = list(ours.chain(others.take(api, &name)));
     let scope = scope(described.is_namespaced());
@@ -65,7 +70,7 @@ fn described(shown: &Shown<'_>, api: Api, described: &Described, others: &mut Ot
     )
 }
 
-fn subresource(api: Api, name: &str, kind: &str, verbs: &str) -> String {
+fn subresource(api: ApiVersion, name: &str, kind: &str, verbs: &str) -> String {
     let (group, version, name, kind) = (api.group(), api.version(), Quoted(name), Quoted(kind));
     format!(
         r#"{{"subresource":{name},"responseKind":{{"group":"{group}","version":"{version}","kind":{kind}}},"verbs":[{verbs}]}}"#
@@ -77,11 +82,11 @@ fn scope(namespaced: bool) -> &'static str {
 }
 
 /// What other adapters offer and is not written yet.
-struct Others<'a>(Vec<&'a Offer>);
+struct RemainingResources<'a>(Vec<&'a AdapterResource>);
 
-impl Others<'_> {
+impl RemainingResources<'_> {
     /// Writes the metrics of a resource.
-    fn take(&mut self, api: Api, resource: &str) -> Vec<String> {
+    fn take(&mut self, api: ApiVersion, resource: &str) -> Vec<String> {
         let mut written = Vec::new();
         self.0.retain(|offer| match offer.name.split_once('/') {
             Some((of, name)) if of == resource => {
@@ -94,7 +99,7 @@ impl Others<'_> {
     }
 
     /// Writes the next resource, with all that is listed of it.
-    fn next(&mut self, api: Api) -> Option<String> {
+    fn next(&mut self, api: ApiVersion) -> Option<String> {
         let first = *self.0.first()?;
         let resource = first.name.split_once('/').map_or(&*first.name, |(of, _)| of);
         let itself = self.0.iter().position(|offer| offer.name == resource);
@@ -111,6 +116,6 @@ impl Others<'_> {
     }
 }
 
-fn verbs(offer: &Offer) -> String {
+fn verbs(offer: &AdapterResource) -> String {
     list(offer.verbs.iter().map(|verb| Quoted(verb)))
 }

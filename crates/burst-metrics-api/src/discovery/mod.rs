@@ -1,11 +1,11 @@
 //! What there is, for the aggregator and for clients: the documents of a Kubernetes API server.
 //! <https://kubernetes.io/docs/concepts/overview/kubernetes-api/#discovery-api>
 
-use crate::accept::Form;
+use crate::accept::ResponseFormat;
 mod aggregated;
-use crate::api_version::Api;
-use crate::catalog::{Described, Metric};
-use crate::fallback::{Offer, Offers};
+use crate::api_version::ApiVersion;
+use crate::catalog::{DescribedKind, ServedMetric};
+use crate::fallback::{AdapterResource, AdapterResources};
 use crate::json::{Quoted, list};
 use crate::{JSON, custom, external};
 use burst_model::config::{Config, MetricsApis};
@@ -41,10 +41,10 @@ pub(super) fn paths(status: u16) -> Answer {
 }
 
 /// `/apis`: with all that there is where the form is the aggregated one, which the aggregator asks for once a minute.
-pub(super) fn groups(shown: &Shown<'_>, form: Form, if_none_match: &[u8]) -> Answer {
+pub(super) fn groups(shown: &Shown<'_>, form: ResponseFormat, if_none_match: &[u8]) -> Answer {
     let answer = match form {
-        Form::Aggregated(version) => aggregated::groups(shown, version),
-        Form::Json | Form::Table(_) => {
+        ResponseFormat::Aggregated(version) => aggregated::groups(shown, version),
+        ResponseFormat::Json | ResponseFormat::Table(_) => {
             let groups = list([custom::GROUP, external::GROUP].map(|group| format!("{{{}}}", group_fields(group))));
             document(&format!(
                 r#"{{"kind":"APIGroupList","apiVersion":"v1","groups":[{groups}]}}"#
@@ -69,19 +69,19 @@ pub(super) fn group(group: &str) -> Answer {
 }
 
 fn group_fields(group: &str) -> String {
-    let of_group: Vec<_> = Api::ALL.into_iter().filter(|api| api.group() == group).collect();
-    let version = |api: &Api| format!(r#"{{"groupVersion":"{group}/{0}","version":"{0}"}}"#, api.version());
+    let of_group: Vec<_> = ApiVersion::ALL.into_iter().filter(|api| api.group() == group).collect();
+    let version = |api: &ApiVersion| format!(r#"{{"groupVersion":"{group}/{0}","version":"{0}"}}"#, api.version());
     let preferred = of_group.first().map(version).unwrap_or_default();
     let versions = list(of_group.iter().map(version));
     format!(r#""name":"{group}","versions":[{versions}],"preferredVersion":{preferred}"#)
 }
 
 /// `/apis/GROUP/VERSION`.
-pub(super) fn resources(shown: &Shown<'_>, api: Api) -> Answer {
+pub(super) fn resources(shown: &Shown<'_>, api: ApiVersion) -> Answer {
     let ours = shown.ours(api);
     let others = shown.offers.beside(api, &ours);
     let others = others.into_iter().map(|offer| theirs(offer, api));
-    let resources = list(ours.iter().map(Resource::entry).chain(others));
+    let resources = list(ours.iter().map(ApiResource::entry).chain(others));
     document(&format!(
         r#"{{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"{}/{}","resources":[{resources}]}}"#,
         api.group(),
@@ -89,8 +89,8 @@ pub(super) fn resources(shown: &Shown<'_>, api: Api) -> Answer {
     ))
 }
 
-fn theirs(offer: &Offer, api: Api) -> String {
-    let Offer {
+fn theirs(offer: &AdapterResource, api: ApiVersion) -> String {
+    let AdapterResource {
         name,
         singular_name,
         namespaced,
@@ -106,7 +106,7 @@ fn theirs(offer: &Offer, api: Api) -> String {
 
 /// A resource of ours in discovery.
 #[derive(Debug)]
-pub(super) struct Resource {
+pub(super) struct ApiResource {
     pub(super) name: String,
     pub(super) namespaced: bool,
     pub(super) kind: String,
@@ -114,7 +114,7 @@ pub(super) struct Resource {
     pub(super) is_metric: bool,
 }
 
-impl Resource {
+impl ApiResource {
     /// The only verb, in quotes; none of what is no metric.
     pub(super) fn verbs(&self) -> &'static str {
         if self.is_metric { r#""get""# } else { "" }
@@ -133,39 +133,39 @@ impl Resource {
 pub(super) struct Shown<'a> {
     pub(super) config: &'a Config,
     pub(super) apis: &'a MetricsApis,
-    pub(super) offers: &'a Offers,
+    pub(super) offers: &'a AdapterResources,
 }
 
 impl<'a> Shown<'a> {
-    pub(super) fn new(config: &'a Config, apis: &'a MetricsApis, offers: &'a Offers) -> Self {
+    pub(super) fn new(config: &'a Config, apis: &'a MetricsApis, offers: &'a AdapterResources) -> Self {
         Self { config, apis, offers }
     }
 
     /// Our resources of a version.
-    pub(super) fn ours(&self, api: Api) -> Vec<Resource> {
+    pub(super) fn ours(&self, api: ApiVersion) -> Vec<ApiResource> {
         match api {
-            Api::External => self.external(),
-            Api::CustomV1Beta1 | Api::CustomV1Beta2 => self.custom(),
+            ApiVersion::ExternalV1Beta1 => self.external(),
+            ApiVersion::CustomV1Beta1 | ApiVersion::CustomV1Beta2 => self.custom(),
         }
     }
 
-    fn external(&self) -> Vec<Resource> {
-        let resource = |name: &str, kind, is_metric| Resource {
+    fn external(&self) -> Vec<ApiResource> {
+        let resource = |name: &str, kind, is_metric| ApiResource {
             name: name.to_owned(),
             namespaced: true,
             kind,
             is_metric,
         };
-        let metrics = Metric::all(self.apis).map(|metric| resource(metric.name(), metric.kind(), true));
+        let metrics = ServedMetric::all(self.apis).map(|metric| resource(metric.name(), metric.kind(), true));
         let item = resource(external::ITEM_RESOURCE, external::ITEM_KIND.to_owned(), false);
         metrics.chain([item]).collect()
     }
 
-    fn custom(&self) -> Vec<Resource> {
-        let of = |described: &Described| {
+    fn custom(&self) -> Vec<ApiResource> {
+        let of = |described: &DescribedKind| {
             let (name, namespaced) = (described.name(), described.is_namespaced());
-            let metrics = Metric::all(self.apis).filter(|metric| described.has(*metric));
-            let resource = |metric: Metric| Resource {
+            let metrics = ServedMetric::all(self.apis).filter(|metric| described.has(*metric));
+            let resource = |metric: ServedMetric| ApiResource {
                 name: format!("{name}/{}", metric.name()),
                 namespaced,
                 kind: custom::LIST_KIND.to_owned(),
@@ -173,6 +173,6 @@ impl<'a> Shown<'a> {
             };
             metrics.map(resource).collect::<Vec<_>>()
         };
-        Described::all(self.config).iter().flat_map(of).collect()
+        DescribedKind::all(self.config).iter().flat_map(of).collect()
     }
 }

@@ -1,15 +1,15 @@
 //! Other adapters of the two groups, behind this one: a name that is ours is ours, and any other goes on to whom the
 //! configuration names for its group. Discovery lists both.
 //!
-//! [`goes_on`] tells which requests those are; [`read`] takes what an adapter says it has, and [`Offers`] keeps it.
+//! [`is_delegated`] tells which requests those are; [`read`] takes what an adapter says it has, and [`AdapterResources`] keeps it.
 
 mod resource_list;
 
-pub use resource_list::{Offer, Unlisted, path, read};
+pub use resource_list::{AdapterDiscoveryError, AdapterResource, path, read};
 
-use super::catalog::Metric;
-use super::path::Target;
-use super::{Api, Ask, Request, Sources, custom, discovery, external, policy_check};
+use super::catalog::ServedMetric;
+use super::path::ApiPath;
+use super::{ApiVersion, Ask, MetricSources, MetricsRequest, custom, discovery, external, policy_check};
 use burst_model::config::{Adapter, Config, MetricsApis};
 use burst_model::records::Record;
 use burst_model::view::Answer;
@@ -18,23 +18,25 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// What the other adapters offer, by version, or why it is not known.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Offers {
+pub struct AdapterResources {
     /// Each by its name; one that is not here has none.
-    versions: Vec<(String, Result<Vec<Offer>, Unlisted>)>,
+    versions: Vec<(String, Result<Vec<AdapterResource>, AdapterDiscoveryError>)>,
 }
 
-impl Record for Offers {}
+impl Record for AdapterResources {}
 
 /// The versions that another adapter is asked about, and who that is.
-pub fn asked(apis: &MetricsApis) -> impl Iterator<Item = (Api, &Adapter)> {
-    Api::ALL.into_iter().filter_map(|api| Some((api, adapter(apis, api)?)))
+pub fn asked(apis: &MetricsApis) -> impl Iterator<Item = (ApiVersion, &Adapter)> {
+    ApiVersion::ALL
+        .into_iter()
+        .filter_map(|api| Some((api, adapter(apis, api)?)))
 }
 
 /// Whose the names are that are not ours.
-fn adapter(apis: &MetricsApis, api: Api) -> Option<&Adapter> {
+fn adapter(apis: &MetricsApis, api: ApiVersion) -> Option<&Adapter> {
     match api {
-        Api::CustomV1Beta1 | Api::CustomV1Beta2 => apis.fallback.custom.as_ref(),
-        Api::External => apis.fallback.external.as_ref(),
+        ApiVersion::CustomV1Beta1 | ApiVersion::CustomV1Beta2 => apis.fallback.custom.as_ref(),
+        ApiVersion::ExternalV1Beta1 => apis.fallback.external.as_ref(),
     }
 }
 
@@ -43,11 +45,11 @@ fn adapter(apis: &MetricsApis, api: Api) -> Option<&Adapter> {
 ///
 /// # Errors
 /// The answer to a query that policies do not let pass, whoever has the metric.
-pub fn goes_on(
+pub fn is_delegated(
     config: &Config,
     apis: &MetricsApis,
-    sources: Sources<'_>,
-    request: Request<'_>,
+    sources: MetricSources<'_>,
+    request: MetricsRequest<'_>,
 ) -> Result<bool, Answer> {
     if asked(apis).next().is_none() || request.user.trim_ascii().is_empty() {
         return Ok(false);
@@ -63,10 +65,10 @@ pub fn goes_on(
         return Ok(false);
     }
     match super::path::parse(&path) {
-        Target::Custom(api, custom::Wanted { metric, .. }) => {
-            Ok(adapter(apis, api).is_some() && Metric::named(apis, metric).is_none())
+        ApiPath::Custom(api, custom::CustomMetricPath { metric, .. }) => {
+            Ok(adapter(apis, api).is_some() && ServedMetric::named(apis, metric).is_none())
         }
-        Target::External(wanted) if adapter(apis, Api::External).is_some() => {
+        ApiPath::External(wanted) if adapter(apis, ApiVersion::ExternalV1Beta1).is_some() => {
             if external::named(apis, &wanted.metric).is_some() {
                 return Ok(false);
             }
@@ -86,9 +88,9 @@ pub fn goes_on(
     }
 }
 
-impl Offers {
+impl AdapterResources {
     /// Takes what an adapter says now; whether that is something else than before.
-    pub fn put(&mut self, api: Api, listed: Result<Vec<Offer>, Unlisted>) -> bool {
+    pub fn put(&mut self, api: ApiVersion, listed: Result<Vec<AdapterResource>, AdapterDiscoveryError>) -> bool {
         let same = match &listed {
             Ok(offers) => self.trouble(api).is_none() && self.of(api) == offers,
             Err(unlisted) => self.trouble(api) == Some(unlisted),
@@ -104,17 +106,17 @@ impl Offers {
 
     /// Why it is not known what an adapter has.
     #[must_use]
-    pub fn trouble(&self, api: Api) -> Option<&Unlisted> {
+    pub fn trouble(&self, api: ApiVersion) -> Option<&AdapterDiscoveryError> {
         self.find(api)?.as_ref().err()
     }
 
     /// An adapter that does not say what it has is listed as having nothing.
-    fn of(&self, api: Api) -> &[Offer] {
+    fn of(&self, api: ApiVersion) -> &[AdapterResource] {
         let listed = self.find(api).and_then(|listed| listed.as_ref().ok());
         listed.map_or(&[], Vec::as_slice)
     }
 
-    fn find(&self, api: Api) -> Option<&Result<Vec<Offer>, Unlisted>> {
+    fn find(&self, api: ApiVersion) -> Option<&Result<Vec<AdapterResource>, AdapterDiscoveryError>> {
         let name = path(api);
         let found = self.versions.iter().find(|(version, _)| *version == name);
         found.map(|(_, listed)| listed)
@@ -122,7 +124,7 @@ impl Offers {
 
     /// What is listed beside our own names. Of each resource all metrics live in namespaces, or none does: one that
     /// differed would make the API server's garbage collection stand still in the whole cluster.
-    pub(super) fn beside<'a>(&'a self, api: Api, ours: &[discovery::Resource]) -> Vec<&'a Offer> {
+    pub(super) fn beside<'a>(&'a self, api: ApiVersion, ours: &[discovery::ApiResource]) -> Vec<&'a AdapterResource> {
         let offers = self.of(api);
         let mut scopes: BTreeMap<&str, bool> = BTreeMap::new();
         for resource in ours {
@@ -132,7 +134,7 @@ impl Offers {
         listed.extend(ours.iter().map(|resource| resource.name.as_str()));
         let mut beside = Vec::new();
         // Adapters without a list of their own offer `/custommetrics`, so as not to have none.
-        let has_name = |offer: &&Offer| offer.name.split('/').all(|part| !part.is_empty());
+        let has_name = |offer: &&AdapterResource| offer.name.split('/').all(|part| !part.is_empty());
         for offer in offers.iter().filter(has_name) {
             let scope = *scopes.entry(parent(&offer.name)).or_insert(offer.namespaced);
             if scope == offer.namespaced && listed.insert(offer.name.as_str()) {

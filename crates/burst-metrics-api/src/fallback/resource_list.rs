@@ -1,7 +1,7 @@
 //! What an adapter says it has: an `APIResourceList`.
 //! <https://kubernetes.io/docs/concepts/overview/kubernetes-api/#unaggregated-discovery>
 
-use crate::Api;
+use crate::ApiVersion;
 use burst_kube::json;
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ const LONGEST: usize = 4 << 20;
 /// A metric of another adapter, as it lists it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Offer {
+pub struct AdapterResource {
     pub(crate) name: String,
     #[serde(default)]
     pub(crate) singular_name: String,
@@ -23,21 +23,21 @@ pub struct Offer {
     pub(crate) verbs: Vec<String>,
 }
 
-impl Offer {
+impl AdapterResource {
     /// Its kind in discovery. Adapters give all of their external metrics one kind, and kubectl gets the last resource of
     /// a kind, whichever it is asked for; so there the name is the kind. Custom metrics are subresources, which kubectl
     /// does not look up by their kinds.
-    pub(crate) fn kind(&self, api: Api) -> &str {
+    pub(crate) fn kind(&self, api: ApiVersion) -> &str {
         match api {
-            Api::External => &self.name,
-            Api::CustomV1Beta1 | Api::CustomV1Beta2 => &self.kind,
+            ApiVersion::ExternalV1Beta1 => &self.name,
+            ApiVersion::CustomV1Beta1 | ApiVersion::CustomV1Beta2 => &self.kind,
         }
     }
 }
 
 /// Why it is not known what an adapter has; our own metrics are listed alone then.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
-pub enum Unlisted {
+pub enum AdapterDiscoveryError {
     /// It could not be asked.
     #[error("{0}")]
     NotSent(String),
@@ -56,14 +56,14 @@ pub enum Unlisted {
 }
 
 #[derive(Deserialize)]
-struct List {
+struct ApiResourceList {
     kind: String,
-    resources: Vec<Offer>,
+    resources: Vec<AdapterResource>,
 }
 
 /// Where an adapter lists what it has.
 #[must_use]
-pub fn path(api: Api) -> String {
+pub fn path(api: ApiVersion) -> String {
     format!("/apis/{}/{}", api.group(), api.version())
 }
 
@@ -71,22 +71,22 @@ pub fn path(api: Api) -> String {
 ///
 /// # Errors
 /// Where it does not say.
-pub fn read(status: Option<u16>, body: &[u8]) -> Result<Vec<Offer>, Unlisted> {
+pub fn read(status: Option<u16>, body: &[u8]) -> Result<Vec<AdapterResource>, AdapterDiscoveryError> {
     match status {
-        None => return Err(Unlisted::NoAnswer),
+        None => return Err(AdapterDiscoveryError::NoAnswer),
         Some(404) => return Ok(Vec::new()),
         Some(200..=299) => {}
-        Some(other) => return Err(Unlisted::Status(other)),
+        Some(other) => return Err(AdapterDiscoveryError::Status(other)),
     }
     if body.len() > LONGEST {
-        return Err(Unlisted::TooLong(body.len()));
+        return Err(AdapterDiscoveryError::TooLong(body.len()));
     }
-    let List { kind, resources } = json::read(body).map_err(|_| Unlisted::Malformed)?;
+    let ApiResourceList { kind, resources } = json::read(body).map_err(|_| AdapterDiscoveryError::Malformed)?;
     if kind != "APIResourceList" || resources.iter().any(|offer| offer.name.is_empty()) {
-        return Err(Unlisted::Malformed);
+        return Err(AdapterDiscoveryError::Malformed);
     }
     if resources.len() > MOST {
-        return Err(Unlisted::TooLong(resources.len()));
+        return Err(AdapterDiscoveryError::TooLong(resources.len()));
     }
     Ok(resources)
 }

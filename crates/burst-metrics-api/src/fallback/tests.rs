@@ -13,14 +13,14 @@ fn config(fallback: &str) -> Config {
 
 /// Whether it goes on, or the status of the answer.
 fn goes(config: &Config, path: &str, user: &str) -> Result<bool, u16> {
-    let sources = Sources {
+    let sources = MetricSources {
         picture: &Picture::default(),
         rates: &Rates::default(),
-        offers: &Offers::default(),
+        offers: &AdapterResources::default(),
         enforced: &Enforced::default(),
         now: Time::from_unix_millis(0),
     };
-    let request = Request {
+    let request = MetricsRequest {
         method: b"GET",
         path: path.as_bytes(),
         accept: b"",
@@ -29,7 +29,7 @@ fn goes(config: &Config, path: &str, user: &str) -> Result<bool, u16> {
         groups: &[],
     };
     let apis = config.metrics_apis.as_ref().unwrap();
-    goes_on(config, apis, sources, request).map_err(|answer| answer.status)
+    is_delegated(config, apis, sources, request).map_err(|answer| answer.status)
 }
 
 fn passes(fallback: &str, path: &str) -> bool {
@@ -121,7 +121,7 @@ fn offer(name: &str, namespaced: bool) -> String {
     )
 }
 
-fn offers(resources: &[(&str, bool)]) -> Vec<Offer> {
+fn offers(resources: &[(&str, bool)]) -> Vec<AdapterResource> {
     let all: Vec<_> = resources
         .iter()
         .map(|(name, namespaced)| offer(name, *namespaced))
@@ -135,27 +135,34 @@ fn what_an_adapter_says_is_read_or_is_nothing() {
     assert_eq!(read(Some(200), whole.as_bytes()).map(|offers| offers.len()), Ok(1));
     assert_eq!(read(Some(404), b"404 page not found"), Ok(vec![]));
     for (status, body, why) in [
-        (None, "", Unlisted::NoAnswer),
-        (Some(503), whole.as_str(), Unlisted::Status(503)),
-        (Some(401), "", Unlisted::Status(401)),
-        (Some(200), &whole[..60], Unlisted::Malformed),
-        (Some(200), r#"{"kind":"Status","resources":[]}"#, Unlisted::Malformed),
-        (Some(200), &list(&offer("", true)), Unlisted::Malformed),
+        (None, "", AdapterDiscoveryError::NoAnswer),
+        (Some(503), whole.as_str(), AdapterDiscoveryError::Status(503)),
+        (Some(401), "", AdapterDiscoveryError::Status(401)),
+        (Some(200), &whole[..60], AdapterDiscoveryError::Malformed),
+        (
+            Some(200),
+            r#"{"kind":"Status","resources":[]}"#,
+            AdapterDiscoveryError::Malformed,
+        ),
+        (Some(200), &list(&offer("", true)), AdapterDiscoveryError::Malformed),
         (
             Some(200),
             &list(&vec![offer("pods/a", true); 10_001].join(",")),
-            Unlisted::TooLong(10_001),
+            AdapterDiscoveryError::TooLong(10_001),
         ),
     ] {
         assert_eq!(read(status, body.as_bytes()), Err(why), "{body:.80}");
     }
     let long = " ".repeat(5 << 20);
-    assert_eq!(read(Some(200), long.as_bytes()), Err(Unlisted::TooLong(5 << 20)));
+    assert_eq!(
+        read(Some(200), long.as_bytes()),
+        Err(AdapterDiscoveryError::TooLong(5 << 20))
+    );
 }
 
 #[test]
 fn a_resource_lives_in_namespaces_or_does_not_whoever_lists_it() {
-    let mut all = Offers::default();
+    let mut all = AdapterResources::default();
     let theirs = offers(&[
         ("pods/a", true),
         ("pods/b", false),
@@ -166,9 +173,9 @@ fn a_resource_lives_in_namespaces_or_does_not_whoever_lists_it() {
         ("pods/a", true),
         ("/custommetrics", false),
     ]);
-    assert!(all.put(Api::CustomV1Beta2, Ok(theirs.clone())));
-    assert!(!all.put(Api::CustomV1Beta2, Ok(theirs)), "the same");
-    let ours = [discovery::Resource {
+    assert!(all.put(ApiVersion::CustomV1Beta2, Ok(theirs.clone())));
+    assert!(!all.put(ApiVersion::CustomV1Beta2, Ok(theirs)), "the same");
+    let ours = [discovery::ApiResource {
         name: "services/burst_headroom".to_owned(),
         namespaced: true,
         kind: "MetricValueList".to_owned(),
@@ -180,37 +187,46 @@ fn a_resource_lives_in_namespaces_or_does_not_whoever_lists_it() {
             .map(|offer| offer.name.as_str())
             .collect::<Vec<_>>()
     };
-    assert_eq!(names(Api::CustomV1Beta2), ["pods/a", "services/b", "nodes/a"]);
-    assert!(names(Api::CustomV1Beta1).is_empty());
+    assert_eq!(names(ApiVersion::CustomV1Beta2), ["pods/a", "services/b", "nodes/a"]);
+    assert!(names(ApiVersion::CustomV1Beta1).is_empty());
 }
 
 #[test]
 fn offers_are_kept_as_they_are() {
-    let mut all = Offers::default();
-    assert!(!all.put(Api::External, Ok(vec![])), "nothing is what there was");
-    all.put(Api::External, Ok(offers(&[("queue", true)])));
-    assert_eq!(Offers::from_bytes(&all.to_bytes()), Some(all.clone()));
-    assert!(all.put(Api::External, Ok(vec![])));
+    let mut all = AdapterResources::default();
+    assert!(
+        !all.put(ApiVersion::ExternalV1Beta1, Ok(vec![])),
+        "nothing is what there was"
+    );
+    all.put(ApiVersion::ExternalV1Beta1, Ok(offers(&[("queue", true)])));
+    assert_eq!(AdapterResources::from_bytes(&all.to_bytes()), Some(all.clone()));
+    assert!(all.put(ApiVersion::ExternalV1Beta1, Ok(vec![])));
 }
 
 #[test]
 fn what_fails_is_kept_for_the_next_leader() {
-    let mut all = Offers::default();
-    all.put(Api::External, Ok(offers(&[("queue", true)])));
-    assert!(all.put(Api::External, Err(Unlisted::Status(503))));
-    assert!(all.beside(Api::External, &[]).is_empty());
-    let mut next = Offers::from_bytes(&all.to_bytes()).unwrap();
-    assert_eq!(next.trouble(Api::External), Some(&Unlisted::Status(503)));
-    assert!(!next.put(Api::External, Err(Unlisted::Status(503))), "the same");
-    assert!(next.put(Api::External, Err(Unlisted::NoAnswer)));
-    assert!(next.put(Api::External, Ok(vec![])));
-    assert_eq!(next.trouble(Api::External), None);
+    let mut all = AdapterResources::default();
+    all.put(ApiVersion::ExternalV1Beta1, Ok(offers(&[("queue", true)])));
+    assert!(all.put(ApiVersion::ExternalV1Beta1, Err(AdapterDiscoveryError::Status(503))));
+    assert!(all.beside(ApiVersion::ExternalV1Beta1, &[]).is_empty());
+    let mut next = AdapterResources::from_bytes(&all.to_bytes()).unwrap();
+    assert_eq!(
+        next.trouble(ApiVersion::ExternalV1Beta1),
+        Some(&AdapterDiscoveryError::Status(503))
+    );
+    assert!(
+        !next.put(ApiVersion::ExternalV1Beta1, Err(AdapterDiscoveryError::Status(503))),
+        "the same"
+    );
+    assert!(next.put(ApiVersion::ExternalV1Beta1, Err(AdapterDiscoveryError::NoAnswer)));
+    assert!(next.put(ApiVersion::ExternalV1Beta1, Ok(vec![])));
+    assert_eq!(next.trouble(ApiVersion::ExternalV1Beta1), None);
 }
 
 proptest! {
     #[test]
     fn arbitrary_lists_are_survived(body in proptest::collection::vec(any::<u8>(), 0..128), bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
         let _ = read(Some(200), &body);
-        let _ = Offers::from_bytes(&bytes);
+        let _ = AdapterResources::from_bytes(&bytes);
     }
 }

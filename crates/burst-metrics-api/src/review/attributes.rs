@@ -3,8 +3,8 @@
 //! <https://kubernetes.io/docs/reference/access-authn-authz/authorization/#review-your-request-attributes>
 
 use super::options::Options;
-use crate::field_selector::Term;
-use crate::status::{Details, Refusal};
+use crate::field_selector::FieldTerm;
+use crate::status::{StatusDetails, StatusError};
 use burst_labels::selector::{Operator, Requirement, quoted};
 use percent_encoding::percent_decode;
 use serde::Serialize;
@@ -17,20 +17,20 @@ const HEALTH: [&str; 3] = ["/healthz", "/livez", "/readyz"];
 
 /// What is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Attributes {
-    Resource(Resource),
-    Path(NonResource),
+pub(super) enum AuthorizationAttributes {
+    Resource(ResourceAttributes),
+    NonResource(NonResourceAttributes),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(super) struct NonResource {
+pub(super) struct NonResourceAttributes {
     path: String,
     verb: String,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Resource {
+pub(super) struct ResourceAttributes {
     #[serde(skip_serializing_if = "String::is_empty")]
     namespace: String,
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -46,37 +46,37 @@ pub(super) struct Resource {
     #[serde(skip_serializing_if = "String::is_empty")]
     name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    field_selector: Option<Requirements>,
+    field_selector: Option<SelectorRequirements>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    label_selector: Option<Requirements>,
+    label_selector: Option<SelectorRequirements>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-struct Requirements {
-    requirements: Vec<Wanted>,
+struct SelectorRequirements {
+    requirements: Vec<SelectorRequirement>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-struct Wanted {
+struct SelectorRequirement {
     key: String,
     operator: &'static str,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     values: Vec<String>,
 }
 
-impl Attributes {
+impl AuthorizationAttributes {
     /// Of a method and the two halves of `:path`; the path is decoded as a whole, as Go decodes it.
-    pub(super) fn of(method: &[u8], path: &[u8], query: &[u8]) -> Result<Self, Refusal> {
+    pub(super) fn of(method: &[u8], path: &[u8], query: &[u8]) -> Result<Self, StatusError> {
         let path = path
             .split(|byte| matches!(byte, b'?' | b'#'))
             .next()
             .unwrap_or_default();
         let path = percent_decode(path).decode_utf8();
-        let path = path.map_err(|_| Refusal::bad_request("the path is not UTF-8 after percent-decoding"))?;
+        let path = path.map_err(|_| StatusError::bad_request("the path is not UTF-8 after percent-decoding"))?;
         let method = String::from_utf8_lossy(method);
-        Ok(Resource::of(&method, &path, query).map_or_else(
+        Ok(ResourceAttributes::of(&method, &path, query).map_or_else(
             || {
-                Self::Path(NonResource {
+                Self::NonResource(NonResourceAttributes {
                     path: path.clone().into_owned(),
                     verb: method.to_ascii_lowercase(),
                 })
@@ -86,13 +86,13 @@ impl Attributes {
     }
 
     pub(super) fn is_health(&self) -> bool {
-        matches!(self, Self::Path(NonResource { path, .. }) if HEALTH.contains(&path.as_str()))
+        matches!(self, Self::NonResource(NonResourceAttributes { path, .. }) if HEALTH.contains(&path.as_str()))
     }
 
     /// Who cannot do what.
     pub(super) fn refusal(&self, user: &str) -> String {
         let (about, message) = match self {
-            Self::Path(NonResource { path, verb }) => {
+            Self::NonResource(NonResourceAttributes { path, verb }) => {
                 let message = format!("User {} cannot {verb} path {}", quoted(user), quoted(path));
                 (String::new(), message)
             }
@@ -103,12 +103,12 @@ impl Attributes {
         format!("{about}forbidden: {message}")
     }
 
-    pub(super) fn details(&self) -> Details {
+    pub(super) fn details(&self) -> StatusDetails {
         match self {
-            Self::Path(_) => Details::default(),
-            Self::Resource(Resource {
+            Self::NonResource(_) => StatusDetails::default(),
+            Self::Resource(ResourceAttributes {
                 group, resource, name, ..
-            }) => Details {
+            }) => StatusDetails {
                 name: name.clone(),
                 group: group.clone().into(),
                 kind: resource.clone(),
@@ -117,7 +117,7 @@ impl Attributes {
     }
 }
 
-impl Resource {
+impl ResourceAttributes {
     /// `None` where the path names no resource.
     fn of(method: &str, path: &str, query: &[u8]) -> Option<Self> {
         let parts: Vec<_> = path.trim_matches('/').split('/').collect();
@@ -169,9 +169,10 @@ impl Resource {
         }
         if !special && ["list", "watch", "deletecollection"].contains(&self.verb.as_str()) {
             let fields = options.fields.into_iter().flatten();
-            self.field_selector = Requirements::of(fields.map(Wanted::field));
+            self.field_selector = SelectorRequirements::of(fields.map(SelectorRequirement::field));
             let labels = options.labels.unwrap_or_default();
-            self.label_selector = Requirements::of(labels.requirements().iter().filter_map(Wanted::label));
+            self.label_selector =
+                SelectorRequirements::of(labels.requirements().iter().filter_map(SelectorRequirement::label));
         }
     }
 
@@ -204,15 +205,15 @@ impl Resource {
     }
 }
 
-impl Requirements {
-    fn of(wanted: impl Iterator<Item = Wanted>) -> Option<Self> {
+impl SelectorRequirements {
+    fn of(wanted: impl Iterator<Item = SelectorRequirement>) -> Option<Self> {
         let requirements: Vec<_> = wanted.collect();
         (!requirements.is_empty()).then_some(Self { requirements })
     }
 }
 
-impl Wanted {
-    fn field(Term { field, equals, value }: Term) -> Self {
+impl SelectorRequirement {
+    fn field(FieldTerm { field, equals, value }: FieldTerm) -> Self {
         Self {
             key: field,
             operator: if equals { "In" } else { "NotIn" },

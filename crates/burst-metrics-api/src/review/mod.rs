@@ -1,7 +1,7 @@
 //! A second look at who may read what: a SubjectAccessReview for a request, as an API server that delegates its
 //! authorization asks for one. kube-apiserver's aggregator has asked its own authorizer before.
 //!
-//! [`Access`] is who asks for what, [`read`] the answer to it, and [`Reviews`] keeps answers for a while and has one
+//! [`AccessReview`] is who asks for what, [`read`] the answer to it, and [`ReviewCache`] keeps answers for a while and has one
 //! question asked once at a time. Who sends the question is the caller's affair.
 //! <https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/subject-access-review-v1/>
 
@@ -12,13 +12,13 @@ mod review_cache;
 
 mod verdict;
 
-pub use review_cache::{Outcome, Reviews};
-pub use verdict::{Unreviewed, Verdict, read};
+pub use review_cache::{ReviewCache, ReviewResult};
+pub use verdict::{ReviewError, ReviewVerdict, read};
 
 use super::path;
-use super::status::Refusal;
-use crate::user_info::User;
-use attributes::{Attributes, NonResource, Resource};
+use super::status::StatusError;
+use crate::user_info::UserInfo;
+use attributes::{AuthorizationAttributes, NonResourceAttributes, ResourceAttributes};
 use burst_model::view::Answer;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -28,12 +28,12 @@ pub const PATH: &str = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
 
 /// Who asks for what.
 #[derive(Clone, Debug)]
-pub struct Access {
-    user: User,
-    attributes: Attributes,
+pub struct AccessReview {
+    user: UserInfo,
+    attributes: AuthorizationAttributes,
 }
 
-impl Access {
+impl AccessReview {
     /// Of a request of the filter chain that is for the API server.
     ///
     /// # Errors
@@ -43,9 +43,9 @@ impl Access {
         path: &[u8],
         headers: impl IntoIterator<Item = (&'a str, &'a [u8])>,
     ) -> Result<Self, Answer> {
-        let user = User::of(headers).ok_or_else(|| Refusal::unauthorized().answer())?;
+        let user = UserInfo::of(headers).ok_or_else(|| StatusError::unauthorized().answer())?;
         let (_, query) = path::split(path).map_err(|refusal| refusal.answer())?;
-        let attributes = Attributes::of(method, path, query).map_err(|refusal| refusal.answer())?;
+        let attributes = AuthorizationAttributes::of(method, path, query).map_err(|refusal| refusal.answer())?;
         Ok(Self { user, attributes })
     }
 
@@ -59,15 +59,15 @@ impl Access {
     /// The question: the same text for the same user and the same thing.
     #[must_use]
     pub fn question(&self) -> String {
-        let User { name, groups, extra } = &self.user;
+        let UserInfo { name, groups, extra } = &self.user;
         let (resource_attributes, non_resource_attributes) = match &self.attributes {
-            Attributes::Resource(resource) => (Some(resource), None),
-            Attributes::Path(path) => (None, Some(path)),
+            AuthorizationAttributes::Resource(resource) => (Some(resource), None),
+            AuthorizationAttributes::NonResource(path) => (None, Some(path)),
         };
-        let question = Question {
+        let question = SubjectAccessReview {
             api_version: "authorization.k8s.io/v1",
             kind: "SubjectAccessReview",
-            spec: Spec {
+            spec: SubjectAccessReviewSpec {
                 user: name,
                 groups,
                 extra,
@@ -86,42 +86,42 @@ impl Access {
         if !reason.is_empty() {
             message.extend([": ", reason]);
         }
-        let answer = Refusal::forbidden(message, self.attributes.details()).answer();
+        let answer = StatusError::forbidden(message, self.attributes.details()).answer();
         answer.with("x-content-type-options", "nosniff")
     }
 
     /// The answer to a request that would be one too many to wait.
     #[must_use]
     pub fn too_many() -> Answer {
-        Refusal::too_many("too many requests wait for a SubjectAccessReview: ask again in a second").answer()
+        StatusError::too_many("too many requests wait for a SubjectAccessReview: ask again in a second").answer()
     }
 
     /// The answer where nobody can tell whether one may.
     #[must_use]
-    pub fn unreviewed(why: &Unreviewed) -> Answer {
-        Refusal::internal(format!("the request could not be authorized: {why}")).answer()
+    pub fn unreviewed(why: &ReviewError) -> Answer {
+        StatusError::internal(format!("the request could not be authorized: {why}")).answer()
     }
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Question<'a> {
+struct SubjectAccessReview<'a> {
     api_version: &'static str,
     kind: &'static str,
-    spec: Spec<'a>,
+    spec: SubjectAccessReviewSpec<'a>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Spec<'a> {
+struct SubjectAccessReviewSpec<'a> {
     user: &'a str,
     groups: &'a [String],
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     extra: &'a BTreeMap<String, Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    resource_attributes: Option<&'a Resource>,
+    resource_attributes: Option<&'a ResourceAttributes>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    non_resource_attributes: Option<&'a NonResource>,
+    non_resource_attributes: Option<&'a NonResourceAttributes>,
 }
 
 #[cfg(test)]

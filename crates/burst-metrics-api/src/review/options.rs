@@ -1,13 +1,13 @@
 //! The query of a request, as far as a review is about it.
 
-use crate::field_selector::{self as fields, Term};
+use crate::field_selector::{self as fields, FieldTerm};
 use burst_labels::{Selector, content};
 
 /// What the query says of which objects are meant.
 pub(super) struct Options {
     pub(super) watch: bool,
     /// `None` where it cannot be read.
-    pub(super) fields: Option<Vec<Term>>,
+    pub(super) fields: Option<Vec<FieldTerm>>,
     /// `None` where it cannot be read.
     pub(super) labels: Option<Selector>,
     /// Whether the numbers in it are some.

@@ -1,7 +1,7 @@
 //! What was answered lately, and who waits for an answer: one question is under way once, however many wait for it.
 //! Requests whose question is answered are given out one by one, so that the caller need not answer all of them at once.
 
-use super::{Unreviewed, Verdict};
+use super::{ReviewError, ReviewVerdict};
 use burst_model::time::Time;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
@@ -16,15 +16,15 @@ const MOST: usize = 4_096;
 const LONGEST: usize = 8 << 10;
 
 /// What became of a question.
-pub type Outcome = Result<Verdict, Unreviewed>;
+pub type ReviewResult = Result<ReviewVerdict, ReviewError>;
 
 /// Questions without an answer, at most. Who asked may be gone, and the question is under way all the same.
 const MOST_ASKED: usize = 256;
 
 /// The reviews of one thread. `W` is a request that waits.
 #[derive(Debug)]
-pub struct Reviews<W> {
-    kept: BTreeMap<Rc<str>, (Time, Verdict)>,
+pub struct ReviewCache<W> {
+    kept: BTreeMap<Rc<str>, (Time, ReviewVerdict)>,
     /// The questions in `kept`, the oldest first; all are kept equally long.
     order: VecDeque<Rc<str>>,
     /// Those without an answer yet.
@@ -33,10 +33,10 @@ pub struct Reviews<W> {
     unsent: VecDeque<Rc<str>>,
     /// Those who need not wait any more and have not been given out yet, in the order of the answers: some hundred at most,
     /// for which a `Vec` does, and is the smaller code.
-    settled: Vec<(W, Rc<Outcome>)>,
+    settled: Vec<(W, Rc<ReviewResult>)>,
 }
 
-impl<W> Default for Reviews<W> {
+impl<W> Default for ReviewCache<W> {
     fn default() -> Self {
         Self {
             kept: BTreeMap::new(),
@@ -48,10 +48,10 @@ impl<W> Default for Reviews<W> {
     }
 }
 
-impl<W> Reviews<W> {
+impl<W> ReviewCache<W> {
     /// The verdict that is known.
     #[must_use]
-    pub fn known(&self, question: &str, now: Time) -> Option<&Verdict> {
+    pub fn known(&self, question: &str, now: Time) -> Option<&ReviewVerdict> {
         let (learned, verdict) = self.kept.get(question)?;
         is_fresh(*learned, now).then_some(verdict)
     }
@@ -78,7 +78,7 @@ impl<W> Reviews<W> {
     }
 
     /// Takes what became of a question; those who waited for it are given out by [`Self::next_settled`].
-    pub fn settle(&mut self, question: &Rc<str>, outcome: &Rc<Outcome>, now: Time) {
+    pub fn settle(&mut self, question: &Rc<str>, outcome: &Rc<ReviewResult>, now: Time) {
         if let Ok(verdict) = &**outcome
             && question.len() <= LONGEST
         {
@@ -89,7 +89,7 @@ impl<W> Reviews<W> {
     }
 
     /// A request that has waited for its answer, and the answer; each is given out once.
-    pub fn next_settled(&mut self) -> Option<(W, Rc<Outcome>)> {
+    pub fn next_settled(&mut self) -> Option<(W, Rc<ReviewResult>)> {
         (!self.settled.is_empty()).then(|| self.settled.remove(0))
     }
 
@@ -114,7 +114,7 @@ impl<W> Reviews<W> {
         });
     }
 
-    fn keep(&mut self, question: Rc<str>, verdict: Verdict, now: Time) {
+    fn keep(&mut self, question: Rc<str>, verdict: ReviewVerdict, now: Time) {
         if self.kept.insert(question.clone(), (now, verdict)).is_some() {
             self.order.retain(|other| *other != question);
         }
@@ -148,16 +148,16 @@ mod tests {
         T0.after(Duration::from_secs(seconds))
     }
 
-    fn denied() -> Verdict {
-        Verdict::Denied("no".into())
+    fn denied() -> ReviewVerdict {
+        ReviewVerdict::Denied("no".into())
     }
 
-    fn outcome(verdict: Verdict) -> Rc<Outcome> {
+    fn outcome(verdict: ReviewVerdict) -> Rc<ReviewResult> {
         Rc::new(Ok(verdict))
     }
 
     /// Settles a question and takes out all who can be answered.
-    fn settle<W>(reviews: &mut Reviews<W>, question: &str, outcome: &Rc<Outcome>, now: Time) -> Vec<W> {
+    fn settle<W>(reviews: &mut ReviewCache<W>, question: &str, outcome: &Rc<ReviewResult>, now: Time) -> Vec<W> {
         reviews.settle(&question.into(), outcome, now);
         std::iter::from_fn(|| reviews.next_settled())
             .map(|(waiter, _)| waiter)
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn those_who_ask_the_same_wait_for_one_answer() {
-        let mut reviews = Reviews::default();
+        let mut reviews = ReviewCache::default();
         for (question, waiter) in [("a", 1), ("b", 2), ("a", 3)] {
             reviews.wait(question.to_owned(), waiter);
         }
@@ -174,8 +174,11 @@ mod tests {
         assert_eq!((&*a, &*b, reviews.next_unsent()), ("a", "b", None));
         reviews.wait("a".into(), 4);
         assert_eq!(reviews.next_unsent(), None, "it is under way");
-        assert_eq!(settle(&mut reviews, &a, &outcome(Verdict::Allowed), T0), [1, 3, 4]);
-        assert_eq!(reviews.known("a", T0), Some(&Verdict::Allowed));
+        assert_eq!(
+            settle(&mut reviews, &a, &outcome(ReviewVerdict::Allowed), T0),
+            [1, 3, 4]
+        );
+        assert_eq!(reviews.known("a", T0), Some(&ReviewVerdict::Allowed));
         assert_eq!(reviews.known("b", T0), None);
         assert_eq!(settle(&mut reviews, &b, &outcome(denied()), T0), [2]);
         assert_eq!(reviews.known("b", T0), Some(&denied()));
@@ -183,10 +186,10 @@ mod tests {
 
     #[test]
     fn a_verdict_is_kept_for_ten_seconds_and_no_failure_is() {
-        let mut reviews = Reviews::<()>::default();
+        let mut reviews = ReviewCache::<()>::default();
         reviews.settle(&"a".into(), &outcome(denied()), T0);
-        reviews.settle(&"b".into(), &Rc::new(Err(Unreviewed::NoAnswer)), T0);
-        let known = |reviews: &Reviews<()>, now| reviews.known("a", now).is_some();
+        reviews.settle(&"b".into(), &Rc::new(Err(ReviewError::NoAnswer)), T0);
+        let known = |reviews: &ReviewCache<()>, now| reviews.known("a", now).is_some();
         assert!(known(&reviews, T0) && known(&reviews, T0.after(Duration::from_millis(9_999))));
         assert!(!known(&reviews, after(10)));
         assert!(
@@ -194,13 +197,13 @@ mod tests {
             "a clock that was set back"
         );
         assert_eq!(reviews.known("b", T0), None);
-        reviews.settle(&"a".into(), &outcome(Verdict::Allowed), after(12));
-        assert_eq!(reviews.known("a", after(21)), Some(&Verdict::Allowed));
+        reviews.settle(&"a".into(), &outcome(ReviewVerdict::Allowed), after(12));
+        assert_eq!(reviews.known("a", after(21)), Some(&ReviewVerdict::Allowed));
     }
 
     #[test]
     fn no_more_are_kept_than_there_is_room_for() {
-        let mut reviews = Reviews::<()>::default();
+        let mut reviews = ReviewCache::<()>::default();
         for number in 0..=MOST {
             reviews.settle(&number.to_string().into(), &outcome(denied()), T0);
         }
@@ -210,13 +213,13 @@ mod tests {
         reviews.settle(&"last".into(), &outcome(denied()), after(10));
         assert_eq!((reviews.kept.len(), reviews.order.len()), (1, 1), "the rest was old");
         let long = "x".repeat(LONGEST + 1);
-        reviews.settle(&long.as_str().into(), &outcome(Verdict::Allowed), after(10));
+        reviews.settle(&long.as_str().into(), &outcome(ReviewVerdict::Allowed), after(10));
         assert_eq!(reviews.known(&long, after(10)), None);
     }
 
     #[test]
     fn a_verdict_that_is_learned_again_is_kept_once() {
-        let mut reviews = Reviews::<()>::default();
+        let mut reviews = ReviewCache::<()>::default();
         for second in 0..5 {
             reviews.settle(&"a".into(), &outcome(denied()), after(second));
         }
@@ -225,7 +228,7 @@ mod tests {
 
     #[test]
     fn who_is_gone_is_not_answered_and_leaves_nothing_behind() {
-        let mut reviews = Reviews::default();
+        let mut reviews = ReviewCache::default();
         for (question, waiter) in [("a", 1), ("a", 2), ("b", 3)] {
             reviews.wait(question.to_owned(), waiter);
         }
@@ -236,23 +239,23 @@ mod tests {
         assert_eq!(reviews.asked.len(), 1, "a is under way");
         reviews.wait("a".into(), 4);
         assert_eq!(reviews.next_unsent(), None);
-        assert_eq!(settle(&mut reviews, &a, &outcome(Verdict::Allowed), T0), [4]);
+        assert_eq!(settle(&mut reviews, &a, &outcome(ReviewVerdict::Allowed), T0), [4]);
         assert!(reviews.asked.is_empty() && reviews.unsent.is_empty());
     }
 
     #[test]
     fn those_who_need_not_wait_any_more_are_given_out_one_by_one() {
-        let mut reviews = Reviews::default();
+        let mut reviews = ReviewCache::default();
         for waiter in 1..=3 {
             reviews.wait("a".to_owned(), waiter);
         }
         reviews.wait("b".to_owned(), 4);
-        let failed = Rc::new(Err(Unreviewed::Status(503)));
-        reviews.settle(&"a".into(), &outcome(Verdict::Allowed), T0);
+        let failed = Rc::new(Err(ReviewError::Status(503)));
+        reviews.settle(&"a".into(), &outcome(ReviewVerdict::Allowed), T0);
         reviews.settle(&"b".into(), &failed, T0);
-        assert_eq!(reviews.next_settled(), Some((1, outcome(Verdict::Allowed))));
+        assert_eq!(reviews.next_settled(), Some((1, outcome(ReviewVerdict::Allowed))));
         reviews.forget(|waiter| *waiter == 2);
-        assert_eq!(reviews.next_settled(), Some((3, outcome(Verdict::Allowed))));
+        assert_eq!(reviews.next_settled(), Some((3, outcome(ReviewVerdict::Allowed))));
         assert!(reviews.has_settled());
         assert_eq!(reviews.next_settled(), Some((4, failed)));
         assert!(!reviews.has_settled() && reviews.next_settled().is_none());
@@ -260,7 +263,7 @@ mod tests {
 
     #[test]
     fn questions_whose_askers_are_gone_count_until_they_are_answered() {
-        let mut reviews = Reviews::default();
+        let mut reviews = ReviewCache::default();
         for number in 0..MOST_ASKED {
             assert!(reviews.has_room(&number.to_string()));
             reviews.wait(number.to_string(), number);

@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 const CUSTOM: &str = "/apis/custom.metrics.k8s.io/v1beta2/namespaces/shop";
 const EXTERNAL: &str = "/apis/external.metrics.k8s.io/v1beta1/namespaces/shop";
 
-fn access(method: &str, path: &str, headers: &[(&str, &str)]) -> Result<Access, Answer> {
+fn access(method: &str, path: &str, headers: &[(&str, &str)]) -> Result<AccessReview, Answer> {
     let headers = headers.iter().map(|(name, value)| (*name, value.as_bytes()));
-    Access::of(method.as_bytes(), path.as_bytes(), headers)
+    AccessReview::of(method.as_bytes(), path.as_bytes(), headers)
 }
 
-fn alice(method: &str, path: &str) -> Access {
+fn alice(method: &str, path: &str) -> AccessReview {
     access(method, path, &[("x-remote-user", "alice"), ("x-remote-group", "dev")]).unwrap()
 }
 
@@ -227,7 +227,7 @@ proptest! {
     ) {
         for path in [path, format!("{EXTERNAL}/{below}").into_bytes()] {
             let headers = [("x-remote-user", &value[..]), ("x-remote-group", &value), ("x-remote-extra-a", &value)];
-            if let Ok(access) = Access::of(&method, &path, headers) {
+            if let Ok(access) = AccessReview::of(&method, &path, headers) {
                 let question: Value = serde_json::from_str(&access.question()).unwrap();
                 prop_assert_eq!(&question["kind"], "SubjectAccessReview");
                 prop_assert_eq!(access.forbidden("no").status, 403);

@@ -9,7 +9,7 @@ const MOST_REASON: usize = 1024;
 
 /// Whether a user may.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ReviewVerdict {
     /// The user may.
     Allowed,
     /// The user may not, or nobody said that the user may; with a reason, or none.
@@ -18,7 +18,7 @@ pub enum Verdict {
 
 /// Why there is no verdict. It is no permission, and is not kept: the next request asks again.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unreviewed {
+pub enum ReviewError {
     /// The question could not be sent.
     #[error("{0}")]
     NotSent(String),
@@ -37,13 +37,13 @@ pub enum Unreviewed {
 }
 
 #[derive(Deserialize)]
-struct Review {
+struct ReviewResponse {
     kind: String,
-    status: Status,
+    status: ReviewStatus,
 }
 
 #[derive(Deserialize)]
-struct Status {
+struct ReviewStatus {
     allowed: bool,
     #[serde(default)]
     denied: bool,
@@ -55,24 +55,24 @@ struct Status {
 ///
 /// # Errors
 /// Where it is none.
-pub fn read(status: Option<u16>, body: &[u8]) -> Result<Verdict, Unreviewed> {
+pub fn read(status: Option<u16>, body: &[u8]) -> Result<ReviewVerdict, ReviewError> {
     match status {
-        None => return Err(Unreviewed::NoAnswer),
+        None => return Err(ReviewError::NoAnswer),
         Some(200..=299) => {}
-        Some(other) => return Err(Unreviewed::Status(other)),
+        Some(other) => return Err(ReviewError::Status(other)),
     }
-    let review: Review = json::read(body).map_err(|_| Unreviewed::Malformed)?;
+    let review: ReviewResponse = json::read(body).map_err(|_| ReviewError::Malformed)?;
     if review.kind != "SubjectAccessReview" {
-        return Err(Unreviewed::Malformed);
+        return Err(ReviewError::Malformed);
     }
     match review.status {
-        Status {
+        ReviewStatus {
             allowed: true,
             denied: true,
             ..
-        } => Err(Unreviewed::Contradiction),
-        Status { allowed: true, .. } => Ok(Verdict::Allowed),
-        Status { reason, .. } => Ok(Verdict::Denied(printable(reason, MOST_REASON))),
+        } => Err(ReviewError::Contradiction),
+        ReviewStatus { allowed: true, .. } => Ok(ReviewVerdict::Allowed),
+        ReviewStatus { reason, .. } => Ok(ReviewVerdict::Denied(printable(reason, MOST_REASON))),
     }
 }
 
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn review(status: &str) -> Result<Verdict, Unreviewed> {
+    fn review(status: &str) -> Result<ReviewVerdict, ReviewError> {
         let body =
             format!(r#"{{"kind":"SubjectAccessReview","apiVersion":"authorization.k8s.io/v1","status":{status}}}"#);
         read(Some(201), body.as_bytes())
@@ -89,19 +89,19 @@ mod tests {
 
     #[test]
     fn only_what_says_so_is_allowed() {
-        let denied = |reason: &str| Ok(Verdict::Denied(reason.into()));
+        let denied = |reason: &str| Ok(ReviewVerdict::Denied(reason.into()));
         for (status, verdict) in [
             (
                 r#"{"allowed":true,"reason":"RBAC: allowed by …"}"#,
-                Ok(Verdict::Allowed),
+                Ok(ReviewVerdict::Allowed),
             ),
             (r#"{"allowed":false}"#, denied("")),
             (r#"{"allowed":false,"denied":true,"reason":"no"}"#, denied("no")),
             (r#"{"allowed":false,"evaluationError":"role not found"}"#, denied("")),
-            (r#"{"allowed":true,"denied":true}"#, Err(Unreviewed::Contradiction)),
-            (r#"{}"#, Err(Unreviewed::Malformed)),
-            (r#"{"allowed":"true"}"#, Err(Unreviewed::Malformed)),
-            ("null", Err(Unreviewed::Malformed)),
+            (r#"{"allowed":true,"denied":true}"#, Err(ReviewError::Contradiction)),
+            (r#"{}"#, Err(ReviewError::Malformed)),
+            (r#"{"allowed":"true"}"#, Err(ReviewError::Malformed)),
+            ("null", Err(ReviewError::Malformed)),
         ] {
             assert_eq!(review(status), verdict, "{status}");
         }
@@ -111,27 +111,27 @@ mod tests {
     fn what_is_no_review_allows_nothing() {
         let allowed = br#"{"kind":"SubjectAccessReview","status":{"allowed":true}}"#;
         for (status, body, why) in [
-            (None, &b""[..], Unreviewed::NoAnswer),
-            (Some(503), allowed, Unreviewed::Status(503)),
-            (Some(403), allowed, Unreviewed::Status(403)),
-            (Some(302), allowed, Unreviewed::Status(302)),
-            (Some(200), b"<html>", Unreviewed::Malformed),
-            (Some(201), &allowed[..40], Unreviewed::Malformed),
+            (None, &b""[..], ReviewError::NoAnswer),
+            (Some(503), allowed, ReviewError::Status(503)),
+            (Some(403), allowed, ReviewError::Status(403)),
+            (Some(302), allowed, ReviewError::Status(302)),
+            (Some(200), b"<html>", ReviewError::Malformed),
+            (Some(201), &allowed[..40], ReviewError::Malformed),
             (
                 Some(200),
                 br#"{"kind":"Status","status":{"allowed":true}}"#,
-                Unreviewed::Malformed,
+                ReviewError::Malformed,
             ),
         ] {
             assert_eq!(read(status, body), Err(why), "{}", body.escape_ascii());
         }
-        assert_eq!(read(Some(201), allowed), Ok(Verdict::Allowed));
+        assert_eq!(read(Some(201), allowed), Ok(ReviewVerdict::Allowed));
     }
 
     proptest! {
         #[test]
         fn arbitrary_answers_are_no_permission(body in proptest::collection::vec(any::<u8>(), 0..128)) {
-            prop_assert_ne!(read(Some(201), &body), Ok(Verdict::Allowed));
+            prop_assert_ne!(read(Some(201), &body), Ok(ReviewVerdict::Allowed));
         }
     }
 }

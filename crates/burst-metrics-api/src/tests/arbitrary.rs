@@ -12,7 +12,7 @@ proptest! {
         accept in ".{0,40}",
     ) {
         let path = format!("{start}{path}?{query}");
-        let request = Request { accept: accept.as_bytes(), ..get(&path) };
+        let request = MetricsRequest { accept: accept.as_bytes(), ..get(&path) };
         for world in [World::known(), World::empty()] {
             let (status, _) = world.ask(request);
             prop_assert!([200, 400, 404, 405, 406, 503].contains(&status), "{}: {}", path, status);
@@ -25,7 +25,7 @@ proptest! {
         path in proptest::collection::vec(any::<u8>(), 0..64),
         user in proptest::collection::vec(any::<u8>(), 0..8),
     ) {
-        let request = Request { method: &method, path: &path, accept: &user, if_none_match: &path, user: &user, groups: &[] };
+        let request = MetricsRequest { method: &method, path: &path, accept: &user, if_none_match: &path, user: &user, groups: &[] };
         let _ = World::known().ask(request);
     }
 }

@@ -1,13 +1,13 @@
 //! The documents that need no snapshot.
 
 use super::*;
-use crate::catalog::Metric;
+use crate::catalog::ServedMetric;
 use std::collections::BTreeSet;
 
 pub(super) const AGGREGATED: &[u8] = b"application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
     application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json";
 
-fn plain(request: Request<'_>) -> (u16, String) {
+fn plain(request: MetricsRequest<'_>) -> (u16, String) {
     World::empty().ask(request)
 }
 
@@ -49,7 +49,7 @@ fn other_paths_are_not_found_each_in_its_way() {
             .contains("\"reason\":\"NotFound\"")
     );
     assert_eq!(
-        plain(Request {
+        plain(MetricsRequest {
             method: b"POST",
             ..get("/apis")
         })
@@ -108,7 +108,7 @@ fn flat(item: &Value) -> Vec<(String, String)> {
 #[test]
 fn both_forms_of_discovery_list_the_same() {
     let answer = World::empty()
-        .reply(Request {
+        .reply(MetricsRequest {
             accept: AGGREGATED,
             ..get("/apis")
         })
@@ -142,7 +142,7 @@ fn both_forms_of_discovery_list_the_same() {
 #[test]
 fn the_older_form_is_given_to_who_asks_for_it_alone() {
     let accept = b"application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList";
-    let (status, body) = plain(Request { accept, ..get("/apis") });
+    let (status, body) = plain(MetricsRequest { accept, ..get("/apis") });
     assert_eq!(status, 200);
     assert!(body.starts_with("{\"kind\":\"APIGroupDiscoveryList\",\"apiVersion\":\"apidiscovery.k8s.io/v2beta1\""));
     assert!(plain(get("/apis")).1.starts_with("{\"kind\":\"APIGroupList\""));
@@ -151,7 +151,7 @@ fn the_older_form_is_given_to_who_asks_for_it_alone() {
 #[test]
 fn a_document_that_the_aggregator_has_is_not_sent_again() {
     let ask = |accept, if_none_match: &str| {
-        let request = Request {
+        let request = MetricsRequest {
             accept,
             if_none_match: if_none_match.as_bytes(),
             ..get("/apis")
@@ -179,7 +179,9 @@ fn the_docs_name_every_metric_and_no_other() {
     let all = |scope| {
         let mut world = World::empty();
         world.count(Some(Counting { scope, in_flight: true }));
-        Metric::all(world.apis()).map(Metric::name).collect::<Vec<_>>()
+        ServedMetric::all(world.apis())
+            .map(ServedMetric::name)
+            .collect::<Vec<_>>()
     };
     assert_eq!(
         documented,
@@ -188,11 +190,11 @@ fn the_docs_name_every_metric_and_no_other() {
 }
 
 /// What an adapter lists, as `name`, whether in namespaces, and a kind.
-pub(super) fn offers(api: Api, names: &[(&str, bool, &str)]) -> fallback::Offers {
+pub(super) fn offers(api: ApiVersion, names: &[(&str, bool, &str)]) -> fallback::AdapterResources {
     let resource = |(name, namespaced, kind): &(&str, bool, &str)| serde_json::json!({"name": name, "singularName": "", "namespaced": namespaced, "kind": kind, "verbs": ["get"]});
     let resources: Vec<_> = names.iter().map(resource).collect();
     let list = serde_json::json!({"kind": "APIResourceList", "groupVersion": "g/v", "resources": resources});
-    let mut offers = fallback::Offers::default();
+    let mut offers = fallback::AdapterResources::default();
     offers.put(api, fallback::read(Some(200), list.to_string().as_bytes()));
     offers
 }
@@ -202,7 +204,7 @@ fn the_metrics_of_another_adapter_are_listed_beside_ours() {
     let mut world = World::empty();
     let list = "MetricValueList";
     world.offers = offers(
-        Api::CustomV1Beta2,
+        ApiVersion::CustomV1Beta2,
         &[
             ("services/requests", true, list),
             ("pods/requests", true, list),
@@ -228,7 +230,10 @@ fn the_metrics_of_another_adapter_are_listed_beside_ours() {
         31,
         "it does not serve that version"
     );
-    world.offers = offers(Api::External, &[("s0-rabbitmq", true, "ExternalMetricValueList")]);
+    world.offers = offers(
+        ApiVersion::ExternalV1Beta1,
+        &[("s0-rabbitmq", true, "ExternalMetricValueList")],
+    );
     assert!(names(&world, "external.metrics.k8s.io/v1beta1").contains(&"s0-rabbitmq".to_owned()));
     assert_eq!(names(&world, "custom.metrics.k8s.io/v1beta2").len(), 31);
 }
@@ -237,7 +242,7 @@ fn the_metrics_of_another_adapter_are_listed_beside_ours() {
 fn aggregated_discovery_has_the_metrics_of_both_by_their_resources() {
     let mut world = World::empty();
     let aggregated = |world: &World| {
-        let request = Request {
+        let request = MetricsRequest {
             accept: AGGREGATED,
             ..get("/apis")
         };
@@ -248,7 +253,7 @@ fn aggregated_discovery_has_the_metrics_of_both_by_their_resources() {
     let (before, _) = aggregated(&world);
     let list = "MetricValueList";
     world.offers = offers(
-        Api::CustomV1Beta2,
+        ApiVersion::CustomV1Beta2,
         &[
             ("pods/b", true, list),
             ("services/b", true, list),
@@ -289,7 +294,10 @@ fn aggregated_discovery_has_the_metrics_of_both_by_their_resources() {
         (&"get".into(), vec!["b".to_owned()])
     );
     assert_eq!(of("pods")["responseKind"]["kind"], "");
-    world.offers = offers(Api::External, &[("s0-rabbitmq", true, "ExternalMetricValueList")]);
+    world.offers = offers(
+        ApiVersion::ExternalV1Beta1,
+        &[("s0-rabbitmq", true, "ExternalMetricValueList")],
+    );
     let (_, items) = aggregated(&world);
     let external = items[1]["versions"][0]["resources"].as_array().unwrap();
     assert!(external.iter().any(|resource| resource["resource"] == "s0-rabbitmq"));

@@ -1,4 +1,4 @@
-//! Series, and the names of external metrics.
+//! SeriesValue, and the names of external metrics.
 
 use super::*;
 
@@ -89,10 +89,10 @@ fn the_age_of_values_is_told() {
     let age = |path: &str| world.reply(get(path)).age;
     let seconds = Duration::from_secs;
     let headroom = format!("{CUSTOM}/services/*/burst_headroom");
-    assert_eq!(age(&headroom), Some((Api::CustomV1Beta2, seconds(5))));
+    assert_eq!(age(&headroom), Some((ApiVersion::CustomV1Beta2, seconds(5))));
     assert_eq!(
         age(&format!("{EXTERNAL}/burst_requests_in_flight")),
-        Some((Api::External, seconds(3)))
+        Some((ApiVersion::ExternalV1Beta1, seconds(3)))
     );
     assert_eq!(age("/apis"), None);
 }

@@ -14,7 +14,7 @@ fn legacy(world: &World) -> Vec<(String, String)> {
 
 fn aggregated(world: &World) -> Vec<(String, String)> {
     let accept = AGGREGATED;
-    let answer = world.reply(Request { accept, ..get("/apis") }).answer;
+    let answer = world.reply(MetricsRequest { accept, ..get("/apis") }).answer;
     let groups: Value = serde_json::from_slice(&answer.body).unwrap();
     let pair = |entry: &Value| (text(&entry["resource"]), text(&entry["responseKind"]["kind"]));
     let resources = groups["items"][1]["versions"][0]["resources"].as_array().unwrap();
@@ -56,7 +56,7 @@ fn kubectl_requests_the_metric_that_it_is_asked_for() {
         of_one_kind.to_vec(),
         own.map(|(name, kind)| (name, true, kind)).to_vec(),
     ] {
-        world.offers = offers(Api::External, &more);
+        world.offers = offers(ApiVersion::ExternalV1Beta1, &more);
         for resources in [legacy(&world), aggregated(&world)] {
             assert!(resources.len() >= 8 + more.len(), "{resources:?}");
             for (name, _) in &resources {

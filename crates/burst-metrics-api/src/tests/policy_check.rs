@@ -91,7 +91,7 @@ fn users_and_groups_are_told_apart() {
     let path = format!("{EXTERNAL}/burst_headroom");
     let ask = |user: &str, groups: &[&str]| {
         let groups: Vec<_> = groups.iter().map(ToString::to_string).collect();
-        let request = Request {
+        let request = MetricsRequest {
             user: user.as_bytes(),
             groups: &groups,
             ..get(&path)
@@ -151,7 +151,7 @@ fn what_is_no_name_of_a_namespace_is_refused_where_policies_decide() {
         let (code, reason, message) = world.refusal(get(&path(namespace)));
         assert_eq!((code, reason.as_str()), (400, "BadRequest"), "{namespace}");
         assert!(message.contains("is no name of a namespace"), "{message}");
-        let passes = fallback::goes_on(&world.config, world.apis(), world.sources(), get(&path(namespace)));
+        let passes = fallback::is_delegated(&world.config, world.apis(), world.sources(), get(&path(namespace)));
         assert!(matches!(passes, Ok(false)), "it is ours: {passes:?}");
     }
     assert_eq!(world.ask(get(&path("default"))).0, 200);
@@ -170,9 +170,9 @@ fn what_another_adapter_answers_is_decided_by_the_same_policies() {
     world.config = Config::parse(json.as_bytes(), Artifact::Full).unwrap();
     let refusal = |path: &str| {
         let (path, sources) = (format!("{EXTERNAL}/{path}"), world.sources());
-        match fallback::goes_on(&world.config, world.apis(), sources, get(&path)) {
-            Ok(goes_on) => {
-                assert!(goes_on, "{path}");
+        match fallback::is_delegated(&world.config, world.apis(), sources, get(&path)) {
+            Ok(is_delegated) => {
+                assert!(is_delegated, "{path}");
                 None
             }
             Err(answer) => Some(answer.status),
@@ -183,6 +183,6 @@ fn what_another_adapter_answers_is_decided_by_the_same_policies() {
     assert_eq!(refusal("s0-queue?labelSelector=%3D"), Some(400));
     assert_eq!(refusal("other"), None);
     let everywhere = get("/apis/external.metrics.k8s.io/v1beta1/namespaces/*/other");
-    let refused = fallback::goes_on(&world.config, world.apis(), world.sources(), everywhere);
+    let refused = fallback::is_delegated(&world.config, world.apis(), world.sources(), everywhere);
     assert_eq!(refused.err().map(|answer| answer.status), Some(400));
 }

@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn who_is_nobody_gets_nothing() {
     for user in ["", "  "] {
-        let request = Request {
+        let request = MetricsRequest {
             user: user.as_bytes(),
             ..get("/healthz")
         };
@@ -56,7 +56,7 @@ fn only_get_is_answered_and_only_in_json() {
     let world = World::known();
     let path = format!("{CUSTOM}/services/web/burst_headroom");
     for method in ["POST", "PUT", "PATCH", "DELETE", "HEAD", "get", ""] {
-        let request = Request {
+        let request = MetricsRequest {
             method: method.as_bytes(),
             ..get(&path)
         };
@@ -64,13 +64,13 @@ fn only_get_is_answered_and_only_in_json() {
         assert_eq!(answer.status, 405, "{method}");
         assert!(answer.headers.contains(&("allow", "GET".to_owned())), "{method}");
     }
-    let protobuf = Request {
+    let protobuf = MetricsRequest {
         accept: b"application/vnd.kubernetes.protobuf",
         ..get(&path)
     };
     let message = "only the following media types are accepted: application/json".to_owned();
     assert_eq!(world.refusal(protobuf), (406, "NotAcceptable".to_owned(), message));
-    let controller = Request {
+    let controller = MetricsRequest {
         accept: b"application/vnd.kubernetes.protobuf, */*",
         ..get(&path)
     };

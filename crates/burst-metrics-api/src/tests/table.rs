@@ -7,7 +7,7 @@ fn tables_have_a_row_for_each_value() {
     let world = World::known();
     let accept = b"application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json";
     let table = |path: &str| {
-        let (status, body) = world.ask(Request { accept, ..get(path) });
+        let (status, body) = world.ask(MetricsRequest { accept, ..get(path) });
         assert_eq!(status, 200, "{body}");
         let table: Value = serde_json::from_str(&body).unwrap();
         assert_eq!(
