@@ -1,7 +1,8 @@
 //! What is done with a request and with its response: replies of the proxy's own, and the header on the way back.
 
 use crate::host;
-use crate::metrics_apis::{self, Taken, Waiting};
+use crate::local_reply;
+use crate::metrics_apis::{self, Disposition, PendingGuard};
 use crate::quarantine::Quarantine;
 use crate::requests::{self, Counter, UnderWay};
 use crate::vm::{self, BulkPermit};
@@ -77,7 +78,7 @@ pub(crate) struct Remembered {
     #[expect(dead_code, reason = "held until it is dropped")]
     under_way: Option<UnderWay>,
     /// While a request for metrics waits for a review.
-    waiting: Option<Waiting>,
+    waiting: Option<PendingGuard>,
     /// Where the reply is a bulk one.
     bulk: Option<BulkPermit>,
 }
@@ -92,32 +93,10 @@ impl Remembered {
     }
 
     /// A reply to a request that waited is under way; what it waited with.
-    pub(crate) fn wait_no_more(&mut self, bulk: Option<BulkPermit>) -> Option<Waiting> {
+    pub(crate) fn wait_no_more(&mut self, bulk: Option<BulkPermit>) -> Option<PendingGuard> {
         self.bulk = bulk;
         self.waiting.take()
     }
-}
-
-/// Replies to the current stream; what the stream has to hold for as long as the reply is under way. Where there is no room
-/// for a bulk reply, `busy` says what to reply instead.
-pub(crate) fn reply(answer: &Answer, busy: impl FnOnce() -> Answer) -> Option<BulkPermit> {
-    let Some(size) = answer.bulk_size() else {
-        send(answer);
-        return None;
-    };
-    let permit = vm::permit_bulk(size);
-    if permit.is_some() {
-        send(answer);
-    } else {
-        vm::stats().count_rejected_bulk();
-        send(&busy());
-    }
-    permit
-}
-
-fn send(Answer { status, headers, body }: &Answer) {
-    vm::stats().count_reply(*status);
-    host::reply(*status, headers, body);
 }
 
 /// Takes the current request, of that stream: what is to be remembered of it, and whether it goes on.
@@ -147,15 +126,15 @@ pub(crate) fn take_request(view: &Rc<View>, stream: u32) -> (Option<Remembered>,
 
 /// Takes a request on the filter chain of the metrics APIs, if it is one. None of their responses is marked.
 fn take_metrics_apis(view: &Rc<View>, stream: u32) -> Option<(Remembered, Action)> {
-    let taken = metrics_apis::take(view, stream)?;
+    let disposition = metrics_apis::handle_request(view, stream)?;
     let mut remembered = Remembered::own_reply(None);
-    let action = match taken {
-        Taken::Answered(answer) => {
+    let action = match disposition {
+        Disposition::Answered(answer) => {
             remembered.bulk = metrics_apis::reply(&answer);
             Action::Pause
         }
-        Taken::Passed => Action::Continue,
-        Taken::Waits(waiting) => {
+        Disposition::Delegated => Action::Continue,
+        Disposition::Pending(waiting) => {
             remembered.waiting = Some(waiting);
             Action::Pause
         }
@@ -194,10 +173,10 @@ fn answer(view: &View) -> Option<Replied> {
     };
     let answer = burst::answer(&view.config, endpoints, &mut view.picture.borrow_mut(), request)?;
     if method == b"HEAD" {
-        send(&answer);
+        local_reply::send(&answer);
         return Some(Replied(None));
     }
-    Some(Replied(reply(&answer, || burst::busy(&answer))))
+    Some(Replied(local_reply::send_or(&answer, || burst::busy(&answer))))
 }
 
 fn passes_gate(config: &Config) -> bool {

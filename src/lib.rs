@@ -19,6 +19,7 @@ mod calls;
 mod host;
 mod http;
 mod key;
+mod local_reply;
 mod log;
 mod metrics_apis;
 mod office;

@@ -283,7 +283,7 @@ impl Configured {
         }
         if self.view.config.metrics_apis.is_some() {
             let mut others = self.view.others.borrow_mut();
-            others.look(&self.keys.offers, &self.view.quarantine);
+            others.refresh(&self.keys.offers, &self.view.quarantine);
         }
     }
 

@@ -1,4 +1,5 @@
-//! The leader's part in other adapters: it asks each what it has, and tells the proxy's other threads.
+//! Reads which metrics the other adapters list. The leader requests the lists, and shares them with the other threads of
+//! the proxy.
 
 use crate::calls::Calls;
 use crate::host::{self, Outrun, Shared};
@@ -7,7 +8,7 @@ use crate::log;
 use crate::quarantine::{Guard, Quarantine};
 use crate::vm;
 use burst_metrics_api::ApiVersion;
-use burst_metrics_api::fallback::{self, AdapterDiscoveryError, AdapterResources};
+use burst_metrics_api::adapters::{self, AdapterDiscoveryError, AdapterResource, AdapterResources};
 use burst_model::config::{Adapter, Config};
 use burst_model::quarantine::{Item, Kind};
 use burst_model::records::{Keys, Record};
@@ -15,55 +16,58 @@ use burst_model::time::Time;
 use std::rc::Rc;
 use std::time::Duration;
 
-/// As often as the API server looks at an aggregated API.
+/// As often as kube-apiserver checks an aggregated API.
 const PERIOD: Duration = Duration::from_secs(30);
 
-/// Until an adapter that did not answer is asked again: one that is back is listed within 10 s.
+/// The pause after a failure. It keeps the promise that the metrics of a recovered adapter are listed within 10 s.
 const RETRY: Duration = Duration::from_secs(8);
 
-/// What is known of the other adapters, by the leader.
+/// Reads the resource lists of the other adapters, on the leader.
 #[derive(Debug)]
 pub(crate) struct AdapterDiscovery {
     config: Rc<Config>,
-    offers: AdapterResources,
+    resources: AdapterResources,
     key: Key,
-    asked: Option<Time>,
+    /// When the lists were requested last.
+    requested: Option<Time>,
     calls: Calls<ApiVersion>,
 }
 
 impl AdapterDiscovery {
-    /// Takes over, where there are other adapters.
+    /// Continues with what the last leader read. Returns `None` if no other adapter is configured.
     pub(crate) fn take(config: &Rc<Config>, keys: &Keys, tenure: &Rc<Tenure>) -> Result<Option<Self>, Outrun> {
         let apis = config.metrics_apis.as_ref();
-        if super::ARE_LEFT_OUT || apis.is_none_or(|apis| fallback::asked(apis).next().is_none()) {
+        if super::COMPILED_OUT || apis.is_none_or(|apis| adapters::adapters(apis).next().is_none()) {
             return Ok(None);
         }
         let (key, bytes) = Key::fence(&keys.offers, tenure)?;
         Ok(Some(Self {
             config: config.clone(),
-            offers: AdapterResources::from_bytes(&bytes).unwrap_or_default(),
+            resources: AdapterResources::from_bytes(&bytes).unwrap_or_default(),
             key,
-            asked: None,
+            requested: None,
             calls: Calls::default(),
         }))
     }
 
-    /// Once a tick.
+    /// Requests the lists if that is due. Called once a tick.
     pub(crate) fn tick(&mut self, now: Time) -> Result<(), Outrun> {
-        if super::ARE_LEFT_OUT {
+        if super::COMPILED_OUT {
             return Ok(());
         }
         let period = if self.has_failed() { RETRY } else { PERIOD };
-        let is_due = self.asked.is_none_or(|asked| now >= asked.after(period) || now < asked);
+        let is_due = self
+            .requested
+            .is_none_or(|requested| now >= requested.after(period) || now < requested);
         if !is_due || !self.calls.is_empty() {
             return Ok(());
         }
-        self.asked = Some(now);
+        self.requested = Some(now);
         let config = self.config.clone();
-        for (api, adapter) in config.metrics_apis.as_deref().into_iter().flat_map(fallback::asked) {
-            match self.ask(api, adapter) {
+        for (api, adapter) in config.metrics_apis.as_deref().into_iter().flat_map(adapters::adapters) {
+            match self.request(api, adapter) {
                 Ok(token) => self.calls.insert(token, api),
-                Err(unlisted) => self.learn(api, Err(unlisted))?,
+                Err(error) => self.store(api, Err(error))?,
             }
         }
         Ok(())
@@ -71,17 +75,23 @@ impl AdapterDiscovery {
 
     fn has_failed(&self) -> bool {
         let apis = self.config.metrics_apis.as_deref();
-        let mut asked = apis.into_iter().flat_map(fallback::asked);
-        asked.any(|(api, _)| self.offers.trouble(api).is_some())
+        let mut adapters = apis.into_iter().flat_map(adapters::adapters);
+        adapters.any(|(api, _)| self.resources.error(api).is_some())
     }
 
-    fn ask(&self, api: ApiVersion, Adapter { cluster, authority }: &Adapter) -> Result<u32, AdapterDiscoveryError> {
+    fn request(&self, api: ApiVersion, Adapter { cluster, authority }: &Adapter) -> Result<u32, AdapterDiscoveryError> {
         let timeout = self.config.api.timeout;
-        let sent = host::get_as(host::OWN_USER, cluster, authority, &fallback::path(api), timeout);
+        let sent = host::get_as(
+            host::OWN_USER,
+            cluster,
+            authority,
+            &adapters::resource_list_path(api),
+            timeout,
+        );
         sent.map_err(|reason| AdapterDiscoveryError::NotSent(reason.to_owned()))
     }
 
-    /// Takes the answer to a callout, which is the current one of the host; whether it was one of these.
+    /// Handles the response to a callout, which is the current one of the host. Returns whether it was that of an adapter.
     pub(crate) fn answer(
         &mut self,
         token: u32,
@@ -89,7 +99,7 @@ impl AdapterDiscovery {
         body_size: usize,
         guard: &Guard,
     ) -> Result<bool, Outrun> {
-        if super::ARE_LEFT_OUT {
+        if super::COMPILED_OUT {
             return Ok(false);
         }
         let Some(api) = self.calls.remove(token) else {
@@ -97,61 +107,62 @@ impl AdapterDiscovery {
         };
         let body = host::answer_body(body_size);
         if guard.admits(&body) {
-            let listed = fallback::read(host::answer_status(has_headers), &body);
-            self.learn(api, listed)?;
+            let listed = adapters::read_resource_list(host::answer_status(has_headers), &body);
+            self.store(api, listed)?;
         }
         Ok(true)
     }
 
-    /// One line for a change of state, not one for every failure; what fails is in the record, so a successor says no
-    /// line again.
-    fn learn(
+    /// Stores and publishes a list. Logs a line only if the state changes. The shared record has the error, so a new leader
+    /// does not log it again.
+    fn store(
         &mut self,
         api: ApiVersion,
-        listed: Result<Vec<fallback::AdapterResource>, AdapterDiscoveryError>,
+        listed: Result<Vec<AdapterResource>, AdapterDiscoveryError>,
     ) -> Result<(), Outrun> {
-        let (stats, path) = (vm::stats(), fallback::path(api));
+        let (stats, path) = (vm::stats(), adapters::resource_list_path(api));
         match &listed {
             Ok(_) => stats.offers_ok.count(),
             Err(_) => stats.offers_failed.count(),
         }
-        let failed = self.offers.trouble(api).is_some();
-        if !self.offers.put(api, listed) {
+        let had_failed = self.resources.error(api).is_some();
+        if !self.resources.update(api, listed) {
             return Ok(());
         }
-        self.key.write(&self.offers.to_bytes())?;
-        match self.offers.trouble(api) {
-            Some(unlisted) => {
+        self.key.write(&self.resources.to_bytes())?;
+        match self.resources.error(api) {
+            Some(error) => {
                 log::warn(format_args!(
-                    "{path} lists this filter's metrics alone, because of the other adapter: {unlisted}"
+                    "{path} lists this filter's metrics alone, because of the other adapter: {error}"
                 ));
             }
-            None if failed => log::info(format_args!("the other adapter tells again what it has in {path}")),
+            None if had_failed => log::info(format_args!("the other adapter lists its metrics in {path} again")),
             None => {}
         }
         Ok(())
     }
 }
 
-/// What every thread knows of the other adapters.
+/// The resources of the other adapters, as a thread last read them from shared data.
 #[derive(Debug, Default)]
 pub(crate) struct KnownAdapters {
-    pub(super) offers: AdapterResources,
+    pub(super) resources: AdapterResources,
+    /// The version of the shared data that was read.
     version: Option<host::Cas>,
 }
 
 impl KnownAdapters {
-    /// Takes up what the leader published.
-    pub(crate) fn look(&mut self, key: &str, quarantine: &Quarantine) {
-        if super::ARE_LEFT_OUT {
+    /// Reads what the leader published.
+    pub(crate) fn refresh(&mut self, key: &str, quarantine: &Quarantine) {
+        if super::COMPILED_OUT {
             return;
         }
         let found = Shared::read(key);
         if self.version != Some(found.cas) {
             let item = Item::of_bytes(Kind::Offers, &found.bytes);
-            if let Some(offers) = quarantine.take(item, || found.record()) {
+            if let Some(resources) = quarantine.take(item, || found.record()) {
                 self.version = Some(found.cas);
-                self.offers = offers.unwrap_or_default();
+                self.resources = resources.unwrap_or_default();
             }
         }
     }

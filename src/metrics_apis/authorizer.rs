@@ -1,7 +1,9 @@
-//! ReviewCache, as the proxy carries them out. The root context sends the questions: a stream may be gone before its answer
-//! is there, and others wait for the same one.
+//! Sends SubjectAccessReviews, and answers the requests that wait for them.
+//!
+//! The root context sends the reviews, because several streams can wait for the same one, and a stream can end before the
+//! response arrives.
 
-use super::{Asked, Taken};
+use super::Disposition;
 use crate::calls::Calls;
 use crate::host;
 use crate::http::View;
@@ -9,197 +11,197 @@ use crate::log;
 use crate::root::unique_id;
 use crate::streams;
 use crate::vm::{self, MOST_WAITING};
+use burst_metrics_api::MetricsRequest;
 use burst_metrics_api::review::{self, AccessReview, ReviewCache, ReviewError, ReviewResult, ReviewVerdict};
 use burst_model::budget::Permit;
 use burst_model::sync::lease::Id;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-/// Requests that are answered in one callback. Envoy sends the replies of a callback when it is over, and each calls
-/// the filter again before the next one is sent: they lie on each other on the stack, which is full at about 300.
+/// Requests that are answered in one callback. Envoy sends the replies of a callback when it ends, and each reply calls the
+/// filter again before the next one is sent. These calls nest, and the stack is full at about 300.
 const BATCH: usize = 8;
 
-/// The reviews of a root context and its streams.
+/// The SubjectAccessReviews of a root context and its streams.
 #[derive(Default)]
 pub(crate) struct Authorizer {
-    reviews: RefCell<ReviewCache<PendingRequest>>,
-    /// The questions under way, by the token of their callout.
+    cache: RefCell<ReviewCache<PendingRequest>>,
+    /// The reviews that were sent, by the token of their callout.
     calls: RefCell<Calls<Rc<str>>>,
-    bell: Cell<Option<u32>>,
-    trouble: RefCell<Option<ReviewError>>,
+    /// The shared queue that wakes the root context.
+    wake_queue: Cell<Option<u32>>,
+    /// Why the last review failed, if it did.
+    last_error: RefCell<Option<ReviewError>>,
 }
 
-/// A request that waits.
+/// A request that waits for a review.
 struct PendingRequest {
     stream: u32,
-    asked: Asked,
-    access: AccessReview,
+    request: MetricsRequest,
 }
 
-/// Held by a stream that waits: one that goes is not answered, and makes room for another one.
-pub(crate) struct Waiting {
+/// Held by a stream that waits for a review. Dropping it cancels the request and releases its permit.
+pub(crate) struct PendingGuard {
     view: Rc<View>,
     stream: u32,
     #[expect(dead_code, reason = "held until it is dropped")]
     permit: Permit<MOST_WAITING>,
 }
 
-impl Drop for Waiting {
+impl Drop for PendingGuard {
     fn drop(&mut self) {
-        let mut reviews = self.view.reviews.reviews.borrow_mut();
-        reviews.forget(|waiter| waiter.stream == self.stream);
+        let mut cache = self.view.reviews.cache.borrow_mut();
+        cache.cancel(|request| request.stream == self.stream);
     }
 }
 
 impl Authorizer {
-    /// The verdict of a question, where it is known.
-    pub(super) fn known(&self, question: &str) -> Option<ReviewVerdict> {
-        self.reviews.borrow().known(question, host::now()).cloned()
+    /// The verdict of a review, if it is known.
+    pub(super) fn verdict(&self, review: &str) -> Option<ReviewVerdict> {
+        self.cache.borrow().verdict(review, host::now()).cloned()
     }
 
-    /// Has the current request, of that stream, wait for the answer to a question; or refuses it, where as many wait as
-    /// may.
-    pub(super) fn wait(
-        &self,
-        view: &Rc<View>,
-        question: String,
-        stream: u32,
-        asked: Asked,
-        access: AccessReview,
-    ) -> Taken {
-        let has_room = self.reviews.borrow().has_room(&question);
-        let Some(permit) = has_room.then(vm::permit_to_wait).flatten() else {
+    /// Lets the current request, of this stream, wait for a review. Refuses it if too many requests wait already.
+    pub(super) fn enqueue(&self, view: &Rc<View>, review: String, stream: u32, request: MetricsRequest) -> Disposition {
+        let has_capacity = self.cache.borrow().has_capacity(&review);
+        let Some(permit) = has_capacity.then(vm::permit_to_wait).flatten() else {
             vm::stats().count_rejected_review();
-            return Taken::Answered(AccessReview::too_many());
+            return Disposition::Answered(review::too_many_pending());
         };
-        let waiter = PendingRequest { stream, asked, access };
-        self.reviews.borrow_mut().wait(question, waiter);
-        self.ring();
-        Taken::Waits(Waiting {
+        let pending = PendingRequest { stream, request };
+        self.cache.borrow_mut().enqueue(review, pending);
+        self.wake();
+        Disposition::Pending(PendingGuard {
             view: view.clone(),
             stream,
             permit,
         })
     }
 
-    /// Wakes the root context; where that cannot be done, its next tick comes within a second.
-    fn ring(&self) {
-        let make = || unique_id().and_then(|Id(id)| host::bell(&format!("burst-metrics/reviews/{id}")));
-        let bell = self.bell.get().or_else(make);
-        self.bell.set(bell);
-        if let Some(bell) = bell {
-            host::ring(bell);
+    /// Wakes the root context. If there is no queue for it, the next tick comes within a second.
+    fn wake(&self) {
+        let queue = self.wake_queue.get().or_else(register_wake_queue);
+        self.wake_queue.set(queue);
+        if let Some(queue) = queue {
+            host::ring(queue);
         }
     }
 }
 
-/// Sends the questions that nobody has sent, and answers some of those who need not wait any more; by the root context.
+fn register_wake_queue() -> Option<u32> {
+    let Id(id) = unique_id()?;
+    host::bell(&format!("burst-metrics/reviews/{id}"))
+}
+
+/// Sends the reviews that are not sent yet, and answers a batch of requests that have their result. The root context calls
+/// it.
 pub(crate) fn send(view: &View) {
-    if super::ARE_LEFT_OUT {
+    if super::COMPILED_OUT {
         return;
     }
     let api = &view.config.api;
-    let next = || view.reviews.reviews.borrow_mut().next_unsent();
-    while let Some(question) = next() {
+    while let Some(review) = next_unsent(view) {
         match host::post(
             &api.cluster,
             &api.authority,
             review::PATH,
-            question.as_bytes(),
+            review.as_bytes(),
             api.timeout,
         ) {
-            Ok(token) => view.reviews.calls.borrow_mut().insert(token, question),
-            Err(reason) => settle(
-                view,
-                &question,
-                Err(ReviewError::NotSent(format!("{reason} ({})", api.cluster))),
-            ),
+            Ok(token) => view.reviews.calls.borrow_mut().insert(token, review),
+            Err(reason) => {
+                let error = ReviewError::NotSent(format!("{reason} ({})", api.cluster));
+                complete(view, &review, Err(error));
+            }
         }
     }
-    answer_some(view);
+    answer_batch(view);
 }
 
-/// Takes the answer to a callout, which is the current one of the host; whether it was a review's.
+/// A function, so that the cache is not borrowed while the host is called.
+fn next_unsent(view: &View) -> Option<Rc<str>> {
+    view.reviews.cache.borrow_mut().next_unsent()
+}
+
+/// Handles the response to a callout, which is the current one of the host. Returns whether it was that of a review.
 pub(crate) fn take(view: &View, token: u32, has_headers: bool, body_size: usize) -> bool {
-    if super::ARE_LEFT_OUT {
+    if super::COMPILED_OUT {
         return false;
     }
-    let Some(question) = view.reviews.calls.borrow_mut().remove(token) else {
+    let Some(review) = view.reviews.calls.borrow_mut().remove(token) else {
         return false;
     };
-    let outcome = review::read(host::answer_status(has_headers), &host::answer_body(body_size));
-    settle(view, &question, outcome);
-    answer_some(view);
+    let result = review::read_verdict(host::answer_status(has_headers), &host::answer_body(body_size));
+    complete(view, &review, result);
+    answer_batch(view);
     true
 }
 
-fn settle(view: &View, question: &Rc<str>, outcome: ReviewResult) {
-    let outcome = Rc::new(outcome);
-    view.reviews
-        .reviews
-        .borrow_mut()
-        .settle(question, &outcome, host::now());
-    view.reviews.told(&outcome);
+fn complete(view: &View, review: &Rc<str>, result: ReviewResult) {
+    let result = Rc::new(result);
+    view.reviews.cache.borrow_mut().complete(review, &result, host::now());
+    view.reviews.report(&result);
 }
 
-/// Answers a batch of those who need not wait any more. The others have a callback of their own.
-fn answer_some(view: &View) {
+/// Answers a batch of the requests that have their result. The others are answered in a callback of their own.
+fn answer_batch(view: &View) {
     for _ in 0..BATCH {
-        let settled = view.reviews.reviews.borrow_mut().next_settled();
-        let Some((waiter, outcome)) = settled else { return };
-        waiter.resume(view, &outcome);
+        let completed = view.reviews.cache.borrow_mut().next_completed();
+        let Some((pending, result)) = completed else { return };
+        pending.resume(view, &result);
     }
-    if view.reviews.reviews.borrow().has_settled() {
-        view.reviews.ring();
+    if view.reviews.cache.borrow().has_completed() {
+        view.reviews.wake();
     }
 }
 
 impl PendingRequest {
-    fn resume(&self, view: &View, outcome: &ReviewResult) {
-        let Some(apis) = view
-            .config
-            .metrics_apis
-            .as_ref()
-            .filter(|_| host::speak_for(self.stream))
-        else {
+    fn resume(&self, view: &View, result: &ReviewResult) {
+        let Some(apis) = &view.config.metrics_apis else { return };
+        if !host::speak_for(self.stream) {
             return;
+        }
+        let disposition = match result {
+            Ok(ReviewVerdict::Allowed) => super::serve(&self.request, view, apis),
+            Ok(ReviewVerdict::Denied(reason)) => {
+                Disposition::Answered(AccessReview::of(&self.request).forbidden(reason))
+            }
+            Err(error) => Disposition::Answered(review::review_failed(error)),
         };
-        let taken = match outcome {
-            Ok(ReviewVerdict::Allowed) => self.asked.serve(view, apis),
-            Ok(ReviewVerdict::Denied(reason)) => Taken::Answered(self.access.forbidden(reason)),
-            Err(why) => Taken::Answered(AccessReview::unreviewed(why)),
-        };
-        let bulk = match taken {
-            Taken::Answered(answer) => super::reply(&answer),
-            Taken::Passed => {
+        let bulk = match disposition {
+            Disposition::Answered(answer) => super::reply(&answer),
+            Disposition::Delegated => {
                 host::resume();
                 None
             }
-            Taken::Waits(_) => return,
+            Disposition::Pending(_) => return,
         };
         streams::waits_no_more(self.stream, bulk);
     }
 }
 
 impl Authorizer {
-    /// One line for a change of state, not one for every failure.
-    fn told(&self, outcome: &ReviewResult) {
+    /// Counts a result. Logs a line only if the reason for a failure changes.
+    fn report(&self, result: &ReviewResult) {
         let stats = vm::stats();
-        match outcome {
+        match result {
             Ok(ReviewVerdict::Allowed) => stats.reviews_allowed.count(),
             Ok(ReviewVerdict::Denied(_)) => stats.reviews_denied.count(),
             Err(_) => stats.reviews_failed.count(),
         }
-        let mut trouble = self.trouble.borrow_mut();
-        let before = trouble.take();
-        *trouble = outcome.as_ref().err().cloned();
-        match &*trouble {
-            Some(now) if before.as_ref() != Some(now) => {
+        let error = result.as_ref().err();
+        let previous = self.last_error.replace(error.cloned());
+        match error {
+            Some(error) if previous.as_ref() != Some(error) => {
                 log::warn(format_args!(
-                    "requests of the metrics APIs are refused, because nobody tells who may: {now}"
+                    "requests of the metrics APIs are refused, because they cannot be authorized: {error}"
                 ));
             }
-            None if before.is_some() => log::info(format_args!("the API server tells again who may read the metrics")),
+            None if previous.is_some() => {
+                log::info(format_args!(
+                    "the API server authorizes requests of the metrics APIs again"
+                ));
+            }
             _ => {}
         }
     }

@@ -1,55 +1,62 @@
-//! The metrics APIs: answered on one filter chain, and on no other.
+//! Answers the requests of the metrics APIs, which have a filter chain of their own.
+//!
+//! The crate `burst-metrics-api` parses a request and decides what happens. This module reads the request from the host and
+//! carries the decision out.
 
 mod adapter_discovery;
 mod authorizer;
 
 pub(crate) use adapter_discovery::{AdapterDiscovery, KnownAdapters};
-pub(crate) use authorizer::{Authorizer, Waiting, send, take as take_review};
+pub(crate) use authorizer::{Authorizer, PendingGuard, send, take as take_review};
 
 use crate::host;
-use crate::http::{self, View};
+use crate::http::View;
+use crate::local_reply;
 use crate::log;
 use crate::vm::{self, BulkPermit};
 use burst_metrics_api::connection::{self, DownstreamConnection};
 use burst_metrics_api::review::{AccessReview, ReviewVerdict};
-use burst_metrics_api::{self as metrics, MetricSources, MetricsRequest, MetricsResponse, fallback};
+use burst_metrics_api::{self as metrics, MetricSources, MetricsRequest, RoutedRequest};
 use burst_model::config::{Authorization, MetricsApis};
 use burst_model::quarantine::{Item, Kind};
 use burst_model::view::Answer;
 use std::rc::Rc;
 
-/// The header-only module sees no requests, and there need be nothing in it that answers them.
-const ARE_LEFT_OUT: bool = cfg!(feature = "header-only");
+/// The header-only module receives no requests. This constant lets the compiler leave out the code that answers them.
+const COMPILED_OUT: bool = cfg!(feature = "header-only");
 
-/// What becomes of a request of the filter chain.
-pub(crate) enum Taken {
-    /// It is answered so.
+/// What happens to a request of the filter chain.
+pub(crate) enum Disposition {
+    /// The filter answers it.
     Answered(Answer),
-    /// Another adapter answers it, to which Envoy's route leads.
-    Passed,
-    /// It is answered as soon as it is known whether its user may ask.
-    Waits(Waiting),
+    /// Another adapter answers it: Envoy's route leads there.
+    Delegated,
+    /// It waits for a SubjectAccessReview.
+    Pending(PendingGuard),
 }
 
-/// Takes the current request, of that stream, if it came by the filter chain of the metrics APIs. What a client says of
-/// its user counts there only, and over mutual TLS only, as the listener lets nobody in but the API server's front proxy.
-pub(crate) fn take(view: &Rc<View>, stream: u32) -> Option<Taken> {
+/// Handles the current request, of this stream. Returns `None` if it is not on the filter chain of the metrics APIs.
+///
+/// The headers that name a user count only on that chain and only over mutual TLS, because its listener accepts no other
+/// client than the API server's front proxy.
+pub(crate) fn handle_request(view: &Rc<View>, stream: u32) -> Option<Disposition> {
     let apis = view.config.metrics_apis.as_deref()?;
     let chain = host::property(&["xds", "filter_chain_name"])?;
     if chain != apis.filter_chain.as_bytes() {
         return None;
     }
-    if let Err(refused) = check_connection(view, apis) {
-        return Some(Taken::Answered(refused));
-    }
-    let asked = Asked::read(apis);
+    let request = match check_connection(view, apis).and_then(|()| parse_request(apis)) {
+        Ok(request) => request,
+        Err(answer) => return Some(Disposition::Answered(answer)),
+    };
     Some(match apis.authorization {
-        Authorization::ApiServer => asked.serve(view, apis),
-        Authorization::SubjectAccessReview => review(view, apis, asked, stream),
+        Authorization::ApiServer => serve(&request, view, apis),
+        Authorization::SubjectAccessReview => review(request, view, apis, stream),
     })
 }
 
-/// One line of the log for all requests: anybody who reaches the listener can send another.
+/// Refuses requests without mutual TLS. Every client that reaches the listener can send such requests, so only the first one
+/// is logged.
 fn check_connection(view: &View, apis: &MetricsApis) -> Result<(), Answer> {
     let local_address = host::property(&["destination", "address"]).unwrap_or_default();
     let connection = DownstreamConnection {
@@ -69,101 +76,61 @@ fn check_connection(view: &View, apis: &MetricsApis) -> Result<(), Answer> {
     })
 }
 
-fn review(view: &Rc<View>, apis: &MetricsApis, asked: Asked, stream: u32) -> Taken {
+fn parse_request(apis: &MetricsApis) -> Result<MetricsRequest, Answer> {
     let headers = host::request_headers();
     let headers = headers.iter().map(|(name, value)| (name.as_str(), value.as_slice()));
-    let access = match AccessReview::of(&asked.method, &asked.path, headers) {
-        Ok(access) => access,
-        Err(answer) => return Taken::Answered(answer),
+    MetricsRequest::parse(headers, apis.authorization)
+}
+
+fn review(request: MetricsRequest, view: &Rc<View>, apis: &MetricsApis, stream: u32) -> Disposition {
+    let review = AccessReview::of(&request);
+    if review.is_exempt() {
+        return serve(&request, view, apis);
+    }
+    let json = review.to_json();
+    match view.reviews.verdict(&json) {
+        Some(ReviewVerdict::Allowed) => serve(&request, view, apis),
+        Some(ReviewVerdict::Denied(reason)) => Disposition::Answered(review.forbidden(&reason)),
+        None => view.reviews.enqueue(view, json, stream, request),
+    }
+}
+
+/// Answers an authorized request, unless it is quarantined. The first request that needs them compiles the patterns of the
+/// policies and parses the counted requests, so a bad one could end the VM here.
+fn serve(request: &MetricsRequest, view: &View, apis: &MetricsApis) -> Disposition {
+    let fingerprint = [&view.policies.get().to_le_bytes()[..], &request.fingerprint()].concat();
+    let item = Item::of_bytes(Kind::Query, &fingerprint);
+    view.quarantine
+        .answer(item, || route(request, view, apis))
+        .unwrap_or_else(|| Disposition::Answered(metrics::quarantined()))
+}
+
+fn route(request: &MetricsRequest, view: &View, apis: &MetricsApis) -> Disposition {
+    let rates = view.rates.borrow();
+    let sources = MetricSources {
+        config: &view.config,
+        apis,
+        cache: &view.picture.borrow(),
+        rates: rates.rates(),
+        adapter_resources: &view.others.borrow().resources,
+        policies: &view.enforced.borrow(),
+        now: host::now(),
     };
-    if access.is_exempt() {
-        return asked.serve(view, apis);
-    }
-    let question = access.question();
-    match view.reviews.known(&question) {
-        Some(ReviewVerdict::Allowed) => asked.serve(view, apis),
-        Some(ReviewVerdict::Denied(reason)) => Taken::Answered(access.forbidden(&reason)),
-        None => view.reviews.wait(view, question, stream, asked, access),
-    }
-}
-
-/// What a request says that counts for its answer.
-struct Asked {
-    method: Vec<u8>,
-    path: Vec<u8>,
-    accept: Vec<u8>,
-    if_none_match: Vec<u8>,
-    user: Vec<u8>,
-    /// Where policies want to know them. One may have a comma in its name, so they are taken as they came, a header
-    /// each.
-    groups: Vec<String>,
-}
-
-impl Asked {
-    /// Of the current request.
-    fn read(apis: &MetricsApis) -> Self {
-        let header = |name| host::request_header(name).unwrap_or_default();
-        Self {
-            method: header(":method"),
-            path: header(":path"),
-            accept: header("accept"),
-            if_none_match: header("if-none-match"),
-            user: header("x-remote-user"),
-            groups: apis.policies.as_ref().map(|_| groups()).unwrap_or_default(),
+    match metrics::serve(&sources, request) {
+        RoutedRequest::Delegated => {
+            vm::stats().passed_on.count();
+            Disposition::Delegated
         }
-    }
-
-    /// Under a mark: patterns of policies are compiled, and the sum of counted requests is parsed, by the first request that
-    /// needs them.
-    fn serve(&self, view: &View, apis: &MetricsApis) -> Taken {
-        let bytes = [&view.policies.get().to_le_bytes(), &self.path[..], &self.user].concat();
-        let request = Item::of_bytes(Kind::Query, &bytes);
-        let answered = view.quarantine.answer(request, || self.answer(view, apis));
-        answered.unwrap_or_else(|| Taken::Answered(metrics::left_alone()))
-    }
-
-    fn answer(&self, view: &View, apis: &MetricsApis) -> Taken {
-        let request = MetricsRequest {
-            method: &self.method,
-            path: &self.path,
-            accept: &self.accept,
-            if_none_match: &self.if_none_match,
-            user: &self.user,
-            groups: &self.groups,
-        };
-        let rates = view.rates.borrow();
-        let sources = MetricSources {
-            picture: &view.picture.borrow(),
-            rates: rates.rates(),
-            offers: &view.others.borrow().offers,
-            enforced: &view.enforced.borrow(),
-            now: host::now(),
-        };
-        match fallback::is_delegated(&view.config, apis, sources, request) {
-            Ok(false) => {}
-            Ok(true) => {
-                vm::stats().passed_on.count();
-                return Taken::Passed;
+        RoutedRequest::Answered(response) => {
+            if let Some((api, age)) = response.value_age {
+                vm::stats().record_age(api, age);
             }
-            Err(refused) => return Taken::Answered(refused),
+            Disposition::Answered(response.answer)
         }
-        let MetricsResponse { answer, age } = metrics::answer(&view.config, apis, sources, request);
-        if let Some((api, age)) = age {
-            vm::stats().record_age(api, age);
-        }
-        Taken::Answered(answer)
     }
 }
 
-fn groups() -> Vec<String> {
-    let headers = host::request_headers().into_iter();
-    let groups = headers.filter(|(name, _)| name == "x-remote-group");
-    groups
-        .map(|(_, group)| String::from_utf8_lossy(&group).into_owned())
-        .collect()
-}
-
-/// Answers the current stream from the proxy; what the stream has to hold for as long as the answer is under way.
+/// Replies to the current stream, which has to hold the permit of a bulk reply until its end.
 pub(crate) fn reply(answer: &Answer) -> Option<BulkPermit> {
-    http::reply(answer, metrics::busy)
+    local_reply::send_or(answer, metrics::too_many_bulk_answers)
 }

@@ -1,45 +1,70 @@
-//! What form an answer is to have. Protobuf is never needed: who prefers it takes JSON too.
+//! Chooses the format of a response from the `accept` header.
+//!
+//! Protobuf is not needed: clients that prefer it also accept JSON.
 
-use super::status::StatusError;
+use crate::status::StatusError;
 
-/// The forms there are.
+/// A format that a response can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ResponseFormat {
+pub(crate) enum ResponseFormat {
     Json,
-    /// `meta.k8s.io` Table of that version, which kubectl prints as it is.
+    /// `meta.k8s.io` `Table` of this version, which kubectl prints as it is.
     Table(&'static str),
-    /// `apidiscovery.k8s.io` APIGroupDiscoveryList of that version.
+    /// `apidiscovery.k8s.io` `APIGroupDiscoveryList` of this version.
     Aggregated(&'static str),
 }
 
-/// The first form of an `Accept` header that there is; JSON where it is empty.
-pub(super) fn form(accept: &[u8], has: impl Fn(ResponseFormat) -> bool) -> Result<ResponseFormat, StatusError> {
-    let Ok(accept) = std::str::from_utf8(accept) else {
-        return Err(StatusError::not_acceptable());
-    };
-    if accept.trim().is_empty() {
-        return Ok(ResponseFormat::Json);
+/// The formats that a client accepts, in the order of its header.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Accept(Vec<ResponseFormat>);
+
+impl Accept {
+    /// Parses an `accept` header. An empty header accepts JSON.
+    pub(crate) fn parse(header: &[u8]) -> Self {
+        let Ok(header) = std::str::from_utf8(header) else {
+            return Self(Vec::new());
+        };
+        if header.trim().is_empty() {
+            return Self(vec![ResponseFormat::Json]);
+        }
+        let mut formats = Vec::new();
+        for format in header.split(',').filter_map(parse_media_range) {
+            // A long header is not a long list.
+            if !formats.contains(&format) {
+                formats.push(format);
+            }
+        }
+        Self(formats)
     }
-    let mut forms = accept.split(',').filter_map(range);
-    forms.find(|form| has(*form)).ok_or_else(StatusError::not_acceptable)
+
+    /// The first accepted format that the endpoint supports.
+    ///
+    /// # Errors
+    /// `406` if there is none.
+    pub(crate) fn choose(&self, is_supported: impl Fn(ResponseFormat) -> bool) -> Result<ResponseFormat, StatusError> {
+        self.0
+            .iter()
+            .copied()
+            .find(|format| is_supported(*format))
+            .ok_or_else(StatusError::not_acceptable)
+    }
 }
 
-/// The form of one media range.
-fn range(range: &str) -> Option<ResponseFormat> {
+fn parse_media_range(range: &str) -> Option<ResponseFormat> {
     let mut parts = range.split(';').map(str::trim);
-    let media = parts.next()?;
-    let (mut kind, mut group, mut version, mut refused) = ("", "", "", false);
+    let media_type = parts.next()?;
+    let (mut kind, mut group, mut version, mut is_refused) = ("", "", "", false);
     for (key, value) in parts.filter_map(|part| part.split_once('=')) {
         match key {
             "as" => kind = value,
             "g" => group = value,
             "v" => version = value,
-            "q" => refused = value.trim_matches(['0', '.']).is_empty(),
+            "q" => is_refused = value.trim_matches(['0', '.']).is_empty(),
             _ => {}
         }
     }
-    let is_json = ["application/json", "application/*", "*/*"].contains(&media.to_ascii_lowercase().as_str());
-    if refused || !is_json {
+    let is_json = ["application/json", "application/*", "*/*"].contains(&media_type.to_ascii_lowercase().as_str());
+    if is_refused || !is_json {
         return None;
     }
     match (kind, group, version) {
@@ -57,10 +82,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_form_there_is_counts() {
+    fn the_first_supported_format_is_chosen() {
         let table = "application/json;as=Table;v=v1;g=meta.k8s.io";
         let groups = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
-        for (accept, form) in [
+        for (accept, format) in [
             ("", Some(ResponseFormat::Json)),
             ("*/*", Some(ResponseFormat::Json)),
             ("application/*;q=0.5", Some(ResponseFormat::Json)),
@@ -79,12 +104,21 @@ mod tests {
             ("application/json;as=Table;v=v9;g=meta.k8s.io", None),
             ("\u{7f}", None),
         ] {
-            assert_eq!(super::form(accept.as_bytes(), |_| true).ok(), form, "{accept}");
+            assert_eq!(
+                Accept::parse(accept.as_bytes()).choose(|_| true).ok(),
+                format,
+                "{accept}"
+            );
         }
-        let only_json = super::form(format!("{table},application/json").as_bytes(), |form| {
-            form == ResponseFormat::Json
-        });
+        let accept = Accept::parse(format!("{table},application/json").as_bytes());
+        let only_json = accept.choose(|format| format == ResponseFormat::Json);
         assert_eq!(only_json, Ok(ResponseFormat::Json));
-        assert!(super::form(b"\xff", |_| true).is_err());
+        assert!(Accept::parse(b"\xff").choose(|_| true).is_err());
+    }
+
+    #[test]
+    fn a_repeated_format_is_kept_once() {
+        let accept = Accept::parse("*/*,".repeat(1_000).as_bytes());
+        assert_eq!(accept, Accept(vec![ResponseFormat::Json]));
     }
 }

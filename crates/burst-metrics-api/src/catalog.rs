@@ -1,5 +1,6 @@
-//! Which metrics there are, and of which objects: a small list that follows from the configuration alone, so that
-//! discovery never depends on what was read.
+//! The metrics that are served, and the kinds of objects that they describe.
+//!
+//! Both follow from the configuration alone, so discovery works before the cluster was read.
 
 use burst_kube::{Reads, Resource};
 use burst_model::config::{Config, MetricsApis};
@@ -7,17 +8,18 @@ use burst_model::index::{HPAS, SERIES, SERVICES};
 use burst_model::order::sort_by;
 use burst_model::rates::{Counting, Scope};
 
-/// A metric.
+/// A metric that is served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ServedMetric {
-    /// Of the snapshot.
+pub(crate) enum ServedMetric {
+    /// From the snapshot.
     Replicas(ReplicaMetric),
-    /// Counted by the proxies.
+    /// From the requests that the proxies count.
     Requests(RequestMetric, Scope),
 }
 
+/// A metric of the replicas of a service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ReplicaMetric {
+pub(crate) enum ReplicaMetric {
     Current,
     Headroom,
     Max,
@@ -25,8 +27,9 @@ pub(super) enum ReplicaMetric {
     Utilization,
 }
 
+/// A metric of the requests to a service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum RequestMetric {
+pub(crate) enum RequestMetric {
     Rejected,
     Requests,
     InFlight,
@@ -41,7 +44,7 @@ const REPLICA_METRICS: [ReplicaMetric; 5] = [
 ];
 
 impl ServedMetric {
-    pub(super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Replicas(ReplicaMetric::Current) => "burst_current_load",
             Self::Replicas(ReplicaMetric::Headroom) => "burst_headroom",
@@ -57,9 +60,9 @@ impl ServedMetric {
         }
     }
 
-    /// Its kind in discovery: `BurstHeadroom`. No other metric has it, because kubectl goes from the name of a resource
+    /// The kind in discovery: `BurstHeadroom`. Each metric has its own, because kubectl goes from the name of a resource
     /// to its kind, and from there to the last resource of that kind.
-    pub(super) fn kind(self) -> String {
+    pub(crate) fn kind(self) -> String {
         let mut kind = String::new();
         for word in self.name().split('_') {
             let start = kind.len();
@@ -71,47 +74,52 @@ impl ServedMetric {
         kind
     }
 
-    /// All of them, by name.
-    pub(super) fn all(apis: &MetricsApis) -> impl Iterator<Item = Self> {
-        let counted = |Counting { scope, in_flight }| {
-            let in_flight = in_flight.then_some(Self::Requests(RequestMetric::InFlight, scope));
-            [RequestMetric::Rejected, RequestMetric::Requests]
-                .map(|rate| Self::Requests(rate, scope))
-                .into_iter()
-                .chain(in_flight)
-        };
-        REPLICA_METRICS
-            .map(Self::Replicas)
-            .into_iter()
-            .chain(apis.counting.into_iter().flat_map(counted))
+    /// All metrics, sorted by name.
+    pub(crate) fn all(apis: &MetricsApis) -> impl Iterator<Item = Self> {
+        let replica_metrics = REPLICA_METRICS.map(Self::Replicas);
+        let request_metrics = apis.counting.into_iter().flat_map(Self::counted);
+        replica_metrics.into_iter().chain(request_metrics)
     }
 
-    /// The metric of exactly that name.
-    pub(super) fn named(apis: &MetricsApis, name: &str) -> Option<Self> {
+    fn counted(Counting { scope, in_flight }: Counting) -> impl Iterator<Item = Self> {
+        [RequestMetric::Rejected, RequestMetric::Requests]
+            .into_iter()
+            .chain(in_flight.then_some(RequestMetric::InFlight))
+            .map(move |metric| Self::Requests(metric, scope))
+    }
+
+    /// The metric with exactly this name.
+    pub(crate) fn find(apis: &MetricsApis, name: &str) -> Option<Self> {
         Self::all(apis).find(|metric| metric.name() == name)
+    }
+
+    /// The external metric with this name, in any case: client-go lowers it. Our names may be written with a slash in the
+    /// place of the first underscore: `burst/headroom`. Clients write a slash as `\|` or `|` as well.
+    pub(crate) fn find_external(apis: &MetricsApis, name: &str) -> Option<Self> {
+        let name = name.to_ascii_lowercase().replace("\\|", "/").replace('|', "/");
+        Self::all(apis).find(|metric| metric.name() == name || metric.name().replacen('_', "/", 1) == name)
     }
 }
 
-/// What custom metrics describe.
+/// A kind of objects that custom metrics describe.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum DescribedKind {
-    /// The namespace that the path names.
+pub(crate) enum DescribedKind {
+    /// Namespaces.
     Namespace,
-    /// Objects of a section of the snapshot.
+    /// The objects of a section of the snapshot.
     Objects { section: &'static str, resource: Resource },
-    /// Workloads, whose section has the resource's plural name.
+    /// Workloads. The section of the snapshot has the plural name of the resource.
     Workloads(Resource),
 }
 
 impl DescribedKind {
-    /// All of them, by name.
-    pub(super) fn all(config: &Config) -> Vec<Self> {
-        let sources = config
-            .content
-            .sources
-            .iter()
-            .filter(|source| source.reads == Reads::Workloads);
-        let mut all: Vec<_> = sources.map(|source| Self::Workloads(source.resource.clone())).collect();
+    /// All kinds, sorted by name.
+    pub(crate) fn all(config: &Config) -> Vec<Self> {
+        let sources = config.content.sources.iter();
+        let mut all: Vec<_> = sources
+            .filter(|source| source.reads == Reads::Workloads)
+            .map(|source| Self::Workloads(source.resource.clone()))
+            .collect();
         all.extend([
             Self::Namespace,
             Self::Objects {
@@ -129,15 +137,15 @@ impl DescribedKind {
     }
 
     /// The group-qualified name: `deployments.apps`.
-    pub(super) fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         match self {
             Self::Namespace => "namespaces".into(),
             Self::Objects { resource, .. } | Self::Workloads(resource) => resource.to_string(),
         }
     }
 
-    /// What one may call them: by the plural or the singular, with the group or without it.
-    pub(super) fn is_called(&self, name: &str) -> bool {
+    /// Returns whether a path may use this name: the plural or the singular, with or without the group.
+    pub(crate) fn is_called(&self, name: &str) -> bool {
         let resource = match self {
             Self::Namespace => return matches!(name, "namespaces" | "namespace"),
             Self::Objects { resource, .. } | Self::Workloads(resource) => resource,
@@ -147,8 +155,8 @@ impl DescribedKind {
         is_name && (group.is_empty() || group == resource.group)
     }
 
-    /// Group, version and kind.
-    pub(super) fn resource(&self) -> Resource {
+    /// The resource, with its group, version and kind.
+    pub(crate) fn resource(&self) -> Resource {
         match self {
             Self::Namespace => Resource::new("", "v1", "namespaces", "Namespace"),
             Self::Objects { resource, .. } | Self::Workloads(resource) => resource.clone(),
@@ -156,7 +164,7 @@ impl DescribedKind {
     }
 
     /// The section of the snapshot.
-    pub(super) fn section(&self) -> &str {
+    pub(crate) fn section(&self) -> &str {
         match self {
             Self::Namespace => SERIES,
             Self::Objects { section, .. } => section,
@@ -164,14 +172,14 @@ impl DescribedKind {
         }
     }
 
-    /// Whether they live in namespaces. The same for every metric of a resource, without a way to have it otherwise:
-    /// one that differed would make the API server's garbage collection stand still in the whole cluster.
-    pub(super) fn is_namespaced(&self) -> bool {
+    /// Returns whether the objects are namespaced. This must not depend on the metric: subresources of one resource with
+    /// different scopes would stop the API server's garbage collection for the whole cluster.
+    pub(crate) fn is_namespaced(&self) -> bool {
         *self != Self::Namespace
     }
 
-    /// Whether they have that metric.
-    pub(super) fn has(&self, metric: ServedMetric) -> bool {
+    /// Returns whether the objects have this metric.
+    pub(crate) fn has(&self, metric: ServedMetric) -> bool {
         match metric {
             ServedMetric::Replicas(_) => true,
             ServedMetric::Requests(..) => matches!(self, Self::Namespace | Self::Objects { section: SERVICES, .. }),

@@ -1,49 +1,52 @@
-//! The connections on which `x-remote-user` is believed. The header is no proof of anything: the certificate is, which
-//! the client shows and Envoy checks against the authority that the listener names.
+//! Decides on which connections the `x-remote-user` header is accepted.
+//!
+//! The header itself proves nothing. The proof is the client certificate, which Envoy verifies against the CA that the
+//! listener names.
 //! <https://kubernetes.io/docs/reference/access-authn-authz/authentication/#authenticating-proxy>
 
-use super::status::{StatusDetails, StatusError};
+use crate::status::{StatusDetails, StatusError};
 use burst_model::config::MetricsApis;
 use burst_model::view::Answer;
 
-/// The connection of a request, as Envoy knows it.
+/// The connection that a request came on.
 #[derive(Clone, Copy, Debug)]
 pub struct DownstreamConnection<'a> {
-    /// `connection.mtls`: whether the client showed a certificate. Envoy does not say whether it checked it; its listener
-    /// has to.
+    /// `connection.mtls`: whether the client presented a certificate. Envoy does not report whether it verified the
+    /// certificate, so the listener has to require that.
     pub is_mutual_tls: bool,
-    /// `destination.address`: the address that the client connected to. The address of the client is no use here, because
+    /// `destination.address`: the address that the client connected to. The client's own address is not reliable, because
     /// Envoy may take it from `x-forwarded-for`.
     pub local_address: &'a [u8],
 }
 
-/// Lets the requests of a connection pass over mutual TLS, or to a loopback address where the configuration allows that.
+/// Accepts connections with mutual TLS and, if the configuration allows it, connections to a loopback address.
 ///
 /// # Errors
-/// The answer to any other request.
+/// The answer to a request on any other connection (`403`).
 pub fn check(apis: &MetricsApis, connection: DownstreamConnection<'_>) -> Result<(), Answer> {
     let is_demo = apis.insecure_loopback_demo;
     if connection.is_mutual_tls || is_demo && is_loopback(connection.local_address) {
         return Ok(());
     }
     let why = if is_demo {
-        "and metrics_apis.insecure_loopback_demo allows none but connections to a loopback address"
+        "and metrics_apis.insecure_loopback_demo allows connections to a loopback address only"
     } else {
-        "so the listener has to require a client certificate of the request-header CA; for a demo on a loopback address \
+        "so the listener has to require a client certificate of the request-header CA; for a demo on a loopback address, \
          set metrics_apis.insecure_loopback_demo"
     };
-    let message = format!("the metrics APIs believe X-Remote-User only over mutual TLS, {why}");
-    Err(StatusError::forbidden(message, StatusDetails::default()).answer())
+    let message = format!("the metrics APIs accept X-Remote-User only over mutual TLS, {why}");
+    Err(StatusError::forbidden(message, StatusDetails::default()).to_answer())
 }
 
-/// An address that only the machine itself, or the pod, can connect to. Envoy writes addresses in one form, as
-/// `inet_ntop` does, and an IPv4 address as such on a socket for both families too. What has another form is none.
+/// Returns whether only this machine or pod can connect to an address.
+///
+/// Envoy writes addresses like `inet_ntop`, in one form each, and IPv4 addresses as such even on a dual-stack socket. So
+/// any other form is not a loopback address.
 fn is_loopback(address: &[u8]) -> bool {
-    let is_numeric = |rest: &[u8]| rest.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b':'));
-    let rest = address
+    address
         .strip_prefix(b"127.")
-        .or_else(|| address.strip_prefix(b"[::1]:"));
-    rest.is_some_and(is_numeric)
+        .or_else(|| address.strip_prefix(b"[::1]:"))
+        .is_some_and(|rest| rest.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b':')))
 }
 
 #[cfg(test)]
@@ -56,7 +59,7 @@ mod tests {
         Config::parse(json.as_bytes(), Artifact::Full).unwrap()
     }
 
-    /// The message of the refusal, or nothing.
+    /// The message of the refusal, or `None`.
     fn refusal(config: &Config, is_mutual_tls: bool, local_address: &str) -> Option<String> {
         let connection = DownstreamConnection {
             is_mutual_tls,
@@ -70,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn plain_text_is_refused_with_the_way_out() {
+    fn plain_text_is_refused_with_the_settings_that_help() {
         for more in ["", r#","insecure_loopback_demo":false"#] {
             let config = apis(more);
             for address in ["127.0.0.1:6443", "10.0.0.1:6443", ""] {
@@ -83,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_demo_is_on_a_loopback_address_and_nowhere_else() {
+    fn the_demo_setting_allows_loopback_addresses_only() {
         let config = apis(r#","insecure_loopback_demo":true"#);
         for (address, passes) in [
             ("127.0.0.1:6443", true),
@@ -105,7 +108,7 @@ mod tests {
         ] {
             let refused = refusal(&config, false, address);
             assert_eq!(refused.is_none(), passes, "{address}");
-            assert!(refused.is_none_or(|message| message.contains("to a loopback address")));
+            assert!(refused.is_none_or(|message| message.contains("to a loopback address only")));
             assert_eq!(refusal(&config, true, address), None, "{address}");
         }
         let connection = DownstreamConnection {

@@ -1,25 +1,25 @@
-//! Field selectors, as a review is told of them.
+//! Parses field selectors into the terms that a SubjectAccessReview carries.
 //! <https://pkg.go.dev/k8s.io/apimachinery/pkg/fields#ParseSelector>
 
 use burst_model::order::sort_by;
 
-/// A term of a field selector.
+/// One requirement of a field selector.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct FieldTerm {
-    pub(super) field: String,
-    /// Whether the field has to be this, or has to be anything else.
-    pub(super) equals: bool,
-    pub(super) value: String,
+pub(crate) struct FieldTerm {
+    pub(crate) field: String,
+    /// `true` for `=` and `==`, `false` for `!=`.
+    pub(crate) equals: bool,
+    pub(crate) value: String,
 }
 
-/// The terms, in the order of their texts; `None` where it is no selector.
-pub(super) fn parse(selector: &str) -> Option<Vec<FieldTerm>> {
+/// The terms in lexical order. Returns `None` if the text is not a field selector.
+pub(crate) fn parse(selector: &str) -> Option<Vec<FieldTerm>> {
     let mut terms = split(selector);
     sort_by(&mut terms, Ord::cmp);
     terms.into_iter().filter(|term| !term.is_empty()).map(term).collect()
 }
 
-/// At each comma that no backslash stands before.
+/// Splits at each comma that no backslash escapes.
 fn split(selector: &str) -> Vec<&str> {
     let mut is_escaped = false;
     selector
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn terms_are_those_of_every_api_server() {
+    fn terms_are_parsed_as_by_every_api_server() {
         for (selector, terms) in [
             ("", Some(vec![])),
             ("metadata.name=web", Some(vec![("metadata.name", true, "web")])),

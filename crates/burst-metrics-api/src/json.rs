@@ -1,17 +1,17 @@
-//! JSON as Go's encoder writes it, where bodies are to be the same bytes.
+//! Writes JSON as Go's encoder does, so that bodies equal those of the reference byte for byte.
 
 use std::fmt;
 use std::fmt::Write as _;
 
-/// A text in quotes. Go escapes what HTML would take for markup, too.
+/// A JSON string, in quotes. Like Go, it also escapes characters that HTML would read as markup.
 /// <https://pkg.go.dev/encoding/json#Marshal>
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Quoted<'a>(pub(super) &'a str);
+pub(crate) struct JsonString<'a>(pub(crate) &'a str);
 
-impl fmt::Display for Quoted<'_> {
+impl fmt::Display for JsonString<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_char('"')?;
-        // Almost every text is a name.
+        // Almost every string is a name and needs no escape.
         if self.0.bytes().all(is_plain) {
             f.write_str(self.0)?;
             return f.write_char('"');
@@ -33,18 +33,18 @@ impl fmt::Display for Quoted<'_> {
     }
 }
 
-/// Whether a byte stands in a quoted text as it is, and belongs to no character that does not.
+/// Returns whether a byte is a whole character that needs no escape.
 fn is_plain(byte: u8) -> bool {
     byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\' | b'<' | b'>' | b'&')
 }
 
-/// Things with commas between them.
-pub(super) fn list<T: fmt::Display>(things: impl IntoIterator<Item = T>) -> String {
+/// Joins items with commas.
+pub(crate) fn comma_separated<T: fmt::Display>(items: impl IntoIterator<Item = T>) -> String {
     let mut text = String::new();
-    for thing in things {
+    for item in items {
         let comma = if text.is_empty() { "" } else { "," };
         // Writing to a string cannot fail.
-        let _ = write!(text, "{comma}{thing}");
+        let _ = write!(text, "{comma}{item}");
     }
     text
 }
@@ -57,15 +57,15 @@ mod tests {
     #[test]
     fn markup_is_escaped_as_go_does() {
         assert_eq!(
-            Quoted("a<b>&\"\\\u{1}").to_string(),
+            JsonString("a<b>&\"\\\u{1}").to_string(),
             r#""a\u003cb\u003e\u0026\"\\\u0001""#
         );
     }
 
     proptest! {
         #[test]
-        fn any_text_comes_back(text in "\\PC*|.*") {
-            prop_assert_eq!(serde_json::from_str::<String>(&Quoted(&text).to_string()).unwrap(), text);
+        fn any_string_is_read_back_unchanged(text in "\\PC*|.*") {
+            prop_assert_eq!(serde_json::from_str::<String>(&JsonString(&text).to_string()).unwrap(), text);
         }
     }
 }

@@ -1,47 +1,50 @@
-//! The bodies that carry values: a list of the API's own kind, or a Table for people. Each is written once, from front
-//! to back: what all items have in common is made before the first.
+//! Writes the bodies that carry values: a list of the API's own kind, or a `Table` for kubectl.
+//!
+//! A body is written once, from front to back. What all items have in common is prepared before the first one.
 
-use super::accept::ResponseFormat;
-use super::api_version::ApiVersion;
-use super::json::{Quoted, list};
-use super::metric_values::MetricValues;
+use crate::accept::ResponseFormat;
+use crate::api_version::ApiVersion;
+use crate::json::{JsonString, comma_separated};
+use crate::metric_values::MetricValues;
 use burst_model::time::Time;
 use humantime::format_rfc3339_seconds;
 use std::fmt::Write as _;
 use std::time::{Duration, UNIX_EPOCH};
 
-/// What the items of an answer have in common.
+/// What all items of a body have in common.
 #[derive(Debug)]
-pub(super) struct ValueListMeta {
-    pub(super) api: ApiVersion,
-    pub(super) form: ResponseFormat,
-    /// The time of the read in milliseconds: it rises when the values are read again.
-    pub(super) version: u64,
-    /// The same as RFC 3339 has it.
-    pub(super) timestamp: String,
-    pub(super) window: Option<u64>,
-    pub(super) age: Duration,
+pub(crate) struct ValueListMeta {
+    pub(crate) api: ApiVersion,
+    pub(crate) format: ResponseFormat,
+    /// When the values were read, in milliseconds since 1970: a version that increases with each read.
+    pub(crate) resource_version: u64,
+    /// When the values were read, in RFC 3339.
+    pub(crate) timestamp: String,
+    /// The time over which values are averaged, in seconds.
+    pub(crate) window: Option<u64>,
+    /// How old the values are.
+    pub(crate) age: Duration,
 }
 
 impl ValueListMeta {
-    pub(super) fn new(api: ApiVersion, form: ResponseFormat, reading: &MetricValues<'_>, now: Time) -> Self {
-        let as_of = reading.as_of;
+    pub(crate) fn new(api: ApiVersion, format: ResponseFormat, values: &MetricValues<'_>, now: Time) -> Self {
+        let as_of = values.as_of;
         Self {
             api,
-            form,
-            version: as_of.unix_millis(),
+            format,
+            resource_version: as_of.unix_millis(),
             timestamp: rfc3339(as_of),
-            window: reading.window.map(|window| window.as_secs()),
+            window: values.window.map(|window| window.as_secs()),
             age: now.since(as_of),
         }
     }
 
-    /// Of an answer without values.
-    pub(super) fn of_nothing(api: ApiVersion, form: ResponseFormat, now: Time) -> Self {
+    /// For an empty list.
+    pub(crate) fn without_values(api: ApiVersion, format: ResponseFormat, now: Time) -> Self {
         Self {
             api,
-            form,
-            version: now.unix_millis(),
+            format,
+            resource_version: now.unix_millis(),
             timestamp: rfc3339(now),
             window: None,
             age: Duration::ZERO,
@@ -49,34 +52,31 @@ impl ValueListMeta {
     }
 }
 
-/// In UTC, to the second. Years beyond four digits have no such form.
+/// A time in UTC, to the second. RFC 3339 has no years with more than four digits, so later times become the last one.
 fn rfc3339(time: Time) -> String {
     const LAST: u64 = 253_402_300_799;
     let seconds = Duration::from_secs(time.unix_seconds().min(LAST));
-    let mut text = String::new();
-    // Writing to a string cannot fail.
-    let _ = write!(text, "{}", format_rfc3339_seconds(UNIX_EPOCH + seconds));
-    text
+    format_rfc3339_seconds(UNIX_EPOCH + seconds).to_string()
 }
 
-/// A body under way.
+/// A body that items are appended to.
 #[derive(Debug)]
-pub(super) struct ResponseBody {
+pub(crate) struct ResponseBody {
     body: String,
     is_empty: bool,
 }
 
 impl ResponseBody {
-    /// Begins a body with room for so many items. Columns are those of a Table between the name and the age.
-    pub(super) fn new(head: &ValueListMeta, columns: &[&str], items: usize) -> Self {
+    /// Starts a body with capacity for this number of items. `columns` are those of a `Table`.
+    pub(crate) fn new(meta: &ValueListMeta, columns: &[&str], items: usize) -> Self {
         let mut body = String::with_capacity(256 + items * 288);
-        let (api, version) = (head.api, head.version);
+        let (api, version) = (meta.api, meta.resource_version);
         // Writing to a string cannot fail.
-        let _ = match head.form {
+        let _ = match meta.format {
             ResponseFormat::Table(table) => write!(
                 body,
                 r#"{{"kind":"Table","apiVersion":"meta.k8s.io/{table}","metadata":{{"resourceVersion":"{version}"}},"columnDefinitions":[{}],"rows":["#,
-                definitions(columns)
+                comma_separated(columns.iter().map(|name| column_definition(name)))
             ),
             _ => write!(
                 body,
@@ -89,8 +89,8 @@ impl ResponseBody {
         Self { body, is_empty: true }
     }
 
-    /// The place for the next item.
-    pub(super) fn item(&mut self) -> &mut String {
+    /// Starts the next item. The caller appends it to the returned string.
+    pub(crate) fn next_item(&mut self) -> &mut String {
         if !self.is_empty {
             self.body.push(',');
         }
@@ -98,33 +98,30 @@ impl ResponseBody {
         &mut self.body
     }
 
-    pub(super) fn end(mut self) -> String {
+    pub(crate) fn finish(mut self) -> String {
         self.body.push_str("]}\n");
         self.body
     }
 }
 
-fn definitions(columns: &[&str]) -> String {
-    let of = |name: &&str| {
-        let (format, description) = match *name {
-            "Name" => ("name", "what the value is of"),
-            "Value" => ("", "the value, as a quantity"),
-            "Labels" => ("", "the labels of the series"),
-            _ => ("", "time since the value was read"),
-        };
-        format!(r#"{{"name":"{name}","type":"string","format":"{format}","description":"{description}","priority":0}}"#)
+fn column_definition(name: &str) -> String {
+    let (format, description) = match name {
+        "Name" => ("name", "the object or namespace that the value is about"),
+        "Value" => ("", "the value, as a quantity"),
+        "Labels" => ("", "the labels of the series"),
+        _ => ("", "time since the value was read"),
     };
-    list(columns.iter().map(of))
+    format!(r#"{{"name":"{name}","type":"string","format":"{format}","description":"{description}","priority":0}}"#)
 }
 
-/// The metadata that kubectl takes a row's name and namespace from.
-pub(super) fn row_object(name: &str, namespace: Option<&str>) -> String {
+/// The metadata of a `Table` row, from which kubectl takes the name and namespace.
+pub(crate) fn row_object(name: &str, namespace: Option<&str>) -> String {
     let namespace = namespace.map_or_else(String::new, |namespace| {
-        format!(r#","namespace":{}"#, Quoted(namespace))
+        format!(r#","namespace":{}"#, JsonString(namespace))
     });
     format!(
         r#""object":{{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{{"name":{}{namespace},"creationTimestamp":null}}}}"#,
-        Quoted(name)
+        JsonString(name)
     )
 }
 
@@ -133,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn any_time_has_a_timestamp() {
+    fn every_time_has_a_timestamp() {
         for (seconds, text) in [
             (0, "1970-01-01T00:00:00Z"),
             (1_795_225_229, "2026-11-21T01:40:29Z"),

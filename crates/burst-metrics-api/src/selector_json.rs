@@ -1,32 +1,38 @@
-//! The selector of metric labels, as custom metrics say it back.
+//! Writes a label selector as the `LabelSelector` object that custom metrics carry.
 
-use super::json::{Quoted, list};
+use crate::json::{JsonString, comma_separated};
 use burst_labels::Selector;
 use burst_labels::selector::{Operator, Requirement};
 
-/// The selector as an object; null where it cannot be one.
+/// The selector as a `LabelSelector`. Returns `null` for an empty selector, and for `>` and `<`, which the object form
+/// cannot express.
 /// <https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/label-selector/>
-pub(super) fn echo(selector: &Selector) -> String {
+pub(crate) fn label_selector_json(selector: &Selector) -> String {
     let requirements = selector.requirements();
-    let has_order =
-        |requirement: &Requirement| matches!(requirement.operator, Operator::GreaterThan | Operator::LessThan);
-    if requirements.is_empty() || requirements.iter().any(has_order) {
+    if requirements.is_empty() || requirements.iter().any(is_comparison) {
         return "null".to_owned();
     }
-    let is_label =
-        |requirement: &&Requirement| matches!(requirement.operator, Operator::Equals | Operator::DoubleEquals);
-    let labels = requirements.iter().filter(is_label).map(|requirement| {
-        let value = requirement.values.first().map(|value| &**value).unwrap_or_default();
-        format!("{}:{}", Quoted(&requirement.key), Quoted(value))
-    });
-    let expressions = requirements
-        .iter()
-        .filter(|requirement| !is_label(requirement))
-        .map(expression);
-    let (labels, expressions) = (list(labels), list(expressions));
-    let labels = (!labels.is_empty()).then(|| format!(r#""matchLabels":{{{labels}}}"#));
-    let expressions = (!expressions.is_empty()).then(|| format!(r#""matchExpressions":[{expressions}]"#));
-    format!("{{{}}}", list(labels.into_iter().chain(expressions)))
+    let labels = comma_separated(requirements.iter().filter(|item| is_equality(item)).map(match_label));
+    let expressions = comma_separated(requirements.iter().filter(|item| !is_equality(item)).map(expression));
+    let match_labels = (!labels.is_empty()).then(|| format!(r#""matchLabels":{{{labels}}}"#));
+    let match_expressions = (!expressions.is_empty()).then(|| format!(r#""matchExpressions":[{expressions}]"#));
+    format!(
+        "{{{}}}",
+        comma_separated(match_labels.into_iter().chain(match_expressions))
+    )
+}
+
+fn is_comparison(requirement: &Requirement) -> bool {
+    matches!(requirement.operator, Operator::GreaterThan | Operator::LessThan)
+}
+
+fn is_equality(requirement: &Requirement) -> bool {
+    matches!(requirement.operator, Operator::Equals | Operator::DoubleEquals)
+}
+
+fn match_label(requirement: &Requirement) -> String {
+    let value = requirement.values.first().map(|value| &**value).unwrap_or_default();
+    format!("{}:{}", JsonString(&requirement.key), JsonString(value))
 }
 
 fn expression(requirement: &Requirement) -> String {
@@ -36,7 +42,7 @@ fn expression(requirement: &Requirement) -> String {
         Operator::DoesNotExist => "DoesNotExist",
         _ => "NotIn",
     };
-    let values = list(requirement.values.iter().map(|value| Quoted(value)));
+    let values = comma_separated(requirement.values.iter().map(|value| JsonString(value)));
     let values = if values.is_empty() {
         values
     } else {
@@ -44,16 +50,16 @@ fn expression(requirement: &Requirement) -> String {
     };
     format!(
         r#"{{"key":{},"operator":"{operator}"{values}}}"#,
-        Quoted(&requirement.key)
+        JsonString(&requirement.key)
     )
 }
 
 #[cfg(test)]
 mod tests {
-    use super::echo;
+    use super::label_selector_json;
 
     #[test]
-    fn a_selector_is_echoed_as_an_object() {
+    fn a_selector_is_written_as_an_object() {
         for (selector, object) in [
             ("", "null"),
             ("a=b,c==d", r#"{"matchLabels":{"a":"b","c":"d"}}"#),
@@ -67,7 +73,7 @@ mod tests {
             ),
             ("a>1,b=c", "null"),
         ] {
-            assert_eq!(echo(&selector.parse().unwrap()), object, "{selector}");
+            assert_eq!(label_selector_json(&selector.parse().unwrap()), object, "{selector}");
         }
     }
 }

@@ -1,39 +1,39 @@
-//! Refusals, as every Kubernetes client reads them: `metav1.Status`.
+//! Error responses: the `metav1.Status` object that every Kubernetes client reads.
 //! <https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/status/>
 
-use super::JSON;
-use super::json::{Quoted, list};
+use crate::api_version::EXTERNAL_GROUP;
+use crate::json::{JsonString, comma_separated};
 use burst_model::view::Answer;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Why there is no value.
+/// An error that is answered with a `Status` object.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct StatusError {
+pub(crate) struct StatusError {
     code: u16,
-    /// Empty where the reference gives none.
+    /// A machine-readable reason; empty if the reference implementation sends none.
     reason: &'static str,
     message: String,
     details: Option<StatusDetails>,
-    hint: ExtraHeader,
+    extra_header: ExtraHeader,
 }
 
-/// What a client can do about it, in a header.
+/// A header that tells the client what to do next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ExtraHeader {
-    Nothing,
-    /// Take another method.
+    None,
+    /// `allow: GET`.
     Allow,
-    /// Ask again in a second.
+    /// `retry-after: 1`.
     RetryAfter,
 }
 
-/// What a refusal is about; `kind` is the name of a resource, against its name.
+/// The object that an error is about. Kubernetes puts the resource's plural name into `kind`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct StatusDetails {
-    pub(super) name: String,
-    pub(super) group: Cow<'static, str>,
-    pub(super) kind: String,
+pub(crate) struct StatusDetails {
+    pub(crate) name: String,
+    pub(crate) group: Cow<'static, str>,
+    pub(crate) kind: String,
 }
 
 impl StatusError {
@@ -43,97 +43,97 @@ impl StatusError {
             reason,
             message: message.into(),
             details: None,
-            hint: ExtraHeader::Nothing,
+            extra_header: ExtraHeader::None,
         }
     }
 
-    pub(super) fn unauthorized() -> Self {
+    pub(crate) fn unauthorized() -> Self {
         Self::new(401, "Unauthorized", "Unauthorized")
     }
 
-    /// A path that nothing is behind.
-    pub(super) fn no_such_path() -> Self {
+    /// The path is below a served version and names nothing.
+    pub(crate) fn no_such_path() -> Self {
         let message = "the server could not find the requested resource";
-        Self::new(404, "NotFound", message).about(StatusDetails::default())
+        Self::new(404, "NotFound", message).with_details(StatusDetails::default())
     }
 
-    pub(super) fn not_found(message: impl Into<String>, details: StatusDetails) -> Self {
-        Self::new(404, "NotFound", message).about(details)
+    pub(crate) fn not_found(message: impl Into<String>, details: StatusDetails) -> Self {
+        Self::new(404, "NotFound", message).with_details(details)
     }
 
-    pub(super) fn method() -> Self {
+    pub(crate) fn method_not_allowed() -> Self {
         let message = "the server does not allow this method on the requested resource";
         Self {
-            hint: ExtraHeader::Allow,
-            ..Self::new(405, "MethodNotAllowed", message).about(StatusDetails::default())
+            extra_header: ExtraHeader::Allow,
+            ..Self::new(405, "MethodNotAllowed", message).with_details(StatusDetails::default())
         }
     }
 
-    pub(super) fn forbidden(message: impl Into<String>, details: StatusDetails) -> Self {
-        Self::new(403, "Forbidden", message).about(details)
+    pub(crate) fn forbidden(message: impl Into<String>, details: StatusDetails) -> Self {
+        Self::new(403, "Forbidden", message).with_details(details)
     }
 
-    pub(super) fn internal(message: impl Into<String>) -> Self {
+    pub(crate) fn internal(message: impl Into<String>) -> Self {
         Self::new(500, "InternalError", message)
     }
 
-    pub(super) fn watch() -> Self {
+    pub(crate) fn watch_not_supported() -> Self {
         let message = "watch is not supported on resources of kind \"*.external.metrics.k8s.io\"";
-        Self::new(405, "MethodNotAllowed", message).about(StatusDetails {
-            group: super::external::GROUP.into(),
+        Self::new(405, "MethodNotAllowed", message).with_details(StatusDetails {
+            group: EXTERNAL_GROUP.into(),
             kind: "*".into(),
             ..StatusDetails::default()
         })
     }
 
-    pub(super) fn not_acceptable() -> Self {
+    pub(crate) fn not_acceptable() -> Self {
         let message = "only the following media types are accepted: application/json";
         Self::new(406, "NotAcceptable", message)
     }
 
-    pub(super) fn bad_request(message: impl Into<String>) -> Self {
+    pub(crate) fn bad_request(message: impl Into<String>) -> Self {
         Self::new(400, "BadRequest", message)
     }
 
-    pub(super) fn too_long(most: usize) -> Self {
-        let message = format!("the path and its query are longer than {most} bytes");
+    pub(crate) fn uri_too_long(limit: usize) -> Self {
+        let message = format!("the path and its query are longer than {limit} bytes");
         Self::new(414, "RequestURITooLong", message)
     }
 
-    /// As kube-apiserver refuses what is too much at once: client-go waits, and asks again up to ten times.
-    pub(super) fn too_many(message: impl Into<String>) -> Self {
+    /// Like kube-apiserver under load: client-go waits a second and retries up to ten times.
+    pub(crate) fn too_many_requests(message: impl Into<String>) -> Self {
         Self {
-            hint: ExtraHeader::RetryAfter,
-            ..Self::new(429, "TooManyRequests", message).about(StatusDetails::default())
+            extra_header: ExtraHeader::RetryAfter,
+            ..Self::new(429, "TooManyRequests", message).with_details(StatusDetails::default())
         }
     }
 
-    /// Never with `Retry-After`: client-go would ask ten times within one sync of an HPA, and block it.
-    pub(super) fn unavailable(message: impl Into<String>) -> Self {
+    /// Has no `retry-after`: with it, client-go would retry ten times within one HPA sync and block the controller.
+    pub(crate) fn unavailable(message: impl Into<String>) -> Self {
         Self::new(503, "ServiceUnavailable", message)
     }
 
-    fn about(mut self, details: StatusDetails) -> Self {
+    fn with_details(mut self, details: StatusDetails) -> Self {
         self.details = Some(details);
         self
     }
 
-    pub(super) fn answer(&self) -> Answer {
+    pub(crate) fn to_answer(&self) -> Answer {
         let mut body = format!(
             r#"{{"kind":"Status","apiVersion":"v1","metadata":{{}},"status":"Failure","message":{}"#,
-            Quoted(&self.message)
+            JsonString(&self.message)
         );
         // Writing to a string cannot fail.
         if !self.reason.is_empty() {
             let _ = write!(body, r#","reason":"{}""#, self.reason);
         }
         if let Some(details) = &self.details {
-            let _ = write!(body, r#","details":{{{}}}"#, details.fields(self.hint));
+            let _ = write!(body, r#","details":{{{}}}"#, details.fields(self.extra_header));
         }
         let _ = writeln!(body, r#","code":{}}}"#, self.code);
-        let answer = Answer::new(self.code, JSON, body.into_bytes());
-        match self.hint {
-            ExtraHeader::Nothing => answer,
+        let answer = Answer::new(self.code, "application/json", body.into_bytes());
+        match self.extra_header {
+            ExtraHeader::None => answer,
             ExtraHeader::Allow => answer.with("allow", "GET"),
             ExtraHeader::RetryAfter => answer.with("retry-after", "1"),
         }
@@ -141,12 +141,14 @@ impl StatusError {
 }
 
 impl StatusDetails {
-    fn fields(&self, hint: ExtraHeader) -> String {
+    fn fields(&self, extra_header: ExtraHeader) -> String {
         let fields = [("name", &*self.name), ("group", &*self.group), ("kind", &*self.kind)];
-        let given = fields.into_iter().filter(|(_, value)| !value.is_empty());
-        let given = given.map(|(key, value)| format!("\"{key}\":{}", Quoted(value)));
-        let retry = (hint == ExtraHeader::RetryAfter).then(|| r#""retryAfterSeconds":1"#.to_owned());
-        list(given.chain(retry))
+        let present = fields
+            .into_iter()
+            .filter(|(_, value)| !value.is_empty())
+            .map(|(key, value)| format!("\"{key}\":{}", JsonString(value)));
+        let retry = (extra_header == ExtraHeader::RetryAfter).then(|| r#""retryAfterSeconds":1"#.to_owned());
+        comma_separated(present.chain(retry))
     }
 }
 
@@ -154,19 +156,19 @@ impl StatusDetails {
 mod tests {
     use super::*;
 
-    fn body(refusal: &StatusError) -> String {
-        String::from_utf8(refusal.answer().body.to_vec()).unwrap()
+    fn body(error: &StatusError) -> String {
+        String::from_utf8(error.to_answer().body.to_vec()).unwrap()
     }
 
     #[test]
-    fn bodies_are_those_of_the_reference() {
+    fn bodies_equal_those_of_the_reference() {
         assert_eq!(
             body(&StatusError::unauthorized()),
             "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\",\
              \"message\":\"Unauthorized\",\"reason\":\"Unauthorized\",\"code\":401}\n"
         );
         assert_eq!(
-            body(&StatusError::method()),
+            body(&StatusError::method_not_allowed()),
             "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\",\
              \"message\":\"the server does not allow this method on the requested resource\",\
              \"reason\":\"MethodNotAllowed\",\"details\":{},\"code\":405}\n"
@@ -175,28 +177,28 @@ mod tests {
 
     /// `NewTooManyRequests` of k8s.io/apimachinery.
     #[test]
-    fn too_many_at_once_may_ask_again_in_a_second() {
-        let refusal = StatusError::too_many("too many requests");
+    fn a_429_says_to_retry_in_a_second() {
+        let error = StatusError::too_many_requests("too many requests");
         assert_eq!(
-            body(&refusal),
+            body(&error),
             "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\",\
              \"message\":\"too many requests\",\"reason\":\"TooManyRequests\",\
              \"details\":{\"retryAfterSeconds\":1},\"code\":429}\n"
         );
-        assert!(refusal.answer().headers.contains(&("retry-after", "1".into())));
+        assert!(error.to_answer().headers.contains(&("retry-after", "1".into())));
     }
 
     #[test]
-    fn nothing_else_is_to_be_tried_again() {
-        for refusal in [
+    fn no_other_error_says_to_retry() {
+        for error in [
             StatusError::unavailable("old"),
-            StatusError::method(),
-            StatusError::watch(),
+            StatusError::method_not_allowed(),
+            StatusError::watch_not_supported(),
         ] {
-            let answer = refusal.answer();
+            let answer = error.to_answer();
             assert!(
                 answer.headers.iter().all(|(name, _)| *name != "retry-after"),
-                "{refusal:?}"
+                "{error:?}"
             );
         }
     }

@@ -1,13 +1,18 @@
 use super::*;
+use crate::adapters::AdapterResources;
 use burst_kube::name::ObjectName;
-use burst_model::config::Artifact;
+use burst_model::config::{Artifact, Authorization, Config, MetricsApis};
 use burst_model::index::{Row, Table};
 use burst_model::load::Load;
-use burst_model::rates::{Counting, Rate, Scope, Shares};
+use burst_model::policies::Enforced;
+use burst_model::rates::{Counting, Rate, Rates, Scope, Shares};
 use burst_model::records::Confirmed;
 use burst_model::snapshot;
+use burst_model::time::Time;
+use burst_model::view::{Answer, Picture};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 const CONFIG: &str = r#","metrics_apis":{"filter_chain":"metrics","labels":{"cluster":"east"}}"#;
 const CUSTOM: &str = "/apis/custom.metrics.k8s.io/v1beta2/namespaces/shop";
@@ -27,19 +32,44 @@ fn confirmed(at: Time) -> Confirmed {
     }
 }
 
-/// A proxy's knowledge, and its configuration.
-struct World {
+/// What a proxy answers from.
+struct TestServer {
     config: Config,
-    picture: Picture,
+    cache: Picture,
     rates: Rates,
-    offers: fallback::AdapterResources,
-    enforced: Enforced,
+    adapter_resources: AdapterResources,
+    policies: Enforced,
     now: Time,
 }
 
-impl World {
-    /// One that has read nothing.
-    fn empty() -> Self {
+/// The headers of a request. Empty ones are sent as they are.
+#[derive(Clone, Copy, Debug)]
+struct TestRequest<'a> {
+    method: &'a [u8],
+    path: &'a [u8],
+    accept: &'a [u8],
+    if_none_match: &'a [u8],
+    user: &'a [u8],
+    groups: &'a [&'a str],
+}
+
+impl TestRequest<'_> {
+    fn parse(self, authorization: Authorization) -> Result<MetricsRequest, Answer> {
+        let mut headers = vec![
+            (":method", self.method),
+            (":path", self.path),
+            ("accept", self.accept),
+            ("if-none-match", self.if_none_match),
+            ("x-remote-user", self.user),
+        ];
+        headers.extend(self.groups.iter().map(|group| ("x-remote-group", group.as_bytes())));
+        MetricsRequest::parse(headers, authorization)
+    }
+}
+
+impl TestServer {
+    /// A proxy that has not read the cluster yet.
+    fn unsynced() -> Self {
         let mut config = config(CONFIG);
         let counting = Counting {
             scope: Scope::Cluster,
@@ -48,19 +78,19 @@ impl World {
         config.metrics_apis.as_mut().unwrap().counting = Some(counting);
         Self {
             config,
-            picture: Picture::default(),
+            cache: Picture::default(),
             rates: Rates::default(),
-            offers: fallback::AdapterResources::default(),
-            enforced: Enforced::default(),
+            adapter_resources: AdapterResources::default(),
+            policies: Enforced::default(),
             now: T0.after(Duration::from_secs(5)),
         }
     }
 
-    /// One that knows a small cluster since `T0`, and its requests.
-    fn known() -> Self {
-        let mut world = Self::empty();
-        world.picture.take(snapshot::write(&table(), 1)).unwrap();
-        world.picture.look(&world.config, Some(&confirmed(T0)), T0);
+    /// A proxy that read a small cluster at `T0`, and counts its requests.
+    fn synced() -> Self {
+        let mut server = Self::unsynced();
+        server.cache.take(snapshot::write(&table(), 1)).unwrap();
+        server.cache.look(&server.config, Some(&confirmed(T0)), T0);
         let rate = |requests_milli, rejected_milli, in_flight| Rate {
             requests_milli,
             rejected_milli,
@@ -70,44 +100,55 @@ impl World {
             ("shop/web", rate(12_500, 500, 3_000)),
             ("shop/stranger", rate(1_000, 0, 0)),
         ];
-        world.rates = Rates::Known(Shares {
+        server.rates = Rates::Known(Shares {
             as_of: T0.after(Duration::from_secs(2)),
             window: Duration::from_secs(30),
             services: services.map(|(name, rate)| (name.to_owned(), rate)).into(),
         });
-        world
+        server
     }
 
     fn apis(&self) -> &MetricsApis {
         self.config.metrics_apis.as_ref().unwrap()
     }
 
-    fn count(&mut self, counting: Option<Counting>) {
+    fn set_counting(&mut self, counting: Option<Counting>) {
         self.config.metrics_apis.as_mut().unwrap().counting = counting;
     }
 
     fn sources(&self) -> MetricSources<'_> {
         MetricSources {
-            picture: &self.picture,
+            config: &self.config,
+            apis: self.apis(),
+            cache: &self.cache,
             rates: &self.rates,
-            offers: &self.offers,
-            enforced: &self.enforced,
+            adapter_resources: &self.adapter_resources,
+            policies: &self.policies,
             now: self.now,
         }
     }
 
-    fn reply(&self, request: MetricsRequest<'_>) -> MetricsResponse {
-        answer(&self.config, self.apis(), self.sources(), request)
+    fn route(&self, request: TestRequest<'_>) -> RoutedRequest {
+        match request.parse(self.apis().authorization) {
+            Ok(request) => serve(&self.sources(), &request),
+            Err(answer) => RoutedRequest::Answered(answer.into()),
+        }
     }
 
-    /// Status and body.
-    fn ask(&self, request: MetricsRequest<'_>) -> (u16, String) {
-        let Answer { status, body, .. } = self.reply(request).answer;
+    fn response(&self, request: TestRequest<'_>) -> MetricsResponse {
+        match self.route(request) {
+            RoutedRequest::Answered(response) => response,
+            RoutedRequest::Delegated => panic!("{request:?} was delegated"),
+        }
+    }
+
+    fn status_and_body(&self, request: TestRequest<'_>) -> (u16, String) {
+        let Answer { status, body, .. } = self.response(request).answer;
         (status, String::from_utf8(body.to_vec()).unwrap())
     }
 
     fn json(&self, path: &str) -> Value {
-        let (status, body) = self.ask(get(path));
+        let (status, body) = self.status_and_body(get(path));
         assert_eq!(status, 200, "{path}: {body}");
         serde_json::from_str(&body).unwrap()
     }
@@ -129,9 +170,9 @@ impl World {
         self.json(path)["items"].as_array().unwrap().iter().map(item).collect()
     }
 
-    /// Status, reason and message of a refusal.
-    fn refusal(&self, request: MetricsRequest<'_>) -> (u16, String, String) {
-        let (status, body) = self.ask(request);
+    /// The status, reason and message of an error.
+    fn error(&self, request: TestRequest<'_>) -> (u16, String, String) {
+        let (status, body) = self.status_and_body(request);
         let json: Value = serde_json::from_str(&body).unwrap();
         assert_eq!(
             (&json["kind"], &json["code"]),
@@ -143,7 +184,7 @@ impl World {
     }
 }
 
-/// Requests to these Services, one a second to each.
+/// One request a second to each of these Services.
 fn requests(services: &[&str]) -> Rates {
     let rate = Rate {
         requests_milli: 1_000,
@@ -191,8 +232,8 @@ fn table() -> Table {
     ])
 }
 
-fn get(path: &str) -> MetricsRequest<'_> {
-    MetricsRequest {
+fn get(path: &str) -> TestRequest<'_> {
+    TestRequest {
         method: b"GET",
         path: path.as_bytes(),
         accept: b"application/json",

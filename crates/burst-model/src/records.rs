@@ -118,7 +118,7 @@ pub struct Keys {
     pub parsing: String,
     /// [`Marks`](crate::quarantine::Marks).
     pub quarantine: String,
-    /// `burst_metrics_api::fallback::AdapterResources`.
+    /// `burst_metrics_api::adapters::AdapterResources`.
     pub offers: String,
 }
 

@@ -1,19 +1,23 @@
-//! What there is, for the aggregator and for clients: the documents of a Kubernetes API server.
+//! Discovery: the documents in which a Kubernetes API server lists what it serves.
 //! <https://kubernetes.io/docs/concepts/overview/kubernetes-api/#discovery-api>
 
-use crate::accept::ResponseFormat;
 mod aggregated;
-use crate::api_version::ApiVersion;
-use crate::catalog::{DescribedKind, ServedMetric};
-use crate::fallback::{AdapterResource, AdapterResources};
-use crate::json::{Quoted, list};
-use crate::{JSON, custom, external};
-use burst_model::config::{Config, MetricsApis};
-use burst_model::hash;
-use burst_model::view::Answer;
-use burst_model::view::has_tag;
 
-/// The documents of the root: those that anybody asks for, and some that only people do.
+use crate::accept::ResponseFormat;
+use crate::adapters::AdapterResource;
+use crate::api_version::{ApiVersion, CUSTOM_GROUP, EXTERNAL_GROUP};
+use crate::catalog::{DescribedKind, ServedMetric};
+use crate::json::{JsonString, comma_separated};
+use crate::sources::MetricSources;
+use burst_model::hash;
+use burst_model::view::{Answer, has_tag};
+
+/// The kind of an item in an `ExternalMetricValueList`, and the resource that discovery lists for it. The resource is not a
+/// metric and has no verbs. Without it, kubectl does not recognize the items.
+const EXTERNAL_ITEM_KIND: &str = "ExternalMetricValue";
+const EXTERNAL_ITEM_RESOURCE: &str = "externalmetricvalues";
+
+/// The paths that the root document lists.
 const PATHS: [&str; 13] = [
     "/apis",
     "/apis/custom.metrics.k8s.io",
@@ -30,26 +34,26 @@ const PATHS: [&str; 13] = [
     "/version",
 ];
 
-pub(super) fn document(body: &str) -> Answer {
-    Answer::new(200, JSON, format!("{body}\n").into_bytes())
+/// A JSON document.
+pub(crate) fn document(body: &str) -> Answer {
+    document_with_status(200, body)
 }
 
-/// `/`, and with 404 whatever belongs to no group.
-pub(super) fn paths(status: u16) -> Answer {
-    let paths = list(PATHS.map(|path| format!("\"{path}\"")));
-    Answer::new(status, JSON, format!("{{\"paths\":[{paths}]}}\n").into_bytes())
+fn document_with_status(status: u16, body: &str) -> Answer {
+    Answer::new(status, "application/json", format!("{body}\n").into_bytes())
 }
 
-/// `/apis`: with all that there is where the form is the aggregated one, which the aggregator asks for once a minute.
-pub(super) fn groups(shown: &Shown<'_>, form: ResponseFormat, if_none_match: &[u8]) -> Answer {
-    let answer = match form {
-        ResponseFormat::Aggregated(version) => aggregated::groups(shown, version),
-        ResponseFormat::Json | ResponseFormat::Table(_) => {
-            let groups = list([custom::GROUP, external::GROUP].map(|group| format!("{{{}}}", group_fields(group))));
-            document(&format!(
-                r#"{{"kind":"APIGroupList","apiVersion":"v1","groups":[{groups}]}}"#
-            ))
-        }
+/// The document of `/`. With status 404 it also answers a path outside of the served groups, as every API server does.
+pub(crate) fn paths(status: u16) -> Answer {
+    let paths = comma_separated(PATHS.map(|path| format!("\"{path}\"")));
+    document_with_status(status, &format!("{{\"paths\":[{paths}]}}"))
+}
+
+/// The document of `/apis`. In the aggregated format, which kube-apiserver requests once a minute, it lists all resources.
+pub(crate) fn groups(sources: &MetricSources<'_>, format: ResponseFormat, if_none_match: &[u8]) -> Answer {
+    let answer = match format {
+        ResponseFormat::Aggregated(version) => aggregated::groups(sources, version),
+        ResponseFormat::Json | ResponseFormat::Table(_) => group_list(),
     };
     let etag = format!("\"{:016X}\"", hash::of_bytes(&answer.body));
     let answer = if has_tag(if_none_match, &etag) {
@@ -60,8 +64,16 @@ pub(super) fn groups(shown: &Shown<'_>, form: ResponseFormat, if_none_match: &[u
     answer.with("etag", etag).with("vary", "Accept")
 }
 
-/// `/apis/GROUP`.
-pub(super) fn group(group: &str) -> Answer {
+fn group_list() -> Answer {
+    let groups = [CUSTOM_GROUP, EXTERNAL_GROUP].map(|group| format!("{{{}}}", group_fields(group)));
+    document(&format!(
+        r#"{{"kind":"APIGroupList","apiVersion":"v1","groups":[{}]}}"#,
+        comma_separated(groups)
+    ))
+}
+
+/// The document of `/apis/GROUP`.
+pub(crate) fn group(group: &str) -> Answer {
     document(&format!(
         r#"{{"kind":"APIGroup","apiVersion":"v1",{}}}"#,
         group_fields(group)
@@ -69,19 +81,22 @@ pub(super) fn group(group: &str) -> Answer {
 }
 
 fn group_fields(group: &str) -> String {
-    let of_group: Vec<_> = ApiVersion::ALL.into_iter().filter(|api| api.group() == group).collect();
-    let version = |api: &ApiVersion| format!(r#"{{"groupVersion":"{group}/{0}","version":"{0}"}}"#, api.version());
-    let preferred = of_group.first().map(version).unwrap_or_default();
-    let versions = list(of_group.iter().map(version));
+    let versions: Vec<_> = ApiVersion::ALL
+        .into_iter()
+        .filter(|api| api.group() == group)
+        .map(|api| format!(r#"{{"groupVersion":"{group}/{0}","version":"{0}"}}"#, api.version()))
+        .collect();
+    let preferred = versions.first().cloned().unwrap_or_default();
+    let versions = comma_separated(versions);
     format!(r#""name":"{group}","versions":[{versions}],"preferredVersion":{preferred}"#)
 }
 
-/// `/apis/GROUP/VERSION`.
-pub(super) fn resources(shown: &Shown<'_>, api: ApiVersion) -> Answer {
-    let ours = shown.ours(api);
-    let others = shown.offers.beside(api, &ours);
-    let others = others.into_iter().map(|offer| theirs(offer, api));
-    let resources = list(ours.iter().map(ApiResource::entry).chain(others));
+/// The document of `/apis/GROUP/VERSION`: our resources and those of another adapter.
+pub(crate) fn resources(sources: &MetricSources<'_>, api: ApiVersion) -> Answer {
+    let ours = served_resources(sources, api);
+    let theirs = adapter_resources(sources, api, &ours);
+    let theirs = theirs.into_iter().map(|resource| adapter_entry(resource, api));
+    let resources = comma_separated(ours.iter().map(ApiResource::entry).chain(theirs));
     document(&format!(
         r#"{{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"{}/{}","resources":[{resources}]}}"#,
         api.group(),
@@ -89,34 +104,27 @@ pub(super) fn resources(shown: &Shown<'_>, api: ApiVersion) -> Answer {
     ))
 }
 
-fn theirs(offer: &AdapterResource, api: ApiVersion) -> String {
-    let AdapterResource {
-        name,
-        singular_name,
-        namespaced,
-        verbs,
-        ..
-    } = offer;
-    let [name, singular_name, kind] = [name, singular_name, offer.kind(api)].map(Quoted);
-    let verbs = list(verbs.iter().map(|verb| Quoted(verb)));
-    format!(
-        r#"{{"name":{name},"singularName":{singular_name},"namespaced":{namespaced},"kind":{kind},"verbs":[{verbs}]}}"#
-    )
+/// The document of `/version`.
+pub(crate) fn version() -> Answer {
+    let (major, minor) = (env!("CARGO_PKG_VERSION_MAJOR"), env!("CARGO_PKG_VERSION_MINOR"));
+    let version = env!("CARGO_PKG_VERSION");
+    document(&format!(
+        r#"{{"major":"{major}","minor":"{minor}","gitVersion":"v{version}","gitCommit":"","gitTreeState":"","buildDate":"","goVersion":"","compiler":"rustc","platform":"wasm32"}}"#
+    ))
 }
 
-/// A resource of ours in discovery.
+/// A resource that we serve.
 #[derive(Debug)]
-pub(super) struct ApiResource {
-    pub(super) name: String,
-    pub(super) namespaced: bool,
-    pub(super) kind: String,
-    /// Whether it is a metric. What is none has no verbs.
-    pub(super) is_metric: bool,
+struct ApiResource {
+    name: String,
+    namespaced: bool,
+    kind: String,
+    is_metric: bool,
 }
 
 impl ApiResource {
-    /// The only verb, in quotes; none of what is no metric.
-    pub(super) fn verbs(&self) -> &'static str {
+    /// The verbs as JSON strings: a metric has `get`, any other resource has none.
+    fn verbs(&self) -> &'static str {
         if self.is_metric { r#""get""# } else { "" }
     }
 
@@ -129,50 +137,65 @@ impl ApiResource {
     }
 }
 
-/// What discovery shows: what follows from the configuration, and what other adapters say.
-pub(super) struct Shown<'a> {
-    pub(super) config: &'a Config,
-    pub(super) apis: &'a MetricsApis,
-    pub(super) offers: &'a AdapterResources,
+fn adapter_entry(resource: &AdapterResource, api: ApiVersion) -> String {
+    let namespaced = resource.namespaced;
+    let kind = resource.discovery_kind(api);
+    let [name, singular_name, kind] = [&resource.name, &resource.singular_name, kind].map(JsonString);
+    let verbs = comma_separated(resource.verbs.iter().map(|verb| JsonString(verb)));
+    format!(
+        r#"{{"name":{name},"singularName":{singular_name},"namespaced":{namespaced},"kind":{kind},"verbs":[{verbs}]}}"#
+    )
 }
 
-impl<'a> Shown<'a> {
-    pub(super) fn new(config: &'a Config, apis: &'a MetricsApis, offers: &'a AdapterResources) -> Self {
-        Self { config, apis, offers }
-    }
+/// The resources of another adapter that are listed beside ours.
+fn adapter_resources<'a>(
+    sources: &MetricSources<'a>,
+    api: ApiVersion,
+    ours: &[ApiResource],
+) -> Vec<&'a AdapterResource> {
+    let ours = ours
+        .iter()
+        .map(|resource| (resource.name.as_str(), resource.namespaced));
+    sources.adapter_resources.listed_beside(api, ours)
+}
 
-    /// Our resources of a version.
-    pub(super) fn ours(&self, api: ApiVersion) -> Vec<ApiResource> {
-        match api {
-            ApiVersion::ExternalV1Beta1 => self.external(),
-            ApiVersion::CustomV1Beta1 | ApiVersion::CustomV1Beta2 => self.custom(),
-        }
+/// The resources that we serve in a version. They follow from the configuration.
+fn served_resources(sources: &MetricSources<'_>, api: ApiVersion) -> Vec<ApiResource> {
+    match api {
+        ApiVersion::ExternalV1Beta1 => external_resources(sources),
+        ApiVersion::CustomV1Beta1 | ApiVersion::CustomV1Beta2 => DescribedKind::all(sources.config)
+            .iter()
+            .flat_map(|kind| custom_resources(sources, api, kind))
+            .collect(),
     }
+}
 
-    fn external(&self) -> Vec<ApiResource> {
-        let resource = |name: &str, kind, is_metric| ApiResource {
-            name: name.to_owned(),
-            namespaced: true,
-            kind,
-            is_metric,
-        };
-        let metrics = ServedMetric::all(self.apis).map(|metric| resource(metric.name(), metric.kind(), true));
-        let item = resource(external::ITEM_RESOURCE, external::ITEM_KIND.to_owned(), false);
-        metrics.chain([item]).collect()
-    }
+fn external_resources(sources: &MetricSources<'_>) -> Vec<ApiResource> {
+    let metrics = ServedMetric::all(sources.apis).map(|metric| ApiResource {
+        name: metric.name().to_owned(),
+        namespaced: true,
+        kind: metric.kind(),
+        is_metric: true,
+    });
+    let item = ApiResource {
+        name: EXTERNAL_ITEM_RESOURCE.to_owned(),
+        namespaced: true,
+        kind: EXTERNAL_ITEM_KIND.to_owned(),
+        is_metric: false,
+    };
+    metrics.chain([item]).collect()
+}
 
-    fn custom(&self) -> Vec<ApiResource> {
-        let of = |described: &DescribedKind| {
-            let (name, namespaced) = (described.name(), described.is_namespaced());
-            let metrics = ServedMetric::all(self.apis).filter(|metric| described.has(*metric));
-            let resource = |metric: ServedMetric| ApiResource {
-                name: format!("{name}/{}", metric.name()),
-                namespaced,
-                kind: custom::LIST_KIND.to_owned(),
-                is_metric: true,
-            };
-            metrics.map(resource).collect::<Vec<_>>()
-        };
-        DescribedKind::all(self.config).iter().flat_map(of).collect()
-    }
+/// The metrics of a kind of objects, as its subresources. They share one kind: kubectl does not look up subresources by
+/// kind.
+fn custom_resources(sources: &MetricSources<'_>, api: ApiVersion, kind: &DescribedKind) -> Vec<ApiResource> {
+    ServedMetric::all(sources.apis)
+        .filter(|metric| kind.has(*metric))
+        .map(|metric| ApiResource {
+            name: format!("{}/{}", kind.name(), metric.name()),
+            namespaced: kind.is_namespaced(),
+            kind: api.list_kind().to_owned(),
+            is_metric: true,
+        })
+        .collect()
 }

@@ -1,39 +1,35 @@
 use super::*;
-use burst_model::config::Artifact;
+use crate::adapters::{AdapterResources, resource_list_path};
+use burst_model::config::{Artifact, Authorization, Config};
 use burst_model::policies::Enforced;
 use burst_model::rates::Rates;
 use burst_model::time::Time;
 use burst_model::view::Picture;
-use proptest::prelude::*;
 
 fn config(fallback: &str) -> Config {
     let config = format!(r#"{{"cluster":"k","metrics_apis":{{"filter_chain":"m","fallback":{fallback}}}}}"#);
     Config::parse(config.as_bytes(), Artifact::Full).unwrap()
 }
 
-/// Whether it goes on, or the status of the answer.
-fn goes(config: &Config, path: &str, user: &str) -> Result<bool, u16> {
+/// Whether a request is delegated, or the status of the answer.
+fn delegation(config: &Config, path: &str, user: &str) -> Result<bool, u16> {
     let sources = MetricSources {
-        picture: &Picture::default(),
+        config,
+        apis: config.metrics_apis.as_ref().unwrap(),
+        cache: &Picture::default(),
         rates: &Rates::default(),
-        offers: &AdapterResources::default(),
-        enforced: &Enforced::default(),
+        adapter_resources: &AdapterResources::default(),
+        policies: &Enforced::default(),
         now: Time::from_unix_millis(0),
     };
-    let request = MetricsRequest {
-        method: b"GET",
-        path: path.as_bytes(),
-        accept: b"",
-        if_none_match: b"",
-        user: user.as_bytes(),
-        groups: &[],
-    };
-    let apis = config.metrics_apis.as_ref().unwrap();
-    is_delegated(config, apis, sources, request).map_err(|answer| answer.status)
+    let headers = [(":method", "GET"), (":path", path), ("x-remote-user", user)];
+    let headers = headers.map(|(name, value)| (name, value.as_bytes()));
+    let request = MetricsRequest::parse(headers, Authorization::ApiServer).map_err(|answer| answer.status)?;
+    is_delegated(&sources, &request).map_err(|error| error.to_answer().status)
 }
 
-fn passes(fallback: &str, path: &str) -> bool {
-    goes(&config(fallback), path, "alice").unwrap()
+fn delegates(fallback: &str, path: &str) -> bool {
+    delegation(&config(fallback), path, "alice").unwrap()
 }
 
 const BOTH: &str = r#"{"custom":{"cluster":"a"},"external":{"cluster":"b"}}"#;
@@ -41,8 +37,8 @@ const CUSTOM: &str = "/apis/custom.metrics.k8s.io/v1beta2/namespaces/shop";
 const EXTERNAL: &str = "/apis/external.metrics.k8s.io/v1beta1/namespaces/shop";
 
 #[test]
-fn names_that_are_ours_are_ours_and_the_rest_goes_on() {
-    for (path, on) in [
+fn metrics_that_we_do_not_serve_are_delegated() {
+    for (path, is_delegated) in [
         (format!("{CUSTOM}/pods/*/http_requests"), true),
         (format!("{CUSTOM}/services/web/http_requests"), true),
         (format!("{CUSTOM}/metrics/http_requests"), true),
@@ -58,32 +54,36 @@ fn names_that_are_ours_are_ours_and_the_rest_goes_on() {
         ("/apis/custom.metrics.k8s.io/v1beta2".into(), false),
         ("/openapi/v2".into(), false),
         ("/apis/apps/v1/namespaces/a/deployments".into(), false),
-        ("/%ff".into(), false),
     ] {
-        assert_eq!(passes(BOTH, &path), on, "{path}");
+        assert_eq!(delegates(BOTH, &path), is_delegated, "{path}");
     }
 }
 
 #[test]
 fn each_group_has_its_own_adapter_or_none() {
     let one = r#"{"external":{"cluster":"keda"}}"#;
-    assert!(passes(one, &format!("{EXTERNAL}/queue_length")));
-    assert!(!passes(one, &format!("{CUSTOM}/pods/*/http_requests")));
-    assert!(!passes("{}", &format!("{EXTERNAL}/queue_length")));
+    assert!(delegates(one, &format!("{EXTERNAL}/queue_length")));
+    assert!(!delegates(one, &format!("{CUSTOM}/pods/*/http_requests")));
+    assert!(!delegates("{}", &format!("{EXTERNAL}/queue_length")));
     let config = config(one);
-    let asked: Vec<_> = asked(config.metrics_apis.as_ref().unwrap())
-        .map(|(api, adapter)| (path(api), adapter.cluster.clone()))
+    let adapters: Vec<_> = adapters(config.metrics_apis.as_ref().unwrap())
+        .map(|(api, adapter)| (resource_list_path(api), adapter.cluster.clone()))
         .collect();
-    assert_eq!(asked, [("/apis/external.metrics.k8s.io/v1beta1".into(), "keda".into())]);
+    assert_eq!(
+        adapters,
+        [("/apis/external.metrics.k8s.io/v1beta1".into(), "keda".into())]
+    );
 }
 
 #[test]
-fn nobody_goes_on_without_a_name() {
-    assert_eq!(goes(&config(BOTH), &format!("{EXTERNAL}/queue_length"), " "), Ok(false));
+fn a_request_that_cannot_be_parsed_is_not_delegated() {
+    let config = config(BOTH);
+    assert_eq!(delegation(&config, &format!("{EXTERNAL}/queue_length"), " "), Err(401));
+    assert_eq!(delegation(&config, "/%ff", "alice"), Err(400));
 }
 
 #[test]
-fn a_policy_is_for_the_metrics_of_another_adapter_too() {
+fn policies_protect_the_metrics_of_another_adapter() {
     let policies = r#"[{"name":"p","rules":[
         {"metric":"queue_.*","selector":{"matchLabels":{"queue":"a"}}},{"metric":".*","deny":true}]}]"#;
     let json = format!(
@@ -107,126 +107,6 @@ fn a_policy_is_for_the_metrics_of_another_adapter_too() {
         (format!("{EXTERNAL}/burst_headroom"), Ok(false)),
         (format!("{CUSTOM}/pods/*/requests"), Ok(true)),
     ] {
-        assert_eq!(goes(&config, &path, "alice"), expected, "{path}");
-    }
-}
-
-fn list(resources: &str) -> String {
-    format!(r#"{{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"g/v","resources":[{resources}]}}"#)
-}
-
-fn offer(name: &str, namespaced: bool) -> String {
-    format!(
-        r#"{{"name":"{name}","singularName":"","namespaced":{namespaced},"kind":"MetricValueList","verbs":["get"]}}"#
-    )
-}
-
-fn offers(resources: &[(&str, bool)]) -> Vec<AdapterResource> {
-    let all: Vec<_> = resources
-        .iter()
-        .map(|(name, namespaced)| offer(name, *namespaced))
-        .collect();
-    read(Some(200), list(&all.join(",")).as_bytes()).unwrap()
-}
-
-#[test]
-fn what_an_adapter_says_is_read_or_is_nothing() {
-    let whole = list(&offer("pods/a", true));
-    assert_eq!(read(Some(200), whole.as_bytes()).map(|offers| offers.len()), Ok(1));
-    assert_eq!(read(Some(404), b"404 page not found"), Ok(vec![]));
-    for (status, body, why) in [
-        (None, "", AdapterDiscoveryError::NoAnswer),
-        (Some(503), whole.as_str(), AdapterDiscoveryError::Status(503)),
-        (Some(401), "", AdapterDiscoveryError::Status(401)),
-        (Some(200), &whole[..60], AdapterDiscoveryError::Malformed),
-        (
-            Some(200),
-            r#"{"kind":"Status","resources":[]}"#,
-            AdapterDiscoveryError::Malformed,
-        ),
-        (Some(200), &list(&offer("", true)), AdapterDiscoveryError::Malformed),
-        (
-            Some(200),
-            &list(&vec![offer("pods/a", true); 10_001].join(",")),
-            AdapterDiscoveryError::TooLong(10_001),
-        ),
-    ] {
-        assert_eq!(read(status, body.as_bytes()), Err(why), "{body:.80}");
-    }
-    let long = " ".repeat(5 << 20);
-    assert_eq!(
-        read(Some(200), long.as_bytes()),
-        Err(AdapterDiscoveryError::TooLong(5 << 20))
-    );
-}
-
-#[test]
-fn a_resource_lives_in_namespaces_or_does_not_whoever_lists_it() {
-    let mut all = AdapterResources::default();
-    let theirs = offers(&[
-        ("pods/a", true),
-        ("pods/b", false),
-        ("services/a", false),
-        ("services/burst_headroom", true),
-        ("services/b", true),
-        ("nodes/a", false),
-        ("pods/a", true),
-        ("/custommetrics", false),
-    ]);
-    assert!(all.put(ApiVersion::CustomV1Beta2, Ok(theirs.clone())));
-    assert!(!all.put(ApiVersion::CustomV1Beta2, Ok(theirs)), "the same");
-    let ours = [discovery::ApiResource {
-        name: "services/burst_headroom".to_owned(),
-        namespaced: true,
-        kind: "MetricValueList".to_owned(),
-        is_metric: true,
-    }];
-    let names = |api| {
-        all.beside(api, &ours)
-            .iter()
-            .map(|offer| offer.name.as_str())
-            .collect::<Vec<_>>()
-    };
-    assert_eq!(names(ApiVersion::CustomV1Beta2), ["pods/a", "services/b", "nodes/a"]);
-    assert!(names(ApiVersion::CustomV1Beta1).is_empty());
-}
-
-#[test]
-fn offers_are_kept_as_they_are() {
-    let mut all = AdapterResources::default();
-    assert!(
-        !all.put(ApiVersion::ExternalV1Beta1, Ok(vec![])),
-        "nothing is what there was"
-    );
-    all.put(ApiVersion::ExternalV1Beta1, Ok(offers(&[("queue", true)])));
-    assert_eq!(AdapterResources::from_bytes(&all.to_bytes()), Some(all.clone()));
-    assert!(all.put(ApiVersion::ExternalV1Beta1, Ok(vec![])));
-}
-
-#[test]
-fn what_fails_is_kept_for_the_next_leader() {
-    let mut all = AdapterResources::default();
-    all.put(ApiVersion::ExternalV1Beta1, Ok(offers(&[("queue", true)])));
-    assert!(all.put(ApiVersion::ExternalV1Beta1, Err(AdapterDiscoveryError::Status(503))));
-    assert!(all.beside(ApiVersion::ExternalV1Beta1, &[]).is_empty());
-    let mut next = AdapterResources::from_bytes(&all.to_bytes()).unwrap();
-    assert_eq!(
-        next.trouble(ApiVersion::ExternalV1Beta1),
-        Some(&AdapterDiscoveryError::Status(503))
-    );
-    assert!(
-        !next.put(ApiVersion::ExternalV1Beta1, Err(AdapterDiscoveryError::Status(503))),
-        "the same"
-    );
-    assert!(next.put(ApiVersion::ExternalV1Beta1, Err(AdapterDiscoveryError::NoAnswer)));
-    assert!(next.put(ApiVersion::ExternalV1Beta1, Ok(vec![])));
-    assert_eq!(next.trouble(ApiVersion::ExternalV1Beta1), None);
-}
-
-proptest! {
-    #[test]
-    fn arbitrary_lists_are_survived(body in proptest::collection::vec(any::<u8>(), 0..128), bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
-        let _ = read(Some(200), &body);
-        let _ = AdapterResources::from_bytes(&bytes);
+        assert_eq!(delegation(&config, &path, "alice"), expected, "{path}");
     }
 }

@@ -1,228 +1,220 @@
-//! What is asked for, in the words of the authorizers. The rules are those that an API server reads every path by, so
-//! that a review is about the very thing that a Role is written for.
+//! The attributes of a request that authorizers decide about.
+//!
+//! The rules are those by which every API server reads a path, so that a review is about exactly what a Role grants.
 //! <https://kubernetes.io/docs/reference/access-authn-authz/authorization/#review-your-request-attributes>
 
-use super::options::Options;
 use crate::field_selector::FieldTerm;
-use crate::status::{StatusDetails, StatusError};
+use crate::list_options::ListOptions;
+use crate::request::MetricsRequest;
+use crate::status::StatusDetails;
 use burst_labels::selector::{Operator, Requirement, quoted};
-use percent_encoding::percent_decode;
 use serde::Serialize;
 
-/// Below a namespace these are the namespace's own.
-const OF_NAMESPACES: [&str; 2] = ["status", "finalize"];
-/// Verbs that a path begins with.
-const SPECIAL_VERBS: [&str; 2] = ["proxy", "watch"];
-const HEALTH: [&str; 3] = ["/healthz", "/livez", "/readyz"];
+/// Below a namespace, these are subresources of the namespace itself.
+const NAMESPACE_SUBRESOURCES: [&str; 2] = ["status", "finalize"];
+/// Verbs that a path can start with, after the version.
+const PATH_VERBS: [&str; 2] = ["proxy", "watch"];
+const HEALTH_PATHS: [&str; 3] = ["/healthz", "/livez", "/readyz"];
 
-/// What is asked for.
+/// The attributes of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum AuthorizationAttributes {
-    Resource(ResourceAttributes),
-    NonResource(NonResourceAttributes),
+pub(super) enum AuthorizationAttributes<'a> {
+    Resource(ResourceAttributes<'a>),
+    NonResource(NonResourceAttributes<'a>),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(super) struct NonResourceAttributes {
-    path: String,
+pub(super) struct NonResourceAttributes<'a> {
+    path: &'a str,
     verb: String,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct ResourceAttributes {
-    #[serde(skip_serializing_if = "String::is_empty")]
-    namespace: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    verb: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    group: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    version: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    resource: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    subresource: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    name: String,
+pub(super) struct ResourceAttributes<'a> {
+    #[serde(skip_serializing_if = "str::is_empty")]
+    namespace: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    verb: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    group: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    version: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    resource: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    subresource: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    name: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    field_selector: Option<SelectorRequirements>,
+    field_selector: Option<SelectorAttributes<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    label_selector: Option<SelectorRequirements>,
+    label_selector: Option<SelectorAttributes<'a>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-struct SelectorRequirements {
-    requirements: Vec<SelectorRequirement>,
+struct SelectorAttributes<'a> {
+    requirements: Vec<SelectorRequirement<'a>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-struct SelectorRequirement {
-    key: String,
+struct SelectorRequirement<'a> {
+    key: &'a str,
     operator: &'static str,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    values: Vec<String>,
+    values: Vec<&'a str>,
 }
 
-impl AuthorizationAttributes {
-    /// Of a method and the two halves of `:path`; the path is decoded as a whole, as Go decodes it.
-    pub(super) fn of(method: &[u8], path: &[u8], query: &[u8]) -> Result<Self, StatusError> {
-        let path = path
-            .split(|byte| matches!(byte, b'?' | b'#'))
-            .next()
-            .unwrap_or_default();
-        let path = percent_decode(path).decode_utf8();
-        let path = path.map_err(|_| StatusError::bad_request("the path is not UTF-8 after percent-decoding"))?;
-        let method = String::from_utf8_lossy(method);
-        Ok(ResourceAttributes::of(&method, &path, query).map_or_else(
+impl<'a> AuthorizationAttributes<'a> {
+    pub(super) fn of(request: &'a MetricsRequest) -> Self {
+        ResourceAttributes::of(request).map_or_else(
             || {
                 Self::NonResource(NonResourceAttributes {
-                    path: path.clone().into_owned(),
-                    verb: method.to_ascii_lowercase(),
+                    path: &request.path.decoded,
+                    verb: request.method.to_ascii_lowercase(),
                 })
             },
             Self::Resource,
-        ))
+        )
     }
 
     pub(super) fn is_health(&self) -> bool {
-        matches!(self, Self::NonResource(NonResourceAttributes { path, .. }) if HEALTH.contains(&path.as_str()))
+        matches!(self, Self::NonResource(NonResourceAttributes { path, .. }) if HEALTH_PATHS.contains(path))
     }
 
-    /// Who cannot do what.
-    pub(super) fn refusal(&self, user: &str) -> String {
-        let (about, message) = match self {
+    /// The message for a user who lacks permission, in the words of Kubernetes.
+    pub(super) fn forbidden_message(&self, user: &str) -> String {
+        let (subject, reason) = match self {
             Self::NonResource(NonResourceAttributes { path, verb }) => {
-                let message = format!("User {} cannot {verb} path {}", quoted(user), quoted(path));
-                (String::new(), message)
+                let reason = format!("User {} cannot {verb} path {}", quoted(user), quoted(path));
+                (String::new(), reason)
             }
-            Self::Resource(resource) => (resource.about(), resource.refusal(user)),
+            Self::Resource(resource) => (resource.forbidden_subject(), resource.forbidden_reason(user)),
         };
-        // For whoever shows it as HTML.
-        let message = message.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-        format!("{about}forbidden: {message}")
+        // Kubernetes escapes this part for clients that show it as HTML.
+        let reason = reason.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+        format!("{subject}forbidden: {reason}")
     }
 
     pub(super) fn details(&self) -> StatusDetails {
         match self {
             Self::NonResource(_) => StatusDetails::default(),
-            Self::Resource(ResourceAttributes {
-                group, resource, name, ..
-            }) => StatusDetails {
-                name: name.clone(),
-                group: group.clone().into(),
-                kind: resource.clone(),
+            Self::Resource(attributes) => StatusDetails {
+                name: attributes.name.to_owned(),
+                group: attributes.group.to_owned().into(),
+                kind: attributes.resource.to_owned(),
             },
         }
     }
 }
 
-impl ResourceAttributes {
-    /// `None` where the path names no resource.
-    fn of(method: &str, path: &str, query: &[u8]) -> Option<Self> {
-        let parts: Vec<_> = path.trim_matches('/').split('/').collect();
-        let (group, version, below) = match *parts {
+impl<'a> ResourceAttributes<'a> {
+    /// Returns `None` if the path names no resource.
+    fn of(request: &'a MetricsRequest) -> Option<Self> {
+        let segments: Vec<&str> = request.path.decoded.trim_matches('/').split('/').collect();
+        let (group, version, below) = match *segments {
             ["apis", group, version, ref below @ ..] => (group, version, below),
             ["api", version, ref below @ ..] => ("", version, below),
             _ => return None,
         };
         let (first, rest) = below.split_first()?;
-        let special = SPECIAL_VERBS.contains(first);
-        let (verb, below) = if special { (*first, rest) } else { (verb(method), below) };
+        let has_path_verb = PATH_VERBS.contains(first);
+        let (verb, below) = if has_path_verb {
+            (*first, rest)
+        } else {
+            (method_verb(&request.method), below)
+        };
         let (namespace, parts) = match *below {
-            ["namespaces", namespace, resource, ..] if !OF_NAMESPACES.contains(&resource) => {
+            ["namespaces", namespace, resource, ..] if !NAMESPACE_SUBRESOURCES.contains(&resource) => {
                 (namespace, below.get(2..).unwrap_or_default())
             }
             ["namespaces", namespace, ..] => (namespace, below),
             _ => ("", below),
         };
-        let part = |place: usize| parts.get(place).copied().unwrap_or_default().to_owned();
-        let mut asked = Self {
-            namespace: namespace.into(),
-            verb: verb.into(),
-            group: group.into(),
-            version: version.into(),
-            resource: part(0),
-            name: part(1),
-            subresource: part(2),
+        let mut parts = parts.iter().copied();
+        let [resource, name, subresource] = [(); 3].map(|()| parts.next().unwrap_or_default());
+        let mut attributes = Self {
+            namespace,
+            verb,
+            group,
+            version,
+            resource,
+            name,
+            subresource: if verb == "proxy" { "" } else { subresource },
             ..Self::default()
         };
-        if verb == "proxy" {
-            asked.subresource.clear();
-        }
-        asked.of_many(query, special);
-        Some(asked)
+        attributes.apply_options(&request.options, has_path_verb);
+        Some(attributes)
     }
 
-    /// What is without a name is for all that a selector selects.
-    fn of_many(&mut self, query: &[u8], special: bool) {
-        let options = Options::of(query);
+    /// A request without a name is for all objects that the options select.
+    fn apply_options(&mut self, options: &'a ListOptions, has_path_verb: bool) {
         if self.name.is_empty() {
-            match self.verb.as_str() {
+            match self.verb {
                 "get" => {
-                    self.verb = if options.watch { "watch" } else { "list" }.into();
-                    self.name = options.name().unwrap_or_default().to_owned();
+                    self.verb = if options.watch { "watch" } else { "list" };
+                    self.name = options.selected_name().unwrap_or_default();
                 }
-                "delete" => self.verb = "deletecollection".into(),
+                "delete" => self.verb = "deletecollection",
                 _ => {}
             }
         }
-        if !special && ["list", "watch", "deletecollection"].contains(&self.verb.as_str()) {
-            let fields = options.fields.into_iter().flatten();
-            self.field_selector = SelectorRequirements::of(fields.map(SelectorRequirement::field));
-            let labels = options.labels.unwrap_or_default();
-            self.label_selector =
-                SelectorRequirements::of(labels.requirements().iter().filter_map(SelectorRequirement::label));
+        if !has_path_verb && ["list", "watch", "deletecollection"].contains(&self.verb) {
+            let fields = options.field_terms.iter().map(SelectorRequirement::of_field);
+            let labels = options.label_selector.requirements().iter();
+            self.field_selector = SelectorAttributes::of(fields);
+            self.label_selector = SelectorAttributes::of(labels.filter_map(SelectorRequirement::of_label));
         }
     }
 
     /// `pods.custom.metrics.k8s.io "*" is `.
-    fn about(&self) -> String {
-        let qualified = match (self.resource.as_str(), self.group.as_str()) {
+    fn forbidden_subject(&self) -> String {
+        let qualified = match (self.resource, self.group) {
             ("", _) => return String::new(),
             (resource, "") => resource.to_owned(),
             (resource, group) => format!("{resource}.{group}"),
         };
-        match self.name.as_str() {
+        match self.name {
             "" => format!("{qualified} is "),
             name => format!("{qualified} {} is ", quoted(name)),
         }
     }
 
-    fn refusal(&self, user: &str) -> String {
-        let resource = match self.subresource.as_str() {
-            "" => self.resource.clone(),
+    fn forbidden_reason(&self, user: &str) -> String {
+        let resource = match self.subresource {
+            "" => self.resource.to_owned(),
             subresource => format!("{}/{subresource}", self.resource),
         };
-        let [user, resource, group, namespace] = [user, &resource, &self.group, &self.namespace].map(quoted);
-        let place = if self.namespace.is_empty() {
+        let [user, resource, group, namespace] = [user, &resource, self.group, self.namespace].map(quoted);
+        let scope = if self.namespace.is_empty() {
             "at the cluster scope".to_owned()
         } else {
             format!("in the namespace {namespace}")
         };
-        let verb = &self.verb;
-        format!("User {user} cannot {verb} resource {resource} in API group {group} {place}")
+        let verb = self.verb;
+        format!("User {user} cannot {verb} resource {resource} in API group {group} {scope}")
     }
 }
 
-impl SelectorRequirements {
-    fn of(wanted: impl Iterator<Item = SelectorRequirement>) -> Option<Self> {
-        let requirements: Vec<_> = wanted.collect();
+impl<'a> SelectorAttributes<'a> {
+    fn of(requirements: impl Iterator<Item = SelectorRequirement<'a>>) -> Option<Self> {
+        let requirements: Vec<_> = requirements.collect();
         (!requirements.is_empty()).then_some(Self { requirements })
     }
 }
 
-impl SelectorRequirement {
-    fn field(FieldTerm { field, equals, value }: FieldTerm) -> Self {
+impl<'a> SelectorRequirement<'a> {
+    fn of_field(term: &'a FieldTerm) -> Self {
         Self {
-            key: field,
-            operator: if equals { "In" } else { "NotIn" },
-            values: vec![value],
+            key: &term.field,
+            operator: if term.equals { "In" } else { "NotIn" },
+            values: vec![&term.value],
         }
     }
 
-    /// Numbers cannot be told; without them the question is about more, never about less.
-    fn label(requirement: &Requirement) -> Option<Self> {
+    /// Returns `None` for `>` and `<`, which a review cannot express. Without them a review is about more objects, never
+    /// about fewer.
+    fn of_label(requirement: &'a Requirement) -> Option<Self> {
         let operator = match requirement.operator {
             Operator::Equals | Operator::DoubleEquals | Operator::In => "In",
             Operator::NotEquals | Operator::NotIn => "NotIn",
@@ -231,14 +223,15 @@ impl SelectorRequirement {
             Operator::GreaterThan | Operator::LessThan => return None,
         };
         Some(Self {
-            key: requirement.key.to_string(),
+            key: &requirement.key,
             operator,
-            values: requirement.values.iter().map(ToString::to_string).collect(),
+            values: requirement.values.iter().map(|value| &**value).collect(),
         })
     }
 }
 
-fn verb(method: &str) -> &'static str {
+/// The verb that an API server derives from an HTTP method.
+fn method_verb(method: &str) -> &'static str {
     match method {
         "POST" => "create",
         "GET" | "HEAD" => "get",

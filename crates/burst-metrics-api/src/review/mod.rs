@@ -1,106 +1,96 @@
-//! A second look at who may read what: a SubjectAccessReview for a request, as an API server that delegates its
-//! authorization asks for one. kube-apiserver's aggregator has asked its own authorizer before.
+//! Asks the API server once more whether a user may send a request, with a SubjectAccessReview.
 //!
-//! [`AccessReview`] is who asks for what, [`read`] the answer to it, and [`ReviewCache`] keeps answers for a while and has one
-//! question asked once at a time. Who sends the question is the caller's affair.
+//! [`AccessReview`] is the review of one request, [`read_verdict`] reads the API server's response, and [`ReviewCache`]
+//! keeps verdicts for a while and lets requests with the same review wait for one response. The shell sends the reviews.
 //! <https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/subject-access-review-v1/>
 
 mod attributes;
-
-mod options;
 mod review_cache;
-
 mod verdict;
 
 pub use review_cache::{ReviewCache, ReviewResult};
-pub use verdict::{ReviewError, ReviewVerdict, read};
+pub use verdict::{ReviewError, ReviewVerdict, read_verdict};
 
-use super::path;
-use super::status::StatusError;
+use crate::request::MetricsRequest;
+use crate::status::StatusError;
 use crate::user_info::UserInfo;
 use attributes::{AuthorizationAttributes, NonResourceAttributes, ResourceAttributes};
 use burst_model::view::Answer;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Where a question is posted.
+/// The path to which a review is posted.
 pub const PATH: &str = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
 
-/// Who asks for what.
+/// The review of a request: its user, and what the user wants to do.
 #[derive(Clone, Debug)]
-pub struct AccessReview {
-    user: UserInfo,
-    attributes: AuthorizationAttributes,
+pub struct AccessReview<'a> {
+    user: &'a UserInfo,
+    attributes: AuthorizationAttributes<'a>,
 }
 
-impl AccessReview {
-    /// Of a request of the filter chain that is for the API server.
-    ///
-    /// # Errors
-    /// The answer, where nobody is named, or the path cannot be read.
-    pub fn of<'a>(
-        method: &[u8],
-        path: &[u8],
-        headers: impl IntoIterator<Item = (&'a str, &'a [u8])>,
-    ) -> Result<Self, Answer> {
-        let user = UserInfo::of(headers).ok_or_else(|| StatusError::unauthorized().answer())?;
-        let (_, query) = path::split(path).map_err(|refusal| refusal.answer())?;
-        let attributes = AuthorizationAttributes::of(method, path, query).map_err(|refusal| refusal.answer())?;
-        Ok(Self { user, attributes })
+impl<'a> AccessReview<'a> {
+    /// The review of a request that was parsed for SubjectAccessReviews.
+    #[must_use]
+    pub fn of(request: &'a MetricsRequest) -> Self {
+        Self {
+            user: &request.user,
+            attributes: AuthorizationAttributes::of(request),
+        }
     }
 
-    /// Whether it is allowed without a question, as every API server that delegates does: to `system:masters`, and the
-    /// health of the server to anybody with a name.
+    /// Returns whether the request is allowed without a review. Like every API server that delegates authorization, this
+    /// one allows everything to `system:masters`, and the health of the server to every user.
     #[must_use]
     pub fn is_exempt(&self) -> bool {
         self.user.is_master() || self.attributes.is_health()
     }
 
-    /// The question: the same text for the same user and the same thing.
+    /// The review as JSON. Equal users and attributes give equal text.
     #[must_use]
-    pub fn question(&self) -> String {
-        let UserInfo { name, groups, extra } = &self.user;
+    pub fn to_json(&self) -> String {
         let (resource_attributes, non_resource_attributes) = match &self.attributes {
-            AuthorizationAttributes::Resource(resource) => (Some(resource), None),
-            AuthorizationAttributes::NonResource(path) => (None, Some(path)),
+            AuthorizationAttributes::Resource(attributes) => (Some(attributes), None),
+            AuthorizationAttributes::NonResource(attributes) => (None, Some(attributes)),
         };
-        let question = SubjectAccessReview {
+        let review = SubjectAccessReview {
             api_version: "authorization.k8s.io/v1",
             kind: "SubjectAccessReview",
             spec: SubjectAccessReviewSpec {
-                user: name,
-                groups,
-                extra,
+                user: self.user.name(),
+                groups: self.user.effective_groups(),
+                extra: &self.user.extra,
                 resource_attributes,
                 non_resource_attributes,
             },
         };
-        // Nothing in it can fail to be JSON; an empty question would be answered with an error.
-        serde_json::to_string(&question).unwrap_or_default()
+        // Serializing strings and maps with string keys cannot fail. The API server would refuse an empty review.
+        serde_json::to_string(&review).unwrap_or_default()
     }
 
-    /// The answer to who may not, in Kubernetes' words.
+    /// The answer to a user who lacks permission, in the words of Kubernetes.
     #[must_use]
     pub fn forbidden(&self, reason: &str) -> Answer {
-        let mut message = self.attributes.refusal(&self.user.name);
+        let mut message = self.attributes.forbidden_message(self.user.name());
         if !reason.is_empty() {
             message.extend([": ", reason]);
         }
-        let answer = StatusError::forbidden(message, self.attributes.details()).answer();
+        let answer = StatusError::forbidden(message, self.attributes.details()).to_answer();
         answer.with("x-content-type-options", "nosniff")
     }
+}
 
-    /// The answer to a request that would be one too many to wait.
-    #[must_use]
-    pub fn too_many() -> Answer {
-        StatusError::too_many("too many requests wait for a SubjectAccessReview: ask again in a second").answer()
-    }
+/// The answer to a request if too many requests wait for reviews.
+#[must_use]
+pub fn too_many_pending() -> Answer {
+    StatusError::too_many_requests("too many requests wait for a SubjectAccessReview: ask again in a second")
+        .to_answer()
+}
 
-    /// The answer where nobody can tell whether one may.
-    #[must_use]
-    pub fn unreviewed(why: &ReviewError) -> Answer {
-        StatusError::internal(format!("the request could not be authorized: {why}")).answer()
-    }
+/// The answer to a request whose review failed.
+#[must_use]
+pub fn review_failed(error: &ReviewError) -> Answer {
+    StatusError::internal(format!("the request could not be authorized: {error}")).to_answer()
 }
 
 #[derive(Serialize)]
@@ -115,13 +105,13 @@ struct SubjectAccessReview<'a> {
 #[serde(rename_all = "camelCase")]
 struct SubjectAccessReviewSpec<'a> {
     user: &'a str,
-    groups: &'a [String],
+    groups: Vec<&'a str>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     extra: &'a BTreeMap<String, Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    resource_attributes: Option<&'a ResourceAttributes>,
+    resource_attributes: Option<&'a ResourceAttributes<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    non_resource_attributes: Option<&'a NonResourceAttributes>,
+    non_resource_attributes: Option<&'a NonResourceAttributes<'a>>,
 }
 
 #[cfg(test)]

@@ -1,141 +1,141 @@
-//! What was answered lately, and who waits for an answer: one question is under way once, however many wait for it.
-//! Requests whose question is answered are given out one by one, so that the caller need not answer all of them at once.
+//! Keeps the verdicts of recent reviews, and the requests that wait for one.
+//!
+//! A review is sent once, however many requests wait for it. Completed requests are returned one by one, so that the
+//! caller need not answer all of them in one callback.
 
-use super::{ReviewError, ReviewVerdict};
+use super::verdict::{ReviewError, ReviewVerdict};
 use burst_model::time::Time;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use std::time::Duration;
 
-/// As long as every API server that delegates its authorization keeps one: a Role that is taken away, or given, counts
-/// that much later.
-const KEPT: Duration = Duration::from_secs(10);
-/// Every user of a cluster with every one of some dozens of questions, at some 500 bytes each.
-const MOST: usize = 4_096;
-/// A longer question is asked each time: it is of a user with hundreds of groups, or a selector that nobody repeats.
-const LONGEST: usize = 8 << 10;
+/// As long as every API server that delegates authorization keeps a verdict. A changed Role takes effect after this time.
+const TIME_TO_LIVE: Duration = Duration::from_secs(10);
+/// Room for the users of a large cluster with several reviews each, at some 500 bytes a review.
+const MAX_VERDICTS: usize = 4_096;
+/// In bytes. A longer review is not kept: its user has hundreds of groups, or its selector is unlikely to be repeated.
+const MAX_REVIEW_LENGTH: usize = 8 << 10;
+/// Reviews without a response. They count even after all of their requests are gone.
+const MAX_PENDING: usize = 256;
 
-/// What became of a question.
+/// A verdict, or why there is none.
 pub type ReviewResult = Result<ReviewVerdict, ReviewError>;
 
-/// Questions without an answer, at most. Who asked may be gone, and the question is under way all the same.
-const MOST_ASKED: usize = 256;
-
-/// The reviews of one thread. `W` is a request that waits.
+/// The reviews of one thread, each identified by its JSON. `R` is a request that waits.
 #[derive(Debug)]
-pub struct ReviewCache<W> {
-    kept: BTreeMap<Rc<str>, (Time, ReviewVerdict)>,
-    /// The questions in `kept`, the oldest first; all are kept equally long.
-    order: VecDeque<Rc<str>>,
-    /// Those without an answer yet.
-    asked: BTreeMap<Rc<str>, Vec<W>>,
-    /// Those of them that nobody has sent yet.
+pub struct ReviewCache<R> {
+    verdicts: BTreeMap<Rc<str>, (Time, ReviewVerdict)>,
+    /// The keys of `verdicts`, oldest first.
+    by_age: VecDeque<Rc<str>>,
+    /// The reviews without a response, and the requests that wait for each.
+    pending: BTreeMap<Rc<str>, Vec<R>>,
+    /// The pending reviews that are not sent yet.
     unsent: VecDeque<Rc<str>>,
-    /// Those who need not wait any more and have not been given out yet, in the order of the answers: some hundred at most,
-    /// for which a `Vec` does, and is the smaller code.
-    settled: Vec<(W, Rc<ReviewResult>)>,
+    /// The requests that have their result, in the order of the responses. There are at most a few hundred, so removing the
+    /// first one of a `Vec` is fast enough; a `VecDeque` would be more code.
+    completed: Vec<(R, Rc<ReviewResult>)>,
 }
 
-impl<W> Default for ReviewCache<W> {
+impl<R> Default for ReviewCache<R> {
     fn default() -> Self {
         Self {
-            kept: BTreeMap::new(),
-            order: VecDeque::new(),
-            asked: BTreeMap::new(),
+            verdicts: BTreeMap::new(),
+            by_age: VecDeque::new(),
+            pending: BTreeMap::new(),
             unsent: VecDeque::new(),
-            settled: Vec::new(),
+            completed: Vec::new(),
         }
     }
 }
 
-impl<W> ReviewCache<W> {
-    /// The verdict that is known.
+impl<R> ReviewCache<R> {
+    /// The verdict of a review, if one is kept and not expired.
     #[must_use]
-    pub fn known(&self, question: &str, now: Time) -> Option<&ReviewVerdict> {
-        let (learned, verdict) = self.kept.get(question)?;
-        is_fresh(*learned, now).then_some(verdict)
+    pub fn verdict(&self, review: &str, now: Time) -> Option<&ReviewVerdict> {
+        let (received, verdict) = self.verdicts.get(review)?;
+        is_fresh(*received, now).then_some(verdict)
     }
 
-    /// Returns whether a question may be asked: it is under way already, or not too many others are.
+    /// Returns whether a request may wait for a review: the review is pending already, or not too many others are.
     #[must_use]
-    pub fn has_room(&self, question: &str) -> bool {
-        self.asked.len() < MOST_ASKED || self.asked.contains_key(question)
+    pub fn has_capacity(&self, review: &str) -> bool {
+        self.pending.len() < MAX_PENDING || self.pending.contains_key(review)
     }
 
-    /// Has a request wait for the answer to a question.
-    pub fn wait(&mut self, question: String, waiter: W) {
-        if let Some(waiters) = self.asked.get_mut(question.as_str()) {
-            return waiters.push(waiter);
+    /// Lets a request wait for a review.
+    pub fn enqueue(&mut self, review: String, request: R) {
+        if let Some(requests) = self.pending.get_mut(review.as_str()) {
+            return requests.push(request);
         }
-        let question: Rc<str> = question.into();
-        self.unsent.push_back(question.clone());
-        self.asked.insert(question, vec![waiter]);
+        let review: Rc<str> = review.into();
+        self.unsent.push_back(review.clone());
+        self.pending.insert(review, vec![request]);
     }
 
-    /// A question to send; each is given out once.
+    /// Takes out a review to send. Each is returned once.
     pub fn next_unsent(&mut self) -> Option<Rc<str>> {
         self.unsent.pop_front()
     }
 
-    /// Takes what became of a question; those who waited for it are given out by [`Self::next_settled`].
-    pub fn settle(&mut self, question: &Rc<str>, outcome: &Rc<ReviewResult>, now: Time) {
-        if let Ok(verdict) = &**outcome
-            && question.len() <= LONGEST
+    /// Stores the result of a review. [`Self::next_completed`] returns the requests that waited for it.
+    pub fn complete(&mut self, review: &Rc<str>, result: &Rc<ReviewResult>, now: Time) {
+        if let Ok(verdict) = &**result
+            && review.len() <= MAX_REVIEW_LENGTH
         {
-            self.keep(question.clone(), verdict.clone(), now);
+            self.keep(review.clone(), verdict.clone(), now);
         }
-        let waiters = self.asked.remove(question).unwrap_or_default().into_iter();
-        self.settled.extend(waiters.map(|waiter| (waiter, outcome.clone())));
+        let requests = self.pending.remove(review).unwrap_or_default().into_iter();
+        self.completed.extend(requests.map(|request| (request, result.clone())));
     }
 
-    /// A request that has waited for its answer, and the answer; each is given out once.
-    pub fn next_settled(&mut self) -> Option<(W, Rc<ReviewResult>)> {
-        (!self.settled.is_empty()).then(|| self.settled.remove(0))
+    /// Takes out a request that has its result. Each is returned once.
+    pub fn next_completed(&mut self) -> Option<(R, Rc<ReviewResult>)> {
+        (!self.completed.is_empty()).then(|| self.completed.remove(0))
     }
 
-    /// Returns whether [`Self::next_settled`] has something to give.
+    /// Returns whether [`Self::next_completed`] has a request to return.
     #[must_use]
-    pub fn has_settled(&self) -> bool {
-        !self.settled.is_empty()
+    pub fn has_completed(&self) -> bool {
+        !self.completed.is_empty()
     }
 
-    /// Lets those go that no longer wait. What they asked for is asked all the same, unless nobody sent it yet.
-    pub fn forget(&mut self, is_gone: impl Fn(&W) -> bool) {
-        self.settled.retain(|(waiter, _)| !is_gone(waiter));
+    /// Removes requests that no longer wait. A review that was sent stays pending until its response.
+    pub fn cancel(&mut self, is_cancelled: impl Fn(&R) -> bool) {
+        self.completed.retain(|(request, _)| !is_cancelled(request));
         let unsent = &mut self.unsent;
-        self.asked.retain(|question, waiters| {
-            waiters.retain(|waiter| !is_gone(waiter));
-            if !waiters.is_empty() {
+        self.pending.retain(|review, requests| {
+            requests.retain(|request| !is_cancelled(request));
+            if !requests.is_empty() {
                 return true;
             }
             let before = unsent.len();
-            unsent.retain(|other| other != question);
+            unsent.retain(|other| other != review);
             unsent.len() == before
         });
     }
 
-    fn keep(&mut self, question: Rc<str>, verdict: ReviewVerdict, now: Time) {
-        if self.kept.insert(question.clone(), (now, verdict)).is_some() {
-            self.order.retain(|other| *other != question);
+    fn keep(&mut self, review: Rc<str>, verdict: ReviewVerdict, now: Time) {
+        if self.verdicts.insert(review.clone(), (now, verdict)).is_some() {
+            self.by_age.retain(|other| *other != review);
         }
-        self.order.push_back(question);
-        while let Some(oldest) = self.order.front() {
-            let is_old = self
-                .kept
+        self.by_age.push_back(review);
+        while let Some(oldest) = self.by_age.front() {
+            let is_expired = self
+                .verdicts
                 .get(oldest)
-                .is_none_or(|(learned, _)| !is_fresh(*learned, now));
-            if !is_old && self.order.len() <= MOST {
+                .is_none_or(|(received, _)| !is_fresh(*received, now));
+            if !is_expired && self.by_age.len() <= MAX_VERDICTS {
                 break;
             }
-            self.kept.remove(oldest);
-            self.order.pop_front();
+            self.verdicts.remove(oldest);
+            self.by_age.pop_front();
         }
     }
 }
 
-/// Not where the clock was set back either: nobody knows how long ago it was learned.
-fn is_fresh(learned: Time, now: Time) -> bool {
-    learned <= now && now.since(learned) < KEPT
+/// A time in the future means that the clock was set back. The age of the verdict is unknown then, so it is not fresh.
+fn is_fresh(received: Time, now: Time) -> bool {
+    received <= now && now.since(received) < TIME_TO_LIVE
 }
 
 #[cfg(test)]
@@ -152,127 +152,134 @@ mod tests {
         ReviewVerdict::Denied("no".into())
     }
 
-    fn outcome(verdict: ReviewVerdict) -> Rc<ReviewResult> {
+    fn result(verdict: ReviewVerdict) -> Rc<ReviewResult> {
         Rc::new(Ok(verdict))
     }
 
-    /// Settles a question and takes out all who can be answered.
-    fn settle<W>(reviews: &mut ReviewCache<W>, question: &str, outcome: &Rc<ReviewResult>, now: Time) -> Vec<W> {
-        reviews.settle(&question.into(), outcome, now);
-        std::iter::from_fn(|| reviews.next_settled())
-            .map(|(waiter, _)| waiter)
+    /// Completes a review and takes out all requests that have their result.
+    fn complete<R>(reviews: &mut ReviewCache<R>, review: &str, result: &Rc<ReviewResult>, now: Time) -> Vec<R> {
+        reviews.complete(&review.into(), result, now);
+        std::iter::from_fn(|| reviews.next_completed())
+            .map(|(request, _)| request)
             .collect()
     }
 
     #[test]
-    fn those_who_ask_the_same_wait_for_one_answer() {
+    fn requests_with_the_same_review_wait_for_one_response() {
         let mut reviews = ReviewCache::default();
-        for (question, waiter) in [("a", 1), ("b", 2), ("a", 3)] {
-            reviews.wait(question.to_owned(), waiter);
+        for (review, request) in [("a", 1), ("b", 2), ("a", 3)] {
+            reviews.enqueue(review.to_owned(), request);
         }
         let (a, b) = (reviews.next_unsent().unwrap(), reviews.next_unsent().unwrap());
         assert_eq!((&*a, &*b, reviews.next_unsent()), ("a", "b", None));
-        reviews.wait("a".into(), 4);
-        assert_eq!(reviews.next_unsent(), None, "it is under way");
+        reviews.enqueue("a".into(), 4);
+        assert_eq!(reviews.next_unsent(), None, "it is sent already");
         assert_eq!(
-            settle(&mut reviews, &a, &outcome(ReviewVerdict::Allowed), T0),
+            complete(&mut reviews, &a, &result(ReviewVerdict::Allowed), T0),
             [1, 3, 4]
         );
-        assert_eq!(reviews.known("a", T0), Some(&ReviewVerdict::Allowed));
-        assert_eq!(reviews.known("b", T0), None);
-        assert_eq!(settle(&mut reviews, &b, &outcome(denied()), T0), [2]);
-        assert_eq!(reviews.known("b", T0), Some(&denied()));
+        assert_eq!(reviews.verdict("a", T0), Some(&ReviewVerdict::Allowed));
+        assert_eq!(reviews.verdict("b", T0), None);
+        assert_eq!(complete(&mut reviews, &b, &result(denied()), T0), [2]);
+        assert_eq!(reviews.verdict("b", T0), Some(&denied()));
     }
 
     #[test]
-    fn a_verdict_is_kept_for_ten_seconds_and_no_failure_is() {
+    fn a_verdict_is_kept_for_ten_seconds_and_a_failure_is_not() {
         let mut reviews = ReviewCache::<()>::default();
-        reviews.settle(&"a".into(), &outcome(denied()), T0);
-        reviews.settle(&"b".into(), &Rc::new(Err(ReviewError::NoAnswer)), T0);
-        let known = |reviews: &ReviewCache<()>, now| reviews.known("a", now).is_some();
-        assert!(known(&reviews, T0) && known(&reviews, T0.after(Duration::from_millis(9_999))));
-        assert!(!known(&reviews, after(10)));
+        reviews.complete(&"a".into(), &result(denied()), T0);
+        reviews.complete(&"b".into(), &Rc::new(Err(ReviewError::NoAnswer)), T0);
+        let is_kept = |reviews: &ReviewCache<()>, now| reviews.verdict("a", now).is_some();
+        assert!(is_kept(&reviews, T0) && is_kept(&reviews, T0.after(Duration::from_millis(9_999))));
+        assert!(!is_kept(&reviews, after(10)));
         assert!(
-            !known(&reviews, Time::from_unix_millis(999_999)),
-            "a clock that was set back"
+            !is_kept(&reviews, Time::from_unix_millis(999_999)),
+            "the clock was set back"
         );
-        assert_eq!(reviews.known("b", T0), None);
-        reviews.settle(&"a".into(), &outcome(ReviewVerdict::Allowed), after(12));
-        assert_eq!(reviews.known("a", after(21)), Some(&ReviewVerdict::Allowed));
+        assert_eq!(reviews.verdict("b", T0), None);
+        reviews.complete(&"a".into(), &result(ReviewVerdict::Allowed), after(12));
+        assert_eq!(reviews.verdict("a", after(21)), Some(&ReviewVerdict::Allowed));
     }
 
     #[test]
-    fn no_more_are_kept_than_there_is_room_for() {
+    fn the_oldest_verdicts_are_removed() {
         let mut reviews = ReviewCache::<()>::default();
-        for number in 0..=MOST {
-            reviews.settle(&number.to_string().into(), &outcome(denied()), T0);
+        for number in 0..=MAX_VERDICTS {
+            reviews.complete(&number.to_string().into(), &result(denied()), T0);
         }
-        assert_eq!((reviews.kept.len(), reviews.order.len()), (MOST, MOST));
-        assert_eq!(reviews.known("0", T0), None);
-        assert!(reviews.known("1", T0).is_some());
-        reviews.settle(&"last".into(), &outcome(denied()), after(10));
-        assert_eq!((reviews.kept.len(), reviews.order.len()), (1, 1), "the rest was old");
-        let long = "x".repeat(LONGEST + 1);
-        reviews.settle(&long.as_str().into(), &outcome(ReviewVerdict::Allowed), after(10));
-        assert_eq!(reviews.known(&long, after(10)), None);
+        assert_eq!(
+            (reviews.verdicts.len(), reviews.by_age.len()),
+            (MAX_VERDICTS, MAX_VERDICTS)
+        );
+        assert_eq!(reviews.verdict("0", T0), None);
+        assert!(reviews.verdict("1", T0).is_some());
+        reviews.complete(&"last".into(), &result(denied()), after(10));
+        assert_eq!(
+            (reviews.verdicts.len(), reviews.by_age.len()),
+            (1, 1),
+            "the others were expired"
+        );
+        let long = "x".repeat(MAX_REVIEW_LENGTH + 1);
+        reviews.complete(&long.as_str().into(), &result(ReviewVerdict::Allowed), after(10));
+        assert_eq!(reviews.verdict(&long, after(10)), None);
     }
 
     #[test]
-    fn a_verdict_that_is_learned_again_is_kept_once() {
+    fn a_verdict_that_is_received_again_is_kept_once() {
         let mut reviews = ReviewCache::<()>::default();
         for second in 0..5 {
-            reviews.settle(&"a".into(), &outcome(denied()), after(second));
+            reviews.complete(&"a".into(), &result(denied()), after(second));
         }
-        assert_eq!((reviews.kept.len(), reviews.order.len()), (1, 1));
+        assert_eq!((reviews.verdicts.len(), reviews.by_age.len()), (1, 1));
     }
 
     #[test]
-    fn who_is_gone_is_not_answered_and_leaves_nothing_behind() {
+    fn cancelled_requests_are_removed() {
         let mut reviews = ReviewCache::default();
-        for (question, waiter) in [("a", 1), ("a", 2), ("b", 3)] {
-            reviews.wait(question.to_owned(), waiter);
+        for (review, request) in [("a", 1), ("a", 2), ("b", 3)] {
+            reviews.enqueue(review.to_owned(), request);
         }
         let a = reviews.next_unsent().unwrap();
-        reviews.forget(|waiter| *waiter != 2);
-        assert_eq!(reviews.next_unsent(), None, "nobody wants to know b any more");
-        reviews.forget(|_| true);
-        assert_eq!(reviews.asked.len(), 1, "a is under way");
-        reviews.wait("a".into(), 4);
+        reviews.cancel(|request| *request != 2);
+        assert_eq!(reviews.next_unsent(), None, "no request waits for b");
+        reviews.cancel(|_| true);
+        assert_eq!(reviews.pending.len(), 1, "a was sent");
+        reviews.enqueue("a".into(), 4);
         assert_eq!(reviews.next_unsent(), None);
-        assert_eq!(settle(&mut reviews, &a, &outcome(ReviewVerdict::Allowed), T0), [4]);
-        assert!(reviews.asked.is_empty() && reviews.unsent.is_empty());
+        assert_eq!(complete(&mut reviews, &a, &result(ReviewVerdict::Allowed), T0), [4]);
+        assert!(reviews.pending.is_empty() && reviews.unsent.is_empty());
     }
 
     #[test]
-    fn those_who_need_not_wait_any_more_are_given_out_one_by_one() {
+    fn completed_requests_are_returned_one_by_one() {
         let mut reviews = ReviewCache::default();
-        for waiter in 1..=3 {
-            reviews.wait("a".to_owned(), waiter);
+        for request in 1..=3 {
+            reviews.enqueue("a".to_owned(), request);
         }
-        reviews.wait("b".to_owned(), 4);
+        reviews.enqueue("b".to_owned(), 4);
         let failed = Rc::new(Err(ReviewError::Status(503)));
-        reviews.settle(&"a".into(), &outcome(ReviewVerdict::Allowed), T0);
-        reviews.settle(&"b".into(), &failed, T0);
-        assert_eq!(reviews.next_settled(), Some((1, outcome(ReviewVerdict::Allowed))));
-        reviews.forget(|waiter| *waiter == 2);
-        assert_eq!(reviews.next_settled(), Some((3, outcome(ReviewVerdict::Allowed))));
-        assert!(reviews.has_settled());
-        assert_eq!(reviews.next_settled(), Some((4, failed)));
-        assert!(!reviews.has_settled() && reviews.next_settled().is_none());
+        reviews.complete(&"a".into(), &result(ReviewVerdict::Allowed), T0);
+        reviews.complete(&"b".into(), &failed, T0);
+        assert_eq!(reviews.next_completed(), Some((1, result(ReviewVerdict::Allowed))));
+        reviews.cancel(|request| *request == 2);
+        assert_eq!(reviews.next_completed(), Some((3, result(ReviewVerdict::Allowed))));
+        assert!(reviews.has_completed());
+        assert_eq!(reviews.next_completed(), Some((4, failed)));
+        assert!(!reviews.has_completed() && reviews.next_completed().is_none());
     }
 
     #[test]
-    fn questions_whose_askers_are_gone_count_until_they_are_answered() {
+    fn sent_reviews_count_until_their_response_even_without_requests() {
         let mut reviews = ReviewCache::default();
-        for number in 0..MOST_ASKED {
-            assert!(reviews.has_room(&number.to_string()));
-            reviews.wait(number.to_string(), number);
+        for number in 0..MAX_PENDING {
+            assert!(reviews.has_capacity(&number.to_string()));
+            reviews.enqueue(number.to_string(), number);
         }
         let first = reviews.next_unsent().unwrap();
         while reviews.next_unsent().is_some() {}
-        reviews.forget(|_| true);
-        assert!(!reviews.has_room("another") && reviews.has_room(&first));
-        assert!(settle(&mut reviews, &first, &outcome(denied()), T0).is_empty());
-        assert!(reviews.has_room("another"));
+        reviews.cancel(|_| true);
+        assert!(!reviews.has_capacity("another") && reviews.has_capacity(&first));
+        assert!(complete(&mut reviews, &first, &result(denied()), T0).is_empty());
+        assert!(reviews.has_capacity("another"));
     }
 }

@@ -1,37 +1,37 @@
-//! What the API server answers to a question.
+//! Reads the API server's response to a SubjectAccessReview.
 
 use burst_kube::json;
 use burst_kube::printable::printable;
 use serde::Deserialize;
 
-/// Bytes of a reason: it goes into the refusal, and is kept with the verdict.
-const MOST_REASON: usize = 1024;
+/// In bytes. The reason becomes part of the answer and is kept with the verdict.
+const MAX_REASON: usize = 1024;
 
-/// Whether a user may.
+/// Whether a user has permission.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReviewVerdict {
-    /// The user may.
+    /// The user has permission.
     Allowed,
-    /// The user may not, or nobody said that the user may; with a reason, or none.
+    /// The user has no permission, for this reason; the reason may be empty.
     Denied(String),
 }
 
-/// Why there is no verdict. It is no permission, and is not kept: the next request asks again.
+/// Why a review has no verdict. The request is refused, and the next one asks again.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReviewError {
-    /// The question could not be sent.
+    /// The review could not be sent.
     #[error("{0}")]
     NotSent(String),
-    /// No answer, or not the whole of one, in time.
+    /// No complete response arrived in time.
     #[error("the API server gave no answer")]
     NoAnswer,
-    /// Anything but a success: of a server in trouble, or one that does not let the proxy ask.
+    /// The response has an error status: the server has a problem, or does not let the proxy create reviews.
     #[error("the API server answered {0}")]
     Status(u16),
-    /// Something else than a review.
-    #[error("the API server answered with something else than a SubjectAccessReview")]
+    /// The response is not a review.
+    #[error("the answer of the API server is not a SubjectAccessReview")]
     Malformed,
-    /// Allowed and denied at once.
+    /// The response is both allowed and denied.
     #[error("the API server both allowed and denied it")]
     Contradiction,
 }
@@ -51,11 +51,11 @@ struct ReviewStatus {
     reason: String,
 }
 
-/// Reads the answer to a question.
+/// Reads the response to a review; a `status` of `None` stands for no response.
 ///
 /// # Errors
-/// Where it is none.
-pub fn read(status: Option<u16>, body: &[u8]) -> Result<ReviewVerdict, ReviewError> {
+/// The response is not a verdict.
+pub fn read_verdict(status: Option<u16>, body: &[u8]) -> Result<ReviewVerdict, ReviewError> {
     match status {
         None => return Err(ReviewError::NoAnswer),
         Some(200..=299) => {}
@@ -72,7 +72,7 @@ pub fn read(status: Option<u16>, body: &[u8]) -> Result<ReviewVerdict, ReviewErr
             ..
         } => Err(ReviewError::Contradiction),
         ReviewStatus { allowed: true, .. } => Ok(ReviewVerdict::Allowed),
-        ReviewStatus { reason, .. } => Ok(ReviewVerdict::Denied(printable(reason, MOST_REASON))),
+        ReviewStatus { reason, .. } => Ok(ReviewVerdict::Denied(printable(reason, MAX_REASON))),
     }
 }
 
@@ -84,11 +84,11 @@ mod tests {
     fn review(status: &str) -> Result<ReviewVerdict, ReviewError> {
         let body =
             format!(r#"{{"kind":"SubjectAccessReview","apiVersion":"authorization.k8s.io/v1","status":{status}}}"#);
-        read(Some(201), body.as_bytes())
+        read_verdict(Some(201), body.as_bytes())
     }
 
     #[test]
-    fn only_what_says_so_is_allowed() {
+    fn only_an_allowed_status_allows() {
         let denied = |reason: &str| Ok(ReviewVerdict::Denied(reason.into()));
         for (status, verdict) in [
             (
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_review_allows_nothing() {
+    fn any_other_response_is_an_error() {
         let allowed = br#"{"kind":"SubjectAccessReview","status":{"allowed":true}}"#;
         for (status, body, why) in [
             (None, &b""[..], ReviewError::NoAnswer),
@@ -123,15 +123,15 @@ mod tests {
                 ReviewError::Malformed,
             ),
         ] {
-            assert_eq!(read(status, body), Err(why), "{}", body.escape_ascii());
+            assert_eq!(read_verdict(status, body), Err(why), "{}", body.escape_ascii());
         }
-        assert_eq!(read(Some(201), allowed), Ok(ReviewVerdict::Allowed));
+        assert_eq!(read_verdict(Some(201), allowed), Ok(ReviewVerdict::Allowed));
     }
 
     proptest! {
         #[test]
-        fn arbitrary_answers_are_no_permission(body in proptest::collection::vec(any::<u8>(), 0..128)) {
-            prop_assert_ne!(read(Some(201), &body), Ok(ReviewVerdict::Allowed));
+        fn arbitrary_responses_do_not_allow(body in proptest::collection::vec(any::<u8>(), 0..128)) {
+            prop_assert_ne!(read_verdict(Some(201), &body), Ok(ReviewVerdict::Allowed));
         }
     }
 }

@@ -1,20 +1,20 @@
-//! Values of objects and of namespaces.
+//! Tests of custom metrics: values of objects and of namespaces.
 
 use super::*;
 
 #[test]
-fn one_object_has_one_value_in_both_versions_byte_for_byte() {
-    let world = World::known();
+fn the_value_of_an_object_equals_the_references_in_both_versions_byte_for_byte() {
+    let server = TestServer::synced();
     let path = |version: &str, what: &str| format!("/apis/custom.metrics.k8s.io/{version}/namespaces/shop/{what}");
     assert_eq!(
-        world.ask(get(&path("v1beta2", "deployments.apps/web/burst_headroom"))),
+        server.status_and_body(get(&path("v1beta2", "deployments.apps/web/burst_headroom"))),
         (200, "{\"kind\":\"MetricValueList\",\"apiVersion\":\"custom.metrics.k8s.io/v1beta2\",\
             \"metadata\":{\"resourceVersion\":\"1700000000000\"},\"items\":[{\"describedObject\":{\"kind\":\"Deployment\",\
             \"namespace\":\"shop\",\"name\":\"web\",\"apiVersion\":\"apps/v1\"},\"metric\":{\"name\":\"burst_headroom\",\
             \"selector\":null},\"timestamp\":\"2023-11-14T22:13:20Z\",\"value\":\"4\"}]}\n".to_owned())
     );
     assert_eq!(
-        world.ask(get(&path("v1beta1", "services/web/burst_requests_per_second?metricLabelSelector=cluster%3Deast"))),
+        server.status_and_body(get(&path("v1beta1", "services/web/burst_requests_per_second?metricLabelSelector=cluster%3Deast"))),
         (200, "{\"kind\":\"MetricValueList\",\"apiVersion\":\"custom.metrics.k8s.io/v1beta1\",\
             \"metadata\":{\"resourceVersion\":\"1700000002000\"},\"items\":[{\"describedObject\":{\"kind\":\"Service\",\
             \"namespace\":\"shop\",\"name\":\"web\",\"apiVersion\":\"v1\"},\"metricName\":\"burst_requests_per_second\",\
@@ -25,8 +25,8 @@ fn one_object_has_one_value_in_both_versions_byte_for_byte() {
 
 #[test]
 fn a_namespace_has_the_sum_of_its_hpas_and_of_its_requests() {
-    let world = World::known();
-    let of = |metric: &str| world.json(&format!("{CUSTOM}/metrics/{metric}"))["items"][0].clone();
+    let server = TestServer::synced();
+    let of = |metric: &str| server.json(&format!("{CUSTOM}/metrics/{metric}"))["items"][0].clone();
     let load = of("burst_headroom");
     assert_eq!(load["value"], "6");
     assert_eq!(
@@ -38,12 +38,12 @@ fn a_namespace_has_the_sum_of_its_hpas_and_of_its_requests() {
     assert_eq!(of("burst_requests_per_second")["windowSeconds"], 30);
     let elsewhere = get("/apis/custom.metrics.k8s.io/v1beta2/namespaces/empty/metrics/burst_headroom");
     let message = "the server could not find the metric burst_headroom for namespaces empty".to_owned();
-    assert_eq!(world.refusal(elsewhere), (404, "NotFound".into(), message));
+    assert_eq!(server.error(elsewhere), (404, "NotFound".into(), message));
 }
 
 #[test]
-fn all_namespaces_are_those_that_have_anything_to_sum_up() {
-    let world = World::known();
+fn a_list_of_namespaces_has_those_with_values() {
+    let server = TestServer::synced();
     let all = |what: &str| format!("/apis/custom.metrics.k8s.io/v1beta2/namespaces/{what}");
     for (path, items) in [
         ("*/metrics/burst_headroom", &["data 1k", "odd 4", "shop 6"][..]),
@@ -67,45 +67,45 @@ fn all_namespaces_are_those_that_have_anything_to_sum_up() {
             &[],
         ),
     ] {
-        assert_eq!(world.items(&all(path)), items, "{path}");
+        assert_eq!(server.items(&all(path)), items, "{path}");
     }
-    let list = world.json(&all("*/metrics/burst_headroom"));
+    let list = server.json(&all("*/metrics/burst_headroom"));
     assert_eq!(
         list["items"][2]["describedObject"],
         serde_json::json!({"kind": "Namespace", "name": "shop", "apiVersion": "v1"})
     );
-    // One that a prefix of another's name sorts before: `/` comes after `-`.
-    let mut world = World::known();
-    world.rates = requests(&["a/x", "a-b/x", "a/y"]);
-    let items = world.items(&all("*/metrics/burst_requests_per_second"));
+    // `a-b/x` sorts before `a/x`, but the namespace `a` before `a-b`.
+    let mut server = TestServer::synced();
+    server.rates = requests(&["a/x", "a-b/x", "a/y"]);
+    let items = server.items(&all("*/metrics/burst_requests_per_second"));
     assert_eq!(items, ["a 2", "a-b 1", "data 0", "shop 0"]);
 }
 
 #[test]
-fn the_labels_of_namespaces_are_not_known_and_select_nothing_in_silence() {
-    let world = World::known();
+fn a_selector_with_an_unknown_label_of_namespaces_is_refused() {
+    let server = TestServer::synced();
     for selector in ["tier%3Dfront", "%21tier", "kubernetes.io/metadata.name%3Dshop%2Ctier"] {
         let path =
             format!("/apis/custom.metrics.k8s.io/v1beta2/namespaces/*/metrics/burst_headroom?labelSelector={selector}");
-        let message = "of the labels of namespaces only kubernetes.io/metadata.name is known".to_owned();
+        let message = "the only known label of namespaces is kubernetes.io/metadata.name".to_owned();
         assert_eq!(
-            world.refusal(get(&path)),
+            server.error(get(&path)),
             (400, "BadRequest".to_owned(), message),
             "{selector}"
         );
     }
     let one = format!("{CUSTOM}/metrics/burst_headroom?labelSelector=tier%3Dfront");
     assert_eq!(
-        world.items(&one),
+        server.items(&one),
         ["shop 6"],
-        "of one that is named nothing is selected"
+        "the selector does not apply to a single namespace"
     );
 }
 
-/// `*` is a name, and no namespace has it.
+/// In other paths, `*` is a name that no namespace has.
 #[test]
-fn no_other_path_is_about_all_namespaces() {
-    let world = World::known();
+fn no_other_path_stands_for_all_namespaces() {
+    let server = TestServer::synced();
     let custom = "/apis/custom.metrics.k8s.io/v1beta2";
     for (path, status) in [
         ("namespaces/*/services/web/burst_headroom", 404),
@@ -117,17 +117,21 @@ fn no_other_path_is_about_all_namespaces() {
         ("services/*/burst_headroom", 404),
         ("*/*/burst_headroom", 404),
     ] {
-        assert_eq!(world.ask(get(&format!("{custom}/{path}"))).0, status, "{path}");
+        assert_eq!(
+            server.status_and_body(get(&format!("{custom}/{path}"))).0,
+            status,
+            "{path}"
+        );
     }
     let objects = format!("{custom}/namespaces/*/services/*/burst_headroom");
-    assert_eq!(world.items(&objects), [""; 0]);
+    assert_eq!(server.items(&objects), [""; 0]);
     let series = "/apis/external.metrics.k8s.io/v1beta1/namespaces/*/burst_headroom";
-    assert_eq!(world.items(series), [""; 0]);
+    assert_eq!(server.items(series), [""; 0]);
 }
 
 #[test]
-fn all_objects_are_those_that_labels_select() {
-    let world = World::known();
+fn a_list_of_objects_has_those_that_labels_select() {
+    let server = TestServer::synced();
     for (path, items) in [
         ("services/*/burst_headroom", &["api 2", "web 4"][..]),
         ("services/%2A/burst_headroom?labelSelector=tier%3Dfront", &["web 4"]),
@@ -154,24 +158,24 @@ fn all_objects_are_those_that_labels_select() {
             &["api 0", "web 12500m"],
         ),
     ] {
-        assert_eq!(world.items(&format!("{CUSTOM}/{path}")), items, "{path}");
+        assert_eq!(server.items(&format!("{CUSTOM}/{path}")), items, "{path}");
     }
     let data = "/apis/custom.metrics.k8s.io/v1beta2/namespaces/data/services/queue/burst_current_load";
-    assert_eq!(world.items(data), ["queue 2k"]);
+    assert_eq!(server.items(data), ["queue 2k"]);
 }
 
 #[test]
-fn a_service_that_had_no_request_has_none_a_second() {
-    let world = World::known();
+fn a_service_without_requests_has_a_rate_of_zero() {
+    let server = TestServer::synced();
     for (service, value) in [("api", "api 0"), ("web", "web 12500m"), ("stranger", "stranger 1")] {
         let path = format!("{CUSTOM}/services/{service}/burst_requests_per_second");
-        assert_eq!(world.items(&path), [value]);
+        assert_eq!(server.items(&path), [value]);
     }
 }
 
 #[test]
-fn what_is_not_there_is_not_found_with_the_reason() {
-    let world = World::known();
+fn a_missing_value_is_not_found_with_the_reason() {
+    let server = TestServer::synced();
     for (path, message) in [
         (
             "services/none/burst_headroom",
@@ -199,8 +203,8 @@ fn what_is_not_there_is_not_found_with_the_reason() {
         ),
         (
             "pods/*/burst_headroom",
-            "the server could not find the metric burst_headroom for pods: nothing is known of a single pod; \
-             ask for its Service or its workload",
+            "the server could not find the metric burst_headroom for pods: there are no metrics of single \
+             pods; request those of the Service or the workload",
         ),
         (
             "foos.bar/x/burst_headroom",
@@ -208,21 +212,22 @@ fn what_is_not_there_is_not_found_with_the_reason() {
              deployments.apps, horizontalpodautoscalers.autoscaling, namespaces, services, statefulsets.apps",
         ),
     ] {
-        let refusal = world.refusal(get(&format!("{CUSTOM}/{path}")));
+        let refusal = server.error(get(&format!("{CUSTOM}/{path}")));
         assert_eq!(refusal, (404, "NotFound".to_owned(), message.to_owned()), "{path}");
     }
-    let (_, body) = world.ask(get(&format!("{CUSTOM}/deployments.apps/none/burst_headroom")));
+    let (_, body) = server.status_and_body(get(&format!("{CUSTOM}/deployments.apps/none/burst_headroom")));
     let details = r#""details":{"name":"none","group":"custom.metrics.k8s.io","kind":"deployments.apps"}"#;
     assert!(body.contains(details), "{body}");
 }
 
 #[test]
-fn nothing_lives_outside_of_namespaces() {
-    let world = World::known();
+fn no_metric_is_at_the_cluster_scope() {
+    let server = TestServer::synced();
     for (path, message) in [
         (
             "services/web/burst_headroom",
-            "the server could not find the metric burst_headroom for services web: it is asked for in its namespace",
+            "the server could not find the metric burst_headroom for services web: the path has to name the \
+             namespace",
         ),
         (
             "nodes/*/burst_headroom",
@@ -232,7 +237,7 @@ fn nothing_lives_outside_of_namespaces() {
     ] {
         let path = format!("/apis/custom.metrics.k8s.io/v1beta2/{path}");
         assert_eq!(
-            world.refusal(get(&path)),
+            server.error(get(&path)),
             (404, "NotFound".to_owned(), message.to_owned())
         );
     }

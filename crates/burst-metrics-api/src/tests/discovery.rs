@@ -1,4 +1,4 @@
-//! The documents that need no snapshot.
+//! Tests of the documents that need no snapshot: discovery, health and OpenAPI.
 
 use super::*;
 use crate::catalog::ServedMetric;
@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 pub(super) const AGGREGATED: &[u8] = b"application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
     application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json";
 
-fn plain(request: MetricsRequest<'_>) -> (u16, String) {
-    World::empty().ask(request)
+fn fetch(request: TestRequest<'_>) -> (u16, String) {
+    TestServer::unsynced().status_and_body(request)
 }
 
 fn header(answer: &Answer, name: &str) -> Option<String> {
@@ -34,13 +34,13 @@ fn discovery_and_health_need_no_snapshot() {
              \"preferredVersion\":{\"groupVersion\":\"external.metrics.k8s.io/v1beta1\",\"version\":\"v1beta1\"}}\n",
         ),
     ] {
-        assert_eq!(plain(get(path)), (200, body.to_owned()), "{path}");
+        assert_eq!(fetch(get(path)), (200, body.to_owned()), "{path}");
     }
 }
 
 #[test]
-fn other_paths_are_not_found_each_in_its_way() {
-    let paths = |path| plain(get(path));
+fn a_path_that_is_not_served_has_the_body_of_its_kind() {
+    let paths = |path| fetch(get(path));
     assert_eq!(paths("/apis/apps/v1").0, 404);
     assert!(paths("/apis/apps/v1").1.starts_with("{\"paths\":[\"/apis\","));
     assert!(
@@ -49,7 +49,7 @@ fn other_paths_are_not_found_each_in_its_way() {
             .contains("\"reason\":\"NotFound\"")
     );
     assert_eq!(
-        plain(MetricsRequest {
+        fetch(TestRequest {
             method: b"POST",
             ..get("/apis")
         })
@@ -59,13 +59,13 @@ fn other_paths_are_not_found_each_in_its_way() {
 }
 
 #[test]
-fn the_resources_of_a_version_are_scoped_alike() {
-    let (status, body) = plain(get("/apis/custom.metrics.k8s.io/v1beta2"));
+fn the_resources_of_a_version_have_the_scope_of_their_objects() {
+    let (status, body) = fetch(get("/apis/custom.metrics.k8s.io/v1beta2"));
     assert_eq!(status, 200);
     let list: Value = serde_json::from_str(&body).unwrap();
     assert_eq!(list["groupVersion"], "custom.metrics.k8s.io/v1beta2");
     let resources = list["resources"].as_array().unwrap();
-    // Five of loads for each of five, and three of requests for Services and for namespaces.
+    // Five metrics of replicas for each of five kinds, and three of requests for Services and for namespaces.
     assert_eq!(resources.len(), 31);
     assert!(body.contains(
         "{\"name\":\"deployments.apps/burst_current_load\",\"singularName\":\"\",\"namespaced\":true,\
@@ -77,7 +77,7 @@ fn the_resources_of_a_version_are_scoped_alike() {
     }
 }
 
-/// `parent/subresource`, as both forms of discovery have it.
+/// The group and version with `resource/subresource`, as the unaggregated documents list them.
 fn flat(item: &Value) -> Vec<(String, String)> {
     let of = |version: &Value| {
         let group = item["metadata"]["name"].as_str().unwrap();
@@ -106,9 +106,9 @@ fn flat(item: &Value) -> Vec<(String, String)> {
 }
 
 #[test]
-fn both_forms_of_discovery_list_the_same() {
-    let answer = World::empty()
-        .reply(MetricsRequest {
+fn both_formats_of_discovery_list_the_same_resources() {
+    let answer = TestServer::unsynced()
+        .response(TestRequest {
             accept: AGGREGATED,
             ..get("/apis")
         })
@@ -125,12 +125,12 @@ fn both_forms_of_discovery_list_the_same() {
         "custom.metrics.k8s.io/v1beta1",
         "external.metrics.k8s.io/v1beta1",
     ] {
-        let list: Value = serde_json::from_str(&plain(get(&format!("/apis/{version}"))).1).unwrap();
+        let list: Value = serde_json::from_str(&fetch(get(&format!("/apis/{version}"))).1).unwrap();
         let names = list["resources"].as_array().unwrap().iter();
         legacy.extend(names.map(|entry| (version.to_owned(), entry["name"].as_str().unwrap().to_owned())));
     }
     assert_eq!(aggregated, legacy);
-    // Old clients panic where it is absent.
+    // Old clients panic if `responseKind` is absent.
     assert_eq!(
         String::from_utf8_lossy(&answer.body).matches("\"resource\":").count(),
         5 + 5 + 9
@@ -140,23 +140,23 @@ fn both_forms_of_discovery_list_the_same() {
 }
 
 #[test]
-fn the_older_form_is_given_to_who_asks_for_it_alone() {
+fn the_older_aggregated_version_is_sent_if_only_it_is_accepted() {
     let accept = b"application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList";
-    let (status, body) = plain(MetricsRequest { accept, ..get("/apis") });
+    let (status, body) = fetch(TestRequest { accept, ..get("/apis") });
     assert_eq!(status, 200);
     assert!(body.starts_with("{\"kind\":\"APIGroupDiscoveryList\",\"apiVersion\":\"apidiscovery.k8s.io/v2beta1\""));
-    assert!(plain(get("/apis")).1.starts_with("{\"kind\":\"APIGroupList\""));
+    assert!(fetch(get("/apis")).1.starts_with("{\"kind\":\"APIGroupList\""));
 }
 
 #[test]
-fn a_document_that_the_aggregator_has_is_not_sent_again() {
+fn a_document_that_the_client_has_is_not_sent_again() {
     let ask = |accept, if_none_match: &str| {
-        let request = MetricsRequest {
+        let request = TestRequest {
             accept,
             if_none_match: if_none_match.as_bytes(),
             ..get("/apis")
         };
-        World::empty().reply(request).answer
+        TestServer::unsynced().response(request).answer
     };
     let etag = header(&ask(AGGREGATED, ""), "etag").unwrap();
     let again = ask(AGGREGATED, &etag);
@@ -164,7 +164,7 @@ fn a_document_that_the_aggregator_has_is_not_sent_again() {
         (again.status, again.body.len(), header(&again, "etag")),
         (304, 0, Some(etag.clone()))
     );
-    assert_eq!(ask(b"application/json", &etag).status, 200, "another form");
+    assert_eq!(ask(b"application/json", &etag).status, 200, "another format");
 }
 
 #[test]
@@ -177,9 +177,9 @@ fn the_docs_name_every_metric_and_no_other() {
         .filter_map(|line| line.strip_prefix("| `")?.split('|').next());
     let documented: BTreeSet<_> = cells.flat_map(|cell| cell.split('`').step_by(2)).collect();
     let all = |scope| {
-        let mut world = World::empty();
-        world.count(Some(Counting { scope, in_flight: true }));
-        ServedMetric::all(world.apis())
+        let mut server = TestServer::unsynced();
+        server.set_counting(Some(Counting { scope, in_flight: true }));
+        ServedMetric::all(server.apis())
             .map(ServedMetric::name)
             .collect::<Vec<_>>()
     };
@@ -189,21 +189,24 @@ fn the_docs_name_every_metric_and_no_other() {
     );
 }
 
-/// What an adapter lists, as `name`, whether in namespaces, and a kind.
-pub(super) fn offers(api: ApiVersion, names: &[(&str, bool, &str)]) -> fallback::AdapterResources {
+/// The resources that an adapter lists, each with its name, whether it is namespaced, and its kind.
+pub(super) fn adapter_resources(api: ApiVersion, names: &[(&str, bool, &str)]) -> AdapterResources {
     let resource = |(name, namespaced, kind): &(&str, bool, &str)| serde_json::json!({"name": name, "singularName": "", "namespaced": namespaced, "kind": kind, "verbs": ["get"]});
     let resources: Vec<_> = names.iter().map(resource).collect();
     let list = serde_json::json!({"kind": "APIResourceList", "groupVersion": "g/v", "resources": resources});
-    let mut offers = fallback::AdapterResources::default();
-    offers.put(api, fallback::read(Some(200), list.to_string().as_bytes()));
-    offers
+    let mut all = AdapterResources::default();
+    all.update(
+        api,
+        adapters::read_resource_list(Some(200), list.to_string().as_bytes()),
+    );
+    all
 }
 
 #[test]
-fn the_metrics_of_another_adapter_are_listed_beside_ours() {
-    let mut world = World::empty();
+fn the_metrics_of_another_adapter_are_listed_after_ours() {
+    let mut server = TestServer::unsynced();
     let list = "MetricValueList";
-    world.offers = offers(
+    server.adapter_resources = adapter_resources(
         ApiVersion::CustomV1Beta2,
         &[
             ("services/requests", true, list),
@@ -211,8 +214,8 @@ fn the_metrics_of_another_adapter_are_listed_beside_ours() {
             ("services/burst_headroom", true, "Other"),
         ],
     );
-    let names = |world: &World, api: &str| {
-        let list = world.json(&format!("/apis/{api}"));
+    let names = |server: &TestServer, api: &str| {
+        let list = server.json(&format!("/apis/{api}"));
         let names = list["resources"]
             .as_array()
             .unwrap()
@@ -220,39 +223,39 @@ fn the_metrics_of_another_adapter_are_listed_beside_ours() {
             .map(|one| one["name"].as_str().unwrap().to_owned());
         names.collect::<Vec<_>>()
     };
-    let all = names(&world, "custom.metrics.k8s.io/v1beta2");
+    let all = names(&server, "custom.metrics.k8s.io/v1beta2");
     assert_eq!(
         (all.len(), &all[31..]),
         (33, &["services/requests".to_owned(), "pods/requests".to_owned()][..])
     );
     assert_eq!(
-        names(&world, "custom.metrics.k8s.io/v1beta1").len(),
+        names(&server, "custom.metrics.k8s.io/v1beta1").len(),
         31,
-        "it does not serve that version"
+        "the adapter does not serve this version"
     );
-    world.offers = offers(
+    server.adapter_resources = adapter_resources(
         ApiVersion::ExternalV1Beta1,
         &[("s0-rabbitmq", true, "ExternalMetricValueList")],
     );
-    assert!(names(&world, "external.metrics.k8s.io/v1beta1").contains(&"s0-rabbitmq".to_owned()));
-    assert_eq!(names(&world, "custom.metrics.k8s.io/v1beta2").len(), 31);
+    assert!(names(&server, "external.metrics.k8s.io/v1beta1").contains(&"s0-rabbitmq".to_owned()));
+    assert_eq!(names(&server, "custom.metrics.k8s.io/v1beta2").len(), 31);
 }
 
 #[test]
-fn aggregated_discovery_has_the_metrics_of_both_by_their_resources() {
-    let mut world = World::empty();
-    let aggregated = |world: &World| {
-        let request = MetricsRequest {
+fn aggregated_discovery_groups_the_metrics_of_both_by_resource() {
+    let mut server = TestServer::unsynced();
+    let aggregated = |server: &TestServer| {
+        let request = TestRequest {
             accept: AGGREGATED,
             ..get("/apis")
         };
-        let answer = world.reply(request).answer;
+        let answer = server.response(request).answer;
         let json: Value = serde_json::from_slice(&answer.body).unwrap();
         (header(&answer, "etag"), json["items"].clone())
     };
-    let (before, _) = aggregated(&world);
+    let (before, _) = aggregated(&server);
     let list = "MetricValueList";
-    world.offers = offers(
+    server.adapter_resources = adapter_resources(
         ApiVersion::CustomV1Beta2,
         &[
             ("pods/b", true, list),
@@ -261,8 +264,8 @@ fn aggregated_discovery_has_the_metrics_of_both_by_their_resources() {
             ("nodes/b", false, list),
         ],
     );
-    let (after, items) = aggregated(&world);
-    assert_ne!(before, after, "clients have to see that it is another list");
+    let (after, items) = aggregated(&server);
+    assert_ne!(before, after, "clients must see that the list changed");
     let of = |name: &str| {
         let resources = items[0]["versions"][0]["resources"].as_array().unwrap();
         resources
@@ -294,11 +297,11 @@ fn aggregated_discovery_has_the_metrics_of_both_by_their_resources() {
         (&"get".into(), vec!["b".to_owned()])
     );
     assert_eq!(of("pods")["responseKind"]["kind"], "");
-    world.offers = offers(
+    server.adapter_resources = adapter_resources(
         ApiVersion::ExternalV1Beta1,
         &[("s0-rabbitmq", true, "ExternalMetricValueList")],
     );
-    let (_, items) = aggregated(&world);
+    let (_, items) = aggregated(&server);
     let external = items[1]["versions"][0]["resources"].as_array().unwrap();
     assert!(external.iter().any(|resource| resource["resource"] == "s0-rabbitmq"));
 }

@@ -1,10 +1,10 @@
-//! SeriesValue, and the names of external metrics.
+//! Tests of external metrics: their series and their names.
 
 use super::*;
 
 #[test]
-fn external_series_are_selected_by_their_labels() {
-    let world = World::known();
+fn series_are_selected_by_their_labels() {
+    let server = TestServer::synced();
     let web = "cluster=east,deployment=web,hpa=web,namespace=shop,service=web 4";
     let web_2 = "cluster=east,deployment=web,hpa=web,namespace=shop,service=web-2 4";
     let api = "cluster=east,deployment=api,hpa=api,namespace=shop 2";
@@ -20,13 +20,13 @@ fn external_series_are_selected_by_their_labels() {
         ("?labelSelector=statefulset", &[]),
     ] {
         assert_eq!(
-            world.items(&format!("{EXTERNAL}/burst_headroom{query}")),
+            server.items(&format!("{EXTERNAL}/burst_headroom{query}")),
             items,
             "{query}"
         );
     }
     assert_eq!(
-        world.items(&format!(
+        server.items(&format!(
             "{EXTERNAL}/burst_rejected_per_second?labelSelector=service%3Dweb"
         )),
         ["cluster=east,namespace=shop,service=web 500m"]
@@ -34,16 +34,16 @@ fn external_series_are_selected_by_their_labels() {
 }
 
 #[test]
-fn a_target_whose_kind_is_no_label_has_none() {
-    let world = World::known();
+fn a_scale_target_whose_kind_is_not_a_label_key_has_no_label() {
+    let server = TestServer::synced();
     let path = "/apis/external.metrics.k8s.io/v1beta1/namespaces/odd/burst_headroom";
-    let items = world.items(&format!("{path}?labelSelector=service%3Db"));
+    let items = server.items(&format!("{path}?labelSelector=service%3Db"));
     assert_eq!(items, ["cluster=east,hpa=hpa,namespace=odd,service=b 4"]);
 }
 
 #[test]
-fn an_external_answer_is_the_references_byte_for_byte() {
-    let (_, body) = World::known().ask(get(&format!(
+fn an_answer_equals_the_references_byte_for_byte() {
+    let (_, body) = TestServer::synced().status_and_body(get(&format!(
         "{EXTERNAL}/burst_requests_per_second?labelSelector=service%3Dweb"
     )));
     assert_eq!(
@@ -56,8 +56,8 @@ fn an_external_answer_is_the_references_byte_for_byte() {
 }
 
 #[test]
-fn an_external_name_is_found_in_any_case_and_with_either_slash() {
-    let world = World::known();
+fn a_metric_name_may_have_any_case_and_any_form_of_the_slash() {
+    let server = TestServer::synced();
     for name in [
         "BURST_Headroom",
         "burst%7Cheadroom",
@@ -65,28 +65,28 @@ fn an_external_name_is_found_in_any_case_and_with_either_slash() {
         "burst/headroom",
         "Burst%2Fheadroom",
     ] {
-        assert_eq!(world.items(&format!("{EXTERNAL}/{name}")).len(), 2, "{name}");
+        assert_eq!(server.items(&format!("{EXTERNAL}/{name}")).len(), 2, "{name}");
     }
 }
 
 #[test]
 fn an_unknown_external_metric_is_not_found_or_an_empty_list() {
-    let mut world = World::known();
+    let mut server = TestServer::synced();
     let request = || get("/apis/external.metrics.k8s.io/v1beta1/namespaces/shop/queue%7Clength");
-    let (status, reason, message) = world.refusal(request());
+    let (status, reason, message) = server.error(request());
     assert_eq!((status, reason.as_str()), (404, "NotFound"));
     let start = "the server could not find the external metric queue|length: there are burst_current_load, ";
     assert!(message.starts_with(start), "{message}");
-    world.config.metrics_apis.as_mut().unwrap().unknown_external = burst_model::config::UnknownExternal::Empty;
-    let (status, body) = world.ask(request());
+    server.config.metrics_apis.as_mut().unwrap().unknown_external = burst_model::config::UnknownExternal::Empty;
+    let (status, body) = server.status_and_body(request());
     assert_eq!(status, 200);
     assert!(body.ends_with("\"items\":[]}\n"), "{body}");
 }
 
 #[test]
-fn the_age_of_values_is_told() {
-    let world = World::known();
-    let age = |path: &str| world.reply(get(path)).age;
+fn a_response_has_the_age_of_its_values() {
+    let server = TestServer::synced();
+    let age = |path: &str| server.response(get(path)).value_age;
     let seconds = Duration::from_secs;
     let headroom = format!("{CUSTOM}/services/*/burst_headroom");
     assert_eq!(age(&headroom), Some((ApiVersion::CustomV1Beta2, seconds(5))));
@@ -98,23 +98,27 @@ fn the_age_of_values_is_told() {
 }
 
 #[test]
-fn without_counting_no_metric_names_requests() {
-    let mut world = World::known();
-    world.config.metrics_apis.as_mut().unwrap().counting = None;
+fn metrics_of_requests_exist_only_if_requests_are_counted() {
+    let mut server = TestServer::synced();
+    server.config.metrics_apis.as_mut().unwrap().counting = None;
     assert_eq!(
-        world.refusal(get(&format!("{EXTERNAL}/burst_requests_per_second"))).0,
+        server.error(get(&format!("{EXTERNAL}/burst_requests_per_second"))).0,
         404
     );
     let counting = Counting {
         scope: Scope::Proxy,
         in_flight: false,
     };
-    world.config.metrics_apis.as_mut().unwrap().counting = Some(counting);
+    server.config.metrics_apis.as_mut().unwrap().counting = Some(counting);
     for (metric, status) in [
         ("burst_requests_per_second", 404),
         ("burst_proxy_requests_per_second", 200),
         ("burst_proxy_requests_in_flight", 404),
     ] {
-        assert_eq!(world.ask(get(&format!("{EXTERNAL}/{metric}"))).0, status, "{metric}");
+        assert_eq!(
+            server.status_and_body(get(&format!("{EXTERNAL}/{metric}"))).0,
+            status,
+            "{metric}"
+        );
     }
 }

@@ -1,20 +1,21 @@
-//! The kinds of discovery, by which kubectl finds what it is asked for.
+//! Tests of the kinds in discovery, by which kubectl finds the resource that it is asked for.
 
-use super::discovery::{AGGREGATED, offers};
+use super::discovery::{AGGREGATED, adapter_resources};
 use super::*;
 
 const LIST: &str = "ExternalMetricValueList";
 
-/// The names and kinds that a form of discovery lists of the external metrics.
-fn legacy(world: &World) -> Vec<(String, String)> {
-    let list = world.json("/apis/external.metrics.k8s.io/v1beta1");
+/// The names and kinds of the external metrics in unaggregated discovery.
+fn unaggregated(server: &TestServer) -> Vec<(String, String)> {
+    let list = server.json("/apis/external.metrics.k8s.io/v1beta1");
     let pair = |entry: &Value| (text(&entry["name"]), text(&entry["kind"]));
     list["resources"].as_array().unwrap().iter().map(pair).collect()
 }
 
-fn aggregated(world: &World) -> Vec<(String, String)> {
+/// The same in aggregated discovery.
+fn aggregated(server: &TestServer) -> Vec<(String, String)> {
     let accept = AGGREGATED;
-    let answer = world.reply(MetricsRequest { accept, ..get("/apis") }).answer;
+    let answer = server.response(TestRequest { accept, ..get("/apis") }).answer;
     let groups: Value = serde_json::from_slice(&answer.body).unwrap();
     let pair = |entry: &Value| (text(&entry["resource"]), text(&entry["responseKind"]["kind"]));
     let resources = groups["items"][1]["versions"][0]["resources"].as_array().unwrap();
@@ -25,8 +26,8 @@ fn text(value: &Value) -> String {
     value.as_str().unwrap().to_owned()
 }
 
-/// The path that kubectl takes from the name of a resource: to its kind, and from there to the last resource that has
-/// it. A kind is known in lower case too, and with it the kind of its list.
+/// The resource that kubectl requests for the name of a resource. It looks up the kind, and then the last resource that has
+/// this kind. It also knows each kind in lower case, and the kind of its list.
 /// <https://github.com/kubernetes/client-go/blob/v0.36.3/restmapper/discovery.go#L40>
 fn requested(resources: &[(String, String)], wanted: &str) -> String {
     let mut names = BTreeMap::new();
@@ -41,7 +42,7 @@ fn requested(resources: &[(String, String)], wanted: &str) -> String {
 
 #[test]
 fn kubectl_requests_the_metric_that_it_is_asked_for() {
-    let mut world = World::empty();
+    let mut server = TestServer::unsynced();
     let theirs = [
         "s0-rabbitmq",
         "a.queue",
@@ -56,8 +57,8 @@ fn kubectl_requests_the_metric_that_it_is_asked_for() {
         of_one_kind.to_vec(),
         own.map(|(name, kind)| (name, true, kind)).to_vec(),
     ] {
-        world.offers = offers(ApiVersion::ExternalV1Beta1, &more);
-        for resources in [legacy(&world), aggregated(&world)] {
+        server.adapter_resources = adapter_resources(ApiVersion::ExternalV1Beta1, &more);
+        for resources in [unaggregated(&server), aggregated(&server)] {
             assert!(resources.len() >= 8 + more.len(), "{resources:?}");
             for (name, _) in &resources {
                 assert_eq!(&requested(&resources, name), name, "{resources:?}");
@@ -67,8 +68,8 @@ fn kubectl_requests_the_metric_that_it_is_asked_for() {
 }
 
 #[test]
-fn kinds_are_words_as_kubernetes_writes_them() {
-    let resources = legacy(&World::empty());
+fn kinds_are_in_camel_case() {
+    let resources = unaggregated(&TestServer::unsynced());
     for (name, kind) in [
         ("burst_headroom", "BurstHeadroom"),
         ("burst_requests_in_flight", "BurstRequestsInFlight"),
@@ -77,19 +78,19 @@ fn kinds_are_words_as_kubernetes_writes_them() {
     }
 }
 
-/// Their kind is the one of the list without its end, which kubectl looks up before it prints them as JSON.
+/// To print a list as JSON, kubectl looks up the kind of the list without `List`.
 #[test]
-fn the_items_of_an_answer_have_a_kind_that_discovery_lists() {
-    let world = World::known();
-    assert_eq!(world.json(&format!("{EXTERNAL}/burst_headroom"))["kind"], LIST);
+fn discovery_lists_the_kind_of_the_items_of_an_answer() {
+    let server = TestServer::synced();
+    assert_eq!(server.json(&format!("{EXTERNAL}/burst_headroom"))["kind"], LIST);
     let item = ("externalmetricvalues".to_owned(), "ExternalMetricValue".to_owned());
-    for resources in [legacy(&world), aggregated(&world)] {
+    for resources in [unaggregated(&server), aggregated(&server)] {
         let found: Vec<_> = resources.iter().filter(|(_, kind)| *kind == item.1).collect();
         assert_eq!(found, [&item]);
     }
-    let (_, body) = world.ask(get("/apis/external.metrics.k8s.io/v1beta1"));
+    let (_, body) = server.status_and_body(get("/apis/external.metrics.k8s.io/v1beta1"));
     let entry =
         r#""name":"externalmetricvalues","singularName":"","namespaced":true,"kind":"ExternalMetricValue","verbs":[]"#;
-    assert!(body.contains(entry), "it has no verbs, as it is no metric: {body}");
-    assert_eq!(world.ask(get(&format!("{EXTERNAL}/{}", item.0))).0, 404);
+    assert!(body.contains(entry), "it is not a metric and has no verbs: {body}");
+    assert_eq!(server.status_and_body(get(&format!("{EXTERNAL}/{}", item.0))).0, 404);
 }

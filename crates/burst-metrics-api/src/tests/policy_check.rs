@@ -1,7 +1,6 @@
-//! Who may read which external metric.
+//! Tests of ExternalMetricPolicies: which user may read which external metric.
 
 use super::*;
-use burst_model::config::Artifact;
 use burst_model::policies::{PolicySet, PolicySets};
 use burst_model::records::Record;
 
@@ -10,18 +9,18 @@ const SPECS: &str = r#"{"rules":[
     {"metric":"burst_requests_.*","selector":{"matchExpressions":[{"key":"service","operator":"Exists"}]}},
     {"metric":".*","deny":true}]}"#;
 
-/// A world with these policies, as they stand in the configuration.
-fn world(policies: &str) -> World {
-    let mut world = World::known();
-    let counting = world.apis().counting;
+/// A server with these `policies` in its configuration.
+fn server(policies: &str) -> TestServer {
+    let mut server = TestServer::synced();
+    let counting = server.apis().counting;
     let json = format!(r#"{{"cluster":"k","metrics_apis":{{"filter_chain":"metrics","policies":{policies}}}}}"#);
-    world.config = Config::parse(json.as_bytes(), Artifact::Full).unwrap();
-    world.count(counting);
-    world
+    server.config = Config::parse(json.as_bytes(), Artifact::Full).unwrap();
+    server.set_counting(counting);
+    server
 }
 
-/// Puts policies that are objects in force: a namespace, and a spec or nothing for one that never was without a fault.
-fn enforce(world: &mut World, sets: &[(&str, Option<&str>)]) {
+/// Enforces policies that are objects: namespaces with a valid spec, or `None` for one that never had a valid spec.
+fn enforce(server: &mut TestServer, sets: &[(&str, Option<&str>)]) {
     let set = |(namespace, spec): &(&str, Option<&str>)| {
         let in_force = spec.map(|spec| vec![("p".into(), spec.into())]);
         let refused = spec.is_none().then(|| "shop/p: it is odd".to_owned());
@@ -32,20 +31,20 @@ fn enforce(world: &mut World, sets: &[(&str, Option<&str>)]) {
         }
     };
     let sets: PolicySets = sets.iter().map(set).collect();
-    let root = world.config.root_namespace().unwrap().clone();
-    world.enforced.look(&root, Some(&confirmed(T0)), || sets.to_bytes());
+    let root = server.config.root_namespace().unwrap().clone();
+    server.policies.look(&root, Some(&confirmed(T0)), || sets.to_bytes());
 }
 
-fn status(world: &World, metric: &str, selector: &str) -> u16 {
-    world
-        .ask(get(&format!("{EXTERNAL}/{metric}?labelSelector={selector}")))
+fn status(server: &TestServer, metric: &str, selector: &str) -> u16 {
+    server
+        .status_and_body(get(&format!("{EXTERNAL}/{metric}?labelSelector={selector}")))
         .0
 }
 
 #[test]
-fn a_query_passes_if_it_asks_for_no_more_than_its_rule_lets_pass() {
-    let mut world = world(r#"{"root_namespace":"istio-system"}"#);
-    enforce(&mut world, &[("shop", Some(SPECS))]);
+fn a_request_may_select_no_more_than_its_rule_allows() {
+    let mut server = server(r#"{"root_namespace":"istio-system"}"#);
+    enforce(&mut server, &[("shop", Some(SPECS))]);
     for (metric, selector, expected) in [
         ("burst_headroom", "deployment%3Dweb", 200),
         ("burst_headroom", "deployment%3Dweb%2Cservice%3Dweb", 200),
@@ -58,22 +57,24 @@ fn a_query_passes_if_it_asks_for_no_more_than_its_rule_lets_pass() {
         ("burst_max_load", "deployment%3Dweb", 403),
         ("no_such_metric", "", 403),
     ] {
-        assert_eq!(status(&world, metric, selector), expected, "{metric} {selector}");
+        assert_eq!(status(&server, metric, selector), expected, "{metric} {selector}");
     }
     let elsewhere = "/apis/external.metrics.k8s.io/v1beta1/namespaces/odd/burst_headroom";
-    assert_eq!(world.ask(get(elsewhere)).0, 200, "another namespace");
+    assert_eq!(server.status_and_body(get(elsewhere)).0, 200, "another namespace");
     assert_eq!(
-        world.ask(get(&format!("{CUSTOM}/services/web/burst_headroom"))).0,
+        server
+            .status_and_body(get(&format!("{CUSTOM}/services/web/burst_headroom")))
+            .0,
         200,
         "another API"
     );
 }
 
 #[test]
-fn a_refusal_names_policy_and_rule() {
-    let mut world = world(r#"{"root_namespace":"istio-system"}"#);
-    enforce(&mut world, &[("shop", Some(SPECS))]);
-    let (code, reason, message) = world.refusal(get(&format!("{EXTERNAL}/burst_headroom?labelSelector=a")));
+fn a_refusal_names_the_policy_and_the_rule() {
+    let mut server = server(r#"{"root_namespace":"istio-system"}"#);
+    enforce(&mut server, &[("shop", Some(SPECS))]);
+    let (code, reason, message) = server.error(get(&format!("{EXTERNAL}/burst_headroom?labelSelector=a")));
     assert_eq!((code, reason.as_str()), (403, "Forbidden"));
     assert_eq!(
         message,
@@ -83,48 +84,47 @@ fn a_refusal_names_policy_and_rule() {
 }
 
 #[test]
-fn users_and_groups_are_told_apart() {
-    let world = world(
+fn policies_distinguish_users_and_groups() {
+    let server = server(
         r#"{"given":[{"name":"team","subjects":[{"kind":"User","name":"alice"},{"kind":"Group","name":"a,b"}],
             "rules":[{"metric":".*","deny":true}]}]}"#,
     );
     let path = format!("{EXTERNAL}/burst_headroom");
     let ask = |user: &str, groups: &[&str]| {
-        let groups: Vec<_> = groups.iter().map(ToString::to_string).collect();
-        let request = MetricsRequest {
+        let request = TestRequest {
             user: user.as_bytes(),
-            groups: &groups,
+            groups,
             ..get(&path)
         };
-        world.ask(request).0
+        server.status_and_body(request).0
     };
     assert_eq!(ask("bob", &["system:authenticated"]), 200);
     assert_eq!(ask("alice", &[]), 403);
     assert_eq!(ask("bob", &["system:authenticated", "a,b"]), 403);
-    assert_eq!(ask("bob", &["a", "b"]), 200, "a name with a comma is one name");
+    assert_eq!(ask("bob", &["a", "b"]), 200, "a group name with a comma is one group");
 }
 
 #[test]
-fn what_no_policy_is_for_ends_as_the_configuration_says() {
+fn the_default_decides_if_no_policy_applies() {
     for (policies, expected) in [
         ("{}", 200),
         (r#"{"default":"allow"}"#, 200),
         (r#"{"default":"deny"}"#, 403),
     ] {
-        assert_eq!(status(&world(policies), "burst_headroom", ""), expected, "{policies}");
+        assert_eq!(status(&server(policies), "burst_headroom", ""), expected, "{policies}");
     }
 }
 
 #[test]
-fn what_is_not_known_of_policies_is_an_error_and_no_value() {
-    let mut world = world(r#"{"root_namespace":"istio-system"}"#);
-    let (code, _, message) = world.refusal(get(&format!("{EXTERNAL}/burst_headroom")));
+fn unknown_policies_are_an_error() {
+    let mut server = server(r#"{"root_namespace":"istio-system"}"#);
+    let (code, _, message) = server.error(get(&format!("{EXTERNAL}/burst_headroom")));
     assert_eq!(
         (code, message.as_str()),
         (503, "the ExternalMetricPolicies were never read in full")
     );
-    enforce(&mut world, &[("shop", None)]);
-    let (code, _, message) = world.refusal(get(&format!("{EXTERNAL}/burst_headroom")));
+    enforce(&mut server, &[("shop", None)]);
+    let (code, _, message) = server.error(get(&format!("{EXTERNAL}/burst_headroom")));
     assert_eq!(
         (code, message.as_str()),
         (
@@ -135,54 +135,50 @@ fn what_is_not_known_of_policies_is_an_error_and_no_value() {
 }
 
 #[test]
-fn a_name_that_nobody_would_write_is_not_compared_with_patterns() {
-    let world = world(r#"{"default":"deny"}"#);
-    assert_eq!(status(&world, &"a".repeat(512), ""), 403);
-    assert_eq!(status(&world, &"a".repeat(513), ""), 400);
+fn a_long_metric_name_is_refused_and_not_matched() {
+    let server = server(r#"{"default":"deny"}"#);
+    assert_eq!(status(&server, &"a".repeat(512), ""), 403);
+    assert_eq!(status(&server, &"a".repeat(513), ""), 400);
 }
 
-/// Another adapter may take it for all namespaces, and a policy is for one namespace or for all that have a name.
+/// Another adapter may read such a name as all namespaces, and no policy applies to it.
 #[test]
-fn what_is_no_name_of_a_namespace_is_refused_where_policies_decide() {
+fn an_invalid_namespace_is_refused_if_there_are_policies() {
     let path = |namespace: &str| format!("/apis/external.metrics.k8s.io/v1beta1/namespaces/{namespace}/burst_headroom");
-    let mut world = world(r#"{"root_namespace":"istio-system"}"#);
-    enforce(&mut world, &[("shop", Some(SPECS))]);
+    let mut server = server(r#"{"root_namespace":"istio-system"}"#);
+    enforce(&mut server, &[("shop", Some(SPECS))]);
     for namespace in ["*", "%2A", "-shop", "shop%20", "Shop"] {
-        let (code, reason, message) = world.refusal(get(&path(namespace)));
+        let (code, reason, message) = server.error(get(&path(namespace)));
         assert_eq!((code, reason.as_str()), (400, "BadRequest"), "{namespace}");
-        assert!(message.contains("is no name of a namespace"), "{message}");
-        let passes = fallback::is_delegated(&world.config, world.apis(), world.sources(), get(&path(namespace)));
-        assert!(matches!(passes, Ok(false)), "it is ours: {passes:?}");
+        assert!(message.contains("is not the name of a namespace"), "{message}");
+        let routed = server.route(get(&path(namespace)));
+        assert!(
+            matches!(routed, RoutedRequest::Answered(_)),
+            "the metric is ours: {routed:?}"
+        );
     }
-    assert_eq!(world.ask(get(&path("default"))).0, 200);
+    assert_eq!(server.status_and_body(get(&path("default"))).0, 200);
     assert_eq!(
-        World::known().ask(get(&path("*"))).0,
+        TestServer::synced().status_and_body(get(&path("*"))).0,
         200,
-        "without policies it is a namespace without series"
+        "without policies, it is a namespace without series"
     );
 }
 
 #[test]
-fn what_another_adapter_answers_is_decided_by_the_same_policies() {
+fn policies_apply_to_the_metrics_of_another_adapter() {
     let json = r#"{"cluster":"k","metrics_apis":{"filter_chain":"m","fallback":{"external":{"cluster":"keda"}},"policies":
         {"given":[{"name":"p","rules":[{"metric":"s0-.*","selector":{"matchLabels":{"team":"web"}}}]}]}}}"#;
-    let mut world = World::known();
-    world.config = Config::parse(json.as_bytes(), Artifact::Full).unwrap();
-    let refusal = |path: &str| {
-        let (path, sources) = (format!("{EXTERNAL}/{path}"), world.sources());
-        match fallback::is_delegated(&world.config, world.apis(), sources, get(&path)) {
-            Ok(is_delegated) => {
-                assert!(is_delegated, "{path}");
-                None
-            }
-            Err(answer) => Some(answer.status),
-        }
+    let mut server = TestServer::synced();
+    server.config = Config::parse(json.as_bytes(), Artifact::Full).unwrap();
+    let refusal = |path: &str| match server.route(get(path)) {
+        RoutedRequest::Delegated => None,
+        RoutedRequest::Answered(response) => Some(response.answer.status),
     };
-    assert_eq!(refusal("s0-queue?labelSelector=team%3Dweb"), None);
-    assert_eq!(refusal("s0-queue"), Some(403));
-    assert_eq!(refusal("s0-queue?labelSelector=%3D"), Some(400));
-    assert_eq!(refusal("other"), None);
-    let everywhere = get("/apis/external.metrics.k8s.io/v1beta1/namespaces/*/other");
-    let refused = fallback::is_delegated(&world.config, world.apis(), world.sources(), everywhere);
-    assert_eq!(refused.err().map(|answer| answer.status), Some(400));
+    assert_eq!(refusal(&format!("{EXTERNAL}/s0-queue?labelSelector=team%3Dweb")), None);
+    assert_eq!(refusal(&format!("{EXTERNAL}/s0-queue")), Some(403));
+    assert_eq!(refusal(&format!("{EXTERNAL}/s0-queue?labelSelector=%3D")), Some(400));
+    assert_eq!(refusal(&format!("{EXTERNAL}/other")), None);
+    let all_namespaces = "/apis/external.metrics.k8s.io/v1beta1/namespaces/*/other";
+    assert_eq!(refusal(all_namespaces), Some(400));
 }
