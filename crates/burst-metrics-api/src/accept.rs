@@ -16,9 +16,9 @@ pub(crate) enum ResponseFormat {
 
 /// The formats that a client accepts, in the order of its header.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Accept(Vec<ResponseFormat>);
+pub(crate) struct AcceptedFormats(Vec<ResponseFormat>);
 
-impl Accept {
+impl AcceptedFormats {
     /// Parses an `accept` header. An empty header accepts JSON.
     pub(crate) fn parse(header: &[u8]) -> Self {
         let Ok(header) = std::str::from_utf8(header) else {
@@ -105,20 +105,20 @@ mod tests {
             ("\u{7f}", None),
         ] {
             assert_eq!(
-                Accept::parse(accept.as_bytes()).choose(|_| true).ok(),
+                AcceptedFormats::parse(accept.as_bytes()).choose(|_| true).ok(),
                 format,
                 "{accept}"
             );
         }
-        let accept = Accept::parse(format!("{table},application/json").as_bytes());
+        let accept = AcceptedFormats::parse(format!("{table},application/json").as_bytes());
         let only_json = accept.choose(|format| format == ResponseFormat::Json);
         assert_eq!(only_json, Ok(ResponseFormat::Json));
-        assert!(Accept::parse(b"\xff").choose(|_| true).is_err());
+        assert!(AcceptedFormats::parse(b"\xff").choose(|_| true).is_err());
     }
 
     #[test]
     fn a_repeated_format_is_kept_once() {
-        let accept = Accept::parse("*/*,".repeat(1_000).as_bytes());
-        assert_eq!(accept, Accept(vec![ResponseFormat::Json]));
+        let accept = AcceptedFormats::parse("*/*,".repeat(1_000).as_bytes());
+        assert_eq!(accept, AcceptedFormats(vec![ResponseFormat::Json]));
     }
 }

@@ -1,6 +1,6 @@
 //! A request of the metrics APIs, parsed once from its headers.
 
-use crate::accept::Accept;
+use crate::accept::AcceptedFormats;
 use crate::list_options::ListOptions;
 use crate::path::RequestPath;
 use crate::status::StatusError;
@@ -16,7 +16,7 @@ pub struct MetricsRequest {
     pub(crate) method: String,
     pub(crate) path: RequestPath,
     pub(crate) options: ListOptions,
-    pub(crate) accept: Accept,
+    pub(crate) accept: AcceptedFormats,
     /// `if-none-match`; empty if absent.
     pub(crate) if_none_match: Vec<u8>,
     pub(crate) user: UserInfo,
@@ -63,7 +63,7 @@ impl MetricsRequest {
             method: String::from_utf8_lossy(method.unwrap_or_default()).into_owned(),
             path,
             options: ListOptions::parse(query),
-            accept: Accept::parse(accept.unwrap_or_default()),
+            accept: AcceptedFormats::parse(accept.unwrap_or_default()),
             if_none_match: if_none_match.unwrap_or_default().to_vec(),
             user,
             path_and_query: path_and_query.to_vec(),
