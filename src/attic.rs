@@ -1,9 +1,9 @@
 //! The leader's part in clearing away what configurations that are gone left in shared data.
 
-use crate::host::{self, Cas, Shared};
-use burst_model::attic::{HOLDINGS_KEY, Holding, Holdings, Watchman};
+use crate::host::{self, Cas, SharedValue};
 use burst_model::config::Config;
-use burst_model::records::{CountKeys, Keys, Record};
+use burst_model::garbage_collection::{AbandonmentDetector, OWNED_KEYS_KEY, OwnedKeys, OwnedKeysRegistry};
+use burst_model::records::{Record, RequestCountKeys, SharedKeys};
 use burst_model::time::Time;
 use std::time::Duration;
 
@@ -11,26 +11,26 @@ const PERIOD: Duration = Duration::from_secs(60);
 
 /// What a leader does for the leaders that nobody follows.
 #[derive(Debug)]
-pub(crate) struct Attic {
-    own: Holding,
-    watchman: Watchman,
+pub(crate) struct GarbageCollector {
+    own: OwnedKeys,
+    detector: AbandonmentDetector,
     looked: Option<Time>,
 }
 
-impl Attic {
-    pub(crate) fn new(keys: &Keys, config: &Config) -> Self {
-        let Keys {
+impl GarbageCollector {
+    pub(crate) fn new(keys: &SharedKeys, config: &Config) -> Self {
+        let SharedKeys {
             lease,
             snapshot,
             confirmed,
-            resume,
-            troubles,
+            checkpoint: resume,
+            failures: troubles,
             policies,
             parsing,
             quarantine,
-            offers,
+            adapter_resources: offers,
         } = keys.clone();
-        let mut own = Holding {
+        let mut own = OwnedKeys {
             lease,
             keys: vec![
                 snapshot, confirmed, resume, troubles, policies, parsing, quarantine, offers,
@@ -38,19 +38,19 @@ impl Attic {
             slots: Vec::new(),
         };
         if config.requests.is_some() {
-            let CountKeys {
+            let RequestCountKeys {
                 vms,
                 reports,
                 report_index,
                 since,
                 sum,
-            } = CountKeys::new(config.counting_hash());
+            } = RequestCountKeys::new(config.counting_hash());
             own.keys.extend([report_index, since, sum]);
             own.slots.extend([vms, reports]);
         }
         Self {
             own,
-            watchman: Watchman::default(),
+            detector: AbandonmentDetector::default(),
             looked: None,
         }
     }
@@ -61,25 +61,26 @@ impl Attic {
         if !self.looked.is_none_or(is_due) {
             return;
         }
-        let found = Shared::read(HOLDINGS_KEY);
-        let mut holdings: Holdings = found.record().unwrap_or_default();
+        let found = SharedValue::read(OWNED_KEYS_KEY);
+        let mut holdings: OwnedKeysRegistry = found.record().unwrap_or_default();
         let is_new = holdings.add(&self.own);
         let is_cleared = self.clear_one(&mut holdings);
-        let is_told = !is_new && !is_cleared || host::share(HOLDINGS_KEY, &holdings.to_bytes(), found.cas).is_ok();
+        let is_told =
+            !is_new && !is_cleared || host::compare_and_set(OWNED_KEYS_KEY, &holdings.to_bytes(), found.cas).is_ok();
         // Where another leader was faster the next tick tries again.
         self.looked = is_told.then_some(now);
     }
 
-    fn clear_one(&mut self, holdings: &mut Holdings) -> bool {
+    fn clear_one(&mut self, holdings: &mut OwnedKeysRegistry) -> bool {
         let mut abandoned = None;
         for other in holdings.others(&self.own) {
-            let lease = Shared::read(&other.lease);
-            if self.watchman.is_abandoned(&other.lease, &lease.bytes) {
+            let lease = SharedValue::read(&other.lease);
+            if self.detector.is_abandoned(&other.lease, &lease.bytes) {
                 abandoned = Some((other.lease.clone(), lease.cas));
             }
         }
         let Some((lease, cas)) = abandoned else { return false };
-        self.watchman.forget(&lease);
+        self.detector.forget(&lease);
         if let Some(gone) = holdings.remove(&lease) {
             clear(&gone, cas);
         }
@@ -89,18 +90,18 @@ impl Attic {
 
 /// Empties what a configuration had, unless somebody has it again: who does takes the lease first, and rewrites the values
 /// after that. So none of them is emptied that was written since the lease was looked at.
-fn clear(gone: &Holding, lease: Cas) {
+fn clear(gone: &OwnedKeys, lease: Cas) {
     let slots = gone.slots.iter().flat_map(|beginning| {
         let keys = (0_usize..).map(move |place| format!("{beginning}/{place}"));
-        keys.map(|key| (Shared::read(&key).cas, key))
+        keys.map(|key| (SharedValue::read(&key).cas, key))
             .take_while(|(cas, _)| *cas != Cas::default())
     });
-    let keys = gone.keys.iter().map(|key| (Shared::read(key).cas, key.clone()));
+    let keys = gone.keys.iter().map(|key| (SharedValue::read(key).cas, key.clone()));
     let found: Vec<_> = keys.chain(slots).collect();
-    if host::share(&gone.lease, &[], lease).is_err() {
+    if host::compare_and_set(&gone.lease, &[], lease).is_err() {
         return;
     }
     for (cas, key) in found.into_iter().filter(|(cas, _)| *cas != Cas::default()) {
-        let _ = host::share(&key, &[], cas);
+        let _ = host::compare_and_set(&key, &[], cas);
     }
 }

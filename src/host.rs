@@ -92,7 +92,7 @@ pub(crate) fn configuration() -> Vec<u8> {
 
 /// A value in the map that all threads of a proxy share.
 #[derive(Debug, Default)]
-pub(crate) struct Shared {
+pub(crate) struct SharedValue {
     /// The bytes; empty where the key is absent or was emptied.
     pub(crate) bytes: Vec<u8>,
     /// What a write must carry so that it replaces these bytes and no others.
@@ -111,9 +111,9 @@ impl Default for Cas {
 
 /// Somebody else wrote in between.
 #[derive(Debug)]
-pub(crate) struct Outrun;
+pub(crate) struct CasConflict;
 
-impl Shared {
+impl SharedValue {
     pub(crate) fn read(key: &str) -> Self {
         let (bytes, cas) = hostcalls::get_shared_data(key).unwrap_or_default();
         Self {
@@ -129,12 +129,12 @@ impl Shared {
 }
 
 /// Replaces what was read with `cas`.
-pub(crate) fn share(key: &str, bytes: &[u8], Cas(cas): Cas) -> Result<(), Outrun> {
-    hostcalls::set_shared_data(key, Some(bytes), Some(cas)).map_err(|_| Outrun)
+pub(crate) fn compare_and_set(key: &str, bytes: &[u8], Cas(cas): Cas) -> Result<(), CasConflict> {
+    hostcalls::set_shared_data(key, Some(bytes), Some(cas)).map_err(|_| CasConflict)
 }
 
 /// Replaces whatever is there.
-pub(crate) fn share_over(key: &str, bytes: &[u8]) {
+pub(crate) fn overwrite(key: &str, bytes: &[u8]) {
     let _ = hostcalls::set_shared_data(key, Some(bytes), None);
 }
 
@@ -217,21 +217,21 @@ fn send<'a>(
 }
 
 /// The status of the answer to a callout; `None` where it has none.
-pub(crate) fn answer_status(has_headers: bool) -> Option<u16> {
+pub(crate) fn callout_status(has_headers: bool) -> Option<u16> {
     // Without headers the host panics the SDK that asks for one.
-    let status = has_headers.then(|| answer_header(":status")).flatten()?;
+    let status = has_headers.then(|| callout_header(":status")).flatten()?;
     std::str::from_utf8(&status).ok()?.parse().ok()
 }
 
 /// A header of the answer to a callout. Must not be called where the answer has none.
-pub(crate) fn answer_header(name: &str) -> Option<Vec<u8>> {
+pub(crate) fn callout_header(name: &str) -> Option<Vec<u8>> {
     hostcalls::get_map_value_bytes(MapType::HttpCallResponseHeaders, name)
         .ok()
         .flatten()
 }
 
 /// The body of the answer to a callout.
-pub(crate) fn answer_body(size: usize) -> Vec<u8> {
+pub(crate) fn callout_body(size: usize) -> Vec<u8> {
     let body = (size > 0).then(|| hostcalls::get_buffer(BufferType::HttpCallResponseBody, 0, size));
     body.and_then(Result::ok).flatten().unwrap_or_default()
 }
@@ -261,22 +261,22 @@ pub(crate) fn request_headers() -> Vec<(String, Vec<u8>)> {
 }
 
 /// From here on the host takes what this callback does for that stream's; whether it is there.
-pub(crate) fn speak_for(stream: u32) -> bool {
+pub(crate) fn set_effective_context(stream: u32) -> bool {
     hostcalls::set_effective_context(stream).is_ok()
 }
 
 /// A bell with that name, which calls the `on_queue_ready` of this context's root on this thread.
-pub(crate) fn bell(name: &str) -> Option<u32> {
+pub(crate) fn wake_queue(name: &str) -> Option<u32> {
     hostcalls::register_shared_queue(name).ok()
 }
 
 /// Rings a bell: its root context is called as soon as this callback is over.
-pub(crate) fn ring(bell: u32) {
+pub(crate) fn wake(bell: u32) {
     let _ = hostcalls::enqueue_shared_queue(bell, Some(b"!"));
 }
 
 /// Takes note of a bell that rang.
-pub(crate) fn heard(bell: u32) {
+pub(crate) fn drain_wake_queue(bell: u32) {
     while let Ok(Some(_)) = hostcalls::dequeue_shared_queue(bell) {}
 }
 
@@ -298,9 +298,9 @@ pub(crate) fn reply(status: u16, headers: &[(&'static str, String)], body: &[u8]
 
 /// A stat of Envoy. One that could not be defined does nothing, and the filter goes on.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Metric(Option<u32>);
+pub(crate) struct HostMetric(Option<u32>);
 
-impl Metric {
+impl HostMetric {
     pub(crate) fn counter(name: &str) -> Self {
         Self(hostcalls::define_metric(MetricType::Counter, name).ok())
     }

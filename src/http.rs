@@ -4,16 +4,16 @@ use crate::host;
 use crate::local_reply;
 use crate::metrics_apis::{self, Disposition, PendingGuard};
 use crate::quarantine::Quarantine;
-use crate::requests::{self, Counter, UnderWay};
+use crate::requests::{self, InFlightRequest, RequestCounter};
 use crate::vm::{self, BulkPermit};
 use burst_model::config::{Config, Requests, Upstream};
 use burst_model::name::ObjectName;
 use burst_model::policies::Enforced;
-use burst_model::rates::Latest;
-use burst_model::records::{CountKeys, Keys};
-use burst_model::upstream::{Hints, IstioService};
-use burst_model::view::burst;
-use burst_model::view::{Absence, Answer, Picture};
+use burst_model::records::{RequestCountKeys, SharedKeys};
+use burst_model::request_rates::LatestRates;
+use burst_model::serve::burst;
+use burst_model::serve::{Absence, LocalReply, ServingCache};
+use burst_model::upstream::{IstioService, UpstreamHints};
 use proxy_wasm::types::Action;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
@@ -21,9 +21,9 @@ use std::rc::Rc;
 /// What a root context and its HTTP contexts look at together.
 pub(crate) struct View {
     pub(crate) config: Rc<Config>,
-    pub(crate) picture: RefCell<Picture>,
+    pub(crate) picture: RefCell<ServingCache>,
     /// What the proxies count of requests, as of the last tick.
-    pub(crate) rates: RefCell<Latest>,
+    pub(crate) rates: RefCell<LatestRates>,
     /// What other adapters have, as of the last tick.
     pub(crate) others: RefCell<metrics_apis::KnownAdapters>,
     /// Whether the log tells already that requests for metrics come without mutual TLS.
@@ -36,14 +36,14 @@ pub(crate) struct View {
     pub(crate) policies: Cell<u64>,
     /// What is taken from shared data is taken under its marks.
     pub(crate) quarantine: Quarantine,
-    counter: Option<Rc<Counter>>,
+    counter: Option<Rc<RequestCounter>>,
 }
 
 impl View {
-    pub(crate) fn new(config: Config, keys: &Keys) -> Self {
+    pub(crate) fn new(config: Config, keys: &SharedKeys) -> Self {
         let counter = config.requests.as_ref().map(|requests| {
             let counting = config.counting_hash();
-            let make = || Counter::new(CountKeys::new(counting), requests.window, host::now());
+            let make = || RequestCounter::new(RequestCountKeys::new(counting), requests.window, host::now());
             vm::counter(counting, make)
         });
         Self {
@@ -61,14 +61,14 @@ impl View {
     }
 
     /// The counter of the requests and the settings of it, where they are counted.
-    pub(crate) fn counting(&self) -> Option<(&Rc<Counter>, &Requests)> {
+    pub(crate) fn counting(&self) -> Option<(&Rc<RequestCounter>, &Requests)> {
         Some((self.counter.as_ref()?, self.config.requests.as_deref()?))
     }
 }
 
 /// What is remembered of a stream from its request to its end, where there is anything.
 #[derive(Default)]
-pub(crate) struct Remembered {
+pub(crate) struct StreamState {
     /// Whether the request has the header that the gate asks for. One that this filter never saw has not.
     passed_gate: bool,
     /// Whether the response is a reply of this filter's, which Envoy sends through the filter like any other, or one of
@@ -76,14 +76,14 @@ pub(crate) struct Remembered {
     own_reply: bool,
     /// The request, where it is counted while it is under way.
     #[expect(dead_code, reason = "held until it is dropped")]
-    under_way: Option<UnderWay>,
+    under_way: Option<InFlightRequest>,
     /// While a request for metrics waits for a review.
     waiting: Option<PendingGuard>,
     /// Where the reply is a bulk one.
     bulk: Option<BulkPermit>,
 }
 
-impl Remembered {
+impl StreamState {
     fn own_reply(bulk: Option<BulkPermit>) -> Self {
         Self {
             own_reply: true,
@@ -93,14 +93,14 @@ impl Remembered {
     }
 
     /// A reply to a request that waited is under way; what it waited with.
-    pub(crate) fn wait_no_more(&mut self, bulk: Option<BulkPermit>) -> Option<PendingGuard> {
+    pub(crate) fn end_wait(&mut self, bulk: Option<BulkPermit>) -> Option<PendingGuard> {
         self.bulk = bulk;
         self.waiting.take()
     }
 }
 
 /// Takes the current request, of that stream: what is to be remembered of it, and whether it goes on.
-pub(crate) fn take_request(view: &Rc<View>, stream: u32) -> (Option<Remembered>, Action) {
+pub(crate) fn handle_request(view: &Rc<View>, stream: u32) -> (Option<StreamState>, Action) {
     #[cfg(feature = "test-trap")]
     if host::request_header("x-burst-test-trap").is_some() {
         host::trap();
@@ -109,25 +109,25 @@ pub(crate) fn take_request(view: &Rc<View>, stream: u32) -> (Option<Remembered>,
         return (Some(remembered), action);
     }
     if take_report(view) {
-        return (Some(Remembered::own_reply(None)), Action::Pause);
+        return (Some(StreamState::own_reply(None)), Action::Pause);
     }
     if let Some(Replied(bulk)) = answer(view) {
-        return (Some(Remembered::own_reply(bulk)), Action::Pause);
+        return (Some(StreamState::own_reply(bulk)), Action::Pause);
     }
     let under_way = begin(view);
-    let passed_gate = passes_gate(&view.config);
-    let remembered = (passed_gate || under_way.is_some()).then(|| Remembered {
+    let passed_gate = has_gate_header(&view.config);
+    let remembered = (passed_gate || under_way.is_some()).then(|| StreamState {
         passed_gate,
         under_way,
-        ..Remembered::default()
+        ..StreamState::default()
     });
     (remembered, Action::Continue)
 }
 
 /// Takes a request on the filter chain of the metrics APIs, if it is one. None of their responses is marked.
-fn take_metrics_apis(view: &Rc<View>, stream: u32) -> Option<(Remembered, Action)> {
+fn take_metrics_apis(view: &Rc<View>, stream: u32) -> Option<(StreamState, Action)> {
     let disposition = metrics_apis::handle_request(view, stream)?;
-    let mut remembered = Remembered::own_reply(None);
+    let mut remembered = StreamState::own_reply(None);
     let action = match disposition {
         Disposition::Answered(answer) => {
             remembered.bulk = metrics_apis::reply(&answer);
@@ -145,7 +145,7 @@ fn take_metrics_apis(view: &Rc<View>, stream: u32) -> Option<(Remembered, Action
 /// Takes a request on the filter chain of the reports; whether it was one.
 fn take_report(view: &View) -> bool {
     let answer = requests::take(&view.config, &vm::stats());
-    if let Some(Answer { status, headers, body }) = &answer {
+    if let Some(LocalReply { status, headers, body }) = &answer {
         host::reply(*status, headers, body);
     }
     answer.is_some()
@@ -164,7 +164,7 @@ fn answer(view: &View) -> Option<Replied> {
     let [method, host] = [":method", ":authority"].map(|name| host::request_header(name).unwrap_or_default());
     let if_none_match = host::request_header("if-none-match");
     let if_none_match = if_none_match.as_deref();
-    let request = burst::Request {
+    let request = burst::BurstRequest {
         method: &method,
         path: &path,
         host: &host,
@@ -179,27 +179,27 @@ fn answer(view: &View) -> Option<Replied> {
     Some(Replied(local_reply::send_or(&answer, || burst::busy(&answer))))
 }
 
-fn passes_gate(config: &Config) -> bool {
+fn has_gate_header(config: &Config) -> bool {
     let gate = config.header.gate.as_ref();
     gate.is_some_and(|gate| host::request_header(&gate.name).is_some_and(|value| value.starts_with(&gate.prefix)))
 }
 
 /// Counts the request as under way.
-fn begin(view: &View) -> Option<UnderWay> {
+fn begin(view: &View) -> Option<InFlightRequest> {
     let (counter, Requests { in_flight: true, .. }) = view.counting()? else {
         return None;
     };
     let cluster = host::cluster_name().unwrap_or_default();
-    counter.clone().begin(&view.config.upstreams, &cluster, &Proxy)
+    counter.clone().begin(&view.config.upstreams, &cluster, &ProxyHints)
 }
 
 /// Marks the current response, of a stream of which this is remembered, unless it is a reply of this filter's.
-pub(crate) fn mark_response(view: &View, remembered: Option<&Remembered>) {
+pub(crate) fn handle_response(view: &View, remembered: Option<&StreamState>) {
     if remembered.is_some_and(|remembered| remembered.own_reply) {
         return;
     }
     let passed_gate = remembered.is_some_and(|remembered| remembered.passed_gate);
-    let cluster = Cluster::default();
+    let cluster = ResponseCluster::default();
     count_response(view, &cluster);
     let (header, stats) = (&view.config.header, vm::stats());
     if header.upstream == Upstream::Keep && host::has_response_header(&header.name) {
@@ -222,35 +222,35 @@ pub(crate) fn mark_response(view: &View, remembered: Option<&Remembered>) {
 }
 
 /// Counts the response of that cluster.
-fn count_response(view: &View, cluster: &Cluster) {
+fn count_response(view: &View, cluster: &ResponseCluster) {
     if let Some((counter, _)) = view.counting()
         && let Some(cluster) = cluster.name()
     {
         let status = host::response_header(":status").unwrap_or_default();
-        counter.answered(&view.config.upstreams, cluster, &Proxy, &status);
+        counter.answered(&view.config.upstreams, cluster, &ProxyHints, &status);
     }
 }
 
 /// The header of the response, or why there is none.
-fn value(view: &View, cluster: &Cluster) -> Result<Rc<str>, Absence> {
+fn value(view: &View, cluster: &ResponseCluster) -> Result<Rc<str>, Absence> {
     let cluster = cluster.name().ok_or(Absence::NoCluster)?;
-    view.picture.borrow_mut().header(&view.config, cluster, &Proxy)
+    view.picture.borrow_mut().header(&view.config, cluster, &ProxyHints)
 }
 
 /// The cluster that the response comes from; Envoy is asked for its name at most once.
 #[derive(Default)]
-struct Cluster(OnceCell<Option<Vec<u8>>>);
+struct ResponseCluster(OnceCell<Option<Vec<u8>>>);
 
-impl Cluster {
+impl ResponseCluster {
     fn name(&self) -> Option<&[u8]> {
         self.0.get_or_init(host::cluster_name).as_deref()
     }
 }
 
 /// What Istio tells of the cluster that the response comes from, and of the proxy itself.
-struct Proxy;
+struct ProxyHints;
 
-impl Hints for Proxy {
+impl UpstreamHints for ProxyHints {
     fn service(&self, place: usize) -> Option<IstioService> {
         const SERVICES: [&str; 5] = ["xds", "cluster_metadata", "filter_metadata", "istio", "services"];
         let place = place.to_string();

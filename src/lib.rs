@@ -16,15 +16,15 @@
 
 mod attic;
 mod calls;
+mod cluster_reader;
 mod host;
 mod http;
 mod key;
+mod leader;
 mod local_reply;
 mod log;
 mod metrics_apis;
-mod office;
 mod quarantine;
-mod reader;
 mod requests;
 mod root;
 mod roots;

@@ -3,11 +3,11 @@
 
 use crate::host;
 use crate::vm::{self, BulkPermit};
-use burst_model::view::Answer;
+use burst_model::serve::LocalReply;
 
 /// Replies to the current stream. The stream has to hold the permit of a bulk reply until its end. If no permit is left for
 /// a bulk reply, `busy` is sent in its place.
-pub(crate) fn send_or(answer: &Answer, busy: impl FnOnce() -> Answer) -> Option<BulkPermit> {
+pub(crate) fn send_or(answer: &LocalReply, busy: impl FnOnce() -> LocalReply) -> Option<BulkPermit> {
     let Some(size) = answer.bulk_size() else {
         send(answer);
         return None;
@@ -23,7 +23,7 @@ pub(crate) fn send_or(answer: &Answer, busy: impl FnOnce() -> Answer) -> Option<
 }
 
 /// Replies to the current stream with an answer that needs no permit.
-pub(crate) fn send(Answer { status, headers, body }: &Answer) {
+pub(crate) fn send(LocalReply { status, headers, body }: &LocalReply) {
     vm::stats().count_reply(*status);
     host::reply(*status, headers, body);
 }

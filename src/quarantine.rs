@@ -1,12 +1,12 @@
 //! This VM's marks in shared data: what it takes from there it takes under a mark, so that what ends it does not end it
 //! again after its reload, nor another VM. See [`burst_model::quarantine`].
 
-use crate::host::{self, Shared};
+use crate::host::{self, SharedValue};
 use crate::log;
 use crate::vm;
-use burst_model::kube::{Admission, Progress};
-use burst_model::quarantine::{Item, Kind, Mark, Marks, Verdict};
-use burst_model::records::Keys;
+use burst_model::kube::{ParseDecision, ParseGuard};
+use burst_model::quarantine::{Item, ItemKind, Mark, Marks, QuarantineVerdict};
+use burst_model::records::SharedKeys;
 use burst_model::time::Time;
 use std::cell::RefCell;
 
@@ -19,12 +19,12 @@ pub(crate) struct Quarantine {
     key: String,
     parsing: String,
     /// What this VM keeps away from, and whether that was told.
-    refused: RefCell<Vec<(Kind, bool)>>,
+    refused: RefCell<Vec<(ItemKind, bool)>>,
 }
 
 /// Whether an item is marked.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Marked {
+enum MarkOutcome {
     Yes,
     /// It is not to be taken now.
     Refused,
@@ -33,7 +33,7 @@ enum Marked {
 }
 
 impl Quarantine {
-    pub(crate) fn new(keys: &Keys) -> Self {
+    pub(crate) fn new(keys: &SharedKeys) -> Self {
         Self {
             key: keys.quarantine.clone(),
             parsing: keys.parsing.clone(),
@@ -54,9 +54,9 @@ impl Quarantine {
     /// others are faster all the time, is answered all the same.
     pub(crate) fn answer<T>(&self, request: Item, answer: impl FnOnce() -> T) -> Option<T> {
         let marked = self.mark(request);
-        (marked != Marked::Refused).then(|| {
+        (marked != MarkOutcome::Refused).then(|| {
             let answer = answer();
-            if marked == Marked::Yes {
+            if marked == MarkOutcome::Yes {
                 self.end();
             }
             answer
@@ -67,28 +67,28 @@ impl Quarantine {
     pub(crate) fn begin(&self, item: Item) -> bool {
         let marked = self.mark(item);
         match marked {
-            Marked::Yes => self.refused.borrow_mut().retain(|(known, _)| *known != item.kind),
-            Marked::Refused => self.refuse(item.kind),
-            Marked::Outrun => {}
+            MarkOutcome::Yes => self.refused.borrow_mut().retain(|(known, _)| *known != item.kind),
+            MarkOutcome::Refused => self.refuse(item.kind),
+            MarkOutcome::Outrun => {}
         }
-        marked == Marked::Yes
+        marked == MarkOutcome::Yes
     }
 
-    fn mark(&self, item: Item) -> Marked {
+    fn mark(&self, item: Item) -> MarkOutcome {
         let (Some(vm), now) = (vm::id(), host::now()) else {
-            return Marked::Outrun;
+            return MarkOutcome::Outrun;
         };
         for _ in 0..TRIES {
             let (found, mut marks) = self.read();
-            if marks.verdict(Some(vm), item, now) != Verdict::Clear {
-                return Marked::Refused;
+            if marks.verdict(Some(vm), item, now) != QuarantineVerdict::Clear {
+                return MarkOutcome::Refused;
             }
             marks.begin(Mark { vm, item, since: now });
             if self.write(&found, &marks) {
-                return Marked::Yes;
+                return MarkOutcome::Yes;
             }
         }
-        Marked::Outrun
+        MarkOutcome::Outrun
     }
 
     /// Takes this VM's mark away. Where others are faster all the time the next tick does.
@@ -113,7 +113,7 @@ impl Quarantine {
 
     /// Notes what the last leader was about when it was lost.
     pub(crate) fn suspect(&self, now: Time) {
-        let Some(mark) = Mark::from_bytes(&Shared::read(&self.parsing).bytes) else {
+        let Some(mark) = Mark::from_bytes(&SharedValue::read(&self.parsing).bytes) else {
             return;
         };
         for _ in 0..TRIES {
@@ -124,25 +124,25 @@ impl Quarantine {
         }
     }
 
-    fn read(&self) -> (Shared, Marks) {
-        let found = Shared::read(&self.key);
+    fn read(&self) -> (SharedValue, Marks) {
+        let found = SharedValue::read(&self.key);
         let marks = Marks::from_bytes(&found.bytes);
         (found, marks)
     }
 
-    fn write(&self, found: &Shared, marks: &Marks) -> bool {
-        host::share(&self.key, &marks.to_bytes(), found.cas).is_ok()
+    fn write(&self, found: &SharedValue, marks: &Marks) -> bool {
+        host::compare_and_set(&self.key, &marks.to_bytes(), found.cas).is_ok()
     }
 
     /// Another thread may be taking it at this moment, so only a second refusal is told; a checkpoint is asked for once, some
     /// time after the last leader was lost. Nothing more is told until something of the kind is taken.
-    fn refuse(&self, kind: Kind) {
+    fn refuse(&self, kind: ItemKind) {
         let mut refused = self.refused.borrow_mut();
         let known = refused.iter_mut().find(|(known, _)| *known == kind);
         let is_due = match known {
             Some((_, is_told)) => !std::mem::replace(is_told, true),
             None => {
-                let is_due = kind == Kind::Checkpoint;
+                let is_due = kind == ItemKind::Checkpoint;
                 refused.push((kind, is_due));
                 is_due
             }
@@ -157,27 +157,27 @@ impl Quarantine {
     }
 }
 
-fn name(kind: Kind) -> &'static str {
+fn name(kind: ItemKind) -> &'static str {
     match kind {
-        Kind::Snapshot => "the snapshot",
-        Kind::Policies => "the set of ExternalMetricPolicies",
-        Kind::Offers => "the list of what other adapters have",
-        Kind::Checkpoint => "the checkpoint of the last leader",
-        Kind::Query | Kind::Object | Kind::Leading => "a request",
+        ItemKind::Snapshot => "the snapshot",
+        ItemKind::Policies => "the set of ExternalMetricPolicies",
+        ItemKind::Offers => "the list of what other adapters have",
+        ItemKind::Checkpoint => "the checkpoint of the last leader",
+        ItemKind::Query | ItemKind::Object | ItemKind::Leading => "a request",
     }
 }
 
 /// What the leader is about. It has a key of its own, which no other VM writes while it leads: a write takes a microsecond,
 /// and there is one for each object.
 #[derive(Debug)]
-pub(crate) struct Guard {
+pub(crate) struct LeaderGuard {
     key: String,
     /// What it does not parse.
-    objects: Vec<(u64, Verdict)>,
+    objects: Vec<(u64, QuarantineVerdict)>,
 }
 
-impl Guard {
-    pub(crate) fn new(keys: &Keys) -> Self {
+impl LeaderGuard {
+    pub(crate) fn new(keys: &SharedKeys) -> Self {
         Self {
             key: keys.parsing.clone(),
             objects: Vec::new(),
@@ -185,7 +185,7 @@ impl Guard {
     }
 
     /// Goes by the marks of all VMs; whether what may be parsed is other than before.
-    pub(crate) fn heed(&mut self, marks: &Marks, now: Time) -> bool {
+    pub(crate) fn observe_marks(&mut self, marks: &Marks, now: Time) -> bool {
         let objects: Vec<_> = marks.objects(now).collect();
         let is_news = objects != self.objects;
         self.objects = objects;
@@ -195,25 +195,25 @@ impl Guard {
     /// The leader begins some work.
     pub(crate) fn begin_work(&self) {
         self.mark(Item {
-            kind: Kind::Leading,
+            kind: ItemKind::Leading,
             hash: 0,
         });
     }
 
     /// The leader has come back from it.
     pub(crate) fn end_work(&self) {
-        host::share_over(&self.key, &[]);
+        host::overwrite(&self.key, &[]);
     }
 
     /// Marks bytes that are about to be parsed, if they may be.
     pub(crate) fn admits(&self, bytes: &[u8]) -> bool {
-        self.judge(Item::of_bytes(Kind::Object, bytes)) == Verdict::Clear
+        self.verdict(Item::of_bytes(ItemKind::Object, bytes)) == QuarantineVerdict::Clear
     }
 
-    fn judge(&self, item: Item) -> Verdict {
+    fn verdict(&self, item: Item) -> QuarantineVerdict {
         let known = self.objects.iter().find(|(hash, _)| *hash == item.hash);
-        let verdict = known.map_or(Verdict::Clear, |(_, verdict)| *verdict);
-        if verdict == Verdict::Clear {
+        let verdict = known.map_or(QuarantineVerdict::Clear, |(_, verdict)| *verdict);
+        if verdict == QuarantineVerdict::Clear {
             self.mark(item);
         }
         verdict
@@ -222,20 +222,20 @@ impl Guard {
     fn mark(&self, item: Item) {
         if let Some(vm) = vm::id() {
             let since = Time::default();
-            host::share_over(&self.key, &Mark { vm, item, since }.to_bytes());
+            host::overwrite(&self.key, &Mark { vm, item, since }.to_bytes());
         }
     }
 }
 
-impl Progress for Guard {
-    fn begin(&mut self, item: &str) -> Admission {
-        let admission = match self.judge(Item::object(item)) {
-            Verdict::Clear => Admission::Parse,
-            Verdict::Suspected => Admission::Hold,
-            Verdict::Guilty => Admission::LeaveOut,
+impl ParseGuard for LeaderGuard {
+    fn begin(&mut self, item: &str) -> ParseDecision {
+        let admission = match self.verdict(Item::object(item)) {
+            QuarantineVerdict::Clear => ParseDecision::Parse,
+            QuarantineVerdict::Suspected => ParseDecision::Retain,
+            QuarantineVerdict::Guilty => ParseDecision::Exclude,
         };
         #[cfg(feature = "test-trap")]
-        if admission == Admission::Parse && item.contains("burst-metrics.test/trap") {
+        if admission == ParseDecision::Parse && item.contains("burst-metrics.test/trap") {
             host::trap();
         }
         admission
@@ -245,11 +245,11 @@ impl Progress for Guard {
 /// Traps where the bytes of a record have the name of a test in them: a Service of that name is in the snapshot and in the
 /// checkpoint, a metric of that name in the policies.
 #[cfg(feature = "test-trap")]
-pub(crate) fn trap_on(kind: Kind, bytes: &[u8]) {
+pub(crate) fn trap_on(kind: ItemKind, bytes: &[u8]) {
     let name: &[u8] = match kind {
-        Kind::Snapshot => b"burst-test-trap-snapshot",
-        Kind::Policies => b"burst-test-trap-policies",
-        Kind::Checkpoint => b"burst-test-trap-checkpoint",
+        ItemKind::Snapshot => b"burst-test-trap-snapshot",
+        ItemKind::Policies => b"burst-test-trap-policies",
+        ItemKind::Checkpoint => b"burst-test-trap-checkpoint",
         _ => return,
     };
     if bytes.windows(name.len()).any(|part| part == name) {
@@ -258,4 +258,4 @@ pub(crate) fn trap_on(kind: Kind, bytes: &[u8]) {
 }
 
 #[cfg(not(feature = "test-trap"))]
-pub(crate) fn trap_on(_: Kind, _: &[u8]) {}
+pub(crate) fn trap_on(_: ItemKind, _: &[u8]) {}

@@ -4,18 +4,18 @@
 //! Nothing that comes from the cluster may trap a VM again after its reload, neither in `configure` nor in a tick: whatever
 //! is taken from shared data here is taken under a mark of [`crate::quarantine`].
 
-use crate::host::{self, Shared};
+use crate::host::{self, SharedValue};
 use crate::http::View;
+use crate::leader::LeaderTask;
 use crate::log;
 use crate::metrics_apis;
-use crate::office::Office;
 use crate::quarantine::trap_on;
 use crate::streams;
-use crate::vm::{self, Pollers};
+use crate::vm::{self, PollerGroup};
 use burst_model::config::{Artifact, Config, Role};
-use burst_model::quarantine::{Item, Kind};
-use burst_model::records::{Confirmed, CountKeys, ID_KEY, Keys, Record};
-use burst_model::sync::lease::{self, Candidate, Id, Lease, Move, Standing};
+use burst_model::quarantine::{Item, ItemKind};
+use burst_model::records::{Confirmed, ID_KEY, Record, RequestCountKeys, SharedKeys};
+use burst_model::sync::election::{self, Decision, Elector, ElectorState, Lease, VmId};
 use burst_model::time::Time;
 use std::rc::Rc;
 use std::time::Duration;
@@ -39,12 +39,12 @@ const ARTIFACT: Artifact = if cfg!(feature = "header-only") {
 };
 
 /// A root context, before and after its configuration.
-pub(crate) struct Root {
+pub(crate) struct RootContext {
     context_id: u32,
-    configured: Option<Configured>,
+    configured: Option<ActiveRoot>,
 }
 
-impl Root {
+impl RootContext {
     pub(crate) fn new(context_id: u32) -> Self {
         Self {
             context_id,
@@ -56,10 +56,10 @@ impl Root {
     pub(crate) fn configure(&mut self) -> bool {
         match Config::parse(&host::configuration(), ARTIFACT) {
             Ok(config) => {
-                let mut configured = Configured::new(self.context_id, config);
+                let mut configured = ActiveRoot::new(self.context_id, config);
                 // Without it a reload would serve nothing until its first tick. All that it takes it takes under a mark:
                 // what traps here would trap each reload.
-                configured.look(host::now());
+                configured.refresh(host::now());
                 streams::show(self.context_id, &configured.view);
                 self.configured = Some(configured);
                 host::tick_every(TICK);
@@ -80,8 +80,8 @@ impl Root {
     }
 
     /// Takes note of a bell that rang.
-    pub(crate) fn hear(&mut self, bell: u32) {
-        host::heard(bell);
+    pub(crate) fn on_wake(&mut self, bell: u32) {
+        host::drain_wake_queue(bell);
         if let Some(configured) = &self.configured {
             metrics_apis::send(&configured.view);
         }
@@ -95,35 +95,35 @@ impl Root {
         }
         let now = host::now();
         configured.work(now, |office| office.answer(token, has_headers, body_size, now));
-        configured.look(now);
-        configured.pace();
+        configured.refresh(now);
+        configured.set_tick_period();
     }
 }
 
 /// The end of a drain. The host says so by `on_done` and, at once after that, by `on_delete`: a module has the second one
 /// at most, so that a stream, too, is a call shorter (`xtask/src/artifact.rs`).
-impl Drop for Root {
+impl Drop for RootContext {
     fn drop(&mut self) {
         if let Some(configured) = &mut self.configured {
-            configured.retire();
+            configured.release();
         }
     }
 }
 
-struct Configured {
+struct ActiveRoot {
     context_id: u32,
-    pollers: Pollers,
-    keys: Keys,
+    pollers: PollerGroup,
+    keys: SharedKeys,
     /// What the proxies count of requests, where the metrics APIs serve it.
     sum: Option<String>,
     view: Rc<View>,
     /// Made in the first tick: the canary that a configuration is tried on has none, and must leave no traces.
-    candidate: Option<Candidate>,
+    candidate: Option<Elector>,
     /// Ticks without a beat after which a leader is gone.
     patience: u32,
-    office: Option<Office>,
+    office: Option<LeaderTask>,
     /// What is left of an office that this context has no more.
-    left: Option<Office>,
+    left: Option<LeaderTask>,
     /// When the last whole tick was, and whether there are others between two of them.
     ticked: Time,
     hurries: bool,
@@ -131,15 +131,18 @@ struct Configured {
     confirmed: Option<Confirmed>,
 }
 
-impl Configured {
+impl ActiveRoot {
     fn new(context_id: u32, config: Config) -> Self {
         let settings = config.settings_hash();
-        let (keys, pollers) = (Keys::new(settings, config.lists_hash()), Pollers::of(settings));
+        let (keys, pollers) = (
+            SharedKeys::new(settings, config.lists_hash()),
+            PollerGroup::of(settings),
+        );
         if config.role == Role::Auto {
             pollers.join(context_id);
         }
         let serves = config.requests.is_some() && config.metrics_apis.is_some();
-        let sum = serves.then(|| CountKeys::new(config.counting_hash()).sum);
+        let sum = serves.then(|| RequestCountKeys::new(config.counting_hash()).sum);
         Self {
             context_id,
             pollers,
@@ -147,7 +150,7 @@ impl Configured {
             view: Rc::new(View::new(config, &keys)),
             keys,
             candidate: None,
-            patience: lease::PATIENCE,
+            patience: election::EXPIRY_TICKS,
             office: None,
             left: None,
             ticked: Time::default(),
@@ -160,20 +163,20 @@ impl Configured {
         let now = host::now();
         let is_between = self.hurries && now >= self.ticked && now.since(self.ticked) < TICK;
         if is_between {
-            self.work(now, |office| office.go_on(now));
+            self.work(now, |office| office.advance(now));
             // What was published is served here too, as soon as after an answer.
-            let has_news = |office: &Office| office.has_published() || !office.is_busy();
+            let has_news = |office: &LeaderTask| office.has_published() || !office.is_busy();
             if self.office.as_ref().is_none_or(has_news) {
-                self.look(now);
+                self.refresh(now);
             }
         } else {
             self.ticked = now;
             self.whole_tick(now);
         }
-        if !self.left.as_mut().is_some_and(Office::let_go) {
+        if !self.left.as_mut().is_some_and(LeaderTask::release) {
             self.left = None;
         }
-        self.pace();
+        self.set_tick_period();
     }
 
     /// Leaves the office, and what it holds to later.
@@ -184,8 +187,8 @@ impl Configured {
     }
 
     /// Ticks as soon as the leader's work wants it.
-    fn pace(&mut self) {
-        let hurries = self.left.is_some() || self.office.as_ref().is_some_and(Office::is_busy);
+    fn set_tick_period(&mut self) {
+        let hurries = self.left.is_some() || self.office.as_ref().is_some_and(LeaderTask::is_busy);
         if hurries != self.hurries {
             self.hurries = hurries;
             host::tick_every(if hurries { SOON } else { TICK });
@@ -197,13 +200,13 @@ impl Configured {
             counter.tick(requests.report_interval, now);
         }
         let marks = self.view.quarantine.tick();
-        self.patience = lease::patience(marks.pause_of_leaders(now));
+        self.patience = election::expiry_ticks(marks.pause_of_leaders(now));
         if let Some(office) = &mut self.office {
-            office.heed(&marks, now);
+            office.observe_marks(&marks, now);
         }
         self.elect(now);
         self.work(now, |office| office.tick(now));
-        self.look(now);
+        self.refresh(now);
         metrics_apis::send(&self.view);
         let stats = vm::stats();
         stats.show_age(&self.view.picture.borrow());
@@ -212,34 +215,34 @@ impl Configured {
 
     /// Looks at the lease, and takes, keeps or leaves the office.
     fn elect(&mut self, now: Time) {
-        let Some(candidate) = self.candidate.take().or_else(|| unique_id().map(Candidate::new)) else {
+        let Some(candidate) = self.candidate.take().or_else(|| unique_id().map(Elector::new)) else {
             return;
         };
         let candidate = self.candidate.insert(candidate);
-        let found = Shared::read(&self.keys.lease);
-        let standing = Standing {
+        let found = SharedValue::read(&self.keys.lease);
+        let standing = ElectorState {
             served: vm::has_served(),
             // Who has just taken the lease is about to begin.
-            between_rounds: self.office.as_ref().is_some_and(|office| office.is_resting(now)),
+            idle: self.office.as_ref().is_some_and(|office| office.is_idle(now)),
             eligible: self.pollers.is_newest(self.context_id),
         };
-        match candidate.look(found.record().as_ref(), self.patience, standing) {
-            Move::Hold(lease) => match write(&self.keys, &lease, &found) {
+        match candidate.observe(found.record().as_ref(), self.patience, standing) {
+            Decision::Hold(lease) => match write(&self.keys, &lease, &found) {
                 Ok(()) => self.hold(&lease, now),
-                Err(host::Outrun) => self.leave(),
+                Err(host::CasConflict) => self.leave(),
             },
-            Move::Succeed(lease) => match write(&self.keys, &lease, &found) {
+            Decision::Succeed(lease) => match write(&self.keys, &lease, &found) {
                 Ok(()) => {
                     self.view.quarantine.suspect(now);
                     self.hold(&lease, now);
                 }
-                Err(host::Outrun) => self.leave(),
+                Err(host::CasConflict) => self.leave(),
             },
-            Move::Release(lease) => {
+            Decision::Release(lease) => {
                 let _ = write(&self.keys, &lease, &found);
                 self.leave();
             }
-            Move::Follow => self.leave(),
+            Decision::Follow => self.leave(),
         }
     }
 
@@ -251,16 +254,16 @@ impl Configured {
             "this thread polls {} from now on",
             self.view.config.origin
         ));
-        self.office = Office::take(self.view.clone(), &self.keys, lease, now).ok();
+        self.office = LeaderTask::start(self.view.clone(), &self.keys, lease, now).ok();
         vm::stats().leader_changes.count();
     }
 
     /// Does something as the leader, if that is what this context is; a leader that was outrun is none any more.
-    fn work(&mut self, now: Time, work: impl FnOnce(&mut Office) -> Result<(), host::Outrun>) {
+    fn work(&mut self, now: Time, work: impl FnOnce(&mut LeaderTask) -> Result<(), host::CasConflict>) {
         let Some(office) = &mut self.office else { return };
-        let was_resting = office.is_resting(now);
-        let outrun = office.at_work(work).is_err();
-        let turned = office.is_resting(now) != was_resting;
+        let was_resting = office.is_idle(now);
+        let outrun = office.guarded(work).is_err();
+        let turned = office.is_idle(now) != was_resting;
         if outrun {
             self.leave();
         } else if turned {
@@ -270,20 +273,20 @@ impl Configured {
     }
 
     /// Takes up what the leader published, and looks at the age of it.
-    fn look(&mut self, now: Time) {
-        let confirmed: Option<Confirmed> = Shared::read(&self.keys.confirmed).record();
+    fn refresh(&mut self, now: Time) {
+        let confirmed: Option<Confirmed> = SharedValue::read(&self.keys.confirmed).record();
         self.take_snapshot(confirmed.as_ref());
         let mut picture = self.view.picture.borrow_mut();
-        picture.look(&self.view.config, self.confirmed.as_ref(), now);
+        picture.refresh(&self.view.config, self.confirmed.as_ref(), now);
         drop(picture);
         self.take_policies(confirmed.as_ref());
         if let (Some(sum), Some(requests)) = (&self.sum, &self.view.config.requests) {
             let mut rates = self.view.rates.borrow_mut();
-            rates.look(Shared::read(sum).bytes, requests.window, requests.max_age(), now);
+            rates.refresh(SharedValue::read(sum).bytes, requests.window, requests.max_age(), now);
         }
         if self.view.config.metrics_apis.is_some() {
             let mut others = self.view.others.borrow_mut();
-            others.refresh(&self.keys.offers, &self.view.quarantine);
+            others.refresh(&self.keys.adapter_resources, &self.view.quarantine);
         }
     }
 
@@ -291,16 +294,16 @@ impl Configured {
     /// is, and as old as it is.
     fn take_snapshot(&mut self, confirmed: Option<&Confirmed>) {
         let mut picture = self.view.picture.borrow_mut();
-        if let Some(newer) = confirmed.filter(|confirmed| picture.lacks(confirmed)) {
-            let own = self.office.as_mut().and_then(Office::take_published);
+        if let Some(newer) = confirmed.filter(|confirmed| picture.is_behind(confirmed)) {
+            let own = self.office.as_mut().and_then(LeaderTask::take_published);
             let item = Item {
-                kind: Kind::Snapshot,
+                kind: ItemKind::Snapshot,
                 hash: newer.generation,
             };
             let taken = self.view.quarantine.take(item, || {
-                picture.make_room();
-                let bytes = own.unwrap_or_else(|| Shared::read(&self.keys.snapshot).bytes);
-                trap_on(Kind::Snapshot, &bytes);
+                picture.drop_snapshot();
+                let bytes = own.unwrap_or_else(|| SharedValue::read(&self.keys.snapshot).bytes);
+                trap_on(ItemKind::Snapshot, &bytes);
                 picture.take(bytes)
             });
             match taken {
@@ -321,8 +324,8 @@ impl Configured {
         let taken = &self.view.policies;
         let mut is_marked = false;
         enforced.look(root, confirmed, || {
-            let bytes = Shared::read(&self.keys.policies).bytes;
-            let item = Item::of_bytes(Kind::Policies, &bytes);
+            let bytes = SharedValue::read(&self.keys.policies).bytes;
+            let item = Item::of_bytes(ItemKind::Policies, &bytes);
             if taken.get() == item.hash {
                 return bytes;
             }
@@ -331,7 +334,7 @@ impl Configured {
                 return Vec::new();
             }
             taken.set(item.hash);
-            trap_on(Kind::Policies, &bytes);
+            trap_on(ItemKind::Policies, &bytes);
             bytes
         });
         if is_marked {
@@ -340,20 +343,20 @@ impl Configured {
     }
 
     /// Leaves the office in order: the next tick of any other context takes it.
-    fn retire(&mut self) {
+    fn release(&mut self) {
         self.pollers.leave(self.context_id);
         self.view.quarantine.tick();
-        let found = Shared::read(&self.keys.lease);
-        let standing = Standing {
+        let found = SharedValue::read(&self.keys.lease);
+        let standing = ElectorState {
             served: false,
-            between_rounds: true,
+            idle: true,
             eligible: false,
         };
         let leave = self
             .candidate
             .as_mut()
-            .map(|candidate| candidate.look(found.record().as_ref(), self.patience, standing));
-        if let Some(Move::Release(lease)) = leave {
+            .map(|candidate| candidate.observe(found.record().as_ref(), self.patience, standing));
+        if let Some(Decision::Release(lease)) = leave {
             let _ = write(&self.keys, &lease, &found);
         }
         self.office = None;
@@ -361,21 +364,21 @@ impl Configured {
     }
 }
 
-fn write(keys: &Keys, lease: &Lease, found: &Shared) -> Result<(), host::Outrun> {
-    host::share(&keys.lease, &lease.to_bytes(), found.cas)
+fn write(keys: &SharedKeys, lease: &Lease, found: &SharedValue) -> Result<(), host::CasConflict> {
+    host::compare_and_set(&keys.lease, &lease.to_bytes(), found.cas)
 }
 
 /// A number that no other root context of this proxy has: a counter in shared data. `None` where others are faster
 /// this time; the next tick tries again.
-pub(crate) fn unique_id() -> Option<Id> {
-    let last = Shared::read(ID_KEY);
+pub(crate) fn unique_id() -> Option<VmId> {
+    let last = SharedValue::read(ID_KEY);
     let next = last
         .bytes
         .first_chunk()
         .copied()
         .map_or(0, u32::from_le_bytes)
         .wrapping_add(1);
-    host::share(ID_KEY, &next.to_le_bytes(), last.cas)
+    host::compare_and_set(ID_KEY, &next.to_le_bytes(), last.cas)
         .ok()
-        .map(|()| Id(next))
+        .map(|()| VmId(next))
 }

@@ -3,12 +3,12 @@
 //! The SDK reaches a context through a trait that has all it could be told and could ask, gRPC and TCP among it, and what
 //! can be reached is in the module: 4 % of it. It panics, too, where a context or a callout is none that it knows.
 
-use crate::root::Root;
+use crate::root::RootContext;
 use crate::streams;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-type Shared = Rc<RefCell<Root>>;
+type Shared = Rc<RefCell<RootContext>>;
 
 thread_local! {
     static ROOTS: RefCell<Vec<(u32, Shared)>> = const { RefCell::new(Vec::new()) };
@@ -16,7 +16,7 @@ thread_local! {
 
 /// A new root context, which is not configured yet.
 pub(crate) fn open(context: u32) {
-    let root = Rc::new(RefCell::new(Root::new(context)));
+    let root = Rc::new(RefCell::new(RootContext::new(context)));
     ROOTS.with_borrow_mut(|roots| roots.push((context, root)));
 }
 
@@ -57,7 +57,7 @@ extern "C" fn own_on_tick(context: u32) {
 #[unsafe(no_mangle)]
 extern "C" fn own_on_queue_ready(context: u32, queue: u32) {
     if let Some(root) = find(context) {
-        root.borrow_mut().hear(queue);
+        root.borrow_mut().on_wake(queue);
     }
 }
 

@@ -4,28 +4,28 @@
 //! Counters add up over all threads. A gauge is its last writer's: the totals are the leader's, the age is everyone's,
 //! so that it does not freeze with a leader that is gone.
 
-use crate::host::Metric;
+use crate::host::HostMetric;
 use burst_metrics_api::ApiVersion;
-use burst_model::kube::{Outcome, Source};
+use burst_model::kube::{PollOutcome, Source};
 use burst_model::leader::{Readable, Totals};
+use burst_model::serve::{Absence, ServingCache};
 use burst_model::time::Time;
 use burst_model::upstream::Unmapped;
 use burst_model::version::Version;
-use burst_model::view::{Absence, Picture};
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
 /// A counter that is told to the host once a tick: an increment on the response path is one addition.
 #[derive(Debug)]
 pub(crate) struct Counter {
-    metric: Metric,
+    metric: HostMetric,
     pending: Cell<i64>,
 }
 
 impl Counter {
     fn new(name: &str) -> Self {
         Self {
-            metric: Metric::counter(name),
+            metric: HostMetric::counter(name),
             pending: Cell::new(0),
         }
     }
@@ -71,7 +71,7 @@ impl Rejected {
 /// All stats of a VM.
 #[derive(Debug)]
 pub(crate) struct Stats {
-    polls: [Counter; Outcome::ALL.len()],
+    polls: [Counter; PollOutcome::ALL.len()],
     pub(crate) leader_changes: Counter,
     pub(crate) header_added: Counter,
     pub(crate) header_gated: Counter,
@@ -98,23 +98,23 @@ pub(crate) struct Stats {
     pub(crate) passed_on: Counter,
     pub(crate) quarantined_records: Counter,
     pub(crate) insecure_refused: Counter,
-    hub_proxies: Metric,
-    hub_report_bytes: Metric,
-    uncounted_services: Metric,
-    counted_timestamp: Metric,
-    custom_metrics_age: Metric,
-    external_metrics_age: Metric,
-    objects: Metric,
-    bad_objects: Metric,
-    over_limits: Metric,
-    services: Metric,
-    refused_policy_namespaces: Metric,
-    unobserved_hpas: Metric,
-    overshadowed_hpas: Metric,
-    timestamp: Metric,
-    generation: Metric,
+    hub_proxies: HostMetric,
+    hub_report_bytes: HostMetric,
+    uncounted_services: HostMetric,
+    counted_timestamp: HostMetric,
+    custom_metrics_age: HostMetric,
+    external_metrics_age: HostMetric,
+    objects: HostMetric,
+    bad_objects: HostMetric,
+    over_limits: HostMetric,
+    services: HostMetric,
+    refused_policy_namespaces: HostMetric,
+    unobserved_hpas: HostMetric,
+    overshadowed_hpas: HostMetric,
+    timestamp: HostMetric,
+    generation: HostMetric,
     /// By the names of the gauges.
-    unreadable: RefCell<Vec<(String, Metric)>>,
+    unreadable: RefCell<Vec<(String, HostMetric)>>,
 }
 
 impl Stats {
@@ -123,16 +123,16 @@ impl Stats {
     pub(crate) fn define() -> Self {
         let version = Version::own().map_or(0, Version::number);
         // Once: of an old and a new binary side by side, the newer one came last.
-        Metric::gauge("burst_filter_version").set(version);
+        HostMetric::gauge("burst_filter_version").set(version);
         let absent = |reason: &str| Counter::new(&format!("burst_header_absent_{reason}_total"));
         Self {
-            polls: Outcome::ALL.map(|outcome| Counter::new(&format!("burst_poll_{}_total", outcome.word()))),
+            polls: PollOutcome::ALL.map(|outcome| Counter::new(&format!("burst_poll_{}_total", outcome.as_str()))),
             leader_changes: Counter::new("burst_leader_changes_total"),
             header_added: Counter::new("burst_header_added_total"),
             header_gated: Counter::new("burst_header_gated_total"),
             header_upstream_kept: Counter::new("burst_header_upstream_kept_total"),
             no_cluster: absent("no_cluster"),
-            unmapped: Unmapped::ALL.map(|reason| absent(reason.word())),
+            unmapped: Unmapped::ALL.map(|reason| absent(reason.as_str())),
             no_entry: absent("no_entry"),
             unsynced: absent("unsynced"),
             stale: absent("stale"),
@@ -153,27 +153,27 @@ impl Stats {
             passed_on: Counter::new("burst_fallback_request_total"),
             quarantined_records: Counter::new("burst_quarantined_records_total"),
             insecure_refused: Counter::new("burst_metrics_apis_insecure_total"),
-            hub_proxies: Metric::gauge("burst_hub_proxies"),
-            hub_report_bytes: Metric::gauge("burst_hub_report_bytes"),
-            uncounted_services: Metric::gauge("burst_requests_left_out_services"),
-            counted_timestamp: Metric::gauge("burst_requests_timestamp_seconds"),
-            custom_metrics_age: Metric::histogram("burst_custom_metrics_age_milliseconds"),
-            external_metrics_age: Metric::histogram("burst_external_metrics_age_milliseconds"),
-            objects: Metric::gauge("burst_objects"),
-            bad_objects: Metric::gauge("burst_bad_objects"),
-            over_limits: Metric::gauge("burst_objects_over_limits"),
-            services: Metric::gauge("burst_services"),
-            refused_policy_namespaces: Metric::gauge("burst_refused_policy_namespaces"),
-            unobserved_hpas: Metric::gauge("burst_unobserved_hpas"),
-            overshadowed_hpas: Metric::gauge("burst_overshadowed_hpas"),
-            timestamp: Metric::gauge("burst_snapshot_timestamp_seconds"),
-            generation: Metric::gauge("burst_snapshot_generation"),
+            hub_proxies: HostMetric::gauge("burst_hub_proxies"),
+            hub_report_bytes: HostMetric::gauge("burst_hub_report_bytes"),
+            uncounted_services: HostMetric::gauge("burst_requests_left_out_services"),
+            counted_timestamp: HostMetric::gauge("burst_requests_timestamp_seconds"),
+            custom_metrics_age: HostMetric::histogram("burst_custom_metrics_age_milliseconds"),
+            external_metrics_age: HostMetric::histogram("burst_external_metrics_age_milliseconds"),
+            objects: HostMetric::gauge("burst_objects"),
+            bad_objects: HostMetric::gauge("burst_bad_objects"),
+            over_limits: HostMetric::gauge("burst_objects_over_limits"),
+            services: HostMetric::gauge("burst_services"),
+            refused_policy_namespaces: HostMetric::gauge("burst_refused_policy_namespaces"),
+            unobserved_hpas: HostMetric::gauge("burst_unobserved_hpas"),
+            overshadowed_hpas: HostMetric::gauge("burst_overshadowed_hpas"),
+            timestamp: HostMetric::gauge("burst_snapshot_timestamp_seconds"),
+            generation: HostMetric::gauge("burst_snapshot_generation"),
             unreadable: RefCell::default(),
         }
     }
 
-    pub(crate) fn count_poll(&self, outcome: Outcome) {
-        let place = Outcome::ALL.iter().position(|known| *known == outcome);
+    pub(crate) fn count_poll(&self, outcome: PollOutcome) {
+        let place = PollOutcome::ALL.iter().position(|known| *known == outcome);
         if let Some(counter) = place.and_then(|place| self.polls.get(place)) {
             counter.count();
         }
@@ -229,8 +229,8 @@ impl Stats {
         self.over_limits.set(totals.over_limits);
         self.services.set(totals.services);
         self.refused_policy_namespaces.set(totals.refused_policies);
-        self.unobserved_hpas.set(totals.notes.unobserved);
-        self.overshadowed_hpas.set(totals.notes.overshadowed);
+        self.unobserved_hpas.set(totals.findings.unobserved);
+        self.overshadowed_hpas.set(totals.findings.overshadowed);
     }
 
     /// Whether the leader can read a list. Its gauge is made when there is something to show, so that a thread that
@@ -243,7 +243,7 @@ impl Stats {
         let mut gauges = self.unreadable.borrow_mut();
         let known = gauges.iter().find(|(own, _)| *own == name).map(|(_, gauge)| *gauge);
         let gauge = known.unwrap_or_else(|| {
-            let gauge = Metric::gauge(&name);
+            let gauge = HostMetric::gauge(&name);
             gauges.push((name, gauge));
             gauge
         });
@@ -274,7 +274,7 @@ impl Stats {
     }
 
     /// What every VM sees.
-    pub(crate) fn show_age(&self, picture: &Picture) {
+    pub(crate) fn show_age(&self, picture: &ServingCache) {
         if let (Some(as_of), Some(generation)) = (picture.as_of(), picture.generation()) {
             self.timestamp.set(as_of.unix_seconds());
             self.generation.set(generation);

@@ -8,7 +8,7 @@
 //! in the next tick of another root context; with the last one the VM goes too.
 
 use crate::host;
-use crate::http::{self, Remembered, View};
+use crate::http::{self, StreamState, View};
 use crate::roots;
 use crate::vm::{self, BulkPermit};
 use foldhash::fast::RandomState;
@@ -31,7 +31,7 @@ struct Streams {
     alone: Cell<u32>,
     /// The root contexts of the streams that came while there were several.
     parents: RefCell<ByStream<u32>>,
-    remembered: RefCell<ByStream<Remembered>>,
+    remembered: RefCell<ByStream<StreamState>>,
 }
 
 impl Streams {
@@ -81,7 +81,7 @@ impl Streams {
         let Some(view) = self.view(stream) else {
             return Action::Continue;
         };
-        let (remembered, action) = http::take_request(&view, stream);
+        let (remembered, action) = http::handle_request(&view, stream);
         if let Some(remembered) = remembered {
             self.remembered.borrow_mut().insert(stream, remembered);
         }
@@ -90,7 +90,7 @@ impl Streams {
 
     fn response(&self, stream: u32) {
         if let Some(view) = self.view(stream) {
-            http::mark_response(&view, self.remembered.borrow().get(&stream));
+            http::handle_response(&view, self.remembered.borrow().get(&stream));
         }
         // Nothing comes after it that asks.
         self.parents.borrow_mut().remove(&stream);
@@ -101,7 +101,7 @@ impl Streams {
         if self.roots.borrow().len() < 2 && self.parents.borrow().is_empty() {
             return Vec::new();
         }
-        let is_gone = |context: u32| context != by && !host::speak_for(context);
+        let is_gone = |context: u32| context != by && !host::set_effective_context(context);
         self.parents.borrow_mut().retain(|stream, _| !is_gone(*stream));
         let gone = self
             .roots
@@ -110,7 +110,7 @@ impl Streams {
             .map(|(root, _)| *root)
             .filter(|root| is_gone(*root))
             .collect();
-        host::speak_for(by);
+        host::set_effective_context(by);
         gone
     }
 }
@@ -129,7 +129,7 @@ pub(crate) fn show(root: u32, view: &Rc<View>) {
 pub(crate) fn waits_no_more(stream: u32, bulk: Option<BulkPermit>) {
     let waited = STREAMS.with(|streams| {
         let mut remembered = streams.remembered.borrow_mut();
-        remembered.get_mut(&stream).and_then(|own| own.wait_no_more(bulk))
+        remembered.get_mut(&stream).and_then(|own| own.end_wait(bulk))
     });
     // Not before: it looks around for who waits.
     drop(waited);

@@ -1,11 +1,11 @@
 //! What the root contexts of one VM have in common. Envoy gives a thread one VM for all configurations of the filter,
 //! the one that serves and those in their drain; one VM runs on one thread.
 
-use crate::requests::Counter;
+use crate::requests::RequestCounter;
 use crate::root::unique_id;
 use crate::stats::Stats;
 use burst_model::budget::{Budget, Permit};
-use burst_model::sync::lease::Id;
+use burst_model::sync::election::VmId;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::{Rc, Weak};
 
@@ -26,12 +26,12 @@ thread_local! {
 #[derive(Default)]
 struct Vm {
     served: Cell<bool>,
-    id: Cell<Option<Id>>,
+    id: Cell<Option<VmId>>,
     stats: OnceCell<Rc<Stats>>,
     /// The root contexts that may poll, each behind the hash of its settings, the newest last.
     pollers: RefCell<Vec<(u64, u32)>>,
     /// What is counted, by the hash of the settings that it is counted with, for as long as a root context does.
-    counters: RefCell<Vec<(u64, Weak<Counter>)>>,
+    counters: RefCell<Vec<(u64, Weak<RequestCounter>)>>,
 }
 
 /// What requests that are under way take of this VM. Apart from [`Vm`], as the header-only module answers no requests.
@@ -44,11 +44,11 @@ struct Budgets {
 /// The root contexts of this VM that may poll for the same settings, and so would share a lease: that of a new
 /// configuration and those before it, in their drain; or those of several listeners. The newest does.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Pollers {
+pub(crate) struct PollerGroup {
     settings: u64,
 }
 
-impl Pollers {
+impl PollerGroup {
     /// Those for settings of that hash. Others have a lease of their own, and nobody else to poll for them.
     pub(crate) fn of(settings: u64) -> Self {
         Self { settings }
@@ -90,7 +90,7 @@ pub(crate) fn has_served() -> bool {
 }
 
 /// A number that no other VM of this proxy has. `None` where others are faster this time.
-pub(crate) fn id() -> Option<Id> {
+pub(crate) fn id() -> Option<VmId> {
     VM.with(|vm| {
         vm.id.set(vm.id.get().or_else(unique_id));
         vm.id.get()
@@ -103,7 +103,7 @@ pub(crate) fn stats() -> Rc<Stats> {
 }
 
 /// The counter of this VM for settings of that hash, made on the first call.
-pub(crate) fn counter(counting: u64, make: impl FnOnce() -> Counter) -> Rc<Counter> {
+pub(crate) fn counter(counting: u64, make: impl FnOnce() -> RequestCounter) -> Rc<RequestCounter> {
     VM.with(|vm| {
         let mut counters = vm.counters.borrow_mut();
         counters.retain(|(_, counter)| counter.strong_count() > 0);

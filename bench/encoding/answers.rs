@@ -1,7 +1,7 @@
 //! The same answers in both encodings, which have to lead to the same objects.
 
 use burst_bench_readers::{json, protobuf, sources};
-use burst_model::kube::{Answer, Source, Verb};
+use burst_model::kube::{Payload, Source, Verb};
 use bytes::Bytes;
 
 use crate::{KINDS, form::Form, server::Server};
@@ -70,7 +70,7 @@ impl Answers {
 
     fn version(&self) -> String {
         match json(&sources()[self.source], self.verb, &self.json) {
-            Ok(Answer::Page(page)) => page.version,
+            Ok(Payload::Page(page)) => page.version,
             other => panic!("{}: {other:?}", self.what),
         }
     }
@@ -87,14 +87,19 @@ impl Answers {
     pub(crate) fn assert_same(&self) {
         for labels in [false, true] {
             match (self.read(false, labels), self.read(true, labels)) {
-                (Answer::Page(ours), Answer::Page(theirs)) => {
+                (Payload::Page(ours), Payload::Page(theirs)) => {
                     assert_eq!(ours.objects, theirs.objects, "{}", self.what);
                     // The version is that of the moment, and the cursor holds it.
-                    assert_eq!(ours.cursor.is_some(), theirs.cursor.is_some(), "{}", self.what);
+                    assert_eq!(
+                        ours.continue_token.is_some(),
+                        theirs.continue_token.is_some(),
+                        "{}",
+                        self.what
+                    );
                     assert_eq!((ours.bad, theirs.bad), (vec![], vec![]), "{}", self.what);
                     assert!(!ours.objects.is_empty() && !theirs.version.is_empty(), "{}", self.what);
                 }
-                (Answer::Window(ours), Answer::Window(theirs)) => {
+                (Payload::Window(ours), Payload::Window(theirs)) => {
                     assert_eq!(ours.changes, theirs.changes, "{}", self.what);
                     assert_eq!(ours.changes.len(), CHANGES as usize, "{}", self.what);
                     assert!(ours.version.is_some() && theirs.version.is_some(), "{}", self.what);
@@ -104,7 +109,7 @@ impl Answers {
         }
     }
 
-    fn read(&self, protobuf: bool, labels: bool) -> Answer {
+    fn read(&self, protobuf: bool, labels: bool) -> Payload {
         let source = Source {
             labels,
             ..sources()[self.source].clone()

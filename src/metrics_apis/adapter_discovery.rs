@@ -2,16 +2,16 @@
 //! the proxy.
 
 use crate::calls::Calls;
-use crate::host::{self, Outrun, Shared};
-use crate::key::{Key, Tenure};
+use crate::host::{self, CasConflict, SharedValue};
+use crate::key::{FencedKey, Term};
 use crate::log;
-use crate::quarantine::{Guard, Quarantine};
+use crate::quarantine::{LeaderGuard, Quarantine};
 use crate::vm;
 use burst_metrics_api::ApiVersion;
 use burst_metrics_api::adapters::{self, AdapterDiscoveryError, AdapterResource, AdapterResources};
 use burst_model::config::{Adapter, Config};
-use burst_model::quarantine::{Item, Kind};
-use burst_model::records::{Keys, Record};
+use burst_model::quarantine::{Item, ItemKind};
+use burst_model::records::{Record, SharedKeys};
 use burst_model::time::Time;
 use std::rc::Rc;
 use std::time::Duration;
@@ -27,7 +27,7 @@ const RETRY: Duration = Duration::from_secs(8);
 pub(crate) struct AdapterDiscovery {
     config: Rc<Config>,
     resources: AdapterResources,
-    key: Key,
+    key: FencedKey,
     /// When the lists were requested last.
     requested: Option<Time>,
     calls: Calls<ApiVersion>,
@@ -35,12 +35,12 @@ pub(crate) struct AdapterDiscovery {
 
 impl AdapterDiscovery {
     /// Continues with what the last leader read. Returns `None` if no other adapter is configured.
-    pub(crate) fn take(config: &Rc<Config>, keys: &Keys, tenure: &Rc<Tenure>) -> Result<Option<Self>, Outrun> {
+    pub(crate) fn take(config: &Rc<Config>, keys: &SharedKeys, term: &Rc<Term>) -> Result<Option<Self>, CasConflict> {
         let apis = config.metrics_apis.as_ref();
         if super::COMPILED_OUT || apis.is_none_or(|apis| adapters::adapters(apis).next().is_none()) {
             return Ok(None);
         }
-        let (key, bytes) = Key::fence(&keys.offers, tenure)?;
+        let (key, bytes) = FencedKey::open(&keys.adapter_resources, term)?;
         Ok(Some(Self {
             config: config.clone(),
             resources: AdapterResources::from_bytes(&bytes).unwrap_or_default(),
@@ -51,7 +51,7 @@ impl AdapterDiscovery {
     }
 
     /// Requests the lists if that is due. Called once a tick.
-    pub(crate) fn tick(&mut self, now: Time) -> Result<(), Outrun> {
+    pub(crate) fn tick(&mut self, now: Time) -> Result<(), CasConflict> {
         if super::COMPILED_OUT {
             return Ok(());
         }
@@ -97,17 +97,17 @@ impl AdapterDiscovery {
         token: u32,
         has_headers: bool,
         body_size: usize,
-        guard: &Guard,
-    ) -> Result<bool, Outrun> {
+        guard: &LeaderGuard,
+    ) -> Result<bool, CasConflict> {
         if super::COMPILED_OUT {
             return Ok(false);
         }
         let Some(api) = self.calls.remove(token) else {
             return Ok(false);
         };
-        let body = host::answer_body(body_size);
+        let body = host::callout_body(body_size);
         if guard.admits(&body) {
-            let listed = adapters::read_resource_list(host::answer_status(has_headers), &body);
+            let listed = adapters::read_resource_list(host::callout_status(has_headers), &body);
             self.store(api, listed)?;
         }
         Ok(true)
@@ -119,7 +119,7 @@ impl AdapterDiscovery {
         &mut self,
         api: ApiVersion,
         listed: Result<Vec<AdapterResource>, AdapterDiscoveryError>,
-    ) -> Result<(), Outrun> {
+    ) -> Result<(), CasConflict> {
         let (stats, path) = (vm::stats(), adapters::resource_list_path(api));
         match &listed {
             Ok(_) => stats.offers_ok.count(),
@@ -157,9 +157,9 @@ impl KnownAdapters {
         if super::COMPILED_OUT {
             return;
         }
-        let found = Shared::read(key);
+        let found = SharedValue::read(key);
         if self.version != Some(found.cas) {
-            let item = Item::of_bytes(Kind::Offers, &found.bytes);
+            let item = Item::of_bytes(ItemKind::Offers, &found.bytes);
             if let Some(resources) = quarantine.take(item, || found.record()) {
                 self.version = Some(found.cas);
                 self.resources = resources.unwrap_or_default();

@@ -14,7 +14,7 @@ use crate::vm::{self, MOST_WAITING};
 use burst_metrics_api::MetricsRequest;
 use burst_metrics_api::review::{self, AccessReview, ReviewCache, ReviewError, ReviewResult, ReviewVerdict};
 use burst_model::budget::Permit;
-use burst_model::sync::lease::Id;
+use burst_model::sync::election::VmId;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
@@ -83,14 +83,14 @@ impl Authorizer {
         let queue = self.wake_queue.get().or_else(register_wake_queue);
         self.wake_queue.set(queue);
         if let Some(queue) = queue {
-            host::ring(queue);
+            host::wake(queue);
         }
     }
 }
 
 fn register_wake_queue() -> Option<u32> {
-    let Id(id) = unique_id()?;
-    host::bell(&format!("burst-metrics/reviews/{id}"))
+    let VmId(id) = unique_id()?;
+    host::wake_queue(&format!("burst-metrics/reviews/{id}"))
 }
 
 /// Sends the reviews that are not sent yet, and answers a batch of requests that have their result. The root context calls
@@ -131,7 +131,7 @@ pub(crate) fn take(view: &View, token: u32, has_headers: bool, body_size: usize)
     let Some(review) = view.reviews.calls.borrow_mut().remove(token) else {
         return false;
     };
-    let result = review::read_verdict(host::answer_status(has_headers), &host::answer_body(body_size));
+    let result = review::read_verdict(host::callout_status(has_headers), &host::callout_body(body_size));
     complete(view, &review, result);
     answer_batch(view);
     true
@@ -158,7 +158,7 @@ fn answer_batch(view: &View) {
 impl PendingRequest {
     fn resume(&self, view: &View, result: &ReviewResult) {
         let Some(apis) = &view.config.metrics_apis else { return };
-        if !host::speak_for(self.stream) {
+        if !host::set_effective_context(self.stream) {
             return;
         }
         let disposition = match result {

@@ -18,8 +18,8 @@ use burst_metrics_api::connection::{self, DownstreamConnection};
 use burst_metrics_api::review::{AccessReview, ReviewVerdict};
 use burst_metrics_api::{self as metrics, MetricSources, MetricsRequest, RoutedRequest};
 use burst_model::config::{Authorization, MetricsApis};
-use burst_model::quarantine::{Item, Kind};
-use burst_model::view::Answer;
+use burst_model::quarantine::{Item, ItemKind};
+use burst_model::serve::LocalReply;
 use std::rc::Rc;
 
 /// The header-only module receives no requests. This constant lets the compiler leave out the code that answers them.
@@ -28,7 +28,7 @@ const COMPILED_OUT: bool = cfg!(feature = "header-only");
 /// What happens to a request of the filter chain.
 pub(crate) enum Disposition {
     /// The filter answers it.
-    Answered(Answer),
+    Answered(LocalReply),
     /// Another adapter answers it: Envoy's route leads there.
     Delegated,
     /// It waits for a SubjectAccessReview.
@@ -57,7 +57,7 @@ pub(crate) fn handle_request(view: &Rc<View>, stream: u32) -> Option<Disposition
 
 /// Refuses requests without mutual TLS. Every client that reaches the listener can send such requests, so only the first one
 /// is logged.
-fn check_connection(view: &View, apis: &MetricsApis) -> Result<(), Answer> {
+fn check_connection(view: &View, apis: &MetricsApis) -> Result<(), LocalReply> {
     let local_address = host::property(&["destination", "address"]).unwrap_or_default();
     let connection = DownstreamConnection {
         is_mutual_tls: host::is_mutual_tls(),
@@ -76,7 +76,7 @@ fn check_connection(view: &View, apis: &MetricsApis) -> Result<(), Answer> {
     })
 }
 
-fn parse_request(apis: &MetricsApis) -> Result<MetricsRequest, Answer> {
+fn parse_request(apis: &MetricsApis) -> Result<MetricsRequest, LocalReply> {
     let headers = host::request_headers();
     let headers = headers.iter().map(|(name, value)| (name.as_str(), value.as_slice()));
     MetricsRequest::parse(headers, apis.authorization)
@@ -99,7 +99,7 @@ fn review(request: MetricsRequest, view: &Rc<View>, apis: &MetricsApis, stream: 
 /// policies and parses the counted requests, so a bad one could end the VM here.
 fn serve(request: &MetricsRequest, view: &View, apis: &MetricsApis) -> Disposition {
     let fingerprint = [&view.policies.get().to_le_bytes()[..], &request.fingerprint()].concat();
-    let item = Item::of_bytes(Kind::Query, &fingerprint);
+    let item = Item::of_bytes(ItemKind::Query, &fingerprint);
     view.quarantine
         .answer(item, || route(request, view, apis))
         .unwrap_or_else(|| Disposition::Answered(metrics::quarantined()))
@@ -131,6 +131,6 @@ fn route(request: &MetricsRequest, view: &View, apis: &MetricsApis) -> Dispositi
 }
 
 /// Replies to the current stream, which has to hold the permit of a bulk reply until its end.
-pub(crate) fn reply(answer: &Answer) -> Option<BulkPermit> {
+pub(crate) fn reply(answer: &LocalReply) -> Option<BulkPermit> {
     local_reply::send_or(answer, metrics::too_many_bulk_answers)
 }

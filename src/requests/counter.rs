@@ -3,31 +3,31 @@
 
 use super::{MOST_VMS, Slots};
 use crate::root::unique_id;
-use burst_model::rates::{Meter, Place, Window, is_rejected};
-use burst_model::records::CountKeys;
-use burst_model::sync::lease::Id;
+use burst_model::records::RequestCountKeys;
+use burst_model::request_rates::{Meter, MeterSlot, SlidingWindow, is_rejected};
+use burst_model::sync::election::VmId;
 use burst_model::time::Time;
-use burst_model::upstream::{Hints, Upstreams};
+use burst_model::upstream::{UpstreamHints, Upstreams};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
 /// The counters of a VM.
 #[derive(Debug)]
-pub(crate) struct Counter {
+pub(crate) struct RequestCounter {
     meter: RefCell<Meter>,
-    window: RefCell<Window>,
+    window: RefCell<SlidingWindow>,
     slots: Slots,
     /// Made in the first tick: a canary must leave no traces.
-    id: Cell<Option<Id>>,
+    id: Cell<Option<VmId>>,
     told: Cell<Option<Time>>,
 }
 
-impl Counter {
-    pub(crate) fn new(keys: CountKeys, window: Duration, now: Time) -> Self {
+impl RequestCounter {
+    pub(crate) fn new(keys: RequestCountKeys, window: Duration, now: Time) -> Self {
         Self {
             meter: RefCell::default(),
-            window: RefCell::new(Window::new(window, now)),
+            window: RefCell::new(SlidingWindow::new(window, now)),
             slots: Slots::new(keys.vms, MOST_VMS),
             id: Cell::new(None),
             told: Cell::new(None),
@@ -35,15 +35,20 @@ impl Counter {
     }
 
     /// Counts a response.
-    pub(crate) fn answered(&self, upstreams: &Upstreams, cluster: &[u8], hints: &impl Hints, status: &[u8]) {
+    pub(crate) fn answered(&self, upstreams: &Upstreams, cluster: &[u8], hints: &impl UpstreamHints, status: &[u8]) {
         let mut meter = self.meter.borrow_mut();
         meter.answered(upstreams, cluster, hints, is_rejected(status));
     }
 
     /// Counts a request as under way, for as long as what this gives lives.
-    pub(crate) fn begin(self: Rc<Self>, upstreams: &Upstreams, cluster: &[u8], hints: &impl Hints) -> Option<UnderWay> {
+    pub(crate) fn begin(
+        self: Rc<Self>,
+        upstreams: &Upstreams,
+        cluster: &[u8],
+        hints: &impl UpstreamHints,
+    ) -> Option<InFlightRequest> {
         let place = self.meter.borrow_mut().begin(upstreams, cluster, hints)?;
-        Some(UnderWay { counter: self, place })
+        Some(InFlightRequest { counter: self, place })
     }
 
     /// Lets time pass, and tells the proxy from time to time what was counted.
@@ -54,11 +59,11 @@ impl Counter {
         if !is_due(self.told.get(), interval, now) {
             return;
         }
-        let Some(Id(id)) = self.id.get().or_else(unique_id) else {
+        let Some(VmId(id)) = self.id.get().or_else(unique_id) else {
             return;
         };
-        self.id.set(Some(Id(id)));
-        if let Some(share) = window.share(&meter, u64::from(id), now)
+        self.id.set(Some(VmId(id)));
+        if let Some(share) = window.tally(&meter, u64::from(id), now)
             && self.slots.put(share.id, &share.to_text()).is_ok()
         {
             self.told.set(Some(now));
@@ -73,12 +78,12 @@ pub(super) fn is_due(last: Option<Time>, interval: Duration, now: Time) -> bool 
 
 /// A request that is under way.
 #[derive(Debug)]
-pub(crate) struct UnderWay {
-    counter: Rc<Counter>,
-    place: Place,
+pub(crate) struct InFlightRequest {
+    counter: Rc<RequestCounter>,
+    place: MeterSlot,
 }
 
-impl Drop for UnderWay {
+impl Drop for InFlightRequest {
     fn drop(&mut self) {
         self.counter.meter.borrow_mut().end(self.place);
     }

@@ -1,18 +1,18 @@
 //! The hub's door: reports of other proxies come as requests on a filter chain of their own.
 
-use super::reports::Reports;
+use super::reports::ReportStore;
 use crate::host;
 use crate::stats::Stats;
 use burst_model::config::Config;
 use burst_model::hash;
-use burst_model::rates::report::{self, BadReport};
-use burst_model::rates::report_index::NoRoom;
-use burst_model::records::CountKeys;
-use burst_model::view::{Answer, burst};
+use burst_model::records::RequestCountKeys;
+use burst_model::request_rates::report::{self, InvalidReport};
+use burst_model::request_rates::report_index::ReportsFull;
+use burst_model::serve::{LocalReply, burst};
 
 /// Takes the current request if it came by the filter chain of the reports; the answer then. Whoever gets a
 /// certificate for that listener may lower or raise what autoscalers see, so without mutual TLS nothing is taken.
-pub(crate) fn take(config: &Config, stats: &Stats) -> Option<Answer> {
+pub(crate) fn take(config: &Config, stats: &Stats) -> Option<LocalReply> {
     let requests = config.requests.as_deref()?;
     let accept = requests.accept.as_ref()?;
     let chain = host::property(&["xds", "filter_chain_name"])?;
@@ -46,17 +46,17 @@ pub(crate) fn take(config: &Config, stats: &Stats) -> Option<Answer> {
     Some(taken.err().unwrap_or_else(|| text(204, "")))
 }
 
-fn keep(config: &Config, stats: &Stats) -> Result<(), Answer> {
+fn keep(config: &Config, stats: &Stats) -> Result<(), LocalReply> {
     let Some(requests) = &config.requests else {
         return Ok(());
     };
     let report = host::request_header(report::HEADER).unwrap_or_default();
-    let refused = |error: BadReport| text(400, format!("{error}\n"));
+    let refused = |error: InvalidReport| text(400, format!("{error}\n"));
     let now = host::now();
     let share = report::read(&report, requests.window, requests.report_patience(), now).map_err(refused)?;
-    let reports = Reports::new(CountKeys::new(config.counting_hash()));
+    let reports = ReportStore::new(RequestCountKeys::new(config.counting_hash()));
     let kept = reports.put(reporter(), &share, stats, now);
-    kept.map_err(|no_room: NoRoom| text(507, format!("{no_room}\n")))
+    kept.map_err(|no_room: ReportsFull| text(507, format!("{no_room}\n")))
 }
 
 /// What the client's certificate says of it, hashed: what room there is for reports is shared by that. It stays the same
@@ -69,8 +69,8 @@ fn reporter() -> u64 {
     hash::of(&said.collect::<Vec<_>>())
 }
 
-fn text(status: u16, body: impl Into<String>) -> Answer {
-    Answer {
+fn text(status: u16, body: impl Into<String>) -> LocalReply {
+    LocalReply {
         status,
         headers: vec![("content-type", "text/plain; charset=utf-8".into())],
         body: body.into().into_bytes().into(),

@@ -1,13 +1,13 @@
 //! Counting of requests: every VM counts its own, the leader adds them up, and tells the hub or is it.
 
+mod aggregator;
 mod counter;
-mod desk;
 mod hub;
 mod reports;
 mod slots;
 
-pub(crate) use counter::{Counter, UnderWay};
-pub(crate) use desk::Desk;
+pub(crate) use aggregator::Aggregator;
+pub(crate) use counter::{InFlightRequest, RequestCounter};
 pub(crate) use hub::take;
 
 use slots::Slots;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::SystemTime;
 
-use burst_model::index::{NoLoad, Remark};
+use burst_model::index::{LoadFinding, NoLoadReason};
 use burst_model::time::Time;
 use burst_testkit::ControlPlane;
 use burstctl::plugin;
@@ -66,10 +66,10 @@ fn a_preview_says_what_a_proxy_will_say() {
 fn words(preview: &Preview) -> Vec<&'static str> {
     let of = preview.services.iter().flat_map(|told| {
         let why = told.value.as_ref().err().map(|why| match why {
-            NoHeader::NoLoad(why) => NoLoad::word(why),
+            NoHeader::NoLoad(why) => NoLoadReason::as_str(why),
             NoHeader::Filter(_) => "filter",
         });
-        why.into_iter().chain(told.remarks.iter().map(Remark::word))
+        why.into_iter().chain(told.remarks.iter().map(LoadFinding::as_str))
     });
     of.collect()
 }

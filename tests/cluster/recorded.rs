@@ -4,7 +4,7 @@
 
 use std::{env, fs};
 
-use burst_model::kube::{Object, Outcome, Reads, Resource, Response, Source, answer};
+use burst_model::kube::{ApiResponse, Object, ObjectKind, PollOutcome, Resource, Source, response};
 use burst_testkit::{ControlPlane, Controllers, Version, http::Answer, repository, wait};
 
 use crate::{
@@ -86,19 +86,19 @@ fn two_pages(api: &Gateway) -> [Answer; 2] {
 }
 
 fn hpas() -> Source {
-    source(Reads::Hpas, Resource::hpas())
+    source(ObjectKind::Hpas, Resource::hpas())
 }
 
 fn services() -> Source {
-    source(Reads::Services, Resource::services())
+    source(ObjectKind::Services, Resource::services())
 }
 
 fn workloads(resource: Resource) -> Source {
-    source(Reads::Workloads, resource)
+    source(ObjectKind::Workloads, resource)
 }
 
-fn source(reads: Reads, resource: Resource) -> Source {
-    Source::everywhere(reads, resource)
+fn source(reads: ObjectKind, resource: Resource) -> Source {
+    Source::all_namespaces(reads, resource)
 }
 
 /// Holds an answer against the recorded one, or records it.
@@ -124,14 +124,14 @@ fn hold(file: &str, source: &Source, answer: &Answer) {
 }
 
 /// What the model reads in an answer: its objects, and whether there are more; or how the request failed.
-fn meaning(source: &Source, status: u16, body: &str) -> Result<(Vec<Object>, bool), Outcome> {
-    let response = Response {
+fn meaning(source: &Source, status: u16, body: &str) -> Result<(Vec<Object>, bool), PollOutcome> {
+    let response = ApiResponse {
         status: Some(status),
         content_type: None,
         retry_after: None,
         body: body.as_bytes(),
     };
-    let page = answer::page(source, response, &mut ()).map_err(|failure| Outcome::from(&failure))?;
+    let page = response::page(source, response, &mut ()).map_err(|failure| PollOutcome::from(&failure))?;
     assert!(page.bad.is_empty(), "{:?}", page.bad);
-    Ok((page.objects, page.cursor.is_some()))
+    Ok((page.objects, page.continue_token.is_some()))
 }

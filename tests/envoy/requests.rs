@@ -1,6 +1,6 @@
 //! Requests, counted by every worker and told to the hub.
 
-use burst_model::rates::{Count, report::Unreported};
+use burst_model::request_rates::{RequestCounts, report::ReportFailure};
 use burst_testkit::{Version, wait};
 use serde_json::{Value, json};
 
@@ -65,7 +65,7 @@ fn what_all_workers_saw_is_told_to_the_hub(version: Version) {
     serve(&mut main, 25, WEB);
     serve(&mut main, 1, "queue.data");
     serve(&mut main, 1, "elsewhere");
-    let exactly = |requests| move |count: Count| (count.requests, count.rejected) == (requests, 0);
+    let exactly = |requests| move |count: RequestCounts| (count.requests, count.rejected) == (requests, 0);
     reports.wait_for("default/ngsa-svc-1", "both workers' requests", exactly(50));
     reports.wait_for("data/queue", "another service's", exactly(2));
     assert_eq!(reports.of("default/elsewhere"), None);
@@ -80,7 +80,7 @@ fn nobody_refused_a_report(proxy: &Proxy) {
     // A line comes before its count.
     let failed = proxy.stat("burst_report_failed_total");
     let told = proxy.log_lines(UNREPORTED);
-    let late = Unreported::Timeout.to_string();
+    let late = ReportFailure::Timeout.to_string();
     assert!(told.iter().all(|line| line.ends_with(&late)), "{told:#?}");
     assert!(failed == 0 || !told.is_empty(), "{failed} failed");
 }
@@ -111,7 +111,7 @@ fn requests_under_way_are_counted_until_they_end(version: Version) {
     for connection in &mut open {
         connection.send(&Request::get(SILENT).through(WEB)).expect("a request");
     }
-    let in_flight = |milli| move |count: Count| count.requests == 0 && count.in_flight_milli == Some(milli);
+    let in_flight = |milli| move |count: RequestCounts| count.requests == 0 && count.in_flight_milli == Some(milli);
     reports.wait_for("default/ngsa-svc-1", "three all the time", in_flight(3_000));
     drop(open);
     reports.wait_for("default/ngsa-svc-1", "none all the time", in_flight(0));
@@ -152,7 +152,7 @@ fn a_worker_that_trapped_counts_again(version: Version) {
         served += good as u64;
         good == answers.len()
     });
-    let exactly = |requests| move |count: Count| count.requests == requests;
+    let exactly = |requests| move |count: RequestCounts| count.requests == requests;
     reports.wait_for(
         "default/ngsa-svc-1",
         "what the dead ones counted ages out",
@@ -296,7 +296,7 @@ fn a_report_of_many_services_takes_a_hub_that_allows_it(version: Version) {
         .plugin(Plugin::new("hub", narrow).filter_chain("reports"))
         .start(&world);
     let refused = gateway(hub.envoy.listener("hub").port());
-    let words = Unreported::TooLarge.to_string();
+    let words = ReportFailure::TooLarge.to_string();
     wait::until(PATIENCE, &words, || !refused.log_lines(&words).is_empty());
     let failed = refused.stat("burst_report_failed_total");
     refused.wait_for_stat("burst_report_failed_total", |now| now >= failed + 2);

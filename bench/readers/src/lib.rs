@@ -16,38 +16,38 @@
 pub mod module;
 pub mod protobuf;
 
-use burst_model::kube::{Answer, Failure, Reads, Resource, Response, Source, Verb, answer};
+use burst_model::kube::{ApiResponse, Failure, ObjectKind, Payload, Resource, Source, Verb, response};
 
 /// The lists that are kept by default.
 #[must_use]
 pub fn sources() -> [Source; 4] {
     [
-        Source::everywhere(Reads::Hpas, Resource::hpas()),
-        Source::everywhere(Reads::Services, Resource::services()),
-        Source::everywhere(Reads::Workloads, Resource::deployments()),
-        Source::everywhere(Reads::Workloads, Resource::statefulsets()),
+        Source::all_namespaces(ObjectKind::Hpas, Resource::hpas()),
+        Source::all_namespaces(ObjectKind::Services, Resource::services()),
+        Source::all_namespaces(ObjectKind::Workloads, Resource::deployments()),
+        Source::all_namespaces(ObjectKind::Workloads, Resource::statefulsets()),
     ]
 }
 
 /// Reads the JSON body of a success.
 ///
 /// # Errors
-/// See [`answer::read`].
-pub fn json(source: &Source, verb: Verb, body: &[u8]) -> Result<Answer, Failure> {
-    let response = Response {
+/// See [`response::parse`].
+pub fn json(source: &Source, verb: Verb, body: &[u8]) -> Result<Payload, Failure> {
+    let response = ApiResponse {
         status: Some(200),
         content_type: Some(b"application/json"),
         retry_after: None,
         body,
     };
-    answer::read(source, verb, response, &mut ())
+    response::parse(source, verb, response, &mut ())
 }
 
 /// How many objects, or changes of them, an answer brought.
 #[must_use]
-pub fn count(answer: &Answer) -> usize {
+pub fn count(answer: &Payload) -> usize {
     match answer {
-        Answer::Page(page) => page.objects.len(),
-        Answer::Window(window) => window.changes.len(),
+        Payload::Page(page) => page.objects.len(),
+        Payload::Window(window) => window.changes.len(),
     }
 }

@@ -1,6 +1,6 @@
 //! What the modules have in common: a body goes into their memory, and a number of objects comes out.
 
-use burst_model::kube::{Answer, Failure, Source, Verb};
+use burst_model::kube::{Failure, Payload, Source, Verb};
 
 use crate::{count, sources};
 
@@ -21,7 +21,7 @@ pub unsafe fn body(place: *mut u8, size: usize) -> Vec<u8> {
 }
 
 /// The number of objects that are read from a list, or a watch, of a source of that number; -1 where it cannot be read.
-pub fn run(source: usize, watch: bool, read: impl FnOnce(&Source, Verb) -> Result<Answer, Failure>) -> i32 {
+pub fn run(source: usize, watch: bool, read: impl FnOnce(&Source, Verb) -> Result<Payload, Failure>) -> i32 {
     let verb = if watch { Verb::Watch } else { Verb::List };
     let read = sources().get(source).map(|source| read(source, verb));
     let number = read.and_then(Result::ok).map(|answer| count(&answer));

@@ -2,11 +2,11 @@
 
 use crate::server::Micros;
 use burst_model::config::Config;
-use burst_model::kube::{Answer, Failure, Source};
-use burst_model::leader::{Effect, Estate, Leader};
-use burst_model::spoke::{self, Spoke};
-use burst_model::sync::life::Request;
-use burst_model::sync::poller::{Ask, SourceId};
+use burst_model::hub_client::{self, HubClient};
+use burst_model::kube::{Failure, Payload, Source};
+use burst_model::leader::{Effect, Handover, Leader};
+use burst_model::sync::reflector::ApiRequest;
+use burst_model::sync::scheduler::{ScheduledRequest, SourceId};
 use burst_model::time::Time;
 use std::rc::Rc;
 use std::time::Duration;
@@ -21,7 +21,7 @@ const PATH: &str = "/burstmetrics/services";
 #[derive(Debug)]
 pub enum Asks {
     /// The API server, for that list.
-    Api(SourceId, Request),
+    Api(SourceId, ApiRequest),
     /// A hub.
     Hub,
 }
@@ -30,9 +30,9 @@ pub enum Asks {
 #[derive(Debug)]
 pub enum Answered {
     /// By the API server.
-    Api(SourceId, Result<Answer, Failure>),
+    Api(SourceId, Result<Payload, Failure>),
     /// By a hub.
-    Hub(Result<spoke::Answer, Failure>),
+    Hub(Result<hub_client::HubPayload, Failure>),
 }
 
 /// A proxy.
@@ -46,14 +46,14 @@ pub struct Proxy {
 #[derive(Debug)]
 enum Reader {
     Leader(Box<Leader>),
-    Spoke(Box<Spoke>),
+    Spoke(Box<HubClient>),
 }
 
 impl Proxy {
     /// One that reads the API server.
     #[must_use]
     pub fn leader(config: Rc<Config>, now: Time) -> Self {
-        let leader = Leader::new(config, Estate::default(), now);
+        let leader = Leader::new(config, Handover::default(), now);
         Self {
             reader: Reader::Leader(Box::new(leader)),
             read: None,
@@ -63,7 +63,7 @@ impl Proxy {
     /// One that reads a hub.
     #[must_use]
     pub fn spoke(config: Rc<Config>, now: Time) -> Self {
-        let spoke = Spoke::new(config, PATH, Estate::default(), now);
+        let spoke = HubClient::new(config, PATH, Handover::default(), now);
         Self {
             reader: Reader::Spoke(Box::new(spoke)),
             read: None,
@@ -102,14 +102,14 @@ impl Proxy {
         // Milliseconds, which nobody sees here.
         if let Reader::Leader(leader) = &mut self.reader {
             while leader.is_busy() {
-                effects.extend(leader.go_on(now));
+                effects.extend(leader.advance(now));
             }
         }
         let mut asks = Vec::new();
         for effect in effects {
             match effect {
-                Effect::Ask(Ask { source, request }) => asks.push(Asks::Api(source, request)),
-                Effect::AskHub(_) => asks.push(Asks::Hub),
+                Effect::Request(ScheduledRequest { source, request }) => asks.push(Asks::Api(source, request)),
+                Effect::RequestHub(_) => asks.push(Asks::Hub),
                 Effect::Confirm(confirmed) => self.read = confirmed.oldest(),
                 _ => {}
             }

@@ -7,10 +7,10 @@ use crate::server::{Fate, Micros, Server};
 use crate::tally::{Ages, Seconds};
 use burst_model::config::Config;
 use burst_model::confirmation::Confirmation;
-use burst_model::kube::{Answer, Failure, Page, Reads, Verb, Window};
-use burst_model::spoke;
-use burst_model::sync::life::Request;
-use burst_model::sync::poller::SourceId;
+use burst_model::hub_client;
+use burst_model::kube::{Failure, ListPage, ObjectKind, Payload, Verb, WatchBatch};
+use burst_model::sync::reflector::ApiRequest;
+use burst_model::sync::scheduler::SourceId;
 use burst_model::time::Time;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -147,7 +147,7 @@ impl Run {
             if let Some((proxy, asked)) = self.under_way.remove(&number)
                 && let Answered::Api(source, _) = asked.answer
             {
-                self.give(proxy, Answered::Api(source, Err(Failure::Cut)));
+                self.give(proxy, Answered::Api(source, Err(Failure::Disconnected)));
             }
         }
     }
@@ -182,7 +182,7 @@ impl Run {
     }
 
     /// The end of a request, and its answer.
-    fn ask_api(&mut self, proxy: usize, source: SourceId, request: &Request) -> (Micros, Asked) {
+    fn ask_api(&mut self, proxy: usize, source: SourceId, request: &ApiRequest) -> (Micros, Asked) {
         let of = |answer| Asked {
             of_api: true,
             answer: Answered::Api(source, answer),
@@ -209,10 +209,10 @@ impl Run {
         }
     }
 
-    fn answer_of(&self, proxy: usize, source: SourceId, request: &Request) -> (Cost, Result<Answer, Failure>) {
+    fn answer_of(&self, proxy: usize, source: SourceId, request: &ApiRequest) -> (Cost, Result<Payload, Failure>) {
         let reads = self.proxies[proxy]
             .source(source)
-            .map(|source| (source.reads, source.resource.plural.as_str()));
+            .map(|source| (source.kind, source.resource.plural.as_str()));
         let objects = match reads {
             None | Some((_, "statefulsets")) => 0,
             Some(_) => self.scenario.services,
@@ -229,29 +229,29 @@ impl Run {
             }
             Verb::Watch => {
                 let changed = match reads {
-                    Some((Reads::Hpas, _)) => self.scenario.changed(request.lasts),
+                    Some((ObjectKind::Hpas, _)) => self.scenario.changed(request.lasts),
                     _ => 0,
                 };
-                let window = Window {
+                let window = WatchBatch {
                     version: Some(version(self.now + micros(request.lasts)).to_string()),
-                    ..Window::default()
+                    ..WatchBatch::default()
                 };
-                (self.scenario.window(changed), Ok(Answer::Window(window)))
+                (self.scenario.window(changed), Ok(Payload::Window(window)))
             }
         }
     }
 
     /// The cursor of a page is the number of objects before it.
-    fn page(&self, objects: u64, path: &str) -> (Cost, Result<Answer, Failure>) {
+    fn page(&self, objects: u64, path: &str) -> (Cost, Result<Payload, Failure>) {
         let before = number_after(path, "continue=").unwrap_or_default();
         let limit = number_after(path, "limit=").unwrap_or(objects);
         let end = (before + limit).min(objects);
-        let page = Page {
-            cursor: (end < objects).then(|| end.to_string()),
+        let page = ListPage {
+            continue_token: (end < objects).then(|| end.to_string()),
             version: version(self.now).to_string(),
-            ..Page::default()
+            ..ListPage::default()
         };
-        (self.scenario.page(end - before), Ok(Answer::Page(page)))
+        (self.scenario.page(end - before), Ok(Payload::Page(page)))
     }
 
     fn ask_hub(&mut self, proxy: usize) -> (Micros, Asked) {
@@ -280,10 +280,10 @@ impl Run {
 }
 
 /// What a hub says. One that has read nothing yet, or nothing for too long, says so, and when to ask again.
-fn known(read: Option<Time>, now: Time, max_staleness: Duration) -> Result<spoke::Answer, Failure> {
+fn known(read: Option<Time>, now: Time, max_staleness: Duration) -> Result<hub_client::HubPayload, Failure> {
     match read.filter(|read| now.since(*read) <= max_staleness) {
-        Some(read) => Ok(spoke::Answer::Services {
-            services: spoke::Services::default(),
+        Some(read) => Ok(hub_client::HubPayload::Services {
+            services: hub_client::HubServices::default(),
             tag: None,
             confirmation: Confirmation::new(read, now),
         }),

@@ -17,7 +17,6 @@
     )
 )]
 
-pub mod answer;
 pub mod json;
 pub mod label_text;
 pub mod name;
@@ -26,12 +25,13 @@ pub mod outcome;
 pub mod page;
 pub mod printable;
 pub mod resource;
+pub mod response;
 pub mod size;
 pub mod watch;
 
-pub use answer::{Answer, Failure, Response};
-pub use object::{Hpa, Object, PolicySpec, Service, TargetRef, Workload};
-pub use outcome::Outcome;
-pub use page::{Admission, Page, Progress};
-pub use resource::{Reads, Resource, Source, Verb};
-pub use watch::{Change, Window};
+pub use object::{Hpa, Object, PolicyObject, ScaleTarget, Service, Workload};
+pub use outcome::PollOutcome;
+pub use page::{ListPage, ParseDecision, ParseGuard};
+pub use resource::{ObjectKind, Resource, Source, Verb};
+pub use response::{ApiResponse, Failure, Payload};
+pub use watch::{Change, WatchBatch};

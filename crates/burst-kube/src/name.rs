@@ -14,25 +14,25 @@ pub struct Name(Box<str>);
 /// Why a text is not a [`Name`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a DNS-1123 subdomain (at most 253 of a-z, 0-9, - and ., with a letter or digit at both ends)")]
-pub struct NotAName(String);
+pub struct InvalidName(String);
 
 impl Name {
     /// Takes a text that is a name.
     ///
     /// # Errors
     /// The text is not a DNS-1123 subdomain.
-    pub fn parse(text: &str) -> Result<Self, NotAName> {
-        if Self::is_one(text) {
+    pub fn parse(text: &str) -> Result<Self, InvalidName> {
+        if Self::is_valid(text) {
             Ok(Self(text.into()))
         } else {
             // A name that is refused may be of any length; a log line may not.
-            Err(NotAName(text.chars().take(64).collect()))
+            Err(InvalidName(text.chars().take(64).collect()))
         }
     }
 
     /// Whether a text is a name.
     #[must_use]
-    pub fn is_one(text: &str) -> bool {
+    pub fn is_valid(text: &str) -> bool {
         let bytes = text.as_bytes();
         let edge = |byte: Option<&u8>| byte.is_some_and(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
         let inner = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'.');
@@ -66,7 +66,7 @@ impl ObjectName {
     ///
     /// # Errors
     /// One of them is not a name.
-    pub fn new(namespace: &str, name: &str) -> Result<Self, NotAName> {
+    pub fn new(namespace: &str, name: &str) -> Result<Self, InvalidName> {
         Ok(Self {
             namespace: Name::parse(namespace)?,
             name: Name::parse(name)?,
@@ -77,10 +77,10 @@ impl ObjectName {
     ///
     /// # Errors
     /// There is no slash, or a part is not a name.
-    pub fn parse(text: &str) -> Result<Self, NotAName> {
+    pub fn parse(text: &str) -> Result<Self, InvalidName> {
         let (namespace, name) = text
             .split_once('/')
-            .ok_or_else(|| NotAName(text.chars().take(64).collect()))?;
+            .ok_or_else(|| InvalidName(text.chars().take(64).collect()))?;
         Self::new(namespace, name)
     }
 
@@ -100,9 +100,9 @@ impl ObjectName {
 
     /// Whether a text is `namespace/name`.
     #[must_use]
-    pub fn is_one(text: &str) -> bool {
+    pub fn is_valid(text: &str) -> bool {
         let parts = text.split_once('/');
-        parts.is_some_and(|(namespace, name)| Name::is_one(namespace) && Name::is_one(name))
+        parts.is_some_and(|(namespace, name)| Name::is_valid(namespace) && Name::is_valid(name))
     }
 }
 

@@ -3,15 +3,15 @@
 
 use crate::json;
 use crate::label_text;
-use crate::name::{Name, NotAName, ObjectName};
-use crate::resource::Reads;
+use crate::name::{InvalidName, Name, ObjectName};
+use crate::resource::ObjectKind;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// Labels or an equality selector: keys to values.
-pub type Labels = BTreeMap<Box<str>, Box<str>>;
+pub type LabelMap = BTreeMap<Box<str>, Box<str>>;
 
 /// An object of one of the kinds that are read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,12 +23,12 @@ pub enum Object {
     /// Something with a pod template.
     Workload(Workload),
     /// An `ExternalMetricPolicy`.
-    Policy(PolicySpec),
+    Policy(PolicyObject),
 }
 
 /// What an HPA scales: kind, group and name. The version does not matter, as it does not to the HPA controller.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct TargetRef {
+pub struct ScaleTarget {
     /// The API group; empty for the core group.
     pub group: Box<str>,
     /// The kind: `Deployment`.
@@ -46,7 +46,7 @@ pub struct Hpa {
     /// `metadata.labels`, as [`LabelText`](crate::label_text::LabelText); empty where they are not kept.
     pub own_labels: Box<str>,
     /// `spec.scaleTargetRef`.
-    pub target: TargetRef,
+    pub target: ScaleTarget,
     /// `spec.maxReplicas`.
     pub max_replicas: u32,
     /// `status.currentReplicas`, 0 where it is left out; `None` while no controller has looked at the HPA.
@@ -61,7 +61,7 @@ pub struct Service {
     /// `metadata.labels`, as [`LabelText`](crate::label_text::LabelText); empty where they are not kept.
     pub own_labels: Box<str>,
     /// `spec.selector`; empty where there is none.
-    pub selector: Labels,
+    pub selector: LabelMap,
 }
 
 /// Anything with a pod template that can be scaled.
@@ -72,12 +72,12 @@ pub struct Workload {
     /// `metadata.labels`, as [`LabelText`](crate::label_text::LabelText); empty where they are not kept.
     pub own_labels: Box<str>,
     /// `spec.template.metadata.labels`.
-    pub labels: Labels,
+    pub labels: LabelMap,
 }
 
 /// An `ExternalMetricPolicy`, unread: what is wrong in one is a matter of all of its namespace.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct PolicySpec {
+pub struct PolicyObject {
     /// Its namespace and name.
     pub name: ObjectName,
     /// `spec`, as JSON.
@@ -86,7 +86,7 @@ pub struct PolicySpec {
 
 /// Why one object is left out while the rest of its list is served.
 #[derive(Debug, thiserror::Error)]
-pub enum BadObject {
+pub enum InvalidObject {
     /// A field is missing or of the wrong type.
     #[error("{0}")]
     Json(#[from] serde_json::Error),
@@ -96,7 +96,7 @@ pub enum BadObject {
         /// Where the name stood.
         field: &'static str,
         /// What is wrong with it.
-        error: NotAName,
+        error: InvalidName,
     },
     /// A count of replicas that cannot be.
     #[error("{field}: {value} is not a number of replicas (at least {least})")]
@@ -115,13 +115,13 @@ impl Object {
     ///
     /// # Errors
     /// The item is not an object of that kind.
-    pub fn read(reads: Reads, json: &str, labels: bool) -> Result<Self, BadObject> {
+    pub fn read(reads: ObjectKind, json: &str, labels: bool) -> Result<Self, InvalidObject> {
         let json = json.as_bytes();
         Ok(match reads {
-            Reads::Hpas => Self::Hpa(json::read::<Item<'_, HpaSpec<'_>>>(json)?.hpa(labels)?),
-            Reads::Services => Self::Service(json::read::<Item<'_, ServiceSpec>>(json)?.service(labels)?),
-            Reads::Workloads => Self::Workload(json::read::<Item<'_, WorkloadSpec>>(json)?.workload(labels)?),
-            Reads::Policies => Self::Policy(json::read::<Item<'_, &RawValue>>(json)?.policy()?),
+            ObjectKind::Hpas => Self::Hpa(json::read::<RawItem<'_, HpaSpec<'_>>>(json)?.hpa(labels)?),
+            ObjectKind::Services => Self::Service(json::read::<RawItem<'_, ServiceSpec>>(json)?.service(labels)?),
+            ObjectKind::Workloads => Self::Workload(json::read::<RawItem<'_, WorkloadSpec>>(json)?.workload(labels)?),
+            ObjectKind::Policies => Self::Policy(json::read::<RawItem<'_, &RawValue>>(json)?.policy()?),
         })
     }
 
@@ -138,9 +138,9 @@ impl Object {
 }
 
 #[derive(Deserialize)]
-struct Item<'a, Spec> {
+struct RawItem<'a, Spec> {
     #[serde(borrow)]
-    metadata: Metadata<'a>,
+    metadata: RawMetadata<'a>,
     spec: Spec,
     // Of an HPA only: what other kinds say of themselves by the same names need not be of the same type.
     #[serde(borrow, default)]
@@ -148,7 +148,7 @@ struct Item<'a, Spec> {
 }
 
 #[derive(Deserialize)]
-struct Metadata<'a> {
+struct RawMetadata<'a> {
     #[serde(borrow)]
     name: Cow<'a, str>,
     #[serde(borrow)]
@@ -188,7 +188,7 @@ struct HpaStatus {
 #[derive(Deserialize)]
 struct ServiceSpec {
     #[serde(default)]
-    selector: Option<Labels>,
+    selector: Option<LabelMap>,
 }
 
 #[derive(Deserialize)]
@@ -205,29 +205,29 @@ struct PodTemplate {
 #[derive(Deserialize)]
 struct PodMetadata {
     #[serde(default)]
-    labels: Option<Labels>,
+    labels: Option<LabelMap>,
 }
 
-impl Metadata<'_> {
-    fn name(&self) -> Result<ObjectName, BadObject> {
+impl RawMetadata<'_> {
+    fn name(&self) -> Result<ObjectName, InvalidObject> {
         Ok(ObjectName {
             namespace: name("metadata.namespace", &self.namespace)?,
             name: name("metadata.name", &self.name)?,
         })
     }
 
-    fn labels(&self, wanted: bool) -> Result<Box<str>, BadObject> {
+    fn labels(&self, wanted: bool) -> Result<Box<str>, InvalidObject> {
         let Some(json) = self.labels.filter(|_| wanted) else {
             return Ok(Box::default());
         };
-        let labels: Option<Labels> = json::read(json.get().as_bytes())?;
+        let labels: Option<LabelMap> = json::read(json.get().as_bytes())?;
         let labels = labels.unwrap_or_default();
         Ok(label_text::write(&labels))
     }
 }
 
-impl Item<'_, HpaSpec<'_>> {
-    fn hpa(self, labels: bool) -> Result<Hpa, BadObject> {
+impl RawItem<'_, HpaSpec<'_>> {
+    fn hpa(self, labels: bool) -> Result<Hpa, InvalidObject> {
         let target = self.spec.scale_target_ref;
         let status: Option<HpaStatus> = self
             .status
@@ -242,7 +242,7 @@ impl Item<'_, HpaSpec<'_>> {
         Ok(Hpa {
             name: self.metadata.name()?,
             own_labels: self.metadata.labels(labels)?,
-            target: TargetRef {
+            target: ScaleTarget {
                 group: target
                     .api_version
                     .rsplit_once('/')
@@ -259,8 +259,8 @@ impl Item<'_, HpaSpec<'_>> {
     }
 }
 
-impl Item<'_, ServiceSpec> {
-    fn service(self, labels: bool) -> Result<Service, BadObject> {
+impl RawItem<'_, ServiceSpec> {
+    fn service(self, labels: bool) -> Result<Service, InvalidObject> {
         Ok(Service {
             name: self.metadata.name()?,
             own_labels: self.metadata.labels(labels)?,
@@ -269,8 +269,8 @@ impl Item<'_, ServiceSpec> {
     }
 }
 
-impl Item<'_, WorkloadSpec> {
-    fn workload(self, labels: bool) -> Result<Workload, BadObject> {
+impl RawItem<'_, WorkloadSpec> {
+    fn workload(self, labels: bool) -> Result<Workload, InvalidObject> {
         let pods = self.spec.template.metadata.and_then(|metadata| metadata.labels);
         Ok(Workload {
             name: self.metadata.name()?,
@@ -280,33 +280,33 @@ impl Item<'_, WorkloadSpec> {
     }
 }
 
-impl Item<'_, &RawValue> {
-    fn policy(self) -> Result<PolicySpec, BadObject> {
-        Ok(PolicySpec {
+impl RawItem<'_, &RawValue> {
+    fn policy(self) -> Result<PolicyObject, InvalidObject> {
+        Ok(PolicyObject {
             name: self.metadata.name()?,
             spec: self.spec.get().into(),
         })
     }
 }
 
-fn name(field: &'static str, text: &str) -> Result<Name, BadObject> {
-    Name::parse(text).map_err(|error| BadObject::Name { field, error })
+fn name(field: &'static str, text: &str) -> Result<Name, InvalidObject> {
+    Name::parse(text).map_err(|error| InvalidObject::Name { field, error })
 }
 
-fn replicas(field: &'static str, value: i64, least: u32) -> Result<u32, BadObject> {
+fn replicas(field: &'static str, value: i64, least: u32) -> Result<u32, InvalidObject> {
     u32::try_from(value)
         .ok()
         .filter(|n| *n >= least)
-        .ok_or(BadObject::Replicas { field, value, least })
+        .ok_or(InvalidObject::Replicas { field, value, least })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn hpa(spec: &str, status: &str) -> Result<Hpa, BadObject> {
+    fn hpa(spec: &str, status: &str) -> Result<Hpa, InvalidObject> {
         let json = format!(r#"{{"metadata":{{"name":"h","namespace":"shop"}},"spec":{spec},"status":{status}}}"#);
-        match Object::read(Reads::Hpas, &json, false)? {
+        match Object::read(ObjectKind::Hpas, &json, false)? {
             Object::Hpa(hpa) => Ok(hpa),
             other => panic!("{other:?}"),
         }
@@ -384,7 +384,7 @@ mod tests {
     fn a_service_without_a_selector_has_an_empty_one() {
         for spec in ["{}", r#"{"selector":null}"#, r#"{"selector":{}}"#] {
             let json = format!(r#"{{"metadata":{{"name":"s","namespace":"shop"}},"spec":{spec}}}"#);
-            let Object::Service(service) = Object::read(Reads::Services, &json, false).unwrap() else {
+            let Object::Service(service) = Object::read(ObjectKind::Services, &json, false).unwrap() else {
                 panic!()
             };
             assert!(service.selector.is_empty(), "{spec}");
@@ -395,7 +395,7 @@ mod tests {
     fn a_workload_is_anything_with_a_pod_template() {
         let json = r#"{"metadata":{"name":"w","namespace":"shop"},"spec":{"template":{"metadata":{"labels":{"app":"web"}}}},
             "status":{"replicas":1,"conditions":[{}]}}"#;
-        let Object::Workload(workload) = Object::read(Reads::Workloads, json, false).unwrap() else {
+        let Object::Workload(workload) = Object::read(ObjectKind::Workloads, json, false).unwrap() else {
             panic!()
         };
         assert_eq!(workload.labels.get("app").map(|value| &**value), Some("web"));
@@ -412,7 +412,7 @@ mod tests {
             let json = format!(
                 r#"{{"metadata":{{"name":"w","namespace":"shop"}},"spec":{{"template":{{}}}},"status":{status}}}"#
             );
-            assert!(Object::read(Reads::Workloads, &json, false).is_ok(), "{status}");
+            assert!(Object::read(ObjectKind::Workloads, &json, false).is_ok(), "{status}");
         }
     }
 
@@ -420,7 +420,7 @@ mod tests {
     fn own_labels_are_read_where_they_are_wanted_and_where_they_are_labels() {
         let json =
             |labels: &str| format!(r#"{{"metadata":{{"name":"s","namespace":"shop","labels":{labels}}},"spec":{{}}}}"#);
-        let read = |labels: &str, wanted| match Object::read(Reads::Services, &json(labels), wanted) {
+        let read = |labels: &str, wanted| match Object::read(ObjectKind::Services, &json(labels), wanted) {
             Ok(Object::Service(service)) => Some(service.own_labels.into_string()),
             _ => None,
         };

@@ -1,11 +1,11 @@
 //! How a LIST ended, in the words of the stats.
 
-use crate::answer::Failure;
+use crate::response::Failure;
 use serde::{Deserialize, Serialize};
 
 /// How a LIST ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Outcome {
+pub enum PollOutcome {
     /// A page came.
     Ok,
     /// The callout could not be sent.
@@ -15,7 +15,7 @@ pub enum Outcome {
     /// No answer in time.
     Timeout,
     /// Cut off, or too large.
-    Cut,
+    Disconnected,
     /// 401.
     Unauthorized,
     /// 403.
@@ -32,14 +32,14 @@ pub enum Outcome {
     Malformed,
 }
 
-impl Outcome {
+impl PollOutcome {
     /// Every outcome, in the order of the stats table.
     pub const ALL: [Self; 12] = [
         Self::Ok,
         Self::NotSent,
         Self::Unreachable,
         Self::Timeout,
-        Self::Cut,
+        Self::Disconnected,
         Self::Unauthorized,
         Self::Forbidden,
         Self::NotFound,
@@ -51,13 +51,13 @@ impl Outcome {
 
     /// The word for it, as it stands in a stat's name.
     #[must_use]
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Ok => "ok",
             Self::NotSent => "not_sent",
             Self::Unreachable => "unreachable",
             Self::Timeout => "timeout",
-            Self::Cut => "cut",
+            Self::Disconnected => "cut",
             Self::Unauthorized => "unauthorized",
             Self::Forbidden => "forbidden",
             Self::NotFound => "not_found",
@@ -69,13 +69,13 @@ impl Outcome {
     }
 }
 
-impl From<&Failure> for Outcome {
+impl From<&Failure> for PollOutcome {
     fn from(failure: &Failure) -> Self {
         match failure {
             Failure::NotSent(_) => Self::NotSent,
             Failure::Unreachable(_) => Self::Unreachable,
             Failure::Timeout => Self::Timeout,
-            Failure::Cut => Self::Cut,
+            Failure::Disconnected => Self::Disconnected,
             Failure::Unauthorized(_) => Self::Unauthorized,
             Failure::Forbidden(_) => Self::Forbidden,
             Failure::NotFound(_) => Self::NotFound,

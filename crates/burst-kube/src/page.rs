@@ -1,32 +1,32 @@
 //! One page of a LIST. The list is split into its items first, so that one malformed object costs one object.
 
-use crate::answer::Failure;
 use crate::json;
 use crate::object::Object;
 use crate::printable::{MOST_WORDS, printable};
 use crate::resource::Source;
+use crate::response::Failure;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
 /// What one page brought.
 #[derive(Debug, Default)]
-pub struct Page {
+pub struct ListPage {
     /// The objects that could be read.
     pub objects: Vec<Object>,
     /// The ones that could not, with the reason.
-    pub bad: Vec<Bad>,
+    pub bad: Vec<InvalidItem>,
     /// The ones that were not read this time, and are as they were.
-    pub held: Vec<String>,
+    pub retained: Vec<String>,
     /// The `continue` token of the next page; `None` on the last one.
-    pub cursor: Option<String>,
+    pub continue_token: Option<String>,
     /// The list's `resourceVersion`.
     pub version: String,
 }
 
 /// An object that was left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Bad {
+pub struct InvalidItem {
     /// `namespace/name` where it can be told.
     pub name: String,
     /// Why it was left out.
@@ -42,35 +42,35 @@ const MOST_BAD: usize = 10_000;
 
 /// What may be done with an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Admission {
+pub enum ParseDecision {
     /// It is parsed.
     Parse,
     /// It is not parsed this time, and stays as it was.
-    Hold,
+    Retain,
     /// It is not parsed, and left out.
-    LeaveOut,
+    Exclude,
 }
 
 /// Told of each item before it is parsed. A trap cannot be caught from inside a VM: whoever notes outside which item
 /// is under way can keep a successor from dying of the same bytes.
-pub trait Progress {
+pub trait ParseGuard {
     /// The item, as JSON, is next.
-    fn begin(&mut self, item: &str) -> Admission;
+    fn begin(&mut self, item: &str) -> ParseDecision;
 }
 
 /// Parses whatever comes.
-impl Progress for () {
-    fn begin(&mut self, _: &str) -> Admission {
-        Admission::Parse
+impl ParseGuard for () {
+    fn begin(&mut self, _: &str) -> ParseDecision {
+        ParseDecision::Parse
     }
 }
 
 #[derive(Deserialize)]
-struct List<'a> {
+struct RawList<'a> {
     #[serde(borrow, default)]
     kind: Cow<'a, str>,
     #[serde(borrow, default)]
-    metadata: ListMeta<'a>,
+    metadata: RawListMeta<'a>,
     // Absent in an object that is no list at all, and null in what Go writes for a nil slice.
     #[serde(borrow, default)]
     items: Option<Vec<&'a RawValue>>,
@@ -78,7 +78,7 @@ struct List<'a> {
 
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
-struct ListMeta<'a> {
+struct RawListMeta<'a> {
     #[serde(borrow)]
     resource_version: Cow<'a, str>,
     #[serde(borrow)]
@@ -89,8 +89,8 @@ struct ListMeta<'a> {
 ///
 /// # Errors
 /// The body is not JSON, or not a list of that kind.
-pub fn read(source: &Source, body: &[u8], progress: &mut dyn Progress) -> Result<Page, Failure> {
-    let list: List<'_> = json::read(body).map_err(Failure::malformed)?;
+pub fn parse(source: &Source, body: &[u8], progress: &mut dyn ParseGuard) -> Result<ListPage, Failure> {
+    let list: RawList<'_> = json::read(body).map_err(Failure::malformed)?;
     let wanted = format!("{}List", source.resource.kind);
     if list.kind != wanted {
         return Err(Failure::WrongKind {
@@ -98,17 +98,17 @@ pub fn read(source: &Source, body: &[u8], progress: &mut dyn Progress) -> Result
             wanted,
         });
     }
-    let mut page = Page {
+    let mut page = ListPage {
         version: list.metadata.resource_version.into_owned(),
-        cursor: Some(list.metadata.r#continue.into_owned()).filter(|cursor| !cursor.is_empty()),
-        ..Page::default()
+        continue_token: Some(list.metadata.r#continue.into_owned()).filter(|cursor| !cursor.is_empty()),
+        ..ListPage::default()
     };
     for item in list.items.unwrap_or_default() {
         let json = item.get();
-        match read_item(source, json, progress) {
+        match parse_item(source, json, progress) {
             Ok(object) => page.objects.push(object),
-            Err(Unread::Held) => page.held.push(name_of(json)),
-            Err(Unread::Bad(reason)) => page.bad.push(Bad {
+            Err(SkippedItem::Held) => page.retained.push(name_of(json)),
+            Err(SkippedItem::Bad(reason)) => page.bad.push(InvalidItem {
                 name: name_of(json),
                 reason,
             }),
@@ -121,7 +121,7 @@ pub fn read(source: &Source, body: &[u8], progress: &mut dyn Progress) -> Result
 }
 
 /// Why there is no object.
-pub(super) enum Unread {
+pub(super) enum SkippedItem {
     /// It was not read this time.
     Held,
     /// It is left out.
@@ -129,17 +129,17 @@ pub(super) enum Unread {
 }
 
 /// Reads one object, or says why there is none.
-pub(super) fn read_item(source: &Source, json: &str, progress: &mut dyn Progress) -> Result<Object, Unread> {
+pub(super) fn parse_item(source: &Source, json: &str, progress: &mut dyn ParseGuard) -> Result<Object, SkippedItem> {
     match progress.begin(json) {
-        Admission::Parse => {}
-        Admission::Hold => return Err(Unread::Held),
-        Admission::LeaveOut => return Err(Unread::Bad(QUARANTINED.to_owned())),
+        ParseDecision::Parse => {}
+        ParseDecision::Retain => return Err(SkippedItem::Held),
+        ParseDecision::Exclude => return Err(SkippedItem::Bad(QUARANTINED.to_owned())),
     }
-    let object = Object::read(source.reads, json, source.labels);
-    let object = object.map_err(|error| Unread::Bad(printable(error, MOST_WORDS)))?;
-    let (size, most) = (object.size(), object.most());
+    let object = Object::read(source.kind, json, source.labels);
+    let object = object.map_err(|error| SkippedItem::Bad(printable(error, MOST_WORDS)))?;
+    let (size, most) = (object.size(), object.size_limit());
     match size > most {
-        true => Err(Unread::Bad(format!(
+        true => Err(SkippedItem::Bad(format!(
             "{size} bytes would be kept of it; {most} are allowed"
         ))),
         false => Ok(object),
@@ -173,11 +173,11 @@ pub(super) fn name_of(json: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::resource::{Reads, Resource};
+    use crate::resource::{ObjectKind, Resource};
     use proptest::prelude::*;
 
     fn services() -> Source {
-        Source::everywhere(Reads::Services, Resource::services())
+        Source::all_namespaces(ObjectKind::Services, Resource::services())
     }
 
     fn item(name: &str) -> String {
@@ -197,35 +197,38 @@ mod tests {
             "17",
             &item("c"),
         ]);
-        let page = read(&services(), body.as_bytes(), &mut ()).unwrap();
+        let page = parse(&services(), body.as_bytes(), &mut ()).unwrap();
         let names: Vec<_> = page.objects.iter().map(|object| object.name().to_string()).collect();
         assert_eq!(names, ["shop/a", "shop/c"]);
         let bad: Vec<_> = page.bad.iter().map(|bad| bad.name.as_str()).collect();
         assert_eq!(bad, ["shop/b", "an object without a name"]);
-        assert_eq!((page.version.as_str(), page.cursor.as_deref()), ("7", Some("next")));
+        assert_eq!(
+            (page.version.as_str(), page.continue_token.as_deref()),
+            ("7", Some("next"))
+        );
     }
 
     #[test]
     fn an_item_that_must_not_be_parsed_is_left_out_or_stays_as_it_was() {
-        struct Refuse(String, Admission);
-        impl Progress for Refuse {
-            fn begin(&mut self, item: &str) -> Admission {
-                if item == self.0 { self.1 } else { Admission::Parse }
+        struct Refuse(String, ParseDecision);
+        impl ParseGuard for Refuse {
+            fn begin(&mut self, item: &str) -> ParseDecision {
+                if item == self.0 { self.1 } else { ParseDecision::Parse }
             }
         }
         let body = list(&[&item("a"), &item("b")]);
-        let read = |admission| read(&services(), body.as_bytes(), &mut Refuse(item("a"), admission)).unwrap();
-        let page = read(Admission::LeaveOut);
-        assert_eq!((page.objects.len(), page.held.len()), (1, 0));
+        let read = |admission| parse(&services(), body.as_bytes(), &mut Refuse(item("a"), admission)).unwrap();
+        let page = read(ParseDecision::Exclude);
+        assert_eq!((page.objects.len(), page.retained.len()), (1, 0));
         assert_eq!(page.bad.first().map(|bad| bad.name.as_str()), Some("shop/a"));
-        let page = read(Admission::Hold);
+        let page = read(ParseDecision::Retain);
         assert_eq!((page.objects.len(), page.bad.len()), (1, 0));
-        assert_eq!(page.held, ["shop/a"]);
+        assert_eq!(page.retained, ["shop/a"]);
     }
 
     #[test]
     fn a_page_of_which_nothing_is_an_object_is_no_page() {
-        let page = |count: usize| read(&services(), list(&vec!["1"; count]).as_bytes(), &mut ());
+        let page = |count: usize| parse(&services(), list(&vec!["1"; count]).as_bytes(), &mut ());
         assert_eq!(page(MOST_BAD).unwrap().bad.len(), MOST_BAD);
         let failure = page(10 * MOST_BAD).unwrap_err();
         assert_eq!(failure, Failure::Malformed("10000 of its objects are none".into()));
@@ -237,15 +240,15 @@ mod tests {
             r#"{"kind":"ServiceList","metadata":{"resourceVersion":"7"},"items":[]}"#,
             r#"{"kind":"ServiceList","metadata":{"continue":""},"items":null}"#,
         ] {
-            let page = read(&services(), body.as_bytes(), &mut ()).unwrap();
-            assert!(page.cursor.is_none() && page.objects.is_empty(), "{body}");
+            let page = parse(&services(), body.as_bytes(), &mut ()).unwrap();
+            assert!(page.continue_token.is_none() && page.objects.is_empty(), "{body}");
         }
     }
 
     #[test]
     fn json_of_another_kind_is_refused() {
         for (body, found) in [(r#"{"kind":"PodList","items":[]}"#, "PodList"), ("{}", "")] {
-            match read(&services(), body.as_bytes(), &mut ()) {
+            match parse(&services(), body.as_bytes(), &mut ()) {
                 Err(Failure::WrongKind { found: kind, wanted }) => {
                     assert_eq!((&*kind, &*wanted), (found, "ServiceList"));
                 }
@@ -259,17 +262,17 @@ mod tests {
         fn every_truncation_is_malformed_and_nothing_worse(cut in 0usize..1000) {
             let body = list(&[&item("a"), &item("b")]);
             let cut = cut % body.len();
-            prop_assert!(matches!(read(&services(), &body.as_bytes()[..cut], &mut ()), Err(Failure::Malformed(_))));
+            prop_assert!(matches!(parse(&services(), &body.as_bytes()[..cut], &mut ()), Err(Failure::Malformed(_))));
         }
 
         #[test]
         fn arbitrary_bytes_are_survived(body in proptest::collection::vec(any::<u8>(), 0..512)) {
-            let _ = read(&services(), &body, &mut ());
+            let _ = parse(&services(), &body, &mut ());
         }
 
         #[test]
         fn arbitrary_items_are_survived(item in ".{0,200}", reads in 0..4) {
-            let reads = [Reads::Hpas, Reads::Services, Reads::Workloads, Reads::Policies][usize::try_from(reads).unwrap()];
+            let reads = [ObjectKind::Hpas, ObjectKind::Services, ObjectKind::Workloads, ObjectKind::Policies][usize::try_from(reads).unwrap()];
             let _ = [true, false].map(|labels| Object::read(reads, &item, labels));
         }
     }

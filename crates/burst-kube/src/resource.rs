@@ -95,7 +95,7 @@ impl fmt::Display for Resource {
 
 /// Which fields of an object count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Reads {
+pub enum ObjectKind {
     /// The scale target and the replica counts.
     Hpas,
     /// The selector.
@@ -129,7 +129,7 @@ impl fmt::Display for Verb {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Source {
     /// What is read of its objects.
-    pub reads: Reads,
+    pub kind: ObjectKind,
     /// What is listed.
     pub resource: Resource,
     /// Where; `None` for every namespace.
@@ -145,9 +145,9 @@ pub struct Source {
 impl Source {
     /// All of a resource, in every namespace.
     #[must_use]
-    pub fn everywhere(reads: Reads, resource: Resource) -> Self {
+    pub fn all_namespaces(reads: ObjectKind, resource: Resource) -> Self {
         Self {
-            reads,
+            kind: reads,
             resource,
             namespace: None,
             label_selector: None,
@@ -160,7 +160,7 @@ impl Source {
     /// may name it before its CRD is there.
     #[must_use]
     pub fn may_be_absent(&self) -> bool {
-        matches!(self.reads, Reads::Workloads | Reads::Policies) && self.resource.is_custom()
+        matches!(self.kind, ObjectKind::Workloads | ObjectKind::Policies) && self.resource.is_custom()
     }
 
     /// The path and query of one page: `limit` objects at the most, from `cursor` on.
@@ -223,7 +223,7 @@ mod tests {
     use super::*;
 
     fn source(resource: Resource) -> Source {
-        Source::everywhere(Reads::Workloads, resource)
+        Source::all_namespaces(ObjectKind::Workloads, resource)
     }
 
     #[test]

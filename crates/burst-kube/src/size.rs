@@ -3,7 +3,7 @@
 //! The number is the same on every machine, so that all proxies of a cluster leave out the same objects. It is rather too
 //! large than too small: allocations, and what the join keeps of each label, are counted by their round numbers on wasm32.
 
-use crate::object::{Labels, Object};
+use crate::object::{LabelMap, Object};
 
 /// The most that one object may take: some 700 labels.
 pub const MOST_OBJECT: usize = 128 << 10;
@@ -35,7 +35,7 @@ impl Object {
 
     /// The most that an object of its kind may take.
     #[must_use]
-    pub fn most(&self) -> usize {
+    pub fn size_limit(&self) -> usize {
         match self {
             Self::Policy(_) => MOST_POLICY,
             Self::Hpa(_) | Self::Service(_) | Self::Workload(_) => MOST_OBJECT,
@@ -43,7 +43,7 @@ impl Object {
     }
 }
 
-fn of_labels(labels: &Labels) -> usize {
+fn of_labels(labels: &LabelMap) -> usize {
     labels.iter().map(|(key, value)| LABEL + key.len() + value.len()).sum()
 }
 
@@ -51,7 +51,7 @@ fn of_labels(labels: &Labels) -> usize {
 mod tests {
     use super::*;
     use crate::page;
-    use crate::resource::{Reads, Resource, Source};
+    use crate::resource::{ObjectKind, Resource, Source};
 
     /// A Service that selects by so many labels.
     fn service(labels: usize) -> String {
@@ -75,8 +75,8 @@ mod tests {
         ]
         .join(",");
         let body = format!(r#"{{"kind":"ServiceList","metadata":{{"resourceVersion":"7"}},"items":[{items}]}}"#);
-        let source = Source::everywhere(Reads::Services, Resource::services());
-        let page = page::read(&source, body.as_bytes(), &mut ()).unwrap();
+        let source = Source::all_namespaces(ObjectKind::Services, Resource::services());
+        let page = page::parse(&source, body.as_bytes(), &mut ()).unwrap();
         let names = |of: Vec<String>| of.join(" ");
         assert_eq!(
             names(page.objects.iter().map(|object| object.name().to_string()).collect()),
@@ -101,9 +101,9 @@ mod tests {
         let policy = |rules: usize| {
             let rules = vec![rule; rules].join(",");
             let json = format!(r#"{{"metadata":{{"name":"p","namespace":"shop"}},"spec":{{"rules":[{rules}]}}}}"#);
-            Object::read(Reads::Policies, &json, false).unwrap()
+            Object::read(ObjectKind::Policies, &json, false).unwrap()
         };
-        let is_too_large = |object: &Object| object.size() > object.most();
+        let is_too_large = |object: &Object| object.size() > object.size_limit();
         assert!(!is_too_large(&policy(1_000)));
         assert!(is_too_large(&policy(10_000)));
     }

@@ -2,13 +2,13 @@
 //! asked to end by itself after some seconds, and its body is what changed in them.
 //! <https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes>
 
-use crate::answer::{self, Failure};
 use crate::json;
 use crate::name::ObjectName;
 use crate::object::Object;
-use crate::page::{Bad, Progress, Unread, name_of, read_item};
+use crate::page::{InvalidItem, ParseGuard, SkippedItem, name_of, parse_item};
 use crate::printable::printable;
 use crate::resource::Source;
+use crate::response::{self, Failure};
 use foldhash::fast::RandomState;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -17,7 +17,7 @@ use std::collections::HashSet;
 
 /// What one watch brought.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Window {
+pub struct WatchBatch {
     /// The last change of each object, in their order.
     pub changes: Vec<Change>,
     /// The `resourceVersion` that they lead to, which the next watch starts from; `None` where nothing was said.
@@ -28,33 +28,33 @@ pub struct Window {
 #[derive(Debug, PartialEq, Eq)]
 pub enum Change {
     /// An object is new, or is now as given.
-    Put(Object),
+    Apply(Object),
     /// An object is now one that cannot be read.
-    Spoiled(Bad),
+    Invalid(InvalidItem),
     /// An object changed, and is not read this time.
-    Held(String),
+    Retained(String),
     /// An object is gone, or no longer selected.
-    Gone(ObjectName),
+    Delete(ObjectName),
 }
 
 /// A line without what it is about.
 #[derive(Deserialize)]
-struct Event<'a> {
+struct RawEvent<'a> {
     #[serde(borrow)]
     r#type: Cow<'a, str>,
     #[serde(borrow)]
-    object: Versioned<'a>,
+    object: VersionedObject<'a>,
 }
 
 #[derive(Deserialize)]
-struct Versioned<'a> {
+struct VersionedObject<'a> {
     #[serde(borrow, default)]
-    metadata: Metadata<'a>,
+    metadata: VersionMeta<'a>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Metadata<'a> {
+struct VersionMeta<'a> {
     /// Of anything but an ERROR.
     #[serde(borrow, default)]
     resource_version: Option<Cow<'a, str>>,
@@ -66,16 +66,16 @@ struct Metadata<'a> {
 
 /// What an event says of its object.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Word {
-    Put,
-    Gone,
+enum EventType {
+    Apply,
+    Delete,
     /// It says how far the watch has come.
-    Nothing,
+    Bookmark,
 }
 
 /// What it is about.
 #[derive(Deserialize)]
-struct Content<'a> {
+struct EventObject<'a> {
     #[serde(borrow)]
     object: &'a RawValue,
 }
@@ -86,17 +86,17 @@ struct Content<'a> {
 /// # Errors
 /// A line that is no event, or an event of type ERROR. Then nothing of the body counts: what comes next brings all of
 /// it again. And a body that is only the beginning of a line: whatever answers so each time says nothing of the cluster.
-pub fn read(source: &Source, body: &[u8], progress: &mut dyn Progress) -> Result<Window, Failure> {
-    let mut window = Window::default();
+pub fn parse(source: &Source, body: &[u8], progress: &mut dyn ParseGuard) -> Result<WatchBatch, Failure> {
+    let mut window = WatchBatch::default();
     let whole = match body.iter().rposition(|byte| *byte == b'\n') {
         Some(end) => body.get(..end).unwrap_or_default(),
         None if body.trim_ascii().is_empty() => body,
-        None => return Err(Failure::Cut),
+        None => return Err(Failure::Disconnected),
     };
     let lines = whole.split(|byte| *byte == b'\n');
     let mut events = Vec::new();
     for line in lines.filter(|line| !line.trim_ascii().is_empty()) {
-        let Event { r#type, object } = json::read(line).map_err(Failure::malformed)?;
+        let RawEvent { r#type, object } = json::read(line).map_err(Failure::malformed)?;
         if r#type == "ERROR" {
             return Err(error(content(line)?));
         }
@@ -105,9 +105,9 @@ pub fn read(source: &Source, body: &[u8], progress: &mut dyn Progress) -> Result
             return Err(Failure::Malformed("an event without `resourceVersion`".into()));
         }
         let word = match &*r#type {
-            "ADDED" | "MODIFIED" => Word::Put,
-            "DELETED" => Word::Gone,
-            "BOOKMARK" => Word::Nothing,
+            "ADDED" | "MODIFIED" => EventType::Apply,
+            "DELETED" => EventType::Delete,
+            "BOOKMARK" => EventType::Bookmark,
             other => {
                 let unknown = format!("an event of type {}", printable(other, 30));
                 return Err(Failure::Malformed(unknown));
@@ -122,13 +122,13 @@ pub fn read(source: &Source, body: &[u8], progress: &mut dyn Progress) -> Result
     // A rollout changes an object several times in one window, and only how it ends counts.
     let mut later = HashSet::with_hasher(RandomState::default());
     for (word, metadata, line) in events.iter().rev() {
-        let is_last = *word != Word::Nothing && later.insert((&metadata.namespace, &metadata.name));
+        let is_last = *word != EventType::Bookmark && later.insert((&metadata.namespace, &metadata.name));
         match word {
-            Word::Put if is_last => window.changes.push(put(source, content(line)?, progress)),
+            EventType::Apply if is_last => window.changes.push(apply(source, content(line)?, progress)),
             // A name that cannot be an object's was never kept.
-            Word::Gone if is_last => {
+            EventType::Delete if is_last => {
                 let name = ObjectName::new(&metadata.namespace, &metadata.name);
-                window.changes.extend(name.ok().map(Change::Gone));
+                window.changes.extend(name.ok().map(Change::Delete));
             }
             _ => {}
         }
@@ -138,15 +138,15 @@ pub fn read(source: &Source, body: &[u8], progress: &mut dyn Progress) -> Result
 }
 
 fn content(line: &[u8]) -> Result<&str, Failure> {
-    let content: Content<'_> = json::read(line).map_err(Failure::malformed)?;
+    let content: EventObject<'_> = json::read(line).map_err(Failure::malformed)?;
     Ok(content.object.get())
 }
 
-fn put(source: &Source, json: &str, progress: &mut dyn Progress) -> Change {
-    match read_item(source, json, progress) {
-        Ok(object) => Change::Put(object),
-        Err(Unread::Held) => Change::Held(name_of(json)),
-        Err(Unread::Bad(reason)) => Change::Spoiled(Bad {
+fn apply(source: &Source, json: &str, progress: &mut dyn ParseGuard) -> Change {
+    match parse_item(source, json, progress) {
+        Ok(object) => Change::Apply(object),
+        Err(SkippedItem::Held) => Change::Retained(name_of(json)),
+        Err(SkippedItem::Bad(reason)) => Change::Invalid(InvalidItem {
             name: name_of(json),
             reason,
         }),
@@ -160,7 +160,7 @@ fn error(json: &str) -> Failure {
         code: u16,
     }
     match json::read(json.as_bytes()) {
-        Ok(Status { code }) => answer::failure_of(code, json.as_bytes()),
+        Ok(Status { code }) => response::failure_of(code, json.as_bytes()),
         Err(error) => Failure::malformed(error),
     }
 }
@@ -168,11 +168,11 @@ fn error(json: &str) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::resource::{Reads, Resource};
+    use crate::resource::{ObjectKind, Resource};
     use proptest::prelude::*;
 
     fn services() -> Source {
-        Source::everywhere(Reads::Services, Resource::services())
+        Source::all_namespaces(ObjectKind::Services, Resource::services())
     }
 
     fn event(r#type: &str, name: &str, version: u32) -> String {
@@ -184,16 +184,16 @@ mod tests {
             + "\n"
     }
 
-    fn window(body: &str) -> Result<Window, Failure> {
-        read(&services(), body.as_bytes(), &mut ())
+    fn window(body: &str) -> Result<WatchBatch, Failure> {
+        parse(&services(), body.as_bytes(), &mut ())
     }
 
-    fn said(window: &Window) -> Vec<String> {
+    fn said(window: &WatchBatch) -> Vec<String> {
         let word = |change: &Change| match change {
-            Change::Put(object) => format!("put {}", object.name()),
-            Change::Spoiled(Bad { name, .. }) => format!("spoiled {name}"),
-            Change::Held(name) => format!("held {name}"),
-            Change::Gone(name) => format!("gone {name}"),
+            Change::Apply(object) => format!("put {}", object.name()),
+            Change::Invalid(InvalidItem { name, .. }) => format!("spoiled {name}"),
+            Change::Retained(name) => format!("held {name}"),
+            Change::Delete(name) => format!("gone {name}"),
         };
         window.changes.iter().map(word).collect()
     }
@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn a_quiet_window_says_nothing() {
-        assert_eq!(window("").unwrap(), Window::default());
+        assert_eq!(window("").unwrap(), WatchBatch::default());
     }
 
     #[test]
@@ -244,10 +244,10 @@ mod tests {
             "{",
             r#"{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"7"}}}"#,
         ] {
-            assert_eq!(window(body), Err(Failure::Cut), "{body}");
+            assert_eq!(window(body), Err(Failure::Disconnected), "{body}");
         }
         for body in ["", "\n", " \r\n"] {
-            assert_eq!(window(body), Ok(Window::default()), "{body:?}");
+            assert_eq!(window(body), Ok(WatchBatch::default()), "{body:?}");
         }
     }
 
@@ -293,13 +293,13 @@ mod tests {
     proptest! {
         #[test]
         fn arbitrary_bytes_are_survived(body in proptest::collection::vec(any::<u8>(), 0..512)) {
-            let _ = read(&services(), &body, &mut ());
+            let _ = parse(&services(), &body, &mut ());
         }
 
         #[test]
         fn arbitrary_lines_are_survived(kind in "ADDED|MODIFIED|DELETED|ERROR|BOOKMARK|.{0,8}", object in ".{0,99}") {
             let line = format!("{{\"type\":\"{kind}\",\"object\":{object}}}\n");
-            let _ = read(&services(), line.as_bytes(), &mut ());
+            let _ = parse(&services(), line.as_bytes(), &mut ());
         }
     }
 }

@@ -2,11 +2,11 @@
 //!
 //! Both follow from the configuration alone, so discovery works before the cluster was read.
 
-use burst_kube::{Reads, Resource};
+use burst_kube::{ObjectKind, Resource};
 use burst_model::config::{Config, MetricsApis};
 use burst_model::index::{HPAS, SERIES, SERVICES};
 use burst_model::order::sort_by;
-use burst_model::rates::{Counting, Scope};
+use burst_model::request_rates::{CountingSettings, RateScope};
 
 /// A metric that is served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub(crate) enum ServedMetric {
     /// From the snapshot.
     Replicas(ReplicaMetric),
     /// From the requests that the proxies count.
-    Requests(RequestMetric, Scope),
+    Requests(RequestMetric, RateScope),
 }
 
 /// A metric of the replicas of a service.
@@ -51,12 +51,12 @@ impl ServedMetric {
             Self::Replicas(ReplicaMetric::Max) => "burst_max_load",
             Self::Replicas(ReplicaMetric::Target) => "burst_target_load",
             Self::Replicas(ReplicaMetric::Utilization) => "burst_utilization",
-            Self::Requests(RequestMetric::Rejected, Scope::Cluster) => "burst_rejected_per_second",
-            Self::Requests(RequestMetric::Requests, Scope::Cluster) => "burst_requests_per_second",
-            Self::Requests(RequestMetric::InFlight, Scope::Cluster) => "burst_requests_in_flight",
-            Self::Requests(RequestMetric::Rejected, Scope::Proxy) => "burst_proxy_rejected_per_second",
-            Self::Requests(RequestMetric::Requests, Scope::Proxy) => "burst_proxy_requests_per_second",
-            Self::Requests(RequestMetric::InFlight, Scope::Proxy) => "burst_proxy_requests_in_flight",
+            Self::Requests(RequestMetric::Rejected, RateScope::Cluster) => "burst_rejected_per_second",
+            Self::Requests(RequestMetric::Requests, RateScope::Cluster) => "burst_requests_per_second",
+            Self::Requests(RequestMetric::InFlight, RateScope::Cluster) => "burst_requests_in_flight",
+            Self::Requests(RequestMetric::Rejected, RateScope::Proxy) => "burst_proxy_rejected_per_second",
+            Self::Requests(RequestMetric::Requests, RateScope::Proxy) => "burst_proxy_requests_per_second",
+            Self::Requests(RequestMetric::InFlight, RateScope::Proxy) => "burst_proxy_requests_in_flight",
         }
     }
 
@@ -81,7 +81,7 @@ impl ServedMetric {
         replica_metrics.into_iter().chain(request_metrics)
     }
 
-    fn counted(Counting { scope, in_flight }: Counting) -> impl Iterator<Item = Self> {
+    fn counted(CountingSettings { scope, in_flight }: CountingSettings) -> impl Iterator<Item = Self> {
         [RequestMetric::Rejected, RequestMetric::Requests]
             .into_iter()
             .chain(in_flight.then_some(RequestMetric::InFlight))
@@ -117,7 +117,7 @@ impl DescribedKind {
     pub(crate) fn all(config: &Config) -> Vec<Self> {
         let sources = config.content.sources.iter();
         let mut all: Vec<_> = sources
-            .filter(|source| source.reads == Reads::Workloads)
+            .filter(|source| source.kind == ObjectKind::Workloads)
             .map(|source| Self::Workloads(source.resource.clone()))
             .collect();
         all.extend([

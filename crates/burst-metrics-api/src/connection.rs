@@ -6,7 +6,7 @@
 
 use crate::status::{StatusDetails, StatusError};
 use burst_model::config::MetricsApis;
-use burst_model::view::Answer;
+use burst_model::serve::LocalReply;
 
 /// The connection that a request came on.
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +23,7 @@ pub struct DownstreamConnection<'a> {
 ///
 /// # Errors
 /// The answer to a request on any other connection (`403`).
-pub fn check(apis: &MetricsApis, connection: DownstreamConnection<'_>) -> Result<(), Answer> {
+pub fn check(apis: &MetricsApis, connection: DownstreamConnection<'_>) -> Result<(), LocalReply> {
     let is_demo = apis.insecure_loopback_demo;
     if connection.is_mutual_tls || is_demo && is_loopback(connection.local_address) {
         return Ok(());

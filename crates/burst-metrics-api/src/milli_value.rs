@@ -2,7 +2,7 @@
 
 use crate::catalog::{ReplicaMetric, RequestMetric};
 use burst_model::load::Load;
-use burst_model::rates::Rate;
+use burst_model::request_rates::ServiceRate;
 use burst_quantity::Quantity;
 use std::fmt;
 
@@ -29,7 +29,7 @@ impl MilliValue {
     }
 
     /// Returns `None` for a rate that is not counted.
-    pub(crate) fn of_rate(rate: Rate, metric: RequestMetric) -> Option<Self> {
+    pub(crate) fn of_rate(rate: ServiceRate, metric: RequestMetric) -> Option<Self> {
         let milli = match metric {
             RequestMetric::Requests => Some(rate.requests_milli),
             RequestMetric::Rejected => Some(rate.rejected_milli),
@@ -72,10 +72,10 @@ mod tests {
 
     #[test]
     fn a_value_that_the_controller_cannot_represent_saturates() {
-        let rate = Rate {
+        let rate = ServiceRate {
             requests_milli: u64::MAX,
             in_flight_milli: Some(u64::MAX),
-            ..Rate::default()
+            ..ServiceRate::default()
         };
         for metric in [RequestMetric::Requests, RequestMetric::InFlight] {
             let written = MilliValue::of_rate(rate, metric).unwrap().to_string();

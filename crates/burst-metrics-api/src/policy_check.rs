@@ -31,7 +31,7 @@ pub(crate) fn check(
         return Err(StatusError::bad_request(message));
     }
     // A policy applies to one namespace or to all of them. Another adapter may read a name like `*` as all namespaces.
-    if !Name::is_one(&path.namespace) {
+    if !Name::is_valid(&path.namespace) {
         let message = format!("{:?} is not the name of a namespace", name::shown(&path.namespace));
         return Err(StatusError::bad_request(message));
     }

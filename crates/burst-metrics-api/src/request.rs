@@ -6,7 +6,7 @@ use crate::path::RequestPath;
 use crate::status::StatusError;
 use crate::user_info::UserInfo;
 use burst_model::config::Authorization;
-use burst_model::view::Answer;
+use burst_model::serve::LocalReply;
 
 /// A request of the metrics APIs.
 ///
@@ -34,7 +34,7 @@ impl MetricsRequest {
     pub fn parse<'a>(
         headers: impl IntoIterator<Item = (&'a str, &'a [u8])>,
         authorization: Authorization,
-    ) -> Result<Self, Answer> {
+    ) -> Result<Self, LocalReply> {
         let (mut method, mut path, mut accept, mut if_none_match) = (None, None, None, None);
         let mut user = UserInfo::default();
         for (name, value) in headers {

@@ -1,14 +1,14 @@
 //! An answer of the metrics APIs, with what the stats need to know about it.
 
 use crate::api_version::ApiVersion;
-use burst_model::view::Answer;
+use burst_model::serve::LocalReply;
 use std::time::Duration;
 
 /// An answer of the metrics APIs.
 #[derive(Debug)]
 pub struct MetricsResponse {
     /// The answer.
-    pub answer: Answer,
+    pub answer: LocalReply,
     /// The API version and the age of the values; `None` if the answer has none.
     pub value_age: Option<(ApiVersion, Duration)>,
 }
@@ -16,14 +16,14 @@ pub struct MetricsResponse {
 impl MetricsResponse {
     pub(crate) fn with_values(body: String, api: ApiVersion, age: Duration) -> Self {
         Self {
-            answer: Answer::new(200, "application/json", body.into_bytes()),
+            answer: LocalReply::new(200, "application/json", body.into_bytes()),
             value_age: Some((api, age)),
         }
     }
 }
 
-impl From<Answer> for MetricsResponse {
-    fn from(answer: Answer) -> Self {
+impl From<LocalReply> for MetricsResponse {
+    fn from(answer: LocalReply) -> Self {
         Self {
             answer,
             value_age: None,

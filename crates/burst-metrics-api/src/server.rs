@@ -8,7 +8,7 @@ use crate::response::MetricsResponse;
 use crate::sources::MetricSources;
 use crate::status::StatusError;
 use crate::{custom, discovery, external, fallback, policy_check};
-use burst_model::view::Answer;
+use burst_model::serve::LocalReply;
 
 /// What happens to a request.
 #[derive(Debug)]
@@ -54,7 +54,7 @@ fn answer(sources: &MetricSources<'_>, request: &MetricsRequest) -> Result<Metri
             discovery::document(r#"{"swagger":"2.0","info":{"title":"burst","version":"v1"},"paths":{}}"#)
         }
         ApiPath::OpenApiV3 => discovery::document(r#"{"paths":{}}"#),
-        ApiPath::Health => Answer::new(200, "text/plain; charset=utf-8", *b"ok"),
+        ApiPath::Health => LocalReply::new(200, "text/plain; charset=utf-8", *b"ok"),
         ApiPath::Version => discovery::version(),
         ApiPath::NotFound | ApiPath::Elsewhere => discovery::paths(404),
     };
@@ -92,7 +92,7 @@ fn is_value_format(format: ResponseFormat) -> bool {
 
 /// The answer to a request that ended a VM shortly before.
 #[must_use]
-pub fn quarantined() -> Answer {
+pub fn quarantined() -> LocalReply {
     StatusError::unavailable(
         "a proxy thread stopped while it answered this request; it is answered again a minute later",
     )
@@ -101,6 +101,6 @@ pub fn quarantined() -> Answer {
 
 /// The answer in place of a bulk one, if too many of those are being sent.
 #[must_use]
-pub fn too_many_bulk_answers() -> Answer {
+pub fn too_many_bulk_answers() -> LocalReply {
     StatusError::too_many_requests("too many bulk answers are under way: ask again in a second").to_answer()
 }

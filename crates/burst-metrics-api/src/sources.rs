@@ -3,9 +3,9 @@
 use crate::adapters::AdapterResources;
 use burst_model::config::{Config, MetricsApis};
 use burst_model::policies::Enforced;
-use burst_model::rates::Rates;
+use burst_model::request_rates::Rates;
+use burst_model::serve::ServingCache;
 use burst_model::time::Time;
-use burst_model::view::Picture;
 
 /// What an answer is made from, besides the request.
 #[derive(Clone, Copy, Debug)]
@@ -15,7 +15,7 @@ pub struct MetricSources<'a> {
     /// The part of it that configures the metrics APIs.
     pub apis: &'a MetricsApis,
     /// The snapshot of the cluster.
-    pub cache: &'a Picture,
+    pub cache: &'a ServingCache,
     /// The request rates that the proxies count.
     pub rates: &'a Rates,
     /// The resources that other adapters list.

@@ -3,7 +3,7 @@
 
 use crate::api_version::EXTERNAL_GROUP;
 use crate::json::{JsonString, comma_separated};
-use burst_model::view::Answer;
+use burst_model::serve::LocalReply;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
@@ -118,7 +118,7 @@ impl StatusError {
         self
     }
 
-    pub(crate) fn to_answer(&self) -> Answer {
+    pub(crate) fn to_answer(&self) -> LocalReply {
         let mut body = format!(
             r#"{{"kind":"Status","apiVersion":"v1","metadata":{{}},"status":"Failure","message":{}"#,
             JsonString(&self.message)
@@ -131,7 +131,7 @@ impl StatusError {
             let _ = write!(body, r#","details":{{{}}}"#, details.fields(self.extra_header));
         }
         let _ = writeln!(body, r#","code":{}}}"#, self.code);
-        let answer = Answer::new(self.code, "application/json", body.into_bytes());
+        let answer = LocalReply::new(self.code, "application/json", body.into_bytes());
         match self.extra_header {
             ExtraHeader::None => answer,
             ExtraHeader::Allow => answer.with("allow", "GET"),

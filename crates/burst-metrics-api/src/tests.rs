@@ -5,11 +5,11 @@ use burst_model::config::{Artifact, Authorization, Config, MetricsApis};
 use burst_model::index::{Row, Table};
 use burst_model::load::Load;
 use burst_model::policies::Enforced;
-use burst_model::rates::{Counting, Rate, Rates, Scope, Shares};
 use burst_model::records::Confirmed;
+use burst_model::request_rates::{CountingSettings, RateScope, RateSums, Rates, ServiceRate};
+use burst_model::serve::{LocalReply, ServingCache};
 use burst_model::snapshot;
 use burst_model::time::Time;
-use burst_model::view::{Answer, Picture};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -35,7 +35,7 @@ fn confirmed(at: Time) -> Confirmed {
 /// What a proxy answers from.
 struct TestServer {
     config: Config,
-    cache: Picture,
+    cache: ServingCache,
     rates: Rates,
     adapter_resources: AdapterResources,
     policies: Enforced,
@@ -54,7 +54,7 @@ struct TestRequest<'a> {
 }
 
 impl TestRequest<'_> {
-    fn parse(self, authorization: Authorization) -> Result<MetricsRequest, Answer> {
+    fn parse(self, authorization: Authorization) -> Result<MetricsRequest, LocalReply> {
         let mut headers = vec![
             (":method", self.method),
             (":path", self.path),
@@ -71,14 +71,14 @@ impl TestServer {
     /// A proxy that has not read the cluster yet.
     fn unsynced() -> Self {
         let mut config = config(CONFIG);
-        let counting = Counting {
-            scope: Scope::Cluster,
+        let counting = CountingSettings {
+            scope: RateScope::Cluster,
             in_flight: true,
         };
         config.metrics_apis.as_mut().unwrap().counting = Some(counting);
         Self {
             config,
-            cache: Picture::default(),
+            cache: ServingCache::default(),
             rates: Rates::default(),
             adapter_resources: AdapterResources::default(),
             policies: Enforced::default(),
@@ -90,8 +90,8 @@ impl TestServer {
     fn synced() -> Self {
         let mut server = Self::unsynced();
         server.cache.take(snapshot::write(&table(), 1)).unwrap();
-        server.cache.look(&server.config, Some(&confirmed(T0)), T0);
-        let rate = |requests_milli, rejected_milli, in_flight| Rate {
+        server.cache.refresh(&server.config, Some(&confirmed(T0)), T0);
+        let rate = |requests_milli, rejected_milli, in_flight| ServiceRate {
             requests_milli,
             rejected_milli,
             in_flight_milli: Some(in_flight),
@@ -100,7 +100,7 @@ impl TestServer {
             ("shop/web", rate(12_500, 500, 3_000)),
             ("shop/stranger", rate(1_000, 0, 0)),
         ];
-        server.rates = Rates::Known(Shares {
+        server.rates = Rates::Known(RateSums {
             as_of: T0.after(Duration::from_secs(2)),
             window: Duration::from_secs(30),
             services: services.map(|(name, rate)| (name.to_owned(), rate)).into(),
@@ -112,7 +112,7 @@ impl TestServer {
         self.config.metrics_apis.as_ref().unwrap()
     }
 
-    fn set_counting(&mut self, counting: Option<Counting>) {
+    fn set_counting(&mut self, counting: Option<CountingSettings>) {
         self.config.metrics_apis.as_mut().unwrap().counting = counting;
     }
 
@@ -143,7 +143,7 @@ impl TestServer {
     }
 
     fn status_and_body(&self, request: TestRequest<'_>) -> (u16, String) {
-        let Answer { status, body, .. } = self.response(request).answer;
+        let LocalReply { status, body, .. } = self.response(request).answer;
         (status, String::from_utf8(body.to_vec()).unwrap())
     }
 
@@ -186,11 +186,11 @@ impl TestServer {
 
 /// One request a second to each of these Services.
 fn requests(services: &[&str]) -> Rates {
-    let rate = Rate {
+    let rate = ServiceRate {
         requests_milli: 1_000,
-        ..Rate::default()
+        ..ServiceRate::default()
     };
-    Rates::Known(Shares {
+    Rates::Known(RateSums {
         as_of: T0,
         window: Duration::from_secs(30),
         services: services.iter().map(|name| ((*name).to_owned(), rate)).collect(),

@@ -25,7 +25,7 @@ pub struct Confirmation {
 /// The header is none, or says something else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("it does not say in {HEADER} when the cluster was read")]
-pub struct NotConfirmed;
+pub struct InvalidConfirmation;
 
 impl Confirmation {
     /// A read at that time, told now.
@@ -44,7 +44,7 @@ impl Confirmation {
     ///
     /// # Errors
     /// It is anything else.
-    pub fn parse(text: &[u8]) -> Result<Self, NotConfirmed> {
+    pub fn parse(text: &[u8]) -> Result<Self, InvalidConfirmation> {
         let parse = || {
             let text = std::str::from_utf8(text).ok()?;
             let (at, age) = text.strip_prefix("at=")?.split_once(", age=")?;
@@ -53,7 +53,7 @@ impl Confirmation {
                 age: Duration::from_millis(age.parse().ok()?),
             })
         };
-        parse().ok_or(NotConfirmed)
+        parse().ok_or(InvalidConfirmation)
     }
 
     /// When the cluster was read, by the clock of who asked at `asked` and has the answer now. Where both clocks say
@@ -117,7 +117,7 @@ mod tests {
             "at=18446744073709551616, age=1",
             "\u{fffd}",
         ] {
-            assert_eq!(Confirmation::parse(text.as_bytes()), Err(NotConfirmed), "{text}");
+            assert_eq!(Confirmation::parse(text.as_bytes()), Err(InvalidConfirmation), "{text}");
         }
     }
 

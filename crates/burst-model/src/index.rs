@@ -1,7 +1,7 @@
 //! Services joined to workloads joined to HPAs: from objects to the table that is served.
 
-use crate::kube::object::Labels;
-use crate::kube::{Hpa, Object, Reads, Resource, Service, Source, TargetRef, Workload};
+use crate::kube::object::LabelMap;
+use crate::kube::{Hpa, Object, ObjectKind, Resource, ScaleTarget, Service, Source, Workload};
 use crate::load::{Load, Percent};
 use crate::name::{Name, ObjectName};
 use crate::order::sort_by;
@@ -10,12 +10,12 @@ use std::collections::btree_map::Entry;
 use std::rc::Rc;
 
 mod explain;
-mod joined;
-mod links;
+mod incremental_join;
+mod lookup;
 mod series;
 
-pub use explain::{Astray, Explained, Explanation, NoLoad, Remark, explain};
-pub use joined::{Joined, Moved};
+pub use explain::{Explanation, LoadFinding, NoLoadReason, ServiceExplanation, UnmatchedHpa, explain};
+pub use incremental_join::{Delta, IncrementalJoin};
 
 /// The section of Services.
 pub const SERVICES: &str = "services";
@@ -44,18 +44,18 @@ pub type Table = BTreeMap<String, Vec<Row>>;
 /// Whether rows of that section are made of what the list holds. Every row has an HPA; a Service has a load by any
 /// workload that it selects.
 #[must_use]
-pub fn makes(source: &Source, section: &str) -> bool {
-    match source.reads {
-        Reads::Hpas => true,
-        Reads::Services => section == SERVICES,
-        Reads::Workloads => section == SERVICES || section == source.resource.plural,
-        Reads::Policies => false,
+pub fn produces_section(source: &Source, section: &str) -> bool {
+    match source.kind {
+        ObjectKind::Hpas => true,
+        ObjectKind::Services => section == SERVICES,
+        ObjectKind::Workloads => section == SERVICES || section == source.resource.plural,
+        ObjectKind::Policies => false,
     }
 }
 
 /// What an operator should know of a join, besides the table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Notes {
+pub struct JoinFindings {
     /// HPAs that no controller has looked at yet; they have no load.
     pub unobserved: u64,
     /// HPAs whose target another HPA, alphabetically before them, already scales.
@@ -63,14 +63,14 @@ pub struct Notes {
 }
 
 /// Joins the objects of all lists. `percent` of the maximum is the target load. It is what a join means, with nothing
-/// kept; the filter has a [`Joined`], which is held to it.
+/// kept; the filter has a [`IncrementalJoin`], which is held to it.
 #[must_use]
 pub fn join<'a>(
     lists: impl Iterator<Item = (&'a Source, &'a [Rc<Object>])> + Clone,
     percent: Percent,
-) -> (Table, Notes) {
+) -> (Table, JoinFindings) {
     let hpas = hpas(lists.clone());
-    let claims = claims(&hpas, percent);
+    let claims = hpas_by_target(&hpas, percent);
     // Workloads without a load are of no use to a Service.
     let scaled: Vec<_> = workloads(lists.clone(), &claims)
         .filter(|scalable| scalable.row().is_some())
@@ -80,7 +80,7 @@ pub fn join<'a>(
         HPAS.into(),
         hpas.iter().filter_map(|hpa| row_of(hpa, percent)).collect(),
     );
-    for (source, _) in lists.clone().filter(|(source, _)| source.reads == Reads::Workloads) {
+    for (source, _) in lists.clone().filter(|(source, _)| source.kind == ObjectKind::Workloads) {
         table.entry(source.resource.plural.clone()).or_default();
     }
     for scalable in &scaled {
@@ -91,7 +91,7 @@ pub fn join<'a>(
         });
         table.entry(scalable.resource.plural.clone()).or_default().extend(row);
     }
-    let by_label = ByLabel::new(&scaled);
+    let by_label = LabelIndex::new(&scaled);
     if lists.clone().any(|(source, _)| source.labels) {
         table.insert(SERIES.into(), series::rows(&claims, services(lists.clone()), &by_label));
     }
@@ -102,7 +102,7 @@ pub fn join<'a>(
         sort_by(rows, |a, b| a.of.cmp_as_text(&b.of));
         rows.dedup_by(|a, b| a.of == b.of);
     }
-    (table, notes(&hpas, &claims))
+    (table, findings(&hpas, &claims))
 }
 
 fn objects<'a>(lists: impl Iterator<Item = (&'a Source, &'a [Rc<Object>])>) -> impl Iterator<Item = &'a Object> {
@@ -143,21 +143,21 @@ fn row_of(hpa: &Hpa, percent: Percent) -> Option<Row> {
 }
 
 /// Namespace, group, kind and name of what is scaled.
-type Target<'a> = (&'a Name, &'a str, &'a str, &'a Name);
+type TargetKey<'a> = (&'a Name, &'a str, &'a str, &'a Name);
 
 /// What the HPAs on one target come to. The alphabetically first counts, observed or not: a second one may not speak
 /// for it meanwhile.
-struct Claim<'a> {
+struct TargetHpas<'a> {
     first: &'a Hpa,
     others: Vec<&'a Hpa>,
     row: Option<Row>,
 }
 
-fn claims<'a>(hpas: &[&'a Hpa], percent: Percent) -> BTreeMap<Target<'a>, Claim<'a>> {
-    let mut claims = BTreeMap::<_, Claim<'_>>::new();
+fn hpas_by_target<'a>(hpas: &[&'a Hpa], percent: Percent) -> BTreeMap<TargetKey<'a>, TargetHpas<'a>> {
+    let mut claims = BTreeMap::<_, TargetHpas<'_>>::new();
     for hpa in hpas {
-        let TargetRef { group, kind, name } = &hpa.target;
-        let claim = Claim {
+        let ScaleTarget { group, kind, name } = &hpa.target;
+        let claim = TargetHpas {
             first: hpa,
             others: Vec::new(),
             row: row_of(hpa, percent),
@@ -170,21 +170,21 @@ fn claims<'a>(hpas: &[&'a Hpa], percent: Percent) -> BTreeMap<Target<'a>, Claim<
     claims
 }
 
-fn notes(hpas: &[&Hpa], claims: &BTreeMap<Target<'_>, Claim<'_>>) -> Notes {
-    Notes {
+fn findings(hpas: &[&Hpa], claims: &BTreeMap<TargetKey<'_>, TargetHpas<'_>>) -> JoinFindings {
+    JoinFindings {
         unobserved: hpas.iter().filter(|hpa| hpa.current_replicas.is_none()).count() as u64,
         overshadowed: claims.values().map(|claim| claim.others.len() as u64).sum(),
     }
 }
 
 /// A workload, and the HPAs on it.
-struct Scalable<'a> {
+struct ScaledWorkload<'a> {
     resource: &'a Resource,
     workload: &'a Workload,
-    claim: Option<&'a Claim<'a>>,
+    claim: Option<&'a TargetHpas<'a>>,
 }
 
-impl<'a> Scalable<'a> {
+impl<'a> ScaledWorkload<'a> {
     fn row(&self) -> Option<&'a Row> {
         self.claim?.row.as_ref()
     }
@@ -192,11 +192,11 @@ impl<'a> Scalable<'a> {
 
 fn workloads<'a: 'b, 'b>(
     lists: impl Iterator<Item = (&'a Source, &'a [Rc<Object>])>,
-    claims: &'b BTreeMap<Target<'a>, Claim<'a>>,
-) -> impl Iterator<Item = Scalable<'b>> {
+    claims: &'b BTreeMap<TargetKey<'a>, TargetHpas<'a>>,
+) -> impl Iterator<Item = ScaledWorkload<'b>> {
     let of = |resource: &'b Resource, workload: &'b Workload| {
         let ObjectName { namespace, name } = &workload.name;
-        Scalable {
+        ScaledWorkload {
             resource,
             workload,
             claim: claims.get(&(namespace, &*resource.group, &*resource.kind, name)),
@@ -212,10 +212,10 @@ fn workloads<'a: 'b, 'b>(
 }
 
 /// Workloads by namespace and each of their labels, so that a Service looks at few of them.
-struct ByLabel<'a>(BTreeMap<(&'a Name, &'a str, &'a str), Vec<&'a Scalable<'a>>>);
+struct LabelIndex<'a>(BTreeMap<(&'a Name, &'a str, &'a str), Vec<&'a ScaledWorkload<'a>>>);
 
-impl<'a> ByLabel<'a> {
-    fn new(workloads: &'a [Scalable<'a>]) -> Self {
+impl<'a> LabelIndex<'a> {
+    fn new(workloads: &'a [ScaledWorkload<'a>]) -> Self {
         let mut index = BTreeMap::<_, Vec<_>>::new();
         for scalable in workloads {
             for (key, value) in &scalable.workload.labels {
@@ -229,7 +229,7 @@ impl<'a> ByLabel<'a> {
     }
 
     /// The workloads whose pods a Service selects. An empty selector selects nothing.
-    fn selected<'b>(&'b self, service: &'b Service) -> Vec<&'b Scalable<'a>> {
+    fn selected<'b>(&'b self, service: &'b Service) -> Vec<&'b ScaledWorkload<'a>> {
         let namespace = &service.name.namespace;
         let candidates = service
             .selector
@@ -243,12 +243,12 @@ impl<'a> ByLabel<'a> {
             .collect()
     }
 
-    fn with<'b>(&'b self, namespace: &'b Name, key: &'b str, value: &'b str) -> &'b [&'b Scalable<'a>] {
+    fn with<'b>(&'b self, namespace: &'b Name, key: &'b str, value: &'b str) -> &'b [&'b ScaledWorkload<'a>] {
         self.0.get(&(namespace, key, value)).map_or(&[], Vec::as_slice)
     }
 }
 
-fn rows_of(selected: &[&Scalable<'_>]) -> Vec<Row> {
+fn rows_of(selected: &[&ScaledWorkload<'_>]) -> Vec<Row> {
     selected.iter().filter_map(|scalable| scalable.row().cloned()).collect()
 }
 
@@ -270,7 +270,7 @@ fn row_of_service(service: &Service, rows: &[Row], percent: Percent) -> Option<R
 }
 
 /// Whether an equality selector is met by labels.
-fn selects(selector: &Labels, labels: &Labels) -> bool {
+fn selects(selector: &LabelMap, labels: &LabelMap) -> bool {
     selector.iter().all(|(key, value)| labels.get(key) == Some(value))
 }
 

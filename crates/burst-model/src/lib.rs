@@ -20,11 +20,12 @@
     )
 )]
 
-pub mod attic;
 pub mod budget;
 pub mod config;
 pub mod confirmation;
+pub mod garbage_collection;
 pub mod hash;
+pub mod hub_client;
 pub mod index;
 pub mod leader;
 pub mod load;
@@ -32,15 +33,14 @@ pub mod order;
 pub mod policies;
 pub mod quarantine;
 pub mod quota;
-pub mod rates;
 pub mod records;
+pub mod request_rates;
+pub mod serve;
 pub mod snapshot;
-pub mod spoke;
 pub mod sync;
 pub mod time;
 pub mod upstream;
 pub mod version;
-pub mod view;
 
 pub use burst_kube as kube;
 pub use burst_kube::{label_text, name, printable};

@@ -14,7 +14,7 @@
 //! cluster's.
 
 use crate::hash;
-use crate::sync::lease::Id;
+use crate::sync::election::VmId;
 use crate::time::Time;
 use std::time::Duration;
 
@@ -38,7 +38,7 @@ const MOST_MARKS: usize = 64;
 
 /// What a mark is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum ItemKind {
     /// The snapshot.
     Snapshot,
     /// The policies in force.
@@ -56,7 +56,7 @@ pub enum Kind {
     Leading,
 }
 
-impl Kind {
+impl ItemKind {
     /// Each at the place of its number.
     const ALL: [Self; 7] = [
         Self::Snapshot,
@@ -73,7 +73,7 @@ impl Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Item {
     /// What they are.
-    pub kind: Kind,
+    pub kind: ItemKind,
     /// A number that changes with them: a hash, or a generation.
     pub hash: u64,
 }
@@ -85,12 +85,12 @@ impl Item {
     pub fn object(json: &str) -> Self {
         const METADATA: &str = r#""metadata":"#;
         let lasting = json.find(METADATA).and_then(|at| json.get(at..)).unwrap_or(json);
-        Self::of_bytes(Kind::Object, lasting.as_bytes())
+        Self::of_bytes(ItemKind::Object, lasting.as_bytes())
     }
 
     /// Bytes of that kind.
     #[must_use]
-    pub fn of_bytes(kind: Kind, bytes: &[u8]) -> Self {
+    pub fn of_bytes(kind: ItemKind, bytes: &[u8]) -> Self {
         let hash = hash::of_words(bytes);
         Self { kind, hash }
     }
@@ -100,7 +100,7 @@ impl Item {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
     /// Which VM.
-    pub vm: Id,
+    pub vm: VmId,
     /// What it takes.
     pub item: Item,
     /// Since when, or since when a successor of that VM knows.
@@ -109,7 +109,7 @@ pub struct Mark {
 
 /// What may be done with an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum QuarantineVerdict {
     /// It may be taken.
     Clear,
     /// Another VM may have died of it, or of bytes like it.
@@ -145,10 +145,10 @@ impl Mark {
         let (&kind, rest) = bytes.split_first()?;
         let (vm, rest) = rest.split_first_chunk()?;
         let (hash, rest) = rest.split_first_chunk()?;
-        let kind = *Kind::ALL.get(usize::from(kind))?;
+        let kind = *ItemKind::ALL.get(usize::from(kind))?;
         let hash = u64::from_le_bytes(*hash);
         Some(Self {
-            vm: Id(u32::from_le_bytes(*vm)),
+            vm: VmId(u32::from_le_bytes(*vm)),
             item: Item { kind, hash },
             since: Time::from_unix_millis(u64::from_le_bytes(*rest.first_chunk()?)),
         })
@@ -161,7 +161,7 @@ impl Mark {
     /// A mark that lies ahead was made before the clock was set back, and nobody knows when.
     fn counts(&self, now: Time) -> bool {
         // A client that asks again each time is told "not now"; it may have the right to an answer.
-        let most = if self.item.kind == Kind::Query {
+        let most = if self.item.kind == ItemKind::Query {
             SUSPICION
         } else {
             EXPIRY
@@ -196,7 +196,7 @@ impl Marks {
 
     /// What a VM may do with an item. Its own marks do not count: it is alive.
     #[must_use]
-    pub fn verdict(&self, vm: Option<Id>, item: Item, now: Time) -> Verdict {
+    pub fn verdict(&self, vm: Option<VmId>, item: Item, now: Time) -> QuarantineVerdict {
         let alike = || {
             let others = self.0.iter().filter(|mark| Some(mark.vm) != vm && mark.counts(now));
             others.filter(|mark| mark.item.kind == item.kind)
@@ -204,17 +204,17 @@ impl Marks {
         let same = alike().filter(|mark| mark.item == item);
         if let Some(age) = same.map(|mark| mark.age(now)).max() {
             return if age < SUSPICION {
-                Verdict::Suspected
+                QuarantineVerdict::Suspected
             } else {
-                Verdict::Guilty
+                QuarantineVerdict::Guilty
             };
         }
         // One of many objects, or of many requests, says nothing of the others.
-        let is_alone = !matches!(item.kind, Kind::Object | Kind::Query);
+        let is_alone = !matches!(item.kind, ItemKind::Object | ItemKind::Query);
         let newest = alike().map(|mark| mark.age(now)).min().filter(|_| is_alone);
         match newest.is_some_and(|age| age < pause(alike().count())) {
-            true => Verdict::Suspected,
-            false => Verdict::Clear,
+            true => QuarantineVerdict::Suspected,
+            false => QuarantineVerdict::Clear,
         }
     }
 
@@ -222,7 +222,7 @@ impl Marks {
     /// no mark tells, that costs a VM a minute at most.
     #[must_use]
     pub fn pause_of_leaders(&self, now: Time) -> Duration {
-        let leads = |kind| matches!(kind, Kind::Object | Kind::Checkpoint | Kind::Leading);
+        let leads = |kind| matches!(kind, ItemKind::Object | ItemKind::Checkpoint | ItemKind::Leading);
         let lost = |mark: &&Mark| mark.counts(now) && leads(mark.item.kind);
         pause(self.0.iter().filter(lost).count())
     }
@@ -246,21 +246,21 @@ impl Marks {
     }
 
     /// Takes out what a VM has marked, which has come back from it; whether there was anything.
-    pub fn end(&mut self, vm: Id) -> bool {
+    pub fn end(&mut self, vm: VmId) -> bool {
         let before = self.0.len();
         self.0.retain(|mark| mark.vm != vm);
         self.0.len() != before
     }
 
     /// The objects that are not to be parsed, each with what may be done with it.
-    pub fn objects(&self, now: Time) -> impl Iterator<Item = (u64, Verdict)> {
+    pub fn objects(&self, now: Time) -> impl Iterator<Item = (u64, QuarantineVerdict)> {
         let objects = self
             .0
             .iter()
             .map(|mark| mark.item)
-            .filter(|item| item.kind == Kind::Object);
+            .filter(|item| item.kind == ItemKind::Object);
         let judged = objects.map(move |item| (item.hash, self.verdict(None, item, now)));
-        judged.filter(|(_, verdict)| *verdict != Verdict::Clear)
+        judged.filter(|(_, verdict)| *verdict != QuarantineVerdict::Clear)
     }
 }
 

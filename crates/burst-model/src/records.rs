@@ -1,11 +1,11 @@
 //! The small records in shared data, beside the snapshot: when the cluster was last read, and what a successor needs
 //! to go on. Encoded by postcard; the format's version is part of their keys.
 
-use crate::kube::{Object, Outcome, Verb};
+use crate::kube::{Object, PollOutcome, Verb};
 use crate::policies::PolicySets;
 use crate::snapshot::FORMAT;
-use crate::sync::lease::Lease;
-use crate::sync::life::Pause;
+use crate::sync::election::Lease;
+use crate::sync::reflector::FailurePause;
 use crate::time::Time;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -34,16 +34,16 @@ impl Confirmed {
 /// in turn, over whatever stands there: each record is whole by itself, and whoever goes on from the older one is told
 /// by its first window what happened since.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Resume {
+pub struct Checkpoint {
     /// The [hash](crate::snapshot::Snapshot::content_hash) of what was served with it.
     pub content: u64,
     /// Of each list in the order of the configuration.
-    pub lists: Vec<Resumed>,
+    pub lists: Vec<CheckpointedList>,
 }
 
 /// One list as it was read last.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Resumed {
+pub struct CheckpointedList {
     /// Its `resourceVersion`.
     pub version: String,
     /// When they were read; `None` of a list that could not be.
@@ -56,23 +56,23 @@ pub struct Resumed {
 
 /// What fails, so that the next leader neither says it again nor asks sooner.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Troubles {
+pub struct Failures {
     /// Of each list in the order of the configuration.
-    pub lists: Vec<Trouble>,
+    pub lists: Vec<ListFailure>,
 }
 
 /// What fails of one list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Trouble {
+pub struct ListFailure {
     /// What the operator was told of last; `None` where it works.
-    pub told: Option<(Verb, Outcome)>,
+    pub told: Option<(Verb, PollOutcome)>,
     /// It may be missing from the picture: the API's last word is that it may not be read, or is not there; or it failed
     /// alone for so long that it was left out.
     pub unreadable: bool,
     /// The operator was told that it is listed instead of being watched.
     pub unwatched: bool,
     /// For how long the API is left alone.
-    pub pause: Option<Pause>,
+    pub pause: Option<FailurePause>,
     /// Since when it fails while others work.
     pub alone: Option<Time>,
 }
@@ -93,25 +93,25 @@ pub trait Record: Serialize + DeserializeOwned {
 
 impl Record for Confirmed {}
 impl Record for PolicySets {}
-impl Record for Resume {}
-impl Record for Troubles {}
+impl Record for Checkpoint {}
+impl Record for Failures {}
 impl Record for Lease {}
 
 /// The keys of one configuration. All Wasm plugins of a proxy share one namespace, and during a drain an old and a
 /// new configuration, or binary, run side by side: so each key names the format and a hash of every setting that
 /// changes the bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Keys {
+pub struct SharedKeys {
     /// [`Lease`].
     pub lease: String,
     /// [`crate::snapshot`].
     pub snapshot: String,
     /// [`Confirmed`].
     pub confirmed: String,
-    /// [`Resume`]; for all settings with the same lists.
-    pub resume: String,
-    /// [`Troubles`].
-    pub troubles: String,
+    /// [`Checkpoint`]; for all settings with the same lists.
+    pub checkpoint: String,
+    /// [`Failures`].
+    pub failures: String,
     /// [`PolicySets`].
     pub policies: String,
     /// What the leader is parsing: a [`Mark`](crate::quarantine::Mark), or nothing.
@@ -119,17 +119,17 @@ pub struct Keys {
     /// [`Marks`](crate::quarantine::Marks).
     pub quarantine: String,
     /// `burst_metrics_api::adapters::AdapterResources`.
-    pub offers: String,
+    pub adapter_resources: String,
 }
 
 /// The keys of what is counted with one set of settings, for the same reasons.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CountKeys {
+pub struct RequestCountKeys {
     /// The beginning of the keys with the shares of the proxy's VMs.
     pub vms: String,
     /// The beginning of the keys with the reports of other proxies.
     pub reports: String,
-    /// [`ReportIndex`](crate::rates::report_index::ReportIndex).
+    /// [`ReportIndex`](crate::request_rates::report_index::ReportIndex).
     pub report_index: String,
     /// Since when reports are taken: 8 bytes, or none.
     pub since: String,
@@ -137,7 +137,7 @@ pub struct CountKeys {
     pub sum: String,
 }
 
-impl CountKeys {
+impl RequestCountKeys {
     /// The keys for settings of that [hash](crate::config::Config::counting_hash).
     #[must_use]
     pub fn new(counting: u64) -> Self {
@@ -158,7 +158,7 @@ pub const PROXY_KEY: &str = "burst-metrics/proxy";
 /// Counts the root contexts of a proxy, whatever their configuration.
 pub const ID_KEY: &str = "burst-metrics/ids";
 
-impl Keys {
+impl SharedKeys {
     /// The keys for settings of that [hash](crate::config::Config::settings_hash), with lists of
     /// [that](crate::config::Config::lists_hash).
     #[must_use]
@@ -169,12 +169,12 @@ impl Keys {
             lease: key("lease"),
             snapshot: key("snapshot"),
             confirmed: key("confirmed"),
-            resume: of(lists, "resume"),
-            troubles: key("troubles"),
+            checkpoint: of(lists, "resume"),
+            failures: key("troubles"),
             policies: key("policies"),
             parsing: key("parsing"),
             quarantine: key("quarantine"),
-            offers: key("offers"),
+            adapter_resources: key("offers"),
         }
     }
 }
@@ -203,8 +203,8 @@ mod tests {
     proptest! {
         #[test]
         fn arbitrary_bytes_are_a_record_or_none(bytes in proptest::collection::vec(any::<u8>(), 0..256)) {
-            let _ = (Confirmed::from_bytes(&bytes), Resume::from_bytes(&bytes), Lease::from_bytes(&bytes));
-            let _ = (Troubles::from_bytes(&bytes), crate::attic::Holdings::from_bytes(&bytes));
+            let _ = (Confirmed::from_bytes(&bytes), Checkpoint::from_bytes(&bytes), Lease::from_bytes(&bytes));
+            let _ = (Failures::from_bytes(&bytes), crate::garbage_collection::OwnedKeysRegistry::from_bytes(&bytes));
             let _ = crate::quarantine::Marks::from_bytes(&bytes);
         }
 

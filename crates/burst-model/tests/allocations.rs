@@ -1,8 +1,8 @@
 //! What a response costs once its cluster is known: a look-up, and no memory.
 
 use burst_model::config::{Artifact, Config};
-use burst_model::rates::Meter;
-use burst_model::view::Picture;
+use burst_model::request_rates::Meter;
+use burst_model::serve::ServingCache;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
@@ -44,7 +44,7 @@ fn config() -> Config {
 
 #[test]
 fn the_header_of_a_known_cluster_takes_no_memory() {
-    let (config, mut picture) = (config(), Picture::default());
+    let (config, mut picture) = (config(), ServingCache::default());
     let mut header = || drop(picture.header(&config, CLUSTER, &()).unwrap());
     assert!(allocations(&mut header) > 0, "the first time it is made");
     assert_eq!(allocations(&mut header), 0);

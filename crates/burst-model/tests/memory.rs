@@ -1,9 +1,9 @@
 //! How much memory foreign answers take at most, whatever is in them.
 
 use burst_model::config::{Artifact, Config};
-use burst_model::leader::Estate;
-use burst_model::rates::{Hub, LONGEST, MOST_SERVICES, Share};
-use burst_model::spoke::{self, LARGEST_ANSWER, Response, Spoke};
+use burst_model::hub_client::{self, HubClient, HubResponse, LARGEST_ANSWER};
+use burst_model::leader::Handover;
+use burst_model::request_rates::{LONGEST, MOST_SERVICES, ReportSettings, Tally};
 use burst_model::time::Time;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -49,9 +49,9 @@ fn memory<R>(work: impl FnOnce() -> R) -> (R, isize, isize) {
     (result, (MOST.get() - before) / MIB, (HELD.get() - before) / MIB)
 }
 
-fn spoke() -> Spoke {
+fn spoke() -> HubClient {
     let config = Config::parse(br#"{"cluster":"hub","source":"hub"}"#, Artifact::Full).unwrap();
-    Spoke::new(config.into(), "/burstmetrics/services", Estate::default(), NOW)
+    HubClient::new(config.into(), "/burstmetrics/services", Handover::default(), NOW)
 }
 
 const NOW: Time = Time::from_unix_millis(1_700_000_000_000);
@@ -104,16 +104,16 @@ fn a_broken_hub_costs_its_spoke_no_more_than_some_times_its_answer() {
     for (what, body) in answers {
         let ((), most, left) = memory(|| {
             let mut spoke = spoke();
-            let response = Response {
+            let response = HubResponse {
                 status: Some(200),
                 confirmed: Some(b"at=5, age=7"),
                 body: &body,
-                ..Response::default()
+                ..HubResponse::default()
             };
             for seconds in 0..3 {
                 let now = NOW.after(Duration::from_secs(60 * seconds));
                 spoke.tick(now);
-                let answer = spoke::read(response, &mut ());
+                let answer = hub_client::parse(response, &mut ());
                 assert!(answer.is_ok(), "{what}: {answer:?}");
                 let published = spoke.answer(answer, now, 0);
                 assert!(!published.is_empty(), "{what}");
@@ -131,20 +131,20 @@ fn a_broken_hub_costs_its_spoke_no_more_than_some_times_its_answer() {
 fn reports_of_any_names_cost_the_hub_no_more_than_one_sum() {
     let own = text(0, 100);
     let ((), most, _) = memory(|| {
-        let hub = Hub {
+        let hub = ReportSettings {
             since: Time::default(),
             patience: Duration::from_secs(15),
             reports_too: false,
         };
-        let mut total = hub.begin(&Share::parse(own.as_bytes()).unwrap());
+        let mut total = hub.begin(&Tally::parse(own.as_bytes()).unwrap());
         // Each is a report of the largest size, and ten of them have more names than a sum holds.
         for id in 1..=50 {
             let text = text(id, MOST_SERVICES);
             assert!(text.len() > LONGEST / 3 && text.len() <= LONGEST, "{}", text.len());
-            total.add(&Share::parse(text.as_bytes()).unwrap(), NOW);
+            total.add(&Tally::parse(text.as_bytes()).unwrap(), NOW);
         }
-        let share = total.share(NOW).unwrap();
-        assert!(Share::parse(share.to_text().as_bytes()).is_ok());
+        let share = total.tally(NOW).unwrap();
+        assert!(Tally::parse(share.to_text().as_bytes()).is_ok());
         assert_eq!(share.services.len(), MOST_SERVICES);
     });
     assert!(most < 16, "{most} MiB at once");

@@ -2,8 +2,8 @@
 //! what it serves is sound, and the first good answers make up for all of it.
 
 use burst_model::config::{Artifact, Config};
-use burst_model::kube::{Response, Source, answer};
-use burst_model::leader::{Effect, Estate, Leader};
+use burst_model::kube::{ApiResponse, Source, response};
+use burst_model::leader::{Effect, Handover, Leader};
 use burst_model::name::ObjectName;
 use burst_model::snapshot::Snapshot;
 use burst_model::time::Time;
@@ -138,7 +138,7 @@ fn go(leader: &mut Leader, now: Time, served: &mut Served, body: &dyn Fn(usize, 
     while !effects.is_empty() || leader.is_busy() {
         for effect in std::mem::take(&mut effects) {
             match effect {
-                Effect::Ask(ask) => {
+                Effect::Request(ask) => {
                     let source = leader.source(ask.source).unwrap().clone();
                     // A page that leads to another one is the only one that is mutated.
                     let is_first = !ask.request.path.contains("continue=");
@@ -147,27 +147,30 @@ fn go(leader: &mut Leader, now: Time, served: &mut Served, body: &dyn Fn(usize, 
                     } else {
                         recorded(&source)
                     };
-                    let response = Response {
+                    let response = ApiResponse {
                         status: Some(200),
                         content_type: Some(b"application/json"),
                         retry_after: None,
                         body: &body,
                     };
-                    let answer = answer::read(&source, ask.request.verb, response, &mut ());
+                    let answer = response::parse(&source, ask.request.verb, response, &mut ());
                     effects.extend(leader.answer(ask.source, answer, now, 0));
                 }
-                Effect::Publish(bytes) => {
+                Effect::PublishSnapshot(bytes) => {
                     let snapshot = Snapshot::open(bytes).expect("a sound snapshot");
                     for row in ["services", "hpas", "deployments", "statefulsets"]
                         .iter()
                         .flat_map(|section| snapshot.section(section).unwrap().rows())
                     {
-                        assert!(ObjectName::is_one(row.of) && ObjectName::is_one(row.label), "{row:?}");
+                        assert!(
+                            ObjectName::is_valid(row.of) && ObjectName::is_valid(row.label),
+                            "{row:?}"
+                        );
                         assert!(row.load.max > 0 && row.load.target <= row.load.max, "{row:?}");
                     }
                     served.content = Some(snapshot.content_hash());
                 }
-                Effect::Warn(line) | Effect::Inform(line) => {
+                Effect::LogWarning(line) | Effect::LogInfo(line) => {
                     assert!(
                         line.len() < LONGEST_LINE && !line.contains(char::is_control),
                         "{line:?}"
@@ -177,13 +180,13 @@ fn go(leader: &mut Leader, now: Time, served: &mut Served, body: &dyn Fn(usize, 
                 _ => {}
             }
         }
-        effects.extend(leader.go_on(now));
+        effects.extend(leader.advance(now));
     }
 }
 
 fn leader(now: Time) -> Leader {
     let config = Config::parse(br#"{"cluster":"k","sync":{"mode":"list"}}"#, Artifact::Full).unwrap();
-    Leader::new(Rc::new(config), Estate::default(), now)
+    Leader::new(Rc::new(config), Handover::default(), now)
 }
 
 fn fresh() -> Option<u64> {

@@ -1,6 +1,6 @@
 //! The table of istio/README.md says what the names of clusters stand for.
 
-use burst_model::upstream::{Unmapped, Upstream, Upstreams};
+use burst_model::upstream::{Unmapped, UpstreamTarget, Upstreams};
 
 const README: &str = include_str!("../../../istio/README.md");
 
@@ -29,9 +29,9 @@ fn every_row_of_the_table_is_true() {
     assert_eq!(rows.len(), 11, "{rows:?}");
     let upstreams = Upstreams::new(vec![], "cluster.local");
     for (cluster, expected) in rows {
-        let found = upstreams.of(cluster.as_bytes(), &()).map_err(Unmapped::word);
+        let found = upstreams.of(cluster.as_bytes(), &()).map_err(Unmapped::as_str);
         let found = found.map(|services| match services.as_slice() {
-            [Upstream::Service(service)] => service.to_string(),
+            [UpstreamTarget::Service(service)] => service.to_string(),
             other => panic!("{cluster}: {other:?}"),
         });
         assert_eq!(found, expected.map(str::to_owned), "{cluster}");

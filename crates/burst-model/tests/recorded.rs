@@ -1,34 +1,34 @@
 //! What a real API server sent (`tests/golden/kubernetes`), read and joined.
 
 use burst_model::index::{Row, Table, join};
-use burst_model::kube::{Failure, Object, Page, Reads, Resource, Response, Source, Verb, answer};
+use burst_model::kube::{ApiResponse, Failure, ListPage, Object, ObjectKind, Resource, Source, Verb, response};
 use burst_model::load::Percent;
 use std::fs;
 use std::path::Path;
 use std::rc::Rc;
 
-fn source(reads: Reads, resource: Resource) -> Source {
-    Source::everywhere(reads, resource)
+fn source(reads: ObjectKind, resource: Resource) -> Source {
+    Source::all_namespaces(reads, resource)
 }
 
 fn hpas() -> Source {
-    source(Reads::Hpas, Resource::hpas())
+    source(ObjectKind::Hpas, Resource::hpas())
 }
 
 fn services() -> Source {
-    source(Reads::Services, Resource::services())
+    source(ObjectKind::Services, Resource::services())
 }
 
 fn workloads(resource: Resource) -> Source {
-    source(Reads::Workloads, resource)
+    source(ObjectKind::Workloads, resource)
 }
 
-fn read(source: &Source, status: u16, file: &str) -> Result<Page, Failure> {
+fn read(source: &Source, status: u16, file: &str) -> Result<ListPage, Failure> {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/kubernetes");
     let body = fs::read(golden.join(file)).unwrap();
-    answer::page(
+    response::page(
         source,
-        Response {
+        ApiResponse {
             status: Some(status),
             content_type: None,
             retry_after: None,
@@ -107,8 +107,8 @@ fn hpas_that_no_controller_has_looked_at_are_unknown() {
 fn two_pages_are_the_whole_list() {
     let first = read(&services(), 200, "services-page-1.json").unwrap();
     let second = read(&services(), 200, "services-page-2.json").unwrap();
-    assert!(first.cursor.is_some());
-    assert_eq!((second.cursor, &second.version), (None, &first.version));
+    assert!(first.continue_token.is_some());
+    assert_eq!((second.continue_token, &second.version), (None, &first.version));
     assert_eq!(
         first
             .objects

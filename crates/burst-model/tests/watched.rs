@@ -2,11 +2,11 @@
 //! by one leader after the other: in the end what is served is what a fresh list shows.
 
 use burst_model::config::{Artifact, Config};
-use burst_model::kube::{Failure, Response, Source, Verb, answer};
-use burst_model::leader::{Effect, Estate, Leader};
-use burst_model::records::{Confirmed, Record, Resume, Troubles};
+use burst_model::kube::{ApiResponse, Failure, Source, Verb, response};
+use burst_model::leader::{Effect, Handover, Leader};
+use burst_model::records::{Checkpoint, Confirmed, Failures, Record};
 use burst_model::snapshot::Snapshot;
-use burst_model::sync::poller::Ask;
+use burst_model::sync::scheduler::ScheduledRequest;
 use burst_model::time::Time;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -134,7 +134,12 @@ impl Api {
         Ok(lines)
     }
 
-    fn answer(&self, source: &Source, ask: &Ask, fault: Option<Fault>) -> Result<answer::Answer, Failure> {
+    fn answer(
+        &self,
+        source: &Source,
+        ask: &ScheduledRequest,
+        fault: Option<Fault>,
+    ) -> Result<response::Payload, Failure> {
         let (mut status, mut body) = match ask.request.verb {
             Verb::List => (200, self.list(source, &ask.request.path)),
             Verb::Watch => match self.watch(source, &ask.request.path) {
@@ -143,18 +148,18 @@ impl Api {
             },
         };
         match fault {
-            Some(Fault::Cut) => return Err(Failure::Cut),
+            Some(Fault::Cut) => return Err(Failure::Disconnected),
             Some(Fault::Status(other)) => (status, body) = (other, "{}".into()),
             Some(Fault::HalfALine) => body.truncate(body.len() * 2 / 3),
             None => {}
         }
-        let response = Response {
+        let response = ApiResponse {
             status: Some(status),
             content_type: Some(b"application/json"),
             retry_after: None,
             body: body.as_bytes(),
         };
-        answer::read(source, ask.request.verb, response, &mut ())
+        response::parse(source, ask.request.verb, response, &mut ())
     }
 }
 
@@ -177,9 +182,9 @@ struct Proxy {
     leader: Leader,
     snapshot: Vec<u8>,
     resume: Vec<u8>,
-    troubles: Option<Troubles>,
+    troubles: Option<Failures>,
     confirmed: Option<Confirmed>,
-    under_way: Vec<(Time, Ask)>,
+    under_way: Vec<(Time, ScheduledRequest)>,
     /// By how much its clock was set back. The tests reckon in the time that passes.
     set_back: Duration,
     /// Pages asked for.
@@ -191,7 +196,7 @@ struct Proxy {
 impl Proxy {
     fn new(config: Rc<Config>, now: Time) -> Self {
         Self {
-            leader: Leader::new(config.clone(), Estate::default(), now),
+            leader: Leader::new(config.clone(), Handover::default(), now),
             config,
             snapshot: Vec::new(),
             resume: Vec::new(),
@@ -205,11 +210,11 @@ impl Proxy {
     }
 
     fn hand_over(&mut self, now: Time) {
-        let estate = Estate {
+        let estate = Handover {
             snapshot: Snapshot::open(self.snapshot.clone()).ok(),
             confirmed: self.confirmed.clone(),
-            resume: Resume::from_bytes(&self.resume),
-            troubles: self.troubles.clone(),
+            checkpoint: Checkpoint::from_bytes(&self.resume),
+            failures: self.troubles.clone(),
             policies: None,
         };
         self.leader = Leader::new(self.config.clone(), estate, now.before(self.set_back));
@@ -225,11 +230,11 @@ impl Proxy {
     fn carry_out(&mut self, effects: Vec<Effect>, now: Time) {
         for effect in effects {
             match effect {
-                Effect::Ask(ask) => {
+                Effect::Request(ask) => {
                     self.lists += usize::from(ask.request.verb == Verb::List);
                     self.under_way.push((now.after(ask.request.lasts), ask));
                 }
-                Effect::Publish(snapshot) => {
+                Effect::PublishSnapshot(snapshot) => {
                     let generation = |bytes: &[u8]| Snapshot::open(bytes.to_vec()).map_or(0, |s| s.generation());
                     assert!(
                         generation(&snapshot) > generation(&self.snapshot),
@@ -239,16 +244,16 @@ impl Proxy {
                     let served = Snapshot::open(self.snapshot.clone()).unwrap();
                     self.services.push(served.section("services").unwrap().len());
                 }
-                Effect::Bequeath(resume) => self.resume = resume,
-                Effect::Admit(troubles) => self.troubles = Some(troubles),
+                Effect::WriteCheckpoint(resume) => self.resume = resume,
+                Effect::RecordFailures(troubles) => self.troubles = Some(troubles),
                 Effect::Confirm(confirmed) => self.confirmed = Some(confirmed),
-                Effect::Enforce(_)
-                | Effect::AskHub(_)
-                | Effect::Show(_)
-                | Effect::Count(_)
-                | Effect::Warn(_)
-                | Effect::ShowList(..)
-                | Effect::Inform(_) => {}
+                Effect::PublishPolicies(_)
+                | Effect::RequestHub(_)
+                | Effect::SetGauges(_)
+                | Effect::CountPoll(_)
+                | Effect::LogWarning(_)
+                | Effect::SetListGauge(..)
+                | Effect::LogInfo(_) => {}
             }
         }
     }

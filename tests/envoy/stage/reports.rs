@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use burst_lab::api::Reply;
 use burst_lab::server::{Answer, Server};
-use burst_model::rates::{Count, Share, report};
+use burst_model::request_rates::{RequestCounts, Tally, report};
 use burst_testkit::wait;
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
@@ -31,9 +31,9 @@ impl Reports {
     }
 
     /// What the newest report says of a Service.
-    pub(crate) fn of(&self, service: &str) -> Option<Count> {
+    pub(crate) fn of(&self, service: &str) -> Option<RequestCounts> {
         let text = self.newest.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let share = Share::parse(text.as_bytes()).ok()?;
+        let share = Tally::parse(text.as_bytes()).ok()?;
         let found = share.services.iter().find(|(name, _)| *name == service)?;
         Some(found.1)
     }
@@ -43,7 +43,7 @@ impl Reports {
     /// # Panics
     /// When it does not in time.
     #[track_caller]
-    pub(crate) fn wait_for(&self, service: &str, what: &str, fits: impl Fn(Count) -> bool) {
+    pub(crate) fn wait_for(&self, service: &str, what: &str, fits: impl Fn(RequestCounts) -> bool) {
         wait::for_ok(PATIENCE, what, || match self.of(service) {
             Some(count) if fits(count) => Ok(()),
             other => Err(format!("{service}: {other:?}")),

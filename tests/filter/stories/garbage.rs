@@ -3,9 +3,9 @@
 use super::kube::Kube;
 use super::{FULL, SECOND};
 use crate::host::{Answer, Callout, FakeEnvoy, Request, Response, Route, Vm};
-use burst_model::attic::HOLDINGS_KEY;
-use burst_model::rates::report::{HEADER, PATH};
+use burst_model::garbage_collection::OWNED_KEYS_KEY;
 use burst_model::records::{ID_KEY, PROXY_KEY};
+use burst_model::request_rates::report::{HEADER, PATH};
 use burst_testkit::seed;
 use fastrand::Rng;
 use proxy_wasm::hostcalls;
@@ -199,7 +199,7 @@ fn garbage_in_shared_data_makes_no_header_wrong_and_it_heals() {
             "{name}: {hit:?}"
         );
     }
-    for name in [HOLDINGS_KEY, ID_KEY, PROXY_KEY] {
+    for name in [OWNED_KEYS_KEY, ID_KEY, PROXY_KEY] {
         assert!(hit.contains(name), "{name}: {hit:?}");
     }
     has_healed(&proxy, "all of it");

@@ -4,7 +4,7 @@ use super::kube::Kube;
 use super::requests::sum;
 use super::{SECOND, envoy, logged};
 use crate::host::{Answer, By, Callout, FakeEnvoy, Request, Response, Route, Vm};
-use burst_model::rates::report::{HEADER, PATH};
+use burst_model::request_rates::report::{HEADER, PATH};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 

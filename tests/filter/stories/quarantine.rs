@@ -4,7 +4,7 @@ use super::kube::Kube;
 use super::metrics_apis::over_mutual_tls;
 use super::{EVERY_SECOND, SECOND, envoy, logged};
 use crate::host::{Access, FakeEnvoy, Jump, Request, Response, Vm};
-use burst_model::quarantine::{Item, Kind, Mark, Marks};
+use burst_model::quarantine::{Item, ItemKind, Mark, Marks};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -35,13 +35,13 @@ fn trap_on_taking(
     (traps, armed)
 }
 
-fn is_of(value: &[u8], kind: Kind) -> bool {
+fn is_of(value: &[u8], kind: ItemKind) -> bool {
     Mark::from_bytes(value).is_some_and(|mark| mark.item.kind == kind)
 }
 
 /// The snapshot after the first one.
 fn second_snapshot(item: Item) -> bool {
-    item.kind == Kind::Snapshot && item.hash == 2
+    item.kind == ItemKind::Snapshot && item.hash == 2
 }
 
 /// Waits a second, and asks each worker; how many said 200.
@@ -117,7 +117,7 @@ fn where_every_snapshot_traps_requests_are_served_and_the_proxy_is_well_soon_aft
     let _main = envoy.main_thread();
     let workers = [envoy.worker(), envoy.worker()];
     envoy.advance(SECOND * 3).answer();
-    let (traps, armed) = trap_on_taking(&envoy, |item| item.kind == Kind::Snapshot);
+    let (traps, armed) = trap_on_taking(&envoy, |item| item.kind == ItemKind::Snapshot);
     let (mut good, all) = (0, 300);
     for second in 0..all {
         kube.scale("shop/web", 1 + second % 5);
@@ -169,7 +169,7 @@ fn policies_that_trap_end_one_vm_and_those_before_stay_in_force() {
     let workers = [envoy.worker(), envoy.worker()];
     envoy.advance(SECOND * 3).answer();
     assert_eq!(workers.each_ref().map(headroom), [200, 200]);
-    let (traps, armed) = trap_on_taking(&envoy, |item| item.kind == Kind::Policies);
+    let (traps, armed) = trap_on_taking(&envoy, |item| item.kind == ItemKind::Policies);
     policies(&kube, "burst_headroom");
     envoy.advance(SECOND * 10).answer();
     assert_eq!(traps.load(Ordering::Relaxed), 1);
@@ -199,7 +199,7 @@ fn a_request_for_a_metric_that_traps_ends_one_vm_and_others_are_answered() {
     );
     let workers = [envoy.worker(), envoy.worker()];
     envoy.advance(SECOND * 3).answer();
-    let (traps, armed) = trap_on_taking(&envoy, |item| item.kind == Kind::Query);
+    let (traps, armed) = trap_on_taking(&envoy, |item| item.kind == ItemKind::Query);
     assert_eq!(headroom(&workers[0]), 503, "it ends the VM");
     armed.store(false, Ordering::Relaxed);
     envoy.advance(SECOND * 2).answer();
@@ -223,7 +223,7 @@ fn a_checkpoint_that_traps_is_read_once_and_the_next_leader_lists_instead() {
     let main = envoy.main_thread();
     let workers = [envoy.worker(), envoy.worker()];
     envoy.advance(SECOND * 10).answer();
-    let (traps, _) = trap_on_taking(&envoy, |item| item.kind == Kind::Checkpoint);
+    let (traps, _) = trap_on_taking(&envoy, |item| item.kind == ItemKind::Checkpoint);
     main.kill();
     kube.asked();
     envoy.advance(SECOND * 30).answer();
@@ -252,7 +252,7 @@ fn leaders_that_die_of_what_no_mark_tells_cost_a_vm_a_minute() {
             return false;
         }
         let dies = leads && value.is_empty();
-        leads = is_of(value, Kind::Leading);
+        leads = is_of(value, ItemKind::Leading);
         counted.fetch_add(dies.into(), Ordering::Relaxed);
         dies
     });
@@ -313,7 +313,7 @@ fn an_object_whose_thread_does_not_come_back_is_left_out_after_a_minute_and_trie
     envoy.trap_where(move |access, key, value| {
         let writes = access == Access::Write && key.ends_with("/parsing");
         let dies = writes && parses;
-        parses = writes && !dies && is_of(value, Kind::Object);
+        parses = writes && !dies && is_of(value, ItemKind::Object);
         dies
     });
     kube.scale("shop/web", 3);

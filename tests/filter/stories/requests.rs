@@ -3,7 +3,7 @@
 use super::kube::Kube;
 use super::{SECOND, envoy};
 use crate::host::{FailurePolicy, FakeEnvoy, Request, Response, Route, Vm};
-use burst_model::rates::{Count, Share};
+use burst_model::request_rates::{RequestCounts, Tally};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -13,12 +13,12 @@ const COUNTING: &str = r#"{"cluster":"kube_api","requests":{"report_interval":"1
 const FORGOTTEN: Duration = Duration::from_secs(7);
 
 /// What the proxy has summed up, by Service; `None` where it has nothing.
-pub(super) fn sum(envoy: &FakeEnvoy) -> Option<BTreeMap<String, Count>> {
+pub(super) fn sum(envoy: &FakeEnvoy) -> Option<BTreeMap<String, RequestCounts>> {
     let shared = envoy.shared_data("burst-metrics/");
     let sums: Vec<_> = shared
         .iter()
         .filter(|(key, bytes)| key.ends_with("/requests/sum") && !bytes.is_empty())
-        .map(|(_, bytes)| Share::parse(bytes).unwrap())
+        .map(|(_, bytes)| Tally::parse(bytes).unwrap())
         .collect();
     let [sum] = &sums[..] else {
         assert!(sums.is_empty(), "one sum: {sums:?}");
@@ -246,7 +246,7 @@ fn counts_by_other_settings_are_kept_apart() {
     let shared = envoy.shared_data("burst-metrics/");
     let sums = shared.iter().filter(|(key, _)| key.ends_with("/requests/sum"));
     let mut counts: Vec<_> = sums
-        .map(|(_, bytes)| Share::parse(bytes).unwrap().services[0].1.requests)
+        .map(|(_, bytes)| Tally::parse(bytes).unwrap().services[0].1.requests)
         .collect();
     counts.sort_unstable();
     assert_eq!(counts, [1, 4], "that of the old settings stands where nobody looks");

@@ -1,6 +1,8 @@
 //! Answers of a Kubernetes API.
 
-use burst_model::kube::{Change, Page, Reads, Resource, Response, Source, Verb, Window, answer, page, watch};
+use burst_model::kube::{
+    ApiResponse, Change, ListPage, ObjectKind, Resource, Source, Verb, WatchBatch, page, response, watch,
+};
 use burst_model::name::ObjectName;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -8,25 +10,25 @@ use std::collections::BTreeMap;
 /// One of each sort: the fields that are read differ.
 pub(crate) fn sources() -> [Source; 4] {
     [
-        Source::everywhere(Reads::Hpas, Resource::hpas()),
-        Source::everywhere(Reads::Services, Resource::services()),
+        Source::all_namespaces(ObjectKind::Hpas, Resource::hpas()),
+        Source::all_namespaces(ObjectKind::Services, Resource::services()),
         Source {
             labels: true,
-            ..Source::everywhere(Reads::Workloads, Resource::deployments())
+            ..Source::all_namespaces(ObjectKind::Workloads, Resource::deployments())
         },
-        Source::everywhere(Reads::Policies, Resource::external_metric_policies()),
+        Source::all_namespaces(ObjectKind::Policies, Resource::external_metric_policies()),
     ]
 }
 
 /// A list: each of its items is an object or a bad one.
 pub(crate) fn list(bytes: &[u8]) -> bool {
-    let pages = sources().map(|source| page::read(&source, bytes, &mut ()).ok());
+    let pages = sources().map(|source| page::parse(&source, bytes, &mut ()).ok());
     let items = || {
         serde_json::from_slice::<Value>(bytes).ok()?["items"]
             .as_array()
             .map(Vec::len)
     };
-    for Page { objects, bad, .. } in pages.iter().flatten() {
+    for ListPage { objects, bad, .. } in pages.iter().flatten() {
         if let Some(items) = items() {
             assert_eq!(objects.len() + bad.len(), items, "an object is lost");
         }
@@ -41,7 +43,7 @@ pub(crate) fn watch(bytes: &[u8]) -> bool {
 }
 
 fn is_window(source: &Source, bytes: &[u8]) -> bool {
-    let Ok(whole) = watch::read(source, bytes, &mut ()) else {
+    let Ok(whole) = watch::parse(source, bytes, &mut ()) else {
         return false;
     };
     let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
@@ -63,17 +65,17 @@ fn is_window(source: &Source, bytes: &[u8]) -> bool {
 /// The last change of each object, by its name. What has none is not one object, and the API has nothing such.
 fn last(changes: impl IntoIterator<Item = Change>) -> BTreeMap<String, Change> {
     let name = |change: &Change| match change {
-        Change::Put(object) => object.name().to_string(),
-        Change::Spoiled(bad) => bad.name.to_string(),
-        Change::Held(name) => name.clone(),
-        Change::Gone(name) => name.to_string(),
+        Change::Apply(object) => object.name().to_string(),
+        Change::Invalid(bad) => bad.name.to_string(),
+        Change::Retained(name) => name.clone(),
+        Change::Delete(name) => name.to_string(),
     };
     let named = changes.into_iter().map(|change| (name(&change), change));
     named.filter(|(name, _)| ObjectName::parse(name).is_ok()).collect()
 }
 
-fn read(source: &Source, lines: &[u8]) -> Window {
-    watch::read(source, lines, &mut ()).expect("a part of a good window is one")
+fn read(source: &Source, lines: &[u8]) -> WatchBatch {
+    watch::parse(source, lines, &mut ()).expect("a part of a good window is one")
 }
 
 /// An answer: three digits of status, a line of `retry-after` and the body. What it says is fit for a log line.
@@ -85,13 +87,13 @@ pub(crate) fn status(bytes: &[u8]) -> bool {
         None => (None, rest),
     };
     let read = |source: &Source, verb, content_type| {
-        let response = Response {
+        let response = ApiResponse {
             status,
             content_type,
             retry_after,
             body,
         };
-        let answer = answer::read(source, verb, response, &mut ());
+        let answer = response::parse(source, verb, response, &mut ());
         if let Err(failure) = &answer {
             let line = format!("{failure}; {}", failure.advice(source, verb));
             assert!(line.len() < 4_000 && !line.contains('\n'), "{line}");

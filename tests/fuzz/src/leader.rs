@@ -1,11 +1,11 @@
 //! The leader, with an API that answers anything at all.
 
 use burst_model::config::{Artifact, Config};
-use burst_model::kube::{Response, Source, answer};
-use burst_model::leader::{Effect, Estate, Heir, Leader};
-use burst_model::records::{Confirmed, Troubles};
+use burst_model::kube::{ApiResponse, Source, response};
+use burst_model::leader::{Effect, Handover, Leader, Successor};
+use burst_model::records::{Confirmed, Failures};
 use burst_model::snapshot::Snapshot;
-use burst_model::sync::poller::Ask;
+use burst_model::sync::scheduler::ScheduledRequest;
 use burst_model::time::Time;
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -24,7 +24,7 @@ const END: u8 = 0;
 
 /// Answers one after the other, each a byte of what happens before it and then the body.
 pub(crate) fn leader(bytes: &[u8]) -> bool {
-    let mut proxy = Proxy::new(Estate::default(), &[]);
+    let mut proxy = Proxy::new(Handover::default(), &[]);
     for step in bytes.split(|byte| *byte == END).take(200) {
         let Some((what, body)) = step.split_first() else {
             continue;
@@ -57,7 +57,7 @@ fn status(what: u8) -> Option<u16> {
 }
 
 /// A leader takes over whatever was left, and goes on.
-pub(crate) fn takes_over(estate: Estate, resume: &[u8]) {
+pub(crate) fn takes_over(estate: Handover, resume: &[u8]) {
     let mut proxy = Proxy::new(estate, resume);
     for _ in 0..8 {
         proxy.pass(Duration::from_secs(1));
@@ -72,26 +72,26 @@ struct Proxy {
     config: Rc<Config>,
     leader: Leader,
     now: Time,
-    under_way: VecDeque<Ask>,
+    under_way: VecDeque<ScheduledRequest>,
     snapshot: Option<Vec<u8>>,
     confirmed: Option<Confirmed>,
     resume: Option<Vec<u8>>,
-    troubles: Option<Troubles>,
+    troubles: Option<Failures>,
     published: usize,
 }
 
 /// Who takes over, when it has read what was left.
-fn leads(config: &Rc<Config>, estate: Estate, resume: &[u8], now: Time) -> Leader {
-    let mut heir = Heir::new(config.clone(), estate, resume.to_vec());
+fn leads(config: &Rc<Config>, estate: Handover, resume: &[u8], now: Time) -> Leader {
+    let mut heir = Successor::new(config.clone(), estate, resume.to_vec());
     loop {
-        if let Some(leader) = heir.go_on(now) {
+        if let Some(leader) = heir.advance(now) {
             return leader;
         }
     }
 }
 
 impl Proxy {
-    fn new(estate: Estate, resume: &[u8]) -> Self {
+    fn new(estate: Handover, resume: &[u8]) -> Self {
         let config = Rc::new(Config::parse(CONFIG, Artifact::Full).expect("a configuration"));
         let mut proxy = Self {
             leader: leads(&config, estate, resume, T0),
@@ -110,14 +110,14 @@ impl Proxy {
 
     /// Another thread takes what stands in shared data, as bytes.
     fn hand_over(&mut self) {
-        let estate = Estate {
+        let estate = Handover {
             snapshot: self
                 .snapshot
                 .clone()
                 .map(|bytes| Snapshot::open(bytes).expect("a snapshot")),
             confirmed: self.confirmed.clone(),
-            troubles: self.troubles.clone(),
-            ..Estate::default()
+            failures: self.troubles.clone(),
+            ..Handover::default()
         };
         let resume = self.resume.as_deref().unwrap_or_default();
         self.leader = leads(&self.config, estate, resume, self.now);
@@ -135,13 +135,13 @@ impl Proxy {
             return self.pass(Duration::from_secs(1));
         };
         let source: Source = self.leader.source(ask.source).expect("a list").clone();
-        let response = Response {
+        let response = ApiResponse {
             status,
             content_type: Some(b"application/json"),
             retry_after: None,
             body,
         };
-        let answer = answer::read(&source, ask.request.verb, response, &mut ());
+        let answer = response::parse(&source, ask.request.verb, response, &mut ());
         let effects = self.leader.answer(ask.source, answer, self.now, 0);
         self.carry_out(effects);
     }
@@ -149,13 +149,13 @@ impl Proxy {
     fn carry_out(&mut self, effects: Vec<Effect>) {
         for effect in effects {
             match effect {
-                Effect::Ask(ask) => {
+                Effect::Request(ask) => {
                     let twice = self.under_way.iter().any(|other| other.source == ask.source);
                     assert!(!twice, "{:?} is asked for twice at once", ask.source);
                     self.under_way.push_back(ask);
                     assert!(self.under_way.len() <= MOST_ASKS, "a stampede");
                 }
-                Effect::Publish(bytes) => {
+                Effect::PublishSnapshot(bytes) => {
                     let snapshot = Snapshot::open(bytes.clone()).expect("a snapshot");
                     let before = self
                         .snapshot
@@ -166,10 +166,10 @@ impl Proxy {
                     self.snapshot = Some(bytes);
                     self.published += 1;
                 }
-                Effect::Bequeath(resume) => self.resume = Some(resume),
-                Effect::Admit(troubles) => self.troubles = Some(troubles),
+                Effect::WriteCheckpoint(resume) => self.resume = Some(resume),
+                Effect::RecordFailures(troubles) => self.troubles = Some(troubles),
                 Effect::Confirm(confirmed) => self.confirmed = Some(confirmed),
-                Effect::Warn(line) | Effect::Inform(line) => {
+                Effect::LogWarning(line) | Effect::LogInfo(line) => {
                     assert!(line.len() < 10_000 && !line.contains('\n'), "{line}");
                 }
                 _ => {}

@@ -1,12 +1,12 @@
 //! What comes from the proxy: its configuration, the names of its clusters, the reports of other proxies.
 
 use burst_model::config::{Artifact, Config};
+use burst_model::hub_client;
 use burst_model::name::ObjectName;
-use burst_model::rates::report_index::ReportIndex;
-use burst_model::rates::{Share, Total, report};
-use burst_model::spoke;
+use burst_model::request_rates::report_index::ReportIndex;
+use burst_model::request_rates::{Tally, TallySum, report};
 use burst_model::time::Time;
-use burst_model::upstream::{Hints, IstioService};
+use burst_model::upstream::{IstioService, UpstreamHints};
 use std::time::Duration;
 
 /// A configuration: the same bytes mean the same, and a refusal is one line.
@@ -27,19 +27,19 @@ pub(crate) fn config(bytes: &[u8]) -> bool {
 
 /// The answer of a hub, as body and in its headers: a refusal is one line.
 pub(crate) fn hub(bytes: &[u8]) -> bool {
-    let response = spoke::Response {
+    let response = hub_client::HubResponse {
         status: Some(200),
         confirmed: Some(b"at=1700000000000, age=0"),
         body: bytes,
-        ..spoke::Response::default()
+        ..hub_client::HubResponse::default()
     };
-    let headers = spoke::Response {
+    let headers = hub_client::HubResponse {
         confirmed: Some(bytes),
         etag: Some(bytes),
         retry_after: Some(bytes),
         ..response
     };
-    let [taken, _] = [response, headers].map(|response| match spoke::read(response, &mut ()) {
+    let [taken, _] = [response, headers].map(|response| match hub_client::parse(response, &mut ()) {
         Ok(_) => true,
         Err(failure) => {
             assert!(!failure.to_string().contains('\n'), "{failure}");
@@ -54,12 +54,12 @@ pub(crate) fn report(bytes: &[u8]) -> bool {
     let now = Time::from_unix_millis(1_700_000_000_000);
     let _ = report::read(bytes, Duration::from_secs(60), Duration::from_secs(30), now);
     let _ = report::outcome(Some(200), bytes);
-    let Ok(share) = Share::parse(bytes) else { return false };
+    let Ok(share) = Tally::parse(bytes) else { return false };
     let text = share.to_text();
-    assert_eq!(Share::parse(text.as_bytes()).expect("a share"), share);
-    let mut total = Total::default();
+    assert_eq!(Tally::parse(text.as_bytes()).expect("a share"), share);
+    let mut total = TallySum::default();
     total.add(&share);
-    assert!(total.share(1).is_some());
+    assert!(total.tally(1).is_some());
     let _ = (ReportIndex::read(bytes), share.is_fresh(now, Duration::from_secs(30)));
     true
 }
@@ -77,7 +77,7 @@ pub(crate) fn upstream(bytes: &[u8]) -> bool {
 
 struct Told(Vec<String>);
 
-impl Hints for Told {
+impl UpstreamHints for Told {
     fn service(&self, place: usize) -> Option<IstioService> {
         let [host, name, namespace] = self.0.get(place * 3..place * 3 + 3)? else {
             return None;

@@ -2,11 +2,11 @@
 
 use crate::leader::takes_over;
 use crate::views;
-use burst_model::leader::Estate;
+use burst_model::leader::Handover;
 use burst_model::quarantine::Marks;
-use burst_model::records::{Confirmed, Record, Resume, Troubles};
+use burst_model::records::{Checkpoint, Confirmed, Failures, Record};
 use burst_model::snapshot::Snapshot;
-use burst_model::sync::lease::{Candidate, Id, Lease, PATIENCE, Standing};
+use burst_model::sync::election::{EXPIRY_TICKS, Elector, ElectorState, Lease, VmId};
 use std::fmt::Debug;
 
 /// Records: what can be read is written again as the same, and a successor goes on with it.
@@ -15,15 +15,15 @@ pub(crate) fn records(bytes: &[u8]) -> bool {
     assert_eq!(Marks::from_bytes(&marks.to_bytes()), marks);
     let lease: Option<Lease> = record(bytes);
     if let Some(lease) = &lease {
-        let standing = Standing {
+        let standing = ElectorState {
             served: false,
-            between_rounds: true,
+            idle: true,
             eligible: true,
         };
-        let _ = Candidate::new(Id(7)).look(Some(lease), PATIENCE, standing);
+        let _ = Elector::new(VmId(7)).observe(Some(lease), EXPIRY_TICKS, standing);
     }
-    let (resume, confirmed): (Option<Resume>, Option<Confirmed>) = (record(bytes), record(bytes));
-    let troubles: Option<Troubles> = record(bytes);
+    let (resume, confirmed): (Option<Checkpoint>, Option<Confirmed>) = (record(bytes), record(bytes));
+    let troubles: Option<Failures> = record(bytes);
     let taken = [
         lease.is_some(),
         resume.is_some(),
@@ -37,10 +37,10 @@ pub(crate) fn records(bytes: &[u8]) -> bool {
             generation: 3,
             lists: vec![Some(crate::leader::T0); of_each],
         });
-        let estate = Estate {
+        let estate = Handover {
             confirmed: Some(confirmed),
-            troubles,
-            ..Estate::default()
+            failures: troubles,
+            ..Handover::default()
         };
         takes_over(estate, bytes);
     }
@@ -60,9 +60,9 @@ pub(crate) fn snapshot(bytes: &[u8]) -> bool {
     };
     views::all(bytes);
     let sections = ["services", "hpas"].map(|kind| snapshot.section(kind).map(|section| section.rows().count()));
-    let estate = Estate {
+    let estate = Handover {
         snapshot: Some(snapshot),
-        ..Estate::default()
+        ..Handover::default()
     };
     takes_over(estate, &[]);
     sections.iter().any(Option::is_some)

@@ -8,10 +8,10 @@ use burst_model::index::{Row, Table};
 use burst_model::load::Load;
 use burst_model::name::ObjectName;
 use burst_model::policies::Enforced;
-use burst_model::rates::Rates;
 use burst_model::records::Confirmed;
+use burst_model::request_rates::Rates;
+use burst_model::serve::{LocalReply, ServingCache, burst};
 use burst_model::snapshot;
-use burst_model::view::{Answer, Picture, burst};
 use serde_json::Value;
 
 const CONFIG: &[u8] = br#"{"cluster":"k","clusters":[{"name":"{service}.{namespace}"}],
@@ -22,14 +22,14 @@ fn config() -> Config {
 }
 
 /// What a proxy knows that has read these bytes just now.
-fn picture(config: &Config, snapshot: Vec<u8>) -> Picture {
-    let mut picture = Picture::default();
+fn picture(config: &Config, snapshot: Vec<u8>) -> ServingCache {
+    let mut picture = ServingCache::default();
     picture.take(snapshot).expect("a snapshot");
     let confirmed = Confirmed {
         generation: 1,
         lists: vec![Some(T0)],
     };
-    picture.look(config, Some(&confirmed), T0);
+    picture.refresh(config, Some(&confirmed), T0);
     picture
 }
 
@@ -60,7 +60,7 @@ fn known() -> Vec<u8> {
 /// What comes after the prefix of the endpoints. Taken means: a shape that is answered with what is known.
 pub(crate) fn path(bytes: &[u8]) -> bool {
     let config = config();
-    let mut empty = Picture::default();
+    let mut empty = ServingCache::default();
     let mut full = picture(&config, known());
     let found = burst(&config, &mut full, bytes, bytes);
     let unknown = burst(&config, &mut empty, bytes, bytes);
@@ -75,10 +75,10 @@ pub(crate) fn path(bytes: &[u8]) -> bool {
     unknown.is_some_and(|answer| answer.status == 503)
 }
 
-fn burst(config: &Config, picture: &mut Picture, path: &[u8], header: &[u8]) -> Option<Answer> {
+fn burst(config: &Config, picture: &mut ServingCache, path: &[u8], header: &[u8]) -> Option<LocalReply> {
     let endpoints = config.endpoints.as_ref().expect("endpoints");
     let path = [endpoints.prefix.as_bytes(), path].concat();
-    let request = burst::Request {
+    let request = burst::BurstRequest {
         method: b"GET",
         path: &path,
         host: header,
@@ -101,15 +101,15 @@ pub(crate) fn metrics(bytes: &[u8]) -> bool {
     ];
     let config = config();
     let statuses =
-        [Picture::default(), picture(&config, known())].map(|picture| metrics_status(&config, &picture, headers));
+        [ServingCache::default(), picture(&config, known())].map(|picture| metrics_status(&config, &picture, headers));
     statuses.contains(&200)
 }
 
 fn metrics_answer<'a>(
     config: &Config,
-    picture: &Picture,
+    picture: &ServingCache,
     headers: impl IntoIterator<Item = (&'a str, &'a [u8])>,
-) -> Answer {
+) -> LocalReply {
     let apis = config.metrics_apis.as_ref().expect("metrics APIs");
     let request = match MetricsRequest::parse(headers, apis.authorization) {
         Ok(request) => request,
@@ -132,7 +132,7 @@ fn metrics_answer<'a>(
 
 fn metrics_status<'a>(
     config: &Config,
-    picture: &Picture,
+    picture: &ServingCache,
     headers: impl IntoIterator<Item = (&'a str, &'a [u8])>,
 ) -> u16 {
     let answer = metrics_answer(config, picture, headers);

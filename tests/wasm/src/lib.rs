@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use burst_model::config::{Artifact, Config};
-use burst_model::leader::{Estate, Leader};
+use burst_model::leader::{Handover, Leader};
 use burst_model::time::Time;
 
 /// The moment of the first round.
@@ -46,7 +46,7 @@ pub struct Made {
 pub fn make() -> Made {
     let config = Rc::new(Config::parse(CONFIG.as_bytes(), Artifact::Full).expect("a good configuration"));
     let mut told = told::Told::new(&config);
-    let mut leader = Leader::new(config.clone(), Estate::default(), T0);
+    let mut leader = Leader::new(config.clone(), Handover::default(), T0);
     let rounds = [
         ("hpas-fresh.json", T0),
         ("hpas.json", later(15)),

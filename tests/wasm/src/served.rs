@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use burst_model::config::Config;
 use burst_model::records::Confirmed;
+use burst_model::serve::{ServingCache, burst};
 use burst_model::time::Time;
-use burst_model::view::{Picture, burst};
 
 use crate::later;
 
@@ -30,10 +30,10 @@ const PATHS: [&str; 8] = [
 
 /// Tells the headers and the answers of a picture, while it is fresh and when it no longer is.
 pub(crate) fn tell(config: &Config, snapshot: Vec<u8>, confirmed: &Confirmed, told: &mut String) {
-    let mut picture = Picture::default();
+    let mut picture = ServingCache::default();
     picture.take(snapshot).expect("a whole snapshot");
     for (seconds, paths) in [(31, &PATHS[..]), (3600, &PATHS[..1])] {
-        picture.look(config, Some(confirmed), later(seconds));
+        picture.refresh(config, Some(confirmed), later(seconds));
         writeln!(told, "\nafter {seconds} s: {:?}", picture.freshness()).expect("text grows");
         for service in SERVICES {
             let header = picture.header(config, service.as_bytes(), &());
@@ -45,9 +45,9 @@ pub(crate) fn tell(config: &Config, snapshot: Vec<u8>, confirmed: &Confirmed, to
     }
 }
 
-fn answer(config: &Config, picture: &mut Picture, path: &str, now: Time) -> String {
+fn answer(config: &Config, picture: &mut ServingCache, path: &str, now: Time) -> String {
     let endpoints = config.endpoints.as_ref().expect("endpoints are on");
-    let request = burst::Request {
+    let request = burst::BurstRequest {
         method: b"GET",
         path: path.as_bytes(),
         host: b"localhost",

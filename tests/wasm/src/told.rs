@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 
 use burst_model::config::Config;
 use burst_model::hash;
-use burst_model::kube::{Response, answer};
+use burst_model::kube::{ApiResponse, response};
 use burst_model::leader::{Effect, Leader};
-use burst_model::records::{Confirmed, Keys, Record};
+use burst_model::records::{Confirmed, Record, SharedKeys};
 use burst_model::time::Time;
 
 use crate::api::Answer;
@@ -21,17 +21,17 @@ pub(crate) struct Told {
 
 impl Told {
     pub(crate) fn new(config: &Config) -> Self {
-        let Keys {
+        let SharedKeys {
             lease,
             snapshot,
             confirmed,
-            resume,
-            troubles,
+            checkpoint: resume,
+            failures: troubles,
             policies,
             parsing,
             quarantine,
-            offers,
-        } = Keys::new(config.settings_hash(), config.lists_hash());
+            adapter_resources: offers,
+        } = SharedKeys::new(config.settings_hash(), config.lists_hash());
         let text = format!(
             "{lease}\n{snapshot}\n{confirmed}\n{resume}\n{troubles}\n{policies}\n{parsing}\n{quarantine}\n{offers}\n"
         );
@@ -47,16 +47,16 @@ impl Told {
         self.line(&format!("\n{}", now.unix_millis()));
         let mut effects = VecDeque::from(leader.tick(now));
         while let Some(effect) = effects.pop_front() {
-            if let Effect::Ask(ask) = &effect {
+            if let Effect::Request(ask) = &effect {
                 let (status, body) = api(&ask.request.path);
                 let source = leader.source(ask.source).expect("the list that was asked for").clone();
-                let response = Response {
+                let response = ApiResponse {
                     status: Some(status),
                     content_type: None,
                     retry_after: None,
                     body,
                 };
-                let answer = answer::read(&source, ask.request.verb, response, &mut ());
+                let answer = response::parse(&source, ask.request.verb, response, &mut ());
                 self.line(&format!("{status} {}", ask.request.path));
                 effects.extend(leader.answer(ask.source, answer, now, u32::MAX));
             } else {
@@ -67,25 +67,25 @@ impl Told {
 
     fn effect(&mut self, effect: Effect) {
         match effect {
-            Effect::Ask(_) | Effect::AskHub(_) => {}
-            Effect::Publish(snapshot) => {
+            Effect::Request(_) | Effect::RequestHub(_) => {}
+            Effect::PublishSnapshot(snapshot) => {
                 self.line(&format!("publish {} bytes", snapshot.len()));
                 self.snapshot = snapshot;
             }
-            Effect::Enforce(policies) => self.line(&format!("enforce {policies:?}")),
-            Effect::Bequeath(resume) => {
+            Effect::PublishPolicies(policies) => self.line(&format!("enforce {policies:?}")),
+            Effect::WriteCheckpoint(resume) => {
                 let (bytes, hash) = (resume.len(), hash::of_bytes(&resume));
                 self.line(&format!("bequeath {bytes} bytes {hash:016x}"));
             }
-            Effect::Admit(troubles) => self.line(&format!("admit {:02x?}", troubles.to_bytes())),
+            Effect::RecordFailures(troubles) => self.line(&format!("admit {:02x?}", troubles.to_bytes())),
             Effect::Confirm(confirmed) => {
                 self.line(&format!("confirm {:02x?}", confirmed.to_bytes()));
                 self.confirmed = confirmed;
             }
-            Effect::Show(totals) => self.line(&format!("{totals:?}")),
-            Effect::ShowList(source, readable) => self.line(&format!("{source}: {readable:?}")),
-            Effect::Count(outcome) => self.line(outcome.word()),
-            Effect::Warn(line) | Effect::Inform(line) => self.line(&line),
+            Effect::SetGauges(totals) => self.line(&format!("{totals:?}")),
+            Effect::SetListGauge(source, readable) => self.line(&format!("{source}: {readable:?}")),
+            Effect::CountPoll(outcome) => self.line(outcome.as_str()),
+            Effect::LogWarning(line) | Effect::LogInfo(line) => self.line(&line),
         }
     }
 

@@ -9,7 +9,7 @@ mod watch;
 mod tests;
 
 use burst_model::{
-    kube::{Answer, Failure, Page, Source, Verb, page::Bad},
+    kube::{Failure, ListPage, Payload, Source, Verb, page::InvalidItem},
     printable::printable,
 };
 use bytes::Bytes;
@@ -27,14 +27,14 @@ const PREFIX: &[u8] = b"k8s\0";
 ///
 /// # Errors
 /// The body is no protobuf, or not a list, or watch, of that kind; or an event says so.
-pub fn read(source: &Source, verb: Verb, body: &Bytes) -> Result<Answer, Failure> {
+pub fn read(source: &Source, verb: Verb, body: &Bytes) -> Result<Payload, Failure> {
     match verb {
-        Verb::List => page(source, body).map(Answer::Page),
-        Verb::Watch => watch::read(source, body.clone()).map(Answer::Window),
+        Verb::List => page(source, body).map(Payload::Page),
+        Verb::Watch => watch::read(source, body.clone()).map(Payload::Window),
     }
 }
 
-fn page(source: &Source, body: &Bytes) -> Result<Page, Failure> {
+fn page(source: &Source, body: &Bytes) -> Result<ListPage, Failure> {
     let unknown = open(body)?;
     let found = unknown.type_meta.unwrap_or_default().kind;
     let wanted = format!("{}List", source.resource.kind);
@@ -46,10 +46,10 @@ fn page(source: &Source, body: &Bytes) -> Result<Page, Failure> {
     }
     let list = List::decode(unknown.raw).map_err(malformed)?;
     let metadata = list.metadata.unwrap_or_default();
-    let mut page = Page {
+    let mut page = ListPage {
         version: metadata.resource_version,
-        cursor: Some(metadata.r#continue).filter(|cursor| !cursor.is_empty()),
-        ..Page::default()
+        continue_token: Some(metadata.r#continue).filter(|cursor| !cursor.is_empty()),
+        ..ListPage::default()
     };
     for item in list.items {
         match object::read(source, item.clone()) {
@@ -68,13 +68,13 @@ fn open(body: &Bytes) -> Result<Unknown, Failure> {
     Unknown::decode(body.slice(PREFIX.len()..)).map_err(malformed)
 }
 
-fn bad(item: Bytes, reason: &object::Unread) -> Bad {
+fn bad(item: Bytes, reason: &object::Unread) -> InvalidItem {
     let metadata = Named::decode(item).ok().and_then(|named| named.metadata);
     let name = metadata.map(|metadata| {
         let [namespace, name] = [&metadata.namespace, &metadata.name].map(|text| String::from_utf8_lossy(text));
         printable(format_args!("{namespace}/{name}"), 300)
     });
-    Bad {
+    InvalidItem {
         name: name.unwrap_or_else(|| "an object without a name".to_owned()),
         reason: reason.to_string(),
     }

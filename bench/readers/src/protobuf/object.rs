@@ -3,7 +3,7 @@
 use std::str::{Utf8Error, from_utf8};
 
 use burst_model::{
-    kube::{Hpa, Object, Reads, Service, Source, TargetRef, Workload, object::BadObject, object::Labels},
+    kube::{Hpa, Object, ObjectKind, ScaleTarget, Service, Source, Workload, object::InvalidObject, object::LabelMap},
     label_text,
     name::{Name, ObjectName},
 };
@@ -23,7 +23,7 @@ pub(super) enum Unread {
     Text(#[from] Utf8Error),
     /// A message that is no object.
     #[error("{0}")]
-    Object(#[from] BadObject),
+    Object(#[from] InvalidObject),
     /// A kind that the API server has as JSON alone.
     #[error("a custom resource is never protobuf")]
     Custom,
@@ -31,11 +31,11 @@ pub(super) enum Unread {
 
 pub(super) fn read(source: &Source, item: Bytes) -> Result<Object, Unread> {
     let labels = source.labels;
-    Ok(match source.reads {
-        Reads::Hpas => Object::Hpa(hpa(message::Hpa::decode(item)?, labels)?),
-        Reads::Services => Object::Service(service(message::Service::decode(item)?, labels)?),
-        Reads::Workloads => Object::Workload(workload(message::Workload::decode(item)?, labels)?),
-        Reads::Policies => return Err(Unread::Custom),
+    Ok(match source.kind {
+        ObjectKind::Hpas => Object::Hpa(hpa(message::Hpa::decode(item)?, labels)?),
+        ObjectKind::Services => Object::Service(service(message::Service::decode(item)?, labels)?),
+        ObjectKind::Workloads => Object::Workload(workload(message::Workload::decode(item)?, labels)?),
+        ObjectKind::Policies => return Err(Unread::Custom),
     })
 }
 
@@ -52,7 +52,7 @@ fn hpa(hpa: message::Hpa, labels: bool) -> Result<Hpa, Unread> {
     Ok(Hpa {
         name: object_name(&metadata)?,
         own_labels: own_labels(&metadata, labels)?,
-        target: TargetRef {
+        target: ScaleTarget {
             group: group.map_or("", |(group, _)| group).into(),
             kind: from_utf8(&target.kind)?.into(),
             name: name("spec.scaleTargetRef.name", &target.name)?,
@@ -98,18 +98,18 @@ fn own_labels(metadata: &ObjectMeta, wanted: bool) -> Result<Box<str>, Unread> {
     Ok(label_text::write(&labels))
 }
 
-fn pairs(entries: &[Entry]) -> Result<Labels, Unread> {
+fn pairs(entries: &[Entry]) -> Result<LabelMap, Unread> {
     let pair = |entry: &Entry| Ok((from_utf8(&entry.key)?.into(), from_utf8(&entry.value)?.into()));
     entries.iter().map(pair).collect()
 }
 
 fn name(field: &'static str, text: &[u8]) -> Result<Name, Unread> {
     let name = Name::parse(from_utf8(text)?);
-    Ok(name.map_err(|error| BadObject::Name { field, error })?)
+    Ok(name.map_err(|error| InvalidObject::Name { field, error })?)
 }
 
-fn replicas(field: &'static str, value: i32, least: u32) -> Result<u32, BadObject> {
+fn replicas(field: &'static str, value: i32, least: u32) -> Result<u32, InvalidObject> {
     let value = i64::from(value);
     let number = u32::try_from(value).ok().filter(|number| *number >= least);
-    number.ok_or(BadObject::Replicas { field, value, least })
+    number.ok_or(InvalidObject::Replicas { field, value, least })
 }

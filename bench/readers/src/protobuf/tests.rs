@@ -1,4 +1,4 @@
-use burst_model::kube::{Object, Reads, Resource, Window};
+use burst_model::kube::{Object, ObjectKind, Resource, WatchBatch};
 use bytes::{BufMut as _, BytesMut};
 
 use super::*;
@@ -8,11 +8,11 @@ use message::{
 };
 
 fn hpas() -> Source {
-    Source::everywhere(Reads::Hpas, Resource::hpas())
+    Source::all_namespaces(ObjectKind::Hpas, Resource::hpas())
 }
 
 fn services() -> Source {
-    Source::everywhere(Reads::Services, Resource::services())
+    Source::all_namespaces(ObjectKind::Services, Resource::services())
 }
 
 fn named(name: &str) -> Option<ObjectMeta> {
@@ -68,7 +68,7 @@ fn event(r#type: &str, object: Bytes) -> Bytes {
     frame.freeze()
 }
 
-fn window(frames: &[Bytes]) -> Result<Window, Failure> {
+fn window(frames: &[Bytes]) -> Result<WatchBatch, Failure> {
     watch::read(&services(), frames.concat().into())
 }
 
@@ -108,7 +108,7 @@ fn one_bad_object_costs_one_object() {
     assert_eq!(page.objects.len(), 1);
     let bad: Vec<_> = page.bad.iter().map(|bad| &*bad.name).collect();
     assert_eq!(bad, ["shop/B", "an object without a name"]);
-    assert_eq!((&*page.version, page.cursor.as_deref()), ("9", Some("next")));
+    assert_eq!((&*page.version, page.continue_token.as_deref()), ("9", Some("next")));
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn a_last_frame_without_its_end_comes_again() {
             "{cut}"
         );
     }
-    assert_eq!(window(&[first.slice(..9)]), Err(Failure::Cut));
+    assert_eq!(window(&[first.slice(..9)]), Err(Failure::Disconnected));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! own. <https://github.com/kubernetes/apimachinery/blob/v0.36.3/pkg/util/framer/framer.go>
 
 use burst_model::{
-    kube::{Change, Failure, Source, Window},
+    kube::{Change, Failure, Source, WatchBatch},
     printable::printable,
 };
 use bytes::{Buf as _, Bytes};
@@ -15,10 +15,10 @@ use super::{
 };
 
 /// A last frame without its end was cut off on the way: it is left out, and comes again with the next watch.
-pub(super) fn read(source: &Source, mut body: Bytes) -> Result<Window, Failure> {
-    let mut window = Window::default();
+pub(super) fn read(source: &Source, mut body: Bytes) -> Result<WatchBatch, Failure> {
+    let mut window = WatchBatch::default();
     if !body.is_empty() && frame(&mut body.clone()).is_none() {
-        return Err(Failure::Cut);
+        return Err(Failure::Disconnected);
     }
     while let Some(frame) = frame(&mut body) {
         let event = WatchEvent::decode(frame).map_err(malformed)?;
@@ -32,7 +32,7 @@ pub(super) fn read(source: &Source, mut body: Bytes) -> Result<Window, Failure> 
             b"ADDED" | b"MODIFIED" => window.changes.push(put(source, item)),
             b"DELETED" => window
                 .changes
-                .extend(object::object_name(&metadata).ok().map(Change::Gone)),
+                .extend(object::object_name(&metadata).ok().map(Change::Delete)),
             b"BOOKMARK" => {}
             other => {
                 let unknown = printable(String::from_utf8_lossy(other), 30);
@@ -51,8 +51,8 @@ fn frame(body: &mut Bytes) -> Option<Bytes> {
 
 fn put(source: &Source, item: Bytes) -> Change {
     match object::read(source, item.clone()) {
-        Ok(object) => Change::Put(object),
-        Err(reason) => Change::Spoiled(bad(item, &reason)),
+        Ok(object) => Change::Apply(object),
+        Err(reason) => Change::Invalid(bad(item, &reason)),
     }
 }
 

@@ -10,16 +10,16 @@ use crate::api_version::{ApiVersion, CUSTOM_GROUP, EXTERNAL_GROUP};
 use crate::catalog::{DescribedKind, ServedMetric};
 use crate::json::{JsonString, comma_separated};
 use crate::sources::MetricSources;
-use burst_model::view::Answer;
+use burst_model::serve::LocalReply;
 
 /// The document of `/apis`, in this version of `apidiscovery.k8s.io`.
-pub(super) fn groups(sources: &MetricSources<'_>, version: &str) -> Answer {
+pub(super) fn groups(sources: &MetricSources<'_>, version: &str) -> LocalReply {
     let items = comma_separated([CUSTOM_GROUP, EXTERNAL_GROUP].map(|group| group_item(sources, group)));
     let body = format!(
         r#"{{"kind":"APIGroupDiscoveryList","apiVersion":"apidiscovery.k8s.io/{version}","metadata":{{}},"items":[{items}]}}"#
     );
     let content_type = format!("application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList");
-    Answer::new(200, &content_type, format!("{body}\n").into_bytes())
+    LocalReply::new(200, &content_type, format!("{body}\n").into_bytes())
 }
 
 fn group_item(sources: &MetricSources<'_>, group: &str) -> String {

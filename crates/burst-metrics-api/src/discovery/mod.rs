@@ -10,7 +10,7 @@ use crate::catalog::{DescribedKind, ServedMetric};
 use crate::json::{JsonString, comma_separated};
 use crate::sources::MetricSources;
 use burst_model::hash;
-use burst_model::view::{Answer, has_tag};
+use burst_model::serve::{LocalReply, has_tag};
 
 /// The kind of an item in an `ExternalMetricValueList`, and the resource that discovery lists for it. The resource is not a
 /// metric and has no verbs. Without it, kubectl does not recognize the items.
@@ -35,36 +35,36 @@ const PATHS: [&str; 13] = [
 ];
 
 /// A JSON document.
-pub(crate) fn document(body: &str) -> Answer {
+pub(crate) fn document(body: &str) -> LocalReply {
     document_with_status(200, body)
 }
 
-fn document_with_status(status: u16, body: &str) -> Answer {
-    Answer::new(status, "application/json", format!("{body}\n").into_bytes())
+fn document_with_status(status: u16, body: &str) -> LocalReply {
+    LocalReply::new(status, "application/json", format!("{body}\n").into_bytes())
 }
 
 /// The document of `/`. With status 404 it also answers a path outside of the served groups, as every API server does.
-pub(crate) fn paths(status: u16) -> Answer {
+pub(crate) fn paths(status: u16) -> LocalReply {
     let paths = comma_separated(PATHS.map(|path| format!("\"{path}\"")));
     document_with_status(status, &format!("{{\"paths\":[{paths}]}}"))
 }
 
 /// The document of `/apis`. In the aggregated format, which kube-apiserver requests once a minute, it lists all resources.
-pub(crate) fn groups(sources: &MetricSources<'_>, format: ResponseFormat, if_none_match: &[u8]) -> Answer {
+pub(crate) fn groups(sources: &MetricSources<'_>, format: ResponseFormat, if_none_match: &[u8]) -> LocalReply {
     let answer = match format {
         ResponseFormat::Aggregated(version) => aggregated::groups(sources, version),
         ResponseFormat::Json | ResponseFormat::Table(_) => group_list(),
     };
     let etag = format!("\"{:016X}\"", hash::of_bytes(&answer.body));
     let answer = if has_tag(if_none_match, &etag) {
-        Answer::empty(304)
+        LocalReply::empty(304)
     } else {
         answer
     };
     answer.with("etag", etag).with("vary", "Accept")
 }
 
-fn group_list() -> Answer {
+fn group_list() -> LocalReply {
     let groups = [CUSTOM_GROUP, EXTERNAL_GROUP].map(|group| format!("{{{}}}", group_fields(group)));
     document(&format!(
         r#"{{"kind":"APIGroupList","apiVersion":"v1","groups":[{}]}}"#,
@@ -73,7 +73,7 @@ fn group_list() -> Answer {
 }
 
 /// The document of `/apis/GROUP`.
-pub(crate) fn group(group: &str) -> Answer {
+pub(crate) fn group(group: &str) -> LocalReply {
     document(&format!(
         r#"{{"kind":"APIGroup","apiVersion":"v1",{}}}"#,
         group_fields(group)
@@ -92,7 +92,7 @@ fn group_fields(group: &str) -> String {
 }
 
 /// The document of `/apis/GROUP/VERSION`: our resources and those of another adapter.
-pub(crate) fn resources(sources: &MetricSources<'_>, api: ApiVersion) -> Answer {
+pub(crate) fn resources(sources: &MetricSources<'_>, api: ApiVersion) -> LocalReply {
     let ours = served_resources(sources, api);
     let theirs = adapter_resources(sources, api, &ours);
     let theirs = theirs.into_iter().map(|resource| adapter_entry(resource, api));
@@ -105,7 +105,7 @@ pub(crate) fn resources(sources: &MetricSources<'_>, api: ApiVersion) -> Answer 
 }
 
 /// The document of `/version`.
-pub(crate) fn version() -> Answer {
+pub(crate) fn version() -> LocalReply {
     let (major, minor) = (env!("CARGO_PKG_VERSION_MAJOR"), env!("CARGO_PKG_VERSION_MINOR"));
     let version = env!("CARGO_PKG_VERSION");
     document(&format!(

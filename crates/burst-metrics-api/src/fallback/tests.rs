@@ -2,9 +2,9 @@ use super::*;
 use crate::adapters::{AdapterResources, resource_list_path};
 use burst_model::config::{Artifact, Authorization, Config};
 use burst_model::policies::Enforced;
-use burst_model::rates::Rates;
+use burst_model::request_rates::Rates;
+use burst_model::serve::ServingCache;
 use burst_model::time::Time;
-use burst_model::view::Picture;
 
 fn config(fallback: &str) -> Config {
     let config = format!(r#"{{"cluster":"k","metrics_apis":{{"filter_chain":"m","fallback":{fallback}}}}}"#);
@@ -16,7 +16,7 @@ fn delegation(config: &Config, path: &str, user: &str) -> Result<bool, u16> {
     let sources = MetricSources {
         config,
         apis: config.metrics_apis.as_ref().unwrap(),
-        cache: &Picture::default(),
+        cache: &ServingCache::default(),
         rates: &Rates::default(),
         adapter_resources: &AdapterResources::default(),
         policies: &Enforced::default(),

@@ -7,9 +7,9 @@ use crate::sources::MetricSources;
 use crate::status::StatusError;
 use burst_model::index::SERIES;
 use burst_model::load::Load;
+use burst_model::serve::cache::Freshness;
 use burst_model::snapshot::{Section, Snapshot};
 use burst_model::time::Time;
-use burst_model::view::picture::Freshness;
 use std::collections::BTreeSet;
 
 /// The values of a metric of replicas.

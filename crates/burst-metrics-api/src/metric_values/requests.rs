@@ -7,7 +7,7 @@ use crate::sources::MetricSources;
 use crate::status::StatusError;
 use burst_kube::label_text::LabelText;
 use burst_model::index::SERVICES;
-use burst_model::rates::{Rate, Rates, Shares};
+use burst_model::request_rates::{RateSums, Rates, ServiceRate};
 use burst_model::snapshot::{Section, Snapshot};
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RequestValues<'a> {
     metric: RequestMetric,
-    counted: &'a Shares,
+    counted: &'a RateSums,
     /// Tells which Services had no request. `None` if the cluster was never read.
     snapshot: Option<&'a Snapshot>,
 }
@@ -25,7 +25,10 @@ impl<'a> RequestValues<'a> {
     ///
     /// # Errors
     /// `503` if the counts are too old, or do not cover a whole window yet.
-    pub(crate) fn read(sources: &MetricSources<'a>, metric: RequestMetric) -> Result<(Self, &'a Shares), StatusError> {
+    pub(crate) fn read(
+        sources: &MetricSources<'a>,
+        metric: RequestMetric,
+    ) -> Result<(Self, &'a RateSums), StatusError> {
         let counted = match sources.rates {
             Rates::Known(counted) => counted,
             Rates::Stale { age, limit } => return Err(stale("counts of requests are", *age, *limit)),
@@ -47,8 +50,8 @@ impl<'a> RequestValues<'a> {
         self.snapshot.and_then(|snapshot| snapshot.section(section))
     }
 
-    fn rate(&self, service: &str) -> Rate {
-        self.counted.services.get(service).copied().unwrap_or(Rate::NONE)
+    fn rate(&self, service: &str) -> ServiceRate {
+        self.counted.services.get(service).copied().unwrap_or(ServiceRate::NONE)
     }
 
     pub(crate) fn object(&self, section: &str, object: &str) -> Option<MilliValue> {
@@ -57,7 +60,10 @@ impl<'a> RequestValues<'a> {
             self.section(section)
                 .is_some_and(|section| section.find(object).is_some())
         };
-        MilliValue::of_rate(rate.or_else(|| is_in_snapshot().then_some(Rate::NONE))?, self.metric)
+        MilliValue::of_rate(
+            rate.or_else(|| is_in_snapshot().then_some(ServiceRate::NONE))?,
+            self.metric,
+        )
     }
 
     pub(crate) fn objects(&self, section: &str, namespace: &str, with_unlabelled: bool) -> Vec<ObjectValue<'a>> {
@@ -89,7 +95,7 @@ impl<'a> RequestValues<'a> {
             .flat_map(|section| section.namespace(namespace))
             .map(|(_, entry)| self.rate(entry.of));
         let others = self.services_outside_snapshot(namespace).map(|(_, rate)| rate);
-        let sum = in_snapshot.chain(others).reduce(|a, b| Rate {
+        let sum = in_snapshot.chain(others).reduce(|a, b| ServiceRate {
             requests_milli: a.requests_milli.saturating_add(b.requests_milli),
             rejected_milli: a.rejected_milli.saturating_add(b.rejected_milli),
             in_flight_milli: a
@@ -108,7 +114,7 @@ impl<'a> RequestValues<'a> {
     }
 
     /// The Services of a namespace that had requests and are not in the snapshot.
-    fn services_outside_snapshot(&self, namespace: &str) -> impl Iterator<Item = (&'a str, Rate)> + use<'a> {
+    fn services_outside_snapshot(&self, namespace: &str) -> impl Iterator<Item = (&'a str, ServiceRate)> + use<'a> {
         let prefix = format!("{namespace}/");
         let section = self.section(SERVICES);
         self.counted

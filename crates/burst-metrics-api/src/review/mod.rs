@@ -15,7 +15,7 @@ use crate::request::MetricsRequest;
 use crate::status::StatusError;
 use crate::user_info::UserInfo;
 use attributes::{AuthorizationAttributes, NonResourceAttributes, ResourceAttributes};
-use burst_model::view::Answer;
+use burst_model::serve::LocalReply;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -70,7 +70,7 @@ impl<'a> AccessReview<'a> {
 
     /// The answer to a user who lacks permission, in the words of Kubernetes.
     #[must_use]
-    pub fn forbidden(&self, reason: &str) -> Answer {
+    pub fn forbidden(&self, reason: &str) -> LocalReply {
         let mut message = self.attributes.forbidden_message(self.user.name());
         if !reason.is_empty() {
             message.extend([": ", reason]);
@@ -82,14 +82,14 @@ impl<'a> AccessReview<'a> {
 
 /// The answer to a request if too many requests wait for reviews.
 #[must_use]
-pub fn too_many_pending() -> Answer {
+pub fn too_many_pending() -> LocalReply {
     StatusError::too_many_requests("too many requests wait for a SubjectAccessReview: ask again in a second")
         .to_answer()
 }
 
 /// The answer to a request whose review failed.
 #[must_use]
-pub fn review_failed(error: &ReviewError) -> Answer {
+pub fn review_failed(error: &ReviewError) -> LocalReply {
     StatusError::internal(format!("the request could not be authorized: {error}")).to_answer()
 }
 

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 const CUSTOM: &str = "/apis/custom.metrics.k8s.io/v1beta2/namespaces/shop";
 const EXTERNAL: &str = "/apis/external.metrics.k8s.io/v1beta1/namespaces/shop";
 
-fn request(method: &str, path: &str, headers: &[(&str, &str)]) -> Result<MetricsRequest, Answer> {
+fn request(method: &str, path: &str, headers: &[(&str, &str)]) -> Result<MetricsRequest, LocalReply> {
     let pseudo_headers = [(":method", method), (":path", path)];
     let all = pseudo_headers.iter().chain(headers);
     let all = all.map(|(name, value)| (*name, value.as_bytes()));

@@ -11,7 +11,7 @@ fn fetch(request: TestRequest<'_>) -> (u16, String) {
     TestServer::unsynced().status_and_body(request)
 }
 
-fn header(answer: &Answer, name: &str) -> Option<String> {
+fn header(answer: &LocalReply, name: &str) -> Option<String> {
     let (_, value) = answer.headers.iter().find(|(own, _)| *own == name)?;
     Some(value.clone())
 }
@@ -178,14 +178,17 @@ fn the_docs_name_every_metric_and_no_other() {
     let documented: BTreeSet<_> = cells.flat_map(|cell| cell.split('`').step_by(2)).collect();
     let all = |scope| {
         let mut server = TestServer::unsynced();
-        server.set_counting(Some(Counting { scope, in_flight: true }));
+        server.set_counting(Some(CountingSettings { scope, in_flight: true }));
         ServedMetric::all(server.apis())
             .map(ServedMetric::name)
             .collect::<Vec<_>>()
     };
     assert_eq!(
         documented,
-        [Scope::Proxy, Scope::Cluster].into_iter().flat_map(all).collect()
+        [RateScope::Proxy, RateScope::Cluster]
+            .into_iter()
+            .flat_map(all)
+            .collect()
     );
 }
 

@@ -105,8 +105,8 @@ fn metrics_of_requests_exist_only_if_requests_are_counted() {
         server.error(get(&format!("{EXTERNAL}/burst_requests_per_second"))).0,
         404
     );
-    let counting = Counting {
-        scope: Scope::Proxy,
+    let counting = CountingSettings {
+        scope: RateScope::Proxy,
         in_flight: false,
     };
     server.config.metrics_apis.as_mut().unwrap().counting = Some(counting);

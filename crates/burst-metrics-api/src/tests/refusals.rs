@@ -101,7 +101,7 @@ fn missing_and_old_values_are_unavailable() {
     server = TestServer::synced();
     server
         .cache
-        .look(&server.config, Some(&confirmed(T0)), T0.after(Duration::from_secs(95)));
+        .refresh(&server.config, Some(&confirmed(T0)), T0.after(Duration::from_secs(95)));
     server.rates = Rates::Stale {
         age: Duration::from_secs(12),
         limit: Duration::from_secs(10),

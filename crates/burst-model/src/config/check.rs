@@ -6,11 +6,11 @@ use super::{
     duration::{self, Written},
     metrics_apis, policies,
 };
-use crate::kube::{Reads, Resource, Source};
+use crate::kube::{ObjectKind, Resource, Source};
 use crate::load::Percent;
 use crate::name::{Name, ObjectName};
 use crate::order::sort_by;
-use crate::upstream::{Rule, Upstreams};
+use crate::upstream::{MappingRule, Upstreams};
 use std::fmt::Display;
 use std::time::Duration;
 
@@ -160,8 +160,8 @@ fn content(words: &Words, origin: &Origin) -> Result<Content, BadConfig> {
         field_selector: selectors.field_selector.clone(),
     };
     let mut kinds = vec![
-        selected(&words.hpas, Reads::Hpas, Resource::hpas()),
-        selected(&words.services, Reads::Services, Resource::services()),
+        selected(&words.hpas, ObjectKind::Hpas, Resource::hpas()),
+        selected(&words.services, ObjectKind::Services, Resource::services()),
     ];
     match &words.workloads {
         None => kinds.extend([Resource::deployments(), Resource::statefulsets()].map(Kind::workload)),
@@ -204,7 +204,7 @@ fn namespaces(words: &[String]) -> Result<Vec<Option<Name>>, BadConfig> {
 
 /// A kind that is listed, in whichever namespaces.
 struct Kind {
-    reads: Reads,
+    reads: ObjectKind,
     resource: Resource,
     label_selector: Option<String>,
     field_selector: Option<String>,
@@ -213,7 +213,7 @@ struct Kind {
 impl Kind {
     fn workload(resource: Resource) -> Self {
         Self {
-            reads: Reads::Workloads,
+            reads: ObjectKind::Workloads,
             resource,
             label_selector: None,
             field_selector: None,
@@ -259,7 +259,7 @@ impl Kind {
 
     fn source(&self, namespace: Option<Name>, labels: bool) -> Source {
         Source {
-            reads: self.reads,
+            kind: self.reads,
             resource: self.resource.clone(),
             namespace,
             label_selector: self.label_selector.clone().filter(|selector| !selector.is_empty()),
@@ -280,7 +280,7 @@ fn upstreams(words: Vec<words::Cluster>, domain: Option<&str>) -> Result<Upstrea
                     .map_err(|_| bad(key("service"), format_args!("{service:?} is not namespace/name")))?,
             ),
         };
-        rules.push(Rule::new(&word.name, service).map_err(|error| bad(key("name"), error))?);
+        rules.push(MappingRule::new(&word.name, service).map_err(|error| bad(key("name"), error))?);
     }
     Ok(Upstreams::new(
         rules,

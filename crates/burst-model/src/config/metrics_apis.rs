@@ -4,8 +4,8 @@ use super::check::{bad, text};
 use super::policies;
 use super::words;
 use super::{Adapter, Artifact, BadConfig, Fallback, Full, MetricsApis};
-use crate::kube::{Reads, Source};
-use crate::rates::Counting;
+use crate::kube::{ObjectKind, Source};
+use crate::request_rates::CountingSettings;
 use burst_labels::content;
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ const OWN_RESOURCES: [&str; 3] = ["metrics", "namespaces", "pods"];
 pub(super) fn check(
     words: Option<Full<words::MetricsApis>>,
     sources: &[Source],
-    counting: Option<Counting>,
+    counting: Option<CountingSettings>,
     artifact: Artifact,
 ) -> Result<Option<Full<MetricsApis>>, BadConfig> {
     let Some(words) = words.map(Full::into_inner) else {
@@ -58,7 +58,7 @@ fn adapter(group: &str, words: &words::Adapter) -> Result<Adapter, BadConfig> {
 }
 
 fn of_workloads(sources: &[Source]) -> impl Iterator<Item = &Source> {
-    sources.iter().filter(|source| source.reads == Reads::Workloads)
+    sources.iter().filter(|source| source.kind == ObjectKind::Workloads)
 }
 
 /// The snapshot knows a kind by its plural name alone, and the APIs by name and group.

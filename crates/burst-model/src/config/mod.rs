@@ -22,7 +22,7 @@ use crate::kube::Source;
 use crate::load::Percent;
 use crate::name::Name;
 use crate::printable::printable;
-use crate::rates::Counting;
+use crate::request_rates::CountingSettings;
 use crate::upstream::Upstreams;
 use full::NEEDS_REQUESTS;
 use std::collections::BTreeMap;
@@ -142,7 +142,7 @@ pub struct MetricsApis {
     /// Whose the metrics are that have no name of ours.
     pub fallback: Fallback,
     /// What is counted of requests; `None` where nothing is, and no metric of it is named.
-    pub counting: Option<Counting>,
+    pub counting: Option<CountingSettings>,
     /// Who may read which external metric; `None` where the API server alone says that.
     pub policies: Option<Policies>,
 }

@@ -2,7 +2,7 @@
 
 use super::check::bad;
 use super::{BadConfig, Policies, words};
-use crate::kube::{Reads, Resource, Source};
+use crate::kube::{ObjectKind, Resource, Source};
 use crate::name::Name;
 use burst_policy::{Policy, cost};
 
@@ -59,7 +59,7 @@ pub(super) fn sources(
     }
     let source = |namespace| Source {
         namespace,
-        ..Source::everywhere(Reads::Policies, Resource::external_metric_policies())
+        ..Source::all_namespaces(ObjectKind::Policies, Resource::external_metric_policies())
     };
     Ok(namespaces.into_iter().map(source).collect())
 }

@@ -3,7 +3,7 @@
 use super::check::{text, time};
 use super::{Artifact, BadConfig, Config, words};
 use crate::hash;
-use crate::rates::{Counting, Scope};
+use crate::request_rates::{CountingSettings, RateScope};
 use std::time::Duration;
 
 /// Two syncs of an HPA, so that no request falls between two of them.
@@ -83,12 +83,12 @@ impl Requests {
 
     /// What is counted, and whose requests those are.
     #[must_use]
-    pub fn counting(&self) -> Counting {
-        Counting {
+    pub fn counting(&self) -> CountingSettings {
+        CountingSettings {
             scope: if self.accept.is_some() {
-                Scope::Cluster
+                RateScope::Cluster
             } else {
-                Scope::Proxy
+                RateScope::Proxy
             },
             in_flight: self.in_flight,
         }
@@ -202,8 +202,8 @@ mod tests {
             ))
         };
         let metrics_apis = config("hub").unwrap().metrics_apis.unwrap();
-        let counting = Counting {
-            scope: Scope::Cluster,
+        let counting = CountingSettings {
+            scope: RateScope::Cluster,
             in_flight: true,
         };
         assert_eq!(metrics_apis.counting, Some(counting));

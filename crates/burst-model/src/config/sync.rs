@@ -4,8 +4,8 @@ use super::check::{bad, time, within};
 use super::duration::Written;
 use super::words::{self, SyncMode};
 use super::{BadConfig, Config};
-use crate::kube::{Reads, Source};
-use crate::sync::life::Pace;
+use crate::kube::{ObjectKind, Source};
+use crate::sync::reflector::Schedule;
 use std::time::Duration;
 
 /// Half as long a header would be fresher than anyone looks; twice as long saves a request in ten seconds.
@@ -76,12 +76,12 @@ impl Sync {
 impl Config {
     /// How a list of that source is kept up to date.
     #[must_use]
-    pub fn pace(&self, source: &Source) -> Pace {
-        let window = match source.reads {
-            Reads::Hpas | Reads::Services | Reads::Policies => self.sync.window,
-            Reads::Workloads => self.sync.workload_window,
+    pub fn pace(&self, source: &Source) -> Schedule {
+        let window = match source.kind {
+            ObjectKind::Hpas | ObjectKind::Services | ObjectKind::Policies => self.sync.window,
+            ObjectKind::Workloads => self.sync.workload_window,
         };
-        Pace {
+        Schedule {
             interval: self.poll_interval,
             window: (self.sync.mode == SyncMode::Watch).then_some(window),
         }

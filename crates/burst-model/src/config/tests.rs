@@ -1,5 +1,5 @@
 use super::*;
-use crate::kube::Reads;
+use crate::kube::ObjectKind;
 use proptest::prelude::*;
 use std::time::Duration;
 
@@ -311,7 +311,7 @@ fn policies_are_read_where_everything_is_and_in_the_root_namespace() {
             r#"{{"cluster":"k"{more},"metrics_apis":{{"filter_chain":"m","policies":{{"root_namespace":"istio-system"}}}}}}"#
         );
         let sources = parse(&json).unwrap().content.sources.into_iter();
-        let policies = sources.filter(|source| source.reads == Reads::Policies);
+        let policies = sources.filter(|source| source.kind == ObjectKind::Policies);
         policies.map(|source| source.to_string()).collect::<Vec<_>>()
     };
     let kind = "externalmetricpolicies.burstmetrics.dev";

@@ -1,7 +1,7 @@
 //! The series of the external metrics API: one for each HPA that counts, so that a sum counts nothing twice.
 
-use super::{ByLabel, Claim, Row, Target};
-use crate::kube::{Service, TargetRef};
+use super::{LabelIndex, Row, TargetHpas, TargetKey};
+use crate::kube::{ScaleTarget, Service};
 use crate::label_text;
 use crate::name::{Name, ObjectName};
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,9 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The rows, with labels such as `deployment=web,service=a,service=b`: what the HPA scales, and each Service that
 /// selects it.
 pub(super) fn rows<'a>(
-    claims: &BTreeMap<Target<'_>, Claim<'_>>,
+    claims: &BTreeMap<TargetKey<'_>, TargetHpas<'_>>,
     services: impl Iterator<Item = &'a Service>,
-    by_label: &ByLabel<'_>,
+    by_label: &LabelIndex<'_>,
 ) -> Vec<Row> {
     let mut selecting = BTreeMap::<&ObjectName, BTreeSet<&Name>>::new();
     for service in services {
@@ -26,7 +26,7 @@ pub(super) fn rows<'a>(
                 .insert(&service.name.name);
         }
     }
-    let row = |claim: &Claim<'_>| {
+    let row = |claim: &TargetHpas<'_>| {
         let services = selecting.get(&claim.first.name).into_iter().flatten();
         let row = claim.row.clone()?;
         Some(Row {
@@ -37,7 +37,7 @@ pub(super) fn rows<'a>(
     claims.values().filter_map(row).collect()
 }
 
-pub(super) fn labels<'a>(target: &TargetRef, services: impl Iterator<Item = &'a Name>) -> Box<str> {
+pub(super) fn labels<'a>(target: &ScaleTarget, services: impl Iterator<Item = &'a Name>) -> Box<str> {
     let mut text = String::new();
     // The kind is any text that an HPA's author wrote.
     if target.kind.bytes().all(|byte| byte.is_ascii_alphanumeric()) {

@@ -5,7 +5,7 @@ fn name(text: &str) -> ObjectName {
     ObjectName::parse(text).unwrap()
 }
 
-fn labels(text: &str) -> Labels {
+fn labels(text: &str) -> LabelMap {
     text.split(',')
         .filter_map(|pair| pair.split_once('='))
         .map(|(k, v)| (k.into(), v.into()))
@@ -13,7 +13,7 @@ fn labels(text: &str) -> Labels {
 }
 
 pub(super) fn hpa_of(kind: &str, of: &str, target: &str, current: Option<u32>, max: u32) -> Object {
-    let target = TargetRef {
+    let target = ScaleTarget {
         group: "apps".into(),
         kind: kind.into(),
         name: Name::parse(target).unwrap(),
@@ -54,16 +54,19 @@ pub(super) fn lists(
     deployments: Vec<Object>,
 ) -> [(Source, Vec<Rc<Object>>); 3] {
     let shared = |objects: Vec<Object>| objects.into_iter().map(Rc::new).collect();
-    let source = |reads, resource| Source::everywhere(reads, resource);
+    let source = |reads, resource| Source::all_namespaces(reads, resource);
     [
-        (source(Reads::Hpas, Resource::hpas()), shared(hpas)),
-        (source(Reads::Services, Resource::services()), shared(services)),
-        (source(Reads::Workloads, Resource::deployments()), shared(deployments)),
+        (source(ObjectKind::Hpas, Resource::hpas()), shared(hpas)),
+        (source(ObjectKind::Services, Resource::services()), shared(services)),
+        (
+            source(ObjectKind::Workloads, Resource::deployments()),
+            shared(deployments),
+        ),
     ]
 }
 
 /// A small cluster, joined, as `section: of -> label current/target/max` lines.
-fn joined(hpas: Vec<Object>, services: Vec<Object>, deployments: Vec<Object>) -> (Vec<String>, Notes) {
+fn joined(hpas: Vec<Object>, services: Vec<Object>, deployments: Vec<Object>) -> (Vec<String>, JoinFindings) {
     let lists = lists(hpas, services, deployments);
     let lists = lists.iter().map(|(source, objects)| (source, objects.as_slice()));
     let (table, notes) = join(lists, Percent::new(80).unwrap());
@@ -259,7 +262,7 @@ proptest! {
         let (table, notes) = join(lists.clone(), percent);
         let Explanation { services: explained, astray } = explain(lists, percent);
         prop_assert_eq!(explained.len(), services.len());
-        for Explained { of, no_load, .. } in &explained {
+        for ServiceExplanation { of, no_load, .. } in &explained {
             let has_load = table[SERVICES].iter().any(|row| row.of == *of);
             prop_assert_eq!(has_load, no_load.is_none(), "{}", of);
         }

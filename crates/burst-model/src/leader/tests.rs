@@ -2,8 +2,8 @@ use super::*;
 use crate::config::Artifact;
 use crate::index::{SERVICES, Table};
 use crate::kube::page;
-use crate::kube::{Reads, Window};
-use crate::records::{Record, Resume};
+use crate::kube::{ObjectKind, WatchBatch};
+use crate::records::{Checkpoint, Record};
 use crate::snapshot::{self, Section};
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ fn parse(json: &str) -> Rc<Config> {
 }
 
 /// A cluster of one Deployment with a Service and an HPA at `current` of 5 replicas.
-fn cluster(source: &Source, current: u32) -> Result<Page, Failure> {
+fn cluster(source: &Source, current: u32) -> Result<ListPage, Failure> {
     let meta = r#""metadata":{"name":"web","namespace":"shop"}"#;
     let item = match source.resource.plural.as_str() {
         "horizontalpodautoscalers" => format!(
@@ -42,7 +42,7 @@ fn cluster(source: &Source, current: u32) -> Result<Page, Failure> {
     };
     let kind = &source.resource.kind;
     let body = format!(r#"{{"kind":"{kind}List","metadata":{{"resourceVersion":"9"}},"items":[{item}]}}"#);
-    page::read(source, body.as_bytes(), &mut ())
+    page::parse(source, body.as_bytes(), &mut ())
 }
 
 /// What a round led to, besides its requests.
@@ -50,43 +50,45 @@ fn cluster(source: &Source, current: u32) -> Result<Page, Failure> {
 struct Round {
     asked: Vec<String>,
     published: Vec<Snapshot>,
-    resume: Option<Resume>,
-    troubles: Option<Troubles>,
+    resume: Option<Checkpoint>,
+    troubles: Option<Failures>,
     enforced: Option<PolicySets>,
     confirmed: Vec<Confirmed>,
     lines: Vec<String>,
-    counted: Vec<Outcome>,
+    counted: Vec<PollOutcome>,
     totals: Option<Totals>,
     readable: Vec<(String, Readable)>,
 }
 
 /// One tick, with every list answered at once by `api`.
-fn round(leader: &mut Leader, now: Time, mut api: impl FnMut(&Source) -> Result<Page, Failure>) -> Round {
-    round_of(leader, now, |source, _| api(source).map(Answer::Page))
+fn round(leader: &mut Leader, now: Time, mut api: impl FnMut(&Source) -> Result<ListPage, Failure>) -> Round {
+    round_of(leader, now, |source, _| api(source).map(Payload::Page))
 }
 
 /// One tick, with every request answered at once by `api`.
-fn round_of(leader: &mut Leader, now: Time, mut api: impl FnMut(&Source, Verb) -> Result<Answer, Failure>) -> Round {
+fn round_of(leader: &mut Leader, now: Time, mut api: impl FnMut(&Source, Verb) -> Result<Payload, Failure>) -> Round {
     let mut round = Round::default();
     let mut effects = leader.tick(now);
     while !effects.is_empty() {
         for effect in std::mem::take(&mut effects) {
             match effect {
-                Effect::Ask(ask) => {
+                Effect::Request(ask) => {
                     let answer = api(leader.source(ask.source).unwrap(), ask.request.verb);
                     round.asked.push(ask.request.path);
                     effects.extend(leader.answer(ask.source, answer, now, 0));
                 }
-                Effect::Publish(snapshot) => round.published.push(Snapshot::open(snapshot).unwrap()),
-                Effect::Enforce(sets) => round.enforced = Some(sets),
-                Effect::Bequeath(resume) => round.resume = Some(Resume::from_bytes(&resume).expect("a record")),
-                Effect::Admit(troubles) => round.troubles = Some(troubles),
-                Effect::Show(totals) => round.totals = Some(totals),
-                Effect::ShowList(source, readable) => round.readable.push((source.to_string(), readable)),
+                Effect::PublishSnapshot(snapshot) => round.published.push(Snapshot::open(snapshot).unwrap()),
+                Effect::PublishPolicies(sets) => round.enforced = Some(sets),
+                Effect::WriteCheckpoint(resume) => {
+                    round.resume = Some(Checkpoint::from_bytes(&resume).expect("a record"))
+                }
+                Effect::RecordFailures(troubles) => round.troubles = Some(troubles),
+                Effect::SetGauges(totals) => round.totals = Some(totals),
+                Effect::SetListGauge(source, readable) => round.readable.push((source.to_string(), readable)),
                 Effect::Confirm(confirmed) => round.confirmed.push(confirmed),
-                Effect::Count(outcome) => round.counted.push(outcome),
-                Effect::Warn(line) | Effect::Inform(line) => round.lines.push(line),
-                Effect::AskHub(question) => panic!("{question:?}"),
+                Effect::CountPoll(outcome) => round.counted.push(outcome),
+                Effect::LogWarning(line) | Effect::LogInfo(line) => round.lines.push(line),
+                Effect::RequestHub(question) => panic!("{question:?}"),
             }
         }
     }
@@ -99,7 +101,7 @@ fn later(seconds: u64) -> Time {
 
 #[test]
 fn a_first_round_publishes_what_the_cluster_is() {
-    let mut leader = Leader::new(config(""), Estate::default(), T0);
+    let mut leader = Leader::new(config(""), Handover::default(), T0);
     let round = round(&mut leader, T0, |source| cluster(source, 1));
     assert_eq!(round.asked.len(), 4);
     let [snapshot] = &round.published[..] else {
@@ -134,7 +136,7 @@ fn a_first_round_publishes_what_the_cluster_is() {
 
 #[test]
 fn a_quiet_cluster_is_confirmed_and_not_published_again() {
-    let mut leader = Leader::new(config(""), Estate::default(), T0);
+    let mut leader = Leader::new(config(""), Handover::default(), T0);
     round(&mut leader, T0, |source| cluster(source, 1));
     let quiet = round(&mut leader, later(15), |source| cluster(source, 1));
     assert!(quiet.published.is_empty());
@@ -151,7 +153,7 @@ fn a_quiet_cluster_is_confirmed_and_not_published_again() {
 
 #[test]
 fn nothing_is_published_before_every_list_was_read() {
-    let mut leader = Leader::new(config(""), Estate::default(), T0);
+    let mut leader = Leader::new(config(""), Handover::default(), T0);
     let late = |source: &Source| match source.resource.plural.as_str() {
         "services" => Err(Failure::Timeout),
         _ => cluster(source, 1),
@@ -164,9 +166,9 @@ fn nothing_is_published_before_every_list_was_read() {
 
 #[test]
 fn a_change_of_state_is_one_line_that_says_what_to_do() {
-    let mut leader = Leader::new(config(""), Estate::default(), T0);
-    let deny = |source: &Source| match source.reads {
-        Reads::Hpas => Err(Failure::Forbidden("no".into())),
+    let mut leader = Leader::new(config(""), Handover::default(), T0);
+    let deny = |source: &Source| match source.kind {
+        ObjectKind::Hpas => Err(Failure::Forbidden("no".into())),
         _ => cluster(source, 1),
     };
     let first = round(&mut leader, T0, deny);
@@ -184,7 +186,7 @@ fn a_change_of_state_is_one_line_that_says_what_to_do() {
         first
             .counted
             .iter()
-            .filter(|outcome| **outcome == Outcome::Forbidden)
+            .filter(|outcome| **outcome == PollOutcome::Forbidden)
             .count(),
         1
     );
@@ -192,13 +194,13 @@ fn a_change_of_state_is_one_line_that_says_what_to_do() {
 
 #[test]
 fn without_the_verb_watch_the_lists_are_read_and_it_is_said_once() {
-    let mut leader = Leader::new(parse(r#"{"cluster":"k"}"#), Estate::default(), T0);
+    let mut leader = Leader::new(parse(r#"{"cluster":"k"}"#), Handover::default(), T0);
     let (mut lines, mut loads, mut asked) = (Vec::new(), Vec::new(), 0);
     // Long enough for a watch to be tried again.
     for second in 0..500 {
         let current = u32::try_from(second / 200).unwrap();
         let round = round_of(&mut leader, later(second), |source, verb| match verb {
-            Verb::List => cluster(source, current).map(Answer::Page),
+            Verb::List => cluster(source, current).map(Payload::Page),
             Verb::Watch => Err(Failure::Forbidden("no".into())),
         });
         asked += round.asked.iter().filter(|path| path.contains("watch=1")).count();
@@ -225,17 +227,17 @@ fn without_the_verb_watch_the_lists_are_read_and_it_is_said_once() {
 
 #[test]
 fn a_list_that_fails_at_its_second_page_each_time_is_one_line_and_no_storm() {
-    let mut leader = Leader::new(config(""), Estate::default(), T0);
+    let mut leader = Leader::new(config(""), Handover::default(), T0);
     let mut first_page = false;
     let mut expires = |source: &Source| {
-        if source.reads != Reads::Hpas {
+        if source.kind != ObjectKind::Hpas {
             return cluster(source, 1);
         }
         first_page = !first_page;
         match first_page {
-            true => Ok(Page {
-                cursor: Some("next".into()),
-                ..Page::default()
+            true => Ok(ListPage {
+                continue_token: Some("next".into()),
+                ..ListPage::default()
             }),
             false => Err(Failure::Expired("too old".into())),
         }
@@ -250,11 +252,11 @@ fn a_list_that_fails_at_its_second_page_each_time_is_one_line_and_no_storm() {
 
 #[test]
 fn a_bad_object_is_named_once_and_counted_while_it_is_there() {
-    let mut leader = Leader::new(config(""), Estate::default(), T0);
+    let mut leader = Leader::new(config(""), Handover::default(), T0);
     let spoiled = |source: &Source| {
         let body = r#"{"kind":"ServiceList","items":[{"metadata":{"name":"bad","namespace":"shop"},"spec":7}]}"#;
-        match source.reads {
-            Reads::Services => page::read(source, body.as_bytes(), &mut ()),
+        match source.kind {
+            ObjectKind::Services => page::parse(source, body.as_bytes(), &mut ()),
             _ => cluster(source, 1),
         }
     };
@@ -272,9 +274,9 @@ fn a_bad_object_is_named_once_and_counted_while_it_is_there() {
 
 #[test]
 fn a_custom_kind_that_the_cluster_does_not_have_has_no_objects() {
-    let mut leader = Leader::new(config(ROLLOUTS), Estate::default(), T0);
-    let absent = |source: &Source| match source.reads {
-        Reads::Workloads => Err(Failure::NotFound("404 page not found".into())),
+    let mut leader = Leader::new(config(ROLLOUTS), Handover::default(), T0);
+    let absent = |source: &Source| match source.kind {
+        ObjectKind::Workloads => Err(Failure::NotFound("404 page not found".into())),
         _ => cluster(source, 1),
     };
     let round = round(&mut leader, T0, absent);
@@ -284,5 +286,5 @@ fn a_custom_kind_that_the_cluster_does_not_have_has_no_objects() {
         "{:?}",
         round.lines
     );
-    assert!(round.counted.contains(&Outcome::NotFound));
+    assert!(round.counted.contains(&PollOutcome::NotFound));
 }

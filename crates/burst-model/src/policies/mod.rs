@@ -9,7 +9,7 @@ mod enforced;
 pub use enforced::{Enforced, NotInForce};
 
 use crate::hash;
-use crate::kube::PolicySpec;
+use crate::kube::PolicyObject;
 use crate::printable::printable;
 use burst_policy::cost::{self, MemoryQuota, QuotaExceeded};
 use burst_policy::{BadPolicy, Policy};
@@ -51,7 +51,7 @@ type Sizes = BTreeMap<u64, Result<usize, String>>;
 #[derive(Debug, Hash)]
 struct Found<'a> {
     namespace: &'a str,
-    specs: Vec<&'a PolicySpec>,
+    specs: Vec<&'a PolicyObject>,
     bad: Option<&'a str>,
 }
 
@@ -90,7 +90,7 @@ impl Gathered {
     pub(crate) fn gather<'a>(
         &mut self,
         root: Option<&str>,
-        objects: impl Iterator<Item = &'a PolicySpec>,
+        objects: impl Iterator<Item = &'a PolicyObject>,
         bad: impl Iterator<Item = (&'a str, &'a str)>,
     ) -> (Option<PolicySets>, Vec<String>) {
         let mut all = Vec::new();
@@ -164,7 +164,7 @@ impl<'a> Candidates<'a> {
         size: &mut impl FnMut(&str, &[Spec]) -> Result<usize, String>,
     ) -> Self {
         let namespace = found.namespace;
-        let spec = |policy: &&PolicySpec| (policy.name.name.as_str().into(), policy.spec.clone());
+        let spec = |policy: &&PolicyObject| (policy.name.name.as_str().into(), policy.spec.clone());
         let specs: Vec<_> = found.specs.iter().map(spec).collect();
         let now = match found.bad {
             Some(line) => Err(line.to_owned()),

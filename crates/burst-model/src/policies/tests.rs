@@ -6,8 +6,8 @@ use crate::name::ObjectName;
 const DENY: &str = r#"{"rules":[{"metric":".*","deny":true}]}"#;
 const BAD: &str = r#"{"rules":[{"metric":"(","deny":true}]}"#;
 
-fn objects(all: &[(&str, &str)]) -> Vec<PolicySpec> {
-    let object = |(name, spec): &(&str, &str)| PolicySpec {
+fn objects(all: &[(&str, &str)]) -> Vec<PolicyObject> {
+    let object = |(name, spec): &(&str, &str)| PolicyObject {
         name: ObjectName::parse(name).unwrap(),
         spec: (*spec).into(),
     };

@@ -6,13 +6,13 @@ fn at(seconds: u64) -> Time {
     T0.after(Duration::from_secs(seconds))
 }
 
-fn item(kind: Kind, hash: u64) -> Item {
+fn item(kind: ItemKind, hash: u64) -> Item {
     Item { kind, hash }
 }
 
 fn mark(vm: u32, item: Item, since: Time) -> Mark {
     Mark {
-        vm: Id(vm),
+        vm: VmId(vm),
         item,
         since,
     }
@@ -25,11 +25,11 @@ fn marks(all: &[Mark]) -> Marks {
 }
 
 const SNAPSHOT: Item = Item {
-    kind: Kind::Snapshot,
+    kind: ItemKind::Snapshot,
     hash: 7,
 };
 const OBJECT: Item = Item {
-    kind: Kind::Object,
+    kind: ItemKind::Object,
     hash: 7,
 };
 
@@ -37,29 +37,29 @@ const OBJECT: Item = Item {
 fn what_another_vm_does_not_come_back_from_is_suspected_then_guilty_and_forgotten_in_the_end() {
     let marks = marks(&[mark(1, OBJECT, T0)]);
     for (seconds, verdict) in [
-        (0, Verdict::Suspected),
-        (59, Verdict::Suspected),
-        (60, Verdict::Guilty),
-        (3599, Verdict::Guilty),
-        (3600, Verdict::Clear),
+        (0, QuarantineVerdict::Suspected),
+        (59, QuarantineVerdict::Suspected),
+        (60, QuarantineVerdict::Guilty),
+        (3599, QuarantineVerdict::Guilty),
+        (3600, QuarantineVerdict::Clear),
     ] {
         assert_eq!(
-            marks.verdict(Some(Id(2)), OBJECT, at(seconds)),
+            marks.verdict(Some(VmId(2)), OBJECT, at(seconds)),
             verdict,
             "after {seconds} s"
         );
         let objects: Vec<_> = marks.objects(at(seconds)).collect();
-        let expected = Some((OBJECT.hash, verdict)).filter(|_| verdict != Verdict::Clear);
+        let expected = Some((OBJECT.hash, verdict)).filter(|_| verdict != QuarantineVerdict::Clear);
         assert_eq!(objects, Vec::from_iter(expected), "after {seconds} s");
     }
     assert_eq!(
-        marks.verdict(Some(Id(1)), OBJECT, at(9)),
-        Verdict::Clear,
+        marks.verdict(Some(VmId(1)), OBJECT, at(9)),
+        QuarantineVerdict::Clear,
         "its own says that it is alive"
     );
     assert_eq!(
         marks.verdict(None, OBJECT, T0.before(EXPIRY)),
-        Verdict::Clear,
+        QuarantineVerdict::Clear,
         "the clock was set back"
     );
 }
@@ -76,19 +76,27 @@ fn an_object_of_a_watch_is_known_in_a_list() {
 
 #[test]
 fn a_request_is_refused_for_a_minute_and_holds_up_no_other() {
-    let query = |hash| item(Kind::Query, hash);
+    let query = |hash| item(ItemKind::Query, hash);
     let all: Vec<_> = (0..5).map(|n| mark(n, query(u64::from(n)), T0)).collect();
     let marks = marks(&all);
-    assert_eq!(marks.verdict(None, query(0), at(59)), Verdict::Suspected);
-    assert_eq!(marks.verdict(None, query(0), at(60)), Verdict::Clear);
-    assert_eq!(marks.verdict(None, query(9), T0), Verdict::Clear);
+    assert_eq!(marks.verdict(None, query(0), at(59)), QuarantineVerdict::Suspected);
+    assert_eq!(marks.verdict(None, query(0), at(60)), QuarantineVerdict::Clear);
+    assert_eq!(marks.verdict(None, query(9), T0), QuarantineVerdict::Clear);
 }
 
 #[test]
 fn other_bytes_and_other_kinds_are_taken_at_once_after_one_death() {
     let marks = marks(&[mark(1, SNAPSHOT, T0)]);
-    for other in [item(Kind::Snapshot, 8), item(Kind::Policies, 7), item(Kind::Object, 7)] {
-        assert_eq!(marks.verdict(Some(Id(2)), other, T0), Verdict::Clear, "{other:?}");
+    for other in [
+        item(ItemKind::Snapshot, 8),
+        item(ItemKind::Policies, 7),
+        item(ItemKind::Object, 7),
+    ] {
+        assert_eq!(
+            marks.verdict(Some(VmId(2)), other, T0),
+            QuarantineVerdict::Clear,
+            "{other:?}"
+        );
     }
 }
 
@@ -97,8 +105,8 @@ fn a_cause_in_every_new_version_ends_a_vm_a_minute_at_most() {
     let (mut marks, mut deaths) = (Marks::default(), Vec::new());
     for second in 0..3600 {
         // Each second there are other bytes, and a VM that would take them.
-        let taken = item(Kind::Snapshot, second);
-        if marks.verdict(None, taken, at(second)) == Verdict::Clear {
+        let taken = item(ItemKind::Snapshot, second);
+        if marks.verdict(None, taken, at(second)) == QuarantineVerdict::Clear {
             marks.begin(mark(u32::try_from(second).unwrap(), taken, at(second)));
             deaths.push(second);
         }
@@ -112,9 +120,14 @@ fn a_cause_in_every_new_version_ends_a_vm_a_minute_at_most() {
 
 #[test]
 fn objects_do_not_wait_for_each_other_and_leaders_do() {
-    let all: Vec<_> = (0..5).map(|n| mark(n, item(Kind::Object, u64::from(n)), T0)).collect();
+    let all: Vec<_> = (0..5)
+        .map(|n| mark(n, item(ItemKind::Object, u64::from(n)), T0))
+        .collect();
     let marks = marks(&all);
-    assert_eq!(marks.verdict(None, item(Kind::Object, 9), T0), Verdict::Clear);
+    assert_eq!(
+        marks.verdict(None, item(ItemKind::Object, 9), T0),
+        QuarantineVerdict::Clear
+    );
     assert_eq!(marks.pause_of_leaders(T0), LONGEST_PAUSE);
     assert_eq!(marks.pause_of_leaders(at(3600)), Duration::ZERO);
     assert_eq!(self::marks(&all[..2]).pause_of_leaders(T0), FIRST_PAUSE);
@@ -125,7 +138,7 @@ fn objects_do_not_wait_for_each_other_and_leaders_do() {
 fn what_is_written_is_read_and_what_is_no_mark_is_passed_over() {
     let marks = marks(&[
         mark(1, SNAPSHOT, T0),
-        mark(u32::MAX, item(Kind::Leading, u64::MAX), at(1)),
+        mark(u32::MAX, item(ItemKind::Leading, u64::MAX), at(1)),
     ]);
     let mut bytes = marks.to_bytes();
     assert_eq!((bytes.len(), Marks::from_bytes(&bytes)), (2 * LENGTH, marks.clone()));
@@ -133,7 +146,7 @@ fn what_is_written_is_read_and_what_is_no_mark_is_passed_over() {
     assert_eq!(Marks::from_bytes(&bytes), marks, "cut short");
     bytes[0] = 99;
     assert_eq!(Marks::from_bytes(&bytes).0, marks.0[1..], "of a newer binary");
-    for kind in Kind::ALL {
+    for kind in ItemKind::ALL {
         let known = mark(1, item(kind, 7), T0);
         assert_eq!(Mark::from_bytes(&known.to_bytes()), Some(known));
     }
@@ -143,20 +156,20 @@ fn what_is_written_is_read_and_what_is_no_mark_is_passed_over() {
 fn a_vm_has_one_mark_and_takes_it_away() {
     let mut marks = marks(&[mark(1, SNAPSHOT, T0), mark(1, OBJECT, T0), mark(2, OBJECT, T0)]);
     assert_eq!(marks.0.len(), 2);
-    assert!(marks.end(Id(1)) && !marks.end(Id(1)));
-    assert!(marks.end(Id(2)) && marks.is_empty());
+    assert!(marks.end(VmId(1)) && !marks.end(VmId(1)));
+    assert!(marks.end(VmId(2)) && marks.is_empty());
 }
 
 #[test]
 fn there_are_never_more_than_so_many_and_none_for_ever() {
     let many: Vec<_> = (0..10 * 64)
-        .map(|n| mark(n, item(Kind::Object, u64::from(n)), T0))
+        .map(|n| mark(n, item(ItemKind::Object, u64::from(n)), T0))
         .collect();
     let mut marks = marks(&many);
     assert_eq!(marks.0.len(), MOST_MARKS);
     assert_eq!(
         marks.verdict(None, many.last().unwrap().item, T0),
-        Verdict::Suspected,
+        QuarantineVerdict::Suspected,
         "the newest stay"
     );
     marks.begin(mark(9_999, SNAPSHOT, at(3600)));

@@ -21,8 +21,8 @@
 mod read;
 mod write;
 
-pub use read::{Damaged, Entry, Section, Snapshot};
-pub use write::{Writing, write};
+pub use read::{Entry, InvalidSnapshot, Section, Snapshot};
+pub use write::{SnapshotWriter, write};
 
 /// Raised whenever the bytes change their meaning.
 pub const FORMAT: u32 = 6;

@@ -15,7 +15,7 @@ pub struct Snapshot {
 /// The bytes are not a whole snapshot of this format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the snapshot is damaged: {0}")]
-pub struct Damaged(&'static str);
+pub struct InvalidSnapshot(&'static str);
 
 /// The rows of one kind, sorted by `namespace/name`.
 #[derive(Clone, Copy, Debug)]
@@ -44,20 +44,24 @@ impl Snapshot {
     ///
     /// # Errors
     /// They are of another format, cut short, or their rows are not in them.
-    pub fn open(bytes: Vec<u8>) -> Result<Self, Damaged> {
+    pub fn open(bytes: Vec<u8>) -> Result<Self, InvalidSnapshot> {
         if !bytes.starts_with(&MAGIC) {
-            return Err(Damaged("it is of another format"));
+            return Err(InvalidSnapshot("it is of another format"));
         }
         let snapshot = Self { bytes };
-        let count = snapshot.section_count().ok_or(Damaged("its header is cut short"))?;
+        let count = snapshot
+            .section_count()
+            .ok_or(InvalidSnapshot("its header is cut short"))?;
         if snapshot.number(LENGTH) != Some(snapshot.bytes.len()) {
-            return Err(Damaged("it is cut short"));
+            return Err(InvalidSnapshot("it is cut short"));
         }
         let names = (0..count).map(|place| snapshot.section_at(place).map(|(name, _)| name));
-        ascending(names).ok_or(Damaged("its sections are cut short or out of order"))?;
+        ascending(names).ok_or(InvalidSnapshot("its sections are cut short or out of order"))?;
         for place in 0..count {
-            let (_, section) = snapshot.section_at(place).ok_or(Damaged("a section is cut short"))?;
-            section.end().ok_or(Damaged("its rows are somewhere else"))?;
+            let (_, section) = snapshot
+                .section_at(place)
+                .ok_or(InvalidSnapshot("a section is cut short"))?;
+            section.end().ok_or(InvalidSnapshot("its rows are somewhere else"))?;
         }
         Ok(snapshot)
     }

@@ -49,10 +49,10 @@ fn table() -> impl Strategy<Value = Table> {
 proptest! {
     #[test]
     fn in_parts_of_any_size_it_is_written_the_same(table in table(), parts in proptest::collection::vec(1..9usize, 1..20)) {
-        let mut writing = Writing::begin(&table, 3);
+        let mut writing = SnapshotWriter::begin(&table, 3);
         let whole = parts.into_iter().cycle().any(|part| {
             let mut left = part;
-            let whole = writing.go_on(&table, &mut left);
+            let whole = writing.advance(&table, &mut left);
             assert!(whole == (left > 0));
             whole
         });

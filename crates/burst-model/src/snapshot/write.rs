@@ -11,15 +11,15 @@ use crate::name::ObjectName;
 /// The bytes of a table. The same table and generation give the same bytes on every target.
 #[must_use]
 pub fn write(table: &Table, generation: u64) -> Vec<u8> {
-    let mut writing = Writing::begin(table, generation);
+    let mut writing = SnapshotWriter::begin(table, generation);
     let mut all = usize::MAX;
-    writing.go_on(table, &mut all);
+    writing.advance(table, &mut all);
     writing.end()
 }
 
 /// The bytes of a table, row by row; of one that does not change meanwhile.
 #[derive(Debug)]
-pub struct Writing {
+pub struct SnapshotWriter {
     bytes: Vec<u8>,
     /// Rows that are written, and rows whose labels are.
     rows: usize,
@@ -29,7 +29,7 @@ pub struct Writing {
     labels: usize,
 }
 
-impl Writing {
+impl SnapshotWriter {
     /// Writes what stands before the rows.
     #[must_use]
     pub fn begin(table: &Table, generation: u64) -> Self {
@@ -58,7 +58,7 @@ impl Writing {
     }
 
     /// Writes at most so many rows, and counts them down; whether none is left.
-    pub fn go_on(&mut self, table: &Table, most: &mut usize) -> bool {
+    pub fn advance(&mut self, table: &Table, most: &mut usize) -> bool {
         for row in all(table).skip(self.rows).take(*most) {
             self.row(row);
             *most -= 1;

@@ -21,7 +21,7 @@ const STEP: usize = MOST_OF_NAMESPACE / 16;
 
 /// What the objects of a list take.
 #[derive(Debug)]
-pub struct Account {
+pub struct ByteAccount {
     bytes: usize,
     /// What those of a namespace may take.
     per_namespace: usize,
@@ -29,7 +29,7 @@ pub struct Account {
     seen: usize,
 }
 
-impl Default for Account {
+impl Default for ByteAccount {
     fn default() -> Self {
         Self {
             bytes: 0,
@@ -39,7 +39,7 @@ impl Default for Account {
     }
 }
 
-impl Account {
+impl ByteAccount {
     /// Counts an object in.
     pub fn add(&mut self, object: &Object) {
         self.bytes = self.bytes.saturating_add(object.size());
@@ -78,7 +78,7 @@ impl Account {
             return Vec::new();
         }
         loop {
-            let mut tally = Tally::new(self.per_namespace);
+            let mut tally = NamespaceUsage::new(self.per_namespace);
             self.bytes = objects
                 .iter()
                 .filter(|object| tally.takes(object))
@@ -90,7 +90,7 @@ impl Account {
             self.per_namespace /= 2;
         }
         self.seen = self.bytes.saturating_add(STEP);
-        let mut tally = Tally::new(self.per_namespace);
+        let mut tally = NamespaceUsage::new(self.per_namespace);
         let (fits, rest) = std::mem::take(objects)
             .into_iter()
             .partition(|object| tally.takes(object));
@@ -100,14 +100,14 @@ impl Account {
 }
 
 /// What is kept of a list whose objects come namespace by namespace.
-struct Tally {
+struct NamespaceUsage {
     per_namespace: usize,
     /// The last object that came, and what those of its namespace take up to it.
     last: Option<Rc<Object>>,
     of_namespace: usize,
 }
 
-impl Tally {
+impl NamespaceUsage {
     fn new(per_namespace: usize) -> Self {
         Self {
             per_namespace,
@@ -134,7 +134,7 @@ impl Tally {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kube::Reads;
+    use crate::kube::ObjectKind;
     use proptest::prelude::*;
     use std::collections::BTreeMap;
 
@@ -142,11 +142,11 @@ mod tests {
     fn policy(namespace: &str, name: usize, size: usize) -> Rc<Object> {
         let spec = "x".repeat((size - 512) / 4 - 2);
         let json = format!(r#"{{"metadata":{{"namespace":"{namespace}","name":"n{name:05}"}},"spec":"{spec}"}}"#);
-        Rc::new(Object::read(Reads::Policies, &json, false).unwrap())
+        Rc::new(Object::read(ObjectKind::Policies, &json, false).unwrap())
     }
 
-    fn account(objects: &[Rc<Object>]) -> Account {
-        let mut account = Account::default();
+    fn account(objects: &[Rc<Object>]) -> ByteAccount {
+        let mut account = ByteAccount::default();
         objects.iter().for_each(|object| account.add(object));
         account
     }

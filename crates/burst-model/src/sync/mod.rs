@@ -1,12 +1,12 @@
-//! How the cluster is read: which of the proxy's threads asks ([`lease`]), the life of each list ([`life`]), all the
-//! lists together ([`poller`]), how much is kept of them ([`limits`]) and how long to leave a failing API alone
+//! How the cluster is read: which of the proxy's threads asks ([`election`]), the life of each list ([`reflector`]), all the
+//! lists together ([`scheduler`]), how much is kept of them ([`limits`]) and how long to leave a failing API alone
 //! ([`backoff`]).
 
 pub mod backoff;
+pub mod election;
+pub mod excluded;
 pub(crate) mod interval;
-pub mod lease;
-pub mod left_out;
-pub mod life;
 pub mod limits;
 mod page_size;
-pub mod poller;
+pub mod reflector;
+pub mod scheduler;

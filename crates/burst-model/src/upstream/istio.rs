@@ -21,7 +21,7 @@ pub struct IstioService {
 
 /// The parts of a cluster's name that count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Cluster<'a> {
+pub(super) enum IstioCluster<'a> {
     /// To the Service of this host: from a sidecar or gateway, or from a waypoint to what stands behind it.
     To(&'a str),
     /// To the workload that this proxy stands before. Its name holds no host.
@@ -30,7 +30,7 @@ pub(super) enum Cluster<'a> {
     Passthrough,
 }
 
-impl<'a> Cluster<'a> {
+impl<'a> IstioCluster<'a> {
     /// `direction|port|subset|host`, and with `_.` for `|` where it also is an SNI (`AUTO_PASSTHROUGH`).
     pub(super) fn parse(name: &'a str) -> Option<Self> {
         let border = if name.contains('|') { "|" } else { "_." };

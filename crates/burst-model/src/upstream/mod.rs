@@ -9,10 +9,10 @@ mod owner;
 mod rule;
 
 pub use istio::IstioService;
-pub use rule::{BadRule, Rule};
+pub use rule::{InvalidRule, MappingRule};
 
 use crate::name::ObjectName;
-use istio::Cluster;
+use istio::IstioCluster;
 
 /// A pod is of a few Services; more than these are not looked at.
 const MOST_SERVICES: usize = 8;
@@ -20,14 +20,14 @@ const MOST_SERVICES: usize = 8;
 /// The rules of a configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Upstreams {
-    rules: Vec<Rule>,
+    rules: Vec<MappingRule>,
     /// `.svc.<cluster domain>`.
     suffix: String,
 }
 
 /// What a cluster stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Upstream {
+pub enum UpstreamTarget {
     /// A Service.
     Service(ObjectName),
     /// The workload that the proxy's own pod is of.
@@ -70,7 +70,7 @@ impl Unmapped {
 
     /// The reason in the name of a stat.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Unknown => "unmapped",
             Self::Passthrough => "passthrough",
@@ -83,7 +83,7 @@ impl Unmapped {
 }
 
 /// What the proxy can tell of a cluster beside its name. Each answer is a few calls of the host.
-pub trait Hints {
+pub trait UpstreamHints {
     /// Istio's metadata of the cluster: `istio.services[place]`.
     fn service(&self, place: usize) -> Option<IstioService>;
     /// `OWNER` in the proxy's own node metadata.
@@ -93,7 +93,7 @@ pub trait Hints {
 }
 
 /// A proxy that knows the names of its clusters and nothing else.
-impl Hints for () {
+impl UpstreamHints for () {
     fn service(&self, _place: usize) -> Option<IstioService> {
         None
     }
@@ -110,7 +110,7 @@ impl Hints for () {
 impl Upstreams {
     /// These rules, in a cluster of that domain (`cluster.local`).
     #[must_use]
-    pub fn new(rules: Vec<Rule>, cluster_domain: &str) -> Self {
+    pub fn new(rules: Vec<MappingRule>, cluster_domain: &str) -> Self {
         Self {
             rules,
             suffix: format!(".svc.{cluster_domain}"),
@@ -121,35 +121,35 @@ impl Upstreams {
     ///
     /// # Errors
     /// Why nothing can be said.
-    pub fn of(&self, cluster: &[u8], hints: &impl Hints) -> Result<Vec<Upstream>, Unmapped> {
+    pub fn of(&self, cluster: &[u8], hints: &impl UpstreamHints) -> Result<Vec<UpstreamTarget>, Unmapped> {
         let cluster = std::str::from_utf8(cluster).map_err(|_| Unmapped::Unknown)?;
         if let Some(service) = self.rules.iter().find_map(|rule| rule.service_of(cluster)) {
-            return Ok(vec![Upstream::Service(service)]);
+            return Ok(vec![UpstreamTarget::Service(service)]);
         }
-        match Cluster::parse(cluster) {
-            Some(Cluster::Passthrough) => Err(Unmapped::Passthrough),
-            Some(Cluster::Inbound) => self.inbound(hints),
-            Some(Cluster::To(host)) => self
+        match IstioCluster::parse(cluster) {
+            Some(IstioCluster::Passthrough) => Err(Unmapped::Passthrough),
+            Some(IstioCluster::Inbound) => self.inbound(hints),
+            Some(IstioCluster::To(host)) => self
                 .by_metadata(hints)
                 .unwrap_or_else(|| istio::service_of_host(host, &self.suffix))
-                .map(|service| vec![Upstream::Service(service)]),
+                .map(|service| vec![UpstreamTarget::Service(service)]),
             None => self
                 .by_metadata(hints)
                 .unwrap_or_else(|| Err(of_envoy_gateway(cluster).unwrap_or(Unmapped::Unknown)))
-                .map(|service| vec![Upstream::Service(service)]),
+                .map(|service| vec![UpstreamTarget::Service(service)]),
         }
     }
 
-    fn by_metadata(&self, hints: &impl Hints) -> Option<Result<ObjectName, Unmapped>> {
+    fn by_metadata(&self, hints: &impl UpstreamHints) -> Option<Result<ObjectName, Unmapped>> {
         Some(hints.service(0)?.object(&self.suffix))
     }
 
     /// The Services that have the port, then the workload.
-    fn inbound(&self, hints: &impl Hints) -> Result<Vec<Upstream>, Unmapped> {
+    fn inbound(&self, hints: &impl UpstreamHints) -> Result<Vec<UpstreamTarget>, Unmapped> {
         let services = (0..MOST_SERVICES).map_while(|place| hints.service(place));
         let services = services.filter_map(|service| service.object(&self.suffix).ok());
         let owner = || owner::workload(&hints.owner()?);
-        let all: Vec<_> = services.map(Upstream::Service).chain(owner()).collect();
+        let all: Vec<_> = services.map(UpstreamTarget::Service).chain(owner()).collect();
         if all.is_empty() {
             Err(Unmapped::Inbound)
         } else {

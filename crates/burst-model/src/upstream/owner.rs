@@ -1,17 +1,17 @@
 //! The workload that a proxy's own pod is of, as Istio's injector writes it into the node metadata.
 //! <https://github.com/istio/istio/blob/master/manifests/charts/istio-control/istio-discovery/files/injection-template.yaml> (`ISTIO_META_OWNER`)
 
-use super::Upstream;
+use super::UpstreamTarget;
 use crate::name::ObjectName;
 
 /// `kubernetes://apis/apps/v1/namespaces/NAMESPACE/deployments/NAME`.
-pub(super) fn workload(owner: &str) -> Option<Upstream> {
+pub(super) fn workload(owner: &str) -> Option<UpstreamTarget> {
     let (_, path) = owner.strip_prefix("kubernetes://apis/")?.split_once("/namespaces/")?;
     let mut parts = path.split('/');
     let (namespace, plural, name) = (parts.next()?, parts.next()?, parts.next()?);
     let whole = parts.next().is_none();
     whole.then_some(())?;
-    Some(Upstream::Workload {
+    Some(UpstreamTarget::Workload {
         plural: plural.into(),
         name: ObjectName::new(namespace, name).ok()?,
     })

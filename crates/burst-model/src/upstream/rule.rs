@@ -4,15 +4,15 @@ use crate::name::ObjectName;
 
 /// A rule from cluster names to a Service.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Rule {
-    pattern: Vec<Part>,
+pub struct MappingRule {
+    pattern: Vec<PatternPart>,
     /// The Service, where the pattern does not hold its name.
     service: Option<ObjectName>,
 }
 
 /// A piece of a pattern.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Part {
+enum PatternPart {
     Literal(String),
     Namespace,
     Service,
@@ -21,7 +21,7 @@ enum Part {
 
 /// Why a rule cannot be.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BadRule {
+pub enum InvalidRule {
     /// A pattern without placeholders needs to be told the Service.
     #[error("{0:?} holds no {{namespace}} and {{service}}, so `service: namespace/name` must stand beside it")]
     NoService(String),
@@ -36,27 +36,27 @@ pub enum BadRule {
     NoBorder(String),
 }
 
-impl Rule {
+impl MappingRule {
     /// Takes a pattern: literal text, `{namespace}`, `{service}` and `*` for anything.
     ///
     /// # Errors
     /// The pattern does not tell exactly one Service.
-    pub fn new(pattern: &str, service: Option<ObjectName>) -> Result<Self, BadRule> {
+    pub fn new(pattern: &str, service: Option<ObjectName>) -> Result<Self, InvalidRule> {
         let parts = parts(pattern);
-        let count = |wanted: &Part| parts.iter().filter(|part| *part == wanted).count();
-        let is_open = |part: &Part| !matches!(part, Part::Literal(_));
-        match (count(&Part::Namespace), count(&Part::Service), &service) {
-            (0, 0, None) => Err(BadRule::NoService(pattern.into())),
+        let count = |wanted: &PatternPart| parts.iter().filter(|part| *part == wanted).count();
+        let is_open = |part: &PatternPart| !matches!(part, PatternPart::Literal(_));
+        match (count(&PatternPart::Namespace), count(&PatternPart::Service), &service) {
+            (0, 0, None) => Err(InvalidRule::NoService(pattern.into())),
             (0, 0, Some(_)) | (1, 1, None) => Ok(()),
-            (_, _, Some(_)) => Err(BadRule::TwoServices(pattern.into())),
-            (_, _, None) => Err(BadRule::Halves(pattern.into())),
+            (_, _, Some(_)) => Err(InvalidRule::TwoServices(pattern.into())),
+            (_, _, None) => Err(InvalidRule::Halves(pattern.into())),
         }?;
         if parts
             .iter()
             .zip(parts.iter().skip(1))
             .any(|(a, b)| is_open(a) && is_open(b))
         {
-            return Err(BadRule::NoBorder(pattern.into()));
+            return Err(InvalidRule::NoBorder(pattern.into()));
         }
         Ok(Self {
             pattern: parts,
@@ -65,7 +65,7 @@ impl Rule {
     }
 
     pub(super) fn service_of(&self, cluster: &str) -> Option<ObjectName> {
-        let mut found = Found::default();
+        let mut found = Captures::default();
         if !matches(&self.pattern, cluster, &mut found) {
             return None;
         }
@@ -75,11 +75,11 @@ impl Rule {
     }
 }
 
-fn parts(pattern: &str) -> Vec<Part> {
+fn parts(pattern: &str) -> Vec<PatternPart> {
     let placeholders = [
-        ("{namespace}", Part::Namespace),
-        ("{service}", Part::Service),
-        ("*", Part::Anything),
+        ("{namespace}", PatternPart::Namespace),
+        ("{service}", PatternPart::Service),
+        ("*", PatternPart::Anything),
     ];
     let mut parts = Vec::new();
     let mut rest = pattern;
@@ -88,12 +88,12 @@ fn parts(pattern: &str) -> Vec<Part> {
             .iter()
             .filter_map(|(text, part)| Some((rest.find(text)?, text, part)));
         let Some((at, text, part)) = next.min_by_key(|(at, ..)| *at) else {
-            parts.push(Part::Literal(rest.into()));
+            parts.push(PatternPart::Literal(rest.into()));
             break;
         };
         let (literal, tail) = rest.split_at(at);
         if !literal.is_empty() {
-            parts.push(Part::Literal(literal.into()));
+            parts.push(PatternPart::Literal(literal.into()));
         }
         parts.push(part.clone());
         rest = tail.strip_prefix(text).unwrap_or_default();
@@ -102,34 +102,34 @@ fn parts(pattern: &str) -> Vec<Part> {
 }
 
 #[derive(Default)]
-struct Found<'a> {
+struct Captures<'a> {
     namespace: Option<&'a str>,
     service: Option<&'a str>,
 }
 
 /// Whether the parts cover the text. An open part reaches to the first place where the literal behind it stands, or
 /// to the end: names have few parts and no need for more.
-fn matches<'a>(parts: &[Part], text: &'a str, found: &mut Found<'a>) -> bool {
+fn matches<'a>(parts: &[PatternPart], text: &'a str, found: &mut Captures<'a>) -> bool {
     let Some((part, parts)) = parts.split_first() else {
         return text.is_empty();
     };
-    if let Part::Literal(literal) = part {
+    if let PatternPart::Literal(literal) = part {
         return text
             .strip_prefix(literal.as_str())
             .is_some_and(|rest| matches(parts, rest, found));
     }
     let end = match parts.split_first() {
-        Some((Part::Literal(literal), [])) => text.len().checked_sub(literal.len()),
-        Some((Part::Literal(literal), _)) => text.find(literal.as_str()),
+        Some((PatternPart::Literal(literal), [])) => text.len().checked_sub(literal.len()),
+        Some((PatternPart::Literal(literal), _)) => text.find(literal.as_str()),
         _ => Some(text.len()),
     };
     let Some((open, rest)) = end.and_then(|end| text.split_at_checked(end)) else {
         return false;
     };
     match part {
-        Part::Namespace => found.namespace = Some(open),
-        Part::Service => found.service = Some(open),
-        Part::Anything | Part::Literal(_) => {}
+        PatternPart::Namespace => found.namespace = Some(open),
+        PatternPart::Service => found.service = Some(open),
+        PatternPart::Anything | PatternPart::Literal(_) => {}
     }
     matches(parts, rest, found)
 }
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn patterns_find_names_between_literals() {
         let rule = |pattern, service: Option<&str>| {
-            Rule::new(pattern, service.map(|service| ObjectName::parse(service).unwrap())).unwrap()
+            MappingRule::new(pattern, service.map(|service| ObjectName::parse(service).unwrap())).unwrap()
         };
         let rules = [
             rule("web", Some("shop/web")),
@@ -171,7 +171,7 @@ mod tests {
             ("{service}.{namespace}", shop(), "so no `service` may stand beside it"),
             ("{service}{namespace}", None, "two placeholders side by side"),
         ] {
-            let error = Rule::new(pattern, service).unwrap_err().to_string();
+            let error = MappingRule::new(pattern, service).unwrap_err().to_string();
             assert!(error.contains(message), "{pattern}: {error}");
         }
     }
@@ -180,7 +180,7 @@ mod tests {
         #[test]
         fn arbitrary_names_and_patterns_are_survived(pattern in ".{0,20}", cluster in ".{0,40}") {
             for pattern in [&pattern, "*-{service}|{namespace}*x"] {
-                let _ = Rule::new(pattern, None).map(|rule| rule.service_of(&cluster));
+                let _ = MappingRule::new(pattern, None).map(|rule| rule.service_of(&cluster));
             }
         }
     }

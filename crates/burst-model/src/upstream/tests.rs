@@ -18,7 +18,7 @@ impl Known {
     }
 }
 
-impl Hints for Known {
+impl UpstreamHints for Known {
     fn service(&self, place: usize) -> Option<IstioService> {
         self.services.get(place).cloned()
     }
@@ -38,11 +38,11 @@ fn plain() -> Upstreams {
 
 /// `namespace/name` of each candidate, a workload with its kind before it; or the reason.
 fn of(upstreams: &Upstreams, cluster: &str, known: &Known) -> Result<String, &'static str> {
-    let shown = |upstream: &Upstream| match upstream {
-        Upstream::Service(name) => name.to_string(),
-        Upstream::Workload { plural, name } => format!("{plural} {name}"),
+    let shown = |upstream: &UpstreamTarget| match upstream {
+        UpstreamTarget::Service(name) => name.to_string(),
+        UpstreamTarget::Workload { plural, name } => format!("{plural} {name}"),
     };
-    let found = upstreams.of(cluster.as_bytes(), known).map_err(Unmapped::word)?;
+    let found = upstreams.of(cluster.as_bytes(), known).map_err(Unmapped::as_str)?;
     Ok(found.iter().map(shown).collect::<Vec<_>>().join(", "))
 }
 
@@ -183,7 +183,7 @@ fn a_cluster_of_envoy_gateway_is_a_route_until_a_rule_says_more() {
     let name = "httproute/shop/web/rule/0";
     by_name(name, Err("route"));
     by_name("grpcroute/shop/web/rule/2", Err("route"));
-    let rule = Rule::new("httproute/{namespace}/{service}/rule/*", None).unwrap();
+    let rule = MappingRule::new("httproute/{namespace}/{service}/rule/*", None).unwrap();
     let found = of(&Upstreams::new(vec![rule], "cluster.local"), name, &Known::default());
     assert_eq!(found, Ok("shop/web".into()));
 }
@@ -210,7 +210,7 @@ fn metadata_comes_before_the_name_and_rules_before_both() {
     let known = Known::default().service("alias.example.org", "real", "shop");
     let cluster = "outbound|80||alias.other.svc.cluster.local";
     assert_eq!(of(&plain(), cluster, &known), Ok("shop/real".into()));
-    let rule = Rule::new("outbound|80||alias*", ObjectName::parse("rules/first").ok()).unwrap();
+    let rule = MappingRule::new("outbound|80||alias*", ObjectName::parse("rules/first").ok()).unwrap();
     let ruled = Upstreams::new(vec![rule], "cluster.local");
     assert_eq!(of(&ruled, cluster, &known), Ok("rules/first".into()));
 }

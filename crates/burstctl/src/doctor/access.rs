@@ -121,7 +121,7 @@ pub(super) fn unknown(account: &Account, reason: impl Into<String>) -> Check {
 mod tests {
     use super::*;
     use burst_model::config::Artifact;
-    use burst_model::kube::{Reads, Resource};
+    use burst_model::kube::{ObjectKind, Resource};
 
     fn config(json: &str) -> Config {
         Config::parse(json.as_bytes(), Artifact::Full).unwrap()
@@ -174,7 +174,7 @@ mod tests {
             namespace: "shop".to_owned(),
             name: "gateway".to_owned(),
         };
-        let source = |resource: Resource| Source::everywhere(Reads::Workloads, resource);
+        let source = |resource: Resource| Source::all_namespaces(ObjectKind::Workloads, resource);
         let answers = |may: [bool; 4]| {
             let asked = [
                 (Verb::List, Resource::services()),

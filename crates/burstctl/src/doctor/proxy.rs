@@ -1,6 +1,6 @@
 //! What one Envoy tells of itself and of the filter in it.
 
-use burst_model::kube::Outcome;
+use burst_model::kube::PollOutcome;
 use burst_model::time::Time;
 use burst_model::version::Version;
 
@@ -105,7 +105,7 @@ fn poll(of: &str, stats: &Stats, expected: Expected) -> Check {
         failed => {
             let words: Vec<_> = failed
                 .iter()
-                .map(|(outcome, count)| format!("{count} {}", outcome.word()))
+                .map(|(outcome, count)| format!("{count} {}", outcome.as_str()))
                 .collect();
             format!("; failed since Envoy started: {}", words.join(", "))
         }
@@ -133,13 +133,13 @@ fn poll(of: &str, stats: &Stats, expected: Expected) -> Check {
 }
 
 /// What to do about polls that end so.
-fn advice(outcome: Outcome) -> &'static str {
+fn advice(outcome: PollOutcome) -> &'static str {
     match outcome {
-        Outcome::Unauthorized => "the API server does not take the token: see the token check, and the audience",
-        Outcome::Forbidden => "the role lacks a list: see the rbac check; the proxy's log names it",
-        Outcome::NotSent => "`cluster` names no Envoy cluster, or one without a host: apply base/kube-api.yaml",
-        Outcome::Unreachable => "the proxy cannot reach the API server: its address, its CA, a NetworkPolicy",
-        Outcome::NotFound => "`workloads` names a kind that the cluster does not serve in that version",
+        PollOutcome::Unauthorized => "the API server does not take the token: see the token check, and the audience",
+        PollOutcome::Forbidden => "the role lacks a list: see the rbac check; the proxy's log names it",
+        PollOutcome::NotSent => "`cluster` names no Envoy cluster, or one without a host: apply base/kube-api.yaml",
+        PollOutcome::Unreachable => "the proxy cannot reach the API server: its address, its CA, a NetworkPolicy",
+        PollOutcome::NotFound => "`workloads` names a kind that the cluster does not serve in that version",
         _ => "see what the proxy's log says of burst-metrics",
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use burst_model::kube::Outcome;
+use burst_model::kube::PollOutcome;
 use burst_model::version::Version;
 
 /// How Envoy shows what a Wasm module counts.
@@ -59,9 +59,11 @@ impl Stats {
 
     /// Polls that failed since Envoy started, and how, the most frequent first.
     #[must_use]
-    pub fn failed_polls(&self) -> Vec<(Outcome, u64)> {
-        let count = |outcome: Outcome| self.burst(&format!("poll_{}_total", outcome.word())).unwrap_or(0);
-        let failures = Outcome::ALL.into_iter().filter(|outcome| *outcome != Outcome::Ok);
+    pub fn failed_polls(&self) -> Vec<(PollOutcome, u64)> {
+        let count = |outcome: PollOutcome| self.burst(&format!("poll_{}_total", outcome.as_str())).unwrap_or(0);
+        let failures = PollOutcome::ALL
+            .into_iter()
+            .filter(|outcome| *outcome != PollOutcome::Ok);
         let mut failed: Vec<_> = failures
             .map(|outcome| (outcome, count(outcome)))
             .filter(|(_, count)| *count > 0)

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use burst_labels::content;
 use burst_model::config::{BadConfig, Config};
-use burst_model::name::{Name, NotAName};
+use burst_model::name::{InvalidName, Name};
 use serde_json::{Map, Value};
 
 use super::config;
@@ -50,7 +50,7 @@ pub(super) struct Set {
 #[derive(Debug, thiserror::Error)]
 pub(super) enum BadValues {
     #[error("{error}")]
-    Name { key: &'static str, error: NotAName },
+    Name { key: &'static str, error: InvalidName },
     #[error("{error}")]
     Module { key: &'static str, error: BadModule },
     #[error("is missing; there is no usual namespace for sidecars")]

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use burst_model::index::{Astray, Remark};
+use burst_model::index::{LoadFinding, UnmatchedHpa};
 use serde::Serialize;
 
 use super::{ABSENT, ABSENT_ADVICE, BAD, BAD_ADVICE, Preview, Told};
@@ -95,18 +95,18 @@ fn service<'a>(header: &'a str, told: &'a Told) -> Service<'a> {
     }
 }
 
-fn why_remark(remark: &Remark) -> Why<'_> {
+fn why_remark(remark: &LoadFinding) -> Why<'_> {
     Why {
-        reason: remark.word(),
+        reason: remark.as_str(),
         detail: remark.to_string(),
         advice: remark.advice(),
         trouble: remark.is_trouble(),
     }
 }
 
-fn why_astray(astray: &Astray) -> Why<'_> {
+fn why_astray(astray: &UnmatchedHpa) -> Why<'_> {
     Why {
-        reason: astray.word(),
+        reason: astray.as_str(),
         detail: astray.to_string(),
         advice: astray.advice(),
         trouble: true,

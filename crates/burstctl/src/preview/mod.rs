@@ -8,12 +8,12 @@ mod text;
 use std::io;
 
 use burst_model::config::{Config, Content};
-use burst_model::index::{Astray, Explanation, NoLoad, Remark, explain};
-use burst_model::kube::page::Bad;
+use burst_model::index::{Explanation, LoadFinding, NoLoadReason, UnmatchedHpa, explain};
+use burst_model::kube::page::InvalidItem;
 use burst_model::name::{Name, ObjectName};
-use burst_model::snapshot::Damaged;
+use burst_model::serve::{Absence, ServingCache};
+use burst_model::snapshot::InvalidSnapshot;
 use burst_model::time::Time;
-use burst_model::view::{Absence, Picture};
 
 use crate::args::Output;
 use crate::page::Page;
@@ -28,9 +28,9 @@ pub struct Preview {
     /// Every Service, by `namespace/name`.
     pub services: Vec<Told>,
     /// HPAs that stand for nothing that is read.
-    pub astray: Vec<Astray>,
+    pub astray: Vec<UnmatchedHpa>,
     /// Objects that cannot be read, each with its kind.
-    pub bad: Vec<(String, Bad)>,
+    pub bad: Vec<(String, InvalidItem)>,
     /// Kinds that the cluster does not know, as RBAC names them.
     pub absent: Vec<String>,
 }
@@ -43,14 +43,14 @@ pub struct Told {
     /// The header's value, or why there is none.
     pub value: Result<String, NoHeader>,
     /// What is odd about it.
-    pub remarks: Vec<Remark>,
+    pub remarks: Vec<LoadFinding>,
 }
 
 /// Why responses of a Service have no header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoHeader {
     /// It has no load.
-    NoLoad(NoLoad),
+    NoLoad(NoLoadReason),
     /// What the filter gives as its reason, where the join has none.
     Filter(Absence),
 }
@@ -59,10 +59,10 @@ pub enum NoHeader {
 ///
 /// # Errors
 /// The snapshot cannot be read back, which would be a bug.
-pub fn preview(config: &Config, read: Read, now: Time) -> Result<Preview, Damaged> {
-    let mut picture = Picture::default();
+pub fn preview(config: &Config, read: Read, now: Time) -> Result<Preview, InvalidSnapshot> {
+    let mut picture = ServingCache::default();
     picture.take(read.snapshot)?;
-    picture.look(config, Some(&read.confirmed), now);
+    picture.refresh(config, Some(&read.confirmed), now);
     let lists = read.resume.lists.iter().map(|list| list.objects.as_slice());
     let Explanation { services, astray } = explain(config.content.sources.iter().zip(lists), config.content.target);
     let told = services.into_iter().map(|explained| Told {
@@ -115,7 +115,7 @@ impl NoHeader {
 
     fn word(&self) -> &'static str {
         match self {
-            Self::NoLoad(why) => why.word(),
+            Self::NoLoad(why) => why.as_str(),
             Self::Filter(_) => "filter",
         }
     }
@@ -139,7 +139,7 @@ impl std::fmt::Display for NoHeader {
 
 impl Told {
     fn is_trouble(&self) -> bool {
-        self.value.as_ref().is_err_and(NoHeader::is_trouble) || self.remarks.iter().any(Remark::is_trouble)
+        self.value.as_ref().is_err_and(NoHeader::is_trouble) || self.remarks.iter().any(LoadFinding::is_trouble)
     }
 }
 

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
 use burst_model::config::Config;
-use burst_model::kube::page::Bad;
-use burst_model::kube::{self, Failure, Page, Response, Source, Verb, answer};
-use burst_model::leader::{Effect, Estate, Leader};
-use burst_model::records::{Confirmed, Record as _, Resume};
-use burst_model::sync::poller::Ask;
+use burst_model::kube::page::InvalidItem;
+use burst_model::kube::{self, ApiResponse, Failure, ListPage, Source, Verb, response};
+use burst_model::leader::{Effect, Handover, Leader};
+use burst_model::records::{Checkpoint, Confirmed, Record as _};
+use burst_model::sync::scheduler::ScheduledRequest;
 use burst_model::time::Time;
 
 /// The longest pause after a failure: nobody waits for a second try here.
@@ -31,11 +31,11 @@ pub struct Read {
     /// The snapshot's bytes.
     pub snapshot: Vec<u8>,
     /// The objects behind it.
-    pub resume: Resume,
+    pub resume: Checkpoint,
     /// When they were read.
     pub confirmed: Confirmed,
     /// What could not be read, each with its kind.
-    pub bad: Vec<(String, Bad)>,
+    pub bad: Vec<(String, InvalidItem)>,
     /// Kinds that the cluster does not know, as RBAC names them.
     pub absent: Vec<String>,
 }
@@ -57,7 +57,7 @@ pub fn read(
     now: Time,
     mut get: impl FnMut(&str) -> Result<Answer, Failure>,
 ) -> Result<Read, Vec<Refused>> {
-    let mut leader = Leader::new(config, Estate::default(), now);
+    let mut leader = Leader::new(config, Handover::default(), now);
     let mut effects = VecDeque::from(leader.tick(now));
     let (mut read, mut lists) = (Read::default(), BTreeMap::<usize, List>::new());
     loop {
@@ -65,32 +65,32 @@ pub fn read(
             if !leader.is_busy() {
                 break;
             }
-            effects.extend(leader.go_on(now));
+            effects.extend(leader.advance(now));
             continue;
         };
         match effect {
             // A round is the lists; what would happen afterwards is not waited for.
-            Effect::Ask(ask) if ask.request.verb == Verb::Watch => {}
-            Effect::Ask(Ask { source: id, request }) => {
+            Effect::Request(ask) if ask.request.verb == Verb::Watch => {}
+            Effect::Request(ScheduledRequest { source: id, request }) => {
                 let Some(source) = leader.source(id).cloned() else {
                     continue;
                 };
-                let answer = get(&request.path).and_then(|answer| answer::page(&source, answer.response(), &mut ()));
+                let answer = get(&request.path).and_then(|answer| response::page(&source, answer.response(), &mut ()));
                 lists.entry(id.0).or_insert_with(|| List::of(source)).note(&answer);
-                effects.extend(leader.answer(id, answer.map(kube::Answer::Page), now, CHANCE));
+                effects.extend(leader.answer(id, answer.map(kube::Payload::Page), now, CHANCE));
             }
-            Effect::Publish(snapshot) => read.snapshot = snapshot,
-            Effect::Bequeath(resume) => read.resume = Resume::from_bytes(&resume).unwrap_or_default(),
+            Effect::PublishSnapshot(snapshot) => read.snapshot = snapshot,
+            Effect::WriteCheckpoint(resume) => read.resume = Checkpoint::from_bytes(&resume).unwrap_or_default(),
             Effect::Confirm(confirmed) => read.confirmed = confirmed,
             // Who looks at a whole cluster is told in other words than a log has.
-            Effect::AskHub(_)
-            | Effect::Enforce(_)
-            | Effect::Admit(_)
-            | Effect::Show(_)
-            | Effect::ShowList(..)
-            | Effect::Count(_)
-            | Effect::Warn(_)
-            | Effect::Inform(_) => {}
+            Effect::RequestHub(_)
+            | Effect::PublishPolicies(_)
+            | Effect::RecordFailures(_)
+            | Effect::SetGauges(_)
+            | Effect::SetListGauge(..)
+            | Effect::CountPoll(_)
+            | Effect::LogWarning(_)
+            | Effect::LogInfo(_) => {}
         }
     }
     let mut refused = Vec::new();
@@ -109,7 +109,7 @@ pub fn read(
 /// One list, as far as it was read.
 struct List {
     source: Source,
-    bad: Vec<Bad>,
+    bad: Vec<InvalidItem>,
     /// Of the last page; the poller asks for an expired list again by itself.
     failure: Option<Failure>,
 }
@@ -123,7 +123,7 @@ impl List {
         }
     }
 
-    fn note(&mut self, answer: &Result<Page, Failure>) {
+    fn note(&mut self, answer: &Result<ListPage, Failure>) {
         match answer {
             Ok(page) => self.bad.extend(page.bad.iter().cloned()),
             Err(_) => self.bad.clear(),
@@ -133,8 +133,8 @@ impl List {
 }
 
 impl Answer {
-    fn response(&self) -> Response<'_> {
-        Response {
+    fn response(&self) -> ApiResponse<'_> {
+        ApiResponse {
             status: Some(self.status),
             content_type: self.content_type.as_deref(),
             retry_after: None,

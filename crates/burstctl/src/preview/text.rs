@@ -52,11 +52,11 @@ fn lines(preview: &Preview) -> (Vec<Line>, BTreeMap<&'static str, &'static str>)
         }
         for remark in &told.remarks {
             let style = if remark.is_trouble() { TROUBLE } else { NONE };
-            table.reason("", remark, (remark.word(), remark.advice()), style);
+            table.reason("", remark, (remark.as_str(), remark.advice()), style);
         }
     }
     for astray in &preview.astray {
-        table.reason("-", astray, (astray.word(), astray.advice()), TROUBLE);
+        table.reason("-", astray, (astray.as_str(), astray.advice()), TROUBLE);
     }
     for (kind, bad) in &preview.bad {
         let words = format!("{kind} {}: {}", bad.name, bad.reason);

@@ -8,15 +8,15 @@ fn said(hpas: Vec<Object>, services: Vec<Object>, deployments: Vec<Object>) -> V
     let lists = lists(hpas, services, deployments);
     let lists = lists.iter().map(|(source, objects)| (source, objects.as_slice()));
     let Explanation { services, astray } = explain(lists, EIGHTY);
-    let of_service = services.iter().flat_map(|Explained { of, no_load, remarks }| {
-        let no_load = no_load.iter().map(move |why| format!("{of}: {}: {why}", why.word()));
+    let of_service = services.iter().flat_map(|ServiceExplanation { of, no_load, remarks }| {
+        let no_load = no_load.iter().map(move |why| format!("{of}: {}: {why}", why.as_str()));
         no_load.chain(
             remarks
                 .iter()
-                .map(move |remark| format!("{of}: {}: {remark}", remark.word())),
+                .map(move |remark| format!("{of}: {}: {remark}", remark.as_str())),
         )
     });
-    let astray = astray.iter().map(|astray| format!("{}: {astray}", astray.word()));
+    let astray = astray.iter().map(|astray| format!("{}: {astray}", astray.as_str()));
     of_service.chain(astray).collect()
 }
 

@@ -14,11 +14,11 @@ fn listed(round: &Round) -> Vec<&str> {
 /// A second after which windows are asked for and answered; that of the Services with a change that is held, or with none.
 fn watched(leader: &mut Leader, second: u64, held: bool) -> Round {
     round_of(leader, later(second), |source, verb| match verb {
-        Verb::List => cluster(source, 1).map(Answer::Page),
+        Verb::List => cluster(source, 1).map(Payload::Page),
         Verb::Watch => {
-            let is_held = held && source.reads == Reads::Services;
-            Ok(Answer::Window(Window {
-                changes: Vec::from_iter(is_held.then(|| Change::Held("shop/web".into()))),
+            let is_held = held && source.kind == ObjectKind::Services;
+            Ok(Payload::Window(WatchBatch {
+                changes: Vec::from_iter(is_held.then(|| Change::Retained("shop/web".into()))),
                 version: Some(format!("1{second}")),
             }))
         }
@@ -26,7 +26,7 @@ fn watched(leader: &mut Leader, second: u64, held: bool) -> Round {
 }
 
 fn leader() -> Leader {
-    let mut leader = Leader::new(parse(r#"{"cluster":"k"}"#), Estate::default(), T0);
+    let mut leader = Leader::new(parse(r#"{"cluster":"k"}"#), Handover::default(), T0);
     assert_eq!(watched(&mut leader, 0, false).published.len(), 1);
     leader
 }
@@ -43,14 +43,14 @@ fn a_list_with_an_object_that_is_held_is_read_whole_when_it_may_be_parsed() {
         )
     );
     assert!(watched(&mut leader, 20, true).lines.is_empty(), "said once");
-    leader.reconsider();
+    leader.requeue_skipped();
     let rounds: Vec<_> = (30..40).map(|second| watched(&mut leader, second, false)).collect();
     assert_eq!(
         rounds.iter().flat_map(listed).collect::<Vec<_>>(),
         ["services"],
         "and no other list"
     );
-    leader.reconsider();
+    leader.requeue_skipped();
     let rounds: Vec<_> = (40..50).map(|second| watched(&mut leader, second, false)).collect();
     assert_eq!(rounds.iter().flat_map(listed).count(), 0, "nothing is held any more");
 }
@@ -64,6 +64,6 @@ fn a_successor_is_left_nothing_while_an_object_is_held() {
         !(11..100).any(|second| resumed(&mut leader, second, true)),
         "it would not know"
     );
-    leader.reconsider();
+    leader.requeue_skipped();
     assert!((100..150).any(|second| resumed(&mut leader, second, false)));
 }

@@ -28,7 +28,7 @@ fn large(namespace: &str, n: usize) -> Object {
 fn service(namespace: &str, name: &str) -> Object {
     let meta = format!(r#""metadata":{{"name":"{name}","namespace":"{namespace}"}}"#);
     let json = format!(r#"{{{meta},"spec":{{"selector":{{"app":"web"}}}}}}"#);
-    Object::read(Reads::Services, &json, false).unwrap()
+    Object::read(ObjectKind::Services, &json, false).unwrap()
 }
 
 /// How many of them a namespace may have.
@@ -52,27 +52,27 @@ impl Crowded {
         }
     }
 
-    fn page(&mut self, source: &Source) -> Result<Page, Failure> {
+    fn page(&mut self, source: &Source) -> Result<ListPage, Failure> {
         let mut page = cluster(source, 1)?;
-        if source.reads != Reads::Services {
+        if source.kind != ObjectKind::Services {
             return Ok(page);
         }
         let count = self.namespaces.len() * self.each;
         let begun = self.pages.entry(source.to_string()).or_default();
         let numbers = *begun * PAGE..count.min((*begun + 1) * PAGE);
-        page.cursor = (numbers.end < count).then(|| numbers.end.to_string());
-        *begun = if page.cursor.is_some() { *begun + 1 } else { 0 };
+        page.continue_token = (numbers.end < count).then(|| numbers.end.to_string());
+        *begun = if page.continue_token.is_some() { *begun + 1 } else { 0 };
         let object = |n: usize| large(self.namespaces[n / self.each], n % self.each);
         // The one that everybody asks for comes last.
-        let web = page.objects.pop().filter(|_| page.cursor.is_none());
+        let web = page.objects.pop().filter(|_| page.continue_token.is_none());
         page.objects = numbers.map(object).chain(web).collect();
         Ok(page)
     }
 
-    fn answer(&mut self, source: &Source, verb: Verb) -> Result<Answer, Failure> {
+    fn answer(&mut self, source: &Source, verb: Verb) -> Result<Payload, Failure> {
         match verb {
-            Verb::List => self.page(source).map(Answer::Page),
-            Verb::Watch => Ok(Answer::Window(Window::default())),
+            Verb::List => self.page(source).map(Payload::Page),
+            Verb::Watch => Ok(Payload::Window(WatchBatch::default())),
         }
     }
 }
@@ -94,7 +94,7 @@ fn over(round: &Round) -> Option<u64> {
 #[test]
 fn a_namespace_ten_times_over_its_limit_costs_no_other_one_its_load() {
     let mut crowded = Crowded::new(&["evil"], 10 * most());
-    let mut leader = Leader::new(config(""), Estate::default(), T0);
+    let mut leader = Leader::new(config(""), Handover::default(), T0);
     let first = round(&mut leader, T0, |source| crowded.page(source));
     assert!(is_served(&first));
     assert!(bytes(&leader) <= MOST_OF_NAMESPACE + 2_000, "{} bytes", bytes(&leader));
@@ -126,7 +126,7 @@ fn namespaces_that_are_ten_times_over_the_limit_of_a_list_cost_no_small_one_its_
     let names: Vec<&'static str> = names.into_iter().map(|name| &*name.leak()).collect();
     assert!(names.len() * MOST_OF_NAMESPACE >= 10 * MOST_OF_LIST);
     let mut crowded = Crowded::new(&names, most());
-    let mut leader = Leader::new(config(""), Estate::default(), T0);
+    let mut leader = Leader::new(config(""), Handover::default(), T0);
     let first = round(&mut leader, T0, |source| crowded.page(source));
     assert!(is_served(&first));
     assert!(bytes(&leader) <= MOST_OF_LIST + 2_000, "{} bytes", bytes(&leader));
@@ -141,7 +141,7 @@ fn namespaces_that_are_ten_times_over_the_limit_of_a_list_cost_no_small_one_its_
 #[test]
 fn what_a_watch_brings_is_within_the_same_limits_and_what_was_left_out_comes_back() {
     let mut crowded = Crowded::new(&[], 0);
-    let mut leader = Leader::new(parse(r#"{"cluster":"k"}"#), Estate::default(), T0);
+    let mut leader = Leader::new(parse(r#"{"cluster":"k"}"#), Handover::default(), T0);
     assert!(is_served(
         &round_of(&mut leader, T0, |source, verb| crowded.answer(source, verb))
     ));
@@ -150,12 +150,12 @@ fn what_a_watch_brings_is_within_the_same_limits_and_what_was_left_out_comes_bac
     let mut last = None;
     for second in 1..=30 {
         let round = round_of(&mut leader, later(second), |source, verb| {
-            if source.reads != Reads::Services || verb == Verb::List {
+            if source.kind != ObjectKind::Services || verb == Verb::List {
                 return crowded.answer(source, verb);
             }
-            let objects = (sent..(sent + PAGE).min(10 * most())).map(|n| Change::Put(large("evil", n)));
+            let objects = (sent..(sent + PAGE).min(10 * most())).map(|n| Change::Apply(large("evil", n)));
             sent += PAGE;
-            Ok(Answer::Window(Window {
+            Ok(Payload::Window(WatchBatch {
                 changes: objects.collect(),
                 version: Some("10".into()),
             }))
@@ -175,20 +175,20 @@ fn what_a_watch_brings_is_within_the_same_limits_and_what_was_left_out_comes_bac
     let mut listed = Vec::new();
     for second in 31..700 {
         let round = round_of(&mut leader, later(second), |source, verb| {
-            if source.reads != Reads::Services {
+            if source.kind != ObjectKind::Services {
                 return crowded.answer(source, verb);
             }
             if verb == Verb::Watch {
                 let gone = if deleted { Vec::new() } else { gone.clone() };
                 deleted = true;
-                return Ok(Answer::Window(Window {
-                    changes: gone.into_iter().map(Change::Gone).collect(),
+                return Ok(Payload::Window(WatchBatch {
+                    changes: gone.into_iter().map(Change::Delete).collect(),
                     version: Some("11".into()),
                 }));
             }
             let mut page = cluster(source, 1)?;
             page.objects.insert(0, large("evil", 999));
-            Ok(Answer::Page(page))
+            Ok(Payload::Page(page))
         });
         let lists = round.asked.iter().filter(|path| path.contains("services?limit"));
         listed.extend(lists.map(|_| second));
@@ -204,7 +204,7 @@ fn what_a_watch_brings_is_within_the_same_limits_and_what_was_left_out_comes_bac
 #[test]
 fn a_successor_reads_a_list_of_which_objects_were_left_out() {
     let mut crowded = Crowded::new(&["evil"], 2 * most());
-    let mut first = Leader::new(parse(r#"{"cluster":"k"}"#), Estate::default(), T0);
+    let mut first = Leader::new(parse(r#"{"cluster":"k"}"#), Handover::default(), T0);
     let mut left = round_of(&mut first, T0, |source, verb| crowded.answer(source, verb));
     while first.is_busy() {
         let more = round_of(&mut first, T0, |source, verb| crowded.answer(source, verb));
@@ -215,11 +215,11 @@ fn a_successor_reads_a_list_of_which_objects_were_left_out() {
     let resume = left.resume.expect("what it goes on with");
     let versions: Vec<_> = resume.lists.iter().map(|list| !list.version.is_empty()).collect();
     assert_eq!(versions, [true, false, true, true], "Services");
-    let estate = Estate {
+    let estate = Handover {
         snapshot: left.published.pop(),
         confirmed: left.confirmed.pop(),
-        resume: Some(resume),
-        ..Estate::default()
+        checkpoint: Some(resume),
+        ..Handover::default()
     };
     let mut next = Leader::new(parse(r#"{"cluster":"k"}"#), estate, later(20));
     let mut crowded = Crowded::new(&["evil"], most());
@@ -239,25 +239,25 @@ fn a_list_without_an_end_is_left_alone_and_keeps_nothing() {
         (&other, 3, 1_000),
         (&long, 0, 1),
     ] {
-        let mut leader = Leader::new(config(""), Estate::default(), T0);
+        let mut leader = Leader::new(config(""), Handover::default(), T0);
         let (mut pages, mut lines, mut counted) = (0, Vec::new(), 0);
         for second in 0..60 {
             let round = round(&mut leader, later(second), |source| {
-                if source.reads != Reads::Services {
+                if source.kind != ObjectKind::Services {
                     return cluster(source, 1);
                 }
                 pages += 1;
-                Ok(Page {
+                Ok(ListPage {
                     objects: (0..objects).map(|n| large("shop", n + objects * pages)).collect(),
-                    cursor: Some(cursor(pages)),
-                    ..Page::default()
+                    continue_token: Some(cursor(pages)),
+                    ..ListPage::default()
                 })
             });
             assert!(round.published.is_empty(), "a list is served whole or not at all");
             counted += round
                 .counted
                 .iter()
-                .filter(|outcome| **outcome == Outcome::Malformed)
+                .filter(|outcome| **outcome == PollOutcome::Malformed)
                 .count();
             lines.extend(round.lines);
         }

@@ -45,20 +45,20 @@ impl Api {
     }
 
     /// The answer that a request has which was sent then, and when it comes; `None` where nothing is ever answered.
-    fn answer(&self, source: &Source, ask: &Ask, asked: u64) -> (u64, Result<Answer, Failure>) {
+    fn answer(&self, source: &Source, ask: &ScheduledRequest, asked: u64) -> (u64, Result<Payload, Failure>) {
         let ends = asked + ask.request.lasts.as_secs();
-        let is_workload = source.reads == Reads::Workloads;
+        let is_workload = source.kind == ObjectKind::Workloads;
         let is_cut = asked < self.down && self.down < ends;
         match self.away {
             Away::Silent if self.is_down(asked) || is_cut => (ends + 5, Err(Failure::Timeout)),
             _ if self.is_down(asked) => (asked, Err(self.failure())),
-            _ if is_cut => (self.down, Err(Failure::Cut)),
+            _ if is_cut => (self.down, Err(Failure::Disconnected)),
             _ if is_workload && (self.up..self.up + self.recovers).contains(&asked) => (asked, Err(conversion())),
             _ => (ends, self.good(source, ask, asked)),
         }
     }
 
-    fn good(&self, source: &Source, ask: &Ask, asked: u64) -> Result<Answer, Failure> {
+    fn good(&self, source: &Source, ask: &ScheduledRequest, asked: u64) -> Result<Payload, Failure> {
         let path = &ask.request.path;
         let from = path
             .split_once("resourceVersion=")
@@ -67,11 +67,11 @@ impl Api {
             Verb::Watch if !self.remembers && self.up <= asked && from < Some(self.up) => {
                 Err(Failure::Expired("too old resource version".into()))
             }
-            Verb::Watch => Ok(Answer::Window(Window {
+            Verb::Watch => Ok(Payload::Window(WatchBatch {
                 version: Some((asked + ask.request.lasts.as_secs()).to_string()),
-                ..Window::default()
+                ..WatchBatch::default()
             })),
-            Verb::List => applications(source, asked).map(Answer::Page),
+            Verb::List => applications(source, asked).map(Payload::Page),
         }
     }
 }
@@ -85,7 +85,7 @@ fn conversion() -> Failure {
     }
 }
 
-fn applications(source: &Source, version: u64) -> Result<Page, Failure> {
+fn applications(source: &Source, version: u64) -> Result<ListPage, Failure> {
     let item = |name: &str, of: &str| {
         let meta = format!(r#""metadata":{{"name":"{name}","namespace":"shop"}}"#);
         match source.resource.plural.as_str() {
@@ -102,7 +102,7 @@ fn applications(source: &Source, version: u64) -> Result<Page, Failure> {
     let items: Vec<_> = items.into_iter().filter(|item| !item.is_empty()).collect();
     let (kind, items) = (&source.resource.kind, items.join(","));
     let body = format!(r#"{{"kind":"{kind}List","metadata":{{"resourceVersion":"{version}"}},"items":[{items}]}}"#);
-    page::read(source, body.as_bytes(), &mut ())
+    page::parse(source, body.as_bytes(), &mut ())
 }
 
 /// A proxy: who leads, and what stands in shared data.
@@ -110,8 +110,8 @@ struct Proxy {
     config: Rc<Config>,
     leader: Leader,
     snapshot: Vec<u8>,
-    estate: Estate,
-    under_way: Vec<(u64, SourceId, Result<Answer, Failure>)>,
+    estate: Handover,
+    under_way: Vec<(u64, SourceId, Result<Payload, Failure>)>,
     /// Requests of each second.
     asked: Vec<u64>,
     chance: u32,
@@ -120,10 +120,10 @@ struct Proxy {
 impl Proxy {
     fn new(config: Rc<Config>, chance: u32) -> Self {
         Self {
-            leader: Leader::new(config.clone(), Estate::default(), T0),
+            leader: Leader::new(config.clone(), Handover::default(), T0),
             config,
             snapshot: Vec::new(),
-            estate: Estate::default(),
+            estate: Handover::default(),
             under_way: Vec::new(),
             asked: Vec::new(),
             chance,
@@ -145,14 +145,14 @@ impl Proxy {
     fn carry_out(&mut self, effects: Vec<Effect>, api: &Api, second: u64) {
         for effect in effects {
             match effect {
-                Effect::Ask(ask) => {
+                Effect::Request(ask) => {
                     let (due, answer) = api.answer(self.leader.source(ask.source).unwrap(), &ask, second);
                     self.under_way.push((due, ask.source, answer));
                     *self.asked.last_mut().unwrap() += 1;
                 }
-                Effect::Publish(snapshot) => self.snapshot = snapshot,
-                Effect::Bequeath(resume) => self.estate.resume = Resume::from_bytes(&resume),
-                Effect::Admit(troubles) => self.estate.troubles = Troubles::from_bytes(&troubles.to_bytes()),
+                Effect::PublishSnapshot(snapshot) => self.snapshot = snapshot,
+                Effect::WriteCheckpoint(resume) => self.estate.checkpoint = Checkpoint::from_bytes(&resume),
+                Effect::RecordFailures(troubles) => self.estate.failures = Failures::from_bytes(&troubles.to_bytes()),
                 Effect::Confirm(confirmed) => self.estate.confirmed = Some(confirmed),
                 _ => {}
             }
@@ -161,11 +161,11 @@ impl Proxy {
 
     fn hand_over(&mut self, second: u64) {
         let left = &self.estate;
-        let estate = Estate {
+        let estate = Handover {
             snapshot: Snapshot::open(self.snapshot.clone()).ok(),
             confirmed: left.confirmed.clone(),
-            resume: left.resume.clone(),
-            troubles: left.troubles.clone(),
+            checkpoint: left.checkpoint.clone(),
+            failures: left.failures.clone(),
             policies: None,
         };
         self.leader = Leader::new(self.config.clone(), estate, later(second));

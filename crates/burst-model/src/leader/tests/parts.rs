@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 const SERVICES_THERE: usize = 4_000;
 
 /// What the large cluster has of a kind, each HPA with one replica.
-fn page(source: &Source) -> Page {
+fn page(source: &Source) -> ListPage {
     thread_local! {
         static READ: RefCell<BTreeMap<String, Vec<Object>>> = RefCell::default();
     }
@@ -18,10 +18,10 @@ fn page(source: &Source) -> Page {
         let all = || (0..SERVICES_THERE).filter_map(|n| object(source, n, 1)).collect();
         objects.or_insert_with(all).clone()
     });
-    Page {
+    ListPage {
         objects,
         version: "9".into(),
-        ..Page::default()
+        ..ListPage::default()
     }
 }
 
@@ -38,21 +38,23 @@ fn object(source: &Source, n: usize, current: u32) -> Option<Object> {
         }
         _ => return None,
     };
-    Some(Object::read(source.reads, &json, false).unwrap())
+    Some(Object::read(source.kind, &json, false).unwrap())
 }
 
 /// A leader that has read all of the cluster, and its windows, which are open.
-fn watching() -> (Leader, Vec<Ask>) {
-    let mut leader = Leader::new(parse(r#"{"cluster":"k"}"#), Estate::default(), T0);
+fn watching() -> (Leader, Vec<ScheduledRequest>) {
+    let mut leader = Leader::new(parse(r#"{"cluster":"k"}"#), Handover::default(), T0);
     let (mut effects, mut windows) = (leader.tick(T0), Vec::new());
     while let Some(effect) = effects.pop() {
         match effect {
-            Effect::Ask(ask) if ask.request.verb == Verb::Watch => windows.push(ask),
-            Effect::Ask(ask) => {
+            Effect::Request(ask) if ask.request.verb == Verb::Watch => windows.push(ask),
+            Effect::Request(ask) => {
                 let page = page(leader.source(ask.source).unwrap());
-                effects.extend(leader.answer(ask.source, Ok(Answer::Page(page)), T0, 0));
+                effects.extend(leader.answer(ask.source, Ok(Payload::Page(page)), T0, 0));
             }
-            Effect::Publish(_) | Effect::Confirm(_) | Effect::Bequeath(_) => panic!("{effect:?} at once"),
+            Effect::PublishSnapshot(_) | Effect::Confirm(_) | Effect::WriteCheckpoint(_) => {
+                panic!("{effect:?} at once")
+            }
             _ => {}
         }
     }
@@ -69,11 +71,11 @@ struct Shared {
 
 fn call(leader: &mut Leader, now: Time) -> Shared {
     let mut shared = Shared::default();
-    for effect in leader.go_on(now) {
+    for effect in leader.advance(now) {
         match effect {
-            Effect::Publish(bytes) => shared.published = Some(bytes),
+            Effect::PublishSnapshot(bytes) => shared.published = Some(bytes),
             Effect::Confirm(confirmed) => shared.confirmed = Some(confirmed),
-            Effect::Bequeath(bytes) => shared.bequeathed = Some(bytes),
+            Effect::WriteCheckpoint(bytes) => shared.bequeathed = Some(bytes),
             _ => {}
         }
     }
@@ -111,7 +113,7 @@ fn a_snapshot_is_written_in_some_calls_and_shared_in_another_and_so_is_what_a_su
     let mut calls = 0;
     let left = loop {
         assert!(
-            leader.is_busy() && !leader.is_resting(T0),
+            leader.is_busy() && !leader.is_idle(T0),
             "nobody takes over before it is there"
         );
         let shared = call(&mut leader, T0);
@@ -123,7 +125,7 @@ fn a_snapshot_is_written_in_some_calls_and_shared_in_another_and_so_is_what_a_su
     };
     assert!(calls > 1, "a call to share it, and more than one to write it");
     assert!(!leader.is_busy());
-    let left = Resume::from_bytes(&left).unwrap();
+    let left = Checkpoint::from_bytes(&left).unwrap();
     let counts: Vec<_> = left.lists.iter().map(|list| list.objects.len()).collect();
     assert_eq!(counts, [SERVICES_THERE, SERVICES_THERE, SERVICES_THERE, 0]);
 }
@@ -133,15 +135,18 @@ fn what_is_read_while_a_snapshot_is_written_or_waits_is_neither_in_it_nor_confir
     for is_there in [is_writing, has_written] {
         let (mut leader, mut windows) = watching();
         until(&mut leader, T0, is_there);
-        windows.retain(|ask| leader.source(ask.source).unwrap().reads == Reads::Hpas);
+        windows.retain(|ask| leader.source(ask.source).unwrap().kind == ObjectKind::Hpas);
         let hpas = windows[0].source;
-        let change = Change::Put(object(leader.source(hpas).unwrap(), 7, 4).unwrap());
-        let window = Window {
+        let change = Change::Apply(object(leader.source(hpas).unwrap(), 7, 4).unwrap());
+        let window = WatchBatch {
             changes: vec![change],
             version: Some("10".into()),
         };
-        for effect in leader.answer(hpas, Ok(Answer::Window(window)), later(5), 0) {
-            assert!(!matches!(effect, Effect::Publish(_) | Effect::Confirm(_)), "{effect:?}");
+        for effect in leader.answer(hpas, Ok(Payload::Window(window)), later(5), 0) {
+            assert!(
+                !matches!(effect, Effect::PublishSnapshot(_) | Effect::Confirm(_)),
+                "{effect:?}"
+            );
         }
         until(&mut leader, later(5), has_written);
         let first = call(&mut leader, later(5));
@@ -160,7 +165,7 @@ fn what_is_read_while_a_snapshot_is_written_or_waits_is_neither_in_it_nor_confir
 fn wherever_a_leader_is_lost_its_successor_serves_the_same_and_only_counts_on() {
     // Joining is the most of it, and of that one call is as good as another.
     let (mut leader, _windows) = watching();
-    let joining = (0..).take_while(|_| call(&mut leader, T0) == Shared::default() && !leader.joined.is_whole());
+    let joining = (0..).take_while(|_| call(&mut leader, T0) == Shared::default() && !leader.join.is_up_to_date());
     let joined = joining.count();
     for lost_at in [0].into_iter().chain(joined..) {
         let (mut leader, _windows) = watching();
@@ -176,11 +181,11 @@ fn wherever_a_leader_is_lost_its_successor_serves_the_same_and_only_counts_on() 
             left.bequeathed = bequeathed.or(left.bequeathed);
         }
         let was_busy = leader.is_busy();
-        let estate = Estate {
+        let estate = Handover {
             snapshot: left.published.clone().map(|bytes| Snapshot::open(bytes).unwrap()),
             confirmed: left.confirmed.clone(),
-            resume: left.bequeathed.as_ref().and_then(|bytes| Resume::from_bytes(bytes)),
-            ..Estate::default()
+            checkpoint: left.bequeathed.as_ref().and_then(|bytes| Checkpoint::from_bytes(bytes)),
+            ..Handover::default()
         };
         let mut next = Leader::new(parse(r#"{"cluster":"k"}"#), estate, later(5));
         let (mut lists, mut published, mut confirmed) = (0, None, left.confirmed);
@@ -188,20 +193,20 @@ fn wherever_a_leader_is_lost_its_successor_serves_the_same_and_only_counts_on() 
         while next.is_busy() || !effects.is_empty() {
             for effect in std::mem::take(&mut effects) {
                 match effect {
-                    Effect::Ask(ask) => {
+                    Effect::Request(ask) => {
                         let answer = match ask.request.verb {
-                            Verb::List => Answer::Page(page(next.source(ask.source).unwrap())),
+                            Verb::List => Payload::Page(page(next.source(ask.source).unwrap())),
                             Verb::Watch => continue,
                         };
                         lists += 1;
                         effects.extend(next.answer(ask.source, Ok(answer), later(5), 0));
                     }
-                    Effect::Publish(bytes) => published = Some(bytes),
+                    Effect::PublishSnapshot(bytes) => published = Some(bytes),
                     Effect::Confirm(newer) => confirmed = Some(newer),
                     _ => {}
                 }
             }
-            effects.extend(next.go_on(later(5)));
+            effects.extend(next.advance(later(5)));
         }
         let what = format!("lost after {lost_at} calls");
         assert_eq!(lists, if left.bequeathed.is_some() { 0 } else { 4 }, "{what}");

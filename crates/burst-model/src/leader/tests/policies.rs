@@ -6,21 +6,21 @@ use crate::policies::PolicySet;
 const POLICIES: &str = r#","metrics_apis":{"filter_chain":"m","policies":{"root_namespace":"istio-system"}}"#;
 
 /// The cluster with one policy, of that spec.
-fn policed(source: &Source, spec: &str) -> Result<Page, Failure> {
-    if source.reads != Reads::Policies {
+fn policed(source: &Source, spec: &str) -> Result<ListPage, Failure> {
+    if source.kind != ObjectKind::Policies {
         return cluster(source, 1);
     }
     let body = format!(
         r#"{{"kind":"ExternalMetricPolicyList","metadata":{{"resourceVersion":"9"}},"items":[
             {{"metadata":{{"name":"p","namespace":"shop"}},"spec":{spec},"status":{{"conditions":[{{}}]}}}}]}}"#
     );
-    page::read(source, body.as_bytes(), &mut ())
+    page::parse(source, body.as_bytes(), &mut ())
 }
 
 #[test]
 fn policies_are_told_when_they_change_and_a_fault_in_one_is_a_line() {
     let deny = r#"{"rules":[{"metric":".*","deny":true}]}"#;
-    let mut leader = Leader::new(config(POLICIES), Estate::default(), T0);
+    let mut leader = Leader::new(config(POLICIES), Handover::default(), T0);
     let first = round(&mut leader, T0, |source| policed(source, deny));
     assert_eq!(first.asked.len(), 5);
     assert!(
@@ -42,9 +42,9 @@ fn policies_are_told_when_they_change_and_a_fault_in_one_is_a_line() {
         spoiled.lines
     );
 
-    let estate = Estate {
+    let estate = Handover {
         policies: Some(still),
-        ..Estate::default()
+        ..Handover::default()
     };
     let mut successor = Leader::new(config(POLICIES), estate, later(45));
     let taken_over = round(&mut successor, later(45), |source| policed(source, r#"{"rules":[]}"#));
@@ -62,7 +62,7 @@ fn what_is_said_of_a_fault_is_short_however_long_what_is_wrong() {
         format!(r#"{{"rules":[{{"metric":"a","deny":"{long}"}}]}}"#),
         format!(r#"{{"rules":[{{"metric":"a","deny":true,"{long}":1}}]}}"#),
     ] {
-        let mut leader = Leader::new(config(POLICIES), Estate::default(), T0);
+        let mut leader = Leader::new(config(POLICIES), Handover::default(), T0);
         let first = round(&mut leader, T0, |source| policed(source, &spec));
         let reason = first.enforced.unwrap()[0].refused.clone().unwrap();
         assert!(
@@ -78,13 +78,13 @@ fn what_is_said_of_a_fault_is_short_however_long_what_is_wrong() {
 fn where_policies_may_not_be_read_none_are_known_and_elsewhere_they_are_in_force() {
     let deny = r#"{"rules":[{"metric":".*","deny":true}]}"#;
     let config = config(&format!(r#","namespaces":["data","shop"]{POLICIES}"#));
-    let mut leader = Leader::new(config, Estate::default(), T0);
+    let mut leader = Leader::new(config, Handover::default(), T0);
     let round = round(&mut leader, T0, |source| match &source.namespace {
-        Some(namespace) if source.reads == Reads::Policies && namespace.as_str() == "data" => {
+        Some(namespace) if source.kind == ObjectKind::Policies && namespace.as_str() == "data" => {
             Err(Failure::Forbidden("no".into()))
         }
-        Some(namespace) if source.reads == Reads::Policies && namespace.as_str() == "shop" => policed(source, deny),
-        _ if source.reads == Reads::Policies => Ok(Page::default()),
+        Some(namespace) if source.kind == ObjectKind::Policies && namespace.as_str() == "shop" => policed(source, deny),
+        _ if source.kind == ObjectKind::Policies => Ok(ListPage::default()),
         _ => cluster(source, 1),
     });
     let sets = round.enforced.unwrap();
@@ -99,26 +99,26 @@ fn where_policies_may_not_be_read_none_are_known_and_elsewhere_they_are_in_force
 fn a_successor_knows_which_objects_are_left_out() {
     let deny = r#"{"rules":[{"metric":".*","deny":true}]}"#;
     let odd = |source: &Source, verb| match (verb, policed(source, deny)) {
-        (Verb::Watch, _) => Ok(Answer::Window(Window::default())),
+        (Verb::Watch, _) => Ok(Payload::Window(WatchBatch::default())),
         (Verb::List, page) => page.map(|mut page| {
             let (name, reason) = ("shop/q".into(), "spec: no such thing".into());
             page.bad
-                .extend((source.reads == Reads::Policies).then_some(page::Bad { name, reason }));
-            Answer::Page(page)
+                .extend((source.kind == ObjectKind::Policies).then_some(page::InvalidItem { name, reason }));
+            Payload::Page(page)
         }),
     };
     let watched = || parse(&format!(r#"{{"cluster":"k"{POLICIES}}}"#));
-    let mut first = Leader::new(watched(), Estate::default(), T0);
+    let mut first = Leader::new(watched(), Handover::default(), T0);
     let mut first = round_of(&mut first, T0, odd);
     let told = first.enforced.unwrap();
     assert_eq!(told[0].in_force, None, "one of the set cannot be read");
 
-    let estate = Estate {
+    let estate = Handover {
         snapshot: first.published.pop(),
         confirmed: first.confirmed.pop(),
-        resume: first.resume,
+        checkpoint: first.resume,
         policies: Some(told),
-        ..Estate::default()
+        ..Handover::default()
     };
     let mut successor = Leader::new(watched(), estate, later(2));
     let taken_over = round_of(&mut successor, later(2), odd);
@@ -129,9 +129,9 @@ fn a_successor_knows_which_objects_are_left_out() {
 
 #[test]
 fn a_cluster_without_the_kind_has_no_policies() {
-    let mut leader = Leader::new(config(POLICIES), Estate::default(), T0);
-    let round = round(&mut leader, T0, |source| match source.reads {
-        Reads::Policies => Err(Failure::NotFound("404 page not found".into())),
+    let mut leader = Leader::new(config(POLICIES), Handover::default(), T0);
+    let round = round(&mut leader, T0, |source| match source.kind {
+        ObjectKind::Policies => Err(Failure::NotFound("404 page not found".into())),
         _ => cluster(source, 1),
     });
     assert_eq!(round.enforced, Some(PolicySets::new()));

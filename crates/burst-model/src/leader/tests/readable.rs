@@ -3,7 +3,7 @@
 use super::*;
 
 /// An API that refuses the lists of a resource, `plural` or `plural in namespace NAMESPACE`.
-fn refusing(resource: &'static str, current: u32) -> impl Fn(&Source) -> Result<Page, Failure> {
+fn refusing(resource: &'static str, current: u32) -> impl Fn(&Source) -> Result<ListPage, Failure> {
     move |source| {
         let name = source.to_string().replace(".apps", "").replace(".autoscaling", "");
         match name == resource || name.ends_with(resource) && resource.starts_with("in ") {
@@ -20,7 +20,7 @@ fn names(snapshot: &Snapshot, section: &str) -> Vec<String> {
 
 #[test]
 fn what_can_be_read_is_served_and_the_rest_is_named() {
-    let mut leader = Leader::new(config(""), Estate::default(), T0);
+    let mut leader = Leader::new(config(""), Handover::default(), T0);
     let first = round(&mut leader, T0, refusing("statefulsets", 1));
     assert_eq!(names(&first.published[0], "services"), ["shop/web"]);
     assert_eq!(first.confirmed[0].lists, [Some(T0), Some(T0), Some(T0), None]);
@@ -37,7 +37,7 @@ fn what_can_be_read_is_served_and_the_rest_is_named() {
 
 #[test]
 fn a_role_in_one_of_two_namespaces_serves_that_one() {
-    let mut leader = Leader::new(config(r#","namespaces":["shop","data"]"#), Estate::default(), T0);
+    let mut leader = Leader::new(config(r#","namespaces":["shop","data"]"#), Handover::default(), T0);
     let first = round(&mut leader, T0, refusing("in namespace data", 1));
     assert_eq!(names(&first.published[0], "services"), ["shop/web"]);
     assert_eq!(
@@ -53,7 +53,7 @@ fn a_role_in_one_of_two_namespaces_serves_that_one() {
 
 #[test]
 fn a_list_that_is_refused_counts_until_it_is_too_old_and_is_left_out_then() {
-    let mut leader = Leader::new(config(""), Estate::default(), T0);
+    let mut leader = Leader::new(config(""), Handover::default(), T0);
     round(&mut leader, T0, |source| cluster(source, 1));
     for (seconds, served, oldest) in [(15, 1, 0), (45, 1, 0), (57, 1, 0), (58, 0, 45), (75, 0, 75)] {
         let round = round(&mut leader, later(seconds), refusing("deployments", 1));
@@ -76,7 +76,7 @@ fn a_list_that_is_refused_counts_until_it_is_too_old_and_is_left_out_then() {
 
 #[test]
 fn where_everything_is_refused_the_picture_ages_as_a_whole() {
-    let mut leader = Leader::new(config(""), Estate::default(), T0);
+    let mut leader = Leader::new(config(""), Handover::default(), T0);
     round(&mut leader, T0, |source| cluster(source, 1));
     for seconds in (15..300).step_by(15) {
         let refused = round(&mut leader, later(seconds), |_| Err(Failure::Forbidden("no".into())));
@@ -85,7 +85,7 @@ fn where_everything_is_refused_the_picture_ages_as_a_whole() {
             "{seconds} s"
         );
     }
-    let nothing = round(&mut Leader::new(config(""), Estate::default(), T0), T0, |_| {
+    let nothing = round(&mut Leader::new(config(""), Handover::default(), T0), T0, |_| {
         Err(Failure::Forbidden("no".into()))
     });
     assert!(
@@ -96,10 +96,10 @@ fn where_everything_is_refused_the_picture_ages_as_a_whole() {
 
 #[test]
 fn a_failing_list_keeps_its_objects_and_its_age() {
-    let mut leader = Leader::new(config(""), Estate::default(), T0);
+    let mut leader = Leader::new(config(""), Handover::default(), T0);
     round(&mut leader, T0, |source| cluster(source, 1));
-    let failing = |source: &Source| match source.reads {
-        Reads::Hpas => Err(Failure::Timeout),
+    let failing = |source: &Source| match source.kind {
+        ObjectKind::Hpas => Err(Failure::Timeout),
         _ => cluster(source, 2),
     };
     let failed = round(&mut leader, later(15), failing);
@@ -108,7 +108,7 @@ fn a_failing_list_keeps_its_objects_and_its_age() {
 }
 
 /// An API server in front of one resource that is broken, `plural` or `plural in namespace NAMESPACE`.
-fn broken(resource: &'static str, current: u32) -> impl Fn(&Source) -> Result<Page, Failure> {
+fn broken(resource: &'static str, current: u32) -> impl Fn(&Source) -> Result<ListPage, Failure> {
     let refuses = refusing(resource, current);
     move |source| refuses(source).map_err(|_| conversion())
 }
@@ -124,7 +124,7 @@ fn conversion() -> Failure {
 
 #[test]
 fn a_list_that_fails_alone_for_as_long_as_it_may_is_left_out_and_is_back_with_its_next_answer() {
-    let mut leader = Leader::new(config(""), Estate::default(), T0);
+    let mut leader = Leader::new(config(""), Handover::default(), T0);
     round(&mut leader, T0, |source| cluster(source, 1));
     let fails = |leader: &mut Leader, seconds| round(leader, later(seconds), broken("deployments", 1));
     for seconds in [15, 30, 45, 60, 72] {
@@ -141,11 +141,11 @@ fn a_list_that_fails_alone_for_as_long_as_it_may_is_left_out_and_is_back_with_it
     );
     let [at] = left.confirmed.as_slice() else { panic!() };
     assert!(at.lists[2].is_none() && at.oldest() == Some(later(60)), "{at:?}");
-    let estate = Estate {
+    let estate = Handover {
         snapshot: left.published.pop(),
         confirmed: left.confirmed.pop(),
-        troubles: left.troubles,
-        ..Estate::default()
+        failures: left.troubles,
+        ..Handover::default()
     };
     let mut next = Leader::new(config(""), estate, later(76));
     let quiet = fails(&mut next, 76);
@@ -163,7 +163,7 @@ fn a_list_that_fails_alone_for_as_long_as_it_may_is_left_out_and_is_back_with_it
 
 #[test]
 fn a_list_that_fails_alone_from_the_start_does_not_hold_up_the_others_for_ever() {
-    let mut leader = Leader::new(config(ROLLOUTS), Estate::default(), T0);
+    let mut leader = Leader::new(config(ROLLOUTS), Handover::default(), T0);
     let config = config(ROLLOUTS);
     let rollouts = config.content.sources.last().unwrap().to_string();
     let broken = |source: &Source| match source.to_string() == rollouts {
@@ -182,7 +182,7 @@ fn a_list_that_fails_alone_from_the_start_does_not_hold_up_the_others_for_ever()
 #[test]
 fn a_namespace_that_fails_alone_is_left_out_with_its_hpas() {
     let namespaces = r#","namespaces":["shop","data"]"#;
-    let mut leader = Leader::new(config(namespaces), Estate::default(), T0);
+    let mut leader = Leader::new(config(namespaces), Handover::default(), T0);
     round(&mut leader, T0, |source| cluster(source, 1));
     let rounds = (15..=75).step_by(15);
     let rounds = rounds.map(|seconds| round(&mut leader, later(seconds), broken("in namespace data", 2)));
@@ -200,7 +200,7 @@ fn a_namespace_that_fails_alone_is_left_out_with_its_hpas() {
 #[test]
 fn without_hpas_or_services_there_is_nothing_to_serve() {
     for core in ["horizontalpodautoscalers", "services"] {
-        let mut leader = Leader::new(config(""), Estate::default(), T0);
+        let mut leader = Leader::new(config(""), Handover::default(), T0);
         round(&mut leader, T0, |source| cluster(source, 1));
         for seconds in (15..300).step_by(15) {
             let failed = round(&mut leader, later(seconds), broken(core, 1));
@@ -212,7 +212,7 @@ fn without_hpas_or_services_there_is_nothing_to_serve() {
 
 #[test]
 fn in_an_outage_the_list_that_was_read_first_is_not_left_out() {
-    let mut leader = Leader::new(config(""), Estate::default(), T0);
+    let mut leader = Leader::new(config(""), Handover::default(), T0);
     round(&mut leader, T0, |source| cluster(source, 1));
     for seconds in [15, 30] {
         round(&mut leader, later(seconds), broken("deployments", 1));
@@ -227,14 +227,14 @@ fn in_an_outage_the_list_that_was_read_first_is_not_left_out() {
 fn what_is_watched_and_was_left_out_is_listed_again() {
     let watched = || parse(r#"{"cluster":"k"}"#);
     let window = |source: &Source, verb| match verb {
-        Verb::List => cluster(source, 1).map(Answer::Page),
-        Verb::Watch => Ok(Answer::Window(Window::default())),
+        Verb::List => cluster(source, 1).map(Payload::Page),
+        Verb::Watch => Ok(Payload::Window(WatchBatch::default())),
     };
     let broken = |source: &Source, verb| match source.resource.plural.as_str() {
         "deployments" => Err(conversion()),
         _ => window(source, verb),
     };
-    let mut leader = Leader::new(watched(), Estate::default(), T0);
+    let mut leader = Leader::new(watched(), Handover::default(), T0);
     round_of(&mut leader, T0, window);
     let served = |round: &Round| round.published.last().map(|snapshot| names(snapshot, "services").len());
     let left = (1..70).find(|seconds| served(&round_of(&mut leader, later(*seconds), broken)) == Some(0));
@@ -245,7 +245,7 @@ fn what_is_watched_and_was_left_out_is_listed_again() {
 
 #[test]
 fn a_refusal_right_after_an_outage_is_not_as_old_as_the_outage() {
-    let mut leader = Leader::new(config(""), Estate::default(), T0);
+    let mut leader = Leader::new(config(""), Handover::default(), T0);
     round(&mut leader, T0, |source| cluster(source, 1));
     for seconds in (15..120).step_by(5) {
         round(&mut leader, later(seconds), |_| Err(Failure::Timeout));
@@ -263,7 +263,7 @@ fn a_refusal_right_after_an_outage_is_not_as_old_as_the_outage() {
 
 #[test]
 fn where_all_was_refused_a_list_that_is_refused_a_little_longer_is_not_left_out() {
-    let mut leader = Leader::new(config(""), Estate::default(), T0);
+    let mut leader = Leader::new(config(""), Handover::default(), T0);
     round(&mut leader, T0, |source| cluster(source, 1));
     for seconds in (15..300).step_by(5) {
         round(&mut leader, later(seconds), |_| Err(Failure::Forbidden("no".into())));
@@ -276,19 +276,19 @@ fn where_all_was_refused_a_list_that_is_refused_a_little_longer_is_not_left_out(
 
 #[test]
 fn a_list_that_fails_alone_fails_as_long_under_a_successor() {
-    let mut leader = Leader::new(config(""), Estate::default(), T0);
+    let mut leader = Leader::new(config(""), Handover::default(), T0);
     let mut left = round(&mut leader, T0, |source| cluster(source, 1));
     for seconds in [15, 30, 45] {
         let failed = round(&mut leader, later(seconds), broken("deployments", 1));
         left.confirmed.extend(failed.confirmed);
         left.troubles = failed.troubles.or(left.troubles);
     }
-    let estate = Estate {
+    let estate = Handover {
         snapshot: left.published.pop(),
         confirmed: left.confirmed.pop(),
-        resume: left.resume,
-        troubles: left.troubles,
-        ..Estate::default()
+        checkpoint: left.resume,
+        failures: left.troubles,
+        ..Handover::default()
     };
     let mut next = Leader::new(config(""), estate, later(50));
     let early = (50..73).map(|seconds| round(&mut next, later(seconds), broken("deployments", 1)));

@@ -1,0 +1,228 @@
+//! What a hub's answer means. It comes from another proxy, so nothing in it is believed before it was looked at.
+
+use super::services::{self, HubServices};
+use crate::confirmation::Confirmation;
+use crate::kube::{self, Failure, ParseGuard};
+use std::fmt;
+
+/// Bytes of an answer that are looked at, at most: some hundred thousand Services. Envoy would hand over 32 MiB, and a
+/// VM's memory never shrinks.
+pub const LARGEST_ANSWER: usize = 16 << 20;
+
+/// A tag goes back to the hub with each question; a longer one would be a burden, and is not kept.
+const LONGEST_TAG: usize = 128;
+
+/// An answer to a callout, as the host hands it over.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct HubResponse<'a> {
+    /// `:status`; `None` where the callout ended without headers.
+    pub status: Option<u16>,
+    /// [`confirmation::HEADER`](crate::confirmation::HEADER).
+    pub confirmed: Option<&'a [u8]>,
+    /// `etag`.
+    pub etag: Option<&'a [u8]>,
+    /// `retry-after`.
+    pub retry_after: Option<&'a [u8]>,
+    /// The body; more of it than [`LARGEST_ANSWER`] need not be there.
+    pub body: &'a [u8],
+}
+
+/// What a good answer brought.
+#[derive(Debug)]
+pub enum HubPayload {
+    /// All Services.
+    Services {
+        /// Those.
+        services: HubServices,
+        /// What they are called as a whole.
+        tag: Option<EntityTag>,
+        /// When they were read.
+        confirmation: Confirmation,
+    },
+    /// What was named with the question is still all there is.
+    Unchanged(Confirmation),
+}
+
+/// An entity tag. <https://www.rfc-editor.org/rfc/rfc9110#name-etag>
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EntityTag(String);
+
+impl EntityTag {
+    /// The tag that a header is, weak or not; `None` where it is none, or a long one.
+    #[must_use]
+    pub fn parse(header: &[u8]) -> Option<Self> {
+        let text = std::str::from_utf8(header).ok()?;
+        let quoted = text.strip_prefix("W/").unwrap_or(text);
+        let opaque = quoted.strip_prefix('"')?.strip_suffix('"')?;
+        let fits = text.len() <= LONGEST_TAG && opaque.bytes().all(|b| b.is_ascii_graphic() && b != b'"');
+        fits.then(|| Self(text.into()))
+    }
+}
+
+impl fmt::Display for EntityTag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Says what the answer to a question means.
+///
+/// # Errors
+/// Anything but the answer of a hub that has a picture of the cluster.
+pub fn parse(response: HubResponse<'_>, progress: &mut dyn ParseGuard) -> Result<HubPayload, Failure> {
+    let status = response.status.ok_or(Failure::Disconnected)?;
+    let told = response.confirmed.unwrap_or_default();
+    let confirmation = || Confirmation::parse(told).map_err(Failure::malformed);
+    match status {
+        200 if response.body.len() > LARGEST_ANSWER => Err(Failure::Disconnected),
+        200 => Ok(HubPayload::Services {
+            confirmation: confirmation()?,
+            services: services::read(response.body, progress)?,
+            tag: response.etag.and_then(EntityTag::parse),
+        }),
+        // Seed 000: there are none.
+        204 => Ok(HubPayload::Services {
+            confirmation: confirmation()?,
+            services: HubServices::default(),
+            tag: None,
+        }),
+        304 => Ok(HubPayload::Unchanged(confirmation()?)),
+        other => Err(failure(other, response)),
+    }
+}
+
+fn failure(status: u16, response: HubResponse<'_>) -> Failure {
+    let HubResponse { retry_after, body, .. } = response;
+    let answer = kube::ApiResponse {
+        status: Some(status),
+        content_type: None,
+        retry_after,
+        body,
+    };
+    // Envoy's own 503 says nothing of a cluster; a hub says even that it never read one.
+    kube::response::failure(status, answer, response.confirmed.is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::time::Duration;
+
+    const CONFIRMED: Option<&[u8]> = Some(b"at=5, age=7");
+
+    fn answer(status: u16, body: &str) -> HubResponse<'_> {
+        HubResponse {
+            status: Some(status),
+            confirmed: CONFIRMED,
+            etag: Some(br#""t""#),
+            retry_after: Some(b"7"),
+            body: body.as_bytes(),
+        }
+    }
+
+    #[test]
+    fn a_hub_says_all_or_nothing_or_nothing_new() {
+        let body = r#"{"shop/web": "service=shop/web, current-load=1, target-load=4, max-load=5"}"#;
+        let Ok(HubPayload::Services { services, tag, .. }) = parse(answer(200, body), &mut ()) else {
+            panic!("all")
+        };
+        assert_eq!((services.rows.len(), tag), (1, EntityTag::parse(br#""t""#)));
+        let Ok(HubPayload::Services { services, tag, .. }) = parse(answer(204, ""), &mut ()) else {
+            panic!("nothing")
+        };
+        assert_eq!((services.rows.len(), tag), (0, None));
+        assert!(matches!(parse(answer(304, ""), &mut ()), Ok(HubPayload::Unchanged(_))));
+    }
+
+    #[test]
+    fn an_answer_that_does_not_say_when_the_cluster_was_read_is_not_a_hubs() {
+        for status in [200, 204, 304] {
+            for confirmed in [None, Some(&b"never"[..]), Some(b"\xff")] {
+                let response = HubResponse {
+                    confirmed,
+                    ..answer(status, "{}")
+                };
+                assert!(
+                    matches!(parse(response, &mut ()), Err(Failure::Malformed(_))),
+                    "{status} {confirmed:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn what_envoy_says_in_the_hubs_place_is_not_the_hubs_word() {
+        let failure = |status, confirmed, body| {
+            let response = HubResponse {
+                confirmed,
+                ..answer(status, body)
+            };
+            parse(response, &mut ()).unwrap_err()
+        };
+        let stale = "too stale: the Kubernetes API was last read 75 s ago, and 60 s are allowed\n";
+        let by_the_hub = Failure::Server {
+            status: 503,
+            message: stale.trim().into(),
+            retry_after: Some(Duration::from_secs(7)),
+        };
+        assert_eq!(failure(503, CONFIRMED, stale), by_the_hub);
+        assert!(matches!(failure(503, Some(b"never"), ""), Failure::Server { .. }));
+        let refused = "upstream connect error";
+        assert_eq!(failure(503, None, refused), Failure::Unreachable(refused.into()));
+        assert_eq!(failure(504, None, "upstream request timeout"), Failure::Timeout);
+        assert_eq!(failure(404, None, "no\nroute"), Failure::NotFound(r"no\nroute".into()));
+        assert_eq!(failure(302, None, ""), Failure::Unexpected(302));
+        assert_eq!(
+            parse(HubResponse::default(), &mut ()).unwrap_err(),
+            Failure::Disconnected
+        );
+    }
+
+    #[test]
+    fn an_answer_that_is_too_large_is_not_looked_at() {
+        let body = " ".repeat(LARGEST_ANSWER) + "{}";
+        assert_eq!(parse(answer(200, &body), &mut ()).unwrap_err(), Failure::Disconnected);
+        assert!(parse(answer(200, &body[2..]), &mut ()).is_ok());
+    }
+
+    #[test]
+    fn only_what_can_be_sent_back_is_a_tag() {
+        for good in [r#""dfe606111821d160""#, r#"W/"1""#, r#""""#] {
+            assert_eq!(
+                EntityTag::parse(good.as_bytes()).map(|tag| tag.to_string()).as_deref(),
+                Some(good)
+            );
+        }
+        let long = format!("\"{}\"", "x".repeat(LONGEST_TAG));
+        for bad in [
+            "",
+            "\"",
+            "a",
+            "\"a",
+            "\"a\"b\"",
+            "\"a b\"",
+            "\"a\r\nx: y\"",
+            "w/\"a\"",
+            "*",
+            &long,
+        ] {
+            assert_eq!(EntityTag::parse(bad.as_bytes()), None, "{bad:?}");
+        }
+        assert_eq!(EntityTag::parse(b"\"\xff\""), None);
+    }
+
+    proptest! {
+        #[test]
+        fn arbitrary_answers_are_survived(
+            status in proptest::option::of(prop_oneof![Just(200), Just(204), Just(304), any::<u16>()]),
+            headers in proptest::collection::vec(proptest::option::of(proptest::collection::vec(any::<u8>(), 0..20)), 3),
+            confirmed: bool,
+            body in proptest::collection::vec(any::<u8>(), 0..256),
+        ) {
+            let confirmed = if confirmed { CONFIRMED } else { headers[0].as_deref() };
+            let (etag, retry_after) = (headers[1].as_deref(), headers[2].as_deref());
+            let _ = parse(HubResponse { status, confirmed, etag, retry_after, body: &body }, &mut ());
+        }
+    }
+}

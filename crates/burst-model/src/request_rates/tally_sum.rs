@@ -1,0 +1,209 @@
+//! Shares added up one after the other, so that only one of them has to be in memory beside the sum; and the sum has the
+//! limits of a share, whatever names are in what is added.
+
+use super::count::RequestCounts;
+use super::tally::{MOST_SERVICES, Tally};
+use super::text::{LONGEST, length};
+use crate::time::Time;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// The sum of some shares. It was counted over the longest of their spans: in the time before a younger observer was
+/// there it saw nothing. The window is over when the oldest of them was taken.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TallySum {
+    services: BTreeMap<Box<str>, RequestCounts>,
+    /// What the services are as text, for which there is as much room as for one report.
+    length: usize,
+    taken: Option<Time>,
+    span: Duration,
+    shares: usize,
+    left_out: usize,
+}
+
+impl TallySum {
+    /// Adds a share. A service that is new is left out where there is no room for it, and stays left out, so that each
+    /// service is counted in full or not at all: add first what must not be left out.
+    pub fn add(&mut self, share: &Tally<'_>) {
+        self.taken = Some(self.taken.map_or(share.taken, |taken| taken.min(share.taken)));
+        self.span = self.span.max(share.span);
+        self.shares = self.shares.saturating_add(1);
+        for (name, count) in &share.services {
+            if let Some(sum) = self.services.get_mut(*name) {
+                *sum = sum.and(*count);
+                continue;
+            }
+            let length = self.length.saturating_add(length(name, count));
+            if self.services.len() >= MOST_SERVICES || length > LONGEST {
+                self.left_out = self.left_out.saturating_add(1);
+                continue;
+            }
+            self.length = length;
+            self.services.insert((*name).into(), *count);
+        }
+    }
+
+    /// How many shares were added.
+    #[must_use]
+    pub fn tallies(&self) -> usize {
+        self.shares
+    }
+
+    /// How often a service of a share was left out.
+    #[must_use]
+    pub fn excluded(&self) -> usize {
+        self.left_out
+    }
+
+    /// The sum in the name of `id`; `None` where nothing was added.
+    #[must_use]
+    pub fn tally(&self, id: u64) -> Option<Tally<'_>> {
+        let services = self.services.iter();
+        Some(Tally {
+            id,
+            taken: self.taken?,
+            span: self.span,
+            services: services.map(|(name, count)| (&**name, *count)).collect(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::any::shares;
+    use super::*;
+    use proptest::prelude::*;
+
+    fn at(seconds: u64) -> Time {
+        Time::from_unix_millis(seconds * 1000)
+    }
+
+    fn seen<'a>(taken: u64, services: &[(&'a str, [u64; 3])]) -> Tally<'a> {
+        let count = |[requests, rejected, in_flight]: [u64; 3]| RequestCounts {
+            requests,
+            rejected,
+            in_flight_milli: Some(in_flight),
+        };
+        Tally {
+            id: 1,
+            taken: at(taken),
+            span: Duration::from_secs(30),
+            services: services.iter().map(|(name, counts)| (*name, count(*counts))).collect(),
+        }
+    }
+
+    fn total<'a>(shares: impl IntoIterator<Item = Tally<'a>>) -> TallySum {
+        let mut total = TallySum::default();
+        shares.into_iter().for_each(|share| total.add(&share));
+        total
+    }
+
+    #[test]
+    fn a_sum_is_as_old_as_the_oldest_share() {
+        let one = seen(100, &[("shop/web", [60, 3, 500])]);
+        let two = seen(103, &[("shop/api", [5, 5, 0]), ("shop/web", [30, 0, 250])]);
+        let both = total([one, two]);
+        let whole = seen(100, &[("shop/api", [5, 5, 0]), ("shop/web", [90, 3, 750])]);
+        assert_eq!(both.tally(9), Some(Tally { id: 9, ..whole }));
+        assert_eq!((both.tallies(), both.excluded()), (2, 0));
+        assert_eq!(TallySum::default().tally(9), None);
+    }
+
+    #[test]
+    fn counts_become_rates_over_the_longest_span() {
+        let mut young = seen(100, &[("shop/web", [30, 30, 1500])]);
+        young.span = Duration::from_secs(3);
+        let both = total([seen(100, &[("shop/web", [60, 0, 500])]), young.clone()]);
+        let rates = both.tally(9).unwrap().rates().unwrap();
+        let web = rates.services["shop/web"];
+        assert_eq!(
+            (web.requests_milli, web.rejected_milli, web.in_flight_milli),
+            (3_000, 1_000, Some(2_000))
+        );
+        assert_eq!((rates.window, rates.as_of), (Duration::from_secs(30), at(100)));
+        young.span = Duration::ZERO;
+        assert_eq!(young.rates(), None);
+    }
+
+    #[test]
+    fn requests_under_way_that_one_does_not_count_are_unknown() {
+        let mut blind = seen(100, &[("shop/web", [1, 0, 0])]);
+        blind.services[0].1.in_flight_milli = None;
+        let both = total([seen(100, &[("shop/web", [1, 0, 7])]), blind]);
+        assert_eq!(both.tally(9).unwrap().services[0].1.in_flight_milli, None);
+    }
+
+    /// So many services with names of that length, all of them others for each number.
+    fn names(number: usize, count: usize, length: usize) -> Vec<String> {
+        let half = "x".repeat(length / 2 - 9);
+        (0..count).map(|n| format!("{number:03}-{n:05}{half}/{half}")).collect()
+    }
+
+    fn of(names: &[String], count: u64) -> Tally<'_> {
+        let counts: Vec<_> = names
+            .iter()
+            .map(|name| (name.as_str(), [count, count, count]))
+            .collect();
+        seen(100, &counts)
+    }
+
+    #[test]
+    fn a_sum_of_ten_times_what_it_holds_can_be_read_and_has_in_full_what_came_first() {
+        for length in [20, 100, 500] {
+            let per_share = (LONGEST / (length + 80)).min(MOST_SERVICES);
+            let reports: Vec<_> = (0..10).map(|number| names(number, per_share, length)).collect();
+            let web = seen(100, &[("shop/web", [7, 0, 0])]);
+            let mut total = total([web.clone()]);
+            // The numbers grow once there is no room for names any more.
+            for count in [1, u64::MAX] {
+                reports.iter().for_each(|names| total.add(&of(names, count)));
+            }
+            total.add(&web);
+            let share = total.tally(9).unwrap();
+            assert!(total.excluded() >= 2 * 8 * per_share, "{}", total.excluded());
+            let text = share.to_text();
+            assert!(
+                Tally::parse(text.as_bytes()).as_ref() == Ok(&share),
+                "{} bytes",
+                text.len()
+            );
+            let found = share.services.iter().find(|(name, _)| *name == "shop/web");
+            assert_eq!(found.unwrap().1.requests, 14, "what came first is counted in full");
+        }
+    }
+
+    #[test]
+    fn a_sum_of_as_many_services_as_a_share_may_have_is_whole() {
+        let names = names(0, MOST_SERVICES, 60);
+        let total = total([of(&names, 1000), of(&names, 1000)]);
+        assert_eq!(
+            (total.excluded(), total.tally(9).unwrap().services.len()),
+            (0, MOST_SERVICES)
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_lost_and_nothing_counted_twice(all in shares()) {
+            let all: Vec<_> = all.iter().map(|share| share.borrow()).collect();
+            let mut wanted: BTreeMap<&str, u64> = BTreeMap::new();
+            for (name, count) in all.iter().flat_map(|share| &share.services) {
+                *wanted.entry(name).or_default() += count.requests;
+            }
+            let total = total(all);
+            let services = total.tally(0).map(|share| share.services).unwrap_or_default();
+            prop_assert!(services.is_sorted_by(|a, b| a.0 < b.0));
+            let found: BTreeMap<_, _> = services.iter().map(|(name, count)| (*name, count.requests)).collect();
+            prop_assert_eq!(found, wanted);
+        }
+
+        #[test]
+        fn the_order_of_the_shares_does_not_matter_while_there_is_room(all in shares(), turn in 0..8usize) {
+            let all: Vec<_> = all.iter().map(|share| share.borrow()).collect();
+            let mut turned = all.clone();
+            turned.rotate_left(turn.min(all.len()));
+            let [one, other] = [total(all), total(turned)];
+            prop_assert_eq!(one.tally(0), other.tally(0));
+        }
+    }
+}

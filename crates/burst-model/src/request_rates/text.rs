@@ -1,0 +1,331 @@
+//! A share as text: in a slot of shared data, and in the header of a report.
+//!
+//! ```text
+//! 1;ID;MILLIS;SPAN;NAMESPACE/NAME=REQUESTS,REJECTED,IN-FLIGHT;NAMESPACE/NAME=REQUESTS,REJECTED;…
+//! ```
+//!
+//! Numbers are decimal, the id is 16 hexadecimal digits, times are milliseconds, names stand in order. A header cannot
+//! hold just any byte, and one form is less to get wrong than two.
+
+use super::count::RequestCounts;
+use super::tally::{MOST_SERVICES, Tally};
+use crate::name::ObjectName;
+use crate::time::Time;
+use std::fmt::Write;
+use std::time::Duration;
+
+/// Raised whenever the text changes its meaning.
+const VERSION: &str = "1";
+
+/// The longest report that is read. 20,000 Services of usual names take less than 1 MiB.
+pub const LONGEST: usize = 2 << 20;
+
+/// The longest text that is read where the proxy wrote it itself: in a sum the numbers are longer than in its parts.
+const LONGEST_SUM: usize = 2 * LONGEST;
+
+/// Why a text is no share.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidTally {
+    /// There is too much of it.
+    #[error("of {0} bytes is longer than the {1} bytes that are read")]
+    TooLong(usize, usize),
+    /// It is not of this version, or nothing of the kind.
+    #[error("is not a share of version {VERSION}")]
+    Version,
+    /// A number that should stand there does not.
+    #[error("{0}: is not a number as it should be")]
+    Number(&'static str),
+    /// Something that should be a Service with its counts.
+    #[error("service {0}: is not NAMESPACE/NAME=REQUESTS,REJECTED or …,IN-FLIGHT")]
+    Service(usize),
+    /// A Service that should stand before the one before it, or is it.
+    #[error("service {0}: is out of order")]
+    Order(usize),
+    /// More Services than a share may have.
+    #[error("there are more than {MOST_SERVICES} services")]
+    TooMany,
+}
+
+/// Whose share a text is, where it is one: all else is not looked at.
+#[must_use]
+pub fn id(text: &[u8]) -> Option<u64> {
+    head(text).map(|(id, _)| id)
+}
+
+/// When the counts of a share were taken.
+pub(super) fn taken(text: &[u8]) -> Option<Time> {
+    head(text).map(|(_, taken)| taken)
+}
+
+fn head(text: &[u8]) -> Option<(u64, Time)> {
+    let mut parts = text.splitn(4, |byte| *byte == b';').map(std::str::from_utf8);
+    let mut part = || parts.next()?.ok();
+    (part()? == VERSION).then_some(())?;
+    let (id, taken) = (hexadecimal(part()?)?, decimal(part()?)?);
+    Some((id, Time::from_unix_millis(taken)))
+}
+
+impl<'a> Tally<'a> {
+    /// The share as text.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        self.to_text_with(self.taken.unix_millis())
+    }
+
+    /// The share as text for another machine, whose clock may be another: with its age in place of the time.
+    #[must_use]
+    pub fn to_report(&self, now: Time) -> String {
+        self.to_text_with(millis(now.since(self.taken)))
+    }
+
+    fn to_text_with(&self, moment: u64) -> String {
+        let mut text = format!("{VERSION};{:016x};{moment};{}", self.id, millis(self.span));
+        text.reserve(self.services.len() * 48);
+        for (
+            name,
+            RequestCounts {
+                requests,
+                rejected,
+                in_flight_milli,
+            },
+        ) in &self.services
+        {
+            // Into a text nothing can fail.
+            let _ = write!(text, ";{name}={requests},{rejected}");
+            if let Some(in_flight) = in_flight_milli {
+                let _ = write!(text, ",{in_flight}");
+            }
+        }
+        text
+    }
+
+    /// Reads a text.
+    ///
+    /// # Errors
+    /// It is not exactly what this version writes.
+    pub fn parse(text: &'a [u8]) -> Result<Self, InvalidTally> {
+        is_short(text, LONGEST_SUM)?;
+        let text = std::str::from_utf8(text).map_err(|_| InvalidTally::Version)?;
+        let mut parts = text.split(';');
+        if parts.next() != Some(VERSION) {
+            return Err(InvalidTally::Version);
+        }
+        let mut number =
+            |name, read: fn(&str) -> Option<u64>| parts.next().and_then(read).ok_or(InvalidTally::Number(name));
+        let id = number("id", hexadecimal)?;
+        let taken = Time::from_unix_millis(number("time", decimal)?);
+        let span = Duration::from_millis(number("span", decimal)?);
+        let mut services: Vec<(&str, RequestCounts)> = Vec::new();
+        for (place, part) in parts.enumerate() {
+            let (name, count) = service(part).ok_or(InvalidTally::Service(place))?;
+            if services.last().is_some_and(|(last, _)| *last >= name) {
+                return Err(InvalidTally::Order(place));
+            }
+            if place >= MOST_SERVICES {
+                return Err(InvalidTally::TooMany);
+            }
+            services.push((name, count));
+        }
+        Ok(Self {
+            id,
+            taken,
+            span,
+            services,
+        })
+    }
+
+    /// Reads what [`Self::to_report`] wrote, as of now.
+    ///
+    /// # Errors
+    /// It is not exactly that.
+    pub fn parse_report(text: &'a [u8], now: Time) -> Result<Self, InvalidTally> {
+        is_short(text, LONGEST)?;
+        let share = Self::parse(text)?;
+        let age = share.taken.unix_millis();
+        let taken = Time::from_unix_millis(now.unix_millis().saturating_sub(age));
+        Ok(Self { taken, ..share })
+    }
+}
+
+fn is_short(text: &[u8], most: usize) -> Result<(), InvalidTally> {
+    match text.len() <= most {
+        true => Ok(()),
+        false => Err(InvalidTally::TooLong(text.len(), most)),
+    }
+}
+
+/// Bytes that a Service takes in a share.
+pub(super) fn length(name: &str, count: &RequestCounts) -> usize {
+    let digits = |number: u64| number.checked_ilog10().map_or(1, |log| log.saturating_add(1)) as usize;
+    let in_flight = count
+        .in_flight_milli
+        .map_or(0, |number| digits(number).saturating_add(1));
+    let numbers = digits(count.requests).saturating_add(digits(count.rejected));
+    // With `;`, `=` and `,`.
+    name.len()
+        .saturating_add(3)
+        .saturating_add(numbers)
+        .saturating_add(in_flight)
+}
+
+fn millis(span: Duration) -> u64 {
+    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn service(part: &str) -> Option<(&str, RequestCounts)> {
+    let (name, counts) = part.split_once('=')?;
+    ObjectName::is_valid(name).then_some(())?;
+    let mut counts = counts.split(',');
+    let requests = counts.next().and_then(decimal)?;
+    let rejected = counts.next().and_then(decimal)?;
+    let in_flight_milli = match counts.next() {
+        Some(number) => Some(decimal(number)?),
+        None => None,
+    };
+    let count = RequestCounts {
+        requests,
+        rejected,
+        in_flight_milli,
+    };
+    (rejected <= requests && counts.next().is_none()).then_some((name, count))
+}
+
+/// Digits and nothing else: `parse` takes a plus as well.
+fn decimal(text: &str) -> Option<u64> {
+    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+    digits.then(|| text.parse().ok())?
+}
+
+fn hexadecimal(text: &str) -> Option<u64> {
+    let digits = text.len() == 16 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    digits.then(|| u64::from_str_radix(text, 16).ok())?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::any::share;
+    use super::*;
+    use proptest::prelude::*;
+
+    const SHARE: &[u8] = b"1;00000000000000ff;5000;30000;shop/api=3,3;shop/web=60,2,1500";
+
+    #[test]
+    fn a_share_is_one_line_of_text() {
+        let share = Tally::parse(SHARE).unwrap();
+        assert_eq!(
+            (share.id, share.taken, share.span),
+            (255, Time::from_unix_millis(5_000), Duration::from_secs(30))
+        );
+        let web = RequestCounts {
+            requests: 60,
+            rejected: 2,
+            in_flight_milli: Some(1500),
+        };
+        assert_eq!(share.services[1], ("shop/web", web));
+        assert_eq!(share.services[0].1.in_flight_milli, None);
+        assert_eq!(share.to_text().as_bytes(), SHARE);
+        assert_eq!(head(SHARE), Some((255, share.taken)));
+    }
+
+    #[test]
+    fn clocks_that_differ_do_not_matter_to_a_report() {
+        let share = Tally::parse(SHARE).unwrap();
+        let report = share.to_report(Time::from_unix_millis(5_700));
+        let here = Time::from_unix_millis(1_000_000);
+        let read = Tally::parse_report(report.as_bytes(), here).unwrap();
+        assert_eq!(read.taken, Time::from_unix_millis(999_300));
+        assert_eq!(read.services, share.services);
+    }
+
+    #[test]
+    fn what_is_not_exactly_a_share_is_refused_and_told_where() {
+        let head = "1;00000000000000ff;5000;30000";
+        let number = InvalidTally::Number;
+        for (text, error) in [
+            ("", InvalidTally::Version),
+            ("2;00000000000000ff;5000;30000", InvalidTally::Version),
+            ("1", number("id")),
+            ("1;ff;5000;30000", number("id")),
+            ("1;00000000000000FF;5000;30000", number("id")),
+            ("1;00000000000000ff;+5;30000", number("time")),
+            ("1;00000000000000ff;5000;99999999999999999999", number("span")),
+            (&format!("{head};"), InvalidTally::Service(0)),
+            (&format!("{head};shop=1,0"), InvalidTally::Service(0)),
+            (&format!("{head};Shop/web=1,0"), InvalidTally::Service(0)),
+            (&format!("{head};shop/web=1"), InvalidTally::Service(0)),
+            (&format!("{head};shop/web=1,2"), InvalidTally::Service(0)),
+            (&format!("{head};shop/web=1,0,"), InvalidTally::Service(0)),
+            (&format!("{head};shop/web=1,0,3,4"), InvalidTally::Service(0)),
+            (&format!("{head};shop/web=1,-0"), InvalidTally::Service(0)),
+            (&format!("{head};a/b=1,0;shop/web=1,0 "), InvalidTally::Service(1)),
+            (&format!("{head};b/b=1,0;a/b=1,0"), InvalidTally::Order(1)),
+            (&format!("{head};a/b=1,0;a/b=1,0"), InvalidTally::Order(1)),
+        ] {
+            assert_eq!(Tally::parse(text.as_bytes()), Err(error), "{text}");
+        }
+        let long = vec![b'1'; LONGEST_SUM + 1];
+        assert_eq!(
+            Tally::parse(&long),
+            Err(InvalidTally::TooLong(LONGEST_SUM + 1, LONGEST_SUM))
+        );
+        let report = Tally::parse_report(&long[..=LONGEST], Time::default());
+        assert_eq!(report, Err(InvalidTally::TooLong(LONGEST + 1, LONGEST)));
+        assert_eq!(Tally::parse(b"1;\xff"), Err(InvalidTally::Version));
+    }
+
+    #[test]
+    fn services_beyond_what_a_share_may_have_are_refused() {
+        let of = |services: usize| {
+            let rows: Vec<_> = (0..services).map(|n| format!(";a/{n:05}=1,0")).collect();
+            format!("1;00000000000000ff;5000;30000{}", rows.concat())
+        };
+        assert!(Tally::parse(of(MOST_SERVICES).as_bytes()).is_ok());
+        assert_eq!(
+            Tally::parse(of(MOST_SERVICES + 1).as_bytes()),
+            Err(InvalidTally::TooMany)
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn what_was_written_is_read(share in share()) {
+            let share = share.borrow();
+            let text = share.to_text();
+            let services: usize = share.services.iter().map(|(name, count)| length(name, count)).sum();
+            let empty = Tally { services: Vec::new(), ..share.clone() }.to_text();
+            prop_assert_eq!(empty.len() + services, text.len());
+            prop_assert_eq!(Tally::parse(text.as_bytes()), Ok(share.clone()));
+            prop_assert_eq!(head(text.as_bytes()), Some((share.id, share.taken)));
+        }
+
+        #[test]
+        fn a_changed_text_is_refused_or_another_share(
+            share in share(),
+            at: prop::sample::Index,
+            byte: u8,
+        ) {
+            let share = share.borrow();
+            let text = share.to_text();
+            let mut bytes = text.clone().into_bytes();
+            let at = at.index(bytes.len());
+            prop_assume!(bytes[at] != byte);
+            bytes[at] = byte;
+            prop_assert_ne!(Tally::parse(&bytes), Ok(share.clone()));
+            prop_assert!(Tally::parse(&text.as_bytes()[..at]) != Ok(share));
+        }
+
+        #[test]
+        fn arbitrary_bytes_are_refused_and_nothing_worse(bytes in proptest::collection::vec(any::<u8>(), 0..128)) {
+            prop_assert!(Tally::parse(&bytes).is_err());
+            let _ = id(&bytes);
+        }
+
+        #[test]
+        fn arbitrary_text_of_the_kind_is_survived(text in "1;[0-9a-f]{16};[0-9]{1,20};[0-9]{1,20}(;[a-b/]{1,3}=[0-9,]{1,5}){0,3}") {
+            let now = Time::from_unix_millis(1_000_000);
+            if let Ok(share) = Tally::parse_report(text.as_bytes(), now) {
+                prop_assert!(share.taken <= now);
+            }
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! What a VM counted within the window: the difference between its counters now and at the window's begin, of which
+//! a few older states are kept.
+
+use super::count::RequestCounts;
+use super::meter::{Meter, ServiceCounters};
+use super::tally::Tally;
+use crate::time::Time;
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// States kept within a window: it is longer than asked by a sixth at most.
+const STEPS: u32 = 6;
+
+/// The counters at a moment.
+#[derive(Debug)]
+struct CounterSample {
+    at: Time,
+    tallies: Box<[ServiceCounters]>,
+}
+
+/// The recent past of a [`Meter`].
+#[derive(Debug)]
+pub struct SlidingWindow {
+    length: Duration,
+    /// The oldest is where the window begins. Never empty.
+    states: VecDeque<CounterSample>,
+    looked: Time,
+}
+
+impl SlidingWindow {
+    /// A window of that length, for a meter that has not counted yet.
+    #[must_use]
+    pub fn new(length: Duration, now: Time) -> Self {
+        let mut window = Self {
+            length,
+            states: VecDeque::new(),
+            looked: now,
+        };
+        window.begin(&Meter::default(), now);
+        window
+    }
+
+    fn begin(&mut self, meter: &Meter, now: Time) {
+        self.states.clear();
+        self.keep(meter, now);
+    }
+
+    fn keep(&mut self, meter: &Meter, now: Time) {
+        self.states.push_back(CounterSample {
+            at: now,
+            tallies: meter.counters(),
+        });
+    }
+
+    /// Lets time pass, once a tick of the VM, whichever of its root contexts is ticked.
+    pub fn tick(&mut self, meter: &mut Meter, now: Time) {
+        let passed = now.since(self.looked);
+        let jumped = now < self.looked || passed > self.length;
+        self.looked = now;
+        if jumped {
+            // Nobody knows when what was counted since was counted.
+            return self.begin(meter, now);
+        }
+        meter.pass(u64::try_from(passed.as_millis()).unwrap_or(u64::MAX));
+        if self
+            .states
+            .back()
+            .is_none_or(|state| now.since(state.at) >= self.length / STEPS)
+        {
+            self.keep(meter, now);
+        }
+        let is_old = |state: &CounterSample| now.since(state.at) >= self.length;
+        while self.states.get(1).is_some_and(is_old) {
+            self.states.pop_front();
+        }
+    }
+
+    /// What was counted within the window, up to the last tick's moment `now`; `None` where no time has passed in it.
+    #[must_use]
+    pub fn tally<'a>(&self, meter: &'a Meter, id: u64, now: Time) -> Option<Tally<'a>> {
+        let begin = self.states.front()?;
+        let span = now.since(begin.at);
+        let millis = u64::try_from(span.as_millis()).ok().filter(|millis| *millis > 0)?;
+        let services = meter.services().map(|(name, place, tally, knows_load)| {
+            let before = begin.tallies.get(place).copied().unwrap_or_default();
+            let load = tally.load.wrapping_sub(before.load);
+            let count = RequestCounts {
+                requests: tally.requests.wrapping_sub(before.requests).into(),
+                rejected: tally.rejected.wrapping_sub(before.rejected).into(),
+                in_flight_milli: knows_load.then(|| load.saturating_mul(1000) / millis),
+            };
+            (name, count)
+        });
+        Some(Tally {
+            id,
+            taken: now,
+            span,
+            services: services.collect(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::upstream::Upstreams;
+    use proptest::prelude::*;
+
+    const LENGTH: Duration = Duration::from_secs(30);
+    const WEB: &[u8] = b"outbound|80||web.shop.svc.cluster.local";
+
+    /// A VM with a meter and its window.
+    struct Vm {
+        upstreams: Upstreams,
+        meter: Meter,
+        window: SlidingWindow,
+        now: Time,
+    }
+
+    impl Vm {
+        fn new() -> Self {
+            let now = Time::from_unix_millis(1_000_000_000);
+            Self {
+                upstreams: Upstreams::new(Vec::new(), "cluster.local"),
+                meter: Meter::default(),
+                window: SlidingWindow::new(LENGTH, now),
+                now,
+            }
+        }
+
+        fn serve(&mut self, requests: u32) {
+            for _ in 0..requests {
+                self.meter.answered(&self.upstreams, WEB, &(), false);
+            }
+        }
+
+        /// Ticks once a second for so long, with that many requests before each tick.
+        fn run(&mut self, seconds: u32, requests: u32) {
+            for _ in 0..seconds {
+                self.serve(requests);
+                self.jump(1_000);
+            }
+        }
+
+        /// The next tick, so many milliseconds later, or earlier.
+        fn jump(&mut self, millis: i64) {
+            self.now = Time::from_unix_millis(self.now.unix_millis().checked_add_signed(millis).unwrap());
+            self.window.tick(&mut self.meter, self.now);
+        }
+
+        /// The requests to the one Service, and the seconds they were counted over.
+        fn seen(&self) -> Option<(u64, u64)> {
+            let share = self.window.tally(&self.meter, 1, self.now)?;
+            let requests = share.services.first().map_or(0, |(_, count)| count.requests);
+            Some((requests, share.span.as_secs()))
+        }
+    }
+
+    #[test]
+    fn a_young_vm_counts_over_its_life_and_an_old_one_over_the_window() {
+        let mut vm = Vm::new();
+        assert_eq!(vm.seen(), None, "no time has passed");
+        vm.run(3, 10);
+        assert_eq!(vm.seen(), Some((30, 3)));
+        vm.run(57, 10);
+        assert_eq!(vm.seen(), Some((300, 30)));
+    }
+
+    #[test]
+    fn requests_leave_the_window_when_they_are_older_than_it() {
+        let mut vm = Vm::new();
+        vm.run(60, 0);
+        vm.serve(100);
+        vm.run(29, 0);
+        assert_eq!(vm.seen().map(|(requests, _)| requests), Some(100));
+        vm.run(10, 0);
+        assert_eq!(
+            vm.seen(),
+            Some((0, 34)),
+            "known to be none: the window is longer by a step at most"
+        );
+    }
+
+    #[test]
+    fn a_counter_may_go_round() {
+        let mut vm = Vm::new();
+        vm.run(1, 5);
+        vm.meter.count_from(u32::MAX - 3);
+        // The window begins anew, with the counter there.
+        vm.jump(-1);
+        vm.run(2, 5);
+        assert_eq!(vm.seen(), Some((10, 2)));
+    }
+
+    #[test]
+    fn a_clock_that_jumps_begins_a_new_window() {
+        for by in [-3_600_000, -1, 3_600_000] {
+            let mut vm = Vm::new();
+            vm.run(20, 10);
+            vm.serve(1_000);
+            vm.jump(by);
+            assert_eq!(vm.seen(), None, "{by}");
+            vm.run(5, 10);
+            assert_eq!(vm.seen(), Some((50, 5)), "{by}");
+        }
+    }
+
+    #[test]
+    fn requests_under_way_are_averaged_over_the_window() {
+        let mut vm = Vm::new();
+        let place = vm.meter.begin(&vm.upstreams, WEB, &()).unwrap();
+        vm.meter.begin(&vm.upstreams, WEB, &()).unwrap();
+        vm.run(15, 0);
+        vm.meter.end(place);
+        vm.run(15, 0);
+        let in_flight = |vm: &Vm| {
+            vm.window.tally(&vm.meter, 1, vm.now).unwrap().services[0]
+                .1
+                .in_flight_milli
+        };
+        assert_eq!(in_flight(&vm), Some(1_500));
+        vm.meter.end(place);
+        vm.run(40, 0);
+        vm.meter.end(place);
+        assert_eq!(in_flight(&vm), Some(0), "and never below none");
+    }
+
+    #[test]
+    fn two_root_contexts_that_tick_one_vm_count_nothing_twice() {
+        let mut vm = Vm::new();
+        vm.meter.begin(&vm.upstreams, WEB, &());
+        for _ in 0..60 {
+            vm.run(1, 10);
+            vm.jump(0);
+        }
+        assert_eq!(vm.seen(), Some((300, 30)));
+        let share = vm.window.tally(&vm.meter, 1, vm.now).unwrap();
+        assert_eq!(share.services[0].1.in_flight_milli, Some(1_000));
+    }
+
+    proptest! {
+        #[test]
+        fn a_window_has_exactly_the_requests_of_the_ticks_in_it(
+            ticks in proptest::collection::vec((0..5u32, 1..20_000i64), 1..60),
+        ) {
+            let mut vm = Vm::new();
+            let mut past = Vec::new();
+            for (requests, millis) in ticks {
+                vm.serve(requests);
+                vm.jump(millis);
+                past.push((vm.now, u64::from(requests)));
+            }
+            let share = vm.window.tally(&vm.meter, 1, vm.now).unwrap();
+            let covered = u64::try_from(share.span.as_millis()).unwrap();
+            let begin = vm.now.unix_millis() - covered;
+            let wanted: u64 = past.iter().filter(|(at, _)| at.unix_millis() > begin).map(|(_, requests)| requests).sum();
+            prop_assert_eq!(share.services.first().map_or(0, |(_, count)| count.requests), wanted);
+            let whole = vm.now.unix_millis() - 1_000_000_000;
+            prop_assert!(covered == whole || covered >= 30_000, "{covered} ms of {whole}");
+            prop_assert!(covered < 30_000 + 5_000 + 20_000, "a step and a late tick at most: {covered} ms");
+        }
+
+        #[test]
+        fn any_clock_is_survived(jumps in proptest::collection::vec(-50_000..50_000i64, 0..60)) {
+            let mut vm = Vm::new();
+            for millis in jumps {
+                vm.serve(1);
+                if vm.now.unix_millis().checked_add_signed(millis).is_some() {
+                    vm.jump(millis);
+                }
+                let _ = vm.seen();
+                prop_assert!(vm.window.states.len() <= STEPS as usize + 2);
+            }
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! `/burstmetrics/…`, as seed 000 has it.
+//!
+//! Two answers are clearer than the seed's: its 500 was an unhandled exception, of which there are none here; and
+//! where nothing was read yet, or too long ago, the answer is a 503 that says which.
+
+mod path;
+
+use super::cache::{Freshness, ServingCache};
+use super::header;
+use super::local_reply::{LocalReply, has_tag};
+use crate::config::{Config, Endpoints, Origin};
+use crate::confirmation::{self, Confirmation};
+use crate::hash;
+use crate::index::{HPAS, SERVICES};
+use crate::kube::ObjectKind;
+use crate::order::sort_by;
+use crate::snapshot::Section;
+use crate::time::Time;
+use path::{BurstPath, InvalidPath};
+use std::rc::Rc;
+use std::time::Duration;
+
+const TEXT: &str = "text/plain; charset=utf-8";
+const JSON: &str = "application/json; charset=utf-8";
+
+/// All rows of a kind as JSON.
+#[derive(Debug)]
+pub struct BulkBody {
+    body: Rc<[u8]>,
+    etag: String,
+}
+
+impl BulkBody {
+    pub(crate) fn render(section: Section<'_>) -> Self {
+        // Names and values hold no character that JSON escapes: they were checked when they were read.
+        let rows: Vec<_> = section
+            .rows()
+            .map(|row| format!("    \"{}\": \"{}\"", row.of, header::value(&row)))
+            .collect();
+        let body: Rc<[u8]> = format!("{{\n{}\n}}\n", rows.join(",\n")).into_bytes().into();
+        let etag = format!("\"{:016x}\"", hash::of_bytes(&body));
+        Self { body, etag }
+    }
+
+    /// The tag of it.
+    pub(crate) fn etag(&self) -> &str {
+        &self.etag
+    }
+}
+
+/// A request that may be for the endpoints. The shell reads the rest only where [`is_own`] says so.
+#[derive(Clone, Copy, Debug)]
+pub struct BurstRequest<'a> {
+    /// `:method`.
+    pub method: &'a [u8],
+    /// `:path`, with its query.
+    pub path: &'a [u8],
+    /// `:authority`.
+    pub host: &'a [u8],
+    /// `if-none-match`.
+    pub if_none_match: Option<&'a [u8]>,
+    /// When it came.
+    pub now: Time,
+}
+
+/// Whether a path lies under the prefix. All that is asked of a request that is not ours.
+#[must_use]
+pub fn is_own(endpoints: &Endpoints, path: &[u8]) -> bool {
+    path.strip_prefix(endpoints.prefix.as_bytes())
+        .is_some_and(|rest| matches!(rest.first(), None | Some(b'/' | b'?')))
+}
+
+/// Answers a request under the prefix; `None` where its host is not one of those configured, and the request goes on.
+pub fn answer(
+    config: &Config,
+    endpoints: &Endpoints,
+    picture: &mut ServingCache,
+    request: BurstRequest<'_>,
+) -> Option<LocalReply> {
+    if !is_own(endpoints, request.path) || !is_own_host(endpoints, request.host) {
+        return None;
+    }
+    let rest = request.path.get(endpoints.prefix.len()..).unwrap_or_default();
+    Some(match path::parse(rest) {
+        Err(InvalidPath::TooLong) => text(414, "the path is too long\n"),
+        Err(InvalidPath::NotText) => text(400, "the path is not UTF-8 after percent-decoding\n"),
+        Err(InvalidPath::Shape) => not_found(config, endpoints),
+        Ok(target) if !kinds(config).any(|kind| kind == target.kind()) => not_found(config, endpoints),
+        Ok(_) if !matches!(request.method, b"GET" | b"HEAD") => {
+            text(405, "only GET and HEAD are answered here\n").with("allow", "GET, HEAD")
+        }
+        Ok(target) => unavailable(config, picture)
+            .or_else(|| found(picture, &target, request.if_none_match))
+            .or_else(|| refused(config, picture, &target))
+            .unwrap_or_else(|| LocalReply::empty(204))
+            .with(confirmation::HEADER, confirmed(picture, request.now)),
+    })
+}
+
+/// A host counts with or without a port.
+fn is_own_host(endpoints: &Endpoints, host: &[u8]) -> bool {
+    let digits = host.iter().rev().take_while(|b| b.is_ascii_digit()).count();
+    let name = match host.split_at_checked(host.len() - digits) {
+        Some(([name @ .., b':'], _)) => name,
+        _ => host,
+    };
+    endpoints.hosts.is_empty()
+        || endpoints
+            .hosts
+            .iter()
+            .any(|own| own.as_bytes().eq_ignore_ascii_case(name))
+}
+
+/// The kinds there are, by their names in the path. A hub tells of Services only.
+fn kinds(config: &Config) -> impl Iterator<Item = &str> {
+    let joined = match config.origin {
+        Origin::Kubernetes => Some(HPAS),
+        Origin::Hub { .. } => None,
+    };
+    let workloads = config
+        .content
+        .sources
+        .iter()
+        .filter(|source| source.kind == ObjectKind::Workloads);
+    [SERVICES]
+        .into_iter()
+        .chain(joined)
+        .chain(workloads.map(|source| source.resource.plural.as_str()))
+}
+
+fn not_found(config: &Config, endpoints: &Endpoints) -> LocalReply {
+    let mut kinds: Vec<_> = kinds(config).collect();
+    sort_by(&mut kinds, Ord::cmp);
+    kinds.dedup();
+    let (prefix, kinds) = (&endpoints.prefix, kinds.join(", "));
+    let ask = format!("ask for {prefix}/KIND or {prefix}/KIND/NAMESPACE/NAME, where KIND is");
+    text(
+        404,
+        match config.origin {
+            Origin::Kubernetes => format!("{ask} one of {kinds}\n"),
+            Origin::Hub { .. } => format!("{ask} {kinds}: this proxy reads a hub, which tells of nothing else\n"),
+        },
+    )
+}
+
+fn unavailable(config: &Config, picture: &ServingCache) -> Option<LocalReply> {
+    let by = match config.origin {
+        Origin::Kubernetes => "",
+        Origin::Hub { .. } => " by the hub",
+    };
+    let body = match picture.freshness() {
+        Freshness::Fresh => return None,
+        Freshness::Unsynced => format!("not synced yet: {} was never read in full\n", config.origin),
+        Freshness::Stale(age) => {
+            let (age, limit) = (age.as_secs(), config.max_staleness.as_secs());
+            format!("too stale: the Kubernetes API was last read{by} {age} s ago, and {limit} s are allowed\n")
+        }
+    };
+    Some(retry(config, body))
+}
+
+/// When the cluster was last read: a spoke counts from then, and not from its question.
+fn confirmed(picture: &ServingCache, now: Time) -> String {
+    let read = picture.as_of().map(|at| Confirmation::new(at, now).to_text());
+    read.unwrap_or_else(|| confirmation::NEVER.into())
+}
+
+/// An API server that is back is noticed within some seconds, and spokes take this word for it.
+const LONGEST_RETRY: Duration = Duration::from_secs(5);
+
+fn retry(config: &Config, body: String) -> LocalReply {
+    let retry_after = config.poll_interval.min(LONGEST_RETRY);
+    text(503, body).with("retry-after", retry_after.as_secs().to_string())
+}
+
+/// The answer in the place of that bulk one, which would be one too many at a time.
+#[must_use]
+pub fn busy(bulk: &LocalReply) -> LocalReply {
+    let answer = text(503, "too many bulk answers are under way: ask again in a second\n");
+    let mut answer = answer.with("retry-after", "1");
+    let confirmed = bulk.headers.iter().filter(|(name, _)| *name == confirmation::HEADER);
+    answer.headers.extend(confirmed.cloned());
+    answer
+}
+
+fn found(picture: &mut ServingCache, target: &BurstPath<'_>, if_none_match: Option<&[u8]>) -> Option<LocalReply> {
+    match target {
+        BurstPath::Bulk { kind } => picture.bulk(kind).map(|bulk| bulk_answer(&bulk, if_none_match)),
+        BurstPath::Single { kind, of } => {
+            let section = picture.snapshot().and_then(|snapshot| snapshot.section(kind));
+            let entry = section.and_then(|section| section.find(of));
+            entry.map(|entry| text(200, header::value(&entry)))
+        }
+    }
+}
+
+/// Where nothing was found, and a list that might have it cannot be read: nobody knows that there is nothing.
+fn refused(config: &Config, picture: &ServingCache, target: &BurstPath<'_>) -> Option<LocalReply> {
+    let namespace = match target {
+        BurstPath::Bulk { .. } => None,
+        BurstPath::Single { of, .. } => of.split_once('/').map(|(namespace, _)| namespace),
+    };
+    let list = picture.refused(config, target.kind(), namespace)?;
+    Some(retry(
+        config,
+        format!("not readable: the Kubernetes API does not list {list}\n"),
+    ))
+}
+
+fn text(status: u16, body: impl Into<String>) -> LocalReply {
+    LocalReply::new(status, TEXT, body.into().into_bytes())
+}
+
+fn bulk_answer(bulk: &BulkBody, if_none_match: Option<&[u8]>) -> LocalReply {
+    if if_none_match.is_some_and(|tags| has_tag(tags, &bulk.etag)) {
+        return LocalReply::empty(304).with("etag", &bulk.etag);
+    }
+    LocalReply::new(200, JSON, bulk.body.clone()).with("etag", &bulk.etag)
+}
+
+#[cfg(test)]
+mod tests;

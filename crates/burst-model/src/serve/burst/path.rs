@@ -1,0 +1,107 @@
+//! The paths below the prefix: `/KIND` and `/KIND/NAMESPACE/NAME`, with or without a slash at the end.
+
+use percent_encoding::percent_decode;
+use std::borrow::Cow;
+
+/// Longer than any two names and a kind can be, escaped or not.
+const LONGEST: usize = 2048;
+
+/// What a path asks for.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum BurstPath<'a> {
+    /// All rows of a kind.
+    Bulk { kind: Cow<'a, str> },
+    /// One row, by `namespace/name`.
+    Single { kind: Cow<'a, str>, of: String },
+}
+
+/// Why a path asks for nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum InvalidPath {
+    TooLong,
+    NotText,
+    Shape,
+}
+
+impl BurstPath<'_> {
+    pub(super) fn kind(&self) -> &str {
+        match self {
+            Self::Bulk { kind } | Self::Single { kind, .. } => kind,
+        }
+    }
+}
+
+/// Reads what stands behind the prefix, the query included.
+pub(super) fn parse(path: &[u8]) -> Result<BurstPath<'_>, InvalidPath> {
+    if path.len() > LONGEST {
+        return Err(InvalidPath::TooLong);
+    }
+    let path = path.split(|b| matches!(b, b'?' | b'#')).next().unwrap_or_default();
+    let path = path.strip_prefix(b"/").ok_or(InvalidPath::Shape)?;
+    let path = path.strip_suffix(b"/").unwrap_or(path);
+    // Segments are told apart before they are decoded: an escaped slash is no border.
+    let segments: Result<Vec<_>, _> = path.split(|b| *b == b'/').map(decode).collect();
+    match &mut segments?[..] {
+        [kind] if !kind.is_empty() => Ok(BurstPath::Bulk {
+            kind: std::mem::take(kind),
+        }),
+        [kind, namespace, name] if ![&*kind, namespace, name].iter().any(|segment| segment.is_empty()) => {
+            Ok(BurstPath::Single {
+                of: format!("{namespace}/{name}"),
+                kind: std::mem::take(kind),
+            })
+        }
+        _ => Err(InvalidPath::Shape),
+    }
+}
+
+fn decode(segment: &[u8]) -> Result<Cow<'_, str>, InvalidPath> {
+    percent_decode(segment).decode_utf8().map_err(|_| InvalidPath::NotText)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn paths_have_one_segment_or_three() {
+        let bulk = |kind: &'static str| Ok(BurstPath::Bulk { kind: kind.into() });
+        let single = |of: &str| {
+            Ok(BurstPath::Single {
+                kind: "services".into(),
+                of: of.into(),
+            })
+        };
+        for (path, target) in [
+            ("/services", bulk("services")),
+            ("/services/", bulk("services")),
+            ("/services?watch=1", bulk("services")),
+            ("/services/?a=/b/c", bulk("services")),
+            ("/serv%69ces", bulk("services")),
+            ("/services/shop/web", single("shop/web")),
+            ("/services/shop/web/", single("shop/web")),
+            ("/services/sh%6Fp/web?x", single("shop/web")),
+            ("/services/shop/a%2Fb", single("shop/a/b")),
+            ("", Err(InvalidPath::Shape)),
+            ("/", Err(InvalidPath::Shape)),
+            ("//", Err(InvalidPath::Shape)),
+            ("//services", Err(InvalidPath::Shape)),
+            ("/services//", Err(InvalidPath::Shape)),
+            ("/services/shop", Err(InvalidPath::Shape)),
+            ("/services//web", Err(InvalidPath::Shape)),
+            ("/services/shop/web/x", Err(InvalidPath::Shape)),
+            ("/services/%ff", Err(InvalidPath::NotText)),
+        ] {
+            assert_eq!(parse(path.as_bytes()), target, "{path}");
+        }
+        assert_eq!(parse(&[b'/'; LONGEST + 1]), Err(InvalidPath::TooLong));
+    }
+
+    proptest! {
+        #[test]
+        fn arbitrary_bytes_are_survived(path in proptest::collection::vec(any::<u8>(), 0..64)) {
+            let _ = parse(&path);
+        }
+    }
+}

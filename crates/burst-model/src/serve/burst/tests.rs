@@ -1,0 +1,291 @@
+use super::super::cache::tests::{T0, config, confirmed, picture};
+use super::*;
+use crate::records::Confirmed;
+use proptest::prelude::*;
+use std::time::Duration;
+
+mod tricks;
+
+fn get<'a>(path: &'a str) -> BurstRequest<'a> {
+    BurstRequest {
+        method: b"GET",
+        path: path.as_bytes(),
+        host: b"localhost:8080",
+        if_none_match: None,
+        now: T0.after(Duration::from_secs(2)),
+    }
+}
+
+fn ask(config: &Config, picture: &mut ServingCache, request: BurstRequest<'_>) -> Option<LocalReply> {
+    answer(config, config.endpoints.as_ref().unwrap(), picture, request)
+}
+
+/// The answer of a fresh picture with the default configuration: status and body.
+fn plain(request: BurstRequest<'_>) -> (u16, String) {
+    let config = config("");
+    let answer = ask(&config, &mut picture(&config), request).unwrap();
+    (answer.status, String::from_utf8(answer.body.to_vec()).unwrap())
+}
+
+fn header<'a>(answer: &'a LocalReply, name: &str) -> Option<&'a str> {
+    answer
+        .headers
+        .iter()
+        .find(|(key, _)| *key == name)
+        .map(|(_, value)| value.as_str())
+}
+
+const VALUE: &str = "service=shop/web-1, current-load=1, target-load=4, max-load=5";
+
+#[test]
+fn bulk_and_single_answers_are_those_of_the_seed() {
+    let config = config("");
+    let mut picture = picture(&config);
+    for path in ["/burstmetrics/services", "/burstmetrics/services/"] {
+        let bulk = ask(&config, &mut picture, get(path)).unwrap();
+        assert_eq!(
+            (bulk.status, header(&bulk, "content-type")),
+            (200, Some("application/json; charset=utf-8"))
+        );
+        assert_eq!(
+            *bulk.body,
+            *format!("{{\n    \"shop/web\": \"{VALUE}\"\n}}\n").as_bytes(),
+            "{path}"
+        );
+    }
+    let single = ask(&config, &mut picture, get("/burstmetrics/services/shop/web")).unwrap();
+    assert_eq!(
+        (single.status, header(&single, "content-type")),
+        (200, Some("text/plain; charset=utf-8"))
+    );
+    assert_eq!(*single.body, *VALUE.as_bytes());
+}
+
+#[test]
+fn a_bulk_answer_is_json() {
+    let (_, body) = plain(get("/burstmetrics/services"));
+    let parsed: std::collections::BTreeMap<String, String> = serde_json::from_str(&body).unwrap();
+    assert_eq!(parsed.get("shop/web").map(String::as_str), Some(VALUE));
+}
+
+#[test]
+fn nothing_there_is_no_content_and_nothing_known_is_not_found() {
+    for (path, status) in [
+        ("/burstmetrics/hpas", 204),
+        ("/burstmetrics/deployments/", 204),
+        ("/burstmetrics/statefulsets", 204),
+        ("/burstmetrics/services/shop/none", 204),
+        ("/burstmetrics/services/NOT/a%0aname", 204),
+        ("/burstmetrics", 404),
+        ("/burstmetrics/", 404),
+        ("/burstmetrics/pods", 404),
+        ("/burstmetrics/pods/a/b", 404),
+        ("/burstmetrics/services/shop", 404),
+        ("/burstmetrics/services/%ff/web", 400),
+    ] {
+        assert_eq!(plain(get(path)).0, status, "{path}");
+    }
+    assert_eq!(
+        plain(get("/burstmetrics/pods")).1,
+        "ask for /burstmetrics/KIND or /burstmetrics/KIND/NAMESPACE/NAME, \
+         where KIND is one of deployments, hpas, services, statefulsets\n"
+    );
+}
+
+#[test]
+fn what_may_be_in_a_list_that_is_refused_is_not_said_to_be_absent() {
+    let config = config("");
+    let mut picture = picture(&config);
+    let lists = vec![Some(T0), Some(T0), Some(T0), None];
+    picture.refresh(&config, Some(&Confirmed { generation: 1, lists }), T0);
+    for (path, status) in [
+        ("/burstmetrics/services", 200),
+        ("/burstmetrics/services/shop/web", 200),
+        ("/burstmetrics/services/shop/other", 503),
+        ("/burstmetrics/statefulsets", 503),
+        ("/burstmetrics/statefulsets/shop/other", 503),
+        ("/burstmetrics/deployments/shop/other", 204),
+        ("/burstmetrics/hpas", 204),
+    ] {
+        let answer = ask(&config, &mut picture, get(path)).unwrap();
+        assert_eq!(answer.status, status, "{path}");
+        if status == 503 {
+            let words = b"not readable: the Kubernetes API does not list statefulsets.apps\n";
+            assert_eq!(*answer.body, *words, "{path}");
+            assert_eq!(header(&answer, "retry-after"), Some("5"));
+        }
+    }
+}
+
+#[test]
+fn methods_other_than_get_and_head_are_told_what_is_allowed() {
+    let config = config("");
+    for (method, status) in [
+        ("GET", 200),
+        ("HEAD", 200),
+        ("POST", 405),
+        ("DELETE", 405),
+        ("get", 405),
+        ("", 405),
+    ] {
+        let request = BurstRequest {
+            method: method.as_bytes(),
+            ..get("/burstmetrics/services")
+        };
+        let answer = ask(&config, &mut picture(&config), request).unwrap();
+        assert_eq!(answer.status, status, "{method}");
+        assert_eq!(header(&answer, "allow"), (status == 405).then_some("GET, HEAD"));
+    }
+}
+
+#[test]
+fn other_paths_and_other_hosts_go_on_to_the_upstream() {
+    let config = config(r#","endpoints":{"prefix":"/load/","hosts":["burst.internal"]}"#);
+    let mut picture = picture(&config);
+    let mut status = |path, host: &str| {
+        ask(
+            &config,
+            &mut picture,
+            BurstRequest {
+                host: host.as_bytes(),
+                ..get(path)
+            },
+        )
+        .map(|answer| answer.status)
+    };
+    assert_eq!(status("/load/services", "burst.internal"), Some(200));
+    assert_eq!(status("/load/services", "BURST.internal:8080"), Some(200));
+    assert_eq!(status("/load/services", "shop.example.org"), None);
+    assert_eq!(status("/load/services", ""), None);
+    assert_eq!(status("/loads", "burst.internal"), None);
+    assert_eq!(status("/burstmetrics/services", "burst.internal"), None);
+}
+
+#[test]
+fn an_entity_tag_saves_the_body_until_the_content_changes() {
+    let config = config("");
+    let mut picture = picture(&config);
+    let with = |picture: &mut ServingCache, tags: &str| {
+        let request = BurstRequest {
+            if_none_match: Some(tags.as_bytes()),
+            ..get("/burstmetrics/services")
+        };
+        ask(&config, picture, request).unwrap()
+    };
+    let etag = header(&with(&mut picture, ""), "etag").unwrap().to_owned();
+    for tags in [etag.clone(), format!("W/{etag}"), format!("\"x\", {etag}"), "*".into()] {
+        let answer = with(&mut picture, &tags);
+        assert_eq!(
+            (answer.status, &*answer.body, header(&answer, "etag")),
+            (304, &[][..], Some(&*etag)),
+            "{tags}"
+        );
+    }
+    assert_eq!(with(&mut picture, "\"x\"").status, 200);
+    picture
+        .take(crate::snapshot::write(&super::super::cache::tests::table(2), 2))
+        .unwrap();
+    assert_eq!(with(&mut picture, &etag).status, 200);
+}
+
+#[test]
+fn every_answer_about_the_cluster_says_when_it_was_read() {
+    let config = config("");
+    let mut picture = picture(&config);
+    let confirmed = |answer: &LocalReply| header(answer, confirmation::HEADER).map(str::to_owned);
+    let bulk = ask(&config, &mut picture, get("/burstmetrics/services")).unwrap();
+    let unchanged = BurstRequest {
+        if_none_match: header(&bulk, "etag").map(str::as_bytes),
+        ..get("/burstmetrics/services")
+    };
+    let read = Some("at=1700000000000, age=2000".to_owned());
+    for (request, status) in [
+        (get("/burstmetrics/services"), 200),
+        (unchanged, 304),
+        (get("/burstmetrics/services/shop/web"), 200),
+        (get("/burstmetrics/hpas"), 204),
+    ] {
+        let answer = ask(&config, &mut picture, request).unwrap();
+        assert_eq!((answer.status, confirmed(&answer)), (status, read.clone()));
+    }
+    let unsynced = ask(&config, &mut ServingCache::default(), get("/burstmetrics/services")).unwrap();
+    assert_eq!(confirmed(&unsynced).as_deref(), Some("never"));
+    let elsewhere = ask(&config, &mut picture, get("/burstmetrics/pods")).unwrap();
+    assert_eq!(confirmed(&elsewhere), None);
+}
+
+#[test]
+fn a_bulk_body_is_rendered_once_per_snapshot() {
+    let config = config("");
+    let mut picture = picture(&config);
+    let mut body = || ask(&config, &mut picture, get("/burstmetrics/services")).unwrap().body;
+    assert!(Rc::ptr_eq(&body(), &body()));
+}
+
+#[test]
+fn never_synced_and_too_stale_are_told_apart() {
+    let config = config("");
+    let unsynced = ask(&config, &mut ServingCache::default(), get("/burstmetrics/services")).unwrap();
+    assert_eq!((unsynced.status, header(&unsynced, "retry-after")), (503, Some("5")));
+    assert!(unsynced.body.starts_with(b"not synced yet"));
+    let mut old = picture(&config);
+    old.refresh(&config, Some(&confirmed(T0)), T0.after(Duration::from_secs(75)));
+    let request = BurstRequest {
+        now: T0.after(Duration::from_secs(76)),
+        ..get("/burstmetrics/services/shop/web")
+    };
+    let stale = ask(&config, &mut old, request).unwrap();
+    assert_eq!(
+        (stale.status, header(&stale, confirmation::HEADER)),
+        (503, Some("at=1700000000000, age=76000"))
+    );
+    assert_eq!(
+        *stale.body,
+        *b"too stale: the Kubernetes API was last read 75 s ago, and 60 s are allowed\n"
+    );
+}
+
+#[test]
+fn a_spoke_knows_services_only_and_says_so() {
+    let config = config(r#","source":"hub""#);
+    let mut spoke = picture(&config);
+    let mut ask = |path: &str| {
+        let answer = ask(&config, &mut spoke, get(path)).unwrap();
+        (answer.status, String::from_utf8(answer.body.to_vec()).unwrap())
+    };
+    assert_eq!(ask("/burstmetrics/services/shop/web"), (200, VALUE.into()));
+    for kind in ["hpas", "deployments", "statefulsets", "pods"] {
+        let words = "ask for /burstmetrics/KIND or /burstmetrics/KIND/NAMESPACE/NAME, \
+             where KIND is services: this proxy reads a hub, which tells of nothing else\n";
+        assert_eq!(ask(&format!("/burstmetrics/{kind}")), (404, words.into()));
+    }
+}
+
+#[test]
+fn a_spoke_says_whose_read_is_too_old() {
+    let config = config(r#","source":"hub""#);
+    let unsynced = ask(&config, &mut ServingCache::default(), get("/burstmetrics/services")).unwrap();
+    assert_eq!(*unsynced.body, *b"not synced yet: the hub was never read in full\n");
+    let mut old = picture(&config);
+    old.refresh(&config, Some(&confirmed(T0)), T0.after(Duration::from_secs(75)));
+    let stale = ask(&config, &mut old, get("/burstmetrics/services")).unwrap();
+    assert_eq!(
+        *stale.body,
+        *b"too stale: the Kubernetes API was last read by the hub 75 s ago, and 60 s are allowed\n"
+    );
+}
+
+proptest! {
+    #[test]
+    fn arbitrary_requests_are_survived(
+        path in proptest::collection::vec(any::<u8>(), 0..64),
+        host in proptest::collection::vec(any::<u8>(), 0..16),
+        tags in proptest::collection::vec(any::<u8>(), 0..16),
+    ) {
+        let config = config("");
+        let mut picture = picture(&config);
+        let path = [b"/burstmetrics/", &path[..]].concat();
+        let request = BurstRequest { method: b"GET", path: &path, host: &host, if_none_match: Some(&tags), now: T0 };
+        prop_assert!(ask(&config, &mut picture, request).is_some());
+    }
+}

@@ -1,0 +1,269 @@
+use super::*;
+use crate::config::Artifact;
+use crate::index::{Row, Table};
+use crate::load::Load;
+use crate::name::ObjectName;
+use crate::snapshot;
+use crate::upstream::IstioService;
+
+pub(crate) const T0: Time = Time::from_unix_millis(1_700_000_000_000);
+
+pub(crate) fn config(more: &str) -> Config {
+    let json = format!(r#"{{"cluster":"k","clusters":[{{"name":"{{service}}.{{namespace}}"}}]{more}}}"#);
+    Config::parse(json.as_bytes(), Artifact::Full).unwrap()
+}
+
+pub(crate) fn table(current: u32) -> Table {
+    let name = |text| ObjectName::parse(text).unwrap();
+    let load = Load {
+        current,
+        target: 4,
+        max: 5,
+    };
+    let row = Row {
+        of: name("shop/web"),
+        label: name("shop/web-1"),
+        load,
+        labels: Box::default(),
+    };
+    Table::from([("hpas".into(), vec![]), ("services".into(), vec![row])])
+}
+
+/// A picture read at `T0`.
+pub(crate) fn picture(config: &Config) -> ServingCache {
+    let mut picture = ServingCache::default();
+    picture.take(snapshot::write(&table(1), 1)).unwrap();
+    picture.refresh(config, Some(&confirmed(T0)), T0);
+    picture
+}
+
+pub(crate) fn confirmed(at: Time) -> Confirmed {
+    Confirmed {
+        generation: 1,
+        lists: vec![Some(at)],
+    }
+}
+
+fn header(picture: &mut ServingCache, config: &Config, cluster: &str) -> Result<String, Absence> {
+    picture
+        .header(config, cluster.as_bytes(), &())
+        .map(|value| value.to_string())
+}
+
+const VALUE: &str = "service=shop/web-1, current-load=1, target-load=4, max-load=5";
+
+#[test]
+fn a_mapped_service_has_its_header_and_the_others_a_reason() {
+    let config = config("");
+    let mut picture = picture(&config);
+    assert_eq!(header(&mut picture, &config, "web.shop").as_deref(), Ok(VALUE));
+    assert_eq!(header(&mut picture, &config, "other.shop"), Err(Absence::NoEntry));
+    assert_eq!(
+        header(&mut picture, &config, "PassthroughCluster"),
+        Err(Absence::Unmapped(Unmapped::Passthrough))
+    );
+    assert_eq!(
+        header(&mut ServingCache::default(), &config, "web.shop"),
+        Err(Absence::Unsynced)
+    );
+    assert_eq!(
+        picture.header(&config, b"\xff\xfe", &()),
+        Err(Absence::Unmapped(Unmapped::Unknown))
+    );
+}
+
+struct Pod;
+
+impl UpstreamHints for Pod {
+    fn service(&self, place: usize) -> Option<IstioService> {
+        let name = ["unscaled", "web"].get(place)?;
+        Some(IstioService {
+            host: format!("{name}.shop.svc.cluster.local"),
+            name: (*name).into(),
+            namespace: "shop".into(),
+        })
+    }
+
+    fn owner(&self) -> Option<String> {
+        None
+    }
+
+    fn backend(&self) -> Option<ObjectName> {
+        None
+    }
+}
+
+#[test]
+fn a_service_of_a_list_that_is_refused_is_not_one_without_an_hpa() {
+    let config = config(r#","namespaces":["shop","data"]"#);
+    let mut picture = picture(&config);
+    let mut lists = vec![Some(T0); config.content.sources.len()];
+    let refused = config
+        .content
+        .sources
+        .iter()
+        .position(|source| source.to_string() == "deployments.apps in namespace data");
+    lists[refused.unwrap()] = None;
+    let confirmed = Confirmed { generation: 1, lists };
+    assert_eq!(header(&mut picture, &config, "other.data"), Err(Absence::NoEntry));
+    picture.refresh(&config, Some(&confirmed), T0);
+    assert_eq!(header(&mut picture, &config, "other.data"), Err(Absence::Unsynced));
+    assert_eq!(header(&mut picture, &config, "other.shop"), Err(Absence::NoEntry));
+    assert_eq!(header(&mut picture, &config, "web.shop").as_deref(), Ok(VALUE));
+    let refused = |section, namespace| picture.refused(&config, section, namespace).is_some();
+    assert!(refused("services", None) && refused("deployments", Some("data")));
+    assert!(!refused("hpas", Some("data")) && !refused("statefulsets", None) && !refused("deployments", Some("shop")));
+}
+
+#[test]
+fn of_several_candidates_the_first_with_a_load_counts() {
+    let config = config("");
+    let header = picture(&config).header(&config, b"inbound|8080||", &Pod);
+    assert_eq!(header.as_deref(), Ok(VALUE));
+    let workloads = Table::from([("deployments".into(), table(2).remove("services").unwrap())]);
+    let mut picture = ServingCache::default();
+    picture.take(snapshot::write(&workloads, 1)).unwrap();
+    picture.refresh(&config, Some(&confirmed(T0)), T0);
+    let header = picture.header(&config, b"inbound|8080||", &Owned);
+    assert_eq!(
+        header.as_deref(),
+        Ok(VALUE.replace("current-load=1", "current-load=2").as_str())
+    );
+}
+
+/// A pod that no Service selects.
+struct Owned;
+
+impl UpstreamHints for Owned {
+    fn service(&self, _place: usize) -> Option<IstioService> {
+        None
+    }
+
+    fn owner(&self) -> Option<String> {
+        Some("kubernetes://apis/apps/v1/namespaces/shop/deployments/web".into())
+    }
+
+    fn backend(&self) -> Option<ObjectName> {
+        None
+    }
+}
+
+#[test]
+fn a_new_snapshot_shows_in_headers_that_were_ready_made() {
+    let config = config("");
+    let mut picture = picture(&config);
+    header(&mut picture, &config, "web.shop").unwrap();
+    picture.take(snapshot::write(&table(3), 2)).unwrap();
+    assert!(
+        header(&mut picture, &config, "web.shop")
+            .unwrap()
+            .contains("current-load=3")
+    );
+}
+
+#[test]
+fn a_picture_too_old_is_dropped_marked_or_kept_to_the_millisecond() {
+    let limit = T0.after(Duration::from_secs(60));
+    let late = limit.after(Duration::from_millis(1));
+    let marked = format!("{VALUE}, stale=true");
+    for (how, expected) in [
+        ("drop", Err(Absence::Stale)),
+        ("mark", Ok(marked.as_str())),
+        ("keep", Ok(VALUE)),
+    ] {
+        let config = config(&format!(r#","on_stale":"{how}""#));
+        let mut picture = picture(&config);
+        picture.refresh(&config, Some(&confirmed(T0)), limit);
+        assert_eq!(
+            header(&mut picture, &config, "web.shop").as_deref(),
+            Ok(VALUE),
+            "{how}: just in time"
+        );
+        picture.refresh(&config, Some(&confirmed(T0)), late);
+        let found = header(&mut picture, &config, "web.shop");
+        assert_eq!(found.as_deref(), expected.as_ref().copied(), "{how}: too late");
+        picture.refresh(&config, Some(&confirmed(late)), late);
+        assert_eq!(
+            header(&mut picture, &config, "web.shop").as_deref(),
+            Ok(VALUE),
+            "{how}: read again"
+        );
+    }
+}
+
+#[test]
+fn the_time_of_the_read_follows_every_confirmation() {
+    let config = config(r#","header":{"extra_keys":["as-of"]}"#);
+    let mut picture = picture(&config);
+    assert_eq!(
+        header(&mut picture, &config, "web.shop").unwrap(),
+        format!("{VALUE}, as-of=1700000000")
+    );
+    let later = T0.after(Duration::from_secs(5));
+    picture.refresh(&config, Some(&confirmed(later)), later);
+    assert_eq!(
+        header(&mut picture, &config, "web.shop").unwrap(),
+        format!("{VALUE}, as-of=1700000005")
+    );
+}
+
+#[test]
+fn a_constant_needs_no_cluster_to_be_read() {
+    let config = config(r#","header":{"value":"service=x, current-load=1, target-load=2, max-load=3"}"#);
+    let found = header(&mut ServingCache::default(), &config, "web.shop").unwrap();
+    assert_eq!(found, "service=x, current-load=1, target-load=2, max-load=3");
+    assert_eq!(
+        header(&mut ServingCache::default(), &config, "nothing"),
+        Err(Absence::Unmapped(Unmapped::Unknown))
+    );
+}
+
+#[test]
+fn damaged_bytes_leave_the_older_snapshot_standing() {
+    let config = config("");
+    let mut picture = picture(&config);
+    let mut bytes = snapshot::write(&table(3), 2);
+    bytes.pop();
+    assert!(picture.take(bytes).is_err());
+    assert_eq!(header(&mut picture, &config, "web.shop").as_deref(), Ok(VALUE));
+}
+
+/// An endpoint of that Service, in a cluster of several.
+struct Endpoint(Option<&'static str>);
+
+impl UpstreamHints for Endpoint {
+    fn service(&self, _place: usize) -> Option<IstioService> {
+        None
+    }
+
+    fn owner(&self) -> Option<String> {
+        None
+    }
+
+    fn backend(&self) -> Option<ObjectName> {
+        ObjectName::parse(self.0?).ok()
+    }
+}
+
+#[test]
+fn in_a_cluster_of_several_services_the_endpoint_tells() {
+    let config = config("");
+    let mut picture = picture(&config);
+    let cluster = b"httproute/shop/web/rule/0";
+    let route = Err(Absence::Unmapped(Unmapped::Route));
+    for (service, expected) in [
+        (Some("shop/web"), Ok(VALUE)),
+        (Some("shop/unscaled"), Err(Absence::NoEntry)),
+        (None, route),
+        (Some("shop/web"), Ok(VALUE)),
+    ] {
+        let header = picture.header(&config, cluster, &Endpoint(service));
+        assert_eq!(header.as_deref(), expected.as_ref().copied(), "{service:?}");
+    }
+    let header = picture.header(&config, b"somewhere", &Endpoint(Some("shop/web")));
+    assert_eq!(
+        header,
+        Err(Absence::Unmapped(Unmapped::Unknown)),
+        "only where the cluster has several"
+    );
+}

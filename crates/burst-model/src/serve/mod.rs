@@ -1,0 +1,9 @@
+//! What is served: every answer is a pure function of the [`cache`].
+
+pub mod burst;
+pub mod cache;
+pub mod header;
+mod local_reply;
+
+pub use cache::{Absence, ServingCache};
+pub use local_reply::{LocalReply, has_tag};
