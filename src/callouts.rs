@@ -4,8 +4,8 @@
 //! into the VM inside `proxy_http_call`, so nothing is borrowed while a callout is sent.
 
 use crate::host;
+use burst_metrics_api::ApiVersion;
 use burst_model::cluster_reader::ReadPurpose;
-use burst_model::serve::metrics::Api;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
@@ -21,7 +21,7 @@ pub(crate) enum Purpose {
     /// The leader reads a list of the Kubernetes API, or the Services of a hub.
     Read(ReadPurpose),
     /// The leader asks another adapter what it serves.
-    AdapterResources(Api),
+    AdapterResources(ApiVersion),
     /// The leader reports the request counts of this proxy to a hub.
     Report,
     /// A root context asks whether a user may read metrics; the JSON of the SubjectAccessReview.

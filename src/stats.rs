@@ -5,9 +5,9 @@
 //! writes the age of its snapshot, so that the age still grows when no VM leads.
 
 use crate::host::HostMetric;
+use burst_metrics_api::ApiVersion;
 use burst_model::kube::{PollOutcome, Source};
 use burst_model::leader::{Readable, Totals};
-use burst_model::serve::metrics::Api;
 use burst_model::serve::{Absence, ServingCache};
 use burst_model::upstream::Unmapped;
 use burst_model::version::Version;
@@ -214,10 +214,10 @@ impl Stats {
     }
 
     /// Records the age of the values in a response of the metrics APIs.
-    pub(crate) fn record_age(&self, api: Api, age: Duration) {
+    pub(crate) fn record_age(&self, api: ApiVersion, age: Duration) {
         let histogram = match api {
-            Api::CustomV1Beta1 | Api::CustomV1Beta2 => self.custom_metrics_age,
-            Api::External => self.external_metrics_age,
+            ApiVersion::CustomV1Beta1 | ApiVersion::CustomV1Beta2 => self.custom_metrics_age,
+            ApiVersion::ExternalV1Beta1 => self.external_metrics_age,
         };
         histogram.set(u64::try_from(age.as_millis()).unwrap_or(u64::MAX));
     }

@@ -9,13 +9,13 @@ use crate::quarantine::Quarantine;
 use crate::shared_data::{Cas, CasConflict, FencedKey, SharedValue, Term};
 use crate::view::View;
 use crate::vm;
+use burst_metrics_api::ApiVersion;
+use burst_metrics_api::adapters::{self, AdapterDiscoveryError, AdapterResource, AdapterResources};
 use burst_model::cluster_reader::HttpResponse;
 use burst_model::config::Config;
 use burst_model::failure_state::{FailureState, StateChange};
 use burst_model::quarantine::{Item, ItemKind};
 use burst_model::records::Record;
-use burst_model::serve::metrics::Api;
-use burst_model::serve::metrics::others::{self, Offer, Offers, Unlisted};
 use burst_model::time::Time;
 use std::rc::Rc;
 use std::time::Duration;
@@ -37,7 +37,7 @@ const USER: [(&str, &str); 2] = [
 #[derive(Debug)]
 pub(crate) struct AdapterDiscovery {
     config: Rc<Config>,
-    resources: Offers,
+    resources: AdapterResources,
     key: FencedKey,
     /// When the lists were requested last.
     requested: Option<Time>,
@@ -48,13 +48,13 @@ impl AdapterDiscovery {
     /// Continues with what the last leader read. Returns `None` if no other adapter is configured.
     pub(crate) fn start(view: &View, term: &Rc<Term>) -> Result<Option<Self>, CasConflict> {
         let apis = view.config.metrics_apis.as_ref();
-        if super::COMPILED_OUT || apis.is_none_or(|apis| others::asked(apis).next().is_none()) {
+        if super::COMPILED_OUT || apis.is_none_or(|apis| adapters::adapters(apis).next().is_none()) {
             return Ok(None);
         }
         let (key, bytes) = FencedKey::open(&view.keys.adapter_resources, term)?;
         Ok(Some(Self {
             config: view.config.clone(),
-            resources: Offers::from_bytes(&bytes).unwrap_or_default(),
+            resources: AdapterResources::from_bytes(&bytes).unwrap_or_default(),
             key,
             requested: None,
             under_way: 0,
@@ -71,7 +71,13 @@ impl AdapterDiscovery {
             return;
         }
         self.requested = Some(now);
-        for (api, adapter) in self.config.metrics_apis.as_deref().into_iter().flat_map(others::asked) {
+        for (api, adapter) in self
+            .config
+            .metrics_apis
+            .as_deref()
+            .into_iter()
+            .flat_map(adapters::adapters)
+        {
             self.under_way += 1;
             let user = USER.map(|(name, value)| (name, value.to_owned()));
             callouts::queue(Callout {
@@ -79,7 +85,7 @@ impl AdapterDiscovery {
                 cluster: adapter.cluster.clone(),
                 authority: adapter.authority.clone(),
                 method: "GET",
-                path: others::path(api),
+                path: adapters::resource_list_path(api),
                 headers: [callouts::accept_json()].into_iter().chain(user).collect(),
                 body: None,
                 timeout: self.config.api.timeout,
@@ -89,14 +95,14 @@ impl AdapterDiscovery {
 
     fn has_failed(&self) -> bool {
         let apis = self.config.metrics_apis.as_deref();
-        let mut adapters = apis.into_iter().flat_map(others::asked);
-        adapters.any(|(api, _)| self.resources.trouble(api).is_some())
+        let mut adapters = apis.into_iter().flat_map(adapters::adapters);
+        adapters.any(|(api, _)| self.resources.error(api).is_some())
     }
 
     /// Handles the answer of an adapter, or why it could not be asked.
     pub(crate) fn on_callout(
         &mut self,
-        api: Api,
+        api: ApiVersion,
         answer: Result<CalloutAnswer, String>,
         guard: &LeaderGuard,
     ) -> Result<(), CasConflict> {
@@ -110,23 +116,27 @@ impl AdapterDiscovery {
                 if !guard.admits(&body) {
                     return Ok(());
                 }
-                others::read(answer.status(), &body)
+                adapters::read_resource_list(answer.status(), &body)
             }
-            Err(reason) => Err(Unlisted::NotSent(reason)),
+            Err(reason) => Err(AdapterDiscoveryError::NotSent(reason)),
         };
         self.store(api, listed)
     }
 
     /// Stores and publishes a list. The shared record has the failure, so a new leader does not log it again.
-    fn store(&mut self, api: Api, listed: Result<Vec<Offer>, Unlisted>) -> Result<(), CasConflict> {
-        let (stats, path) = (vm::stats(), others::path(api));
+    fn store(
+        &mut self,
+        api: ApiVersion,
+        listed: Result<Vec<AdapterResource>, AdapterDiscoveryError>,
+    ) -> Result<(), CasConflict> {
+        let (stats, path) = (vm::stats(), adapters::resource_list_path(api));
         match &listed {
             Ok(_) => stats.offers_ok.count(),
             Err(_) => stats.offers_failed.count(),
         }
-        let mut state = FailureState::new(self.resources.trouble(api).cloned());
+        let mut state = FailureState::new(self.resources.error(api).cloned());
         let outcome = listed.as_ref().map(drop).map_err(Clone::clone);
-        if !self.resources.put(api, listed) {
+        if !self.resources.update(api, listed) {
             return Ok(());
         }
         self.key.write(&self.resources.to_bytes())?;
@@ -148,7 +158,7 @@ impl AdapterDiscovery {
 /// The resources of the other adapters, as a thread last read them from shared data.
 #[derive(Debug, Default)]
 pub(super) struct KnownAdapters {
-    pub(super) offers: Offers,
+    pub(super) resources: AdapterResources,
     /// The version of the shared data that was read.
     version: Option<Cas>,
 }
@@ -164,7 +174,7 @@ impl KnownAdapters {
             let item = Item::of_bytes(ItemKind::Offers, &found.bytes);
             if let Some(resources) = quarantine.take(item, || found.record()) {
                 self.version = Some(found.cas);
-                self.offers = resources.unwrap_or_default();
+                self.resources = resources.unwrap_or_default();
             }
         }
     }

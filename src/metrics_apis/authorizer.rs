@@ -3,18 +3,18 @@
 //! The root context sends the reviews, because several streams can wait for the same one, and a stream can end before the
 //! response arrives.
 
-use super::Asked;
 use crate::callouts::{self, Callout, Purpose};
 use crate::host::{self, CalloutAnswer};
 use crate::log;
 use crate::shared_data::new_vm_id;
 use crate::vm::{self, BulkPermit, MAX_WAITING};
+use burst_metrics_api::MetricsRequest;
+use burst_metrics_api::review::{self, ReviewCache, ReviewError, ReviewResult, ReviewVerdict};
 use burst_model::budget::Permit;
 use burst_model::cluster_reader::HttpResponse;
 use burst_model::config::Api;
 use burst_model::failure_state::{FailureState, StateChange};
 use burst_model::serve::LocalReply;
-use burst_model::serve::metrics::review::{self, Access, Outcome, Reviews, Unreviewed, Verdict};
 use burst_model::sync::election::VmId;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -26,17 +26,16 @@ pub(super) const BATCH: usize = 8;
 /// The SubjectAccessReviews of a root context and its streams.
 #[derive(Default)]
 pub(super) struct Authorizer {
-    reviews: RefCell<Reviews<PendingRequest>>,
+    reviews: RefCell<ReviewCache<PendingRequest>>,
     /// The shared queue that wakes the root context.
     wake_queue: Cell<Option<u32>>,
-    failure: RefCell<FailureState<Unreviewed>>,
+    failure: RefCell<FailureState<ReviewError>>,
 }
 
 /// A request that waits for a review.
 pub(super) struct PendingRequest {
     pub(super) stream: u32,
-    pub(super) asked: Asked,
-    pub(super) access: Access,
+    pub(super) request: MetricsRequest,
     /// Where the permit of a bulk reply goes; the stream holds the other end.
     pub(super) bulk: Rc<Cell<Option<BulkPermit>>>,
     #[expect(dead_code, reason = "held until it is dropped")]
@@ -54,14 +53,14 @@ pub(crate) struct PendingGuard {
 impl Drop for PendingGuard {
     fn drop(&mut self) {
         let mut reviews = self.authorizer.reviews.borrow_mut();
-        reviews.forget(|request| request.stream == self.stream);
+        reviews.cancel(|pending| pending.stream == self.stream);
     }
 }
 
 impl Authorizer {
     /// The verdict of a review, if it is known.
-    pub(super) fn verdict(&self, review: &str) -> Option<Verdict> {
-        self.reviews.borrow().known(review, host::now()).cloned()
+    pub(super) fn verdict(&self, review: &str) -> Option<ReviewVerdict> {
+        self.reviews.borrow().verdict(review, host::now()).cloned()
     }
 
     /// Lets the current request, of this stream, wait for a review. Refuses it if too many requests wait already.
@@ -69,23 +68,21 @@ impl Authorizer {
         self: &Rc<Self>,
         review: String,
         stream: u32,
-        asked: Asked,
-        access: Access,
+        request: MetricsRequest,
     ) -> Result<PendingGuard, LocalReply> {
-        let has_capacity = self.reviews.borrow().has_room(&review);
+        let has_capacity = self.reviews.borrow().has_capacity(&review);
         let Some(permit) = has_capacity.then(vm::permit_to_wait).flatten() else {
             vm::stats().count_rejected_review();
-            return Err(Access::too_many());
+            return Err(review::too_many_pending());
         };
         let bulk = Rc::default();
         let pending = PendingRequest {
             stream,
-            asked,
-            access,
+            request,
             bulk: Rc::clone(&bulk),
             permit,
         };
-        self.reviews.borrow_mut().wait(review, pending);
+        self.reviews.borrow_mut().enqueue(review, pending);
         self.wake();
         Ok(PendingGuard {
             authorizer: self.clone(),
@@ -105,7 +102,7 @@ impl Authorizer {
 
     /// Wakes the root context if requests that have their result still wait.
     pub(super) fn wake_if_completed(&self) {
-        if self.reviews.borrow().has_settled() {
+        if self.reviews.borrow().has_completed() {
             self.wake();
         }
     }
@@ -129,24 +126,26 @@ impl Authorizer {
     /// Takes the answer to a review, or why it could not be sent.
     pub(super) fn complete(&self, review: &Rc<str>, answer: Result<CalloutAnswer, String>) {
         let result = match answer {
-            Ok(answer) => review::read(answer.status(), &answer.body(usize::MAX)),
-            Err(reason) => Err(Unreviewed::NotSent(reason)),
+            Ok(answer) => review::read_verdict(answer.status(), &answer.body(usize::MAX)),
+            Err(reason) => Err(ReviewError::NotSent(reason)),
         };
         self.report(&result);
-        self.reviews.borrow_mut().settle(review, &Rc::new(result), host::now());
+        self.reviews
+            .borrow_mut()
+            .complete(review, &Rc::new(result), host::now());
     }
 
     /// A request that has its result, and the result.
-    pub(super) fn next_completed(&self) -> Option<(PendingRequest, Rc<Outcome>)> {
-        self.reviews.borrow_mut().next_settled()
+    pub(super) fn next_completed(&self) -> Option<(PendingRequest, Rc<ReviewResult>)> {
+        self.reviews.borrow_mut().next_completed()
     }
 
     /// Counts a result. Logs a line if the state has changed.
-    fn report(&self, result: &Outcome) {
+    fn report(&self, result: &ReviewResult) {
         let stats = vm::stats();
         match result {
-            Ok(Verdict::Allowed) => stats.reviews_allowed.count(),
-            Ok(Verdict::Denied(_)) => stats.reviews_denied.count(),
+            Ok(ReviewVerdict::Allowed) => stats.reviews_allowed.count(),
+            Ok(ReviewVerdict::Denied(_)) => stats.reviews_denied.count(),
             Err(_) => stats.reviews_failed.count(),
         }
         let outcome = result.as_ref().map(drop).map_err(Clone::clone);

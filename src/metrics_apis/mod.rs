@@ -1,4 +1,7 @@
 //! Answers the requests of the metrics APIs, which have a filter chain of their own.
+//!
+//! The crate `burst-metrics-api` parses a request and decides what happens. This module reads the request from the host and
+//! carries the decision out.
 
 mod adapter_discovery;
 mod authorizer;
@@ -13,12 +16,12 @@ use crate::view::View;
 use crate::vm::{self, BulkPermit};
 use adapter_discovery::KnownAdapters;
 use authorizer::Authorizer;
+use burst_metrics_api::connection::{self, DownstreamConnection};
+use burst_metrics_api::review::{self, AccessReview, ReviewResult, ReviewVerdict};
+use burst_metrics_api::{self as metrics, MetricSources, MetricsRequest, RoutedRequest};
 use burst_model::config::{Authorization, MetricsApis as MetricsApisConfig};
 use burst_model::quarantine::{Item, ItemKind};
 use burst_model::serve::LocalReply;
-use burst_model::serve::metrics::connection::{self, Connection};
-use burst_model::serve::metrics::review::{Access, Outcome, Verdict};
-use burst_model::serve::metrics::{self, Reply, Request, Sources, others};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
@@ -94,7 +97,7 @@ impl MetricsApis {
             if !host::set_effective_context(pending.stream) {
                 continue;
             }
-            match self.answer_reviewed(&pending.asked, &pending.access, &result) {
+            match self.answer_reviewed(&pending.request, &result) {
                 Disposition::Answered(bulk) => pending.bulk.set(bulk),
                 Disposition::Delegated => host::resume(),
                 Disposition::Pending(_) => {}
@@ -103,14 +106,14 @@ impl MetricsApis {
         self.authorizer.wake_if_completed();
     }
 
-    fn answer_reviewed(&self, asked: &Asked, access: &Access, result: &Outcome) -> Disposition {
+    fn answer_reviewed(&self, request: &MetricsRequest, result: &ReviewResult) -> Disposition {
         let Some(apis) = self.view.config.metrics_apis.as_deref() else {
             return Disposition::Answered(None);
         };
         match result {
-            Ok(Verdict::Allowed) => self.serve(asked, apis),
-            Ok(Verdict::Denied(reason)) => reply(&access.forbidden(reason)),
-            Err(why) => reply(&Access::unreviewed(why)),
+            Ok(ReviewVerdict::Allowed) => self.serve(request, apis),
+            Ok(ReviewVerdict::Denied(reason)) => reply(&AccessReview::of(request).forbidden(reason)),
+            Err(error) => reply(&review::review_failed(error)),
         }
     }
 
@@ -124,13 +127,13 @@ impl MetricsApis {
         if chain != apis.filter_chain.as_bytes() {
             return None;
         }
-        if let Err(refused) = self.check_connection(apis) {
-            return Some(reply(&refused));
-        }
-        let asked = Asked::read(apis);
+        let request = match self.check_connection(apis).and_then(|()| parse_request(apis)) {
+            Ok(request) => request,
+            Err(refused) => return Some(reply(&refused)),
+        };
         Some(match apis.authorization {
-            Authorization::ApiServer => self.serve(&asked, apis),
-            Authorization::SubjectAccessReview => self.review(asked, apis, stream),
+            Authorization::ApiServer => self.serve(&request, apis),
+            Authorization::SubjectAccessReview => self.review(request, apis, stream),
         })
     }
 
@@ -138,7 +141,7 @@ impl MetricsApis {
     /// one is logged.
     fn check_connection(&self, apis: &MetricsApisConfig) -> Result<(), LocalReply> {
         let local_address = host::property(&["destination", "address"]).unwrap_or_default();
-        let connection = Connection {
+        let connection = DownstreamConnection {
             is_mutual_tls: host::is_mutual_tls(),
             local_address: &local_address,
         };
@@ -155,21 +158,16 @@ impl MetricsApis {
         })
     }
 
-    fn review(&self, asked: Asked, apis: &MetricsApisConfig, stream: u32) -> Disposition {
-        let headers = host::request_headers();
-        let headers = headers.iter().map(|(name, value)| (name.as_str(), value.as_slice()));
-        let access = match Access::of(&asked.method, &asked.path, headers) {
-            Ok(access) => access,
-            Err(refused) => return reply(&refused),
-        };
-        if access.is_exempt() {
-            return self.serve(&asked, apis);
+    fn review(&self, request: MetricsRequest, apis: &MetricsApisConfig, stream: u32) -> Disposition {
+        let review = AccessReview::of(&request);
+        if review.is_exempt() {
+            return self.serve(&request, apis);
         }
-        let question = access.question();
-        match self.authorizer.verdict(&question) {
-            Some(Verdict::Allowed) => self.serve(&asked, apis),
-            Some(Verdict::Denied(reason)) => reply(&access.forbidden(&reason)),
-            None => match self.authorizer.enqueue(question, stream, asked, access) {
+        let json = review.to_json();
+        match self.authorizer.verdict(&json) {
+            Some(ReviewVerdict::Allowed) => self.serve(&request, apis),
+            Some(ReviewVerdict::Denied(reason)) => reply(&review.forbidden(&reason)),
+            None => match self.authorizer.enqueue(json, stream, request) {
                 Ok(guard) => Disposition::Pending(guard),
                 Err(refused) => reply(&refused),
             },
@@ -178,86 +176,45 @@ impl MetricsApis {
 
     /// Answers an authorized request, unless it is in quarantine. The first request that needs them compiles the patterns of
     /// the policies and parses the counted requests, so a bad one could end the VM here.
-    fn serve(&self, asked: &Asked, apis: &MetricsApisConfig) -> Disposition {
-        let bytes = [
-            &self.view.policies_hash.get().to_le_bytes(),
-            &asked.path[..],
-            &asked.user,
-        ]
-        .concat();
-        let request = Item::of_bytes(ItemKind::Query, &bytes);
-        let answered = self.view.quarantine.answer(request, || self.route(asked, apis));
-        answered.unwrap_or_else(|| reply(&metrics::left_alone()))
+    fn serve(&self, request: &MetricsRequest, apis: &MetricsApisConfig) -> Disposition {
+        let policies = self.view.policies_hash.get().to_le_bytes();
+        let item = Item::of_bytes(ItemKind::Query, &[&policies[..], &request.fingerprint()].concat());
+        let answered = self.view.quarantine.answer(item, || self.route(request, apis));
+        answered.unwrap_or_else(|| reply(&metrics::quarantined()))
     }
 
-    fn route(&self, asked: &Asked, apis: &MetricsApisConfig) -> Disposition {
-        let request = Request {
-            method: &asked.method,
-            path: &asked.path,
-            accept: &asked.accept,
-            if_none_match: &asked.if_none_match,
-            user: &asked.user,
-            groups: &asked.groups,
-        };
+    fn route(&self, request: &MetricsRequest, apis: &MetricsApisConfig) -> Disposition {
         let rates = self.view.rates.borrow();
-        let sources = Sources {
-            picture: &self.view.cache.borrow(),
+        let sources = MetricSources {
+            config: &self.view.config,
+            apis,
+            cache: &self.view.cache.borrow(),
             rates: rates.rates(),
-            offers: &self.adapters.borrow().offers,
-            enforced: &self.view.policies.borrow(),
+            adapter_resources: &self.adapters.borrow().resources,
+            policies: &self.view.policies.borrow(),
             now: host::now(),
         };
-        match others::goes_on(&self.view.config, apis, sources, request) {
-            Ok(false) => {}
-            Ok(true) => {
+        match metrics::serve(&sources, request) {
+            RoutedRequest::Delegated => {
                 vm::stats().passed_on.count();
-                return Disposition::Delegated;
+                Disposition::Delegated
             }
-            Err(refused) => return reply(&refused),
+            RoutedRequest::Answered(response) => {
+                if let Some((api, age)) = response.value_age {
+                    vm::stats().record_age(api, age);
+                }
+                reply(&response.answer)
+            }
         }
-        let Reply { answer, age } = metrics::answer(&self.view.config, apis, sources, request);
-        if let Some((api, age)) = age {
-            vm::stats().record_age(api, age);
-        }
-        reply(&answer)
     }
+}
+
+fn parse_request(apis: &MetricsApisConfig) -> Result<MetricsRequest, LocalReply> {
+    let headers = host::request_headers();
+    let headers = headers.iter().map(|(name, value)| (name.as_str(), value.as_slice()));
+    MetricsRequest::parse(headers, apis.authorization)
 }
 
 fn reply(answer: &LocalReply) -> Disposition {
-    Disposition::Answered(local_reply::send_or(answer, metrics::busy))
-}
-
-/// What a request says that counts for its answer.
-struct Asked {
-    method: Vec<u8>,
-    path: Vec<u8>,
-    accept: Vec<u8>,
-    if_none_match: Vec<u8>,
-    user: Vec<u8>,
-    /// Where policies want to know them. One may have a comma in its name, so they are taken as they came, a header
-    /// each.
-    groups: Vec<String>,
-}
-
-impl Asked {
-    /// Of the current request.
-    fn read(apis: &MetricsApisConfig) -> Self {
-        let header = |name| host::request_header(name).unwrap_or_default();
-        Self {
-            method: header(":method"),
-            path: header(":path"),
-            accept: header("accept"),
-            if_none_match: header("if-none-match"),
-            user: header("x-remote-user"),
-            groups: apis.policies.as_ref().map(|_| groups()).unwrap_or_default(),
-        }
-    }
-}
-
-fn groups() -> Vec<String> {
-    let headers = host::request_headers().into_iter();
-    let groups = headers.filter(|(name, _)| name == "x-remote-group");
-    groups
-        .map(|(_, group)| String::from_utf8_lossy(&group).into_owned())
-        .collect()
+    Disposition::Answered(local_reply::send_or(answer, metrics::too_many_bulk_answers))
 }

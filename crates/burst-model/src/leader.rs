@@ -243,7 +243,7 @@ impl Leader {
         };
         match self.scheduler.handle_response(id, answer, now, chance) {
             Some(ReflectorEvent::Request(request)) => {
-                effects.push(Effect::Request(ScheduledRequest { source: id, request }))
+                effects.push(Effect::Request(ScheduledRequest { source: id, request }));
             }
             Some(ReflectorEvent::Relisted(listed)) => {
                 // A first page is not yet a list that works.

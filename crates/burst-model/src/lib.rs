@@ -31,7 +31,7 @@ pub mod hub_client;
 pub mod index;
 pub mod leader;
 pub mod load;
-mod order;
+pub mod order;
 pub mod policies;
 pub mod quarantine;
 pub mod quota;

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 /// Sorts; what is equal stays in its order.
-pub(crate) fn sort_by<T>(items: &mut Vec<T>, compare: impl Fn(&T, &T) -> Ordering) {
+pub fn sort_by<T>(items: &mut Vec<T>, compare: impl Fn(&T, &T) -> Ordering) {
     // As most lists come.
     if items.is_sorted_by(|a, b| compare(a, b).is_le()) {
         return;

@@ -4,7 +4,7 @@ use super::kube::Kube;
 use super::metrics_apis::over_mutual_tls;
 use super::{SECOND, envoy, logged};
 use crate::host::{Answer, By, Callout, FakeEnvoy, Request, Response, Route, Seen, Vm};
-use burst_model::serve::metrics::review::PATH;
+use burst_metrics_api::review::PATH;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
