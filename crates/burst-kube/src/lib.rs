@@ -24,7 +24,6 @@ pub mod name;
 pub mod object;
 pub mod outcome;
 pub mod page;
-pub mod printable;
 pub mod resource;
 pub mod size;
 pub mod watch;

@@ -3,7 +3,7 @@
 use crate::answer::Failure;
 use crate::json;
 use crate::object::Object;
-use crate::printable::{MOST_WORDS, printable};
+use burst_printable::{LONGEST_QUOTE, printable};
 use crate::resource::Source;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -136,7 +136,7 @@ pub(super) fn read_item(source: &Source, json: &str, progress: &mut dyn Progress
         Admission::LeaveOut => return Err(Unread::Bad(QUARANTINED.to_owned())),
     }
     let object = Object::read(source.reads, json, source.labels);
-    let object = object.map_err(|error| Unread::Bad(printable(error, MOST_WORDS)))?;
+    let object = object.map_err(|error| Unread::Bad(printable(error, LONGEST_QUOTE)))?;
     let (size, most) = (object.size(), object.most());
     match size > most {
         true => Err(Unread::Bad(format!(

@@ -7,7 +7,7 @@ use crate::json;
 use crate::name::ObjectName;
 use crate::object::Object;
 use crate::page::{Bad, Progress, Unread, name_of, read_item};
-use crate::printable::printable;
+use burst_printable::printable;
 use crate::resource::Source;
 use foldhash::fast::RandomState;
 use serde::Deserialize;

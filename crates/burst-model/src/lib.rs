@@ -43,6 +43,7 @@ pub mod version;
 pub mod view;
 
 pub use burst_kube as kube;
-pub use burst_kube::{label_text, name, printable};
+pub use burst_kube::{label_text, name};
+pub use burst_printable as printable;
 
 use burst_kube::json;

@@ -5,7 +5,7 @@
 
 use super::share::Share;
 use super::text::BadShare;
-use crate::printable::{MOST_WORDS, printable};
+use crate::printable::{LONGEST_QUOTE, printable};
 use crate::time::Time;
 use std::time::Duration;
 
@@ -82,7 +82,7 @@ pub fn outcome(status: Option<u16>, body: &[u8]) -> Result<(), Unreported> {
         Some(431) => Err(Unreported::TooLarge),
         Some(status @ (400 | 403 | 405 | 507)) => Err(Unreported::Refused {
             status,
-            words: printable(String::from_utf8_lossy(body).trim(), MOST_WORDS),
+            words: printable(String::from_utf8_lossy(body).trim(), LONGEST_QUOTE),
         }),
         Some(_) => Err(Unreported::NoHub),
     }

@@ -7,7 +7,7 @@ use crate::kube::page::{Bad, LONGEST_NAME, QUARANTINED};
 use crate::kube::{Admission, Failure, Progress};
 use crate::name::ObjectName;
 use crate::order;
-use crate::printable::{MOST_WORDS, printable};
+use crate::printable::{LONGEST_QUOTE, printable};
 use crate::view::header;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, Visitor};
@@ -83,7 +83,7 @@ impl Services {
         }
         self.bad.push(Bad {
             name: printable(name, LONGEST_NAME),
-            reason: printable(reason, MOST_WORDS),
+            reason: printable(reason, LONGEST_QUOTE),
         });
     }
 
