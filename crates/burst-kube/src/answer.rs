@@ -3,9 +3,9 @@
 
 use crate::json;
 use crate::page::{self, Page, Progress};
-use burst_printable::{LONGEST_QUOTE, printable};
 use crate::resource::{Source, Verb};
 use crate::watch::{self, Window};
+use burst_printable::{LONGEST_QUOTE, printable};
 use serde::Deserialize;
 use std::fmt;
 use std::time::Duration;

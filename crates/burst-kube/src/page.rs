@@ -3,8 +3,8 @@
 use crate::answer::Failure;
 use crate::json;
 use crate::object::Object;
-use burst_printable::{LONGEST_QUOTE, printable};
 use crate::resource::Source;
+use burst_printable::{LONGEST_QUOTE, printable};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;

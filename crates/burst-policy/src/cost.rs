@@ -2,26 +2,26 @@
 //! compiles in every thread.
 //!
 //! Policies are in force as sets: those of a namespace, and those of the configuration. A query meets three at most: of
-//! the configuration, of the root namespace, and of its own. None of them may need more than [`MOST_STEPS`] to decide
-//! on any query, or more than [`MOST_BYTES`] when all of it is compiled; what could is refused when it is read.
+//! the configuration, of the root namespace, and of its own. None of them may need more than [`MAX_STEPS`] to decide
+//! on any query, or more than [`MAX_BYTES`] when all of it is compiled; what could is refused when it is read.
 //!
 //! A step is a state of a pattern that is visited for a character of the name, or something that takes as long: up to 4 ns
 //! as native code, and 16 ns in Envoy (`cargo bench --package burst-policy`). A name meets the patterns with a prefix that it begins with. So of
 //! patterns for different metrics only those of one metric count together.
 
-use crate::decided;
 use crate::pattern::Pattern;
-use crate::policy::{Policy, Rule, Ruling};
-use crate::words::Subject;
+use crate::policy::{Policy, Rule, RuleEffect};
+use crate::raw::Subject;
+use crate::rule_cache;
 
 /// Rules of one policy, and of all policies of a set.
-pub const MOST_RULES: usize = 1000;
+pub const MAX_RULES: usize = 1000;
 /// Steps to decide on a query.
-pub const MOST_STEPS: usize = 200_000;
+pub const MAX_STEPS: usize = 200_000;
 /// Bytes of memory.
-pub const MOST_BYTES: usize = 4 << 20;
+pub const MAX_BYTES: usize = 4 << 20;
 /// Bytes of memory of the sets of all namespaces.
-pub const MOST_TOTAL_BYTES: usize = 16 << 20;
+pub const MAX_TOTAL_BYTES: usize = 16 << 20;
 
 /// To look at a policy: for whom it is, and whether the name was met before.
 const POLICY_STEPS: usize = 40;
@@ -62,7 +62,7 @@ impl LimitExceeded {
 ///
 /// # Errors
 /// The place of the first one with which they cannot be, and why.
-pub fn of_set(policies: &[&Policy]) -> Result<usize, (usize, LimitExceeded)> {
+pub fn check_set(policies: &[&Policy]) -> Result<usize, (usize, LimitExceeded)> {
     let fits = |count: usize| of_policies(policies.get(..count).unwrap_or_default());
     first_over(policies.len(), fits)
 }
@@ -81,7 +81,7 @@ pub struct MemoryQuota {
 
 impl Default for MemoryQuota {
     fn default() -> Self {
-        let left = MOST_TOTAL_BYTES;
+        let left = MAX_TOTAL_BYTES;
         Self { left }
     }
 }
@@ -99,12 +99,12 @@ impl MemoryQuota {
 /// Why a set is left out that has no room.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error(
-    "those of all namespaces have more than {MOST_TOTAL_BYTES} bytes when they are compiled, and the largest are left out"
+    "those of all namespaces have more than {MAX_TOTAL_BYTES} bytes when they are compiled, and the largest are left out"
 )]
 pub struct QuotaExceeded;
 
 /// The place of the first rule with which a policy costs too much, and why.
-pub(crate) fn of_rules(subjects: &[Subject], rules: &[Rule]) -> Result<usize, (usize, LimitExceeded)> {
+pub(crate) fn check_rules(subjects: &[Subject], rules: &[Rule]) -> Result<usize, (usize, LimitExceeded)> {
     let fits = |count: usize| {
         let mut cost = Cost::default();
         cost.add(subjects, rules.get(..count).unwrap_or_default());
@@ -158,24 +158,24 @@ impl<'a> Cost<'a> {
         let patterns = || rules.iter().map(|rule| &rule.pattern);
         let prefixes: usize = patterns().map(prefix_steps).sum();
         // One rule at most decides.
-        let values = rules.iter().map(|rule| rule.ruling.values()).max().unwrap_or_default();
+        let values = rules.iter().map(|rule| rule.effect.values()).max().unwrap_or_default();
         self.rules += rules.len();
         self.steps += POLICY_STEPS + subjects.len() * SUBJECT_STEPS + prefixes + values * VALUE_STEPS;
         self.patterns.extend(patterns().flat_map(costly));
         let of_subjects: usize = subjects.iter().map(|subject| subject.name.len() + TEXT_BYTES).sum();
-        let of_rules: usize = rules
+        let check_rules: usize = rules
             .iter()
-            .map(|rule| rule.pattern.bytes() + rule.ruling.bytes() + RULE_BYTES)
+            .map(|rule| rule.pattern.bytes() + rule.effect.bytes() + RULE_BYTES)
             .sum();
-        self.bytes += POLICY_BYTES + decided::BYTES + of_subjects + of_rules;
+        self.bytes += POLICY_BYTES + rule_cache::MAX_BYTES + of_subjects + check_rules;
     }
 
     /// The bytes, where nothing is too much.
     fn check(mut self) -> Result<usize, LimitExceeded> {
-        LimitExceeded::of(self.rules, "rules", MOST_RULES)?;
+        LimitExceeded::of(self.rules, "rules", MAX_RULES)?;
         let steps = self.steps.saturating_add(most_expensive(&mut self.patterns));
-        LimitExceeded::of(steps, "steps for the most expensive query", MOST_STEPS)?;
-        LimitExceeded::of(self.bytes, "bytes when they are compiled", MOST_BYTES)?;
+        LimitExceeded::of(steps, "steps for the most expensive query", MAX_STEPS)?;
+        LimitExceeded::of(self.bytes, "bytes when they are compiled", MAX_BYTES)?;
         Ok(self.bytes)
     }
 }
@@ -205,20 +205,20 @@ fn most_expensive(patterns: &mut [(&str, usize)]) -> usize {
     most_expensive
 }
 
-impl Ruling {
+impl RuleEffect {
     /// Keys and values that it looks up in a query.
     fn values(&self) -> usize {
         match self {
             Self::Deny => 0,
-            Self::Within { labels, .. } => labels.count(),
+            Self::AllowWithin { selected, .. } => selected.count(),
         }
     }
 
     fn bytes(&self) -> usize {
         match self {
-            Self::Deny => 0,
             // The text has all that the labels have.
-            Self::Within { labels, text } => 2 * text.len() + labels.count() * TEXT_BYTES,
+            Self::Deny => 0,
+            Self::AllowWithin { selected, text } => 2 * text.len() + selected.count() * TEXT_BYTES,
         }
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! words ─▶ Policy ─┐
-//! query ───────────┴▶ Judgement: may it, and which rule of which policy says so
+//! query ───────────┴▶ Evaluation: may it, and which rule of which policy says so
 //! ```
 //!
 //! A policy is an ordered list of rules. A rule has a [pattern] for the metric's [name], and then a
@@ -23,18 +23,18 @@
     )
 )]
 
-mod check;
 pub mod cost;
-mod decided;
-pub mod judge;
+pub mod evaluate;
 pub mod labels;
 pub mod name;
 pub mod pattern;
 pub mod policy;
-pub mod words;
+pub mod raw;
+mod rule_cache;
+mod validate;
 
-pub use check::{BadPolicy, Fault};
-pub use cost::{LimitExceeded, MOST_RULES};
-pub use judge::{Default, Judgement, Query, judge};
-pub use labels::Labels;
-pub use policy::{Decision, Policy, Ruling, User};
+pub use cost::{LimitExceeded, MAX_RULES};
+pub use evaluate::{AccessRequest, DefaultDecision, Evaluation, evaluate};
+pub use labels::LabelConstraints;
+pub use policy::{Policy, PolicyDecision, RuleEffect, UserInfo};
+pub use validate::{PolicyError, PolicyErrorKind};

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 /// Longer than any metric's name that somebody wrote; a pattern is tried on each character.
-pub const LONGEST: usize = 512;
+pub const MAX_LENGTH: usize = 512;
 
 /// The canonical name: in lower case, as client-go asks for it; with a slash where it is written `\|` or `|`, as an HPA
 /// cannot have one; and of the metrics of this project, which may have a slash for their first underscore, that with
@@ -24,7 +24,7 @@ pub fn canonical(name: &str) -> String {
 
 /// The same where a name may be too long to be looked at.
 #[must_use]
-pub fn shown(name: &str) -> Cow<'_, str> {
+pub fn abbreviated(name: &str) -> Cow<'_, str> {
     match name.char_indices().nth(64) {
         None => name.into(),
         Some((end, _)) => format!("{}…", name.get(..end).unwrap_or_default()).into(),

@@ -14,9 +14,9 @@ use std::cell::OnceCell;
 use std::fmt;
 
 /// Bytes of a pattern.
-pub const LONGEST: usize = 256;
+pub const MAX_LENGTH: usize = 256;
 /// Characters that a pattern stands for with its repetitions written out; a class counts one for each four ranges.
-pub const MOST_STATES: usize = 1000;
+pub const MAX_STATES: usize = 1000;
 
 /// A pattern that a whole name is compared with. It is compiled when a name that begins as it must is compared for the
 /// first time: most patterns begin with the name of a metric, and most metrics nobody asks for.
@@ -37,27 +37,30 @@ pub struct Pattern {
 struct Prefix {
     text: String,
     /// It is the whole branch.
-    is_all: bool,
+    is_complete: bool,
 }
 
 impl Default for Prefix {
     fn default() -> Self {
         let text = String::new();
-        Self { text, is_all: true }
+        Self {
+            text,
+            is_complete: true,
+        }
     }
 }
 
 /// Why a text is no pattern.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BadPattern {
+pub enum PatternError {
     /// Nothing.
     #[error("is empty; `.*` matches every metric")]
     Empty,
     /// Too many bytes.
-    #[error("has {0} bytes; {LONGEST} are allowed")]
+    #[error("has {0} bytes; {MAX_LENGTH} are allowed")]
     TooLong(usize),
     /// Too many states.
-    #[error("is too large with its repetitions written out; {MOST_STATES} characters are allowed")]
+    #[error("is too large with its repetitions written out; {MAX_STATES} characters are allowed")]
     TooLarge,
     /// Something that is not understood, or not by all.
     #[error("{reason}, at character {at}")]
@@ -73,19 +76,19 @@ impl Pattern {
     /// Reads a pattern.
     ///
     /// # Errors
-    /// See [`BadPattern`].
-    pub fn parse(text: &str) -> Result<Self, BadPattern> {
+    /// See [`PatternError`].
+    pub fn parse(text: &str) -> Result<Self, PatternError> {
         if text.is_empty() {
-            return Err(BadPattern::Empty);
+            return Err(PatternError::Empty);
         }
-        if text.len() > LONGEST {
-            return Err(BadPattern::TooLong(text.len()));
+        if text.len() > MAX_LENGTH {
+            return Err(PatternError::TooLong(text.len()));
         }
-        let grammar::Analysis { automaton, prefixes } = grammar::read(text)?;
+        let grammar::Analysis { automaton, prefixes } = grammar::parse(text)?;
         Ok(Self {
             text: text.into(),
             prefixes: prefixes.into(),
-            steps: automaton.steps(name::LONGEST) + automaton.states() * COMPILE_STEPS,
+            steps: automaton.steps(name::MAX_LENGTH) + automaton.states() * COMPILE_STEPS,
             bytes: BYTES + automaton.states() * STATE_BYTES + automaton.ranges() * RANGE_BYTES,
             regex: OnceCell::new(),
         })
@@ -95,11 +98,11 @@ impl Pattern {
     /// come to.
     #[must_use]
     pub fn matches(&self, name: &str) -> Option<bool> {
-        let is_whole = |prefix: &Prefix| prefix.is_all && prefix.text == name;
+        let is_whole = |prefix: &Prefix| prefix.is_complete && prefix.text == name;
         if self.prefixes.iter().any(is_whole) {
             return Some(true);
         }
-        if !self.meets(name) {
+        if !self.may_match(name) {
             return Some(false);
         }
         let regex = self.regex.get_or_init(|| compile(&self.text, self.bytes));
@@ -108,7 +111,7 @@ impl Pattern {
 
     /// Whether the engine is asked about a name: it begins as a branch does.
     #[must_use]
-    pub fn meets(&self, name: &str) -> bool {
+    pub fn may_match(&self, name: &str) -> bool {
         self.open_prefixes().any(|prefix| name.starts_with(prefix))
     }
 
@@ -116,7 +119,7 @@ impl Pattern {
     pub(crate) fn open_prefixes(&self) -> impl Iterator<Item = &str> {
         self.prefixes
             .iter()
-            .filter(|prefix| !prefix.is_all)
+            .filter(|prefix| !prefix.is_complete)
             .map(|prefix| &*prefix.text)
     }
 
@@ -141,7 +144,7 @@ impl Pattern {
     }
 
     /// Whether the engine was asked to compile it, and could not.
-    pub(crate) fn is_refused(&self) -> bool {
+    pub(crate) fn failed_to_compile(&self) -> bool {
         matches!(self.regex.get(), Some(None))
     }
 
@@ -153,8 +156,8 @@ impl Pattern {
 
     /// The same as a text for other engines, which match anywhere in a text.
     #[must_use]
-    pub fn anchored(&self) -> String {
-        whole(&self.text)
+    pub fn anchored_text(&self) -> String {
+        anchored(&self.text)
     }
 }
 
@@ -171,30 +174,30 @@ const PREFIX_BYTES: usize = 32;
 const RANGE_BYTES: usize = 8;
 
 /// `bytes` is what the engine may take for it.
-fn compile(text: &str, bytes: usize) -> Option<Regex> {
-    RegexBuilder::new(&whole(&uncaptured(text)))
-        .size_limit(bytes)
+fn compile(text: &str, size_limit: usize) -> Option<Regex> {
+    RegexBuilder::new(&anchored(&without_captures(text)))
+        .size_limit(size_limit)
         .build()
         .ok()
 }
 
 /// The same without captures: the engine would keep the places of each for each state. A parenthesis stands for itself
 /// behind a backslash only.
-fn uncaptured(text: &str) -> String {
-    let mut uncaptured = String::with_capacity(text.len());
+fn without_captures(text: &str) -> String {
+    let mut without_captures = String::with_capacity(text.len());
     let mut rest = text.chars().peekable();
     while let Some(next) = rest.next() {
-        uncaptured.push(next);
+        without_captures.push(next);
         match next {
-            '\\' => uncaptured.extend(rest.next()),
-            '(' if rest.peek() != Some(&'?') => uncaptured.push_str("?:"),
+            '\\' => without_captures.extend(rest.next()),
+            '(' if rest.peek() != Some(&'?') => without_captures.push_str("?:"),
             _ => {}
         }
     }
-    uncaptured
+    without_captures
 }
 
-fn whole(text: &str) -> String {
+fn anchored(text: &str) -> String {
     format!("^(?:{text})$")
 }
 
@@ -311,7 +314,7 @@ mod tests {
             name in "[abcdw1_/-]{0,9}",
         ) {
             if let Ok(pattern) = Pattern::parse(&text) {
-                let plain = Regex::new(&whole(&text)).unwrap();
+                let plain = Regex::new(&anchored(&text)).unwrap();
                 let begun = pattern.prefixes.iter().flat_map(|prefix| [prefix.text.clone(), format!("{}b", prefix.text)]);
                 for name in begun.chain([name]) {
                     prop_assert_eq!(pattern.matches(&name), Some(plain.is_match(&name)), "{} {}", text, name);
@@ -363,9 +366,9 @@ mod tests {
         let class = |inside: &str, times: usize| format!("[{inside}]{{{times}}}");
         assert_eq!(
             refusal(&class("acegikmoqsuwy02468", 900)),
-            BadPattern::TooLarge.to_string()
+            PatternError::TooLarge.to_string()
         );
-        assert_eq!(refusal(&class(every_other, 900)), BadPattern::TooLarge.to_string());
+        assert_eq!(refusal(&class(every_other, 900)), PatternError::TooLarge.to_string());
         let ordinary = Pattern::parse(&class("a-z0-9_", 900)).unwrap();
         assert!(ordinary.bytes() < 150 << 10, "{} bytes", ordinary.bytes());
         assert_eq!(ordinary.matches(&"z".repeat(900)), Some(true));

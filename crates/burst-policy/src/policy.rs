@@ -1,9 +1,9 @@
 //! One policy, ready to decide.
 
-use crate::decided::Decided;
-use crate::labels::Labels;
+use crate::labels::LabelConstraints;
 use crate::pattern::Pattern;
-use crate::words::{Subject, SubjectKind};
+use crate::raw::{Subject, SubjectKind};
+use crate::rule_cache::RuleCache;
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -14,7 +14,7 @@ pub struct Policy {
     pub(crate) namespace: Option<Box<str>>,
     pub(crate) subjects: Vec<Subject>,
     pub(crate) rules: Vec<Rule>,
-    pub(crate) decided: Decided,
+    pub(crate) rule_cache: RuleCache,
 }
 
 /// A rule of it.
@@ -23,18 +23,18 @@ pub struct Rule {
     /// Which metrics it is for.
     pub pattern: Pattern,
     /// What becomes of a query for one.
-    pub ruling: Ruling,
+    pub effect: RuleEffect,
 }
 
 /// What becomes of a query.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ruling {
+pub enum RuleEffect {
     /// It is refused.
     Deny,
     /// It passes if it lies within what these select.
-    Within {
+    AllowWithin {
         /// What they select.
-        labels: Labels,
+        selected: LabelConstraints,
         /// As a query would have it.
         text: Box<str>,
     },
@@ -42,12 +42,12 @@ pub enum Ruling {
 
 /// A user, and the groups it is in.
 #[derive(Clone, Debug)]
-pub struct User<'a> {
+pub struct UserInfo<'a> {
     name: &'a str,
     groups: BTreeSet<&'a str>,
 }
 
-impl<'a> User<'a> {
+impl<'a> UserInfo<'a> {
     /// Of a name and groups.
     #[must_use]
     pub fn new(name: &'a str, groups: &'a [String]) -> Self {
@@ -58,15 +58,15 @@ impl<'a> User<'a> {
 
 /// What a policy says of a query. Rules count from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Decision {
+pub enum PolicyDecision {
     /// That rule lets it pass.
     Allowed(usize),
     /// That rule denies the metric.
     Denied(usize),
     /// That rule lets narrower queries pass.
-    TooWide(usize),
+    TooBroad(usize),
     /// No rule is for the metric.
-    NoRule,
+    NoMatchingRule,
 }
 
 impl Policy {
@@ -90,7 +90,7 @@ impl Policy {
 
     /// Whether it is for queries of that user in that namespace.
     #[must_use]
-    pub fn applies(&self, namespace: &str, user: &User<'_>) -> bool {
+    pub fn applies(&self, namespace: &str, user: &UserInfo<'_>) -> bool {
         let is_meant = |subject: &Subject| match subject.kind {
             SubjectKind::User => subject.name == user.name,
             SubjectKind::Group => user.groups.contains(&*subject.name),
@@ -101,23 +101,25 @@ impl Policy {
 
     /// What it says of a query for a metric of that canonical name.
     #[must_use]
-    pub fn decide(&self, metric: &str, asked: &Labels) -> Decision {
+    pub fn decide(&self, metric: &str, asked: &LabelConstraints) -> PolicyDecision {
         // A pattern that the engine refuses denies: no later rule may let the name pass.
         let first = || {
             self.rules
                 .iter()
                 .position(|rule| rule.pattern.matches(metric) != Some(false))
         };
-        let Some(place) = self.decided.rule(metric, first) else {
-            return Decision::NoRule;
+        let Some(place) = self.rule_cache.rule(metric, first) else {
+            return PolicyDecision::NoMatchingRule;
         };
         let rule = self.rules.get(place);
-        match rule.map(|rule| &rule.ruling) {
-            _ if rule.is_some_and(|rule| rule.pattern.is_refused()) => Decision::Denied(place),
-            Some(Ruling::Within { labels, .. }) if asked.is_within(labels) => Decision::Allowed(place),
-            Some(Ruling::Within { .. }) => Decision::TooWide(place),
-            Some(Ruling::Deny) => Decision::Denied(place),
-            None => Decision::NoRule,
+        match rule.map(|rule| &rule.effect) {
+            _ if rule.is_some_and(|rule| rule.pattern.failed_to_compile()) => PolicyDecision::Denied(place),
+            Some(RuleEffect::AllowWithin { selected, .. }) if asked.is_subset_of(selected) => {
+                PolicyDecision::Allowed(place)
+            }
+            Some(RuleEffect::AllowWithin { .. }) => PolicyDecision::TooBroad(place),
+            Some(RuleEffect::Deny) => PolicyDecision::Denied(place),
+            None => PolicyDecision::NoMatchingRule,
         }
     }
 }

@@ -151,7 +151,7 @@ pub struct MetricsApis {
 #[derive(Debug)]
 pub struct Policies {
     /// What becomes of a query that none is for.
-    pub default: burst_policy::Default,
+    pub default: burst_policy::DefaultDecision,
     /// Those of the configuration.
     pub given: Vec<burst_policy::Policy>,
     /// Where the objects are that are for every namespace; `None` where objects are not read.

@@ -18,14 +18,14 @@ pub(super) fn check(words: words::Policies) -> Result<Policies, BadConfig> {
         }
         let (name, namespace, spec) = words.into_spec();
         let policy = Policy::new(&name, namespace.as_deref(), &spec);
-        let policy = policy.map_err(|refused| bad(at(&refused.place), refused.fault))?;
+        let policy = policy.map_err(|refused| bad(at(&refused.path), refused.kind))?;
         if given.iter().any(|before| before.name() == name) {
             return Err(bad(at("name"), format_args!("{name} is the name of one before it")));
         }
         given.push(policy);
     }
     let all: Vec<_> = given.iter().collect();
-    cost::of_set(&all).map_err(|(place, excess)| {
+    cost::check_set(&all).map_err(|(place, excess)| {
         bad(
             format!("{KEY}.given[{place}]"),
             format_args!("up to here they have {excess}"),

@@ -248,9 +248,9 @@ form!(Adapter {
 
 #[derive(Debug, Default)]
 pub(crate) struct Policies {
-    pub(crate) default: Option<burst_policy::Default>,
+    pub(crate) default: Option<burst_policy::DefaultDecision>,
     pub(crate) root_namespace: Option<String>,
-    pub(crate) given: Vec<burst_policy::words::Named>,
+    pub(crate) given: Vec<burst_policy::raw::RawInlinePolicy>,
 }
 
 form!(Policies {

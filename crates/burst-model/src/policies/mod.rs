@@ -12,7 +12,7 @@ use crate::hash;
 use crate::kube::PolicySpec;
 use crate::printable::printable;
 use burst_policy::cost::{self, MemoryQuota, QuotaExceeded};
-use burst_policy::{BadPolicy, Policy};
+use burst_policy::{Policy, PolicyError};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -246,11 +246,11 @@ fn read(namespace: &str, applies: Option<&str>, specs: &[Spec]) -> Result<Loaded
     for (name, spec) in specs {
         let title = format!("{namespace}/{name}");
         let policy = Policy::parse(&title, applies, spec);
-        policies.push(policy.map_err(|BadPolicy { place, fault }| {
-            printable(format_args!("{title}: spec.{place}: {fault}"), MOST_REASON)
+        policies.push(policy.map_err(|PolicyError { path, kind }| {
+            printable(format_args!("{title}: spec.{path}: {kind}"), MOST_REASON)
         })?);
     }
-    let cost = cost::of_set(&policies.iter().collect::<Vec<_>>());
+    let cost = cost::check_set(&policies.iter().collect::<Vec<_>>());
     let bytes = cost.map_err(|(place, excess)| {
         let title = policies.get(place).map_or("", Policy::name);
         format!("up to {title} they have {excess}")

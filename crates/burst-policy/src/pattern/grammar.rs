@@ -1,21 +1,21 @@
 //! The syntax: what is not known to mean the same everywhere is refused.
 
-use super::automaton::{Automaton, Times};
-use super::{BadPattern, MOST_STATES, Prefix};
+use super::automaton::{Automaton, Repetition};
+use super::{MAX_STATES, PatternError, Prefix};
 use std::iter::Peekable;
 use std::str::Chars;
 
 /// Deeper than a person writes, and shallow enough for any stack.
-const DEEPEST: usize = 16;
+const MAX_DEPTH: usize = 16;
 /// What Go's engine takes.
-const MOST_TIMES: usize = 1000;
+const MAX_REPETITIONS: usize = 1000;
 
 /// Ranges of `\d`, and of `\w`, which has more: digits, two of letters, and the underscore.
 const ESCAPED_RANGES: usize = 4;
 /// Of `.`, which is all but a line's end.
 const ANY_RANGES: usize = 2;
 
-type Parsed<T> = Result<T, BadPattern>;
+type Parsed<T> = Result<T, PatternError>;
 
 /// What a text says, if it is a pattern.
 pub(super) struct Analysis {
@@ -26,7 +26,7 @@ pub(super) struct Analysis {
 }
 
 /// Reads a pattern.
-pub(super) fn read(text: &str) -> Parsed<Analysis> {
+pub(super) fn parse(text: &str) -> Parsed<Analysis> {
     let mut parser = Parser {
         rest: text.chars().peekable(),
         at: 0,
@@ -39,7 +39,7 @@ pub(super) fn read(text: &str) -> Parsed<Analysis> {
             automaton,
             prefixes: parser.prefixes,
         }),
-        Some(_) => Err(parser.fault("`)` was not opened")),
+        Some(_) => Err(parser.syntax_error("`)` was not opened")),
     }
 }
 
@@ -63,22 +63,22 @@ impl Parser<'_> {
     }
 
     /// One more character that each name has there.
-    fn prefix(&mut self, character: char) {
-        if let Some(prefix) = self.prefixes.last_mut().filter(|prefix| prefix.is_all) {
+    fn extend_prefix(&mut self, character: char) {
+        if let Some(prefix) = self.prefixes.last_mut().filter(|prefix| prefix.is_complete) {
             prefix.text.push(character);
         }
     }
 
     /// From here on names may differ.
-    fn end_prefix(&mut self) {
+    fn close_prefix(&mut self) {
         if let Some(prefix) = self.prefixes.last_mut() {
-            prefix.is_all = false;
+            prefix.is_complete = false;
         }
     }
 
     /// About the character that was taken last.
-    fn fault(&self, reason: impl Into<String>) -> BadPattern {
-        BadPattern::Syntax {
+    fn syntax_error(&self, reason: impl Into<String>) -> PatternError {
+        PatternError::Syntax {
             at: self.at,
             reason: reason.into(),
         }
@@ -86,70 +86,70 @@ impl Parser<'_> {
 
     /// Up to the end, or to the parenthesis that closes.
     fn alternatives(&mut self) -> Parsed<Automaton> {
-        let mut branches = vec![self.sequence()?];
+        let mut branches = vec![self.concatenation()?];
         while self.peek() == Some('|') {
             if self.depth == 0 {
                 self.prefixes.push(Prefix::default());
             }
             self.next();
-            branches.push(self.sequence()?);
+            branches.push(self.concatenation()?);
         }
-        self.fits(Automaton::any_of(branches))
+        self.within_limit(Automaton::any_of(branches))
     }
 
-    fn sequence(&mut self) -> Parsed<Automaton> {
+    fn concatenation(&mut self) -> Parsed<Automaton> {
         let (mut all, mut is_empty) = (Automaton::empty(), true);
         while let Some(next) = self.peek().filter(|next| !matches!(next, '|' | ')')) {
             self.next();
-            let once = self.one(next)?;
+            let once = self.atom(next)?;
             let repeated = self.repeated(once)?;
-            all = self.fits(all.then(&repeated))?;
+            all = self.within_limit(all.then(&repeated))?;
             is_empty = false;
         }
         match (is_empty, self.peek()) {
-            (true, Some(')')) if self.depth > 0 => Err(self.fault("`()` has nothing in it")),
+            (true, Some(')')) if self.depth > 0 => Err(self.syntax_error("`()` has nothing in it")),
             (true, Some(')')) => Ok(all),
-            (true, None) if self.depth > 0 => Err(self.fault("`(` is not closed")),
-            (true, _) => Err(self.fault("`|` has nothing on one side")),
+            (true, None) if self.depth > 0 => Err(self.syntax_error("`(` is not closed")),
+            (true, _) => Err(self.syntax_error("`|` has nothing on one side")),
             _ => Ok(all),
         }
     }
 
     /// As soon as a part is too large, so that none is ever written out that is.
-    fn fits(&self, automaton: Automaton) -> Parsed<Automaton> {
-        match automaton.characters() <= MOST_STATES {
+    fn within_limit(&self, automaton: Automaton) -> Parsed<Automaton> {
+        match automaton.characters() <= MAX_STATES {
             true => Ok(automaton),
-            false => Err(BadPattern::TooLarge),
+            false => Err(PatternError::TooLarge),
         }
     }
 
-    fn one(&mut self, first: char) -> Parsed<Automaton> {
+    fn atom(&mut self, first: char) -> Parsed<Automaton> {
         match first {
             '(' => {
-                self.end_prefix();
+                self.close_prefix();
                 self.group()
             }
             '[' => {
-                self.end_prefix();
+                self.close_prefix();
                 self.class()
             }
             '\\' => Ok(match self.escape()? {
                 Some(character) => self.character(character),
                 None => {
-                    self.end_prefix();
+                    self.close_prefix();
                     Automaton::class(ESCAPED_RANGES)
                 }
             }),
             '.' => {
-                self.end_prefix();
+                self.close_prefix();
                 Ok(Automaton::class(ANY_RANGES))
             }
-            '*' | '+' | '?' | '{' => Err(self.fault(format!("`{first}` has nothing to repeat"))),
+            '*' | '+' | '?' | '{' => Err(self.syntax_error(format!("`{first}` has nothing to repeat"))),
             '^' | '$' => {
                 let reason = format!("`{first}` need not be written: a pattern matches the whole name");
-                Err(self.fault(reason))
+                Err(self.syntax_error(reason))
             }
-            ']' | '}' => Err(self.fault(format!("`{first}` must be written `\\{first}`"))),
+            ']' | '}' => Err(self.syntax_error(format!("`{first}` must be written `\\{first}`"))),
             other => {
                 self.literal(other)?;
                 Ok(self.character(other))
@@ -160,8 +160,8 @@ impl Parser<'_> {
     /// One character, which is of the prefix unless it is repeated.
     fn character(&mut self, character: char) -> Automaton {
         match self.peek() {
-            Some('*' | '+' | '?' | '{') => self.end_prefix(),
-            _ => self.prefix(character),
+            Some('*' | '+' | '?' | '{') => self.close_prefix(),
+            _ => self.extend_prefix(character),
         }
         Automaton::character()
     }
@@ -169,28 +169,28 @@ impl Parser<'_> {
     fn literal(&self, character: char) -> Parsed<()> {
         if character.is_ascii_uppercase() {
             let reason = format!("`{character}` matches nothing: names are in lower case here");
-            return Err(self.fault(reason));
+            return Err(self.syntax_error(reason));
         }
         if character != ' ' && !character.is_ascii_graphic() {
-            return Err(self.fault(format!("`{character}` is no ASCII character; `.` matches any")));
+            return Err(self.syntax_error(format!("`{character}` is no ASCII character; `.` matches any")));
         }
         Ok(())
     }
 
     fn group(&mut self) -> Parsed<Automaton> {
         self.depth += 1;
-        if self.depth > DEEPEST {
-            return Err(self.fault(format!("parentheses are nested more than {DEEPEST} times")));
+        if self.depth > MAX_DEPTH {
+            return Err(self.syntax_error(format!("parentheses are nested more than {MAX_DEPTH} times")));
         }
         if self.peek() == Some('?') {
             self.next();
             if self.next() != Some(':') {
-                return Err(self.fault("`(?` is not understood unless it is `(?:`"));
+                return Err(self.syntax_error("`(?` is not understood unless it is `(?:`"));
             }
         }
         let automaton = self.alternatives()?;
         if self.next() != Some(')') {
-            return Err(self.fault("`(` is not closed"));
+            return Err(self.syntax_error("`(` is not closed"));
         }
         self.depth -= 1;
         Ok(automaton.grouped())
@@ -199,12 +199,12 @@ impl Parser<'_> {
     /// What stands for one character; `None` where it stands for several.
     fn escape(&mut self) -> Parsed<Option<char>> {
         match self.next() {
-            None => Err(self.fault("`\\` has nothing behind it")),
+            None => Err(self.syntax_error("`\\` has nothing behind it")),
             Some('d' | 'w') => Ok(None),
-            Some('|') => Err(self.fault("`\\|` matches nothing: a slash in a name is `/` here")),
+            Some('|') => Err(self.syntax_error("`\\|` matches nothing: a slash in a name is `/` here")),
             // Newer engines have a use for the two.
             Some(other) if other.is_ascii_punctuation() && !matches!(other, '<' | '>') => Ok(Some(other)),
-            Some(other) => Err(self.fault(format!("`\\{other}` is not understood"))),
+            Some(other) => Err(self.syntax_error(format!("`\\{other}` is not understood"))),
         }
     }
 
@@ -218,10 +218,10 @@ impl Parser<'_> {
         let mut is_empty = true;
         loop {
             let first = match self.next() {
-                None => return Err(self.fault("`[` is not closed")),
-                Some(']') if is_empty => return Err(self.fault("`[]` has nothing in it")),
+                None => return Err(self.syntax_error("`[` is not closed")),
+                Some(']') if is_empty => return Err(self.syntax_error("`[]` has nothing in it")),
                 Some(']') => return Ok(Automaton::class(ranges)),
-                Some(first) => self.member(first)?,
+                Some(first) => self.class_member(first)?,
             };
             is_empty = false;
             ranges += first.map_or(ESCAPED_RANGES, |_| 1);
@@ -234,23 +234,25 @@ impl Parser<'_> {
 
     fn range(&mut self, first: char) -> Parsed<()> {
         let last = match self.next() {
-            None => return Err(self.fault("`[` is not closed")),
-            Some(']') => return Err(self.fault("`-` must be written `\\-` unless it is between two")),
-            Some(last) => self.member(last)?,
+            None => return Err(self.syntax_error("`[` is not closed")),
+            Some(']') => return Err(self.syntax_error("`-` must be written `\\-` unless it is between two")),
+            Some(last) => self.class_member(last)?,
         };
         match last {
             Some(last) if first <= last => Ok(()),
-            Some(last) => Err(self.fault(format!("`{first}-{last}` is from the last to the first"))),
-            None => Err(self.fault("`-` must be written `\\-` unless it is between two")),
+            Some(last) => Err(self.syntax_error(format!("`{first}-{last}` is from the last to the first"))),
+            None => Err(self.syntax_error("`-` must be written `\\-` unless it is between two")),
         }
     }
 
-    fn member(&mut self, character: char) -> Parsed<Option<char>> {
+    fn class_member(&mut self, character: char) -> Parsed<Option<char>> {
         match character {
             '\\' => self.escape(),
-            '-' => Err(self.fault("`-` must be written `\\-` unless it is between two")),
+            '-' => Err(self.syntax_error("`-` must be written `\\-` unless it is between two")),
             ' ' | '_' | '.' | '/' | ':' | ',' | '=' | '@' => Ok(Some(character)),
-            other if other.is_ascii_punctuation() => Err(self.fault(format!("`{other}` must be written `\\{other}`"))),
+            other if other.is_ascii_punctuation() => {
+                Err(self.syntax_error(format!("`{other}` must be written `\\{other}`")))
+            }
             other => self.literal(other).map(|()| Some(other)),
         }
     }
@@ -260,47 +262,41 @@ impl Parser<'_> {
             return Ok(once);
         };
         self.next();
-        let times = match sign {
-            '*' => Times { least: 0, most: None },
-            '+' => Times { least: 1, most: None },
-            '?' => Times {
-                least: 0,
-                most: Some(1),
-            },
-            _ => self.times()?,
+        let repetition = match sign {
+            '*' => Repetition { min: 0, max: None },
+            '+' => Repetition { min: 1, max: None },
+            '?' => Repetition { min: 0, max: Some(1) },
+            _ => self.repetition()?,
         };
         if let Some(again @ ('*' | '+' | '?' | '{')) = self.peek() {
             self.next();
-            return Err(self.fault(format!("`{again}` repeats a repetition")));
+            return Err(self.syntax_error(format!("`{again}` repeats a repetition")));
         }
-        match once.characters_repeated(times) <= MOST_STATES {
-            true => Ok(once.repeated(times)),
-            false => Err(BadPattern::TooLarge),
+        match once.characters_repeated(repetition) <= MAX_STATES {
+            true => Ok(once.repeated(repetition)),
+            false => Err(PatternError::TooLarge),
         }
     }
 
     /// Behind the brace that opens.
-    fn times(&mut self) -> Parsed<Times> {
-        let least = self.number()?;
-        let most = match (self.next(), self.peek()) {
+    fn repetition(&mut self) -> Parsed<Repetition> {
+        let min = self.number()?;
+        let max = match (self.next(), self.peek()) {
             (Some('}'), _) => {
-                return Ok(Times {
-                    least,
-                    most: Some(least),
-                });
+                return Ok(Repetition { min, max: Some(min) });
             }
             (Some(','), Some('}')) => None,
             (Some(','), _) => Some(self.number()?),
-            _ => return Err(self.fault("`{` is not closed")),
+            _ => return Err(self.syntax_error("`{` is not closed")),
         };
         if self.next() != Some('}') {
-            return Err(self.fault("`{` is not closed"));
+            return Err(self.syntax_error("`{` is not closed"));
         }
-        match most {
-            Some(most) if most < least => {
-                Err(self.fault(format!("`{{{least},{most}}}` is from the last to the first")))
+        match max {
+            Some(max) if max < min => {
+                Err(self.syntax_error(format!("`{{{min},{max}}}` is from the last to the first")))
             }
-            most => Ok(Times { least, most }),
+            max => Ok(Repetition { min, max }),
         }
     }
 
@@ -311,9 +307,9 @@ impl Parser<'_> {
             digits.push(digit);
         }
         match digits.parse() {
-            Ok(number) if number <= MOST_TIMES => Ok(number),
-            _ if digits.is_empty() => Err(self.fault("`{` is followed by no number")),
-            _ => Err(self.fault(format!("`{digits}` is more than {MOST_TIMES}"))),
+            Ok(number) if number <= MAX_REPETITIONS => Ok(number),
+            _ if digits.is_empty() => Err(self.syntax_error("`{` is followed by no number")),
+            _ => Err(self.syntax_error(format!("`{digits}` is more than {MAX_REPETITIONS}"))),
         }
     }
 }

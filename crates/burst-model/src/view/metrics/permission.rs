@@ -5,7 +5,7 @@ use super::external::{GROUP, Wanted};
 use super::status::{Details, Refusal};
 use crate::name::Name;
 use crate::policies::Enforced;
-use burst_policy::{Labels, Policy, Query, judge, name};
+use burst_policy::{AccessRequest, LabelConstraints, Policy, evaluate, name};
 
 /// Before anything is looked up: whoever may not read a metric learns nothing of it.
 pub(super) fn check(ask: &Ask<'_>, wanted: &Wanted<'_>) -> Result<(), Refusal> {
@@ -13,30 +13,30 @@ pub(super) fn check(ask: &Ask<'_>, wanted: &Wanted<'_>) -> Result<(), Refusal> {
         return Ok(());
     };
     let metric = name::canonical(&wanted.metric);
-    if metric.len() > name::LONGEST {
+    if metric.len() > name::MAX_LENGTH {
         let message = format!(
             "the name of the metric has {} bytes; {} are allowed",
             metric.len(),
-            name::LONGEST
+            name::MAX_LENGTH
         );
         return Err(Refusal::bad_request(message));
     }
     // A policy is for a namespace or for all of them. Another adapter may take `*` for all of them, too.
     if !Name::is_one(wanted.namespace) {
-        let message = format!("{:?} is no name of a namespace", name::shown(wanted.namespace));
+        let message = format!("{:?} is no name of a namespace", name::abbreviated(wanted.namespace));
         return Err(Refusal::bad_request(message));
     }
     let root = policies.root_namespace.as_ref();
     let objects = objects(ask.sources.enforced, root, wanted.namespace)?;
-    let query = Query {
+    let query = AccessRequest {
         namespace: wanted.namespace,
         metric: &metric,
         user: &String::from_utf8_lossy(ask.request.user),
         groups: ask.request.groups,
-        labels: &Labels::of_query(&ask.query.labels),
+        labels: &LabelConstraints::from_query(&ask.query.labels),
     };
-    let judgement = judge(policies.given.iter().chain(objects), policies.default, query);
-    let Some(reason) = judgement.refusal() else {
+    let evaluation = evaluate(policies.given.iter().chain(objects), policies.default, query);
+    let Some(reason) = evaluation.denial() else {
         return Ok(());
     };
     let kind = wanted.metric.clone();

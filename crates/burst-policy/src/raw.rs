@@ -7,49 +7,49 @@ use std::fmt;
 
 /// `spec` of an `ExternalMetricPolicy`.
 #[derive(Clone, Debug, Default)]
-pub struct Spec {
+pub struct RawPolicySpec {
     /// Whose queries it is for; everybody's where it is left out.
     pub subjects: Option<Vec<Subject>>,
     /// From the first to the last.
-    pub rules: Vec<Rule>,
+    pub rules: Vec<RawRule>,
 }
 
-form!(Spec {
+form!(RawPolicySpec {
     subjects,
     rules: required
 });
 
 /// A policy that is no object: its name and, unless it is for all of them, the namespace it is for stand beside the rest.
 #[derive(Clone, Debug, Default)]
-pub struct Named {
+pub struct RawInlinePolicy {
     /// What messages call it.
     pub name: String,
     /// Where it applies.
     pub namespace: Option<String>,
-    /// As in [`Spec`].
+    /// As in [`RawPolicySpec`].
     pub subjects: Option<Vec<Subject>>,
-    /// As in [`Spec`].
-    pub rules: Vec<Rule>,
+    /// As in [`RawPolicySpec`].
+    pub rules: Vec<RawRule>,
 }
 
-form!(Named {
+form!(RawInlinePolicy {
     name: required,
     namespace,
     subjects,
     rules: required
 });
 
-impl Named {
+impl RawInlinePolicy {
     /// The name, the namespace and the rest.
     #[must_use]
-    pub fn into_spec(self) -> (String, Option<String>, Spec) {
+    pub fn into_spec(self) -> (String, Option<String>, RawPolicySpec) {
         let Self {
             name,
             namespace,
             subjects,
             rules,
         } = self;
-        (name, namespace, Spec { subjects, rules })
+        (name, namespace, RawPolicySpec { subjects, rules })
     }
 }
 
@@ -81,7 +81,7 @@ choice!(SubjectKind { "User" => User, "Group" => Group });
 
 /// A pattern, and then exactly one of a selector and `deny`.
 #[derive(Clone, Debug, Default)]
-pub struct Rule {
+pub struct RawRule {
     /// A regular expression for the whole canonical name of a metric.
     pub metric: String,
     /// What may be asked for of such a metric.
@@ -90,7 +90,7 @@ pub struct Rule {
     pub deny: Option<bool>,
 }
 
-form!(Rule {
+form!(RawRule {
     metric: required,
     selector,
     deny
@@ -99,17 +99,17 @@ form!(Rule {
 /// <https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/label-selector/>
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LabelSelector {
-    /// Labels that must have these values.
+    /// LabelConstraints that must have these values.
     pub match_labels: Option<BTreeMap<String, String>>,
     /// Further requirements.
-    pub match_expressions: Option<Vec<Expression>>,
+    pub match_expressions: Option<Vec<LabelSelectorRequirement>>,
 }
 
 form!(LabelSelector { match_labels = "matchLabels", match_expressions = "matchExpressions" });
 
 /// A requirement of a selector.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Expression {
+pub struct LabelSelectorRequirement {
     /// The label's key.
     pub key: String,
     /// `In`, `NotIn`, `Exists` or `DoesNotExist`.
@@ -118,14 +118,14 @@ pub struct Expression {
     pub values: Option<Vec<String>>,
 }
 
-form!(Expression {
+form!(LabelSelectorRequirement {
     key: required,
     operator: required,
     values
 });
 
 /// As a query has it.
-impl fmt::Display for Expression {
+impl fmt::Display for LabelSelectorRequirement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { key, operator, values } = self;
         let values = values.as_deref().unwrap_or_default().join(",");

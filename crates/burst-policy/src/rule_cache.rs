@@ -6,19 +6,19 @@ use std::collections::VecDeque;
 
 /// More than the metrics of this project, of which a proxy serves some ten. Few enough that a client with ever new
 /// names costs no memory that counts.
-const MOST: usize = 32;
+const MAX_ENTRIES: usize = 32;
 /// Bytes of a name that is remembered. Others are worked out each time, which the [cost](crate::cost) allows.
-const LONGEST: usize = 96;
+const MAX_LENGTH: usize = 96;
 /// What all of it occupies at most.
-pub(crate) const BYTES: usize = MOST * (LONGEST + 32);
+pub(crate) const MAX_BYTES: usize = MAX_ENTRIES * (MAX_LENGTH + 32);
 
 #[derive(Debug, Default)]
-pub(crate) struct Decided(RefCell<VecDeque<(Box<str>, Option<usize>)>>);
+pub(crate) struct RuleCache(RefCell<VecDeque<(Box<str>, Option<usize>)>>);
 
-impl Decided {
+impl RuleCache {
     /// The rule for a name; `first` tells it where it is not known.
     pub(crate) fn rule(&self, name: &str, first: impl FnOnce() -> Option<usize>) -> Option<usize> {
-        if name.len() > LONGEST {
+        if name.len() > MAX_LENGTH {
             return first();
         }
         let mut known = self.0.borrow_mut();
@@ -26,7 +26,7 @@ impl Decided {
             return *rule;
         }
         let rule = first();
-        if known.len() >= MOST {
+        if known.len() >= MAX_ENTRIES {
             known.pop_front();
         }
         known.push_back((name.into(), rule));
@@ -40,7 +40,7 @@ mod tests {
 
     #[test]
     fn a_name_is_worked_out_once_while_others_are_few() {
-        let (decided, asked) = (Decided::default(), RefCell::new(Vec::new()));
+        let (decided, asked) = (RuleCache::default(), RefCell::new(Vec::new()));
         let rule = |name: usize| {
             decided.rule(&name.to_string(), || {
                 asked.borrow_mut().push(name);
@@ -49,16 +49,16 @@ mod tests {
         };
         assert_eq!([rule(3), rule(0), rule(3), rule(0)], [Some(2), None, Some(2), None]);
         assert_eq!(*asked.borrow(), [3, 0]);
-        let _newer: Vec<_> = (100..100 + MOST).map(rule).collect();
+        let _newer: Vec<_> = (100..100 + MAX_ENTRIES).map(rule).collect();
         assert_eq!(rule(3), Some(2));
         assert_eq!(asked.borrow().last(), Some(&3), "forgotten, as others were newer");
-        assert_eq!(decided.0.borrow().len(), MOST);
+        assert_eq!(decided.0.borrow().len(), MAX_ENTRIES);
     }
 
     #[test]
     fn long_names_are_not_kept() {
-        let decided = Decided::default();
-        assert_eq!(decided.rule(&"a".repeat(LONGEST + 1), || Some(4)), Some(4));
+        let decided = RuleCache::default();
+        assert_eq!(decided.rule(&"a".repeat(MAX_LENGTH + 1), || Some(4)), Some(4));
         assert_eq!(decided.0.borrow().len(), 0);
     }
 }

@@ -1,13 +1,13 @@
 //! All policies together.
 
-use crate::labels::Labels;
-use crate::policy::{Decision, Policy, Ruling, User};
+use crate::labels::LabelConstraints;
+use crate::policy::{Policy, PolicyDecision, RuleEffect, UserInfo};
 use burst_words::choice;
 use std::fmt;
 
 /// What becomes of a query that no policy is for, and of one for a metric that no rule of a policy is for.
-#[derive(Clone, Copy, Debug, std::default::Default, PartialEq, Eq, Hash)]
-pub enum Default {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum DefaultDecision {
     /// It passes.
     #[default]
     Allow,
@@ -15,11 +15,11 @@ pub enum Default {
     Deny,
 }
 
-choice!(Default { "allow" => Allow, "deny" => Deny });
+choice!(DefaultDecision { "allow" => Allow, "deny" => Deny });
 
 /// Somebody asks for a metric.
 #[derive(Clone, Copy, Debug)]
-pub struct Query<'a> {
+pub struct AccessRequest<'a> {
     /// The namespace in the path: the border between tenants, whatever labels say.
     pub namespace: &'a str,
     /// The [canonical name](crate::name::canonical).
@@ -29,65 +29,71 @@ pub struct Query<'a> {
     /// Their groups.
     pub groups: &'a [String],
     /// What they ask for.
-    pub labels: &'a Labels,
+    pub labels: &'a LabelConstraints,
 }
 
 /// What policies say of a query.
 #[derive(Debug)]
-pub struct Judgement<'a> {
+pub struct Evaluation<'a> {
     /// Each that applies, in the order given.
-    pub decisions: Vec<(&'a Policy, Decision)>,
-    default: Default,
+    pub decisions: Vec<(&'a Policy, PolicyDecision)>,
+    default: DefaultDecision,
 }
 
 /// Asks every policy that applies.
 #[must_use]
-pub fn judge<'a>(policies: impl IntoIterator<Item = &'a Policy>, default: Default, query: Query<'_>) -> Judgement<'a> {
-    let user = User::new(query.user, query.groups);
+pub fn evaluate<'a>(
+    policies: impl IntoIterator<Item = &'a Policy>,
+    default: DefaultDecision,
+    query: AccessRequest<'_>,
+) -> Evaluation<'a> {
+    let user = UserInfo::new(query.user, query.groups);
     let applies = |policy: &&Policy| policy.applies(query.namespace, &user);
     let decide = |policy: &'a Policy| (policy, policy.decide(query.metric, query.labels));
     let decisions = policies.into_iter().filter(applies).map(decide).collect();
-    Judgement { decisions, default }
+    Evaluation { decisions, default }
 }
 
 /// Why a query is refused.
 #[derive(Clone, Copy, Debug)]
-pub enum Refusal<'a> {
+pub enum Denial<'a> {
     /// That policy says so.
-    Policy(&'a Policy, Decision),
+    Policy(&'a Policy, PolicyDecision),
     /// There is none that applies, and without one nothing passes.
     NoPolicy,
 }
 
-impl<'a> Judgement<'a> {
+impl<'a> Evaluation<'a> {
     /// The first reason to refuse the query; `None` if it passes.
     #[must_use]
-    pub fn refusal(&self) -> Option<Refusal<'a>> {
-        let passes = |decision: Decision| match decision {
-            Decision::Allowed(_) => true,
-            Decision::NoRule => self.default == Default::Allow,
-            Decision::Denied(_) | Decision::TooWide(_) => false,
+    pub fn denial(&self) -> Option<Denial<'a>> {
+        let passes = |decision: PolicyDecision| match decision {
+            PolicyDecision::Allowed(_) => true,
+            PolicyDecision::NoMatchingRule => self.default == DefaultDecision::Allow,
+            PolicyDecision::Denied(_) | PolicyDecision::TooBroad(_) => false,
         };
         if self.decisions.is_empty() {
-            return (self.default == Default::Deny).then_some(Refusal::NoPolicy);
+            return (self.default == DefaultDecision::Deny).then_some(Denial::NoPolicy);
         }
         let refused = self.decisions.iter().find(|(_, decision)| !passes(*decision));
-        refused.map(|(policy, decision)| Refusal::Policy(policy, *decision))
+        refused.map(|(policy, decision)| Denial::Policy(policy, *decision))
     }
 }
 
 /// Names the policy and the rule.
-impl fmt::Display for Refusal<'_> {
+impl fmt::Display for Denial<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoPolicy => f.write_str("no ExternalMetricPolicy applies, and the default is deny"),
             Self::Policy(policy, decision) => {
                 write!(f, "{policy}")?;
                 match decision {
-                    Decision::Allowed(place) | Decision::Denied(place) => write!(f, " rule {} denies it", place + 1),
-                    Decision::TooWide(place) => {
-                        let rule = policy.rules().get(*place).map(|rule| &rule.ruling);
-                        let Some(Ruling::Within { text, .. }) = rule else {
+                    PolicyDecision::Allowed(place) | PolicyDecision::Denied(place) => {
+                        write!(f, " rule {} denies it", place + 1)
+                    }
+                    PolicyDecision::TooBroad(place) => {
+                        let rule = policy.rules().get(*place).map(|rule| &rule.effect);
+                        let Some(RuleEffect::AllowWithin { text, .. }) = rule else {
                             return Ok(());
                         };
                         let place = place + 1;
@@ -96,7 +102,7 @@ impl fmt::Display for Refusal<'_> {
                             " rule {place} asks for a selector that is at least as narrow as \"{text}\""
                         )
                     }
-                    Decision::NoRule => f.write_str(" has no rule for it, and the default is deny"),
+                    PolicyDecision::NoMatchingRule => f.write_str(" has no rule for it, and the default is deny"),
                 }
             }
         }
@@ -129,19 +135,26 @@ mod tests {
         ]
     }
 
-    fn said(default: Default, namespace: &str, metric: &str, selector: &str, user: &str, groups: &[&str]) -> String {
+    fn said(
+        default: DefaultDecision,
+        namespace: &str,
+        metric: &str,
+        selector: &str,
+        user: &str,
+        groups: &[&str],
+    ) -> String {
         let groups: Vec<_> = groups.iter().map(ToString::to_string).collect();
-        let (policies, labels) = (policies(), Labels::of_query(&selector.parse().unwrap()));
-        let query = Query {
+        let (policies, labels) = (policies(), LabelConstraints::from_query(&selector.parse().unwrap()));
+        let query = AccessRequest {
             namespace,
             metric,
             user,
             groups: &groups,
             labels: &labels,
         };
-        let judgement = judge(&policies, default, query);
-        judgement
-            .refusal()
+        let evaluation = evaluate(&policies, default, query);
+        evaluation
+            .denial()
             .map_or_else(|| "passes".into(), |refusal| refusal.to_string())
     }
 
@@ -160,29 +173,32 @@ mod tests {
             ("data", "other", "", "robot", &[], robots),
             ("data", "other", "", "hpa", &["all", "robots"], robots),
         ] {
-            let said = said(Default::Allow, namespace, metric, selector, user, groups);
+            let said = said(DefaultDecision::Allow, namespace, metric, selector, user, groups);
             assert_eq!(said, expected, "{namespace} {metric} {selector} {user} {groups:?}");
         }
     }
 
     #[test]
     fn what_no_rule_is_for_ends_as_the_default_says() {
-        let said = |namespace, metric| said(Default::Deny, namespace, metric, "team=web", "hpa", &[]);
+        let said = |namespace, metric| said(DefaultDecision::Deny, namespace, metric, "team=web", "hpa", &[]);
         assert_eq!(said("shop", "queue_depth"), "passes");
         assert_eq!(
             said("shop", "other"),
             "ExternalMetricPolicy \"shop/web\" has no rule for it, and the default is deny"
         );
         let none: &[Policy] = &[];
-        let query = Query {
+        let query = AccessRequest {
             namespace: "shop",
             metric: "other",
             user: "hpa",
             groups: &[],
-            labels: &Labels::default(),
+            labels: &LabelConstraints::default(),
         };
-        let refusal = judge(none, Default::Deny, query).refusal().unwrap().to_string();
+        let refusal = evaluate(none, DefaultDecision::Deny, query)
+            .denial()
+            .unwrap()
+            .to_string();
         assert_eq!(refusal, "no ExternalMetricPolicy applies, and the default is deny");
-        assert!(judge(none, Default::Allow, query).refusal().is_none());
+        assert!(evaluate(none, DefaultDecision::Allow, query).denial().is_none());
     }
 }

@@ -1,36 +1,36 @@
 //! From the words to a policy: each refusal says where.
 
-use crate::cost::{self, LimitExceeded, MOST_RULES};
-use crate::decided::Decided;
-use crate::labels::Labels;
-use crate::pattern::{BadPattern, Pattern};
-use crate::policy::{Policy, Rule, Ruling};
-use crate::words::{self, Expression, LabelSelector, Spec};
+use crate::cost::{self, LimitExceeded, MAX_RULES};
+use crate::labels::LabelConstraints;
+use crate::pattern::{Pattern, PatternError};
+use crate::policy::{Policy, Rule, RuleEffect};
+use crate::raw::{LabelSelector, LabelSelectorRequirement, RawPolicySpec, RawRule};
+use crate::rule_cache::RuleCache;
 use burst_labels::content;
 
 /// Subjects of one policy.
-const MOST_SUBJECTS: usize = 100;
+const MAX_SUBJECTS: usize = 100;
 /// Requirements of a selector, as many as a query may have.
-const MOST_REQUIREMENTS: usize = 32;
-/// Values of a requirement.
-const MOST_VALUES: usize = 100;
+const MAX_REQUIREMENTS: usize = 32;
+/// ValueSet of a requirement.
+const MAX_VALUES: usize = 100;
 
 /// Why a policy is refused, and where in it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{place}: {fault}")]
-pub struct BadPolicy {
+#[error("{path}: {kind}")]
+pub struct PolicyError {
     /// Such as `rules[2].metric`.
-    pub place: String,
+    pub path: String,
     /// Why.
-    pub fault: Fault,
+    pub kind: PolicyErrorKind,
 }
 
 /// Why a policy is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Fault {
+pub enum PolicyErrorKind {
     /// Not JSON, an unknown key, or a value of another type.
     #[error("{0}")]
-    Words(String),
+    Parse(String),
     /// A list without anything in it.
     #[error("is empty; {0}")]
     Empty(&'static str),
@@ -47,19 +47,19 @@ pub enum Fault {
     LimitExceeded(#[from] LimitExceeded),
     /// A rule that says two things.
     #[error("has both a selector and deny; a rule has one of them")]
-    Both,
+    SelectorAndDeny,
     /// A rule that says nothing.
     #[error("has neither a selector nor deny; `selector: {{}}` lets everything pass")]
-    Neither,
+    NoEffect,
     /// `deny: false`
     #[error("is false; leave it out, and give a selector")]
     DenyFalse,
     /// A pattern that is none.
     #[error("{0}")]
-    Pattern(#[from] BadPattern),
+    Pattern(#[from] PatternError),
     /// A text that is no label's key or value.
     #[error("{text:?} is no label: {reason}")]
-    Label {
+    InvalidLabel {
         /// The text.
         text: String,
         /// In the API server's words.
@@ -67,20 +67,20 @@ pub enum Fault {
     },
     /// Not one of the four.
     #[error("{0:?} is no operator; there are In, NotIn, Exists and DoesNotExist")]
-    Operator(String),
-    /// Values where none can be, or none where some must be.
+    UnknownOperator(String),
+    /// ValueSet where none can be, or none where some must be.
     #[error("{0}")]
-    Values(&'static str),
+    ValueCount(&'static str),
     /// A selector that selects nothing.
     #[error("contradicts itself about {0:?}, and so selects nothing; `deny: true` says that")]
-    Contradiction(String),
+    SelectsNothing(String),
 }
 
-impl Fault {
-    fn at(self, place: impl Into<String>) -> BadPolicy {
-        BadPolicy {
-            place: place.into(),
-            fault: self,
+impl PolicyErrorKind {
+    fn at(self, path: impl Into<String>) -> PolicyError {
+        PolicyError {
+            path: path.into(),
+            kind: self,
         }
     }
 }
@@ -90,11 +90,11 @@ impl Policy {
     ///
     /// # Errors
     /// The first thing that is wrong, with its place.
-    pub fn parse(name: &str, namespace: Option<&str>, spec: &str) -> Result<Self, BadPolicy> {
-        let spec: Spec = burst_words::read(spec.as_bytes()).map_err(|refusal| {
+    pub fn parse(name: &str, namespace: Option<&str>, spec: &str) -> Result<Self, PolicyError> {
+        let spec: RawPolicySpec = burst_words::read(spec.as_bytes()).map_err(|refusal| {
             // As messages name what is not below any key.
             let place = Some(refusal.path()).filter(|path| !path.is_empty()).unwrap_or(".");
-            Fault::Words(refusal.reason().to_owned()).at(place)
+            PolicyErrorKind::Parse(refusal.reason().to_owned()).at(place)
         })?;
         Self::new(name, namespace, &spec)
     }
@@ -103,107 +103,112 @@ impl Policy {
     ///
     /// # Errors
     /// The first thing that is wrong, with its place.
-    pub fn new(name: &str, namespace: Option<&str>, spec: &Spec) -> Result<Self, BadPolicy> {
+    pub fn new(name: &str, namespace: Option<&str>, spec: &RawPolicySpec) -> Result<Self, PolicyError> {
         let subjects = spec.subjects.as_deref();
         if subjects.is_some_and(<[_]>::is_empty) {
-            return Err(Fault::Empty("leave it out if the policy is for everybody").at("subjects"));
+            return Err(PolicyErrorKind::Empty("leave it out if the policy is for everybody").at("subjects"));
         }
         let subjects = subjects.unwrap_or_default();
-        few(subjects.len(), MOST_SUBJECTS).map_err(|fault| fault.at("subjects"))?;
+        at_most(subjects.len(), MAX_SUBJECTS).map_err(|kind| kind.at("subjects"))?;
         if let Some(place) = subjects.iter().position(|subject| subject.name.is_empty()) {
-            return Err(Fault::Empty("name a user or a group").at(format!("subjects[{place}].name")));
+            return Err(PolicyErrorKind::Empty("name a user or a group").at(format!("subjects[{place}].name")));
         }
         if spec.rules.is_empty() {
-            return Err(Fault::Empty("a policy has at least one rule").at("rules"));
+            return Err(PolicyErrorKind::Empty("a policy has at least one rule").at("rules"));
         }
-        few(spec.rules.len(), MOST_RULES).map_err(|fault| fault.at("rules"))?;
+        at_most(spec.rules.len(), MAX_RULES).map_err(|kind| kind.at("rules"))?;
         let rules = spec.rules.iter().enumerate().map(|(place, words)| {
-            let at = |BadPolicy { place: below, fault }: BadPolicy| fault.at(format!("rules[{place}]{below}"));
+            let at = |PolicyError { path: below, kind }: PolicyError| kind.at(format!("rules[{place}]{below}"));
             rule(words).map_err(at)
         });
         let rules: Vec<_> = rules.collect::<Result<_, _>>()?;
-        cost::of_rules(subjects, &rules)
-            .map_err(|(place, excess)| Fault::from(excess).at(format!("rules[{place}]")))?;
+        cost::check_rules(subjects, &rules)
+            .map_err(|(place, excess)| PolicyErrorKind::from(excess).at(format!("rules[{place}]")))?;
         Ok(Self {
             name: name.into(),
             namespace: namespace.map(Into::into),
             subjects: subjects.to_vec(),
             rules,
-            decided: Decided::default(),
+            rule_cache: RuleCache::default(),
         })
     }
 }
 
-fn few(count: usize, most: usize) -> Result<(), Fault> {
+fn at_most(count: usize, most: usize) -> Result<(), PolicyErrorKind> {
     match count <= most {
         true => Ok(()),
-        false => Err(Fault::TooMany { count, most }),
+        false => Err(PolicyErrorKind::TooMany { count, most }),
     }
 }
 
-fn rule(words: &words::Rule) -> Result<Rule, BadPolicy> {
-    let pattern = Pattern::parse(&words.metric).map_err(|bad| Fault::from(bad).at(".metric"))?;
-    let ruling = match (&words.selector, words.deny) {
-        (Some(_), Some(_)) => return Err(Fault::Both.at("")),
-        (None, None) => return Err(Fault::Neither.at("")),
-        (None, Some(false)) => return Err(Fault::DenyFalse.at(".deny")),
-        (None, Some(true)) => Ruling::Deny,
+fn rule(words: &RawRule) -> Result<Rule, PolicyError> {
+    let pattern = Pattern::parse(&words.metric).map_err(|bad| PolicyErrorKind::from(bad).at(".metric"))?;
+    let effect = match (&words.selector, words.deny) {
+        (Some(_), Some(_)) => return Err(PolicyErrorKind::SelectorAndDeny.at("")),
+        (None, None) => return Err(PolicyErrorKind::NoEffect.at("")),
+        (None, Some(false)) => return Err(PolicyErrorKind::DenyFalse.at(".deny")),
+        (None, Some(true)) => RuleEffect::Deny,
         (Some(selector), None) => {
-            within(selector).map_err(|BadPolicy { place, fault }| fault.at(format!(".selector{place}")))?
+            within(selector).map_err(|PolicyError { path, kind }| kind.at(format!(".selector{path}")))?
         }
     };
-    Ok(Rule { pattern, ruling })
+    Ok(Rule { pattern, effect })
 }
 
-fn within(selector: &LabelSelector) -> Result<Ruling, BadPolicy> {
+fn within(selector: &LabelSelector) -> Result<RuleEffect, PolicyError> {
     let labels = selector.match_labels.iter().flatten();
     let expressions = selector.match_expressions.as_deref().unwrap_or_default();
-    few(labels.clone().count() + expressions.len(), MOST_REQUIREMENTS).map_err(|fault| fault.at(""))?;
+    at_most(labels.clone().count() + expressions.len(), MAX_REQUIREMENTS).map_err(|kind| kind.at(""))?;
     for (key, value) in labels.clone() {
-        let place = || format!(".matchLabels.{key}");
-        label(key, &content::label_key(key)).map_err(|fault| fault.at(place()))?;
-        label(value, &content::label_value(value)).map_err(|fault| fault.at(place()))?;
+        let path = || format!(".matchLabels.{key}");
+        label(key, &content::label_key(key)).map_err(|kind| kind.at(path()))?;
+        label(value, &content::label_value(value)).map_err(|kind| kind.at(path()))?;
     }
     for (place, words) in expressions.iter().enumerate() {
         expression(words)
-            .map_err(|BadPolicy { place: below, fault }| fault.at(format!(".matchExpressions[{place}]{below}")))?;
+            .map_err(|PolicyError { path: below, kind }| kind.at(format!(".matchExpressions[{place}]{below}")))?;
     }
-    let selected = Labels::of_object(selector).map_err(|operator| Fault::Operator(operator.into()).at(""))?;
+    let selected = LabelConstraints::from_label_selector(selector)
+        .map_err(|operator| PolicyErrorKind::UnknownOperator(operator.into()).at(""))?;
     if let Some(key) = selected.contradiction() {
-        return Err(Fault::Contradiction(key.into()).at(""));
+        return Err(PolicyErrorKind::SelectsNothing(key.into()).at(""));
     }
     let labels = labels.map(|(key, value)| format!("{key}={value}"));
-    let texts: Vec<_> = labels.chain(expressions.iter().map(Expression::to_string)).collect();
-    Ok(Ruling::Within {
-        labels: selected,
+    let texts: Vec<_> = labels
+        .chain(expressions.iter().map(LabelSelectorRequirement::to_string))
+        .collect();
+    Ok(RuleEffect::AllowWithin {
+        selected,
         text: texts.join(",").into(),
     })
 }
 
-fn expression(Expression { key, operator, values }: &Expression) -> Result<(), BadPolicy> {
-    label(key, &content::label_key(key)).map_err(|fault| fault.at(".key"))?;
+fn expression(
+    LabelSelectorRequirement { key, operator, values }: &LabelSelectorRequirement,
+) -> Result<(), PolicyError> {
+    label(key, &content::label_key(key)).map_err(|kind| kind.at(".key"))?;
     let values = values.as_deref().unwrap_or_default();
-    let fault = match (operator.as_str(), values.is_empty()) {
-        ("In" | "NotIn", true) => Some(Fault::Values("is empty; In and NotIn need a value")),
-        ("Exists" | "DoesNotExist", false) => {
-            Some(Fault::Values("is not empty; Exists and DoesNotExist take no value"))
-        }
-        ("In" | "NotIn", false) => few(values.len(), MOST_VALUES).err(),
+    let kind = match (operator.as_str(), values.is_empty()) {
+        ("In" | "NotIn", true) => Some(PolicyErrorKind::ValueCount("is empty; In and NotIn need a value")),
+        ("Exists" | "DoesNotExist", false) => Some(PolicyErrorKind::ValueCount(
+            "is not empty; Exists and DoesNotExist take no value",
+        )),
+        ("In" | "NotIn", false) => at_most(values.len(), MAX_VALUES).err(),
         ("Exists" | "DoesNotExist", true) => None,
-        (other, _) => return Err(Fault::Operator(other.into()).at(".operator")),
+        (other, _) => return Err(PolicyErrorKind::UnknownOperator(other.into()).at(".operator")),
     };
-    if let Some(fault) = fault {
-        return Err(fault.at(".values"));
+    if let Some(kind) = kind {
+        return Err(kind.at(".values"));
     }
     for (place, value) in values.iter().enumerate() {
-        label(value, &content::label_value(value)).map_err(|fault| fault.at(format!(".values[{place}]")))?;
+        label(value, &content::label_value(value)).map_err(|kind| kind.at(format!(".values[{place}]")))?;
     }
     Ok(())
 }
 
-fn label(text: &str, reasons: &[String]) -> Result<(), Fault> {
+fn label(text: &str, reasons: &[String]) -> Result<(), PolicyErrorKind> {
     reasons.first().map_or(Ok(()), |reason| {
-        Err(Fault::Label {
+        Err(PolicyErrorKind::InvalidLabel {
             text: text.into(),
             reason: reason.clone(),
         })
