@@ -5,7 +5,7 @@ use crate::metrics_apis::{self, Taken, Waiting};
 use crate::quarantine::Quarantine;
 use crate::requests::{self, Counter, UnderWay};
 use crate::vm::{self, BulkPermit};
-use burst_model::config::{Config, Requests, Upstream};
+use burst_model::config::{Config, RequestsConfig, UpstreamHeader};
 use burst_model::name::ObjectName;
 use burst_model::policies::Enforced;
 use burst_model::rates::Latest;
@@ -60,7 +60,7 @@ impl View {
     }
 
     /// The counter of the requests and the settings of it, where they are counted.
-    pub(crate) fn counting(&self) -> Option<(&Rc<Counter>, &Requests)> {
+    pub(crate) fn counting(&self) -> Option<(&Rc<Counter>, &RequestsConfig)> {
         Some((self.counter.as_ref()?, self.config.requests.as_deref()?))
     }
 }
@@ -201,13 +201,13 @@ fn answer(view: &View) -> Option<Replied> {
 }
 
 fn passes_gate(config: &Config) -> bool {
-    let gate = config.header.gate.as_ref();
+    let gate = config.header.condition.as_ref();
     gate.is_some_and(|gate| host::request_header(&gate.name).is_some_and(|value| value.starts_with(&gate.prefix)))
 }
 
 /// Counts the request as under way.
 fn begin(view: &View) -> Option<UnderWay> {
-    let (counter, Requests { in_flight: true, .. }) = view.counting()? else {
+    let (counter, RequestsConfig { in_flight: true, .. }) = view.counting()? else {
         return None;
     };
     let cluster = host::cluster_name().unwrap_or_default();
@@ -223,10 +223,10 @@ pub(crate) fn mark_response(view: &View, remembered: Option<&Remembered>) {
     let cluster = Cluster::default();
     count_response(view, &cluster);
     let (header, stats) = (&view.config.header, vm::stats());
-    if header.upstream == Upstream::Keep && host::has_response_header(&header.name) {
+    if header.upstream == UpstreamHeader::Keep && host::has_response_header(&header.name) {
         return stats.header_upstream_kept.count();
     }
-    if header.gate.is_some() && !passed_gate {
+    if header.condition.is_some() && !passed_gate {
         stats.header_gated.count();
         return host::set_response_header(&header.name, None);
     }

@@ -279,7 +279,7 @@ impl Configured {
         self.take_policies(confirmed.as_ref());
         if let (Some(sum), Some(requests)) = (&self.sum, &self.view.config.requests) {
             let mut rates = self.view.rates.borrow_mut();
-            rates.look(Shared::read(sum).bytes, requests.window, requests.max_age(), now);
+            rates.look(Shared::read(sum).bytes, requests.window, requests.total_max_age(), now);
         }
         if self.view.config.metrics_apis.is_some() {
             let mut others = self.view.others.borrow_mut();

@@ -10,7 +10,7 @@ use crate::host;
 use crate::http::{self, View};
 use crate::log;
 use crate::vm::{self, BulkPermit};
-use burst_model::config::{Authorization, MetricsApis};
+use burst_model::config::{Authorization, MetricsApisConfig};
 use burst_model::quarantine::{Item, Kind};
 use burst_model::view::Answer;
 use burst_model::view::metrics::connection::{self, Connection};
@@ -50,7 +50,7 @@ pub(crate) fn take(view: &Rc<View>, stream: u32) -> Option<Taken> {
 }
 
 /// One line of the log for all requests: anybody who reaches the listener can send another.
-fn check_connection(view: &View, apis: &MetricsApis) -> Result<(), Answer> {
+fn check_connection(view: &View, apis: &MetricsApisConfig) -> Result<(), Answer> {
     let local_address = host::property(&["destination", "address"]).unwrap_or_default();
     let connection = Connection {
         is_mutual_tls: host::is_mutual_tls(),
@@ -69,7 +69,7 @@ fn check_connection(view: &View, apis: &MetricsApis) -> Result<(), Answer> {
     })
 }
 
-fn review(view: &Rc<View>, apis: &MetricsApis, asked: Asked, stream: u32) -> Taken {
+fn review(view: &Rc<View>, apis: &MetricsApisConfig, asked: Asked, stream: u32) -> Taken {
     let headers = host::request_headers();
     let headers = headers.iter().map(|(name, value)| (name.as_str(), value.as_slice()));
     let access = match Access::of(&asked.method, &asked.path, headers) {
@@ -101,7 +101,7 @@ struct Asked {
 
 impl Asked {
     /// Of the current request.
-    fn read(apis: &MetricsApis) -> Self {
+    fn read(apis: &MetricsApisConfig) -> Self {
         let header = |name| host::request_header(name).unwrap_or_default();
         Self {
             method: header(":method"),
@@ -115,14 +115,14 @@ impl Asked {
 
     /// Under a mark: patterns of policies are compiled, and the sum of counted requests is parsed, by the first request that
     /// needs them.
-    fn serve(&self, view: &View, apis: &MetricsApis) -> Taken {
+    fn serve(&self, view: &View, apis: &MetricsApisConfig) -> Taken {
         let bytes = [&view.policies.get().to_le_bytes(), &self.path[..], &self.user].concat();
         let request = Item::of_bytes(Kind::Query, &bytes);
         let answered = view.quarantine.answer(request, || self.answer(view, apis));
         answered.unwrap_or_else(|| Taken::Answered(metrics::left_alone()))
     }
 
-    fn answer(&self, view: &View, apis: &MetricsApis) -> Taken {
+    fn answer(&self, view: &View, apis: &MetricsApisConfig) -> Taken {
         let request = Request {
             method: &self.method,
             path: &self.path,

@@ -6,7 +6,7 @@ use crate::key::{Key, Tenure};
 use crate::log;
 use crate::quarantine::{Guard, Quarantine};
 use crate::vm;
-use burst_model::config::{Adapter, Config};
+use burst_model::config::{AdapterConfig, Config};
 use burst_model::quarantine::{Item, Kind};
 use burst_model::records::{Keys, Record};
 use burst_model::time::Time;
@@ -75,7 +75,7 @@ impl Survey {
         asked.any(|(api, _)| self.offers.trouble(api).is_some())
     }
 
-    fn ask(&self, api: Api, Adapter { cluster, authority }: &Adapter) -> Result<u32, Unlisted> {
+    fn ask(&self, api: Api, AdapterConfig { cluster, authority }: &AdapterConfig) -> Result<u32, Unlisted> {
         let timeout = self.config.api.timeout;
         let sent = host::get_as(host::OWN_USER, cluster, authority, &others::path(api), timeout);
         sent.map_err(|reason| Unlisted::NotSent(reason.to_owned()))

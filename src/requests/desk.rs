@@ -9,7 +9,7 @@ use crate::key::{Key, Tenure};
 use crate::log;
 use crate::quarantine::Guard;
 use crate::vm;
-use burst_model::config::{Config, Full, Requests};
+use burst_model::config::{Config, RequestPath, RequestsConfig};
 use burst_model::hash;
 use burst_model::rates::report::{self, Unreported};
 use burst_model::rates::{Hub, Share, Total};
@@ -24,7 +24,7 @@ const TIMEOUT: Duration = Duration::from_secs(2);
 /// The leader's part in counting.
 #[derive(Debug)]
 pub(crate) struct Desk {
-    requests: Full<Requests>,
+    requests: RequestPath<RequestsConfig>,
     counting: u64,
     vms: Slots,
     reports: Reports,
@@ -83,7 +83,7 @@ impl Desk {
 
     /// The sum of what the VMs counted; the places of those that are gone are emptied.
     fn vms(&self, now: Time, guard: &Guard) -> Total {
-        let (mut total, patience) = (Total::default(), self.requests.vm_patience());
+        let (mut total, patience) = (Total::default(), self.requests.worker_report_max_age());
         for (place, found) in self.vms.all().filter(|(_, found)| !found.bytes.is_empty()) {
             if !guard.admits(&found.bytes) {
                 continue;
@@ -99,7 +99,7 @@ impl Desk {
     }
 
     fn add_up(&mut self, own: &Share<'_>, now: Time, guard: &Guard) -> Result<(), Outrun> {
-        let patience = self.requests.report_patience();
+        let patience = self.requests.proxy_report_max_age();
         let stats = vm::stats();
         let hub = Hub {
             since: self.since(now),

@@ -53,7 +53,7 @@ fn keep(config: &Config, stats: &Stats) -> Result<(), Answer> {
     let report = host::request_header(report::HEADER).unwrap_or_default();
     let refused = |error: BadReport| text(400, format!("{error}\n"));
     let now = host::now();
-    let share = report::read(&report, requests.window, requests.report_patience(), now).map_err(refused)?;
+    let share = report::read(&report, requests.window, requests.proxy_report_max_age(), now).map_err(refused)?;
     let reports = Reports::new(CountKeys::new(config.counting_hash()));
     let kept = reports.put(reporter(), &share, stats, now);
     kept.map_err(|no_room: NoRoom| text(507, format!("{no_room}\n")))

@@ -152,7 +152,7 @@ impl Leader {
         }
         let is_heir = content.is_none() && lists.iter().any(|list| list.read.is_some());
         let mut leader = Self {
-            poller: Poller::new(kept, config.sync.most_windows),
+            poller: Poller::new(kept, config.sync.max_windows),
             lists,
             core: None,
             generation,

@@ -1,9 +1,9 @@
 //! `metrics_apis`, checked.
 
-use super::check::{bad, text};
 use super::policies;
-use super::words;
-use super::{Adapter, Artifact, BadConfig, Fallback, Full, MetricsApis};
+use super::raw;
+use super::validate::{invalid, text};
+use super::{AdapterConfig, Artifact, ConfigError, FallbackConfig, MetricsApisConfig, RequestPath};
 use crate::kube::{Reads, Source};
 use crate::rates::Counting;
 use burst_labels::content;
@@ -17,19 +17,19 @@ const AUTHORITY: &str = "metrics-adapter";
 const OWN_RESOURCES: [&str; 3] = ["metrics", "namespaces", "pods"];
 
 pub(super) fn check(
-    words: Option<Full<words::MetricsApis>>,
+    words: Option<RequestPath<raw::RawMetricsApis>>,
     sources: &[Source],
     counting: Option<Counting>,
     artifact: Artifact,
-) -> Result<Option<Full<MetricsApis>>, BadConfig> {
-    let Some(words) = words.map(Full::into_inner) else {
+) -> Result<Option<RequestPath<MetricsApisConfig>>, ConfigError> {
+    let Some(words) = words.map(RequestPath::into_inner) else {
         return Ok(None);
     };
     if artifact == Artifact::HeaderOnly {
-        return Err(BadConfig::NeedsRequests("metrics_apis"));
+        return Err(ConfigError::NeedsFullModule("metrics_apis"));
     }
     workloads(sources)?;
-    Ok(Full::new(MetricsApis {
+    Ok(RequestPath::new(MetricsApisConfig {
         filter_chain: text("metrics_apis.filter_chain", &words.filter_chain)?,
         insecure_loopback_demo: words.insecure_loopback_demo.unwrap_or_default(),
         labels: labels(words.labels, sources)?,
@@ -41,17 +41,17 @@ pub(super) fn check(
     }))
 }
 
-fn fallback(words: words::Fallback) -> Result<Fallback, BadConfig> {
-    let of = |group, words: Option<words::Adapter>| words.map(|words| adapter(group, &words)).transpose();
-    Ok(Fallback {
+fn fallback(words: raw::RawFallback) -> Result<FallbackConfig, ConfigError> {
+    let of = |group, words: Option<raw::RawAdapter>| words.map(|words| adapter(group, &words)).transpose();
+    Ok(FallbackConfig {
         custom: of("custom", words.custom)?,
         external: of("external", words.external)?,
     })
 }
 
-fn adapter(group: &str, words: &words::Adapter) -> Result<Adapter, BadConfig> {
+fn adapter(group: &str, words: &raw::RawAdapter) -> Result<AdapterConfig, ConfigError> {
     let key = |name: &str| format!("metrics_apis.fallback.{group}.{name}");
-    Ok(Adapter {
+    Ok(AdapterConfig {
         cluster: text(&key("cluster"), &words.cluster)?,
         authority: text(&key("authority"), words.authority.as_deref().unwrap_or(AUTHORITY))?,
     })
@@ -62,11 +62,11 @@ fn of_workloads(sources: &[Source]) -> impl Iterator<Item = &Source> {
 }
 
 /// The snapshot knows a kind by its plural name alone, and the APIs by name and group.
-fn workloads(sources: &[Source]) -> Result<(), BadConfig> {
+fn workloads(sources: &[Source]) -> Result<(), ConfigError> {
     for source in of_workloads(sources) {
         let resource = &source.resource;
         let refused = |why: &str| {
-            Err(bad(
+            Err(invalid(
                 "workloads",
                 format_args!("{resource} {why} while metrics_apis is on"),
             ))
@@ -81,16 +81,16 @@ fn workloads(sources: &[Source]) -> Result<(), BadConfig> {
     Ok(())
 }
 
-fn labels(words: BTreeMap<String, String>, sources: &[Source]) -> Result<BTreeMap<String, String>, BadConfig> {
+fn labels(words: BTreeMap<String, String>, sources: &[Source]) -> Result<BTreeMap<String, String>, ConfigError> {
     for (key, value) in &words {
         let path = || format!("metrics_apis.labels.{key}");
         let faults = [content::label_key(key), content::label_value(value)].concat();
         if let Some(fault) = faults.first() {
-            return Err(bad(path(), format_args!("{value:?} is no label: {fault}")));
+            return Err(invalid(path(), format_args!("{value:?} is no label: {fault}")));
         }
         let is_kind = of_workloads(sources).any(|source| source.resource.kind.eq_ignore_ascii_case(key));
         if is_kind || OWN_LABELS.contains(&key.as_str()) {
-            return Err(bad(path(), "the metrics have a label of that name already"));
+            return Err(invalid(path(), "the metrics have a label of that name already"));
         }
     }
     Ok(words)
@@ -98,9 +98,9 @@ fn labels(words: BTreeMap<String, String>, sources: &[Source]) -> Result<BTreeMa
 
 #[cfg(test)]
 mod tests {
-    use crate::config::{Artifact, Authorization, Config, Fallback, MetricsApis};
+    use crate::config::{Artifact, Authorization, Config, FallbackConfig, MetricsApisConfig};
 
-    fn parse(more: &str) -> Result<MetricsApis, String> {
+    fn parse(more: &str) -> Result<MetricsApisConfig, String> {
         let json = format!(r#"{{"cluster":"k","metrics_apis":{{"filter_chain":"m"{more}}}}}"#);
         let config = Config::parse(json.as_bytes(), Artifact::Full).map_err(|error| error.to_string())?;
         Ok(config.metrics_apis.unwrap().into_inner())
@@ -122,7 +122,7 @@ mod tests {
         let apis = parse("").unwrap();
         assert_eq!(
             (apis.authorization, apis.fallback),
-            (Authorization::ApiServer, Fallback::default())
+            (Authorization::ApiServer, FallbackConfig::default())
         );
         let apis = parse(r#","authorization":"subject_access_review","fallback":{"custom":{"cluster":"a"}}"#).unwrap();
         assert_eq!(apis.authorization, Authorization::SubjectAccessReview);

@@ -1,21 +1,21 @@
 //! The configuration: first the words as they are written, then the things, checked. A configuration is whole before
 //! it replaces the one before it.
 
-mod check;
 pub(crate) mod duration;
-mod full;
 mod metrics_apis;
 mod origin;
 mod policies;
+mod raw;
+mod request_path;
 mod requests;
 mod sync;
-mod words;
+mod validate;
 
-pub use full::Full;
 pub use origin::Origin;
-pub use requests::{Hub, Requests};
-pub use sync::Sync;
-pub use words::{Authorization, ExtraKey, OnStale, Role, SyncMode, UnknownExternal, Upstream};
+pub use raw::{Authorization, ExtraKey, OnStale, Role, SyncMode, UnknownExternal, UpstreamHeader};
+pub use request_path::RequestPath;
+pub use requests::{HubConfig, RequestsConfig};
+pub use sync::SyncConfig;
 
 use crate::hash;
 use crate::kube::Source;
@@ -24,12 +24,12 @@ use crate::name::Name;
 use crate::printable::printable;
 use crate::rates::Counting;
 use crate::upstream::Upstreams;
-use full::NEEDS_REQUESTS;
+use request_path::NEEDS_FULL_MODULE;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Enough for the keys that there are, which stand in the words about one that is not.
-const MOST_WORDS: usize = 2_000;
+const MAX_MESSAGE: usize = 2_000;
 
 /// Which of the two modules this is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,13 +46,13 @@ pub struct Config {
     /// Whom the picture is from.
     pub origin: Origin,
     /// Where that is.
-    pub api: Api,
+    pub api: ApiConfig,
     /// Whether this proxy polls.
     pub role: Role,
     /// What is read, and how it is counted.
     pub content: Content,
     /// How it is kept up to date.
-    pub sync: Sync,
+    pub sync: SyncConfig,
     /// The time between two reads of a list that is not watched, or of a hub.
     pub poll_interval: Duration,
     /// Objects asked for in one page.
@@ -64,18 +64,18 @@ pub struct Config {
     /// From Envoy's clusters to Services.
     pub upstreams: Upstreams,
     /// The response header.
-    pub header: Header,
+    pub header: HeaderConfig,
     /// `/burstmetrics`, unless it is off.
-    pub endpoints: Option<Full<Endpoints>>,
+    pub endpoints: Option<RequestPath<EndpointsConfig>>,
     /// Counting of requests, unless it is off.
-    pub requests: Option<Full<Requests>>,
+    pub requests: Option<RequestPath<RequestsConfig>>,
     /// The custom and external metrics APIs, unless they are off.
-    pub metrics_apis: Option<Full<MetricsApis>>,
+    pub metrics_apis: Option<RequestPath<MetricsApisConfig>>,
 }
 
 /// How the Kubernetes API is called, or the hub.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Api {
+pub struct ApiConfig {
     /// The Envoy cluster.
     pub cluster: String,
     /// `:authority`.
@@ -95,7 +95,7 @@ pub struct Content {
 
 /// The response header.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Header {
+pub struct HeaderConfig {
     /// Its name, in lower case.
     pub name: String,
     /// What it says for every mapped Service; `None` for the live value.
@@ -103,14 +103,14 @@ pub struct Header {
     /// Keys after `max-load`.
     pub extra_keys: Vec<ExtraKey>,
     /// Which requests get it; `None` for all.
-    pub gate: Option<Gate>,
+    pub condition: Option<HeaderCondition>,
     /// What becomes of the upstream's.
-    pub upstream: Upstream,
+    pub upstream: UpstreamHeader,
 }
 
 /// A request header that a request must carry to get the burst header.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Gate {
+pub struct HeaderCondition {
     /// Its name, in lower case.
     pub name: String,
     /// What its value begins with; empty for any value.
@@ -119,7 +119,7 @@ pub struct Gate {
 
 /// Where `/burstmetrics` is answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Endpoints {
+pub struct EndpointsConfig {
     /// The path above the kinds, without a slash at its end.
     pub prefix: String,
     /// The hosts it is answered for, in lower case and without a port; empty for all.
@@ -128,7 +128,7 @@ pub struct Endpoints {
 
 /// How the metrics APIs are answered.
 #[derive(Debug)]
-pub struct MetricsApis {
+pub struct MetricsApisConfig {
     /// The filter chain whose every request is for them; no other chain answers.
     pub filter_chain: String,
     /// Whether a connection to a loopback address is believed without mutual TLS.
@@ -140,16 +140,16 @@ pub struct MetricsApis {
     /// Who decides whether a user may read a metric.
     pub authorization: Authorization,
     /// Whose the metrics are that have no name of ours.
-    pub fallback: Fallback,
+    pub fallback: FallbackConfig,
     /// What is counted of requests; `None` where nothing is, and no metric of it is named.
     pub counting: Option<Counting>,
     /// Who may read which external metric; `None` where the API server alone says that.
-    pub policies: Option<Policies>,
+    pub policies: Option<PoliciesConfig>,
 }
 
 /// Who may read which external metric.
 #[derive(Debug)]
-pub struct Policies {
+pub struct PoliciesConfig {
     /// What becomes of a query that none is for.
     pub default: burst_policy::DefaultDecision,
     /// Those of the configuration.
@@ -160,16 +160,16 @@ pub struct Policies {
 
 /// The adapters behind this one, of each group at most one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Fallback {
+pub struct FallbackConfig {
     /// Of `custom.metrics.k8s.io`.
-    pub custom: Option<Adapter>,
+    pub custom: Option<AdapterConfig>,
     /// Of `external.metrics.k8s.io`.
-    pub external: Option<Adapter>,
+    pub external: Option<AdapterConfig>,
 }
 
 /// Another adapter, which is asked what it has; requests for it go by Envoy's route.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Adapter {
+pub struct AdapterConfig {
     /// The Envoy cluster.
     pub cluster: String,
     /// `:authority`.
@@ -178,13 +178,13 @@ pub struct Adapter {
 
 /// Why a configuration is refused: the key, its value and what is allowed.
 #[derive(Debug, thiserror::Error)]
-pub enum BadConfig {
+pub enum ConfigError {
     /// Not JSON, an unknown key, which may be any text, or a value of the wrong type.
-    #[error("{}", printable(.0, MOST_WORDS))]
-    Words(#[from] burst_words::Refusal),
+    #[error("{}", printable(.0, MAX_MESSAGE))]
+    Parse(#[from] burst_words::Refusal),
     /// A value that is not allowed.
     #[error("{key}: {reason}")]
-    Value {
+    InvalidValue {
         /// The key, as a path.
         key: String,
         /// The value, and what is wrong with it or would be right.
@@ -192,10 +192,10 @@ pub enum BadConfig {
     },
     /// The one key without a default.
     #[error("cluster: is missing; name the Envoy cluster of the Kubernetes API, or of the hub")]
-    NoCluster,
+    MissingCluster,
     /// A key that needs the request, in the module that does not see it.
-    #[error("{0}: {NEEDS_REQUESTS}")]
-    NeedsRequests(&'static str),
+    #[error("{0}: {NEEDS_FULL_MODULE}")]
+    NeedsFullModule(&'static str),
 }
 
 impl Config {
@@ -203,7 +203,7 @@ impl Config {
     ///
     /// # Errors
     /// The first thing that is wrong, named.
-    pub fn parse(bytes: &[u8], artifact: Artifact) -> Result<Self, BadConfig> {
+    pub fn parse(bytes: &[u8], artifact: Artifact) -> Result<Self, ConfigError> {
         // Envoy gives no bytes where nothing is configured; that is an empty object, which lacks its cluster.
         let json = if bytes.is_empty() { b"{}" } else { bytes };
         Self::check(burst_words::read(json)?, artifact)
@@ -219,7 +219,7 @@ impl Config {
     #[must_use]
     pub fn settings_hash(&self) -> u64 {
         let fallback = self.metrics_apis.as_deref().map(|apis| &apis.fallback);
-        let fallback = fallback.filter(|fallback| **fallback != Fallback::default());
+        let fallback = fallback.filter(|fallback| **fallback != FallbackConfig::default());
         hash::of(&(
             &self.api.cluster,
             &self.api.authority,

@@ -1,8 +1,8 @@
 //! Where the picture comes from: the Kubernetes API, or another proxy that reads it, the hub of this spoke.
 
-use super::check::{bad, path};
-use super::words::{Selectors, Source, Sync, Words};
-use super::{BadConfig, requests};
+use super::raw::{RawConfig, RawSelectors, RawSource, RawSync};
+use super::validate::{invalid, path};
+use super::{ConfigError, requests};
 use crate::index::SERVICES;
 use std::fmt;
 
@@ -26,13 +26,13 @@ pub enum Origin {
 }
 
 impl Origin {
-    pub(super) fn check(words: &Words) -> Result<Self, BadConfig> {
+    pub(super) fn check(words: &RawConfig) -> Result<Self, ConfigError> {
         match words.source.unwrap_or_default() {
-            Source::Kubernetes if words.hub_prefix.is_some() => {
-                Err(bad("hub_prefix", "is of no use unless source is hub"))
+            RawSource::Kubernetes if words.hub_prefix.is_some() => {
+                Err(invalid("hub_prefix", "is of no use unless source is hub"))
             }
-            Source::Kubernetes => Ok(Self::Kubernetes),
-            Source::Hub => {
+            RawSource::Kubernetes => Ok(Self::Kubernetes),
+            RawSource::Hub => {
                 refuse_what_the_hub_decides(words)?;
                 let prefix = path("hub_prefix", words.hub_prefix.as_deref().unwrap_or(HUB_PREFIX))?;
                 Ok(Self::Hub {
@@ -62,23 +62,23 @@ impl fmt::Display for Origin {
 }
 
 /// Somebody who sets these here believes that they do something.
-fn refuse_what_the_hub_decides(words: &Words) -> Result<(), BadConfig> {
+fn refuse_what_the_hub_decides(words: &RawConfig) -> Result<(), ConfigError> {
     if words.metrics_apis.is_some() {
         let reason = "cannot be had with source hub: a hub tells of Services only; serve them at the hub";
-        return Err(bad("metrics_apis", reason));
+        return Err(invalid("metrics_apis", reason));
     }
     let given = [
-        ("sync", words.sync != Sync::default()),
+        ("sync", words.sync != RawSync::default()),
         ("page_size", words.page_size.is_some()),
         ("target_percent", words.target_percent.is_some()),
         ("namespaces", !words.namespaces.is_empty()),
-        ("hpas", words.hpas != Selectors::default()),
-        ("services", words.services != Selectors::default()),
+        ("hpas", words.hpas != RawSelectors::default()),
+        ("services", words.services != RawSelectors::default()),
         ("workloads", words.workloads.is_some()),
     ];
     match given.into_iter().find(|(_, given)| *given) {
         None => Ok(()),
-        Some((key, _)) => Err(bad(
+        Some((key, _)) => Err(invalid(
             key,
             "is of no use with source hub: the hub decides what is read of the cluster",
         )),
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    fn parse(more: &str) -> Result<Config, BadConfig> {
+    fn parse(more: &str) -> Result<Config, ConfigError> {
         Config::parse(format!(r#"{{"cluster":"c"{more}}}"#).as_bytes(), Artifact::Full)
     }
 

@@ -1,7 +1,7 @@
 //! How requests are counted, and which proxies tell each other.
 
-use super::check::{text, time};
-use super::{Artifact, BadConfig, Config, words};
+use super::validate::{text, time};
+use super::{Artifact, Config, ConfigError, raw};
 use crate::hash;
 use crate::rates::{Counting, Scope};
 use std::time::Duration;
@@ -9,11 +9,11 @@ use std::time::Duration;
 /// Two syncs of an HPA, so that no request falls between two of them.
 const WINDOW: Duration = Duration::from_secs(30);
 /// With ticks of a second a shorter window is more noise than rate.
-const LEAST_WINDOW: Duration = Duration::from_secs(10);
+const MIN_WINDOW: Duration = Duration::from_secs(10);
 /// A count is at most three of these old when an HPA sees it, which looks every 15 s.
 const REPORT_INTERVAL: Duration = Duration::from_secs(3);
 /// The tick is a second; nothing can happen more often.
-const LEAST_REPORT_INTERVAL: Duration = Duration::from_secs(1);
+const MIN_REPORT_INTERVAL: Duration = Duration::from_secs(1);
 /// What a tick, a callout and a busy thread can add to an interval.
 const SLACK: Duration = Duration::from_secs(3);
 /// The name in the certificate of the hub, as a Service of the shipped manifests has it.
@@ -21,7 +21,7 @@ pub(super) const AUTHORITY: &str = "burst-hub";
 
 /// How requests are counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Requests {
+pub struct RequestsConfig {
     /// The time that rates are of.
     pub window: Duration,
     /// Whether requests under way are counted.
@@ -29,22 +29,22 @@ pub struct Requests {
     /// How often a VM tells its proxy, and a proxy the hub.
     pub report_interval: Duration,
     /// The proxy that adds up what all proxies see, if one does.
-    pub hub: Option<Hub>,
+    pub hub: Option<HubConfig>,
     /// The name of the filter chain on which reports of other proxies are taken, if this is the hub.
     pub accept: Option<String>,
 }
 
 /// Where reports go.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hub {
+pub struct HubConfig {
     /// The Envoy cluster.
     pub cluster: String,
     /// `:authority`.
     pub authority: String,
 }
 
-impl Hub {
-    fn check(words: &words::Hub) -> Result<Self, BadConfig> {
+impl HubConfig {
+    fn check(words: &raw::RawHub) -> Result<Self, ConfigError> {
         Ok(Self {
             cluster: text("requests.hub.cluster", &words.cluster)?,
             authority: text(
@@ -55,20 +55,20 @@ impl Hub {
     }
 }
 
-impl Requests {
-    pub(super) fn check(words: words::Requests, artifact: Artifact) -> Result<Self, BadConfig> {
+impl RequestsConfig {
+    pub(super) fn check(words: raw::RawRequests, artifact: Artifact) -> Result<Self, ConfigError> {
         if artifact == Artifact::HeaderOnly {
-            return Err(BadConfig::NeedsRequests("requests"));
+            return Err(ConfigError::NeedsFullModule("requests"));
         }
         let report_interval = time(
             "requests.report_interval",
             words.report_interval.as_deref(),
             REPORT_INTERVAL,
-            LEAST_REPORT_INTERVAL,
+            MIN_REPORT_INTERVAL,
         )?;
-        let least_window = LEAST_WINDOW.max(report_interval.saturating_mul(2));
+        let least_window = MIN_WINDOW.max(report_interval.saturating_mul(2));
         let window = time("requests.window", words.window.as_deref(), WINDOW, least_window)?;
-        let hub = words.hub.as_ref().map(Hub::check).transpose()?;
+        let hub = words.hub.as_ref().map(HubConfig::check).transpose()?;
         let accept = words
             .accept
             .map(|accept| text("requests.accept.filter_chain", &accept.filter_chain));
@@ -96,21 +96,21 @@ impl Requests {
 
     /// The age from which what a VM counted says nothing any more: it missed two of its intervals.
     #[must_use]
-    pub fn vm_patience(&self) -> Duration {
+    pub fn worker_report_max_age(&self) -> Duration {
         self.report_interval.saturating_mul(2).saturating_add(SLACK)
     }
 
     /// The age from which a proxy's report says nothing any more: what it counted was up to two intervals old when it
     /// came, and two more were missed.
     #[must_use]
-    pub fn report_patience(&self) -> Duration {
+    pub fn proxy_report_max_age(&self) -> Duration {
         self.report_interval.saturating_mul(4).saturating_add(SLACK)
     }
 
     /// The age from which the sum is not served any more. Another thread may have to take over in between.
     #[must_use]
-    pub fn max_age(&self) -> Duration {
-        self.report_patience().saturating_mul(2)
+    pub fn total_max_age(&self) -> Duration {
+        self.proxy_report_max_age().saturating_mul(2)
     }
 }
 
@@ -131,7 +131,7 @@ impl Config {
 mod tests {
     use super::*;
 
-    fn parse(json: &str) -> Result<Config, BadConfig> {
+    fn parse(json: &str) -> Result<Config, ConfigError> {
         Config::parse(json.as_bytes(), Artifact::Full)
     }
 

@@ -1,9 +1,9 @@
 //! How the lists are kept up to date: by reading them whole, or by watching them.
 
-use super::check::{bad, time, within};
 use super::duration::Written;
-use super::words::{self, SyncMode};
-use super::{BadConfig, Config};
+use super::raw::{RawSync, SyncMode};
+use super::validate::{invalid, time, within};
+use super::{Config, ConfigError};
 use crate::kube::{Reads, Source};
 use crate::sync::life::Pace;
 use std::time::Duration;
@@ -13,15 +13,15 @@ const WINDOW: Duration = Duration::from_secs(5);
 /// Workloads change all the time, and only the labels of their pods count, which hardly ever do.
 const WORKLOAD_WINDOW: Duration = Duration::from_secs(30);
 /// The API server says how far a quiet window went 2 s before its end, and only in windows that long.
-const LEAST_WINDOW: Duration = Duration::from_secs(3);
+const MIN_WINDOW: Duration = Duration::from_secs(3);
 /// Every kind of the default configuration, and a namespace or two.
 const MAX_WINDOWS: u32 = 8;
 /// Each is a request that stays open at the API server.
-const LARGEST_MAX_WINDOWS: u32 = 100;
+const MAX_MAX_WINDOWS: u32 = 100;
 
 /// How the lists are kept up to date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sync {
+pub struct SyncConfig {
     /// By reading them whole, or by watching them.
     pub mode: SyncMode,
     /// How long a watch of HPAs and Services lasts.
@@ -29,46 +29,49 @@ pub struct Sync {
     /// How long a watch of workloads lasts.
     pub workload_window: Duration,
     /// How many watches are open at once.
-    pub most_windows: usize,
+    pub max_windows: usize,
     /// Lists that watch in turn, for each of these, at most.
-    turns: u32,
+    lists_per_window: u32,
 }
 
-impl Sync {
+impl SyncConfig {
     /// Windows that are not given are short enough that none of them makes the picture too old; and where so many lists
     /// cannot watch at once, all are as much shorter as it takes for each to come as often.
-    pub(super) fn check(words: &words::Sync, lists: usize, max_staleness: Duration) -> Result<Self, BadConfig> {
+    pub(super) fn check(words: &RawSync, lists: usize, max_staleness: Duration) -> Result<Self, ConfigError> {
         let longest = Duration::from_secs(max_staleness.as_secs() / 2);
         let window = |key, text: &Option<String>, default: Duration| {
-            let window = time(key, text.as_deref(), default.min(longest), LEAST_WINDOW)?;
+            let window = time(key, text.as_deref(), default.min(longest), MIN_WINDOW)?;
             // The API takes whole seconds.
             match window.subsec_nanos() {
                 0 => Ok(window),
-                _ => Err(bad(
+                _ => Err(invalid(
                     key,
                     format_args!("{} is not a whole number of seconds", Written(window)),
                 )),
             }
         };
         let max_windows = words.max_windows.unwrap_or(MAX_WINDOWS);
-        let most_windows = within("sync.max_windows", max_windows, 1, LARGEST_MAX_WINDOWS)?;
-        let most_windows = usize::try_from(most_windows).unwrap_or(usize::MAX);
-        let turns = u32::try_from(lists.div_ceil(most_windows).max(1)).unwrap_or(u32::MAX);
-        let in_turn = |window: Duration| Duration::from_secs((window / turns).as_secs()).max(LEAST_WINDOW);
+        let max_windows = within("sync.max_windows", max_windows, 1, MAX_MAX_WINDOWS)?;
+        let max_windows = usize::try_from(max_windows).unwrap_or(usize::MAX);
+        let lists_per_window = u32::try_from(lists.div_ceil(max_windows).max(1)).unwrap_or(u32::MAX);
+        let in_turn = |window: Duration| Duration::from_secs((window / lists_per_window).as_secs()).max(MIN_WINDOW);
         Ok(Self {
             mode: words.mode.unwrap_or_default(),
             window: in_turn(window("sync.window", &words.window, WINDOW)?),
             workload_window: in_turn(window("sync.workload_window", &words.workload_window, WORKLOAD_WINDOW)?),
-            most_windows,
-            turns,
+            max_windows,
+            lists_per_window,
         })
     }
 
     /// The longest time that a list goes without a word, where windows are what keeps it up to date.
-    pub(super) fn slowest(&self) -> Duration {
+    pub(super) fn longest_update_gap(&self) -> Duration {
         match self.mode {
             SyncMode::List => Duration::ZERO,
-            SyncMode::Watch => self.window.max(self.workload_window).saturating_mul(self.turns),
+            SyncMode::Watch => self
+                .window
+                .max(self.workload_window)
+                .saturating_mul(self.lists_per_window),
         }
     }
 }

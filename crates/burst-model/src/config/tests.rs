@@ -3,7 +3,7 @@ use crate::kube::Reads;
 use proptest::prelude::*;
 use std::time::Duration;
 
-fn parse(json: &str) -> Result<Config, BadConfig> {
+fn parse(json: &str) -> Result<Config, ConfigError> {
     Config::parse(json.as_bytes(), Artifact::Full)
 }
 
@@ -54,7 +54,7 @@ fn a_time_that_is_not_given_fits_those_that_are() {
         ),
         (r#"{"cluster":"k","sync":{"workload_window":"50s"}}"#, [5, 50, 100]),
         (r#"{"cluster":"k","poll_interval":"60s"}"#, [5, 30, 120]),
-        // Twelve lists take turns at four windows, and at one.
+        // Twelve lists take lists_per_window at four windows, and at one.
         (
             r#"{"cluster":"k","namespaces":["a","b","c"],"sync":{"max_windows":4}}"#,
             [3, 10, 60],

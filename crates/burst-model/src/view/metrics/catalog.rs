@@ -1,7 +1,7 @@
 //! Which metrics there are, and of which objects: a small list that follows from the configuration alone, so that
 //! discovery never depends on what was read.
 
-use crate::config::{Config, MetricsApis};
+use crate::config::{Config, MetricsApisConfig};
 use crate::index::{HPAS, SERIES, SERVICES};
 use crate::kube::{Reads, Resource};
 use crate::order::sort_by;
@@ -72,7 +72,7 @@ impl Metric {
     }
 
     /// All of them, by name.
-    pub(super) fn all(apis: &MetricsApis) -> impl Iterator<Item = Self> {
+    pub(super) fn all(apis: &MetricsApisConfig) -> impl Iterator<Item = Self> {
         let counted = |Counting { scope, in_flight }| {
             let in_flight = in_flight.then_some(Self::Rate(Rate::InFlight, scope));
             [Rate::Rejected, Rate::Requests]
@@ -87,7 +87,7 @@ impl Metric {
     }
 
     /// The metric of exactly that name.
-    pub(super) fn named(apis: &MetricsApis, name: &str) -> Option<Self> {
+    pub(super) fn named(apis: &MetricsApisConfig, name: &str) -> Option<Self> {
         Self::all(apis).find(|metric| metric.name() == name)
     }
 }

@@ -3,7 +3,7 @@
 //! <https://kubernetes.io/docs/reference/access-authn-authz/authentication/#authenticating-proxy>
 
 use super::status::{Details, Refusal};
-use crate::config::MetricsApis;
+use crate::config::MetricsApisConfig;
 use crate::view::Answer;
 
 /// The connection of a request, as Envoy knows it.
@@ -21,7 +21,7 @@ pub struct Connection<'a> {
 ///
 /// # Errors
 /// The answer to any other request.
-pub fn check(apis: &MetricsApis, connection: Connection<'_>) -> Result<(), Answer> {
+pub fn check(apis: &MetricsApisConfig, connection: Connection<'_>) -> Result<(), Answer> {
     let is_demo = apis.insecure_loopback_demo;
     if connection.is_mutual_tls || is_demo && is_loopback(connection.local_address) {
         return Ok(());

@@ -8,7 +8,7 @@ use super::catalog::{Described, Metric};
 use super::json::{Quoted, list};
 use super::others::{Offer, Offers};
 use super::{JSON, custom, external};
-use crate::config::{Config, MetricsApis};
+use crate::config::{Config, MetricsApisConfig};
 use crate::hash;
 use crate::view::Answer;
 use crate::view::answer::has_tag;
@@ -132,12 +132,12 @@ impl Resource {
 /// What discovery shows: what follows from the configuration, and what other adapters say.
 pub(super) struct Shown<'a> {
     pub(super) config: &'a Config,
-    pub(super) apis: &'a MetricsApis,
+    pub(super) apis: &'a MetricsApisConfig,
     pub(super) offers: &'a Offers,
 }
 
 impl<'a> Shown<'a> {
-    pub(super) fn new(config: &'a Config, apis: &'a MetricsApis, offers: &'a Offers) -> Self {
+    pub(super) fn new(config: &'a Config, apis: &'a MetricsApisConfig, offers: &'a Offers) -> Self {
         Self { config, apis, offers }
     }
 

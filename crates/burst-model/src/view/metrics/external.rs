@@ -9,7 +9,7 @@ use super::reading::{Reading, Series};
 use super::sheet::{Head, Sheet, row_object};
 use super::status::{Details, Refusal};
 use super::{Ask, Values, permission};
-use crate::config::{MetricsApis, UnknownExternal};
+use crate::config::{MetricsApisConfig, UnknownExternal};
 use burst_labels::Selector;
 use std::fmt::Write as _;
 
@@ -58,7 +58,7 @@ pub(super) fn answer(ask: &Ask<'_>, form: Form, wanted: &Wanted<'_>) -> Result<V
 
 /// The metric of a name, whatever its case, as client-go makes it lower. Seed 004 escapes a slash as `\|`; adapters have
 /// made do with `|`. A name has a slash where ours have their first underscore: `burst/headroom`.
-pub(super) fn named(apis: &MetricsApis, name: &str) -> Option<Metric> {
+pub(super) fn named(apis: &MetricsApisConfig, name: &str) -> Option<Metric> {
     let name = name.to_ascii_lowercase().replace("\\|", "/").replace('|', "/");
     Metric::all(apis).find(|metric| metric.name() == name || metric.name().replacen('_', "/", 1) == name)
 }
@@ -92,11 +92,11 @@ struct Labels<'a> {
     series: &'a Series<'a>,
     /// What an HPA scales: the kind in lower case, and the name.
     target: Option<(&'a str, &'a str)>,
-    more: &'a MetricsApis,
+    more: &'a MetricsApisConfig,
 }
 
 impl<'a> Labels<'a> {
-    fn new(namespace: &'a str, series: &'a Series<'a>, more: &'a MetricsApis) -> Self {
+    fn new(namespace: &'a str, series: &'a Series<'a>, more: &'a MetricsApisConfig) -> Self {
         let target = series.labels.iter().next().filter(|(key, _)| *key != "service");
         Self {
             namespace,

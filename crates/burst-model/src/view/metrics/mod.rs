@@ -29,7 +29,7 @@ mod value;
 pub use api::Api;
 
 use super::{Answer, Picture};
-use crate::config::{Config, MetricsApis};
+use crate::config::{Config, MetricsApisConfig};
 use crate::policies::Enforced;
 use crate::rates::Rates;
 use crate::time::Time;
@@ -92,7 +92,7 @@ pub fn left_alone() -> Answer {
 
 /// Answers any request of the filter chain.
 #[must_use]
-pub fn answer(config: &Config, apis: &MetricsApis, sources: Sources<'_>, request: Request<'_>) -> Reply {
+pub fn answer(config: &Config, apis: &MetricsApisConfig, sources: Sources<'_>, request: Request<'_>) -> Reply {
     serve(config, apis, sources, request).unwrap_or_else(|refusal| refusal.answer().into())
 }
 
@@ -105,7 +105,7 @@ pub fn busy() -> Answer {
 /// A question for values.
 struct Ask<'a> {
     config: &'a Config,
-    apis: &'a MetricsApis,
+    apis: &'a MetricsApisConfig,
     sources: Sources<'a>,
     request: Request<'a>,
     query: Query,
@@ -133,7 +133,12 @@ impl From<Values> for Reply {
     }
 }
 
-fn serve(config: &Config, apis: &MetricsApis, sources: Sources<'_>, request: Request<'_>) -> Result<Reply, Refusal> {
+fn serve(
+    config: &Config,
+    apis: &MetricsApisConfig,
+    sources: Sources<'_>,
+    request: Request<'_>,
+) -> Result<Reply, Refusal> {
     if request.user.trim_ascii().is_empty() {
         return Err(Refusal::unauthorized());
     }

@@ -63,7 +63,7 @@ impl World {
         world
     }
 
-    fn apis(&self) -> &MetricsApis {
+    fn apis(&self) -> &MetricsApisConfig {
         self.config.metrics_apis.as_ref().unwrap()
     }
 

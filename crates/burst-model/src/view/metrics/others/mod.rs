@@ -10,7 +10,7 @@ pub use list::{Offer, Unlisted, path, read};
 use super::catalog::Metric;
 use super::path::Target;
 use super::{Api, Ask, Request, Sources, custom, discovery, external, permission};
-use crate::config::{Adapter, Config, MetricsApis};
+use crate::config::{AdapterConfig, Config, MetricsApisConfig};
 use crate::records::Record;
 use crate::view::Answer;
 use serde::{Deserialize, Serialize};
@@ -26,12 +26,12 @@ pub struct Offers {
 impl Record for Offers {}
 
 /// The versions that another adapter is asked about, and who that is.
-pub fn asked(apis: &MetricsApis) -> impl Iterator<Item = (Api, &Adapter)> {
+pub fn asked(apis: &MetricsApisConfig) -> impl Iterator<Item = (Api, &AdapterConfig)> {
     Api::ALL.into_iter().filter_map(|api| Some((api, adapter(apis, api)?)))
 }
 
 /// Whose the names are that are not ours.
-fn adapter(apis: &MetricsApis, api: Api) -> Option<&Adapter> {
+fn adapter(apis: &MetricsApisConfig, api: Api) -> Option<&AdapterConfig> {
     match api {
         Api::CustomV1Beta1 | Api::CustomV1Beta2 => apis.fallback.custom.as_ref(),
         Api::External => apis.fallback.external.as_ref(),
@@ -45,7 +45,7 @@ fn adapter(apis: &MetricsApis, api: Api) -> Option<&Adapter> {
 /// The answer to a query that policies do not let pass, whoever has the metric.
 pub fn goes_on(
     config: &Config,
-    apis: &MetricsApis,
+    apis: &MetricsApisConfig,
     sources: Sources<'_>,
     request: Request<'_>,
 ) -> Result<bool, Answer> {

@@ -6,7 +6,7 @@ use std::ops::{Deref, DerefMut};
 /// Something that needs to see requests. With the feature `header-only` there is no value of it, and the compiler, which
 /// knows that, leaves out all that would be done with one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Full<T>(Held<T>);
+pub struct RequestPath<T>(Held<T>);
 
 #[cfg(not(feature = "header-only"))]
 type Held<T> = T;
@@ -14,11 +14,11 @@ type Held<T> = T;
 type Held<T> = (std::convert::Infallible, std::marker::PhantomData<T>);
 
 /// Why something is refused in the header-only module.
-pub(super) const NEEDS_REQUESTS: &str =
+pub(super) const NEEDS_FULL_MODULE: &str =
     "cannot be had in the header-only module, which sees no requests; use the full one";
 
 #[cfg(not(feature = "header-only"))]
-impl<T> Full<T> {
+impl<T> RequestPath<T> {
     /// `None` in the header-only module.
     pub(super) fn new(value: T) -> Option<Self> {
         Some(Self(value))
@@ -40,7 +40,7 @@ impl<T> Full<T> {
 }
 
 #[cfg(feature = "header-only")]
-impl<T> Full<T> {
+impl<T> RequestPath<T> {
     pub(super) fn new(_: T) -> Option<Self> {
         None
     }
@@ -60,7 +60,7 @@ impl<T> Full<T> {
     }
 }
 
-impl<T> Deref for Full<T> {
+impl<T> Deref for RequestPath<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -68,13 +68,13 @@ impl<T> Deref for Full<T> {
     }
 }
 
-impl<T> DerefMut for Full<T> {
+impl<T> DerefMut for RequestPath<T> {
     fn deref_mut(&mut self) -> &mut T {
         self.held_mut()
     }
 }
 
-impl<T: Word> Word for Full<T> {
+impl<T: Word> Word for RequestPath<T> {
     #[cfg(not(feature = "header-only"))]
     fn read(written: Tree) -> Result<Self, Refusal> {
         T::read(written).map(Self)
@@ -82,6 +82,6 @@ impl<T: Word> Word for Full<T> {
 
     #[cfg(feature = "header-only")]
     fn read(_: Tree) -> Result<Self, Refusal> {
-        Err(serde::de::Error::custom(NEEDS_REQUESTS))
+        Err(serde::de::Error::custom(NEEDS_FULL_MODULE))
     }
 }

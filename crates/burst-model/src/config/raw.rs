@@ -1,18 +1,18 @@
 //! The written form: the keys as they stand in the JSON, nothing checked but their spelling and their types. The table of
 //! docs/configuration.md names the same keys; a test holds the two together.
 
-use super::Full;
+use super::RequestPath;
 use burst_words::{choice, form};
 use std::collections::BTreeMap;
 
 #[derive(Debug, Default)]
-pub(crate) struct Words {
+pub(crate) struct RawConfig {
     pub(crate) cluster: Option<String>,
     pub(crate) authority: Option<String>,
-    pub(crate) source: Option<Source>,
+    pub(crate) source: Option<RawSource>,
     pub(crate) hub_prefix: Option<String>,
     pub(crate) role: Option<Role>,
-    pub(crate) sync: Sync,
+    pub(crate) sync: RawSync,
     pub(crate) poll_interval: Option<String>,
     pub(crate) request_timeout: Option<String>,
     pub(crate) page_size: Option<u32>,
@@ -20,18 +20,18 @@ pub(crate) struct Words {
     pub(crate) on_stale: Option<OnStale>,
     pub(crate) target_percent: Option<u32>,
     pub(crate) namespaces: Vec<String>,
-    pub(crate) hpas: Selectors,
-    pub(crate) services: Selectors,
-    pub(crate) workloads: Option<Vec<Workload>>,
+    pub(crate) hpas: RawSelectors,
+    pub(crate) services: RawSelectors,
+    pub(crate) workloads: Option<Vec<RawWorkload>>,
     pub(crate) cluster_domain: Option<String>,
-    pub(crate) clusters: Vec<Cluster>,
-    pub(crate) header: Header,
-    pub(crate) endpoints: Endpoints,
-    pub(crate) requests: Option<Full<Requests>>,
-    pub(crate) metrics_apis: Option<Full<MetricsApis>>,
+    pub(crate) clusters: Vec<RawCluster>,
+    pub(crate) header: RawHeader,
+    pub(crate) endpoints: RawEndpoints,
+    pub(crate) requests: Option<RequestPath<RawRequests>>,
+    pub(crate) metrics_apis: Option<RequestPath<RawMetricsApis>>,
 }
 
-form!(Words {
+form!(RawConfig {
     cluster,
     authority,
     source,
@@ -58,27 +58,27 @@ form!(Words {
 
 /// Whom the picture is from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Source {
+pub(crate) enum RawSource {
     #[default]
     Kubernetes,
     Hub,
 }
 
-choice!(Source { "kubernetes" => Kubernetes, "hub" => Hub });
+choice!(RawSource { "kubernetes" => Kubernetes, "hub" => Hub });
 
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Selectors {
+pub(crate) struct RawSelectors {
     pub(crate) label_selector: Option<String>,
     pub(crate) field_selector: Option<String>,
 }
 
-form!(Selectors {
+form!(RawSelectors {
     label_selector,
     field_selector
 });
 
 #[derive(Debug, Default)]
-pub(crate) struct Workload {
+pub(crate) struct RawWorkload {
     pub(crate) group: String,
     pub(crate) version: String,
     pub(crate) resource: String,
@@ -87,7 +87,7 @@ pub(crate) struct Workload {
     pub(crate) field_selector: Option<String>,
 }
 
-form!(Workload {
+form!(RawWorkload {
     group,
     version: required,
     resource: required,
@@ -97,26 +97,26 @@ form!(Workload {
 });
 
 #[derive(Debug, Default)]
-pub(crate) struct Cluster {
+pub(crate) struct RawCluster {
     pub(crate) name: String,
     pub(crate) service: Option<String>,
 }
 
-form!(Cluster {
+form!(RawCluster {
     name: required,
     service
 });
 
 #[derive(Debug, Default)]
-pub(crate) struct Header {
+pub(crate) struct RawHeader {
     pub(crate) name: Option<String>,
     pub(crate) value: Option<String>,
     pub(crate) extra_keys: Vec<ExtraKey>,
-    pub(crate) when: Option<When>,
-    pub(crate) upstream: Option<Upstream>,
+    pub(crate) when: Option<RawWhen>,
+    pub(crate) upstream: Option<UpstreamHeader>,
 }
 
-form!(Header {
+form!(RawHeader {
     name,
     value,
     extra_keys,
@@ -125,34 +125,34 @@ form!(Header {
 });
 
 #[derive(Debug, Default)]
-pub(crate) struct When {
+pub(crate) struct RawWhen {
     pub(crate) request_header: String,
     pub(crate) prefix: Option<String>,
 }
 
-form!(When {
+form!(RawWhen {
     request_header: required,
     prefix
 });
 
 #[derive(Debug, Default)]
-pub(crate) struct Endpoints {
+pub(crate) struct RawEndpoints {
     pub(crate) enabled: Option<bool>,
     pub(crate) prefix: Option<String>,
     pub(crate) hosts: Vec<String>,
 }
 
-form!(Endpoints { enabled, prefix, hosts });
+form!(RawEndpoints { enabled, prefix, hosts });
 
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Sync {
+pub(crate) struct RawSync {
     pub(crate) mode: Option<SyncMode>,
     pub(crate) window: Option<String>,
     pub(crate) workload_window: Option<String>,
     pub(crate) max_windows: Option<u32>,
 }
 
-form!(Sync {
+form!(RawSync {
     mode,
     window,
     workload_window,
@@ -172,15 +172,15 @@ pub enum SyncMode {
 choice!(SyncMode { "list" => List, "watch" => Watch });
 
 #[derive(Debug, Default)]
-pub(crate) struct Requests {
+pub(crate) struct RawRequests {
     pub(crate) window: Option<String>,
     pub(crate) in_flight: Option<bool>,
     pub(crate) report_interval: Option<String>,
-    pub(crate) hub: Option<Hub>,
-    pub(crate) accept: Option<Accept>,
+    pub(crate) hub: Option<RawHub>,
+    pub(crate) accept: Option<RawAccept>,
 }
 
-form!(Requests {
+form!(RawRequests {
     window,
     in_flight,
     report_interval,
@@ -189,35 +189,35 @@ form!(Requests {
 });
 
 #[derive(Debug, Default)]
-pub(crate) struct Hub {
+pub(crate) struct RawHub {
     pub(crate) cluster: String,
     pub(crate) authority: Option<String>,
 }
 
-form!(Hub {
+form!(RawHub {
     cluster: required,
     authority
 });
 
 #[derive(Debug, Default)]
-pub(crate) struct Accept {
+pub(crate) struct RawAccept {
     pub(crate) filter_chain: String,
 }
 
-form!(Accept { filter_chain: required });
+form!(RawAccept { filter_chain: required });
 
 #[derive(Debug, Default)]
-pub(crate) struct MetricsApis {
+pub(crate) struct RawMetricsApis {
     pub(crate) filter_chain: String,
     pub(crate) insecure_loopback_demo: Option<bool>,
     pub(crate) labels: BTreeMap<String, String>,
     pub(crate) unknown_external: Option<UnknownExternal>,
     pub(crate) authorization: Option<Authorization>,
-    pub(crate) fallback: Fallback,
-    pub(crate) policies: Option<Policies>,
+    pub(crate) fallback: RawFallback,
+    pub(crate) policies: Option<RawPolicies>,
 }
 
-form!(MetricsApis {
+form!(RawMetricsApis {
     filter_chain: required,
     insecure_loopback_demo,
     labels,
@@ -228,32 +228,32 @@ form!(MetricsApis {
 });
 
 #[derive(Debug, Default)]
-pub(crate) struct Fallback {
-    pub(crate) custom: Option<Adapter>,
-    pub(crate) external: Option<Adapter>,
+pub(crate) struct RawFallback {
+    pub(crate) custom: Option<RawAdapter>,
+    pub(crate) external: Option<RawAdapter>,
 }
 
-form!(Fallback { custom, external });
+form!(RawFallback { custom, external });
 
 #[derive(Debug, Default)]
-pub(crate) struct Adapter {
+pub(crate) struct RawAdapter {
     pub(crate) cluster: String,
     pub(crate) authority: Option<String>,
 }
 
-form!(Adapter {
+form!(RawAdapter {
     cluster: required,
     authority
 });
 
 #[derive(Debug, Default)]
-pub(crate) struct Policies {
+pub(crate) struct RawPolicies {
     pub(crate) default: Option<burst_policy::DefaultDecision>,
     pub(crate) root_namespace: Option<String>,
     pub(crate) given: Vec<burst_policy::raw::RawInlinePolicy>,
 }
 
-form!(Policies {
+form!(RawPolicies {
     default,
     root_namespace,
     given
@@ -298,7 +298,7 @@ choice!(ExtraKey { "as-of" => AsOf, "stale" => Stale });
 
 /// What becomes of a header of the same name that the upstream sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Upstream {
+pub enum UpstreamHeader {
     /// It is replaced, and removed where the filter has nothing to say.
     #[default]
     Replace,
@@ -306,7 +306,7 @@ pub enum Upstream {
     Keep,
 }
 
-choice!(Upstream { "replace" => Replace, "keep" => Keep });
+choice!(UpstreamHeader { "replace" => Replace, "keep" => Keep });
 
 /// The answer to a question for an external metric that there is none of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
