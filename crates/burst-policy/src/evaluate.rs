@@ -2,20 +2,22 @@
 
 use crate::labels::LabelConstraints;
 use crate::policy::{Policy, PolicyDecision, RuleEffect, UserInfo};
-use burst_words::choice;
+use burst_kube::only_from_strings;
+use serde::Deserialize;
 use std::fmt;
 
-/// What becomes of a query that no policy is for, and of one for a metric that no rule of a policy is for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+/// The decision on a request to which no policy applies, and on a metric that no rule of a policy matches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(remote = "Self", rename_all = "snake_case")]
 pub enum DefaultDecision {
-    /// It passes.
+    /// The request is allowed.
     #[default]
     Allow,
-    /// It is refused.
+    /// The request is denied.
     Deny,
 }
 
-choice!(DefaultDecision { "allow" => Allow, "deny" => Deny });
+only_from_strings!(DefaultDecision);
 
 /// Somebody asks for a metric.
 #[derive(Clone, Copy, Debug)]

@@ -1,46 +1,37 @@
-//! A policy as it is written, in a configuration or as an object: nothing is checked but the spelling of the keys and
-//! the types of the values.
+//! A policy as written, in a configuration or as an object. Only the spelling of the keys and the types of the values are
+//! checked here.
 
-use burst_words::{choice, form};
+use burst_kube::{only_from_objects, only_from_strings};
+use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt;
 
 /// `spec` of an `ExternalMetricPolicy`.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(remote = "Self", deny_unknown_fields)]
 pub struct RawPolicySpec {
-    /// Whose queries it is for; everybody's where it is left out.
+    /// The users and groups to which the policy applies; `None` for everyone.
     pub subjects: Option<Vec<Subject>>,
-    /// From the first to the last.
+    /// The rules in the order in which they are tried.
     pub rules: Vec<RawRule>,
 }
 
-form!(RawPolicySpec {
-    subjects,
-    rules: required
-});
-
-/// A policy that is no object: its name and, unless it is for all of them, the namespace it is for stand beside the rest.
-#[derive(Clone, Debug, Default)]
+/// A policy in a configuration. It has a name and, unless it applies to all namespaces, a namespace besides its spec.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(remote = "Self", deny_unknown_fields)]
 pub struct RawInlinePolicy {
-    /// What messages call it.
+    /// The name that messages use.
     pub name: String,
-    /// Where it applies.
+    /// The namespace to which the policy applies; `None` for all.
     pub namespace: Option<String>,
-    /// As in [`RawPolicySpec`].
+    /// See [`RawPolicySpec`].
     pub subjects: Option<Vec<Subject>>,
-    /// As in [`RawPolicySpec`].
+    /// See [`RawPolicySpec`].
     pub rules: Vec<RawRule>,
 }
-
-form!(RawInlinePolicy {
-    name: required,
-    namespace,
-    subjects,
-    rules: required
-});
 
 impl RawInlinePolicy {
-    /// The name, the namespace and the rest.
+    /// Splits the policy into its name, its namespace and its spec.
     #[must_use]
     pub fn into_spec(self) -> (String, Option<String>, RawPolicySpec) {
         let Self {
@@ -53,78 +44,73 @@ impl RawInlinePolicy {
     }
 }
 
-/// Who asks, in the words of a RoleBinding.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// A user or a group, written as a subject of a RoleBinding is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(remote = "Self", deny_unknown_fields)]
 pub struct Subject {
-    /// What the name is of.
+    /// What the name refers to.
     pub kind: SubjectKind,
-    /// The name that kube-apiserver gives.
+    /// The name as kube-apiserver passes it on.
     pub name: String,
 }
 
-form!(Subject {
-    kind: required,
-    name: required
-});
-
 /// What a subject is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(remote = "Self")]
 pub enum SubjectKind {
-    /// One user; a ServiceAccount is `system:serviceaccount:NAMESPACE:NAME`.
+    /// One user. A ServiceAccount is the user `system:serviceaccount:NAMESPACE:NAME`.
     #[default]
     User,
-    /// Everybody in a group.
+    /// All users of a group.
     Group,
 }
 
-choice!(SubjectKind { "User" => User, "Group" => Group });
-
-/// A pattern, and then exactly one of a selector and `deny`.
-#[derive(Clone, Debug, Default)]
+/// A rule: a pattern, and exactly one of `selector` and `deny`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(remote = "Self", deny_unknown_fields)]
 pub struct RawRule {
-    /// A regular expression for the whole canonical name of a metric.
+    /// A regular expression that must match the whole canonical name of a metric.
     pub metric: String,
-    /// What may be asked for of such a metric.
+    /// The series of the metric that may be read.
     pub selector: Option<LabelSelector>,
-    /// `true`: nothing may.
+    /// `true` if no series may be read.
     pub deny: Option<bool>,
 }
 
-form!(RawRule {
-    metric: required,
-    selector,
-    deny
-});
-
 /// <https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/label-selector/>
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(remote = "Self", default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct LabelSelector {
-    /// LabelConstraints that must have these values.
+    /// Labels that must have these values.
     pub match_labels: Option<BTreeMap<String, String>>,
     /// Further requirements.
     pub match_expressions: Option<Vec<LabelSelectorRequirement>>,
 }
 
-form!(LabelSelector { match_labels = "matchLabels", match_expressions = "matchExpressions" });
-
-/// A requirement of a selector.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// A requirement of a [`LabelSelector`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(remote = "Self", deny_unknown_fields)]
 pub struct LabelSelectorRequirement {
-    /// The label's key.
+    /// The key of the label.
     pub key: String,
     /// `In`, `NotIn`, `Exists` or `DoesNotExist`.
     pub operator: String,
-    /// For the first two.
+    /// The values for `In` and `NotIn`.
     pub values: Option<Vec<String>>,
 }
 
-form!(LabelSelectorRequirement {
-    key: required,
-    operator: required,
-    values
-});
+only_from_objects!(
+    RawPolicySpec,
+    RawInlinePolicy,
+    Subject,
+    RawRule,
+    LabelSelector,
+    LabelSelectorRequirement,
+);
 
-/// As a query has it.
+only_from_strings!(SubjectKind);
+
+/// Writes the requirement as the `labelSelector` parameter of a request does.
 impl fmt::Display for LabelSelectorRequirement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { key, operator, values } = self;

@@ -6,6 +6,7 @@ use crate::pattern::{Pattern, PatternError};
 use crate::policy::{Policy, Rule, RuleEffect};
 use crate::raw::{LabelSelector, LabelSelectorRequirement, RawPolicySpec, RawRule};
 use crate::rule_cache::RuleCache;
+use burst_kube::json;
 use burst_labels::content;
 
 /// Subjects of one policy.
@@ -91,10 +92,12 @@ impl Policy {
     /// # Errors
     /// The first thing that is wrong, with its place.
     pub fn parse(name: &str, namespace: Option<&str>, spec: &str) -> Result<Self, PolicyError> {
-        let spec: RawPolicySpec = burst_words::read(spec.as_bytes()).map_err(|refusal| {
-            // As messages name what is not below any key.
-            let place = Some(refusal.path()).filter(|path| !path.is_empty()).unwrap_or(".");
-            PolicyErrorKind::Parse(refusal.reason().to_owned()).at(place)
+        let spec: RawPolicySpec = json::read_with_path(spec.as_bytes()).map_err(|error| {
+            let path = match error.path() {
+                "" => ".",
+                path => path,
+            };
+            PolicyErrorKind::Parse(error.reason().to_owned()).at(path)
         })?;
         Self::new(name, namespace, &spec)
     }

@@ -181,7 +181,7 @@ pub struct AdapterConfig {
 pub enum ConfigError {
     /// Not JSON, an unknown key, which may be any text, or a value of the wrong type.
     #[error("{}", printable(.0, MAX_MESSAGE))]
-    Parse(#[from] burst_words::Refusal),
+    Parse(#[from] burst_kube::json::JsonError),
     /// A value that is not allowed.
     #[error("{key}: {reason}")]
     InvalidValue {
@@ -206,7 +206,7 @@ impl Config {
     pub fn parse(bytes: &[u8], artifact: Artifact) -> Result<Self, ConfigError> {
         // Envoy gives no bytes where nothing is configured; that is an empty object, which lacks its cluster.
         let json = if bytes.is_empty() { b"{}" } else { bytes };
-        Self::check(burst_words::read(json)?, artifact)
+        Self::check(burst_kube::json::read_with_path(json)?, artifact)
     }
 
     /// The namespace whose policies are for all of them, where policies are read.

@@ -1,11 +1,15 @@
-//! The written form: the keys as they stand in the JSON, nothing checked but their spelling and their types. The table of
-//! docs/configuration.md names the same keys; a test holds the two together.
+//! The configuration as written: the keys of the JSON with their types. Their values are checked in `validate.rs` and the
+//! files beside it. The table of docs/configuration.md lists the same keys, and a test compares the two.
 
 use super::RequestPath;
-use burst_words::{choice, form};
+use burst_kube::{only_from_objects, only_from_strings};
+use burst_policy::DefaultDecision;
+use burst_policy::raw::RawInlinePolicy;
+use serde::Deserialize;
 use std::collections::BTreeMap;
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(remote = "Self", default, deny_unknown_fields)]
 pub(crate) struct RawConfig {
     pub(crate) cluster: Option<String>,
     pub(crate) authority: Option<String>,
@@ -31,54 +35,17 @@ pub(crate) struct RawConfig {
     pub(crate) metrics_apis: Option<RequestPath<RawMetricsApis>>,
 }
 
-form!(RawConfig {
-    cluster,
-    authority,
-    source,
-    hub_prefix,
-    role,
-    sync,
-    poll_interval,
-    request_timeout,
-    page_size,
-    max_staleness,
-    on_stale,
-    target_percent,
-    namespaces,
-    hpas,
-    services,
-    workloads,
-    cluster_domain,
-    clusters,
-    header,
-    endpoints,
-    requests,
-    metrics_apis,
-});
-
-/// Whom the picture is from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum RawSource {
-    #[default]
-    Kubernetes,
-    Hub,
-}
-
-choice!(RawSource { "kubernetes" => Kubernetes, "hub" => Hub });
-
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(remote = "Self", default, deny_unknown_fields)]
 pub(crate) struct RawSelectors {
     pub(crate) label_selector: Option<String>,
     pub(crate) field_selector: Option<String>,
 }
 
-form!(RawSelectors {
-    label_selector,
-    field_selector
-});
-
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(remote = "Self", deny_unknown_fields)]
 pub(crate) struct RawWorkload {
+    #[serde(default)]
     pub(crate) group: String,
     pub(crate) version: String,
     pub(crate) resource: String,
@@ -87,27 +54,15 @@ pub(crate) struct RawWorkload {
     pub(crate) field_selector: Option<String>,
 }
 
-form!(RawWorkload {
-    group,
-    version: required,
-    resource: required,
-    kind: required,
-    label_selector,
-    field_selector,
-});
-
-#[derive(Debug, Default)]
+#[derive(Debug, Deserialize)]
+#[serde(remote = "Self", deny_unknown_fields)]
 pub(crate) struct RawCluster {
     pub(crate) name: String,
     pub(crate) service: Option<String>,
 }
 
-form!(RawCluster {
-    name: required,
-    service
-});
-
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(remote = "Self", default, deny_unknown_fields)]
 pub(crate) struct RawHeader {
     pub(crate) name: Option<String>,
     pub(crate) value: Option<String>,
@@ -116,35 +71,23 @@ pub(crate) struct RawHeader {
     pub(crate) upstream: Option<UpstreamHeader>,
 }
 
-form!(RawHeader {
-    name,
-    value,
-    extra_keys,
-    when,
-    upstream
-});
-
-#[derive(Debug, Default)]
+#[derive(Debug, Deserialize)]
+#[serde(remote = "Self", deny_unknown_fields)]
 pub(crate) struct RawWhen {
     pub(crate) request_header: String,
     pub(crate) prefix: Option<String>,
 }
 
-form!(RawWhen {
-    request_header: required,
-    prefix
-});
-
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(remote = "Self", default, deny_unknown_fields)]
 pub(crate) struct RawEndpoints {
     pub(crate) enabled: Option<bool>,
     pub(crate) prefix: Option<String>,
     pub(crate) hosts: Vec<String>,
 }
 
-form!(RawEndpoints { enabled, prefix, hosts });
-
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(remote = "Self", default, deny_unknown_fields)]
 pub(crate) struct RawSync {
     pub(crate) mode: Option<SyncMode>,
     pub(crate) window: Option<String>,
@@ -152,26 +95,8 @@ pub(crate) struct RawSync {
     pub(crate) max_windows: Option<u32>,
 }
 
-form!(RawSync {
-    mode,
-    window,
-    workload_window,
-    max_windows
-});
-
-/// How the lists are kept up to date.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SyncMode {
-    /// Each is read whole every `poll_interval`.
-    List,
-    /// Each is read whole once, and what changes is watched.
-    #[default]
-    Watch,
-}
-
-choice!(SyncMode { "list" => List, "watch" => Watch });
-
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(remote = "Self", default, deny_unknown_fields)]
 pub(crate) struct RawRequests {
     pub(crate) window: Option<String>,
     pub(crate) in_flight: Option<bool>,
@@ -180,113 +105,120 @@ pub(crate) struct RawRequests {
     pub(crate) accept: Option<RawAccept>,
 }
 
-form!(RawRequests {
-    window,
-    in_flight,
-    report_interval,
-    hub,
-    accept
-});
-
-#[derive(Debug, Default)]
+#[derive(Debug, Deserialize)]
+#[serde(remote = "Self", deny_unknown_fields)]
 pub(crate) struct RawHub {
     pub(crate) cluster: String,
     pub(crate) authority: Option<String>,
 }
 
-form!(RawHub {
-    cluster: required,
-    authority
-});
-
-#[derive(Debug, Default)]
+#[derive(Debug, Deserialize)]
+#[serde(remote = "Self", deny_unknown_fields)]
 pub(crate) struct RawAccept {
     pub(crate) filter_chain: String,
 }
 
-form!(RawAccept { filter_chain: required });
-
-#[derive(Debug, Default)]
+#[derive(Debug, Deserialize)]
+#[serde(remote = "Self", deny_unknown_fields)]
 pub(crate) struct RawMetricsApis {
     pub(crate) filter_chain: String,
     pub(crate) insecure_loopback_demo: Option<bool>,
+    #[serde(default)]
     pub(crate) labels: BTreeMap<String, String>,
     pub(crate) unknown_external: Option<UnknownExternal>,
     pub(crate) authorization: Option<Authorization>,
+    #[serde(default)]
     pub(crate) fallback: RawFallback,
     pub(crate) policies: Option<RawPolicies>,
 }
 
-form!(RawMetricsApis {
-    filter_chain: required,
-    insecure_loopback_demo,
-    labels,
-    unknown_external,
-    authorization,
-    fallback,
-    policies
-});
-
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(remote = "Self", default, deny_unknown_fields)]
 pub(crate) struct RawFallback {
     pub(crate) custom: Option<RawAdapter>,
     pub(crate) external: Option<RawAdapter>,
 }
 
-form!(RawFallback { custom, external });
-
-#[derive(Debug, Default)]
+#[derive(Debug, Deserialize)]
+#[serde(remote = "Self", deny_unknown_fields)]
 pub(crate) struct RawAdapter {
     pub(crate) cluster: String,
     pub(crate) authority: Option<String>,
 }
 
-form!(RawAdapter {
-    cluster: required,
-    authority
-});
-
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(remote = "Self", default, deny_unknown_fields)]
 pub(crate) struct RawPolicies {
-    pub(crate) default: Option<burst_policy::DefaultDecision>,
+    pub(crate) default: Option<DefaultDecision>,
     pub(crate) root_namespace: Option<String>,
-    pub(crate) given: Vec<burst_policy::raw::RawInlinePolicy>,
+    pub(crate) given: Vec<RawInlinePolicy>,
 }
 
-form!(RawPolicies {
-    default,
-    root_namespace,
-    given
-});
+only_from_objects!(
+    RawConfig,
+    RawSelectors,
+    RawWorkload,
+    RawCluster,
+    RawHeader,
+    RawWhen,
+    RawEndpoints,
+    RawSync,
+    RawRequests,
+    RawHub,
+    RawAccept,
+    RawMetricsApis,
+    RawFallback,
+    RawAdapter,
+    RawPolicies,
+);
 
-/// Whether a proxy's threads may poll.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Where the snapshot comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(remote = "Self", rename_all = "snake_case")]
+pub(crate) enum RawSource {
+    #[default]
+    Kubernetes,
+    Hub,
+}
+
+/// How the lists are kept up to date.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(remote = "Self", rename_all = "snake_case")]
+pub enum SyncMode {
+    /// Each list is read in full every `poll_interval`.
+    List,
+    /// Each list is read in full once, and its changes are watched.
+    #[default]
+    Watch,
+}
+
+/// Whether one of a proxy's threads may become the leader.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(remote = "Self", rename_all = "snake_case")]
 pub enum Role {
-    /// One of them does, as the lease decides.
+    /// The threads elect a leader by the lease.
     #[default]
     Auto,
-    /// None does: a bootstrap singleton of the same `vm_id` polls.
+    /// No thread becomes the leader. A bootstrap singleton with the same `vm_id` leads.
     Reader,
 }
 
-choice!(Role { "auto" => Auto, "reader" => Reader });
-
-/// What becomes of the header when the picture is too old.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What happens to the header when the snapshot is too old.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(remote = "Self", rename_all = "snake_case")]
 pub enum OnStale {
-    /// It is left out.
+    /// The filter sends no header.
     #[default]
     Drop,
-    /// It says `stale=true`.
+    /// The header gets `stale=true`.
     Mark,
-    /// It stays as it was.
+    /// The header stays as it is.
     Keep,
 }
 
-choice!(OnStale { "drop" => Drop, "mark" => Mark, "keep" => Keep });
-
 /// A key that the header carries after `max-load`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(remote = "Self", rename_all = "kebab-case")]
 pub enum ExtraKey {
     /// `as-of`: when the cluster was last read, in Unix seconds.
     AsOf,
@@ -294,40 +226,46 @@ pub enum ExtraKey {
     Stale,
 }
 
-choice!(ExtraKey { "as-of" => AsOf, "stale" => Stale });
-
-/// What becomes of a header of the same name that the upstream sent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What happens to a header of the same name from the upstream.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(remote = "Self", rename_all = "snake_case")]
 pub enum UpstreamHeader {
-    /// It is replaced, and removed where the filter has nothing to say.
+    /// The filter replaces it, and removes it if there is no value for the service.
     #[default]
     Replace,
-    /// It stays, and the filter adds none.
+    /// The filter leaves it, and adds none.
     Keep,
 }
 
-choice!(UpstreamHeader { "replace" => Replace, "keep" => Keep });
-
-/// The answer to a question for an external metric that there is none of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// The answer to a request for an unknown external metric.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(remote = "Self", rename_all = "snake_case")]
 pub enum UnknownExternal {
-    /// 404, which an HPA shows in its events.
+    /// 404, which the HPA controller shows in the events of the HPA.
     #[default]
     NotFound,
-    /// A list without items, as of an adapter that knows no names.
+    /// A list without items, as adapters answer that do not know which metrics exist.
     Empty,
 }
 
-choice!(UnknownExternal { "not_found" => NotFound, "empty" => Empty });
-
-/// Who decides whether a user may read a metric.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// How a user's permission to read a metric is checked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(remote = "Self", rename_all = "snake_case")]
 pub enum Authorization {
-    /// kube-apiserver, before it passes a request on, and nobody after it.
+    /// kube-apiserver checks it before it passes the request on, and the proxy relies on that.
     #[default]
     ApiServer,
-    /// The same, and it is asked once more by the proxy.
+    /// The proxy also creates a SubjectAccessReview.
     SubjectAccessReview,
 }
 
-choice!(Authorization { "api_server" => ApiServer, "subject_access_review" => SubjectAccessReview });
+only_from_strings!(
+    RawSource,
+    SyncMode,
+    Role,
+    OnStale,
+    ExtraKey,
+    UpstreamHeader,
+    UnknownExternal,
+    Authorization,
+);

@@ -1,40 +1,42 @@
-//! What only the full module has.
+//! Parts of the configuration that only the full module supports.
 
-use burst_words::{Refusal, Tree, Word};
+use serde::{Deserialize, Deserializer};
 use std::ops::{Deref, DerefMut};
 
-/// Something that needs to see requests. With the feature `header-only` there is no value of it, and the compiler, which
-/// knows that, leaves out all that would be done with one.
+/// Configuration of something that needs to see requests.
+///
+/// With the feature `header-only` this type has no values. The compiler knows that, and leaves out all code that would use
+/// one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RequestPath<T>(Held<T>);
+pub struct RequestPath<T>(Inner<T>);
 
 #[cfg(not(feature = "header-only"))]
-type Held<T> = T;
+type Inner<T> = T;
 #[cfg(feature = "header-only")]
-type Held<T> = (std::convert::Infallible, std::marker::PhantomData<T>);
+type Inner<T> = (std::convert::Infallible, std::marker::PhantomData<T>);
 
-/// Why something is refused in the header-only module.
+/// Why the header-only module refuses a key.
 pub(super) const NEEDS_FULL_MODULE: &str =
-    "cannot be had in the header-only module, which sees no requests; use the full one";
+    "is not supported by the header-only module, which does not see requests; use the full module";
 
 #[cfg(not(feature = "header-only"))]
 impl<T> RequestPath<T> {
-    /// `None` in the header-only module.
+    /// Wraps a value. Returns `None` in the header-only module.
     pub(super) fn new(value: T) -> Option<Self> {
         Some(Self(value))
     }
 
-    /// The thing itself.
+    /// Returns the value.
     #[must_use]
     pub fn into_inner(self) -> T {
         self.0
     }
 
-    fn held(&self) -> &T {
+    fn inner(&self) -> &T {
         &self.0
     }
 
-    fn held_mut(&mut self) -> &mut T {
+    fn inner_mut(&mut self) -> &mut T {
         &mut self.0
     }
 }
@@ -45,17 +47,17 @@ impl<T> RequestPath<T> {
         None
     }
 
-    /// The thing itself.
+    /// Returns the value.
     #[must_use]
     pub fn into_inner(self) -> T {
         match self.0.0 {}
     }
 
-    fn held(&self) -> &T {
+    fn inner(&self) -> &T {
         match self.0.0 {}
     }
 
-    fn held_mut(&mut self) -> &mut T {
+    fn inner_mut(&mut self) -> &mut T {
         match self.0.0 {}
     }
 }
@@ -64,24 +66,26 @@ impl<T> Deref for RequestPath<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        self.held()
+        self.inner()
     }
 }
 
 impl<T> DerefMut for RequestPath<T> {
     fn deref_mut(&mut self) -> &mut T {
-        self.held_mut()
+        self.inner_mut()
     }
 }
 
-impl<T: Word> Word for RequestPath<T> {
-    #[cfg(not(feature = "header-only"))]
-    fn read(written: Tree) -> Result<Self, Refusal> {
-        T::read(written).map(Self)
+#[cfg(not(feature = "header-only"))]
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for RequestPath<T> {
+    fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Self, D::Error> {
+        T::deserialize(json).map(Self)
     }
+}
 
-    #[cfg(feature = "header-only")]
-    fn read(_: Tree) -> Result<Self, Refusal> {
+#[cfg(feature = "header-only")]
+impl<'de, T> Deserialize<'de> for RequestPath<T> {
+    fn deserialize<D: Deserializer<'de>>(_: D) -> Result<Self, D::Error> {
         Err(serde::de::Error::custom(NEEDS_FULL_MODULE))
     }
 }

@@ -189,7 +189,7 @@ mod tests {
             header_only
                 .unwrap_err()
                 .to_string()
-                .starts_with("requests: cannot be had")
+                .starts_with("requests: is not supported")
         );
     }
 

@@ -197,7 +197,20 @@ fn what_is_refused_is_named_with_its_value_and_what_is_allowed() {
             "metrics_apis.policies.given[0].rule: unknown field `rule`",
         ),
         (r#"{"cluster":"k"} {"#, "trailing characters at line 1"),
-        ("[", "EOF while parsing"),
+        ("{", "EOF while parsing"),
+        ("[]", "invalid type: sequence, expected an object"),
+        (
+            r#"{"cluster":"k","header":[]}"#,
+            "header: invalid type: sequence, expected an object",
+        ),
+        (
+            r#"{"cluster":"k","on_stale":{"drop":null}}"#,
+            "on_stale: invalid type: map, expected a string",
+        ),
+        (
+            r#"{"cluster":"k","page_size":1,"page_size":2}"#,
+            "duplicate field `page_size`",
+        ),
     ] {
         let error = parse(json).unwrap_err().to_string();
         assert!(error.contains(message), "{json}: {error}");

@@ -130,7 +130,7 @@ mod tests {
             .to_string();
         assert_eq!(
             refused,
-            r"the hub refuses the report with 400: the report is\r\nof 40 s ago"
+            "the hub refuses the report with 400: the report is␍␊of 40 s ago"
         );
     }
 }
