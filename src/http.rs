@@ -7,7 +7,7 @@ use crate::requests::{self, Counter, UnderWay};
 use crate::vm::{self, BulkPermit};
 use burst_model::config::{Config, RequestsConfig, UpstreamHeader};
 use burst_model::name::ObjectName;
-use burst_model::policies::Enforced;
+use burst_model::policies::EffectivePolicies;
 use burst_model::rates::Latest;
 use burst_model::records::{CountKeys, Keys};
 use burst_model::upstream::{Hints, IstioService};
@@ -30,7 +30,7 @@ pub(crate) struct View {
     /// What is asked of the API server about requests for metrics.
     pub(crate) reviews: metrics_apis::Desk,
     /// The policies that are objects.
-    pub(crate) enforced: RefCell<Enforced>,
+    pub(crate) enforced: RefCell<EffectivePolicies>,
     /// The hash of their record.
     pub(crate) policies: Cell<u64>,
     /// What is taken from shared data is taken under its marks.

@@ -320,7 +320,7 @@ impl Configured {
         let (quarantine, mut enforced) = (&self.view.quarantine, self.view.enforced.borrow_mut());
         let taken = &self.view.policies;
         let mut is_marked = false;
-        enforced.look(root, confirmed, || {
+        enforced.refresh(root, confirmed, || {
             let bytes = Shared::read(&self.keys.policies).bytes;
             let item = Item::of_bytes(Kind::Policies, &bytes);
             if taken.get() == item.hash {

@@ -5,25 +5,25 @@ use std::rc::Rc;
 
 /// So much of something, of which each taker holds a part for a while.
 #[derive(Debug, Default)]
-pub struct Budget<const MOST: usize> {
+pub struct Budget<const LIMIT: usize> {
     taken: Cell<usize>,
 }
 
 /// A part of a budget. Dropping it gives the part back.
 #[derive(Debug)]
-pub struct Permit<const MOST: usize> {
-    budget: Rc<Budget<MOST>>,
+pub struct Permit<const LIMIT: usize> {
+    budget: Rc<Budget<LIMIT>>,
     size: usize,
 }
 
-impl<const MOST: usize> Budget<MOST> {
+impl<const LIMIT: usize> Budget<LIMIT> {
     /// Takes a part; `None` where less is left. A part that is larger than the whole budget is given while no other one
     /// is taken.
     #[must_use]
-    pub fn take(self: &Rc<Self>, size: usize) -> Option<Permit<MOST>> {
+    pub fn take(self: &Rc<Self>, size: usize) -> Option<Permit<LIMIT>> {
         let before = self.taken.get();
         let after = before.saturating_add(size);
-        (before == 0 || after <= MOST).then(|| {
+        (before == 0 || after <= LIMIT).then(|| {
             self.taken.set(after);
             Permit {
                 budget: self.clone(),
@@ -33,7 +33,7 @@ impl<const MOST: usize> Budget<MOST> {
     }
 }
 
-impl<const MOST: usize> Drop for Permit<MOST> {
+impl<const LIMIT: usize> Drop for Permit<LIMIT> {
     fn drop(&mut self) {
         let taken = &self.budget.taken;
         taken.set(taken.get().saturating_sub(self.size));

@@ -8,7 +8,7 @@ const MINUTE: Duration = Duration::from_secs(60);
 /// What of a minute's allowance is taken.
 #[derive(Clone, Copy, Debug)]
 pub struct Quota {
-    most: usize,
+    limit: usize,
     /// When the minute began.
     since: Time,
     taken: usize,
@@ -18,9 +18,9 @@ pub struct Quota {
 impl Quota {
     /// An allowance of so many a minute.
     #[must_use]
-    pub const fn new(most: usize) -> Self {
+    pub const fn new(limit: usize) -> Self {
         Self {
-            most,
+            limit,
             since: Time::from_unix_millis(0),
             taken: 0,
             refused: 0,
@@ -33,10 +33,10 @@ impl Quota {
         // A clock that was set back begins a new minute too.
         if now.since(self.since) >= MINUTE || now < self.since {
             refused = self.refused;
-            *self = Self::new(self.most);
+            *self = Self::new(self.limit);
             self.since = now;
         }
-        let is_allowed = self.taken < self.most;
+        let is_allowed = self.taken < self.limit;
         match is_allowed {
             true => self.taken += 1,
             false => self.refused = self.refused.saturating_add(1),

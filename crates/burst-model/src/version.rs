@@ -12,7 +12,7 @@ pub struct Version {
 }
 
 /// Of each part but the first. <https://semver.org/> sets no limit; nobody comes near this one.
-const PARTS: u64 = 1000;
+const PART_LIMIT: u64 = 1000;
 
 impl Version {
     /// The version of this crate, and so of the filter and the command that were built with it.
@@ -31,19 +31,19 @@ impl Version {
             minor: part()?,
             patch: part()?,
         };
-        (version.minor < PARTS && version.patch < PARTS && parts.next().is_none()).then_some(version)
+        (version.minor < PART_LIMIT && version.patch < PART_LIMIT && parts.next().is_none()).then_some(version)
     }
 
     /// The version that a stat shows; `None` for 0, which is no version.
     #[must_use]
-    pub const fn of_number(number: u64) -> Option<Self> {
+    pub const fn from_number(number: u64) -> Option<Self> {
         if number == 0 {
             return None;
         }
         Some(Self {
-            major: number / (PARTS * PARTS),
-            minor: number / PARTS % PARTS,
-            patch: number % PARTS,
+            major: number / (PART_LIMIT * PART_LIMIT),
+            minor: number / PART_LIMIT % PART_LIMIT,
+            patch: number % PART_LIMIT,
         })
     }
 
@@ -51,8 +51,8 @@ impl Version {
     #[must_use]
     pub const fn number(self) -> u64 {
         self.major
-            .saturating_mul(PARTS * PARTS)
-            .saturating_add(self.minor * PARTS + self.patch)
+            .saturating_mul(PART_LIMIT * PART_LIMIT)
+            .saturating_add(self.minor * PART_LIMIT + self.patch)
     }
 }
 
@@ -72,10 +72,10 @@ mod tests {
         for (text, number) in [("0.1.0", 1000), ("1.2.3", 1_002_003), ("12.345.999", 12_345_999)] {
             let version = Version::parse(text).unwrap();
             assert_eq!(version.number(), number, "{text}");
-            assert_eq!(Version::of_number(number), Some(version), "{text}");
+            assert_eq!(Version::from_number(number), Some(version), "{text}");
             assert_eq!(version.to_string(), text);
         }
-        assert_eq!(Version::of_number(0), None, "a gauge that nobody set");
+        assert_eq!(Version::from_number(0), None, "a gauge that nobody set");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use burst_model::config::{Artifact, Config};
 use burst_model::index::{Row, Table};
 use burst_model::load::Load;
 use burst_model::name::ObjectName;
-use burst_model::policies::Enforced;
+use burst_model::policies::EffectivePolicies;
 use burst_model::rates::Rates;
 use burst_model::records::Confirmed;
 use burst_model::snapshot;
@@ -110,7 +110,7 @@ fn reply(config: &Config, picture: &Picture, request: metrics::Request<'_>) -> A
         picture,
         rates: &Rates::default(),
         offers: &Offers::default(),
-        enforced: &Enforced::default(),
+        enforced: &EffectivePolicies::default(),
         now: T0,
     };
     metrics::answer(config, apis, sources, request).answer

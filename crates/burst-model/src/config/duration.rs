@@ -5,9 +5,9 @@ use std::time::Duration;
 
 /// A duration in a message: in seconds, or in milliseconds where it has a part of one. The standard library has every
 /// unit and any number of digits for it, which is 2 KB more.
-pub(crate) struct Written(pub(crate) Duration);
+pub(crate) struct DurationText(pub(crate) Duration);
 
-impl fmt::Display for Written {
+impl fmt::Display for DurationText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0.subsec_millis() {
             0 => write!(f, "{}s", self.0.as_secs()),
@@ -57,7 +57,7 @@ mod tests {
     fn a_duration_in_a_message_can_be_read_again() {
         for (millis, written) in [(0, "0s"), (500, "500ms"), (1_500, "1500ms"), (90_000, "90s")] {
             let duration = Duration::from_millis(millis);
-            assert_eq!(Written(duration).to_string(), written);
+            assert_eq!(DurationText(duration).to_string(), written);
             assert_eq!(parse(written), Ok(duration));
         }
     }

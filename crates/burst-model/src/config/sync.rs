@@ -1,6 +1,6 @@
 //! How the lists are kept up to date: by reading them whole, or by watching them.
 
-use super::duration::Written;
+use super::duration::DurationText;
 use super::raw::{RawSync, SyncMode};
 use super::validate::{invalid, time, within};
 use super::{Config, ConfigError};
@@ -46,7 +46,7 @@ impl SyncConfig {
                 0 => Ok(window),
                 _ => Err(invalid(
                     key,
-                    format_args!("{} is not a whole number of seconds", Written(window)),
+                    format_args!("{} is not a whole number of seconds", DurationText(window)),
                 )),
             }
         };

@@ -4,7 +4,7 @@ use super::raw::{self, RawConfig};
 use super::{
     ApiConfig, Artifact, Config, ConfigError, Content, EndpointsConfig, HeaderCondition, HeaderConfig,
     MetricsApisConfig, Origin, RequestPath, RequestsConfig, SyncConfig,
-    duration::{self, Written},
+    duration::{self, DurationText},
     metrics_apis, policies,
 };
 use crate::kube::{Reads, Resource, Source};
@@ -111,7 +111,7 @@ pub(super) fn time(key: &str, text: Option<&str>, default: Duration, least: Dura
     match duration::parse(text) {
         Ok(time) if time < least => Err(invalid(
             key,
-            format_args!("{text} is below the least allowed, {}", Written(least)),
+            format_args!("{text} is below the least allowed, {}", DurationText(least)),
         )),
         Ok(time) => Ok(time),
         Err(error) => Err(invalid(key, format_args!("{text:?} {error}"))),

@@ -30,7 +30,7 @@ pub use api::Api;
 
 use super::{Answer, Picture};
 use crate::config::{Config, MetricsApisConfig};
-use crate::policies::Enforced;
+use crate::policies::EffectivePolicies;
 use crate::rates::Rates;
 use crate::time::Time;
 use accept::Form;
@@ -69,7 +69,7 @@ pub struct Sources<'a> {
     /// What the other adapters say they have.
     pub offers: &'a Offers,
     /// The policies that are objects.
-    pub enforced: &'a Enforced,
+    pub enforced: &'a EffectivePolicies,
     /// The present, which ages are measured from.
     pub now: Time,
 }

@@ -4,7 +4,7 @@ use super::Ask;
 use super::external::{GROUP, Wanted};
 use super::status::{Details, Refusal};
 use crate::name::Name;
-use crate::policies::Enforced;
+use crate::policies::EffectivePolicies;
 use burst_policy::{AccessRequest, LabelConstraints, Policy, evaluate, name};
 
 /// Before anything is looked up: whoever may not read a metric learns nothing of it.
@@ -51,11 +51,11 @@ pub(super) fn check(ask: &Ask<'_>, wanted: &Wanted<'_>) -> Result<(), Refusal> {
 
 /// Those of the objects, where objects are read.
 fn objects<'a>(
-    enforced: &'a Enforced,
+    enforced: &'a EffectivePolicies,
     root: Option<&Name>,
     namespace: &str,
 ) -> Result<impl Iterator<Item = &'a Policy> + use<'a>, Refusal> {
-    let objects = root.map(|root| enforced.of(root, namespace)).transpose();
+    let objects = root.map(|root| enforced.for_namespace(root, namespace)).transpose();
     let objects = objects.map_err(|reason| Refusal::unavailable(reason.to_string()))?;
     Ok(objects.into_iter().flatten())
 }

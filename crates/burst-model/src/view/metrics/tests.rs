@@ -18,7 +18,7 @@ struct World {
     picture: Picture,
     rates: Rates,
     offers: others::Offers,
-    enforced: Enforced,
+    enforced: EffectivePolicies,
     now: Time,
 }
 
@@ -36,7 +36,7 @@ impl World {
             picture: Picture::default(),
             rates: Rates::default(),
             offers: others::Offers::default(),
-            enforced: Enforced::default(),
+            enforced: EffectivePolicies::default(),
             now: T0.after(Duration::from_secs(5)),
         }
     }

@@ -1,6 +1,6 @@
 use super::*;
 use crate::config::Artifact;
-use crate::policies::Enforced;
+use crate::policies::EffectivePolicies;
 use crate::rates::Rates;
 use crate::time::Time;
 use crate::view::Picture;
@@ -17,7 +17,7 @@ fn goes(config: &Config, path: &str, user: &str) -> Result<bool, u16> {
         picture: &Picture::default(),
         rates: &Rates::default(),
         offers: &Offers::default(),
-        enforced: &Enforced::default(),
+        enforced: &EffectivePolicies::default(),
         now: Time::from_unix_millis(0),
     };
     let request = Request {

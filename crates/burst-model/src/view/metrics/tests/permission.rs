@@ -33,7 +33,7 @@ fn enforce(world: &mut World, sets: &[(&str, Option<&str>)]) {
     };
     let sets: PolicySets = sets.iter().map(set).collect();
     let root = world.config.root_namespace().unwrap().clone();
-    world.enforced.look(&root, Some(&confirmed(T0)), || sets.to_bytes());
+    world.enforced.refresh(&root, Some(&confirmed(T0)), || sets.to_bytes());
 }
 
 fn status(world: &World, metric: &str, selector: &str) -> u16 {

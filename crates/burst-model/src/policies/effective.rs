@@ -1,6 +1,6 @@
 //! The policies of the objects as one VM goes by them.
 
-use super::{PolicySet, PolicySets, place, read};
+use super::{PolicySet, PolicySets, compile, position};
 use crate::name::Name;
 use crate::records::{Confirmed, Record};
 use crate::time::Time;
@@ -10,28 +10,28 @@ use std::cell::OnceCell;
 /// The policies of the objects. Those of a namespace are made ready to decide when it is asked for the first time: a VM
 /// that answers no query for a metric keeps their texts and nothing else.
 #[derive(Debug, Default)]
-pub struct Enforced {
+pub struct EffectivePolicies {
     /// By namespace; `None` before any leader read them.
-    sets: Option<Vec<InForce>>,
-    /// The last reads of the leader when they were looked at.
-    looked: Vec<Option<Time>>,
+    sets: Option<Vec<EffectiveSet>>,
+    /// The last reads of the leader when they were seen_reads at.
+    seen_reads: Vec<Option<Time>>,
 }
 
 /// What the leader told of a namespace.
 #[derive(Debug)]
-struct InForce {
-    told: PolicySet,
+struct EffectiveSet {
+    published: PolicySet,
     /// It is the root namespace.
     is_root: bool,
     /// Its policies, or why there are none in force.
     ready: OnceCell<Result<Vec<Policy>, String>>,
 }
 
-impl InForce {
-    fn policies(&self) -> Result<&[Policy], NotInForce> {
+impl EffectiveSet {
+    fn policies(&self) -> Result<&[Policy], PoliciesUnavailable> {
         let ready = self.ready.get_or_init(|| self.read());
-        ready.as_deref().map_err(|reason| NotInForce::Refused {
-            namespace: self.told.namespace.to_string(),
+        ready.as_deref().map_err(|reason| PoliciesUnavailable::Refused {
+            namespace: self.published.namespace.to_string(),
             reason: reason.clone(),
         })
     }
@@ -41,11 +41,11 @@ impl InForce {
             namespace,
             in_force,
             refused,
-        } = &self.told;
+        } = &self.published;
         let applies = Some(&**namespace).filter(|_| !self.is_root);
         match (in_force, refused) {
-            // Without a fault when the leader looked; a newer binary may have more rules than this one knows.
-            (Some(specs), _) => read(namespace, applies, specs).map(|read| read.policies),
+            // Without a fault when the leader seen_reads; a newer binary may have more rules than this one knows.
+            (Some(specs), _) => compile(namespace, applies, specs).map(|read| read.policies),
             (None, reason) => Err(reason.clone().unwrap_or_default()),
         }
     }
@@ -53,7 +53,7 @@ impl InForce {
 
 /// Why nobody can say whether a query may pass.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NotInForce {
+pub enum PoliciesUnavailable {
     /// No leader told anything yet.
     #[error("the ExternalMetricPolicies were never read in full")]
     Unread,
@@ -67,19 +67,19 @@ pub enum NotInForce {
     },
 }
 
-impl Enforced {
+impl EffectivePolicies {
     /// Looks, once a tick, at what the leader told; `told` fetches it, and is asked after a read of the leader only.
-    pub fn look(&mut self, root: &Name, confirmed: Option<&Confirmed>, told: impl FnOnce() -> Vec<u8>) {
+    pub fn refresh(&mut self, root: &Name, confirmed: Option<&Confirmed>, told: impl FnOnce() -> Vec<u8>) {
         let Some(Confirmed { lists, .. }) = confirmed else {
             return;
         };
-        if *lists == self.looked {
+        if *lists == self.seen_reads {
             return;
         }
-        self.looked.clone_from(lists);
+        self.seen_reads.clone_from(lists);
         if let Some(told) = PolicySets::from_bytes(&told()) {
             let before = self.sets.take().unwrap_or_default();
-            self.sets = Some(renewed(root, before, told));
+            self.sets = Some(rebuild(root, before, told));
         }
     }
 
@@ -87,13 +87,13 @@ impl Enforced {
     ///
     /// # Errors
     /// One of them is not known.
-    pub fn of<'a>(
+    pub fn for_namespace<'a>(
         &'a self,
         root: &Name,
         namespace: &str,
-    ) -> Result<impl Iterator<Item = &'a Policy> + use<'a>, NotInForce> {
-        let sets = self.sets.as_ref().ok_or(NotInForce::Unread)?;
-        let set = |namespace: &str| find(sets, namespace).map_or(Ok(&[][..]), InForce::policies);
+    ) -> Result<impl Iterator<Item = &'a Policy> + use<'a>, PoliciesUnavailable> {
+        let sets = self.sets.as_ref().ok_or(PoliciesUnavailable::Unread)?;
+        let set = |namespace: &str| find(sets, namespace).map_or(Ok(&[][..]), EffectiveSet::policies);
         let own = match namespace == root.as_str() {
             true => &[],
             false => set(namespace)?,
@@ -102,21 +102,21 @@ impl Enforced {
     }
 }
 
-fn find<'a>(sets: &'a [InForce], namespace: &str) -> Option<&'a InForce> {
-    sets.get(place(sets, namespace, |set| &set.told.namespace).ok()?)
+fn find<'a>(sets: &'a [EffectiveSet], namespace: &str) -> Option<&'a EffectiveSet> {
+    sets.get(position(sets, namespace, |set| &set.published.namespace).ok()?)
 }
 
 /// What is told now, as ready as it was where it is the same.
-fn renewed(root: &Name, mut before: Vec<InForce>, told: PolicySets) -> Vec<InForce> {
+fn rebuild(root: &Name, mut before: Vec<EffectiveSet>, told: PolicySets) -> Vec<EffectiveSet> {
     let renew = |told: PolicySet| {
-        let place = place(&before, &told.namespace, |set| &set.told.namespace).ok();
+        let place = position(&before, &told.namespace, |set| &set.published.namespace).ok();
         let same = place
             .and_then(|place| before.get_mut(place))
-            .filter(|set| set.told == told);
+            .filter(|set| set.published == told);
         let ready = same.map(|set| std::mem::take(&mut set.ready)).unwrap_or_default();
-        InForce {
+        EffectiveSet {
             is_root: *told.namespace == *root.as_str(),
-            told,
+            published: told,
             ready,
         }
     };
@@ -153,8 +153,8 @@ mod tests {
         specs.iter().map(set).collect::<PolicySets>().to_bytes()
     }
 
-    fn names(enforced: &Enforced, namespace: &str) -> Result<Vec<String>, NotInForce> {
-        let policies = enforced.of(&root(), namespace)?;
+    fn names(effective: &EffectivePolicies, namespace: &str) -> Result<Vec<String>, PoliciesUnavailable> {
+        let policies = effective.for_namespace(&root(), namespace)?;
         Ok(policies
             .map(|policy| format!("{} in {:?}", policy.name(), policy.namespace()))
             .collect())
@@ -164,71 +164,80 @@ mod tests {
 
     #[test]
     fn the_root_namespace_is_everywhere_and_others_are_at_home() {
-        let mut enforced = Enforced::default();
-        assert_eq!(names(&enforced, "shop"), Err(NotInForce::Unread));
-        enforced.look(&root(), Some(&confirmed(1)), || {
+        let mut effective = EffectivePolicies::default();
+        assert_eq!(names(&effective, "shop"), Err(PoliciesUnavailable::Unread));
+        effective.refresh(&root(), Some(&confirmed(1)), || {
             told(&[("istio-system", DENY), ("shop", DENY)])
         });
         let everywhere = "istio-system/p in None";
         assert_eq!(
-            names(&enforced, "shop").unwrap(),
+            names(&effective, "shop").unwrap(),
             [everywhere, "shop/p in Some(\"shop\")"]
         );
-        assert_eq!(names(&enforced, "data").unwrap(), [everywhere]);
-        assert_eq!(names(&enforced, "istio-system").unwrap(), [everywhere]);
+        assert_eq!(names(&effective, "data").unwrap(), [everywhere]);
+        assert_eq!(names(&effective, "istio-system").unwrap(), [everywhere]);
     }
 
     #[test]
     fn a_set_that_is_not_in_force_keeps_its_namespace_shut_and_that_of_the_root_all() {
-        let mut enforced = Enforced::default();
-        enforced.look(&root(), Some(&confirmed(1)), || told(&[("shop", None)]));
-        assert!(matches!(names(&enforced, "shop"), Err(NotInForce::Refused { .. })));
-        assert_eq!(names(&enforced, "data").unwrap(), [""; 0]);
-        enforced.look(&root(), Some(&confirmed(2)), || told(&[("istio-system", None)]));
-        assert!(matches!(names(&enforced, "data"), Err(NotInForce::Refused { .. })));
+        let mut effective = EffectivePolicies::default();
+        effective.refresh(&root(), Some(&confirmed(1)), || told(&[("shop", None)]));
+        assert!(matches!(
+            names(&effective, "shop"),
+            Err(PoliciesUnavailable::Refused { .. })
+        ));
+        assert_eq!(names(&effective, "data").unwrap(), [""; 0]);
+        effective.refresh(&root(), Some(&confirmed(2)), || told(&[("istio-system", None)]));
+        assert!(matches!(
+            names(&effective, "data"),
+            Err(PoliciesUnavailable::Refused { .. })
+        ));
     }
 
     #[test]
     fn shared_data_is_looked_at_after_a_read_and_rubbish_in_it_changes_nothing() {
-        let mut enforced = Enforced::default();
-        enforced.look(&root(), None, || panic!("nobody read anything"));
-        enforced.look(&root(), Some(&confirmed(1)), || told(&[("shop", DENY)]));
-        enforced.look(&root(), Some(&confirmed(1)), || panic!("nobody read anything since"));
-        enforced.look(&root(), Some(&confirmed(2)), || vec![0xff; 9]);
-        assert_eq!(names(&enforced, "shop").unwrap().len(), 1);
+        let mut effective = EffectivePolicies::default();
+        effective.refresh(&root(), None, || panic!("nobody read anything"));
+        effective.refresh(&root(), Some(&confirmed(1)), || told(&[("shop", DENY)]));
+        effective.refresh(&root(), Some(&confirmed(1)), || panic!("nobody read anything since"));
+        effective.refresh(&root(), Some(&confirmed(2)), || vec![0xff; 9]);
+        assert_eq!(names(&effective, "shop").unwrap().len(), 1);
     }
 
     #[test]
     fn a_namespace_is_read_when_it_is_asked_and_not_again_while_it_stays_the_same() {
-        let mut enforced = Enforced::default();
-        enforced.look(&root(), Some(&confirmed(1)), || told(&[("data", DENY), ("shop", DENY)]));
-        let ready = |enforced: &Enforced| {
-            let sets = enforced.sets.iter().flatten().map(|set| set.ready.get().is_some());
+        let mut effective = EffectivePolicies::default();
+        effective.refresh(&root(), Some(&confirmed(1)), || told(&[("data", DENY), ("shop", DENY)]));
+        let ready = |effective: &EffectivePolicies| {
+            let sets = effective.sets.iter().flatten().map(|set| set.ready.get().is_some());
             sets.collect::<Vec<_>>()
         };
-        assert_eq!(ready(&enforced), [false, false]);
-        names(&enforced, "shop").unwrap();
-        assert_eq!(ready(&enforced), [false, true]);
+        assert_eq!(ready(&effective), [false, false]);
+        names(&effective, "shop").unwrap();
+        assert_eq!(ready(&effective), [false, true]);
         let other = Some(r#"{"rules":[{"metric":"a","deny":true}]}"#);
-        enforced.look(&root(), Some(&confirmed(2)), || {
+        effective.refresh(&root(), Some(&confirmed(2)), || {
             told(&[("data", other), ("shop", DENY)])
         });
-        assert_eq!(ready(&enforced), [false, true], "shop has what it had");
-        enforced.look(&root(), Some(&confirmed(3)), || {
+        assert_eq!(ready(&effective), [false, true], "shop has what it had");
+        effective.refresh(&root(), Some(&confirmed(3)), || {
             told(&[("data", other), ("shop", other)])
         });
-        assert_eq!(ready(&enforced), [false, false]);
+        assert_eq!(ready(&effective), [false, false]);
     }
 
     #[test]
     fn what_an_older_leader_left_is_held_to_the_limits() {
         let rules = [r#"{"metric":"(?:.{0,30}){30}x","deny":true}"#; 10].join(",");
         let slow = format!(r#"{{"rules":[{rules}]}}"#);
-        let mut enforced = Enforced::default();
-        enforced.look(&root(), Some(&confirmed(1)), || {
+        let mut effective = EffectivePolicies::default();
+        effective.refresh(&root(), Some(&confirmed(1)), || {
             told(&[("data", DENY), ("shop", Some(&slow))])
         });
-        assert!(matches!(names(&enforced, "shop"), Err(NotInForce::Refused { .. })));
-        assert_eq!(names(&enforced, "data").unwrap().len(), 1);
+        assert!(matches!(
+            names(&effective, "shop"),
+            Err(PoliciesUnavailable::Refused { .. })
+        ));
+        assert_eq!(names(&effective, "data").unwrap().len(), 1);
     }
 }
