@@ -1,4 +1,4 @@
-//! From the words to the things: every default with its reason, every limit with its refusal.
+//! Turns a [`RawConfig`] into a [`Config`]: defaults and limits, with the reason for each.
 
 use super::raw::{self, RawConfig};
 use super::{
@@ -15,43 +15,43 @@ use crate::upstream::{Rule, Upstreams};
 use std::fmt::Display;
 use std::time::Duration;
 
-/// One HPA sync takes 15 s by default, so asking more often shows little that is new.
+/// The HPA controller syncs every 15 s by default, so polling more often shows little that is new.
 const POLL_INTERVAL: Duration = Duration::from_secs(15);
-/// The tick is a second; nothing can happen more often.
+/// The tick of the filter is one second.
 const MIN_POLL_INTERVAL: Duration = Duration::from_secs(1);
-/// A page of 500 objects comes within tens of milliseconds; five seconds is an API server in trouble.
+/// A page of 500 objects takes tens of milliseconds. An API server that needs five seconds is in trouble.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
-/// Below this a network's ordinary jitter looks like an outage.
+/// With a shorter timeout the ordinary jitter of a network looks like an outage.
 const MIN_REQUEST_TIMEOUT: Duration = Duration::from_millis(100);
-/// What kubectl and client-go ask for in a page.
+/// The page size of kubectl and client-go.
 const PAGE_SIZE: u32 = 500;
-/// A larger page is larger than the 32 MiB that Envoy buffers for a callout, at some 3 KB an object.
+/// At about 3 KB an object, a larger page would exceed the 32 MiB that Envoy buffers for a callout.
 const MAX_PAGE_SIZE: u32 = 10_000;
-/// Four polls missed, and room for the longest backoff: a shorter outage of the API goes unseen.
+/// Four missed polls, or the longest backoff. Clients do not notice a shorter outage of the API.
 const MAX_STALENESS: Duration = Duration::from_secs(60);
-/// Seed 000: the target load is 80 % of the maximum.
+/// The target load of the original filter, in percent of the maximum.
 const TARGET_PERCENT: u32 = 80;
-/// What every distribution of Kubernetes sets unless it is told otherwise.
+/// The default of every Kubernetes distribution.
 const CLUSTER_DOMAIN: &str = "cluster.local";
-/// Seed 000 and the original filter.
+/// The header of the original filter.
 const HEADER_NAME: &str = "x-burst";
-/// Seed 000.
+/// The path of the original filter.
 const PREFIX: &str = "/burstmetrics";
 
 impl Config {
-    pub(super) fn check(words: RawConfig, artifact: Artifact) -> Result<Self, ConfigError> {
-        let origin = Origin::check(&words)?;
-        let api = api(&words, &origin)?;
-        let content = content(&words, &origin)?;
+    pub(super) fn validate(raw: RawConfig, artifact: Artifact) -> Result<Self, ConfigError> {
+        let origin = Origin::check(&raw)?;
+        let api = api(&raw, &origin)?;
+        let content = content(&raw, &origin)?;
         let poll_interval = time(
             "poll_interval",
-            words.poll_interval.as_deref(),
+            raw.poll_interval.as_deref(),
             POLL_INTERVAL,
             MIN_POLL_INTERVAL,
         )?;
-        let staleness = |default, least| time("max_staleness", words.max_staleness.as_deref(), default, least);
+        let staleness = |default, least| time("max_staleness", raw.max_staleness.as_deref(), default, least);
         let sync = SyncConfig::check(
-            &words.sync,
+            &raw.sync,
             content.sources.len(),
             staleness(MAX_STALENESS, poll_interval)?,
         )?;
@@ -59,38 +59,39 @@ impl Config {
             Origin::Kubernetes => poll_interval.max(sync.longest_update_gap()),
             Origin::Hub { .. } => poll_interval,
         };
-        // As old as one read would be too old just before the next.
+        // With a maximum of one interval the snapshot would be stale just before each read.
         let max_staleness = staleness(
             MAX_STALENESS.max(longest_update_gap.saturating_mul(2)),
             longest_update_gap,
         )?;
-        let requests = words
+        let requests = raw
             .requests
-            .map(|words| RequestsConfig::check(words.into_inner(), artifact))
+            .map(|raw| RequestsConfig::check(raw.into_inner(), artifact))
             .transpose()?
             .and_then(RequestPath::new);
         let counting = requests.as_deref().map(RequestsConfig::counting);
-        let metrics_apis = metrics_apis::check(words.metrics_apis, &content.sources, counting, artifact)?;
+        let metrics_apis = metrics_apis::check(raw.metrics_apis, &content.sources, counting, artifact)?;
         let chain = |apis: &MetricsApisConfig| apis.filter_chain.clone();
         if let Some(taken) = metrics_apis.as_deref().map(chain)
             && requests.as_ref().and_then(|requests| requests.accept.as_ref()) == Some(&taken)
         {
-            let reason = format_args!("{taken:?} is that of metrics_apis, where every request is one for those");
+            let reason =
+                format_args!("{taken:?} is the filter chain of metrics_apis, which serves only the metrics APIs");
             return Err(invalid("requests.accept.filter_chain", reason));
         }
         Ok(Self {
             origin,
             api,
-            role: words.role.unwrap_or_default(),
+            role: raw.role.unwrap_or_default(),
             content,
             sync,
             poll_interval,
-            page_size: within("page_size", words.page_size.unwrap_or(PAGE_SIZE), 1, MAX_PAGE_SIZE)?,
+            page_size: within("page_size", raw.page_size.unwrap_or(PAGE_SIZE), 1, MAX_PAGE_SIZE)?,
             max_staleness,
-            on_stale: words.on_stale.unwrap_or_default(),
-            upstreams: upstreams(words.clusters, words.cluster_domain.as_deref())?,
-            header: header(words.header, artifact)?,
-            endpoints: endpoints(&words.endpoints, artifact)?,
+            on_stale: raw.on_stale.unwrap_or_default(),
+            upstreams: upstreams(raw.clusters, raw.cluster_domain.as_deref())?,
+            header: header(raw.header, artifact)?,
+            endpoints: endpoints(&raw.endpoints, artifact)?,
             requests,
             metrics_apis,
         })
@@ -126,7 +127,7 @@ pub(super) fn within(key: &str, number: u32, least: u32, most: u32) -> Result<u3
     }
 }
 
-/// A text that must not be empty, and must fit into a request's head.
+/// Checks a value that must not be empty, and must fit into a header of a request.
 pub(super) fn text(key: &str, text: &str) -> Result<String, ConfigError> {
     if text.is_empty() || text.bytes().any(|b| b.is_ascii_control()) {
         return Err(invalid(
@@ -137,26 +138,26 @@ pub(super) fn text(key: &str, text: &str) -> Result<String, ConfigError> {
     Ok(text.into())
 }
 
-fn api(words: &RawConfig, origin: &Origin) -> Result<ApiConfig, ConfigError> {
+fn api(raw: &RawConfig, origin: &Origin) -> Result<ApiConfig, ConfigError> {
     Ok(ApiConfig {
-        cluster: text("cluster", words.cluster.as_deref().ok_or(ConfigError::MissingCluster)?)?,
-        authority: text("authority", words.authority.as_deref().unwrap_or(origin.authority()))?,
+        cluster: text("cluster", raw.cluster.as_deref().ok_or(ConfigError::MissingCluster)?)?,
+        authority: text("authority", raw.authority.as_deref().unwrap_or(origin.authority()))?,
         timeout: time(
             "request_timeout",
-            words.request_timeout.as_deref(),
+            raw.request_timeout.as_deref(),
             REQUEST_TIMEOUT,
             MIN_REQUEST_TIMEOUT,
         )?,
     })
 }
 
-fn content(words: &RawConfig, origin: &Origin) -> Result<Content, ConfigError> {
-    let percent = words.target_percent.unwrap_or(TARGET_PERCENT);
+fn content(raw: &RawConfig, origin: &Origin) -> Result<Content, ConfigError> {
+    let percent = raw.target_percent.unwrap_or(TARGET_PERCENT);
     let target = u8::try_from(percent)
         .ok()
         .and_then(Percent::new)
         .ok_or_else(|| invalid("target_percent", format_args!("{percent} is not between 1 and 100")))?;
-    let namespaces = namespaces(&words.namespaces)?;
+    let namespaces = namespaces(&raw.namespaces)?;
     let selected = |selectors: &raw::RawSelectors, reads, resource| Kind {
         reads,
         resource,
@@ -164,10 +165,10 @@ fn content(words: &RawConfig, origin: &Origin) -> Result<Content, ConfigError> {
         field_selector: selectors.field_selector.clone(),
     };
     let mut kinds = vec![
-        selected(&words.hpas, Reads::Hpas, Resource::hpas()),
-        selected(&words.services, Reads::Services, Resource::services()),
+        selected(&raw.hpas, Reads::Hpas, Resource::hpas()),
+        selected(&raw.services, Reads::Services, Resource::services()),
     ];
-    match &words.workloads {
+    match &raw.workloads {
         None => kinds.extend([Resource::deployments(), Resource::statefulsets()].map(Kind::workload)),
         Some(workloads) => {
             for (place, workload) in workloads.iter().enumerate() {
@@ -175,14 +176,14 @@ fn content(words: &RawConfig, origin: &Origin) -> Result<Content, ConfigError> {
             }
         }
     }
-    // Only the metrics APIs select by them.
-    let labels = words.metrics_apis.is_some();
+    // Only the metrics APIs select by labels.
+    let labels = raw.metrics_apis.is_some();
     let sources = kinds.iter().flat_map(|kind| {
         namespaces
             .iter()
             .map(|namespace| kind.source(namespace.clone(), labels))
     });
-    let policies = policies::sources(words.metrics_apis.as_deref(), &namespaces)?;
+    let policies = policies::sources(raw.metrics_apis.as_deref(), &namespaces)?;
     let sources = match origin {
         Origin::Kubernetes => sources.chain(policies).collect(),
         Origin::Hub { .. } => Vec::new(),
@@ -190,10 +191,10 @@ fn content(words: &RawConfig, origin: &Origin) -> Result<Content, ConfigError> {
     Ok(Content { sources, target })
 }
 
-/// The namespaces to list in; one `None` for all of them.
-fn namespaces(words: &[String]) -> Result<Vec<Option<Name>>, ConfigError> {
+/// Returns the namespaces to list; a single `None` stands for all.
+fn namespaces(raw: &[String]) -> Result<Vec<Option<Name>>, ConfigError> {
     let mut namespaces = Vec::new();
-    for (place, word) in words.iter().enumerate() {
+    for (place, word) in raw.iter().enumerate() {
         namespaces.push(Some(
             Name::parse(word).map_err(|error| invalid(format!("namespaces[{place}]"), error))?,
         ));
@@ -206,7 +207,7 @@ fn namespaces(words: &[String]) -> Result<Vec<Option<Name>>, ConfigError> {
     Ok(namespaces)
 }
 
-/// A kind that is listed, in whichever namespaces.
+/// A resource to list, in any namespace.
 struct Kind {
     reads: Reads,
     resource: Resource,
@@ -224,7 +225,7 @@ impl Kind {
         }
     }
 
-    fn written(key: &str, words: &raw::RawWorkload) -> Result<Self, ConfigError> {
+    fn written(key: &str, raw: &raw::RawWorkload) -> Result<Self, ConfigError> {
         let part = |name: &str, value: &str| {
             let ok = !value.is_empty()
                 && value
@@ -233,27 +234,27 @@ impl Kind {
             let error = || {
                 invalid(
                     format!("{key}.{name}"),
-                    format_args!("{value:?} is not a name of the API"),
+                    format_args!("{value:?} is not a valid name in the Kubernetes API"),
                 )
             };
             ok.then(|| value.to_owned()).ok_or_else(error)
         };
-        let group = if words.group.is_empty() {
+        let group = if raw.group.is_empty() {
             String::new()
         } else {
-            part("group", &words.group)?
+            part("group", &raw.group)?
         };
         let resource = Resource {
             group,
-            version: part("version", &words.version)?,
-            plural: part("resource", &words.resource)?,
-            kind: part("kind", &words.kind)?,
+            version: part("version", &raw.version)?,
+            plural: part("resource", &raw.resource)?,
+            kind: part("kind", &raw.kind)?,
         };
         if [Resource::hpas().plural, Resource::services().plural, "hpas".into()].contains(&resource.plural) {
-            let reason = format_args!("{} is read anyway, and is no workload", resource.plural);
+            let reason = format_args!("{} is always read, and is not a workload", resource.plural);
             return Err(invalid(format!("{key}.resource"), reason));
         }
-        let (label_selector, field_selector) = (words.label_selector.clone(), words.field_selector.clone());
+        let (label_selector, field_selector) = (raw.label_selector.clone(), raw.field_selector.clone());
         Ok(Self {
             label_selector,
             field_selector,
@@ -273,9 +274,9 @@ impl Kind {
     }
 }
 
-fn upstreams(words: Vec<raw::RawCluster>, domain: Option<&str>) -> Result<Upstreams, ConfigError> {
+fn upstreams(raw: Vec<raw::RawCluster>, domain: Option<&str>) -> Result<Upstreams, ConfigError> {
     let mut rules = Vec::new();
-    for (place, word) in words.into_iter().enumerate() {
+    for (place, word) in raw.into_iter().enumerate() {
         let key = |name: &str| format!("clusters[{place}].{name}");
         let service = match word.service {
             None => None,
@@ -292,8 +293,8 @@ fn upstreams(words: Vec<raw::RawCluster>, domain: Option<&str>) -> Result<Upstre
     ))
 }
 
-fn header(words: raw::RawHeader, artifact: Artifact) -> Result<HeaderConfig, ConfigError> {
-    let condition = match words.when {
+fn header(raw: raw::RawHeader, artifact: Artifact) -> Result<HeaderConfig, ConfigError> {
+    let condition = match raw.when {
         None => None,
         Some(_) if artifact == Artifact::HeaderOnly => return Err(ConfigError::NeedsFullModule("header.when")),
         Some(when) => Some(HeaderCondition {
@@ -301,48 +302,45 @@ fn header(words: raw::RawHeader, artifact: Artifact) -> Result<HeaderConfig, Con
             prefix: when.prefix.unwrap_or_default().into_bytes(),
         }),
     };
-    let constant = words.value.map(|value| text("header.value", &value)).transpose()?;
+    let constant = raw.value.map(|value| text("header.value", &value)).transpose()?;
     Ok(HeaderConfig {
-        name: header_name("header.name", words.name.as_deref().unwrap_or(HEADER_NAME))?,
+        name: header_name("header.name", raw.name.as_deref().unwrap_or(HEADER_NAME))?,
         constant,
-        extra_keys: words.extra_keys,
+        extra_keys: raw.extra_keys,
         condition,
-        upstream: words.upstream.unwrap_or_default(),
+        upstream: raw.upstream.unwrap_or_default(),
     })
 }
 
-/// A field name of RFC 9110, in lower case as Envoy keeps them.
+/// Checks a field name of RFC 9110, and returns it in lower case, as Envoy stores it.
 fn header_name(key: &str, name: &str) -> Result<String, ConfigError> {
     let is_token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
     if name.is_empty() || !name.bytes().all(is_token) {
-        return Err(invalid(key, format_args!("{name:?} is not the name of a header")));
+        return Err(invalid(key, format_args!("{name:?} is not a valid header name")));
     }
     Ok(name.to_ascii_lowercase())
 }
 
-fn endpoints(
-    words: &raw::RawEndpoints,
-    artifact: Artifact,
-) -> Result<Option<RequestPath<EndpointsConfig>>, ConfigError> {
-    match (words.enabled, artifact) {
+fn endpoints(raw: &raw::RawEndpoints, artifact: Artifact) -> Result<Option<RequestPath<EndpointsConfig>>, ConfigError> {
+    match (raw.enabled, artifact) {
         (Some(false), _) | (None, Artifact::HeaderOnly) => return Ok(None),
         (Some(true), Artifact::HeaderOnly) => return Err(ConfigError::NeedsFullModule("endpoints.enabled")),
         (Some(true) | None, Artifact::Full) => {}
     }
-    let prefix = path("endpoints.prefix", words.prefix.as_deref().unwrap_or(PREFIX))?;
+    let prefix = path("endpoints.prefix", raw.prefix.as_deref().unwrap_or(PREFIX))?;
     let mut hosts = Vec::new();
-    for (place, host) in words.hosts.iter().enumerate() {
+    for (place, host) in raw.hosts.iter().enumerate() {
         hosts.push(text(&format!("endpoints.hosts[{place}]"), host)?.to_ascii_lowercase());
     }
     Ok(RequestPath::new(EndpointsConfig { prefix, hosts }))
 }
 
-/// A path above others, without the slash at its end.
+/// Checks a path prefix, and returns it without a trailing slash.
 pub(super) fn path(key: &str, prefix: &str) -> Result<String, ConfigError> {
     let is_path = |b: u8| b.is_ascii_graphic() && !b"?#%".contains(&b);
     let whole = prefix.trim_end_matches('/');
     if !whole.starts_with('/') || whole.contains("//") || !whole.bytes().all(is_path) {
-        let allowed = "a path such as /burstmetrics, which begins with a slash and is not the slash alone";
+        let allowed = "a path such as /burstmetrics, which begins with a slash and has at least one segment";
         return Err(invalid(key, format_args!("{prefix:?} is not {allowed}")));
     }
     Ok(whole.into())
