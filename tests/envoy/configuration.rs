@@ -66,7 +66,7 @@ fn a_bad_configuration_is_refused_and_the_one_before_goes_on(version: Version) {
         (
             Module::Full,
             r#"{"cluster":"k","header":{"name":"x burst"}}"#,
-            r#"header.name: "x burst" is not the name"#,
+            r#"header.name: "x burst" is not a valid header name"#,
         ),
         (Module::Full, "cluster: k", "expected value at line 1 column 1"),
         (

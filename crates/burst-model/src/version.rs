@@ -1,5 +1,5 @@
-//! The filter's version as a number: a stat holds nothing else, and a version in a stat's name would leave one behind
-//! for every update.
+//! The version of the filter as a number, because the value of a stat is a number. A version in the name of a stat would leave an
+//! unused stat behind after every update.
 
 use std::fmt;
 
@@ -11,17 +11,17 @@ pub struct Version {
     patch: u64,
 }
 
-/// Of each part but the first. <https://semver.org/> sets no limit; nobody comes near this one.
+/// The minor and patch versions are below this. <https://semver.org/> sets no limit, but real versions stay below it.
 const PART_LIMIT: u64 = 1000;
 
 impl Version {
-    /// The version of this crate, and so of the filter and the command that were built with it.
+    /// Returns the version of this crate, which is that of the filter and the command built with it.
     #[must_use]
     pub fn own() -> Option<Self> {
         Self::parse(env!("CARGO_PKG_VERSION"))
     }
 
-    /// Takes `1.2.3`; what stands behind a `-` or `+` does not count.
+    /// Reads a version such as `1.2.3`, and ignores everything after a `-` or `+`.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let mut parts = text.split(['-', '+']).next()?.split('.').map(str::parse);
@@ -34,7 +34,7 @@ impl Version {
         (version.minor < PART_LIMIT && version.patch < PART_LIMIT && parts.next().is_none()).then_some(version)
     }
 
-    /// The version that a stat shows; `None` for 0, which is no version.
+    /// Returns the version for the value of a stat; `None` for 0, the value of an unset stat.
     #[must_use]
     pub const fn from_number(number: u64) -> Option<Self> {
         if number == 0 {
@@ -47,7 +47,7 @@ impl Version {
         })
     }
 
-    /// `1.2.3` as 1002003.
+    /// Returns the version as a number: 1002003 for `1.2.3`.
     #[must_use]
     pub const fn number(self) -> u64 {
         self.major
@@ -75,11 +75,11 @@ mod tests {
             assert_eq!(Version::from_number(number), Some(version), "{text}");
             assert_eq!(version.to_string(), text);
         }
-        assert_eq!(Version::from_number(0), None, "a gauge that nobody set");
+        assert_eq!(Version::from_number(0), None, "an unset gauge");
     }
 
     #[test]
-    fn what_is_no_version_is_none() {
+    fn an_invalid_version_is_refused() {
         assert_eq!(Version::parse("1.2.3-rc.1"), Version::parse("1.2.3"));
         for text in ["", "1", "1.2", "1.2.3.4", "1.2.x", "1.1000.0", "v1.2.3"] {
             assert_eq!(Version::parse(text), None, "{text}");

@@ -1,4 +1,4 @@
-//! All policies together.
+//! Evaluates all policies that apply to a request.
 
 use crate::labels::LabelConstraints;
 use crate::policy::{Policy, PolicyDecision, RuleEffect, UserInfo};
@@ -19,30 +19,30 @@ pub enum DefaultDecision {
 
 only_from_strings!(DefaultDecision);
 
-/// Somebody asks for a metric.
+/// A request of a user to read a metric.
 #[derive(Clone, Copy, Debug)]
 pub struct AccessRequest<'a> {
-    /// The namespace in the path: the border between tenants, whatever labels say.
+    /// The namespace in the path. It separates tenants; labels do not.
     pub namespace: &'a str,
     /// The [canonical name](crate::name::canonical).
     pub metric: &'a str,
-    /// Who asks.
+    /// The name of the user.
     pub user: &'a str,
-    /// Their groups.
+    /// The groups of the user.
     pub groups: &'a [String],
-    /// What they ask for.
+    /// The series that the request selects.
     pub labels: &'a LabelConstraints,
 }
 
-/// What policies say of a query.
+/// The decisions of all policies on a request.
 #[derive(Debug)]
 pub struct Evaluation<'a> {
-    /// Each that applies, in the order given.
+    /// The policies that apply, in the given order, with their decisions.
     pub decisions: Vec<(&'a Policy, PolicyDecision)>,
     default: DefaultDecision,
 }
 
-/// Asks every policy that applies.
+/// Evaluates every policy that applies to a request.
 #[must_use]
 pub fn evaluate<'a>(
     policies: impl IntoIterator<Item = &'a Policy>,
@@ -56,20 +56,20 @@ pub fn evaluate<'a>(
     Evaluation { decisions, default }
 }
 
-/// Why a query is refused.
+/// Why a request is denied.
 #[derive(Clone, Copy, Debug)]
 pub enum Denial<'a> {
-    /// That policy says so.
+    /// This policy denies it.
     Policy(&'a Policy, PolicyDecision),
-    /// There is none that applies, and without one nothing passes.
+    /// No policy applies, and the default is to deny.
     NoPolicy,
 }
 
 impl<'a> Evaluation<'a> {
-    /// The first reason to refuse the query; `None` if it passes.
+    /// Returns the first reason to deny the request; `None` if it is allowed.
     #[must_use]
     pub fn denial(&self) -> Option<Denial<'a>> {
-        let passes = |decision: PolicyDecision| match decision {
+        let is_allowed = |decision: PolicyDecision| match decision {
             PolicyDecision::Allowed(_) => true,
             PolicyDecision::NoMatchingRule => self.default == DefaultDecision::Allow,
             PolicyDecision::Denied(_) | PolicyDecision::TooBroad(_) => false,
@@ -77,8 +77,8 @@ impl<'a> Evaluation<'a> {
         if self.decisions.is_empty() {
             return (self.default == DefaultDecision::Deny).then_some(Denial::NoPolicy);
         }
-        let refused = self.decisions.iter().find(|(_, decision)| !passes(*decision));
-        refused.map(|(policy, decision)| Denial::Policy(policy, *decision))
+        let denied = self.decisions.iter().find(|(_, decision)| !is_allowed(*decision));
+        denied.map(|(policy, decision)| Denial::Policy(policy, *decision))
     }
 }
 
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn every_policy_that_applies_must_let_a_query_pass() {
+    fn every_policy_that_applies_must_allow_a_request() {
         let too_wide =
             "ExternalMetricPolicy \"shop/web\" rule 1 asks for a selector that is at least as narrow as \"team=web\"";
         let denied = "ExternalMetricPolicy \"cluster\" rule 1 denies it";
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_rule_is_for_ends_as_the_default_says() {
+    fn the_default_decides_if_no_rule_matches() {
         let said = |namespace, metric| said(DefaultDecision::Deny, namespace, metric, "team=web", "hpa", &[]);
         assert_eq!(said("shop", "queue_depth"), "passes");
         assert_eq!(

@@ -1,8 +1,7 @@
-//! What selectors select, as sets of labels, and whether one set lies within another: decided exactly, key by key.
+//! Label selectors as sets, and an exact check whether one selects a subset of another, key by key.
 //!
-//! A label's value is any text, and of numbers there are many spellings of each: `tier in (2)` is not all that
-//! `tier>1,tier<3` selects, which selects `02` as well. A selector that contradicts itself selects nothing, and nothing
-//! lies within everything.
+//! The value of a label is text, and a number has many spellings: `tier>1,tier<3` selects `02` as well, so it is not the same as
+//! `tier in (2)`. A selector that contradicts itself selects the empty set, which is a subset of every set.
 
 mod values;
 
@@ -13,12 +12,12 @@ use burst_labels::Selector;
 use burst_labels::selector::Operator;
 use std::collections::BTreeMap;
 
-/// What a selector selects: for each key that it names, the values that its label may have. Other keys may have any.
+/// What a selector selects: the allowed values for each key that it names. All other keys may have any value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LabelConstraints(BTreeMap<Box<str>, ValueSet>);
 
 impl LabelConstraints {
-    /// What a query selects.
+    /// Returns what the selector of a request selects.
     #[must_use]
     pub fn from_query(selector: &Selector) -> Self {
         let mut labels = Self::default();
@@ -40,10 +39,10 @@ impl LabelConstraints {
         labels
     }
 
-    /// What a selector of an object selects; the operator that is none where one is not.
+    /// Returns what a selector of an object selects.
     ///
     /// # Errors
-    /// That operator.
+    /// An operator that is unknown.
     pub fn from_label_selector(selector: &LabelSelector) -> Result<Self, &str> {
         let mut labels = Self::default();
         for (key, value) in selector.match_labels.iter().flatten() {
@@ -74,29 +73,29 @@ impl LabelConstraints {
         self.0.get(key)
     }
 
-    /// By key, what is asked of each.
+    /// Iterates over the keys with their allowed values.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &ValueSet)> {
         self.0.iter().map(|(key, values)| (&**key, values))
     }
 
-    /// Keys and values that are listed.
+    /// Returns the number of keys and values that the selector names.
     #[must_use]
     pub fn count(&self) -> usize {
         self.0.values().map(|values| 1 + values.count()).sum()
     }
 
-    /// A key whose requirements contradict each other; then nothing is selected.
+    /// Returns a key whose requirements contradict each other, in which case nothing is selected.
     #[must_use]
     pub fn contradiction(&self) -> Option<&str> {
         self.iter().find(|(_, values)| values.is_nothing()).map(|(key, _)| key)
     }
 
-    /// Whether whatever is selected here is selected there too.
+    /// Returns whether everything selected here is also selected by `wider`.
     #[must_use]
     pub fn is_subset_of(&self, wider: &Self) -> bool {
         let anything = ValueSet::default();
-        let lies_within = |(key, values): (&str, &ValueSet)| self.of(key).unwrap_or(&anything).is_subset_of(values);
-        self.contradiction().is_some() || wider.iter().all(lies_within)
+        let is_subset = |(key, values): (&str, &ValueSet)| self.of(key).unwrap_or(&anything).is_subset_of(values);
+        self.contradiction().is_some() || wider.iter().all(is_subset)
     }
 }
 

@@ -1,4 +1,4 @@
-//! From the words to a policy: each refusal says where.
+//! Checks a [`RawPolicySpec`] and makes a [`Policy`] of it. An error names the path of the wrong value.
 
 use crate::cost::{self, LimitExceeded, MAX_RULES};
 use crate::labels::LabelConstraints;
@@ -9,70 +9,70 @@ use crate::rule_cache::RuleCache;
 use burst_kube::json;
 use burst_labels::content;
 
-/// Subjects of one policy.
+/// The largest number of subjects in a policy.
 const MAX_SUBJECTS: usize = 100;
-/// Requirements of a selector, as many as a query may have.
+/// The largest number of requirements in a selector, which is also the limit for a request.
 const MAX_REQUIREMENTS: usize = 32;
-/// ValueSet of a requirement.
+/// The largest number of values in a requirement.
 const MAX_VALUES: usize = 100;
 
-/// Why a policy is refused, and where in it.
+/// Why a policy is invalid, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{path}: {kind}")]
 pub struct PolicyError {
-    /// Such as `rules[2].metric`.
+    /// The path of the wrong value, such as `rules[2].metric`.
     pub path: String,
-    /// Why.
+    /// What is wrong with it.
     pub kind: PolicyErrorKind,
 }
 
-/// Why a policy is refused.
+/// What is wrong with a policy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PolicyErrorKind {
-    /// Not JSON, an unknown key, or a value of another type.
+    /// The text is not JSON, a key is unknown, or a value has the wrong type.
     #[error("{0}")]
     Parse(String),
-    /// A list without anything in it.
+    /// A list or name is empty.
     #[error("is empty; {0}")]
     Empty(&'static str),
-    /// More than can be decided in time.
+    /// A list has too many items.
     #[error("has {count}; {most} are allowed")]
     TooMany {
-        /// How many there are.
+        /// The number of items.
         count: usize,
-        /// How many there may be.
+        /// The largest allowed number.
         most: usize,
     },
-    /// More than the filter can decide in time, or keep.
+    /// The policy takes too much time or memory.
     #[error("up to here the policy has {0}")]
     LimitExceeded(#[from] LimitExceeded),
-    /// A rule that says two things.
+    /// A rule has both a selector and `deny`.
     #[error("has both a selector and deny; a rule has one of them")]
     SelectorAndDeny,
-    /// A rule that says nothing.
-    #[error("has neither a selector nor deny; `selector: {{}}` lets everything pass")]
+    /// A rule has neither a selector nor `deny`.
+    #[error("has neither a selector nor deny; `selector: {{}}` allows everything")]
     NoEffect,
-    /// `deny: false`
+    /// A rule has `deny: false`.
     #[error("is false; leave it out, and give a selector")]
     DenyFalse,
-    /// A pattern that is none.
+    /// A pattern is invalid.
     #[error("{0}")]
     Pattern(#[from] PatternError),
-    /// A text that is no label's key or value.
-    #[error("{text:?} is no label: {reason}")]
+    /// The text is not a valid label key or value.
+    #[error("{text:?} is not a valid label: {reason}")]
     InvalidLabel {
         /// The text.
         text: String,
-        /// In the API server's words.
+        /// The message of the API server.
         reason: String,
     },
-    /// Not one of the four.
-    #[error("{0:?} is no operator; there are In, NotIn, Exists and DoesNotExist")]
+    /// The operator is unknown.
+    #[error("{0:?} is not an operator; allowed are In, NotIn, Exists and DoesNotExist")]
     UnknownOperator(String),
-    /// ValueSet where none can be, or none where some must be.
+    /// An operator that takes no values has some, or one that needs values has none.
     #[error("{0}")]
     ValueCount(&'static str),
-    /// A selector that selects nothing.
+    /// The selector contradicts itself and selects nothing.
     #[error("contradicts itself about {0:?}, and so selects nothing; `deny: true` says that")]
     SelectsNothing(String),
 }
@@ -87,10 +87,10 @@ impl PolicyErrorKind {
 }
 
 impl Policy {
-    /// Takes the JSON of a `spec`. `namespace` is where it applies, `None` for everywhere.
+    /// Reads the JSON of a `spec`. The policy applies to `namespace`, or to all namespaces if that is `None`.
     ///
     /// # Errors
-    /// The first thing that is wrong, with its place.
+    /// The first thing that is wrong, with its path.
     pub fn parse(name: &str, namespace: Option<&str>, spec: &str) -> Result<Self, PolicyError> {
         let spec: RawPolicySpec = json::read_with_path(spec.as_bytes()).map_err(|error| {
             let path = match error.path() {
@@ -102,14 +102,14 @@ impl Policy {
         Self::new(name, namespace, &spec)
     }
 
-    /// Checks the words of a `spec`.
+    /// Checks a `spec`.
     ///
     /// # Errors
-    /// The first thing that is wrong, with its place.
+    /// The first thing that is wrong, with its path.
     pub fn new(name: &str, namespace: Option<&str>, spec: &RawPolicySpec) -> Result<Self, PolicyError> {
         let subjects = spec.subjects.as_deref();
         if subjects.is_some_and(<[_]>::is_empty) {
-            return Err(PolicyErrorKind::Empty("leave it out if the policy is for everybody").at("subjects"));
+            return Err(PolicyErrorKind::Empty("leave it out if the policy applies to everyone").at("subjects"));
         }
         let subjects = subjects.unwrap_or_default();
         at_most(subjects.len(), MAX_SUBJECTS).map_err(|kind| kind.at("subjects"))?;
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_policy_is_refused_with_its_place() {
+    fn an_error_in_a_policy_names_its_path() {
         let many = format!(
             r#"{{"rules":[{}]}}"#,
             vec![r#"{"metric":"a","deny":true}"#; 1001].join(",")
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_says_one_thing_and_says_it_right() {
+    fn a_rule_has_one_valid_effect() {
         let expression = |words: &str| format!(r#"{{"metric":"a","selector":{{"matchExpressions":[{words}]}}}}"#);
         let labels = |words: &str| format!(r#"{{"metric":"a","selector":{{"matchLabels":{words}}}}}"#);
         for (rule, said) in [
@@ -288,11 +288,11 @@ mod tests {
             ),
             (
                 labels(r#"{"a/b/c":"x"}"#),
-                r#"rules[1].selector.matchLabels.a/b/c: "a/b/c" is no label"#,
+                r#"rules[1].selector.matchLabels.a/b/c: "a/b/c" is not a valid label"#,
             ),
             (
                 labels(r#"{"a":"x y"}"#),
-                r#"rules[1].selector.matchLabels.a: "x y" is no label"#,
+                r#"rules[1].selector.matchLabels.a: "x y" is not a valid label"#,
             ),
             (
                 expression(r#"{"key":"-","operator":"Exists"}"#),
@@ -300,7 +300,7 @@ mod tests {
             ),
             (
                 expression(r#"{"key":"a","operator":"Is"}"#),
-                "rules[1].selector.matchExpressions[0].operator: \"Is\" is no",
+                "rules[1].selector.matchExpressions[0].operator: \"Is\" is not",
             ),
             (
                 expression(r#"{"key":"a","operator":"In"}"#),
@@ -312,7 +312,7 @@ mod tests {
             ),
             (
                 expression(r#"{"key":"a","operator":"In","values":["b","/"]}"#),
-                "rules[1].selector.matchExpressions[0].values[1]: \"/\" is no label",
+                "rules[1].selector.matchExpressions[0].values[1]: \"/\" is not a valid label",
             ),
             (
                 expression(
@@ -335,7 +335,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_a_policy_or_none(spec in ".{0,99}") {
+        fn any_text_is_a_policy_or_an_error(spec in ".{0,99}") {
             let _ = Policy::parse("p", None, &spec);
         }
     }

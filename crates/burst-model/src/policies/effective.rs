@@ -1,4 +1,4 @@
-//! The policies of the objects as one VM goes by them.
+//! The policy objects as one VM evaluates them.
 
 use super::{PolicySet, PolicySets, compile, position};
 use crate::name::Name;
@@ -7,23 +7,23 @@ use crate::time::Time;
 use burst_policy::Policy;
 use std::cell::OnceCell;
 
-/// The policies of the objects. Those of a namespace are made ready to decide when it is asked for the first time: a VM
-/// that answers no query for a metric keeps their texts and nothing else.
+/// The policy objects that are in force. Those of a namespace are checked on its first request, so a VM that serves no
+/// metrics only stores their text.
 #[derive(Debug, Default)]
 pub struct EffectivePolicies {
-    /// By namespace; `None` before any leader read them.
+    /// The sets, sorted by namespace; `None` until a leader has read them.
     sets: Option<Vec<EffectiveSet>>,
-    /// The last reads of the leader when they were seen_reads at.
+    /// The reads of the leader that the sets are based on.
     seen_reads: Vec<Option<Time>>,
 }
 
-/// What the leader told of a namespace.
+/// The set of a namespace.
 #[derive(Debug)]
 struct EffectiveSet {
     published: PolicySet,
-    /// It is the root namespace.
+    /// Whether this is the root namespace.
     is_root: bool,
-    /// Its policies, or why there are none in force.
+    /// The checked policies, or why none are in force.
     ready: OnceCell<Result<Vec<Policy>, String>>,
 }
 
@@ -44,23 +44,23 @@ impl EffectiveSet {
         } = &self.published;
         let applies = Some(&**namespace).filter(|_| !self.is_root);
         match (in_force, refused) {
-            // Without a fault when the leader seen_reads; a newer binary may have more rules than this one knows.
+            // The leader found them valid, but a leader with a newer version may accept more than this one.
             (Some(specs), _) => compile(namespace, applies, specs).map(|read| read.policies),
             (None, reason) => Err(reason.clone().unwrap_or_default()),
         }
     }
 }
 
-/// Why nobody can say whether a query may pass.
+/// Why the filter cannot decide on a request.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PoliciesUnavailable {
-    /// No leader told anything yet.
-    #[error("the ExternalMetricPolicies were never read in full")]
+    /// No leader has published policies yet.
+    #[error("the ExternalMetricPolicies have not been read yet")]
     Unread,
-    /// What there is was never without a fault.
+    /// The policies of a namespace were never valid.
     #[error("the ExternalMetricPolicies of namespace {namespace} are refused, and none were in force before: {reason}")]
     Refused {
-        /// Whose.
+        /// The name of the namespace.
         namespace: String,
         /// What is wrong.
         reason: String,
@@ -68,8 +68,8 @@ pub enum PoliciesUnavailable {
 }
 
 impl EffectivePolicies {
-    /// Looks, once a tick, at what the leader told; `told` fetches it, and is asked after a read of the leader only.
-    pub fn refresh(&mut self, root: &Name, confirmed: Option<&Confirmed>, told: impl FnOnce() -> Vec<u8>) {
+    /// Loads the sets that the leader published. Called once a tick; calls `published` only after a new read of the leader.
+    pub fn refresh(&mut self, root: &Name, confirmed: Option<&Confirmed>, published: impl FnOnce() -> Vec<u8>) {
         let Some(Confirmed { lists, .. }) = confirmed else {
             return;
         };
@@ -77,16 +77,16 @@ impl EffectivePolicies {
             return;
         }
         self.seen_reads.clone_from(lists);
-        if let Some(told) = PolicySets::from_bytes(&told()) {
+        if let Some(published) = PolicySets::from_bytes(&published()) {
             let before = self.sets.take().unwrap_or_default();
-            self.sets = Some(rebuild(root, before, told));
+            self.sets = Some(rebuild(root, before, published));
         }
     }
 
-    /// The policies for queries in a namespace: those of the root namespace, then its own.
+    /// Returns the policies for requests in a namespace: those of the root namespace, then its own.
     ///
     /// # Errors
-    /// One of them is not known.
+    /// One of the two sets is not known.
     pub fn for_namespace<'a>(
         &'a self,
         root: &Name,
@@ -106,21 +106,21 @@ fn find<'a>(sets: &'a [EffectiveSet], namespace: &str) -> Option<&'a EffectiveSe
     sets.get(position(sets, namespace, |set| &set.published.namespace).ok()?)
 }
 
-/// What is told now, as ready as it was where it is the same.
-fn rebuild(root: &Name, mut before: Vec<EffectiveSet>, told: PolicySets) -> Vec<EffectiveSet> {
-    let renew = |told: PolicySet| {
-        let place = position(&before, &told.namespace, |set| &set.published.namespace).ok();
+/// Replaces the sets, and keeps the checked policies of those that did not change.
+fn rebuild(root: &Name, mut before: Vec<EffectiveSet>, published: PolicySets) -> Vec<EffectiveSet> {
+    let renew = |published: PolicySet| {
+        let place = position(&before, &published.namespace, |set| &set.published.namespace).ok();
         let same = place
             .and_then(|place| before.get_mut(place))
-            .filter(|set| set.published == told);
+            .filter(|set| set.published == published);
         let ready = same.map(|set| std::mem::take(&mut set.ready)).unwrap_or_default();
         EffectiveSet {
-            is_root: *told.namespace == *root.as_str(),
-            published: told,
+            is_root: *published.namespace == *root.as_str(),
+            published,
             ready,
         }
     };
-    told.into_iter().map(renew).collect()
+    published.into_iter().map(renew).collect()
 }
 
 #[cfg(test)]
@@ -140,7 +140,7 @@ mod tests {
         }
     }
 
-    fn told(specs: &[(&str, Option<&str>)]) -> Vec<u8> {
+    fn published(specs: &[(&str, Option<&str>)]) -> Vec<u8> {
         let set = |(namespace, spec): &(&str, Option<&str>)| {
             let in_force = spec.map(|spec| vec![("p".into(), spec.into())]);
             let refused = spec.is_none().then(|| "no rules".to_owned());
@@ -163,11 +163,11 @@ mod tests {
     const DENY: Option<&str> = Some(r#"{"rules":[{"metric":".*","deny":true}]}"#);
 
     #[test]
-    fn the_root_namespace_is_everywhere_and_others_are_at_home() {
+    fn policies_of_the_root_namespace_apply_everywhere() {
         let mut effective = EffectivePolicies::default();
         assert_eq!(names(&effective, "shop"), Err(PoliciesUnavailable::Unread));
         effective.refresh(&root(), Some(&confirmed(1)), || {
-            told(&[("istio-system", DENY), ("shop", DENY)])
+            published(&[("istio-system", DENY), ("shop", DENY)])
         });
         let everywhere = "istio-system/p in None";
         assert_eq!(
@@ -179,15 +179,15 @@ mod tests {
     }
 
     #[test]
-    fn a_set_that_is_not_in_force_keeps_its_namespace_shut_and_that_of_the_root_all() {
+    fn a_refused_set_blocks_its_namespace_and_that_of_the_root_blocks_all() {
         let mut effective = EffectivePolicies::default();
-        effective.refresh(&root(), Some(&confirmed(1)), || told(&[("shop", None)]));
+        effective.refresh(&root(), Some(&confirmed(1)), || published(&[("shop", None)]));
         assert!(matches!(
             names(&effective, "shop"),
             Err(PoliciesUnavailable::Refused { .. })
         ));
         assert_eq!(names(&effective, "data").unwrap(), [""; 0]);
-        effective.refresh(&root(), Some(&confirmed(2)), || told(&[("istio-system", None)]));
+        effective.refresh(&root(), Some(&confirmed(2)), || published(&[("istio-system", None)]));
         assert!(matches!(
             names(&effective, "data"),
             Err(PoliciesUnavailable::Refused { .. })
@@ -195,19 +195,21 @@ mod tests {
     }
 
     #[test]
-    fn shared_data_is_looked_at_after_a_read_and_rubbish_in_it_changes_nothing() {
+    fn sets_are_loaded_only_after_a_read_and_garbage_changes_nothing() {
         let mut effective = EffectivePolicies::default();
-        effective.refresh(&root(), None, || panic!("nobody read anything"));
-        effective.refresh(&root(), Some(&confirmed(1)), || told(&[("shop", DENY)]));
-        effective.refresh(&root(), Some(&confirmed(1)), || panic!("nobody read anything since"));
+        effective.refresh(&root(), None, || panic!("there was no read"));
+        effective.refresh(&root(), Some(&confirmed(1)), || published(&[("shop", DENY)]));
+        effective.refresh(&root(), Some(&confirmed(1)), || panic!("there was no read since"));
         effective.refresh(&root(), Some(&confirmed(2)), || vec![0xff; 9]);
         assert_eq!(names(&effective, "shop").unwrap().len(), 1);
     }
 
     #[test]
-    fn a_namespace_is_read_when_it_is_asked_and_not_again_while_it_stays_the_same() {
+    fn a_set_is_checked_on_its_first_request_and_again_only_if_it_changes() {
         let mut effective = EffectivePolicies::default();
-        effective.refresh(&root(), Some(&confirmed(1)), || told(&[("data", DENY), ("shop", DENY)]));
+        effective.refresh(&root(), Some(&confirmed(1)), || {
+            published(&[("data", DENY), ("shop", DENY)])
+        });
         let ready = |effective: &EffectivePolicies| {
             let sets = effective.sets.iter().flatten().map(|set| set.ready.get().is_some());
             sets.collect::<Vec<_>>()
@@ -217,22 +219,22 @@ mod tests {
         assert_eq!(ready(&effective), [false, true]);
         let other = Some(r#"{"rules":[{"metric":"a","deny":true}]}"#);
         effective.refresh(&root(), Some(&confirmed(2)), || {
-            told(&[("data", other), ("shop", DENY)])
+            published(&[("data", other), ("shop", DENY)])
         });
-        assert_eq!(ready(&effective), [false, true], "shop has what it had");
+        assert_eq!(ready(&effective), [false, true], "shop did not change");
         effective.refresh(&root(), Some(&confirmed(3)), || {
-            told(&[("data", other), ("shop", other)])
+            published(&[("data", other), ("shop", other)])
         });
         assert_eq!(ready(&effective), [false, false]);
     }
 
     #[test]
-    fn what_an_older_leader_left_is_held_to_the_limits() {
+    fn limits_apply_to_sets_of_an_older_leader() {
         let rules = [r#"{"metric":"(?:.{0,30}){30}x","deny":true}"#; 10].join(",");
         let slow = format!(r#"{{"rules":[{rules}]}}"#);
         let mut effective = EffectivePolicies::default();
         effective.refresh(&root(), Some(&confirmed(1)), || {
-            told(&[("data", DENY), ("shop", Some(&slow))])
+            published(&[("data", DENY), ("shop", Some(&slow))])
         });
         assert!(matches!(
             names(&effective, "shop"),

@@ -1,8 +1,8 @@
-//! Policies that are objects, from the leader that reads them to every VM that goes by them.
+//! Policy objects: the leader reads and publishes them, and every VM evaluates them.
 //!
-//! All of a namespace are one set, which is in force as a whole: with one policy left out, more would pass than anybody
-//! wrote. So a set with something wrong in it is refused, and the one before it stays in force. Namespaces do not
-//! wait for each other: nobody can hold up another's policies.
+//! The policies of a namespace form one set that is in force as a whole. Without one of its policies a set would allow more
+//! than its author wrote, so a set with an invalid policy is refused and the previous set stays in force. Sets are
+//! independent: an invalid policy in one namespace does not delay those of another.
 
 mod effective;
 
@@ -16,38 +16,38 @@ use burst_policy::{Policy, PolicyError};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Bytes of a reason, which may quote what is wrong: every thread keeps it, and says it where it refuses a metric.
+/// The longest reason, in characters. It may quote the invalid value; every thread stores it, and names it in denials.
 const MAX_REASON: usize = 1024;
 
-/// The policies of every namespace that has any, by its name: what the leader tells the other VMs.
+/// The sets of all namespaces that have policies, sorted by namespace. The leader publishes them to the other VMs.
 pub type PolicySets = Vec<PolicySet>;
 
 /// The policies of one namespace.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PolicySet {
-    /// Which.
+    /// The name of the namespace.
     pub namespace: Box<str>,
-    /// The last ones without a fault: the name of each, and its `spec` as JSON. `None` before the first.
+    /// The last valid set: the name of each policy and its `spec` as JSON. `None` if no set was valid yet.
     pub in_force: Option<Vec<NamedSpec>>,
-    /// Why those that there are now are not in force.
+    /// Why the current policies are not in force, if they are not.
     pub refused: Option<String>,
 }
 
-/// The policies as the leader read them.
+/// Collects the policies that the leader reads into sets.
 #[derive(Debug)]
 pub(crate) struct PolicyCollector {
-    /// What was told last; `None` before anything was.
+    /// The sets that were published last, if any.
     published: Option<PolicySets>,
-    /// The hash of what that was made of.
+    /// The hash of the objects that they were made of.
     input_hash: Option<u64>,
     sizes: SizeCache,
 }
 
-/// The bytes of sets, or why they cannot be in force, by the hash of each: when one namespace changes, the others are not
-/// read again.
+/// The size of each set in bytes, or why it is refused, by the hash of the set. When one namespace changes, the others are
+/// not compiled again.
 type SizeCache = BTreeMap<u64, Result<usize, String>>;
 
-/// A namespace's objects: the spec of each by its name, and a line about one that could not even be read.
+/// The policy objects of a namespace, and a message about one that could not be read.
 #[derive(Debug, Hash)]
 struct NamespaceObjects<'a> {
     namespace: &'a str,
@@ -55,7 +55,7 @@ struct NamespaceObjects<'a> {
     bad: Option<&'a str>,
 }
 
-/// Where a namespace stands among others, or would.
+/// Returns the index of a namespace among sorted ones, or where to insert it.
 fn position<T>(sets: &[T], namespace: &str, of: impl Fn(&T) -> &str) -> Result<usize, usize> {
     sets.binary_search_by(|set| of(set).cmp(namespace))
 }
@@ -70,7 +70,7 @@ fn found<'a, 'b>(all: &'b mut Vec<NamespaceObjects<'a>>, namespace: &'a str) -> 
 }
 
 impl PolicyCollector {
-    /// Goes on from what the last leader told.
+    /// Continues from the sets that the last leader published.
     pub(crate) fn new(told: Option<PolicySets>) -> Self {
         Self {
             published: told,
@@ -79,14 +79,14 @@ impl PolicyCollector {
         }
     }
 
-    /// The namespaces whose policies are refused.
+    /// Returns the number of namespaces whose policies are refused.
     pub(crate) fn refused(&self) -> usize {
         let told = self.published.iter().flatten();
         told.filter(|set| set.refused.is_some()).count()
     }
 
-    /// Takes all objects that there are, and the lines about those that could not be read. The sets where they are
-    /// others than before, and what to warn of.
+    /// Takes all current objects, and messages about those that could not be read. Returns the sets if they changed, and
+    /// warnings to log.
     pub(crate) fn update<'a>(
         &mut self,
         root: Option<&str>,
@@ -139,7 +139,7 @@ impl PolicyCollector {
     }
 }
 
-/// The set of a namespace.
+/// Returns the set of a namespace.
 fn find_namespace<'a>(sets: &'a [PolicySet], namespace: &str) -> Option<&'a PolicySet> {
     sets.get(position(sets, namespace, |set| &set.namespace).ok()?)
 }
@@ -147,13 +147,13 @@ fn find_namespace<'a>(sets: &'a [PolicySet], namespace: &str) -> Option<&'a Poli
 /// The name of a policy, and its `spec` as JSON.
 type NamedSpec = (Box<str>, Box<str>);
 
-/// A namespace's policies, and the room that they need.
+/// The policies of a namespace and the memory that they need.
 #[derive(Debug)]
 struct Candidate<'a> {
     namespace: &'a str,
-    /// Those that there are now, or why they cannot be in force.
+    /// The current policies with their size, or why they are refused.
     now: Result<(usize, Vec<NamedSpec>), String>,
-    /// Those that were in force before.
+    /// The policies that were in force before, with their size.
     before: Option<(usize, &'a [NamedSpec])>,
 }
 
@@ -170,19 +170,19 @@ impl<'a> Candidate<'a> {
             Some(line) => Err(line.to_owned()),
             None => size(namespace, &specs).map(|bytes| (bytes, specs)),
         };
-        // An older leader may have left what is too much now.
+        // A leader with an older version may have published a set that exceeds the limits of this one.
         let before = before.and_then(|before| before.in_force.as_deref());
         let before = before.and_then(|specs| Some((size(namespace, specs).ok()?, specs)));
         Self { namespace, now, before }
     }
 
-    /// The bytes of those that are to be in force.
+    /// Returns the size of the policies that should be in force.
     fn bytes(&self) -> usize {
         let now = self.now.as_ref().map(|(bytes, _)| *bytes).ok();
         now.or(self.before.map(|(bytes, _)| bytes)).unwrap_or_default()
     }
 
-    /// Takes room for those that there are now, or else for those before.
+    /// Reserves memory for the current policies, or else for the previous ones.
     fn take(&mut self, quota: &mut MemoryQuota) {
         if self.now.as_ref().is_ok_and(|(bytes, _)| !quota.take(*bytes)) {
             self.now = Err(QuotaExceeded.to_string());
@@ -205,7 +205,7 @@ impl<'a> Candidate<'a> {
     }
 }
 
-/// Leaves out what there is no room for.
+/// Refuses the sets for which there is no memory.
 fn apply_quota(root: Option<&str>, sets: &mut [Candidate<'_>]) {
     let mut order: Vec<_> = sets.iter().map(|set| (set.namespace, set.bytes())).collect();
     cost::quota_order(root, &mut order);
@@ -222,8 +222,8 @@ impl PolicySet {
     fn warning(&self) -> Option<String> {
         let namespace = &self.namespace;
         let instead = match self.in_force {
-            Some(_) => "those before them stay in force",
-            None => "there were none before them, so no external metric is served by them",
+            Some(_) => "the previous ones stay in force",
+            None => "there were no previous ones, so no external metric is served there",
         };
         let reason = self.refused.as_ref()?;
         Some(format!(
@@ -232,15 +232,15 @@ impl PolicySet {
     }
 }
 
-/// The policies of a namespace, ready to decide.
+/// The checked policies of a namespace.
 #[derive(Debug)]
 struct CompiledSet {
     policies: Vec<Policy>,
-    /// What they occupy, their specs among it.
+    /// Their size in bytes, including their specs.
     bytes: usize,
 }
 
-/// The policies of a namespace, or why they are none; `applies` is where they do.
+/// Checks the policies of a namespace. They apply to the namespace `applies`, or to all if that is `None`.
 fn compile(namespace: &str, applies: Option<&str>, specs: &[NamedSpec]) -> Result<CompiledSet, String> {
     let mut policies = Vec::with_capacity(specs.len());
     for (name, spec) in specs {
@@ -253,7 +253,7 @@ fn compile(namespace: &str, applies: Option<&str>, specs: &[NamedSpec]) -> Resul
     let cost = cost::check_set(&policies.iter().collect::<Vec<_>>());
     let bytes = cost.map_err(|(place, excess)| {
         let title = policies.get(place).map_or("", Policy::name);
-        format!("up to {title} they have {excess}")
+        format!("the policies up to {title} have {excess}")
     })?;
     let of_specs: usize = specs.iter().map(|(_, spec)| spec.len()).sum();
     let bytes = bytes + of_specs;

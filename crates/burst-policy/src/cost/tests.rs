@@ -113,7 +113,7 @@ fn what_would_fill_the_memory_is_refused() {
     let said = refusal(&spec((0..430).map(|number| deny(&large(number)))));
     assert!(said.starts_with("rules[3"), "{said}");
     assert!(
-        said.ends_with(&format!(" bytes when they are compiled; {MAX_BYTES} are allowed")),
+        said.ends_with(&format!(" bytes when compiled; {MAX_BYTES} are allowed")),
         "{said}"
     );
     // Texts are kept as well.

@@ -1,6 +1,6 @@
 //! The values that one label may have.
 
-/// A set of values, of which being absent is one.
+/// A set of label values. "Absent" is one of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValueSet {
     /// Whether the label may be absent.
@@ -8,15 +8,15 @@ pub struct ValueSet {
     present: PresentValues,
 }
 
-/// The lists are in order, without one twice: a query may name thousands, and so may a policy.
+/// The lists are sorted and have no duplicates, because requests and policies can have thousands of values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum PresentValues {
     OneOf(Vec<Box<str>>),
-    /// All but these, within the limits.
+    /// All values but these, within the range.
     NoneOf(Vec<Box<str>>, Option<IntegerRange>),
 }
 
-/// ValueSet that are numbers between the two, which are left out themselves.
+/// Values that are integers between the two bounds, which are excluded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct IntegerRange {
     above: Option<i64>,
@@ -24,7 +24,7 @@ struct IntegerRange {
 }
 
 impl IntegerRange {
-    /// As the API server reads a value.
+    /// Returns whether the API server would read the value as an integer in the range.
     fn have(self, value: &str) -> bool {
         let is_between = |number: i64| {
             self.above.is_none_or(|above| number > above) && self.below.is_none_or(|below| number < below)
@@ -47,7 +47,7 @@ impl IntegerRange {
     }
 }
 
-/// Any value, or none.
+/// Any value, or an absent label.
 impl Default for ValueSet {
     fn default() -> Self {
         Self::none_of([])
@@ -96,7 +96,7 @@ impl ValueSet {
         Self { absent: false, present }
     }
 
-    /// What both have.
+    /// Returns the intersection.
     pub(super) fn and(self, other: Self) -> Self {
         let absent = self.absent && other.absent;
         let present = match (self.present, other.present) {
@@ -113,42 +113,41 @@ impl ValueSet {
         Self { absent, present }
     }
 
-    /// Whether a label may neither be there nor be absent.
+    /// Returns whether the set is empty.
     #[must_use]
     pub fn is_nothing(&self) -> bool {
         !self.absent && self.present.is_empty()
     }
 
-    /// Whether the label of that value is one; `None` is an absent one.
+    /// Returns whether the set contains a value; `None` is an absent label.
     #[must_use]
     pub fn have(&self, value: Option<&str>) -> bool {
         value.map_or(self.absent, |value| self.present.has(value))
     }
 
-    /// Whether the other set has all of these.
+    /// Returns whether `wider` contains all values of this set.
     #[must_use]
     pub fn is_subset_of(&self, wider: &Self) -> bool {
         (wider.absent || !self.absent) && self.present.is_subset_of(&wider.present)
     }
 
-    /// The values that are listed, allowed or not.
+    /// Returns the number of listed values, allowed or excluded.
     #[must_use]
     pub fn count(&self) -> usize {
         let (Ok(values) | Err(values)) = self.listed();
         values.len()
     }
 
-    /// Whether a label may be absent.
+    /// Returns whether the label may be absent.
     #[must_use]
     pub fn may_be_absent(&self) -> bool {
         self.absent
     }
 
-    /// The values where there are so many and no more; otherwise the ones that are not allowed. IntegerRange stand in no
-    /// object's selector.
+    /// Returns the allowed values if the set is a list of values. Selectors of objects have no integer ranges.
     ///
     /// # Errors
-    /// Those that are not allowed.
+    /// The excluded values, if all others are allowed.
     pub fn listed(&self) -> Result<&[Box<str>], &[Box<str>]> {
         match &self.present {
             PresentValues::OneOf(values) => Ok(values),
@@ -158,7 +157,7 @@ impl ValueSet {
 }
 
 fn sorted(mut values: Vec<Box<str>>) -> Vec<Box<str>> {
-    // Of two lists that are in order, this merges.
+    // The sort is fast here: it merges two sorted lists.
     values.sort();
     values.dedup();
     values
@@ -179,12 +178,12 @@ impl PresentValues {
     fn is_empty(&self) -> bool {
         match self {
             Self::OneOf(values) => values.is_empty(),
-            // A number can be written in more ways than can be listed.
+            // A number has so many spellings that a list cannot exclude them all.
             Self::NoneOf(_, limits) => limits.is_some_and(IntegerRange::is_empty),
         }
     }
 
-    /// Looks up no more than the wider one lists: that one is a policy's, which was looked at for what it costs.
+    /// Looks up at most as many values as `wider` lists. That is the set of a policy, whose cost was checked.
     fn is_subset_of(&self, wider: &Self) -> bool {
         match (self, wider) {
             _ if self.is_empty() => true,

@@ -1,16 +1,16 @@
-//! What the engine makes of a pattern, as a caller can know it without compiling: how large that is, and the most that
-//! a match with a name can cost.
+//! A model of the automaton that the engine compiles from a pattern. It gives the size, and the largest cost of matching a
+//! name, without compilation.
 //!
 //! regex-lite compiles to Thompson's automaton, a state for each character with repetitions written out and one or two
 //! for each repetition and alternative, and goes through the name once. At each character it visits the states that
 //! some beginning of that length leads to. A [`State`] has bounds for those lengths, so what all states can cost together
 //! is a sum, and a name that costs more cannot exist. <https://swtch.com/~rsc/regexp/regexp2.html>
 
-/// States, and what they cost.
+/// The states of a pattern and their costs.
 #[derive(Debug)]
 pub(super) struct Automaton {
     states: Vec<State>,
-    /// Characters of a name that it stands for: the least, and the most.
+    /// The smallest and largest number of characters that it matches.
     min: usize,
     max: usize,
     /// As [`MAX_STATES`](super::MAX_STATES) counts.
@@ -24,35 +24,35 @@ struct State {
     /// The least number of characters in front of it, and the most.
     min_position: usize,
     max_position: usize,
-    /// Steps of one visit.
+    /// The steps of one visit.
     weight: usize,
 }
 
-/// How often something is repeated.
+/// How often a part is repeated.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Repetition {
     pub(super) min: usize,
-    /// `None`: without end.
+    /// `None` if there is no upper bound.
     pub(super) max: Option<usize>,
 }
 
 impl Repetition {
-    /// How often it is written out.
+    /// The number of copies that the engine makes.
     fn copies(self) -> usize {
         self.max.unwrap_or(self.min).max(1)
     }
 }
 
-/// More than any name has.
+/// More characters than any name has.
 const UNBOUNDED: usize = usize::MAX;
 
-/// Steps of a state with two ways on.
+/// The steps of a state with two successors.
 const FORK_STEPS: usize = 2;
 
-/// Steps at each character, whatever is active: it is decoded, and the engine looks whether a match begins there.
+/// The fixed steps for each character: the engine decodes it and tries to begin a match.
 const STEPS_PER_CHARACTER: usize = 4;
 
-/// Ranges that one step compares a character with.
+/// The number of ranges that one step compares.
 const RANGES_PER_STEP: usize = 4;
 
 impl Automaton {
@@ -94,7 +94,7 @@ impl Automaton {
         self
     }
 
-    /// This, and then the other.
+    /// Appends another automaton.
     pub(super) fn then(mut self, next: &Self) -> Self {
         self.add_states(next, self.min, self.max);
         self.min = self.min.saturating_add(next.min);
@@ -103,7 +103,7 @@ impl Automaton {
         self
     }
 
-    /// Takes the states of another with so many characters in front of it.
+    /// Adds the states of another automaton, which begins after the given number of characters.
     fn add_states(&mut self, other: &Self, min: usize, max: usize) {
         self.states.extend(other.states.iter().map(|state| State {
             min_position: state.min_position.saturating_add(min),
@@ -113,7 +113,7 @@ impl Automaton {
         self.ranges += other.ranges;
     }
 
-    /// A state between characters.
+    /// Adds a state that reads no character.
     fn add_state(&mut self, min_position: usize, max_position: usize, weight: usize) {
         self.states.push(State {
             min_position,
@@ -122,7 +122,7 @@ impl Automaton {
         });
     }
 
-    /// One of several.
+    /// Combines alternatives.
     pub(super) fn any_of(branches: Vec<Self>) -> Self {
         let count = branches.len();
         let min = branches.iter().map(|branch| branch.min).min().unwrap_or_default();
@@ -141,12 +141,12 @@ impl Automaton {
         all
     }
 
-    /// How many characters it stands for if it is repeated.
+    /// Returns the number of characters of a repetition, as [`Self::characters`] counts.
     pub(super) fn characters_repeated(&self, repetition: Repetition) -> usize {
         self.characters.saturating_mul(repetition.copies()).saturating_add(1)
     }
 
-    /// The same again and again. The caller looks at [`Self::characters_repeated`] before.
+    /// Repeats the automaton. The caller checks [`Self::characters_repeated`] first.
     pub(super) fn repeated(&self, repetition: Repetition) -> Self {
         let mut all = Self::empty();
         all.min = self.min.saturating_mul(repetition.min);
@@ -170,7 +170,7 @@ impl Automaton {
         }
         match repetition.max {
             Some(max) if max == repetition.min => {}
-            // Where all that may be left out go on.
+            // All optional copies continue here.
             Some(_) => all.add_state(all.min, all.max, 1),
             None => {
                 all.add_state(0, all.max, FORK_STEPS);
@@ -182,7 +182,7 @@ impl Automaton {
         all
     }
 
-    /// The characters it stands for, with repetitions written out; some ranges of a class are one more.
+    /// Returns the number of characters with repetitions expanded. A class counts one for every four ranges.
     pub(super) fn characters(&self) -> usize {
         self.characters
     }
@@ -195,8 +195,8 @@ impl Automaton {
         self.ranges
     }
 
-    /// The most steps that a name of so many characters can cost: the visits of each state, and at each character what
-    /// the engine does there in any case.
+    /// Returns the largest number of steps to match a name of a length: the visits of each state, and the fixed steps for each
+    /// character.
     pub(super) fn steps(&self, length: usize) -> usize {
         let visits =
             |state: &State| (state.max_position.min(length) + 1).saturating_sub(state.min_position) * state.weight;

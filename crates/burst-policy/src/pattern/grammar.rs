@@ -1,31 +1,31 @@
-//! The syntax: what is not known to mean the same everywhere is refused.
+//! The parser of patterns. It refuses syntax that does not mean the same to all engines.
 
 use super::automaton::{Automaton, Repetition};
 use super::{MAX_STATES, PatternError, Prefix};
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// Deeper than a person writes, and shallow enough for any stack.
+/// Deeper than any real pattern, and shallow enough for the stack of a Wasm module.
 const MAX_DEPTH: usize = 16;
-/// What Go's engine takes.
+/// The limit of Go's engine.
 const MAX_REPETITIONS: usize = 1000;
 
-/// Ranges of `\d`, and of `\w`, which has more: digits, two of letters, and the underscore.
+/// The number of ranges of `\w`: digits, upper case, lower case and the underscore. `\d` counts as many.
 const ESCAPED_RANGES: usize = 4;
-/// Of `.`, which is all but a line's end.
+/// The number of ranges of `.`, which excludes the line feed.
 const ANY_RANGES: usize = 2;
 
 type Parsed<T> = Result<T, PatternError>;
 
-/// What a text says, if it is a pattern.
+/// A parsed pattern.
 pub(super) struct Analysis {
-    /// What the engine makes of it.
+    /// A model of what the engine compiles.
     pub(super) automaton: Automaton,
-    /// How each branch begins.
+    /// The prefix of each branch.
     pub(super) prefixes: Vec<Prefix>,
 }
 
-/// Reads a pattern.
+/// Parses a pattern.
 pub(super) fn parse(text: &str) -> Parsed<Analysis> {
     let mut parser = Parser {
         rest: text.chars().peekable(),
@@ -45,7 +45,7 @@ pub(super) fn parse(text: &str) -> Parsed<Analysis> {
 
 struct Parser<'a> {
     rest: Peekable<Chars<'a>>,
-    /// Characters that were taken.
+    /// The number of characters read.
     at: usize,
     depth: usize,
     prefixes: Vec<Prefix>,
@@ -62,21 +62,21 @@ impl Parser<'_> {
         self.rest.peek().copied()
     }
 
-    /// One more character that each name has there.
+    /// Adds a literal character to the prefix of the current branch.
     fn extend_prefix(&mut self, character: char) {
         if let Some(prefix) = self.prefixes.last_mut().filter(|prefix| prefix.is_complete) {
             prefix.text.push(character);
         }
     }
 
-    /// From here on names may differ.
+    /// Ends the prefix of the current branch.
     fn close_prefix(&mut self) {
         if let Some(prefix) = self.prefixes.last_mut() {
             prefix.is_complete = false;
         }
     }
 
-    /// About the character that was taken last.
+    /// Returns an error at the character that was read last.
     fn syntax_error(&self, reason: impl Into<String>) -> PatternError {
         PatternError::Syntax {
             at: self.at,
@@ -84,7 +84,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Up to the end, or to the parenthesis that closes.
+    /// Parses branches up to the end or the closing parenthesis.
     fn alternatives(&mut self) -> Parsed<Automaton> {
         let mut branches = vec![self.concatenation()?];
         while self.peek() == Some('|') {
@@ -107,15 +107,15 @@ impl Parser<'_> {
             is_empty = false;
         }
         match (is_empty, self.peek()) {
-            (true, Some(')')) if self.depth > 0 => Err(self.syntax_error("`()` has nothing in it")),
+            (true, Some(')')) if self.depth > 0 => Err(self.syntax_error("`()` is empty")),
             (true, Some(')')) => Ok(all),
             (true, None) if self.depth > 0 => Err(self.syntax_error("`(` is not closed")),
-            (true, _) => Err(self.syntax_error("`|` has nothing on one side")),
+            (true, _) => Err(self.syntax_error("`|` has an empty side")),
             _ => Ok(all),
         }
     }
 
-    /// As soon as a part is too large, so that none is ever written out that is.
+    /// Refuses a part as soon as it is too large, so that its repetitions are never expanded.
     fn within_limit(&self, automaton: Automaton) -> Parsed<Automaton> {
         match automaton.characters() <= MAX_STATES {
             true => Ok(automaton),
@@ -146,7 +146,7 @@ impl Parser<'_> {
             }
             '*' | '+' | '?' | '{' => Err(self.syntax_error(format!("`{first}` has nothing to repeat"))),
             '^' | '$' => {
-                let reason = format!("`{first}` need not be written: a pattern matches the whole name");
+                let reason = format!("`{first}` is not needed: a pattern matches the whole name");
                 Err(self.syntax_error(reason))
             }
             ']' | '}' => Err(self.syntax_error(format!("`{first}` must be written `\\{first}`"))),
@@ -157,7 +157,7 @@ impl Parser<'_> {
         }
     }
 
-    /// One character, which is of the prefix unless it is repeated.
+    /// Adds one character. It belongs to the prefix unless it is repeated.
     fn character(&mut self, character: char) -> Automaton {
         match self.peek() {
             Some('*' | '+' | '?' | '{') => self.close_prefix(),
@@ -168,11 +168,13 @@ impl Parser<'_> {
 
     fn literal(&self, character: char) -> Parsed<()> {
         if character.is_ascii_uppercase() {
-            let reason = format!("`{character}` matches nothing: names are in lower case here");
+            let reason = format!("`{character}` matches nothing: names are in lower case");
             return Err(self.syntax_error(reason));
         }
         if character != ' ' && !character.is_ascii_graphic() {
-            return Err(self.syntax_error(format!("`{character}` is no ASCII character; `.` matches any")));
+            return Err(self.syntax_error(format!(
+                "`{character}` is not an ASCII character; `.` matches any character"
+            )));
         }
         Ok(())
     }
@@ -185,7 +187,7 @@ impl Parser<'_> {
         if self.peek() == Some('?') {
             self.next();
             if self.next() != Some(':') {
-                return Err(self.syntax_error("`(?` is not understood unless it is `(?:`"));
+                return Err(self.syntax_error("`(?` is not supported unless it is `(?:`"));
             }
         }
         let automaton = self.alternatives()?;
@@ -196,20 +198,20 @@ impl Parser<'_> {
         Ok(automaton.grouped())
     }
 
-    /// What stands for one character; `None` where it stands for several.
+    /// Parses an escape. Returns `None` for a class such as `\d`.
     fn escape(&mut self) -> Parsed<Option<char>> {
         match self.next() {
-            None => Err(self.syntax_error("`\\` has nothing behind it")),
+            None => Err(self.syntax_error("`\\` is not followed by a character")),
             Some('d' | 'w') => Ok(None),
-            Some('|') => Err(self.syntax_error("`\\|` matches nothing: a slash in a name is `/` here")),
-            // Newer engines have a use for the two.
+            Some('|') => Err(self.syntax_error("`\\|` matches nothing: write `/` for a slash in a name")),
+            // Newer engines give a meaning to `\<` and `\>`.
             Some(other) if other.is_ascii_punctuation() && !matches!(other, '<' | '>') => Ok(Some(other)),
-            Some(other) => Err(self.syntax_error(format!("`\\{other}` is not understood"))),
+            Some(other) => Err(self.syntax_error(format!("`\\{other}` is not supported"))),
         }
     }
 
     fn class(&mut self) -> Parsed<Automaton> {
-        // All but some ranges are one range more than those.
+        // The complement of n ranges has n + 1 ranges.
         let mut ranges = 0;
         if self.peek() == Some('^') {
             self.next();
@@ -219,7 +221,7 @@ impl Parser<'_> {
         loop {
             let first = match self.next() {
                 None => return Err(self.syntax_error("`[` is not closed")),
-                Some(']') if is_empty => return Err(self.syntax_error("`[]` has nothing in it")),
+                Some(']') if is_empty => return Err(self.syntax_error("`[]` is empty")),
                 Some(']') => return Ok(Automaton::class(ranges)),
                 Some(first) => self.class_member(first)?,
             };
@@ -235,20 +237,20 @@ impl Parser<'_> {
     fn range(&mut self, first: char) -> Parsed<()> {
         let last = match self.next() {
             None => return Err(self.syntax_error("`[` is not closed")),
-            Some(']') => return Err(self.syntax_error("`-` must be written `\\-` unless it is between two")),
+            Some(']') => return Err(self.syntax_error("`-` must be written `\\-` unless it is between two characters")),
             Some(last) => self.class_member(last)?,
         };
         match last {
             Some(last) if first <= last => Ok(()),
-            Some(last) => Err(self.syntax_error(format!("`{first}-{last}` is from the last to the first"))),
-            None => Err(self.syntax_error("`-` must be written `\\-` unless it is between two")),
+            Some(last) => Err(self.syntax_error(format!("`{first}-{last}` is in reverse order"))),
+            None => Err(self.syntax_error("`-` must be written `\\-` unless it is between two characters")),
         }
     }
 
     fn class_member(&mut self, character: char) -> Parsed<Option<char>> {
         match character {
             '\\' => self.escape(),
-            '-' => Err(self.syntax_error("`-` must be written `\\-` unless it is between two")),
+            '-' => Err(self.syntax_error("`-` must be written `\\-` unless it is between two characters")),
             ' ' | '_' | '.' | '/' | ':' | ',' | '=' | '@' => Ok(Some(character)),
             other if other.is_ascii_punctuation() => {
                 Err(self.syntax_error(format!("`{other}` must be written `\\{other}`")))
@@ -278,7 +280,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Behind the brace that opens.
+    /// Parses the repetition after an opening brace.
     fn repetition(&mut self) -> Parsed<Repetition> {
         let min = self.number()?;
         let max = match (self.next(), self.peek()) {
@@ -293,9 +295,7 @@ impl Parser<'_> {
             return Err(self.syntax_error("`{` is not closed"));
         }
         match max {
-            Some(max) if max < min => {
-                Err(self.syntax_error(format!("`{{{min},{max}}}` is from the last to the first")))
-            }
+            Some(max) if max < min => Err(self.syntax_error(format!("`{{{min},{max}}}` is in reverse order"))),
             max => Ok(Repetition { min, max }),
         }
     }
@@ -308,7 +308,7 @@ impl Parser<'_> {
         }
         match digits.parse() {
             Ok(number) if number <= MAX_REPETITIONS => Ok(number),
-            _ if digits.is_empty() => Err(self.syntax_error("`{` is followed by no number")),
+            _ if digits.is_empty() => Err(self.syntax_error("`{` is not followed by a number")),
             _ => Err(self.syntax_error(format!("`{digits}` is more than {MAX_REPETITIONS}"))),
         }
     }

@@ -121,7 +121,7 @@ fn what_is_not_known_of_policies_is_an_error_and_no_value() {
     let (code, _, message) = world.refusal(get(&format!("{EXTERNAL}/burst_headroom")));
     assert_eq!(
         (code, message.as_str()),
-        (503, "the ExternalMetricPolicies were never read in full")
+        (503, "the ExternalMetricPolicies have not been read yet")
     );
     enforce(&mut world, &[("shop", None)]);
     let (code, _, message) = world.refusal(get(&format!("{EXTERNAL}/burst_headroom")));
