@@ -6,7 +6,7 @@ use crate::metrics_apis::{Disposition, MetricsApis, PendingGuard};
 use crate::requests::{self, InFlightRequest, RequestCounter};
 use crate::view::View;
 use crate::vm::{self, BulkPermit};
-use burst_model::config::Upstream;
+use burst_model::config::UpstreamHeader;
 use burst_model::name::ObjectName;
 use burst_model::serve::Absence;
 use burst_model::serve::burst::{self, BurstRequest};
@@ -19,7 +19,7 @@ use std::rc::Rc;
 /// What the response needs to know of its request.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct StreamFlags {
-    /// The request has the header that `header.gate` asks for. The header-only module sees no request, so there it is false.
+    /// The request has the header that `header.condition` asks for. The header-only module sees no request, so there it is false.
     has_gate_header: bool,
     /// The response is a reply of this filter, which Envoy sends through the filter like any other, or one of the metrics
     /// APIs.
@@ -164,7 +164,7 @@ impl Handler {
     }
 
     fn has_gate_header(&self) -> bool {
-        let gate = self.view.config.header.gate.as_ref();
+        let gate = self.view.config.header.condition.as_ref();
         gate.is_some_and(|gate| host::request_header(&gate.name).is_some_and(|value| value.starts_with(&gate.prefix)))
     }
 
@@ -186,10 +186,10 @@ impl Handler {
         let cluster = ResponseCluster::default();
         self.count_response(&cluster);
         let (header, stats) = (&self.view.config.header, vm::stats());
-        if header.upstream == Upstream::Keep && host::has_response_header(&header.name) {
+        if header.upstream == UpstreamHeader::Keep && host::has_response_header(&header.name) {
             return stats.header_upstream_kept.count();
         }
-        if header.gate.is_some() && !flags.has_gate_header {
+        if header.condition.is_some() && !flags.has_gate_header {
             stats.header_gated.count();
             return host::set_response_header(&header.name, None);
         }

@@ -7,7 +7,7 @@ use crate::log;
 use crate::quarantine::{Quarantine, trap_on};
 use crate::shared_data::SharedValue;
 use burst_model::config::Config;
-use burst_model::policies::Enforced;
+use burst_model::policies::EffectivePolicies;
 use burst_model::quarantine::{Item, ItemKind};
 use burst_model::records::{Confirmed, RequestCountKeys, SharedKeys};
 use burst_model::request_rates::LatestRates;
@@ -23,7 +23,7 @@ pub(crate) struct View {
     /// The request counts of all proxies, as of the last tick.
     pub(crate) rates: RefCell<LatestRates>,
     /// The policies that are objects of the cluster.
-    pub(crate) policies: RefCell<Enforced>,
+    pub(crate) policies: RefCell<EffectivePolicies>,
     /// The hash of their bytes.
     pub(crate) policies_hash: Cell<u64>,
     pub(crate) quarantine: Quarantine,
@@ -62,7 +62,7 @@ impl View {
         if let (Some(key), Some(requests)) = (&self.rates_key, &self.config.requests) {
             let sum = SharedValue::read(key).bytes;
             let mut rates = self.rates.borrow_mut();
-            rates.refresh(sum, requests.window, requests.max_age(), now);
+            rates.refresh(sum, requests.window, requests.total_max_age(), now);
         }
     }
 
@@ -96,7 +96,7 @@ impl View {
             return;
         };
         let mut is_marked = false;
-        self.policies.borrow_mut().look(root, confirmed, || {
+        self.policies.borrow_mut().refresh(root, confirmed, || {
             let bytes = SharedValue::read(&self.keys.policies).bytes;
             let item = Item::of_bytes(ItemKind::Policies, &bytes);
             if self.policies_hash.get() == item.hash {

@@ -12,7 +12,7 @@ use burst_metrics_api::MetricsRequest;
 use burst_metrics_api::review::{self, ReviewCache, ReviewError, ReviewResult, ReviewVerdict};
 use burst_model::budget::Permit;
 use burst_model::cluster_reader::HttpResponse;
-use burst_model::config::Api;
+use burst_model::config::ApiConfig;
 use burst_model::failure_state::{FailureState, StateChange};
 use burst_model::serve::LocalReply;
 use burst_model::sync::election::VmId;
@@ -108,7 +108,7 @@ impl Authorizer {
     }
 
     /// Queues the reviews that are not sent yet.
-    pub(super) fn send(&self, api: &Api) {
+    pub(super) fn send(&self, api: &ApiConfig) {
         while let Some(review) = self.reviews.borrow_mut().next_unsent() {
             callouts::queue(Callout {
                 purpose: Purpose::Review(review.clone()),

@@ -19,7 +19,7 @@ use authorizer::Authorizer;
 use burst_metrics_api::connection::{self, DownstreamConnection};
 use burst_metrics_api::review::{self, AccessReview, ReviewResult, ReviewVerdict};
 use burst_metrics_api::{self as metrics, MetricSources, MetricsRequest, RoutedRequest};
-use burst_model::config::{Authorization, MetricsApis as MetricsApisConfig};
+use burst_model::config::{Authorization, MetricsApisConfig};
 use burst_model::quarantine::{Item, ItemKind};
 use burst_model::serve::LocalReply;
 use std::cell::{Cell, RefCell};

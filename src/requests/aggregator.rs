@@ -9,7 +9,7 @@ use crate::leader_guard::LeaderGuard;
 use crate::shared_data::{CasConflict, FencedKey, SharedValue, Slots, Term, compare_and_set, proxy_id};
 use crate::{log, vm};
 use burst_model::cluster_reader::HttpResponse;
-use burst_model::config::{Config, Full, Requests};
+use burst_model::config::{Config, RequestPath, RequestsConfig};
 use burst_model::failure_state::{FailureState, StateChange};
 use burst_model::hash;
 use burst_model::records::RequestCountKeys;
@@ -24,7 +24,7 @@ const TIMEOUT: Duration = Duration::from_secs(2);
 
 #[derive(Debug)]
 pub(crate) struct Aggregator {
-    requests: Full<Requests>,
+    requests: RequestPath<RequestsConfig>,
     counting: u64,
     vms: Slots,
     reports: ReportStore,
@@ -82,7 +82,7 @@ impl Aggregator {
 
     /// The sum of what the VMs counted. Empties the slots of VMs that are gone.
     fn vms(&self, now: Time, guard: &LeaderGuard) -> TallySum {
-        let (mut total, patience) = (TallySum::default(), self.requests.vm_patience());
+        let (mut total, patience) = (TallySum::default(), self.requests.worker_report_max_age());
         for (slot, found) in self.vms.all().filter(|(_, found)| !found.bytes.is_empty()) {
             if !guard.admits(&found.bytes) {
                 continue;
@@ -96,7 +96,7 @@ impl Aggregator {
     }
 
     fn add_up(&mut self, own: &Tally<'_>, now: Time, guard: &LeaderGuard) -> Result<(), CasConflict> {
-        let patience = self.requests.report_patience();
+        let patience = self.requests.proxy_report_max_age();
         let stats = vm::stats();
         let hub = ReportSettings {
             since: self.since(now),

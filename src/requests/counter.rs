@@ -4,7 +4,7 @@
 use super::{MAX_VMS, is_due};
 use crate::host;
 use crate::shared_data::{Slots, new_vm_id};
-use burst_model::config::{Config, Requests};
+use burst_model::config::{Config, RequestsConfig};
 use burst_model::records::RequestCountKeys;
 use burst_model::request_rates::{Meter, MeterSlot, SlidingWindow, is_rejected};
 use burst_model::sync::election::VmId;
@@ -46,7 +46,7 @@ impl RequestCounter {
         })
     }
 
-    fn new(keys: RequestCountKeys, requests: &Requests) -> Self {
+    fn new(keys: RequestCountKeys, requests: &RequestsConfig) -> Self {
         Self {
             meter: RefCell::default(),
             window: RefCell::new(SlidingWindow::new(requests.window, host::now())),

@@ -17,9 +17,10 @@ const LIFE: [&str; 9] = [
     "proxy_on_tick",
 ];
 
-/// How much each may weigh, in bytes. What would be more needs a reason (bench/README.md says what there is now).
-const FULL: u64 = 812_000;
-const HEADER_ONLY: u64 = 440_000;
+/// The largest allowed size of each module, in bytes, a little above its size now. bench/README.md has the sizes; the compressed
+/// size is what a proxy fetches. Give a reason in the commit that raises a limit.
+const FULL: u64 = 860_000;
+const HEADER_ONLY: u64 = 452_000;
 
 fn exports(file: &str) -> Vec<String> {
     let module = Module::from_file(wasm(file)).expect("a module");

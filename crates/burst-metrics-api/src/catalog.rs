@@ -3,7 +3,7 @@
 //! Both follow from the configuration alone, so discovery works before the cluster was read.
 
 use burst_kube::{ObjectKind, Resource};
-use burst_model::config::{Config, MetricsApis};
+use burst_model::config::{Config, MetricsApisConfig};
 use burst_model::index::{HPAS, SERIES, SERVICES};
 use burst_model::order::sort_by;
 use burst_model::request_rates::{CountingSettings, RateScope};
@@ -75,7 +75,7 @@ impl ServedMetric {
     }
 
     /// All metrics, sorted by name.
-    pub(crate) fn all(apis: &MetricsApis) -> impl Iterator<Item = Self> {
+    pub(crate) fn all(apis: &MetricsApisConfig) -> impl Iterator<Item = Self> {
         let replica_metrics = REPLICA_METRICS.map(Self::Replicas);
         let request_metrics = apis.counting.into_iter().flat_map(Self::counted);
         replica_metrics.into_iter().chain(request_metrics)
@@ -89,13 +89,13 @@ impl ServedMetric {
     }
 
     /// The metric with exactly this name.
-    pub(crate) fn find(apis: &MetricsApis, name: &str) -> Option<Self> {
+    pub(crate) fn find(apis: &MetricsApisConfig, name: &str) -> Option<Self> {
         Self::all(apis).find(|metric| metric.name() == name)
     }
 
     /// The external metric with this name, in any case: client-go lowers it. Our names may be written with a slash in the
     /// place of the first underscore: `burst/headroom`. Clients write a slash as `\|` or `|` as well.
-    pub(crate) fn find_external(apis: &MetricsApis, name: &str) -> Option<Self> {
+    pub(crate) fn find_external(apis: &MetricsApisConfig, name: &str) -> Option<Self> {
         let name = name.to_ascii_lowercase().replace("\\|", "/").replace('|', "/");
         Self::all(apis).find(|metric| metric.name() == name || metric.name().replacen('_', "/", 1) == name)
     }

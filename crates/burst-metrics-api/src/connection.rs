@@ -5,7 +5,7 @@
 //! <https://kubernetes.io/docs/reference/access-authn-authz/authentication/#authenticating-proxy>
 
 use crate::status::{StatusDetails, StatusError};
-use burst_model::config::MetricsApis;
+use burst_model::config::MetricsApisConfig;
 use burst_model::serve::LocalReply;
 
 /// The connection that a request came on.
@@ -23,7 +23,7 @@ pub struct DownstreamConnection<'a> {
 ///
 /// # Errors
 /// The answer to a request on any other connection (`403`).
-pub fn check(apis: &MetricsApis, connection: DownstreamConnection<'_>) -> Result<(), LocalReply> {
+pub fn check(apis: &MetricsApisConfig, connection: DownstreamConnection<'_>) -> Result<(), LocalReply> {
     let is_demo = apis.insecure_loopback_demo;
     if connection.is_mutual_tls || is_demo && is_loopback(connection.local_address) {
         return Ok(());

@@ -13,7 +13,7 @@ use crate::response_body::{ResponseBody, ValueListMeta, row_object};
 use crate::sources::MetricSources;
 use crate::status::{StatusDetails, StatusError};
 use burst_labels::Selector;
-use burst_model::config::{MetricsApis, UnknownExternal};
+use burst_model::config::{MetricsApisConfig, UnknownExternal};
 use std::fmt::Write as _;
 
 const COLUMNS: [&str; 4] = ["Name", "Value", "Labels", "Age"];
@@ -78,11 +78,11 @@ struct SeriesLabels<'a> {
     series: &'a SeriesValue<'a>,
     /// What an HPA scales: its kind in lower case, and its name.
     scale_target: Option<(&'a str, &'a str)>,
-    apis: &'a MetricsApis,
+    apis: &'a MetricsApisConfig,
 }
 
 impl<'a> SeriesLabels<'a> {
-    fn new(namespace: &'a str, series: &'a SeriesValue<'a>, apis: &'a MetricsApis) -> Self {
+    fn new(namespace: &'a str, series: &'a SeriesValue<'a>, apis: &'a MetricsApisConfig) -> Self {
         Self {
             namespace,
             series,

@@ -1,10 +1,10 @@
 use super::*;
 use crate::adapters::AdapterResources;
 use burst_kube::name::ObjectName;
-use burst_model::config::{Artifact, Authorization, Config, MetricsApis};
+use burst_model::config::{Artifact, Authorization, Config, MetricsApisConfig};
 use burst_model::index::{Row, Table};
 use burst_model::load::Load;
-use burst_model::policies::Enforced;
+use burst_model::policies::EffectivePolicies;
 use burst_model::records::Confirmed;
 use burst_model::request_rates::{CountingSettings, RateScope, RateSums, Rates, ServiceRate};
 use burst_model::serve::{LocalReply, ServingCache};
@@ -38,7 +38,7 @@ struct TestServer {
     cache: ServingCache,
     rates: Rates,
     adapter_resources: AdapterResources,
-    policies: Enforced,
+    policies: EffectivePolicies,
     now: Time,
 }
 
@@ -81,7 +81,7 @@ impl TestServer {
             cache: ServingCache::default(),
             rates: Rates::default(),
             adapter_resources: AdapterResources::default(),
-            policies: Enforced::default(),
+            policies: EffectivePolicies::default(),
             now: T0.after(Duration::from_secs(5)),
         }
     }
@@ -108,7 +108,7 @@ impl TestServer {
         server
     }
 
-    fn apis(&self) -> &MetricsApis {
+    fn apis(&self) -> &MetricsApisConfig {
         self.config.metrics_apis.as_ref().unwrap()
     }
 

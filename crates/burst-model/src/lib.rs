@@ -45,6 +45,7 @@ pub mod upstream;
 pub mod version;
 
 pub use burst_kube as kube;
-pub use burst_kube::{label_text, name, printable};
+pub use burst_kube::{label_text, name};
+pub use burst_printable as printable;
 
 use burst_kube::json;

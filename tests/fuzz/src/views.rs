@@ -7,7 +7,7 @@ use burst_model::config::{Artifact, Config};
 use burst_model::index::{Row, Table};
 use burst_model::load::Load;
 use burst_model::name::ObjectName;
-use burst_model::policies::Enforced;
+use burst_model::policies::EffectivePolicies;
 use burst_model::records::Confirmed;
 use burst_model::request_rates::Rates;
 use burst_model::serve::{LocalReply, ServingCache, burst};
@@ -121,7 +121,7 @@ fn metrics_answer<'a>(
         cache: picture,
         rates: &Rates::default(),
         adapter_resources: &AdapterResources::default(),
-        policies: &Enforced::default(),
+        policies: &EffectivePolicies::default(),
         now: T0,
     };
     match burst_metrics_api::serve(&sources, &request) {

@@ -8,20 +8,20 @@ mod resource_list;
 pub use resource_list::{AdapterDiscoveryError, AdapterResource, read_resource_list, resource_list_path};
 
 use crate::api_version::ApiVersion;
-use burst_model::config::{Adapter, MetricsApis};
+use burst_model::config::{AdapterConfig, MetricsApisConfig};
 use burst_model::records::Record;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The API versions that another adapter serves too, each with the adapter.
-pub fn adapters(apis: &MetricsApis) -> impl Iterator<Item = (ApiVersion, &Adapter)> {
+pub fn adapters(apis: &MetricsApisConfig) -> impl Iterator<Item = (ApiVersion, &AdapterConfig)> {
     ApiVersion::ALL
         .into_iter()
         .filter_map(|api| Some((api, adapter(apis, api)?)))
 }
 
 /// The adapter that serves the metrics that are not ours.
-pub(crate) fn adapter(apis: &MetricsApis, api: ApiVersion) -> Option<&Adapter> {
+pub(crate) fn adapter(apis: &MetricsApisConfig, api: ApiVersion) -> Option<&AdapterConfig> {
     match api {
         ApiVersion::CustomV1Beta1 | ApiVersion::CustomV1Beta2 => apis.fallback.custom.as_ref(),
         ApiVersion::ExternalV1Beta1 => apis.fallback.external.as_ref(),

@@ -1,7 +1,7 @@
 use super::*;
 use crate::adapters::{AdapterResources, resource_list_path};
 use burst_model::config::{Artifact, Authorization, Config};
-use burst_model::policies::Enforced;
+use burst_model::policies::EffectivePolicies;
 use burst_model::request_rates::Rates;
 use burst_model::serve::ServingCache;
 use burst_model::time::Time;
@@ -19,7 +19,7 @@ fn delegation(config: &Config, path: &str, user: &str) -> Result<bool, u16> {
         cache: &ServingCache::default(),
         rates: &Rates::default(),
         adapter_resources: &AdapterResources::default(),
-        policies: &Enforced::default(),
+        policies: &EffectivePolicies::default(),
         now: Time::from_unix_millis(0),
     };
     let headers = [(":method", "GET"), (":path", path), ("x-remote-user", user)];

@@ -1,7 +1,7 @@
 //! Reads the API server's response to a SubjectAccessReview.
 
 use burst_kube::json;
-use burst_kube::printable::printable;
+use burst_model::printable::printable;
 use serde::Deserialize;
 
 /// In bytes. The reason becomes part of the answer and is kept with the verdict.

@@ -32,7 +32,7 @@ fn enforce(server: &mut TestServer, sets: &[(&str, Option<&str>)]) {
     };
     let sets: PolicySets = sets.iter().map(set).collect();
     let root = server.config.root_namespace().unwrap().clone();
-    server.policies.look(&root, Some(&confirmed(T0)), || sets.to_bytes());
+    server.policies.refresh(&root, Some(&confirmed(T0)), || sets.to_bytes());
 }
 
 fn status(server: &TestServer, metric: &str, selector: &str) -> u16 {

@@ -1,93 +1,101 @@
-//! All policies together.
+//! Evaluates all policies that apply to a request.
 
-use crate::labels::Labels;
-use crate::policy::{Decision, Policy, Ruling, User};
-use burst_words::choice;
+use crate::labels::LabelConstraints;
+use crate::policy::{Policy, PolicyDecision, RuleEffect, UserInfo};
+use burst_kube::only_from_strings;
+use serde::Deserialize;
 use std::fmt;
 
-/// What becomes of a query that no policy is for, and of one for a metric that no rule of a policy is for.
-#[derive(Clone, Copy, Debug, std::default::Default, PartialEq, Eq, Hash)]
-pub enum Default {
-    /// It passes.
+/// The decision on a request to which no policy applies, and on a metric that no rule of a policy matches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(remote = "Self", rename_all = "snake_case")]
+pub enum DefaultDecision {
+    /// The request is allowed.
     #[default]
     Allow,
-    /// It is refused.
+    /// The request is denied.
     Deny,
 }
 
-choice!(Default { "allow" => Allow, "deny" => Deny });
+only_from_strings!(DefaultDecision);
 
-/// Somebody asks for a metric.
+/// A request of a user to read a metric.
 #[derive(Clone, Copy, Debug)]
-pub struct Query<'a> {
-    /// The namespace in the path: the border between tenants, whatever labels say.
+pub struct AccessRequest<'a> {
+    /// The namespace in the path. It separates tenants; labels do not.
     pub namespace: &'a str,
     /// The [canonical name](crate::name::canonical).
     pub metric: &'a str,
-    /// Who asks.
+    /// The name of the user.
     pub user: &'a str,
-    /// Their groups.
+    /// The groups of the user.
     pub groups: &'a [String],
-    /// What they ask for.
-    pub labels: &'a Labels,
+    /// The series that the request selects.
+    pub labels: &'a LabelConstraints,
 }
 
-/// What policies say of a query.
+/// The decisions of all policies on a request.
 #[derive(Debug)]
-pub struct Judgement<'a> {
-    /// Each that applies, in the order given.
-    pub decisions: Vec<(&'a Policy, Decision)>,
-    default: Default,
+pub struct Evaluation<'a> {
+    /// The policies that apply, in the given order, with their decisions.
+    pub decisions: Vec<(&'a Policy, PolicyDecision)>,
+    default: DefaultDecision,
 }
 
-/// Asks every policy that applies.
+/// Evaluates every policy that applies to a request.
 #[must_use]
-pub fn judge<'a>(policies: impl IntoIterator<Item = &'a Policy>, default: Default, query: Query<'_>) -> Judgement<'a> {
-    let user = User::new(query.user, query.groups);
+pub fn evaluate<'a>(
+    policies: impl IntoIterator<Item = &'a Policy>,
+    default: DefaultDecision,
+    query: AccessRequest<'_>,
+) -> Evaluation<'a> {
+    let user = UserInfo::new(query.user, query.groups);
     let applies = |policy: &&Policy| policy.applies(query.namespace, &user);
     let decide = |policy: &'a Policy| (policy, policy.decide(query.metric, query.labels));
     let decisions = policies.into_iter().filter(applies).map(decide).collect();
-    Judgement { decisions, default }
+    Evaluation { decisions, default }
 }
 
-/// Why a query is refused.
+/// Why a request is denied.
 #[derive(Clone, Copy, Debug)]
-pub enum Refusal<'a> {
-    /// That policy says so.
-    Policy(&'a Policy, Decision),
-    /// There is none that applies, and without one nothing passes.
+pub enum Denial<'a> {
+    /// This policy denies it.
+    Policy(&'a Policy, PolicyDecision),
+    /// No policy applies, and the default is to deny.
     NoPolicy,
 }
 
-impl<'a> Judgement<'a> {
-    /// The first reason to refuse the query; `None` if it passes.
+impl<'a> Evaluation<'a> {
+    /// Returns the first reason to deny the request; `None` if it is allowed.
     #[must_use]
-    pub fn refusal(&self) -> Option<Refusal<'a>> {
-        let passes = |decision: Decision| match decision {
-            Decision::Allowed(_) => true,
-            Decision::NoRule => self.default == Default::Allow,
-            Decision::Denied(_) | Decision::TooWide(_) => false,
+    pub fn denial(&self) -> Option<Denial<'a>> {
+        let is_allowed = |decision: PolicyDecision| match decision {
+            PolicyDecision::Allowed(_) => true,
+            PolicyDecision::NoMatchingRule => self.default == DefaultDecision::Allow,
+            PolicyDecision::Denied(_) | PolicyDecision::TooBroad(_) => false,
         };
         if self.decisions.is_empty() {
-            return (self.default == Default::Deny).then_some(Refusal::NoPolicy);
+            return (self.default == DefaultDecision::Deny).then_some(Denial::NoPolicy);
         }
-        let refused = self.decisions.iter().find(|(_, decision)| !passes(*decision));
-        refused.map(|(policy, decision)| Refusal::Policy(policy, *decision))
+        let denied = self.decisions.iter().find(|(_, decision)| !is_allowed(*decision));
+        denied.map(|(policy, decision)| Denial::Policy(policy, *decision))
     }
 }
 
 /// Names the policy and the rule.
-impl fmt::Display for Refusal<'_> {
+impl fmt::Display for Denial<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoPolicy => f.write_str("no ExternalMetricPolicy applies, and the default is deny"),
             Self::Policy(policy, decision) => {
                 write!(f, "{policy}")?;
                 match decision {
-                    Decision::Allowed(place) | Decision::Denied(place) => write!(f, " rule {} denies it", place + 1),
-                    Decision::TooWide(place) => {
-                        let rule = policy.rules().get(*place).map(|rule| &rule.ruling);
-                        let Some(Ruling::Within { text, .. }) = rule else {
+                    PolicyDecision::Allowed(place) | PolicyDecision::Denied(place) => {
+                        write!(f, " rule {} denies it", place + 1)
+                    }
+                    PolicyDecision::TooBroad(place) => {
+                        let rule = policy.rules().get(*place).map(|rule| &rule.effect);
+                        let Some(RuleEffect::AllowWithin { text, .. }) = rule else {
                             return Ok(());
                         };
                         let place = place + 1;
@@ -96,7 +104,7 @@ impl fmt::Display for Refusal<'_> {
                             " rule {place} asks for a selector that is at least as narrow as \"{text}\""
                         )
                     }
-                    Decision::NoRule => f.write_str(" has no rule for it, and the default is deny"),
+                    PolicyDecision::NoMatchingRule => f.write_str(" has no rule for it, and the default is deny"),
                 }
             }
         }
@@ -129,24 +137,31 @@ mod tests {
         ]
     }
 
-    fn said(default: Default, namespace: &str, metric: &str, selector: &str, user: &str, groups: &[&str]) -> String {
+    fn said(
+        default: DefaultDecision,
+        namespace: &str,
+        metric: &str,
+        selector: &str,
+        user: &str,
+        groups: &[&str],
+    ) -> String {
         let groups: Vec<_> = groups.iter().map(ToString::to_string).collect();
-        let (policies, labels) = (policies(), Labels::of_query(&selector.parse().unwrap()));
-        let query = Query {
+        let (policies, labels) = (policies(), LabelConstraints::from_query(&selector.parse().unwrap()));
+        let query = AccessRequest {
             namespace,
             metric,
             user,
             groups: &groups,
             labels: &labels,
         };
-        let judgement = judge(&policies, default, query);
-        judgement
-            .refusal()
+        let evaluation = evaluate(&policies, default, query);
+        evaluation
+            .denial()
             .map_or_else(|| "passes".into(), |refusal| refusal.to_string())
     }
 
     #[test]
-    fn every_policy_that_applies_must_let_a_query_pass() {
+    fn every_policy_that_applies_must_allow_a_request() {
         let too_wide =
             "ExternalMetricPolicy \"shop/web\" rule 1 asks for a selector that is at least as narrow as \"team=web\"";
         let denied = "ExternalMetricPolicy \"cluster\" rule 1 denies it";
@@ -160,29 +175,32 @@ mod tests {
             ("data", "other", "", "robot", &[], robots),
             ("data", "other", "", "hpa", &["all", "robots"], robots),
         ] {
-            let said = said(Default::Allow, namespace, metric, selector, user, groups);
+            let said = said(DefaultDecision::Allow, namespace, metric, selector, user, groups);
             assert_eq!(said, expected, "{namespace} {metric} {selector} {user} {groups:?}");
         }
     }
 
     #[test]
-    fn what_no_rule_is_for_ends_as_the_default_says() {
-        let said = |namespace, metric| said(Default::Deny, namespace, metric, "team=web", "hpa", &[]);
+    fn the_default_decides_if_no_rule_matches() {
+        let said = |namespace, metric| said(DefaultDecision::Deny, namespace, metric, "team=web", "hpa", &[]);
         assert_eq!(said("shop", "queue_depth"), "passes");
         assert_eq!(
             said("shop", "other"),
             "ExternalMetricPolicy \"shop/web\" has no rule for it, and the default is deny"
         );
         let none: &[Policy] = &[];
-        let query = Query {
+        let query = AccessRequest {
             namespace: "shop",
             metric: "other",
             user: "hpa",
             groups: &[],
-            labels: &Labels::default(),
+            labels: &LabelConstraints::default(),
         };
-        let refusal = judge(none, Default::Deny, query).refusal().unwrap().to_string();
+        let refusal = evaluate(none, DefaultDecision::Deny, query)
+            .denial()
+            .unwrap()
+            .to_string();
         assert_eq!(refusal, "no ExternalMetricPolicy applies, and the default is deny");
-        assert!(judge(none, Default::Allow, query).refusal().is_none());
+        assert!(evaluate(none, DefaultDecision::Allow, query).denial().is_none());
     }
 }
