@@ -72,14 +72,9 @@ bench: ## measure: tables with medians and spreads, kept as JSON in target/bench
 	cargo bench --locked --quiet --package burst-policy --bench decide
 	@# The filters that ours stands beside; made for speed, as others make theirs.
 	setup/wasm-cargo build --locked --quiet --release --package burst-bench-filters --examples
-	@# Both readers of Kubernetes answers, in the modules and natively.
-	setup/wasm-cargo build --locked --quiet --release --package burst-bench-readers \
-		--example reader_json --example reader_protobuf --example reader_both
-	cargo build --locked --quiet --release --package burst-bench-readers --example reader_native
 	@# What it measures are other processes; so the profile of the tests, which is there already.
 	cargo bench --locked --quiet --profile dev --bench metrics-apis
 	cargo bench --locked --quiet --profile dev --bench request
-	cargo bench --locked --quiet --profile dev --bench encoding
 	cargo bench --locked --quiet --profile dev --bench api-server --bench sync --bench memory --bench bulk --bench load
 	cargo bench --locked --quiet --package burst-fleet --bench fleet
 

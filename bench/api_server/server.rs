@@ -1,12 +1,11 @@
 //! The API server, by `kubectl proxy`.
-#![allow(dead_code, reason = "a benchmark needs a part")]
 
 use std::{
     net::{SocketAddr, TcpStream},
     time::Duration,
 };
 
-use burst_lab::cluster::{Cluster, DEPLOYMENTS, HPAS, SERVICES, STATEFULSETS};
+use burst_lab::cluster::{Cluster, DEPLOYMENTS, HPAS, SERVICES};
 use burst_testkit::{ControlPlane, Process, http, port, wait};
 use serde_json::{Value, json};
 
@@ -33,7 +32,6 @@ impl Kind {
     pub(crate) const HPAS: Self = Self::new(HPAS, "/apis/autoscaling/v2", "horizontalpodautoscalers");
     pub(crate) const SERVICES: Self = Self::new(SERVICES, "/api/v1", "services");
     pub(crate) const DEPLOYMENTS: Self = Self::new(DEPLOYMENTS, "/apis/apps/v1", "deployments");
-    pub(crate) const STATEFULSETS: Self = Self::new(STATEFULSETS, "/apis/apps/v1", "statefulsets");
 
     const fn new(resource: &'static str, path: &'static str, plural: &'static str) -> Self {
         Self { resource, path, plural }
@@ -112,15 +110,6 @@ impl Server {
         let path = format!("{}/namespaces/{namespace}/{}/{name}", kind.path, kind.plural);
         let patch = json!({"metadata": {"annotations": {"burst-metrics.test/round": round.to_string()}}});
         self.ask("PATCH", &path, &patch.to_string());
-    }
-
-    /// The head and the body of what a GET brings. HTTP/1.0 has no chunks: the body comes as it is.
-    pub(crate) fn fetch(&self, path: &str, headers: &str) -> (String, Vec<u8>) {
-        let request = format!("GET {path} HTTP/1.0\r\nhost: localhost\r\nuser-agent: burst-metrics\r\n{headers}\r\n");
-        let mut answer = http::raw(self.address, request.as_bytes());
-        let end = answer.windows(4).position(|four| four == b"\r\n\r\n").expect("a head");
-        let body = answer.split_off(end + 4);
-        (String::from_utf8_lossy(&answer).into_owned(), body)
     }
 
     fn ask(&self, method: &str, path: &str, body: &str) -> String {
