@@ -76,7 +76,7 @@ bench: ## measure: tables with medians and spreads, kept as JSON in target/bench
 	cargo bench --locked --quiet --profile dev --bench metrics-apis
 	cargo bench --locked --quiet --profile dev --bench request
 	cargo bench --locked --quiet --profile dev --bench api-server --bench sync --bench memory --bench bulk --bench load
-	cargo bench --locked --quiet --package burst-fleet --bench fleet
+	cargo bench --locked --quiet --package burst-bench-fleet --bench fleet
 
 .PHONY: soak
 soak: ## load and random faults on a real Envoy for 10 minutes: what the filter promises, as a table; SOAK=minutes

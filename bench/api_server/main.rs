@@ -2,12 +2,9 @@
 //! `crates/burst-fleet` reckons with these costs.
 #![allow(missing_docs, reason = "a program")]
 
-#[path = "../crowd.rs"]
-mod crowd;
-#[path = "../process.rs"]
-mod process;
-#[path = "../table.rs"]
-mod table;
+use burst_bench_kit::fixture_cluster as crowd;
+use burst_bench_kit::process;
+use burst_bench_kit as table;
 
 mod server;
 

@@ -2,19 +2,15 @@
 //! prints the table.
 #![allow(missing_docs, reason = "a program")]
 
-#[path = "../crowd.rs"]
-mod crowd;
-#[path = "../process.rs"]
-mod process;
-#[path = "../proxy.rs"]
-mod proxy;
+use burst_bench_kit::fixture_cluster as crowd;
+use burst_bench_kit::process;
+use burst_bench_kit::proxy;
 #[allow(dead_code, unused_imports, reason = "a benchmark needs a part of the stage")]
 #[path = "../../tests/envoy/stage/mod.rs"]
 mod stage;
-#[path = "../table.rs"]
-mod table;
+use burst_bench_kit as table;
 
-mod beside;
+mod background_load;
 
 use std::time::Duration;
 
@@ -69,7 +65,7 @@ fn main() {
     table.times("the first answer after a change", first);
     table.times("an answer after that", again);
     table.times("304", unchanged);
-    beside::run(&bulk, &mut table);
+    background_load::run(&bulk, &mut table);
     table.keep(env!("CARGO_TARGET_TMPDIR"));
 }
 

@@ -4,15 +4,12 @@
 //! so this says little of a proxy that has one of its own: compare the rows of one run.
 #![allow(missing_docs, reason = "a program")]
 
-#[path = "../crowd.rs"]
-mod crowd;
-#[path = "../proxy.rs"]
-mod proxy;
+use burst_bench_kit::fixture_cluster as crowd;
+use burst_bench_kit::proxy;
 #[allow(dead_code, unused_imports, reason = "a benchmark needs a part of the stage")]
 #[path = "../../tests/envoy/stage/mod.rs"]
 mod stage;
-#[path = "../table.rs"]
-mod table;
+use burst_bench_kit as table;
 
 mod h2load;
 

@@ -5,17 +5,13 @@
 //! holds more, less what it does so without a filter.
 #![allow(missing_docs, reason = "a program")]
 
-#[path = "../crowd.rs"]
-mod crowd;
-#[path = "../process.rs"]
-mod process;
-#[path = "../proxy.rs"]
-mod proxy;
+use burst_bench_kit::fixture_cluster as crowd;
+use burst_bench_kit::process;
+use burst_bench_kit::proxy;
 #[allow(dead_code, unused_imports, reason = "a benchmark needs a part of the stage")]
 #[path = "../../tests/envoy/stage/mod.rs"]
 mod stage;
-#[path = "../table.rs"]
-mod table;
+use burst_bench_kit as table;
 
 use std::time::{Duration, Instant};
 

@@ -6,19 +6,18 @@
 
 #[path = "../../tests/metrics/namespace.rs"]
 mod namespace;
-#[path = "../process.rs"]
-mod process;
+use burst_bench_kit::process;
 #[allow(dead_code, unused_imports, reason = "a benchmark needs a part of the stage")]
 #[path = "../../tests/metrics/stage/mod.rs"]
 mod stage;
-#[path = "../table.rs"]
-mod table;
+use burst_bench_kit as table;
 
 mod rows;
 mod seed;
-mod sides;
+mod contenders;
+use contenders as sides;
 
-use crate::{rows::ROWS, sides::Sides, table::Table};
+use crate::{rows::ROWS, contenders::Sides, table::Table};
 
 /// Objects of each kind.
 const OBJECTS: usize = 10_000;

@@ -7,17 +7,17 @@
 //! other.
 #![allow(missing_docs, reason = "a program")]
 
-#[path = "../process.rs"]
-mod process;
-#[path = "../table.rs"]
-mod table;
+use burst_bench_kit::process;
+use burst_bench_kit as table;
 
 mod client;
-mod cluster;
+mod services;
+use services as cluster;
 mod modules;
 mod proxy;
 mod slices;
-mod traffic;
+mod requests;
+use requests as traffic;
 mod upstream;
 mod variants;
 

@@ -4,25 +4,22 @@
 //! the same time, so what else the machine does happens to all of them. CPU times are those of the proxy alone.
 #![allow(missing_docs, reason = "a program")]
 
-#[path = "../crowd.rs"]
-mod crowd;
-#[path = "../process.rs"]
-mod process;
+use burst_bench_kit::fixture_cluster as crowd;
+use burst_bench_kit::process;
 #[allow(dead_code, unused_imports, reason = "a benchmark needs a part of the stage")]
 #[path = "../../tests/envoy/stage/mod.rs"]
 mod stage;
-#[path = "../stretch.rs"]
-mod stretch;
-#[path = "../table.rs"]
-mod table;
+use burst_bench_kit::cpu_bursts as stretch;
+use burst_bench_kit as table;
 
 mod phases;
-mod town;
+mod proxy_under_test;
+use proxy_under_test as town;
 
 use crowd::Crowd;
 use phases::{CHANGES, Row, Run};
 use table::Table;
-use town::{First, Mode, Town};
+use proxy_under_test::{First, Mode, Town};
 
 /// Services, each with an HPA and a Deployment; `SIZES=10000` leaves the others out.
 const SIZES: [usize; 3] = [100, 1_000, 10_000];

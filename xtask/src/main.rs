@@ -4,7 +4,6 @@ mod artifact;
 mod cargo;
 mod image;
 mod names;
-mod plot;
 mod sbom;
 mod trim;
 mod wasm;
@@ -16,12 +15,10 @@ use artifact::Artifact;
 const USAGE: &str = "\
 usage: cargo xtask wasm [--test]
        cargo xtask image
-       cargo xtask plot
 
   wasm         build the filter into target/wasm/: burst-metrics.wasm and burst-metrics-header.wasm
   wasm --test  and burst-metrics-trap.wasm, which only the tests load
-  image        the two as OCI images, with a list of what is in them, into target/image/
-  plot         docs/performance.svg, from what `make bench` kept in target/bench/sync.json";
+  image        the two as OCI images, with a list of what is in them, into target/image/";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -30,7 +27,6 @@ fn main() -> ExitCode {
         ["wasm"] => wasm(&Artifact::SHIPPED),
         ["wasm", "--test"] => wasm(&Artifact::ALL),
         ["image"] => image::build(),
-        ["plot"] => plot::draw(),
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);

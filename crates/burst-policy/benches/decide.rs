@@ -2,15 +2,12 @@
 //! long.
 #![allow(missing_docs, reason = "a program")]
 
-#[path = "../../../bench/table.rs"]
-mod table;
-
 use std::hint::black_box;
 
+use burst_bench_kit::Table;
 use burst_policy::name::LONGEST;
 use burst_policy::policy::Rule;
 use burst_policy::{Default, Labels, Policy, Query, judge};
-use table::Table;
 
 /// As many as a namespace may have.
 const RULES: usize = 1000;

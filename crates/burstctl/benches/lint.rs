@@ -1,19 +1,16 @@
 //! How long `hpa lint` takes for many HPAs in one file, alone and beside what they scale: `make bench` prints the table.
 #![allow(missing_docs, reason = "a program")]
 
-#[path = "../../../bench/table.rs"]
-mod table;
-
 use std::fmt::Write as _;
 use std::hint::black_box;
 
+use burst_bench_kit::Table;
 use burst_hpa::Options;
 use burstctl::args::Format;
 use burstctl::input::{Input, Source};
 use burstctl::lint::{check, write};
 use burstctl::page::Page;
 use burstctl::yaml::documents;
-use table::Table;
 
 fn main() {
     let mut table = Table::new("lint");

@@ -1,6 +1,5 @@
 //! A cluster of many Services, each with its Deployment and its HPA, as large as an API server sends them: the objects
 //! are those it sent once, under other names.
-#![allow(dead_code, reason = "each benchmark needs a part of it")]
 
 use std::{fs, ops::Range};
 
@@ -14,16 +13,16 @@ const TEAM: usize = 100;
 const STEPS: u32 = 4;
 
 /// Services, and what scales them.
-pub(crate) struct Crowd {
-    pub(crate) cluster: Cluster,
-    pub(crate) services: usize,
+pub struct Crowd {
+    pub cluster: Cluster,
+    pub services: usize,
     /// What has been changed so far, of HPAs and of Deployments: the next ones are others.
     scaled: usize,
     rolled: usize,
 }
 
 impl Crowd {
-    pub(crate) fn new(services: usize) -> Self {
+    pub fn new(services: usize) -> Self {
         let cluster = Cluster::new();
         let kinds = [
             Template::new("services", "v1", "Service", "ngsa-svc-1"),
@@ -44,13 +43,13 @@ impl Crowd {
     }
 
     /// Scales the Deployment of that number, as its HPA says from now on.
-    pub(crate) fn scale(&self, number: usize, replicas: u32) {
+    pub fn scale(&self, number: usize, replicas: u32) {
         let scaled = self.cluster.set_current_replicas(&key(number), replicas);
         scaled.expect("the HPA");
     }
 
     /// Changes the status of so many HPAs: those that come after the last ones.
-    pub(crate) fn scale_next(&mut self, count: usize) {
+    pub fn scale_next(&mut self, count: usize) {
         for place in next(&mut self.scaled, count) {
             // Each round of all of them has another number.
             let replicas = 1 + (place / self.services) % 4;
@@ -59,7 +58,7 @@ impl Crowd {
     }
 
     /// Rolls so many Deployments out anew: a change of the pods' template, then a status for each step.
-    pub(crate) fn roll_next(&mut self, count: usize) {
+    pub fn roll_next(&mut self, count: usize) {
         for place in next(&mut self.rolled, count) {
             let restarted = json!({"kubectl.kubernetes.io/restartedAt": place.to_string()});
             self.patch(
@@ -88,12 +87,12 @@ fn next(done: &mut usize, count: usize) -> Range<usize> {
 }
 
 /// The Envoy cluster of a Service, as the rule `{service}.{namespace}` names it.
-pub(crate) fn upstream(number: usize) -> String {
+pub fn upstream(number: usize) -> String {
     format!("{}.{}", name(number), namespace(number))
 }
 
 /// `namespace/name`, of the Service and of all that goes with it.
-pub(crate) fn key(number: usize) -> String {
+pub fn key(number: usize) -> String {
     format!("{}/{}", namespace(number), name(number))
 }
 

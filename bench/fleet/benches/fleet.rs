@@ -2,9 +2,9 @@
 //! prints the table.
 #![allow(missing_docs, reason = "a program")]
 
-use burst_fleet::run::Run;
-use burst_fleet::scenario::{Mode, Scenario};
-use burst_fleet::summary::Summary;
+use burst_bench_fleet::run::Run;
+use burst_bench_fleet::scenario::{Mode, Scenario};
+use burst_bench_fleet::summary::Summary;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Duration;

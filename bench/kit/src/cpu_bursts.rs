@@ -20,20 +20,20 @@ const PACE: Duration = Duration::from_millis(1);
 
 /// Which of Envoy's threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Thread {
+pub enum Thread {
     Main,
     Worker,
 }
 
 /// The longest stretches so far, of the main thread and of any worker.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Longest {
-    pub(crate) main: Duration,
-    pub(crate) worker: Duration,
+pub struct Longest {
+    pub main: Duration,
+    pub worker: Duration,
 }
 
 /// A look at all threads of a process, every millisecond.
-pub(crate) struct Stretches {
+pub struct Stretches {
     longest: Arc<Mutex<Longest>>,
     /// Closed to stop it.
     _running: mpsc::Sender<()>,
@@ -41,7 +41,7 @@ pub(crate) struct Stretches {
 }
 
 impl Stretches {
-    pub(crate) fn watch(process: u32) -> Self {
+    pub fn watch(process: u32) -> Self {
         let longest = Arc::new(Mutex::new(Longest::default()));
         let (running, stopped) = mpsc::channel();
         let mut threads = threads(process);
@@ -68,7 +68,7 @@ impl Stretches {
     }
 
     /// What was found since the last time.
-    pub(crate) fn take(&self) -> Longest {
+    pub fn take(&self) -> Longest {
         std::mem::take(&mut self.longest.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

@@ -1,8 +1,8 @@
 //! What holds of every fleet, whatever the costs: the numbers themselves are in `docs/performance.md`.
 
-use burst_fleet::run::Run;
-use burst_fleet::scenario::{Mode, Outage, Scenario};
-use burst_fleet::summary::Summary;
+use burst_bench_fleet::run::Run;
+use burst_bench_fleet::scenario::{Mode, Outage, Scenario};
+use burst_bench_fleet::summary::Summary;
 use std::time::Duration;
 
 /// So many proxies, an outage of so many seconds after two minutes, and three minutes more.

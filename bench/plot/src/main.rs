@@ -7,8 +7,6 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use serde::Deserialize;
 
-use crate::cargo;
-
 const SIZE: (u32, u32) = (960, 420);
 
 /// The numbers of Services, and what lies beyond the first and the last of them.
@@ -62,9 +60,8 @@ const CHARTS: [Chart; 2] = [
     },
 ];
 
-/// Draws it.
-pub(crate) fn draw() -> anyhow::Result<()> {
-    let metadata = cargo::metadata()?;
+fn main() -> anyhow::Result<()> {
+    let metadata = cargo_metadata::MetadataCommand::new().no_deps().exec()?;
     let kept = metadata.target_directory.join("bench/sync.json");
     let rows = fs::read(&kept).with_context(|| format!("{kept}: run `make bench`"))?;
     let rows: Vec<Row> = serde_json::from_slice(&rows).with_context(|| kept.to_string())?;

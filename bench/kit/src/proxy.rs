@@ -1,19 +1,18 @@
 //! An Envoy with one listener, and one filter in it or none.
-#![allow(dead_code, reason = "a benchmark needs a part")]
 
 use std::{
     net::SocketAddr,
-    path::{Path, PathBuf},
+    path::PathBuf,
 };
 
 use burst_testkit::{Envoy, Version};
 use serde_json::{Value, json};
 
-use crate::{crowd, stage};
+use crate::fixture_cluster as crowd;
 
 /// What stands before the router.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Filter {
+pub enum Filter {
     None,
     /// `bench/filters/examples/empty.rs`.
     Empty,
@@ -22,20 +21,20 @@ pub(crate) enum Filter {
 
 /// Where the proxy gets its answers from.
 #[derive(Clone, Copy)]
-pub(crate) struct Ports {
-    pub(crate) api: u16,
-    pub(crate) upstream: u16,
+pub struct Ports {
+    pub api: u16,
+    pub upstream: u16,
 }
 
 /// The name of the listener.
 const LISTENER: &str = "main";
 
 /// Starts it. Every request goes to the first Service of the crowd.
-pub(crate) fn start(filter: Filter, workers: u32, ports: Ports) -> Envoy {
+pub fn start(filter: Filter, workers: u32, ports: Ports) -> Envoy {
     let service = crowd::upstream(0);
     let clusters = [
-        stage::cluster("kube_api", ports.api),
-        stage::cluster(&service, ports.upstream),
+        cluster("kube_api", ports.api),
+        cluster(&service, ports.upstream),
     ];
     let bootstrap = json!({"static_resources": {"listeners": [listener(filter, &service)], "clusters": clusters}});
     let envoy = Envoy::of(Version::Tested).workers(workers);
@@ -46,12 +45,12 @@ pub(crate) fn start(filter: Filter, workers: u32, ports: Ports) -> Envoy {
 }
 
 /// Where it listens.
-pub(crate) fn address(envoy: &Envoy) -> SocketAddr {
+pub fn address(envoy: &Envoy) -> SocketAddr {
     envoy.listener(LISTENER)
 }
 
 /// An Envoy that answers everything itself: an upstream that costs little.
-pub(crate) fn upstream() -> Envoy {
+pub fn upstream() -> Envoy {
     let routes = json!([{
         "match": {"prefix": "/"},
         "direct_response": {"status": 200, "body": {"inline_string": "hello\n"}},
@@ -64,6 +63,20 @@ fn listener(filter: Filter, service: &str) -> Value {
     let routes = json!([{"match": {"prefix": "/"}, "route": {"cluster": service}}]);
     let filters: Vec<_> = filter.filter().into_iter().collect();
     with(&filters, &routes)
+}
+
+/// A cluster of one endpoint on this machine.
+#[must_use]
+pub fn cluster(name: &str, port: u16) -> Value {
+    let address = json!({"socket_address": {"address": "127.0.0.1", "port_value": port}});
+    json!({
+        "name": name,
+        "connect_timeout": "5s",
+        "load_assignment": {
+            "cluster_name": name,
+            "endpoints": [{"lb_endpoints": [{"endpoint": {"address": address}}]}],
+        },
+    })
 }
 
 fn with(filters: &[Value], routes: &Value) -> Value {
@@ -111,10 +124,15 @@ impl Filter {
 }
 
 fn empty() -> PathBuf {
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR"))
-        .parent()
-        .expect("a target folder");
-    let module = target.join("wasm32-unknown-unknown/release/examples/empty.wasm");
+    compiled("empty")
+}
+
+/// A filter of `bench/filters`, as `make bench` compiled it.
+#[must_use]
+pub fn compiled(name: &str) -> PathBuf {
+    let ours = burst_testkit::wasm("burst-metrics.wasm");
+    let target = ours.ancestors().nth(2).expect("the target folder");
+    let module = target.join(format!("wasm32-unknown-unknown/release/examples/{name}.wasm"));
     assert!(module.exists(), "{} is not there: run `make bench`", module.display());
     module
 }

@@ -2,10 +2,10 @@
 //! memory of its own, and nobody tells it of streams that begin and end. No filter that asks for the cluster costs less.
 #![allow(missing_docs, reason = "the ABI of proxy-wasm")]
 
-mod bare;
+mod raw_abi;
 
 #[unsafe(no_mangle)]
 pub extern "C" fn proxy_on_response_headers(_context: u32, _headers: usize, _end_of_stream: bool) -> u32 {
-    bare::mark_response();
+    raw_abi::mark_response();
     0
 }

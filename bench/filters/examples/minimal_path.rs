@@ -1,16 +1,16 @@
 //! As `floor`, and it looks at the path of each request, as a filter does that answers some itself.
 #![allow(missing_docs, reason = "the ABI of proxy-wasm")]
 
-mod bare;
+mod raw_abi;
 
 #[unsafe(no_mangle)]
 pub extern "C" fn proxy_on_request_headers(_context: u32, _headers: usize, _end_of_stream: bool) -> u32 {
-    bare::read_path();
+    raw_abi::read_path();
     0
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn proxy_on_response_headers(_context: u32, _headers: usize, _end_of_stream: bool) -> u32 {
-    bare::mark_response();
+    raw_abi::mark_response();
     0
 }

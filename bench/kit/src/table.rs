@@ -1,6 +1,5 @@
 //! What the benchmarks share: a row is the same work done again and again. Printed as a table, kept as JSON.
 //! Nothing here passes or fails: on a shared machine the numbers say more about the neighbours than about a change.
-#![allow(dead_code, reason = "each benchmark has rows of its own kinds")]
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -8,7 +7,7 @@ use std::time::{Duration, Instant};
 const ROUNDS: usize = 21;
 
 /// Rows under one name.
-pub(crate) struct Table {
+pub struct Table {
     name: &'static str,
     rows: Vec<Row>,
 }
@@ -43,13 +42,13 @@ enum Row {
 
 impl Table {
     /// Prints the head.
-    pub(crate) fn new(name: &'static str) -> Self {
+    pub fn new(name: &'static str) -> Self {
         println!("{:<60}  {:>10}  {:>23}", name, "median", "middle half of rounds");
         Self { name, rows: Vec::new() }
     }
 
     /// Does the work, prints the row, and gives the median.
-    pub(crate) fn row(&mut self, what: impl Into<String>, mut work: impl FnMut()) -> Duration {
+    pub fn row(&mut self, what: impl Into<String>, mut work: impl FnMut()) -> Duration {
         let rounds = (0..ROUNDS).map(|_| {
             let started = Instant::now();
             work();
@@ -59,7 +58,7 @@ impl Table {
     }
 
     /// Prints the row of times that were taken already, of one at least, and gives the median.
-    pub(crate) fn times(&mut self, what: impl Into<String>, rounds: Vec<Duration>) -> Duration {
+    pub fn times(&mut self, what: impl Into<String>, rounds: Vec<Duration>) -> Duration {
         let (count, what) = (rounds.len(), what.into());
         let [lower, median, upper] = quartiles(rounds);
         println!("{what:<60}  {median:>10.1?}  {lower:>10.1?} – {upper:>10.1?}");
@@ -74,7 +73,7 @@ impl Table {
     }
 
     /// Prints the row of amounts that were taken already, of one at least, and gives the median.
-    pub(crate) fn counts(&mut self, what: impl Into<String>, rounds: Vec<u64>) -> u64 {
+    pub fn counts(&mut self, what: impl Into<String>, rounds: Vec<u64>) -> u64 {
         let (count, what) = (rounds.len(), what.into());
         let [lower_quartile, median, upper_quartile] = quartiles(rounds);
         println!("{what:<60}  {median:>10}  {lower_quartile:>10} – {upper_quartile:>10}");
@@ -90,26 +89,26 @@ impl Table {
 
     /// Prints an amount of memory.
     #[allow(clippy::cast_precision_loss, reason = "for people")]
-    pub(crate) fn memory(&mut self, what: impl Into<String>, bytes: u64) {
+    pub fn memory(&mut self, what: impl Into<String>, bytes: u64) {
         let what = what.into();
         println!("{what:<60}  {:>6.1} MiB", bytes as f64 / f64::from(1 << 20));
         self.rows.push(Row::Memory { what, bytes });
     }
 
     /// Prints how many times one number is the other.
-    pub(crate) fn ratio(&mut self, what: impl Into<String>, ratio: f64) {
+    pub fn ratio(&mut self, what: impl Into<String>, ratio: f64) {
         let what = what.into();
         println!("{what:<60}  {ratio:>10.2}");
         self.rows.push(Row::Ratio { what, ratio });
     }
 
     /// Writes `bench/NAME.json` in the target folder; `temporary` is the benchmark's `CARGO_TARGET_TMPDIR`.
-    pub(crate) fn keep(self, temporary: &str) {
+    pub fn keep(self, temporary: &str) {
         self.write(temporary, &self.rows);
     }
 
     /// The same as an object: the rows under `rows`, and what else there is to say under keys of its own.
-    pub(crate) fn keep_with(self, temporary: &str, more: impl serde::Serialize) {
+    pub fn keep_with(self, temporary: &str, more: impl serde::Serialize) {
         #[derive(serde::Serialize)]
         struct Kept<'a, More> {
             #[serde(flatten)]
