@@ -1,4 +1,4 @@
-//! Requests to a Service, while somebody asks for all of them every second.
+//! Requests to a Service while another client polls the bulk endpoint.
 
 use std::{
     sync::mpsc,
@@ -6,52 +6,56 @@ use std::{
     time::{Duration, Instant},
 };
 
+use burst_bench_kit::{Table, process::cpu_time, proxy};
+
 use crate::{
-    Bulk, ROUNDS,
-    process::spent,
-    proxy, request,
+    BulkClient, ROUNDS, request,
     stage::{Connection, Request},
-    table::Table,
 };
 
-/// How long a slice is: some polls.
+/// The length of a slice: several polls.
 const SLICE: Duration = Duration::from_secs(3);
 
-/// Between two requests: a thousand a second.
-const PACE: Duration = Duration::from_millis(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Who polls meanwhile.
+/// Time between two requests: 1,000 a second.
+const REQUEST_INTERVAL: Duration = Duration::from_millis(1);
+
+/// How the other client polls.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Poll {
-    Nobody,
-    /// With the tag of the answer before: nothing changes.
-    Tagged,
-    Whole,
+    Never,
+    /// With the entity tag of the answer before, so the answer is 304.
+    Conditional,
+    Full,
 }
 
-pub(crate) fn run(bulk: &Bulk, table: &mut Table) {
+pub(crate) fn run(bulk: &BulkClient, table: &mut Table) {
     println!("CPU of the proxy for one request to a Service, at 1,000 a second:");
-    let kinds = [Poll::Nobody, Poll::Tagged, Poll::Whole];
-    let mut found = kinds.map(|_| Vec::new());
+    let polls = [Poll::Never, Poll::Conditional, Poll::Full];
+    let mut measured = polls.map(|_| Vec::new());
     for round in 1..=ROUNDS {
         eprint!("\rround {round} of {ROUNDS} ");
-        for (poll, found) in kinds.into_iter().zip(&mut found) {
-            found.push(slice(bulk, poll));
+        for (poll, measured) in polls.into_iter().zip(&mut measured) {
+            measured.push(slice(bulk, poll));
         }
     }
     eprintln!();
-    let [alone, tagged, whole] = found;
-    // Within a round the machine is the same, as far as it ever is.
-    for (what, polled) in [("304", &tagged), ("the whole", &whole)] {
+    let [never, conditional, full] = measured;
+    // Ratios within a round: the machine changes less within a round than between rounds.
+    for (what, polled) in [("a 304", &conditional), ("the full answer", &full)] {
         let ratios = polled
             .iter()
-            .zip(&alone)
-            .map(|(polled, alone)| polled.as_secs_f64() / alone.as_secs_f64());
-        table.ratio(format!("answered by {what} ÷ nobody polls"), median(ratios.collect()));
+            .zip(&never)
+            .map(|(polled, never)| polled.as_secs_f64() / never.as_secs_f64());
+        table.ratio(
+            format!("a poll a second for {what} ÷ no polls"),
+            median(ratios.collect()),
+        );
     }
-    table.times("nobody polls", alone);
-    table.times("a poll a second, answered by 304", tagged);
-    table.times("a poll a second, answered in whole", whole);
+    table.durations("no polls", never);
+    table.durations("a poll a second, answered by 304", conditional);
+    table.durations("a poll a second, answered in full", full);
 }
 
 fn median(mut ratios: Vec<f64>) -> f64 {
@@ -59,31 +63,32 @@ fn median(mut ratios: Vec<f64>) -> f64 {
     ratios[ratios.len() / 2]
 }
 
-/// The mean of the requests of a slice; what the polls cost is in it.
-fn slice(bulk: &Bulk, poll: Poll) -> Duration {
+/// Returns the mean CPU time of the requests in a slice, with that of the polls.
+fn slice(bulk: &BulkClient, poll: Poll) -> Duration {
     let address = proxy::address(&bulk.envoy);
     let open = || Connection::open(address).expect("a connection");
     let (mut connection, mut poller) = (open(), open());
-    let tag = poller.ask(&request(None)).expect("an answer");
-    let tag = Some(tag.header("etag").expect("a tag").to_owned()).filter(|_| poll == Poll::Tagged);
+    let first = poller.ask(&request(None)).expect("an answer");
+    let tag = first.header("etag").expect("an entity tag");
+    let polled = request(Some(tag).filter(|_| poll == Poll::Conditional));
     thread::scope(|scope| {
+        // Dropping the sender stops the poller.
         let (running, stopped) = mpsc::channel::<()>();
-        if poll != Poll::Nobody {
+        if poll != Poll::Never {
             scope.spawn(move || {
-                let asked = request(tag.as_deref());
-                while stopped.recv_timeout(Duration::from_secs(1)) == Err(mpsc::RecvTimeoutError::Timeout) {
-                    poller.ask(&asked).expect("an answer");
+                while stopped.recv_timeout(POLL_INTERVAL) == Err(mpsc::RecvTimeoutError::Timeout) {
+                    poller.ask(&polled).expect("an answer");
                 }
             });
         }
-        let (before, begun) = (spent(bulk.envoy.id()).process, Instant::now());
+        let (before, started) = (cpu_time(bulk.envoy.id()).process, Instant::now());
         let mut requests = 0;
-        while begun.elapsed() < SLICE {
+        while started.elapsed() < SLICE {
             connection.ask(&Request::get("/")).expect("an answer");
             requests += 1;
-            thread::sleep((PACE * requests).saturating_sub(begun.elapsed()));
+            thread::sleep((REQUEST_INTERVAL * requests).saturating_sub(started.elapsed()));
         }
-        let cost = (spent(bulk.envoy.id()).process - before) / requests;
+        let cost = (cpu_time(bulk.envoy.id()).process - before) / requests;
         drop(running);
         cost
     })

@@ -1,36 +1,32 @@
-//! Who is asked: the filter in a real Envoy, the adapter, and an Envoy that has the filter's answers ready.
+//! The contenders: the filter in a real Envoy, the adapter, and an Envoy that has the filter's answers as direct responses.
 
-use std::{net::SocketAddr, time::Duration};
+use std::net::SocketAddr;
 
+use burst_bench_kit::{Table, process::resident_bytes, proxy::PATIENCE};
 use burst_lab::{api::KubeApi, server::Server};
 use burst_testkit::{ControlPlane, Envoy, Version, http::Tls, port, wait};
 use tokio::runtime::Runtime;
 
 use crate::{
-    process::resident,
-    rows::{ALL, SERIES, Side},
+    rows::{ALL, Contender, SERIES},
     seed,
     stage::{Proxy, Stage, adapter::Adapter, shop::NAMESPACE},
-    table::Table,
 };
 
 const USER: (&str, &str) = ("x-remote-user", "system:admin");
 const GROUP: (&str, &str) = ("x-remote-group", "system:masters");
 
-/// The cluster is read once: what reading it costs is another question than what an answer costs.
+/// The filter reads the cluster once, before the measurement.
 const KEYS: &str = r#""poll_interval": "3600s", "max_staleness": "7200s", "#;
 
-/// For the filter to read tens of thousands of objects on a machine with much else to do.
-const PATIENCE: Duration = Duration::from_secs(120);
-
-/// All of them, with as many objects.
-pub(crate) struct Sides {
+/// All of them, with the same objects.
+pub(crate) struct Contenders {
     stage: Stage,
     adapter: Adapter,
     client: Tls,
-    /// The filter's Envoy with another filter in its place.
+    /// An Envoy like the filter's, with another filter in its place.
     without: Envoy,
-    /// The same, with what the filter answered as the answers of its routes.
+    /// The same, with the filter's answers as direct responses.
     ready_made: Envoy,
     ready_made_at: SocketAddr,
     pub(crate) objects: usize,
@@ -38,13 +34,13 @@ pub(crate) struct Sides {
     _runtime: Runtime,
 }
 
-impl Sides {
+impl Contenders {
     pub(crate) fn start(objects: usize) -> Self {
         eprintln!("starting a control plane, Envoys and an adapter");
         let runtime = Runtime::new().expect("a runtime");
-        let anywhere = ([127, 0, 0, 1], 0).into();
+        let any_port = ([127, 0, 0, 1], 0).into();
         let api = KubeApi::new(seed::cluster(objects));
-        let api = runtime.block_on(Server::start(anywhere, api)).expect("a listener");
+        let api = runtime.block_on(Server::start(any_port, api)).expect("a listener");
         let cluster = ControlPlane::start_aggregating();
         cluster.apply(&format!(
             "{{apiVersion: v1, kind: Namespace, metadata: {{name: {NAMESPACE}}}}}"
@@ -62,7 +58,7 @@ impl Sides {
         };
         seed::create_services(api_port, objects);
         let adapter = Adapter::start(&stage);
-        seed::tell(&adapter, objects);
+        seed::set_values(&adapter, objects);
         let read = |address, path| wait::for_ok(PATIENCE, path, || values(&client, address, path, objects));
         read(adapter.address, ALL);
         let ready = [ALL, SERIES].map(|path| read(stage.proxy.address, path));
@@ -80,27 +76,28 @@ impl Sides {
         }
     }
 
-    /// Asks for values, of which there have to be as many.
-    pub(crate) fn ask(&self, side: Side, path: &str, count: usize) {
-        let address = match side {
-            Side::Filter => self.stage.proxy.address,
-            Side::Adapter => self.adapter.address,
-            Side::ReadyMade => self.ready_made_at,
+    /// Sends a request whose answer has to have `count` values.
+    pub(crate) fn request(&self, contender: Contender, path: &str, count: usize) {
+        let address = match contender {
+            Contender::Filter => self.stage.proxy.address,
+            Contender::Adapter => self.adapter.address,
+            Contender::ReadyMade => self.ready_made_at,
         };
         values(&self.client, address, path, count).unwrap_or_else(|error| panic!("{error}"));
     }
 
-    pub(crate) fn process(&self, side: Side) -> u32 {
-        match side {
-            Side::Filter => self.stage.proxy.envoy.id(),
-            Side::Adapter => self.adapter.id(),
-            Side::ReadyMade => self.ready_made.id(),
+    pub(crate) fn process(&self, contender: Contender) -> u32 {
+        match contender {
+            Contender::Filter => self.stage.proxy.envoy.id(),
+            Contender::Adapter => self.adapter.id(),
+            Contender::ReadyMade => self.ready_made.id(),
         }
     }
 
-    /// What each holds after all the questions.
-    pub(crate) fn footprint(&self, table: &mut Table) {
-        let [with, without, adapter] = [self.process(Side::Filter), self.without.id(), self.adapter.id()].map(resident);
+    /// Reports the memory of each after all requests.
+    pub(crate) fn report_memory(&self, table: &mut Table) {
+        let [with, without, adapter] =
+            [self.process(Contender::Filter), self.without.id(), self.adapter.id()].map(resident_bytes);
         table.memory("Envoy with the filter", with);
         table.memory("Envoy without it", without);
         table.memory("filter: the difference", with.saturating_sub(without));
@@ -108,7 +105,7 @@ impl Sides {
     }
 }
 
-/// The body of an answer with as many values.
+/// Returns the body of an answer, which has to have `count` values.
 fn values(client: &Tls, address: SocketAddr, path: &str, count: usize) -> Result<String, String> {
     let url = format!("https://{address}/apis/{path}");
     let answer = client
@@ -122,8 +119,8 @@ fn values(client: &Tls, address: SocketAddr, path: &str, count: usize) -> Result
     }
 }
 
-/// The same Envoy with a filter in the place of ours that does nothing, and with those answers ready: of the custom API
-/// and of the external one.
+/// Starts the same Envoy with a filter that does nothing in the place of ours. `ready` holds direct responses for the custom
+/// and the external metrics API.
 fn without_filter(proxy: &Proxy, ready: Option<&[String; 2]>) -> Envoy {
     let path = proxy.envoy.folder().join("bootstrap.yaml");
     let with = std::fs::read_to_string(path).expect("the bootstrap");

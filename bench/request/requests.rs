@@ -1,23 +1,23 @@
-//! What goes over the connections: requests of two kinds, and the answers to them.
+//! Requests of two kinds, and the responses to them.
 
 use serde_json::{Value, json};
 
 /// A kind of request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Traffic {
-    /// What an API behind a gateway is asked: a POST of a kilobyte of JSON, answered by four, chunked.
+pub(crate) enum RequestKind {
+    /// A typical request to an API: a POST of 1 KB of JSON, answered by 4 KB in chunks.
     Json,
-    /// The least there is: a GET, answered by a line.
+    /// The smallest request: a GET, answered by a line.
     Line,
 }
 
-/// The size of a chunk of Go's server.
+/// The chunk size of Go's HTTP server.
 const CHUNK: usize = 2048;
 
-impl Traffic {
+impl RequestKind {
     pub(crate) const ALL: [Self; 2] = [Self::Json, Self::Line];
 
-    /// Before the rows of it.
+    /// The beginning of its rows' names.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Json => "POST",
@@ -25,7 +25,7 @@ impl Traffic {
         }
     }
 
-    /// What its medians are kept as.
+    /// The key of its medians in the JSON file.
     pub(crate) fn key(self) -> &'static str {
         match self {
             Self::Json => "added_cpu_us",
@@ -33,7 +33,7 @@ impl Traffic {
         }
     }
 
-    /// The request, as a client sends it.
+    /// Returns the request as a client sends it.
     pub(crate) fn request(self, host: &str, path: &str) -> Vec<u8> {
         let head = format!("{path} HTTP/1.1\r\nhost: {host}\r\nuser-agent: bench/1.0\r\naccept: */*\r\n");
         match self {
@@ -46,16 +46,16 @@ impl Traffic {
         }
     }
 
-    /// How such a request begins and ends, as the upstream gets it.
-    pub(crate) fn frame(self) -> (&'static [u8], Vec<u8>) {
+    /// Returns how the request starts and ends when it arrives at the upstream.
+    pub(crate) fn request_ends(self) -> (&'static [u8], Vec<u8>) {
         match self {
             Self::Json => (b"POST ", orders(5).into_bytes()),
             Self::Line => (b"GET ", b"\r\n\r\n".to_vec()),
         }
     }
 
-    /// The answer, as the upstream sends it.
-    pub(crate) fn answer(self) -> Vec<u8> {
+    /// Returns the response as the upstream sends it.
+    pub(crate) fn response(self) -> Vec<u8> {
         let (head, body) = match self {
             Self::Json => (
                 "content-type: application/json\r\ntransfer-encoding: chunked",
@@ -69,8 +69,8 @@ impl Traffic {
         [format!("HTTP/1.1 200 OK\r\n{head}\r\n\r\n").as_bytes(), &body].concat()
     }
 
-    /// How the answer ends, as the client gets it.
-    pub(crate) fn end(self) -> &'static [u8] {
+    /// Returns how the response ends when it arrives at the client.
+    pub(crate) fn response_end(self) -> &'static [u8] {
         match self {
             Self::Json => b"\r\n0\r\n\r\n",
             Self::Line => b"this is the answer\n",
@@ -78,7 +78,7 @@ impl Traffic {
     }
 }
 
-/// JSON of 200 bytes each.
+/// Returns an array of objects of 200 bytes each.
 fn orders(count: usize) -> String {
     let order = |number: usize| {
         json!({

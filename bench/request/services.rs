@@ -1,10 +1,10 @@
-//! Services with an HPA and a Deployment each, and what is to be said of them.
+//! Services with an HPA and a Deployment each, and their headers.
 
 use burst_lab::cluster::Cluster;
 use serde_json::json;
 
-/// A cluster of so many.
-pub(crate) fn of(services: usize) -> Cluster {
+/// Returns a cluster of so many Services.
+pub(crate) fn cluster(services: usize) -> Cluster {
     let cluster = Cluster::new();
     for number in 0..services {
         let name = format!("web-{number}");
@@ -36,12 +36,12 @@ pub(crate) fn of(services: usize) -> Cluster {
     cluster
 }
 
-/// The host name of a Service.
+/// Returns the host name of a Service.
 pub(crate) fn host(number: usize) -> String {
     format!("web-{number}.shop.svc.cluster.local")
 }
 
-/// The header of its responses.
+/// Returns the header of its responses.
 pub(crate) fn header(number: usize) -> String {
     format!("service=shop/web-{number}, current-load=1, target-load=4, max-load=5")
 }

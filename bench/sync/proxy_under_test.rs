@@ -1,34 +1,35 @@
-//! A proxy beside a cluster of so many Services.
+//! A proxy, and a cluster of so many Services that it keeps up with.
 
 use std::time::{Duration, Instant};
 
+use burst_bench_kit::{
+    FixtureCluster,
+    cpu_bursts::{BurstSampler, LongestBursts},
+    fixture_cluster,
+    process::cpu_time,
+};
 use burst_testkit::{Version, wait};
 use serde_json::{Value, json};
 
-use crate::{
-    crowd::{self, Crowd},
-    process::spent,
-    stage::{self, Client, Proxy, Request, World},
-    stretch::{Longest, Stretches},
-};
+use crate::stage::{self, Client, Proxy, Request, World};
 
-/// For the first read of everything, and for a change, on a machine with much else to do.
+/// How long the first read of everything, and a change, may take on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(180);
 
-/// The Service that is asked for. No change but those of [`Town::change_shows`] has its number of replicas.
-const ASKED: usize = 0;
+/// The Service that requests go to. Only [`ProxyUnderTest::propagate`] changes its number of replicas.
+const REQUESTED: usize = 0;
 
 /// How the lists are kept up to date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// As it is by default, by windows.
+    /// With watches, as it is by default.
     Watch,
-    /// Everything again every 5 s.
+    /// With full lists every 5 s.
     Poll,
 }
 
 impl Mode {
-    fn keys(self) -> Value {
+    fn configuration(self) -> Value {
         match self {
             Self::Watch => json!({"sync": {"mode": "watch"}, "poll_interval": "15s"}),
             Self::Poll => json!({"sync": {"mode": "list"}, "poll_interval": "5s"}),
@@ -37,98 +38,98 @@ impl Mode {
 }
 
 /// A proxy and its cluster.
-pub(crate) struct Town {
-    pub(crate) crowd: Crowd,
+pub(crate) struct ProxyUnderTest {
+    pub(crate) fixtures: FixtureCluster,
     pub(crate) proxy: Proxy,
-    pub(crate) first: First,
-    stretches: Stretches,
+    pub(crate) startup: Startup,
+    bursts: BurstSampler,
     client: Client,
     _world: World,
 }
 
-/// What it took until every worker could serve.
+/// The cost until every worker could serve.
 #[derive(Clone, Copy)]
-pub(crate) struct First {
+pub(crate) struct Startup {
     /// From the start of the process.
     pub(crate) time: Duration,
     pub(crate) cpu: Duration,
     pub(crate) bytes: u64,
-    pub(crate) longest: Longest,
+    pub(crate) longest: LongestBursts,
 }
 
-/// How long a change took.
-pub(crate) struct Shown {
+/// How long a change took to reach the headers.
+pub(crate) struct Propagation {
     /// From the API server to the header of every worker.
     pub(crate) time: Duration,
-    /// Of that, since the first VM had the snapshot it is in.
+    /// The part of it after the first VM had the snapshot with the change.
     pub(crate) spread: Duration,
 }
 
-/// What a slice of time cost.
+/// The cost of a slice of time.
 pub(crate) struct Slice {
     pub(crate) bytes: u64,
     pub(crate) cpu: Duration,
-    pub(crate) longest: Longest,
+    pub(crate) longest: LongestBursts,
     /// How often one of Envoy's watchdogs found a thread that had not answered for 200 ms.
     pub(crate) misses: u64,
 }
 
-impl Town {
-    pub(crate) fn start(crowd: Crowd, mode: Mode) -> Self {
-        let world = World::of(crowd.cluster.clone());
-        let asked = crowd::upstream(ASKED);
+impl ProxyUnderTest {
+    pub(crate) fn start(fixtures: FixtureCluster, mode: Mode) -> Self {
+        let world = World::of(fixtures.cluster.clone());
+        let requested = fixture_cluster::envoy_cluster(REQUESTED);
         let started = Instant::now();
         let proxy = Proxy::of(Version::Tested)
-            .listener("main", mode.keys())
-            .cluster(stage::cluster(&asked, world.upstream_port()))
+            .listener("main", mode.configuration())
+            .cluster(stage::cluster(&requested, world.upstream_port()))
             .start(&world);
-        let stretches = Stretches::watch(proxy.envoy.id());
+        let bursts = BurstSampler::start(proxy.envoy.id());
         let mut client = proxy.client("main");
         wait::until(PATIENCE, "the header on every worker", || {
-            let answers = client.ask_each(&Request::to(&asked));
+            let answers = client.ask_each(&Request::to(&requested));
             answers.iter().all(|answer| answer.header("x-burst").is_some())
         });
-        let first = First {
+        let startup = Startup {
             time: started.elapsed(),
-            cpu: spent(proxy.envoy.id()).process,
+            cpu: cpu_time(proxy.envoy.id()).process,
             bytes: received(&proxy),
-            longest: stretches.take(),
+            longest: bursts.take(),
         };
-        // The workers have served by now: the lease drifts to who has not.
+        // The lease moves to a thread that serves no requests. The workers have served some by now.
         proxy.wait_for_main_thread();
-        stretches.take();
+        bursts.reset();
         Self {
-            crowd,
+            fixtures,
             proxy,
-            first,
-            stretches,
+            startup,
+            bursts,
             client,
             _world: world,
         }
     }
 
-    /// What is spent within the slice that ends when `slice` does.
-    pub(crate) fn slice(&mut self, slice: impl FnOnce(&mut Crowd)) -> Slice {
+    /// Measures what the proxy spends while `slice` runs.
+    pub(crate) fn slice(&mut self, slice: impl FnOnce(&mut FixtureCluster)) -> Slice {
         let process = self.proxy.envoy.id();
-        self.stretches.take();
+        self.bursts.reset();
         let (bytes, misses) = (received(&self.proxy), self.watchdog_misses());
-        let before = spent(process).process;
-        slice(&mut self.crowd);
+        let before = cpu_time(process).process;
+        slice(&mut self.fixtures);
         Slice {
-            cpu: spent(process).process - before,
-            longest: self.stretches.take(),
+            cpu: cpu_time(process).process - before,
+            longest: self.bursts.take(),
             bytes: received(&self.proxy) - bytes,
             misses: self.watchdog_misses() - misses,
         }
     }
 
-    /// A change at the API server, until every worker has it in its header.
-    pub(crate) fn change_shows(&mut self, replicas: u32) -> Shown {
-        let request = Request::to(&crowd::upstream(ASKED));
+    /// Changes an HPA, and waits until every worker has the change in its header.
+    pub(crate) fn propagate(&mut self, replicas: u32) -> Propagation {
+        let request = Request::to(&fixture_cluster::envoy_cluster(REQUESTED));
         let text = format!("current-load={replicas},");
         let before = self.generation();
         let changed = Instant::now();
-        self.crowd.scale(ASKED, replicas);
+        self.fixtures.set_current_replicas(REQUESTED, replicas);
         let mut published = None;
         wait::until(PATIENCE, &text, || {
             if published.is_none() && self.generation() > before {
@@ -139,19 +140,19 @@ impl Town {
                 .iter()
                 .all(|answer| answer.header("x-burst").is_some_and(|value| value.contains(&text)))
         });
-        Shown {
+        Propagation {
             time: changed.elapsed(),
             spread: published.map_or(Duration::ZERO, |published| published.elapsed()),
         }
     }
 
-    /// As the first VM shows it that has it.
+    /// The generation of the newest snapshot that any VM has.
     fn generation(&self) -> u64 {
         self.proxy.stat("burst_snapshot_generation")
     }
 
     fn watchdog_misses(&self) -> u64 {
-        // Beside these there are sums of them.
+        // The filter leaves out the sums, which count each miss again.
         let stats = self.proxy.envoy.admin("/stats?filter=^server.*watchdog_miss").body;
         stats
             .lines()

@@ -1,90 +1,103 @@
 //! How long the threads of an Envoy stay on a CPU at a time.
 //!
-//! A thread of Envoy runs its callbacks and sleeps when there is none left, so no callback is longer than the time on a
-//! CPU between two moments at which the thread was seen asleep. Whoever looks too seldom takes two stretches for one:
-//! what is found here is never too short.
+//! A thread of Envoy runs its callbacks and sleeps when none is left. A *CPU burst* is the CPU time between two moments at
+//! which the thread was seen asleep, so no callback is longer than the longest burst. Sampling can miss a short sleep and
+//! count two bursts as one: the result is never too short.
 
 use std::{
     collections::BTreeMap,
+    ffi::OsStr,
     fs,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError, mpsc},
     thread::{self, JoinHandle},
     time::Duration,
 };
 
-use crate::process::{Cpu, text};
+use crate::process::{ThreadCpu, text};
 
-/// Between two looks.
-const PACE: Duration = Duration::from_millis(1);
+/// Time between two samples.
+const INTERVAL: Duration = Duration::from_millis(1);
 
-/// Which of Envoy's threads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Thread {
-    Main,
-    Worker,
-}
-
-/// The longest stretches so far, of the main thread and of any worker.
+/// The longest CPU bursts of the main thread and of any worker.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Longest {
+pub struct LongestBursts {
+    /// Of the main thread.
     pub main: Duration,
+    /// Of any worker.
     pub worker: Duration,
 }
 
-/// A look at all threads of a process, every millisecond.
-pub struct Stretches {
-    longest: Arc<Mutex<Longest>>,
-    /// Closed to stop it.
+/// Samples all threads of a process every millisecond, until it is dropped.
+pub struct BurstSampler {
+    longest: Arc<Mutex<LongestBursts>>,
+    /// Dropping the sender stops the sampling thread.
     _running: mpsc::Sender<()>,
-    _watcher: JoinHandle<()>,
+    _thread: JoinHandle<()>,
 }
 
-impl Stretches {
-    pub fn watch(process: u32) -> Self {
-        let longest = Arc::new(Mutex::new(Longest::default()));
+impl BurstSampler {
+    /// Starts to sample the threads that the process has now.
+    ///
+    /// # Panics
+    /// If the process has ended.
+    #[must_use]
+    pub fn start(process: u32) -> Self {
+        let longest = Arc::new(Mutex::new(LongestBursts::default()));
         let (running, stopped) = mpsc::channel();
-        let mut threads = threads(process);
+        let mut threads = sampled_threads(process);
         let found = longest.clone();
-        let watcher = thread::spawn(move || {
-            while stopped.recv_timeout(PACE) == Err(mpsc::RecvTimeoutError::Timeout) {
+        let thread = thread::spawn(move || {
+            while stopped.recv_timeout(INTERVAL) == Err(mpsc::RecvTimeoutError::Timeout) {
                 for thread in &mut threads {
-                    // The process is gone before its watcher is.
-                    let Some(stretch) = thread.look() else { continue };
+                    // The process may end before the sampler.
+                    let Some(burst) = thread.sample() else { continue };
                     let mut longest = found.lock().unwrap_or_else(PoisonError::into_inner);
-                    let longest = match thread.which {
-                        Thread::Main => &mut longest.main,
-                        Thread::Worker => &mut longest.worker,
+                    let longest = match thread.role {
+                        Role::Main => &mut longest.main,
+                        Role::Worker => &mut longest.worker,
                     };
-                    *longest = stretch.max(*longest);
+                    *longest = burst.max(*longest);
                 }
             }
         });
         Self {
             longest,
             _running: running,
-            _watcher: watcher,
+            _thread: thread,
         }
     }
 
-    /// What was found since the last time.
-    pub fn take(&self) -> Longest {
+    /// Returns the longest bursts since the last call.
+    #[must_use]
+    pub fn take(&self) -> LongestBursts {
         std::mem::take(&mut self.longest.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Forgets the bursts so far.
+    pub fn reset(&self) {
+        let _ = self.take();
     }
 }
 
-struct Watched {
-    which: Thread,
-    folder: PathBuf,
-    /// When it was last seen asleep.
-    asleep: Option<Cpu>,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    Main,
+    Worker,
 }
 
-impl Watched {
-    /// The time on a CPU since it was last seen asleep, where it is again.
-    fn look(&mut self) -> Option<Duration> {
-        let now = Cpu::of(&self.folder)?;
-        if self.asleep == Some(now) || !self.sleeps() || Cpu::of(&self.folder) != Some(now) {
+struct SampledThread {
+    role: Role,
+    folder: PathBuf,
+    /// The thread's CPU time when it was last seen asleep.
+    asleep: Option<ThreadCpu>,
+}
+
+impl SampledThread {
+    /// Returns the CPU time since the thread was last seen asleep, if it is asleep again.
+    fn sample(&mut self) -> Option<Duration> {
+        let now = ThreadCpu::of(&self.folder)?;
+        if self.asleep == Some(now) || !self.is_asleep() || ThreadCpu::of(&self.folder) != Some(now) {
             return None;
         }
         let before = self.asleep.replace(now)?;
@@ -92,31 +105,35 @@ impl Watched {
     }
 
     /// <https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html>
-    fn sleeps(&self) -> bool {
+    fn is_asleep(&self) -> bool {
         let stat = fs::read_to_string(self.folder.join("stat")).unwrap_or_default();
         stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('S'))
     }
 }
 
-fn threads(process: u32) -> Vec<Watched> {
+fn sampled_threads(process: u32) -> Vec<SampledThread> {
     let tasks = fs::read_dir(format!("/proc/{process}/task")).expect("a process");
     let tasks: BTreeMap<_, _> = tasks
         .map(|task| task.expect("a thread"))
         .map(|task| (task.file_name(), task.path()))
         .collect();
-    let which = |(id, folder): (std::ffi::OsString, PathBuf)| {
-        let which = if text(&folder.join("comm")).starts_with("wrk:") {
-            Thread::Worker
-        } else if id == *process.to_string() {
-            Thread::Main
-        } else {
-            return None;
-        };
-        Some(Watched {
-            which,
+    let sampled = tasks.into_iter().filter_map(|(id, folder)| {
+        Some(SampledThread {
+            role: role(process, &id, &folder)?,
             folder,
             asleep: None,
         })
-    };
-    tasks.into_iter().filter_map(which).collect()
+    });
+    sampled.collect()
+}
+
+/// Envoy has other threads, which run no filter.
+fn role(process: u32, id: &OsStr, folder: &Path) -> Option<Role> {
+    if text(&folder.join("comm")).starts_with("wrk:") {
+        Some(Role::Worker)
+    } else if *id == *process.to_string() {
+        Some(Role::Main)
+    } else {
+        None
+    }
 }

@@ -1,81 +1,96 @@
-//! A cluster of many Services, each with its Deployment and its HPA, as large as an API server sends them: the objects
-//! are those it sent once, under other names.
+//! A cluster of many Services, each with a Deployment and an HPA. The objects are copies, under other names, of what a real
+//! API server answered, so they are as large as in a real cluster.
 
 use std::{fs, ops::Range};
 
 use burst_lab::cluster::{Cluster, DEPLOYMENTS};
 use serde_json::{Value, json};
 
-/// Services in a namespace.
-const TEAM: usize = 100;
+const SERVICES_PER_NAMESPACE: usize = 100;
 
-/// What a rolling update writes into the status of a Deployment: pod by pod, and the end of it.
-const STEPS: u32 = 4;
+/// How often a rolling update changes the status of a Deployment.
+const STATUS_UPDATES: u32 = 4;
 
 /// Services, and what scales them.
-pub struct Crowd {
+pub struct FixtureCluster {
+    /// The objects.
     pub cluster: Cluster,
+    /// The number of Services.
     pub services: usize,
-    /// What has been changed so far, of HPAs and of Deployments: the next ones are others.
+    /// How many HPAs were scaled, and how many Deployments restarted, so that the next call takes others.
     scaled: usize,
-    rolled: usize,
+    restarted: usize,
 }
 
-impl Crowd {
+impl FixtureCluster {
+    /// Makes the Services `0..services`.
+    ///
+    /// # Panics
+    /// If the recorded answers are not in `tests/golden/kubernetes`.
+    #[must_use]
     pub fn new(services: usize) -> Self {
         let cluster = Cluster::new();
-        let kinds = [
+        let templates = [
             Template::new("services", "v1", "Service", "ngsa-svc-1"),
             Template::new("deployments", "apps/v1", "Deployment", "ngsa-1"),
             Template::new("hpas", "autoscaling/v2", "HorizontalPodAutoscaler", "ngsa-hpa-1"),
         ];
         for number in 0..services {
-            for kind in &kinds {
-                cluster.apply(kind.object(number)).expect("a registered kind");
+            for template in &templates {
+                cluster.apply(template.object(number)).expect("a registered kind");
             }
         }
         Self {
             cluster,
             services,
             scaled: 0,
-            rolled: 0,
+            restarted: 0,
         }
     }
 
-    /// Scales the Deployment of that number, as its HPA says from now on.
-    pub fn scale(&self, number: usize, replicas: u32) {
-        let scaled = self.cluster.set_current_replicas(&key(number), replicas);
-        scaled.expect("the HPA");
+    /// Sets the current replicas in the status of an HPA.
+    ///
+    /// # Panics
+    /// If there is no Service of that number.
+    pub fn set_current_replicas(&self, number: usize, replicas: u32) {
+        let set = self.cluster.set_current_replicas(&key(number), replicas);
+        set.expect("the HPA");
     }
 
-    /// Changes the status of so many HPAs: those that come after the last ones.
+    /// Changes the status of the next `count` HPAs.
+    ///
+    /// # Panics
+    /// If the cluster has no Services.
     pub fn scale_next(&mut self, count: usize) {
-        for place in next(&mut self.scaled, count) {
-            // Each round of all of them has another number.
-            let replicas = 1 + (place / self.services) % 4;
-            self.scale(place % self.services, u32::try_from(replicas).unwrap_or_default() + 1);
+        for step in next(&mut self.scaled, count) {
+            // When all HPAs had their turn, the next number of replicas follows.
+            let replicas = 1 + (step / self.services) % 4;
+            self.set_current_replicas(step % self.services, u32::try_from(replicas).unwrap_or_default() + 1);
         }
     }
 
-    /// Rolls so many Deployments out anew: a change of the pods' template, then a status for each step.
-    pub fn roll_next(&mut self, count: usize) {
-        for place in next(&mut self.rolled, count) {
-            let restarted = json!({"kubectl.kubernetes.io/restartedAt": place.to_string()});
+    /// Restarts the next `count` Deployments: a change of the pod template, then the status updates of a rollout.
+    ///
+    /// # Panics
+    /// If the cluster has no Services.
+    pub fn restart_next(&mut self, count: usize) {
+        for step in next(&mut self.restarted, count) {
+            let restarted = json!({"kubectl.kubernetes.io/restartedAt": step.to_string()});
             self.patch(
-                place,
+                step,
                 &json!({"spec": {"template": {"metadata": {"annotations": restarted}}}}),
             );
-            for step in 1..=STEPS {
+            for updated in 1..=STATUS_UPDATES {
                 self.patch(
-                    place,
-                    &json!({"status": {"updatedReplicas": step, "observedGeneration": place}}),
+                    step,
+                    &json!({"status": {"updatedReplicas": updated, "observedGeneration": step}}),
                 );
             }
         }
     }
 
-    fn patch(&self, place: usize, patch: &Value) {
-        let patched = self.cluster.patch(DEPLOYMENTS, &key(place % self.services), patch);
+    fn patch(&self, step: usize, patch: &Value) {
+        let patched = self.cluster.patch(DEPLOYMENTS, &key(step % self.services), patch);
         patched.expect("the Deployment");
     }
 }
@@ -86,12 +101,14 @@ fn next(done: &mut usize, count: usize) -> Range<usize> {
     from..*done
 }
 
-/// The Envoy cluster of a Service, as the rule `{service}.{namespace}` names it.
-pub fn upstream(number: usize) -> String {
+/// Returns the name of the Envoy cluster for a Service, by the rule `{service}.{namespace}`.
+#[must_use]
+pub fn envoy_cluster(number: usize) -> String {
     format!("{}.{}", name(number), namespace(number))
 }
 
-/// `namespace/name`, of the Service and of all that goes with it.
+/// Returns `namespace/name` of a Service, of its Deployment and of its HPA.
+#[must_use]
 pub fn key(number: usize) -> String {
     format!("{}/{}", namespace(number), name(number))
 }
@@ -101,17 +118,17 @@ fn name(number: usize) -> String {
 }
 
 fn namespace(number: usize) -> String {
-    format!("team-{}", number / TEAM)
+    format!("team-{}", number / SERVICES_PER_NAMESPACE)
 }
 
-/// An object that a Kubernetes API server answered, as text.
+/// An object of a Kubernetes API server, as text.
 struct Template {
     json: String,
     name: &'static str,
 }
 
 impl Template {
-    /// The one of that name in `tests/golden/kubernetes/FILE.json`.
+    /// Takes the object of that name from `tests/golden/kubernetes/FILE.json`.
     fn new(file: &str, api_version: &str, kind: &str, name: &'static str) -> Self {
         let path = burst_testkit::repository().join(format!("tests/golden/kubernetes/{file}.json"));
         let text = fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
@@ -123,7 +140,7 @@ impl Template {
             .clone();
         object["apiVersion"] = json!(api_version);
         object["kind"] = json!(kind);
-        // It repeats the object, and only where kubectl writes it.
+        // kubectl keeps a copy of the object in an annotation. Objects that it did not apply have none.
         object["metadata"]["annotations"] = json!({});
         Self {
             json: object.to_string(),
@@ -133,9 +150,10 @@ impl Template {
 
     fn object(&self, number: usize) -> Value {
         let name = name(number);
-        let text = self.json.replace(self.name, &name);
-        // What an HPA scales, and what a Service selects, has the name of the Deployment.
-        let text = text
+        // The target of the HPA and the selector of the Service contain the name of the Deployment.
+        let text = self
+            .json
+            .replace(self.name, &name)
             .replace("ngsa-1", &name)
             .replace("\"default\"", &format!("\"{}\"", namespace(number)));
         serde_json::from_str(&text).expect("JSON")

@@ -1,6 +1,8 @@
 //! What the benchmarks share. They are programs, so everything here panics with a message when it cannot go on.
 
 #[cfg(feature = "envoy")]
+mod backends;
+#[cfg(feature = "envoy")]
 pub mod cpu_bursts;
 #[cfg(feature = "envoy")]
 pub mod fixture_cluster;
@@ -11,5 +13,7 @@ pub mod proxy;
 mod table;
 
 #[cfg(feature = "envoy")]
-pub use fixture_cluster::Crowd;
+pub use backends::Backends;
+#[cfg(feature = "envoy")]
+pub use fixture_cluster::FixtureCluster;
 pub use table::Table;

@@ -1,42 +1,76 @@
-//! An Envoy with one listener, and one filter in it or none.
+//! An Envoy with one listener, and one filter or none in it.
 
-use std::{
-    net::SocketAddr,
-    path::PathBuf,
-};
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use burst_testkit::{Envoy, Version};
 use serde_json::{Value, json};
 
-use crate::fixture_cluster as crowd;
+use crate::fixture_cluster;
 
-/// What stands before the router.
+/// How long the filter may take to read 10,000 Services on a busy machine.
+pub const PATIENCE: Duration = Duration::from_secs(120);
+
+/// The filter before the router.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Filter {
+    /// No filter.
     None,
     /// `bench/filters/examples/empty.rs`.
     Empty,
+    /// This project's.
     Ours,
 }
 
-/// Where the proxy gets its answers from.
+impl Filter {
+    /// All of them, with the names of their rows.
+    pub const ALL: [(&str, Self); 3] = [
+        ("Envoy alone", Self::None),
+        ("the empty filter", Self::Empty),
+        ("this filter", Self::Ours),
+    ];
+
+    fn config(self) -> Option<Value> {
+        let (module, configuration) = match self {
+            Self::None => return None,
+            Self::Empty => (compiled_filter("empty"), json!({})),
+            Self::Ours => (
+                burst_testkit::wasm("burst-metrics.wasm"),
+                json!({"cluster": "kube_api", "sync": {"mode": "watch"}, "clusters": [{"name": "{service}.{namespace}"}]}),
+            ),
+        };
+        Some(json!({
+            "name": "wasm",
+            "typed_config": {"@type": extension("filters.http.wasm.v3.Wasm"), "config": {
+                "vm_config": {"runtime": "envoy.wasm.runtime.v8", "code": {"local": {"filename": module}}},
+                "configuration": {
+                    "@type": "type.googleapis.com/google.protobuf.StringValue",
+                    "value": configuration.to_string(),
+                },
+            }},
+        }))
+    }
+}
+
+/// The ports of what the proxy calls.
 #[derive(Clone, Copy)]
 pub struct Ports {
+    /// Of the API server.
     pub api: u16,
+    /// Of the upstream.
     pub upstream: u16,
 }
 
-/// The name of the listener.
 const LISTENER: &str = "main";
 
-/// Starts it. Every request goes to the first Service of the crowd.
+/// Starts a proxy that routes every request to the first Service of a [`fixture_cluster`].
+#[must_use]
 pub fn start(filter: Filter, workers: u32, ports: Ports) -> Envoy {
-    let service = crowd::upstream(0);
-    let clusters = [
-        cluster("kube_api", ports.api),
-        cluster(&service, ports.upstream),
-    ];
-    let bootstrap = json!({"static_resources": {"listeners": [listener(filter, &service)], "clusters": clusters}});
+    let service = fixture_cluster::envoy_cluster(0);
+    let clusters = [cluster("kube_api", ports.api), cluster(&service, ports.upstream)];
+    let routes = json!([{"match": {"prefix": "/"}, "route": {"cluster": service}}]);
+    let filters: Vec<_> = filter.config().into_iter().collect();
+    let listener = listener(&filters, &routes);
+    let bootstrap = json!({"static_resources": {"listeners": [listener], "clusters": clusters}});
     let envoy = Envoy::of(Version::Tested).workers(workers);
     envoy
         .argument("--component-log-level")
@@ -44,28 +78,24 @@ pub fn start(filter: Filter, workers: u32, ports: Ports) -> Envoy {
         .start(&bootstrap.to_string())
 }
 
-/// Where it listens.
+/// Returns the address that an Envoy of this module listens on.
+#[must_use]
 pub fn address(envoy: &Envoy) -> SocketAddr {
     envoy.listener(LISTENER)
 }
 
-/// An Envoy that answers everything itself: an upstream that costs little.
-pub fn upstream() -> Envoy {
+/// Starts an Envoy that answers every request itself: an upstream that costs little.
+#[must_use]
+pub fn start_upstream() -> Envoy {
     let routes = json!([{
         "match": {"prefix": "/"},
         "direct_response": {"status": 200, "body": {"inline_string": "hello\n"}},
     }]);
-    let bootstrap = json!({"static_resources": {"listeners": [with(&[], &routes)]}});
+    let bootstrap = json!({"static_resources": {"listeners": [listener(&[], &routes)]}});
     Envoy::of(Version::Tested).workers(1).start(&bootstrap.to_string())
 }
 
-fn listener(filter: Filter, service: &str) -> Value {
-    let routes = json!([{"match": {"prefix": "/"}, "route": {"cluster": service}}]);
-    let filters: Vec<_> = filter.filter().into_iter().collect();
-    with(&filters, &routes)
-}
-
-/// A cluster of one endpoint on this machine.
+/// Returns the configuration of an Envoy cluster with one endpoint on this machine.
 #[must_use]
 pub fn cluster(name: &str, port: u16) -> Value {
     let address = json!({"socket_address": {"address": "127.0.0.1", "port_value": port}});
@@ -79,65 +109,42 @@ pub fn cluster(name: &str, port: u16) -> Value {
     })
 }
 
-fn with(filters: &[Value], routes: &Value) -> Value {
-    let router = json!({"name": "router", "typed_config": {"@type": of("filters.http.router.v3.Router")}});
+/// Returns the module of a filter in `bench/filters`.
+///
+/// # Panics
+/// If `make bench` has not compiled it.
+#[must_use]
+pub fn compiled_filter(name: &str) -> PathBuf {
+    let ours = burst_testkit::wasm("burst-metrics.wasm");
+    let target = ours.ancestors().nth(2).expect("the target folder");
+    let module = target.join(format!("wasm32-unknown-unknown/release/examples/{name}.wasm"));
+    assert!(module.exists(), "{} is missing: run `make bench`", module.display());
+    module
+}
+
+/// Returns the type URL of a message of Envoy's extensions.
+#[must_use]
+pub fn extension(message: &str) -> String {
+    format!("type.googleapis.com/envoy.extensions.{message}")
+}
+
+fn listener(filters: &[Value], routes: &Value) -> Value {
+    let router = json!({"name": "router", "typed_config": {"@type": extension("filters.http.router.v3.Router")}});
     let filters = [filters, &[router]].concat();
     json!({
         "name": LISTENER,
         "address": {"socket_address": {"address": "127.0.0.1", "port_value": 0}},
-        // Connections that are held at the same time are on as many workers as there can be.
+        // Spreads simultaneous connections over all workers.
         "enable_reuse_port": false,
         "connection_balance_config": {"exact_balance": {}},
         "filter_chains": [{"filters": [{
             "name": "http",
             "typed_config": {
-                "@type": of("filters.network.http_connection_manager.v3.HttpConnectionManager"),
+                "@type": extension("filters.network.http_connection_manager.v3.HttpConnectionManager"),
                 "stat_prefix": LISTENER,
                 "http_filters": filters,
                 "route_config": {"virtual_hosts": [{"name": "all", "domains": ["*"], "routes": routes}]},
             },
         }]}],
     })
-}
-
-impl Filter {
-    fn filter(self) -> Option<Value> {
-        let (module, keys) = match self {
-            Self::None => return None,
-            Self::Empty => (empty(), json!({})),
-            Self::Ours => (
-                burst_testkit::wasm("burst-metrics.wasm"),
-                json!({"cluster": "kube_api", "sync": {"mode": "watch"}, "clusters": [{"name": "{service}.{namespace}"}]}),
-            ),
-        };
-        Some(json!({
-            "name": "wasm",
-            "typed_config": {"@type": of("filters.http.wasm.v3.Wasm"), "config": {
-                "vm_config": {"runtime": "envoy.wasm.runtime.v8", "code": {"local": {"filename": module}}},
-                "configuration": {
-                    "@type": "type.googleapis.com/google.protobuf.StringValue",
-                    "value": keys.to_string(),
-                },
-            }},
-        }))
-    }
-}
-
-fn empty() -> PathBuf {
-    compiled("empty")
-}
-
-/// A filter of `bench/filters`, as `make bench` compiled it.
-#[must_use]
-pub fn compiled(name: &str) -> PathBuf {
-    let ours = burst_testkit::wasm("burst-metrics.wasm");
-    let target = ours.ancestors().nth(2).expect("the target folder");
-    let module = target.join(format!("wasm32-unknown-unknown/release/examples/{name}.wasm"));
-    assert!(module.exists(), "{} is not there: run `make bench`", module.display());
-    module
-}
-
-/// The type of a message of Envoy's extensions.
-fn of(message: &str) -> String {
-    format!("type.googleapis.com/envoy.extensions.{message}")
 }

@@ -1,8 +1,11 @@
-//! What the benchmarks share: a row is the same work done again and again. Printed as a table, kept as JSON.
-//! Nothing here passes or fails: on a shared machine the numbers say more about the neighbours than about a change.
+//! The results of a benchmark: printed as a table, saved as JSON. A row is the same work done in several rounds. No number
+//! makes a benchmark fail, because on a shared machine it depends on the neighbours as much as on a change.
 
-use std::path::Path;
-use std::time::{Duration, Instant};
+use std::{
+    fs,
+    path::Path,
+    time::{Duration, Instant},
+};
 
 const ROUNDS: usize = 21;
 
@@ -15,11 +18,11 @@ pub struct Table {
 #[derive(serde::Serialize)]
 #[serde(untagged)]
 enum Row {
-    Times {
+    Durations {
         what: String,
         rounds: usize,
         median_ns: u128,
-        /// The middle half of the rounds lies between these two.
+        /// The middle half of the rounds lies between the quartiles.
         lower_quartile_ns: u128,
         upper_quartile_ns: u128,
     },
@@ -41,28 +44,32 @@ enum Row {
 }
 
 impl Table {
-    /// Prints the head.
+    /// Prints the heading.
+    #[must_use]
     pub fn new(name: &'static str) -> Self {
-        println!("{:<60}  {:>10}  {:>23}", name, "median", "middle half of rounds");
+        println!("{name:<60}  {:>10}  {:>23}", "median", "middle half of rounds");
         Self { name, rows: Vec::new() }
     }
 
-    /// Does the work, prints the row, and gives the median.
-    pub fn row(&mut self, what: impl Into<String>, mut work: impl FnMut()) -> Duration {
+    /// Does the work in every round, prints the row, and returns the median.
+    pub fn measure(&mut self, what: impl Into<String>, mut work: impl FnMut()) -> Duration {
         let rounds = (0..ROUNDS).map(|_| {
             let started = Instant::now();
             work();
             started.elapsed()
         });
-        self.times(what, rounds.collect())
+        self.durations(what, rounds.collect())
     }
 
-    /// Prints the row of times that were taken already, of one at least, and gives the median.
-    pub fn times(&mut self, what: impl Into<String>, rounds: Vec<Duration>) -> Duration {
+    /// Prints a row of measured durations, and returns the median.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn durations(&mut self, what: impl Into<String>, rounds: Vec<Duration>) -> Duration {
         let (count, what) = (rounds.len(), what.into());
         let [lower, median, upper] = quartiles(rounds);
         println!("{what:<60}  {median:>10.1?}  {lower:>10.1?} – {upper:>10.1?}");
-        self.rows.push(Row::Times {
+        self.rows.push(Row::Durations {
             what,
             rounds: count,
             median_ns: median.as_nanos(),
@@ -72,7 +79,10 @@ impl Table {
         median
     }
 
-    /// Prints the row of amounts that were taken already, of one at least, and gives the median.
+    /// Prints a row of measured counts, and returns the median.
+    ///
+    /// # Panics
+    /// If there is none.
     pub fn counts(&mut self, what: impl Into<String>, rounds: Vec<u64>) -> u64 {
         let (count, what) = (rounds.len(), what.into());
         let [lower_quartile, median, upper_quartile] = quartiles(rounds);
@@ -88,43 +98,49 @@ impl Table {
     }
 
     /// Prints an amount of memory.
-    #[allow(clippy::cast_precision_loss, reason = "for people")]
+    #[allow(clippy::cast_precision_loss, reason = "printed with one decimal")]
     pub fn memory(&mut self, what: impl Into<String>, bytes: u64) {
         let what = what.into();
         println!("{what:<60}  {:>6.1} MiB", bytes as f64 / f64::from(1 << 20));
         self.rows.push(Row::Memory { what, bytes });
     }
 
-    /// Prints how many times one number is the other.
+    /// Prints a ratio of two measurements.
     pub fn ratio(&mut self, what: impl Into<String>, ratio: f64) {
         let what = what.into();
         println!("{what:<60}  {ratio:>10.2}");
         self.rows.push(Row::Ratio { what, ratio });
     }
 
-    /// Writes `bench/NAME.json` in the target folder; `temporary` is the benchmark's `CARGO_TARGET_TMPDIR`.
-    pub fn keep(self, temporary: &str) {
+    /// Saves the rows as `bench/NAME.json` in the target folder. `temporary` is the benchmark's `CARGO_TARGET_TMPDIR`.
+    ///
+    /// # Panics
+    /// If the file cannot be written.
+    pub fn save(self, temporary: &str) {
         self.write(temporary, &self.rows);
     }
 
-    /// The same as an object: the rows under `rows`, and what else there is to say under keys of its own.
-    pub fn keep_with(self, temporary: &str, more: impl serde::Serialize) {
+    /// Saves an object: the rows under `rows`, and the keys of `more`.
+    ///
+    /// # Panics
+    /// If the file cannot be written.
+    pub fn save_with(self, temporary: &str, more: impl serde::Serialize) {
         #[derive(serde::Serialize)]
-        struct Kept<'a, More> {
+        struct Saved<'a, More> {
             #[serde(flatten)]
             more: More,
             rows: &'a [Row],
         }
         let rows = &self.rows;
-        self.write(temporary, &Kept { more, rows });
+        self.write(temporary, &Saved { more, rows });
     }
 
     fn write(&self, temporary: &str, content: &impl serde::Serialize) {
         let folder = Path::new(temporary).with_file_name("bench");
-        std::fs::create_dir_all(&folder).unwrap();
+        fs::create_dir_all(&folder).expect("the target folder");
         let file = folder.join(self.name).with_extension("json");
-        std::fs::write(&file, serde_json::to_vec_pretty(content).unwrap()).unwrap();
-        println!("kept in {}", file.display());
+        fs::write(&file, serde_json::to_vec_pretty(content).expect("JSON")).expect("a file");
+        println!("saved in {}", file.display());
     }
 }
 
@@ -132,5 +148,5 @@ impl Table {
 fn quartiles<T: Ord + Copy>(mut rounds: Vec<T>) -> [T; 3] {
     rounds.sort_unstable();
     let count = rounds.len();
-    [count / 4, count / 2, count * 3 / 4].map(|place| rounds[place])
+    [count / 4, count / 2, count * 3 / 4].map(|index| rounds[index])
 }

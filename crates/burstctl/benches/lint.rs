@@ -17,9 +17,9 @@ fn main() {
     let mut medians = Vec::new();
     for count in [100, 1_000, 10_000] {
         let (alone, among) = (file(count, false), file(count, true));
-        table.row(format!("{count} HPAs: read"), || drop(black_box(documents(&alone))));
-        medians.push(table.row(format!("{count} HPAs: lint"), || lint(&alone)));
-        table.row(format!("{count} HPAs with Deployment and budget: lint"), || {
+        table.measure(format!("{count} HPAs: read"), || drop(black_box(documents(&alone))));
+        medians.push(table.measure(format!("{count} HPAs: lint"), || lint(&alone)));
+        table.measure(format!("{count} HPAs with Deployment and budget: lint"), || {
             lint(&among);
         });
     }
@@ -27,7 +27,7 @@ fn main() {
         let growth = last.as_secs_f64() / before.as_secs_f64();
         println!("ten times as many HPAs take {growth:.1} times as long");
     }
-    table.keep(env!("CARGO_TARGET_TMPDIR"));
+    table.save(env!("CARGO_TARGET_TMPDIR"));
 }
 
 /// As the command does it, but for the file.
