@@ -1,5 +1,4 @@
-//! Past one machine: what so many proxies ask of one API server, by how they read it. In virtual time; `make bench`
-//! prints the table.
+//! Simulates many proxies and one API server, for each way to read the cluster: `make bench` prints the table.
 #![allow(missing_docs, reason = "a program")]
 
 use burst_bench_fleet::run::Run;
@@ -13,8 +12,8 @@ const FLEETS: [usize; 3] = [10, 1_000, 50_000];
 
 fn main() {
     println!(
-        "| proxies | read by | requests/s | cores | MB/s | age, p99 | peak/s at the start | all have a picture after | \
-         peak/s after the outage | all read anew after | peak/s in the last minute |"
+        "| proxies | read by | requests/s | cores | MB/s | age, p99 | peak/s at the start | first snapshot after | \
+         peak/s after the outage | everything read again after | peak/s in the last minute |"
     );
     println!("|--:|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|");
     let mut rows = Vec::new();
@@ -26,7 +25,7 @@ fn main() {
             rows.push(row(&scenario, &summary));
         }
     }
-    keep(&rows);
+    save(&rows);
 }
 
 fn print(scenario: &Scenario, summary: &Summary) {
@@ -40,7 +39,7 @@ fn print(scenario: &Scenario, summary: &Summary) {
         steady.bytes / 1e6,
         seconds(Some(steady.p99_age)),
         summary.first_peak,
-        seconds(summary.first_picture),
+        seconds(summary.first_snapshot),
         summary.peak,
         seconds(summary.recovery),
         summary.last_peak,
@@ -66,7 +65,7 @@ fn row(scenario: &Scenario, summary: &Summary) -> Value {
         "cores": steady.cores,
         "bytes_per_second": steady.bytes,
         "age_p99_s": steady.p99_age.as_secs_f64(),
-        "first_picture_s": summary.first_picture.map(|time| time.as_secs()),
+        "first_snapshot_s": summary.first_snapshot.map(|time| time.as_secs()),
         "peak_after_outage_per_second": summary.peak,
         "recovery_s": summary.recovery.map(|time| time.as_secs()),
     })
@@ -76,12 +75,12 @@ fn seconds(time: Option<Duration>) -> String {
     time.map_or_else(|| "never".into(), |time| format!("{} s", time.as_secs()))
 }
 
-#[allow(clippy::cast_precision_loss, reason = "for people")]
+#[allow(clippy::cast_precision_loss, reason = "printed with few digits")]
 fn count(number: usize) -> f64 {
     number as f64
 }
 
-fn keep(rows: &[Value]) {
+fn save(rows: &[Value]) {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("bench");
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join("fleet.json"), serde_json::to_vec_pretty(rows).unwrap()).unwrap();

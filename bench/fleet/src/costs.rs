@@ -1,4 +1,4 @@
-//! What an answer costs who gives it.
+//! The cost of an answer for the server.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ impl Cost {
         }
     }
 
-    /// So many of it.
+    /// Returns this cost `count` times.
     #[must_use]
     pub fn times(self, count: u64) -> Self {
         Self {
@@ -28,9 +28,9 @@ impl Cost {
         }
     }
 
-    /// Both.
+    /// Returns the sum of both.
     #[must_use]
-    pub fn and(self, other: Self) -> Self {
+    pub fn plus(self, other: Self) -> Self {
         Self {
             cpu: self.cpu + other.cpu,
             bytes: self.bytes + other.bytes,
@@ -38,19 +38,19 @@ impl Cost {
     }
 }
 
-/// A page of a list, besides its objects. This and the three after it are of a kube-apiserver v1.36 as
-/// `bench/api_server` measures it, the mean of Services, HPAs and Deployments.
+/// A page of a list, without its objects. This and the next three are measurements of kube-apiserver v1.36 by
+/// `bench/api_server`: the mean of Services, HPAs and Deployments.
 pub const PAGE: Cost = Cost::new(650_000, 400);
 /// An object in a page.
 pub const LISTED: Cost = Cost::new(22_000, 1_600);
-/// A watch, from its beginning to its end.
+/// A watch, from start to end.
 pub const WATCH: Cost = Cost::new(280_000, 650);
-/// An object in a watch. The server writes it once for all who watch.
+/// An object in a watch. The server serializes it once for all watches.
 pub const WATCHED: Cost = Cost::new(2_000, 2_000);
 
-/// A whole answer of a hub, besides its Services. This and the two after it are of `bench/bulk`.
+/// A full answer of a hub, without its Services. This and the next two are measurements of `bench/bulk`.
 pub const BULK: Cost = Cost::new(25_000, 300);
 /// A Service in it.
 pub const BULK_SERVICE: Cost = Cost::new(25, 95);
-/// The hub's word that nothing changed.
+/// A 304 of a hub.
 pub const UNCHANGED: Cost = Cost::new(25_000, 200);

@@ -1,9 +1,8 @@
-//! Thousands of proxies and one API server, in virtual time: how much they ask of it, how old their pictures get, and
-//! how they come back after an outage. The proxies are the filter's own model ([`burst_model::leader`],
-//! [`burst_model::spoke`]); the API server is a queue before so many cores ([`server`]), whose work costs what it was
-//! measured to ([`costs`]).
+//! Thousands of proxies and one API server, in virtual time: the load of the server, the age of the snapshots, and the
+//! recovery after an outage. The proxies are the filter's own model ([`burst_model::leader`], [`burst_model::spoke`]). The API
+//! server is a queue with several cores ([`server`]), and each request costs what was measured ([`costs`]).
 //!
-//! Only numbers count here: the lists are empty, and their sizes are in the costs. The same seed gives the same run.
+//! The lists are empty; their sizes are part of the costs. The same seed gives the same run.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! A virtual proxy: the filter's model, and what it waits for.
+//! A simulated proxy: the filter's model.
 
 use crate::server::Micros;
 use burst_model::config::Config;
@@ -11,27 +11,27 @@ use burst_model::time::Time;
 use std::rc::Rc;
 use std::time::Duration;
 
-/// As the filter's root context has it.
+/// The period of the filter's root context.
 pub const TICK: Duration = Duration::from_secs(1);
 
-/// Of a hub's Services.
+/// The path of a hub's Services.
 const PATH: &str = "/burstmetrics/services";
 
-/// What a proxy asks for.
+/// A request of a proxy.
 #[derive(Debug)]
 pub enum Asks {
-    /// The API server, for that list.
+    /// To the API server, for a list.
     Api(SourceId, Request),
-    /// A hub.
+    /// To a hub.
     Hub,
 }
 
-/// What comes back.
+/// An answer to a proxy.
 #[derive(Debug)]
 pub enum Answered {
-    /// By the API server.
+    /// From the API server.
     Api(SourceId, Result<Answer, Failure>),
-    /// By a hub.
+    /// From a hub.
     Hub(Result<spoke::Answer, Failure>),
 }
 
@@ -39,7 +39,7 @@ pub enum Answered {
 #[derive(Debug)]
 pub struct Proxy {
     reader: Reader,
-    /// When the oldest list of its picture was read.
+    /// When the oldest list of its snapshot was read.
     pub read: Option<Time>,
 }
 
@@ -50,7 +50,7 @@ enum Reader {
 }
 
 impl Proxy {
-    /// One that reads the API server.
+    /// Makes a proxy that reads the API server.
     #[must_use]
     pub fn leader(config: Rc<Config>, now: Time) -> Self {
         let leader = Leader::new(config, Estate::default(), now);
@@ -60,7 +60,7 @@ impl Proxy {
         }
     }
 
-    /// One that reads a hub.
+    /// Makes a proxy that reads a hub.
     #[must_use]
     pub fn spoke(config: Rc<Config>, now: Time) -> Self {
         let spoke = Spoke::new(config, PATH, Estate::default(), now);
@@ -70,7 +70,7 @@ impl Proxy {
         }
     }
 
-    /// What a list lists.
+    /// Returns the source of a list.
     #[must_use]
     pub fn source(&self, id: SourceId) -> Option<&Source> {
         match &self.reader {
@@ -79,7 +79,7 @@ impl Proxy {
         }
     }
 
-    /// Once a second.
+    /// Ticks, and returns the requests to send. Call it once a second.
     pub fn tick(&mut self, now: Time) -> Vec<Asks> {
         let effects = match &mut self.reader {
             Reader::Leader(leader) => leader.tick(now),
@@ -88,7 +88,7 @@ impl Proxy {
         self.follow(effects, now)
     }
 
-    /// Takes an answer.
+    /// Handles an answer, and returns the requests to send.
     pub fn answer(&mut self, answered: Answered, now: Time, chance: u32) -> Vec<Asks> {
         let effects = match (&mut self.reader, answered) {
             (Reader::Leader(leader), Answered::Api(id, answer)) => leader.answer(id, answer, now, chance),
@@ -99,7 +99,7 @@ impl Proxy {
     }
 
     fn follow(&mut self, mut effects: Vec<Effect>, now: Time) -> Vec<Asks> {
-        // Milliseconds, which nobody sees here.
+        // The steps of a leader take milliseconds, which the simulation ignores.
         if let Reader::Leader(leader) = &mut self.reader {
             while leader.is_busy() {
                 effects.extend(leader.go_on(now));
@@ -118,9 +118,9 @@ impl Proxy {
     }
 }
 
-/// A moment of the simulation as the model has it.
+/// Converts a time of the simulation for the model.
 #[must_use]
 pub fn time(at: Micros) -> Time {
-    // Far from the epoch, so that nothing lies before it.
+    // Far from the epoch, so that no time is before it.
     Time::from_unix_millis(1_700_000_000_000 + at / 1_000)
 }

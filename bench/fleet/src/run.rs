@@ -1,9 +1,9 @@
-//! Virtual time: who ticks when, who asks whom, what comes back when.
+//! The simulation in virtual time: the ticks of the proxies, their requests and the answers.
 
 use crate::costs::{self, Cost};
 use crate::proxy::{Answered, Asks, Proxy, time};
 use crate::scenario::{Mode, Scenario};
-use crate::server::{Fate, Micros, Server};
+use crate::server::{Micros, Outcome, Server};
 use crate::tally::{Ages, Seconds};
 use burst_model::config::Config;
 use burst_model::confirmation::Confirmation;
@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 use std::rc::Rc;
 use std::time::Duration;
 
-/// There and back, within a cluster.
+/// Network time of a request and its answer within a cluster.
 const ROUND_TRIP: Micros = 1_000;
 
 const MILLI: Micros = 1_000;
@@ -25,10 +25,10 @@ const MILLI: Micros = 1_000;
 /// `Retry-After` of a hub.
 const HUB_RETRY: Duration = Duration::from_secs(5);
 
-/// Between two looks at the ages of all pictures.
-const LOOK: Micros = 1_000 * MILLI;
+/// Time between two samples of the ages of all snapshots.
+const SAMPLE_INTERVAL: Micros = 1_000 * MILLI;
 
-/// A run under way, or over.
+/// A simulation, running or finished.
 #[derive(Debug)]
 pub struct Run {
     scenario: Scenario,
@@ -36,26 +36,26 @@ pub struct Run {
     chance: fastrand::Rng,
     now: Micros,
     proxies: Vec<Proxy>,
-    /// Those that tick in each millisecond of a second.
+    /// The proxies that tick in each millisecond of a second.
     ticking: Vec<Vec<usize>>,
     server: Server,
     hubs: Vec<Server>,
-    /// The newest version that the API server has forgotten.
-    forgotten: u64,
-    /// Requests under way, by their numbers.
+    /// The newest resource version that the API server has no history for.
+    compacted: u64,
+    /// Requests in flight, by their numbers.
     under_way: BTreeMap<u64, (usize, Asked)>,
-    /// When each of them ends, if nothing happens before.
+    /// When each of them is answered, if the server does not restart before.
     ends: BinaryHeap<Reverse<(Micros, u64)>>,
     asked: u64,
-    /// What the API server had to do.
+    /// The load of the API server.
     pub api: Seconds,
-    /// What the hubs had to do.
+    /// The load of the hubs.
     pub hub: Seconds,
-    /// The ages of all pictures, second by second.
+    /// The ages of all snapshots, second by second.
     pub ages: Vec<Ages>,
 }
 
-/// A request under way, with its answer.
+/// A request in flight, with its answer.
 #[derive(Debug)]
 struct Asked {
     of_api: bool,
@@ -63,7 +63,7 @@ struct Asked {
 }
 
 impl Run {
-    /// All proxies begin within the same second, as they do where a configuration is given to all at once.
+    /// Starts all proxies within the same second, as a configuration that is pushed to all of them does.
     #[must_use]
     pub fn new(scenario: Scenario) -> Self {
         let mut chance = fastrand::Rng::with_seed(scenario.seed);
@@ -85,7 +85,7 @@ impl Run {
             ticking,
             server: Server::new(scenario.cores),
             hubs: (0..scenario.hubs).map(|_| Server::new(1)).collect(),
-            forgotten: 0,
+            compacted: 0,
             under_way: BTreeMap::new(),
             ends: BinaryHeap::new(),
             asked: 0,
@@ -99,7 +99,7 @@ impl Run {
         }
     }
 
-    /// Runs all of it.
+    /// Runs the simulation to its end.
     #[must_use]
     pub fn to_end(mut self) -> Self {
         let end = micros(self.scenario.lasts);
@@ -108,10 +108,10 @@ impl Run {
         while self.now < end {
             self.answer_until(self.now);
             if self.now == down {
-                self.cut();
+                self.stop_api_server();
             }
-            if self.now == up && !outage.remembers {
-                self.forgotten = version(up);
+            if self.now == up && !outage.keeps_history {
+                self.compacted = version(up);
             }
             let place = usize::try_from(self.now / MILLI % 1_000).unwrap_or_default();
             for proxy in std::mem::take(&mut self.ticking[place]) {
@@ -119,7 +119,7 @@ impl Run {
                 self.send(proxy, asks);
                 self.ticking[place].push(proxy);
             }
-            if self.now.is_multiple_of(LOOK) {
+            if self.now.is_multiple_of(SAMPLE_INTERVAL) {
                 let now = time(self.now);
                 let ages = self.proxies.iter().map(|proxy| proxy.read.map(|read| now.since(read)));
                 self.ages.push(Ages::of(ages));
@@ -134,9 +134,9 @@ impl Run {
         (micros(outage.begins)..micros(outage.begins + outage.lasts)).contains(&self.now)
     }
 
-    /// The API server ends, and every connection to it.
-    fn cut(&mut self) {
-        self.server.end(self.now);
+    /// Stops the API server, which closes every connection to it.
+    fn stop_api_server(&mut self) {
+        self.server.restart(self.now);
         let cut: Vec<_> = self
             .under_way
             .iter()
@@ -176,12 +176,12 @@ impl Run {
             };
             self.asked += 1;
             self.under_way.insert(self.asked, (proxy, asked));
-            // Nothing is answered in the moment in which it is asked.
+            // An answer takes at least a millisecond.
             self.ends.push(Reverse((end.max(self.now + MILLI), self.asked)));
         }
     }
 
-    /// The end of a request, and its answer.
+    /// Returns when a request is answered, and the answer.
     fn ask_api(&mut self, proxy: usize, source: SourceId, request: &Request) -> (Micros, Asked) {
         let of = |answer| Asked {
             of_api: true,
@@ -196,13 +196,13 @@ impl Run {
         let second = self.api.at(self.now);
         second.requests += 1;
         match self.server.take(cost, self.now, self.now + patience) {
-            Fate::Answered(at) => {
-                second.cost = second.cost.and(cost);
+            Outcome::Answered(at) => {
+                second.cost = second.cost.plus(cost);
                 let lasts = if answer.is_ok() { micros(request.lasts) } else { 0 };
                 (at + lasts + ROUND_TRIP, of(answer))
             }
-            Fate::Abandoned => (self.now + patience, of(Err(Failure::Timeout))),
-            Fate::SentAway => {
+            Outcome::Abandoned => (self.now + patience, of(Err(Failure::Timeout))),
+            Outcome::Throttled => {
                 let retry_after = Some(Duration::from_secs(1));
                 (self.now + ROUND_TRIP, of(Err(Failure::Throttled { retry_after })))
             }
@@ -220,7 +220,7 @@ impl Run {
         match request.verb {
             Verb::List => self.page(objects, &request.path),
             Verb::Watch
-                if number_after(&request.path, "resourceVersion=").is_some_and(|from| from < self.forgotten) =>
+                if number_after(&request.path, "resourceVersion=").is_some_and(|from| from < self.compacted) =>
             {
                 (
                     self.scenario.window(0),
@@ -241,7 +241,7 @@ impl Run {
         }
     }
 
-    /// The cursor of a page is the number of objects before it.
+    /// The continue token of a page is the number of objects before it.
     fn page(&self, objects: u64, path: &str) -> (Cost, Result<Answer, Failure>) {
         let before = number_after(path, "continue=").unwrap_or_default();
         let limit = number_after(path, "limit=").unwrap_or(objects);
@@ -261,26 +261,29 @@ impl Run {
             answer: Answered::Hub(answer),
         };
         let read = self.proxies[hub].read;
-        // Whatever changes, changes within an interval: the answer is a whole one.
+        // If anything changes at all, it changes within an interval, so the answer is a full one.
         let cost = match self.scenario.changed(self.config.poll_interval) {
             0 => costs::UNCHANGED,
-            _ => costs::BULK.and(costs::BULK_SERVICE.times(self.scenario.services)),
+            _ => costs::BULK.plus(costs::BULK_SERVICE.times(self.scenario.services)),
         };
         let patience = micros(self.config.api.timeout);
         let second = self.hub.at(self.now);
         second.requests += 1;
         match self.hubs[hub].take(cost, self.now, self.now + patience) {
-            Fate::Answered(at) => {
-                second.cost = second.cost.and(cost);
-                (at + ROUND_TRIP, of(known(read, time(at), self.config.max_staleness)))
+            Outcome::Answered(at) => {
+                second.cost = second.cost.plus(cost);
+                (
+                    at + ROUND_TRIP,
+                    of(hub_answer(read, time(at), self.config.max_staleness)),
+                )
             }
-            Fate::Abandoned | Fate::SentAway => (self.now + patience, of(Err(Failure::Timeout))),
+            Outcome::Abandoned | Outcome::Throttled => (self.now + patience, of(Err(Failure::Timeout))),
         }
     }
 }
 
-/// What a hub says. One that has read nothing yet, or nothing for too long, says so, and when to ask again.
-fn known(read: Option<Time>, now: Time, max_staleness: Duration) -> Result<spoke::Answer, Failure> {
+/// Returns the answer of a hub. It is a 503 with `Retry-After` if the hub has no snapshot, or one that is too old.
+fn hub_answer(read: Option<Time>, now: Time, max_staleness: Duration) -> Result<spoke::Answer, Failure> {
     match read.filter(|read| now.since(*read) <= max_staleness) {
         Some(read) => Ok(spoke::Answer::Services {
             services: spoke::Services::default(),
@@ -295,7 +298,7 @@ fn known(read: Option<Time>, now: Time, max_staleness: Duration) -> Result<spoke
     }
 }
 
-/// One each millisecond.
+/// Returns the resource version at a time: a new one each millisecond.
 fn version(at: Micros) -> u64 {
     1 + at / MILLI
 }

@@ -1,26 +1,26 @@
-//! Who reads what how, and what happens.
+//! What is simulated: the proxies, the cluster and an outage.
 
 use crate::costs::{self, Cost};
 use burst_model::config::{Artifact, Config};
 use std::rc::Rc;
 use std::time::Duration;
 
-/// How a proxy keeps its picture up to date.
+/// How a proxy keeps its snapshot up to date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// Every list whole, each `poll_interval`.
+    /// With full lists, every `poll_interval`.
     Poll,
-    /// By watch windows.
+    /// With watches.
     Watch,
-    /// A few watch, and all others ask one of those.
+    /// A few hubs watch, and the others read one of them.
     Spokes,
 }
 
 impl Mode {
-    /// All of them.
+    /// All modes.
     pub const ALL: [Self; 3] = [Self::Poll, Self::Watch, Self::Spokes];
 
-    /// As the documentation calls it.
+    /// Returns the name in the documentation.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -31,43 +31,43 @@ impl Mode {
     }
 }
 
-/// What becomes of the API server, between two moments.
+/// An outage of the API server.
 #[derive(Clone, Copy, Debug)]
 pub struct Outage {
-    /// When it ends, from the beginning.
+    /// When the API server stops, since the start.
     pub begins: Duration,
-    /// How long it is away. Connections are refused meanwhile.
+    /// How long it is away and refuses connections.
     pub lasts: Duration,
-    /// Whether it knows afterwards what happened before: a single server does not, of several another one does.
-    pub remembers: bool,
+    /// Whether it has its watch history afterwards: a single server does not, one of several does.
+    pub keeps_history: bool,
 }
 
-/// What is simulated.
+/// A scenario.
 #[derive(Clone, Debug)]
 pub struct Scenario {
-    /// How the proxies read.
+    /// How the proxies read the cluster.
     pub mode: Mode,
-    /// How many.
+    /// The number of proxies.
     pub proxies: usize,
-    /// Those of them that watch where the others are spokes.
+    /// The number of them that are hubs in [`Mode::Spokes`].
     pub hubs: usize,
     /// Services, each with an HPA and a Deployment.
     pub services: u64,
-    /// Of a thousand HPAs, those whose status changes each second.
+    /// HPAs in a thousand whose status changes each second.
     pub changing: u64,
     /// Cores of the API server.
     pub cores: usize,
-    /// What happens to it.
+    /// The outage.
     pub outage: Outage,
-    /// How long all of it takes.
+    /// The length of the simulation.
     pub lasts: Duration,
-    /// Chance.
+    /// The seed of random numbers.
     pub seed: u64,
 }
 
 impl Scenario {
-    /// A cluster of 1,000 Services, of whose HPAs 1 % change every 15 s, and an API server with 16 cores that is away
-    /// for a minute.
+    /// Makes a cluster of 1,000 Services, of whose HPAs 1 % change every 15 s, and an API server with 16 cores that is
+    /// away for a minute.
     #[must_use]
     pub fn new(mode: Mode, proxies: usize) -> Self {
         Self {
@@ -80,17 +80,17 @@ impl Scenario {
             outage: Outage {
                 begins: Duration::from_secs(400),
                 lasts: Duration::from_secs(60),
-                remembers: false,
+                keeps_history: false,
             },
             lasts: Duration::from_secs(900),
             seed: 7,
         }
     }
 
-    /// The configuration of who reads the API server.
+    /// Returns the configuration of a proxy that reads the API server.
     ///
     /// # Panics
-    /// Never: it is one.
+    /// Never: the configuration is valid.
     #[must_use]
     pub fn config(&self) -> Rc<Config> {
         let mode = match self.mode {
@@ -100,28 +100,28 @@ impl Scenario {
         parsed(&format!(r#"{{"cluster": "kube_api", "sync": {{"mode": "{mode}"}}}}"#))
     }
 
-    /// The configuration of who reads a hub.
+    /// Returns the configuration of a proxy that reads a hub.
     ///
     /// # Panics
-    /// Never: it is one.
+    /// Never: the configuration is valid.
     #[must_use]
     pub fn spokes(&self) -> Rc<Config> {
         parsed(r#"{"cluster": "hub", "source": "hub"}"#)
     }
 
-    /// What a page of so many objects costs.
+    /// Returns the cost of a page of so many objects.
     #[must_use]
     pub fn page(&self, objects: u64) -> Cost {
-        costs::PAGE.and(costs::LISTED.times(objects))
+        costs::PAGE.plus(costs::LISTED.times(objects))
     }
 
-    /// What a window costs in which so many objects changed.
+    /// Returns the cost of a watch in which so many objects changed.
     #[must_use]
     pub fn window(&self, objects: u64) -> Cost {
-        costs::WATCH.and(costs::WATCHED.times(objects))
+        costs::WATCH.plus(costs::WATCHED.times(objects))
     }
 
-    /// HPAs that change within a time.
+    /// Returns how many HPAs change within a time.
     #[must_use]
     pub fn changed(&self, within: Duration) -> u64 {
         let millis = u64::try_from(within.as_millis()).unwrap_or(u64::MAX);

@@ -1,15 +1,15 @@
-//! A server as a queue before some cores: who comes first is served first, who has waited for too long has gone, and
-//! who finds too many waiting is sent away.
+//! A server with a queue and several cores. Requests are served in the order of their arrival. A request is abandoned when its
+//! client has waited too long, and throttled when the queue is full.
 
 use crate::costs::Cost;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// Requests that wait at most: all queues of a priority level of API Priority and Fairness, 128 of 50.
+/// The length of the queue: that of all queues of a priority level of API Priority and Fairness, 128 of 50 requests.
 /// <https://kubernetes.io/docs/concepts/cluster-administration/flow-control/>
-const MOST_WAITING: usize = 6_400;
+const QUEUE_LENGTH: usize = 6_400;
 
-/// A moment of the simulation, in microseconds from its beginning.
+/// A time of the simulation, in microseconds since its start.
 pub type Micros = u64;
 
 /// A server.
@@ -17,23 +17,23 @@ pub type Micros = u64;
 pub struct Server {
     /// When each core is free again.
     free: BinaryHeap<Reverse<Micros>>,
-    /// When the ones who wait begin to be served, in their order.
+    /// When the waiting requests will start to be served, in their order.
     waiting: VecDeque<Micros>,
 }
 
-/// What becomes of a request.
+/// The outcome of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
-    /// It is answered then.
+pub enum Outcome {
+    /// It is answered at this time.
     Answered(Micros),
-    /// Who asked has gone before its turn came.
+    /// The client has stopped waiting before the answer.
     Abandoned,
     /// 429.
-    SentAway,
+    Throttled,
 }
 
 impl Server {
-    /// One with so many cores.
+    /// Makes an idle server with so many cores.
     #[must_use]
     pub fn new(cores: usize) -> Self {
         Self {
@@ -42,35 +42,35 @@ impl Server {
         }
     }
 
-    /// Takes a request at a time, from somebody who waits until another. Times do not go back.
-    pub fn take(&mut self, cost: Cost, now: Micros, until: Micros) -> Fate {
+    /// Handles a request that arrives at `now` from a client that waits until `until`. Times must not go back.
+    pub fn take(&mut self, cost: Cost, now: Micros, until: Micros) -> Outcome {
         while self.waiting.front().is_some_and(|begins| *begins <= now) {
             self.waiting.pop_front();
         }
         let free = self.free.peek().map_or(now, |Reverse(free)| *free);
         let begins = free.max(now);
-        if self.waiting.len() >= MOST_WAITING {
-            return Fate::SentAway;
+        if self.waiting.len() >= QUEUE_LENGTH {
+            return Outcome::Throttled;
         }
         if begins > now {
             self.waiting.push_back(begins);
         }
         if begins > until {
-            return Fate::Abandoned;
+            return Outcome::Abandoned;
         }
         let ends = begins + u64::try_from(cost.cpu.as_micros()).unwrap_or(Micros::MAX);
         self.free.pop();
         self.free.push(Reverse(ends));
-        // The work is done, whether or not anybody is there for the end of it.
+        // The server does the work even if the client stops waiting in the meantime.
         if ends > until {
-            Fate::Abandoned
+            Outcome::Abandoned
         } else {
-            Fate::Answered(ends)
+            Outcome::Answered(ends)
         }
     }
 
-    /// Forgets who waits, as a process that ends does.
-    pub fn end(&mut self, now: Micros) {
+    /// Drops all requests, as a process that restarts does.
+    pub fn restart(&mut self, now: Micros) {
         self.waiting.clear();
         let cores = self.free.len();
         self.free = std::iter::repeat_n(Reverse(now), cores).collect();
@@ -89,39 +89,42 @@ mod tests {
     const S: Micros = 1_000_000;
 
     #[test]
-    fn one_core_serves_one_after_the_other() {
+    fn one_core_serves_one_request_at_a_time() {
         let mut server = Server::new(1);
-        assert_eq!(server.take(SECOND, 0, 9 * S), Fate::Answered(S));
-        assert_eq!(server.take(SECOND, 0, 9 * S), Fate::Answered(2 * S));
-        assert_eq!(server.take(SECOND, 5 * S, 9 * S), Fate::Answered(6 * S));
+        assert_eq!(server.take(SECOND, 0, 9 * S), Outcome::Answered(S));
+        assert_eq!(server.take(SECOND, 0, 9 * S), Outcome::Answered(2 * S));
+        assert_eq!(server.take(SECOND, 5 * S, 9 * S), Outcome::Answered(6 * S));
     }
 
     #[test]
-    fn who_has_gone_costs_nothing_and_who_goes_meanwhile_all() {
+    fn an_abandoned_request_costs_its_whole_work_once_it_has_started_and_nothing_before() {
         let mut server = Server::new(1);
         assert_eq!(
             server.take(SECOND, 0, S / 2),
-            Fate::Abandoned,
-            "begun and not ended in time"
+            Outcome::Abandoned,
+            "started, but not finished in time"
         );
-        assert_eq!(server.take(SECOND, 0, S / 2), Fate::Abandoned, "never begun");
-        assert_eq!(server.take(SECOND, 0, 9 * S), Fate::Answered(2 * S));
+        assert_eq!(server.take(SECOND, 0, S / 2), Outcome::Abandoned, "never started");
+        assert_eq!(server.take(SECOND, 0, 9 * S), Outcome::Answered(2 * S));
     }
 
     #[test]
-    fn who_finds_too_many_is_sent_away() {
+    fn a_request_is_throttled_when_the_queue_is_full() {
         let mut server = Server::new(1);
-        let fates: Vec<_> = (0..=MOST_WAITING + 1)
+        let outcomes: Vec<_> = (0..=QUEUE_LENGTH + 1)
             .map(|_| server.take(SECOND, 0, Micros::MAX))
             .collect();
-        let away = fates.iter().filter(|fate| **fate == Fate::SentAway).count();
-        assert_eq!(away, 1, "one is served, so many wait");
+        let throttled = outcomes
+            .iter()
+            .filter(|outcome| **outcome == Outcome::Throttled)
+            .count();
+        assert_eq!(throttled, 1, "one is served, and {QUEUE_LENGTH} wait");
     }
 
     #[test]
-    fn as_many_as_there_are_cores_are_served_at_once() {
+    fn each_core_serves_a_request_at_the_same_time() {
         let mut server = Server::new(3);
         let ends = [(); 4].map(|()| server.take(SECOND, 0, 9 * S));
-        assert_eq!(ends, [S, S, S, 2 * S].map(Fate::Answered));
+        assert_eq!(ends, [S, S, S, 2 * S].map(Outcome::Answered));
     }
 }

@@ -1,4 +1,4 @@
-//! A run in a few numbers.
+//! The results of a run.
 
 use crate::run::Run;
 use crate::scenario::Scenario;
@@ -6,46 +6,45 @@ use crate::tally::{Ages, Seconds};
 use std::ops::Range;
 use std::time::Duration;
 
-/// How long before the outage everything counts as steady.
+/// The time before the outage that counts as the steady state.
 const STEADY: Duration = Duration::from_secs(120);
 
-/// What a run showed.
+/// The results of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Summary {
-    /// Before the outage.
+    /// The load of the API server before the outage.
     pub steady: Load,
-    /// The same at the hubs.
+    /// The load of the hubs before the outage.
     pub hubs: Load,
-    /// Requests in the busiest second of the beginning, when all proxies come at once.
+    /// Requests in the busiest second of the start, when all proxies list at once.
     pub first_peak: u64,
-    /// Until 99 of 100 proxies had a picture; `None` where they never had.
-    pub first_picture: Option<Duration>,
+    /// The time until 99 of 100 proxies had a snapshot. `None` if they never had.
+    pub first_snapshot: Option<Duration>,
     /// Requests in the busiest second after the outage.
     pub peak: u64,
     /// Requests in the busiest second of the last minute: near the mean, unless the proxies ask in step.
     pub last_peak: u64,
-    /// From the end of the outage until the pictures of 99 of 100 proxies were read after it; `None` where they never
-    /// were.
+    /// The time from the end of the outage until 99 of 100 proxies have read everything again. `None` if they never have.
     pub recovery: Option<Duration>,
-    /// The oldest picture of all.
+    /// The greatest age of a snapshot.
     pub oldest: Duration,
 }
 
-/// What a server had to do in a second, in the mean.
+/// The mean load of a server in a second.
 #[derive(Clone, Copy, Debug)]
 pub struct Load {
     /// Requests.
     pub requests: f64,
-    /// Cores at work.
+    /// Busy cores.
     pub cores: f64,
     /// Bytes.
     pub bytes: f64,
-    /// The age that the pictures of 99 of 100 proxies do not exceed, at worst.
+    /// The worst 99th percentile of the ages of the snapshots.
     pub p99_age: Duration,
 }
 
 impl Summary {
-    /// Of a run.
+    /// Returns the results of a run.
     #[must_use]
     pub fn of(scenario: &Scenario, run: &Run) -> Self {
         let outage = scenario.outage;
@@ -53,16 +52,16 @@ impl Summary {
         let before = outage.begins.saturating_sub(STEADY)..outage.begins;
         let steady = Load::of(&run.api, run, &before);
         let last = scenario.lasts.saturating_sub(Duration::from_secs(60))..scenario.lasts;
-        let pictured = |_, ages: &Ages| ages.without * 100 <= scenario.proxies;
-        let anew = |since, ages: &Ages| pictured(since, ages) && ages.p99 < since;
+        let have_snapshots = |_, ages: &Ages| ages.without * 100 <= scenario.proxies;
+        let have_read_again = |since, ages: &Ages| have_snapshots(since, ages) && ages.p99 < since;
         Self {
             steady,
             hubs: Load::of(&run.hub, run, &before),
             first_peak: run.api.peak(&(Duration::ZERO..before.start)),
-            first_picture: first(run, Duration::ZERO, pictured),
+            first_snapshot: first(run, Duration::ZERO, have_snapshots),
             peak: run.api.peak(&(up..scenario.lasts)),
             last_peak: run.api.peak(&last),
-            recovery: first(run, up, anew),
+            recovery: first(run, up, have_read_again),
             oldest: run.ages.iter().map(|ages| ages.oldest).max().unwrap_or_default(),
         }
     }
@@ -85,7 +84,7 @@ fn seconds<'a>(run: &'a Run, span: &Range<Duration>) -> impl Iterator<Item = &'a
     run.ages.iter().take(to).skip(from)
 }
 
-/// The time from a moment until all is so, and stays so.
+/// Returns the time from `from` until `is_so` holds for the rest of the run.
 fn first(run: &Run, from: Duration, is_so: impl Fn(Duration, &Ages) -> bool) -> Option<Duration> {
     let since = (0..).map(Duration::from_secs);
     let mut last = None;

@@ -1,4 +1,4 @@
-//! What is counted of a run.
+//! The counters of a run.
 
 use crate::costs::Cost;
 use crate::server::Micros;
@@ -7,54 +7,54 @@ use std::time::Duration;
 
 const SECOND: Micros = 1_000_000;
 
-/// A second at the API server, or at the hubs.
+/// A second of the API server, or of all hubs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Second {
-    /// Requests that came, served or not.
+    /// Requests that arrived, served or not.
     pub requests: u64,
-    /// What was served.
+    /// The cost of the requests that were served.
     pub cost: Cost,
 }
 
-/// Second by second.
+/// The seconds of a run.
 #[derive(Debug, Default)]
 pub struct Seconds(Vec<Second>);
 
 impl Seconds {
-    /// The second of that moment.
+    /// Returns the second of a time.
     pub fn at(&mut self, now: Micros) -> &mut Second {
-        let place = usize::try_from(now / SECOND).unwrap_or(usize::MAX);
-        if self.0.len() <= place {
-            self.0.resize(place + 1, Second::default());
+        let index = usize::try_from(now / SECOND).unwrap_or(usize::MAX);
+        if self.0.len() <= index {
+            self.0.resize(index + 1, Second::default());
         }
-        &mut self.0[place]
+        &mut self.0[index]
     }
 
-    /// Those of a span of time.
+    /// Returns the seconds of a span.
     fn of(&self, span: &Range<Duration>) -> impl Iterator<Item = &Second> {
         let [from, to] = [span.start, span.end].map(|end| usize::try_from(end.as_secs()).unwrap_or(usize::MAX));
         self.0.iter().take(to).skip(from)
     }
 
-    /// Requests a second, in the mean.
+    /// Returns the mean number of requests a second.
     #[must_use]
     pub fn rate(&self, span: &Range<Duration>) -> f64 {
         self.mean(span, |second| count(second.requests))
     }
 
-    /// Cores at work, in the mean.
+    /// Returns the mean number of busy cores.
     #[must_use]
     pub fn cores(&self, span: &Range<Duration>) -> f64 {
         self.mean(span, |second| second.cost.cpu.as_secs_f64())
     }
 
-    /// Bytes a second, in the mean.
+    /// Returns the mean number of bytes a second.
     #[must_use]
     pub fn bytes(&self, span: &Range<Duration>) -> f64 {
         self.mean(span, |second| count(second.cost.bytes))
     }
 
-    /// Requests in the busiest second.
+    /// Returns the requests of the busiest second.
     #[must_use]
     pub fn peak(&self, span: &Range<Duration>) -> u64 {
         self.of(span).map(|second| second.requests).max().unwrap_or_default()
@@ -65,19 +65,19 @@ impl Seconds {
     }
 }
 
-/// How old the pictures of all proxies are, at one moment.
+/// The ages of the snapshots of all proxies at a time.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ages {
-    /// Of the proxies that have one, all but one of a hundred are younger.
+    /// The 99th percentile of the proxies that have a snapshot.
     pub p99: Duration,
-    /// The oldest.
+    /// The greatest age.
     pub oldest: Duration,
-    /// Proxies that have none.
+    /// Proxies without a snapshot.
     pub without: usize,
 }
 
 impl Ages {
-    /// Of these.
+    /// Summarizes the ages of all proxies.
     #[must_use]
     pub fn of(ages: impl Iterator<Item = Option<Duration>>) -> Self {
         let (mut known, mut without) = (Vec::new(), 0);
@@ -97,8 +97,7 @@ impl Ages {
     }
 }
 
-/// For people.
-#[allow(clippy::cast_precision_loss, reason = "for people")]
+#[allow(clippy::cast_precision_loss, reason = "small numbers, printed with few digits")]
 fn count(number: u64) -> f64 {
     number as f64
 }
