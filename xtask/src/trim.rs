@@ -118,7 +118,7 @@ mod tests {
         let error = trim(&module.emit_wasm(), &FULL).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "the module does not export `proxy_on_tock`, whose place ours takes"
+            "the module does not export `proxy_on_tock`, which our callback replaces"
         );
     }
 

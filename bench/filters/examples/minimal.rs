@@ -1,5 +1,5 @@
-//! The two calls that a header per cluster takes, its name and the header, in one callback, and nothing else: no SDK, no
-//! memory of its own, and nobody tells it of streams that begin and end. No filter that asks for the cluster costs less.
+//! Makes only the two host calls that a header by cluster needs, in one callback: no SDK, no allocation, and no callbacks for
+//! the start or end of a stream. No filter that asks for the cluster costs less.
 #![allow(missing_docs, reason = "the ABI of proxy-wasm")]
 
 mod raw_abi;

@@ -1,4 +1,4 @@
-//! As `floor`, and it looks at the path of each request, as a filter does that answers some itself.
+//! Does the same as `minimal`, and reads the path of each request, as a filter with endpoints of its own does.
 #![allow(missing_docs, reason = "the ABI of proxy-wasm")]
 
 mod raw_abi;

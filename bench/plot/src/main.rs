@@ -1,4 +1,4 @@
-//! The plot of `docs/performance.md`, from what the benchmark `sync` kept.
+//! Draws the chart of `docs/performance.md` from the results of the benchmark `sync`.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! What a module without the SDK needs for a host to load it, and the calls out of it.
+//! The exports that a host needs to load a module without the SDK, and its host calls.
 #![allow(dead_code, reason = "not every module makes every call")]
 
 const NAME: &str = "x-burst";
