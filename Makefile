@@ -6,20 +6,21 @@ CARGO_TEST := cargo test --locked --quiet
 CLIPPY := cargo clippy --locked --quiet
 
 .PHONY: help
-help: ## list the recipes
+help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 
+# Two parts are installed at a time, because linkers and downloads leave cores idle. The large parts come first. A part that
+# shares packages with another comes after it, and finds them in Go's build cache.
+PARTS := control-plane istiod oracle wasm-bindgen cargo-deny envoy wasm-target wasm-fetch tools
 .PHONY: setup
-setup: ## install what the tests need: Wasm target, Envoy, control plane, tools (the first time 25 minutes, then seconds)
-	@setup/wasm-target
-	@setup/envoy --all
-	@setup/wasm-bindgen
-	@setup/cargo-deny
-	@setup/control-plane
-	@setup/istiod
-	@setup/wasm-fetch
-	@setup/tools
-	@setup/oracle
+setup: ## install what the tests need: Wasm target, Envoy, control plane, tools (10 to 20 minutes the first time)
+	@$(MAKE) --jobs=2 --no-print-directory $(PARTS:%=setup-%)
+
+.PHONY: $(PARTS:%=setup-%)
+$(PARTS:%=setup-%): setup-%:
+	@MAKEFLAGS= setup/$* $(if $(filter envoy,$*),--all)
+setup-oracle: setup-control-plane
+setup-wasm-fetch: setup-istiod
 
 .PHONY: check
 check: ## the inner loop: format, clippy, unit and fake-host tests (seconds when warm)
@@ -28,12 +29,13 @@ check: ## the inner loop: format, clippy, unit and fake-host tests (seconds when
 	$(CLIPPY) --package burst-metrics --features header-only -- --deny warnings
 	$(CLIPPY) --package burst-metrics --features test-trap -- --deny warnings
 	$(CLIPPY) --package burst-lab -- --deny warnings
-	@# The fuzz targets are a workspace of their own, whose lock has to go along with this one's crates.
+	@# The fuzz targets are a separate workspace. Its lock file has to match the crates of this one.
 	cargo metadata --locked --manifest-path fuzz/Cargo.toml --format-version 1 > /dev/null
 	$(CARGO_TEST) --workspace --lib --bins
 	$(CARGO_TEST) --package burst-metrics --test filter
 
-# Each change meets the cases that the one before it met. Others: SEED=7, and another each time with `cargo test` alone.
+# The random cases are the same in each run, so that changes are comparable. SEED=7 draws others; `cargo test` without make
+# draws others each time.
 SEED := 1
 test: export BURST_SEED := $(SEED)
 test: export PROPTEST_RNG_SEED := $(SEED)
@@ -44,14 +46,14 @@ test: setup check ## everything: check, docs, Wasm tests in node, real Envoy, re
 	setup/wasm-cargo test --locked --package burst-wasm-tests
 	cargo xtask wasm --test
 	cargo xtask image
-	@# Most tests wait for real processes; so more of them at once than there are cores.
+	@# Most tests wait for real processes, so more of them run at once than there are cores.
 	eval "$$(setup/paths)" && RUST_TEST_THREADS=6 cargo test --locked --workspace
 	"$$(setup/paths BURST_CARGO_DENY)" --workspace check --allow duplicate licenses bans sources
 	"$$(setup/paths BURST_CARGO_DENY)" --target wasm32-unknown-unknown --exclude-dev check bans
 	"$$(setup/paths BURST_ACTIONLINT)" -shellcheck= -pyflakes= .github/workflows/*.yaml
 
 .PHONY: envoys
-envoys: setup ## the real-proxy tests on the Envoys between the oldest and the newest: ENVOYS="1.38.2" for that one alone
+envoys: setup ## run the tests with a real proxy on the Envoys between the oldest and the newest; ENVOYS="1.38.2": only that one
 	cargo xtask wasm --test
 	@source setup/versions.env; eval "$$(setup/paths)"; \
 	for version in $(or $(ENVOYS),$$ENVOYS_BETWEEN); do \
@@ -61,7 +63,7 @@ envoys: setup ## the real-proxy tests on the Envoys between the oldest and the n
 	done
 
 .PHONY: bench
-bench: ## measure: tables with medians and spreads, kept as JSON in target/bench/
+bench: ## run the benchmarks: tables with medians and spreads, saved as JSON in target/bench/
 	@setup/wasm-target
 	@setup/envoy
 	@setup/control-plane
@@ -70,28 +72,23 @@ bench: ## measure: tables with medians and spreads, kept as JSON in target/bench
 	cargo xtask wasm
 	cargo bench --locked --quiet --package burstctl --no-default-features --bench lint
 	cargo bench --locked --quiet --package burst-policy --bench decide
-	@# The filters that ours stands beside; made for speed, as others make theirs.
+	@# The filters to compare with, optimized for speed as most filters are.
 	setup/wasm-cargo build --locked --quiet --release --package burst-bench-filters --examples
-	@# Both readers of Kubernetes answers, in the modules and natively.
-	setup/wasm-cargo build --locked --quiet --release --package burst-bench-readers \
-		--example reader_json --example reader_protobuf --example reader_both
-	cargo build --locked --quiet --release --package burst-bench-readers --example reader_native
-	@# What it measures are other processes; so the profile of the tests, which is there already.
+	@# They measure other processes, so the profile of the tests, which is already compiled, is fast enough.
 	cargo bench --locked --quiet --profile dev --bench metrics-apis
 	cargo bench --locked --quiet --profile dev --bench request
-	cargo bench --locked --quiet --profile dev --bench encoding
 	cargo bench --locked --quiet --profile dev --bench api-server --bench sync --bench memory --bench bulk --bench load
-	cargo bench --locked --quiet --package burst-fleet --bench fleet
+	cargo bench --locked --quiet --package burst-bench-fleet --bench fleet
 
 .PHONY: soak
-soak: ## load and random faults on a real Envoy for 10 minutes: what the filter promises, as a table; SOAK=minutes
+soak: ## run load and random faults on a real Envoy for 10 minutes, and check the promises of the filter; SOAK=minutes
 	@setup/wasm-target
 	@setup/envoy
 	cargo xtask wasm
 	SOAK=$(or $(SOAK),10) $(CARGO_TEST) --package burst-metrics --test soak
 
 .PHONY: fuzz
-fuzz: ## libFuzzer on every target of fuzz/ for a minute each: FUZZ=seconds, TARGET=name for that one alone
+fuzz: ## run libFuzzer on every target of fuzz/ for a minute each; FUZZ=seconds, TARGET=name: only that one
 	@setup/cargo-fuzz
 	@fuzz=$$(setup/paths BURST_CARGO_FUZZ); target=$${CARGO_TARGET_DIR:-$$PWD/target}/fuzz; \
 	for name in $(or $(TARGET),$$(ls fuzz/corpus)); do \
@@ -108,70 +105,70 @@ wasm: ## build the filter into target/wasm/
 	cargo xtask wasm
 
 .PHONY: image
-image: ## build the filter as OCI images, with their SBOM, into target/image/; neither Docker nor a network is needed
+image: ## build the filter as OCI images with their SBOMs into target/image/; needs neither Docker nor a network
 	@setup/wasm-target
 	cargo xtask image
 
 .PHONY: pin
-pin: ## fetch what a release is built with into target/pinned.tar: the crates of Cargo.lock, crane, and the version of Rust
+pin: ## fetch the inputs of a release into target/pinned.tar: the crates of Cargo.lock, crane, and the version of Rust
 	@setup/wasm-target
 	@setup/tools crane
 	setup/pin "$${CARGO_TARGET_DIR:-target}/pinned.tar"
 
 .PHONY: bundle
-bundle: ## build the images from PINNED=target/pinned.tar without a network into target/bundle.tar, which make push takes
-	@: $(or $(PINNED),$(error say what to build with: make bundle PINNED=target/pinned.tar))
+bundle: ## build the images from PINNED=target/pinned.tar without a network into target/bundle.tar, for make push
+	@: $(or $(PINNED),$(error usage: make bundle PINNED=target/pinned.tar))
 	setup/bundle '$(PINNED)' "$${CARGO_TARGET_DIR:-target}/bundle.tar"
 
 .PHONY: push
-push: $(if $(BUNDLE),,image) ## copy an image and its SBOM to a registry: IMAGE=registry/name:tag, FILTER=burst-metrics-header for that one
-	@: $(or $(IMAGE),$(error say where to: make push IMAGE=registry/name:tag))
+push: $(if $(BUNDLE),,image) ## copy an image and its SBOM to a registry: IMAGE=registry/name:tag, FILTER=burst-metrics-header: that one
+	@: $(or $(IMAGE),$(error usage: make push IMAGE=registry/name:tag))
 	@$(if $(BUNDLE),,setup/tools crane)
 	@setup/push-image '$(IMAGE)' '$(or $(FILTER),burst-metrics)' $(if $(BUNDLE),'$(BUNDLE)')
 
 .PHONY: reproduce
-reproduce: image ## build the images again from a copy of the checkout in another folder, and compare
+reproduce: image ## build the images again from a copy of the checkout in another folder, and compare them
 	@copy=$$(mktemp --directory); trap 'rm -rf "$$copy"' EXIT; \
 	git ls-files -z | tar --create --null --files-from=- | tar --extract --directory "$$copy"; \
 	(cd "$$copy" && CARGO_TARGET_DIR=$$copy/target cargo xtask image); \
-	diff --recursive "$${CARGO_TARGET_DIR:-target}/image" "$$copy/target/image" && echo "the same, file for file"
+	diff --recursive "$${CARGO_TARGET_DIR:-target}/image" "$$copy/target/image" && echo "all files are identical"
 
 RUN_CONFIG = $(if $(CONTEXT),context,envoy).yaml
 
 .PHONY: run
-run: wasm ## the sample cluster behind a real Envoy on port 8080, with a live table; CONTEXT=name: a cluster of yours
+run: wasm ## run a real Envoy on port 8080 before the sample cluster, with a live table; CONTEXT=name: your cluster
 	@setup/envoy
-	@# The configuration names the module where Cargo puts it, unless it was told otherwise.
+	@# The configuration has the path of the module in the default target folder.
 	@wasm=$${CARGO_TARGET_DIR:-target}/wasm; \
 	sed "s|target/wasm/|$$wasm/|" envoy-local/$(RUN_CONFIG) >"$$wasm/$(RUN_CONFIG)"; \
 	cargo run --quiet --package burst-lab $(if $(CONTEXT),--features context) -- \
 		run --envoy "$$(setup/paths BURST_ENVOY)" --config "$$wasm/$(RUN_CONFIG)" $(if $(CONTEXT),--context "$(CONTEXT)")
 
 .PHONY: deploy
-deploy: ## put the default set of istio/ on the cluster of kubectl's current context: IMAGE=registry/name:tag DIGEST=sha256:…
+deploy: ## apply the default set of istio/ with kubectl's current context: IMAGE=registry/name:tag DIGEST=sha256:…
 	@set=$$(kubectl kustomize istio | \
 		sed -e 's|registry.example.com/burst-metrics:0.1.0|$(or $(IMAGE),&)|' -e 's|0\{64\}|$(or $(DIGEST:sha256:%=%),&)|'); \
 	if grep -qE 'registry.example.com/|0{64}' <<<"$$set"; then \
-		echo "say where the image is: make deploy IMAGE=registry/name:tag DIGEST=sha256:…" >&2; exit 1; \
+		echo "usage: make deploy IMAGE=registry/name:tag DIGEST=sha256:…" >&2; exit 1; \
 	fi; \
 	if ! grep -qE '^(sha256:)?[0-9a-f]{64}$$' <<<'$(DIGEST)'; then \
-		echo "DIGEST=$(DIGEST) is not sha256: with 64 hexadecimal digits: take what make push printed" >&2; exit 1; \
+		echo "DIGEST=$(DIGEST) is not sha256: with 64 hexadecimal digits: use the digest that make push printed" >&2; exit 1; \
 	fi; \
 	echo "applying istio/ to $$(kubectl config current-context)"; \
 	kubectl apply --filename - <<<"$$set"
 
 .PHONY: advisories
-advisories: ## look for known vulnerabilities of the dependencies; needs a network that reaches the advisory database
+advisories: ## check the dependencies for known vulnerabilities; needs a network that reaches the advisory database
 	@setup/cargo-deny
 	@deny=$$(setup/paths BURST_CARGO_DENY); "$$deny" fetch db || { \
-		echo "advisories: the database cannot be fetched, so nothing was checked: run it where it can be reached" >&2; exit 1; }
+		echo "advisories: cannot fetch the database, so nothing was checked" >&2; exit 1; }
 	"$$(setup/paths BURST_CARGO_DENY)" --workspace check advisories
 
 .PHONY: update
-update: ## take the newest dependencies that Cargo.toml allows; try them with make test
+update: ## update the dependencies as far as Cargo.toml allows; test them with make test
 	cargo update
 	cargo update --manifest-path fuzz/Cargo.toml
-	@# The runner of the wasm32 tests has to be of the same version.
+	@# The runner of the wasm32 tests has to have the same version.
 	version=$$(sed -n '/^name = "wasm-bindgen"$$/{n;s/^version = "\(.*\)"$$/\1/p}' Cargo.lock); \
 	sed -i "s/^WASM_BINDGEN_VERSION=.*/WASM_BINDGEN_VERSION=$$version/" setup/versions.env; \
 	sed -i "s/^\(wasm-bindgen-cli = .*\"=\)[0-9.]*/\1$$version/" setup/wasm-bindgen-runner/Cargo.toml
@@ -182,5 +179,5 @@ fmt: ## format
 	cargo fmt --all
 
 .PHONY: clean
-clean: ## remove what was built here; the parts in the cache stay
+clean: ## remove the build output; the parts in the cache remain
 	cargo clean

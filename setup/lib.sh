@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What the scripts of this folder share: where parts are kept, how they speak, how a part comes into being.
+# Shared by the scripts of this folder: the cache of parts, messages, and how a part is built.
 
 repository=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # shellcheck source=setup/versions.env
@@ -19,8 +19,8 @@ need() {
     command -v "$command" >/dev/null || die "\`$command\` is not on PATH: $remedy"
 }
 
-# Makes $staging, a folder beside the cache's parts that goes away with the script, whatever ends it.
-# Parts are built there and renamed when they are whole: an interrupted build leaves nothing half-made.
+# Makes $staging, a folder in the cache that is removed when the script ends for any reason. A part is built there and
+# renamed when it is complete, so an interrupted build leaves no incomplete part.
 make_staging() {
     mkdir -p "$cache"
     [ -n "${staging:-}" ] || staging=$(mktemp -d "$cache/.staging-XXXXXX")
@@ -28,20 +28,20 @@ make_staging() {
     trap 'exit 130' INT TERM
 }
 
-# A background job does not see Ctrl-C. With job control it has a process group, so its children can be ended too.
-# It is waited for: what it still wrote would be left behind.
+# Ends the background job of run_long and its children: the job has its own process group, so Ctrl-C does not reach it.
+# Waits for the job, because it could still write to $staging.
 stop_job() {
     [ -z "${job:-}" ] || kill -- "-$job" 2>/dev/null || true
     wait
 }
 
-# Two scripts may build the same part at once: the first to finish wins, and the other's work is thrown away.
+# Moves a complete part into the cache. If two scripts build the same part at once, the first to finish wins.
 keep() {
     local built=$1 part=$2
     mv --no-target-directory "$built" "$part" 2>/dev/null || [ -d "$part" ] || die "cannot move the built part to $part"
 }
 
-# Runs a long command with its output in a log, and a line every half minute so that nobody thinks it hangs.
+# Runs a long command: run_long DESCRIPTION COMMAND... Its output goes to a log, and a line every 30 s shows progress.
 run_long() {
     local what=$1 log=$staging/log started=$SECONDS
     shift
@@ -56,14 +56,14 @@ run_long() {
     done
     wait "$job" || {
         tail -n 40 "$log" >&2
-        die "$what failed; its last lines stand above"
+        die "$what failed; the last lines of its output are above"
     }
     job=
     say "$what: done in $((SECONDS - started)) s"
 }
 
-# Installs a program of a crate as a part, always by a lock: cargo_tool PROGRAM VERSION [WHERE THE CRATE IS]. The tools run
-# for seconds, so their compile time counts for more than their speed: no link-time optimization.
+# Installs a program of a crate as a part, always by a lock file: cargo_tool PROGRAM VERSION [SOURCE OF THE CRATE]. The
+# programs run for seconds, so compile time matters more than speed: no link-time optimization.
 cargo_tool() {
     local program=$1 version=$2 part=$cache/$1-$2
     shift 2
@@ -79,5 +79,18 @@ cargo_tool() {
     fi
     [[ $("$part/bin/$program" --version) == *" $version"* ]] ||
         die "$part is not $program $version; remove it and run this again"
-    say "$program $version is there"
+    say "$program $version is installed"
 }
+
+# Runs `go build` or `go test -c` in a module: go_compile MODULE COMMAND... Every Go part is compiled with these flags, so
+# that Go's build cache holds each package once: no debug information, no paths of this machine, and a compiler that takes
+# more memory to collect garbage less often.
+go_compile() {
+    local module=$1
+    shift
+    GOGC=${GOGC:-300} GOFLAGS="${GOFLAGS:-} -trimpath -buildvcs=false -gcflags=all=-dwarf=false" go -C "$module" "$@"
+}
+
+# As Istio's own builds do: without the validation code that Envoy's API has for each message.
+# shellcheck disable=SC2034
+istio_tags=disable_pgv

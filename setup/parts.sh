@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2034
-# Where each part is: what its variable says, else KUBEBUILDER_ASSETS for what belongs to a control plane, else the
-# cache. tests/kit/src/part.rs follows the same rule, and a test there compares the two.
+# The path of each part: the value of its variable; for the control plane a program in KUBEBUILDER_ASSETS; or the cache.
+# tests/kit/src/part.rs has the same rule, and a test there compares the two.
 
 # shellcheck source=setup/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"

@@ -1,9 +1,9 @@
 # shellcheck shell=bash
-# Which toolchain compiles to wasm32-unknown-unknown here. Looked up each time, so no record of it can go stale.
+# Finds the toolchain that compiles to wasm32-unknown-unknown on this machine.
 
 wasm_target=wasm32-unknown-unknown
 
-# The cargo on PATH, where its compiler has the target's standard library.
+# Succeeds if the compiler on PATH has the target's standard library.
 own_toolchain() {
     local library
     [ "${BURST_WASM_TOOLCHAIN:-}" != debian ] || return 1
@@ -11,7 +11,7 @@ own_toolchain() {
     compgen -G "$library/libstd-*.rlib" >/dev/null
 }
 
-# Debian's rustc-web, which compiles the standard library from rust-web-src.
+# Succeeds if Debian's rustc-web is installed, which compiles the standard library from rust-web-src.
 debian_toolchain() {
     local sysroot
     [ -x /usr/bin/rustc ] && [ -x /usr/bin/cargo ] || return 1
@@ -19,7 +19,7 @@ debian_toolchain() {
     [ -f "$sysroot/lib/rustlib/src/rust/library/std/Cargo.toml" ] && wasm_linker >/dev/null
 }
 
-# The linker of a rustup toolchain is as new as its compiler; Debian's lld is older, and good enough.
+# Prints the linker: the one of a rustup toolchain, or Debian's lld.
 wasm_linker() {
     compgen -G "$(rustc --print sysroot)/lib/rustlib/*/bin/rust-lld" || command -v wasm-ld
 }

@@ -1,21 +1,13 @@
-//! What a real API server spends on what the filter asks of it: `make bench` prints the table.
-//! `crates/burst-fleet` reckons with these costs.
+//! The CPU time that a real API server spends on the filter's requests: `make bench` prints the table.
+//! The simulation in `bench/fleet` uses these costs.
 #![allow(missing_docs, reason = "a program")]
-
-#[path = "../crowd.rs"]
-mod crowd;
-#[path = "../process.rs"]
-mod process;
-#[path = "../table.rs"]
-mod table;
 
 mod server;
 
 use std::{thread, time::Duration};
 
-use crowd::Crowd;
-use server::{Kind, Server};
-use table::Table;
+use burst_bench_kit::{FixtureCluster, Table};
+use server::{ApiServer, Kind};
 
 /// Objects of each kind.
 const OBJECTS: usize = 1_000;
@@ -29,10 +21,10 @@ const PAGES: u32 = 5;
 /// Objects in a page.
 const PAGE: u32 = 500;
 
-/// Watches that are open at the same time.
+/// Simultaneous watches.
 const WATCHES: u32 = 200;
 
-/// How long they are. The changes come within that.
+/// The length of a watch. The changes come within it.
 const WINDOW: Duration = Duration::from_secs(3);
 
 /// Changes within a window.
@@ -46,13 +38,13 @@ const KINDS: [(&str, Kind); 3] = [
 
 fn main() {
     eprintln!("starting a control plane with {OBJECTS} Services, HPAs and Deployments");
-    let server = Server::start();
-    let crowd = Crowd::new(OBJECTS);
+    let server = ApiServer::start();
+    let fixtures = FixtureCluster::new(OBJECTS);
     for (_, kind) in KINDS {
-        server.create(kind, &crowd.cluster);
+        server.create(kind, &fixtures.cluster);
     }
     let mut table = Table::new("api-server");
-    println!("CPU of the API server, over what it spends anyway:");
+    println!("CPU of the API server, beyond what it spends without requests:");
     for (what, kind) in KINDS {
         let pages = |limit| (0..ROUNDS).map(|_| page(&server, kind, limit)).collect::<Vec<_>>();
         let (whole, one) = (pages(PAGE), pages(1));
@@ -64,16 +56,16 @@ fn main() {
             .iter()
             .zip(&one)
             .map(|(whole, one)| whole.saturating_sub(*one) / (PAGE - 1));
-        table.times(format!("{what}: an object in a page"), objects.collect());
-        table.times(format!("{what}: a page of {PAGE}"), whole);
-        table.times(format!("{what}: a page of one"), one);
+        table.durations(format!("{what}: an object in a page"), objects.collect());
+        table.durations(format!("{what}: a page of {PAGE}"), whole);
+        table.durations(format!("{what}: a page of one"), one);
     }
     watches(&server, &mut table);
-    table.keep(env!("CARGO_TARGET_TMPDIR"));
+    table.save(env!("CARGO_TARGET_TMPDIR"));
 }
 
-fn page(server: &Server, kind: Kind, limit: u32) -> Duration {
-    let spent = server.spends(|| {
+fn page(server: &ApiServer, kind: Kind, limit: u32) -> Duration {
+    let spent = server.cpu_time_of(|| {
         for _ in 0..PAGES {
             server.list(kind, limit);
         }
@@ -81,22 +73,22 @@ fn page(server: &Server, kind: Kind, limit: u32) -> Duration {
     spent / PAGES
 }
 
-/// A window, and a change in it: what both cost together, less what each does without the other.
-fn watches(server: &Server, table: &mut Table) {
+/// Measures a watch and a change in it: what both cost together, less what each costs without the other.
+fn watches(server: &ApiServer, table: &mut Table) {
     let (_, hpas) = KINDS[0];
     let (mut quiet, mut changed) = (Vec::new(), Vec::new());
     for round in 0..ROUNDS {
         let [idle, writes, watches, both] = [(0, 0), (0, CHANGES), (WATCHES, 0), (WATCHES, CHANGES)]
-            .map(|(watches, changes)| server.spends(|| window(server, hpas, watches, changes, round)));
+            .map(|(watches, changes)| server.cpu_time_of(|| window(server, hpas, watches, changes, round)));
         quiet.push(watches.saturating_sub(idle) / WATCHES);
         changed.push((both + idle).saturating_sub(writes + watches) / WATCHES / CHANGES);
     }
-    table.times("a watch, from its beginning to its end", quiet);
-    table.times("an object in a watch", changed);
+    table.durations("a watch, from start to end", quiet);
+    table.durations("an object in a watch", changed);
 }
 
-fn window(server: &Server, kind: Kind, watches: u32, changes: u32, round: usize) {
-    let version = server.version(kind);
+fn window(server: &ApiServer, kind: Kind, watches: u32, changes: u32, round: usize) {
+    let version = server.resource_version(kind);
     thread::scope(|scope| {
         for _ in 0..watches {
             scope.spawn(|| server.watch(kind, &version, WINDOW));
@@ -105,7 +97,7 @@ fn window(server: &Server, kind: Kind, watches: u32, changes: u32, round: usize)
             for change in 0..changes {
                 server.change(kind, change, round);
             }
-            // Every window is as long, with watches and without.
+            // Every window has the same length, with watches and without.
             thread::sleep(WINDOW);
         });
     });

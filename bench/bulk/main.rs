@@ -1,29 +1,22 @@
-//! What `/burstmetrics/services` costs with 10,000 Services, and what it costs the requests beside it: `make bench`
-//! prints the table.
+//! What `/burstmetrics/services` costs with 10,000 Services, and what it costs other requests: `make bench` prints the
+//! table.
 #![allow(missing_docs, reason = "a program")]
 
-#[path = "../crowd.rs"]
-mod crowd;
-#[path = "../process.rs"]
-mod process;
-#[path = "../proxy.rs"]
-mod proxy;
 #[allow(dead_code, unused_imports, reason = "a benchmark needs a part of the stage")]
 #[path = "../../tests/envoy/stage/mod.rs"]
 mod stage;
-#[path = "../table.rs"]
-mod table;
 
-mod beside;
+mod background_load;
 
 use std::time::Duration;
 
+use burst_bench_kit::{
+    Backends, FixtureCluster, Table,
+    process::cpu_time,
+    proxy::{self, Filter, PATIENCE, Ports},
+};
 use burst_testkit::{Envoy, wait};
-use crowd::Crowd;
-use process::spent;
-use proxy::{Filter, Ports};
-use stage::{Connection, Request, World};
-use table::Table;
+use stage::{Connection, Request};
 
 const SERVICES: usize = 10_000;
 const BULK: &str = "/burstmetrics/services";
@@ -31,53 +24,43 @@ const BULK: &str = "/burstmetrics/services";
 /// Rounds of each row.
 const ROUNDS: usize = 15;
 
-/// Answers in a slice, where one alone is too little to be counted well.
+/// Answers in a slice: the CPU time of a single one is too short to count.
 const ANSWERS: u32 = 50;
 
-/// For the filter to read everything, and to read a change.
-const PATIENCE: Duration = Duration::from_secs(120);
-
-/// A proxy with one worker, so that every request meets the same VM.
-struct Bulk {
+/// A proxy with one worker, so that the same VM serves every request.
+struct BulkClient {
     envoy: Envoy,
     connection: Connection,
 }
 
 fn main() {
-    eprintln!("making {SERVICES} Services");
-    let crowd = Crowd::new(SERVICES);
-    let world = World::of(crowd.cluster.clone());
-    let upstream = proxy::upstream();
-    let ports = Ports {
-        api: world.kube_port(),
-        upstream: proxy::address(&upstream).port(),
-    };
-    let mut bulk = Bulk::start(ports);
+    let backends = Backends::start(SERVICES);
+    let mut bulk = BulkClient::start(backends.ports());
     let mut table = Table::new("bulk");
     table.counts("bytes of an answer", vec![bulk.ask(None).1]);
-    let (mut first, mut again, mut unchanged) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut first, mut later, mut unchanged) = (Vec::new(), Vec::new(), Vec::new());
     for round in 1..=ROUNDS {
         eprint!("\rround {round} of {ROUNDS} ");
-        bulk.change(&crowd, u32::try_from(round).unwrap_or_default() + 10);
+        bulk.change(&backends.cluster, u32::try_from(round).unwrap_or_default() + 10);
         first.push(bulk.cost(1, None));
-        again.push(bulk.cost(ANSWERS, None));
+        later.push(bulk.cost(ANSWERS, None));
         let tag = bulk.ask(None).0;
         unchanged.push(bulk.cost(ANSWERS, Some(&tag)));
     }
     eprintln!();
     println!("CPU of the proxy for one request:");
-    table.times("the first answer after a change", first);
-    table.times("an answer after that", again);
-    table.times("304", unchanged);
-    beside::run(&bulk, &mut table);
-    table.keep(env!("CARGO_TARGET_TMPDIR"));
+    table.durations("the first answer after a change", first);
+    table.durations("an answer after that", later);
+    table.durations("304", unchanged);
+    background_load::run(&bulk, &mut table);
+    table.save(env!("CARGO_TARGET_TMPDIR"));
 }
 
-impl Bulk {
+impl BulkClient {
     fn start(ports: Ports) -> Self {
         let envoy = proxy::start(Filter::Ours, 1, ports);
         let mut connection = Connection::open(proxy::address(&envoy)).expect("a connection");
-        wait::until(PATIENCE, "a picture", || {
+        wait::until(PATIENCE, "a snapshot", || {
             connection
                 .ask(&Request::get(BULK))
                 .is_ok_and(|answer| answer.status == 200)
@@ -85,9 +68,9 @@ impl Bulk {
         Self { envoy, connection }
     }
 
-    /// Changes the cluster, and waits until the proxy serves that.
-    fn change(&mut self, crowd: &Crowd, replicas: u32) {
-        crowd.scale(0, replicas);
+    /// Changes the cluster, and waits until the proxy serves the change.
+    fn change(&mut self, cluster: &FixtureCluster, replicas: u32) {
+        cluster.set_current_replicas(0, replicas);
         let load = format!("current-load={replicas},");
         wait::until(PATIENCE, &load, || {
             let answer = self.connection.ask(&Request::get("/")).expect("an answer");
@@ -95,22 +78,22 @@ impl Bulk {
         });
     }
 
-    /// The tag and the size of an answer, which is a 304 for the right tag.
+    /// Returns the entity tag and the size of an answer, which is a 304 if `tag` is current.
     fn ask(&mut self, tag: Option<&str>) -> (String, u64) {
         let request = request(tag);
         let answer = self.connection.ask(&request).expect("an answer");
         assert_eq!(answer.status, if tag.is_some() { 304 } else { 200 });
-        let tag = answer.header("etag").expect("a tag").to_owned();
+        let tag = answer.header("etag").expect("an entity tag").to_owned();
         (tag, answer.body.len() as u64)
     }
 
-    /// The mean of so many answers.
+    /// Returns the mean CPU time of so many answers.
     fn cost(&mut self, answers: u32, tag: Option<&str>) -> Duration {
-        let before = spent(self.envoy.id()).process;
+        let before = cpu_time(self.envoy.id()).process;
         for _ in 0..answers {
             self.ask(tag);
         }
-        (spent(self.envoy.id()).process - before) / answers
+        (cpu_time(self.envoy.id()).process - before) / answers
     }
 }
 

@@ -1,33 +1,33 @@
-//! <https://nghttp2.org/documentation/h2load.1.html>
+//! Runs h2load: <https://nghttp2.org/documentation/h2load.1.html>
 
 use std::{fs, net::SocketAddr, process::Command, time::Duration};
 
 /// Connections.
 const CLIENTS: u32 = 16;
 
-/// Seconds that count, after one that does not.
+/// Seconds of measurement, after a second of warm-up.
 const SECONDS: u32 = 3;
 
-/// The places of the percentiles, in thousandths.
+/// In thousandths.
 const PERCENTILES: [usize; 3] = [500, 990, 999];
 
-/// How fast it asks.
+/// The rate of requests.
 #[derive(Clone, Copy)]
-pub(crate) enum Pace {
-    /// So many requests a second on each connection.
-    Steady { each: u32 },
-    /// The next one with each answer.
+pub(crate) enum Rate {
+    /// Requests a second on each connection.
+    Fixed { per_connection: u32 },
+    /// The next request follows each answer.
     Full,
 }
 
-/// What a slice of it showed.
-pub(crate) struct Found {
+/// The result of a slice.
+pub(crate) struct Measured {
     pub(crate) per_second: u64,
     /// p50, p99 and p99.9.
     pub(crate) percentiles: [Duration; 3],
 }
 
-pub(crate) fn run(proxy: SocketAddr, pace: Pace) -> Found {
+pub(crate) fn run(proxy: SocketAddr, rate: Rate) -> Measured {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let log = folder.path().join("log");
     let mut command = Command::new("h2load");
@@ -36,17 +36,17 @@ pub(crate) fn run(proxy: SocketAddr, pace: Pace) -> Found {
         .arg(format!("--clients={CLIENTS}"))
         .arg(format!("--duration={SECONDS}"))
         .arg(format!("--log-file={}", log.display()));
-    if let Pace::Steady { each } = pace {
-        command.arg(format!("--rps={each}"));
+    if let Rate::Fixed { per_connection } = rate {
+        command.arg(format!("--rps={per_connection}"));
     }
     let output = command.arg(format!("http://{proxy}/")).output();
     let output = output.unwrap_or_else(|error| panic!("h2load: {error}: run setup/h2load"));
     assert!(output.status.success(), "{output:?}");
-    of(&fs::read_to_string(log).expect("the log"))
+    parse_log(&fs::read_to_string(log).expect("the log"))
 }
 
-/// A line for each request: when it began, its status, and what it took, in microseconds.
-fn of(log: &str) -> Found {
+/// Parses the log: a line for each request, with its start, its status, and its duration in microseconds.
+fn parse_log(log: &str) -> Measured {
     let requests = log.lines().map(|line| {
         let numbers: Vec<i64> = line.split('\t').filter_map(|number| number.parse().ok()).collect();
         match numbers[..] {
@@ -56,8 +56,8 @@ fn of(log: &str) -> Found {
     });
     let mut times: Vec<_> = requests.collect();
     times.sort_unstable();
-    Found {
+    Measured {
         per_second: times.len() as u64 / u64::from(SECONDS),
-        percentiles: PERCENTILES.map(|place| times[times.len() * place / 1_000]),
+        percentiles: PERCENTILES.map(|thousandths| times[times.len() * thousandths / 1_000]),
     }
 }

@@ -1,76 +1,55 @@
-//! What requests wait for, and how many there can be, with the filter and without it: `make bench` prints the table.
+//! How long requests wait, and how many there can be, with the filter and without it: `make bench` prints the table.
 //!
-//! h2load asks a proxy with two workers, which passes the request on to another Envoy. All of them share the machine,
-//! so this says little of a proxy that has one of its own: compare the rows of one run.
+//! h2load sends requests to a proxy with two workers, which forwards them to another Envoy. All of them share the machine,
+//! so the numbers do not apply to a proxy on a machine of its own: compare the rows of one run.
 #![allow(missing_docs, reason = "a program")]
 
-#[path = "../crowd.rs"]
-mod crowd;
-#[path = "../proxy.rs"]
-mod proxy;
 #[allow(dead_code, unused_imports, reason = "a benchmark needs a part of the stage")]
 #[path = "../../tests/envoy/stage/mod.rs"]
 mod stage;
-#[path = "../table.rs"]
-mod table;
 
 mod h2load;
 
-use std::time::Duration;
-
+use burst_bench_kit::{
+    Backends, Table,
+    proxy::{self, Filter, PATIENCE, Ports},
+};
 use burst_testkit::{Envoy, wait};
-use crowd::Crowd;
-use h2load::{Found, Pace};
-use proxy::{Filter, Ports};
-use stage::{Connection, Request, World};
-use table::Table;
+use h2load::{Measured, Rate};
+use stage::{Connection, Request};
 
 const SERVICES: usize = 1_000;
 
-const FILTERS: [(&str, Filter); 3] = [
-    ("Envoy alone", Filter::None),
-    ("the empty filter", Filter::Empty),
-    ("this filter", Filter::Ours),
-];
-
-const PACES: [(&str, Pace); 2] = [
-    ("1,600 requests a second", Pace::Steady { each: 100 }),
-    ("as many as it can", Pace::Full),
+const RATES: [(&str, Rate); 2] = [
+    ("1,600 requests a second", Rate::Fixed { per_connection: 100 }),
+    ("as many as possible", Rate::Full),
 ];
 
 /// Slices of each row.
 const ROUNDS: usize = 9;
 
-/// For the filter to read everything.
-const PATIENCE: Duration = Duration::from_secs(120);
-
 fn main() {
-    let world = World::of(Crowd::new(SERVICES).cluster);
-    let upstream = proxy::upstream();
-    let ports = Ports {
-        api: world.kube_port(),
-        upstream: proxy::address(&upstream).port(),
-    };
-    let proxies = FILTERS.map(|(what, filter)| (what, ready(filter, ports)));
+    let backends = Backends::start(SERVICES);
+    let proxies = Filter::ALL.map(|(what, filter)| (what, ready(filter, backends.ports())));
     let mut table = Table::new("load");
-    for (pace_name, pace) in PACES {
-        let mut found = FILTERS.map(|_| Vec::with_capacity(ROUNDS));
+    for (rate_name, rate) in RATES {
+        let mut measured = Filter::ALL.map(|_| Vec::with_capacity(ROUNDS));
         for round in 1..=ROUNDS {
-            eprint!("\r{pace_name}: round {round} of {ROUNDS} ");
-            for ((_, proxy), found) in proxies.iter().zip(&mut found) {
-                found.push(h2load::run(proxy::address(proxy), pace));
+            eprint!("\r{rate_name}: round {round} of {ROUNDS} ");
+            for ((_, proxy), measured) in proxies.iter().zip(&mut measured) {
+                measured.push(h2load::run(proxy::address(proxy), rate));
             }
         }
         eprintln!();
-        println!("{pace_name}:");
-        for ((what, _), found) in proxies.iter().zip(&found) {
-            report(&format!("{pace_name}: {what}"), found, &mut table);
+        println!("{rate_name}:");
+        for ((what, _), measured) in proxies.iter().zip(&measured) {
+            report(&format!("{rate_name}: {what}"), measured, &mut table);
         }
     }
-    table.keep(env!("CARGO_TARGET_TMPDIR"));
+    table.save(env!("CARGO_TARGET_TMPDIR"));
 }
 
-/// A proxy that serves what it should.
+/// Starts a proxy, and waits until its responses have the header if they should.
 fn ready(filter: Filter, ports: Ports) -> Envoy {
     let envoy = proxy::start(filter, 2, ports);
     let mut connections = [(); 2].map(|()| Connection::open(proxy::address(&envoy)).expect("a connection"));
@@ -83,13 +62,13 @@ fn ready(filter: Filter, ports: Ports) -> Envoy {
     envoy
 }
 
-fn report(what: &str, found: &[Found], table: &mut Table) {
+fn report(what: &str, measured: &[Measured], table: &mut Table) {
     table.counts(
         format!("{what}: a second"),
-        found.iter().map(|found| found.per_second).collect(),
+        measured.iter().map(|measured| measured.per_second).collect(),
     );
-    for (place, name) in ["p50", "p99", "p99.9"].into_iter().enumerate() {
-        let times = found.iter().map(|found| found.percentiles[place]);
-        table.times(format!("{what}: {name}"), times.collect());
+    for (index, name) in ["p50", "p99", "p99.9"].into_iter().enumerate() {
+        let times = measured.iter().map(|measured| measured.percentiles[index]);
+        table.durations(format!("{what}: {name}"), times.collect());
     }
 }

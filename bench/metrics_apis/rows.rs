@@ -1,28 +1,30 @@
-//! The questions, and what a slice of them costs.
+//! The requests, and the cost of a slice of them.
 
 use std::time::Duration;
 
-use crate::{process::spent, sides::Sides};
+use burst_bench_kit::process::cpu_time;
 
-/// A question that is asked some times in each round.
+use crate::contenders::Contenders;
+
+/// A request that is sent several times in each round.
 pub(crate) struct Row {
     pub(crate) what: &'static str,
-    /// The row of the adapter that it stands against.
+    /// The row of the adapter to compare it with.
     pub(crate) peer: Option<&'static str>,
-    /// The row of the same answer from an Envoy that has it ready: what is more than that is the filter's own work.
+    /// The row of an Envoy with the same answer as a direct response. The difference is the filter's own work.
     pub(crate) ready_made: Option<&'static str>,
-    side: Side,
+    contender: Contender,
     path: &'static str,
     times: u32,
-    /// How many values the answer has, where `*` stands for all.
+    /// How many values the answer has.
     values: Values,
 }
 
 #[derive(Clone, Copy)]
-pub(crate) enum Side {
+pub(crate) enum Contender {
     Filter,
     Adapter,
-    /// An Envoy without the filter, which has the answers ready.
+    /// An Envoy without the filter, with the answers as direct responses.
     ReadyMade,
 }
 
@@ -42,33 +44,33 @@ const READY_ALL: &str = "Envoy alone: the answer to * ready-made";
 const READY_SERIES: &str = "Envoy alone: the answer of 10,000 series ready-made";
 
 pub(crate) const ROWS: [Row; 7] = [
-    Row::new("filter: named object", Side::Filter, NAMED, 200).beside(ADAPTER_NAMED),
-    Row::new(ADAPTER_NAMED, Side::Adapter, NAMED, 200),
-    Row::new("filter: * over 10,000 objects", Side::Filter, ALL, 1)
+    Row::new("filter: named object", Contender::Filter, NAMED, 200).compared_with(ADAPTER_NAMED),
+    Row::new(ADAPTER_NAMED, Contender::Adapter, NAMED, 200),
+    Row::new("filter: * over 10,000 objects", Contender::Filter, ALL, 1)
         .all()
-        .beside(ADAPTER_ALL)
-        .more_than(READY_ALL),
-    Row::new(ADAPTER_ALL, Side::Adapter, ALL, 1).all(),
-    Row::new(READY_ALL, Side::ReadyMade, ALL, 1).all(),
-    Row::new("filter: external metric of 10,000 series", Side::Filter, SERIES, 1)
+        .compared_with(ADAPTER_ALL)
+        .on_top_of(READY_ALL),
+    Row::new(ADAPTER_ALL, Contender::Adapter, ALL, 1).all(),
+    Row::new(READY_ALL, Contender::ReadyMade, ALL, 1).all(),
+    Row::new("filter: external metric of 10,000 series", Contender::Filter, SERIES, 1)
         .all()
-        .more_than(READY_SERIES),
-    Row::new(READY_SERIES, Side::ReadyMade, SERIES, 1).all(),
+        .on_top_of(READY_SERIES),
+    Row::new(READY_SERIES, Contender::ReadyMade, SERIES, 1).all(),
 ];
 
-/// The cost of one request, the mean over a slice of them.
+/// The cost of one request: the mean of a slice.
 pub(crate) struct Slice {
     pub(crate) process: Duration,
-    /// Zero where the process has no workers.
+    /// Zero if the process has no workers.
     pub(crate) busiest_worker: Duration,
 }
 
 impl Row {
-    const fn new(what: &'static str, side: Side, path: &'static str, times: u32) -> Self {
+    const fn new(what: &'static str, contender: Contender, path: &'static str, times: u32) -> Self {
         Self {
             what,
             peer: None,
-            side,
+            contender,
             path,
             times,
             values: Values::One,
@@ -76,7 +78,7 @@ impl Row {
         }
     }
 
-    const fn beside(mut self, peer: &'static str) -> Self {
+    const fn compared_with(mut self, peer: &'static str) -> Self {
         self.peer = Some(peer);
         self
     }
@@ -86,23 +88,23 @@ impl Row {
         self
     }
 
-    const fn more_than(mut self, ready_made: &'static str) -> Self {
+    const fn on_top_of(mut self, ready_made: &'static str) -> Self {
         self.ready_made = Some(ready_made);
         self
     }
 
-    /// Asks, and counts what it cost.
-    pub(crate) fn run(&self, sides: &Sides) -> Slice {
+    /// Sends the requests of a slice.
+    pub(crate) fn run(&self, contenders: &Contenders) -> Slice {
         let values = match self.values {
             Values::One => 1,
-            Values::All => sides.objects,
+            Values::All => contenders.objects,
         };
-        let process = sides.process(self.side);
-        let before = spent(process);
+        let process = contenders.process(self.contender);
+        let before = cpu_time(process);
         for _ in 0..self.times {
-            sides.ask(self.side, self.path, values);
+            contenders.request(self.contender, self.path, values);
         }
-        let after = spent(process);
+        let after = cpu_time(process);
         let workers = after.workers.iter().zip(&before.workers);
         let busiest = workers.map(|(after, before)| after.saturating_sub(*before)).max();
         Slice {

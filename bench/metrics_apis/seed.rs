@@ -1,4 +1,4 @@
-//! The same Services for both sides: with autoscalers and Deployments for the filter, with told values for the adapter.
+//! The same Services for both: with HPAs and Deployments for the filter, with values for the adapter.
 
 use std::{
     net::{SocketAddr, TcpStream},
@@ -15,15 +15,15 @@ use crate::stage::{
     shop::{NAMESPACE, deployment},
 };
 
-/// Who seeds at one time.
-const HANDS: usize = 4;
+/// Threads that create objects at the same time.
+const THREADS: usize = 4;
 
 const MAX: usize = 5;
 
-/// One replica of five: a headroom of four.
+/// One replica of five is in use.
 const HEADROOM: u32 = 4;
 
-/// What the filter reads.
+/// Returns the cluster that the filter reads.
 pub(crate) fn cluster(objects: usize) -> Cluster {
     let cluster = Cluster::new();
     for number in 0..objects {
@@ -36,14 +36,14 @@ pub(crate) fn cluster(objects: usize) -> Cluster {
     cluster
 }
 
-/// Creates the Services on an API server, by `kubectl proxy`.
+/// Creates the Services on an API server, through `kubectl proxy`.
 pub(crate) fn create_services(api: u16, objects: usize) {
     let api = SocketAddr::from(([127, 0, 0, 1], api));
     wait::for_ok(SOON, "kubectl proxy listens", || TcpStream::connect(api).map(drop));
-    each(objects, "Services created", |number| {
+    in_parallel(objects, "Services created", |number| {
         let path = format!("/api/v1/namespaces/{NAMESPACE}/services");
         let mut service = service(&name(number));
-        // An address of its own costs more than the rest of it, and nobody connects.
+        // To allocate an address takes longer than the rest, and no client connects.
         service["spec"]["clusterIP"] = json!("None");
         let body = service.to_string();
         let request = format!(
@@ -60,9 +60,9 @@ pub(crate) fn create_services(api: u16, objects: usize) {
     });
 }
 
-/// Tells an adapter the value of each Service.
-pub(crate) fn tell(adapter: &Adapter, objects: usize) {
-    each(objects, "values told", |number| {
+/// Sets the value of each Service in an adapter.
+pub(crate) fn set_values(adapter: &Adapter, objects: usize) {
+    in_parallel(objects, "values set", |number| {
         adapter.tell(
             &format!("{NAMESPACE}/services/{}", name(number)),
             "burst_headroom",
@@ -71,12 +71,12 @@ pub(crate) fn tell(adapter: &Adapter, objects: usize) {
     });
 }
 
-fn each(objects: usize, what: &str, work: impl Fn(usize) + Sync) {
+fn in_parallel(objects: usize, what: &str, work: impl Fn(usize) + Sync) {
     let work = &work;
     thread::scope(|scope| {
-        for hand in 0..HANDS {
+        for thread in 0..THREADS {
             scope.spawn(move || {
-                for number in (hand..objects).step_by(HANDS) {
+                for number in (thread..objects).step_by(THREADS) {
                     work(number);
                     if number % 1_000 == 0 {
                         eprint!("\r{number} {what} ");
@@ -101,7 +101,7 @@ fn service(name: &str) -> Value {
     })
 }
 
-/// One that its controller has seen.
+/// Returns an HPA with the status that its controller sets.
 fn autoscaler(name: &str) -> Value {
     json!({
         "apiVersion": "autoscaling/v2",

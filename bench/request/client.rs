@@ -1,24 +1,21 @@
-//! A client that keeps its connections and has a request under way on all of them.
+//! A client that keeps its connections open and has a request in flight on each.
 
 use std::{
     io::{self, Read as _, Write as _},
     net::{SocketAddr, TcpStream},
-    time::Duration,
 };
 
+use burst_bench_kit::proxy::PATIENCE;
 use burst_testkit::wait;
 
 use crate::{
-    cluster,
-    traffic::Traffic,
-    variants::{Shows, Variant},
+    requests::RequestKind,
+    services,
+    variants::{ExpectedHeader, Variant},
 };
 
-/// Connections, each with requests to a Service of its own.
+/// Connections. Each requests another Service.
 pub(crate) const CONNECTIONS: usize = 16;
-
-/// For the filter to read ten thousand Services on a machine with much else to do.
-const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Connections to one listener.
 pub(crate) struct Client {
@@ -27,20 +24,20 @@ pub(crate) struct Client {
 
 struct Connection {
     stream: TcpStream,
-    /// One of each kind.
-    requests: [Vec<u8>; Traffic::ALL.len()],
+    /// A request of each kind.
+    requests: [Vec<u8>; RequestKind::ALL.len()],
     answer: Vec<u8>,
 }
 
 impl Client {
-    /// Connects, and waits until the answers have the header that they should.
+    /// Connects, and waits until the responses have the expected header.
     pub(crate) fn connect(address: SocketAddr, variant: Variant) -> Self {
         let connections = (0..CONNECTIONS).map(|service| {
             let mut connection = Connection::open(address, service, variant.path);
-            let expected = expected(variant.shows, service);
-            for traffic in Traffic::ALL {
+            let expected = expected(variant.expected, service);
+            for kind in RequestKind::ALL {
                 wait::for_ok(PATIENCE, variant.what, || {
-                    connection.shows(traffic, expected.as_deref())
+                    connection.check_header(kind, expected.as_deref())
                 });
             }
             connection
@@ -50,16 +47,15 @@ impl Client {
         }
     }
 
-    /// Sends that many requests on each connection, one after the other; how many these were in all.
-    pub(crate) fn send(&mut self, traffic: Traffic, requests: u32) -> u32 {
+    /// Sends that many requests on each connection, one after the other. Returns the number of all requests.
+    pub(crate) fn send(&mut self, kind: RequestKind, requests: u32) -> u32 {
         let mut answered = 0;
         for _ in 0..requests {
-            // One is under way on each connection, as on a proxy that has something to do.
             for connection in &mut self.connections {
-                connection.send(traffic);
+                connection.send(kind);
             }
             for connection in &mut self.connections {
-                connection.receive(traffic);
+                connection.receive(kind);
                 answered += 1;
             }
         }
@@ -71,31 +67,35 @@ impl Connection {
     fn open(address: SocketAddr, service: usize, path: &str) -> Self {
         let stream = TcpStream::connect(address).expect("a listener");
         stream.set_nodelay(true).expect("a socket");
-        let host = cluster::host(service);
+        let host = services::host(service);
         Self {
             stream,
-            requests: Traffic::ALL.map(|traffic| traffic.request(&host, path)),
+            requests: RequestKind::ALL.map(|kind| kind.request(&host, path)),
             answer: Vec::new(),
         }
     }
 
-    fn send(&mut self, traffic: Traffic) {
-        let request = &self.requests[traffic as usize];
+    fn send(&mut self, kind: RequestKind) {
+        let request = &self.requests[kind as usize];
         self.stream.write_all(request).expect("a connection");
     }
 
-    fn receive(&mut self, traffic: Traffic) {
+    fn receive(&mut self, kind: RequestKind) {
         self.answer.clear();
-        while !self.answer.ends_with(traffic.end()) {
+        while !self.answer.ends_with(kind.response_end()) {
             let size = read(&mut self.stream, &mut self.answer).expect("a connection");
-            assert!(size > 0, "an answer ends: {}", String::from_utf8_lossy(&self.answer));
+            assert!(
+                size > 0,
+                "the connection was closed after: {}",
+                String::from_utf8_lossy(&self.answer)
+            );
         }
     }
 
-    /// Whether an answer has that header, or none.
-    fn shows(&mut self, traffic: Traffic, header: Option<&str>) -> Result<(), String> {
-        self.send(traffic);
-        self.receive(traffic);
+    /// Checks that a response has this header, or none.
+    fn check_header(&mut self, kind: RequestKind, header: Option<&str>) -> Result<(), String> {
+        self.send(kind);
+        self.receive(kind);
         let answer = String::from_utf8_lossy(&self.answer);
         let found = answer.lines().find_map(|line| line.strip_prefix("x-burst: "));
         if found == header {
@@ -113,10 +113,10 @@ fn read(stream: &mut TcpStream, into: &mut Vec<u8>) -> io::Result<usize> {
     Ok(size)
 }
 
-fn expected(shows: Shows, service: usize) -> Option<String> {
-    match shows {
-        Shows::Nothing => None,
-        Shows::Constant => Some(cluster::header(0)),
-        Shows::Live => Some(cluster::header(service)),
+fn expected(header: ExpectedHeader, service: usize) -> Option<String> {
+    match header {
+        ExpectedHeader::Absent => None,
+        ExpectedHeader::Constant => Some(services::header(0)),
+        ExpectedHeader::Live => Some(services::header(service)),
     }
 }

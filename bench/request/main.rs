@@ -1,44 +1,39 @@
 //! What the filter adds to a request beside other ways to put a header on a response: `make bench` prints the tables.
-//! With keys of variants as arguments (`cargo bench … --bench request -- empty header_only`) it is these alone, and
-//! nothing is kept.
+//! With keys of variants as arguments (`cargo bench … --bench request -- empty header_only`) it measures only these, and
+//! saves nothing.
 //!
-//! One Envoy with one worker has a listener for each variant, and one without anything, all to the same clusters. What
-//! is counted is the CPU time of the whole process, over short slices of the same requests to one listener after the
-//! other.
+//! One Envoy with one worker has a listener for each variant, and one without a filter, all with the same clusters. The
+//! benchmark measures the CPU time of the whole process, over short slices of the same requests to one listener after
+//! the other.
 #![allow(missing_docs, reason = "a program")]
 
-#[path = "../process.rs"]
-mod process;
-#[path = "../table.rs"]
-mod table;
-
 mod client;
-mod cluster;
 mod modules;
 mod proxy;
+mod requests;
+mod services;
 mod slices;
-mod traffic;
 mod upstream;
 mod variants;
 
 use std::{collections::BTreeMap, time::Duration};
 
+use burst_bench_kit::Table;
 use burst_lab::{api::KubeApi, server::Server};
 use tokio::runtime::Runtime;
 
 use crate::{
     client::Client,
     proxy::Proxy,
+    requests::RequestKind,
     slices::Slices,
-    table::Table,
-    traffic::Traffic,
     variants::{VARIANTS, Variant},
 };
 
 /// Services with an HPA each; keys of the Lua table.
 const SERVICES: usize = 10_000;
 
-/// Enough that V8 has compiled whatever it will.
+/// Requests after which V8 has compiled what it optimizes.
 const WARM_UP: u32 = 300;
 
 fn main() {
@@ -49,54 +44,54 @@ fn main() {
         .filter(|variant| is_wanted(variant, &named))
         .collect();
     let runtime = Runtime::new().expect("a runtime");
-    let api = KubeApi::new(cluster::of(SERVICES));
-    let anywhere = ([127, 0, 0, 1], 0).into();
-    let api = runtime.block_on(Server::start(anywhere, api)).expect("a listener");
+    let api = KubeApi::new(services::cluster(SERVICES));
+    let any_port = ([127, 0, 0, 1], 0).into();
+    let api = runtime.block_on(Server::start(any_port, api)).expect("a listener");
     let upstream = upstream::start();
     let proxy = Proxy::start(&variants, upstream.port(), api.addr().port());
     let clients = variants.iter().map(|variant| {
         eprintln!("warming up: {}", variant.what);
         let mut client = Client::connect(proxy.address(*variant), *variant);
-        for traffic in Traffic::ALL {
-            client.send(traffic, WARM_UP);
+        for kind in RequestKind::ALL {
+            client.send(kind, WARM_UP);
         }
         client
     });
     let mut slices = Slices::new(proxy.id(), clients.collect());
     let mut table = Table::new("request");
-    let added = Traffic::ALL.map(|traffic| {
-        let rounds = slices.of(traffic);
-        (traffic.key(), print(&mut table, traffic, &variants, &rounds))
+    let added = RequestKind::ALL.map(|kind| {
+        let rounds = slices.of(kind);
+        (kind.key(), print(&mut table, kind, &variants, &rounds))
     });
     if named.is_empty() {
-        table.keep_with(env!("CARGO_TARGET_TMPDIR"), BTreeMap::from(added));
+        table.save_with(env!("CARGO_TARGET_TMPDIR"), BTreeMap::from(added));
     }
 }
 
-/// Those that are named, or all; and always what they are compared with.
+/// Returns whether a variant is named, or none is. The two that others are compared with are always wanted.
 fn is_wanted(variant: &Variant, named: &[String]) -> bool {
     let is_named = named.iter().any(|name| name == variant.key);
     named.is_empty() || is_named || ["bare", "empty"].contains(&variant.key)
 }
 
-/// The tables of one kind of traffic. The medians of what each variant adds, in microseconds.
+/// Prints the tables for one kind of request. Returns the medians of what each variant adds, in microseconds.
 fn print(
     table: &mut Table,
-    traffic: Traffic,
+    kind: RequestKind,
     variants: &[Variant],
     rounds: &[Vec<Duration>],
 ) -> BTreeMap<&'static str, f64> {
-    let name = traffic.name();
+    let name = kind.name();
     println!("CPU time of one request:");
-    for (place, variant) in variants.iter().enumerate() {
-        let times = rounds.iter().map(|round| round[place]);
-        table.times(format!("{name}: {}", variant.what), times.collect());
+    for (index, variant) in variants.iter().enumerate() {
+        let times = rounds.iter().map(|round| round[index]);
+        table.durations(format!("{name}: {}", variant.what), times.collect());
     }
     println!("of it beyond Envoy alone in the same round:");
     let mut added = BTreeMap::new();
-    for (place, variant) in variants.iter().enumerate().skip(1) {
-        let beyond = rounds.iter().map(|round| round[place].saturating_sub(round[0]));
-        let median = table.times(format!("{name}: added: {}", variant.what), beyond.collect());
+    for (index, variant) in variants.iter().enumerate().skip(1) {
+        let beyond = rounds.iter().map(|round| round[index].saturating_sub(round[0]));
+        let median = table.durations(format!("{name}: added: {}", variant.what), beyond.collect());
         added.insert(variant.key, median.as_secs_f64() * 1e6);
     }
     println!("times what the empty filter adds:");

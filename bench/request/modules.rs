@@ -1,10 +1,11 @@
-//! The modules that ours stand beside: those of `bench/filters`.
+//! Filters of `bench/filters` without the exports that they do not use.
 
 use std::path::{Path, PathBuf};
 
+use burst_bench_kit::proxy::compiled_filter;
 use walrus::{Export, Module};
 
-/// What a host needs to run a module at all, and the SDK to know of its contexts.
+/// The exports that a host needs to run a module, and the SDK to track its contexts.
 const NEEDED: [&str; 8] = [
     "memory",
     "_initialize",
@@ -16,20 +17,9 @@ const NEEDED: [&str; 8] = [
     "proxy_on_delete",
 ];
 
-/// One as it was compiled: with every export of the SDK, if it has the SDK.
-pub(crate) fn compiled(name: &str) -> PathBuf {
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR"))
-        .parent()
-        .expect("a target folder");
-    let folder = target.join("wasm32-unknown-unknown/release/examples");
-    let module = folder.join(name).with_extension("wasm");
-    assert!(module.exists(), "{} is not there: run `make bench`", module.display());
-    module
-}
-
-/// The same without the exports that it has no use for: those but `used` and what is needed.
+/// Writes a copy of a filter that exports only `used` and [`NEEDED`], and returns its path.
 pub(crate) fn trimmed(name: &str, used: &[&str]) -> PathBuf {
-    let mut module = Module::from_file(compiled(name)).expect("a module");
+    let mut module = Module::from_file(compiled_filter(name)).expect("a module");
     let is_kept = |export: &&Export| [&NEEDED, used].concat().contains(&export.name.as_str());
     let unused: Vec<_> = module
         .exports

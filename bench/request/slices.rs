@@ -1,21 +1,19 @@
-//! The same requests to one listener after the other, and what they cost.
+//! The same requests to one listener after the other, and their cost.
 
 use std::{thread, time::Duration};
 
-use crate::{
-    client::Client,
-    process::{Spent, spent},
-    traffic::Traffic,
-};
+use burst_bench_kit::process::{CpuTime, cpu_time};
 
-/// Slices of each variant; one of every variant makes a round.
+use crate::{client::Client, requests::RequestKind};
+
+/// Rounds. A round has a slice of every variant.
 const ROUNDS: usize = 501;
 
 /// Requests in a slice, on each connection.
 const REQUESTS: u32 = 12;
 
-/// Between two looks at whether the worker rests.
-const PACE: Duration = Duration::from_micros(100);
+/// Time between two checks for idle workers.
+const POLL_INTERVAL: Duration = Duration::from_micros(100);
 
 /// The variants, ready for requests.
 pub(crate) struct Slices {
@@ -28,36 +26,36 @@ impl Slices {
         Self { process, clients }
     }
 
-    /// The CPU time of one request of that traffic, for each variant of each round.
-    pub(crate) fn of(&mut self, traffic: Traffic) -> Vec<Vec<Duration>> {
+    /// Returns the CPU time of one request of that kind, for each variant in each round.
+    pub(crate) fn of(&mut self, kind: RequestKind) -> Vec<Vec<Duration>> {
         let rounds = (0..ROUNDS).map(|round| {
-            eprint!("\r{}: round {} of {ROUNDS} ", traffic.name(), round + 1);
-            self.round(round, traffic)
+            eprint!("\r{}: round {} of {ROUNDS} ", kind.name(), round + 1);
+            self.round(round, kind)
         });
         let rounds = rounds.collect();
         eprintln!();
         rounds
     }
 
-    fn round(&mut self, round: usize, traffic: Traffic) -> Vec<Duration> {
+    fn round(&mut self, round: usize, kind: RequestKind) -> Vec<Duration> {
         let count = self.clients.len();
         let mut slices = vec![Duration::ZERO; count];
-        for place in 0..count {
-            // Each variant follows every other one as often.
-            let place = (place * step(round, count) + round) % count;
-            let before = self.rested().process;
-            let requests = self.clients[place].send(traffic, REQUESTS);
-            slices[place] = (self.rested().process - before) / requests;
+        for turn in 0..count {
+            // Over all rounds, each variant follows every other one equally often.
+            let variant = (turn * step(round, count) + round) % count;
+            let before = self.when_idle().process;
+            let requests = self.clients[variant].send(kind, REQUESTS);
+            slices[variant] = (self.when_idle().process - before) / requests;
         }
         slices
     }
 
-    /// What was spent, as soon as the worker rests: what it does after the last answer is part of the slice.
-    fn rested(&self) -> Spent {
-        let mut last = spent(self.process);
+    /// Waits until the worker is idle, and returns the CPU time so far. Its work after the last response belongs to the slice.
+    fn when_idle(&self) -> CpuTime {
+        let mut last = cpu_time(self.process);
         loop {
-            thread::sleep(PACE);
-            let now = spent(self.process);
+            thread::sleep(POLL_INTERVAL);
+            let now = cpu_time(self.process);
             if now.workers == last.workers {
                 return now;
             }
@@ -66,12 +64,14 @@ impl Slices {
     }
 }
 
-/// A number that has no divisor in common with `count`, another one in the next round.
+/// Returns a number that is coprime to `count`, another one in each round.
 fn step(round: usize, count: usize) -> usize {
-    let coprime: Vec<_> = (1..count).filter(|step| divisor(*step, count) == 1).collect();
+    let coprime: Vec<_> = (1..count)
+        .filter(|step| greatest_common_divisor(*step, count) == 1)
+        .collect();
     coprime[round % coprime.len()]
 }
 
-fn divisor(a: usize, b: usize) -> usize {
-    if b == 0 { a } else { divisor(b, a % b) }
+fn greatest_common_divisor(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }

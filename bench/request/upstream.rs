@@ -1,4 +1,4 @@
-//! What stands behind the proxy.
+//! The upstream of the proxy.
 
 use std::{net::SocketAddr, sync::Arc, thread};
 
@@ -8,32 +8,35 @@ use tokio::{
     runtime::Builder,
 };
 
-use crate::traffic::Traffic;
+use crate::requests::RequestKind;
 
-/// A kind of request, and the answer to it.
-struct Known {
-    begins: &'static [u8],
-    ends: Vec<u8>,
-    answer: Vec<u8>,
+/// A request, known by its start and end, and the response to it.
+struct CannedResponse {
+    request_start: &'static [u8],
+    request_end: Vec<u8>,
+    response: Vec<u8>,
 }
 
-impl Known {
+impl CannedResponse {
     fn all() -> Arc<[Self]> {
-        let known = |traffic: Traffic| {
-            let (begins, ends) = traffic.frame();
-            let answer = traffic.answer();
-            Self { begins, ends, answer }
+        let canned = |kind: RequestKind| {
+            let (request_start, request_end) = kind.request_ends();
+            Self {
+                request_start,
+                request_end,
+                response: kind.response(),
+            }
         };
-        Traffic::ALL.map(known).into()
+        RequestKind::ALL.map(canned).into()
     }
 
-    fn is(&self, request: &[u8]) -> bool {
-        request.starts_with(self.begins) && request.ends_with(&self.ends)
+    fn answers(&self, request: &[u8]) -> bool {
+        request.starts_with(self.request_start) && request.ends_with(&self.request_end)
     }
 }
 
-/// Starts it, on a thread of its own, so that requests that come together are answered together; it ends with the
-/// process.
+/// Starts the upstream on a thread of its own, so that requests that arrive together are answered together. It ends with
+/// the process.
 pub(crate) fn start() -> SocketAddr {
     let runtime = Builder::new_current_thread().enable_io().build().expect("a runtime");
     let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).expect("a port");
@@ -43,18 +46,18 @@ pub(crate) fn start() -> SocketAddr {
 }
 
 async fn serve(listener: TcpListener) {
-    let known = Known::all();
+    let responses = CannedResponse::all();
     while let Ok((connection, _)) = listener.accept().await {
-        tokio::spawn(answer(connection, known.clone()));
+        tokio::spawn(answer(connection, responses.clone()));
     }
 }
 
-async fn answer(mut connection: TcpStream, known: Arc<[Known]>) -> io::Result<()> {
+async fn answer(mut connection: TcpStream, responses: Arc<[CannedResponse]>) -> io::Result<()> {
     connection.set_nodelay(true)?;
     let mut request = Vec::new();
     while connection.read_buf(&mut request).await? > 0 {
-        if let Some(known) = known.iter().find(|known| known.is(&request)) {
-            connection.write_all(&known.answer).await?;
+        if let Some(canned) = responses.iter().find(|canned| canned.answers(&request)) {
+            connection.write_all(&canned.response).await?;
             request.clear();
         }
     }

@@ -1,30 +1,31 @@
-//! What stands in the filter chain of each listener.
+//! The filter chain of each listener.
 
 use std::{fmt::Write as _, path::Path};
 
+use burst_bench_kit::proxy::{compiled_filter, extension};
 use burst_testkit::wasm;
 use serde_json::{Value, json};
 
-use crate::{SERVICES, cluster, modules, proxy};
+use crate::{SERVICES, modules, services};
 
 /// A listener.
 #[derive(Clone, Copy)]
 pub(crate) struct Variant {
     pub(crate) what: &'static str,
-    /// In `added_cpu_us`.
+    /// The key in `added_cpu_us`.
     pub(crate) key: &'static str,
     pub(crate) path: &'static str,
-    pub(crate) shows: Shows,
+    pub(crate) expected: ExpectedHeader,
     chain: Chain,
 }
 
-/// The header on its responses.
+/// The header on the responses.
 #[derive(Clone, Copy)]
-pub(crate) enum Shows {
-    Nothing,
+pub(crate) enum ExpectedHeader {
+    Absent,
     /// The same for every cluster.
     Constant,
-    /// That of the cluster's Service.
+    /// The header of the cluster's Service.
     Live,
 }
 
@@ -35,115 +36,131 @@ enum Chain {
     Lua(Lua),
     /// A filter of `bench/filters`.
     Other(&'static str),
-    /// One of them with these callbacks of the SDK and no others that count.
+    /// A filter of `bench/filters` that exports only these callbacks of a stream.
     Trimmed(&'static str, &'static [&'static str]),
-    /// Ours, with keys beside those that every configuration has.
+    /// Our header-only module.
     HeaderOnly,
+    /// Our full module, with more configuration.
     Full(&'static str),
 }
 
 #[derive(Clone, Copy)]
 enum Lua {
     Constant,
-    /// As every Envoy that we support can: what the request was for is kept for the response.
+    /// On every Envoy that we support: dynamic metadata carries the host from the request to the response.
     Lookup,
-    /// As Envoy 1.40 can: a response knows its request.
-    LookupLater,
+    /// Since Envoy 1.40, a script can read the request's headers in the response.
+    LookupInResponse,
 }
 
 const PATH: &str = "/v1/orders/4711?fields=id,state";
 
-/// The first is what the others are compared with.
+/// The others are compared with the first.
 pub(crate) const VARIANTS: [Variant; 19] = [
-    Variant::new("bare", "Envoy alone", Chain::Alone, Shows::Nothing),
+    Variant::new("bare", "Envoy alone", Chain::Alone, ExpectedHeader::Absent),
     Variant::new(
         "native",
         "response_headers_to_add",
         Chain::ResponseHeadersToAdd,
-        Shows::Constant,
+        ExpectedHeader::Constant,
     ),
-    Variant::new("lua_const", "Lua: constant", Chain::Lua(Lua::Constant), Shows::Constant),
+    Variant::new(
+        "lua_const",
+        "Lua: constant",
+        Chain::Lua(Lua::Constant),
+        ExpectedHeader::Constant,
+    ),
     Variant::new(
         "lua_lookup",
         "Lua: table of 10,000",
         Chain::Lua(Lua::Lookup),
-        Shows::Live,
+        ExpectedHeader::Live,
     ),
     Variant::new(
         "lua_lookup_later",
-        "Lua: the same, only since Envoy 1.40",
-        Chain::Lua(Lua::LookupLater),
-        Shows::Live,
+        "Lua: the same, since Envoy 1.40",
+        Chain::Lua(Lua::LookupInResponse),
+        ExpectedHeader::Live,
     ),
-    Variant::new("empty", "empty filter", Chain::Other("empty"), Shows::Nothing),
+    Variant::new("empty", "empty filter", Chain::Other("empty"), ExpectedHeader::Absent),
     Variant::new(
         "empty_trimmed",
         "empty, without unused exports",
         Chain::Trimmed("empty", &[]),
-        Shows::Nothing,
+        ExpectedHeader::Absent,
     ),
-    Variant::new("constant", "constant filter", Chain::Other("constant"), Shows::Constant),
+    Variant::new(
+        "constant",
+        "constant filter",
+        Chain::Other("constant"),
+        ExpectedHeader::Constant,
+    ),
     Variant::new(
         "constant_trimmed",
         "constant, without unused exports",
         Chain::Trimmed("constant", &["proxy_on_response_headers"]),
-        Shows::Constant,
+        ExpectedHeader::Constant,
     ),
-    Variant::new("absent", "no SDK: no callbacks", Chain::Other("absent"), Shows::Nothing),
+    Variant::new(
+        "absent",
+        "no SDK: no callbacks",
+        Chain::Other("no_callbacks"),
+        ExpectedHeader::Absent,
+    ),
     Variant::new(
         "floor",
         "no SDK: a property and a header",
-        Chain::Other("floor"),
-        Shows::Constant,
+        Chain::Other("minimal"),
+        ExpectedHeader::Constant,
     ),
     Variant::new(
         "floor_path",
-        "no SDK: and a look at the path",
-        Chain::Other("floor_path"),
-        Shows::Constant,
+        "no SDK: the same, and it reads the path",
+        Chain::Other("minimal_path"),
+        ExpectedHeader::Constant,
     ),
-    Variant::new("header_only", "header-only", Chain::HeaderOnly, Shows::Live),
-    Variant::new("full", "full, as shipped", Chain::Full("{}"), Shows::Live),
+    Variant::new("header_only", "header-only", Chain::HeaderOnly, ExpectedHeader::Live),
+    Variant::new("full", "full, as shipped", Chain::Full("{}"), ExpectedHeader::Live),
     Variant::new(
         "without_endpoints",
         "full: without endpoints",
         Chain::Full(r#"{"endpoints": {"enabled": false}}"#),
-        Shows::Live,
+        ExpectedHeader::Live,
     ),
     Variant::new(
         "gate",
         "full: behind the gate",
         Chain::Full(r#"{"header": {"when": {"request_header": "user-agent", "prefix": "bench"}}}"#),
-        Shows::Live,
+        ExpectedHeader::Live,
     ),
     Variant::new(
         "host_check",
-        "full: an own path of another host",
+        "full: one of its paths on another host",
         Chain::Full(r#"{"endpoints": {"hosts": ["burst.internal"]}}"#),
-        Shows::Live,
+        ExpectedHeader::Live,
     )
     .path("/burstmetrics/services/shop/web"),
     Variant::new(
         "counting",
         "full: requests counted",
         Chain::Full(r#"{"requests": {"in_flight": false}}"#),
-        Shows::Live,
+        ExpectedHeader::Live,
     ),
     Variant::new(
         "counting_in_flight",
-        "full: and those under way",
+        "full: the same, and requests in flight",
         Chain::Full(r#"{"requests": {}}"#),
-        Shows::Live,
+        ExpectedHeader::Live,
     ),
 ];
 
 impl Variant {
-    const fn new(key: &'static str, what: &'static str, chain: Chain, shows: Shows) -> Self {
+    const fn new(key: &'static str, what: &'static str, chain: Chain, expected: ExpectedHeader) -> Self {
         Self {
             what,
             key,
             path: PATH,
-            shows,
+            expected,
             chain,
         }
     }
@@ -153,40 +170,40 @@ impl Variant {
         self
     }
 
-    /// The HTTP filter before the router.
+    /// Returns the HTTP filter before the router.
     pub(crate) fn filter(self) -> Option<Value> {
         match self.chain {
             Chain::Alone | Chain::ResponseHeadersToAdd => None,
             Chain::Lua(lua) => Some(lua_filter(lua)),
-            Chain::Other(name) => Some(wasm_filter(self.key, &modules::compiled(name), &json!({}))),
+            Chain::Other(name) => Some(wasm_filter(self.key, &compiled_filter(name), &json!({}))),
             Chain::Trimmed(name, used) => Some(wasm_filter(self.key, &modules::trimmed(name, used), &json!({}))),
             Chain::HeaderOnly => Some(self.own("burst-metrics-header.wasm", "{}")),
             Chain::Full(keys) => Some(self.own("burst-metrics.wasm", keys)),
         }
     }
 
-    /// What the routes add.
-    pub(crate) fn added(self) -> Option<Value> {
-        let add = || json!([{"header": {"key": "x-burst", "value": cluster::header(0)}}]);
+    /// Returns the headers that the routes add.
+    pub(crate) fn response_headers_to_add(self) -> Option<Value> {
+        let add = || json!([{"header": {"key": "x-burst", "value": services::header(0)}}]);
         matches!(self.chain, Chain::ResponseHeadersToAdd).then(add)
     }
 
     fn own(self, module: &str, keys: &str) -> Value {
         let mut configuration: Value = serde_json::from_str(keys).expect("JSON");
         configuration["cluster"] = json!("kube_api");
-        // The cluster is read once: what reading it costs is another question.
+        // The filter reads the cluster once, before the measurement.
         configuration["poll_interval"] = json!("3600s");
         configuration["max_staleness"] = json!("7200s");
         wasm_filter(self.key, &wasm(module), &configuration)
     }
 }
 
-/// A VM of its own for each, so that none is slower for its neighbours.
+/// Each variant has its own VM, so that none slows down another.
 fn wasm_filter(vm: &str, module: &Path, configuration: &Value) -> Value {
     json!({
         "name": vm,
         "typed_config": {
-            "@type": proxy::of("filters.http.wasm.v3.Wasm"),
+            "@type": extension("filters.http.wasm.v3.Wasm"),
             "config": {
                 "name": vm,
                 "vm_config": {
@@ -209,7 +226,7 @@ fn lua_filter(lua: Lua) -> Value {
             "function envoy_on_response(response)\n\
              response:headers():replace('x-burst', '{}')\n\
              end",
-            cluster::header(0)
+            services::header(0)
         ),
         Lua::Lookup => table(
             "function envoy_on_request(request)\n\
@@ -220,7 +237,7 @@ fn lua_filter(lua: Lua) -> Value {
              if of then response:headers():replace('x-burst', of) end\n\
              end",
         ),
-        Lua::LookupLater => table(
+        Lua::LookupInResponse => table(
             "function envoy_on_response(response)\n\
              local of = loads[response:requestHeaders():get(':authority')]\n\
              if of then response:headers():replace('x-burst', of) end\n\
@@ -230,7 +247,7 @@ fn lua_filter(lua: Lua) -> Value {
     json!({
         "name": "lua",
         "typed_config": {
-            "@type": proxy::of("filters.http.lua.v3.Lua"),
+            "@type": extension("filters.http.lua.v3.Lua"),
             "default_source_code": {"inline_string": code},
         },
     })
@@ -239,7 +256,12 @@ fn lua_filter(lua: Lua) -> Value {
 fn table(code: &str) -> String {
     let mut text = String::from("local loads = {\n");
     for service in 0..SERVICES {
-        let _ = writeln!(text, "['{}'] = '{}',", cluster::host(service), cluster::header(service));
+        let _ = writeln!(
+            text,
+            "['{}'] = '{}',",
+            services::host(service),
+            services::header(service)
+        );
     }
     format!("{text}}}\n{code}")
 }

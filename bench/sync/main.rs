@@ -1,85 +1,88 @@
-//! What it costs to keep the picture of a cluster up to date, by its size: `make bench` prints the table.
+//! What it costs to keep a snapshot of a cluster up to date, by the size of the cluster: `make bench` prints the table.
 //!
-//! The cluster is a stand-in; its objects are as large as a real API server sends them. The proxies of all sizes run at
-//! the same time, so what else the machine does happens to all of them. CPU times are those of the proxy alone.
+//! The API server is a stand-in; its objects are as large as those of a real one. The proxies of all sizes run at the same
+//! time, so other work of the machine affects them alike. CPU times are those of the proxy alone.
 #![allow(missing_docs, reason = "a program")]
 
-#[path = "../crowd.rs"]
-mod crowd;
-#[path = "../process.rs"]
-mod process;
 #[allow(dead_code, unused_imports, reason = "a benchmark needs a part of the stage")]
 #[path = "../../tests/envoy/stage/mod.rs"]
 mod stage;
-#[path = "../stretch.rs"]
-mod stretch;
-#[path = "../table.rs"]
-mod table;
 
 mod phases;
-mod town;
+mod proxy_under_test;
 
-use crowd::Crowd;
-use phases::{CHANGES, Row, Run};
-use table::Table;
-use town::{First, Mode, Town};
+use burst_bench_kit::{FixtureCluster, Table};
+use phases::{Label, Run, WORKLOADS};
+use proxy_under_test::{Mode, ProxyUnderTest, Startup};
 
-/// Services, each with an HPA and a Deployment; `SIZES=10000` leaves the others out.
+/// Services, each with an HPA and a Deployment. `SIZES=10000` measures only that size.
 const SIZES: [usize; 3] = [100, 1_000, 10_000];
 
-/// Starts of a proxy.
+/// Proxies that are started for each size.
 const STARTS: usize = 5;
 
 fn main() {
     let mut table = Table::new("sync");
+    let mut runs: Vec<_> = wanted_sizes()
+        .into_iter()
+        .map(|services| start(services, &mut table))
+        .collect();
+    for workload in &WORKLOADS {
+        eprintln!("{}", workload.name);
+        phases::run_workload(&mut runs, workload, &mut table);
+    }
+    eprintln!("one change at a time");
+    phases::propagate_changes(&mut runs, &mut table);
+    println!("over all phases:");
+    for run in &mut runs {
+        run.report_totals(&mut table);
+    }
+    eprintln!("full lists every 5 s");
+    phases::poll(runs, &mut table);
+    table.save(env!("CARGO_TARGET_TMPDIR"));
+}
+
+fn wanted_sizes() -> Vec<usize> {
     let wanted = std::env::var("SIZES").unwrap_or_default();
     let wanted: Vec<usize> = wanted.split(',').filter_map(|size| size.parse().ok()).collect();
     let is_wanted = |size: &usize| wanted.is_empty() || wanted.contains(size);
-    let sizes = SIZES.into_iter().filter(is_wanted);
-    let mut sizes: Vec<_> = sizes.map(|services| start(services, &mut table)).collect();
-    for (what, change) in &CHANGES {
-        eprintln!("{what}");
-        phases::change(&mut sizes, what, change, &mut table);
-    }
-    eprintln!("one change at a time");
-    phases::changes_show(&mut sizes, &mut table);
-    println!("over all of it:");
-    for size in &mut sizes {
-        size.over_all(&mut table);
-    }
-    eprintln!("everything again every 5 s");
-    phases::poll(sizes, &mut table);
-    table.keep(env!("CARGO_TARGET_TMPDIR"));
+    SIZES.into_iter().filter(is_wanted).collect()
 }
 
-/// Starts proxies of that size one after the other, and keeps the last one.
+/// Starts proxies for a cluster of that size one after the other, and keeps the last one.
 fn start(services: usize, table: &mut Table) -> Run {
     eprintln!("{services} services: starting");
-    let mut crowd = Crowd::new(services);
-    let mut firsts: Vec<First> = Vec::with_capacity(STARTS);
-    let town = loop {
-        let town = Town::start(crowd, Mode::Watch);
-        firsts.push(town.first);
-        if firsts.len() == STARTS {
-            break town;
+    let mut fixtures = FixtureCluster::new(services);
+    let mut startups: Vec<Startup> = Vec::with_capacity(STARTS);
+    let proxy = loop {
+        let proxy = ProxyUnderTest::start(fixtures, Mode::Watch);
+        startups.push(proxy.startup);
+        if startups.len() == STARTS {
+            break proxy;
         }
-        crowd = town.crowd;
+        fixtures = proxy.fixtures;
     };
-    let row = Row(services);
-    table.times(
-        row.of("from start to the first header"),
-        firsts.iter().map(|first| first.time).collect(),
+    let label = Label(services);
+    table.durations(
+        label.of("from start to the first header"),
+        startups.iter().map(|startup| startup.time).collect(),
     );
-    table.times(row.of("CPU until then"), firsts.iter().map(|first| first.cpu).collect());
+    table.durations(
+        label.of("CPU until then"),
+        startups.iter().map(|startup| startup.cpu).collect(),
+    );
     let bytes = table.counts(
-        row.of("bytes until then"),
-        firsts.iter().map(|first| first.bytes).collect(),
+        label.of("bytes until then"),
+        startups.iter().map(|startup| startup.bytes).collect(),
     );
-    for (who, longest) in [
-        ("main", firsts.iter().map(|first| first.longest.main).collect()),
-        ("a worker", firsts.iter().map(|first| first.longest.worker).collect()),
+    for (thread, longest) in [
+        ("main", startups.iter().map(|startup| startup.longest.main).collect()),
+        (
+            "a worker",
+            startups.iter().map(|startup| startup.longest.worker).collect(),
+        ),
     ] {
-        table.times(row.of(&format!("longest stretch of {who} until then")), longest);
+        table.durations(label.of(&format!("longest burst of {thread} until then")), longest);
     }
-    Run::new(row, town, bytes)
+    Run::new(label, proxy, bytes)
 }

@@ -1,4 +1,4 @@
-//! What is done to the clusters, and what it costs their proxies.
+//! The changes of the clusters, and what they cost the proxies.
 
 use std::{
     sync::Barrier,
@@ -6,120 +6,114 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{
-    crowd::Crowd,
-    process::resident,
-    stretch::Longest,
-    table::Table,
-    town::{Mode, Slice, Town},
-};
+use burst_bench_kit::{FixtureCluster, Table, cpu_bursts::LongestBursts, process::resident_bytes};
 
-/// A slice of time: twice that of the HPA controller's rounds, and as long as the longest windows.
+use crate::proxy_under_test::{Mode, Propagation, ProxyUnderTest, Slice};
+
+/// The length of a slice: two periods of the HPA controller, and the longest watch.
 const SLICE: Duration = Duration::from_secs(30);
 
-/// Slices of each phase, after one second to begin with.
+const SLICES_PER_MINUTE: u32 = 2;
+
+/// Slices of each phase.
 const SLICES: usize = 3;
 
-/// Changes at the API server until they show in a header.
-const SHOWN: u32 = 10;
+/// Single changes whose way to the header is timed.
+const PROPAGATIONS: u32 = 10;
 
-/// Beyond what any HPA of the crowd has otherwise.
-const SHOWN_FROM: u32 = 100;
+/// More replicas than any HPA has otherwise.
+const UNUSED_REPLICAS: u32 = 100;
 
-/// The HPA controller's round.
-const ROUND: Duration = Duration::from_secs(15);
+/// The period of the HPA controller.
+const PERIOD: Duration = Duration::from_secs(15);
 
-/// What changes within [`ROUND`], spread over it.
-pub(crate) struct Change {
-    /// Of a hundred.
+/// Changes that are spread over every [`PERIOD`].
+pub(crate) struct Workload {
+    pub(crate) name: &'static str,
+    /// The objects that change in a period, in percent of the Services.
     percent: usize,
-    apply: fn(&mut Crowd, usize),
+    change: fn(&mut FixtureCluster, usize),
 }
 
-pub(crate) const CHANGES: [(&str, Change); 4] = [
-    (
-        "nothing changes",
-        Change {
-            percent: 0,
-            apply: |_, _| (),
-        },
-    ),
-    (
-        "1 % of the HPAs every 15 s",
-        Change {
-            percent: 1,
-            apply: Crowd::scale_next,
-        },
-    ),
-    (
-        "10 % of the HPAs every 15 s",
-        Change {
-            percent: 10,
-            apply: Crowd::scale_next,
-        },
-    ),
-    (
-        "1 % of the Deployments rolled every 15 s",
-        Change {
-            percent: 1,
-            apply: Crowd::roll_next,
-        },
-    ),
+pub(crate) const WORKLOADS: [Workload; 4] = [
+    Workload {
+        name: "nothing changes",
+        percent: 0,
+        change: |_, _| (),
+    },
+    ONE_PERCENT,
+    Workload {
+        name: "10 % of the HPAs every 15 s",
+        percent: 10,
+        change: FixtureCluster::scale_next,
+    },
+    Workload {
+        name: "1 % of the Deployments rolled every 15 s",
+        percent: 1,
+        change: FixtureCluster::restart_next,
+    },
 ];
 
-/// The name of a row, by the number of Services.
-#[derive(Clone, Copy)]
-pub(crate) struct Row(pub(crate) usize);
+const ONE_PERCENT: Workload = Workload {
+    name: "1 % of the HPAs every 15 s",
+    percent: 1,
+    change: FixtureCluster::scale_next,
+};
 
-impl Row {
+/// The number of Services, which begins the name of a row.
+#[derive(Clone, Copy)]
+pub(crate) struct Label(pub(crate) usize);
+
+impl Label {
     pub(crate) fn of(self, what: &str) -> String {
         format!("{} services: {what}", self.0)
     }
 }
 
-/// A proxy with its row, and what was found so far.
+/// A proxy, and the results so far.
 pub(crate) struct Run {
-    row: Row,
-    town: Town,
-    /// To read everything once.
-    whole: u64,
-    longest: Longest,
+    label: Label,
+    proxy: ProxyUnderTest,
+    /// The bytes of reading everything once.
+    full_read: u64,
+    longest: LongestBursts,
     misses: u64,
 }
 
 impl Run {
-    pub(crate) fn new(row: Row, town: Town, whole: u64) -> Self {
+    pub(crate) fn new(label: Label, proxy: ProxyUnderTest, full_read: u64) -> Self {
         Self {
-            row,
+            label,
             misses: 0,
-            town,
-            whole,
-            longest: Longest::default(),
+            proxy,
+            full_read,
+            longest: LongestBursts::default(),
         }
     }
 
-    /// What naive polling would have read in a minute.
-    fn polled(&self) -> u64 {
-        self.whole * 12
+    /// The bytes that polling every 5 s would read in a minute.
+    fn polled_bytes(&self) -> u64 {
+        self.full_read * 12
     }
 
     fn report(&mut self, what: &str, slices: &[Slice], table: &mut Table) {
-        let row = |of: &str| self.row.of(&format!("{what}: {of}"));
-        let per_minute = 60 / SLICE.as_secs();
-        let bytes = slices.iter().map(|slice| slice.bytes * per_minute).collect();
+        let row = |of: &str| self.label.of(&format!("{what}: {of}"));
+        let bytes = slices
+            .iter()
+            .map(|slice| slice.bytes * u64::from(SLICES_PER_MINUTE))
+            .collect();
         let bytes = table.counts(row("bytes a minute"), bytes);
-        #[allow(clippy::cast_precision_loss, reason = "for people")]
-        table.ratio(row("polling ÷ that"), self.polled() as f64 / bytes as f64);
-        let minute = u32::try_from(per_minute).unwrap_or_default();
-        table.times(
+        #[allow(clippy::cast_precision_loss, reason = "printed with two decimals")]
+        table.ratio(row("polling ÷ that"), self.polled_bytes() as f64 / bytes as f64);
+        table.durations(
             row("CPU a minute"),
-            slices.iter().map(|slice| slice.cpu * minute).collect(),
+            slices.iter().map(|slice| slice.cpu * SLICES_PER_MINUTE).collect(),
         );
-        table.times(
+        table.durations(
             row("longest of main"),
             slices.iter().map(|slice| slice.longest.main).collect(),
         );
-        table.times(
+        table.durations(
             row("longest of a worker"),
             slices.iter().map(|slice| slice.longest.worker).collect(),
         );
@@ -130,111 +124,109 @@ impl Run {
         }
     }
 
-    pub(crate) fn over_all(&mut self, table: &mut Table) {
-        let Self {
-            row,
-            town,
-            longest,
-            misses,
-            ..
-        } = self;
-        table.times(row.of("longest stretch of main"), vec![longest.main]);
-        table.times(row.of("longest stretch of a worker"), vec![longest.worker]);
-        table.counts(row.of("watchdog misses"), vec![*misses]);
-        table.memory(row.of("resident"), resident(town.proxy.envoy.id()));
+    pub(crate) fn report_totals(&self, table: &mut Table) {
+        let label = self.label;
+        table.durations(label.of("longest burst of main"), vec![self.longest.main]);
+        table.durations(label.of("longest burst of a worker"), vec![self.longest.worker]);
+        table.counts(label.of("watchdog misses"), vec![self.misses]);
+        table.memory(label.of("resident"), resident_bytes(self.proxy.proxy.envoy.id()));
     }
 }
 
-/// The same change at all sizes, for some slices.
-pub(crate) fn change(sizes: &mut [Run], what: &str, change: &Change, table: &mut Table) {
-    let begin = Barrier::new(sizes.len());
+/// Makes the same changes at all sizes at the same time, for some slices.
+pub(crate) fn run_workload(runs: &mut [Run], workload: &Workload, table: &mut Table) {
+    let start = Barrier::new(runs.len());
     let slices: Vec<Vec<_>> = thread::scope(|scope| {
-        let runs: Vec<_> = sizes
+        let threads: Vec<_> = runs
             .iter_mut()
-            .map(|size| {
-                let begin = &begin;
+            .map(|run| {
+                let start = &start;
                 scope.spawn(move || {
                     let slice = || {
-                        begin.wait();
-                        size.town.slice(|crowd| change.make(crowd, SLICE))
+                        start.wait();
+                        run.proxy.slice(|fixtures| workload.apply(fixtures, SLICE))
                     };
                     std::iter::repeat_with(slice).take(SLICES).collect()
                 })
             })
             .collect();
-        runs.into_iter().map(|run| run.join().expect("a slice")).collect()
+        threads
+            .into_iter()
+            .map(|thread| thread.join().expect("a slice"))
+            .collect()
     });
-    for (size, slices) in sizes.iter_mut().zip(&slices) {
-        size.report(what, slices, table);
+    for (run, slices) in runs.iter_mut().zip(&slices) {
+        run.report(workload.name, slices, table);
     }
 }
 
-impl Change {
-    /// Makes it for a while, a part of it each second.
-    fn make(&self, crowd: &mut Crowd, lasts: Duration) {
+impl Workload {
+    /// Makes its changes for so long, some of them each second.
+    fn apply(&self, fixtures: &mut FixtureCluster, length: Duration) {
         let started = Instant::now();
         let mut made = 0;
-        for second in 1..=lasts.as_secs() {
+        for second in 1..=length.as_secs() {
             let next = Duration::from_secs(second);
             thread::sleep(next.saturating_sub(started.elapsed()));
-            let until = usize::try_from(next.as_millis()).unwrap_or_default() * crowd.services * self.percent
+            let due = usize::try_from(next.as_millis()).unwrap_or_default() * fixtures.services * self.percent
                 / 100
-                / usize::try_from(ROUND.as_millis()).unwrap_or(usize::MAX);
-            (self.apply)(crowd, until - made);
-            made = until;
+                / usize::try_from(PERIOD.as_millis()).unwrap_or(usize::MAX);
+            (self.change)(fixtures, due - made);
+            made = due;
         }
     }
 }
 
-/// The time until a change shows, at all sizes.
-pub(crate) fn changes_show(sizes: &mut [Run], table: &mut Table) {
-    let shown: Vec<Vec<_>> = thread::scope(|scope| {
-        let runs: Vec<_> = sizes
+/// Measures the time until a change is in the headers, at all sizes at the same time.
+pub(crate) fn propagate_changes(runs: &mut [Run], table: &mut Table) {
+    let measured: Vec<Vec<_>> = thread::scope(|scope| {
+        let threads: Vec<_> = runs
             .iter_mut()
-            .map(|size| {
-                scope.spawn(move || {
-                    let one = |number| {
-                        // Not always at the same moment of a window.
-                        thread::sleep(Duration::from_millis(u64::from(number) * 370 % 1_000));
-                        size.town.change_shows(SHOWN_FROM + number)
-                    };
-                    (0..SHOWN).map(one).collect()
-                })
-            })
+            .map(|run| scope.spawn(move || (0..PROPAGATIONS).map(|number| propagate(run, number)).collect()))
             .collect();
-        runs.into_iter().map(|run| run.join().expect("a change")).collect()
+        threads
+            .into_iter()
+            .map(|thread| thread.join().expect("a change"))
+            .collect()
     });
-    for (size, shown) in sizes.iter().zip(shown) {
-        let times: Vec<_> = shown.iter().map(|shown| shown.time).collect();
-        let spreads: Vec<_> = shown.iter().map(|shown| shown.spread).collect();
+    for (run, propagations) in runs.iter().zip(measured) {
+        let times: Vec<_> = propagations.iter().map(|propagation| propagation.time).collect();
+        let spreads: Vec<_> = propagations.iter().map(|propagation| propagation.spread).collect();
         for (what, longest_of, times) in [
             ("from a change to the header", "the longest of them", times),
             ("of it, since the first VM had it", "… the longest", spreads),
         ] {
             let longest = times.iter().max().copied().unwrap_or_default();
-            table.times(size.row.of(what), times);
-            table.times(size.row.of(longest_of), vec![longest]);
+            table.durations(run.label.of(what), times);
+            table.durations(run.label.of(longest_of), vec![longest]);
         }
     }
 }
 
-/// What polling costs, one size after the other: the larger ones take most of a CPU.
-pub(crate) fn poll(sizes: Vec<Run>, table: &mut Table) {
-    let (_, one_percent) = &CHANGES[1];
-    for Run { row, town, .. } in sizes {
-        let mut town = Town::start(town.crowd, Mode::Poll);
+fn propagate(run: &mut Run, number: u32) -> Propagation {
+    // The changes come at different moments of a watch.
+    thread::sleep(Duration::from_millis(u64::from(number) * 370 % 1_000));
+    run.proxy.propagate(UNUSED_REPLICAS + number)
+}
+
+/// Measures what polling costs, one size after the other: the larger ones take most of a CPU.
+pub(crate) fn poll(runs: Vec<Run>, table: &mut Table) {
+    for Run { label, proxy, .. } in runs {
+        let mut proxy = ProxyUnderTest::start(proxy.fixtures, Mode::Poll);
         let slices: Vec<_> = (0..SLICES)
-            .map(|_| town.slice(|crowd| one_percent.make(crowd, SLICE)))
+            .map(|_| proxy.slice(|fixtures| ONE_PERCENT.apply(fixtures, SLICE)))
             .collect();
-        let minute = u32::try_from(60 / SLICE.as_secs()).unwrap_or_default();
-        let row = |what: &str| row.of(&format!("polling every 5 s: {what}"));
+        let row = |what: &str| label.of(&format!("polling every 5 s: {what}"));
         table.counts(
             row("bytes a minute"),
-            slices.iter().map(|slice| slice.bytes * u64::from(minute)).collect(),
+            slices
+                .iter()
+                .map(|slice| slice.bytes * u64::from(SLICES_PER_MINUTE))
+                .collect(),
         );
-        table.times(
+        table.durations(
             row("CPU a minute"),
-            slices.iter().map(|slice| slice.cpu * minute).collect(),
+            slices.iter().map(|slice| slice.cpu * SLICES_PER_MINUTE).collect(),
         );
     }
 }

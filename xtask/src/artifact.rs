@@ -1,23 +1,23 @@
-//! The modules made from the one crate, and what each exports.
+//! The modules that are built from the crate, and the exports of each.
 //!
-//! A host calls what a module exports, and an absent callback counts as "go on", without a step into the VM
-//! ([proxy-wasm-cpp-host], `WasmBase::getFunctions` and `ContextBase`). The SDK exports every callback it knows, so an
-//! unused one costs a request each time. Configuration cannot switch an export off; only the module itself can.
+//! A host calls the callbacks that a module exports. A callback that is not exported counts as "continue", and the host does
+//! not enter the VM ([proxy-wasm-cpp-host], `WasmBase::getFunctions` and `ContextBase`). The SDK exports every callback, so an
+//! unused one costs time in each request. No configuration can disable an export.
 //!
 //! [proxy-wasm-cpp-host]: https://github.com/proxy-wasm/proxy-wasm-cpp-host/blob/main/src/wasm.cc
 
-/// One module: the file it becomes, how it is compiled, what it keeps.
+/// A module: its file, how it is compiled, and its exports.
 pub(crate) struct Artifact {
     /// File name under `target/wasm/`.
     pub(crate) file: &'static str,
-    /// Cargo feature of the root package, if it has one of its own.
+    /// The Cargo feature of the root package that it needs, if any.
     pub(crate) feature: Option<&'static str>,
-    /// Callbacks of a request, beside the [`LIFE`] of every module.
+    /// The callbacks of a stream, in addition to the [`LIFECYCLE`] of every module.
     pub(crate) stream: &'static [&'static str],
 }
 
-/// What a host needs to run a module at all, and the callbacks of a root context.
-pub(crate) const LIFE: &[&str] = &[
+/// The exports that a host needs to run a module, and the callbacks of a root context.
+pub(crate) const LIFECYCLE: &[&str] = &[
     "memory",
     "_initialize",
     "proxy_abi_version_0_2_1",
@@ -29,24 +29,24 @@ pub(crate) const LIFE: &[&str] = &[
     "proxy_on_http_call_response",
 ];
 
-/// Beside both ways of a request its end: one that is under way may be counted.
-const BOTH_WAYS: &[&str] = &[
+/// A request, its response, and the end of the stream, which counting requests in flight needs.
+const WHOLE_STREAM: &[&str] = &[
     "proxy_on_request_headers",
     "proxy_on_response_headers",
     "proxy_on_delete",
 ];
 
-/// Exports with this in front take the place of the SDK's of the same name with [`THEIRS`] in front (`src/dispatch.rs`).
+/// The prefix of our callbacks. Each replaces the SDK's callback of the same name with the prefix [`THEIRS`].
 pub(crate) const OURS: &str = "own_";
 pub(crate) const THEIRS: &str = "proxy_";
 
 impl Artifact {
-    /// Everything there is.
+    /// All modules.
     pub(crate) const ALL: [Self; 3] = [
         Self {
             file: "burst-metrics.wasm",
             feature: None,
-            stream: BOTH_WAYS,
+            stream: WHOLE_STREAM,
         },
         Self {
             file: "burst-metrics-header.wasm",
@@ -56,29 +56,29 @@ impl Artifact {
         Self {
             file: "burst-metrics-trap.wasm",
             feature: Some("test-trap"),
-            stream: BOTH_WAYS,
+            stream: WHOLE_STREAM,
         },
     ];
 
-    /// What users get: all but the one that traps.
+    /// The modules for users: all but the one that traps.
     pub(crate) const SHIPPED: [Self; 2] = {
         let [full, header, _trap] = Self::ALL;
         [full, header]
     };
 
-    /// What the module, its images and its bill of materials are called.
+    /// Returns the name of the module, its images and its SBOM.
     pub(crate) fn name(&self) -> &'static str {
         self.file.trim_end_matches(".wasm")
     }
 
-    /// Whether a module of this kind keeps the export of that name.
+    /// Returns whether the module keeps an export.
     pub(crate) fn keeps(&self, export: &str) -> bool {
         self.exports().any(|kept| kept == export)
     }
 
-    /// Every export of this artifact.
+    /// Returns all its exports.
     pub(crate) fn exports(&self) -> impl Iterator<Item = &'static str> {
-        LIFE.iter().chain(self.stream).copied()
+        LIFECYCLE.iter().chain(self.stream).copied()
     }
 }
 
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_header_only_module_has_no_request_path_and_hears_of_no_end() {
+    fn a_header_only_module_has_no_callback_for_requests_or_the_end_of_a_stream() {
         let [_, header] = Artifact::SHIPPED;
         assert!(header.keeps("proxy_on_response_headers"));
         assert!(!header.exports().any(|export| export.contains("request")));

@@ -1,4 +1,4 @@
-//! Cargo for wasm32: what it knows of the packages, and what it compiles of them.
+//! Cargo for wasm32: the metadata of packages, and compiling.
 
 use std::{
     collections::BTreeSet,
@@ -14,22 +14,22 @@ use crate::artifact::Artifact;
 
 const TARGET: &str = "wasm32-unknown-unknown";
 
-/// Of the root manifest: for what ships as Wasm.
+/// The profile of the root manifest for shipped modules.
 const PROFILE: &str = "wasm";
 
-/// What is marked `#[inline]`, most small functions of the standard library among them, LLVM puts in place of a call where
-/// it is up to 325 large, also in code made for size, which has 50 for everything else. Here it has 50 too.
+/// LLVM inlines functions marked `#[inline]`, such as most small functions of the standard library, up to a cost of 325, even
+/// when it optimizes for size. The limit for other functions is then 50; this flag sets it for all.
 const INLINE: &str = "-Cllvm-args=-inlinehint-threshold=50";
 
-/// What Cargo made of one artifact.
+/// The result of compiling an artifact.
 pub(crate) struct Linked {
     /// The module, with all its exports.
     pub(crate) module: PathBuf,
-    /// The packages that were compiled into it. The standard library's are left to [`version`].
+    /// The packages that were compiled into it, without those of the standard library.
     pub(crate) packages: BTreeSet<PackageId>,
 }
 
-/// Every package that Cargo would take for wasm32, whether or not one of our artifacts has it.
+/// Returns the metadata of every package that Cargo could use for wasm32, whether or not an artifact contains it.
 pub(crate) fn metadata() -> anyhow::Result<Metadata> {
     MetadataCommand::new()
         .cargo_path(wrapper())
@@ -39,11 +39,14 @@ pub(crate) fn metadata() -> anyhow::Result<Metadata> {
         .context("cannot read Cargo's metadata")
 }
 
-/// The version of the toolchain that compiles to wasm32, as `1.95.0`: its standard library has the same.
+/// Returns the version of the wasm32 toolchain and its standard library, such as `1.95.0`.
 pub(crate) fn version() -> anyhow::Result<String> {
     let output = Command::new(wrapper()).arg("--version").output()?;
     let words = String::from_utf8(output.stdout)?;
-    let version = words.split(' ').nth(1).context("`cargo --version` says no version")?;
+    let version = words
+        .split(' ')
+        .nth(1)
+        .context("`cargo --version` printed no version")?;
     Ok(version.trim_end().to_owned())
 }
 
@@ -52,7 +55,7 @@ pub(crate) fn compile(artifact: &Artifact, target: &Path, metadata: &Metadata) -
     let mut cargo = Command::new(wrapper())
         .args(["rustc", "--quiet", "--message-format=json-render-diagnostics"])
         .args(["--profile", PROFILE, "--package", "burst-metrics", "--lib"])
-        // Without the library that the tests link: where one is made too, Cargo leaves link-time optimisation out.
+        // Only the cdylib: Cargo omits link-time optimization if it also builds the library that the tests link.
         .args(["--crate-type", "cdylib"])
         .args(artifact.feature.map(|feature| format!("--features={feature}")))
         .env("CARGO_TARGET_DIR", target)
@@ -66,7 +69,7 @@ pub(crate) fn compile(artifact: &Artifact, target: &Path, metadata: &Metadata) -
     let messages = cargo.stdout.take().context("no output of setup/wasm-cargo")?;
     let mut packages = BTreeSet::new();
     for message in Message::parse_stream(BufReader::new(messages)) {
-        // What runs on this machine, such as a macro, is compiled to another folder.
+        // Build scripts and macros are compiled to another folder.
         if let Message::CompilerArtifact(compiled) = message?
             && compiled
                 .filenames
@@ -83,16 +86,15 @@ pub(crate) fn compile(artifact: &Artifact, target: &Path, metadata: &Metadata) -
     })
 }
 
-/// Compiler flags. They take the place of `RUSTFLAGS`, with which two machines would make two modules of one source.
+/// Returns the compiler flags. They replace `RUSTFLAGS`, which could make the module differ between machines.
 fn flags(metadata: &Metadata) -> Vec<String> {
-    let mut flags = nameless_sources(metadata);
+    let mut flags = remap_sources(metadata);
     flags.push(INLINE.to_owned());
     flags
 }
 
-/// Flags that keep the place of the dependencies' sources on this machine out of the module: a panic message names its
-/// file.
-fn nameless_sources(metadata: &Metadata) -> Vec<String> {
+/// Returns flags that keep the paths of the dependencies' sources on this machine out of the panic messages.
+fn remap_sources(metadata: &Metadata) -> Vec<String> {
     let registry = |package: &&cargo_metadata::Package| package.source.is_some();
     let folders: BTreeSet<_> = metadata
         .packages
@@ -110,7 +112,7 @@ fn wrapper() -> PathBuf {
     repository().join("setup/wasm-cargo")
 }
 
-/// The root of the checkout.
+/// Returns the root of the checkout.
 pub(crate) fn repository() -> &'static Path {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.parent().unwrap_or(here)

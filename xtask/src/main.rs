@@ -1,10 +1,14 @@
-//! `cargo xtask TASK`: what the build does beyond compiling.
+//! `cargo xtask TASK`: the steps of the build after compilation.
+//!
+//! The SDK exports every callback of the proxy-wasm ABI, and a host calls each exported one for each request, whether or not
+//! the filter uses it. `cargo xtask wasm` therefore post-processes the module that Cargo links: it removes the exports that the
+//! filter does not use and the code behind them, gives our callbacks the names of the SDK's that they replace, and shortens
+//! the function names. The module that Cargo links is not usable without this step, so build with `make wasm`.
 
 mod artifact;
 mod cargo;
 mod image;
 mod names;
-mod plot;
 mod sbom;
 mod trim;
 mod wasm;
@@ -16,12 +20,10 @@ use artifact::Artifact;
 const USAGE: &str = "\
 usage: cargo xtask wasm [--test]
        cargo xtask image
-       cargo xtask plot
 
   wasm         build the filter into target/wasm/: burst-metrics.wasm and burst-metrics-header.wasm
-  wasm --test  and burst-metrics-trap.wasm, which only the tests load
-  image        the two as OCI images, with a list of what is in them, into target/image/
-  plot         docs/performance.svg, from what `make bench` kept in target/bench/sync.json";
+  wasm --test  also build burst-metrics-trap.wasm, which only the tests load
+  image        build the two as OCI images with their SBOMs into target/image/";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -30,7 +32,6 @@ fn main() -> ExitCode {
         ["wasm"] => wasm(&Artifact::SHIPPED),
         ["wasm", "--test"] => wasm(&Artifact::ALL),
         ["image"] => image::build(),
-        ["plot"] => plot::draw(),
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);

@@ -1,31 +1,31 @@
 //! The names of functions in a module, for the back-trace of a trap.
 //!
-//! As the compiler writes them they are a tenth of the module: mangled, with a hash, and with every type parameter. The
-//! last parts of the path are what somebody who reads a trace looks for. A library's function goes without: the trap's
-//! message says where it is, and the first of ours in the trace who called it.
+//! The compiler's names are mangled, with a hash and all type parameters, and take a tenth of the module. A reader of a trace
+//! needs only the last parts of the path. Functions of libraries get no name: the trap's message has the location, and the
+//! first of our functions in the trace is the caller.
 
 use rustc_demangle::demangle;
 
-/// Parts that are kept: enough for a module or type and a function.
+/// The parts that are kept: a module or type, and a function.
 const PARTS: usize = 2;
 
-/// A closure goes by the name of the function that it stands in.
+/// A closure has the name of the function that contains it.
 const CLOSURE: &str = "{{closure}}";
 
-/// What the names of our packages begin with.
+/// The prefix of our packages.
 const OURS: &str = "burst_";
 
-/// The end of the path of a function of ours, without hash and type parameters.
+/// Returns the end of the path of one of our functions, without hash and type parameters.
 pub(crate) fn short(name: &str) -> Option<String> {
     let path = plain(&format!("{:#}", demangle(name)));
     let counts = |part: &&str| !part.is_empty() && *part != CLOSURE;
     let parts: Vec<_> = path.split("::").filter(counts).collect();
-    // Without a path it is a function for the host or the compiler.
+    // A name without a path belongs to a function for the host or the compiler.
     let ours = parts.len() == 1 || path.starts_with(OURS);
     ours.then(|| parts[parts.len().saturating_sub(PARTS)..].join("::"))
 }
 
-/// A path without what stands in angle brackets. Of `<Type as Trait>::function` the type is kept.
+/// Removes angle brackets and their contents from a path, but keeps the type of `<Type as Trait>::function`.
 fn plain(path: &str) -> String {
     let path = path.trim_start_matches(['&', '*']).trim_start_matches("mut ");
     let Some(inner) = path.strip_prefix('<') else {
@@ -53,7 +53,7 @@ fn outside_brackets(path: &str) -> String {
     path.chars().filter(|symbol| outside(*symbol)).collect()
 }
 
-/// Where the bracket ends whose inside this begins with.
+/// Returns the index of the bracket that closes the one before `inside`.
 fn closing(inside: &str) -> usize {
     let mut depth = 1_usize;
     let ends = |symbol: char| {
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_librarys_function_and_what_has_no_name_go_without() {
+    fn functions_of_libraries_and_unnamed_functions_get_no_name() {
         for name in [
             "_ZN97_$LT$serde_path_to_error..de..TrackedSeed$LT$X$GT$$u20$as$u20$serde_core..de..DeserializeSeed$GT$\
              11deserialize17hc1b9407fe742c8c7E",

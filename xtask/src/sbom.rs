@@ -1,7 +1,7 @@
-//! A list of what is in a module, in the form of [CycloneDX](https://cyclonedx.org/docs/1.5/json).
+//! The software bill of materials (SBOM) of a module, as [CycloneDX](https://cyclonedx.org/docs/1.5/json).
 //!
-//! Made here, of what Cargo says that it compiled. `cargo-cyclonedx` lists macros too, of which nothing is in the module,
-//! writes the checkout's path into the list, and a file into the source folder of every crate.
+//! It contains the packages that Cargo reports as compiled. `cargo-cyclonedx` also lists macros, which are not in the module,
+//! writes the checkout's path into the SBOM, and a file into the source folder of every crate.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::{cargo, image::sha256, wasm::Module};
 
-/// One thing that is in a module.
+/// A component of a module.
 #[derive(Serialize)]
 struct Component {
     #[serde(rename = "type")]
@@ -26,11 +26,11 @@ struct Component {
     purl: Option<String>,
 }
 
-/// Who uses whom, of what is in the module.
+/// The dependencies of each package in the module.
 type Uses<'a> = BTreeMap<&'a PackageId, BTreeSet<&'a PackageId>>;
 
-/// The bill of materials of `module`, whose bytes are `wasm`, as JSON. It has no time and no serial number: the same
-/// module gives the same bill.
+/// Returns the SBOM of `module`, whose bytes are `wasm`, as JSON. It has no time and no serial number, so the same module has
+/// the same SBOM.
 pub(crate) fn bill(name: &str, wasm: &[u8], module: &Module, metadata: &Metadata) -> anyhow::Result<Vec<u8>> {
     let own = metadata
         .root_package()
@@ -51,7 +51,7 @@ pub(crate) fn bill(name: &str, wasm: &[u8], module: &Module, metadata: &Metadata
     Ok(serde_json::to_vec_pretty(&bill)?)
 }
 
-/// What Cargo compiled and `own` leads to. Where the standard library is compiled too, what that uses is left out.
+/// Returns the compiled dependencies of `own`. If the standard library was compiled too, its dependencies are not included.
 fn uses<'a>(own: &'a Package, module: &Module, metadata: &'a Metadata) -> anyhow::Result<Uses<'a>> {
     let resolve = metadata.resolve.as_ref().context("Cargo resolved no dependencies")?;
     let nodes: BTreeMap<_, _> = resolve.nodes.iter().map(|node| (&node.id, node)).collect();
@@ -105,7 +105,7 @@ fn component(package: &Package) -> Component {
     }
 }
 
-/// Cargo does not name it, and it is in every module.
+/// Every module contains the standard library, and Cargo does not report it.
 fn standard_library(version: String) -> Component {
     Component {
         kind: "library",
@@ -117,12 +117,12 @@ fn standard_library(version: String) -> Component {
     }
 }
 
-/// As a [package URL](https://github.com/package-url/purl-spec) has it.
+/// Returns the [package URL](https://github.com/package-url/purl-spec).
 fn reference(package: &Package) -> String {
     format!("pkg:cargo/{}@{}", package.name, package.version)
 }
 
-/// Crates of before 2018 write a slash for OR.
+/// Old crates write a slash instead of OR.
 fn expression(license: &str) -> Value {
     json!({"expression": license.replace('/', " OR ")})
 }

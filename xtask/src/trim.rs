@@ -1,5 +1,5 @@
-//! Takes exports out of a module, and with them the code that nothing else reaches; puts our callbacks in the place of the
-//! SDK's; and shortens names.
+//! Removes unused exports from a module with the code that only they reach, replaces callbacks of the SDK by ours, and
+//! shortens function names.
 
 use anyhow::{Context as _, bail};
 use walrus::{Export, Module, ModuleConfig};
@@ -9,14 +9,14 @@ use crate::{
     names,
 };
 
-/// The same module with the exports of `artifact` and no others. Fails where the module lacks one of them, so that a
-/// name the SDK has changed is noticed here and not as a callback that never comes.
+/// Returns the module with only the exports of `artifact`. Fails if one is missing: if the SDK renames a callback, the build
+/// fails, instead of a callback that never runs.
 pub(crate) fn trim(wasm: &[u8], artifact: &Artifact) -> anyhow::Result<Vec<u8>> {
     let mut module = ModuleConfig::new()
         .generate_producers_section(false)
         .parse(wasm)
         .context("cannot read the module")?;
-    prefer_ours(&mut module)?;
+    replace_callbacks(&mut module)?;
     for name in artifact.exports() {
         if !module.exports.iter().any(|export| export.name == name) {
             bail!("the module does not export `{name}`");
@@ -32,20 +32,21 @@ pub(crate) fn trim(wasm: &[u8], artifact: &Artifact) -> anyhow::Result<Vec<u8>> 
         module.exports.delete(export);
     }
     walrus::passes::gc::run(&mut module);
-    // Not without any: a trap's back-trace has these names, and an address in their place tells nobody anything.
+    // Short names are kept for the back-trace of a trap.
     for function in module.funcs.iter_mut() {
         function.name = function.name.as_deref().and_then(names::short);
     }
     Ok(module.emit_wasm())
 }
 
-/// Gives our callbacks the names of the SDK's, which go. Two functions of one name cannot be linked, so they had others.
-fn prefer_ours(module: &mut Module) -> anyhow::Result<()> {
+/// Replaces callbacks of the SDK by ours. Ours have other names until now, because two functions of one name cannot be linked.
+fn replace_callbacks(module: &mut Module) -> anyhow::Result<()> {
     let ours = module.exports.iter().filter(|export| export.name.starts_with(OURS));
     for ours in ours.map(Export::id).collect::<Vec<_>>() {
         let name = module.exports.get(ours).name.replacen(OURS, THEIRS, 1);
         let theirs = module.exports.iter().find(|export| export.name == name);
-        let theirs = theirs.with_context(|| format!("the module does not export `{name}`, whose place ours takes"))?;
+        let theirs =
+            theirs.with_context(|| format!("the module does not export `{name}`, which our callback replaces"))?;
         module.exports.delete(theirs.id());
         module.exports.get_mut(ours).name = name;
     }
@@ -57,7 +58,7 @@ mod tests {
     use walrus::FunctionBuilder;
 
     use super::*;
-    use crate::artifact::LIFE;
+    use crate::artifact::LIFECYCLE;
 
     const FULL: Artifact = {
         let [full, ..] = Artifact::SHIPPED;
@@ -69,7 +70,7 @@ mod tests {
     };
 
     #[test]
-    fn an_export_that_is_not_kept_goes_and_its_code_with_it() {
+    fn an_unused_export_is_removed_with_its_code() {
         let trimmed = Module::from_buffer(&trim(&module(&FULL), &HEADER).unwrap()).unwrap();
         let mut left: Vec<_> = trimmed.exports.iter().map(|export| export.name.as_str()).collect();
         let mut kept: Vec<_> = HEADER.exports().collect();
@@ -98,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn our_callback_takes_the_place_of_the_sdks() {
+    fn our_callback_replaces_the_one_of_the_sdk() {
         let mut both = Module::from_buffer(&module(&FULL)).unwrap();
         export(&mut both, "own_on_tick");
         let trimmed = Module::from_buffer(&trim(&both.emit_wasm(), &FULL).unwrap()).unwrap();
@@ -117,15 +118,15 @@ mod tests {
         let error = trim(&module.emit_wasm(), &FULL).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "the module does not export `proxy_on_tock`, whose place ours takes"
+            "the module does not export `proxy_on_tock`, which our callback replaces"
         );
     }
 
-    /// A module of empty functions with the exports of `artifact`.
+    /// Returns a module of empty functions with the exports of `artifact`.
     fn module(artifact: &Artifact) -> Vec<u8> {
         let mut module = Module::default();
         let memory = module.memories.add_local(false, false, 1, None, None);
-        module.exports.add(LIFE[0], memory);
+        module.exports.add(LIFECYCLE[0], memory);
         for name in artifact.exports().skip(1) {
             export(&mut module, name);
         }

@@ -1,4 +1,4 @@
-//! Compiles the filter to wasm32 and makes the artifacts of it.
+//! Compiles the filter to wasm32 and post-processes it into the artifacts.
 
 use std::{
     collections::BTreeSet,
@@ -18,7 +18,7 @@ use crate::{
 
 /// A finished module.
 pub(crate) struct Module {
-    /// What was asked for.
+    /// The artifact.
     pub(crate) artifact: &'static Artifact,
     /// The file.
     pub(crate) path: PathBuf,
@@ -26,17 +26,17 @@ pub(crate) struct Module {
     pub(crate) packages: BTreeSet<PackageId>,
 }
 
-/// Makes `artifacts` under `target/wasm/` and prints the size of each. One that is up to date is left alone.
+/// Builds `artifacts` under `target/wasm/` and prints the size of each. One that is up to date is not written again.
 pub(crate) fn build(artifacts: &'static [Artifact], metadata: &Metadata) -> anyhow::Result<Vec<Module>> {
     let folder = target_folder().join("wasm");
     let mut modules = Vec::new();
     for artifact in artifacts {
-        // Each artifact has a build folder of its own: Cargo gives a cdylib the same file name whatever its features, so
-        // in a shared one each build would undo the one before.
+        // Each artifact has its own build folder: a cdylib has the same file name with all features, so in a shared
+        // folder each build would replace the one before.
         let build = folder.join("build").join(artifact.feature.unwrap_or("full"));
         let linked = cargo::compile(artifact, &build, metadata)?;
         let path = folder.join(artifact.file);
-        if outdated(&path, &linked.module)? {
+        if is_outdated(&path, &linked.module)? {
             let module = linked.module.display().to_string();
             let wasm = fs::read(&linked.module).with_context(|| format!("cannot read {module}"))?;
             replace(&path, &trim(&wasm, artifact).context(module)?)?;
@@ -51,8 +51,8 @@ pub(crate) fn build(artifacts: &'static [Artifact], metadata: &Metadata) -> anyh
     Ok(modules)
 }
 
-/// Whether `finished` is older than the module it is made from, or than this program, which knows the exports.
-fn outdated(finished: &Path, linked: &Path) -> anyhow::Result<bool> {
+/// Returns whether `finished` is older than the linked module, or than this program, which has the list of exports.
+fn is_outdated(finished: &Path, linked: &Path) -> anyhow::Result<bool> {
     let Ok(made) = modified(finished) else { return Ok(true) };
     Ok(made < modified(linked)? || made < modified(&std::env::current_exe()?)?)
 }
@@ -63,7 +63,7 @@ fn modified(path: &Path) -> anyhow::Result<SystemTime> {
         .with_context(|| path.display().to_string())
 }
 
-/// By rename: an Envoy that watches the file, or loads it just now, never sees half of it.
+/// Replaces the file by renaming, so that an Envoy that loads it never reads an incomplete file.
 fn replace(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     let unfinished = path.with_extension("tmp");
     fs::write(&unfinished, bytes)?;
@@ -71,7 +71,7 @@ fn replace(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Cargo's folder for all that is built.
+/// Returns Cargo's target folder.
 pub(crate) fn target_folder() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| repository().join("target"), PathBuf::from)
 }

@@ -1,2 +1,2 @@
-//! The filters are the examples: `empty` and `constant` have all exports of the SDK, as anybody's filter has; `absent`,
-//! `floor` and `floor_path` have no SDK at all.
+//! The filters are the examples. `empty` and `constant` have all exports of the SDK, as most filters do. `no_callbacks`,
+//! `minimal` and `minimal_path` do not use the SDK.

@@ -2,15 +2,12 @@
 //! long.
 #![allow(missing_docs, reason = "a program")]
 
-#[path = "../../../bench/table.rs"]
-mod table;
-
 use std::hint::black_box;
 
+use burst_bench_kit::Table;
 use burst_policy::name::MAX_LENGTH;
 use burst_policy::policy::Rule;
 use burst_policy::{AccessRequest, DefaultDecision, LabelConstraints, Policy, evaluate};
-use table::Table;
 
 /// As many as a namespace may have.
 const RULES: usize = 1000;
@@ -21,19 +18,19 @@ const QUERIES: usize = 1000;
 fn main() {
     let mut table = Table::new("policy");
     let spec = spec();
-    table.row(format!("{RULES} rules: read"), || drop(black_box(policy(&spec))));
+    table.measure(format!("{RULES} rules: read"), || drop(black_box(policy(&spec))));
     let labels = LabelConstraints::from_query(&"team=web,queue in (a,b),tier!=x".parse().unwrap());
     for (what, first) in [
         ("names that were asked for", "metric_998_depth"),
         ("a name that the first rule matches", "metric_0_depth"),
     ] {
         let policy = policy(&spec);
-        table.row(format!("{QUERIES} queries, {what}"), || {
+        table.measure(format!("{QUERIES} queries, {what}"), || {
             (0..QUERIES).for_each(|_| ask(&policy, first, &labels));
         });
     }
     let (fresh, mut asked) = (policy(&spec), 0);
-    table.row(format!("{QUERIES} queries, each for another name"), || {
+    table.measure(format!("{QUERIES} queries, each for another name"), || {
         for _ in 0..QUERIES {
             asked += 1;
             ask(&fresh, &format!("metric_none_{asked}"), &labels);
@@ -48,7 +45,7 @@ fn main() {
         worst(&mut table, what, pattern, &labels);
     }
     values(&mut table);
-    table.keep(env!("CARGO_TARGET_TMPDIR"));
+    table.save(env!("CARGO_TARGET_TMPDIR"));
 }
 
 /// As many rules as may be, and the longest names.
@@ -61,16 +58,16 @@ fn worst(table: &mut Table, what: &str, pattern: &str, labels: &LabelConstraints
     let policy = policies.last().unwrap();
     let (name, mut asked) = ("a".repeat(MAX_LENGTH - 8), 0);
     let steps: usize = policy.rules().iter().map(|rule| rule.pattern.steps()).sum();
-    table.row(format!("1 query, {steps} steps: {what}"), || {
+    table.measure(format!("1 query, {steps} steps: {what}"), || {
         asked += 1;
         ask(&policy, &format!("{name}{asked}"), labels);
     });
     let spec = spec_of(&policy);
     let read = || Policy::parse("shop/worst", Some("shop"), &spec).unwrap();
-    table.row(format!("{} rules of it: read", policy.rules().len()), || {
+    table.measure(format!("{} rules of it: read", policy.rules().len()), || {
         drop(black_box(read()));
     });
-    table.row("… and compiled, for a name that ends at once", || {
+    table.measure("… and compiled, for a name that ends at once", || {
         ask(&read(), "", labels);
     });
 }
@@ -98,7 +95,7 @@ fn values(table: &mut Table) {
         r#"{{"rules":[{{"metric":"burst_headroom","selector":{selector}}}]}}"#
     ));
     let asked = LabelConstraints::from_query(&format!("team notin ({})", all(5000).join(",")).parse().unwrap());
-    table.row("1 query for other than 5000 values, of a rule with 3000", || {
+    table.measure("1 query for other than 5000 values, of a rule with 3000", || {
         ask(&policy, "burst_headroom", &asked);
     });
 }

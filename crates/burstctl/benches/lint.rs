@@ -1,28 +1,25 @@
 //! How long `hpa lint` takes for many HPAs in one file, alone and beside what they scale: `make bench` prints the table.
 #![allow(missing_docs, reason = "a program")]
 
-#[path = "../../../bench/table.rs"]
-mod table;
-
 use std::fmt::Write as _;
 use std::hint::black_box;
 
+use burst_bench_kit::Table;
 use burst_hpa::Options;
 use burstctl::args::Format;
 use burstctl::input::{Input, Source};
 use burstctl::lint::{check, write};
 use burstctl::page::Page;
 use burstctl::yaml::documents;
-use table::Table;
 
 fn main() {
     let mut table = Table::new("lint");
     let mut medians = Vec::new();
     for count in [100, 1_000, 10_000] {
         let (alone, among) = (file(count, false), file(count, true));
-        table.row(format!("{count} HPAs: read"), || drop(black_box(documents(&alone))));
-        medians.push(table.row(format!("{count} HPAs: lint"), || lint(&alone)));
-        table.row(format!("{count} HPAs with Deployment and budget: lint"), || {
+        table.measure(format!("{count} HPAs: read"), || drop(black_box(documents(&alone))));
+        medians.push(table.measure(format!("{count} HPAs: lint"), || lint(&alone)));
+        table.measure(format!("{count} HPAs with Deployment and budget: lint"), || {
             lint(&among);
         });
     }
@@ -30,7 +27,7 @@ fn main() {
         let growth = last.as_secs_f64() / before.as_secs_f64();
         println!("ten times as many HPAs take {growth:.1} times as long");
     }
-    table.keep(env!("CARGO_TARGET_TMPDIR"));
+    table.save(env!("CARGO_TARGET_TMPDIR"));
 }
 
 /// As the command does it, but for the file.

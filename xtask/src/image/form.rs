@@ -1,5 +1,5 @@
-//! The forms of an image that [Istio's agent](https://github.com/istio/istio/blob/master/pkg/wasm/imagefetcher.go) takes
-//! a module from, and the one that a bill of materials travels in.
+//! The forms of an image from which [Istio's agent](https://github.com/istio/istio/blob/master/pkg/wasm/imagefetcher.go) can
+//! take a module, and the one of an SBOM.
 
 use std::path::Path;
 
@@ -18,18 +18,18 @@ const MODULE: &str = "application/vnd.module.wasm.content.layer.v1+wasm";
 const CYCLONEDX: &str = "application/vnd.cyclonedx+json";
 const TITLE: &str = "org.opencontainers.image.title";
 
-/// What is in an image, and how.
+/// The content of an image, and its form.
 pub(super) enum Form<'a> {
-    /// An image like any other, as `FROM scratch` and `COPY … /plugin.wasm` make one.
+    /// A container image with the module, as `FROM scratch` and `COPY … /plugin.wasm` build one.
     Scratch { wasm: &'a [u8] },
-    /// The module as it is, beside a few words on the host it is for. The agent wants exactly these two layers.
+    /// The plain module, and a configuration for its host. The agent expects exactly these two layers.
     TwoLayers { wasm: &'a [u8] },
-    /// A bill of materials. A registry lists it among what refers to the image.
+    /// An SBOM. A registry lists it as a referrer of the image.
     Bill { json: &'a [u8], of: Descriptor },
 }
 
 impl Form<'_> {
-    /// Writes the image as an OCI layout; what was in `folder` is replaced.
+    /// Writes the image as an OCI layout, and replaces the contents of `folder`.
     pub(super) fn write(&self, folder: &Path, title: &str) -> anyhow::Result<Descriptor> {
         let layout = Layout::create(folder)?;
         let (config, layers) = match self {
@@ -51,7 +51,7 @@ impl Form<'_> {
         })
     }
 
-    /// What it is, where the configuration does not say it.
+    /// Returns the artifact type, if the type of the configuration does not have that information.
     fn artifact_type(&self) -> Option<&'static str> {
         match self {
             Self::Scratch { .. } => None,
@@ -71,7 +71,7 @@ impl Form<'_> {
 fn scratch(layout: &Layout, wasm: &[u8]) -> anyhow::Result<(Descriptor, Vec<Descriptor>)> {
     let tar = tar("plugin.wasm", wasm)?;
     let config = Config {
-        // A module runs anywhere. This is what a tool that copies images for its own platform expects of one.
+        // A module runs on any platform, but tools that copy images for their own platform require one.
         architecture: "amd64",
         os: "linux",
         rootfs: RootFs::of(&tar),
@@ -94,7 +94,7 @@ fn two_layers(layout: &Layout, wasm: &[u8]) -> anyhow::Result<Vec<Descriptor>> {
     ])
 }
 
-/// An archive of one file, which belongs to root and is from 1970.
+/// Returns an archive of one file, which belongs to root and dates from 1970.
 fn tar(name: &str, content: &[u8]) -> anyhow::Result<Vec<u8>> {
     let mut header = tar::Header::new_ustar();
     header.set_mode(0o644);
@@ -107,7 +107,7 @@ fn tar(name: &str, content: &[u8]) -> anyhow::Result<Vec<u8>> {
     Ok(archive.into_inner()?)
 }
 
-/// With neither a time nor a system in the header.
+/// Compresses without a time or an operating system in the header.
 fn gzip(bytes: &[u8]) -> anyhow::Result<Vec<u8>> {
     const NO_SYSTEM: u8 = 255;
     let header = GzBuilder::new().mtime(0).operating_system(NO_SYSTEM);
@@ -138,7 +138,7 @@ mod tests {
     const WASM: &[u8] = b"\0asm and so on";
 
     #[test]
-    fn neither_header_of_a_layer_has_a_time_an_owner_or_a_system() {
+    fn a_layer_has_no_time_no_owner_and_no_operating_system() {
         let layer = gzip(&tar("plugin.wasm", WASM).unwrap()).unwrap();
         let (time, system) = (&layer[4..8], layer[9]);
         assert_eq!((time, system), (&[0; 4][..], 255));
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn one_module_gives_one_digest_each_time_and_another_module_another() {
+    fn a_module_has_the_same_digest_each_time_and_another_module_another() {
         let folder = tempfile::tempdir().unwrap();
         let write = |wasm| {
             let forms = [
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn the_blobs_are_named_by_their_bytes_and_what_was_there_before_is_gone() {
+    fn blobs_are_named_by_their_digest_and_replace_the_contents_of_the_folder() {
         let folder = tempfile::tempdir().unwrap();
         for wasm in [b"\0asm1".as_slice(), WASM] {
             Form::TwoLayers { wasm }.write(folder.path(), "title").unwrap();

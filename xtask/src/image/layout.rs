@@ -1,4 +1,4 @@
-//! An image as a folder, in the [OCI image layout](https://github.com/opencontainers/image-spec/blob/v1.1.1/image-layout.md).
+//! An image as a folder, as an [OCI image layout](https://github.com/opencontainers/image-spec/blob/v1.1.1/image-layout.md).
 
 use std::{
     fs,
@@ -13,7 +13,7 @@ use super::{
     manifest::{Descriptor, MANIFEST, Manifest},
 };
 
-/// The folder of one image, with nothing in it yet but bytes under their digests.
+/// The folder of an image, with blobs but without an index.
 pub(super) struct Layout(PathBuf);
 
 #[derive(Serialize)]
@@ -25,7 +25,7 @@ struct Index {
 }
 
 impl Layout {
-    /// An empty one, whatever was in `folder`.
+    /// Makes an empty layout, and removes the contents of `folder`.
     pub(super) fn create(folder: &Path) -> anyhow::Result<Self> {
         if folder.exists() {
             fs::remove_dir_all(folder).with_context(|| folder.display().to_string())?;
@@ -35,7 +35,7 @@ impl Layout {
         Ok(Self(folder.to_owned()))
     }
 
-    /// Puts `bytes` under their digest.
+    /// Writes a blob under its digest.
     pub(super) fn put(&self, media_type: &'static str, bytes: &[u8]) -> anyhow::Result<Descriptor> {
         let descriptor = Descriptor::of(media_type, bytes);
         let file = descriptor.digest.replace(':', "/");
@@ -43,7 +43,7 @@ impl Layout {
         Ok(descriptor)
     }
 
-    /// Says which image is in the folder, and gives it the tag of this version.
+    /// Writes the index, with the tag of this version.
     pub(super) fn finish(self, manifest: &Manifest) -> anyhow::Result<Descriptor> {
         let image = self.put(MANIFEST, &serde_json::to_vec(manifest)?)?;
         let index = Index {

@@ -1,7 +1,7 @@
-//! The documents of an image, as the [OCI image specification] has them.
+//! The JSON documents of an image, by the [OCI image specification].
 //!
-//! Written here and not taken from a crate: `oci-spec` keeps annotations in a hash map, whose order, and with it the
-//! digest, is another one at each run.
+//! The crate `oci-spec` is not used, because it has annotations in a hash map: their order and so the digest would differ
+//! in each run.
 //!
 //! [OCI image specification]: https://github.com/opencontainers/image-spec/blob/v1.1.1/manifest.md
 
@@ -13,18 +13,18 @@ use sha2::{Digest as _, Sha256};
 pub(super) const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 pub(super) const CONFIG: &str = "application/vnd.oci.image.config.v1+json";
 pub(super) const LAYER: &str = "application/vnd.oci.image.layer.v1.tar+gzip";
-/// The configuration of what is not an image to run: `{}`.
+/// The configuration of an artifact that is no container image: `{}`.
 pub(super) const EMPTY: &str = "application/vnd.oci.empty.v1+json";
 
-/// Names by which a registry's page shows them, with their values.
+/// Annotations that registries show.
 pub(super) type Annotations = BTreeMap<&'static str, String>;
 
-/// Where some bytes are: the image names all it consists of by their digest.
+/// A reference to a blob by its digest.
 #[derive(Clone, Debug, Serialize, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Descriptor {
     pub(super) media_type: &'static str,
-    /// As `sha256:` and 64 hexadecimal digits.
+    /// `sha256:` and 64 hexadecimal digits.
     pub(super) digest: String,
     pub(super) size: usize,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -47,7 +47,7 @@ impl Descriptor {
     }
 }
 
-/// What an image consists of. Its digest is that of the image.
+/// The contents of an image. The digest of the manifest is the digest of the image.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Manifest {
@@ -57,13 +57,13 @@ pub(super) struct Manifest {
     pub(super) artifact_type: Option<&'static str>,
     pub(super) config: Descriptor,
     pub(super) layers: Vec<Descriptor>,
-    /// The image that this one says something of.
+    /// The image that this one describes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) subject: Option<Descriptor>,
     pub(super) annotations: Annotations,
 }
 
-/// What a container would be started with, and the digests of the layers before they were compressed.
+/// The platform, and the digests of the uncompressed layers.
 #[derive(Debug, Serialize)]
 pub(super) struct Config {
     pub(super) architecture: &'static str,
@@ -91,7 +91,7 @@ fn digest(bytes: &[u8]) -> String {
     format!("sha256:{}", sha256(bytes))
 }
 
-/// 64 hexadecimal digits.
+/// Returns 64 hexadecimal digits.
 pub(crate) fn sha256(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,7 +1,7 @@
-//! The filter as Istio's agent fetches it: OCI images, each in a folder of its own in the form of an image layout, which
-//! `crane push`, `skopeo copy oci:` and `oras cp --from-oci-layout` read. Neither Docker nor a network is needed.
+//! The filter as OCI images for Istio's agent, each as an image layout in its own folder, which `crane push`, `skopeo copy
+//! oci:` and `oras cp --from-oci-layout` can read. The build needs neither Docker nor a network.
 //!
-//! Nothing of the day or the machine goes into them: the same module gives the same digests.
+//! The images contain no date and nothing of the machine: the same module has the same digests.
 
 mod form;
 mod layout;
@@ -20,10 +20,10 @@ use form::Form;
 use manifest::Descriptor;
 pub(crate) use manifest::sha256;
 
-/// What the images are called by who copies them: the version of the workspace.
+/// The tag of the images: the version of the workspace.
 const TAG: &str = env!("CARGO_PKG_VERSION");
 
-/// Makes the modules, and of each its images and its bill of materials under `target/image/`.
+/// Builds the modules, and the images and the SBOM of each, under `target/image/`.
 pub(crate) fn build() -> anyhow::Result<()> {
     let metadata = cargo::metadata()?;
     let folder = wasm::target_folder().join("image");
@@ -49,7 +49,7 @@ fn pack(module: &Module, metadata: &Metadata, folder: &Path) -> anyhow::Result<(
     Ok(())
 }
 
-/// Writes one image and prints its digest as `make deploy` takes it.
+/// Writes an image and prints its digest as `make deploy` expects it.
 fn write(form: &Form<'_>, folder: &Path, title: &str) -> anyhow::Result<Descriptor> {
     let image = form.write(folder, title)?;
     println!("{}: DIGEST={}", folder.display(), image.digest);

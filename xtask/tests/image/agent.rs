@@ -1,4 +1,4 @@
-//! Istio's agent and the images.
+//! Istio's agent can fetch the images.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ fn module(filter: &str) -> Vec<u8> {
 }
 
 #[test]
-fn istios_agent_gets_the_module_from_either_form_of_either_filter() {
+fn istios_agent_fetches_both_filters_from_both_forms_of_image() {
     let registry = Registry::start();
     for filter in FILTERS {
         for layout in [filter.to_owned(), format!("{filter}-artifact")] {
@@ -26,7 +26,7 @@ fn istios_agent_gets_the_module_from_either_form_of_either_filter() {
 }
 
 #[test]
-fn istios_agent_refuses_an_image_that_is_not_the_one_of_sha256() {
+fn istios_agent_refuses_an_image_with_another_sha256() {
     let registry = Registry::start();
     let digest = registry.push("burst-metrics", "filter");
     registry.push("burst-metrics-header", "filter");

@@ -1,4 +1,4 @@
-//! What the bill of materials says, read with CycloneDX' own library.
+//! The SBOM, read with CycloneDX' own library.
 
 use std::{collections::BTreeSet, fs};
 
@@ -30,7 +30,7 @@ fn it_is_valid_cyclonedx() {
 }
 
 #[test]
-fn it_names_what_is_in_the_module_and_no_macro() {
+fn it_lists_the_packages_in_the_module_and_no_macros() {
     for filter in FILTERS {
         let names = names(&bill(filter));
         for there in ["burst-model", "proxy-wasm", "rust-std", "serde_json"] {
@@ -43,7 +43,7 @@ fn it_names_what_is_in_the_module_and_no_macro() {
 }
 
 #[test]
-fn it_is_that_of_the_module_beside_it() {
+fn it_has_the_digest_of_the_module() {
     for filter in FILTERS {
         let bill = bill(filter);
         let subject = bill.metadata.unwrap().component.unwrap();
@@ -59,7 +59,7 @@ fn it_is_that_of_the_module_beside_it() {
 }
 
 #[test]
-fn who_uses_what_is_said_of_everything_that_is_listed_and_of_nothing_else() {
+fn it_has_the_dependencies_of_each_listed_package_and_of_no_other() {
     for filter in FILTERS {
         let bill = bill(filter);
         let subject = bill.metadata.unwrap().component.unwrap();

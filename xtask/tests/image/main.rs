@@ -1,4 +1,4 @@
-//! What `cargo xtask image` made, taken as its users take it. Needs `make setup` and `cargo xtask image`.
+//! The output of `cargo xtask image`, used as its users do. Needs `make setup` and `cargo xtask image`.
 
 mod agent;
 mod bill;

@@ -1,4 +1,4 @@
-//! A registry on this machine, what is copied to it, and what Istio's agent makes of that.
+//! A registry on this machine, images that are pushed to it, and Istio's agent that fetches them.
 
 use std::{
     fs,
@@ -11,40 +11,40 @@ use burst_testkit::{Part, Process, image, repository, wait};
 use tempfile::TempDir;
 
 /// A registry listens within milliseconds on an idle machine.
-const SOON: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(120);
 
-/// What every image is pushed as.
+/// The tag of every image.
 const TAG: &str = "1";
 
-/// A registry with nothing in it, gone with the value.
+/// An empty registry, which ends when this is dropped.
 pub(crate) struct Registry {
     address: String,
     _process: Process,
-    /// Where clients look for credentials, and find none.
-    no_account: TempDir,
+    /// An empty folder for the credentials of clients.
+    no_credentials: TempDir,
 }
 
 impl Registry {
     pub(crate) fn start() -> Self {
-        let no_account = tempfile::tempdir().unwrap();
+        let no_credentials = tempfile::tempdir().unwrap();
         let mut serve = Command::new(Part::Crane.path());
         serve.args(["registry", "serve", "--address=127.0.0.1:0"]);
-        let process = Process::start("crane", no_account.path(), &mut serve);
-        let port = wait::for_ok(SOON, "the registry's port", || {
+        let process = Process::start("crane", no_credentials.path(), &mut serve);
+        let port = wait::for_ok(PATIENCE, "the registry's port", || {
             let log = process.log();
             let port = log
                 .split_once("serving on port ")
                 .and_then(|(_, rest)| rest.split_once('\n'));
-            port.map(|(port, _)| port.to_owned()).ok_or("not said yet")
+            port.map(|(port, _)| port.to_owned()).ok_or("not in the log yet")
         });
         Self {
             address: format!("127.0.0.1:{port}"),
             _process: process,
-            no_account,
+            no_credentials,
         }
     }
 
-    /// Pushes the image of that name below `target/image`; answers with the hexadecimal digits of its digest.
+    /// Pushes an image of `target/image`, and returns the hexadecimal digits of its digest.
     pub(crate) fn push(&self, layout: &str, repository: &str) -> String {
         let layout = image(layout);
         let tag = format!("{}/{repository}:{TAG}", self.address);
@@ -53,12 +53,12 @@ impl Registry {
         digest.to_owned()
     }
 
-    /// The manifest of that name.
+    /// Returns a manifest.
     pub(crate) fn manifest(&self, name: &str) -> String {
         self.crane(&["manifest", &format!("{}/{name}", self.address)])
     }
 
-    /// What a proxy would load, if a WasmPlugin had this `url`, relative to the registry, and this `sha256`.
+    /// Returns the module that a proxy would load for a WasmPlugin with this `url`, relative to the registry, and this `sha256`.
     pub(crate) fn fetch(&self, name: &str, sha256: Option<&str>) -> Result<Vec<u8>, String> {
         let cache = tempfile::tempdir().unwrap();
         let url = format!("oci://{}/{name}", self.address);
@@ -71,13 +71,13 @@ impl Registry {
         }
     }
 
-    /// Pushes a filter of a bundle by `make push`, with these programs on PATH and no others; answers with the image's
-    /// name and digest as `make deploy` takes them.
+    /// Runs `make push` for a filter of a bundle, with only these programs on PATH. Returns the image's name and digest as
+    /// `make deploy` expects them.
     pub(crate) fn push_bundle(&self, bundle: &Path, filter: &str, programs: &Path) -> String {
         let mut make = Command::new(programs.join("make"));
         make.env_clear()
             .env("PATH", programs)
-            .env("HOME", self.no_account.path());
+            .env("HOME", self.no_credentials.path());
         make.args(["--silent", "--directory"]).arg(repository()).arg("push");
         make.arg(format!("BUNDLE={}", bundle.display()))
             .arg(format!("FILTER={filter}"));
@@ -95,19 +95,19 @@ impl Registry {
     }
 
     fn run(&self, command: &mut Command) -> Output {
-        let output = command.env("DOCKER_CONFIG", self.no_account.path()).output();
+        let output = command.env("DOCKER_CONFIG", self.no_credentials.path()).output();
         output.unwrap_or_else(|error| panic!("{command:?}: {error}"))
     }
 }
 
-/// The code of Istio's agent that brings a module, as a program.
+/// Returns the path of the program with which Istio's agent fetches a module.
 fn wasm_fetch() -> String {
     let setup = repository().join("setup/wasm-fetch");
     let program = text(Command::new(setup).arg("--where").output().unwrap().stdout);
     let program = program.trim_end();
     assert!(
         Path::new(program).exists(),
-        "{program} is not there: run `make setup`, or setup/wasm-fetch"
+        "{program} is missing: run `make setup`, or setup/wasm-fetch"
     );
     program.to_owned()
 }

@@ -1,4 +1,4 @@
-//! A release pushes what another job built: `make push` with a bundle needs no compiler.
+//! A release pushes images that another job built: `make push` with a bundle needs no compiler.
 
 use std::{fs, os::unix::fs::symlink, path::Path, process::Command};
 
@@ -6,12 +6,12 @@ use burst_testkit::{Part, image};
 
 use crate::{FILTERS, registry::Registry};
 
-/// All that a machine without build tools has.
+/// The programs of a machine without build tools.
 const PROGRAMS: [&str; 12] = [
     "bash", "basename", "cat", "dirname", "env", "expand", "make", "mkdir", "mktemp", "rm", "sed", "tar",
 ];
 
-/// What `make bundle` leaves in its file, of the images that are there.
+/// Writes a bundle as `make bundle` does, of the existing images.
 fn bundle(folder: &Path) {
     let images = image("burst-metrics");
     let images = images.parent().unwrap();
@@ -40,9 +40,12 @@ fn a_bundle_is_pushed_without_cargo_rustc_or_go() {
     link_programs(programs.path());
     let registry = Registry::start();
     for filter in FILTERS {
-        let told = registry.push_bundle(&folder.path().join("bundle.tar"), filter, programs.path());
+        let printed = registry.push_bundle(&folder.path().join("bundle.tar"), filter, programs.path());
         let digest = registry.push(filter, "expected");
-        assert!(told.trim_end().ends_with(&format!("DIGEST=sha256:{digest}")), "{told}");
+        assert!(
+            printed.trim_end().ends_with(&format!("DIGEST=sha256:{digest}")),
+            "{printed}"
+        );
         assert!(
             registry.manifest(&format!("{filter}:1-sbom")).contains("cyclonedx"),
             "no bill of materials"

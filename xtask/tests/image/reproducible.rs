@@ -1,4 +1,4 @@
-//! Nothing of this machine is in what ships. `make reproduce` builds it all twice, which takes minutes.
+//! Shipped files contain nothing of the machine that built them. `make reproduce` builds them twice, which takes minutes.
 
 use std::{fs, path::Path};
 
@@ -6,24 +6,24 @@ use burst_testkit::{image, repository, wasm};
 
 use crate::FILTERS;
 
-/// Parts of paths that no other machine has: the checkout, and Cargo's folder for the sources of dependencies.
+/// Parts of paths that only this machine has: the checkout, and Cargo's folder for the sources of dependencies.
 fn paths() -> [String; 2] {
     [repository().display().to_string(), "/registry/src/".to_owned()]
 }
 
 #[track_caller]
-fn assert_nameless(file: &Path) {
+fn assert_has_no_paths(file: &Path) {
     let bytes = fs::read(file).unwrap();
     for path in paths() {
         let found = bytes.windows(path.len()).any(|window| window == path.as_bytes());
-        assert!(!found, "{} names {path}", file.display());
+        assert!(!found, "{} contains {path}", file.display());
     }
 }
 
 #[test]
-fn no_module_and_no_bill_of_materials_names_a_path_of_the_machine_that_built_it() {
+fn no_module_and_no_sbom_contains_a_path_of_the_machine_that_built_it() {
     for filter in FILTERS {
-        assert_nameless(&wasm(&format!("{filter}.wasm")));
-        assert_nameless(&image(&format!("{filter}.cdx.json")));
+        assert_has_no_paths(&wasm(&format!("{filter}.wasm")));
+        assert_has_no_paths(&image(&format!("{filter}.cdx.json")));
     }
 }

@@ -1,11 +1,11 @@
-//! The workflows of `.github` do what a contributor can do: they call make, and nothing else.
+//! The workflows of `.github` run only make, so a contributor can run the same.
 
 use std::fs;
 
 use burst_testkit::repository;
 use serde_json::Value;
 
-/// The text of every workflow, by its file name.
+/// Returns the file name and the text of every workflow.
 fn workflows() -> Vec<(String, String)> {
     let files = fs::read_dir(repository().join(".github/workflows")).unwrap();
     let named = files.map(|file| file.unwrap()).map(|file| {
@@ -38,9 +38,9 @@ fn every_command_of_a_workflow_is_a_make_target() {
 }
 
 #[test]
-fn no_workflow_may_write_more_than_it_says() {
+fn every_workflow_has_permissions_and_every_action_a_version() {
     for (file, workflow) in workflows() {
-        assert!(workflow.contains("\npermissions:"), "{file} says no permissions");
+        assert!(workflow.contains("\npermissions:"), "{file} has no permissions");
         for action in workflow.lines().filter_map(|line| line.trim().strip_prefix("- uses: ")) {
             let (_, version) = action
                 .split_once('@')
@@ -50,7 +50,7 @@ fn no_workflow_may_write_more_than_it_says() {
     }
 }
 
-/// The jobs of the workflow `release`.
+/// Returns the jobs of the workflow `release`.
 fn release() -> Value {
     let text = fs::read_to_string(repository().join(".github/workflows/release.yaml")).unwrap();
     let workflow: Value = serde_saphyr::from_str(&text).unwrap();
@@ -63,7 +63,7 @@ fn commands(job: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn a_release_is_pushed_after_tests_and_advisories_by_a_job_that_builds_nothing() {
+fn a_release_is_pushed_after_tests_and_advisories_by_a_job_that_does_not_build() {
     let release = release();
     let push = &release["push"];
     let needed: Vec<_> = push["needs"]
@@ -81,7 +81,7 @@ fn a_release_is_pushed_after_tests_and_advisories_by_a_job_that_builds_nothing()
 }
 
 #[test]
-fn a_release_is_built_from_what_an_earlier_job_pinned() {
+fn a_release_is_built_from_the_inputs_that_an_earlier_job_pinned() {
     let release = release();
     assert_eq!(commands(&release["pin"]), ["make pin"]);
     assert_eq!(release["image"]["needs"], "pin");
@@ -89,7 +89,7 @@ fn a_release_is_built_from_what_an_earlier_job_pinned() {
 }
 
 #[test]
-fn only_the_job_that_pushes_has_secrets_and_no_job_trusts_a_cache() {
+fn only_the_job_that_pushes_has_secrets_and_no_job_uses_a_cache() {
     for (name, job) in release().as_object().unwrap() {
         let text = job.to_string();
         assert_eq!(text.contains("secrets."), name == "push", "{name}");

@@ -1,4 +1,0 @@
-//! No callback of a stream: what it costs to stand in the chain.
-#![allow(missing_docs, reason = "the ABI of proxy-wasm")]
-
-mod bare;

@@ -1,0 +1,15 @@
+//! Thousands of proxies and one API server, in virtual time: the load of the server, the age of the snapshots, and the
+//! recovery after an outage. The proxies are the filter's own model ([`burst_model::leader`], [`burst_model::spoke`]). The API
+//! server is a queue with several cores ([`server`]), and each request costs what was measured ([`costs`]).
+//!
+//! The lists are empty; their sizes are part of the costs. The same seed gives the same run.
+
+#![forbid(unsafe_code)]
+
+pub mod costs;
+pub mod proxy;
+pub mod run;
+pub mod scenario;
+pub mod server;
+pub mod summary;
+pub mod tally;
