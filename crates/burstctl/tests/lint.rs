@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use burst_hpa::{Node, Options, Severity};
+use burst_hpa::{ErrorType, Node, Options, Severity};
 use burstctl::args::Format;
 use burstctl::input::{Input, Source};
-use burstctl::lint::{check, write};
+use burstctl::lint::{Mistake, check, write};
 use burstctl::page::Page;
 use burstctl::yaml::to_yaml;
 use proptest::prelude::*;
@@ -329,7 +329,7 @@ fn assert_endured(text: &str) -> Result<(), TestCaseError> {
         findings
             .iter()
             .filter(|finding| finding.severity == Severity::Error)
-            .all(|finding| !finding.detail.is_empty())
+            .all(|finding| !finding.detail.is_empty() || finding.mistake == Mistake::Invalid(ErrorType::Required))
     );
     Ok(())
 }

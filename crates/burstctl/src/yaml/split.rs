@@ -169,7 +169,8 @@ mod tests {
 
     #[test]
     fn a_directive_is_refused_where_it_stands() {
-        let message = "kubectl cuts a file at each `---`, also at the one below a directive, and so takes none";
+        let message =
+            "kubectl splits a file at each `---`, also at the one below a directive, so a directive is not allowed";
         let expected = [(1, refused(2, 1, message)), (2, Ok("{\"a\":1}".to_owned()))];
         assert_eq!(shown("# c\n%YAML 1.1\n---\na: 1\n"), expected);
     }
