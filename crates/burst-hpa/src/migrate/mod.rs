@@ -12,7 +12,7 @@ mod metric;
 use fields::Fields;
 
 use crate::decode::{API_VERSION, KIND};
-use crate::node::Node;
+use crate::node::{Node, NodeValue};
 
 /// A document of the new version, and what a person should know about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,13 +82,15 @@ enum Version {
 /// If it is no HPA of a known version.
 pub fn migrate(document: &Node) -> Result<Migration, MigrateError> {
     let version = version(document)?;
-    let Node::Object(fields) = document else {
-        return Err(MigrateError::NotAnObject { found: document.kind() });
+    let NodeValue::Object(fields) = &document.value else {
+        return Err(MigrateError::NotAnObject {
+            found: document.type_name(),
+        });
     };
     let mut fields = Fields(fields.clone());
     let mut notes = Vec::new();
     if version != Version::V2 {
-        fields.set("apiVersion", Node::String(API_VERSION.to_owned()));
+        fields.set("apiVersion", Node::string(API_VERSION));
         fields.within("spec", |spec| metrics(spec, version));
         annotations::unfold(&mut fields, &mut notes);
     }
@@ -103,7 +105,7 @@ pub fn migrate(document: &Node) -> Result<Migration, MigrateError> {
         });
     }
     Ok(Migration {
-        document: Node::Object(fields.0),
+        document: NodeValue::Object(fields.0).into(),
         notes,
     })
 }
@@ -132,7 +134,7 @@ fn version(document: &Node) -> Result<Version, MigrateError> {
 
 /// `v2beta2` was announced with the fields of `v2beta1` and came with those of `v2`; both are read.
 fn metrics(spec: &mut Fields, version: Version) {
-    if let Some(Node::List(metrics)) = spec.last_mut("metrics") {
+    if let Some(NodeValue::List(metrics)) = spec.last_mut("metrics").map(|node| &mut node.value) {
         for old in metrics {
             metric::convert(old, version == Version::V2Beta1);
         }
@@ -143,19 +145,19 @@ fn metrics(spec: &mut Fields, version: Version) {
 fn cpu(spec: &mut Fields) {
     let Some(utilization) = spec
         .take("targetCPUUtilizationPercentage")
-        .filter(|node| *node != Node::Null)
+        .filter(|node| node.value != NodeValue::Null)
     else {
         return;
     };
-    let target = Fields::of([
-        ("type", Node::String("Utilization".to_owned())),
+    let target = Node::object([
+        ("type", Node::string("Utilization")),
         ("averageUtilization", utilization),
     ]);
-    let resource = Fields::of([("name", Node::String("cpu".to_owned())), ("target", target)]);
-    let metric = Fields::of([("type", Node::String("Resource".to_owned())), ("resource", resource)]);
-    match spec.last_mut("metrics") {
-        Some(Node::List(metrics)) => metrics.push(metric),
-        _ => spec.set("metrics", Node::List(vec![metric])),
+    let resource = Node::object([("name", Node::string("cpu")), ("target", target)]);
+    let metric = Node::object([("type", Node::string("Resource")), ("resource", resource)]);
+    match spec.last_mut("metrics").map(|node| &mut node.value) {
+        Some(NodeValue::List(metrics)) => metrics.push(metric),
+        _ => spec.set("metrics", Node::list(vec![metric])),
     }
 }
 

@@ -1,29 +1,29 @@
 //! Small words for building documents, and their JSON.
 
-use burst_hpa::Node;
+use burst_hpa::node::{Key, Node, NodeValue};
 
 pub(crate) fn text(text: &str) -> Node {
-    Node::String(text.to_owned())
+    Node::string(text)
 }
 
 pub(crate) fn number(number: &impl ToString) -> Node {
-    Node::Number(number.to_string())
+    Node::number(number.to_string())
 }
 
 pub(crate) fn object<const N: usize>(fields: [(&str, Node); N]) -> Node {
-    Node::Object(fields.into_iter().map(|(name, node)| (name.to_owned(), node)).collect())
+    Node::object(fields)
 }
 
 /// JSON text in which duplicate keys and the spelling of numbers survive.
 pub(crate) fn to_json(node: &Node) -> String {
-    match node {
-        Node::Null => "null".to_owned(),
-        Node::Bool(value) => value.to_string(),
-        Node::Number(text) => text.clone(),
-        Node::String(text) => serde_json::Value::from(text.as_str()).to_string(),
-        Node::List(items) => format!("[{}]", join(items.iter().map(to_json))),
-        Node::Object(fields) => {
-            let field = |(name, node): &(String, Node)| format!("{}:{}", to_json(&text(name)), to_json(node));
+    match &node.value {
+        NodeValue::Null => "null".to_owned(),
+        NodeValue::Bool(value) => value.to_string(),
+        NodeValue::Number(text) => text.clone(),
+        NodeValue::String(text) => serde_json::Value::from(text.as_str()).to_string(),
+        NodeValue::List(items) => format!("[{}]", join(items.iter().map(to_json))),
+        NodeValue::Object(fields) => {
+            let field = |(key, node): &(Key, Node)| format!("{}:{}", to_json(&text(&key.name)), to_json(node));
             format!("{{{}}}", join(fields.iter().map(field)))
         }
     }

@@ -1,13 +1,14 @@
-//! From the events of the parser to trees, without recursion and with a limit on aliases of aliases.
+//! From the events of the parser to nodes, without recursion and with a limit on aliases of aliases.
 
+use burst_hpa::node::{Key, Mark, Node, NodeValue, Span};
 use std::collections::HashMap;
 
 use libyaml_safer::EventData;
 
+use super::document::SyntaxError;
 use super::merge::Fields;
 use super::parser::Source;
 use super::split::{says_nothing, shifted};
-use super::tree::{Key, Mark, Span, SyntaxError, Tree, Value};
 use super::{characters, tag};
 
 /// How deep a document may nest. An HPA needs 12.
@@ -17,7 +18,7 @@ const MAX_DEPTH: usize = 96;
 const MAX_ALIASED_VALUES: usize = 200_000;
 
 /// One document; `None` if it has no value.
-pub(super) type Content = Result<Option<Tree>, SyntaxError>;
+pub(super) type Content = Result<Option<Node>, SyntaxError>;
 
 /// Hands each document of a chunk to `take`, up to the first one that cannot be read.
 pub(super) fn documents(chunk: &str, lines_above: usize, take: &mut dyn FnMut(Content)) {
@@ -32,7 +33,7 @@ pub(super) fn documents(chunk: &str, lines_above: usize, take: &mut dyn FnMut(Co
             Ok(None) => {}
             Ok(Some(Complete(Some(tree)))) if !is_first => {
                 let message = "text behind `...`, which Kubernetes does not read";
-                return take(Err(error(tree.span.start, message)));
+                return take(Err(error(tree.span().start, message)));
             }
             Ok(Some(Complete(tree))) => {
                 is_first = false;
@@ -56,12 +57,12 @@ fn check_directive(chunk: &str, lines_above: usize) -> Result<(), SyntaxError> {
 }
 
 /// A complete document.
-struct Complete(Option<Tree>);
+struct Complete(Option<Node>);
 
 #[derive(Default)]
 struct Builder {
     open: Vec<Open>,
-    root: Option<Tree>,
+    root: Option<Node>,
     anchors: HashMap<String, Anchored>,
     aliased_values: usize,
 }
@@ -72,7 +73,7 @@ enum Anchored {
     /// A list or an object that is not complete: an alias of it would have no end.
     Open,
     /// A value, and the number of values in it.
-    Complete(Tree, usize),
+    Complete(Node, usize),
 }
 
 /// A list or an object that is not complete.
@@ -84,7 +85,7 @@ struct Open {
 }
 
 enum Kind {
-    List(Vec<Tree>),
+    List(Vec<Node>),
     Object(Fields, Option<PendingKey>),
 }
 
@@ -120,7 +121,7 @@ impl Builder {
             EventData::Alias { anchor } => self.alias(&anchor, span)?,
             EventData::DocumentEnd { .. } => {
                 self.anchors.clear();
-                let tree = self.root.take().filter(|tree| tree.value != Value::Null);
+                let tree = self.root.take().filter(|tree| tree.value != NodeValue::Null);
                 return Ok(Some(Complete(tree)));
             }
             EventData::StreamStart { .. } | EventData::DocumentStart { .. } | EventData::StreamEnd => {}
@@ -130,24 +131,33 @@ impl Builder {
 
     fn scalar(&mut self, anchor: Option<String>, text: &tag::Text, span: Span) -> Result<(), SyntaxError> {
         if self.expects_key() && text.is_merge() {
-            let value = Value::String(text.text.clone());
-            self.set_anchor(anchor, &Tree { value, span });
+            let value = NodeValue::String(text.text.clone());
+            self.set_anchor(
+                anchor,
+                &Node {
+                    value,
+                    span: Some(span),
+                },
+            );
             self.set_pending(PendingKey::Merge(span));
             return Ok(());
         }
         let decoded = text.decoded().map_err(|message| error(span.start, message))?;
         let scalar = text.resolve(&decoded).map_err(|message| error(span.start, message))?;
         let value = match self.expects_key() {
-            true => scalar.key().map(Value::String),
+            true => scalar.key().map(NodeValue::String),
             false => scalar.value(),
         };
         let value = value.map_err(|message| error(span.start, message))?;
-        let tree = Tree { value, span };
+        let tree = Node {
+            value,
+            span: Some(span),
+        };
         self.set_anchor(anchor, &tree);
         self.add(tree, 1)
     }
 
-    fn set_anchor(&mut self, anchor: Option<String>, scalar: &Tree) {
+    fn set_anchor(&mut self, anchor: Option<String>, scalar: &Node) {
         if let Some(anchor) = anchor {
             self.anchors.insert(anchor, Anchored::Complete(scalar.clone(), 1));
         }
@@ -173,18 +183,18 @@ impl Builder {
         let Some(open) = self.open.pop() else { return Ok(()) };
         let (value, end) = match open.kind {
             Kind::List(items) => {
-                let end = items.last().map_or(span.end, |last| last.span.end);
-                (Value::List(items), end)
+                let end = items.last().map_or(span.end, |last| last.span().end);
+                (NodeValue::List(items), end)
             }
             Kind::Object(fields, _) => {
                 let fields = fields.into_vec();
-                let end = fields.last().map_or(span.end, |(_, last)| last.span.end);
-                (Value::Object(fields), end)
+                let end = fields.last().map_or(span.end, |(_, last)| last.span().end);
+                (NodeValue::Object(fields), end)
             }
         };
-        let tree = Tree {
+        let tree = Node {
             value,
-            span: Span { start: open.start, end },
+            span: Some(Span { start: open.start, end }),
         };
         // An anchor of the same name within this value has replaced this one.
         if let Some(anchored @ Anchored::Open) = open.anchor.and_then(|anchor| self.anchors.get_mut(&anchor)) {
@@ -209,9 +219,9 @@ impl Builder {
             let message = format!("aliases stand for more than {MAX_ALIASED_VALUES} values");
             return Err(error(span.start, message));
         }
-        let tree = Tree {
+        let tree = Node {
             value: tree.value.clone(),
-            span,
+            span: Some(span),
         };
         if let Some(Kind::Object(_, Some(PendingKey::Merge(_)))) = self.open.last().map(|open| &open.kind) {
             Fields::check_merged_alias(&tree)?;
@@ -231,7 +241,7 @@ impl Builder {
     }
 
     /// Adds a value to the innermost list or object, as an item, a key or the value of a field.
-    fn add(&mut self, tree: Tree, count: usize) -> Result<(), SyntaxError> {
+    fn add(&mut self, tree: Node, count: usize) -> Result<(), SyntaxError> {
         let Some(open) = self.open.last_mut() else {
             self.root = Some(tree);
             return Ok(());
@@ -250,13 +260,13 @@ impl Builder {
 }
 
 /// Keys of JSON are text.
-fn key(tree: Tree) -> Result<Key, SyntaxError> {
+fn key(tree: Node) -> Result<Key, SyntaxError> {
     let name = match tree.value {
-        Value::String(text) | Value::Number(text) => text,
-        Value::Bool(value) => value.to_string(),
-        Value::Null | Value::List(_) | Value::Object(_) => {
+        NodeValue::String(text) | NodeValue::Number(text) => text,
+        NodeValue::Bool(value) => value.to_string(),
+        NodeValue::Null | NodeValue::List(_) | NodeValue::Object(_) => {
             return Err(error(
-                tree.span.start,
+                tree.span().start,
                 "a key that is neither text nor a number nor a boolean",
             ));
         }
@@ -337,6 +347,22 @@ mod tests {
         let error = read("a: &x {b: &x 1}\nc: {<<: *x}\n").unwrap_err();
         assert_eq!(error.message, "`<<` takes an object or a list of objects");
         assert!(read("a: &x {b: 1}\nc: {&x <<: *x}\n").is_err());
+    }
+
+    #[test]
+    fn a_path_leads_to_its_value_or_as_near_as_there_is_one() {
+        let text = "spec:\n  metrics:\n  - type: Pods\n    type: Resource\n  labels: {a.b/c: 1}\n";
+        let tree = documents(text).remove(0).content.unwrap();
+        let at = |path| {
+            let start = tree.place(path).start;
+            (start.line, start.column)
+        };
+        assert_eq!(at("spec.metrics[0].type"), (4, 11));
+        assert_eq!(at("spec.metrics[0].resource.name"), (3, 5));
+        assert_eq!(at("spec.labels.a.b/c"), (5, 19));
+        assert_eq!(at("spec.maxReplicas"), (1, 1));
+        assert_eq!(at("metadata.name"), (1, 1));
+        assert_eq!(tree.place_of_key("spec.metrics[0].type").start.column, 5);
     }
 
     #[test]

@@ -2,8 +2,8 @@
 //! a manifest on purpose; a document with one is refused before it is misread.
 
 use super::build::error;
+use super::document::SyntaxError;
 use super::split::shifted;
-use super::tree::SyntaxError;
 
 /// The first such character of a chunk.
 pub(super) fn check(chunk: &str, lines_above: usize) -> Result<(), SyntaxError> {

@@ -1,10 +1,10 @@
 //! Comments, which a tree does not keep.
 
+use burst_hpa::node::{Mark, Span};
 use libyaml_safer::EventData;
 
 use super::parser::Source;
 use super::split::{self, Chunk, shifted};
-use super::tree::{Mark, Span};
 
 /// Where the first comment of a file stands. What cannot be read has none.
 #[must_use]

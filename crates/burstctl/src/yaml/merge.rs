@@ -1,8 +1,10 @@
 //! The fields of an object, and `<<`, which adds the fields of other objects. As in Go's YAML 1.1 the order decides: a
 //! merge replaces the fields before it.
 
+use burst_hpa::node::{Key, Mark, Node, NodeValue, Span};
+
 use super::build::error;
-use super::tree::{Key, Mark, Span, SyntaxError, Tree, Value};
+use super::document::SyntaxError;
 
 /// The fields read so far.
 #[derive(Default)]
@@ -13,13 +15,13 @@ pub(super) struct Fields {
 
 struct Field {
     key: Key,
-    tree: Tree,
+    tree: Node,
     is_merged: bool,
 }
 
 impl Fields {
     /// Adds a field, in place of a merged one with the same name. A written field with that name stays, as a duplicate.
-    pub(super) fn insert(&mut self, key: Key, tree: Tree) {
+    pub(super) fn insert(&mut self, key: Key, tree: Node) {
         if self.has_merged {
             self.fields
                 .retain(|field| !(field.is_merged && field.key.name == key.name));
@@ -35,40 +37,43 @@ impl Fields {
     ///
     /// # Errors
     /// If the value is neither an object nor a list of objects.
-    pub(super) fn merge(&mut self, merge_key: Span, value: Tree) -> Result<(), SyntaxError> {
+    pub(super) fn merge(&mut self, merge_key: Span, value: Node) -> Result<(), SyntaxError> {
         match value.value {
-            Value::Object(fields) => self.merge_object(merge_key, fields),
-            Value::List(items) => {
+            NodeValue::Object(fields) => self.merge_object(merge_key, fields),
+            NodeValue::List(items) => {
                 // Earlier objects win, so they come last.
                 for item in items.into_iter().rev() {
-                    let Value::Object(fields) = item.value else {
-                        return Err(refused(item.span.start));
+                    let NodeValue::Object(fields) = item.value else {
+                        return Err(refused(item.span().start));
                     };
                     self.merge_object(merge_key, fields);
                 }
             }
-            _ => return Err(refused(value.span.start)),
+            _ => return Err(refused(value.span().start)),
         }
         Ok(())
     }
 
     /// Checks an alias that is the value of `<<`: a list of objects has to stand there itself.
-    pub(super) fn check_merged_alias(alias: &Tree) -> Result<(), SyntaxError> {
+    pub(super) fn check_merged_alias(alias: &Node) -> Result<(), SyntaxError> {
         match alias.value {
-            Value::Object(_) => Ok(()),
-            _ => Err(refused(alias.span.start)),
+            NodeValue::Object(_) => Ok(()),
+            _ => Err(refused(alias.span().start)),
         }
     }
 
-    pub(super) fn into_vec(self) -> Vec<(Key, Tree)> {
+    pub(super) fn into_vec(self) -> Vec<(Key, Node)> {
         self.fields.into_iter().map(|field| (field.key, field.tree)).collect()
     }
 
-    fn merge_object(&mut self, merge_key: Span, fields: Vec<(Key, Tree)>) {
+    fn merge_object(&mut self, merge_key: Span, fields: Vec<(Key, Node)>) {
         self.has_merged = true;
         for (Key { name, .. }, tree) in fields {
             self.fields.retain(|field| field.key.name != name);
-            let key = Key { name, span: merge_key };
+            let key = Key {
+                name,
+                span: Some(merge_key),
+            };
             self.fields.push(Field {
                 key,
                 tree,

@@ -7,17 +7,16 @@
 mod build;
 mod characters;
 mod comments;
+mod document;
 mod json;
-mod locate;
 mod merge;
 mod parser;
 mod scalar;
 mod split;
 mod tag;
-mod tree;
 mod write;
 
 pub use comments::first_comment;
+pub use document::{Document, SyntaxError};
 pub use split::documents;
-pub use tree::{Document, Key, Mark, Span, SyntaxError, Tree, Value};
 pub use write::to_yaml;

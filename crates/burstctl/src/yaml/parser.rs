@@ -2,13 +2,14 @@
 //!
 //! It differs from that reader in two places, `?` in brackets and `\/` in quotes, and both are refused here.
 
+use burst_hpa::node::{Mark, Span};
 use std::borrow::Cow;
 
 use libyaml_safer::{Encoding, Event, EventData, MappingStyle, Parser, ScalarStyle, SequenceStyle};
 
 use super::build::error;
+use super::document::SyntaxError;
 use super::split::shifted;
-use super::tree::{Mark, Span, SyntaxError};
 
 /// A chunk of a file that can be parsed without a panic.
 ///

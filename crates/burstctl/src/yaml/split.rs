@@ -2,9 +2,10 @@
 //! <https://github.com/kubernetes/apimachinery/blob/v0.36.3/pkg/util/yaml/decoder.go>. Each is read for itself, so that one
 //! that cannot be read costs no other.
 
+use burst_hpa::node::{Mark, NodeValue};
 use std::borrow::Cow;
 
-use super::tree::{Document, Mark, SyntaxError, Value};
+use super::document::{Document, SyntaxError};
 use super::{build, json};
 
 /// Every document of a file that says something; documents of comments alone are left out, and counted unless they are
@@ -13,7 +14,12 @@ use super::{build, json};
 pub fn documents(text: &str) -> Vec<Document> {
     let (mut documents, yaml, lines_above) = json_and_yaml(text);
     of_yaml(&yaml, lines_above, &mut documents);
-    documents.retain(|document| !document.content.as_ref().is_ok_and(|tree| tree.value == Value::Null));
+    documents.retain(|document| {
+        !document
+            .content
+            .as_ref()
+            .is_ok_and(|tree| tree.value == NodeValue::Null)
+    });
     documents
 }
 
@@ -149,8 +155,8 @@ mod tests {
         let error = documents[1].content.as_ref().unwrap_err();
         assert!(error.at.line >= 5, "{error}");
         let last = documents[2].content.as_ref().unwrap();
-        assert_eq!(last.field("b").unwrap().value, Value::Number("2".to_owned()));
-        assert_eq!(last.field("b").unwrap().span.start, Mark { line: 9, column: 4 });
+        assert_eq!(last.field("b").unwrap().value, NodeValue::Number("2".to_owned()));
+        assert_eq!(last.field("b").unwrap().span().start, Mark { line: 9, column: 4 });
     }
 
     #[test]
