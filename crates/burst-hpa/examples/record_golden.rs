@@ -1,20 +1,20 @@
 //! Records `tests/golden/*.jsonl` anew from kube-apiserver's code (`setup/oracle`). Always the same files from the same
 //! Kubernetes: the seed is fixed.
 
-#[path = "../tests/admission/dice.rs"]
-mod dice;
+#[path = "../tests/admission/boundary_values.rs"]
+mod boundary_values;
+#[path = "../tests/admission/faults.rs"]
+mod faults;
 #[path = "../tests/admission/golden.rs"]
 mod golden;
+#[path = "../tests/admission/json_text.rs"]
+mod json_text;
 #[path = "../tests/admission/mutants.rs"]
 mod mutants;
 #[path = "../tests/admission/oracle.rs"]
 mod oracle;
 #[path = "../tests/admission/quantities.rs"]
 mod quantities;
-#[path = "../tests/admission/tree.rs"]
-mod tree;
-#[path = "../tests/admission/words.rs"]
-mod words;
 
 use burst_hpa::Options;
 use golden::{Case, chosen, lines};
@@ -44,7 +44,7 @@ fn pool() -> Vec<Case> {
             tolerance,
             ..Options::default()
         };
-        let documents: Vec<String> = (0..POOL).map(|_| tree::to_json(&mutants.hpa())).collect();
+        let documents: Vec<String> = (0..POOL).map(|_| json_text::to_json(&mutants.hpa())).collect();
         let answers = oracle::kubernetes(&documents, options);
         pool.extend(
             documents

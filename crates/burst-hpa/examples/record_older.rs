@@ -1,18 +1,18 @@
 //! Records `tests/golden/older.jsonl` anew from the kube-apiservers before the newest (`setup/oracle --older`): what they
 //! answer differently, and some of what they do not. Always the same file: the seed is fixed.
 
-#[path = "../tests/admission/dice.rs"]
-mod dice;
+#[path = "../tests/admission/boundary_values.rs"]
+mod boundary_values;
+#[path = "../tests/admission/faults.rs"]
+mod faults;
 #[path = "../tests/admission/golden.rs"]
 mod golden;
+#[path = "../tests/admission/json_text.rs"]
+mod json_text;
 #[path = "../tests/admission/mutants.rs"]
 mod mutants;
 #[path = "../tests/admission/oracle.rs"]
 mod oracle;
-#[path = "../tests/admission/tree.rs"]
-mod tree;
-#[path = "../tests/admission/words.rs"]
-mod words;
 
 use burst_hpa::Options;
 use golden::{Case, chosen, lines};
@@ -28,7 +28,7 @@ const UNCHANGED: usize = 30;
 
 fn main() -> std::io::Result<()> {
     let mut mutants = mutants::Mutants::new(SEED);
-    let documents: Vec<String> = (0..POOL).map(|_| tree::to_json(&mutants.hpa())).collect();
+    let documents: Vec<String> = (0..POOL).map(|_| json_text::to_json(&mutants.hpa())).collect();
     let mut cases = Vec::new();
     for minor in 33..Options::default().minor {
         let default = Options::kubernetes_1(minor);

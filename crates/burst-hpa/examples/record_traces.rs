@@ -1,26 +1,26 @@
 //! Records `tests/oracle/golden/traces.jsonl.gz` anew from the real controller (`setup/oracle`). The seeds are
 //! fixed, so the same Kubernetes and the same stories give the same file.
 
-#[path = "../tests/simulate/chance.rs"]
-mod chance;
-#[path = "../tests/simulate/crowd.rs"]
-mod crowd;
-#[path = "../tests/simulate/curve.rs"]
-mod curve;
+#[path = "../tests/simulate/generate.rs"]
+mod generate;
 #[path = "../tests/simulate/golden.rs"]
 #[expect(dead_code, reason = "reading is the tests' affair")]
 mod golden;
-#[path = "../tests/simulate/measure.rs"]
-mod measure;
+#[path = "../tests/simulate/load.rs"]
+mod load;
+#[path = "../tests/simulate/metrics_api.rs"]
+mod metrics_api;
 #[path = "../tests/simulate/oracle.rs"]
 mod oracle;
+#[path = "../tests/simulate/pods.rs"]
+mod pods;
+#[path = "../tests/simulate/random.rs"]
+mod random;
 #[path = "../tests/simulate/replay.rs"]
 #[expect(dead_code, reason = "comparing is the tests' affair")]
 mod replay;
 #[path = "../tests/simulate/specs.rs"]
 mod specs;
-#[path = "../tests/simulate/story.rs"]
-mod story;
 #[path = "../tests/simulate/templates.rs"]
 mod templates;
 #[path = "../tests/simulate/trace.rs"]
@@ -43,7 +43,7 @@ const POOL: u64 = 3_000;
 const OFTEN: usize = 6;
 
 fn main() -> io::Result<()> {
-    let traces: Vec<_> = (0..POOL).map(story::trace).collect();
+    let traces: Vec<_> = (0..POOL).map(generate::trace).collect();
     let answers = oracle::answers(&traces);
     let pool = traces
         .into_iter()

@@ -1,6 +1,6 @@
 //! The words of scaling rules.
 
-use crate::word::closed;
+use crate::string_enum::closed;
 
 closed! {
     /// Which of several policies holds: `selectPolicy`.

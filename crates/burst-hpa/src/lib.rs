@@ -29,8 +29,8 @@ pub mod selector;
 pub mod simulate;
 mod spec;
 pub mod status;
+mod string_enum;
 mod validate;
-mod word;
 mod workload;
 
 pub use burst_quantity::{self as quantity, Quantity};
@@ -43,6 +43,6 @@ pub use lint::{Finding, Lint, Objects, Severity, lint, lint_among, lint_with_tar
 pub use migrate::{MigrateError, Migration, migrate};
 pub use node::{Node, NodeValue};
 pub use options::Options;
+pub use string_enum::UnknownWord;
 pub use validate::validate;
-pub use word::UnknownWord;
 pub use workload::Workload;

@@ -12,7 +12,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use k8s_openapi::jiff::Timestamp;
 
 use crate::quantity::Quantity;
-use crate::word::open;
+use crate::string_enum::open;
 
 open! {
     /// What a condition is about.

@@ -11,8 +11,8 @@ mod custom;
 mod index;
 mod injected;
 mod metric;
-mod neighbours;
 mod objects;
+mod other_objects;
 mod reach;
 mod requests;
 mod scan;
@@ -83,7 +83,7 @@ pub fn lint_among(hpa: &HorizontalPodAutoscaler, objects: &Objects, options: Opt
     if let Some(target) = objects.target(hpa) {
         target_lints(hpa, target, objects.may_add_requests(namespace(hpa)), &mut findings);
     }
-    neighbours::lint(hpa, objects, &mut findings);
+    other_objects::lint(hpa, objects, &mut findings);
     findings.0
 }
 

@@ -7,9 +7,9 @@ use super::observation::{Observation, Samples, Scale};
 use super::options::Options;
 use super::per_pod::PerPod;
 use super::plan::{Metric, Object, Plan, ResourceTarget, Series, WholeTarget};
+use super::single_value;
 use super::time::Time;
 use super::tolerance::Tolerance;
-use super::whole;
 
 /// What one metric asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -145,7 +145,7 @@ impl Scales<'_> {
                 let replicas = int32(self.by_share(usage, target));
                 Ok((
                     replicas,
-                    MetricValue::average(whole::share(usage, self.scale.status_replicas)),
+                    MetricValue::average(single_value::share(usage, self.scale.status_replicas)),
                 ))
             }
         }
@@ -161,14 +161,14 @@ impl Scales<'_> {
             )
         })?;
         match target {
-            WholeTarget::Value(target) => self.by_value(whole::sum(series), target),
+            WholeTarget::Value(target) => self.by_value(single_value::sum(series), target),
             WholeTarget::AverageValue(target) => {
-                let usage = whole::sum_of_shares(series);
-                let replicas = whole::capped(self.by_share(usage, target));
+                let usage = single_value::sum_of_shares(series);
+                let replicas = single_value::capped(self.by_share(usage, target));
                 // As a float the largest number is one more than itself, so its share is not taken.
                 let share = match usage as f64 >= i64::MAX as f64 {
                     true => i64::MAX,
-                    false => whole::share(usage, self.scale.status_replicas),
+                    false => single_value::share(usage, self.scale.status_replicas),
                 };
                 Ok((replicas, MetricValue::average(share)))
             }
@@ -176,7 +176,7 @@ impl Scales<'_> {
     }
 
     fn by_value(&self, usage: i64, target: i64) -> Weighed {
-        let replicas = whole::by_value(
+        let replicas = single_value::by_value(
             usage,
             target,
             self.scale.spec_replicas,
@@ -187,7 +187,7 @@ impl Scales<'_> {
     }
 
     fn by_share(&self, usage: i64, target: i64) -> f64 {
-        whole::by_share(usage, target, self.scale.status_replicas, self.tolerance())
+        single_value::by_share(usage, target, self.scale.status_replicas, self.tolerance())
     }
 
     pub(super) fn tolerance(&self) -> Tolerance {

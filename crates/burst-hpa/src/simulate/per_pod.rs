@@ -1,13 +1,13 @@
 //! Proposals from metrics that every pod has: Resource, ContainerResource and Pods.
 
 use super::failure::MetricError;
-use super::gauge::{Gauge, Measure, Values};
 use super::int::int32;
 use super::metric::Scales;
 use super::observation::{Pod, Samples};
 use super::plan::ResourceTarget;
 use super::pods::{Groups, group};
 use super::tolerance::Tolerance;
+use super::usage_ratio::{Gauge, Measure, Values};
 
 /// A metric of every pod.
 pub(super) struct PerPod<'a> {

@@ -1,15 +1,15 @@
 //! The crate against kube-apiserver's own code: freshly made documents where Go is at hand, recorded answers anywhere.
 
+mod boundary_values;
 mod built;
 mod cdk8s;
-mod dice;
+mod faults;
 mod golden;
+mod json_text;
 mod mutants;
-mod old;
 mod oracle;
 mod quantities;
-mod tree;
-mod words;
+mod v1_documents;
 
 use burst_hpa::Options;
 use burst_hpa::builder::{BuildError, Hpa};
@@ -48,7 +48,7 @@ fn mutated_hpas_meet_the_same_end_here_and_in_the_apiserver() {
     let seed = seed();
     let mut mutants = Mutants::new(seed);
     for (options, count) in GATES {
-        let documents: Vec<String> = (0..count).map(|_| tree::to_json(&mutants.hpa())).collect();
+        let documents: Vec<String> = (0..count).map(|_| json_text::to_json(&mutants.hpa())).collect();
         let answers = oracle::kubernetes(&documents, options);
         let accepted = answers.iter().filter(|answer| !answer.object.is_null()).count();
         assert!(
@@ -214,10 +214,10 @@ fn whatever_builds_is_accepted_by_the_apiserver() {
 
 #[test]
 fn migrated_v1_hpas_are_what_the_apiserver_makes_of_them() {
-    let documents: Vec<String> = old::V1.iter().map(|text| (*text).to_owned()).collect();
+    let documents: Vec<String> = v1_documents::V1.iter().map(|text| (*text).to_owned()).collect();
     for (document, answer) in documents.iter().zip(oracle::kubernetes(&documents, Options::default())) {
         let migration = burst_hpa::migrate(&burst_hpa::Node::from_json(document).unwrap()).unwrap();
-        let ours = oracle::ours(&tree::to_json(&migration.document), Options::default());
+        let ours = oracle::ours(&json_text::to_json(&migration.document), Options::default());
         assert!(!answer.object.is_null(), "{answer:?}\n{document}");
         assert_eq!(ours, answer, "left: here, right: kube-apiserver\n{document}");
     }

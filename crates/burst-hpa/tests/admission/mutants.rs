@@ -3,8 +3,8 @@
 use burst_hpa::{Node, NodeValue};
 use fastrand::Rng;
 
-use crate::tree::{number, object, text};
-use crate::words::*;
+use crate::boundary_values::*;
+use crate::json_text::{number, object, text};
 
 pub(crate) struct Mutants {
     pub rng: Rng,

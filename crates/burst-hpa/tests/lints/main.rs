@@ -1,8 +1,8 @@
 //! Every lint finds what it is for, on an HPA that kube-apiserver accepts, and nothing else.
 
+mod cluster;
 mod fixtures;
-mod truth;
-mod world;
+mod predictions;
 
 use burst_hpa::{Lint, Objects, Options, Severity, lint, lint_among};
 use fixtures::{cpu, deployment, hpa, object, with};
@@ -363,7 +363,7 @@ fn what_the_neighbours_show() {
 #[test]
 fn every_lint_is_tried_here() {
     // Read from the file, so that a new lint cannot go without.
-    let this = [include_str!("main.rs"), include_str!("truth.rs")].concat();
+    let this = [include_str!("main.rs"), include_str!("predictions.rs")].concat();
     let untried: Vec<_> = Lint::ALL
         .iter()
         .filter(|lint| !this.contains(&format!("{:?}", lint.id())))

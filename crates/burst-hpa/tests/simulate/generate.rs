@@ -3,10 +3,10 @@
 use fastrand::Rng;
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 
-use crate::chance::{chance, pick};
-use crate::crowd::Crowd;
-use crate::curve::Curve;
-use crate::measure::{Meter, Moment};
+use crate::load::Curve;
+use crate::metrics_api::{Meter, Moment};
+use crate::pods::Crowd;
+use crate::random::{chance, pick};
 use crate::replay::Replay;
 use crate::specs;
 use crate::templates::templates;

@@ -2,7 +2,7 @@
 
 use fastrand::Rng;
 
-use crate::chance::{chance, pick, seconds};
+use crate::random::{chance, pick, seconds};
 use crate::trace::{PERIOD, Pod};
 
 /// More pods than this tell a trace nothing new.

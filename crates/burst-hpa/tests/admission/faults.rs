@@ -2,8 +2,8 @@
 
 use burst_hpa::{Node, NodeValue};
 
+use crate::json_text::{number, object, text};
 use crate::mutants::Mutants;
-use crate::tree::{number, object, text};
 
 impl Mutants {
     pub(crate) fn map(&mut self, keys: &[&str], bad_keys: &[&str], values: &[&str], bad_values: &[&str]) -> Node {

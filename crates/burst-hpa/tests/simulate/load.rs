@@ -4,7 +4,7 @@ use std::f64::consts::TAU;
 
 use fastrand::Rng;
 
-use crate::chance::{chance, pick};
+use crate::random::{chance, pick};
 
 /// How a load moves.
 pub(crate) struct Curve {

@@ -25,11 +25,11 @@ macro_rules! closed {
         }
 
         impl std::str::FromStr for $name {
-            type Err = $crate::word::UnknownWord;
+            type Err = $crate::string_enum::UnknownWord;
 
             fn from_str(word: &str) -> Result<Self, Self::Err> {
                 Self::ALL.iter().copied().find(|value| value.as_str() == word)
-                    .ok_or_else(|| $crate::word::UnknownWord::new(word, &[$(stringify!($variant)),+]))
+                    .ok_or_else(|| $crate::string_enum::UnknownWord::new(word, &[$(stringify!($variant)),+]))
             }
         }
     };

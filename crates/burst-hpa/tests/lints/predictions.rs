@@ -3,8 +3,8 @@
 use burst_hpa::simulate::Reading;
 use serde_json::{Value, json};
 
+use crate::cluster::World;
 use crate::fixtures::{base, cpu, deployment, with};
-use crate::world::World;
 use crate::{alone, among, ids};
 
 fn behavior(rules: &Value) -> Value {

@@ -7,7 +7,7 @@ use fastrand::Rng;
 use k8s_openapi::api::autoscaling::v2::{MetricSpec, MetricTarget};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity as Written;
 
-use crate::chance::{chance, pick, seconds};
+use crate::random::{chance, pick, seconds};
 use crate::trace::{Pod, Reading};
 
 /// How well the metrics APIs of a trace work.
