@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn operators_and_values_have_to_fit() {
+    fn operators_need_fitting_values() {
         let table = [
             (
                 expression("Near", &[]),

@@ -239,7 +239,7 @@ mod tests {
     use crate::{Node, decode};
 
     #[test]
-    fn the_words_of_a_controller_become_values_and_new_words_are_kept() {
+    fn known_conditions_are_typed_and_unknown_ones_kept() {
         let text = r#"{"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscaler","status":{
             "currentReplicas":3,"desiredReplicas":4,"lastScaleTime":"2026-11-21T05:00:00Z",
             "currentMetrics":[{"type":""},{"type":"Resource","resource":{"name":"cpu","current":{"averageUtilization":71,"averageValue":"142m"}}}],
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_no_controller_has_seen_has_no_status() {
+    fn an_object_before_its_first_sync_has_no_status() {
         let text = r#"{"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscaler","status":{"desiredReplicas":0,"currentMetrics":null}}"#;
         assert_eq!(Status::of(&decode(&Node::from_json(text).unwrap()).unwrap()), None);
     }

@@ -26,7 +26,7 @@ fn node() -> impl Strategy<Value = Node> {
 
 proptest! {
     #[test]
-    fn any_tree_is_admitted_or_refused(node in node()) {
+    fn any_node_is_admitted_or_refused(node in node()) {
         let _ = admit(&node, Options::default());
     }
 
@@ -68,7 +68,7 @@ proptest! {
     }
 
     #[test]
-    fn any_tree_is_migrated_or_refused(node in node(), version in "v1|v2beta1|v2beta2") {
+    fn any_node_is_migrated_or_refused(node in node(), version in "v1|v2beta1|v2beta2") {
         let words = [("kind", "HorizontalPodAutoscaler".to_owned()), ("apiVersion", format!("autoscaling/{version}"))];
         let mut fields: Vec<_> = words.map(|(name, word)| (name, Node::string(word))).into();
         fields.push(("spec", node.clone()));
@@ -79,7 +79,7 @@ proptest! {
 }
 
 #[test]
-fn nesting_without_end_is_refused_and_not_followed() {
+fn deep_nesting_is_refused_without_recursion() {
     let deep = "[".repeat(100_000) + &"]".repeat(100_000);
     assert_eq!(
         Node::from_json(&deep).unwrap_err().to_string(),

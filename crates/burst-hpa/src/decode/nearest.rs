@@ -35,7 +35,7 @@ mod tests {
     use super::nearest;
 
     #[test]
-    fn slips_of_the_pen_are_seen_through_and_other_words_are_not() {
+    fn typos_get_a_suggestion_and_other_names_do_not() {
         let find = |name| nearest(name, ["minReplicas", "maxReplicas", "behavior", "type"].into_iter());
         let table = [
             ("minreplicas", Some("minReplicas")),

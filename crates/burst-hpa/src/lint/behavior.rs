@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn the_way_down_takes_what_the_policies_allow() {
+    fn a_scale_down_takes_as_long_as_the_policies_require() {
         let (one_a_minute, half_each_minute) = (("Pods", 1, 60), ("Percent", 50, 60));
         let table = [
             (10, rules("Max", &[("Percent", 100, 15)]), 0, "all at once"),

@@ -123,13 +123,13 @@ mod tests {
     use super::Lint;
 
     #[test]
-    fn every_lint_has_a_name_of_its_own() {
+    fn lint_names_are_unique() {
         let ids: BTreeSet<_> = Lint::ALL.iter().map(|lint| lint.id()).collect();
         assert_eq!(ids.len(), Lint::ALL.len());
     }
 
     #[test]
-    fn every_lint_stands_in_the_readme() {
+    fn the_readme_lists_every_lint() {
         let readme = include_str!("../../README.md");
         let row = |lint: &Lint| format!("| `{}` | {} |", lint.id(), lint.severity());
         let missing: Vec<_> = Lint::ALL.iter().filter(|lint| !readme.contains(&row(lint))).collect();

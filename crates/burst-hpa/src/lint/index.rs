@@ -88,7 +88,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_that_matches_is_missed(
+        fn the_index_returns_every_match(
             objects in prop::collection::vec(("[mn]", labels()), 0..8),
             namespace in "[mn]",
             names in labels(),

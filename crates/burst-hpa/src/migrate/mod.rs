@@ -183,7 +183,7 @@ mod tests {
             "metricSelector": {"matchLabels": {"queue": "worker_tasks"}}, "targetAverageValue": 30}}]}}"#;
 
     #[test]
-    fn the_proposals_example_becomes_one_that_lacks_only_a_name() {
+    fn the_example_of_the_proposal_migrates_except_for_its_name() {
         let document = migrated(PROPOSED).document;
         let refusal = admit(&document, Options::default()).unwrap_err();
         assert_eq!(

@@ -26,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_does_not_fit_becomes_the_least() {
+    fn out_of_range_floats_become_the_smallest_integer() {
         for (x, expected) in [
             (2.9, 2),
             (-2.9, -2),

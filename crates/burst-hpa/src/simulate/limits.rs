@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_changed_within_the_period_is_spent() {
+    fn changes_within_the_period_are_deducted() {
         let mut memory = Memory::default();
         memory
             .added
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn having_gone_too_far_never_turns_the_direction() {
+    fn an_overspent_limit_never_reverses_the_direction() {
         let mut memory = Memory::default();
         memory.removed.add(9, NOW - Duration::from_secs(30), Time::DISTANT_PAST);
         assert_eq!(

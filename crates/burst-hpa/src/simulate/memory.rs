@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_grows_no_longer_than_its_horizon() {
+    fn memory_keeps_entries_within_its_horizon_only() {
         let mut changes = Changes::default();
         let mut recommendations = Recommendations::default();
         for second in 0..1000 {

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_out_of_every_window_is_overwritten() {
+    fn entries_outside_every_window_are_overwritten() {
         let behavior = Behavior {
             scale_up: rules(Some(10)),
             scale_down: rules(Some(20)),

@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arithmetic_stops_at_the_ends() {
+    fn arithmetic_saturates() {
         assert_eq!(Time::DISTANT_PAST - Duration::from_secs(1), Time::DISTANT_PAST);
         assert_eq!(Time::from_millis(i64::MAX) + Duration::MAX, Time::from_millis(i64::MAX));
         assert_eq!(Time::from_secs(2) - Duration::from_millis(500), Time::from_millis(1500));

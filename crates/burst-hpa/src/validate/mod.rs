@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_differ_where_kubernetes_changed_its_mind() {
+    fn options_differ_between_kubernetes_versions() {
         let metrics = "FieldValueForbidden spec.metrics";
         let target = "FieldValueInvalid spec.scaleTargetRef.apiVersion";
         assert_eq!(errors(33), ["FieldValueInvalid spec.maxReplicas", metrics]);

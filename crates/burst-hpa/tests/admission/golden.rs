@@ -1,8 +1,4 @@
 //! Answers of kube-apiserver's code, kept so that they can be compared with where there is no Go.
-#![allow(
-    dead_code,
-    reason = "the tests need one half of it, examples/record_golden.rs the other"
-)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

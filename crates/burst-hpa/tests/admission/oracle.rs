@@ -1,8 +1,4 @@
 //! kube-apiserver's own code, as the Go program `tests/oracle/admission` speaks it: a line in, a line out.
-#![allow(
-    dead_code,
-    reason = "the tests need one half of it, examples/record_golden.rs the other"
-)]
 
 use std::collections::BTreeSet;
 

@@ -1,8 +1,4 @@
 //! Quantities, and what Go makes of them.
-#![allow(
-    dead_code,
-    reason = "the tests need one half of it, examples/record_golden.rs the other"
-)]
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

@@ -33,7 +33,7 @@ fn effect(object: &Value, id: &str) -> String {
 }
 
 #[test]
-fn metrics_that_always_fail_do() {
+fn metrics_that_a_lint_says_always_fail_do_fail() {
     let value = json!({"type": "Value", "value": "1"});
     let table = [
         (
@@ -72,7 +72,7 @@ fn a_missing_request_makes_the_metric_fail() {
 }
 
 #[test]
-fn a_target_that_overflows_makes_nonsense_of_the_numbers() {
+fn an_overflowing_target_gives_wrong_replicas() {
     let target = |value: &str| external(&json!({"type": "Value", "value": value}), &Value::Null);
     effect(&target("1E"), "target-overflow");
     // A hundred, where a quintillion is wanted.
@@ -106,7 +106,7 @@ fn what_is_ignored_changes_nothing() {
 }
 
 #[test]
-fn a_wide_tolerance_lets_everything_be() {
+fn with_a_wide_tolerance_nothing_scales() {
     let up = behavior(&json!({"scaleUp": {"tolerance": "1.5"}}));
     let said = effect(&up, "wide-tolerance");
     assert!(
@@ -154,7 +154,7 @@ fn utilization_that_limits_keep_within_the_tolerance_scales_nothing_up() {
 }
 
 #[test]
-fn without_a_window_one_low_reading_frees_everything() {
+fn without_a_window_one_low_reading_scales_to_the_minimum() {
     let hasty = behavior(&json!({"scaleDown": {"stabilizationWindowSeconds": 0}}));
     effect(&hasty, "hasty-scale-down");
     let fall = |object: &Value| {
@@ -172,7 +172,7 @@ fn without_a_window_one_low_reading_frees_everything() {
 }
 
 #[test]
-fn the_way_down_takes_as_long_as_is_said() {
+fn a_scale_down_takes_as_long_as_the_lint_says() {
     let slow = behavior(&json!({"scaleDown": {
         "stabilizationWindowSeconds": 0, "policies": [{"type": "Pods", "value": 1, "periodSeconds": 600}],
     }}));
@@ -188,7 +188,7 @@ fn the_way_down_takes_as_long_as_is_said() {
 }
 
 #[test]
-fn a_disabled_direction_is_never_taken() {
+fn a_disabled_direction_never_scales() {
     let fixed = behavior(&json!({"scaleDown": {"selectPolicy": "Disabled", "stabilizationWindowSeconds": 0}}));
     effect(&fixed, "disabled-direction");
     let mut world = World::new(&fixed, 10);
@@ -196,7 +196,7 @@ fn a_disabled_direction_is_never_taken() {
 }
 
 #[test]
-fn a_percentage_of_nothing_wakes_nothing() {
+fn percentage_policies_never_scale_up_from_zero() {
     let (percent, pods) = (("Percent", 900), ("Pods", 1));
     let table: [(_, &[_], _); 5] = [
         ("Max", &[percent], true),
@@ -232,7 +232,7 @@ fn a_percentage_of_nothing_wakes_nothing() {
 }
 
 #[test]
-fn a_rollout_that_doubles_the_pods_doubles_what_is_asked_for() {
+fn a_rollout_that_doubles_the_pods_doubles_the_desired_replicas() {
     let surging = |surge: Value| {
         let strategy = json!({"type": "RollingUpdate", "rollingUpdate": {"maxSurge": surge}});
         with(deployment("web"), "/spec/strategy", strategy)
@@ -259,7 +259,7 @@ fn a_rollout_that_doubles_the_pods_doubles_what_is_asked_for() {
 }
 
 #[test]
-fn utilization_above_the_request_is_pointed_at_where_nothing_limits_it() {
+fn utilization_above_the_request_is_found_where_nothing_limits_it() {
     let object = metrics(json!([cpu(120)]));
     assert_eq!(ids(&among(&object, &[deployment("web")])), ["above-request"]);
     assert_eq!(ids(&among(&base(), &[deployment("web")])), [""; 0]);

@@ -152,7 +152,7 @@ fn number() -> impl Strategy<Value = i64> {
 
 proptest! {
     #[test]
-    fn no_number_keeps_a_sync_from_its_end(numbers in prop::collection::vec(number(), 40..200)) {
+    fn a_sync_ends_with_any_numbers(numbers in prop::collection::vec(number(), 40..200)) {
         let mut numbers = Numbers(numbers.into_iter().cycle());
         let (plan, options) = (numbers.plan(), numbers.options());
         let mut state = State::default();

@@ -1,4 +1,4 @@
-//! The simulator against the real controller: freshly made traces where Go is at hand, recorded ones anywhere.
+//! The simulator against the real controller: with new random traces, and with recorded ones.
 
 mod arbitrary;
 mod difference;
@@ -9,6 +9,7 @@ mod metrics_api;
 mod oracle;
 mod pods;
 mod random;
+mod record;
 mod replay;
 mod specs;
 mod templates;
@@ -28,7 +29,7 @@ fn assert_none(differing: &[String], count: usize) {
 }
 
 #[test]
-fn made_up_traces_end_here_as_in_the_controller() {
+fn random_traces_give_the_answers_of_the_controller() {
     let first = burst_testkit::seed();
     let traces: Vec<Trace> = (first..first + TRACES).map(generate::trace).collect();
     let theirs = oracle::answers(&traces);
@@ -40,16 +41,16 @@ fn made_up_traces_end_here_as_in_the_controller() {
 }
 
 #[test]
-fn recorded_traces_end_here_as_they_did_in_the_controller() {
-    let cases = golden::read();
+fn recorded_traces_give_the_answers_of_the_controller() {
+    let cases = record::traces();
     assert!(cases.len() >= 200, "{} traces", cases.len());
     let differ = |case: &golden::Case| difference::difference(&case.trace, &replay::replay(&case.trace), &case.answers);
     assert_none(&cases.iter().filter_map(differ).collect::<Vec<_>>(), cases.len());
 }
 
 #[test]
-fn every_reason_and_every_failure_was_recorded_five_times() {
-    let cases = golden::read();
+fn recorded_traces_contain_every_reason_and_failure_five_times() {
+    let cases = record::traces();
     for event in golden::EVENTS {
         let times = cases
             .iter()

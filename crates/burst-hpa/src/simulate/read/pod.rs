@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pod_of_the_api_is_read_whole() {
+    fn every_field_of_a_pod_is_read() {
         let json = r#"{
             "metadata": {"name": "web-1", "deletionTimestamp": "1970-01-01T00:02:00Z"},
             "spec": {

@@ -50,7 +50,7 @@ mod tests {
     use crate::{Node, decode};
 
     #[test]
-    fn what_counts_of_a_status_is_taken_over() {
+    fn the_controllers_part_of_a_status_is_read() {
         let text = r#"{"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscaler","status":{
             "currentReplicas":0,"desiredReplicas":0,"lastScaleTime":"1970-01-01T00:00:05Z",
             "currentMetrics":[{"type":"External","external":{"metric":{"name":"m"},"current":{"value":"1500m"}}}],
