@@ -1,15 +1,15 @@
-//! From the path of a field, as the apiserver writes it, to its place.
+//! Finds where the field of an error is written.
 
 use crate::node::{Key, Node, NodeValue, Span};
 
 impl Node {
-    /// Where `spec.metrics[0].type` stands: the value if it is there, else the nearest field around it that is.
+    /// The span of a field's value, for a path such as `spec.metrics[0].type`; if the field is missing, the span of the nearest
     #[must_use]
     pub fn place(&self, path: &str) -> Span {
         self.find(None, path).0
     }
 
-    /// Where the name of the field stands, for a field that should not be there.
+    /// The span of a field's name, for a field that should not exist.
     #[must_use]
     pub fn place_of_key(&self, path: &str) -> Span {
         let (span, key) = self.find(None, path);
@@ -31,7 +31,7 @@ impl Node {
         }
     }
 
-    /// A whole object would be too much to show: its name does.
+    /// For an object or a list this is the span of its name, because the whole value is too long to show.
     fn shown(&self, key: Option<&Key>) -> Span {
         match (&self.value, key) {
             (NodeValue::Object(_) | NodeValue::List(_) | NodeValue::Null, Some(key)) => key.span(),
@@ -41,7 +41,7 @@ impl Node {
     }
 }
 
-/// Names of labels have dots in them, so the longest name that fits is taken; of equal ones the last.
+/// Label keys contain dots, so the longest matching name wins; of duplicates the last.
 fn step_into<'a, 'p>(fields: &'a [(Key, Node)], path: &'p str) -> Option<(&'a Key, &'a Node, &'p str)> {
     let fitting = fields.iter().filter_map(|(key, tree)| {
         let rest = path.strip_prefix(key.name.as_str())?;

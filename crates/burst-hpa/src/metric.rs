@@ -1,4 +1,4 @@
-//! The words of a metric: where its value comes from and how it is compared.
+//! The enumerations of metrics: where a value comes from and how it is compared.
 
 use crate::string_enum::closed;
 

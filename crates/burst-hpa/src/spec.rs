@@ -33,7 +33,7 @@ impl<T: Default> Perhaps<T> for Option<T> {
 
 static EMPTY: LazyLock<HorizontalPodAutoscalerSpec> = LazyLock::new(HorizontalPodAutoscalerSpec::default);
 
-/// The spec; to Go a missing one is an empty one.
+/// The spec; in Go a missing spec is an empty one.
 pub(crate) fn spec(hpa: &HorizontalPodAutoscaler) -> &HorizontalPodAutoscalerSpec {
     hpa.spec.there().unwrap_or(&EMPTY)
 }

@@ -1,6 +1,6 @@
-//! Kubernetes writes its enumerations as strings; here they are Rust's.
+//! Enumerations that Kubernetes writes as strings.
 
-/// An enumeration whose values Kubernetes has fixed: `FromStr` refuses any other word.
+/// An enumeration with a fixed set of values: `FromStr` refuses any other value.
 macro_rules! closed {
     ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident),+ $(,)? }) => {
         $(#[$meta])*
@@ -11,7 +11,7 @@ macro_rules! closed {
             /// Every value.
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
-            /// The word Kubernetes uses.
+            /// The value as Kubernetes writes it.
             #[must_use]
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => stringify!($variant)),+ }
@@ -35,19 +35,19 @@ macro_rules! closed {
     };
 }
 
-/// An enumeration that may grow: what a newer cluster says is kept in `Other`.
+/// An enumeration that may grow: values of a newer cluster are kept in `Other`.
 macro_rules! open {
     ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident),+ $(,)? }) => {
         $(#[$meta])*
         #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum $name {
             $($(#[$doc])* $variant,)+
-            /// A word this crate does not know.
+            /// A value that this crate does not know.
             Other(String),
         }
 
         impl $name {
-            /// The word Kubernetes uses.
+            /// The value as Kubernetes writes it.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 match self { $(Self::$variant => stringify!($variant),)+ Self::Other(word) => word }
@@ -70,7 +70,7 @@ macro_rules! open {
 
 pub(crate) use {closed, open};
 
-/// A word that stands in no enumeration of that name.
+/// A value that the enumeration does not have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown word {word:?}, expected one of {}", allowed.join(", "))]
 pub struct UnknownWord {

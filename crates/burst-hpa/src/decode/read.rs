@@ -1,4 +1,4 @@
-//! Walks a tree along the schema. What comes out is what Go would have in memory, as JSON: nothing for `null`, zero
+//! Reads a node by the schema. The result is what Go has in memory, as JSON: nothing for `null`, zero
 //! values for `null` in a list, quantities in canonical form.
 
 use serde_json::{Map, Value};
@@ -36,7 +36,7 @@ pub(super) fn read(node: &Node, schema: &Schema, path: &Path<'_>, errors: &mut V
     }
 }
 
-/// What Go trims off a quantity: it looks at the JSON as it was written, where a line break or a tab is an escape.
+/// The white space that Go trims off a quantity. It trims the raw JSON, in which a line break or a tab is an escape.
 fn is_space(character: char) -> bool {
     character.is_whitespace() && !character.is_ascii_control()
 }
@@ -104,7 +104,7 @@ fn labels(entries: &[(Key, Node)], path: &Path<'_>, errors: &mut Vec<DecodeError
     Value::Object(labels)
 }
 
-/// Once for a name, however often it is repeated.
+/// Reports a repeated name once.
 fn duplicate(entries: &[(Key, Node)], index: usize, path: &Path<'_>, errors: &mut Vec<DecodeError>) {
     let (before, rest) = entries.split_at(index);
     let key = rest.first().map(|(key, _)| key);

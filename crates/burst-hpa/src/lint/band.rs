@@ -1,11 +1,11 @@
-//! The band around a target in which nothing happens.
+//! Lints about the tolerance, within which the controller does not act.
 
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 
 use super::{Findings, Lint, percent, tolerance};
 use crate::options::Options;
 
-/// Pods that may be missing before anything happens, from which on it is worth a word.
+/// From this number of missing pods within the tolerance on, the lint reports them.
 const MANY: f64 = 10.0;
 
 pub(super) fn lint(hpa: &HorizontalPodAutoscaler, options: Options, findings: &mut Findings) {

@@ -1,4 +1,4 @@
-//! Scaling rules that stop or nearly stop the HPA.
+//! Lints about scaling rules that stop the HPA, or nearly.
 
 use k8s_openapi::api::autoscaling::v2::{HPAScalingRules, HorizontalPodAutoscalerSpec};
 
@@ -6,13 +6,13 @@ use super::{Findings, Lint};
 use crate::path::Path;
 use crate::quantity::Quantity;
 
-/// Seconds. Longer than this from the maximum to the minimum is worth a word.
+/// Seconds. The lint reports a longer way from the maximum to the minimum.
 const LONG: u64 = 3600;
 
-/// Seconds. After so long the exact time is of no interest.
+/// Seconds. The simulation of the way down stops here.
 const WATCHED: u64 = 4 * 3600;
 
-/// Seconds between two looks of the controller.
+/// Seconds between two syncs of the controller.
 const SYNC: u64 = 15;
 
 pub(super) fn lint(spec: &HorizontalPodAutoscalerSpec, path: &Path<'_>, findings: &mut Findings) {
@@ -115,7 +115,7 @@ fn seconds_down(from: i32, to: i32, rules: &HPAScalingRules) -> u64 {
     now
 }
 
-/// How low the policies allow to go now, given what was freed before.
+/// The lowest number of replicas that the policies allow now, after the earlier changes.
 fn floor(replicas: i64, now: u64, freed: &[(u64, i64)], rules: &HPAScalingRules) -> i64 {
     let floors = rules.policies.iter().flatten().map(|policy| {
         let period = u64::try_from(policy.period_seconds).unwrap_or(0);

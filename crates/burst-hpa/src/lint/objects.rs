@@ -1,4 +1,4 @@
-//! The objects around an HPA, as far as lints look at them.
+//! The other objects of a cluster that lints use.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -16,7 +16,7 @@ use crate::selector::matches;
 use crate::spec::spec;
 use crate::workload::{DEFAULT_NAMESPACE, Workload, group};
 
-/// Everything that is known beside an HPA.
+/// The objects known besides an HPA.
 #[derive(Clone, Debug, Default)]
 pub struct Objects {
     hpas: HashMap<Target, Vec<HorizontalPodAutoscaler>>,
@@ -31,7 +31,7 @@ pub struct Objects {
     limit_ranges: HashSet<String>,
 }
 
-/// What a `scaleTargetRef` means. The version does not matter.
+/// The object that a `scaleTargetRef` refers to. The version does not matter.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Target {
     namespace: String,
@@ -66,20 +66,20 @@ impl Target {
     }
 }
 
-/// What became of an object that was put in.
+/// The result of an insertion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Read {
-    /// Lints will look at it.
+    /// Lints use the object.
     Used,
-    /// No lint looks at this kind.
+    /// No lint uses this kind.
     Ignored,
 }
 
 impl Objects {
-    /// Takes an object of any kind, as JSON.
+    /// Adds an object of any kind, as JSON.
     ///
     /// # Errors
-    /// If it is of a kind lints look at, and is not shaped like one.
+    /// If it is of a kind that lints use and cannot be decoded.
     pub fn insert(&mut self, object: Value) -> Result<Read, serde_json::Error> {
         let word = |name: &str| object.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         match (word("apiVersion").as_str(), word("kind").as_str()) {
@@ -106,7 +106,7 @@ impl Objects {
         Ok(Read::Used)
     }
 
-    /// Takes an HPA, of which some rules look at the neighbours' targets.
+    /// Adds an HPA, because some rules compare the targets of all HPAs.
     pub fn insert_hpa(&mut self, hpa: HorizontalPodAutoscaler) {
         self.hpas.entry(Target::of(&hpa)).or_default().push(hpa);
     }
@@ -137,7 +137,7 @@ impl Objects {
         self.limit_ranges.contains(namespace)
     }
 
-    /// HPAs of another name that scale the same.
+    /// HPAs of another name that scale the same target.
     pub(super) fn rivals<'a>(
         &'a self,
         hpa: &HorizontalPodAutoscaler,
@@ -164,7 +164,7 @@ impl Objects {
         of_target.filter(move |other| other.metadata.name != name)
     }
 
-    /// Other workloads whose pods the selector of this one takes.
+    /// Other workloads whose pods the selector of this one matches.
     pub(super) fn caught_by<'a>(&'a self, target: &'a Workload) -> impl Iterator<Item = &'a Workload> {
         let candidates = self.labels.candidates(target.namespace(), &target.selector);
         let others = candidates.iter().filter_map(|place| self.workloads.get(*place));

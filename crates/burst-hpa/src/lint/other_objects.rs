@@ -1,4 +1,4 @@
-//! Other objects that get in the HPA's way.
+//! Lints about other objects that interfere with the HPA.
 
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;

@@ -1,4 +1,4 @@
-//! A rollout's pods beside the replicas: the controller counts them all.
+//! Lints about rollouts: the controller counts the extra pods of a rollout, too.
 
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
@@ -9,7 +9,7 @@ use crate::metric::SourceType;
 use crate::spec::spec;
 use crate::workload::Workload;
 
-/// Per cent of the replicas, from which on it is worth a word.
+/// Per cent of the replicas from which on the lint reports a rollout.
 const MUCH: i64 = 50;
 
 pub(super) fn lint(hpa: &HorizontalPodAutoscaler, target: &Workload, findings: &mut Findings) {

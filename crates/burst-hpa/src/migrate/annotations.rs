@@ -1,4 +1,4 @@
-//! What the older versions had no fields for, and kept as JSON in annotations.
+//! The annotations in which older versions kept, as JSON, what they had no fields for.
 
 use super::fields::Fields;
 use super::{Note, metric};
@@ -6,7 +6,7 @@ use crate::node::{Node, NodeValue};
 
 const PREFIX: &str = "autoscaling.alpha.kubernetes.io/";
 
-/// The names of Kubernetes' internal type, which is what the annotation holds; Go reads them in any case.
+/// The field names of Kubernetes' internal type, which the annotation holds. Go reads them ignoring case.
 const BEHAVIOR: [&str; 9] = [
     "scaleUp",
     "scaleDown",
@@ -19,7 +19,7 @@ const BEHAVIOR: [&str; 9] = [
     "periodSeconds",
 ];
 
-/// Moves what the annotations hold to where it belongs, and removes them.
+/// Moves the content of the annotations to the fields it belongs to, and removes the annotations.
 pub(super) fn unfold(document: &mut Fields, notes: &mut Vec<Note>) {
     let mut annotations = Annotations { found: Vec::new() };
     document.within("metadata", |metadata| {

@@ -1,4 +1,4 @@
-//! An object that is being rewritten. Of duplicate fields the last counts; the others stay for the decoder to refuse.
+//! The fields of an object during migration. Of duplicate fields the last counts; the decoder refuses the others.
 
 use crate::node::{Key, Node, NodeValue};
 
@@ -30,14 +30,14 @@ impl Fields {
         }
     }
 
-    /// Puts a field under another name, if it is there.
+    /// Renames a field, if it exists.
     pub(super) fn rename(&mut self, from: &str, to: &str) {
         if let Some(node) = self.take(from) {
             self.set(to, node);
         }
     }
 
-    /// Rewrites a field that is an object; one that is missing stays so, unless something is put into it.
+    /// Rewrites the object in a field. A missing field is only created if the rewrite adds something.
     pub(super) fn within(&mut self, name: &str, rewrite: impl FnOnce(&mut Fields)) {
         let mut inner = match self.last_mut(name).map(|node| &mut node.value) {
             Some(NodeValue::Object(fields)) => Fields(std::mem::take(fields)),

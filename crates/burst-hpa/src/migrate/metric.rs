@@ -1,4 +1,4 @@
-//! A metric as `v2beta1`, and the annotation of `v1`, write it.
+//! Metrics in the form of `v2beta1`, which the annotation of `v1` uses, too.
 
 use super::fields::Fields;
 use crate::node::{Key, Node, NodeValue};
@@ -15,7 +15,7 @@ const OLD: [&str; 5] = [
     "targetAverageUtilization",
 ];
 
-/// `always`, or only where an old name shows which version it is.
+/// Converts a metric: `always`, or only if it has a field of the old version.
 pub(super) fn convert(metric: &mut Node, always: bool) {
     let NodeValue::Object(sources) = &mut metric.value else {
         return;
@@ -62,7 +62,7 @@ fn identifier(fields: &mut Fields) {
 }
 
 fn target(source: &str, value: Option<Node>, average: Option<Node>, utilization: Option<Node>) -> Node {
-    // The old type could not leave the value out, so beside an average a zero means nothing.
+    // The old type always had a value, so a zero beside an average means that none was set.
     let value = value.filter(|value| source != "object" || average.is_none() || !is_zero(value));
     let target_type = match source {
         "object" if average.is_some() => "AverageValue",

@@ -1,7 +1,7 @@
-//! From the older versions of the API to `autoscaling/v2`: `v1`, which clusters still serve, and `v2beta1` and
+//! Migrates older versions of the API to `autoscaling/v2`: `v1`, which clusters still serve, and `v2beta1` and
 //! `v2beta2`, which they no longer do (since Kubernetes 1.25 and 1.26).
 //!
-//! Works on the tree, so what is unknown stays where it was and [`decode`](crate::decode()) names it. The rules are those of
+//! It works on nodes, so unknown fields stay where they are and [`decode`](crate::decode()) reports them. The rules are those of
 //! <https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/apis/autoscaling/v1/conversion.go> and of the conversions
 //! that Kubernetes 1.33 still had for the betas.
 
@@ -14,28 +14,28 @@ use fields::Fields;
 use crate::decode::{API_VERSION, KIND};
 use crate::node::{Node, NodeValue};
 
-/// A document of the new version, and what a person should know about it.
+/// A document of the new version, with notes for the reader.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Migration {
     /// `autoscaling/v2`.
     pub document: Node,
-    /// What could not be carried over.
+    /// What could not be migrated.
     pub notes: Vec<Note>,
 }
 
-/// Something that is not in the new document as it was in the old one.
+/// A part of the old document that was dropped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// In the old document.
+    /// The path in the old document.
     pub field: String,
-    /// In one sentence.
+    /// The reason, in one sentence.
     pub text: String,
 }
 
 /// Why a document cannot be migrated.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MigrateError {
-    /// Something else than an object.
+    /// Not an object.
     #[error("expected an object, found {found}")]
     NotAnObject {
         /// "a list", …
@@ -47,7 +47,7 @@ pub enum MigrateError {
         /// Empty if there is none.
         found: String,
     },
-    /// A version there never was.
+    /// An unknown version.
     #[error("apiVersion: expected autoscaling/v1, v2beta1, v2beta2 or v2, found {found:?}")]
     OtherVersion {
         /// Empty if there is none.
@@ -79,7 +79,7 @@ enum Version {
 /// ```
 ///
 /// # Errors
-/// If it is no HPA of a known version.
+/// If the document is not an HPA of a known version.
 pub fn migrate(document: &Node) -> Result<Migration, MigrateError> {
     let version = version(document)?;
     let NodeValue::Object(fields) = &document.value else {
@@ -141,7 +141,7 @@ fn metrics(spec: &mut Fields, version: Version) {
     }
 }
 
-/// The one metric `v1` has of its own; it comes last, after those of the annotation.
+/// The only metric with a field in `v1`; it comes last, after those of the annotation.
 fn cpu(spec: &mut Fields) {
     let Some(utilization) = spec
         .take("targetCPUUtilizationPercentage")

@@ -9,7 +9,7 @@ use super::report::Decision;
 use super::stabilize::{self, Stabilization};
 use super::time::Time;
 
-/// Decides on the replicas of a target that has `current`, and remembers the recommendation.
+/// Decides on the replicas of a target that has `current`, and records the recommendation.
 pub(super) fn decide(
     plan: &Plan,
     options: &Options,

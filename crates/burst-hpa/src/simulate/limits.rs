@@ -1,4 +1,4 @@
-//! How far one sync may go: the bounds of the spec and the rate of change.
+//! The limits of one sync: the bounds of the spec and the rate of change.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::time::Time;
 use crate::behavior::SelectPolicy;
 use crate::status::Reason;
 
-/// A limit that kept the replicas from what was recommended.
+/// A limit that changed the recommended replicas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// `maxReplicas`.
@@ -42,7 +42,7 @@ impl Limit {
     }
 }
 
-/// Replicas, and the limit they are at if it is not where they were going.
+/// Replicas, and the limit that reduced the change, if one did.
 type Limited = (i32, Option<Limit>);
 
 /// Without `behavior`.
@@ -111,7 +111,7 @@ enum Direction {
 }
 
 impl Direction {
-    /// How far the policies of this direction let `current` go; the changes of each period are already spent.
+    /// How far the policies of this direction let `current` change; earlier changes of each period are deducted.
     fn reach(self, rules: &Rules, memory: &Memory, current: i32, now: Time) -> i32 {
         let reaches = rules.policies.iter().map(|policy| {
             let start = now - policy.period;

@@ -11,14 +11,14 @@ use super::single_value;
 use super::time::Time;
 use super::tolerance::Tolerance;
 
-/// What one metric asks for.
+/// The proposal of one metric.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proposal {
     /// The replicas that would bring the metric to its target.
     pub replicas: i32,
     /// The metric in the controller's words, such as `cpu resource utilization (percentage of request)`.
     pub metric: String,
-    /// What the metric shows now, as `status.currentMetrics` has it.
+    /// The current value of the metric, as in `status.currentMetrics`.
     pub current: MetricValue,
 }
 
@@ -49,10 +49,10 @@ impl MetricValue {
     }
 }
 
-/// The replicas and what the metric shows.
+/// The replicas and the metric's current value.
 type Weighed = Result<(i32, MetricValue), MetricError>;
 
-/// What every metric of one sync is weighed with.
+/// The input that all metrics of one sync share.
 #[derive(Clone, Copy)]
 pub(super) struct Scales<'a> {
     pub(super) plan: &'a Plan,
@@ -63,7 +63,7 @@ pub(super) struct Scales<'a> {
 }
 
 impl Scales<'_> {
-    /// What `metric`, the one at `index` of the spec, asks for.
+    /// The proposal of `metric`, which is at `index` in the spec.
     pub(super) fn propose(&self, index: usize, metric: &Metric) -> Result<Proposal, MetricFailure> {
         let weighed = match metric {
             Metric::Resource { resource, target } => self.resource(index, resource, None, *target),
@@ -135,7 +135,7 @@ impl Scales<'_> {
         metric.usable()?;
         let target = target.ok_or(MetricError::ObjectTarget)?;
         let usage = self.seen.object(index).map_err(|error| {
-            // The controller mixes up the order of these four, and so must this.
+            // The controller returns these four in another order than it reads them; the simulator repeats that.
             let words = format!("{} on {} {}/{error}", object.kind, self.plan.namespace, object.name);
             unread(format!("metric {}", metric.name), words)
         })?;
@@ -165,7 +165,7 @@ impl Scales<'_> {
             WholeTarget::AverageValue(target) => {
                 let usage = single_value::sum_of_shares(series);
                 let replicas = single_value::capped(self.by_share(usage, target));
-                // As a float the largest number is one more than itself, so its share is not taken.
+                // As a float the largest integer is one too large, so it is not divided.
                 let share = match usage as f64 >= i64::MAX as f64 {
                     true => i64::MAX,
                     false => single_value::share(usage, self.scale.status_replicas),

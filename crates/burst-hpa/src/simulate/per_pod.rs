@@ -9,7 +9,7 @@ use super::pods::{Groups, group};
 use super::tolerance::Tolerance;
 use super::usage_ratio::{Gauge, Measure, Values};
 
-/// A metric of every pod.
+/// A metric with a sample for each pod.
 pub(super) struct PerPod<'a> {
     pub(super) target: ResourceTarget,
     /// The resource, None for a Pods metric.
@@ -51,7 +51,7 @@ impl PerPod<'_> {
     }
 }
 
-/// Where the workload stands.
+/// The size of the workload.
 struct Current {
     replicas: i32,
     ratio: f64,
@@ -92,7 +92,7 @@ fn counted<'a>(samples: &'a Samples, groups: &Groups<'a>) -> Values<'a> {
     values
 }
 
-/// Values for the pods without one, chosen to hold back whatever the others ask for.
+/// Assumed values for the pods without a sample, chosen to dampen the change.
 fn assumed<'a>(gauge: &Gauge<'_>, ratio: f64, groups: &Groups<'a>) -> Values<'a> {
     let mut values = Values::new();
     if ratio < 1.0 {

@@ -1,4 +1,4 @@
-//! The windows in which an earlier recommendation still holds.
+//! Stabilization: an earlier recommendation holds for a window of time.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use super::plan::Behavior;
 use super::time::Time;
 use crate::status::Reason;
 
-/// A recommendation that earlier ones changed.
+/// The effect of earlier recommendations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stabilization {
     /// A lower one within the scale-up window holds.
@@ -82,7 +82,7 @@ pub(super) fn with_behavior(
     current.max(up).min(down)
 }
 
-/// The controller's window takes the place of a `stabilizationWindowSeconds`, which has no fractions.
+/// The controller's window replaces `stabilizationWindowSeconds`, which has no fractions.
 fn whole_seconds(window: Duration) -> Duration {
     Duration::from_secs(window.as_secs())
 }

@@ -15,10 +15,10 @@ use super::status::Status;
 use super::time::Time;
 use crate::status::ConditionType;
 
-/// Looks at the target once, as the controller does every [`Options::sync_period`], and says what becomes of it.
+/// Runs one sync, as the controller does every [`Options::sync_period`].
 ///
-/// `state` is what the last sync left, or [`State::default`]. The caller gives the target [`Report::replicas`], and the
-/// next sync the state that comes back.
+/// `state` comes from the last sync, or is [`State::default`]. The caller sets the target to [`Report::replicas`] and passes
+/// the returned state to the next sync.
 #[must_use]
 pub fn sync(plan: &Plan, seen: &Observation, options: &Options, state: State, now: Time) -> (State, Report) {
     let mut sync = Sync {
@@ -40,13 +40,13 @@ struct Sync<'a> {
     now: Time,
 }
 
-/// What decides about the replicas.
+/// How the sync determines the replicas.
 enum Course {
-    /// Nothing: somebody else took all pods away.
+    /// Not at all: someone else scaled the target to zero.
     Leave,
-    /// The bounds of the spec, at once and without a look at the metrics.
+    /// By the bounds of the spec, without the metrics.
     Bounds { desired: i32, reason: &'static str },
-    /// The metrics.
+    /// By the metrics.
     Metrics,
 }
 
@@ -193,7 +193,7 @@ impl Sync<'_> {
         }
     }
 
-    /// Policies count the changes of their period; without `behavior` nobody asks for them.
+    /// Records a change for the policies, which count the changes of their period. Without `behavior` there are no policies.
     fn remember(&mut self, from: i32, to: i32) {
         let Some(behavior) = &self.plan.behavior else { return };
         let memory = &mut self.state.memory;
@@ -208,7 +208,7 @@ impl Sync<'_> {
         );
     }
 
-    /// Notes whether it is this controller that leaves no pod, so that it may bring one back.
+    /// Records whether this controller scaled to zero; only then may it scale up again.
     fn own_up(&mut self, from: i32, to: i32) {
         let now = self.now;
         if self.options.scale_to_zero {

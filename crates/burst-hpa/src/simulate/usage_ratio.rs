@@ -1,25 +1,25 @@
-//! A set of pods' samples against a target.
+//! Compares the samples of pods with a target.
 
 use std::collections::BTreeMap;
 
 use super::plan::ResourceTarget;
 
-/// The values that count, by pod name.
+/// The values of the pods that count, by pod name.
 pub(super) type Values<'a> = BTreeMap<&'a str, i64>;
 
-/// What the samples are held against.
+/// The target of the samples.
 #[derive(Debug)]
 pub(super) enum Gauge<'a> {
     /// Percent of what the pods request.
     Utilization { target: i32, requests: Values<'a> },
-    /// So much a pod.
+    /// An amount for each pod.
     Average { target: i64 },
 }
 
-/// What a gauge shows; the average is in thousandths.
+/// The samples relative to their target; the average is in thousandths.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Measure {
-    /// Usage by target.
+    /// Usage divided by target.
     pub(super) ratio: f64,
     /// Percent, for a utilization target.
     pub(super) utilization: Option<i32>,
@@ -43,7 +43,7 @@ impl<'a> Gauge<'a> {
         }
     }
 
-    /// What a pod without a sample is taken to use when the others are below target: enough not to be missed.
+    /// The assumed usage of a pod without a sample when the others are below target, high enough to prevent a scale-down.
     pub(super) fn full(&self, pod: &str) -> i64 {
         match self {
             Self::Utilization { target, requests } => {
@@ -55,7 +55,7 @@ impl<'a> Gauge<'a> {
     }
 }
 
-// Whole percents and whole thousandths: both divisions drop the rest before the ratio is taken.
+// Both divisions truncate, to whole per cents and whole thousandths, before the ratio is taken.
 #[expect(clippy::cast_possible_truncation, reason = "Go's int32() keeps the low bits too")]
 fn utilization(values: &Values<'_>, requests: &Values<'_>, target: i32) -> Option<Measure> {
     let known = || {

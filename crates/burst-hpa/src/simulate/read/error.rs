@@ -15,12 +15,12 @@ pub enum ReadError {
         /// The path of the field.
         field: String,
     },
-    /// A word that Kubernetes does not know there.
+    /// A value that Kubernetes does not know.
     #[error("{field}: {error}")]
     Word {
         /// The path of the field.
         field: String,
-        /// What is there, and what may be.
+        /// The value, and the allowed ones.
         error: UnknownWord,
     },
     /// A time below zero.
@@ -28,7 +28,7 @@ pub enum ReadError {
     Negative {
         /// The path of the field.
         field: String,
-        /// What is there.
+        /// The value.
         seconds: i32,
     },
     /// Not a quantity.
@@ -36,9 +36,9 @@ pub enum ReadError {
     Quantity {
         /// The path of the field.
         field: String,
-        /// What is there.
+        /// The value.
         value: String,
-        /// What is wrong with it.
+        /// The reason.
         #[source]
         error: ParseQuantityError,
     },

@@ -115,7 +115,7 @@ fn external_target(target: &MetricTarget, at: &str) -> Result<WholeTarget, ReadE
     }
 }
 
-/// Only for an Object metric must `target.type` name what is set. The API server does not see to it.
+/// Only an Object metric needs a `target.type` that names the field that is set. The API server does not check it.
 fn object_target(target: &MetricTarget, at: &str) -> Result<Option<WholeTarget>, ReadError> {
     match (target.type_.parse(), &target.value, &target.average_value) {
         (Ok(TargetType::Value), Some(value), _) => Ok(Some(WholeTarget::Value(quantity::milli(

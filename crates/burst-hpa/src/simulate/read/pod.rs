@@ -101,7 +101,7 @@ fn list(requests: Option<&BTreeMap<String, Quantity>>, at: &str) -> Result<Resou
         .collect()
 }
 
-/// A pod that no kubelet has seen has no phase; the controller treats it, and any other word, like `Unknown`.
+/// A pod without a kubelet has no phase. The controller treats it, and any other value, like `Unknown`.
 fn phase(phase: &str) -> Phase {
     match phase {
         "Pending" => Phase::Pending,

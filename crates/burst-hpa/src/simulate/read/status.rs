@@ -7,7 +7,7 @@ use crate::simulate::time::Time;
 use crate::status::{Condition as ReadCondition, ConditionStatus, CurrentMetric, Status as ReadStatus};
 
 impl From<&ReadStatus> for Status {
-    /// Takes over what a controller goes on from; times count from the Unix epoch.
+    /// Reads the status that a controller continues from; times count from the Unix epoch.
     fn from(status: &ReadStatus) -> Self {
         Self {
             current_replicas: status.current_replicas,
