@@ -43,6 +43,6 @@ pub use lint::{Finding, Lint, Objects, Severity, lint, lint_among, lint_with_tar
 pub use migrate::{MigrateError, Migration, migrate};
 pub use node::{Node, NodeValue};
 pub use options::Options;
-pub use string_enum::UnknownWord;
+pub use string_enum::UnknownValue;
 pub use validate::validate;
 pub use workload::Workload;

@@ -25,11 +25,11 @@ macro_rules! closed {
         }
 
         impl std::str::FromStr for $name {
-            type Err = $crate::string_enum::UnknownWord;
+            type Err = $crate::string_enum::UnknownValue;
 
-            fn from_str(word: &str) -> Result<Self, Self::Err> {
-                Self::ALL.iter().copied().find(|value| value.as_str() == word)
-                    .ok_or_else(|| $crate::string_enum::UnknownWord::new(word, &[$(stringify!($variant)),+]))
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                Self::ALL.iter().copied().find(|value| value.as_str() == text)
+                    .ok_or_else(|| $crate::string_enum::UnknownValue::new(text, &[$(stringify!($variant)),+]))
             }
         }
     };
@@ -50,7 +50,7 @@ macro_rules! open {
             /// The value as Kubernetes writes it.
             #[must_use]
             pub fn as_str(&self) -> &str {
-                match self { $(Self::$variant => stringify!($variant),)+ Self::Other(word) => word }
+                match self { $(Self::$variant => stringify!($variant),)+ Self::Other(value) => value }
             }
         }
 
@@ -61,8 +61,8 @@ macro_rules! open {
         }
 
         impl From<&str> for $name {
-            fn from(word: &str) -> Self {
-                match word { $(stringify!($variant) => Self::$variant,)+ other => Self::Other(other.to_owned()) }
+            fn from(value: &str) -> Self {
+                match value { $(stringify!($variant) => Self::$variant,)+ other => Self::Other(other.to_owned()) }
             }
         }
     };
@@ -72,16 +72,16 @@ pub(crate) use {closed, open};
 
 /// A value that the enumeration does not have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown word {word:?}, expected one of {}", allowed.join(", "))]
-pub struct UnknownWord {
-    word: String,
+#[error("unknown value {value:?}, expected one of {}", allowed.join(", "))]
+pub struct UnknownValue {
+    value: String,
     allowed: &'static [&'static str],
 }
 
-impl UnknownWord {
-    pub(crate) fn new(word: &str, allowed: &'static [&'static str]) -> Self {
+impl UnknownValue {
+    pub(crate) fn new(value: &str, allowed: &'static [&'static str]) -> Self {
         Self {
-            word: word.to_owned(),
+            value: value.to_owned(),
             allowed,
         }
     }

@@ -11,7 +11,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use crate::metric::Resource;
-use crate::spec::Perhaps as _;
+use crate::spec::OptionalField as _;
 
 /// The namespace of an object without one.
 pub(crate) const DEFAULT_NAMESPACE: &str = "default";

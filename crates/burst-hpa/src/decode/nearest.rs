@@ -1,13 +1,13 @@
 //! Finds the field name that a misspelt name was probably meant to be.
 
 /// The largest edit distance of a suggestion.
-const SLIPS: usize = 2;
+const MAX_DISTANCE: usize = 2;
 
 /// The closest of `names`, ignoring case, if it is within the largest distance.
 pub(super) fn nearest(name: &str, names: impl Iterator<Item = &'static str>) -> Option<&'static str> {
     let distances = names.map(|other| (distance(&name.to_lowercase(), &other.to_lowercase()), other));
     distances
-        .filter(|(distance, other)| *distance <= SLIPS && *distance < other.len())
+        .filter(|(distance, other)| *distance <= MAX_DISTANCE && *distance < other.len())
         .min()
         .map(|(_, other)| other)
 }
@@ -17,7 +17,7 @@ fn distance(from: &str, to: &str) -> usize {
     let to: Vec<char> = to.chars().collect();
     let mut row: Vec<usize> = (0..=to.len()).collect();
     // A much longer name is out of range anyway.
-    for (index, letter) in from.chars().take(to.len() + SLIPS + 1).enumerate() {
+    for (index, letter) in from.chars().take(to.len() + MAX_DISTANCE + 1).enumerate() {
         let mut left = index + 1;
         let mut next = vec![left];
         for (above, other) in row.windows(2).zip(&to) {

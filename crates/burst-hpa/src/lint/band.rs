@@ -6,7 +6,7 @@ use super::{Findings, Lint, percent, tolerance};
 use crate::options::Options;
 
 /// From this number of missing pods within the tolerance on, the lint reports them.
-const MANY: f64 = 10.0;
+const REPORTED_MISSING_PODS: f64 = 10.0;
 
 pub(super) fn lint(hpa: &HorizontalPodAutoscaler, options: Options, findings: &mut Findings) {
     let spec = crate::spec::spec(hpa);
@@ -16,7 +16,7 @@ pub(super) fn lint(hpa: &HorizontalPodAutoscaler, options: Options, findings: &m
     }
     let band = tolerance(hpa);
     let missing = f64::from(spec.max_replicas) * band.up;
-    if missing < MANY {
+    if missing < REPORTED_MISSING_PODS {
         return;
     }
     let effect = format!(

@@ -7,13 +7,13 @@ use crate::path::Path;
 use crate::quantity::Quantity;
 
 /// Seconds. The lint reports a longer way from the maximum to the minimum.
-const LONG: u64 = 3600;
+const REPORTED_DURATION: u64 = 3600;
 
 /// Seconds. The simulation of the way down stops here.
-const WATCHED: u64 = 4 * 3600;
+const MAX_SIMULATED_TIME: u64 = 4 * 3600;
 
 /// Seconds between two syncs of the controller.
-const SYNC: u64 = 15;
+const SYNC_PERIOD: u64 = 15;
 
 pub(super) fn lint(spec: &HorizontalPodAutoscalerSpec, path: &Path<'_>, findings: &mut Findings) {
     let Some(behavior) = &spec.behavior else { return };
@@ -24,8 +24,8 @@ pub(super) fn lint(spec: &HorizontalPodAutoscalerSpec, path: &Path<'_>, findings
     }
     if let Some(rules) = &behavior.scale_down {
         let path = path.field("scaleDown");
-        slow(spec, rules, &path, findings);
-        hasty(spec, rules, &path, findings);
+        slow_scale_down(spec, rules, &path, findings);
+        immediate_scale_down(spec, rules, &path, findings);
     }
 }
 
@@ -60,14 +60,19 @@ fn direction(name: &str, rules: &HPAScalingRules, path: &Path<'_>, findings: &mu
     }
 }
 
-fn slow(spec: &HorizontalPodAutoscalerSpec, rules: &HPAScalingRules, path: &Path<'_>, findings: &mut Findings) {
+fn slow_scale_down(
+    spec: &HorizontalPodAutoscalerSpec,
+    rules: &HPAScalingRules,
+    path: &Path<'_>,
+    findings: &mut Findings,
+) {
     let (max, min) = (spec.max_replicas, spec.min_replicas.unwrap_or(1));
     if rules.select_policy.as_deref() == Some("Disabled") {
         return;
     }
     let seconds = seconds_down(max, min, rules);
-    if seconds > LONG {
-        let time = if seconds > WATCHED {
+    if seconds > REPORTED_DURATION {
+        let time = if seconds > MAX_SIMULATED_TIME {
             "more than four hours".to_owned()
         } else {
             format!("{} minutes", seconds / 60)
@@ -79,7 +84,12 @@ fn slow(spec: &HorizontalPodAutoscalerSpec, rules: &HPAScalingRules, path: &Path
     }
 }
 
-fn hasty(spec: &HorizontalPodAutoscalerSpec, rules: &HPAScalingRules, path: &Path<'_>, findings: &mut Findings) {
+fn immediate_scale_down(
+    spec: &HorizontalPodAutoscalerSpec,
+    rules: &HPAScalingRules,
+    path: &Path<'_>,
+    findings: &mut Findings,
+) {
     let (max, min) = (spec.max_replicas, spec.min_replicas.unwrap_or(1));
     let disabled = rules.select_policy.as_deref() == Some("Disabled");
     if disabled || max.saturating_sub(min) < 2 || rules.stabilization_window_seconds != Some(0) {
@@ -98,19 +108,19 @@ fn hasty(spec: &HorizontalPodAutoscalerSpec, rules: &HPAScalingRules, path: &Pat
     }
 }
 
-/// The time the policies need from one number of replicas to the other, followed for [`WATCHED`] at most.
+/// The time the policies need from one number of replicas to the other, followed for [`MAX_SIMULATED_TIME`] at most.
 fn seconds_down(from: i32, to: i32, rules: &HPAScalingRules) -> u64 {
     let (mut replicas, to) = (i64::from(from), i64::from(to));
     let mut freed: Vec<(u64, i64)> = Vec::new();
     let mut now = 0;
-    while now <= WATCHED {
+    while now <= MAX_SIMULATED_TIME {
         let floor = floor(replicas, now, &freed, rules).clamp(to.min(replicas), replicas);
         freed.push((now, replicas - floor));
         replicas = floor;
         if replicas <= to {
             break;
         }
-        now += SYNC;
+        now += SYNC_PERIOD;
     }
     now
 }

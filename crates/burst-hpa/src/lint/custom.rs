@@ -63,11 +63,11 @@ struct HpaName {
 }
 
 /// Namespace, kind and name. These resources do not always name the group.
-pub(super) type Pointed = (String, String, String);
+pub(super) type TargetKey = (String, String, String);
 
 impl Custom {
     /// The workload it refers to; KEDA's default kind is a Deployment.
-    pub(super) fn target(&self) -> Pointed {
+    pub(super) fn target(&self) -> TargetKey {
         let target = &self.spec.target_ref;
         let kind = target.kind.as_deref().unwrap_or("Deployment");
         let namespace = self.metadata.namespace.as_deref().unwrap_or(DEFAULT_NAMESPACE);

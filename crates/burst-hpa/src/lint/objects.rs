@@ -9,7 +9,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::custom::{Custom, Pointed};
+use super::custom::{Custom, TargetKey};
 use super::index::{Labels, Selectors};
 use super::namespace;
 use crate::selector::matches;
@@ -25,8 +25,8 @@ pub struct Objects {
     labels: Labels,
     budgets: Vec<PodDisruptionBudget>,
     budget_selectors: Selectors,
-    vertical: HashMap<Pointed, Vec<Custom>>,
-    scaled: HashMap<Pointed, Vec<Custom>>,
+    vertical: HashMap<TargetKey, Vec<Custom>>,
+    scaled: HashMap<TargetKey, Vec<Custom>>,
     /// The namespaces in which a `LimitRange` may fill requests in.
     limit_ranges: HashSet<String>,
 }
@@ -138,7 +138,7 @@ impl Objects {
     }
 
     /// HPAs of another name that scale the same target.
-    pub(super) fn rivals<'a>(
+    pub(super) fn hpas_with_same_target<'a>(
         &'a self,
         hpa: &HorizontalPodAutoscaler,
     ) -> impl Iterator<Item = &'a HorizontalPodAutoscaler> + use<'a> {
@@ -165,7 +165,7 @@ impl Objects {
     }
 
     /// Other workloads whose pods the selector of this one matches.
-    pub(super) fn caught_by<'a>(&'a self, target: &'a Workload) -> impl Iterator<Item = &'a Workload> {
+    pub(super) fn selected_by<'a>(&'a self, target: &'a Workload) -> impl Iterator<Item = &'a Workload> {
         let candidates = self.labels.candidates(target.namespace(), &target.selector);
         let others = candidates.iter().filter_map(|place| self.workloads.get(*place));
         others.filter(move |other| *other != target && matches(&target.selector, &other.labels()))
@@ -183,15 +183,15 @@ impl Objects {
     }
 
     pub(super) fn vertical_of(&self, hpa: &HorizontalPodAutoscaler) -> impl Iterator<Item = &Custom> {
-        self.vertical.get(&pointed(hpa)).into_iter().flatten()
+        self.vertical.get(&target_key(hpa)).into_iter().flatten()
     }
 
     pub(super) fn scaled_of(&self, hpa: &HorizontalPodAutoscaler) -> impl Iterator<Item = &Custom> {
-        self.scaled.get(&pointed(hpa)).into_iter().flatten()
+        self.scaled.get(&target_key(hpa)).into_iter().flatten()
     }
 }
 
-fn pointed(hpa: &HorizontalPodAutoscaler) -> Pointed {
+fn target_key(hpa: &HorizontalPodAutoscaler) -> TargetKey {
     let CrossVersionObjectReference { kind, name, .. } = &spec(hpa).scale_target_ref;
     (namespace(hpa).to_owned(), kind.clone(), name.clone())
 }

@@ -10,7 +10,7 @@ use crate::spec::spec;
 use crate::workload::Workload;
 
 /// Per cent of the replicas from which on the lint reports a rollout.
-const MUCH: i64 = 50;
+const REPORTED_PERCENT: i64 = 50;
 
 pub(super) fn lint(hpa: &HorizontalPodAutoscaler, target: &Workload, findings: &mut Findings) {
     let per_pod = |kind| {
@@ -23,7 +23,7 @@ pub(super) fn lint(hpa: &HorizontalPodAutoscaler, target: &Workload, findings: &
     let max = i64::from(spec(hpa).max_replicas);
     let Some(surge) = target.max_surge.as_ref() else { return };
     let extra = pods(surge, max);
-    if extra * 100 < max * MUCH || !metrics.any(|source| per_pod(source.kind)) {
+    if extra * 100 < max * REPORTED_PERCENT || !metrics.any(|source| per_pod(source.kind)) {
         return;
     }
     let effect = format!(

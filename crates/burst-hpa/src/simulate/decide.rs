@@ -22,8 +22,8 @@ pub(super) fn decide(
     let past = &mut memory.recommendations;
     let (stabilized, (limited, limit)) = match &plan.behavior {
         None => {
-            let stabilized = stabilize::plainly(past, recommended, options.downscale_stabilization, now);
-            (stabilized, limits::plainly(plan, current, stabilized))
+            let stabilized = stabilize::without_behavior(past, recommended, options.downscale_stabilization, now);
+            (stabilized, limits::without_behavior(plan, current, stabilized))
         }
         Some(behavior) => {
             let stabilized = stabilize::with_behavior(past, recommended, current, behavior, options, now);

@@ -1,7 +1,7 @@
 //! The controller's names for metrics in events and conditions.
 
 use super::failure::{MetricError, MetricFailure};
-use super::plan::{Metric, ResourceTarget, Series, WholeTarget};
+use super::plan::{Metric, ResourceTarget, Series, SingleValueTarget};
 use crate::status::Reason;
 
 /// The name of the metric in `ScalingActive` and in the rescale event.
@@ -27,7 +27,7 @@ pub(super) fn metric(metric: &Metric) -> String {
         Metric::Object {
             object,
             metric,
-            target: Some(WholeTarget::Value(_)) | None,
+            target: Some(SingleValueTarget::Value(_)) | None,
         } => {
             format!("{} metric {}", object.kind, metric.name)
         }

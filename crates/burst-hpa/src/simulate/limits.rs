@@ -46,7 +46,7 @@ impl Limit {
 type Limited = (i32, Option<Limit>);
 
 /// Without `behavior`.
-pub(super) fn plainly(plan: &Plan, current: i32, desired: i32) -> Limited {
+pub(super) fn without_behavior(plan: &Plan, current: i32, desired: i32) -> Limited {
     if desired < plan.min_replicas {
         return (plan.min_replicas, Some(Limit::MinReplicas));
     }
@@ -187,11 +187,11 @@ mod tests {
 
     #[test]
     fn without_behavior_a_sync_doubles_or_goes_to_four() {
-        assert_eq!(plainly(&plan(100), 1, 9), (4, Some(Limit::ScaleUpRate)));
-        assert_eq!(plainly(&plan(100), 3, 9), (6, Some(Limit::ScaleUpRate)));
-        assert_eq!(plainly(&plan(5), 3, 9), (5, Some(Limit::MaxReplicas)));
-        assert_eq!(plainly(&plan(5), 3, 1), (2, Some(Limit::MinReplicas)));
-        assert_eq!(plainly(&plan(5), 3, 4), (4, None));
+        assert_eq!(without_behavior(&plan(100), 1, 9), (4, Some(Limit::ScaleUpRate)));
+        assert_eq!(without_behavior(&plan(100), 3, 9), (6, Some(Limit::ScaleUpRate)));
+        assert_eq!(without_behavior(&plan(5), 3, 9), (5, Some(Limit::MaxReplicas)));
+        assert_eq!(without_behavior(&plan(5), 3, 1), (2, Some(Limit::MinReplicas)));
+        assert_eq!(without_behavior(&plan(5), 3, 4), (4, None));
     }
 
     #[test]

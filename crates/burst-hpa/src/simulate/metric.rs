@@ -6,7 +6,7 @@ use super::int::int32;
 use super::observation::{Observation, Samples, Scale};
 use super::options::Options;
 use super::per_pod::PerPod;
-use super::plan::{Metric, Object, Plan, ResourceTarget, Series, WholeTarget};
+use super::plan::{Metric, Object, Plan, ResourceTarget, Series, SingleValueTarget};
 use super::single_value;
 use super::time::Time;
 use super::tolerance::Tolerance;
@@ -50,7 +50,7 @@ impl MetricValue {
 }
 
 /// The replicas and the metric's current value.
-type Weighed = Result<(i32, MetricValue), MetricError>;
+type ProposalResult = Result<(i32, MetricValue), MetricError>;
 
 /// The input that all metrics of one sync share.
 #[derive(Clone, Copy)]
@@ -86,7 +86,13 @@ impl Scales<'_> {
         }
     }
 
-    fn resource(&self, index: usize, resource: &str, container: Option<&str>, target: ResourceTarget) -> Weighed {
+    fn resource(
+        &self,
+        index: usize,
+        resource: &str,
+        container: Option<&str>,
+        target: ResourceTarget,
+    ) -> ProposalResult {
         let samples = self
             .seen
             .samples(index)
@@ -101,7 +107,7 @@ impl Scales<'_> {
         )
     }
 
-    fn pods(&self, index: usize, metric: &Series, average: i64) -> Weighed {
+    fn pods(&self, index: usize, metric: &Series, average: i64) -> ProposalResult {
         metric.usable()?;
         let samples = self
             .seen
@@ -118,7 +124,7 @@ impl Scales<'_> {
         )
     }
 
-    fn per_pod(&self, samples: &Samples, metric: &PerPod<'_>) -> Weighed {
+    fn per_pod(&self, samples: &Samples, metric: &PerPod<'_>) -> ProposalResult {
         let (replicas, measure) = metric.propose(self, samples)?;
         let average_utilization = measure.utilization;
         Ok((
@@ -131,7 +137,13 @@ impl Scales<'_> {
         ))
     }
 
-    fn object(&self, index: usize, object: &Object, metric: &Series, target: Option<WholeTarget>) -> Weighed {
+    fn object(
+        &self,
+        index: usize,
+        object: &Object,
+        metric: &Series,
+        target: Option<SingleValueTarget>,
+    ) -> ProposalResult {
         metric.usable()?;
         let target = target.ok_or(MetricError::ObjectTarget)?;
         let usage = self.seen.object(index).map_err(|error| {
@@ -140,8 +152,8 @@ impl Scales<'_> {
             unread(format!("metric {}", metric.name), words)
         })?;
         match target {
-            WholeTarget::Value(target) => self.by_value(usage, target),
-            WholeTarget::AverageValue(target) => {
+            SingleValueTarget::Value(target) => self.by_value(usage, target),
+            SingleValueTarget::AverageValue(target) => {
                 let replicas = int32(self.by_share(usage, target));
                 Ok((
                     replicas,
@@ -151,7 +163,7 @@ impl Scales<'_> {
         }
     }
 
-    fn external(&self, index: usize, metric: &Series, target: WholeTarget) -> Weighed {
+    fn external(&self, index: usize, metric: &Series, target: SingleValueTarget) -> ProposalResult {
         metric.usable()?;
         let series = self.seen.external(index).map_err(|error| {
             let Series { name, selector, .. } = metric;
@@ -161,8 +173,8 @@ impl Scales<'_> {
             )
         })?;
         match target {
-            WholeTarget::Value(target) => self.by_value(single_value::sum(series), target),
-            WholeTarget::AverageValue(target) => {
+            SingleValueTarget::Value(target) => self.by_value(single_value::sum(series), target),
+            SingleValueTarget::AverageValue(target) => {
                 let usage = single_value::sum_of_shares(series);
                 let replicas = single_value::capped(self.by_share(usage, target));
                 // As a float the largest integer is one too large, so it is not divided.
@@ -175,7 +187,7 @@ impl Scales<'_> {
         }
     }
 
-    fn by_value(&self, usage: i64, target: i64) -> Weighed {
+    fn by_value(&self, usage: i64, target: i64) -> ProposalResult {
         let replicas = single_value::by_value(
             usage,
             target,

@@ -26,7 +26,7 @@
 //! let (mut state, mut replicas, mut sizes) = (State::default(), 1, Vec::new());
 //! for now in [15, 30, 45] {
 //!     let seen = Observation {
-//!         scale: Ok(Scale { spec_replicas: replicas, status_replicas: replicas, selector: Selector::Sound }),
+//!         scale: Ok(Scale { spec_replicas: replicas, status_replicas: replicas, selector: Selector::Valid }),
 //!         pods: Vec::new(),
 //!         readings: vec![Ok(Reading::External(vec![messages * 1000]))],
 //!         write: Ok(()),

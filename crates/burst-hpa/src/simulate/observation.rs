@@ -34,7 +34,7 @@ pub struct Scale {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Selector {
     /// It parses, and the pods belong to this autoscaler alone.
-    Sound,
+    Valid,
     /// The scale has none.
     Missing,
     /// It does not parse.

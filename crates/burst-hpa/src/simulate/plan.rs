@@ -61,11 +61,11 @@ pub(super) enum Metric {
     Object {
         object: Object,
         metric: Series,
-        target: Option<WholeTarget>,
+        target: Option<SingleValueTarget>,
     },
     External {
         metric: Series,
-        target: WholeTarget,
+        target: SingleValueTarget,
     },
 }
 
@@ -77,7 +77,7 @@ pub(super) enum ResourceTarget {
 
 /// The target of a metric that is one number for all pods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum WholeTarget {
+pub(super) enum SingleValueTarget {
     Value(i64),
     AverageValue(i64),
 }

@@ -36,7 +36,7 @@ impl Stabilization {
 }
 
 /// Without `behavior`: the highest recommendation within the controller's window.
-pub(super) fn plainly(past: &mut Recommendations, proposed: i32, window: Duration, now: Time) -> i32 {
+pub(super) fn without_behavior(past: &mut Recommendations, proposed: i32, window: Duration, now: Time) -> i32 {
     let start = now - window;
     let recent = past.iter().filter(|past| past.at >= start).map(|past| past.replicas);
     let highest = recent.fold(proposed, i32::max);
@@ -120,8 +120,14 @@ mod tests {
     #[test]
     fn without_behavior_a_recommendation_at_the_edge_still_holds() {
         let window = Duration::from_secs(300);
-        assert_eq!(plainly(&mut past(&[(9, 700)]), 3, window, Time::from_secs(1000)), 9);
-        assert_eq!(plainly(&mut past(&[(9, 699)]), 3, window, Time::from_secs(1000)), 3);
+        assert_eq!(
+            without_behavior(&mut past(&[(9, 700)]), 3, window, Time::from_secs(1000)),
+            9
+        );
+        assert_eq!(
+            without_behavior(&mut past(&[(9, 699)]), 3, window, Time::from_secs(1000)),
+            3
+        );
     }
 
     #[test]
@@ -154,7 +160,7 @@ mod tests {
         };
         let (mut plain, mut behaved) = (Recommendations::default(), Recommendations::default());
         for now in (0..1000).map(Time::from_secs) {
-            plainly(&mut plain, 1, Duration::from_secs(20), now);
+            without_behavior(&mut plain, 1, Duration::from_secs(20), now);
             with_behavior(&mut behaved, 1, 1, &behavior, &Options::default(), now);
         }
         assert_eq!((plain.iter().count(), behaved.iter().count()), (21, 21));

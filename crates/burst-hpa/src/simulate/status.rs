@@ -64,7 +64,7 @@ impl Status {
     /// Sets the condition for a selector that cannot be used; returns false if it can.
     pub(super) fn unselected(&mut self, selector: &Selector, now: Time) -> bool {
         let (reason, message) = match selector {
-            Selector::Sound => return false,
+            Selector::Valid => return false,
             Selector::Missing => (
                 Reason::InvalidSelector,
                 "the HPA target's scale is missing a selector".to_owned(),

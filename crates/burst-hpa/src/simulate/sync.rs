@@ -181,7 +181,7 @@ impl Sync<'_> {
         } else {
             self.status().scale_written(Ok(to), now);
             self.remember(from, to);
-            self.own_up(from, to);
+            self.record_scaled_to_zero(from, to);
             (to, to, Outcome::Rescaled { from, to, reason })
         };
         self.status().measured(from, desired, &proposals);
@@ -209,7 +209,7 @@ impl Sync<'_> {
     }
 
     /// Records whether this controller scaled to zero; only then may it scale up again.
-    fn own_up(&mut self, from: i32, to: i32) {
+    fn record_scaled_to_zero(&mut self, from: i32, to: i32) {
         let now = self.now;
         if self.options.scale_to_zero {
             let allowed = self.plan.min_replicas == 0 && self.plan.measures_without_pods();

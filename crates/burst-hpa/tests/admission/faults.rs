@@ -1,4 +1,4 @@
-//! What chance decides for a mutant, wherever it is.
+//! Random values and faults for any field of a mutant.
 
 use burst_hpa::{Node, NodeValue};
 
@@ -89,7 +89,7 @@ impl Mutants {
         self.chance(self.faults)
     }
 
-    /// For faults that end the story: what cannot be decoded is not validated.
+    /// For faults that hide others: an HPA that cannot be decoded is not validated.
     pub(crate) fn seldom(&mut self) -> bool {
         self.fault() && self.chance(12)
     }

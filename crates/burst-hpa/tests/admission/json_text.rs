@@ -1,4 +1,4 @@
-//! Small words for building documents, and their JSON.
+//! Short constructors of nodes, and their JSON text.
 
 use burst_hpa::node::{Key, Node, NodeValue};
 

@@ -1,4 +1,4 @@
-//! HPAs out of a seed: mostly sound, with values at every boundary and faults at every place.
+//! Random HPAs from a seed: mostly valid, with values at every boundary and faults in every field.
 
 use burst_hpa::{Node, NodeValue};
 use fastrand::Rng;
@@ -8,7 +8,7 @@ use crate::json_text::{number, object, text};
 
 pub(crate) struct Mutants {
     pub rng: Rng,
-    /// Faults in a hundred places, drawn anew for each object: some are sound, some a ruin.
+    /// The percentage of faulty fields, chosen for each object.
     pub faults: u32,
 }
 

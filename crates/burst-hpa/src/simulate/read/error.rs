@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::UnknownWord;
+use crate::UnknownValue;
 use crate::quantity::ParseQuantityError;
 
 /// A field that the controller needs and cannot use.
@@ -21,7 +21,7 @@ pub enum ReadError {
         /// The path of the field.
         field: String,
         /// The value, and the allowed ones.
-        error: UnknownWord,
+        error: UnknownValue,
     },
     /// A time below zero.
     #[error("{field}: {seconds} is not allowed; it must be zero or more seconds")]
@@ -49,7 +49,7 @@ impl ReadError {
         Self::Missing { field: field.into() }
     }
 
-    pub(super) fn word(field: impl Into<String>) -> impl FnOnce(UnknownWord) -> Self {
+    pub(super) fn unknown_value(field: impl Into<String>) -> impl FnOnce(UnknownValue) -> Self {
         |error| Self::Word {
             field: field.into(),
             error,
