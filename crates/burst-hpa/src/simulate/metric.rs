@@ -3,12 +3,11 @@
 use super::describe;
 use super::failure::{MetricError, MetricFailure};
 use super::int::int32;
-use super::observation::{Observation, Samples, Scale};
-use super::options::Options;
+use super::observation::Samples;
 use super::per_pod::PerPod;
-use super::plan::{Metric, Object, Plan, ResourceTarget, Series, SingleValueTarget};
+use super::plan::{Metric, Object, ResourceTarget, Series, SingleValueTarget};
 use super::single_value;
-use super::time::Time;
+use super::sync_input::SyncInput;
 use super::tolerance::Tolerance;
 
 /// The proposal of one metric.
@@ -52,17 +51,7 @@ impl MetricValue {
 /// The replicas and the metric's current value.
 type ProposalResult = Result<(i32, MetricValue), MetricError>;
 
-/// The input that all metrics of one sync share.
-#[derive(Clone, Copy)]
-pub(super) struct Scales<'a> {
-    pub(super) plan: &'a Plan,
-    pub(super) seen: &'a Observation,
-    pub(super) scale: &'a Scale,
-    pub(super) options: &'a Options,
-    pub(super) now: Time,
-}
-
-impl Scales<'_> {
+impl SyncInput<'_> {
     /// The proposal of `metric`, which is at `index` in the spec.
     pub(super) fn propose(&self, index: usize, metric: &Metric) -> Result<Proposal, MetricFailure> {
         let weighed = match metric {

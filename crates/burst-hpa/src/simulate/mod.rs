@@ -64,6 +64,7 @@ mod stabilize;
 mod state;
 mod status;
 mod sync;
+mod sync_input;
 mod time;
 mod tolerance;
 mod usage_ratio;

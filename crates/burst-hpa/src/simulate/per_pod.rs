@@ -2,10 +2,10 @@
 
 use super::failure::MetricError;
 use super::int::int32;
-use super::metric::Scales;
 use super::observation::{Pod, Samples};
 use super::plan::ResourceTarget;
 use super::pods::{Groups, group};
+use super::sync_input::SyncInput;
 use super::tolerance::Tolerance;
 use super::usage_ratio::{UsageRatio, UsageTarget, Values};
 
@@ -19,12 +19,12 @@ pub(super) struct PerPod<'a> {
 
 impl PerPod<'_> {
     /// The replicas that would bring the metric to its target, and what it shows now.
-    pub(super) fn propose(&self, scales: &Scales<'_>, samples: &Samples) -> Result<(i32, UsageRatio), MetricError> {
-        let pods = &scales.seen.pods;
+    pub(super) fn propose(&self, input: &SyncInput<'_>, samples: &Samples) -> Result<(i32, UsageRatio), MetricError> {
+        let pods = &input.seen.pods;
         if pods.is_empty() {
             return Err(MetricError::NoPods);
         }
-        let groups = group(pods, samples, self.resource == Some("cpu"), scales.options, scales.now);
+        let groups = group(pods, samples, self.resource == Some("cpu"), input.options, input.now);
         let values = counted(samples, &groups);
         if values.is_empty() {
             return Err(MetricError::NoSamples);
@@ -32,9 +32,9 @@ impl PerPod<'_> {
         let gauge = UsageTarget::new(self.target, self.requests(pods)?);
         let measure = gauge.read(&values).ok_or(MetricError::NoMatch)?;
         let current = Current {
-            replicas: scales.scale.spec_replicas,
+            replicas: input.scale.spec_replicas,
             ratio: measure.ratio,
-            tolerance: scales.tolerance(),
+            tolerance: input.tolerance(),
         };
         let replicas = current.scaled(&gauge, values, &groups)?;
         Ok((replicas, measure))

@@ -5,13 +5,14 @@ use super::combine;
 use super::decide::decide;
 use super::failure::MetricFailure;
 use super::limits::longest_period;
-use super::metric::{Proposal, Scales};
+use super::metric::Proposal;
 use super::observation::{Observation, Scale};
 use super::options::Options;
 use super::plan::Plan;
 use super::report::{Decision, Outcome, Report};
 use super::state::State;
 use super::status::Status;
+use super::sync_input::SyncInput;
 use super::time::Time;
 use crate::status::ConditionType;
 
@@ -123,7 +124,7 @@ impl Sync<'_> {
         if self.status().unselected(&scale.selector, now) {
             return self.undecided(current, Vec::new());
         }
-        let scales = Scales {
+        let input = SyncInput {
             plan: self.plan,
             seen: self.seen,
             scale,
@@ -131,7 +132,7 @@ impl Sync<'_> {
             now,
         };
         let metrics = self.plan.metrics.iter().enumerate();
-        let proposals: Proposals = metrics.map(|(index, metric)| scales.propose(index, metric)).collect();
+        let proposals: Proposals = metrics.map(|(index, metric)| input.propose(index, metric)).collect();
         match combine::highest(&proposals, current) {
             Ok(highest) => {
                 let decision = decide(self.plan, self.options, &mut self.state.memory, current, highest, now);

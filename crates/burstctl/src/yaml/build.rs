@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use libyaml_safer::EventData;
 
-use super::document::SyntaxError;
+use super::document::{SyntaxError, error};
 use super::merge::Fields;
 use super::parser::Source;
 use super::split::{says_nothing, shifted};
@@ -272,13 +272,6 @@ fn key(tree: Node) -> Result<Key, SyntaxError> {
         }
     };
     Ok(Key { name, span: tree.span })
-}
-
-pub(super) fn error(at: Mark, message: impl Into<String>) -> SyntaxError {
-    SyntaxError {
-        at,
-        message: message.into(),
-    }
 }
 
 #[cfg(test)]

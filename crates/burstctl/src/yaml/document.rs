@@ -20,3 +20,10 @@ pub struct SyntaxError {
     /// Why.
     pub message: String,
 }
+
+pub(super) fn error(at: Mark, message: impl Into<String>) -> SyntaxError {
+    SyntaxError {
+        at,
+        message: message.into(),
+    }
+}

@@ -4,8 +4,7 @@ use burst_hpa::node::fields;
 use burst_hpa::node::{Key, Mark, Node, NodeValue, Span};
 use serde_json::value::RawValue;
 
-use super::build::error;
-use super::document::{Document, SyntaxError};
+use super::document::{Document, SyntaxError, error};
 
 /// How deep a document may nest.
 const DEEPEST: usize = 96;

@@ -3,8 +3,7 @@
 
 use burst_hpa::node::{Key, Mark, Node, NodeValue, Span};
 
-use super::build::error;
-use super::document::SyntaxError;
+use super::document::{SyntaxError, error};
 
 /// The fields read so far.
 #[derive(Default)]

@@ -7,8 +7,7 @@ use std::borrow::Cow;
 
 use libyaml_safer::{Encoding, Event, EventData, MappingStyle, Parser, ScalarStyle, SequenceStyle};
 
-use super::build::error;
-use super::document::SyntaxError;
+use super::document::{SyntaxError, error};
 use super::split::shifted;
 
 /// A chunk of a file that can be parsed without a panic.

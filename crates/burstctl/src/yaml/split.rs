@@ -5,7 +5,7 @@
 use burst_hpa::node::{Mark, NodeValue};
 use std::borrow::Cow;
 
-use super::document::{Document, SyntaxError};
+use super::document::{Document, SyntaxError, error};
 use super::{build, json};
 
 /// Every document of a file that says something; documents of comments alone are left out, and counted unless they are
@@ -103,7 +103,7 @@ pub(super) fn chunks(text: &str, first_lines: usize) -> Vec<Result<Chunk<'_>, Sy
         }
         if !divides {
             let message = format!("{behind:?} behind `---`, where kubectl takes only a comment");
-            chunks.push(Err(build::error(shifted(line_number + 1, 3, 0), message)));
+            chunks.push(Err(error(shifted(line_number + 1, 3, 0), message)));
         }
         (rest, lines_above, length) = (below, line_number + 1, 0);
     }
@@ -141,7 +141,7 @@ mod tests {
     }
 
     fn refused(line: usize, column: usize, message: &str) -> Result<String, SyntaxError> {
-        Err(build::error(Mark { line, column }, message))
+        Err(error(Mark { line, column }, message))
     }
 
     #[test]
