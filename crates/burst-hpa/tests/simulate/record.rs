@@ -1,5 +1,6 @@
 //! The recorded traces. With `BURST_RECORD=1` they are first recorded again from the real controller (`setup/oracle`). The
-//! seeds are fixed, so the same Kubernetes and the same generator give the same file.
+//! seeds are fixed, so the same generator gives the same traces; the controller's answers differ only in what
+//! `difference.rs` leaves out.
 
 use std::collections::BTreeMap;
 use std::fs::File;
