@@ -1,4 +1,4 @@
-//! The whole of a creation: decode, default, validate, in kube-apiserver's order.
+//! The steps of a create request in kube-apiserver's order: decode, default, validate.
 
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 
@@ -24,7 +24,7 @@ fn lines(errors: &[impl ToString]) -> String {
     errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
-/// What kube-apiserver stores when this document is created, or why it would not.
+/// Returns what kube-apiserver stores when this document is created.
 ///
 /// ```
 /// use burst_hpa::{Node, Options, admit};
@@ -39,7 +39,7 @@ fn lines(errors: &[impl ToString]) -> String {
 /// ```
 ///
 /// # Errors
-/// Every cause the apiserver would name.
+/// All causes that the API server would name.
 pub fn admit(document: &Node, options: Options) -> Result<HorizontalPodAutoscaler, Refusal> {
     let hpa = defaulted(decode(document).map_err(Refusal::Decode)?, options);
     match validate(&hpa, options) {

@@ -1,9 +1,9 @@
-//! The words of scaling rules.
+//! The enumerations of scaling rules.
 
-use crate::word::closed;
+use crate::string_enum::closed;
 
 closed! {
-    /// Which of several policies holds: `selectPolicy`.
+    /// Which of several policies applies: `selectPolicy`.
     SelectPolicy {
         /// Scaling in this direction never happens.
         Disabled,
@@ -15,7 +15,7 @@ closed! {
 }
 
 closed! {
-    /// What a policy counts: `policies[].type`.
+    /// The unit of a policy: `policies[].type`.
     PolicyType {
         /// Per cent of the replicas at the start of the period.
         Percent,

@@ -1,4 +1,4 @@
-//! What kube-apiserver fills in before it validates, as in
+//! The defaults that kube-apiserver fills in before it validates, as in
 //! <https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/apis/autoscaling/v2/defaults.go>.
 
 use k8s_openapi::api::autoscaling::v2::{
@@ -19,7 +19,7 @@ const CPU_UTILIZATION: i32 = 80;
 /// Seconds; the same for every default policy.
 const PERIOD: i32 = 15;
 
-/// The object as the apiserver stores it on creation: defaults filled in, `status` and the fields of gates that are
+/// The object as the API server stores it on creation: defaults filled in, `status` and the fields of gates that are
 /// off dropped, quantities canonical. A quantity that is none stays as it is.
 #[must_use]
 pub fn defaulted(mut hpa: HorizontalPodAutoscaler, options: Options) -> HorizontalPodAutoscaler {
@@ -56,15 +56,15 @@ fn cpu() -> MetricSpec {
     }
 }
 
-/// A behavior that is there at all, even an empty one, gets both directions. That matters: without one the controller
-/// uses another algorithm.
+/// Fills in both directions of a behavior, even of an empty one. Without a behavior the controller
+/// uses another algorithm, so an absent one stays absent.
 fn fill_behavior(behavior: &mut HorizontalPodAutoscalerBehavior) {
     let up = behavior.scale_up.get_or_insert_default();
     up.stabilization_window_seconds.get_or_insert(0);
     fill_rules(up, || {
         vec![policy(PolicyType::Pods, 4), policy(PolicyType::Percent, 100)]
     });
-    // The window for scaling down is a flag of the controller, so the apiserver cannot know it.
+    // The window for scaling down is a flag of the controller, so the API server cannot know it.
     fill_rules(behavior.scale_down.get_or_insert_default(), || {
         vec![policy(PolicyType::Percent, 100)]
     });

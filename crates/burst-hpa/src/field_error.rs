@@ -1,10 +1,10 @@
-//! What is wrong with one field, in the apiserver's own terms.
+//! Errors of single fields, as the API server reports them.
 
 use std::fmt;
 
 use crate::path::Path;
 
-/// The `reason` of a cause in the apiserver's 422 answer.
+/// The `reason` of a cause in the API server's 422 answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ErrorType {
     /// A field that must be set is not.
@@ -20,7 +20,7 @@ pub enum ErrorType {
 }
 
 impl ErrorType {
-    /// As the apiserver writes it in `details.causes[].reason`.
+    /// As the API server writes it in `details.causes[].reason`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -47,13 +47,13 @@ impl ErrorType {
 /// `spec.maxReplicas: Required value: must be set and greater than 0`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FieldError {
-    /// What kind of mistake it is.
+    /// The kind of error.
     pub error_type: ErrorType,
     /// The path of the field, such as `spec.metrics[0].type`.
     pub field: String,
-    /// The apiserver's sentence; empty where it has none.
+    /// The API server's message; may be empty.
     pub detail: String,
-    /// The offending value, where the apiserver shows it.
+    /// The offending value, where the API server shows it.
     pub bad: Option<String>,
 }
 
@@ -89,7 +89,7 @@ impl Errors {
         self.push(ErrorType::Forbidden, field, detail.to_owned(), None);
     }
 
-    /// `allowed` in the order of the alphabet, as the apiserver lists it.
+    /// `allowed` in alphabetical order, as the API server lists it.
     pub(crate) fn not_supported(&mut self, field: Path<'_>, bad: &str, allowed: &[&str]) {
         let quoted: Vec<String> = allowed.iter().map(|value| format!("{value:?}")).collect();
         let detail = format!("supported values: {}", quoted.join(", "));
@@ -112,7 +112,7 @@ impl Errors {
             detail,
             bad,
         };
-        // The apiserver says some things twice; once is enough for a reader.
+        // The API server reports some errors twice; one of each is enough.
         if !self.0.contains(&error) {
             self.0.push(error);
         }

@@ -1,6 +1,6 @@
-//! The words of a metric: where its value comes from and how it is compared.
+//! The enumerations of metrics: where a value comes from and how it is compared.
 
-use crate::word::closed;
+use crate::string_enum::closed;
 
 closed! {
     /// Where a metric's value comes from: `spec.metrics[].type`.

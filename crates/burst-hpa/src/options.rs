@@ -1,4 +1,4 @@
-//! What differs between clusters: two feature gates, and the versions that changed a rule.
+//! Differences between clusters: two feature gates, and the versions that changed a rule.
 
 /// The cluster an HPA is meant for.
 ///
@@ -11,9 +11,9 @@
 pub struct Options {
     /// `HPAScaleToZero`: `minReplicas: 0` is allowed. Alpha and off in every version so far.
     pub scale_to_zero: bool,
-    /// `HPAConfigurableTolerance`: `tolerance` is kept. Without the gate the apiserver drops the field silently.
+    /// `HPAConfigurableTolerance`: `tolerance` is kept. Without the gate the API server drops the field silently.
     pub tolerance: bool,
-    /// The version: 36 for Kubernetes 1.36. The rules are those of 1.33 and later, each in its own words.
+    /// The version: 36 for Kubernetes 1.36. The rules cover 1.33 and later, each with its own messages.
     pub minor: u32,
 }
 
@@ -28,23 +28,23 @@ impl Options {
         }
     }
 
-    /// Whether `apiVersion` in references is looked at.
+    /// Returns whether `apiVersion` in references is checked.
     pub(crate) fn checks_api_versions(self) -> bool {
         self.minor >= API_VERSIONS_CHECKED
     }
 
-    /// Whether an ill-formed key is refused as that of a label, and a long one by its bytes; before, as a qualified name
+    /// Returns whether a malformed key is refused as a label key, and a long one by its bytes; before, as a qualified name
     /// by its characters.
     pub(crate) fn speaks_of_label_keys(self) -> bool {
         self.minor >= LABEL_KEYS
     }
 
-    /// Whether the complaint about an empty field of an owner begins with the field's name.
+    /// Returns whether the error about an empty field of an owner begins with the field's name.
     pub(crate) fn names_empty_fields_of_owners(self) -> bool {
         self.minor < OWNERS_REWORDED
     }
 
-    /// Whether `maxReplicas: 0` counts as missing; before, it was too small.
+    /// Returns whether `maxReplicas: 0` counts as missing; before, it was too small.
     pub(crate) fn requires_max_replicas(self) -> bool {
         self.minor >= MAX_REPLICAS_REQUIRED
     }
@@ -65,7 +65,7 @@ const LABEL_KEYS: u32 = 35;
 /// The minor version from which on a `maxReplicas` of 0 is a missing one.
 const MAX_REPLICAS_REQUIRED: u32 = 36;
 
-/// Those of Kubernetes 1.36.
+/// The options of Kubernetes 1.36.
 impl Default for Options {
     fn default() -> Self {
         Self::kubernetes_1(36)

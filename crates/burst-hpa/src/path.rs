@@ -1,8 +1,8 @@
-//! Where a field stands, written as the apiserver writes it: `spec.metrics[0].resource.name`.
+//! Field paths as the API server writes them: `spec.metrics[0].resource.name`.
 
 use std::fmt;
 
-/// A path that is only put into words when something is wrong there.
+/// A path that is only written out for an error.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Path<'a> {
     parent: Option<&'a Path<'a>>,

@@ -1,7 +1,7 @@
 //! Label selectors as the controller reads them, as in
 //! <https://github.com/kubernetes/apimachinery/blob/v0.36.3/pkg/apis/meta/v1/helpers.go>.
 //!
-//! The apiserver does not look into a metric's selector, so a bad one is found here or never.
+//! The API server does not check a metric's selector, so this is the only check before the controller's.
 
 use std::collections::BTreeMap;
 
@@ -9,16 +9,16 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelecto
 
 use crate::validate::content;
 
-/// Why a selector selects nothing at all.
+/// The reason why a selector cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SelectorError {
-    /// Neither of the four operators.
+    /// None of the four operators.
     #[error("{operator:?} is no operator, expected In, NotIn, Exists or DoesNotExist")]
     Operator {
-        /// What stands there.
+        /// The operator.
         operator: String,
     },
-    /// `In` and `NotIn` compare with something.
+    /// `In` and `NotIn` need values.
     #[error("{key}: {operator} needs at least one value")]
     NoValues {
         /// Of the requirement.
@@ -26,7 +26,7 @@ pub enum SelectorError {
         /// Of the requirement.
         operator: String,
     },
-    /// `Exists` and `DoesNotExist` compare with nothing.
+    /// `Exists` and `DoesNotExist` take no values.
     #[error("{key}: {operator} takes no values")]
     Values {
         /// Of the requirement.
@@ -34,12 +34,12 @@ pub enum SelectorError {
         /// Of the requirement.
         operator: String,
     },
-    /// Not the key or the value of any label.
+    /// Not a valid label key or value.
     #[error("{text:?}: {reason}")]
     Label {
         /// The key or value.
         text: String,
-        /// In the apiserver's words.
+        /// The API server's message.
         reason: String,
     },
 }
@@ -82,7 +82,7 @@ fn label(text: &str, reasons: Vec<String>) -> Result<(), SelectorError> {
     }
 }
 
-/// Whether labels satisfy every requirement. An empty selector takes everything.
+/// Returns whether labels satisfy every requirement. An empty selector matches everything.
 #[must_use]
 pub fn matches(selector: &LabelSelector, labels: &BTreeMap<String, String>) -> bool {
     let equal = selector
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn operators_and_values_have_to_fit() {
+    fn operators_need_fitting_values() {
         let table = [
             (
                 expression("Near", &[]),

@@ -6,12 +6,12 @@ use std::sync::LazyLock;
 use k8s_openapi::api::autoscaling::v2::{HorizontalPodAutoscaler, HorizontalPodAutoscalerSpec};
 
 /// A field that is a `T` or an `Option<T>`.
-pub(crate) trait Perhaps<T> {
+pub(crate) trait OptionalField<T> {
     fn there(&self) -> Option<&T>;
     fn there_mut(&mut self) -> &mut T;
 }
 
-impl<T> Perhaps<T> for T {
+impl<T> OptionalField<T> for T {
     fn there(&self) -> Option<&T> {
         Some(self)
     }
@@ -21,7 +21,7 @@ impl<T> Perhaps<T> for T {
     }
 }
 
-impl<T: Default> Perhaps<T> for Option<T> {
+impl<T: Default> OptionalField<T> for Option<T> {
     fn there(&self) -> Option<&T> {
         self.as_ref()
     }
@@ -33,7 +33,7 @@ impl<T: Default> Perhaps<T> for Option<T> {
 
 static EMPTY: LazyLock<HorizontalPodAutoscalerSpec> = LazyLock::new(HorizontalPodAutoscalerSpec::default);
 
-/// The spec; to Go a missing one is an empty one.
+/// The spec; in Go a missing spec is an empty one.
 pub(crate) fn spec(hpa: &HorizontalPodAutoscaler) -> &HorizontalPodAutoscalerSpec {
     hpa.spec.there().unwrap_or(&EMPTY)
 }

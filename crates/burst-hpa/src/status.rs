@@ -1,7 +1,7 @@
-//! Reading what the controller reports: the words of
+//! Reads the status that the controller reports. The values are those of
 //! <https://github.com/kubernetes/api/blob/v0.36.3/autoscaling/v2/types.go> and of the controller's conditions.
 //!
-//! Reading only. The apiserver discards the status of an object that is created or updated; the controller alone writes
+//! It only reads. The API server discards the status of an object that is created or updated; the controller alone writes
 //! it, by the `status` subresource, every 15 s.
 
 use k8s_openapi::api::autoscaling::v2::{
@@ -12,42 +12,42 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use k8s_openapi::jiff::Timestamp;
 
 use crate::quantity::Quantity;
-use crate::word::open;
+use crate::string_enum::open;
 
 open! {
-    /// What a condition is about.
+    /// The type of a condition.
     ConditionType {
-        /// Whether the controller can read and set the number of replicas, and whether it holds still on purpose.
+        /// Whether the controller can read and set the replicas, and whether it is holding back scaling on purpose.
         AbleToScale,
-        /// Whether the controller can compute a number at all.
+        /// Whether the controller can compute the desired replicas.
         ScalingActive,
-        /// Whether a limit keeps it from the number it computed.
+        /// Whether a limit changed the desired replicas.
         ScalingLimited,
-        /// Whether it scaled the target to zero itself. Since Kubernetes 1.36.
+        /// Whether the controller scaled the target to zero itself. Since Kubernetes 1.36.
         ScaledToZero,
     }
 }
 
 open! {
-    /// Whether a condition holds.
+    /// The status of a condition.
     ConditionStatus {
-        /// It holds.
+        /// True.
         True,
-        /// It does not.
+        /// False.
         False,
-        /// The controller cannot tell.
+        /// Unknown.
         Unknown,
     }
 }
 
 open! {
-    /// Why a condition is as it is.
+    /// The reason of a condition.
     Reason {
         /// The number of replicas could be read.
         SucceededGetScale,
         /// The target is missing, or has no scale subresource.
         FailedGetScale,
-        /// Nothing is to be done, and nothing keeps it from acting.
+        /// Ready for a new scale.
         ReadyForNewScale,
         /// A higher recommendation within the window holds scaling down back.
         ScaleDownStabilized,
@@ -59,33 +59,33 @@ open! {
         FailedUpdateScale,
         /// At least one metric gave a number.
         ValidMetricFound,
-        /// Somebody else scaled the target to zero, which switches the autoscaler off.
+        /// Someone else scaled the target to zero, which disables the autoscaler.
         ScalingDisabled,
         /// The target's selector cannot be read.
         InvalidSelector,
         /// Pods of the target belong to another autoscaler's target too.
         AmbiguousSelector,
-        /// A `Resource` metric gave nothing.
+        /// A `Resource` metric has no value.
         FailedGetResourceMetric,
-        /// A `ContainerResource` metric gave nothing.
+        /// A `ContainerResource` metric has no value.
         FailedGetContainerResourceMetric,
-        /// A `Pods` metric gave nothing.
+        /// A `Pods` metric has no value.
         FailedGetPodsMetric,
-        /// An `Object` metric gave nothing.
+        /// An `Object` metric has no value.
         FailedGetObjectMetric,
-        /// An `External` metric gave nothing.
+        /// An `External` metric has no value.
         FailedGetExternalMetric,
         /// A metric's type is unknown to the controller.
         InvalidMetricSourceType,
-        /// No limit bit.
+        /// The desired replicas are within all limits.
         DesiredWithinRange,
-        /// More were wanted than `maxReplicas`.
+        /// The recommendation was above `maxReplicas`.
         TooManyReplicas,
-        /// Fewer were wanted than `minReplicas`; at rest at the minimum this is normal.
+        /// The recommendation was below `minReplicas`; normal for a target at its minimum.
         TooFewReplicas,
-        /// A scale-up policy bit.
+        /// A scale-up policy limited the change.
         ScaleUpLimit,
-        /// A scale-down policy bit.
+        /// A scale-down policy limited the change.
         ScaleDownLimit,
         /// The controller scaled to zero.
         ScaledToZero,
@@ -94,14 +94,14 @@ open! {
     }
 }
 
-/// What the controller last said.
+/// The status that the controller last wrote.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Status {
-    /// The generation of the spec it looked at.
+    /// The generation of the spec that it observed.
     pub observed_generation: Option<i64>,
     /// Replicas the target had; 0 where the controller wrote nothing.
     pub current_replicas: i32,
-    /// Replicas it asked for.
+    /// Replicas that it requested.
     pub desired_replicas: i32,
     /// When it last changed that number.
     pub last_scale_time: Option<Timestamp>,
@@ -114,22 +114,22 @@ pub struct Status {
 /// One condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
-    /// What it is about.
+    /// The type.
     pub condition_type: ConditionType,
-    /// Whether it holds.
+    /// The status.
     pub status: ConditionStatus,
     /// Why.
     pub reason: Reason,
     /// For a person.
     pub message: String,
-    /// Since when it has been so.
+    /// When the status last changed.
     pub last_transition_time: Option<Timestamp>,
 }
 
-/// The value of one metric, as the controller last saw it.
+/// The value of one metric at the last sync.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CurrentMetric {
-    /// `Resource`, `Pods`, …; the apiserver does not check it.
+    /// `Resource`, `Pods`, …; the API server does not check it.
     pub source_type: String,
     /// Of the metric or resource.
     pub name: String,
@@ -148,7 +148,7 @@ pub struct CurrentMetric {
 }
 
 impl Status {
-    /// `None` if no controller has looked at the object yet: an absent status, or one in which nothing is said.
+    /// `None` before the controller's first sync: an absent or an empty status.
     #[must_use]
     pub fn of(hpa: &HorizontalPodAutoscaler) -> Option<Self> {
         let status = hpa
@@ -239,7 +239,7 @@ mod tests {
     use crate::{Node, decode};
 
     #[test]
-    fn the_words_of_a_controller_become_values_and_new_words_are_kept() {
+    fn known_conditions_are_typed_and_unknown_ones_kept() {
         let text = r#"{"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscaler","status":{
             "currentReplicas":3,"desiredReplicas":4,"lastScaleTime":"2026-11-21T05:00:00Z",
             "currentMetrics":[{"type":""},{"type":"Resource","resource":{"name":"cpu","current":{"averageUtilization":71,"averageValue":"142m"}}}],
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_no_controller_has_seen_has_no_status() {
+    fn an_object_before_its_first_sync_has_no_status() {
         let text = r#"{"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscaler","status":{"desiredReplicas":0,"currentMetrics":null}}"#;
         assert_eq!(Status::of(&decode(&Node::from_json(text).unwrap()).unwrap()), None);
     }

@@ -1,4 +1,4 @@
-//! The part of a workload an HPA depends on: its identity, its pods and what they request.
+//! The part of a workload that an HPA depends on: its identity, its pods and their requests.
 
 use std::collections::BTreeMap;
 
@@ -11,12 +11,12 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use crate::metric::Resource;
-use crate::spec::Perhaps as _;
+use crate::spec::OptionalField as _;
 
-/// Where an object without a namespace goes.
+/// The namespace of an object without one.
 pub(crate) const DEFAULT_NAMESPACE: &str = "default";
 
-/// `maxSurge` where it is not written.
+/// The default of `maxSurge`.
 const DEFAULT_SURGE: &str = "25%";
 
 /// Something that runs pods from a template.
@@ -24,9 +24,9 @@ const DEFAULT_SURGE: &str = "25%";
 pub struct Workload {
     /// Such as `apps/v1`.
     pub api_version: String,
-    /// Such as `Deployment`.
+    /// The kind, such as `Deployment`.
     pub kind: String,
-    /// `None` for that of the request.
+    /// `None` for the namespace of the request.
     pub namespace: Option<String>,
     /// Of the object.
     pub name: String,
@@ -36,7 +36,7 @@ pub struct Workload {
     pub max_surge: Option<IntOrString>,
     /// Which pods count as this workload's.
     pub selector: LabelSelector,
-    /// What its pods are made from.
+    /// The template of its pods.
     pub template: PodTemplateSpec,
 }
 
@@ -87,13 +87,13 @@ impl Workload {
     }
 }
 
-/// What a container asks for. A limit without a request is one: the apiserver copies it.
+/// The request of a container. A limit without a request counts as one, because the API server copies it.
 pub(crate) fn request(container: &Container, resource: Resource) -> Option<&Written> {
     let resources = container.resources.as_ref()?;
     of(resources.requests.as_ref(), resource).or_else(|| of(resources.limits.as_ref(), resource))
 }
 
-/// What a container may use at most.
+/// The limit of a container.
 pub(crate) fn limit(container: &Container, resource: Resource) -> Option<&Written> {
     of(container.resources.as_ref()?.limits.as_ref(), resource)
 }

@@ -77,7 +77,7 @@ fn an_hpa_scales_nothing_of_another_namespace() {
 }
 
 #[test]
-fn nothing_is_written_that_was_not_said() {
+fn only_fields_that_were_set_are_written() {
     let down = ScalingRules::new().window(Duration::from_secs(60));
     let spec = serde_json::to_value(bookstore().scale_down(down).build().unwrap().spec).unwrap();
     assert_eq!(
@@ -88,14 +88,14 @@ fn nothing_is_written_that_was_not_said() {
 }
 
 #[test]
-fn defaulted_shows_what_kubernetes_will_make_of_it() {
+fn defaulted_returns_what_kubernetes_stores() {
     let spec = serde_json::to_value(bookstore().defaulted().unwrap().spec).unwrap();
     assert_eq!(spec["minReplicas"], 1);
     assert_eq!(spec["metrics"][0]["resource"]["target"]["averageUtilization"], 80);
 }
 
 #[test]
-fn everything_wrong_is_said_at_once() {
+fn all_errors_are_reported_at_once() {
     let hpa = Hpa::new(Target::deployment(""), 2)
         .min_replicas(3)
         .metric(ResourceMetric::new(Resource::Cpu, Utilization(0)))
@@ -115,7 +115,7 @@ fn everything_wrong_is_said_at_once() {
 }
 
 #[test]
-fn what_is_accepted_and_never_works_is_refused_too() {
+fn hpas_that_never_work_are_refused_although_kubernetes_accepts_them() {
     let queue = |selector| ExternalMetric::new("queue", Value::new(1)).selector(selector);
     let tolerant = ScalingRules::new().tolerance("0.05".parse().unwrap());
     let table = [

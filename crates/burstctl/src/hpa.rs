@@ -34,6 +34,6 @@ pub(crate) fn read(
         };
         return build(object, targets, options).map_err(|findings| findings.iter().map(reason).collect());
     }
-    let migration = migrate(&object.tree.to_node()).map_err(|error| vec![error.to_string()])?;
+    let migration = migrate(&object.tree).map_err(|error| vec![error.to_string()])?;
     decode(&migration.document).map_err(|errors| errors.iter().map(ToString::to_string).collect())
 }

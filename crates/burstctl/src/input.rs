@@ -3,8 +3,10 @@
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use burst_hpa::node::{Mark, Node};
+
 use crate::objects::{self, Object};
-use crate::yaml::{self, Mark, SyntaxError, Tree};
+use crate::yaml::{self, SyntaxError};
 
 /// A file's name and its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -175,9 +177,9 @@ fn with_foreign(bytes: &[u8]) -> (String, Vec<Mark>) {
 }
 
 /// YAML has stumbled over it already; JSON takes any character in its strings.
-fn without_foreign(content: Result<Tree, SyntaxError>, foreign: &[Mark]) -> Result<Tree, SyntaxError> {
+fn without_foreign(content: Result<Node, SyntaxError>, foreign: &[Mark]) -> Result<Node, SyntaxError> {
     let at = foreign.iter().find(|mark| match &content {
-        Ok(tree) => (tree.span.start..tree.span.end).contains(mark),
+        Ok(tree) => (tree.span().start..tree.span().end).contains(mark),
         Err(error) => error.at == **mark,
     });
     match at {

@@ -1,6 +1,6 @@
 //! Kubernetes objects, wherever they stood.
 
-use crate::yaml::{Key, Span, Tree, Value};
+use burst_hpa::node::{Key, Node, NodeValue, Span};
 
 /// One object and where it came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub struct Object {
     /// Counts from 1.
     pub document: usize,
     /// The object.
-    pub tree: Tree,
+    pub tree: Node,
 }
 
 impl Object {
@@ -59,7 +59,7 @@ impl Object {
     /// Why kubectl refuses it, whatever it is: only what has a kind is an object.
     #[must_use]
     pub fn fault(&self) -> Option<String> {
-        if !matches!(self.tree.value, Value::Object(_)) {
+        if !matches!(self.tree.value, NodeValue::Object(_)) {
             return Some("expected an object".to_owned());
         }
         // From a request's address the apiserver would know them; kubectl has only the file.
@@ -79,26 +79,26 @@ pub(crate) fn group(api_version: &str) -> &str {
 }
 
 /// The objects of a document: the items of a list, or itself.
-pub(crate) fn of(source: usize, document: usize, tree: Tree) -> Vec<Object> {
+pub(crate) fn of(source: usize, document: usize, tree: Node) -> Vec<Object> {
     let mut objects = Vec::new();
     take_apart(tree, &mut |tree| objects.push(Object { source, document, tree }));
     objects
 }
 
 /// What is called a list and has no items is one object: `AllowList` may be the kind of somebody's own.
-fn take_apart(tree: Tree, take: &mut dyn FnMut(Tree)) {
+fn take_apart(tree: Node, take: &mut dyn FnMut(Node)) {
     let kind = tree.text("kind").unwrap_or_default().to_owned();
     let items = tree.field("items").map(|items| &items.value);
-    let (Some(item_kind), Some(Value::List(_) | Value::Null)) = (kind.strip_suffix("List"), items) else {
+    let (Some(item_kind), Some(NodeValue::List(_) | NodeValue::Null)) = (kind.strip_suffix("List"), items) else {
         return take(tree);
     };
     let api_version = tree.text("apiVersion").unwrap_or_default().to_owned();
     let span = tree.span;
-    let Value::Object(fields) = tree.value else { return };
+    let NodeValue::Object(fields) = tree.value else { return };
     let Some(items) = fields.into_iter().rev().find(|(key, _)| key.name == "items") else {
         return;
     };
-    if let Value::List(items) = items.1.value {
+    if let NodeValue::List(items) = items.1.value {
         for item in items {
             take_apart(named(item, item_kind, &api_version, span), take);
         }
@@ -106,13 +106,13 @@ fn take_apart(tree: Tree, take: &mut dyn FnMut(Tree)) {
 }
 
 /// The items of a typed list do not say what they are.
-fn named(mut tree: Tree, kind: &str, api_version: &str, span: Span) -> Tree {
+fn named(mut tree: Node, kind: &str, api_version: &str, span: Option<Span>) -> Node {
     let silent = tree.field("kind").is_none() && tree.field("apiVersion").is_none() && !kind.is_empty();
-    if let (Value::Object(fields), true) = (&mut tree.value, silent) {
+    if let (NodeValue::Object(fields), true) = (&mut tree.value, silent) {
         for (name, value) in [("kind", kind), ("apiVersion", api_version)] {
             let name = name.to_owned();
-            let value = Value::String(value.to_owned());
-            fields.push((Key { name, span }, Tree { value, span }));
+            let value = NodeValue::String(value.to_owned());
+            fields.push((Key { name, span }, Node { value, span }));
         }
     }
     tree

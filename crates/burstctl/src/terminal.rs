@@ -8,7 +8,9 @@ use crate::input::Input;
 use crate::lint::{Finding, write as write_findings};
 use crate::page::Page;
 use crate::run::End;
-use crate::yaml::{Mark, first_comment};
+use burst_hpa::node::Mark;
+
+use crate::yaml::first_comment;
 
 /// Where a command reads and writes.
 pub struct Terminal<'a> {

@@ -2,7 +2,7 @@
 
 use serde::de::DeserializeOwned;
 
-use crate::yaml::{Span, Tree, Value};
+use burst_hpa::node::{Node, NodeValue, Span};
 
 /// Why a document is not of its form.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,16 +16,16 @@ pub(crate) struct Misread {
 }
 
 /// Reads a form.
-pub(crate) fn read<T: DeserializeOwned>(tree: &Tree) -> Result<T, Misread> {
+pub(crate) fn read<T: DeserializeOwned>(tree: &Node) -> Result<T, Misread> {
     if let Some(twice) = tree.duplicate() {
         return Err(Misread {
             field: twice.name.clone(),
-            span: twice.span,
+            span: twice.span(),
             detail: format!("{:?} is written twice", twice.name),
         });
     }
     // Serde would read a list as the fields in the order of our sources, and speak of a struct.
-    if !matches!(tree.value, Value::Object(_)) {
+    if !matches!(tree.value, NodeValue::Object(_)) {
         return Err(Misread {
             field: String::new(),
             span: tree.place(""),
@@ -41,7 +41,7 @@ pub(crate) fn read<T: DeserializeOwned>(tree: &Tree) -> Result<T, Misread> {
 }
 
 /// Where that is wrong.
-pub(crate) fn place(tree: &Tree, field: &str, detail: &str) -> Span {
+pub(crate) fn place(tree: &Node, field: &str, detail: &str) -> Span {
     // The key itself is the trouble, not what it says.
     if detail.starts_with("unknown field") {
         tree.place_of_key(field)

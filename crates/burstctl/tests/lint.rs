@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use burst_hpa::{Node, Options, Severity};
+use burst_hpa::{ErrorType, Node, NodeValue, Options, Severity};
 use burstctl::args::Format;
 use burstctl::input::{Input, Source};
-use burstctl::lint::{check, write};
+use burstctl::lint::{Mistake, check, write};
 use burstctl::page::Page;
 use burstctl::yaml::to_yaml;
 use proptest::prelude::*;
@@ -114,11 +114,13 @@ impl Case {
 
 /// YAML reads `1.0` and `1e3` as whole numbers, which JSON does not.
 fn spells_numbers_oddly(node: &Node) -> bool {
-    match node {
-        Node::Number(text) => text.contains(['.', 'e', 'E']) || text.parse::<i64>().is_err() || text.starts_with("-0"),
-        Node::List(items) => items.iter().any(spells_numbers_oddly),
-        Node::Object(fields) => fields.iter().any(|(_, node)| spells_numbers_oddly(node)),
-        Node::Null | Node::Bool(_) | Node::String(_) => false,
+    match &node.value {
+        NodeValue::Number(text) => {
+            text.contains(['.', 'e', 'E']) || text.parse::<i64>().is_err() || text.starts_with("-0")
+        }
+        NodeValue::List(items) => items.iter().any(spells_numbers_oddly),
+        NodeValue::Object(fields) => fields.iter().any(|(_, node)| spells_numbers_oddly(node)),
+        NodeValue::Null | NodeValue::Bool(_) | NodeValue::String(_) => false,
     }
 }
 
@@ -329,7 +331,7 @@ fn assert_endured(text: &str) -> Result<(), TestCaseError> {
         findings
             .iter()
             .filter(|finding| finding.severity == Severity::Error)
-            .all(|finding| !finding.detail.is_empty())
+            .all(|finding| !finding.detail.is_empty() || finding.mistake == Mistake::Invalid(ErrorType::Required))
     );
     Ok(())
 }

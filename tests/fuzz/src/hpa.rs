@@ -1,6 +1,6 @@
 //! Manifests.
 
-use burst_hpa::{Node, Options, admit};
+use burst_hpa::{Node, NodeValue, Options, admit};
 use burstctl::yaml::{documents, to_yaml};
 
 /// An HPA as JSON: admitted or refused; one that is admitted stays so.
@@ -22,14 +22,12 @@ pub(crate) fn hpa(bytes: &[u8]) -> bool {
 pub(crate) fn yaml(bytes: &[u8]) -> bool {
     let documents_of = |text: &str| -> Vec<_> {
         let documents = documents(text).into_iter();
-        documents
-            .map(|document| document.content.map(|tree| tree.to_node()))
-            .collect()
+        documents.map(|document| document.content).collect()
     };
     let read = documents_of(&String::from_utf8_lossy(bytes));
     for node in read.iter().flatten().filter(|node| !cannot_be_written(node)) {
         let text = to_yaml(node);
-        let again = documents_of(&text).into_iter().next().unwrap_or(Ok(Node::Null));
+        let again = documents_of(&text).into_iter().next().unwrap_or(Ok(Node::NULL));
         assert_eq!(again.map(by_value), Ok(by_value(node.clone())), "{text}");
     }
     read.iter().any(Result::is_ok)
@@ -38,12 +36,12 @@ pub(crate) fn yaml(bytes: &[u8]) -> bool {
 /// YAML wants `?` before a key of more than 1,024 characters; a manifest has none, and none is written. A number beyond a
 /// float is a string in YAML, and Kubernetes refuses it in JSON.
 fn cannot_be_written(node: &Node) -> bool {
-    match node {
-        Node::Object(fields) => fields
+    match &node.value {
+        NodeValue::Object(fields) => fields
             .iter()
-            .any(|(key, node)| key.len() > 100 || cannot_be_written(node)),
-        Node::List(items) => items.iter().any(cannot_be_written),
-        Node::Number(text) => text.parse::<f64>().is_ok_and(f64::is_infinite),
+            .any(|(key, node)| key.name.len() > 100 || cannot_be_written(node)),
+        NodeValue::List(items) => items.iter().any(cannot_be_written),
+        NodeValue::Number(text) => text.parse::<f64>().is_ok_and(f64::is_infinite),
         _ => false,
     }
 }
@@ -55,10 +53,10 @@ fn by_value(node: Node) -> Node {
         (_, Ok(whole)) => whole.to_string(),
         _ => text.parse::<f64>().unwrap_or(f64::NAN).to_string(),
     };
-    match node {
-        Node::Object(fields) => Node::Object(fields.into_iter().map(|(key, node)| (key, by_value(node))).collect()),
-        Node::List(items) => Node::List(items.into_iter().map(by_value).collect()),
-        Node::Number(text) => Node::Number(number(&text)),
-        other => other,
+    match node.value {
+        NodeValue::Object(fields) => Node::object(fields.into_iter().map(|(key, node)| (key, by_value(node)))),
+        NodeValue::List(items) => Node::list(items.into_iter().map(by_value).collect()),
+        NodeValue::Number(text) => Node::number(number(&text)),
+        value => value.into(),
     }
 }

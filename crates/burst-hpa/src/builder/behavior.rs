@@ -9,7 +9,7 @@ use crate::behavior::{PolicyType, SelectPolicy};
 use crate::path::Path;
 use crate::quantity::Quantity;
 
-/// The rules of one direction. What is not said stays unset.
+/// The rules of one direction. A field that is not set stays unset.
 #[derive(Clone, Debug, Default)]
 #[must_use]
 pub struct ScalingRules {
@@ -19,7 +19,7 @@ pub struct ScalingRules {
     tolerance: Option<Quantity>,
 }
 
-/// At most so many in so long.
+/// A limit on the change in a period.
 #[derive(Clone, Debug)]
 pub struct Policy {
     policy_type: PolicyType,
@@ -50,12 +50,12 @@ impl Policy {
 }
 
 impl ScalingRules {
-    /// No rules yet: Kubernetes' own will be filled in.
+    /// Creates empty rules; Kubernetes fills in its defaults.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The direction is switched off.
+    /// Switches the direction off.
     pub fn disabled() -> Self {
         Self::new().select(SelectPolicy::Disabled)
     }
@@ -79,7 +79,7 @@ impl ScalingRules {
         self
     }
 
-    /// How far a metric may be off its target without anything happening: 0.05 is 5 %. Kubernetes' default is 10 %.
+    /// How far a metric may be off its target before the controller acts: 0.05 is 5 %. Kubernetes' default is 10 %.
     pub fn tolerance(mut self, tolerance: Quantity) -> Self {
         self.tolerance = Some(tolerance);
         self

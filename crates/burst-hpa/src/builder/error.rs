@@ -30,12 +30,12 @@ pub enum BuildError {
     NotWholeSeconds {
         /// Such as `spec.behavior.scaleUp.stabilizationWindowSeconds`.
         field: String,
-        /// What was said.
+        /// The given value.
         duration: Duration,
     },
 }
 
-/// Every reason, one a line.
+/// All reasons, one a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BuildErrors(Vec<BuildError>);
 

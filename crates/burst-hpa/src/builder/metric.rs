@@ -1,4 +1,4 @@
-//! The five sources, each with the targets it can be compared with.
+//! The five metric sources, each with the targets that Kubernetes allows for it.
 
 use k8s_openapi::api::autoscaling::v2::{
     ContainerResourceMetricSource, ExternalMetricSource, MetricIdentifier, MetricSpec, MetricTarget,

@@ -1,5 +1,5 @@
-//! Writing HPAs that cannot be wrong: what types can rule out does not compile, the rest is an error of
-//! [`Hpa::build`], and nothing is written that was not said.
+//! Builds valid HPAs: types rule out most mistakes at compile time, and [`Hpa::build`] reports the rest. It writes only
+//! what was set.
 //!
 //! # The least
 //! A target and how far it may grow. The name is the target's.
@@ -106,7 +106,7 @@
 //! algorithm, which at most doubles the replicas (or makes them four) at each sync and shrinks after five minutes.
 //!
 //! # Status
-//! There is no way to write one. The apiserver discards the status of what is created or updated; the controller alone
+//! There is no way to write one. The API server discards the status of what is created or updated; the controller alone
 //! writes it.
 //! ```compile_fail,E0599
 //! # use burst_hpa::builder::{Hpa, Target};

@@ -1,4 +1,4 @@
-//! Selecting one series of a metric by its labels.
+//! Selectors of a metric's series.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelecto
 pub struct Selector(pub(super) LabelSelector);
 
 impl Selector {
-    /// Takes every series.
+    /// Selects every series.
     pub fn new() -> Self {
         Self::default()
     }
@@ -29,17 +29,17 @@ impl Selector {
         self.expression(key, "In", Some(values.into_iter().map(Into::into).collect()))
     }
 
-    /// The label has none of these values, or is not there.
+    /// The label has none of these values, or does not exist.
     pub fn is_not_in<V: Into<String>>(self, key: impl Into<String>, values: impl IntoIterator<Item = V>) -> Self {
         self.expression(key, "NotIn", Some(values.into_iter().map(Into::into).collect()))
     }
 
-    /// The label is there.
+    /// The label exists.
     pub fn exists(self, key: impl Into<String>) -> Self {
         self.expression(key, "Exists", None)
     }
 
-    /// The label is not there.
+    /// The label does not exist.
     pub fn does_not_exist(self, key: impl Into<String>) -> Self {
         self.expression(key, "DoesNotExist", None)
     }

@@ -1,4 +1,4 @@
-//! What is scaled, and what a metric describes.
+//! References to the object to scale and to the object of a metric.
 
 use k8s_openapi::Metadata;
 use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
@@ -91,7 +91,7 @@ impl ObjectReference {
         Self(reference(api_version.into(), kind.into(), name.into()))
     }
 
-    /// To an object at hand.
+    /// Refers to an existing object.
     ///
     /// ```
     /// use burst_hpa::builder::{ObjectMetric, ObjectReference, Value};

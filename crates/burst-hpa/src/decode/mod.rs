@@ -1,4 +1,4 @@
-//! From a tree to an HPA, as strictly as kube-apiserver under `fieldValidation=Strict`: unknown and duplicate fields,
+//! Converts a node to an HPA as strictly as kube-apiserver under `fieldValidation=Strict`: unknown and duplicate fields,
 //! wrong types and malformed quantities are refused, all of them at once and each with its path.
 
 mod nearest;
@@ -18,7 +18,7 @@ pub const API_VERSION: &str = "autoscaling/v2";
 /// The kind this crate decodes.
 pub const KIND: &str = "HorizontalPodAutoscaler";
 
-/// What the apiserver would answer with status 400.
+/// An error that the API server answers with status 400.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     /// `autoscaling/v2` has no such field.
@@ -29,7 +29,7 @@ pub enum DecodeError {
         /// The field that was probably meant.
         nearest: Option<&'static str>,
     },
-    /// The same field stands twice.
+    /// The same field is written twice.
     #[error("duplicate field {path:?}")]
     DuplicateField {
         /// Of the field itself.
@@ -42,7 +42,7 @@ pub enum DecodeError {
         path: String,
         /// "a string", "a list", …
         expected: &'static str,
-        /// What stands there instead.
+        /// The value instead.
         found: String,
     },
     /// Not a quantity.
@@ -50,9 +50,9 @@ pub enum DecodeError {
     Quantity {
         /// Of the field.
         path: String,
-        /// What stands there instead.
+        /// The value instead.
         found: String,
-        /// In Go's words.
+        /// Go's message.
         reason: ParseQuantityError,
     },
     /// Another kind of object, or another version of it.
@@ -62,13 +62,13 @@ pub enum DecodeError {
         path: String,
         /// What this crate decodes.
         expected: &'static str,
-        /// What stands there instead; empty if nothing does.
+        /// The value instead; empty if there is none.
         found: String,
     },
 }
 
 impl DecodeError {
-    /// Where it is, such as `spec.metrics[0].type`; empty for the document itself.
+    /// The path of the field, such as `spec.metrics[0].type`; empty for the document itself.
     #[must_use]
     pub fn path(&self) -> &str {
         match self {
@@ -80,7 +80,7 @@ impl DecodeError {
         }
     }
 
-    /// Whether the apiserver refuses it only under `fieldValidation=Strict`, kubectl's default; otherwise it would
+    /// Returns whether the API server refuses it only under `fieldValidation=Strict`, kubectl's default; otherwise it would
     /// take the object and drop the field.
     #[must_use]
     pub fn only_strict(&self) -> bool {
@@ -91,7 +91,7 @@ impl DecodeError {
 /// Reads an `autoscaling/v2` HorizontalPodAutoscaler; its quantities come out canonical.
 ///
 /// # Errors
-/// Everything that keeps the document from being one.
+/// All errors of the document.
 pub fn decode(document: &Node) -> Result<HorizontalPodAutoscaler, Vec<DecodeError>> {
     let mut errors = Vec::new();
     let value = read::read(document, &schema::HPA, &Path::ROOT, &mut errors);
@@ -109,8 +109,8 @@ pub fn decode(document: &Node) -> Result<HorizontalPodAutoscaler, Vec<DecodeErro
     })
 }
 
-/// A body without the word is what its URL says, to the apiserver. A reader of files must look at the kind beforehand
-/// anyway, to tell the HPAs from the rest.
+/// For a body without `kind` the API server goes by the URL. A reader of files has to check the kind before
+/// anyway, to find the HPAs.
 fn other_kind(document: &Node, path: &str, expected: &'static str) -> Option<DecodeError> {
     let found = document
         .field(path)

@@ -1,23 +1,23 @@
-//! The name that was probably meant.
+//! Finds the field name that a misspelt name was probably meant to be.
 
-/// Letters that may be wrong, missing or too many.
-const SLIPS: usize = 2;
+/// The largest edit distance of a suggestion.
+const MAX_DISTANCE: usize = 2;
 
-/// The closest of `names`, whatever the case, if it is close at all.
+/// The closest of `names`, ignoring case, if it is within the largest distance.
 pub(super) fn nearest(name: &str, names: impl Iterator<Item = &'static str>) -> Option<&'static str> {
     let distances = names.map(|other| (distance(&name.to_lowercase(), &other.to_lowercase()), other));
     distances
-        .filter(|(distance, other)| *distance <= SLIPS && *distance < other.len())
+        .filter(|(distance, other)| *distance <= MAX_DISTANCE && *distance < other.len())
         .min()
         .map(|(_, other)| other)
 }
 
-/// How many letters have to be put in, taken out or replaced.
+/// The edit distance: letters to insert, delete or replace.
 fn distance(from: &str, to: &str) -> usize {
     let to: Vec<char> = to.chars().collect();
     let mut row: Vec<usize> = (0..=to.len()).collect();
-    // What is much longer is far away; no need to count how far.
-    for (index, letter) in from.chars().take(to.len() + SLIPS + 1).enumerate() {
+    // A much longer name is out of range anyway.
+    for (index, letter) in from.chars().take(to.len() + MAX_DISTANCE + 1).enumerate() {
         let mut left = index + 1;
         let mut next = vec![left];
         for (above, other) in row.windows(2).zip(&to) {
@@ -35,7 +35,7 @@ mod tests {
     use super::nearest;
 
     #[test]
-    fn slips_of_the_pen_are_seen_through_and_other_words_are_not() {
+    fn typos_get_a_suggestion_and_other_names_do_not() {
         let find = |name| nearest(name, ["minReplicas", "maxReplicas", "behavior", "type"].into_iter());
         let table = [
             ("minreplicas", Some("minReplicas")),

@@ -1,4 +1,4 @@
-//! Walks a tree along the schema. What comes out is what Go would have in memory, as JSON: nothing for `null`, zero
+//! Reads a node by the schema. The result is what Go has in memory, as JSON: nothing for `null`, zero
 //! values for `null` in a list, quantities in canonical form.
 
 use serde_json::{Map, Value};
@@ -7,36 +7,36 @@ use super::DecodeError;
 use super::nearest::nearest;
 use super::schema::{Field, Schema};
 use super::time::is_rfc3339;
-use crate::node::Node;
+use crate::node::{Key, Node, NodeValue};
 use crate::path::Path;
 use crate::quantity::Quantity;
 
 pub(super) fn read(node: &Node, schema: &Schema, path: &Path<'_>, errors: &mut Vec<DecodeError>) -> Value {
-    match (schema, node) {
-        (_, Node::Null) => Value::Null,
-        (Schema::Object(fields), Node::Object(entries)) => object(entries, fields, path, errors),
-        (Schema::List(item), Node::List(nodes)) => list(nodes, item, path, errors),
-        (Schema::Labels, Node::Object(entries)) => labels(entries, path, errors),
-        (Schema::String, Node::String(text)) => Value::from(text.as_str()),
-        (Schema::Bool, Node::Bool(value)) => Value::from(*value),
-        (Schema::Int32, Node::Number(text)) => integer(
+    match (schema, &node.value) {
+        (_, NodeValue::Null) => Value::Null,
+        (Schema::Object(fields), NodeValue::Object(entries)) => object(entries, fields, path, errors),
+        (Schema::List(item), NodeValue::List(nodes)) => list(nodes, item, path, errors),
+        (Schema::Labels, NodeValue::Object(entries)) => labels(entries, path, errors),
+        (Schema::String, NodeValue::String(text)) => Value::from(text.as_str()),
+        (Schema::Bool, NodeValue::Bool(value)) => Value::from(*value),
+        (Schema::Int32, NodeValue::Number(text)) => integer(
             text.parse::<i32>().map(i64::from).ok(),
             "a 32-bit integer",
             text,
             path,
             errors,
         ),
-        (Schema::Int64, Node::Number(text)) => integer(text.parse().ok(), "a 64-bit integer", text, path, errors),
-        (Schema::Quantity, Node::String(text)) => quantity(text.trim_matches(is_space), path, errors),
-        (Schema::Quantity, Node::Number(text)) => quantity(text, path, errors),
-        (Schema::Time, Node::String(text)) if is_rfc3339(text) => Value::from(text.as_str()),
-        (Schema::Time, Node::String(text)) => wrong(expected(schema), text.clone(), path, errors),
-        (Schema::Any, node) => node.into(),
-        _ => wrong(expected(schema), node.kind().to_owned(), path, errors),
+        (Schema::Int64, NodeValue::Number(text)) => integer(text.parse().ok(), "a 64-bit integer", text, path, errors),
+        (Schema::Quantity, NodeValue::String(text)) => quantity(text.trim_matches(is_space), path, errors),
+        (Schema::Quantity, NodeValue::Number(text)) => quantity(text, path, errors),
+        (Schema::Time, NodeValue::String(text)) if is_rfc3339(text) => Value::from(text.as_str()),
+        (Schema::Time, NodeValue::String(text)) => wrong(expected(schema), text.clone(), path, errors),
+        (Schema::Any, _) => node.to_json(),
+        _ => wrong(expected(schema), node.type_name().to_owned(), path, errors),
     }
 }
 
-/// What Go trims off a quantity: it looks at the JSON as it was written, where a line break or a tab is an escape.
+/// The white space that Go trims off a quantity. It trims the raw JSON, in which a line break or a tab is an escape.
 fn is_space(character: char) -> bool {
     character.is_whitespace() && !character.is_ascii_control()
 }
@@ -64,9 +64,9 @@ fn wrong(expected: &'static str, found: String, path: &Path<'_>, errors: &mut Ve
     Value::Null
 }
 
-fn object(entries: &[(String, Node)], fields: &[Field], path: &Path<'_>, errors: &mut Vec<DecodeError>) -> Value {
+fn object(entries: &[(Key, Node)], fields: &[Field], path: &Path<'_>, errors: &mut Vec<DecodeError>) -> Value {
     let mut object = Map::new();
-    for (index, (name, node)) in entries.iter().enumerate() {
+    for (index, (Key { name, .. }, node)) in entries.iter().enumerate() {
         let path = path.field(name);
         duplicate(entries, index, &path, errors);
         let Some(field) = fields.iter().find(|field| field.name == name) else {
@@ -83,32 +83,32 @@ fn object(entries: &[(String, Node)], fields: &[Field], path: &Path<'_>, errors:
 }
 
 fn list(nodes: &[Node], item: &Schema, path: &Path<'_>, errors: &mut Vec<DecodeError>) -> Value {
-    let values = nodes.iter().enumerate().map(|(index, node)| match node {
-        Node::Null => zero(item),
-        node => read(node, item, &path.item(index), errors),
+    let values = nodes.iter().enumerate().map(|(index, node)| match node.value {
+        NodeValue::Null => zero(item),
+        _ => read(node, item, &path.item(index), errors),
     });
     Value::Array(values.collect())
 }
 
-fn labels(entries: &[(String, Node)], path: &Path<'_>, errors: &mut Vec<DecodeError>) -> Value {
+fn labels(entries: &[(Key, Node)], path: &Path<'_>, errors: &mut Vec<DecodeError>) -> Value {
     let mut labels = Map::new();
-    for (index, (name, node)) in entries.iter().enumerate() {
+    for (index, (Key { name, .. }, node)) in entries.iter().enumerate() {
         let path = path.field(name);
         duplicate(entries, index, &path, errors);
-        let value = match node {
-            Node::Null => zero(&Schema::String),
-            node => read(node, &Schema::String, &path, errors),
+        let value = match node.value {
+            NodeValue::Null => zero(&Schema::String),
+            _ => read(node, &Schema::String, &path, errors),
         };
         labels.insert(name.clone(), value);
     }
     Value::Object(labels)
 }
 
-/// Once for a name, however often it is repeated.
-fn duplicate(entries: &[(String, Node)], index: usize, path: &Path<'_>, errors: &mut Vec<DecodeError>) {
+/// Reports a repeated name once.
+fn duplicate(entries: &[(Key, Node)], index: usize, path: &Path<'_>, errors: &mut Vec<DecodeError>) {
     let (before, rest) = entries.split_at(index);
-    let name = rest.first().map(|(name, _)| name);
-    if before.iter().filter(|(other, _)| Some(other) == name).count() == 1 {
+    let key = rest.first().map(|(key, _)| key);
+    if before.iter().filter(|(other, _)| Some(other) == key).count() == 1 {
         errors.push(DecodeError::DuplicateField { path: path.to_string() });
     }
 }

@@ -1,12 +1,12 @@
 //! The fields of an `autoscaling/v2` HorizontalPodAutoscaler and their types, as in
 //! <https://github.com/kubernetes/api/blob/v0.36.3/autoscaling/v2/types.go>.
 
-/// What may stand in a place.
+/// The type of a field.
 #[derive(Debug)]
 pub(super) enum Schema {
     Object(&'static [Field]),
     List(&'static Schema),
-    /// Any names, each with a string.
+    /// Any keys, each with a string.
     Labels,
     String,
     Bool,

@@ -42,7 +42,7 @@ mod tests {
     use super::is_rfc3339;
 
     #[test]
-    fn times_are_what_go_takes_for_times() {
+    fn times_are_accepted_as_go_accepts_them() {
         for text in [
             "2026-11-21T05:59:00Z",
             "2026-11-21T05:59:00.123+01:00",

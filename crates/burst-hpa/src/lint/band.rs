@@ -1,12 +1,12 @@
-//! The band around a target in which nothing happens.
+//! Lints about the tolerance, within which the controller does not act.
 
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 
 use super::{Findings, Lint, percent, tolerance};
 use crate::options::Options;
 
-/// Pods that may be missing before anything happens, from which on it is worth a word.
-const MANY: f64 = 10.0;
+/// From this number of missing pods within the tolerance on, the lint reports them.
+const REPORTED_MISSING_PODS: f64 = 10.0;
 
 pub(super) fn lint(hpa: &HorizontalPodAutoscaler, options: Options, findings: &mut Findings) {
     let spec = crate::spec::spec(hpa);
@@ -16,7 +16,7 @@ pub(super) fn lint(hpa: &HorizontalPodAutoscaler, options: Options, findings: &m
     }
     let band = tolerance(hpa);
     let missing = f64::from(spec.max_replicas) * band.up;
-    if missing < MANY {
+    if missing < REPORTED_MISSING_PODS {
         return;
     }
     let effect = format!(

@@ -1,4 +1,4 @@
-//! Scaling rules that stop or nearly stop the HPA.
+//! Lints about scaling rules that stop the HPA, or nearly.
 
 use k8s_openapi::api::autoscaling::v2::{HPAScalingRules, HorizontalPodAutoscalerSpec};
 
@@ -6,14 +6,14 @@ use super::{Findings, Lint};
 use crate::path::Path;
 use crate::quantity::Quantity;
 
-/// Seconds. Longer than this from the maximum to the minimum is worth a word.
-const LONG: u64 = 3600;
+/// Seconds. The lint reports a longer way from the maximum to the minimum.
+const REPORTED_DURATION: u64 = 3600;
 
-/// Seconds. After so long the exact time is of no interest.
-const WATCHED: u64 = 4 * 3600;
+/// Seconds. The simulation of the way down stops here.
+const MAX_SIMULATED_TIME: u64 = 4 * 3600;
 
-/// Seconds between two looks of the controller.
-const SYNC: u64 = 15;
+/// Seconds between two syncs of the controller.
+const SYNC_PERIOD: u64 = 15;
 
 pub(super) fn lint(spec: &HorizontalPodAutoscalerSpec, path: &Path<'_>, findings: &mut Findings) {
     let Some(behavior) = &spec.behavior else { return };
@@ -24,8 +24,8 @@ pub(super) fn lint(spec: &HorizontalPodAutoscalerSpec, path: &Path<'_>, findings
     }
     if let Some(rules) = &behavior.scale_down {
         let path = path.field("scaleDown");
-        slow(spec, rules, &path, findings);
-        hasty(spec, rules, &path, findings);
+        slow_scale_down(spec, rules, &path, findings);
+        immediate_scale_down(spec, rules, &path, findings);
     }
 }
 
@@ -60,14 +60,19 @@ fn direction(name: &str, rules: &HPAScalingRules, path: &Path<'_>, findings: &mu
     }
 }
 
-fn slow(spec: &HorizontalPodAutoscalerSpec, rules: &HPAScalingRules, path: &Path<'_>, findings: &mut Findings) {
+fn slow_scale_down(
+    spec: &HorizontalPodAutoscalerSpec,
+    rules: &HPAScalingRules,
+    path: &Path<'_>,
+    findings: &mut Findings,
+) {
     let (max, min) = (spec.max_replicas, spec.min_replicas.unwrap_or(1));
     if rules.select_policy.as_deref() == Some("Disabled") {
         return;
     }
     let seconds = seconds_down(max, min, rules);
-    if seconds > LONG {
-        let time = if seconds > WATCHED {
+    if seconds > REPORTED_DURATION {
+        let time = if seconds > MAX_SIMULATED_TIME {
             "more than four hours".to_owned()
         } else {
             format!("{} minutes", seconds / 60)
@@ -79,7 +84,12 @@ fn slow(spec: &HorizontalPodAutoscalerSpec, rules: &HPAScalingRules, path: &Path
     }
 }
 
-fn hasty(spec: &HorizontalPodAutoscalerSpec, rules: &HPAScalingRules, path: &Path<'_>, findings: &mut Findings) {
+fn immediate_scale_down(
+    spec: &HorizontalPodAutoscalerSpec,
+    rules: &HPAScalingRules,
+    path: &Path<'_>,
+    findings: &mut Findings,
+) {
     let (max, min) = (spec.max_replicas, spec.min_replicas.unwrap_or(1));
     let disabled = rules.select_policy.as_deref() == Some("Disabled");
     if disabled || max.saturating_sub(min) < 2 || rules.stabilization_window_seconds != Some(0) {
@@ -98,24 +108,24 @@ fn hasty(spec: &HorizontalPodAutoscalerSpec, rules: &HPAScalingRules, path: &Pat
     }
 }
 
-/// The time the policies need from one number of replicas to the other, followed for [`WATCHED`] at most.
+/// The time the policies need from one number of replicas to the other, followed for [`MAX_SIMULATED_TIME`] at most.
 fn seconds_down(from: i32, to: i32, rules: &HPAScalingRules) -> u64 {
     let (mut replicas, to) = (i64::from(from), i64::from(to));
     let mut freed: Vec<(u64, i64)> = Vec::new();
     let mut now = 0;
-    while now <= WATCHED {
+    while now <= MAX_SIMULATED_TIME {
         let floor = floor(replicas, now, &freed, rules).clamp(to.min(replicas), replicas);
         freed.push((now, replicas - floor));
         replicas = floor;
         if replicas <= to {
             break;
         }
-        now += SYNC;
+        now += SYNC_PERIOD;
     }
     now
 }
 
-/// How low the policies allow to go now, given what was freed before.
+/// The lowest number of replicas that the policies allow now, after the earlier changes.
 fn floor(replicas: i64, now: u64, freed: &[(u64, i64)], rules: &HPAScalingRules) -> i64 {
     let floors = rules.policies.iter().flatten().map(|policy| {
         let period = u64::try_from(policy.period_seconds).unwrap_or(0);
@@ -151,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn the_way_down_takes_what_the_policies_allow() {
+    fn a_scale_down_takes_as_long_as_the_policies_require() {
         let (one_a_minute, half_each_minute) = (("Pods", 1, 60), ("Percent", 50, 60));
         let table = [
             (10, rules("Max", &[("Percent", 100, 15)]), 0, "all at once"),

@@ -1,4 +1,4 @@
-//! The list of lints: stable names, and how bad each is.
+//! The list of lints with their stable names and severities.
 
 use std::fmt;
 
@@ -22,7 +22,7 @@ impl fmt::Display for Severity {
 
 macro_rules! lints {
     ($($(#[$doc:meta])* $name:ident $id:literal $severity:ident,)+) => {
-        /// A rule beyond the apiserver's. The name of each is stable: it may stand in a list of exceptions.
+        /// A rule beyond those of the API server. Its name is stable, because users list exceptions by it.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Lint { $($(#[$doc])* $name),+ }
 
@@ -36,7 +36,7 @@ macro_rules! lints {
                 match self { $(Self::$name => $id),+ }
             }
 
-            /// How bad a finding of this rule usually is.
+            /// The usual severity of this rule.
             #[must_use]
             pub fn severity(self) -> Severity {
                 match self { $(Self::$name => Severity::$severity),+ }
@@ -48,13 +48,13 @@ macro_rules! lints {
 lints! {
     /// An `Object` target whose type does not name the field that is set.
     ObjectTargetType "object-target-type" Error,
-    /// A metric selector that no one can evaluate.
+    /// A metric selector that cannot be evaluated.
     MetricSelector "metric-selector" Error,
     /// A resource that `metrics.k8s.io` does not serve.
     UnservedResource "unserved-resource" Error,
-    /// A target kind without a scale subresource, or in a group that is gone.
+    /// A target kind without a scale subresource, or in a removed group.
     UnscalableTarget "unscalable-target" Error,
-    /// A container the pods do not have.
+    /// A container that the pods do not have.
     UnknownContainer "unknown-container" Error,
     /// A target too large for the controller's thousandths.
     TargetOverflow "target-overflow" Error,
@@ -68,45 +68,45 @@ lints! {
     KedaTarget "keda-target" Error,
     /// Scale-up policies that add nothing to 0 replicas.
     StuckAtZero "stuck-at-zero" Error,
-    /// A target type the controller does not look at.
+    /// A target type that the controller ignores.
     IgnoredTargetType "ignored-target-type" Warning,
-    /// A target field the controller does not look at.
+    /// A target field that the controller ignores.
     IgnoredTargetField "ignored-target-field" Warning,
     /// The same metric twice.
     DuplicateMetric "duplicate-metric" Warning,
-    /// A tolerance within which nothing ever happens.
+    /// A tolerance so wide that the controller never acts.
     WideTolerance "wide-tolerance" Warning,
-    /// A tolerance the cluster drops.
+    /// A tolerance that the cluster drops.
     DroppedTolerance "dropped-tolerance" Warning,
-    /// Utilization that the limits keep out of reach.
+    /// A utilization target that the limits make unreachable.
     UnreachableUtilization "unreachable-utilization" Warning,
-    /// Utilization above what is requested, and no limit.
+    /// A utilization target above the requests, without a limit.
     AboveRequest "above-request" Warning,
     /// Many pods that may be missing before the controller acts.
     DeadBand "dead-band" Warning,
-    /// Nothing to choose between minimum and maximum.
+    /// A minimum equal to the maximum.
     FixedRange "fixed-range" Warning,
-    /// A direction that is switched off.
+    /// A direction that is disabled.
     DisabledDirection "disabled-direction" Warning,
-    /// From the maximum to the minimum takes longer than an hour.
+    /// A scale-down from the maximum to the minimum that takes longer than an hour.
     SlowScaleDown "slow-scale-down" Warning,
-    /// From the maximum to the minimum at once, after one low reading.
+    /// A scale-down from the maximum to the minimum at once, after one low reading.
     HastyScaleDown "hasty-scale-down" Warning,
     /// A status in an object that is to be created.
     IgnoredStatus "ignored-status" Warning,
     /// A number of replicas in the target's manifest.
     FixedReplicas "fixed-replicas" Warning,
-    /// A rollout that adds many pods, which are all counted.
+    /// A rollout that adds many pods, all of which the controller counts.
     RolloutSurge "rollout-surge" Warning,
-    /// A target that is not among the objects.
+    /// A target that is missing from the objects.
     MissingTarget "missing-target" Warning,
-    /// The target's selector takes pods of another workload.
+    /// A target whose selector matches pods of another workload.
     ForeignPods "foreign-pods" Warning,
     /// A disruption budget that leaves no pod to evict at the minimum.
     DisruptionBudget "disruption-budget" Warning,
-    /// A `VerticalPodAutoscaler` that moves what the HPA measures against.
+    /// A `VerticalPodAutoscaler` that changes the requests the HPA measures against.
     VerticalAutoscaler "vertical-autoscaler" Warning,
-    /// A sidecar that is counted in, and comes without a request in this manifest.
+    /// An injected sidecar that counts and has no request in this manifest.
     InjectedSidecar "injected-sidecar" Warning,
 }
 
@@ -123,13 +123,13 @@ mod tests {
     use super::Lint;
 
     #[test]
-    fn every_lint_has_a_name_of_its_own() {
+    fn lint_names_are_unique() {
         let ids: BTreeSet<_> = Lint::ALL.iter().map(|lint| lint.id()).collect();
         assert_eq!(ids.len(), Lint::ALL.len());
     }
 
     #[test]
-    fn every_lint_stands_in_the_readme() {
+    fn the_readme_lists_every_lint() {
         let readme = include_str!("../../README.md");
         let row = |lint: &Lint| format!("| `{}` | {} |", lint.id(), lint.severity());
         let missing: Vec<_> = Lint::ALL.iter().filter(|lint| !readme.contains(&row(lint))).collect();

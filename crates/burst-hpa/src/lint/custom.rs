@@ -1,4 +1,4 @@
-//! Custom resources that point at a workload: a `VerticalPodAutoscaler`, a KEDA `ScaledObject`.
+//! Custom resources that refer to a workload: a `VerticalPodAutoscaler`, a KEDA `ScaledObject`.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::workload::DEFAULT_NAMESPACE;
 
-/// With this annotation KEDA uses an HPA that is there instead of making one.
+/// With this annotation KEDA takes over an existing HPA instead of creating one.
 const TAKES_OVER: &str = "scaledobject.keda.sh/transfer-hpa-ownership";
 
 #[derive(Clone, Debug, Deserialize)]
@@ -62,25 +62,25 @@ struct HpaName {
     name: Option<String>,
 }
 
-/// Namespace, kind and name: these resources do not always tell the group.
-pub(super) type Pointed = (String, String, String);
+/// Namespace, kind and name. These resources do not always name the group.
+pub(super) type TargetKey = (String, String, String);
 
 impl Custom {
-    /// What it points at; KEDA's default kind is a Deployment.
-    pub(super) fn target(&self) -> Pointed {
+    /// The workload it refers to; KEDA's default kind is a Deployment.
+    pub(super) fn target(&self) -> TargetKey {
         let target = &self.spec.target_ref;
         let kind = target.kind.as_deref().unwrap_or("Deployment");
         let namespace = self.metadata.namespace.as_deref().unwrap_or(DEFAULT_NAMESPACE);
         (namespace.to_owned(), kind.to_owned(), target.name.clone())
     }
 
-    /// Whether a `VerticalPodAutoscaler` changes anything.
+    /// Returns whether a `VerticalPodAutoscaler` changes anything.
     pub(super) fn acts(&self) -> bool {
         let policy = self.spec.update_policy.as_ref();
         policy.and_then(|policy| policy.update_mode.as_deref()) != Some("Off")
     }
 
-    /// Whether a `ScaledObject` uses the HPA of this name as its own.
+    /// Returns whether a `ScaledObject` takes over the HPA of this name.
     pub(super) fn takes_over(&self, hpa: Option<&str>) -> bool {
         let annotation = self.metadata.annotations.as_ref().and_then(|own| own.get(TAKES_OVER));
         let config = self.spec.advanced.as_ref();

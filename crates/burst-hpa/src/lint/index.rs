@@ -1,11 +1,11 @@
-//! Labels and selectors of many objects, found without looking at each of them: a folder of ten thousand HPAs is read in
-//! a second only if nothing is compared with everything.
+//! Indexes of labels and selectors. With them a folder of ten thousand HPAs takes a second to lint, because not every object
+//! is compared with every other.
 
 use std::collections::{BTreeMap, HashMap};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
-/// The places of objects, by namespace or by namespace, key and value.
+/// The indexes of objects, by namespace or by namespace, key and value.
 type Places<K> = HashMap<K, Vec<usize>>;
 type Label = (String, String, String);
 
@@ -13,7 +13,7 @@ fn label(namespace: &str, (key, value): (&String, &String)) -> Label {
     (namespace.to_owned(), key.clone(), value.clone())
 }
 
-/// Objects by their labels, to be found by a selector.
+/// Objects by their labels, for a search by selector.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Labels {
     all: Places<String>,
@@ -28,7 +28,7 @@ impl Labels {
         }
     }
 
-    /// All that the selector matches are among these, in the order they came: those with its rarest label.
+    /// Returns a superset of the objects that the selector matches, in order of insertion: those with its rarest label.
     pub(super) fn candidates(&self, namespace: &str, selector: &LabelSelector) -> &[usize] {
         let labelled = selector.match_labels.iter().flatten();
         labelled
@@ -40,12 +40,12 @@ impl Labels {
     }
 }
 
-/// Selectors, to be found by labels.
+/// Selectors, for a search by labels.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Selectors {
-    /// Those that name no label.
+    /// Selectors that require no label.
     any: Places<String>,
-    /// The others, each under one label that they name.
+    /// The others, each under one label that it requires.
     by_label: Places<Label>,
 }
 
@@ -56,7 +56,7 @@ impl Selectors {
             .iter()
             .flatten()
             .map(|pair| label(namespace, pair));
-        // Under the one that fewest share so far: of a label that all have, the list would be long.
+        // The label with the fewest entries so far keeps the lists short.
         let rarest = labels.min_by_key(|label| self.by_label.get(label).map_or(0, Vec::len));
         match rarest {
             Some(label) => self.by_label.entry(label).or_default().push(place),
@@ -64,7 +64,7 @@ impl Selectors {
         }
     }
 
-    /// All that match the labels are among these, in the order they came.
+    /// Returns a superset of the selectors that match the labels, in order of insertion.
     pub(super) fn candidates(&self, namespace: &str, labels: &BTreeMap<String, String>) -> Vec<usize> {
         let named = labels
             .iter()
@@ -88,7 +88,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_that_matches_is_missed(
+        fn the_index_returns_every_match(
             objects in prop::collection::vec(("[mn]", labels()), 0..8),
             namespace in "[mn]",
             names in labels(),

@@ -1,4 +1,4 @@
-//! Containers that come into the pod on its way to the cluster.
+//! Lints about containers that something injects into pods on admission.
 
 use super::scan::Source;
 use super::{Findings, Lint};
@@ -6,7 +6,7 @@ use crate::metric::{Resource, SourceType};
 use crate::path::Path;
 use crate::workload::Workload;
 
-/// What announces that a container is put into the pod on its way to the cluster.
+/// The labels and annotations that request an injected container.
 const INJECTORS: [(&str, &str, &str); 5] = [
     ("sidecar.istio.io/inject", "true", "istio-proxy"),
     ("istio.io/rev", "", "istio-proxy"),

@@ -1,6 +1,6 @@
-//! Metrics that can never give a number, and fields in them that nobody reads.
+//! Lints about metrics that never have a value, and about fields that the controller ignores.
 //!
-//! What the controller reads: <https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/controller/podautoscaler/horizontal.go>.
+//! The rules are those of <https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/controller/podautoscaler/horizontal.go>.
 
 use k8s_openapi::api::autoscaling::v2::{MetricSpec, MetricTarget};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity as Written;

@@ -1,8 +1,8 @@
-//! What kube-apiserver accepts and a person would regret: HPAs that never work, fields that nobody reads, neighbours
-//! that get in the way.
+//! Problems that kube-apiserver accepts: HPAs that never work, fields that the controller ignores, other objects that
+//! interfere.
 //!
-//! Lints look at a [`defaulted`](crate::defaulted()) object that [`validate`](crate::validate()) has no objection to; on
-//! others they may say too little.
+//! Lints expect a [`defaulted`](crate::defaulted()) object that passes [`validate`](crate::validate()); for others they may
+//! report too little.
 
 mod band;
 mod behavior;
@@ -11,8 +11,8 @@ mod custom;
 mod index;
 mod injected;
 mod metric;
-mod neighbours;
 mod objects;
+mod other_objects;
 mod reach;
 mod requests;
 mod scan;
@@ -32,18 +32,18 @@ use crate::path::Path;
 use crate::simulate::{self, Plan, Tolerance};
 use crate::workload::{DEFAULT_NAMESPACE, Workload};
 
-/// One thing to regret.
+/// One finding of a lint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// Which rule found it.
+    /// The rule.
     pub lint: Lint,
-    /// Usually the rule's own; lower where something outside the input may still put it right.
+    /// Usually that of the rule; lower where something outside the input may solve the problem.
     pub severity: Severity,
     /// The path in the HPA, such as `spec.metrics[0].resource.name`.
     pub field: String,
-    /// What will happen, in one sentence.
+    /// The effect, in one sentence.
     pub effect: String,
-    /// What to do about it, in one sentence.
+    /// The advice, in one sentence.
     pub advice: String,
 }
 
@@ -58,7 +58,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// What can be told from the HPA alone.
+/// Runs the lints that need only the HPA.
 #[must_use]
 pub fn lint(hpa: &HorizontalPodAutoscaler, options: Options) -> Vec<Finding> {
     let mut findings = Findings::default();
@@ -66,7 +66,7 @@ pub fn lint(hpa: &HorizontalPodAutoscaler, options: Options) -> Vec<Finding> {
     findings.0
 }
 
-/// What can be told from the HPA and its target.
+/// Runs the lints that need the HPA and its target.
 #[must_use]
 pub fn lint_with_target(hpa: &HorizontalPodAutoscaler, target: &Workload, options: Options) -> Vec<Finding> {
     let mut findings = Findings::default();
@@ -75,7 +75,7 @@ pub fn lint_with_target(hpa: &HorizontalPodAutoscaler, target: &Workload, option
     findings.0
 }
 
-/// What can be told from the HPA and everything around it.
+/// Runs all lints, with the HPA and the other objects of its cluster.
 #[must_use]
 pub fn lint_among(hpa: &HorizontalPodAutoscaler, objects: &Objects, options: Options) -> Vec<Finding> {
     let mut findings = Findings::default();
@@ -83,7 +83,7 @@ pub fn lint_among(hpa: &HorizontalPodAutoscaler, objects: &Objects, options: Opt
     if let Some(target) = objects.target(hpa) {
         target_lints(hpa, target, objects.may_add_requests(namespace(hpa)), &mut findings);
     }
-    neighbours::lint(hpa, objects, &mut findings);
+    other_objects::lint(hpa, objects, &mut findings);
     findings.0
 }
 
@@ -101,7 +101,7 @@ fn alone(hpa: &HorizontalPodAutoscaler, options: Options, findings: &mut Finding
     band::lint(hpa, options, findings);
 }
 
-/// That of the controller, with what a stored object says about it.
+/// The controller's tolerance, or the one of the stored object.
 fn tolerance(hpa: &HorizontalPodAutoscaler) -> Tolerance {
     let controller = simulate::Options::default();
     match Plan::read(namespace(hpa), crate::spec::spec(hpa)) {
@@ -118,7 +118,7 @@ fn percent(share: f64) -> String {
     format!("{} %", (share * 1000.0).round() / 10.0)
 }
 
-/// `others_may_add` requests to the target's containers.
+/// `others_may_add` says whether something else may add requests to the target's containers.
 fn target_lints(hpa: &HorizontalPodAutoscaler, target: &Workload, others_may_add: bool, findings: &mut Findings) {
     workload::lint(hpa, target, findings);
     surge::lint(hpa, target, findings);

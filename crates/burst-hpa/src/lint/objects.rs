@@ -1,4 +1,4 @@
-//! The objects around an HPA, as far as lints look at them.
+//! The other objects of a cluster that lints use.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -9,14 +9,14 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::custom::{Custom, Pointed};
+use super::custom::{Custom, TargetKey};
 use super::index::{Labels, Selectors};
 use super::namespace;
 use crate::selector::matches;
 use crate::spec::spec;
 use crate::workload::{DEFAULT_NAMESPACE, Workload, group};
 
-/// Everything that is known beside an HPA.
+/// The objects known besides an HPA.
 #[derive(Clone, Debug, Default)]
 pub struct Objects {
     hpas: HashMap<Target, Vec<HorizontalPodAutoscaler>>,
@@ -25,13 +25,13 @@ pub struct Objects {
     labels: Labels,
     budgets: Vec<PodDisruptionBudget>,
     budget_selectors: Selectors,
-    vertical: HashMap<Pointed, Vec<Custom>>,
-    scaled: HashMap<Pointed, Vec<Custom>>,
+    vertical: HashMap<TargetKey, Vec<Custom>>,
+    scaled: HashMap<TargetKey, Vec<Custom>>,
     /// The namespaces in which a `LimitRange` may fill requests in.
     limit_ranges: HashSet<String>,
 }
 
-/// What a `scaleTargetRef` means. The version does not matter.
+/// The object that a `scaleTargetRef` refers to. The version does not matter.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Target {
     namespace: String,
@@ -66,20 +66,20 @@ impl Target {
     }
 }
 
-/// What became of an object that was put in.
+/// The result of an insertion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Read {
-    /// Lints will look at it.
+    /// Lints use the object.
     Used,
-    /// No lint looks at this kind.
+    /// No lint uses this kind.
     Ignored,
 }
 
 impl Objects {
-    /// Takes an object of any kind, as JSON.
+    /// Adds an object of any kind, as JSON.
     ///
     /// # Errors
-    /// If it is of a kind lints look at, and is not shaped like one.
+    /// If it is of a kind that lints use and cannot be decoded.
     pub fn insert(&mut self, object: Value) -> Result<Read, serde_json::Error> {
         let word = |name: &str| object.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         match (word("apiVersion").as_str(), word("kind").as_str()) {
@@ -106,7 +106,7 @@ impl Objects {
         Ok(Read::Used)
     }
 
-    /// Takes an HPA, of which some rules look at the neighbours' targets.
+    /// Adds an HPA, because some rules compare the targets of all HPAs.
     pub fn insert_hpa(&mut self, hpa: HorizontalPodAutoscaler) {
         self.hpas.entry(Target::of(&hpa)).or_default().push(hpa);
     }
@@ -137,8 +137,8 @@ impl Objects {
         self.limit_ranges.contains(namespace)
     }
 
-    /// HPAs of another name that scale the same.
-    pub(super) fn rivals<'a>(
+    /// HPAs of another name that scale the same target.
+    pub(super) fn hpas_with_same_target<'a>(
         &'a self,
         hpa: &HorizontalPodAutoscaler,
     ) -> impl Iterator<Item = &'a HorizontalPodAutoscaler> + use<'a> {
@@ -164,8 +164,8 @@ impl Objects {
         of_target.filter(move |other| other.metadata.name != name)
     }
 
-    /// Other workloads whose pods the selector of this one takes.
-    pub(super) fn caught_by<'a>(&'a self, target: &'a Workload) -> impl Iterator<Item = &'a Workload> {
+    /// Other workloads whose pods the selector of this one matches.
+    pub(super) fn selected_by<'a>(&'a self, target: &'a Workload) -> impl Iterator<Item = &'a Workload> {
         let candidates = self.labels.candidates(target.namespace(), &target.selector);
         let others = candidates.iter().filter_map(|place| self.workloads.get(*place));
         others.filter(move |other| *other != target && matches(&target.selector, &other.labels()))
@@ -183,15 +183,15 @@ impl Objects {
     }
 
     pub(super) fn vertical_of(&self, hpa: &HorizontalPodAutoscaler) -> impl Iterator<Item = &Custom> {
-        self.vertical.get(&pointed(hpa)).into_iter().flatten()
+        self.vertical.get(&target_key(hpa)).into_iter().flatten()
     }
 
     pub(super) fn scaled_of(&self, hpa: &HorizontalPodAutoscaler) -> impl Iterator<Item = &Custom> {
-        self.scaled.get(&pointed(hpa)).into_iter().flatten()
+        self.scaled.get(&target_key(hpa)).into_iter().flatten()
     }
 }
 
-fn pointed(hpa: &HorizontalPodAutoscaler) -> Pointed {
+fn target_key(hpa: &HorizontalPodAutoscaler) -> TargetKey {
     let CrossVersionObjectReference { kind, name, .. } = &spec(hpa).scale_target_ref;
     (namespace(hpa).to_owned(), kind.clone(), name.clone())
 }

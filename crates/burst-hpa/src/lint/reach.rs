@@ -1,4 +1,4 @@
-//! Utilization and the limits of what is measured: how high it can rise, and at whose cost.
+//! Lints that compare a utilization target with the limits of the containers.
 
 use k8s_openapi::api::core::v1::Container;
 
@@ -9,7 +9,7 @@ use crate::quantity::Quantity;
 use crate::simulate::Tolerance;
 use crate::workload::{limit, request};
 
-/// What a utilization is of.
+/// The requests and limits that a utilization refers to.
 pub(super) struct Utilized<'a> {
     pub containers: Vec<&'a Container>,
     pub resource: Resource,
@@ -26,7 +26,7 @@ pub(super) fn lint(utilized: &Utilized<'_>, tolerance: Tolerance, path: &Path<'_
 }
 
 impl Utilized<'_> {
-    /// Per cent of the requests. Where every container has a limit, use cannot rise above the sum of them.
+    /// In per cent of the requests. If every container has a limit, usage cannot exceed their sum.
     fn highest(&self) -> Option<i128> {
         let (requests, limits) = (self.sum(request)?, self.sum(limit)?);
         Some(limits * 100 / requests)

@@ -1,4 +1,4 @@
-//! Utilization is a share of what containers request: of all that run, or of the one that is named.
+//! Lints about requests. Utilization is relative to the requests of all running containers, or of the named one.
 
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use k8s_openapi::api::core::v1::Container;
@@ -11,7 +11,7 @@ use crate::path::Path;
 use crate::spec::spec;
 use crate::workload::{Workload, of, request};
 
-/// `others_may_add` if something in the cluster fills requests in when pods are made.
+/// `others_may_add` says whether something in the cluster fills in requests when pods are created.
 pub(super) fn lint(hpa: &HorizontalPodAutoscaler, target: &Workload, others_may_add: bool, findings: &mut Findings) {
     let path = Path::ROOT.field("spec");
     let path = path.field("metrics");
@@ -72,7 +72,7 @@ fn missing(
     }
 }
 
-/// The containers for whose sake the controller gives up.
+/// The containers that make the metric fail, because they have no request.
 pub(super) fn without_request<'a>(
     source: &'a Source<'_>,
     target: &'a Workload,
@@ -88,7 +88,7 @@ fn measured<'a>(source: &'a Source<'_>, target: &'a Workload) -> impl Iterator<I
         .filter(|container| source.container.is_none_or(|name| name == container.name))
 }
 
-/// With requests for the pod as a whole, the controller sums up what there is instead of asking every container.
+/// With pod-level requests the controller uses their sum and does not require a request of each container.
 fn requested_by_pod(target: &Workload, resource: Resource) -> bool {
     let Some(resources) = target.pod().and_then(|pod| pod.resources.as_ref()) else {
         return false;

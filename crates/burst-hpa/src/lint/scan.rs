@@ -1,13 +1,13 @@
-//! The parts all metric sources share, whichever source it is.
+//! A common view of the five metric sources.
 
 use k8s_openapi::api::autoscaling::v2::{MetricIdentifier, MetricSpec, MetricTarget};
 
 use crate::metric::SourceType;
 
-/// One metric, seen alike.
+/// A metric, independent of its source.
 pub(super) struct Source<'a> {
     pub kind: SourceType,
-    /// Its field in the metric, such as `containerResource`.
+    /// The name of its field, such as `containerResource`.
     pub field: &'static str,
     pub target: &'a MetricTarget,
     /// Of `Resource` and `ContainerResource`.
@@ -18,7 +18,7 @@ pub(super) struct Source<'a> {
     pub identifier: Option<&'a MetricIdentifier>,
 }
 
-/// The source the metric's type names, if it is there.
+/// The source that the metric's type names, if it is set.
 pub(super) fn source(metric: &MetricSpec) -> Option<Source<'_>> {
     let kind = metric.type_.parse().ok()?;
     let plain = |field, target| Source {

@@ -1,4 +1,4 @@
-//! The rest of an HPA on its own: target kind, range, status, gates.
+//! Lints about the rest of an HPA: target kind, range, status, feature gates.
 
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 
@@ -42,7 +42,7 @@ pub(super) fn lint(hpa: &HorizontalPodAutoscaler, options: Options, findings: &m
     }
 }
 
-/// Whether the group is Kubernetes' own; others may have scalable kinds of the same name.
+/// Returns whether the group belongs to Kubernetes; others may have scalable kinds of the same name.
 fn is_own(api_version: Option<&str>) -> bool {
     let group = group(api_version.unwrap_or_default());
     !group.contains('.') || group.ends_with(".k8s.io")

@@ -1,4 +1,4 @@
-//! A rollout's pods beside the replicas: the controller counts them all.
+//! Lints about rollouts: the controller counts the extra pods of a rollout, too.
 
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
@@ -9,8 +9,8 @@ use crate::metric::SourceType;
 use crate::spec::spec;
 use crate::workload::Workload;
 
-/// Per cent of the replicas, from which on it is worth a word.
-const MUCH: i64 = 50;
+/// Per cent of the replicas from which on the lint reports a rollout.
+const REPORTED_PERCENT: i64 = 50;
 
 pub(super) fn lint(hpa: &HorizontalPodAutoscaler, target: &Workload, findings: &mut Findings) {
     let per_pod = |kind| {
@@ -23,7 +23,7 @@ pub(super) fn lint(hpa: &HorizontalPodAutoscaler, target: &Workload, findings: &
     let max = i64::from(spec(hpa).max_replicas);
     let Some(surge) = target.max_surge.as_ref() else { return };
     let extra = pods(surge, max);
-    if extra * 100 < max * MUCH || !metrics.any(|source| per_pod(source.kind)) {
+    if extra * 100 < max * REPORTED_PERCENT || !metrics.any(|source| per_pod(source.kind)) {
         return;
     }
     let effect = format!(

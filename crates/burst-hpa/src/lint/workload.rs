@@ -1,4 +1,4 @@
-//! The HPA and its target: what the target's manifest says that the HPA does not expect.
+//! Lints about the target's manifest.
 
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 

@@ -1,4 +1,4 @@
-//! Policies that reckon from what there is, where there is nothing.
+//! Lints about percentage policies at 0 replicas.
 
 use k8s_openapi::api::autoscaling::v2::{HPAScalingRules, HorizontalPodAutoscalerSpec};
 
@@ -26,7 +26,7 @@ pub(super) fn lint(spec: &HorizontalPodAutoscalerSpec, path: &Path<'_>, findings
     );
 }
 
-/// The larger of several changes is nothing where all are, the smaller one where one is.
+/// The larger of several changes is zero if all are; the smaller one is zero if any is.
 fn adds_nothing(rules: &HPAScalingRules) -> bool {
     let mut policies = rules.policies.iter().flatten();
     match rules.select_policy.as_deref() {

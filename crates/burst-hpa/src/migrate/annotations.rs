@@ -1,12 +1,12 @@
-//! What the older versions had no fields for, and kept as JSON in annotations.
+//! The annotations in which older versions kept, as JSON, what they had no fields for.
 
 use super::fields::Fields;
 use super::{Note, metric};
-use crate::node::Node;
+use crate::node::{Node, NodeValue};
 
 const PREFIX: &str = "autoscaling.alpha.kubernetes.io/";
 
-/// The names of Kubernetes' internal type, which is what the annotation holds; Go reads them in any case.
+/// The field names of Kubernetes' internal type, which the annotation holds. Go reads them ignoring case.
 const BEHAVIOR: [&str; 9] = [
     "scaleUp",
     "scaleDown",
@@ -19,12 +19,13 @@ const BEHAVIOR: [&str; 9] = [
     "periodSeconds",
 ];
 
-/// Moves what the annotations hold to where it belongs, and removes them.
+/// Moves the content of the annotations to the fields it belongs to, and removes the annotations.
 pub(super) fn unfold(document: &mut Fields, notes: &mut Vec<Note>) {
     let mut annotations = Annotations { found: Vec::new() };
     document.within("metadata", |metadata| {
         metadata.within("annotations", |all| annotations.take_from(all));
-        if matches!(metadata.last_mut("annotations"), Some(Node::Object(rest)) if rest.is_empty()) {
+        let left = metadata.last_mut("annotations").map(|node| &node.value);
+        if matches!(left, Some(NodeValue::Object(fields)) if fields.is_empty()) {
             metadata.take("annotations");
         }
     });
@@ -59,9 +60,9 @@ impl Annotations {
                 text: text.to_owned(),
             };
             let text = node.as_str().unwrap_or_default();
-            match (name, Node::from_json(text)) {
-                ("metrics", Ok(Node::List(metrics))) => prepend(spec, metrics),
-                ("behavior", Ok(behavior @ Node::Object(_))) => spec.set("behavior", lower(behavior)),
+            match (name, Node::from_json(text).map(|node| node.value)) {
+                ("metrics", Ok(NodeValue::List(metrics))) => prepend(spec, metrics),
+                ("behavior", Ok(behavior @ NodeValue::Object(_))) => spec.set("behavior", lower(behavior.into())),
                 ("scale-up-tolerance", _) => tolerance(spec, "scaleUp", text),
                 ("scale-down-tolerance", _) => tolerance(spec, "scaleDown", text),
                 ("current-metrics" | "conditions", _) => {
@@ -77,29 +78,31 @@ impl Annotations {
 
 fn prepend(spec: &mut Fields, mut metrics: Vec<Node>) {
     metrics.iter_mut().for_each(|old| metric::convert(old, true));
-    if let Some(Node::List(own)) = spec.take("metrics") {
+    if let Some(NodeValue::List(own)) = spec.take("metrics").map(|node| node.value) {
         metrics.extend(own);
     }
-    spec.set("metrics", Node::List(metrics));
+    spec.set("metrics", Node::list(metrics));
 }
 
 fn tolerance(spec: &mut Fields, direction: &str, text: &str) {
     spec.within("behavior", |behavior| {
-        behavior.within(direction, |rules| rules.set("tolerance", Node::String(text.to_owned())));
+        behavior.within(direction, |rules| rules.set("tolerance", Node::string(text)));
     });
 }
 
-/// The same with the names of the API: `ScaleUp` is `scaleUp`.
+/// Returns the node with the field names of the API: `ScaleUp` becomes `scaleUp`.
 fn lower(node: Node) -> Node {
-    match node {
-        Node::Object(fields) => {
-            let name = |own: String| {
-                let known = BEHAVIOR.iter().find(|name| name.eq_ignore_ascii_case(&own));
-                known.map_or(own, |name| (*name).to_owned())
-            };
-            Node::Object(fields.into_iter().map(|(own, node)| (name(own), lower(node))).collect())
+    match node.value {
+        NodeValue::Object(fields) => {
+            let fields = fields.into_iter().map(|(key, node)| (api_name(key.name), lower(node)));
+            Node::object(fields)
         }
-        Node::List(nodes) => Node::List(nodes.into_iter().map(lower).collect()),
-        other => other,
+        NodeValue::List(items) => Node::list(items.into_iter().map(lower).collect()),
+        value => value.into(),
     }
+}
+
+fn api_name(name: String) -> String {
+    let known = BEHAVIOR.iter().find(|known| known.eq_ignore_ascii_case(&name));
+    known.map_or(name, |known| (*known).to_owned())
 }

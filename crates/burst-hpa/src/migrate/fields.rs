@@ -1,56 +1,52 @@
-//! An object that is being rewritten. Of duplicate fields the last counts; the others stay for the decoder to refuse.
+//! The fields of an object during migration. Of duplicate fields the last counts; the decoder refuses the others.
 
-use crate::node::Node;
+use crate::node::{Key, Node, NodeValue};
 
 #[derive(Default)]
-pub(super) struct Fields(pub Vec<(String, Node)>);
+pub(super) struct Fields(pub Vec<(Key, Node)>);
 
 impl Fields {
-    pub(super) fn of<const N: usize>(fields: [(&str, Node); N]) -> Node {
-        Node::Object(fields.into_iter().map(|(name, node)| (name.to_owned(), node)).collect())
-    }
-
     pub(super) fn has(&self, name: &str) -> bool {
-        self.0.iter().any(|(own, _)| own == name)
+        self.0.iter().any(|(own, _)| own.name == name)
     }
 
     pub(super) fn last_mut(&mut self, name: &str) -> Option<&mut Node> {
         self.0
             .iter_mut()
             .rev()
-            .find(|(own, _)| own == name)
+            .find(|(own, _)| own.name == name)
             .map(|(_, node)| node)
     }
 
     pub(super) fn take(&mut self, name: &str) -> Option<Node> {
-        let index = self.0.iter().rposition(|(own, _)| own == name)?;
+        let index = self.0.iter().rposition(|(own, _)| own.name == name)?;
         Some(self.0.remove(index).1)
     }
 
     pub(super) fn set(&mut self, name: &str, node: Node) {
         match self.last_mut(name) {
             Some(own) => *own = node,
-            None => self.0.push((name.to_owned(), node)),
+            None => self.0.push((name.into(), node)),
         }
     }
 
-    /// Puts a field under another name, if it is there.
+    /// Renames a field, if it exists.
     pub(super) fn rename(&mut self, from: &str, to: &str) {
         if let Some(node) = self.take(from) {
             self.set(to, node);
         }
     }
 
-    /// Rewrites a field that is an object; one that is missing stays so, unless something is put into it.
+    /// Rewrites the object in a field. A missing field is only created if the rewrite adds something.
     pub(super) fn within(&mut self, name: &str, rewrite: impl FnOnce(&mut Fields)) {
-        let mut inner = match self.last_mut(name) {
-            Some(Node::Object(fields)) => Fields(std::mem::take(fields)),
-            Some(Node::Null) | None => Fields::default(),
+        let mut inner = match self.last_mut(name).map(|node| &mut node.value) {
+            Some(NodeValue::Object(fields)) => Fields(std::mem::take(fields)),
+            Some(NodeValue::Null) | None => Fields::default(),
             Some(_) => return,
         };
         rewrite(&mut inner);
         if self.has(name) || !inner.0.is_empty() {
-            self.set(name, Node::Object(inner.0));
+            self.set(name, NodeValue::Object(inner.0).into());
         }
     }
 }

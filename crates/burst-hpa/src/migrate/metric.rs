@@ -1,7 +1,7 @@
-//! A metric as `v2beta1`, and the annotation of `v1`, write it.
+//! Metrics in the form of `v2beta1`, which the annotation of `v1` uses, too.
 
 use super::fields::Fields;
-use crate::node::Node;
+use crate::node::{Key, Node, NodeValue};
 use crate::quantity::Quantity;
 
 const SOURCES: [&str; 5] = ["resource", "containerResource", "pods", "object", "external"];
@@ -15,14 +15,18 @@ const OLD: [&str; 5] = [
     "targetAverageUtilization",
 ];
 
-/// `always`, or only where an old name shows which version it is.
+/// Converts a metric: `always`, or only if it has a field of the old version.
 pub(super) fn convert(metric: &mut Node, always: bool) {
-    let Node::Object(sources) = metric else { return };
-    for (name, node) in sources {
-        let (Some(source), Node::Object(fields)) = (SOURCES.iter().find(|source| *source == name), node) else {
+    let NodeValue::Object(sources) = &mut metric.value else {
+        return;
+    };
+    for (Key { name, .. }, node) in sources {
+        let (Some(source), NodeValue::Object(fields)) =
+            (SOURCES.iter().find(|source| *source == name), &mut node.value)
+        else {
             continue;
         };
-        if always || fields.iter().any(|(name, _)| OLD.contains(&name.as_str())) {
+        if always || fields.iter().any(|(key, _)| OLD.contains(&key.name.as_str())) {
             let mut rewritten = Fields(std::mem::take(fields));
             rewrite(source, &mut rewritten);
             *fields = rewritten.0;
@@ -54,11 +58,11 @@ fn identifier(fields: &mut Fields) {
     if let Some(selector) = fields.take("metricSelector").or_else(|| fields.take("selector")) {
         metric.set("selector", selector);
     }
-    fields.set("metric", Node::Object(metric.0));
+    fields.set("metric", NodeValue::Object(metric.0).into());
 }
 
 fn target(source: &str, value: Option<Node>, average: Option<Node>, utilization: Option<Node>) -> Node {
-    // The old type could not leave the value out, so beside an average a zero means nothing.
+    // The old type always had a value, so a zero beside an average means that none was set.
     let value = value.filter(|value| source != "object" || average.is_none() || !is_zero(value));
     let target_type = match source {
         "object" if average.is_some() => "AverageValue",
@@ -72,21 +76,21 @@ fn target(source: &str, value: Option<Node>, average: Option<Node>, utilization:
         ("averageValue", average),
         ("averageUtilization", utilization),
     ];
-    let mut target = Fields(vec![("type".to_owned(), Node::String(target_type.to_owned()))]);
+    let mut target = Fields(vec![("type".into(), Node::string(target_type))]);
     for (name, node) in amounts {
         if let Some(node) = node {
             target.set(name, node);
         }
     }
-    Node::Object(target.0)
+    NodeValue::Object(target.0).into()
 }
 
 fn present(node: Option<Node>) -> Option<Node> {
-    node.filter(|node| *node != Node::Null)
+    node.filter(|node| node.value != NodeValue::Null)
 }
 
 fn is_zero(node: &Node) -> bool {
-    let (Node::Number(text) | Node::String(text)) = node else {
+    let (NodeValue::Number(text) | NodeValue::String(text)) = &node.value else {
         return false;
     };
     text.parse::<Quantity>().is_ok_and(|quantity| quantity.signum() == 0)

@@ -1,7 +1,7 @@
-//! From the older versions of the API to `autoscaling/v2`: `v1`, which clusters still serve, and `v2beta1` and
+//! Migrates older versions of the API to `autoscaling/v2`: `v1`, which clusters still serve, and `v2beta1` and
 //! `v2beta2`, which they no longer do (since Kubernetes 1.25 and 1.26).
 //!
-//! Works on the tree, so what is unknown stays where it was and [`decode`](crate::decode()) names it. The rules are those of
+//! It works on nodes, so unknown fields stay where they are and [`decode`](crate::decode()) reports them. The rules are those of
 //! <https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/apis/autoscaling/v1/conversion.go> and of the conversions
 //! that Kubernetes 1.33 still had for the betas.
 
@@ -12,30 +12,30 @@ mod metric;
 use fields::Fields;
 
 use crate::decode::{API_VERSION, KIND};
-use crate::node::Node;
+use crate::node::{Node, NodeValue};
 
-/// A document of the new version, and what a person should know about it.
+/// A document of the new version, with notes for the reader.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Migration {
     /// `autoscaling/v2`.
     pub document: Node,
-    /// What could not be carried over.
+    /// What could not be migrated.
     pub notes: Vec<Note>,
 }
 
-/// Something that is not in the new document as it was in the old one.
+/// A part of the old document that was dropped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// In the old document.
+    /// The path in the old document.
     pub field: String,
-    /// In one sentence.
+    /// The reason, in one sentence.
     pub text: String,
 }
 
 /// Why a document cannot be migrated.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MigrateError {
-    /// Something else than an object.
+    /// Not an object.
     #[error("expected an object, found {found}")]
     NotAnObject {
         /// "a list", …
@@ -47,7 +47,7 @@ pub enum MigrateError {
         /// Empty if there is none.
         found: String,
     },
-    /// A version there never was.
+    /// An unknown version.
     #[error("apiVersion: expected autoscaling/v1, v2beta1, v2beta2 or v2, found {found:?}")]
     OtherVersion {
         /// Empty if there is none.
@@ -79,16 +79,18 @@ enum Version {
 /// ```
 ///
 /// # Errors
-/// If it is no HPA of a known version.
+/// If the document is not an HPA of a known version.
 pub fn migrate(document: &Node) -> Result<Migration, MigrateError> {
     let version = version(document)?;
-    let Node::Object(fields) = document else {
-        return Err(MigrateError::NotAnObject { found: document.kind() });
+    let NodeValue::Object(fields) = &document.value else {
+        return Err(MigrateError::NotAnObject {
+            found: document.type_name(),
+        });
     };
     let mut fields = Fields(fields.clone());
     let mut notes = Vec::new();
     if version != Version::V2 {
-        fields.set("apiVersion", Node::String(API_VERSION.to_owned()));
+        fields.set("apiVersion", Node::string(API_VERSION));
         fields.within("spec", |spec| metrics(spec, version));
         annotations::unfold(&mut fields, &mut notes);
     }
@@ -103,7 +105,7 @@ pub fn migrate(document: &Node) -> Result<Migration, MigrateError> {
         });
     }
     Ok(Migration {
-        document: Node::Object(fields.0),
+        document: NodeValue::Object(fields.0).into(),
         notes,
     })
 }
@@ -132,30 +134,30 @@ fn version(document: &Node) -> Result<Version, MigrateError> {
 
 /// `v2beta2` was announced with the fields of `v2beta1` and came with those of `v2`; both are read.
 fn metrics(spec: &mut Fields, version: Version) {
-    if let Some(Node::List(metrics)) = spec.last_mut("metrics") {
+    if let Some(NodeValue::List(metrics)) = spec.last_mut("metrics").map(|node| &mut node.value) {
         for old in metrics {
             metric::convert(old, version == Version::V2Beta1);
         }
     }
 }
 
-/// The one metric `v1` has of its own; it comes last, after those of the annotation.
+/// The only metric with a field in `v1`; it comes last, after those of the annotation.
 fn cpu(spec: &mut Fields) {
     let Some(utilization) = spec
         .take("targetCPUUtilizationPercentage")
-        .filter(|node| *node != Node::Null)
+        .filter(|node| node.value != NodeValue::Null)
     else {
         return;
     };
-    let target = Fields::of([
-        ("type", Node::String("Utilization".to_owned())),
+    let target = Node::object([
+        ("type", Node::string("Utilization")),
         ("averageUtilization", utilization),
     ]);
-    let resource = Fields::of([("name", Node::String("cpu".to_owned())), ("target", target)]);
-    let metric = Fields::of([("type", Node::String("Resource".to_owned())), ("resource", resource)]);
-    match spec.last_mut("metrics") {
-        Some(Node::List(metrics)) => metrics.push(metric),
-        _ => spec.set("metrics", Node::List(vec![metric])),
+    let resource = Node::object([("name", Node::string("cpu")), ("target", target)]);
+    let metric = Node::object([("type", Node::string("Resource")), ("resource", resource)]);
+    match spec.last_mut("metrics").map(|node| &mut node.value) {
+        Some(NodeValue::List(metrics)) => metrics.push(metric),
+        _ => spec.set("metrics", Node::list(vec![metric])),
     }
 }
 
@@ -181,7 +183,7 @@ mod tests {
             "metricSelector": {"matchLabels": {"queue": "worker_tasks"}}, "targetAverageValue": 30}}]}}"#;
 
     #[test]
-    fn the_proposals_example_becomes_one_that_lacks_only_a_name() {
+    fn the_example_of_the_proposal_migrates_except_for_its_name() {
         let document = migrated(PROPOSED).document;
         let refusal = admit(&document, Options::default()).unwrap_err();
         assert_eq!(

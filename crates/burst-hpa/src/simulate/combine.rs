@@ -3,7 +3,7 @@
 use super::failure::MetricFailure;
 use super::metric::Proposal;
 
-/// The largest proposal, and what it is from.
+/// Returns the largest proposal and its metric.
 ///
 /// # Errors
 /// The first failure, when no metric has a proposal or when some have none and the others would scale down: a metric
@@ -14,7 +14,7 @@ pub(super) fn highest(
 ) -> Result<&Proposal, Option<&MetricFailure>> {
     let failure = proposals.iter().find_map(|proposal| proposal.as_ref().err());
     let highest = proposals.iter().flatten().reduce(|highest, next| {
-        // After a proposal of none the next gives its name, whatever it asks for.
+        // After a proposal of 0 the next one replaces it, however small it is.
         if highest.replicas == 0 || next.replicas > highest.replicas {
             next
         } else {

@@ -8,7 +8,7 @@ use crate::status::{ConditionType, Reason};
 pub struct Condition {
     /// `type`.
     pub kind: ConditionType,
-    /// `status`; the controller never says `Unknown`.
+    /// `status`; the controller never writes `Unknown`.
     pub status: bool,
     /// `reason`.
     pub reason: Reason,
@@ -18,7 +18,7 @@ pub struct Condition {
     pub since: Time,
 }
 
-/// At most one condition of each type, in the order they first came up.
+/// At most one condition of each type, in the order of their first appearance.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Conditions(Vec<Condition>);
 
@@ -34,7 +34,7 @@ impl Conditions {
         self.0.iter()
     }
 
-    /// Puts `condition` in the place of the one of its type, which hands on its time if the status is the same.
+    /// Replaces the condition of the same type; the transition time stays if the status does.
     pub(super) fn set(&mut self, mut condition: Condition) {
         match self.0.iter_mut().find(|old| old.kind == condition.kind) {
             Some(old) => {

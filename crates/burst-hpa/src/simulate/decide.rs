@@ -9,7 +9,7 @@ use super::report::Decision;
 use super::stabilize::{self, Stabilization};
 use super::time::Time;
 
-/// Decides on the replicas of a target that has `current`, and remembers the recommendation.
+/// Decides on the replicas of a target that has `current`, and records the recommendation.
 pub(super) fn decide(
     plan: &Plan,
     options: &Options,
@@ -22,8 +22,8 @@ pub(super) fn decide(
     let past = &mut memory.recommendations;
     let (stabilized, (limited, limit)) = match &plan.behavior {
         None => {
-            let stabilized = stabilize::plainly(past, recommended, options.downscale_stabilization, now);
-            (stabilized, limits::plainly(plan, current, stabilized))
+            let stabilized = stabilize::without_behavior(past, recommended, options.downscale_stabilization, now);
+            (stabilized, limits::without_behavior(plan, current, stabilized))
         }
         Some(behavior) => {
             let stabilized = stabilize::with_behavior(past, recommended, current, behavior, options, now);

@@ -1,10 +1,10 @@
-//! The controller's words for its metrics, which end up in events and conditions.
+//! The controller's names for metrics in events and conditions.
 
 use super::failure::{MetricError, MetricFailure};
-use super::plan::{Metric, ResourceTarget, Series, WholeTarget};
+use super::plan::{Metric, ResourceTarget, Series, SingleValueTarget};
 use crate::status::Reason;
 
-/// The metric as `ScalingActive` and the rescale event name it.
+/// The name of the metric in `ScalingActive` and in the rescale event.
 pub(super) fn metric(metric: &Metric) -> String {
     match metric {
         Metric::Resource {
@@ -27,11 +27,11 @@ pub(super) fn metric(metric: &Metric) -> String {
         Metric::Object {
             object,
             metric,
-            target: Some(WholeTarget::Value(_)) | None,
+            target: Some(SingleValueTarget::Value(_)) | None,
         } => {
             format!("{} metric {}", object.kind, metric.name)
         }
-        // Not only External metrics are called external.
+        // The controller calls other metrics external, too.
         Metric::Object {
             metric: Series { name, selector, .. },
             ..
@@ -45,7 +45,7 @@ pub(super) fn metric(metric: &Metric) -> String {
     }
 }
 
-/// `error` as what keeps `metric` from proposing.
+/// The failure of `metric` with this error.
 pub(super) fn failure(metric: &Metric, error: MetricError) -> MetricFailure {
     MetricFailure {
         reason: reason(metric),

@@ -5,7 +5,7 @@ use thiserror::Error;
 use super::requests::RequestError;
 use crate::status::Reason;
 
-/// Why a metric proposes nothing. The words are the controller's.
+/// Why a metric has no proposal. The messages are the controller's.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum MetricError {
     /// The metrics API had no answer.
@@ -39,14 +39,14 @@ pub enum MetricError {
     ObjectTarget,
 }
 
-/// A metric that proposes nothing.
+/// A metric without a proposal.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{effort}{error}")]
 pub struct MetricFailure {
-    /// The reason that `ScalingActive` takes from it.
+    /// The reason that `ScalingActive` gets.
     pub reason: Reason,
     /// Why.
     pub error: MetricError,
-    /// What the controller was about when it failed; empty but for resources.
+    /// The step that failed, in the controller's words; empty except for resources.
     pub(super) effort: String,
 }

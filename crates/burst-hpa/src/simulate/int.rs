@@ -1,7 +1,7 @@
 //! Go's conversion of floats to integers.
 //!
-//! The language leaves out-of-range values to the machine: amd64, which is followed here, answers with the least
-//! integer, arm64 with the nearest. So an absurdly large proposal counts as none at all.
+//! Go leaves out-of-range values to the processor. This module follows amd64, which returns the smallest integer; arm64
+//! returns the nearest one. So an absurdly large proposal counts as no proposal.
 
 #[expect(clippy::cast_possible_truncation, reason = "the range is checked")]
 pub(super) fn int32(x: f64) -> i32 {
@@ -26,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_does_not_fit_becomes_the_least() {
+    fn out_of_range_floats_become_the_smallest_integer() {
         for (x, expected) in [
             (2.9, 2),
             (-2.9, -2),

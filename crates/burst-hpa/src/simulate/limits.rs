@@ -1,4 +1,4 @@
-//! How far one sync may go: the bounds of the spec and the rate of change.
+//! The limits of one sync: the bounds of the spec and the rate of change.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::time::Time;
 use crate::behavior::SelectPolicy;
 use crate::status::Reason;
 
-/// A limit that kept the replicas from what was recommended.
+/// A limit that changed the recommended replicas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// `maxReplicas`.
@@ -42,11 +42,11 @@ impl Limit {
     }
 }
 
-/// Replicas, and the limit they are at if it is not where they were going.
+/// Replicas, and the limit that reduced the change, if one did.
 type Limited = (i32, Option<Limit>);
 
 /// Without `behavior`.
-pub(super) fn plainly(plan: &Plan, current: i32, desired: i32) -> Limited {
+pub(super) fn without_behavior(plan: &Plan, current: i32, desired: i32) -> Limited {
     if desired < plan.min_replicas {
         return (plan.min_replicas, Some(Limit::MinReplicas));
     }
@@ -111,7 +111,7 @@ enum Direction {
 }
 
 impl Direction {
-    /// How far the policies of this direction let `current` go; the changes of each period are already spent.
+    /// How far the policies of this direction let `current` change; earlier changes of each period are deducted.
     fn reach(self, rules: &Rules, memory: &Memory, current: i32, now: Time) -> i32 {
         let reaches = rules.policies.iter().map(|policy| {
             let start = now - policy.period;
@@ -187,11 +187,11 @@ mod tests {
 
     #[test]
     fn without_behavior_a_sync_doubles_or_goes_to_four() {
-        assert_eq!(plainly(&plan(100), 1, 9), (4, Some(Limit::ScaleUpRate)));
-        assert_eq!(plainly(&plan(100), 3, 9), (6, Some(Limit::ScaleUpRate)));
-        assert_eq!(plainly(&plan(5), 3, 9), (5, Some(Limit::MaxReplicas)));
-        assert_eq!(plainly(&plan(5), 3, 1), (2, Some(Limit::MinReplicas)));
-        assert_eq!(plainly(&plan(5), 3, 4), (4, None));
+        assert_eq!(without_behavior(&plan(100), 1, 9), (4, Some(Limit::ScaleUpRate)));
+        assert_eq!(without_behavior(&plan(100), 3, 9), (6, Some(Limit::ScaleUpRate)));
+        assert_eq!(without_behavior(&plan(5), 3, 9), (5, Some(Limit::MaxReplicas)));
+        assert_eq!(without_behavior(&plan(5), 3, 1), (2, Some(Limit::MinReplicas)));
+        assert_eq!(without_behavior(&plan(5), 3, 4), (4, None));
     }
 
     #[test]
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_changed_within_the_period_is_spent() {
+    fn changes_within_the_period_are_deducted() {
         let mut memory = Memory::default();
         memory
             .added
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn having_gone_too_far_never_turns_the_direction() {
+    fn an_overspent_limit_never_reverses_the_direction() {
         let mut memory = Memory::default();
         memory.removed.add(9, NOW - Duration::from_secs(30), Time::DISTANT_PAST);
         assert_eq!(

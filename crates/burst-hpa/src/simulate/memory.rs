@@ -1,11 +1,11 @@
-//! What the controller remembers between syncs, in its own memory: a restart forgets it.
+//! What the controller keeps in memory between syncs and loses on a restart.
 
 use super::time::Time;
 
 /// The controller's memory of one autoscaler.
 ///
-/// Old entries are overwritten rather than dropped, one at a time and marked when they are passed over, exactly as the
-/// controller does it: after the windows of a spec grow, entries that had been out of sight count again.
+/// Old entries are overwritten one at a time instead of being dropped, and marked when they are skipped, exactly as in the
+/// controller: after the windows of a spec grow, entries that were out of the window count again.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Memory {
     pub(super) recommendations: Recommendations,
@@ -13,7 +13,7 @@ pub(super) struct Memory {
     pub(super) removed: Changes,
 }
 
-/// What the metrics asked for, before any stabilization.
+/// The recommendations of the metrics, before stabilization.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Recommendations(Vec<Recommendation>);
 
@@ -24,14 +24,14 @@ pub(super) struct Recommendation {
 }
 
 impl Recommendations {
-    /// Takes the replicas found at the first sync as recommended, so that nothing shrinks in the first window.
+    /// Records the replicas of the first sync as a recommendation, so that the target does not shrink in the first window.
     pub(super) fn begin(&mut self, replicas: i32, at: Time) {
         if self.0.is_empty() {
             self.0.push(Recommendation { replicas, at });
         }
     }
 
-    /// Adds one, in the place of the last that is `outdated` if there is such.
+    /// Adds a recommendation; it replaces the last one that is `outdated`, if there is one.
     pub(super) fn add(&mut self, new: Recommendation, outdated: impl Fn(&Recommendation) -> bool) {
         match self.0.iter_mut().rfind(|old| outdated(old)) {
             Some(old) => *old = new,
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_grows_no_longer_than_its_horizon() {
+    fn memory_keeps_entries_within_its_horizon_only() {
         let mut changes = Changes::default();
         let mut recommendations = Recommendations::default();
         for second in 0..1000 {

@@ -3,22 +3,21 @@
 use super::describe;
 use super::failure::{MetricError, MetricFailure};
 use super::int::int32;
-use super::observation::{Observation, Samples, Scale};
-use super::options::Options;
+use super::observation::Samples;
 use super::per_pod::PerPod;
-use super::plan::{Metric, Object, Plan, ResourceTarget, Series, WholeTarget};
-use super::time::Time;
+use super::plan::{Metric, Object, ResourceTarget, Series, SingleValueTarget};
+use super::single_value;
+use super::sync_input::SyncInput;
 use super::tolerance::Tolerance;
-use super::whole;
 
-/// What one metric asks for.
+/// The proposal of one metric.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proposal {
     /// The replicas that would bring the metric to its target.
     pub replicas: i32,
     /// The metric in the controller's words, such as `cpu resource utilization (percentage of request)`.
     pub metric: String,
-    /// What the metric shows now, as `status.currentMetrics` has it.
+    /// The current value of the metric, as in `status.currentMetrics`.
     pub current: MetricValue,
 }
 
@@ -49,21 +48,11 @@ impl MetricValue {
     }
 }
 
-/// The replicas and what the metric shows.
-type Weighed = Result<(i32, MetricValue), MetricError>;
+/// The replicas and the metric's current value.
+type ProposalResult = Result<(i32, MetricValue), MetricError>;
 
-/// What every metric of one sync is weighed with.
-#[derive(Clone, Copy)]
-pub(super) struct Scales<'a> {
-    pub(super) plan: &'a Plan,
-    pub(super) seen: &'a Observation,
-    pub(super) scale: &'a Scale,
-    pub(super) options: &'a Options,
-    pub(super) now: Time,
-}
-
-impl Scales<'_> {
-    /// What `metric`, the one at `index` of the spec, asks for.
+impl SyncInput<'_> {
+    /// The proposal of `metric`, which is at `index` in the spec.
     pub(super) fn propose(&self, index: usize, metric: &Metric) -> Result<Proposal, MetricFailure> {
         let weighed = match metric {
             Metric::Resource { resource, target } => self.resource(index, resource, None, *target),
@@ -86,7 +75,13 @@ impl Scales<'_> {
         }
     }
 
-    fn resource(&self, index: usize, resource: &str, container: Option<&str>, target: ResourceTarget) -> Weighed {
+    fn resource(
+        &self,
+        index: usize,
+        resource: &str,
+        container: Option<&str>,
+        target: ResourceTarget,
+    ) -> ProposalResult {
         let samples = self
             .seen
             .samples(index)
@@ -101,7 +96,7 @@ impl Scales<'_> {
         )
     }
 
-    fn pods(&self, index: usize, metric: &Series, average: i64) -> Weighed {
+    fn pods(&self, index: usize, metric: &Series, average: i64) -> ProposalResult {
         metric.usable()?;
         let samples = self
             .seen
@@ -118,7 +113,7 @@ impl Scales<'_> {
         )
     }
 
-    fn per_pod(&self, samples: &Samples, metric: &PerPod<'_>) -> Weighed {
+    fn per_pod(&self, samples: &Samples, metric: &PerPod<'_>) -> ProposalResult {
         let (replicas, measure) = metric.propose(self, samples)?;
         let average_utilization = measure.utilization;
         Ok((
@@ -131,27 +126,33 @@ impl Scales<'_> {
         ))
     }
 
-    fn object(&self, index: usize, object: &Object, metric: &Series, target: Option<WholeTarget>) -> Weighed {
+    fn object(
+        &self,
+        index: usize,
+        object: &Object,
+        metric: &Series,
+        target: Option<SingleValueTarget>,
+    ) -> ProposalResult {
         metric.usable()?;
         let target = target.ok_or(MetricError::ObjectTarget)?;
         let usage = self.seen.object(index).map_err(|error| {
-            // The controller mixes up the order of these four, and so must this.
+            // The controller returns these four in another order than it reads them; the simulator repeats that.
             let words = format!("{} on {} {}/{error}", object.kind, self.plan.namespace, object.name);
             unread(format!("metric {}", metric.name), words)
         })?;
         match target {
-            WholeTarget::Value(target) => self.by_value(usage, target),
-            WholeTarget::AverageValue(target) => {
+            SingleValueTarget::Value(target) => self.by_value(usage, target),
+            SingleValueTarget::AverageValue(target) => {
                 let replicas = int32(self.by_share(usage, target));
                 Ok((
                     replicas,
-                    MetricValue::average(whole::share(usage, self.scale.status_replicas)),
+                    MetricValue::average(single_value::share(usage, self.scale.status_replicas)),
                 ))
             }
         }
     }
 
-    fn external(&self, index: usize, metric: &Series, target: WholeTarget) -> Weighed {
+    fn external(&self, index: usize, metric: &Series, target: SingleValueTarget) -> ProposalResult {
         metric.usable()?;
         let series = self.seen.external(index).map_err(|error| {
             let Series { name, selector, .. } = metric;
@@ -161,22 +162,22 @@ impl Scales<'_> {
             )
         })?;
         match target {
-            WholeTarget::Value(target) => self.by_value(whole::sum(series), target),
-            WholeTarget::AverageValue(target) => {
-                let usage = whole::sum_of_shares(series);
-                let replicas = whole::capped(self.by_share(usage, target));
-                // As a float the largest number is one more than itself, so its share is not taken.
+            SingleValueTarget::Value(target) => self.by_value(single_value::sum(series), target),
+            SingleValueTarget::AverageValue(target) => {
+                let usage = single_value::sum_of_shares(series);
+                let replicas = single_value::capped(self.by_share(usage, target));
+                // As a float the largest integer is one too large, so it is not divided.
                 let share = match usage as f64 >= i64::MAX as f64 {
                     true => i64::MAX,
-                    false => whole::share(usage, self.scale.status_replicas),
+                    false => single_value::share(usage, self.scale.status_replicas),
                 };
                 Ok((replicas, MetricValue::average(share)))
             }
         }
     }
 
-    fn by_value(&self, usage: i64, target: i64) -> Weighed {
-        let replicas = whole::by_value(
+    fn by_value(&self, usage: i64, target: i64) -> ProposalResult {
+        let replicas = single_value::by_value(
             usage,
             target,
             self.scale.spec_replicas,
@@ -187,7 +188,7 @@ impl Scales<'_> {
     }
 
     fn by_share(&self, usage: i64, target: i64) -> f64 {
-        whole::by_share(usage, target, self.scale.status_replicas, self.tolerance())
+        single_value::by_share(usage, target, self.scale.status_replicas, self.tolerance())
     }
 
     pub(super) fn tolerance(&self) -> Tolerance {

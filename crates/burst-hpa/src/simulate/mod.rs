@@ -1,12 +1,12 @@
 //! The HorizontalPodAutoscaler controller of kube-controller-manager v1.36.3 as a function.
 //!
-//! [`sync`] is one round of it: what the controller would see goes in, and what it would do and write comes out, to the
-//! pod and to the word. Time comes in as an argument, so an hour passes as fast as it can be computed. Nothing here
-//! plays the workload: the caller turns replicas into pods and load into metrics.
+//! [`sync`] is one round of it: it takes what the controller reads and returns what the controller does and writes, with
+//! the same replicas and the same messages. Time is an argument, so a simulated hour takes milliseconds. This module
+//! does not simulate the workload: the caller turns replicas into pods and load into metrics.
 //!
 //! The rules are those of
 //! <https://github.com/kubernetes/kubernetes/tree/v1.36.3/pkg/controller/podautoscaler>, oddities included;
-//! `tests/oracle/simulate` holds this module against that very code.
+//! the tests compare this module with that code, which `tests/oracle/simulate` runs.
 //!
 //! ```
 //! use burst_hpa::simulate::{Limit, Observation, Options, Plan, Reading, Scale, Selector, State, Time, sync};
@@ -26,7 +26,7 @@
 //! let (mut state, mut replicas, mut sizes) = (State::default(), 1, Vec::new());
 //! for now in [15, 30, 45] {
 //!     let seen = Observation {
-//!         scale: Ok(Scale { spec_replicas: replicas, status_replicas: replicas, selector: Selector::Sound }),
+//!         scale: Ok(Scale { spec_replicas: replicas, status_replicas: replicas, selector: Selector::Valid }),
 //!         pods: Vec::new(),
 //!         readings: vec![Ok(Reading::External(vec![messages * 1000]))],
 //!         write: Ok(()),
@@ -47,7 +47,6 @@ mod conditions;
 mod decide;
 mod describe;
 mod failure;
-mod gauge;
 mod int;
 mod limits;
 mod memory;
@@ -60,13 +59,15 @@ mod pods;
 mod read;
 mod report;
 mod requests;
+mod single_value;
 mod stabilize;
 mod state;
 mod status;
 mod sync;
+mod sync_input;
 mod time;
 mod tolerance;
-mod whole;
+mod usage_ratio;
 
 pub use conditions::{Condition, Conditions};
 pub use failure::{MetricError, MetricFailure};

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::requests::Requests;
 use super::time::Time;
 
-/// Everything one sync reads, and whether its one write will go through.
+/// Everything that one sync reads, and the result of its one write.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observation {
     /// The target's scale subresource, or why it could not be read.
@@ -15,7 +15,7 @@ pub struct Observation {
     pub pods: Vec<Pod>,
     /// One reading for each metric of the spec, in its order.
     pub readings: Vec<Result<Reading, String>>,
-    /// What answers the update of the scale, should there be one.
+    /// The result of the update of the scale, if there is one.
     pub write: Result<(), String>,
 }
 
@@ -30,16 +30,16 @@ pub struct Scale {
     pub selector: Selector,
 }
 
-/// The state of `scale.status.selector`, which finds the target's pods.
+/// The state of `scale.status.selector`, which selects the target's pods.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Selector {
     /// It parses, and the pods belong to this autoscaler alone.
-    Sound,
+    Valid,
     /// The scale has none.
     Missing,
     /// It does not parse.
     Malformed {
-        /// The parser's words.
+        /// The parser's message.
         error: String,
     },
     /// Other autoscalers select some of the same pods.
@@ -51,7 +51,7 @@ pub enum Selector {
     },
 }
 
-/// What a metrics API answered, in thousandths (milli).
+/// The answer of a metrics API, in thousandths (milli).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reading {
     /// Resource, ContainerResource and Pods metrics: a sample for each pod that has one, by pod name.
@@ -76,7 +76,7 @@ pub struct Sample {
     pub window: Duration,
 }
 
-/// What the controller looks at in a pod.
+/// The part of a pod that the controller reads.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pod {
     /// `metadata.name`.
@@ -89,7 +89,7 @@ pub struct Pod {
     pub started: Option<Time>,
     /// Whether `metadata.deletionTimestamp` is set.
     pub deleted: bool,
-    /// What the pod asks for.
+    /// The requests of the pod.
     pub requests: Requests,
 }
 
@@ -100,9 +100,9 @@ pub enum Phase {
     Pending,
     /// Bound to a node with every container created.
     Running,
-    /// Every container ended well.
+    /// Every container ended successfully.
     Succeeded,
-    /// Every container ended, some badly.
+    /// Every container ended, some with a failure.
     Failed,
     /// The node cannot be reached.
     Unknown,
@@ -111,7 +111,7 @@ pub enum Phase {
 /// A pod's `Ready` condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ready {
-    /// Whether the pod serves; None is Kubernetes' `Unknown`.
+    /// Whether the pod is ready; None is Kubernetes' `Unknown`.
     pub status: Option<bool>,
     /// `lastTransitionTime`.
     pub since: Time,
@@ -148,7 +148,7 @@ impl Observation {
         })
     }
 
-    /// The reading of the metric at `index`; a missing one, or one of another source, is an API without an answer.
+    /// The reading of the metric at `index`. A missing one, or one of another source, counts as a failed request.
     fn reading<'a, T>(&'a self, index: usize, of_source: impl Fn(&'a Reading) -> Option<T>) -> Result<T, String> {
         match self.readings.get(index) {
             Some(Err(error)) => Err(error.clone()),
@@ -159,7 +159,7 @@ impl Observation {
 }
 
 impl Pod {
-    /// Whether the pod counts as one that takes its share of an Object or External metric.
+    /// Returns whether the pod counts for an Object or External metric: it is running and ready.
     pub(super) fn serves(&self) -> bool {
         self.phase == Phase::Running && self.ready.is_some_and(|ready| ready.status == Some(true))
     }

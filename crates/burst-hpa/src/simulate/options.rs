@@ -14,7 +14,7 @@ pub struct Options {
     /// `--horizontal-pod-autoscaler-downscale-stabilization`: for this long the highest recommendation wins, unless
     /// `behavior.scaleDown` names its own window.
     pub downscale_stabilization: Duration,
-    /// `--horizontal-pod-autoscaler-tolerance`: the share by which a metric may miss its target without any change.
+    /// `--horizontal-pod-autoscaler-tolerance`: how far a metric may be off its target, as a fraction, before the replicas change.
     pub tolerance: f64,
     /// `--horizontal-pod-autoscaler-cpu-initialization-period`: for this long after its start a pod's cpu samples may
     /// be set aside.

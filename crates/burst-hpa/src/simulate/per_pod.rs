@@ -1,15 +1,15 @@
 //! Proposals from metrics that every pod has: Resource, ContainerResource and Pods.
 
 use super::failure::MetricError;
-use super::gauge::{Gauge, Measure, Values};
 use super::int::int32;
-use super::metric::Scales;
 use super::observation::{Pod, Samples};
 use super::plan::ResourceTarget;
 use super::pods::{Groups, group};
+use super::sync_input::SyncInput;
 use super::tolerance::Tolerance;
+use super::usage_ratio::{UsageRatio, UsageTarget, Values};
 
-/// A metric of every pod.
+/// A metric with a sample for each pod.
 pub(super) struct PerPod<'a> {
     pub(super) target: ResourceTarget,
     /// The resource, None for a Pods metric.
@@ -19,22 +19,22 @@ pub(super) struct PerPod<'a> {
 
 impl PerPod<'_> {
     /// The replicas that would bring the metric to its target, and what it shows now.
-    pub(super) fn propose(&self, scales: &Scales<'_>, samples: &Samples) -> Result<(i32, Measure), MetricError> {
-        let pods = &scales.seen.pods;
+    pub(super) fn propose(&self, input: &SyncInput<'_>, samples: &Samples) -> Result<(i32, UsageRatio), MetricError> {
+        let pods = &input.seen.pods;
         if pods.is_empty() {
             return Err(MetricError::NoPods);
         }
-        let groups = group(pods, samples, self.resource == Some("cpu"), scales.options, scales.now);
+        let groups = group(pods, samples, self.resource == Some("cpu"), input.options, input.now);
         let values = counted(samples, &groups);
         if values.is_empty() {
             return Err(MetricError::NoSamples);
         }
-        let gauge = Gauge::new(self.target, self.requests(pods)?);
+        let gauge = UsageTarget::new(self.target, self.requests(pods)?);
         let measure = gauge.read(&values).ok_or(MetricError::NoMatch)?;
         let current = Current {
-            replicas: scales.scale.spec_replicas,
+            replicas: input.scale.spec_replicas,
             ratio: measure.ratio,
-            tolerance: scales.tolerance(),
+            tolerance: input.tolerance(),
         };
         let replicas = current.scaled(&gauge, values, &groups)?;
         Ok((replicas, measure))
@@ -51,7 +51,7 @@ impl PerPod<'_> {
     }
 }
 
-/// Where the workload stands.
+/// The size of the workload.
 struct Current {
     replicas: i32,
     ratio: f64,
@@ -59,7 +59,12 @@ struct Current {
 }
 
 impl Current {
-    fn scaled<'v>(&self, gauge: &Gauge<'_>, mut values: Values<'v>, groups: &Groups<'v>) -> Result<i32, MetricError> {
+    fn scaled<'v>(
+        &self,
+        gauge: &UsageTarget<'_>,
+        mut values: Values<'v>,
+        groups: &Groups<'v>,
+    ) -> Result<i32, MetricError> {
         let unready_matter = !groups.unready.is_empty() && self.ratio > 1.0;
         if !unready_matter && groups.missing.is_empty() {
             let near = self.tolerance.covers(self.ratio);
@@ -92,8 +97,8 @@ fn counted<'a>(samples: &'a Samples, groups: &Groups<'a>) -> Values<'a> {
     values
 }
 
-/// Values for the pods without one, chosen to hold back whatever the others ask for.
-fn assumed<'a>(gauge: &Gauge<'_>, ratio: f64, groups: &Groups<'a>) -> Values<'a> {
+/// Assumed values for the pods without a sample, chosen to dampen the change.
+fn assumed<'a>(gauge: &UsageTarget<'_>, ratio: f64, groups: &Groups<'a>) -> Values<'a> {
     let mut values = Values::new();
     if ratio < 1.0 {
         values.extend(groups.missing.iter().map(|pod| (*pod, gauge.full(pod))));
@@ -160,7 +165,7 @@ mod tests {
         let samples: Samples = sampled.collect();
         let groups = group(&pods, &samples, true, &Options::default(), NOW);
         let requests = pods.iter().map(|pod| (pod.name.as_str(), 100)).collect();
-        let gauge = Gauge::new(ResourceTarget::Utilization(50), requests);
+        let gauge = UsageTarget::new(ResourceTarget::Utilization(50), requests);
         let values = counted(&samples, &groups);
         let ratio = gauge.read(&values).unwrap().ratio;
         let replicas = i32::try_from(pods.len()).unwrap();

@@ -1,11 +1,11 @@
-//! An autoscaler's spec, read once into the numbers the controller works with.
+//! The spec of an autoscaler, converted once into the numbers that the controller computes with.
 
 use std::time::Duration;
 
 use super::failure::MetricError;
 use crate::behavior::SelectPolicy;
 
-/// A defaulted `autoscaling/v2` spec in the controller's own terms. All metric values are in thousandths (milli).
+/// A defaulted `autoscaling/v2` spec in the units of the controller. All metric values are in thousandths (milli).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
     pub(super) namespace: String,
@@ -61,11 +61,11 @@ pub(super) enum Metric {
     Object {
         object: Object,
         metric: Series,
-        target: Option<WholeTarget>,
+        target: Option<SingleValueTarget>,
     },
     External {
         metric: Series,
-        target: WholeTarget,
+        target: SingleValueTarget,
     },
 }
 
@@ -77,7 +77,7 @@ pub(super) enum ResourceTarget {
 
 /// The target of a metric that is one number for all pods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum WholeTarget {
+pub(super) enum SingleValueTarget {
     Value(i64),
     AverageValue(i64),
 }

@@ -1,10 +1,10 @@
-//! Which pods' samples count.
+//! Groups pods by whether the controller uses their samples.
 
 use super::observation::{Phase, Pod, Sample, Samples};
 use super::options::Options;
 use super::time::Time;
 
-/// The pods of a selector by what the controller makes of their samples.
+/// The pods of a selector, grouped by how the controller uses their samples.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Groups<'a> {
     /// How many have a sample that counts.
@@ -17,7 +17,7 @@ pub(super) struct Groups<'a> {
     pub(super) ignored: Vec<&'a str>,
 }
 
-/// Sorts `pods` by their state and `samples`; `cpu` says whether these are samples of cpu usage.
+/// Groups `pods` by their state and `samples`; `cpu` says whether these are samples of cpu usage.
 pub(super) fn group<'a>(pods: &'a [Pod], samples: &Samples, cpu: bool, options: &Options, now: Time) -> Groups<'a> {
     let mut groups = Groups::default();
     for pod in pods {
@@ -39,7 +39,7 @@ pub(super) fn group<'a>(pods: &'a [Pod], samples: &Samples, cpu: bool, options: 
     groups
 }
 
-/// Whether a pod's cpu sample may show its start-up rather than its load.
+/// Returns whether a pod's cpu sample may show its start-up rather than its load.
 fn starting(pod: &Pod, sample: &Sample, options: &Options, now: Time) -> bool {
     let (Some(ready), Some(started)) = (pod.ready, pod.started) else {
         return true;

@@ -5,16 +5,16 @@ use super::limits::Limit;
 use super::metric::Proposal;
 use super::stabilize::Stabilization;
 
-/// What one sync came to; the status and its conditions are in the [`State`](super::State) beside it.
+/// The result of one sync; the status and its conditions are in the [`State`](super::State).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
     /// `spec.replicas` of the target afterwards; None if its scale could not be read.
     pub replicas: Option<i32>,
-    /// What happened.
+    /// The outcome.
     pub outcome: Outcome,
-    /// What each metric asks for, in the order of the spec; empty when the sync did not look at the metrics.
+    /// The proposal of each metric, in the order of the spec; empty when the sync did not use the metrics.
     pub proposals: Vec<Result<Proposal, MetricFailure>>,
-    /// How the proposals became the outcome; None when they did not come into it.
+    /// How the proposals led to the outcome; None when the sync did not use them.
     pub decision: Option<Decision>,
 }
 
@@ -32,32 +32,32 @@ pub enum Outcome {
     },
     /// The size is right, or held by a limit.
     Kept,
-    /// The target has no replicas, and the controller did not do that: it leaves it alone.
+    /// The target has no replicas and the controller did not scale it to zero, so it does nothing.
     Disabled,
-    /// Too few metrics have proposals to decide by.
+    /// Too few metrics have proposals for a decision.
     Undecided,
     /// The scale could not be read.
     Unread,
     /// The scale should have become `to`, and could not be written.
     Unwritten {
-        /// The size it should have got.
+        /// The size that the write asked for.
         to: i32,
     },
 }
 
-/// The way from the proposals to a number of replicas.
+/// The steps from the proposals to a number of replicas.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
     /// The highest proposal.
     pub recommended: i32,
     /// The metric that made it.
     pub metric: String,
-    /// The recommendation after earlier ones had their say.
+    /// The recommendation after stabilization.
     pub stabilized: i32,
-    /// Which of them, if that changed it.
+    /// The stabilization that changed it, if one did.
     pub stabilization: Option<Stabilization>,
-    /// What the target gets.
+    /// The size that the target gets.
     pub desired: i32,
-    /// The limit that makes it differ from what was stabilized.
+    /// The limit that makes it differ from the stabilized recommendation.
     pub limit: Option<Limit>,
 }

@@ -1,4 +1,4 @@
-//! How much of a resource a pod asks for, as the controller adds it up.
+//! The resource request of a pod, as the controller computes it.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ pub struct Requests {
     pub containers: Vec<Container>,
     /// `spec.initContainers`, in their order.
     pub init_containers: Vec<InitContainer>,
-    /// `spec.resources.requests`, which stand in for the sum of the containers where they are set.
+    /// `spec.resources.requests`, which replace the sum of the containers where they are set.
     pub pod: ResourceList,
     /// `spec.overhead`.
     pub overhead: ResourceList,
@@ -25,7 +25,7 @@ pub struct Requests {
 pub struct Container {
     /// Its name.
     pub name: String,
-    /// What it asks for.
+    /// Its requests.
     pub requests: ResourceList,
 }
 
@@ -34,7 +34,7 @@ pub struct Container {
 pub struct InitContainer {
     /// Its name and requests.
     pub container: Container,
-    /// `restartPolicy: Always`, that is a sidecar that goes on running.
+    /// `restartPolicy: Always`, that is, a sidecar that keeps running.
     pub restartable: bool,
 }
 
@@ -109,7 +109,7 @@ impl Requests {
         self.containers.iter().chain(sidecars)
     }
 
-    /// The pod's own request where there is one, else what the scheduler counts; overhead is added to either.
+    /// The pod-level request if there is one, else what the scheduler counts; overhead is added to both.
     fn at_pod_level(&self, resource: &str) -> Option<i64> {
         let own = self.pod.get(resource).copied().filter(|_| pod_level(resource));
         add(
@@ -118,7 +118,7 @@ impl Requests {
         )
     }
 
-    /// Of the sum that runs and the most that any init container needs, the larger, as the scheduler reserves it.
+    /// The larger of the sum of running containers and the largest init container, as the scheduler reserves it.
     fn scheduled(&self, resource: &str) -> Option<i64> {
         let mut sidecars = None;
         let mut starting = None;
@@ -150,7 +150,7 @@ impl Container {
     }
 }
 
-/// Whether Kubernetes lets a pod as a whole request the resource.
+/// Returns whether Kubernetes allows a pod-level request for the resource.
 fn pod_level(resource: &str) -> bool {
     matches!(resource, "cpu" | "memory") || resource.starts_with("hugepages-")
 }

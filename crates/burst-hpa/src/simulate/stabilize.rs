@@ -1,4 +1,4 @@
-//! The windows in which an earlier recommendation still holds.
+//! Stabilization: an earlier recommendation holds for a window of time.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use super::plan::Behavior;
 use super::time::Time;
 use crate::status::Reason;
 
-/// A recommendation that earlier ones changed.
+/// The effect of earlier recommendations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stabilization {
     /// A lower one within the scale-up window holds.
@@ -36,7 +36,7 @@ impl Stabilization {
 }
 
 /// Without `behavior`: the highest recommendation within the controller's window.
-pub(super) fn plainly(past: &mut Recommendations, proposed: i32, window: Duration, now: Time) -> i32 {
+pub(super) fn without_behavior(past: &mut Recommendations, proposed: i32, window: Duration, now: Time) -> i32 {
     let start = now - window;
     let recent = past.iter().filter(|past| past.at >= start).map(|past| past.replicas);
     let highest = recent.fold(proposed, i32::max);
@@ -82,7 +82,7 @@ pub(super) fn with_behavior(
     current.max(up).min(down)
 }
 
-/// The controller's window takes the place of a `stabilizationWindowSeconds`, which has no fractions.
+/// The controller's window replaces `stabilizationWindowSeconds`, which has no fractions.
 fn whole_seconds(window: Duration) -> Duration {
     Duration::from_secs(window.as_secs())
 }
@@ -120,8 +120,14 @@ mod tests {
     #[test]
     fn without_behavior_a_recommendation_at_the_edge_still_holds() {
         let window = Duration::from_secs(300);
-        assert_eq!(plainly(&mut past(&[(9, 700)]), 3, window, Time::from_secs(1000)), 9);
-        assert_eq!(plainly(&mut past(&[(9, 699)]), 3, window, Time::from_secs(1000)), 3);
+        assert_eq!(
+            without_behavior(&mut past(&[(9, 700)]), 3, window, Time::from_secs(1000)),
+            9
+        );
+        assert_eq!(
+            without_behavior(&mut past(&[(9, 699)]), 3, window, Time::from_secs(1000)),
+            3
+        );
     }
 
     #[test]
@@ -147,14 +153,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_out_of_every_window_is_overwritten() {
+    fn entries_outside_every_window_are_overwritten() {
         let behavior = Behavior {
             scale_up: rules(Some(10)),
             scale_down: rules(Some(20)),
         };
         let (mut plain, mut behaved) = (Recommendations::default(), Recommendations::default());
         for now in (0..1000).map(Time::from_secs) {
-            plainly(&mut plain, 1, Duration::from_secs(20), now);
+            without_behavior(&mut plain, 1, Duration::from_secs(20), now);
             with_behavior(&mut behaved, 1, 1, &behavior, &Options::default(), now);
         }
         assert_eq!((plain.iter().count(), behaved.iter().count()), (21, 21));

@@ -1,11 +1,11 @@
-//! What one sync leaves for the next.
+//! The state that one sync passes to the next.
 
 use super::memory::Memory;
 use super::status::Status;
 
-/// All that the controller knows of an autoscaler besides what it reads in a sync: the status it wrote and its memory.
+/// What the controller knows of an autoscaler before a sync: the status it wrote and its memory.
 ///
-/// `default()` is an autoscaler that no controller has looked at yet.
+/// `default()` is an autoscaler before its first sync.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct State {
     /// `status`, kept in the cluster.

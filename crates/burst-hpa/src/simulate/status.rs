@@ -1,4 +1,4 @@
-//! The status the controller writes, and its words in the conditions.
+//! The status that the controller writes, with the messages of its conditions.
 
 use super::conditions::{Condition, Conditions};
 use super::failure::MetricFailure;
@@ -61,10 +61,10 @@ impl Status {
         self.set(ScalingActive, false, Reason::ScalingDisabled, message.to_owned(), now);
     }
 
-    /// Why the pods cannot be found; false when they can.
+    /// Sets the condition for a selector that cannot be used; returns false if it can.
     pub(super) fn unselected(&mut self, selector: &Selector, now: Time) -> bool {
         let (reason, message) = match selector {
-            Selector::Sound => return false,
+            Selector::Valid => return false,
             Selector::Missing => (
                 Reason::InvalidSelector,
                 "the HPA target's scale is missing a selector".to_owned(),
@@ -114,7 +114,7 @@ impl Status {
         );
     }
 
-    /// Whose doing it is that no pod is left.
+    /// Records who scaled the target to zero.
     pub(super) fn zeroed(&mut self, ours: bool, now: Time) {
         let (reason, message) = match ours {
             true => (Reason::ScaledToZero, "the HPA controller scaled the workload to zero"),
@@ -126,7 +126,7 @@ impl Status {
         self.set(ScaledToZero, ours, reason, message.to_owned(), now);
     }
 
-    /// Whether the controller itself took the last pod away.
+    /// Returns whether the controller itself scaled the target to zero.
     pub(super) fn is_zeroed(&self) -> bool {
         self.conditions
             .find(&ScaledToZero)

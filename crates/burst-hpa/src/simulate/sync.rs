@@ -5,20 +5,21 @@ use super::combine;
 use super::decide::decide;
 use super::failure::MetricFailure;
 use super::limits::longest_period;
-use super::metric::{Proposal, Scales};
+use super::metric::Proposal;
 use super::observation::{Observation, Scale};
 use super::options::Options;
 use super::plan::Plan;
 use super::report::{Decision, Outcome, Report};
 use super::state::State;
 use super::status::Status;
+use super::sync_input::SyncInput;
 use super::time::Time;
 use crate::status::ConditionType;
 
-/// Looks at the target once, as the controller does every [`Options::sync_period`], and says what becomes of it.
+/// Runs one sync, as the controller does every [`Options::sync_period`].
 ///
-/// `state` is what the last sync left, or [`State::default`]. The caller gives the target [`Report::replicas`], and the
-/// next sync the state that comes back.
+/// `state` comes from the last sync, or is [`State::default`]. The caller sets the target to [`Report::replicas`] and passes
+/// the returned state to the next sync.
 #[must_use]
 pub fn sync(plan: &Plan, seen: &Observation, options: &Options, state: State, now: Time) -> (State, Report) {
     let mut sync = Sync {
@@ -40,13 +41,13 @@ struct Sync<'a> {
     now: Time,
 }
 
-/// What decides about the replicas.
+/// How the sync determines the replicas.
 enum Course {
-    /// Nothing: somebody else took all pods away.
+    /// Not at all: someone else scaled the target to zero.
     Leave,
-    /// The bounds of the spec, at once and without a look at the metrics.
+    /// By the bounds of the spec, without the metrics.
     Bounds { desired: i32, reason: &'static str },
-    /// The metrics.
+    /// By the metrics.
     Metrics,
 }
 
@@ -123,7 +124,7 @@ impl Sync<'_> {
         if self.status().unselected(&scale.selector, now) {
             return self.undecided(current, Vec::new());
         }
-        let scales = Scales {
+        let input = SyncInput {
             plan: self.plan,
             seen: self.seen,
             scale,
@@ -131,7 +132,7 @@ impl Sync<'_> {
             now,
         };
         let metrics = self.plan.metrics.iter().enumerate();
-        let proposals: Proposals = metrics.map(|(index, metric)| scales.propose(index, metric)).collect();
+        let proposals: Proposals = metrics.map(|(index, metric)| input.propose(index, metric)).collect();
         match combine::highest(&proposals, current) {
             Ok(highest) => {
                 let decision = decide(self.plan, self.options, &mut self.state.memory, current, highest, now);
@@ -181,7 +182,7 @@ impl Sync<'_> {
         } else {
             self.status().scale_written(Ok(to), now);
             self.remember(from, to);
-            self.own_up(from, to);
+            self.record_scaled_to_zero(from, to);
             (to, to, Outcome::Rescaled { from, to, reason })
         };
         self.status().measured(from, desired, &proposals);
@@ -193,7 +194,7 @@ impl Sync<'_> {
         }
     }
 
-    /// Policies count the changes of their period; without `behavior` nobody asks for them.
+    /// Records a change for the policies, which count the changes of their period. Without `behavior` there are no policies.
     fn remember(&mut self, from: i32, to: i32) {
         let Some(behavior) = &self.plan.behavior else { return };
         let memory = &mut self.state.memory;
@@ -208,8 +209,8 @@ impl Sync<'_> {
         );
     }
 
-    /// Notes whether it is this controller that leaves no pod, so that it may bring one back.
-    fn own_up(&mut self, from: i32, to: i32) {
+    /// Records whether this controller scaled to zero; only then may it scale up again.
+    fn record_scaled_to_zero(&mut self, from: i32, to: i32) {
         let now = self.now;
         if self.options.scale_to_zero {
             let allowed = self.plan.min_replicas == 0 && self.plan.measures_without_pods();

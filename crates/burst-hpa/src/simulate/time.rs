@@ -1,16 +1,16 @@
-//! A moment, told by the caller: nothing here reads a clock.
+//! Points in time, which the caller supplies: the simulator reads no clock.
 
 use std::ops::{Add, Sub};
 use std::time::Duration;
 
-/// A moment in milliseconds since an epoch of the caller's choice; every moment of one simulation counts from the same.
+/// A point in time, in milliseconds since an epoch of the caller's choice, the same for a whole simulation.
 ///
-/// Arithmetic stays at the ends of the range instead of overflowing.
+/// Arithmetic saturates instead of overflowing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(i64);
 
 impl Time {
-    /// Before every other moment: what Kubernetes' zero time stands for.
+    /// Before every other time; Kubernetes' zero time.
     pub const DISTANT_PAST: Self = Self(i64::MIN);
 
     /// The moment `millis` after the epoch.
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arithmetic_stops_at_the_ends() {
+    fn arithmetic_saturates() {
         assert_eq!(Time::DISTANT_PAST - Duration::from_secs(1), Time::DISTANT_PAST);
         assert_eq!(Time::from_millis(i64::MAX) + Duration::MAX, Time::from_millis(i64::MAX));
         assert_eq!(Time::from_secs(2) - Duration::from_millis(500), Time::from_millis(1500));

@@ -1,9 +1,9 @@
-//! How far a metric may be from its target before anything happens.
+//! How far a metric may be off its target before the controller acts.
 
 use super::options::Options;
 use super::plan::Plan;
 
-/// The band around a metric's target in which nothing happens, as shares of the target.
+/// The range around a metric's target in which the replicas do not change, as fractions of the target.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tolerance {
     /// How far below the target it reaches.
@@ -28,7 +28,7 @@ impl Tolerance {
         }
     }
 
-    /// Whether `ratio`, usage by target, is near enough to one. Nothing is near to not-a-number.
+    /// Returns whether `ratio`, usage divided by target, is near enough to one. NaN never is.
     pub(super) fn covers(self, ratio: f64) -> bool {
         (1.0 - self.down..=1.0 + self.up).contains(&ratio)
     }

@@ -1,7 +1,7 @@
 //! The rules every object's metadata obeys, as in
 //! <https://github.com/kubernetes/apimachinery/blob/v0.36.3/pkg/api/validation/objectmeta.go>.
 //!
-//! `managedFields` are not looked at: the apiserver writes its own before it validates.
+//! `managedFields` are not looked at: the API server writes its own before it validates.
 
 use std::collections::BTreeMap;
 
@@ -39,13 +39,13 @@ pub(super) fn validate(metadata: &ObjectMeta, path: &Path<'_>, errors: &mut Erro
     );
 }
 
-/// Those that may go without a prefix.
+/// The finalizers that need no prefix.
 const STANDARD_FINALIZERS: [&str; 3] = ["kubernetes", "orphan", "foregroundDeletion"];
 
 /// Bytes of `generateName` that stand in the name; five more follow.
 const LONGEST_PREFIX: usize = 58;
 
-/// A name or a prefix for one. A bad prefix is told twice, as the name made of it is bad too.
+/// A name or a prefix for one. The API server reports a bad prefix twice, because the name made from it is bad, too.
 fn name(metadata: &ObjectMeta, path: &Path<'_>, errors: &mut Errors) {
     let name = metadata.name.as_deref().unwrap_or_default();
     let prefix = metadata.generate_name.as_deref().unwrap_or_default();
@@ -68,7 +68,7 @@ fn name(metadata: &ObjectMeta, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-/// A name as the apiserver makes it up, with `x` for what it leaves to chance.
+/// A generated name, with `x` for the random letters.
 fn generated(prefix: &str) -> String {
     if prefix.is_empty() {
         return String::new();

@@ -89,7 +89,7 @@ fn field_of(source: SourceType) -> &'static str {
     }
 }
 
-/// The sources that are set, in the order in which the apiserver looks at them.
+/// The sources that are set, in the order in which the API server checks them.
 fn present(spec: &MetricSpec) -> Vec<&'static str> {
     [
         spec.object.as_ref().map(|_| "object"),
@@ -103,7 +103,7 @@ fn present(spec: &MetricSpec) -> Vec<&'static str> {
     .collect()
 }
 
-/// Of several sources the apiserver looks into the first only, whatever the type says.
+/// Of several sources the API server checks only the first, whatever the type says.
 fn first_source(spec: &MetricSpec, path: &Path<'_>, options: Options, errors: &mut Errors) {
     if let Some(source) = &spec.object {
         object(source, &path.field("object"), options, errors);

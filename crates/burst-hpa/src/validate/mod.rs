@@ -1,7 +1,7 @@
-//! What kube-apiserver checks when an HPA is created, as in
+//! The checks of kube-apiserver when an HPA is created, as in
 //! <https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/apis/autoscaling/validation/validation.go>.
 //!
-//! The messages are Kubernetes' own, word by word: people search for them.
+//! The messages are those of Kubernetes, word for word, because people search for them.
 
 mod annotations;
 mod behavior;
@@ -20,9 +20,9 @@ use crate::field_error::{Errors, FieldError};
 use crate::options::Options;
 use crate::path::Path;
 
-/// The causes for which kube-apiserver would refuse to create this object; none if it would take it.
+/// Returns why kube-apiserver would refuse to create this object; nothing if it would accept it.
 ///
-/// It must have been [`defaulted`](crate::defaulted()) first, as the apiserver does. A missing namespace is no error: the
+/// It must have been [`defaulted`](crate::defaulted()) first, as the API server does. A missing namespace is no error: the
 /// request supplies it.
 #[must_use]
 pub fn validate(hpa: &HorizontalPodAutoscaler, options: Options) -> Vec<FieldError> {
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_differ_where_kubernetes_changed_its_mind() {
+    fn options_differ_between_kubernetes_versions() {
         let metrics = "FieldValueForbidden spec.metrics";
         let target = "FieldValueInvalid spec.scaleTargetRef.apiVersion";
         assert_eq!(errors(33), ["FieldValueInvalid spec.maxReplicas", metrics]);

@@ -1,15 +1,15 @@
-//! Words that Kubernetes has changed since.
+//! Messages that differ in older Kubernetes versions.
 
 use crate::field_error::FieldError;
 use crate::options::Options;
 
-/// What is said now, and was said before label keys got their name.
+/// The current message, and the one before qualified names were called label keys.
 const OF_KEYS: [[&str; 2]; 2] = [
     ["a valid label key must", "a qualified name must"],
     ["must be no more than 63 bytes", "must be no more than 63 characters"],
 ];
 
-/// Puts what the newest version says as that of the options would.
+/// Rewrites the errors of the newest version to those of the version in the options.
 pub(super) fn reword(error: &mut FieldError, options: Options) {
     if !options.speaks_of_label_keys() {
         for [now, before] in OF_KEYS {

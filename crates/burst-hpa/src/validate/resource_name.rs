@@ -7,7 +7,7 @@ use crate::path::Path;
 
 const CONTAINER: [&str; 3] = ["cpu", "memory", "ephemeral-storage"];
 
-/// What a quota may name besides.
+/// Other names that a quota may have.
 const QUOTA: [&str; 17] = [
     "requests.cpu",
     "requests.memory",

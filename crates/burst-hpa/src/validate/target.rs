@@ -39,7 +39,7 @@ fn positive(value: Option<&Written>, path: Path<'_>, errors: &mut Errors) {
     }
 }
 
-/// Whether a quantity holds to a rule. One that does not parse, which [`decode`](crate::decode()) would have refused, is
+/// Checks a quantity. One that does not parse, which [`decode`](crate::decode()) would have refused, is
 /// an error of its own.
 pub(super) fn check(
     value: &Written,

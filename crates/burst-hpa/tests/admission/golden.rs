@@ -1,8 +1,4 @@
-//! Answers of kube-apiserver's code, kept so that they can be compared with where there is no Go.
-#![allow(
-    dead_code,
-    reason = "the tests need one half of it, examples/record_golden.rs the other"
-)]
+//! Recorded answers of kube-apiserver's code.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -13,7 +9,7 @@ use serde_json::value::RawValue;
 
 use crate::oracle::{Answer, FieldError};
 
-/// How often each error is to occur, if there is enough to choose from.
+/// How often each error should occur.
 const OFTEN: usize = 5;
 
 /// One line of the file. The document is kept as it was written: duplicate keys and the spelling of numbers count.

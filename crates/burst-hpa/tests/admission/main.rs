@@ -1,15 +1,16 @@
-//! The crate against kube-apiserver's own code: freshly made documents where Go is at hand, recorded answers anywhere.
+//! The crate against kube-apiserver's own code: with new random documents, and with recorded answers.
 
+mod boundary_values;
 mod built;
 mod cdk8s;
-mod dice;
+mod faults;
 mod golden;
+mod json_text;
 mod mutants;
-mod old;
 mod oracle;
 mod quantities;
-mod tree;
-mod words;
+mod record;
+mod v1_documents;
 
 use burst_hpa::Options;
 use burst_hpa::builder::{BuildError, Hpa};
@@ -44,11 +45,11 @@ fn assert_none(differing: &[String], count: usize) {
 }
 
 #[test]
-fn mutated_hpas_meet_the_same_end_here_and_in_the_apiserver() {
+fn random_hpas_get_the_answer_of_the_api_server() {
     let seed = seed();
     let mut mutants = Mutants::new(seed);
     for (options, count) in GATES {
-        let documents: Vec<String> = (0..count).map(|_| tree::to_json(&mutants.hpa())).collect();
+        let documents: Vec<String> = (0..count).map(|_| json_text::to_json(&mutants.hpa())).collect();
         let answers = oracle::kubernetes(&documents, options);
         let accepted = answers.iter().filter(|answer| !answer.object.is_null()).count();
         assert!(
@@ -63,15 +64,15 @@ fn mutated_hpas_meet_the_same_end_here_and_in_the_apiserver() {
 }
 
 #[test]
-fn recorded_hpas_meet_the_end_they_met_in_the_apiserver() {
-    let cases = golden::read(&golden::path());
+fn recorded_hpas_get_the_answer_of_the_api_server() {
+    let cases = record::newest();
     assert!(cases.len() >= 2_000, "{} cases", cases.len());
     assert_none(&cases.iter().filter_map(differing).collect::<Vec<_>>(), cases.len());
 }
 
 #[test]
-fn hpas_recorded_with_older_versions_meet_the_end_they_met_there() {
-    let cases = golden::read(&golden::older_path());
+fn hpas_get_the_answers_of_older_versions() {
+    let cases = record::older();
     for minor in 33..36 {
         let options = Options::kubernetes_1(minor);
         let of_version: Vec<_> = cases.iter().filter(|case| case.options().minor == minor).collect();
@@ -97,8 +98,8 @@ fn differing(case: &golden::Case) -> Option<String> {
 }
 
 #[test]
-fn every_error_was_recorded_five_times() {
-    let rare: Vec<_> = golden::errors(&golden::read(&golden::path()))
+fn recorded_answers_contain_every_error_five_times() {
+    let rare: Vec<_> = golden::errors(&record::newest())
         .into_iter()
         .filter(|(_, count)| *count < 5)
         .collect();
@@ -106,7 +107,7 @@ fn every_error_was_recorded_five_times() {
 }
 
 #[test]
-fn quantities_are_read_as_go_reads_them() {
+fn random_quantities_are_read_as_go_reads_them() {
     let seed = seed();
     let mut rng = Rng::with_seed(seed);
     let texts: Vec<String> = (0..20_000).map(|_| quantities::text(&mut rng)).collect();
@@ -121,8 +122,7 @@ fn quantities_are_read_as_go_reads_them() {
 
 #[test]
 fn recorded_quantities_are_read_as_go_read_them() {
-    let text = std::fs::read_to_string(quantities::path()).unwrap();
-    let readings: Vec<Reading> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let readings = record::quantities();
     assert!(readings.len() >= 500, "{} quantities", readings.len());
     for theirs in readings {
         assert_eq!(Reading::ours(&theirs.text), theirs, "left: here, right: Go");
@@ -149,12 +149,12 @@ fn assert_accepted(built: &[Hpa]) {
 }
 
 #[test]
-fn the_seeds_examples_are_accepted_by_the_apiserver() {
+fn documented_examples_are_accepted_by_the_api_server() {
     assert_accepted(&built::seed_examples());
 }
 
 #[test]
-fn what_cdk8s_plus_writes_is_built_alike_or_as_it_was_meant() {
+fn the_builder_covers_what_cdk8s_plus_writes() {
     use cdk8s::End;
     let cases = cdk8s::all();
     assert_eq!(cases.len(), 24);
@@ -201,7 +201,7 @@ fn what_is_said_of_cdk8s_plus_holds_in_the_apiserver() {
 }
 
 #[test]
-fn whatever_builds_is_accepted_by_the_apiserver() {
+fn every_built_hpa_is_accepted_by_the_api_server() {
     let seed = seed();
     let mut rng = Rng::with_seed(seed);
     let built: Vec<Hpa> = (0..10_000)
@@ -214,10 +214,10 @@ fn whatever_builds_is_accepted_by_the_apiserver() {
 
 #[test]
 fn migrated_v1_hpas_are_what_the_apiserver_makes_of_them() {
-    let documents: Vec<String> = old::V1.iter().map(|text| (*text).to_owned()).collect();
+    let documents: Vec<String> = v1_documents::V1.iter().map(|text| (*text).to_owned()).collect();
     for (document, answer) in documents.iter().zip(oracle::kubernetes(&documents, Options::default())) {
         let migration = burst_hpa::migrate(&burst_hpa::Node::from_json(document).unwrap()).unwrap();
-        let ours = oracle::ours(&tree::to_json(&migration.document), Options::default());
+        let ours = oracle::ours(&json_text::to_json(&migration.document), Options::default());
         assert!(!answer.object.is_null(), "{answer:?}\n{document}");
         assert_eq!(ours, answer, "left: here, right: kube-apiserver\n{document}");
     }

@@ -1,14 +1,14 @@
-//! HPAs out of a seed: mostly sound, with values at every boundary and faults at every place.
+//! Random HPAs from a seed: mostly valid, with values at every boundary and faults in every field.
 
-use burst_hpa::Node;
+use burst_hpa::{Node, NodeValue};
 use fastrand::Rng;
 
-use crate::tree::{number, object, text};
-use crate::words::*;
+use crate::boundary_values::*;
+use crate::json_text::{number, object, text};
 
 pub(crate) struct Mutants {
     pub rng: Rng,
-    /// Faults in a hundred places, drawn anew for each object: some are sound, some a ruin.
+    /// The percentage of faulty fields, chosen for each object.
     pub faults: u32,
 }
 
@@ -79,7 +79,7 @@ impl Mutants {
 
     fn finalizers(&mut self) -> Node {
         let count = self.rng.usize(0..3);
-        Node::List(
+        Node::list(
             (0..count)
                 .map(|_| self.word(&["orphan", "foregroundDeletion", "a/b"], KEYS))
                 .collect(),
@@ -88,7 +88,7 @@ impl Mutants {
 
     fn owners(&mut self) -> Node {
         let count = self.rng.usize(0..3);
-        Node::List((0..count).map(|_| self.owner()).collect())
+        Node::list((0..count).map(|_| self.owner()).collect())
     }
 
     fn owner(&mut self) -> Node {
@@ -97,7 +97,7 @@ impl Mutants {
             ("kind", self.word(&["Deployment", "Event"], &[""])),
             ("name", self.word(&["web"], &[""])),
             ("uid", self.word(&["u"], &[""])),
-            ("controller", Node::Bool(self.chance(50))),
+            ("controller", NodeValue::Bool(self.chance(50)).into()),
         ];
         self.node(fields)
     }
@@ -147,7 +147,7 @@ impl Mutants {
 
     fn metrics(&mut self) -> Node {
         let count = self.choose(&[0, 1, 1, 1, 2, 3]);
-        Node::List((0..count).map(|_| self.metric()).collect())
+        Node::list((0..count).map(|_| self.metric()).collect())
     }
 
     fn metric(&mut self) -> Node {
@@ -219,9 +219,9 @@ impl Mutants {
             let operator = self.choose(&["In", "NotIn", "Exists", "DoesNotExist", "Near"]);
             let mut requirement = vec![("key", text("env")), ("operator", text(operator))];
             if self.chance(60) {
-                requirement.push(("values", Node::List(vec![text("a"); self.rng.usize(0..3)])));
+                requirement.push(("values", Node::list(vec![text("a"); self.rng.usize(0..3)])));
             }
-            fields.push(("matchExpressions", Node::List(vec![self.node(requirement)])));
+            fields.push(("matchExpressions", Node::list(vec![self.node(requirement)])));
         }
         self.node(fields)
     }
@@ -309,7 +309,7 @@ impl Mutants {
         }
         if self.chance(70) {
             let count = if self.fault() { 0 } else { self.rng.usize(1..3) };
-            fields.push(("policies", Node::List((0..count).map(|_| self.policy()).collect())));
+            fields.push(("policies", Node::list((0..count).map(|_| self.policy()).collect())));
         }
         if self.chance(30) {
             fields.push(("tolerance", self.quantity(&["0", "0.05", "100m", "1", "5", "1e-10"])));
@@ -342,7 +342,7 @@ impl Mutants {
             ("currentReplicas", self.integer(&[0, 3], &["-1", "1.5"])),
             ("desiredReplicas", self.integer(&[0, 3], &["-1"])),
             ("lastScaleTime", self.word(&["2026-11-21T05:59:00Z"], TIMES)),
-            ("conditions", Node::List(vec![condition])),
+            ("conditions", Node::list(vec![condition])),
         ];
         self.node(fields)
     }

@@ -1,8 +1,4 @@
-//! kube-apiserver's own code, as the Go program `tests/oracle/admission` speaks it: a line in, a line out.
-#![allow(
-    dead_code,
-    reason = "the tests need one half of it, examples/record_golden.rs the other"
-)]
+//! kube-apiserver's own code, in the Go program `tests/oracle/admission`: one line in, one line out.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +7,7 @@ use burst_testkit::oracle;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What becomes of a document; two answers are equal if a user could not tell them apart.
+/// The answer to a document. Two answers are equal if a user cannot distinguish them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Answer {
     /// Refused with status 400, whatever `fieldValidation` says.

@@ -1,8 +1,4 @@
-//! Quantities, and what Go makes of them.
-#![allow(
-    dead_code,
-    reason = "the tests need one half of it, examples/record_golden.rs the other"
-)]
+//! Quantities, and how Go reads them.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -13,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::oracle;
 
-/// What Go says to a text.
+/// How Go reads a text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Reading {
     pub text: String,

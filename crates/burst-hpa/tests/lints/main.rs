@@ -1,8 +1,8 @@
 //! Every lint finds what it is for, on an HPA that kube-apiserver accepts, and nothing else.
 
+mod cluster;
 mod fixtures;
-mod truth;
-mod world;
+mod predictions;
 
 use burst_hpa::{Lint, Objects, Options, Severity, lint, lint_among};
 use fixtures::{cpu, deployment, hpa, object, with};
@@ -25,7 +25,7 @@ fn among(hpa_object: &Value, others: &[Value]) -> Vec<burst_hpa::Finding> {
 }
 
 #[test]
-fn a_sound_hpa_among_sound_neighbours_is_let_alone() {
+fn a_valid_hpa_among_valid_objects_has_no_findings() {
     let budget = object(
         "policy/v1",
         "PodDisruptionBudget",
@@ -36,7 +36,7 @@ fn a_sound_hpa_among_sound_neighbours_is_let_alone() {
 }
 
 #[test]
-fn what_an_hpa_alone_shows() {
+fn findings_of_an_hpa_alone() {
     let object_metric = |target: Value| json!([{"type": "Object", "object": {"describedObject": {"kind": "Ingress", "name": "in"}, "metric": {"name": "hits"}, "target": target}}]);
     let external = |target: Value, selector: Value| json!([{"type": "External", "external": {"metric": {"name": "queue", "selector": selector}, "target": target}}]);
     let table = [
@@ -152,14 +152,14 @@ fn what_an_hpa_alone_shows() {
 }
 
 #[test]
-fn a_status_that_is_to_be_created_is_pointed_at() {
+fn a_status_in_a_new_object_is_found() {
     let text = with(fixtures::base(), "/status", json!({"desiredReplicas": 5})).to_string();
     let decoded = burst_hpa::decode(&burst_hpa::Node::from_json(&text).unwrap()).unwrap();
     assert_eq!(ids(&lint(&decoded, Options::default())), ["ignored-status"]);
 }
 
 #[test]
-fn a_tolerance_is_pointed_at_where_the_cluster_drops_it() {
+fn a_tolerance_is_found_where_the_cluster_drops_it() {
     let text = with(
         fixtures::base(),
         "/spec/behavior",
@@ -234,7 +234,7 @@ fn a_request_may_come_from_elsewhere() {
 }
 
 #[test]
-fn what_the_target_shows() {
+fn findings_of_an_hpa_with_its_target() {
     let of = |container: &str| {
         let target = json!({"type": "Utilization", "averageUtilization": 80});
         with(
@@ -284,7 +284,7 @@ fn what_the_target_shows() {
 }
 
 #[test]
-fn what_the_neighbours_show() {
+fn findings_of_an_hpa_among_other_objects() {
     let second = with(fixtures::base(), "/metadata/name", json!("second"));
     let greedy = with(
         deployment("web"),
@@ -361,9 +361,9 @@ fn what_the_neighbours_show() {
 }
 
 #[test]
-fn every_lint_is_tried_here() {
+fn every_lint_has_a_test_here() {
     // Read from the file, so that a new lint cannot go without.
-    let this = [include_str!("main.rs"), include_str!("truth.rs")].concat();
+    let this = [include_str!("main.rs"), include_str!("predictions.rs")].concat();
     let untried: Vec<_> = Lint::ALL
         .iter()
         .filter(|lint| !this.contains(&format!("{:?}", lint.id())))

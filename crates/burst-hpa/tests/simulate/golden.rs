@@ -1,4 +1,4 @@
-//! Traces and the real controller's answers to them, kept for where there is no Go.
+//! Recorded traces with the answers of the real controller.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -16,7 +16,7 @@ pub(crate) struct Case {
     pub answers: Vec<Answer>,
 }
 
-/// What must have happened in several of the traces: every reason of every condition, and every way a metric can fail.
+/// Events that several traces must contain: every reason of every condition, and every failure of a metric.
 pub(crate) const EVENTS: [&str; 36] = [
     "SucceededGetScale",
     "FailedGetScale",
@@ -56,7 +56,7 @@ pub(crate) const EVENTS: [&str; 36] = [
     "is not a valid label selector operator",
 ];
 
-/// Which of [`EVENTS`] happen in a trace.
+/// The [`EVENTS`] of a trace.
 pub(crate) fn events(case: &Case) -> Vec<&'static str> {
     let conditions = || case.answers.iter().flat_map(|answer| &answer.conditions);
     let happens =

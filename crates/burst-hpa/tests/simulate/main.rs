@@ -1,16 +1,17 @@
-//! The simulator against the real controller: freshly made traces where Go is at hand, recorded ones anywhere.
+//! The simulator against the real controller: with new random traces, and with recorded ones.
 
-mod any;
-mod chance;
-mod compare;
-mod crowd;
-mod curve;
+mod arbitrary;
+mod difference;
+mod generate;
 mod golden;
-mod measure;
+mod load;
+mod metrics_api;
 mod oracle;
+mod pods;
+mod random;
+mod record;
 mod replay;
 mod specs;
-mod story;
 mod templates;
 mod trace;
 
@@ -28,28 +29,28 @@ fn assert_none(differing: &[String], count: usize) {
 }
 
 #[test]
-fn made_up_traces_end_here_as_in_the_controller() {
+fn random_traces_give_the_answers_of_the_controller() {
     let first = burst_testkit::seed();
-    let traces: Vec<Trace> = (first..first + TRACES).map(story::trace).collect();
+    let traces: Vec<Trace> = (first..first + TRACES).map(generate::trace).collect();
     let theirs = oracle::answers(&traces);
     let pairs = traces.iter().zip(&theirs);
     let differing: Vec<_> = pairs
-        .filter_map(|(trace, theirs)| compare::difference(trace, &replay::replay(trace), theirs))
+        .filter_map(|(trace, theirs)| difference::difference(trace, &replay::replay(trace), theirs))
         .collect();
     assert_none(&differing, traces.len());
 }
 
 #[test]
-fn recorded_traces_end_here_as_they_did_in_the_controller() {
-    let cases = golden::read();
+fn recorded_traces_give_the_answers_of_the_controller() {
+    let cases = record::traces();
     assert!(cases.len() >= 200, "{} traces", cases.len());
-    let differ = |case: &golden::Case| compare::difference(&case.trace, &replay::replay(&case.trace), &case.answers);
+    let differ = |case: &golden::Case| difference::difference(&case.trace, &replay::replay(&case.trace), &case.answers);
     assert_none(&cases.iter().filter_map(differ).collect::<Vec<_>>(), cases.len());
 }
 
 #[test]
-fn every_reason_and_every_failure_was_recorded_five_times() {
-    let cases = golden::read();
+fn recorded_traces_contain_every_reason_and_failure_five_times() {
+    let cases = record::traces();
     for event in golden::EVENTS {
         let times = cases
             .iter()

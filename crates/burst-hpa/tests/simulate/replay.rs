@@ -10,7 +10,7 @@ use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 
 use crate::trace::{self, Answer, PERIOD, Tick, Trace};
 
-/// The simulator and the part of the world that lasts from one tick to the next.
+/// The simulator, and the state of the cluster between ticks.
 pub(crate) struct Replay {
     namespace: String,
     plan: Plan,
@@ -98,7 +98,7 @@ impl Replay {
                     autoscalers,
                 }
             }
-            None => Selector::Sound,
+            None => Selector::Valid,
         }
     }
 

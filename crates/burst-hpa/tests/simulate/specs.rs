@@ -6,7 +6,7 @@ use k8s_openapi::api::autoscaling::v2::{
 };
 use serde_json::{Value, json};
 
-use crate::chance::{chance, pick};
+use crate::random::{chance, pick};
 
 /// An autoscaler of the Deployment `shop/web`; `zero` allows no replicas, `huge` numbers near the ends of their range.
 pub(crate) fn hpa(rng: &mut Rng, zero: bool, huge: bool) -> HorizontalPodAutoscaler {

@@ -4,7 +4,7 @@ use fastrand::Rng;
 use k8s_openapi::api::core::v1::PodSpec;
 use serde_json::{Value, json};
 
-use crate::chance::{chance, pick};
+use crate::random::{chance, pick};
 
 /// One to three specs that request all they should, and sometimes, as the last, one that does not.
 pub(crate) fn templates(rng: &mut Rng) -> Vec<PodSpec> {

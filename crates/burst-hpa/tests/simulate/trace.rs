@@ -1,4 +1,4 @@
-//! The words that this test and the Go program `tests/oracle/simulate` share. Times are milliseconds after the
+//! The file format that this test and the Go program `tests/oracle/simulate` share. Times are milliseconds after the
 //! autoscaler was made, values are thousandths.
 
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// Between two syncs.
 pub(crate) const PERIOD: i64 = 15_000;
 
-/// When the autoscaler was made, in Unix time: synctest's clock starts with the year 2000, and a rival comes first.
+/// When the autoscaler was made, in Unix time: synctest's clock starts with the year 2000, and a second autoscaler is created first.
 pub(crate) const EPOCH: i64 = 946_684_800_000 + 22_500;
 
 /// Everything a controller gets to see, sync by sync.

@@ -42,7 +42,7 @@ pub(super) fn report(
         scale: Ok(Scale {
             spec_replicas: replicas,
             status_replicas: replicas,
-            selector: Selector::Sound,
+            selector: Selector::Valid,
         }),
         readings: readings
             .map(|reading| reading.map_err(|words: &str| words.to_owned()))

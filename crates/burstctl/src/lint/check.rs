@@ -82,7 +82,7 @@ fn of_object(object: &Object, around: &Objects, (options, versions): (Options, V
 }
 
 fn of_hpa(object: &Object, around: &Objects, (options, versions): (Options, Versions)) -> Vec<Finding> {
-    let mut node = object.tree.to_node();
+    let mut node = object.tree.clone();
     match (object.api_version(), versions) {
         (API_VERSION, _) => {}
         // The one older version that clusters still take; they convert it as `migrate` does.

@@ -5,7 +5,7 @@ use burst_hpa::{DecodeError, ErrorType, FieldError, Severity};
 
 use crate::input::Broken;
 use crate::objects::Object;
-use crate::yaml::Span;
+use burst_hpa::node::Span;
 
 /// One thing to object to.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use burst_printable::Printable;
 use super::finding::{Finding, Mistake};
 use crate::input::Source;
 use crate::page::Page;
-use crate::yaml::Span;
+use burst_hpa::node::Span;
 
 pub(super) fn write(findings: &[Finding], sources: &[Source], page: &mut Page<'_>) -> io::Result<()> {
     let renderer = if page.is_styled() {

@@ -6,7 +6,7 @@ use super::limits::over_limits;
 use crate::input::Input;
 use crate::objects::Object;
 use crate::plugin;
-use crate::yaml::{Mark, Value};
+use burst_hpa::node::{Mark, NodeValue};
 
 /// The group and version that ship.
 pub(super) const API_VERSION: &str = "burstmetrics.dev/v1alpha1";
@@ -118,7 +118,7 @@ pub(super) fn policy(object: &Object, applies: Option<&str>) -> Result<Policy, (
     if let Some(twice) = object.tree.duplicate() {
         return Err((twice.name.clone(), "is written twice".to_owned()));
     }
-    if let Value::Object(fields) = &object.tree.value {
+    if let NodeValue::Object(fields) = &object.tree.value {
         const KNOWN: [&str; 5] = ["apiVersion", "kind", "metadata", "spec", "status"];
         if let Some((unknown, _)) = fields.iter().find(|(key, _)| !KNOWN.contains(&key.name.as_str())) {
             return Err((

@@ -85,7 +85,7 @@ fn read(object: &Object, refused: &[Finding], lost: &mut Vec<(Object, Note)>) ->
             && (finding.source, finding.document) == (object.source, object.document)
             && finding.object == object.title()
     });
-    let migration = migrate(&object.tree.to_node()).ok()?;
+    let migration = migrate(&object.tree).ok()?;
     let mut hpa = decode(&migration.document).ok().filter(|_| !refused)?;
     let notes = migration.notes.into_iter().filter(|note| note.field != "status");
     lost.extend(notes.map(|note| (object.clone(), note)));

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use burst_hpa::Node;
+use burst_hpa::{Node, NodeValue};
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 
 use crate::objects::{Object, group};
@@ -41,7 +41,7 @@ impl<'a> Scaled<'a> {
 }
 
 fn strip(object: &Object, scaling: Option<&HorizontalPodAutoscaler>) -> (Node, Option<Stripped>) {
-    let mut node = object.tree.to_node();
+    let mut node = object.tree.clone();
     let written = object
         .tree
         .field("spec")
@@ -50,10 +50,10 @@ fn strip(object: &Object, scaling: Option<&HorizontalPodAutoscaler>) -> (Node, O
     let Some(hpa) = scaling.filter(|_| written) else {
         return (node, None);
     };
-    if let Node::Object(fields) = &mut node {
-        for (_, spec) in fields.iter_mut().filter(|(name, _)| name == "spec") {
-            if let Node::Object(fields) = spec {
-                fields.retain(|(name, _)| name != "replicas");
+    if let NodeValue::Object(fields) = &mut node.value {
+        for (_, spec) in fields.iter_mut().filter(|(key, _)| key.name == "spec") {
+            if let NodeValue::Object(fields) = &mut spec.value {
+                fields.retain(|(key, _)| key.name != "replicas");
             }
         }
     }

@@ -26,10 +26,10 @@ pub(super) fn migrate(words: &Migrate, terminal: &mut Terminal<'_>) -> End {
     for object in input.objects.iter().filter(|object| object.fault().is_none()) {
         let place = |field: &str| place(&input, object, field);
         if !object.is_hpa() {
-            documents.push(to_yaml(&object.tree.to_node()));
+            documents.push(to_yaml(&object.tree));
             continue;
         }
-        match burst_hpa::migrate(&object.tree.to_node()) {
+        match burst_hpa::migrate(&object.tree) {
             Ok(migration) => {
                 said.extend(migration.notes.iter().map(|note| lost(&input, object, note)));
                 if let Err(errors) = burst_hpa::decode(&migration.document) {

@@ -174,7 +174,7 @@ impl World {
             scale: Ok(Scale {
                 spec_replicas: self.replicas(),
                 status_replicas: self.replicas(),
-                selector: Selector::Sound,
+                selector: Selector::Valid,
             }),
             pods: self.pods.clone(),
             readings: self.measures.iter().zip(loads).map(reading).collect(),

@@ -1,200 +1,177 @@
-//! From the events of the parser to trees, without recursion and with an end to aliases of aliases.
+//! From the events of the parser to nodes, without recursion and with a limit on aliases of aliases.
 
-use std::borrow::Cow;
+use burst_hpa::node::{Key, Mark, Node, NodeValue, Span};
 use std::collections::HashMap;
 
-use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span as ParserSpan};
+use libyaml_safer::EventData;
 
-use super::split::shifted;
-use super::tabs::{self, Tabs};
-use super::tag::{binary, scalar};
-use super::tree::{Key, Mark, Span, SyntaxError, Tree, Value};
-use super::{merge, refuse};
+use super::document::{SyntaxError, error};
+use super::merge::Fields;
+use super::parser::Source;
+use super::split::{says_nothing, shifted};
+use super::{characters, tag};
 
 /// How deep a document may nest. An HPA needs 12.
-const DEEPEST: usize = 96;
+const MAX_DEPTH: usize = 96;
 
-/// How many values aliases may stand for in a document: some thousand objects, and not all of the memory.
-const MOST_ALIASED: usize = 200_000;
+/// How many values the aliases of a document may stand for: a few thousand objects, and a bounded amount of memory.
+const MAX_ALIASED_VALUES: usize = 200_000;
 
-pub(super) type Content = Result<Option<Tree>, SyntaxError>;
+/// One document; `None` if it has no value.
+pub(super) type Content = Result<Option<Node>, SyntaxError>;
 
-/// Tabs behind the colons of one document; an editor that aligns values with them leaves a few.
-const MOST_TABS: usize = 100;
-
-/// Hands each document of a chunk to `take`; nothing more after one that cannot be read.
+/// Hands each document of a chunk to `take`, up to the first one that cannot be read.
 pub(super) fn documents(chunk: &str, lines_above: usize, take: &mut dyn FnMut(Content)) {
-    if let Err(error) = refuse::chunk(chunk, lines_above) {
+    if let Err(error) = characters::check(chunk, lines_above).and_then(|()| check_directive(chunk, lines_above)) {
         return take(Err(error));
     }
-    let mut text = Cow::Borrowed(chunk);
-    let mut contents = Vec::new();
-    for _ in 0..MOST_TABS {
-        let (read, stopped_at) = read(&text, lines_above);
-        contents = read;
-        match stopped_at.and_then(|at| tabs::spaced(&text, at)) {
-            Some(spaced) => text = Cow::Owned(spaced),
-            None => break,
-        }
-    }
-    contents.into_iter().for_each(take);
-}
-
-/// The documents of a chunk, and where the parser stopped, if it did.
-fn read(chunk: &str, lines_above: usize) -> (Vec<Content>, Option<usize>) {
-    let mut builder = Builder::new(chunk, lines_above);
-    let mut parser = Parser::new_from_str(chunk);
-    let mut contents = Vec::new();
-    while let Some(event) = parser.next_event() {
-        let (event, span) = match event {
-            Ok(event) => event,
-            Err(error) => {
-                contents.push(Err(builder.refused(&error)));
-                return (contents, Some(error.marker().index()));
-            }
-        };
-        match builder.event(event, span) {
-            Ok(Some(Done::Document(Some(tree)))) if !contents.is_empty() => {
-                let message = "text behind `...`, which Kubernetes does not read";
-                contents.push(Err(error(tree.span.start, message)));
-                break;
-            }
-            Ok(Some(Done::Document(tree))) => contents.push(Ok(tree)),
-            Ok(Some(Done::Stream)) => break,
+    let source = Source::new(chunk, lines_above);
+    let mut builder = Builder::default();
+    let mut is_first = true;
+    for event in source.events() {
+        match event.and_then(|(event, span)| builder.event(event, span)) {
             Ok(None) => {}
-            Err(error) => {
-                contents.push(Err(error));
-                break;
+            Ok(Some(Complete(Some(tree)))) if !is_first => {
+                let message = "text behind `...`, which Kubernetes does not read";
+                return take(Err(error(tree.span().start, message)));
             }
+            Ok(Some(Complete(tree))) => {
+                is_first = false;
+                take(Ok(tree));
+            }
+            Err(error) => return take(Err(error)),
         }
     }
-    (contents, None)
 }
 
-enum Done {
-    Document(Option<Tree>),
-    Stream,
+/// A directive is always alone in its chunk, and YAML wants its document behind it.
+fn check_directive(chunk: &str, lines_above: usize) -> Result<(), SyntaxError> {
+    match chunk.lines().enumerate().find(|(_, line)| !says_nothing(line)) {
+        Some((index, line)) if line.starts_with('%') => {
+            let message =
+                "kubectl splits a file at each `---`, also at the one below a directive, so a directive is not allowed";
+            Err(error(shifted(index + 1, 0, lines_above), message))
+        }
+        _ => Ok(()),
+    }
 }
 
-pub(super) struct Builder<'a> {
-    lines: Vec<&'a str>,
-    lines_above: usize,
+/// A complete document.
+struct Complete(Option<Node>);
+
+#[derive(Default)]
+struct Builder {
     open: Vec<Open>,
-    root: Option<Tree>,
-    /// Finished values with an anchor, and how many values are in each.
-    anchors: HashMap<usize, (Tree, usize)>,
-    aliased: usize,
-    tabs: Tabs,
-    /// Somewhere there is a `\/`.
-    escapes_slashes: bool,
+    root: Option<Node>,
+    anchors: HashMap<String, Anchored>,
+    aliased_values: usize,
 }
 
-/// A list or an object that is not finished.
+/// The value that an anchor names.
+#[derive(Clone)]
+enum Anchored {
+    /// A list or an object that is not complete: an alias of it would have no end.
+    Open,
+    /// A value, and the number of values in it.
+    Complete(Node, usize),
+}
+
+/// A list or an object that is not complete.
 struct Open {
     start: Mark,
-    /// In brackets, where white space means nothing.
-    is_flow: bool,
-    anchor: usize,
+    anchor: Option<String>,
     count: usize,
     kind: Kind,
 }
 
 enum Kind {
-    List(Vec<Tree>),
-    Object(Vec<(Key, Tree)>, Option<Key>),
+    List(Vec<Node>),
+    Object(Fields, Option<PendingKey>),
 }
 
-impl<'a> Builder<'a> {
-    fn new(chunk: &'a str, lines_above: usize) -> Self {
-        Self {
-            lines: chunk.lines().collect(),
-            lines_above,
-            open: Vec::new(),
-            root: None,
-            anchors: HashMap::new(),
-            aliased: 0,
-            tabs: Tabs::of(chunk, lines_above),
-            escapes_slashes: chunk.contains("\\/"),
-        }
-    }
+/// A key whose value comes next.
+enum PendingKey {
+    Name(Key),
+    /// `<<`
+    Merge(Span),
+}
 
-    fn event(&mut self, event: Event<'_>, span: ParserSpan) -> Result<Option<Done>, SyntaxError> {
-        let span = self.span(span);
+impl Builder {
+    fn event(&mut self, event: EventData, span: Span) -> Result<Option<Complete>, SyntaxError> {
         match event {
-            Event::Scalar(text, style, anchor, tag) => {
-                if text == "<<" && (tag.is_some() && self.expects_key() || anchor > 0 && style == ScalarStyle::Plain) {
-                    return Err(error(span.start, "an anchor or a tag before `<<`"));
-                }
-                if anchor == 0 && tag.is_none() {
-                    self.tabs.allow_in_text(span, style, &text);
-                } else {
-                    self.behind_properties(span.start)?;
-                }
-                self.refuse_tag_in_brackets(tag.as_deref(), span.start)?;
-                if style == ScalarStyle::Plain && self.is_in_flow() {
-                    self.refuse_in_brackets(&text, span.start)?;
-                }
-                match style {
-                    ScalarStyle::DoubleQuoted if self.escapes_slashes => self.refuse_slash(span)?,
-                    ScalarStyle::Literal | ScalarStyle::Folded if self.open.is_empty() => {
-                        return Err(error(span.start, "a document that is nothing but block text"));
-                    }
-                    ScalarStyle::Literal | ScalarStyle::Folded => self.refuse_tab_in_header(span.start)?,
-                    _ => {}
-                }
-                let refused = |message: &str| error(span.start, message);
-                let decoded = binary(&text, tag.as_deref()).map_err(refused)?;
-                let text = decoded.as_deref().unwrap_or(&text);
-                let scalar = scalar(text, style, tag.as_deref()).map_err(|message| refused(&message))?;
-                let value = if self.expects_key() {
-                    scalar.key().map(Value::String)
-                } else {
-                    scalar.value()
+            EventData::Scalar {
+                anchor,
+                tag,
+                value,
+                plain_implicit,
+                ..
+            } => {
+                let text = tag::Text {
+                    text: value,
+                    tag,
+                    is_plain: plain_implicit,
                 };
-                let value = value.map_err(refused)?;
-                self.anchored(anchor, Tree { value, span }, 1)?;
+                self.scalar(anchor, &text, span)?;
             }
-            Event::SequenceStart(anchor, tag) => {
-                self.refuse_tag_of_collection(tag.as_deref(), span.start)?;
-                self.begin(anchor, span, Kind::List(Vec::new()))?;
+            EventData::SequenceStart { anchor, .. } => self.begin(anchor, span, Kind::List(Vec::new()))?,
+            EventData::MappingStart { anchor, .. } => {
+                self.begin(anchor, span, Kind::Object(Fields::default(), None))?;
             }
-            Event::MappingStart(anchor, tag) => {
-                self.refuse_tag_of_collection(tag.as_deref(), span.start)?;
-                self.begin(anchor, span, Kind::Object(Vec::new(), None))?;
-            }
-            Event::SequenceEnd | Event::MappingEnd => self.end(span)?,
-            Event::Alias(anchor) => self.alias(anchor, span)?,
-            Event::DocumentEnd => {
-                self.refuse_tabs()?;
+            EventData::SequenceEnd | EventData::MappingEnd => self.end(span)?,
+            EventData::Alias { anchor } => self.alias(&anchor, span)?,
+            EventData::DocumentEnd { .. } => {
                 self.anchors.clear();
-                let tree = self.root.take().filter(|tree| tree.value != Value::Null);
-                return Ok(Some(Done::Document(tree)));
+                let tree = self.root.take().filter(|tree| tree.value != NodeValue::Null);
+                return Ok(Some(Complete(tree)));
             }
-            Event::StreamEnd => {
-                // Where there is no document, too.
-                self.refuse_tabs()?;
-                return Ok(Some(Done::Stream));
-            }
-            Event::Nothing | Event::StreamStart | Event::DocumentStart(_) => {}
+            EventData::StreamStart { .. } | EventData::DocumentStart { .. } | EventData::StreamEnd => {}
         }
         Ok(None)
     }
 
-    fn refuse_tabs(&self) -> Result<(), SyntaxError> {
-        match self.tabs.refused() {
-            Some(line) => Err(error(Mark { line, column: 1 }, "a tab where YAML indents with spaces")),
-            None => Ok(()),
+    fn scalar(&mut self, anchor: Option<String>, text: &tag::Text, span: Span) -> Result<(), SyntaxError> {
+        if self.expects_key() && text.is_merge() {
+            let value = NodeValue::String(text.text.clone());
+            self.set_anchor(
+                anchor,
+                &Node {
+                    value,
+                    span: Some(span),
+                },
+            );
+            self.set_pending(PendingKey::Merge(span));
+            return Ok(());
+        }
+        let decoded = text.decoded().map_err(|message| error(span.start, message))?;
+        let scalar = text.resolve(&decoded).map_err(|message| error(span.start, message))?;
+        let value = match self.expects_key() {
+            true => scalar.key().map(NodeValue::String),
+            false => scalar.value(),
+        };
+        let value = value.map_err(|message| error(span.start, message))?;
+        let tree = Node {
+            value,
+            span: Some(span),
+        };
+        self.set_anchor(anchor, &tree);
+        self.add(tree, 1)
+    }
+
+    fn set_anchor(&mut self, anchor: Option<String>, scalar: &Node) {
+        if let Some(anchor) = anchor {
+            self.anchors.insert(anchor, Anchored::Complete(scalar.clone(), 1));
         }
     }
 
-    fn begin(&mut self, anchor: usize, span: Span, kind: Kind) -> Result<(), SyntaxError> {
-        if self.open.len() >= DEEPEST {
-            return Err(error(span.start, format!("nested deeper than {DEEPEST} levels")));
+    fn begin(&mut self, anchor: Option<String>, span: Span, kind: Kind) -> Result<(), SyntaxError> {
+        if self.open.len() >= MAX_DEPTH {
+            return Err(error(span.start, format!("nested deeper than {MAX_DEPTH} levels")));
         }
-        let is_flow = self.begins_in_brackets(span.start)? || self.is_in_flow();
+        if let Some(anchor) = &anchor {
+            self.anchors.insert(anchor.clone(), Anchored::Open);
+        }
         self.open.push(Open {
             start: span.start,
-            is_flow,
             anchor,
             count: 1,
             kind,
@@ -206,81 +183,65 @@ impl<'a> Builder<'a> {
         let Some(open) = self.open.pop() else { return Ok(()) };
         let (value, end) = match open.kind {
             Kind::List(items) => {
-                let end = items.last().map_or(span.end, |last| last.span.end);
-                (Value::List(items), end)
+                let end = items.last().map_or(span.end, |last| last.span().end);
+                (NodeValue::List(items), end)
             }
             Kind::Object(fields, _) => {
-                let end = fields.last().map_or(span.end, |(_, last)| last.span.end);
-                (Value::Object(merge::merged(fields)?), end)
+                let fields = fields.into_vec();
+                let end = fields.last().map_or(span.end, |(_, last)| last.span().end);
+                (NodeValue::Object(fields), end)
             }
         };
-        if open.is_flow && self.open.is_empty() {
-            self.tabs.allow_after_first(Span {
-                start: open.start,
-                end: span.end,
-            });
-        }
-        let span = Span { start: open.start, end };
-        self.anchored(open.anchor, Tree { value, span }, open.count)
-    }
-
-    fn anchored(&mut self, anchor: usize, tree: Tree, count: usize) -> Result<(), SyntaxError> {
-        if anchor > 0 {
-            self.anchors.insert(anchor, (tree.clone(), count));
-        }
-        self.place(tree, count)
-    }
-
-    fn alias(&mut self, anchor: usize, span: Span) -> Result<(), SyntaxError> {
-        let Some((tree, count)) = self.anchors.get(&anchor) else {
-            return Err(error(span.start, "an alias within the value it stands for"));
+        let tree = Node {
+            value,
+            span: Some(Span { start: open.start, end }),
         };
-        self.aliased = self.aliased.saturating_add(*count);
-        if self.aliased > MOST_ALIASED {
-            return Err(error(
-                span.start,
-                format!("aliases stand for more than {MOST_ALIASED} values"),
-            ));
+        // An anchor of the same name within this value has replaced this one.
+        if let Some(anchored @ Anchored::Open) = open.anchor.and_then(|anchor| self.anchors.get_mut(&anchor)) {
+            *anchored = Anchored::Complete(tree.clone(), open.count);
         }
-        let (mut tree, count) = (tree.clone(), *count);
-        tree.span = span;
-        if let Some(Kind::Object(_, Some(key))) = self.open.last().map(|open| &open.kind) {
-            merge::check_alias(key, &tree)?;
+        self.add(tree, open.count)
+    }
+
+    fn alias(&mut self, anchor: &str, span: Span) -> Result<(), SyntaxError> {
+        let (tree, count) = match self.anchors.get(anchor) {
+            Some(Anchored::Complete(tree, count)) => (tree, *count),
+            Some(Anchored::Open) => return Err(error(span.start, "an alias within the value it stands for")),
+            None => {
+                return Err(error(
+                    span.start,
+                    format!("there is no anchor {anchor:?} before this alias"),
+                ));
+            }
+        };
+        self.aliased_values = self.aliased_values.saturating_add(count);
+        if self.aliased_values > MAX_ALIASED_VALUES {
+            let message = format!("aliases stand for more than {MAX_ALIASED_VALUES} values");
+            return Err(error(span.start, message));
         }
-        self.place(tree, count)
-    }
-
-    /// The line of a place, cut there.
-    pub(super) fn before_and_after(&self, at: Mark) -> (&str, &str) {
-        let line = at
-            .line
-            .checked_sub(self.lines_above + 1)
-            .and_then(|index| self.lines.get(index));
-        let line = line.copied().unwrap_or_default();
-        let cut = line
-            .char_indices()
-            .nth(at.column.saturating_sub(1))
-            .map_or(line.len(), |(index, _)| index);
-        line.split_at(cut)
-    }
-
-    pub(super) fn last_line(&self) -> usize {
-        self.lines_above + self.lines.len()
-    }
-
-    pub(super) fn is_in_flow(&self) -> bool {
-        self.open.last().is_some_and(|open| open.is_flow)
+        let tree = Node {
+            value: tree.value.clone(),
+            span: Some(span),
+        };
+        if let Some(Kind::Object(_, Some(PendingKey::Merge(_)))) = self.open.last().map(|open| &open.kind) {
+            Fields::check_merged_alias(&tree)?;
+        }
+        self.add(tree, count)
     }
 
     fn expects_key(&self) -> bool {
-        let open = self.open.last().map(|open| &open.kind);
-        matches!(open, Some(Kind::Object(_, None)))
+        let innermost = self.open.last().map(|open| &open.kind);
+        matches!(innermost, Some(Kind::Object(_, None)))
     }
 
-    fn place(&mut self, tree: Tree, count: usize) -> Result<(), SyntaxError> {
-        if let Some(Kind::Object(_, Some(key))) = self.open.last().map(|open| &open.kind) {
-            self.refuse_late_colon(key, tree.span)?;
+    fn set_pending(&mut self, key: PendingKey) {
+        if let Some(Kind::Object(_, pending)) = self.open.last_mut().map(|open| &mut open.kind) {
+            *pending = Some(key);
         }
+    }
+
+    /// Adds a value to the innermost list or object, as an item, a key or the value of a field.
+    fn add(&mut self, tree: Node, count: usize) -> Result<(), SyntaxError> {
         let Some(open) = self.open.last_mut() else {
             self.root = Some(tree);
             return Ok(());
@@ -288,48 +249,29 @@ impl<'a> Builder<'a> {
         open.count = open.count.saturating_add(count);
         match &mut open.kind {
             Kind::List(items) => items.push(tree),
-            Kind::Object(fields, waiting) => match waiting.take() {
-                Some(key) => fields.push((key, tree)),
-                None => *waiting = Some(key(tree)?),
+            Kind::Object(fields, pending) => match pending.take() {
+                Some(PendingKey::Name(key)) => fields.insert(key, tree),
+                Some(PendingKey::Merge(span)) => fields.merge(span, tree)?,
+                None => *pending = Some(PendingKey::Name(key(tree)?)),
             },
         }
         Ok(())
     }
-
-    fn span(&self, span: ParserSpan) -> Span {
-        let mark = |mark: saphyr_parser::Marker| shifted(mark.line(), mark.col(), self.lines_above);
-        Span {
-            start: mark(span.start),
-            end: mark(span.end),
-        }
-    }
-
-    fn refused(&self, refused: &ScanError) -> SyntaxError {
-        let at = refused.marker();
-        error(shifted(at.line(), at.col(), self.lines_above), refused.info())
-    }
 }
 
-/// JSON knows only text as key.
-fn key(tree: Tree) -> Result<Key, SyntaxError> {
+/// Keys of JSON are text.
+fn key(tree: Node) -> Result<Key, SyntaxError> {
     let name = match tree.value {
-        Value::String(text) | Value::Number(text) => text,
-        Value::Bool(value) => value.to_string(),
-        Value::Null | Value::List(_) | Value::Object(_) => {
+        NodeValue::String(text) | NodeValue::Number(text) => text,
+        NodeValue::Bool(value) => value.to_string(),
+        NodeValue::Null | NodeValue::List(_) | NodeValue::Object(_) => {
             return Err(error(
-                tree.span.start,
+                tree.span().start,
                 "a key that is neither text nor a number nor a boolean",
             ));
         }
     };
     Ok(Key { name, span: tree.span })
-}
-
-pub(super) fn error(at: Mark, message: impl Into<String>) -> SyntaxError {
-    SyntaxError {
-        at,
-        message: message.into(),
-    }
 }
 
 #[cfg(test)]
@@ -382,6 +324,38 @@ mod tests {
             "nested deeper than 96 levels"
         );
         assert!(read(&"[".repeat(100_000)).is_err());
+    }
+
+    #[test]
+    fn a_tag_before_a_comma_is_refused_and_text_like_one_is_not() {
+        let error = read("a: [!b,c]\n").unwrap_err();
+        assert_eq!(error.to_string(), "1:5: a comma directly behind a tag");
+        let text = "a: [x!b,c, 'é !d,'] # !e,\nf: |\n  \u{e000}!g,\n";
+        let expected = serde_json::json!({"a": ["x!b", "c", "é !d,"], "f": "\u{e000}!g,\n"});
+        assert_eq!(read(text).unwrap(), expected);
+    }
+
+    #[test]
+    fn an_anchor_names_the_last_value_that_has_it() {
+        let error = read("a: &x {b: &x 1}\nc: {<<: *x}\n").unwrap_err();
+        assert_eq!(error.message, "`<<` takes an object or a list of objects");
+        assert!(read("a: &x {b: 1}\nc: {&x <<: *x}\n").is_err());
+    }
+
+    #[test]
+    fn a_path_leads_to_its_value_or_as_near_as_there_is_one() {
+        let text = "spec:\n  metrics:\n  - type: Pods\n    type: Resource\n  labels: {a.b/c: 1}\n";
+        let tree = documents(text).remove(0).content.unwrap();
+        let at = |path| {
+            let start = tree.place(path).start;
+            (start.line, start.column)
+        };
+        assert_eq!(at("spec.metrics[0].type"), (4, 11));
+        assert_eq!(at("spec.metrics[0].resource.name"), (3, 5));
+        assert_eq!(at("spec.labels.a.b/c"), (5, 19));
+        assert_eq!(at("spec.maxReplicas"), (1, 1));
+        assert_eq!(at("metadata.name"), (1, 1));
+        assert_eq!(tree.place_of_key("spec.metrics[0].type").start.column, 5);
     }
 
     #[test]

@@ -1,9 +1,8 @@
 //! Characters that Kubernetes' reader refuses or takes for the end of a line, and ours for text. Nobody writes them into
 //! a manifest on purpose; a document with one is refused before it is misread.
 
-use super::build::error;
+use super::document::{SyntaxError, error};
 use super::split::shifted;
-use super::tree::SyntaxError;
 
 /// The first such character of a chunk.
 pub(super) fn check(chunk: &str, lines_above: usize) -> Result<(), SyntaxError> {

@@ -1,9 +1,10 @@
-//! Comments, of which a tree knows nothing.
+//! Comments, which a tree does not keep.
 
-use saphyr_parser::{Event, Parser};
+use burst_hpa::node::{Mark, Span};
+use libyaml_safer::EventData;
 
+use super::parser::Source;
 use super::split::{self, Chunk, shifted};
-use super::tree::{Mark, Span};
 
 /// Where the first comment of a file stands. What cannot be read has none.
 #[must_use]
@@ -26,21 +27,17 @@ pub fn first_comment(text: &str) -> Option<Mark> {
     signs.find(|sign| !is_text(sign))
 }
 
-/// Where text stands, keys included, and whatever is behind what cannot be read.
+/// Where text stands, keys included. Everything from the first error on counts as text.
 fn texts(chunk: &Chunk<'_>) -> Vec<Span> {
-    let mark = |mark: saphyr_parser::Marker| shifted(mark.line(), mark.col(), chunk.lines_above);
     let mut texts = Vec::new();
-    for event in Parser::new_from_str(chunk.text) {
+    for event in Source::new(chunk.text, chunk.lines_above).events() {
         match event {
-            Ok((Event::Scalar(..), span)) => texts.push(Span {
-                start: mark(span.start),
-                end: mark(span.end),
-            }),
+            Ok((EventData::Scalar { .. }, span)) => texts.push(span),
             Ok(_) => {}
             Err(error) => {
                 let last = chunk.text.lines().count() + 1;
                 texts.push(Span {
-                    start: mark(*error.marker()),
+                    start: error.at,
                     end: shifted(last, 0, chunk.lines_above),
                 });
                 break;

@@ -1,10 +1,10 @@
 //! JSON, where numbers keep their spelling: to a quantity `1e3` is not `1000`.
 
 use burst_hpa::node::fields;
+use burst_hpa::node::{Key, Mark, Node, NodeValue, Span};
 use serde_json::value::RawValue;
 
-use super::build::error;
-use super::tree::{Document, Key, Mark, Span, SyntaxError, Tree, Value};
+use super::document::{Document, SyntaxError, error};
 
 /// How deep a document may nest.
 const DEEPEST: usize = 96;
@@ -124,11 +124,11 @@ impl<'a> Lines<'a> {
             slashes.count() % 2 == 0
         });
         let span = self.span(quoted.get(begin.unwrap_or(0)..).unwrap_or_default());
-        Key { name, span }
+        Key { name, span: Some(span) }
     }
 }
 
-fn tree(raw: &RawValue, lines: &Lines<'_>, room: usize) -> Result<Tree, SyntaxError> {
+fn tree(raw: &RawValue, lines: &Lines<'_>, room: usize) -> Result<Node, SyntaxError> {
     let (text, span) = (raw.get(), lines.span(raw.get()));
     let Some(room) = room.checked_sub(1) else {
         return Err(error(span.start, format!("nested deeper than {DEEPEST} levels")));
@@ -140,37 +140,42 @@ fn tree(raw: &RawValue, lines: &Lines<'_>, room: usize) -> Result<Tree, SyntaxEr
                 .map_err(broken)?
                 .into_iter()
                 .map(|(name, value)| Ok((lines.key(name, value), tree(value, lines, room)?)));
-            Value::Object(fields.collect::<Result<_, SyntaxError>>()?)
+            NodeValue::Object(fields.collect::<Result<_, SyntaxError>>()?)
         }
         Some(b'[') => {
             let items: Vec<&RawValue> = serde_json::from_str(text).map_err(broken)?;
-            Value::List(
+            NodeValue::List(
                 items
                     .into_iter()
                     .map(|item| tree(item, lines, room))
                     .collect::<Result<_, _>>()?,
             )
         }
-        Some(b'"') => Value::String(serde_json::from_str(text).map_err(broken)?),
-        Some(b't') => Value::Bool(true),
-        Some(b'f') => Value::Bool(false),
-        Some(b'n') => Value::Null,
-        _ => Value::Number(text.to_owned()),
+        Some(b'"') => NodeValue::String(serde_json::from_str(text).map_err(broken)?),
+        Some(b't') => NodeValue::Bool(true),
+        Some(b'f') => NodeValue::Bool(false),
+        Some(b'n') => NodeValue::Null,
+        _ => NodeValue::Number(text.to_owned()),
     };
-    Ok(Tree { value, span })
+    Ok(Node {
+        value,
+        span: Some(span),
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::yaml::{Mark, Value, documents};
+    use burst_hpa::node::{Mark, NodeValue};
+
+    use crate::yaml::documents;
 
     #[test]
     fn json_keeps_its_numbers_and_has_places() {
         let documents = documents("{\"a\": {\"q\\\"x\": 1e3}}\n{\"b\": \"\\ud83d\\ude00\"}");
         let first = documents[0].content.as_ref().unwrap();
         let number = first.field("a").unwrap().field("q\"x").unwrap();
-        assert_eq!(number.value, Value::Number("1e3".to_owned()));
-        assert_eq!(number.span.start, Mark { line: 1, column: 16 });
+        assert_eq!(number.value, NodeValue::Number("1e3".to_owned()));
+        assert_eq!(number.span().start, Mark { line: 1, column: 16 });
         assert_eq!(first.place_of_key("a.q\"x").start, Mark { line: 1, column: 8 });
         let second = documents[1].content.as_ref().unwrap();
         assert_eq!((documents[1].number, second.text("b")), (2, Some("😀")));
@@ -204,7 +209,7 @@ mod tests {
     fn places_behind_json_are_those_of_the_file() {
         let documents = documents("{\n\"a\": 1}\n\n---\n  b: x\n");
         let b = documents[1].content.as_ref().unwrap().field("b").unwrap();
-        assert_eq!((documents[1].number, b.span.start), (2, Mark { line: 5, column: 6 }));
+        assert_eq!((documents[1].number, b.span().start), (2, Mark { line: 5, column: 6 }));
         let expected = ["{\"é\":1}", "2:8: U+0007, a control character"];
         assert_eq!(shown("{\"é\":\n1} {a: \u{7}}"), expected);
     }
@@ -214,7 +219,7 @@ mod tests {
         let documents = documents("{a: on}");
         assert_eq!(
             documents[0].content.as_ref().unwrap().field("a").unwrap().value,
-            Value::Bool(true)
+            NodeValue::Bool(true)
         );
     }
 }

@@ -1,75 +1,84 @@
-//! `<<`: the fields of other objects, filled in where they stand. As in Go's YAML 1.1 the order decides: a merge after
-//! a field replaces it.
+//! The fields of an object, and `<<`, which adds the fields of other objects. As in Go's YAML 1.1 the order decides: a
+//! merge replaces the fields before it.
 
-use super::build::error;
-use super::tree::{Key, Mark, SyntaxError, Tree, Value};
+use burst_hpa::node::{Key, Mark, Node, NodeValue, Span};
 
-const MERGE: &str = "<<";
+use super::document::{SyntaxError, error};
 
-/// The fields with those of merged objects among them.
-pub(super) fn merged(fields: Vec<(Key, Tree)>) -> Result<Vec<(Key, Tree)>, SyntaxError> {
-    if !fields.iter().any(|(key, _)| is_merge(key)) {
-        return Ok(fields);
-    }
-    let mut all: Vec<Field> = Vec::new();
-    for (key, tree) in fields {
-        if is_merge(&key) {
-            fill(&mut all, &key, &tree)?;
-        } else {
-            // A field written here stands in for a merged one, and beside one that was written here, too.
-            all.retain(|field| !(field.merged && field.key.name == key.name));
-            all.push(Field {
-                key,
-                tree,
-                merged: false,
-            });
-        }
-    }
-    Ok(all.into_iter().map(|field| (field.key, field.tree)).collect())
-}
-
-/// A list of objects has to be written where it is merged; an alias stands for one object.
-pub(super) fn check_alias(key: &Key, alias: &Tree) -> Result<(), SyntaxError> {
-    match alias.value {
-        Value::Object(_) => Ok(()),
-        _ if !is_merge(key) => Ok(()),
-        _ => Err(refused(alias.span.start)),
-    }
+/// The fields read so far.
+#[derive(Default)]
+pub(super) struct Fields {
+    fields: Vec<Field>,
+    has_merged: bool,
 }
 
 struct Field {
     key: Key,
-    tree: Tree,
-    merged: bool,
+    tree: Node,
+    is_merged: bool,
 }
 
-/// Quoted, it is a key like any other.
-fn is_merge(key: &Key) -> bool {
-    let width = key.span.end.column.saturating_sub(key.span.start.column);
-    key.name == MERGE && width == MERGE.len()
-}
-
-fn fill(all: &mut Vec<Field>, key: &Key, tree: &Tree) -> Result<(), SyntaxError> {
-    match &tree.value {
-        Value::Object(fields) => {
-            for (inner, value) in fields {
-                all.retain(|field| field.key.name != inner.name);
-                let (name, tree) = (inner.name.clone(), value.clone());
-                let key = Key { name, span: key.span };
-                all.push(Field {
-                    key,
-                    tree,
-                    merged: true,
-                });
-            }
-            Ok(())
+impl Fields {
+    /// Adds a field, in place of a merged one with the same name. A written field with that name stays, as a duplicate.
+    pub(super) fn insert(&mut self, key: Key, tree: Node) {
+        if self.has_merged {
+            self.fields
+                .retain(|field| !(field.is_merged && field.key.name == key.name));
         }
-        // Earlier objects win, so they come last.
-        Value::List(items) => items.iter().rev().try_for_each(|item| match item.value {
-            Value::Object(_) => fill(all, key, item),
-            _ => Err(refused(item.span.start)),
-        }),
-        _ => Err(refused(tree.span.start)),
+        self.fields.push(Field {
+            key,
+            tree,
+            is_merged: false,
+        });
+    }
+
+    /// Adds the fields of the value of `<<`, in place of all fields with the same names.
+    ///
+    /// # Errors
+    /// If the value is neither an object nor a list of objects.
+    pub(super) fn merge(&mut self, merge_key: Span, value: Node) -> Result<(), SyntaxError> {
+        match value.value {
+            NodeValue::Object(fields) => self.merge_object(merge_key, fields),
+            NodeValue::List(items) => {
+                // Earlier objects win, so they come last.
+                for item in items.into_iter().rev() {
+                    let NodeValue::Object(fields) = item.value else {
+                        return Err(refused(item.span().start));
+                    };
+                    self.merge_object(merge_key, fields);
+                }
+            }
+            _ => return Err(refused(value.span().start)),
+        }
+        Ok(())
+    }
+
+    /// Checks an alias that is the value of `<<`: a list of objects has to stand there itself.
+    pub(super) fn check_merged_alias(alias: &Node) -> Result<(), SyntaxError> {
+        match alias.value {
+            NodeValue::Object(_) => Ok(()),
+            _ => Err(refused(alias.span().start)),
+        }
+    }
+
+    pub(super) fn into_vec(self) -> Vec<(Key, Node)> {
+        self.fields.into_iter().map(|field| (field.key, field.tree)).collect()
+    }
+
+    fn merge_object(&mut self, merge_key: Span, fields: Vec<(Key, Node)>) {
+        self.has_merged = true;
+        for (Key { name, .. }, tree) in fields {
+            self.fields.retain(|field| field.key.name != name);
+            let key = Key {
+                name,
+                span: Some(merge_key),
+            };
+            self.fields.push(Field {
+                key,
+                tree,
+                is_merged: true,
+            });
+        }
     }
 }
 

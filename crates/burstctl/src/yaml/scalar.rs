@@ -1,7 +1,7 @@
 //! What a plain scalar is to Kubernetes: YAML 1.1, without its base-60 numbers, as in
 //! <https://github.com/yaml/go-yaml/blob/v2.4.3/resolve.go>.
 
-use super::tree::Value;
+use burst_hpa::node::NodeValue;
 
 /// What a scalar is before it is JSON.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,14 +33,14 @@ pub(super) fn tagged<'a>(text: &'a str, tag: &str) -> Option<Scalar<'a>> {
 
 impl Scalar<'_> {
     /// As a value; JSON has no infinities.
-    pub(super) fn value(self) -> Result<Value, &'static str> {
+    pub(super) fn value(self) -> Result<NodeValue, &'static str> {
         Ok(match self {
-            Self::Null => Value::Null,
-            Self::Bool(value) => Value::Bool(value),
-            Self::Int(value) => Value::Number(value.to_string()),
-            Self::Float(value) if value.is_finite() => Value::Number(as_go_prints(value)),
+            Self::Null => NodeValue::Null,
+            Self::Bool(value) => NodeValue::Bool(value),
+            Self::Int(value) => NodeValue::Number(value.to_string()),
+            Self::Float(value) if value.is_finite() => NodeValue::Number(as_go_prints(value)),
             Self::Float(_) => return Err("JSON has no such number, and Kubernetes reads YAML through JSON"),
-            Self::Text(text) => Value::String(text.to_owned()),
+            Self::Text(text) => NodeValue::String(text.to_owned()),
         })
     }
 
@@ -194,8 +194,8 @@ mod tests {
             (".", "string"),
         ] {
             let read = match resolve(text).value().unwrap() {
-                Value::Number(number) => number,
-                Value::String(same) if same == text => "string".to_owned(),
+                NodeValue::Number(number) => number,
+                NodeValue::String(same) if same == text => "string".to_owned(),
                 other => panic!("{text}: {other:?}"),
             };
             assert_eq!(read, expected, "{text}");

@@ -2,9 +2,10 @@
 //! <https://github.com/kubernetes/apimachinery/blob/v0.36.3/pkg/util/yaml/decoder.go>. Each is read for itself, so that one
 //! that cannot be read costs no other.
 
+use burst_hpa::node::{Mark, NodeValue};
 use std::borrow::Cow;
 
-use super::tree::{Document, Mark, SyntaxError, Value};
+use super::document::{Document, SyntaxError, error};
 use super::{build, json};
 
 /// Every document of a file that says something; documents of comments alone are left out, and counted unless they are
@@ -13,7 +14,12 @@ use super::{build, json};
 pub fn documents(text: &str) -> Vec<Document> {
     let (mut documents, yaml, lines_above) = json_and_yaml(text);
     of_yaml(&yaml, lines_above, &mut documents);
-    documents.retain(|document| !document.content.as_ref().is_ok_and(|tree| tree.value == Value::Null));
+    documents.retain(|document| {
+        !document
+            .content
+            .as_ref()
+            .is_ok_and(|tree| tree.value == NodeValue::Null)
+    });
     documents
 }
 
@@ -97,7 +103,7 @@ pub(super) fn chunks(text: &str, first_lines: usize) -> Vec<Result<Chunk<'_>, Sy
         }
         if !divides {
             let message = format!("{behind:?} behind `---`, where kubectl takes only a comment");
-            chunks.push(Err(build::error(shifted(line_number + 1, 3, 0), message)));
+            chunks.push(Err(error(shifted(line_number + 1, 3, 0), message)));
         }
         (rest, lines_above, length) = (below, line_number + 1, 0);
     }
@@ -135,7 +141,7 @@ mod tests {
     }
 
     fn refused(line: usize, column: usize, message: &str) -> Result<String, SyntaxError> {
-        Err(build::error(Mark { line, column }, message))
+        Err(error(Mark { line, column }, message))
     }
 
     #[test]
@@ -149,8 +155,8 @@ mod tests {
         let error = documents[1].content.as_ref().unwrap_err();
         assert!(error.at.line >= 5, "{error}");
         let last = documents[2].content.as_ref().unwrap();
-        assert_eq!(last.field("b").unwrap().value, Value::Number("2".to_owned()));
-        assert_eq!(last.field("b").unwrap().span.start, Mark { line: 9, column: 4 });
+        assert_eq!(last.field("b").unwrap().value, NodeValue::Number("2".to_owned()));
+        assert_eq!(last.field("b").unwrap().span().start, Mark { line: 9, column: 4 });
     }
 
     #[test]
@@ -169,7 +175,8 @@ mod tests {
 
     #[test]
     fn a_directive_is_refused_where_it_stands() {
-        let message = "kubectl cuts a file at each `---`, also at the one below a directive, and so takes none";
+        let message =
+            "kubectl splits a file at each `---`, also at the one below a directive, so a directive is not allowed";
         let expected = [(1, refused(2, 1, message)), (2, Ok("{\"a\":1}".to_owned()))];
         assert_eq!(shown("# c\n%YAML 1.1\n---\na: 1\n"), expected);
     }

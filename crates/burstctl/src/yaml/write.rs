@@ -1,7 +1,7 @@
 //! Trees as YAML that every reader takes for the same: block style, lines as lines, other text quoted where some reader
 //! would see a number, a boolean or a date.
 
-use burst_hpa::Node;
+use burst_hpa::node::{Key, Node, NodeValue};
 use burst_printable::is_printable;
 
 use super::scalar::{self, Scalar};
@@ -11,11 +11,11 @@ use crate::page::no_command;
 #[must_use]
 pub fn to_yaml(node: &Node) -> String {
     let mut out = String::new();
-    match node {
-        Node::Object(fields) if !fields.is_empty() => object(fields, 0, false, &mut out),
-        Node::List(items) if !items.is_empty() => list(items, 0, &mut out),
-        other => {
-            out.push_str(&flat(other));
+    match &node.value {
+        NodeValue::Object(fields) if !fields.is_empty() => object(fields, 0, false, &mut out),
+        NodeValue::List(items) if !items.is_empty() => list(items, 0, &mut out),
+        _ => {
+            out.push_str(&flat(node));
             out.push('\n');
         }
     }
@@ -23,29 +23,29 @@ pub fn to_yaml(node: &Node) -> String {
 }
 
 /// `inline`: the first field goes on the line that is there.
-fn object(fields: &[(String, Node)], indent: usize, inline: bool, out: &mut String) {
-    for (index, (name, node)) in fields.iter().enumerate() {
+fn object(fields: &[(Key, Node)], indent: usize, inline: bool, out: &mut String) {
+    for (index, (Key { name, .. }, node)) in fields.iter().enumerate() {
         if index > 0 || !inline {
             out.push_str(&" ".repeat(indent));
         }
         out.push_str(&text(name));
         out.push(':');
-        match node {
-            Node::Object(fields) if !fields.is_empty() => {
+        match &node.value {
+            NodeValue::Object(fields) if !fields.is_empty() => {
                 out.push('\n');
                 object(fields, indent + 2, false, out);
             }
-            Node::List(items) if !items.is_empty() => {
+            NodeValue::List(items) if !items.is_empty() => {
                 out.push('\n');
                 list(items, indent, out);
             }
-            Node::String(text) if is_lines(text) => {
+            NodeValue::String(text) if is_lines(text) => {
                 out.push(' ');
                 lines(text, indent + 2, out);
             }
-            other => {
+            _ => {
                 out.push(' ');
-                out.push_str(&flat(other));
+                out.push_str(&flat(node));
                 out.push('\n');
             }
         }
@@ -56,15 +56,15 @@ fn list(items: &[Node], indent: usize, out: &mut String) {
     for item in items {
         out.push_str(&" ".repeat(indent));
         out.push_str("- ");
-        match item {
-            Node::Object(fields) if !fields.is_empty() => object(fields, indent + 2, true, out),
-            Node::List(items) if !items.is_empty() => {
+        match &item.value {
+            NodeValue::Object(fields) if !fields.is_empty() => object(fields, indent + 2, true, out),
+            NodeValue::List(items) if !items.is_empty() => {
                 out.push('\n');
                 list(items, indent + 2, out);
             }
-            Node::String(text) if is_lines(text) => lines(text, indent + 2, out),
-            other => {
-                out.push_str(&flat(other));
+            NodeValue::String(text) if is_lines(text) => lines(text, indent + 2, out),
+            _ => {
+                out.push_str(&flat(item));
                 out.push('\n');
             }
         }
@@ -92,15 +92,15 @@ fn lines(text: &str, indent: usize, out: &mut String) {
 }
 
 fn flat(node: &Node) -> String {
-    match node {
-        Node::Null => "null".to_owned(),
-        Node::Bool(value) => value.to_string(),
+    match &node.value {
+        NodeValue::Null => "null".to_owned(),
+        NodeValue::Bool(value) => value.to_string(),
         // As it stands it would be read as an integer, and those have no such zero.
-        Node::Number(text) if text == "-0" => "-0.0".to_owned(),
-        Node::Number(text) => text.clone(),
-        Node::String(string) => text(string),
-        Node::List(_) => "[]".to_owned(),
-        Node::Object(_) => "{}".to_owned(),
+        NodeValue::Number(text) if text == "-0" => "-0.0".to_owned(),
+        NodeValue::Number(text) => text.clone(),
+        NodeValue::String(string) => text(string),
+        NodeValue::List(_) => "[]".to_owned(),
+        NodeValue::Object(_) => "{}".to_owned(),
     }
 }
 
@@ -141,26 +141,26 @@ mod tests {
 
     fn any_node() -> impl Strategy<Value = Node> {
         let leaf = prop_oneof![
-            Just(Node::Null),
-            any::<bool>().prop_map(Node::Bool),
-            any::<i64>().prop_map(|number| Node::Number(number.to_string())),
-            Just(Node::Number("-0".to_owned())),
-            any::<String>().prop_map(Node::String),
-            "[-+.0-9a-zA-Z_~<:# ]{0,6}".prop_map(Node::String),
-            "[-a#: \t\n]{0,9}".prop_map(Node::String),
-            "a[-a#:|> ]{0,3}\n[ \n]{0,2}[-a#:>%]{0,3}\n?".prop_map(Node::String),
+            Just(Node::NULL),
+            any::<bool>().prop_map(|value| NodeValue::Bool(value).into()),
+            any::<i64>().prop_map(|number| Node::number(number.to_string())),
+            Just(Node::number("-0")),
+            any::<String>().prop_map(Node::string),
+            "[-+.0-9a-zA-Z_~<:# ]{0,6}".prop_map(Node::string),
+            "[-a#: \t\n]{0,9}".prop_map(Node::string),
+            "a[-a#:|> ]{0,3}\n[ \n]{0,2}[-a#:>%]{0,3}\n?".prop_map(Node::string),
         ];
         leaf.prop_recursive(4, 32, 4, |inner| {
             prop_oneof![
-                prop::collection::vec(inner.clone(), 0..4).prop_map(Node::List),
-                prop::collection::vec(("[a-z]{1,3}|\\PC{0,4}", inner), 0..4).prop_map(Node::Object),
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Node::list),
+                prop::collection::vec(("[a-z]{1,3}|\\PC{0,4}", inner), 0..4).prop_map(Node::object),
             ]
         })
     }
 
     #[test]
     fn lines_are_written_as_lines() {
-        let node = |text: &str| Node::Object(vec![("a".to_owned(), Node::String(text.to_owned()))]);
+        let node = |text: &str| Node::object([("a", Node::string(text))]);
         assert_eq!(
             to_yaml(&node("if x then\n\n  y\nend\n")),
             "a: |\n  if x then\n\n    y\n  end\n"
@@ -173,8 +173,8 @@ mod tests {
         #[test]
         fn what_is_written_is_read_again(node in any_node()) {
             let text = to_yaml(&node);
-            let read = documents(&text).into_iter().next().map(|document| document.content.unwrap().to_node());
-            prop_assert_eq!(read.unwrap_or(Node::Null), node, "{}", text);
+            let read = documents(&text).into_iter().next().map(|document| document.content.unwrap());
+            prop_assert_eq!(read.unwrap_or(Node::NULL), node, "{}", text);
         }
     }
 }

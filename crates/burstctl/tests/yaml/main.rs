@@ -1,5 +1,5 @@
-//! YAML as Kubernetes reads it: recorded from apimachinery's own reader by
-//! `go run ./yaml < ../../crates/burstctl/tests/golden/yaml.jsonl` in `tests/oracle`; and held against it on each run.
+//! The YAML reader against the one of Kubernetes: with its recorded answers (`go run ./yaml <
+//! ../../crates/burstctl/tests/golden/yaml.jsonl` in `tests/oracle` records them), and with its answers to random documents.
 
 mod mutants;
 mod oracle;
@@ -26,21 +26,11 @@ fn ours(yaml: &str) -> Documents {
         .collect()
 }
 
-/// Kubernetes reads these, and here they are refused, so that nothing is ever read otherwise. Nobody writes them.
-const REFUSED: [(&str, &str); 9] = [
-    ("[-]", "a lone dash in brackets"),
-    ("-, ", "the same"),
-    (", -}", "the same"),
-    ("[\n\t", "a tab before a value in brackets"),
-    ("{\n\t", "the same"),
-    ("&x\n {", "brackets below the line of their anchor"),
-    ("! <<", "a tag before `<<`"),
-    ("! '<<'", "the same"),
-    ("\n...\n%", "text behind `...`"),
-];
+/// Kubernetes reads documents with these, and `burstctl` refuses them. They do not occur in manifests.
+const REFUSED: [&str; 2] = ["{b:, 1}", "\n...\n%"];
 
 fn may_be_refused(yaml: &str) -> bool {
-    yaml == "a: 'x\n\ty'\n" || REFUSED.iter().any(|(part, _)| yaml.contains(part))
+    REFUSED.iter().any(|part| yaml.contains(part))
 }
 
 #[test]
@@ -94,10 +84,10 @@ fn nothing_is_read_otherwise_than_kubernetes_reads_it() {
     }
     let shown: String = misread.iter().take(5).map(String::as_str).collect();
     assert!(misread.is_empty(), "{} of {MUTANTS}:\n{shown}", misread.len());
-    // The parts that make these documents are the hardest there are: a third as many are refused here alone as are read,
-    // give or take what chance does. Of what people write hardly anything is.
+    // The mutants are made of the hardest parts of YAML. Even so fewer than a quarter of what Kubernetes reads is refused here:
+    // control characters, line breaks other than `\n`, and text behind the end of a document.
     assert!(
-        alike > MUTANTS / 4 && refused < alike * 2 / 5,
+        alike > MUTANTS / 4 && refused < alike / 3,
         "{alike} read alike, {refused} refused here alone"
     );
 }

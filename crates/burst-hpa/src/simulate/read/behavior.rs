@@ -51,11 +51,15 @@ fn rules(rules: Option<&HPAScalingRules>, at: &str) -> Result<Rules, ReadError> 
 fn select(written: Option<&str>, at: &str) -> Result<SelectPolicy, ReadError> {
     let field = format!("{at}.selectPolicy");
     let word = written.ok_or_else(|| ReadError::missing(field.as_str()))?;
-    word.parse().map_err(ReadError::word(field))
+    word.parse().map_err(ReadError::unknown_value(field))
 }
 
 fn policy(policy: &HPAScalingPolicy, at: &str) -> Result<Policy, ReadError> {
-    let step = match policy.type_.parse().map_err(ReadError::word(format!("{at}.type")))? {
+    let step = match policy
+        .type_
+        .parse()
+        .map_err(ReadError::unknown_value(format!("{at}.type")))?
+    {
         PolicyType::Pods => Step::Pods(policy.value),
         PolicyType::Percent => Step::Percent(policy.value),
     };

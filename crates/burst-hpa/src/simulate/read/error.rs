@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::UnknownWord;
+use crate::UnknownValue;
 use crate::quantity::ParseQuantityError;
 
 /// A field that the controller needs and cannot use.
@@ -15,20 +15,20 @@ pub enum ReadError {
         /// The path of the field.
         field: String,
     },
-    /// A word that Kubernetes does not know there.
+    /// A value that Kubernetes does not know.
     #[error("{field}: {error}")]
     Word {
         /// The path of the field.
         field: String,
-        /// What is there, and what may be.
-        error: UnknownWord,
+        /// The value, and the allowed ones.
+        error: UnknownValue,
     },
     /// A time below zero.
     #[error("{field}: {seconds} is not allowed; it must be zero or more seconds")]
     Negative {
         /// The path of the field.
         field: String,
-        /// What is there.
+        /// The value.
         seconds: i32,
     },
     /// Not a quantity.
@@ -36,9 +36,9 @@ pub enum ReadError {
     Quantity {
         /// The path of the field.
         field: String,
-        /// What is there.
+        /// The value.
         value: String,
-        /// What is wrong with it.
+        /// The reason.
         #[source]
         error: ParseQuantityError,
     },
@@ -49,7 +49,7 @@ impl ReadError {
         Self::Missing { field: field.into() }
     }
 
-    pub(super) fn word(field: impl Into<String>) -> impl FnOnce(UnknownWord) -> Self {
+    pub(super) fn unknown_value(field: impl Into<String>) -> impl FnOnce(UnknownValue) -> Self {
         |error| Self::Word {
             field: field.into(),
             error,

@@ -5,7 +5,7 @@ use k8s_openapi::api::autoscaling::v2::{MetricIdentifier, MetricSpec, MetricTarg
 use super::error::ReadError;
 use super::{quantity, selector};
 use crate::metric::{SourceType, TargetType};
-use crate::simulate::plan::{Metric, Object, ResourceTarget, Series, WholeTarget};
+use crate::simulate::plan::{Metric, Object, ResourceTarget, Series, SingleValueTarget};
 
 /// All metrics; a defaulted spec has at least one.
 pub(super) fn all(specs: &[MetricSpec]) -> Result<Vec<Metric>, ReadError> {
@@ -20,7 +20,11 @@ pub(super) fn all(specs: &[MetricSpec]) -> Result<Vec<Metric>, ReadError> {
 }
 
 fn metric(spec: &MetricSpec, at: &str) -> Result<Metric, ReadError> {
-    match spec.type_.parse().map_err(ReadError::word(format!("{at}.type")))? {
+    match spec
+        .type_
+        .parse()
+        .map_err(ReadError::unknown_value(format!("{at}.type")))?
+    {
         SourceType::Resource => {
             let source = there(spec.resource.as_ref(), at, "resource")?;
             let target = resource_target(&source.target, &format!("{at}.resource.target"))?;
@@ -102,27 +106,30 @@ fn resource_target(target: &MetricTarget, at: &str) -> Result<ResourceTarget, Re
     }
 }
 
-fn external_target(target: &MetricTarget, at: &str) -> Result<WholeTarget, ReadError> {
+fn external_target(target: &MetricTarget, at: &str) -> Result<SingleValueTarget, ReadError> {
     if let Some(average) = &target.average_value {
-        return Ok(WholeTarget::AverageValue(quantity::milli(
+        return Ok(SingleValueTarget::AverageValue(quantity::milli(
             average,
             &format!("{at}.averageValue"),
         )?));
     }
     match &target.value {
-        Some(value) => Ok(WholeTarget::Value(quantity::milli(value, &format!("{at}.value"))?)),
+        Some(value) => Ok(SingleValueTarget::Value(quantity::milli(
+            value,
+            &format!("{at}.value"),
+        )?)),
         None => Err(ReadError::missing(format!("{at}.value"))),
     }
 }
 
-/// Only for an Object metric must `target.type` name what is set. The API server does not see to it.
-fn object_target(target: &MetricTarget, at: &str) -> Result<Option<WholeTarget>, ReadError> {
+/// Only an Object metric needs a `target.type` that names the field that is set. The API server does not check it.
+fn object_target(target: &MetricTarget, at: &str) -> Result<Option<SingleValueTarget>, ReadError> {
     match (target.type_.parse(), &target.value, &target.average_value) {
-        (Ok(TargetType::Value), Some(value), _) => Ok(Some(WholeTarget::Value(quantity::milli(
+        (Ok(TargetType::Value), Some(value), _) => Ok(Some(SingleValueTarget::Value(quantity::milli(
             value,
             &format!("{at}.value"),
         )?))),
-        (Ok(TargetType::AverageValue), _, Some(average)) => Ok(Some(WholeTarget::AverageValue(quantity::milli(
+        (Ok(TargetType::AverageValue), _, Some(average)) => Ok(Some(SingleValueTarget::AverageValue(quantity::milli(
             average,
             &format!("{at}.averageValue"),
         )?))),

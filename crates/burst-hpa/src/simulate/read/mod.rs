@@ -1,4 +1,4 @@
-//! From the objects of the Kubernetes API to what the simulator works with.
+//! Converts objects of the Kubernetes API to the simulator's types.
 
 mod behavior;
 mod error;

@@ -101,7 +101,7 @@ fn list(requests: Option<&BTreeMap<String, Quantity>>, at: &str) -> Result<Resou
         .collect()
 }
 
-/// A pod that no kubelet has seen has no phase; the controller treats it, and any other word, like `Unknown`.
+/// A pod without a kubelet has no phase. The controller treats it, and any other value, like `Unknown`.
 fn phase(phase: &str) -> Phase {
     match phase {
         "Pending" => Phase::Pending,
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pod_of_the_api_is_read_whole() {
+    fn every_field_of_a_pod_is_read() {
         let json = r#"{
             "metadata": {"name": "web-1", "deletionTimestamp": "1970-01-01T00:02:00Z"},
             "spec": {

@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_quantity_is_named() {
+    fn an_invalid_quantity_is_reported_with_its_path() {
         let error = milli(&Written("ten".to_owned()), "spec.metrics[0].pods.target.averageValue").unwrap_err();
         assert_eq!(
             error.to_string(),

@@ -1,4 +1,4 @@
-//! Metric selectors: the API server takes them unseen, and the controller then prints or refuses them.
+//! Metric selectors. The API server does not check them; the controller prints or refuses them.
 
 use std::fmt::Write as _;
 
@@ -28,8 +28,8 @@ pub(super) fn printed(selector: Option<&LabelSelector>) -> String {
     text
 }
 
-/// Why the controller cannot use the selector: what `LabelSelectorAsSelector` says to it. It looks at labels in any
-/// order, so of several unusable ones another may be named.
+/// Why the controller cannot use the selector: the error of `LabelSelectorAsSelector`. Go visits labels in any
+/// order, so with several invalid ones it may report another.
 pub(super) fn fault(selector: Option<&LabelSelector>) -> Option<String> {
     let LabelSelector {
         match_labels,
@@ -56,7 +56,7 @@ fn expression(requirement: &LabelSelectorRequirement) -> Option<String> {
     aggregate(&faults(&requirement.key, values, fault))
 }
 
-/// All that is wrong with a key, with the number of its values, and with each of them.
+/// All errors of a requirement: its key, the number of its values, and each value.
 fn faults(key: &str, values: &[String], number: Option<&str>) -> Vec<String> {
     let key_fault = joined(&content::label_key(key)).map(|fault| format!("key: Invalid value: {key:?}: {fault}"));
     let number_fault = number.map(|fault| format!("values: Invalid value: {}: {fault}", printed_values(values)));
@@ -71,7 +71,7 @@ fn joined(faults: &[String]) -> Option<String> {
     (!faults.is_empty()).then(|| faults.join("; "))
 }
 
-/// As JSON; Go's empty list has become none by then.
+/// As JSON; Go has dropped an empty list by then.
 fn printed_values(values: &[String]) -> String {
     let quoted: Vec<_> = values.iter().map(|value| format!("{value:?}")).collect();
     if quoted.is_empty() {

@@ -7,7 +7,7 @@ use crate::simulate::time::Time;
 use crate::status::{Condition as ReadCondition, ConditionStatus, CurrentMetric, Status as ReadStatus};
 
 impl From<&ReadStatus> for Status {
-    /// Takes over what a controller goes on from; times count from the Unix epoch.
+    /// Reads the status that a controller continues from; times count from the Unix epoch.
     fn from(status: &ReadStatus) -> Self {
         Self {
             current_replicas: status.current_replicas,
@@ -50,7 +50,7 @@ mod tests {
     use crate::{Node, decode};
 
     #[test]
-    fn what_counts_of_a_status_is_taken_over() {
+    fn the_controllers_part_of_a_status_is_read() {
         let text = r#"{"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscaler","status":{
             "currentReplicas":0,"desiredReplicas":0,"lastScaleTime":"1970-01-01T00:00:05Z",
             "currentMetrics":[{"type":"External","external":{"metric":{"name":"m"},"current":{"value":"1500m"}}}],

@@ -1,4 +1,4 @@
-//! Words that are wrong somewhere, or only just right: lengths at their limits, characters at the edges.
+//! Values that are invalid, or barely valid: lengths at their limits, characters at the edges.
 
 /// 63 characters, as many as a label may have.
 const L63: &str = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";

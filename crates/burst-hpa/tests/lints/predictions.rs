@@ -1,10 +1,10 @@
-//! What a lint says comes true: in the simulator, which is held against the real controller.
+//! The effects that lints describe occur in the simulator, which other tests compare with the real controller.
 
 use burst_hpa::simulate::Reading;
 use serde_json::{Value, json};
 
+use crate::cluster::SimulatedCluster;
 use crate::fixtures::{base, cpu, deployment, with};
-use crate::world::World;
 use crate::{alone, among, ids};
 
 fn behavior(rules: &Value) -> Value {
@@ -33,7 +33,7 @@ fn effect(object: &Value, id: &str) -> String {
 }
 
 #[test]
-fn metrics_that_always_fail_do() {
+fn metrics_that_a_lint_says_always_fail_do_fail() {
     let value = json!({"type": "Value", "value": "1"});
     let table = [
         (
@@ -51,9 +51,9 @@ fn metrics_that_always_fail_do() {
     ];
     for (id, object, reading, reason) in table {
         effect(&object, id);
-        let mut world = World::new(&object, 3);
-        assert_eq!(world.sync(&[reading]), 3, "{id}");
-        assert_eq!(world.failure().as_deref(), Some(reason), "{id}");
+        let mut cluster = SimulatedCluster::new(&object, 3);
+        assert_eq!(cluster.sync(&[reading]), 3, "{id}");
+        assert_eq!(cluster.failure().as_deref(), Some(reason), "{id}");
     }
 }
 
@@ -65,20 +65,27 @@ fn a_missing_request_makes_the_metric_fail() {
         json!({"name": "app"}),
     );
     assert_eq!(ids(&among(&base(), &[bare])), ["missing-request"]);
-    let mut world = World::new(&base(), 3);
-    world.requests = false;
-    assert_eq!(world.cpu(300), 3);
-    assert_eq!(world.failure().as_deref(), Some("FailedGetResourceMetric"));
+    let mut cluster = SimulatedCluster::new(&base(), 3);
+    cluster.requests = false;
+    assert_eq!(cluster.cpu(300), 3);
+    assert_eq!(cluster.failure().as_deref(), Some("FailedGetResourceMetric"));
 }
 
 #[test]
-fn a_target_that_overflows_makes_nonsense_of_the_numbers() {
+fn an_overflowing_target_gives_wrong_replicas() {
     let target = |value: &str| external(&json!({"type": "Value", "value": value}), &Value::Null);
     effect(&target("1E"), "target-overflow");
     // A hundred, where a quintillion is wanted.
     let reading = || [Reading::External(vec![100_000])];
-    assert!(World::new(&target("1E"), 5).sync(&reading()) > 5, "it should shrink");
-    assert_eq!(World::new(&target("1P"), 5).sync(&reading()), 5, "held by the window");
+    assert!(
+        SimulatedCluster::new(&target("1E"), 5).sync(&reading()) > 5,
+        "it should shrink"
+    );
+    assert_eq!(
+        SimulatedCluster::new(&target("1P"), 5).sync(&reading()),
+        5,
+        "held by the window"
+    );
 }
 
 #[test]
@@ -94,32 +101,36 @@ fn what_is_ignored_changes_nothing() {
     for load in [1, 30_000, 90_000, 200_000] {
         let reading = [Reading::External(vec![load])];
         assert_eq!(
-            World::new(&other_type, 4).sync(&reading),
-            World::new(&plain, 4).sync(&reading)
+            SimulatedCluster::new(&other_type, 4).sync(&reading),
+            SimulatedCluster::new(&plain, 4).sync(&reading)
         );
     }
     for percent in [1, 80, 100, 300] {
-        let sound = World::new(&base(), 4).cpu(percent);
-        assert_eq!(World::new(&field, 4).cpu(percent), sound);
-        assert_eq!(World::new(&more, 4).cpu(percent), sound);
+        let sound = SimulatedCluster::new(&base(), 4).cpu(percent);
+        assert_eq!(SimulatedCluster::new(&field, 4).cpu(percent), sound);
+        assert_eq!(SimulatedCluster::new(&more, 4).cpu(percent), sound);
     }
 }
 
 #[test]
-fn a_wide_tolerance_lets_everything_be() {
+fn with_a_wide_tolerance_nothing_scales() {
     let up = behavior(&json!({"scaleUp": {"tolerance": "1.5"}}));
     let said = effect(&up, "wide-tolerance");
     assert!(
         said.contains("nothing is scaled up below 250 % of the target"),
         "{said}"
     );
-    assert_eq!(World::new(&up, 3).cpu(200), 3, "2.5 times the target of 80 %");
-    assert!(World::new(&up, 3).cpu(201) > 3);
+    assert_eq!(
+        SimulatedCluster::new(&up, 3).cpu(200),
+        3,
+        "2.5 times the target of 80 %"
+    );
+    assert!(SimulatedCluster::new(&up, 3).cpu(201) > 3);
 
     let down = behavior(&json!({"scaleDown": {"tolerance": "1", "stabilizationWindowSeconds": 0}}));
     let said = effect(&down, "wide-tolerance");
     assert!(said.contains("no load is ever low enough to scale down"), "{said}");
-    assert_eq!(World::new(&down, 10).cpu(0), 10);
+    assert_eq!(SimulatedCluster::new(&down, 10).cpu(0), 10);
 }
 
 #[test]
@@ -130,11 +141,11 @@ fn within_the_dead_band_many_pods_may_be_missing() {
         "While a metric is 90 % to 110 % of its target nothing happens, so of 200 pods 20 may be missing."
     );
     // 88 % of what is requested is 110 % of the target: at 80 % the same load needs a tenth more.
-    assert_eq!(World::new(&large, 180).cpu(88), 180);
-    assert_eq!(World::new(&large, 180).cpu(89), 200, "201 are proposed");
+    assert_eq!(SimulatedCluster::new(&large, 180).cpu(88), 180);
+    assert_eq!(SimulatedCluster::new(&large, 180).cpu(89), 200, "201 are proposed");
     let finer = with(large, "/spec/behavior", json!({"scaleUp": {"tolerance": "0.05"}}));
     assert_eq!(ids(&among(&finer, &[])), [""; 0]);
-    assert!(World::new(&finer, 180).cpu(88) >= 198);
+    assert!(SimulatedCluster::new(&finer, 180).cpu(88) >= 198);
     assert_eq!(ids(&alone("/spec/maxReplicas", json!(99))), [""; 0]);
 }
 
@@ -149,18 +160,18 @@ fn utilization_that_limits_keep_within_the_tolerance_scales_nothing_up() {
         let object = metrics(json!([cpu(target)]));
         let found = !among(&object, std::slice::from_ref(&limited)).is_empty();
         assert_eq!(found, unreachable, "{target}");
-        assert_eq!(World::new(&object, 4).cpu(100) == 4, unreachable, "{target}");
+        assert_eq!(SimulatedCluster::new(&object, 4).cpu(100) == 4, unreachable, "{target}");
     }
 }
 
 #[test]
-fn without_a_window_one_low_reading_frees_everything() {
+fn without_a_window_one_low_reading_scales_to_the_minimum() {
     let hasty = behavior(&json!({"scaleDown": {"stabilizationWindowSeconds": 0}}));
     effect(&hasty, "hasty-scale-down");
     let fall = |object: &Value| {
-        let mut world = World::new(object, 10);
-        world.cpu(80);
-        world.cpu(1)
+        let mut cluster = SimulatedCluster::new(object, 10);
+        cluster.cpu(80);
+        cluster.cpu(1)
     };
     assert_eq!(fall(&hasty), 2);
     assert_eq!(fall(&base()), 10);
@@ -172,13 +183,13 @@ fn without_a_window_one_low_reading_frees_everything() {
 }
 
 #[test]
-fn the_way_down_takes_as_long_as_is_said() {
+fn a_scale_down_takes_as_long_as_the_lint_says() {
     let slow = behavior(&json!({"scaleDown": {
         "stabilizationWindowSeconds": 0, "policies": [{"type": "Pods", "value": 1, "periodSeconds": 600}],
     }}));
     let said = effect(&slow, "slow-scale-down");
-    let mut world = World::new(&slow, 10);
-    let minutes = world.seconds_until(2, 1) / 60;
+    let mut cluster = SimulatedCluster::new(&slow, 10);
+    let minutes = cluster.seconds_until(2, 1) / 60;
     // A change counts until its period is over, so the next comes a sync later.
     assert!((70..=72).contains(&minutes), "{minutes}");
     assert!(
@@ -188,15 +199,15 @@ fn the_way_down_takes_as_long_as_is_said() {
 }
 
 #[test]
-fn a_disabled_direction_is_never_taken() {
+fn a_disabled_direction_never_scales() {
     let fixed = behavior(&json!({"scaleDown": {"selectPolicy": "Disabled", "stabilizationWindowSeconds": 0}}));
     effect(&fixed, "disabled-direction");
-    let mut world = World::new(&fixed, 10);
-    assert!((0..40).all(|_| world.cpu(0) == 10));
+    let mut cluster = SimulatedCluster::new(&fixed, 10);
+    assert!((0..40).all(|_| cluster.cpu(0) == 10));
 }
 
 #[test]
-fn a_percentage_of_nothing_wakes_nothing() {
+fn percentage_policies_never_scale_up_from_zero() {
     let (percent, pods) = (("Percent", 900), ("Pods", 1));
     let table: [(_, &[_], _); 5] = [
         ("Max", &[percent], true),
@@ -224,15 +235,19 @@ fn a_percentage_of_nothing_wakes_nothing() {
             [""; 0]
         );
 
-        let mut world = World::new(&object, 2);
-        let mut after = |syncs, load| (0..syncs).map(|_| world.sync(&[Reading::External(vec![load])])).last();
+        let mut cluster = SimulatedCluster::new(&object, 2);
+        let mut after = |syncs, load| {
+            (0..syncs)
+                .map(|_| cluster.sync(&[Reading::External(vec![load])]))
+                .last()
+        };
         assert_eq!(after(40, 0), Some(0), "{rules}");
         assert_eq!(after(40, 90_000) == Some(0), stuck, "{rules}");
     }
 }
 
 #[test]
-fn a_rollout_that_doubles_the_pods_doubles_what_is_asked_for() {
+fn a_rollout_that_doubles_the_pods_doubles_the_desired_replicas() {
     let surging = |surge: Value| {
         let strategy = json!({"type": "RollingUpdate", "rollingUpdate": {"maxSurge": surge}});
         with(deployment("web"), "/spec/strategy", strategy)
@@ -251,15 +266,15 @@ fn a_rollout_that_doubles_the_pods_doubles_what_is_asked_for() {
     assert_eq!(ids(&among(&large, &[recreated])), [""; 0]);
 
     let asked = |surge| {
-        let mut world = World::new(&large, 10);
-        world.surge = surge;
-        world.cpu(100)
+        let mut cluster = SimulatedCluster::new(&large, 10);
+        cluster.surge = surge;
+        cluster.cpu(100)
     };
     assert_eq!((asked(0), asked(5)), (13, 19));
 }
 
 #[test]
-fn utilization_above_the_request_is_pointed_at_where_nothing_limits_it() {
+fn utilization_above_the_request_is_found_where_nothing_limits_it() {
     let object = metrics(json!([cpu(120)]));
     assert_eq!(ids(&among(&object, &[deployment("web")])), ["above-request"]);
     assert_eq!(ids(&among(&base(), &[deployment("web")])), [""; 0]);

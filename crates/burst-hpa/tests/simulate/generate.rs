@@ -1,31 +1,31 @@
-//! Made-up traces: an autoscaler, its workload and everything that can go wrong, from one seed.
+//! Random traces from a seed: an autoscaler, its workload, and faults.
 
 use fastrand::Rng;
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 
-use crate::chance::{chance, pick};
-use crate::crowd::Crowd;
-use crate::curve::Curve;
-use crate::measure::{Meter, Moment};
+use crate::load::Load;
+use crate::metrics_api::{MetricsApi, WorkloadState};
+use crate::pods::PodSet;
+use crate::random::{chance, pick};
 use crate::replay::Replay;
 use crate::specs;
 use crate::templates::templates;
 use crate::trace::{PERIOD, Pod, Settings, Tick, Trace};
 
-/// What tends to happen in a story, per tick.
-struct Mishaps {
+/// The probabilities of faults, per tick.
+struct FaultRates {
     spec_edited: f64,
-    /// Only ever the behavior, and often: old windows then meet new ones.
+    /// Changes only the behavior, and often, so that entries of old windows meet new ones.
     behavior_swapped: f64,
     scaled_by_hand: f64,
     unreadable: f64,
     unwritable: f64,
     selector_lost: f64,
-    deserted: f64,
+    pods_hidden: f64,
 }
 
-/// The trace of that seed. The simulator itself says how many replicas the workload has, so a simulator that is wrong
-/// makes another trace; what the controller says to it is still the truth.
+/// The trace of a seed. The simulator determines the replicas of the workload, so a change of the simulator
+/// changes the trace; the controller's answer to it stays the reference.
 pub(crate) fn trace(seed: u64) -> Trace {
     let mut rng = Rng::with_seed(seed);
     let rng = &mut rng;
@@ -72,27 +72,27 @@ fn rate(rng: &mut Rng, rate: f64) -> f64 {
 }
 
 fn ticks_of(rng: &mut Rng, trace: &Trace, huge: bool) -> Vec<Tick> {
-    let mishaps = Mishaps {
+    let faults = FaultRates {
         spec_edited: rate(rng, 0.06),
         behavior_swapped: rate(rng, 0.25),
         scaled_by_hand: rate(rng, 0.04),
         unreadable: rate(rng, 0.05),
         unwritable: rate(rng, 0.1),
         selector_lost: rate(rng, 0.05),
-        deserted: rate(rng, 0.05),
+        pods_hidden: rate(rng, 0.05),
     };
-    let meter = Meter {
+    let metrics_api = MetricsApi {
         failing: rate(rng, 0.15),
         missing: rate(rng, 0.15),
-        strangers: if chance(rng, 0.3) { 0.3 } else { 0.0 },
+        unknown_pods: if chance(rng, 0.3) { 0.3 } else { 0.0 },
         huge,
         lag: pick(rng, &[0, 15_000, 45_000]),
     };
-    let curves: Vec<_> = (0..6)
-        .map(|_| Curve::new(rng, f64::from(trace.hpa.spec.max_replicas.min(20))))
+    let loads: Vec<_> = (0..6)
+        .map(|_| Load::new(rng, f64::from(trace.hpa.spec.max_replicas.min(20))))
         .collect();
     let mut rival = if chance(rng, 0.05) { rng.usize(1..8) } else { 0 };
-    let mut crowd = Crowd::new(rng, trace.templates.len());
+    let mut pod_set = PodSet::new(rng, trace.templates.len());
     let mut replay = Replay::new(trace);
     let mut hpa = trace.hpa.clone();
     let mut pods: Vec<Pod> = Vec::new();
@@ -105,13 +105,13 @@ fn ticks_of(rng: &mut Rng, trace: &Trace, huge: bool) -> Vec<Tick> {
         if tick.rival && chance(rng, 0.05) {
             rival = index;
         }
-        befall(rng, &mishaps, trace.options.scale_to_zero, huge, &mut hpa, &mut tick);
+        inject_faults(rng, &faults, trace.options.scale_to_zero, huge, &mut hpa, &mut tick);
         let now = PERIOD * (index as i64 + 1);
-        crowd.live(rng, tick.replicas.unwrap_or_else(|| replay.replicas()), now);
-        let seen = if chance(rng, mishaps.deserted) {
+        pod_set.advance(rng, tick.replicas.unwrap_or_else(|| replay.replicas()), now);
+        let seen = if chance(rng, faults.pods_hidden) {
             Vec::new()
         } else {
-            crowd.pods()
+            pod_set.pods()
         };
         if pods != seen || index == 0 {
             pods = seen;
@@ -121,15 +121,15 @@ fn ticks_of(rng: &mut Rng, trace: &Trace, huge: bool) -> Vec<Tick> {
             few if chance(rng, 0.9) => few,
             _ => i32::try_from(pods.len()).unwrap(),
         };
-        for (spec, curve) in hpa.spec.metrics.iter().flatten().zip(&curves) {
-            let moment = Moment {
+        for (spec, load) in hpa.spec.metrics.iter().flatten().zip(&loads) {
+            let workload = WorkloadState {
                 pods: &pods,
-                serving: crowd.serving(),
-                wanted: curve.at(index, rng),
+                serving: pod_set.serving(),
+                wanted: load.at(index, rng),
                 status_replicas: tick.status_replicas,
                 now,
             };
-            tick.readings.push(meter.read(rng, spec, &moment));
+            tick.readings.push(metrics_api.read(rng, spec, &workload));
         }
         replay.tick(&tick);
         ticks.push(tick);
@@ -137,41 +137,41 @@ fn ticks_of(rng: &mut Rng, trace: &Trace, huge: bool) -> Vec<Tick> {
     ticks
 }
 
-/// Lets this tick's share of mishaps happen.
-fn befall(
+/// Adds faults to a tick.
+fn inject_faults(
     rng: &mut Rng,
-    mishaps: &Mishaps,
+    faults: &FaultRates,
     zero: bool,
     huge: bool,
     hpa: &mut HorizontalPodAutoscaler,
     tick: &mut Tick,
 ) {
-    if chance(rng, mishaps.spec_edited) {
+    if chance(rng, faults.spec_edited) {
         edit(rng, zero, huge, hpa);
         tick.spec = Some(hpa.spec.clone());
     }
-    if chance(rng, mishaps.behavior_swapped) {
+    if chance(rng, faults.behavior_swapped) {
         hpa.spec.behavior = specs::behavior(rng, huge);
         tick.spec = Some(hpa.spec.clone());
     }
-    if chance(rng, mishaps.scaled_by_hand) {
+    if chance(rng, faults.scaled_by_hand) {
         tick.replicas = Some(pick(rng, &[0, 1, 2, 5, hpa.spec.max_replicas.min(30) + 2]));
     }
-    if chance(rng, mishaps.unreadable) {
+    if chance(rng, faults.unreadable) {
         tick.read_error = "the scale is out of sight".to_owned();
     }
-    if chance(rng, mishaps.unwritable) {
+    if chance(rng, faults.unwritable) {
         tick.write_error = "the scale is held by somebody".to_owned();
     }
-    if chance(rng, mishaps.selector_lost) {
+    if chance(rng, faults.selector_lost) {
         tick.selector = Some(pick(rng, &["", "app in ("]).to_owned());
     }
 }
 
-/// Somebody changes the bounds, or everything.
+/// Changes the bounds, or the whole spec.
 fn edit(rng: &mut Rng, zero: bool, huge: bool, hpa: &mut HorizontalPodAutoscaler) {
     let other = specs::hpa(rng, zero, huge).spec;
-    // No replicas at all are allowed only along with the metrics that make it possible.
+    // A minimum of 0 is only valid with the metrics that allow it.
     if chance(rng, 0.5) && other.min_replicas != Some(0) {
         hpa.spec.min_replicas = other.min_replicas;
         hpa.spec.max_replicas = other.max_replicas;

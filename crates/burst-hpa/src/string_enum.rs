@@ -1,6 +1,6 @@
-//! Kubernetes writes its enumerations as strings; here they are Rust's.
+//! Enumerations that Kubernetes writes as strings.
 
-/// An enumeration whose values Kubernetes has fixed: `FromStr` refuses any other word.
+/// An enumeration with a fixed set of values: `FromStr` refuses any other value.
 macro_rules! closed {
     ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident),+ $(,)? }) => {
         $(#[$meta])*
@@ -11,7 +11,7 @@ macro_rules! closed {
             /// Every value.
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
-            /// The word Kubernetes uses.
+            /// The value as Kubernetes writes it.
             #[must_use]
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => stringify!($variant)),+ }
@@ -25,32 +25,32 @@ macro_rules! closed {
         }
 
         impl std::str::FromStr for $name {
-            type Err = $crate::word::UnknownWord;
+            type Err = $crate::string_enum::UnknownValue;
 
-            fn from_str(word: &str) -> Result<Self, Self::Err> {
-                Self::ALL.iter().copied().find(|value| value.as_str() == word)
-                    .ok_or_else(|| $crate::word::UnknownWord::new(word, &[$(stringify!($variant)),+]))
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                Self::ALL.iter().copied().find(|value| value.as_str() == text)
+                    .ok_or_else(|| $crate::string_enum::UnknownValue::new(text, &[$(stringify!($variant)),+]))
             }
         }
     };
 }
 
-/// An enumeration that may grow: what a newer cluster says is kept in `Other`.
+/// An enumeration that may grow: values of a newer cluster are kept in `Other`.
 macro_rules! open {
     ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident),+ $(,)? }) => {
         $(#[$meta])*
         #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum $name {
             $($(#[$doc])* $variant,)+
-            /// A word this crate does not know.
+            /// A value that this crate does not know.
             Other(String),
         }
 
         impl $name {
-            /// The word Kubernetes uses.
+            /// The value as Kubernetes writes it.
             #[must_use]
             pub fn as_str(&self) -> &str {
-                match self { $(Self::$variant => stringify!($variant),)+ Self::Other(word) => word }
+                match self { $(Self::$variant => stringify!($variant),)+ Self::Other(value) => value }
             }
         }
 
@@ -61,8 +61,8 @@ macro_rules! open {
         }
 
         impl From<&str> for $name {
-            fn from(word: &str) -> Self {
-                match word { $(stringify!($variant) => Self::$variant,)+ other => Self::Other(other.to_owned()) }
+            fn from(value: &str) -> Self {
+                match value { $(stringify!($variant) => Self::$variant,)+ other => Self::Other(other.to_owned()) }
             }
         }
     };
@@ -70,18 +70,18 @@ macro_rules! open {
 
 pub(crate) use {closed, open};
 
-/// A word that stands in no enumeration of that name.
+/// A value that the enumeration does not have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown word {word:?}, expected one of {}", allowed.join(", "))]
-pub struct UnknownWord {
-    word: String,
+#[error("unknown value {value:?}, expected one of {}", allowed.join(", "))]
+pub struct UnknownValue {
+    value: String,
     allowed: &'static [&'static str],
 }
 
-impl UnknownWord {
-    pub(crate) fn new(word: &str, allowed: &'static [&'static str]) -> Self {
+impl UnknownValue {
+    pub(crate) fn new(value: &str, allowed: &'static [&'static str]) -> Self {
         Self {
-            word: word.to_owned(),
+            value: value.to_owned(),
             allowed,
         }
     }

@@ -1,25 +1,25 @@
-//! A set of pods' samples against a target.
+//! Compares the samples of pods with a target.
 
 use std::collections::BTreeMap;
 
 use super::plan::ResourceTarget;
 
-/// The values that count, by pod name.
+/// The values of the pods that count, by pod name.
 pub(super) type Values<'a> = BTreeMap<&'a str, i64>;
 
-/// What the samples are held against.
+/// The target of the samples.
 #[derive(Debug)]
-pub(super) enum Gauge<'a> {
+pub(super) enum UsageTarget<'a> {
     /// Percent of what the pods request.
     Utilization { target: i32, requests: Values<'a> },
-    /// So much a pod.
+    /// An amount for each pod.
     Average { target: i64 },
 }
 
-/// What a gauge shows; the average is in thousandths.
+/// The samples relative to their target; the average is in thousandths.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Measure {
-    /// Usage by target.
+pub(super) struct UsageRatio {
+    /// Usage divided by target.
     pub(super) ratio: f64,
     /// Percent, for a utilization target.
     pub(super) utilization: Option<i32>,
@@ -27,7 +27,7 @@ pub(super) struct Measure {
     pub(super) average: i64,
 }
 
-impl<'a> Gauge<'a> {
+impl<'a> UsageTarget<'a> {
     pub(super) fn new(target: ResourceTarget, requests: Values<'a>) -> Self {
         match target {
             ResourceTarget::Utilization(target) => Self::Utilization { target, requests },
@@ -36,14 +36,14 @@ impl<'a> Gauge<'a> {
     }
 
     /// None when nothing can be compared: no values, or none of a pod with a request above zero.
-    pub(super) fn read(&self, values: &Values<'_>) -> Option<Measure> {
+    pub(super) fn read(&self, values: &Values<'_>) -> Option<UsageRatio> {
         match self {
             Self::Utilization { target, requests } => utilization(values, requests, *target),
             Self::Average { target } => average(values, *target),
         }
     }
 
-    /// What a pod without a sample is taken to use when the others are below target: enough not to be missed.
+    /// The assumed usage of a pod without a sample when the others are below target, high enough to prevent a scale-down.
     pub(super) fn full(&self, pod: &str) -> i64 {
         match self {
             Self::Utilization { target, requests } => {
@@ -55,9 +55,9 @@ impl<'a> Gauge<'a> {
     }
 }
 
-// Whole percents and whole thousandths: both divisions drop the rest before the ratio is taken.
+// Both divisions truncate, to whole per cents and whole thousandths, before the ratio is taken.
 #[expect(clippy::cast_possible_truncation, reason = "Go's int32() keeps the low bits too")]
-fn utilization(values: &Values<'_>, requests: &Values<'_>, target: i32) -> Option<Measure> {
+fn utilization(values: &Values<'_>, requests: &Values<'_>, target: i32) -> Option<UsageRatio> {
     let known = || {
         values
             .iter()
@@ -69,17 +69,17 @@ fn utilization(values: &Values<'_>, requests: &Values<'_>, target: i32) -> Optio
         return None;
     }
     let percent = used.wrapping_mul(100).wrapping_div(requested) as i32;
-    Some(Measure {
+    Some(UsageRatio {
         ratio: f64::from(percent) / f64::from(target),
         utilization: Some(percent),
         average: used.checked_div(count(known().count()))?,
     })
 }
 
-fn average(values: &Values<'_>, target: i64) -> Option<Measure> {
+fn average(values: &Values<'_>, target: i64) -> Option<UsageRatio> {
     let used = values.values().fold(0i64, |sum, value| sum.wrapping_add(*value));
     let average = used.checked_div(count(values.len()))?;
-    Some(Measure {
+    Some(UsageRatio {
         ratio: average as f64 / target as f64,
         utilization: None,
         average,
@@ -97,11 +97,11 @@ mod tests {
     #[test]
     fn utilization_is_a_whole_percentage_of_all_requests_together() {
         let requests = Values::from([("a", 300), ("b", 300), ("c", 1000)]);
-        let gauge = Gauge::new(ResourceTarget::Utilization(50), requests);
+        let gauge = UsageTarget::new(ResourceTarget::Utilization(50), requests);
         let measure = gauge.read(&Values::from([("a", 100), ("b", 101), ("stranger", 900)]));
         assert_eq!(
             measure,
-            Some(Measure {
+            Some(UsageRatio {
                 ratio: 33.0 / 50.0,
                 utilization: Some(33),
                 average: 100
@@ -112,11 +112,11 @@ mod tests {
 
     #[test]
     fn an_average_counts_every_value_and_drops_the_rest() {
-        let gauge = Gauge::new(ResourceTarget::AverageValue(100), Values::new());
+        let gauge = UsageTarget::new(ResourceTarget::AverageValue(100), Values::new());
         let measure = gauge.read(&Values::from([("a", 100), ("stranger", 99)]));
         assert_eq!(
             measure,
-            Some(Measure {
+            Some(UsageRatio {
                 ratio: 0.99,
                 utilization: None,
                 average: 99
@@ -129,12 +129,15 @@ mod tests {
     fn a_missing_pod_is_full_at_its_request_or_at_a_higher_target() {
         let requests = Values::from([("a", 300)]);
         assert_eq!(
-            Gauge::new(ResourceTarget::Utilization(50), requests.clone()).full("a"),
+            UsageTarget::new(ResourceTarget::Utilization(50), requests.clone()).full("a"),
             300
         );
-        assert_eq!(Gauge::new(ResourceTarget::Utilization(150), requests).full("a"), 450);
         assert_eq!(
-            Gauge::new(ResourceTarget::AverageValue(70), Values::new()).full("a"),
+            UsageTarget::new(ResourceTarget::Utilization(150), requests).full("a"),
+            450
+        );
+        assert_eq!(
+            UsageTarget::new(ResourceTarget::AverageValue(70), Values::new()).full("a"),
             70
         );
     }

@@ -1,4 +1,4 @@
-//! Documents of `autoscaling/v1`, which the apiserver still reads.
+//! Documents of `autoscaling/v1`, which the API server still accepts.
 
 pub(crate) const V1: [&str; 5] = [
     r#"{"apiVersion":"autoscaling/v1","kind":"HorizontalPodAutoscaler","metadata":{"name":"a"},

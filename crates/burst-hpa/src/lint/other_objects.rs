@@ -1,4 +1,4 @@
-//! Other objects that get in the HPA's way.
+//! Lints about other objects that interfere with the HPA.
 
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
@@ -43,9 +43,9 @@ fn named<'a>(mut names: impl Iterator<Item = String> + 'a) -> Option<String> {
 
 fn same_target(hpa: &HorizontalPodAutoscaler, objects: &Objects, findings: &mut Findings) {
     let own = &spec(hpa).scale_target_ref;
-    if let Some(rivals) = named(objects.rivals(hpa).map(name)) {
+    if let Some(hpas_with_same_target) = named(objects.hpas_with_same_target(hpa).map(name)) {
         let effect = format!(
-            "{} {} is scaled by HorizontalPodAutoscaler {rivals} too, so the controller stops them all (AmbiguousSelector).",
+            "{} {} is scaled by HorizontalPodAutoscaler {hpas_with_same_target} too, so the controller stops them all (AmbiguousSelector).",
             own.kind, own.name
         );
         let advice = "Put their metrics into one HPA: the highest proposal counts.";
@@ -56,8 +56,8 @@ fn same_target(hpa: &HorizontalPodAutoscaler, objects: &Objects, findings: &mut 
 fn keda(hpa: &HorizontalPodAutoscaler, objects: &Objects, findings: &mut Findings) {
     let own = &spec(hpa).scale_target_ref;
     let name = hpa.metadata.name.as_deref();
-    let rivals = objects.scaled_of(hpa).filter(|scaled| !scaled.takes_over(name));
-    if let Some(scaled) = named(rivals.map(|scaled| scaled.metadata.name.clone())) {
+    let hpas_with_same_target = objects.scaled_of(hpa).filter(|scaled| !scaled.takes_over(name));
+    if let Some(scaled) = named(hpas_with_same_target.map(|scaled| scaled.metadata.name.clone())) {
         let effect = format!(
             "KEDA makes an HPA of its own for ScaledObject {scaled}, so {} {} has two and the controller stops both.",
             own.kind, own.name
@@ -102,13 +102,13 @@ fn missing(hpa: &HorizontalPodAutoscaler, objects: &Objects, findings: &mut Find
 
 fn pods(hpa: &HorizontalPodAutoscaler, target: &Workload, objects: &Objects, findings: &mut Findings) {
     let scaled = |other: &&Workload| objects.scaling(other, hpa).next().is_some();
-    let (rivals, others): (Vec<_>, Vec<_>) = objects.caught_by(target).partition(scaled);
+    let (hpas_with_same_target, others): (Vec<_>, Vec<_>) = objects.selected_by(target).partition(scaled);
     let (title, advice) = (
         target.title(),
         "Give each workload a label of its own and select by it.",
     );
     let titles = |workloads: &[&Workload]| named(workloads.iter().map(|workload| workload.title()));
-    if let Some(whose) = titles(&rivals) {
+    if let Some(whose) = titles(&hpas_with_same_target) {
         let effect = format!(
             "The selector of {title} takes the pods of {whose} too, which another HPA scales, so the controller stops (AmbiguousSelector)."
         );

@@ -1,4 +1,4 @@
-//! A target whose pods share a load, under the simulated controller: what becomes of an HPA that a lint regrets.
+//! A target whose pods share a load, under the simulated controller, to show the effect that a lint describes.
 
 use std::time::Duration;
 
@@ -11,10 +11,10 @@ use serde_json::Value;
 
 use crate::fixtures::hpa;
 
-/// What each pod asks for: one CPU, in thousandths.
+/// The request of each pod: one CPU, in thousandths.
 const REQUEST: i64 = 1_000;
 
-pub(crate) struct World {
+pub(crate) struct SimulatedCluster {
     plan: Plan,
     state: State,
     now: Time,
@@ -25,7 +25,7 @@ pub(crate) struct World {
     pub requests: bool,
 }
 
-impl World {
+impl SimulatedCluster {
     pub(crate) fn new(object: &Value, replicas: i32) -> Self {
         Self {
             plan: Plan::read("default", &hpa(object).spec).unwrap(),
@@ -55,7 +55,7 @@ impl World {
             scale: Ok(Scale {
                 spec_replicas: self.replicas,
                 status_replicas: self.replicas,
-                selector: Selector::Sound,
+                selector: Selector::Valid,
             }),
             pods: self.pods(),
             readings: each.cloned().map(Ok).collect(),

@@ -1,8 +1,8 @@
-//! Where two runs of a trace part.
+//! Compares two runs of a trace.
 
 use crate::trace::{Answer, Trace};
 
-/// The first tick at which the answers differ, told so that it can be looked into.
+/// Describes the first tick at which the answers differ.
 pub(crate) fn difference(trace: &Trace, ours: &[Answer], theirs: &[Answer]) -> Option<String> {
     assert_eq!(theirs.len(), trace.ticks.len(), "one answer a tick");
     let parted = ours
@@ -30,8 +30,8 @@ fn json<T: serde::Serialize>(value: &T) -> String {
     serde_json::to_string(value).unwrap()
 }
 
-/// Without the words that are different in each run of the controller: it names one of several pods, lists autoscalers
-/// in any order, and quotes the selector parser.
+/// Without the parts of messages that differ between runs of the controller: it names any one of several pods, lists
+/// autoscalers in any order, and quotes the selector parser.
 fn settled(answer: &Answer) -> Answer {
     let mut answer = answer.clone();
     for condition in &mut answer.conditions {

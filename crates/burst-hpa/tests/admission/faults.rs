@@ -1,9 +1,9 @@
-//! What chance decides for a mutant, wherever it is.
+//! Random values and faults for any field of a mutant.
 
-use burst_hpa::Node;
+use burst_hpa::{Node, NodeValue};
 
+use crate::json_text::{number, object, text};
 use crate::mutants::Mutants;
-use crate::tree::{number, object, text};
 
 impl Mutants {
     pub(crate) fn map(&mut self, keys: &[&str], bad_keys: &[&str], values: &[&str], bad_values: &[&str]) -> Node {
@@ -20,7 +20,7 @@ impl Mutants {
                 fields.push((key.to_owned(), value));
             }
         }
-        Node::Object(fields)
+        Node::object(fields)
     }
 
     /// An object, with the faults any object can have: a field lost, repeated, unknown, or of another type.
@@ -41,20 +41,20 @@ impl Mutants {
             let junk = self.junk();
             out.push((name.to_owned(), junk));
         }
-        Node::Object(out)
+        Node::object(out)
     }
 
     pub(crate) fn junk(&mut self) -> Node {
         let junk = [
-            Node::Null,
-            Node::Bool(true),
+            Node::NULL,
+            NodeValue::Bool(true).into(),
             number(&7),
             number(&"1.5"),
             text("x"),
-            Node::List(vec![]),
+            Node::list(vec![]),
             object([]),
         ];
-        let nulls = Node::List(vec![Node::Null]);
+        let nulls = Node::list(vec![Node::NULL]);
         match self.rng.usize(0..=junk.len()) {
             index if index < junk.len() => junk[index].clone(),
             _ => nulls,
@@ -75,7 +75,7 @@ impl Mutants {
 
     pub(crate) fn integer(&mut self, good: &[i64], bad: &[&str]) -> Node {
         if self.fault() {
-            Node::Number(self.choose(bad).to_owned())
+            Node::number(self.choose(bad))
         } else {
             number(&self.choose(good))
         }
@@ -89,7 +89,7 @@ impl Mutants {
         self.chance(self.faults)
     }
 
-    /// For faults that end the story: what cannot be decoded is not validated.
+    /// For faults that hide others: an HPA that cannot be decoded is not validated.
     pub(crate) fn seldom(&mut self) -> bool {
         self.fault() && self.chance(12)
     }

@@ -1,11 +1,11 @@
-//! Proposals from metrics that are one number for all pods: Object and External.
+//! Proposals from metrics with one value for all pods: Object and External.
 
 use super::failure::MetricError;
 use super::int::{int32, int64};
 use super::observation::Pod;
 use super::tolerance::Tolerance;
 
-/// The replicas for a target that the whole value is held against.
+/// The replicas for a `value` target.
 pub(super) fn by_value(
     usage: i64,
     target: i64,
@@ -27,7 +27,7 @@ pub(super) fn by_value(
     Ok(capped(ratio * serving as f64))
 }
 
-/// Rounded up and at most the largest number. What is not a number gets through: that is no replicas in the end.
+/// Rounds up, to at most the largest integer. NaN passes and becomes 0 replicas.
 pub(super) fn capped(replicas: f64) -> i32 {
     if replicas > f64::from(i32::MAX) {
         i32::MAX
@@ -36,7 +36,7 @@ pub(super) fn capped(replicas: f64) -> i32 {
     }
 }
 
-/// The replicas for a target that each pod's share is held against. `replicas` is what the scale's status says.
+/// The replicas for an `averageValue` target. `replicas` comes from the scale's status.
 pub(super) fn by_share(usage: i64, target: i64, replicas: i32, tolerance: Tolerance) -> f64 {
     let ratio = usage as f64 / (target as f64 * f64::from(replicas));
     if tolerance.covers(ratio) {
@@ -51,7 +51,7 @@ pub(super) fn share(usage: i64, replicas: i32) -> i64 {
     int64((usage as f64 / f64::from(replicas)).ceil())
 }
 
-/// The sum of an External metric's series for a `value` target: it stops at the largest number.
+/// The sum of an External metric's series for a `value` target; it saturates.
 pub(super) fn sum(series: &[i64]) -> i64 {
     let mut sum = 0i64;
     for value in series {
@@ -63,7 +63,7 @@ pub(super) fn sum(series: &[i64]) -> i64 {
     sum
 }
 
-/// The same for an `averageValue` target, where a sum below zero passes for an overflow.
+/// The same for an `averageValue` target, where the controller takes a negative sum for an overflow.
 pub(super) fn sum_of_shares(series: &[i64]) -> i64 {
     let mut sum = 0i64;
     for value in series {

@@ -1,19 +1,19 @@
-//! Made-up load over time, as the number of replicas it calls for.
+//! Random load over time, as the number of replicas that it needs.
 
 use std::f64::consts::TAU;
 
 use fastrand::Rng;
 
-use crate::chance::{chance, pick};
+use crate::random::{chance, pick};
 
-/// How a load moves.
-pub(crate) struct Curve {
+/// A load and its course.
+pub(crate) struct Load {
     shape: Shape,
-    /// The replicas at its height.
+    /// The replicas at its peak.
     height: f64,
-    /// How many ticks it takes for a cycle, a step or a climb.
+    /// The ticks of a cycle, a step or a ramp.
     pace: usize,
-    /// By what share of itself it trembles.
+    /// The amplitude of its noise, as a fraction.
     noise: f64,
 }
 
@@ -26,7 +26,7 @@ enum Shape {
     Spike,
 }
 
-impl Curve {
+impl Load {
     pub(crate) fn new(rng: &mut Rng, height: f64) -> Self {
         let steps = (0..8)
             .map(|_| if chance(rng, 0.25) { 0.0 } else { rng.f64() })
@@ -42,7 +42,7 @@ impl Curve {
         }
     }
 
-    /// The replicas called for at that tick.
+    /// The replicas needed at a tick.
     pub(crate) fn at(&self, tick: usize, rng: &mut Rng) -> f64 {
         let passed = tick as f64 / self.pace as f64;
         let share = match &self.shape {

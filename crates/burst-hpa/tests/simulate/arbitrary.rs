@@ -1,4 +1,4 @@
-//! Numbers no cluster has: whatever comes in, a sync comes to an end.
+//! Syncs with arbitrary numbers, which must not panic.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ impl Numbers {
         self.0.next().unwrap()
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "any number will do")]
+    #[expect(clippy::cast_possible_truncation, reason = "any number is fine")]
     fn int(&mut self) -> i32 {
         self.long() as i32
     }
@@ -94,7 +94,7 @@ impl Numbers {
         let scale = Scale {
             spec_replicas: self.int(),
             status_replicas: self.int(),
-            selector: Selector::Sound,
+            selector: Selector::Valid,
         };
         Observation {
             scale: Ok(scale),
@@ -152,7 +152,7 @@ fn number() -> impl Strategy<Value = i64> {
 
 proptest! {
     #[test]
-    fn no_number_keeps_a_sync_from_its_end(numbers in prop::collection::vec(number(), 40..200)) {
+    fn a_sync_ends_with_any_numbers(numbers in prop::collection::vec(number(), 40..200)) {
         let mut numbers = Numbers(numbers.into_iter().cycle());
         let (plan, options) = (numbers.plan(), numbers.options());
         let mut state = State::default();
@@ -163,7 +163,7 @@ proptest! {
         prop_assert!(state.status.conditions.iter().count() > 0);
     }
 
-    /// The readings and the spec are the caller's; that they belong together cannot be taken for granted.
+    /// The caller supplies the readings and the spec, so they may not match.
     #[test]
     fn readings_of_another_source_are_failures(numbers in prop::collection::vec(number(), 40), shift in 1usize..6) {
         let mut numbers = Numbers(numbers.into_iter().cycle());

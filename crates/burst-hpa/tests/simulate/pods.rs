@@ -1,55 +1,55 @@
-//! Pods that come and go with the replicas, some of them badly.
+//! Simulated pods that follow the replicas, some of them with faults.
 
 use fastrand::Rng;
 
-use crate::chance::{chance, pick, seconds};
+use crate::random::{chance, pick, seconds};
 use crate::trace::{PERIOD, Pod};
 
-/// More pods than this tell a trace nothing new.
+/// More pods than this add nothing to a trace.
 const MOST: usize = 24;
 
-/// The pods of the target and how they tend to live.
-pub(crate) struct Crowd {
-    pods: Vec<Member>,
-    born: usize,
+/// The pods of the target, with their rates of faults.
+pub(crate) struct PodSet {
+    pods: Vec<SimulatedPod>,
+    created_count: usize,
     templates: usize,
     /// How long a pod takes to start and then to become ready, at most, in milliseconds.
-    slowness: i64,
-    /// How often something happens to a pod in a tick.
-    trouble: f64,
+    max_startup_millis: i64,
+    /// The probability of a fault of a pod in a tick.
+    disturbance_rate: f64,
 }
 
-struct Member {
+struct SimulatedPod {
     pod: Pod,
     runs_at: i64,
     ready_at: i64,
 }
 
-impl Crowd {
+impl PodSet {
     pub(crate) fn new(rng: &mut Rng, templates: usize) -> Self {
         Self {
             pods: Vec::new(),
-            born: 0,
+            created_count: 0,
             templates,
-            slowness: pick(rng, &[0, 0, 5_000, 20_000, 60_000, 400_000]),
-            trouble: pick(rng, &[0.0, 0.0, 0.01, 0.05]),
+            max_startup_millis: pick(rng, &[0, 0, 5_000, 20_000, 60_000, 400_000]),
+            disturbance_rate: pick(rng, &[0.0, 0.0, 0.01, 0.05]),
         }
     }
 
-    /// Lets the pods live until `now` while `replicas` are wanted.
-    pub(crate) fn live(&mut self, rng: &mut Rng, replicas: i32, now: i64) {
+    /// Advances the pods to `now`, with `replicas` desired.
+    pub(crate) fn advance(&mut self, rng: &mut Rng, replicas: i32, now: i64) {
         self.pods
             .retain(|member| !member.pod.deleted && member.pod.phase != "Failed");
         let wanted = usize::try_from(replicas).unwrap_or(0).min(MOST);
         while self.pods.len() < wanted {
-            let member = self.newcomer(rng, now);
+            let member = self.new_pod(rng, now);
             self.pods.push(member);
         }
         for member in self.pods.iter_mut().skip(wanted) {
             member.pod.deleted = true;
         }
         for member in &mut self.pods {
-            member.live(rng, now, self.trouble);
+            member.advance(rng, now, self.disturbance_rate);
         }
     }
 
@@ -57,7 +57,7 @@ impl Crowd {
         self.pods.iter().map(|member| member.pod.clone()).collect()
     }
 
-    /// How many serve.
+    /// The number of ready pods.
     pub(crate) fn serving(&self) -> usize {
         self.pods
             .iter()
@@ -65,29 +65,29 @@ impl Crowd {
             .count()
     }
 
-    fn newcomer(&mut self, rng: &mut Rng, now: i64) -> Member {
-        self.born += 1;
-        // The flawed template comes last, and is rare.
+    fn new_pod(&mut self, rng: &mut Rng, now: i64) -> SimulatedPod {
+        self.created_count += 1;
+        // The invalid template comes last and is rare.
         let template = if chance(rng, 0.98) {
             rng.usize(..self.templates.clamp(1, 2))
         } else {
             self.templates - 1
         };
         let created = now - PERIOD + seconds(rng, PERIOD);
-        let runs_at = created + seconds(rng, self.slowness / 2);
-        let ready_at = runs_at + seconds(rng, self.slowness);
+        let runs_at = created + seconds(rng, self.max_startup_millis / 2);
+        let ready_at = runs_at + seconds(rng, self.max_startup_millis);
         let pod = Pod {
-            name: format!("web-{}", self.born),
+            name: format!("web-{}", self.created_count),
             phase: "Pending".to_owned(),
             template,
             ..Pod::default()
         };
-        Member { pod, runs_at, ready_at }
+        SimulatedPod { pod, runs_at, ready_at }
     }
 }
 
-impl Member {
-    fn live(&mut self, rng: &mut Rng, now: i64, trouble: f64) {
+impl SimulatedPod {
+    fn advance(&mut self, rng: &mut Rng, now: i64, disturbance_rate: f64) {
         let pod = &mut self.pod;
         if pod.phase == "Pending" && self.runs_at <= now {
             pod.phase = "Running".to_owned();
@@ -97,12 +97,12 @@ impl Member {
         if pod.phase == "Running" && pod.ready == "False" && self.ready_at <= now {
             (pod.ready, pod.since) = ("True".to_owned(), self.ready_at);
         }
-        if chance(rng, trouble) {
-            self.suffer(rng, now);
+        if chance(rng, disturbance_rate) {
+            self.disturb(rng, now);
         }
     }
 
-    fn suffer(&mut self, rng: &mut Rng, now: i64) {
+    fn disturb(&mut self, rng: &mut Rng, now: i64) {
         let pod = &mut self.pod;
         let moment = now - seconds(rng, PERIOD);
         match rng.u8(..8) {
