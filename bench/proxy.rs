@@ -9,7 +9,7 @@ use std::{
 use burst_testkit::{Envoy, Version};
 use serde_json::{Value, json};
 
-use crate::{crowd, stage};
+use crate::crowd;
 
 /// What stands before the router.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,8 +34,8 @@ const LISTENER: &str = "main";
 pub(crate) fn start(filter: Filter, workers: u32, ports: Ports) -> Envoy {
     let service = crowd::upstream(0);
     let clusters = [
-        stage::cluster("kube_api", ports.api),
-        stage::cluster(&service, ports.upstream),
+        burst_testkit::filter::cluster("kube_api", ports.api),
+        burst_testkit::filter::cluster(&service, ports.upstream),
     ];
     let bootstrap = json!({"static_resources": {"listeners": [listener(filter, &service)], "clusters": clusters}});
     let envoy = Envoy::of(Version::Tested).workers(workers);

@@ -6,13 +6,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{
-    Bulk, ROUNDS,
-    process::spent,
-    proxy, request,
-    stage::{Connection, Request},
-    table::Table,
-};
+use crate::{Bulk, ROUNDS, process::spent, proxy, request, table::Table};
+use burst_testkit::filter::{Connection, Request};
 
 /// How long a slice is: some polls.
 const SLICE: Duration = Duration::from_secs(3);

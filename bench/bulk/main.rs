@@ -8,9 +8,6 @@ mod crowd;
 mod process;
 #[path = "../proxy.rs"]
 mod proxy;
-#[allow(dead_code, unused_imports, reason = "a benchmark needs a part of the stage")]
-#[path = "../../tests/envoy/stage/mod.rs"]
-mod stage;
 #[path = "../table.rs"]
 mod table;
 
@@ -18,11 +15,11 @@ mod beside;
 
 use std::time::Duration;
 
+use burst_testkit::filter::{Connection, Request, World};
 use burst_testkit::{Envoy, wait};
 use crowd::Crowd;
 use process::spent;
 use proxy::{Filter, Ports};
-use stage::{Connection, Request, World};
 use table::Table;
 
 const SERVICES: usize = 10_000;

@@ -4,13 +4,8 @@
 //! once; the adapter lists from a real API server at each question for `*`, and the API server's part is not counted.
 #![allow(missing_docs, reason = "a program")]
 
-#[path = "../../tests/metrics/namespace.rs"]
-mod namespace;
 #[path = "../process.rs"]
 mod process;
-#[allow(dead_code, unused_imports, reason = "a benchmark needs a part of the stage")]
-#[path = "../../tests/metrics/stage/mod.rs"]
-mod stage;
 #[path = "../table.rs"]
 mod table;
 
@@ -28,7 +23,7 @@ const ROUNDS: usize = 15;
 
 fn main() {
     // The adapter takes values on every address.
-    namespace::alone("metrics-apis", || {
+    burst_testkit::network_namespace::alone("metrics-apis", || {
         let sides = Sides::start(OBJECTS);
         let mut slices = ROWS.map(|row| {
             row.run(&sides);

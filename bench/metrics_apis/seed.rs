@@ -9,7 +9,7 @@ use burst_lab::cluster::Cluster;
 use burst_testkit::{http, wait};
 use serde_json::{Value, json};
 
-use crate::stage::{
+use burst_testkit::metrics_apis::{
     SOON,
     adapter::Adapter,
     shop::{NAMESPACE, deployment},

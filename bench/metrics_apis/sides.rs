@@ -10,9 +10,9 @@ use crate::{
     process::resident,
     rows::{ALL, SERIES, Side},
     seed,
-    stage::{Proxy, Stage, adapter::Adapter, shop::NAMESPACE},
     table::Table,
 };
+use burst_testkit::metrics_apis::{Proxy, Stage, adapter::Adapter, shop::NAMESPACE};
 
 const USER: (&str, &str) = ("x-remote-user", "system:admin");
 const GROUP: (&str, &str) = ("x-remote-group", "system:masters");

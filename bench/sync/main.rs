@@ -8,9 +8,6 @@
 mod crowd;
 #[path = "../process.rs"]
 mod process;
-#[allow(dead_code, unused_imports, reason = "a benchmark needs a part of the stage")]
-#[path = "../../tests/envoy/stage/mod.rs"]
-mod stage;
 #[path = "../stretch.rs"]
 mod stretch;
 #[path = "../table.rs"]

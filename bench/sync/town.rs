@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use crate::{
     crowd::{self, Crowd},
     process::spent,
-    stage::{self, Client, Proxy, Request, World},
     stretch::{Longest, Stretches},
 };
+use burst_testkit::filter::{Client, Proxy, Request, World};
 
 /// For the first read of everything, and for a change, on a machine with much else to do.
 const PATIENCE: Duration = Duration::from_secs(180);
@@ -80,7 +80,7 @@ impl Town {
         let started = Instant::now();
         let proxy = Proxy::of(Version::Tested)
             .listener("main", mode.keys())
-            .cluster(stage::cluster(&asked, world.upstream_port()))
+            .cluster(burst_testkit::filter::cluster(&asked, world.upstream_port()))
             .start(&world);
         let stretches = Stretches::watch(proxy.envoy.id());
         let mut client = proxy.client("main");

@@ -3,7 +3,7 @@
 use burst_testkit::Version;
 use serde_json::json;
 
-use crate::stage::{NGSA_1, NGSA_1_CLUSTER, Proxy, Request, World};
+use burst_testkit::filter::{NGSA_1, NGSA_1_CLUSTER, Proxy, Request, World};
 
 on_each_envoy!(bytes_that_are_no_text_are_harmless);
 

@@ -3,7 +3,9 @@
 use burst_testkit::{Version, port, wait};
 use serde_json::json;
 
-use crate::stage::{Module, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, Request, Traffic, World, echo, listing};
+use burst_testkit::filter::{
+    Module, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, Request, Traffic, World, echo, listing,
+};
 
 on_each_envoy!(
     a_bad_configuration_is_refused_and_the_one_before_goes_on,

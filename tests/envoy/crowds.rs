@@ -5,7 +5,9 @@ use burst_testkit::{Version, wait};
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use crate::stage::{Client, Connection, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, Request, Stalled, World};
+use burst_testkit::filter::{
+    Client, Connection, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, Request, Stalled, World,
+};
 
 on_each_envoy!(
     requests_that_wait_for_one_review_take_nobody_down,

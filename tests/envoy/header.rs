@@ -3,7 +3,7 @@
 use burst_testkit::{Version, http::Answer};
 use serde_json::json;
 
-use crate::stage::{ITS_OWN, NGSA_1, NGSA_1_CLUSTER, Proxy, Request, WITH_BURST, World};
+use burst_testkit::filter::{ITS_OWN, NGSA_1, NGSA_1_CLUSTER, Proxy, Request, WITH_BURST, World};
 
 on_each_envoy!(
     the_upstreams_own_header_is_replaced_or_removed_unless_it_is_kept,

@@ -3,7 +3,7 @@
 use burst_testkit::{Version, wasm};
 use serde_json::json;
 
-use crate::stage::{Module, NGSA_1, NGSA_1_CLUSTER, Plugin, Proxy, Request, World};
+use burst_testkit::filter::{Module, NGSA_1, NGSA_1_CLUSTER, Plugin, Proxy, Request, World};
 
 on_each_envoy!(the_header_only_module_says_the_header_and_answers_nothing);
 

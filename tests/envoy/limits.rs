@@ -7,7 +7,7 @@ use burst_lab::cluster::SERVICES;
 use burst_testkit::{Version, wait};
 use serde_json::json;
 
-use crate::stage::{Module, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, Request, World};
+use burst_testkit::filter::{Module, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, Request, World};
 
 on_each_envoy!(a_tenants_services_of_any_size_cost_no_other_tenant_its_header);
 

@@ -9,13 +9,11 @@ macro_rules! on_each_envoy {
         mod on_each_envoy {
             $(#[test]
             fn $story() {
-                crate::stage::on_each_envoy(super::$story);
+                burst_testkit::filter::on_each_envoy(super::$story);
             })+
         }
     };
 }
-
-mod stage;
 
 mod bytes;
 mod configuration;

@@ -3,7 +3,7 @@
 use burst_testkit::Version;
 use serde_json::json;
 
-use crate::stage::{DIRECT, ITS_OWN, NGSA_1, NGSA_1_CLUSTER, Proxy, Request, WITH_BURST, World};
+use burst_testkit::filter::{DIRECT, ITS_OWN, NGSA_1, NGSA_1_CLUSTER, Proxy, Request, WITH_BURST, World};
 
 on_each_envoy!(
     the_header_says_the_service_by_rule_by_istios_metadata_and_by_istios_names,

@@ -3,7 +3,7 @@
 use burst_testkit::{Version, http::Tls};
 use serde_json::{Value, json};
 
-use crate::stage::{NGSA_1, NGSA_1_CLUSTER, Pki, Plugin, Proxy, Request, World, listing};
+use burst_testkit::filter::{NGSA_1, NGSA_1_CLUSTER, Pki, Plugin, Proxy, Request, World, listing};
 
 on_each_envoy!(
     the_filter_chain_decides_who_is_answered,

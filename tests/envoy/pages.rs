@@ -4,7 +4,7 @@ use burst_lab::cluster::HPAS;
 use burst_testkit::{Version, wait};
 use serde_json::json;
 
-use crate::stage::{Client, PATIENCE, Proxy, Request, World, listing};
+use burst_testkit::filter::{Client, PATIENCE, Proxy, Request, World, listing};
 
 on_each_envoy!(
     a_list_is_read_page_by_page,

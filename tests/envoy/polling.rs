@@ -8,7 +8,7 @@ use std::time::Duration;
 use burst_testkit::{Version, http, port, wait};
 use serde_json::json;
 
-use crate::stage::{NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, Request, World, listing};
+use burst_testkit::filter::{NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, Request, World, listing};
 
 on_each_envoy!(
     a_proxy_asks_as_often_with_four_workers_as_with_one,

@@ -5,7 +5,7 @@ use burst_lab::cluster::{HPAS, Resource, SERVICES};
 use burst_testkit::{Version, wait};
 use serde_json::{Value, json};
 
-use crate::stage::{Client, Module, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, Request, World, listing};
+use burst_testkit::filter::{Client, Module, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, Request, World, listing};
 
 on_each_envoy!(
     a_snapshot_that_traps_whoever_takes_it,

@@ -4,7 +4,7 @@ use burst_model::rates::{Count, report::Unreported};
 use burst_testkit::{Version, wait};
 use serde_json::{Value, json};
 
-use crate::stage::{
+use burst_testkit::filter::{
     Client, Connection, Module, PATIENCE, Pki, Plugin, Proxy, Reports, Request, SILENT, World, cluster,
 };
 

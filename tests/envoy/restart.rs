@@ -6,7 +6,7 @@ use burst_lab::cluster::HPAS;
 use burst_testkit::{Version, port, wait};
 use serde_json::json;
 
-use crate::stage::{NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, Request, Traffic, World, echo, listing};
+use burst_testkit::filter::{NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, Request, Traffic, World, echo, listing};
 
 on_each_envoy!(a_hot_restart_breaks_no_request_and_the_new_proxy_reads_for_itself);
 

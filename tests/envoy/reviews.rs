@@ -6,7 +6,7 @@ use burst_lab::api::{Fault, Rule};
 use burst_testkit::{Version, http::Answer, wait};
 use serde_json::{Value, json};
 
-use crate::stage::{Connection, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, Request, World};
+use burst_testkit::filter::{Connection, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, Request, World};
 
 on_each_envoy!(
     a_user_is_answered_as_the_api_server_says,

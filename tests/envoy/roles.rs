@@ -4,7 +4,7 @@ use burst_lab::api::Rule;
 use burst_testkit::Version;
 use serde_json::json;
 
-use crate::stage::{NGSA_1, NGSA_1_CLUSTER, Proxy, Request, Traffic, World};
+use burst_testkit::filter::{NGSA_1, NGSA_1_CLUSTER, Proxy, Request, Traffic, World};
 
 on_each_envoy!(
     a_role_in_one_of_two_namespaces_serves_that_one,

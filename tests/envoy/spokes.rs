@@ -3,7 +3,9 @@
 use burst_testkit::{Version, port, wait};
 use serde_json::{Value, json};
 
-use crate::stage::{Client, Module, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Pki, Plugin, Proxy, Request, World, cluster};
+use burst_testkit::filter::{
+    Client, Module, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Pki, Plugin, Proxy, Request, World, cluster,
+};
 
 on_each_envoy!(
     a_spoke_says_what_its_hub_says_and_asks_nobody_else,

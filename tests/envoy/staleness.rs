@@ -5,7 +5,7 @@ use serde_json::json;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::stage::{Client, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Proxy, Request, World, listing};
+use burst_testkit::filter::{Client, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Proxy, Request, World, listing};
 
 on_each_envoy!(
     values_are_served_until_they_are_too_old_and_then_as_configured,

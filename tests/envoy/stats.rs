@@ -6,7 +6,7 @@ use burst_lab::cluster::HPAS;
 use burst_testkit::{Version, repository};
 use serde_json::json;
 
-use crate::stage::{NGSA_1, NGSA_1_CLUSTER, Proxy, Request, World};
+use burst_testkit::filter::{NGSA_1, NGSA_1_CLUSTER, Proxy, Request, World};
 
 on_each_envoy!(
     prometheus_shows_the_documented_stats_and_no_others,

@@ -4,7 +4,7 @@ use burst_lab::cluster::HPAS;
 use burst_testkit::{Version, wait};
 use serde_json::json;
 
-use crate::stage::{Module, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, Request, World, listing};
+use burst_testkit::filter::{Module, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, Request, World, listing};
 
 on_each_envoy!(
     a_worker_that_trapped_serves_again,

@@ -5,7 +5,7 @@ use burst_lab::cluster::{HPAS, SERVICES};
 use burst_testkit::{Version, port, wait};
 use serde_json::{Value, json};
 
-use crate::stage::{Client, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, Request, Traffic, World};
+use burst_testkit::filter::{Client, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, Request, Traffic, World};
 
 on_each_envoy!(
     a_change_is_watched_and_nothing_is_listed_again,

@@ -3,7 +3,7 @@
 use burst_testkit::{Authority, Controllers, Version, http, wait};
 use serde_json::Value;
 
-use crate::stage::{SOON, Stage};
+use burst_testkit::metrics_apis::{SOON, Stage};
 
 const DISCOVERY: &str = "/apis/custom.metrics.k8s.io/v1beta2";
 

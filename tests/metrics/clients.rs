@@ -3,7 +3,7 @@
 use burst_testkit::{Controllers, oracle};
 use serde_json::{Value, json};
 
-use crate::stage::{Stage, shop};
+use burst_testkit::metrics_apis::{Stage, shop};
 
 /// What a client can be set to ask for. JSON has to do for all of them.
 const CONTENT_TYPES: [&str; 3] = ["", "application/json", "application/vnd.kubernetes.protobuf"];

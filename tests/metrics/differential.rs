@@ -4,10 +4,8 @@
 use burst_testkit::{Controllers, http::Answer, http::Tls, wait};
 use serde_json::{Value, json};
 
-use crate::{
-    namespace::alone,
-    stage::{SOON, Stage, adapter::Adapter, shop},
-};
+use burst_testkit::metrics_apis::{SOON, Stage, adapter::Adapter, shop};
+use burst_testkit::network_namespace::alone;
 
 const USER: (&str, &str) = ("x-remote-user", "system:admin");
 const GROUP: (&str, &str) = ("x-remote-group", "system:masters");

@@ -2,7 +2,7 @@
 
 use burst_testkit::{Controllers, Version, wait};
 
-use crate::stage::{API_SERVICES, SOON, Stage, wait_until_available};
+use burst_testkit::metrics_apis::{API_SERVICES, SOON, Stage, wait_until_available};
 
 /// The aggregator's probes, of which there are five for each APIService at a time.
 const REQUESTS: &str = "http.metrics_apis.downstream_rq_total";

@@ -3,10 +3,8 @@
 use burst_testkit::{Controllers, Version, wait};
 use serde_json::json;
 
-use crate::{
-    scaling::RATES,
-    stage::{SOON, Stage, shop, traffic::Traffic},
-};
+use crate::scaling::RATES;
+use burst_testkit::metrics_apis::{SOON, Stage, shop, traffic::Traffic};
 
 const GROUP: &str = "external.metrics.k8s.io";
 

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::policies::{OBJECTS, apply, define};
 use crate::scaling::RATES;
-use crate::stage::{SOON, Stage, shop};
+use burst_testkit::metrics_apis::{SOON, Stage, shop};
 
 const ATTACKERS: [&str; 6] = ["a1", "a2", "a3", "a4", "a5", "a6"];
 

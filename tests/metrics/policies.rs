@@ -4,7 +4,7 @@ use burst_testkit::{Controllers, Version, repository, wait};
 use serde_json::{Value, json};
 
 use crate::scaling::{RATE, RATES, external, value};
-use crate::stage::{
+use burst_testkit::metrics_apis::{
     SOON, Stage, shop,
     traffic::Traffic,
     workers::{Worker, wait_for_replicas, wait_until_active},

@@ -4,10 +4,8 @@ use burst_model::view::metrics::review::{Access, Unreviewed};
 use burst_testkit::{Controllers, Version, http::Answer, http::Tls, port, repository, wait};
 use serde_json::{Value, json};
 
-use crate::{
-    namespace::alone,
-    stage::{Example, SOON, Stage, adapter::Adapter, judge::Judge, shop},
-};
+use burst_testkit::metrics_apis::{Example, SOON, Stage, adapter::Adapter, judge::Judge, shop};
+use burst_testkit::network_namespace::alone;
 
 const CUSTOM: &str = "/apis/custom.metrics.k8s.io/v1beta2/namespaces/shop";
 const EXTERNAL: &str = "/apis/external.metrics.k8s.io/v1beta1/namespaces/shop";

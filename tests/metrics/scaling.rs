@@ -3,7 +3,7 @@
 use burst_testkit::{Controllers, Version, wait};
 use serde_json::{Value, json};
 
-use crate::stage::{
+use burst_testkit::metrics_apis::{
     SOON, Stage, shop,
     traffic::Traffic,
     workers::{Worker, wait_for_replicas, wait_until_active},

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::LIMIT;
 use crate::promises::SLACK;
-use crate::stage::World;
+use burst_testkit::filter::World;
 
 /// One way in which things go wrong.
 pub(crate) struct Kind {

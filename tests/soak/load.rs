@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use burst_testkit::http::Answer;
 
-use crate::stage::{Kept, NGSA_1_CLUSTER, Request, echo};
+use burst_testkit::filter::{Kept, NGSA_1_CLUSTER, Request, echo};
 
 /// The listener balances exactly, so each of the two workers has half of them.
 pub(crate) const CONNECTIONS: usize = 4;

@@ -4,10 +4,6 @@
 //! Some seconds of it are a test, with the same code. `SOAK_SEED` plays the faults of another run again.
 #![allow(missing_docs, reason = "a program")]
 
-#[allow(dead_code, unused_imports, reason = "a soak needs a part of the stage")]
-#[path = "../envoy/stage/mod.rs"]
-mod stage;
-
 mod faults;
 mod load;
 mod memory;
@@ -26,7 +22,7 @@ use crate::load::Load;
 use crate::memory::Memory;
 use crate::promises::Report;
 use crate::screen::Screen;
-use crate::stage::{NGSA_1, NGSA_1_CLUSTER, Plugin, Proxy, Request, World};
+use burst_testkit::filter::{NGSA_1, NGSA_1_CLUSTER, Plugin, Proxy, Request, World};
 
 /// Without `SOAK`: the test. Each is after the warm-up.
 const SHORT: Duration = Duration::from_secs(25);

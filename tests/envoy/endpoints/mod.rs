@@ -6,7 +6,7 @@ mod settings;
 
 use burst_testkit::http::Answer;
 
-use crate::stage::{Client, Request};
+use burst_testkit::filter::{Client, Request};
 
 const TEXT: &str = "text/plain; charset=utf-8";
 const JSON: &str = "application/json; charset=utf-8";

@@ -4,7 +4,7 @@ use burst_testkit::{Version, http::Answer};
 use serde_json::json;
 
 use super::{TEXT, essence, synced};
-use crate::stage::{NGSA_1, NGSA_1_CLUSTER, Proxy, Request, World};
+use burst_testkit::filter::{NGSA_1, NGSA_1_CLUSTER, Proxy, Request, World};
 
 on_each_envoy!(
     methods_and_paths_that_are_not_answered_are_told_why,

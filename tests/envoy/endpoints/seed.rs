@@ -4,7 +4,7 @@ use burst_testkit::Version;
 use serde_json::json;
 
 use super::{JSON, TEXT, essence, synced};
-use crate::stage::{NGSA_1, NGSA_1_CLUSTER, Proxy, Request, World};
+use burst_testkit::filter::{NGSA_1, NGSA_1_CLUSTER, Proxy, Request, World};
 
 on_each_envoy!(
     the_seeds_examples_are_answered,

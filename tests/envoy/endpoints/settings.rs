@@ -4,7 +4,7 @@ use burst_testkit::Version;
 use serde_json::json;
 
 use super::{TEXT, essence, synced};
-use crate::stage::{NGSA_1, NGSA_1_CLUSTER, Proxy, Request, World};
+use burst_testkit::filter::{NGSA_1, NGSA_1_CLUSTER, Proxy, Request, World};
 
 on_each_envoy!(
     hosts_prefix_and_the_switch_are_configuration,

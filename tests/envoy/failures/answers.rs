@@ -8,7 +8,7 @@ use burst_testkit::{Version, wait};
 use serde_json::json;
 
 use super::{Failure, outlived};
-use crate::stage::{NGSA_1, NGSA_1_CLUSTER, PATIENCE, Proxy, Request, World, listing};
+use burst_testkit::filter::{NGSA_1, NGSA_1_CLUSTER, PATIENCE, Proxy, Request, World, listing};
 
 on_each_envoy!(
     refusals_are_outlived,

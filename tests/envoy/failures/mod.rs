@@ -9,7 +9,7 @@ use burst_lab::api::Fault;
 use burst_testkit::{Version, wait};
 use serde_json::{Value, json};
 
-use crate::stage::{Client, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Proxy, Request, World, listing};
+use burst_testkit::filter::{Client, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Proxy, Request, World, listing};
 
 /// How reading one resource fails.
 struct Failure {

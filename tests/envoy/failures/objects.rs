@@ -6,7 +6,7 @@ use burst_testkit::{Version, wait};
 use serde_json::json;
 
 use super::{complaint, failed_twice};
-use crate::stage::{NGSA_1, NGSA_1_CLUSTER, PATIENCE, Proxy, Request, World, listing};
+use burst_testkit::filter::{NGSA_1, NGSA_1_CLUSTER, PATIENCE, Proxy, Request, World, listing};
 
 on_each_envoy!(
     a_malformed_object_costs_that_object,

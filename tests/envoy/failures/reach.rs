@@ -6,7 +6,7 @@ use burst_testkit::Version;
 use serde_json::json;
 
 use super::{Failure, complaint, only_complaint, outlived_with, works_again};
-use crate::stage::{NGSA_1, NGSA_1_CLUSTER, Proxy, Request, World, listing};
+use burst_testkit::filter::{NGSA_1, NGSA_1_CLUSTER, Proxy, Request, World, listing};
 
 on_each_envoy!(
     broken_connections_are_outlived,

@@ -6,8 +6,13 @@
 mod authority;
 mod control_plane;
 mod envoy;
+#[cfg(feature = "filter")]
+pub mod filter;
 pub mod http;
 mod istiod;
+#[cfg(feature = "filter")]
+pub mod metrics_apis;
+pub mod network_namespace;
 pub mod oracle;
 mod part;
 pub mod port;

@@ -1,6 +1,6 @@
 //! Deployments that the real HPA controller scales by what the proxy says.
 
-use burst_testkit::{ControlPlane, wait};
+use crate::{ControlPlane, wait};
 use serde_json::{Value, json};
 
 use super::{
@@ -10,18 +10,23 @@ use super::{
 
 /// A Deployment of 2 to 10 replicas, unless told otherwise, scaled by one metric.
 #[derive(Clone, Debug)]
-pub(crate) struct Worker {
-    pub(crate) name: &'static str,
-    pub(crate) metric: Value,
-    pub(crate) least: u32,
+pub struct Worker {
+    /// The name of the Deployment and of its autoscaler.
+    pub name: &'static str,
+    /// The entry of `spec.metrics`.
+    pub metric: Value,
+    /// The fewest replicas.
+    pub least: u32,
 }
 
 impl Worker {
-    pub(crate) fn new(name: &'static str, metric: Value) -> Self {
+    /// A worker with at least two replicas.
+    pub fn new(name: &'static str, metric: Value) -> Self {
         Self { name, metric, least: 2 }
     }
 
-    pub(crate) fn create(&self, cluster: &ControlPlane) {
+    /// Creates the Deployment and its autoscaler.
+    pub fn create(&self, cluster: &ControlPlane) {
         let Self { name, metric, least } = self;
         // A Deployment that somebody else gave no replicas is left at that.
         let deployment = deployment(name, &json!({"app": name}), (*least).max(1));
@@ -46,20 +51,20 @@ impl Worker {
     }
 
     /// How many replicas it is to have.
-    pub(crate) fn replicas(&self, cluster: &ControlPlane) -> String {
+    pub fn replicas(&self, cluster: &ControlPlane) -> String {
         let get = ["get", "deployment", self.name, "--namespace", NAMESPACE];
         cluster.kubectl(&[&get[..], &["--output=jsonpath={.spec.replicas}"]].concat())
     }
 
     /// What the condition ScalingActive of its autoscaler says.
-    pub(crate) fn words(&self, cluster: &ControlPlane) -> String {
+    pub fn words(&self, cluster: &ControlPlane) -> String {
         let get = ["get", "hpa", self.name, "--namespace", NAMESPACE];
         let of = "--output=jsonpath={.status.conditions[?(@.type=='ScalingActive')].message}";
         cluster.kubectl(&[&get[..], &[of]].concat())
     }
 
     /// The condition ScalingActive of its autoscaler, as `True ValidMetricFound`; empty before the first look.
-    pub(crate) fn activity(&self, cluster: &ControlPlane) -> String {
+    pub fn activity(&self, cluster: &ControlPlane) -> String {
         let get = ["get", "hpa", self.name, "--namespace", NAMESPACE];
         let of = "{.status.conditions[?(@.type=='ScalingActive')]";
         let condition = format!("--output=jsonpath={of}.status}} {of}.reason}}");
@@ -69,7 +74,7 @@ impl Worker {
 
 /// Waits until all of them have their metric, and are to have that many replicas.
 #[track_caller]
-pub(crate) fn wait_for_replicas(cluster: &ControlPlane, workers: &[Worker], replicas: u32) {
+pub fn wait_for_replicas(cluster: &ControlPlane, workers: &[Worker], replicas: u32) {
     let expected = replicas.to_string();
     wait::for_ok(SOON * 2, &format!("{replicas} replicas"), || {
         pods::tend(cluster);
@@ -84,7 +89,7 @@ pub(crate) fn wait_for_replicas(cluster: &ControlPlane, workers: &[Worker], repl
 
 /// Waits until the controller has found a value for each.
 #[track_caller]
-pub(crate) fn wait_until_active(cluster: &ControlPlane, workers: &[Worker]) {
+pub fn wait_until_active(cluster: &ControlPlane, workers: &[Worker]) {
     for worker in workers {
         wait::for_ok(SOON, worker.name, || {
             pods::tend(cluster);

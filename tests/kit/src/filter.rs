@@ -12,41 +12,41 @@ mod traffic;
 mod upstream;
 mod world;
 
-pub(crate) use bootstrap::{DIRECT, Module, Plugin, cluster};
-pub(crate) use client::Client;
-pub(crate) use connection::{Connection, Kept};
-pub(crate) use http2::Stalled;
-pub(crate) use pki::Pki;
-pub(crate) use proxy::Proxy;
-pub(crate) use reports::Reports;
-pub(crate) use request::Request;
-pub(crate) use traffic::Traffic;
-pub(crate) use upstream::{ITS_OWN, SILENT, WITH_BURST, echo};
-pub(crate) use world::World;
+pub use bootstrap::{DIRECT, Module, Plugin, cluster};
+pub use client::Client;
+pub use connection::{Connection, Kept};
+pub use http2::Stalled;
+pub use pki::Pki;
+pub use proxy::Proxy;
+pub use reports::Reports;
+pub use request::Request;
+pub use traffic::Traffic;
+pub use upstream::{ITS_OWN, SILENT, WITH_BURST, echo};
+pub use world::World;
 
 use std::thread;
 use std::time::Duration;
 
-use burst_testkit::Version;
+use crate::Version;
 use serde_json::{Value, json};
 
 /// For whatever should come soon: some polls and ticks on a machine with much else to do.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
+pub const PATIENCE: Duration = Duration::from_secs(120);
 
 /// What the seed's first service says, at the start of the sample cluster.
-pub(crate) const NGSA_1: &str = "service=default/ngsa-1, current-load=1, target-load=4, max-load=5";
+pub const NGSA_1: &str = "service=default/ngsa-1, current-load=1, target-load=4, max-load=5";
 
 /// The Envoy cluster of that service, as the rule in [`Plugin::new`] names it.
-pub(crate) const NGSA_1_CLUSTER: &str = "ngsa-svc-1.default";
+pub const NGSA_1_CLUSTER: &str = "ngsa-svc-1.default";
 
 /// These keys of a configuration, for a story of lists that are read whole, every second.
-pub(crate) fn listing(mut keys: Value) -> Value {
+pub fn listing(mut keys: Value) -> Value {
     keys["sync"] = json!({"mode": "list"});
     keys
 }
 
 /// Plays a story on each Envoy, at the same time: it waits more than it works. The thread's name says which one fails.
-pub(crate) fn on_each_envoy(story: fn(Version)) {
+pub fn on_each_envoy(story: fn(Version)) {
     thread::scope(|scope| {
         for version in Version::ALL {
             let name = format!("Envoy {}", version.part().version());

@@ -8,21 +8,24 @@ use super::{Pki, SILENT, World};
 pub(super) const TO: &str = "x-to";
 
 /// A path that no cluster answers.
-pub(crate) const DIRECT: &str = "/direct";
+pub const DIRECT: &str = "/direct";
 
 const TYPE: &str = "type.googleapis.com";
 
 /// A module of the filter.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Module {
+pub enum Module {
+    /// The module with everything.
     Full,
+    /// The module that only sets the header.
     HeaderOnly,
     /// The full one, with traps on demand.
     Trap,
 }
 
 impl Module {
-    pub(crate) fn file(self) -> &'static str {
+    /// The name of its file.
+    pub fn file(self) -> &'static str {
         match self {
             Self::Full => "burst-metrics.wasm",
             Self::HeaderOnly => "burst-metrics-header.wasm",
@@ -33,7 +36,7 @@ impl Module {
 
 /// A listener with the filter in it.
 #[derive(Clone, Debug)]
-pub(crate) struct Plugin {
+pub struct Plugin {
     pub(super) listener: String,
     pub(super) port: u16,
     filter_chain: &'static str,
@@ -46,7 +49,7 @@ impl Plugin {
     /// The filter, configured by these keys: beside the API's cluster, the shortest windows and the shortest interval
     /// there are, a picture that grows old and a request that takes too long in no story by chance, and a rule for
     /// clusters named `SERVICE.NAMESPACE`.
-    pub(crate) fn new(listener: &str, keys: Value) -> Self {
+    pub fn new(listener: &str, keys: Value) -> Self {
         let mut all = json!({
             "cluster": "kube_api",
             "sync": {"window": "3s", "workload_window": "3s"},
@@ -63,7 +66,7 @@ impl Plugin {
     }
 
     /// The same with a configuration as it is.
-    pub(crate) fn written(listener: &str, configuration: &str) -> Self {
+    pub fn written(listener: &str, configuration: &str) -> Self {
         Self {
             listener: listener.to_owned(),
             port: 0,
@@ -74,31 +77,32 @@ impl Plugin {
         }
     }
 
-    pub(crate) fn module(mut self, module: Module) -> Self {
+    /// Another module than the full one.
+    pub fn module(mut self, module: Module) -> Self {
         self.module = module;
         self
     }
 
     /// A name for the listener's filter chain.
-    pub(crate) fn filter_chain(mut self, name: &'static str) -> Self {
+    pub fn filter_chain(mut self, name: &'static str) -> Self {
         self.filter_chain = name;
         self
     }
 
     /// Lets nobody in but by TLS, with a certificate of the same authority.
-    pub(crate) fn mutual_tls(mut self, pki: &Pki) -> Self {
+    pub fn mutual_tls(mut self, pki: &Pki) -> Self {
         self.transport_socket = pki.downstream(true);
         self
     }
 
     /// TLS, where a client may show a certificate and does not have to.
-    pub(crate) fn tls(mut self, pki: &Pki) -> Self {
+    pub fn tls(mut self, pki: &Pki) -> Self {
         self.transport_socket = pki.downstream(false);
         self
     }
 
     /// A port that stays the same over changes of the listener.
-    pub(crate) fn port(mut self, port: u16) -> Self {
+    pub fn port(mut self, port: u16) -> Self {
         self.port = port;
         self
     }
@@ -132,7 +136,7 @@ impl Plugin {
             "vm_config": {
                 "vm_id": "burst-metrics",
                 "runtime": "envoy.wasm.runtime.v8",
-                "code": {"local": {"filename": burst_testkit::wasm(self.module.file())}},
+                "code": {"local": {"filename": crate::wasm(self.module.file())}},
             },
             "configuration": {
                 "@type": format!("{TYPE}/google.protobuf.StringValue"),
@@ -222,7 +226,7 @@ fn clusters(world: &World) -> Vec<Value> {
 }
 
 /// A cluster of one host on this machine.
-pub(crate) fn cluster(name: &str, port: u16) -> Value {
+pub fn cluster(name: &str, port: u16) -> Value {
     let address = json!({"socket_address": {"address": "127.0.0.1", "port_value": port}});
     json!({
         "name": name,

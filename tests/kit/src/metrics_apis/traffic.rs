@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use burst_testkit::http;
+use crate::http;
 
 /// 40 requests a second for each path: twice what any autoscaler wants, as a busy machine has less.
 const PACE: Duration = Duration::from_millis(50);
@@ -18,13 +18,14 @@ const CLIENTS: usize = 2;
 
 /// Clients at work, until dropped.
 #[derive(Debug)]
-pub(crate) struct Traffic {
+pub struct Traffic {
     stopped: Arc<AtomicBool>,
     clients: Vec<JoinHandle<()>>,
 }
 
 impl Traffic {
-    pub(crate) fn begin(address: SocketAddr, paths: &[&'static str]) -> Self {
+    /// Begins to GET these paths.
+    pub fn begin(address: SocketAddr, paths: &[&'static str]) -> Self {
         let stopped = Arc::<AtomicBool>::default();
         let client = |path: &&'static str| {
             let (stopped, url) = (stopped.clone(), format!("http://{address}{path}"));

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 
 /// A server of SubjectAccessReviews; it ends with the test's process.
 #[derive(Debug)]
-pub(crate) struct Judge {
+pub struct Judge {
     bench: Arc<Mutex<Bench>>,
     address: std::net::SocketAddr,
     folder: TempDir,
@@ -29,7 +29,8 @@ struct Bench {
 }
 
 impl Judge {
-    pub(crate) fn start() -> Self {
+    /// Listens on a free port, and allows everything.
+    pub fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("an address");
         let bench = Bench {
@@ -53,7 +54,7 @@ impl Judge {
     }
 
     /// A kubeconfig that leads here.
-    pub(crate) fn kubeconfig(&self) -> PathBuf {
+    pub fn kubeconfig(&self) -> PathBuf {
         let config = json!({
             "apiVersion": "v1",
             "kind": "Config",
@@ -68,13 +69,13 @@ impl Judge {
     }
 
     /// From now on says that, with that status code.
-    pub(crate) fn say(&self, code: u16, status: Value) {
+    pub fn say(&self, code: u16, status: Value) {
         let mut bench = self.bench.lock().expect("a judge");
         (bench.code, bench.status) = (code, status);
     }
 
     /// The `spec` of each question since the last time.
-    pub(crate) fn asked(&self) -> Vec<Value> {
+    pub fn asked(&self) -> Vec<Value> {
         std::mem::take(&mut self.bench.lock().expect("a judge").asked)
     }
 }

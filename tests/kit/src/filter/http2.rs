@@ -14,7 +14,7 @@ use super::world::RUNTIME;
 const STREAMS: usize = 500;
 
 /// The answers to the same request, many times at once: Envoy keeps their bodies until this is dropped.
-pub(crate) struct Stalled {
+pub struct Stalled {
     answers: Vec<Response<h2::RecvStream>>,
     /// The connections live as long.
     _clients: Vec<SendRequest<Bytes>>,
@@ -26,7 +26,7 @@ impl Stalled {
     /// # Panics
     /// When there are none.
     #[track_caller]
-    pub(crate) fn get(address: SocketAddr, path: &str, headers: &[(&str, &str)], count: usize) -> Self {
+    pub fn get(address: SocketAddr, path: &str, headers: &[(&str, &str)], count: usize) -> Self {
         let mut request = Request::get(format!("http://proxy.test{path}"));
         for (name, value) in headers {
             request = request.header(*name, *value);
@@ -48,7 +48,7 @@ impl Stalled {
     }
 
     /// The heads of the answers with that status.
-    pub(crate) fn heads(&self, status: StatusCode) -> Vec<&HeaderMap> {
+    pub fn heads(&self, status: StatusCode) -> Vec<&HeaderMap> {
         let answers = self.answers.iter().filter(|answer| answer.status() == status);
         answers.map(Response::headers).collect()
     }

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::{port, wait};
 use burst_lab::api::{KubeApi, Reply};
 use burst_lab::cluster::{Cluster, HPAS};
 use burst_lab::server::{Answer, Server};
-use burst_testkit::{port, wait};
 use bytes::Bytes;
 use http::Request;
 use serde_json::{Value, json};
@@ -28,9 +28,11 @@ const POLLS: u32 = 10;
 const SHORTEST: Duration = Duration::from_millis(750);
 
 /// A cluster, its API and an upstream.
-pub(crate) struct World {
-    pub(crate) api: KubeApi,
-    pub(crate) cluster: Cluster,
+pub struct World {
+    /// The stand-in API.
+    pub api: KubeApi,
+    /// The objects that it serves.
+    pub cluster: Cluster,
     forgetful: Arc<AtomicBool>,
     arrivals: Arrivals,
     kube_addr: SocketAddr,
@@ -40,11 +42,12 @@ pub(crate) struct World {
 
 impl World {
     /// The cluster of the seed, with two cases more.
-    pub(crate) fn sample() -> Self {
+    pub fn sample() -> Self {
         Self::of(burst_lab::sample::cluster().expect("the sample cluster"))
     }
 
-    pub(crate) fn of(cluster: Cluster) -> Self {
+    /// An API for that cluster, and an upstream.
+    pub fn of(cluster: Cluster) -> Self {
         let api = KubeApi::new(cluster.clone());
         let forgetful = Arc::new(AtomicBool::new(false));
         let mut world = Self {
@@ -63,7 +66,7 @@ impl World {
 
     /// So many applications in the namespace `shop`, each a Service, a Deployment and an HPA of the same name: `app-00` and
     /// so on.
-    pub(crate) fn of_apps(count: usize) -> Self {
+    pub fn of_apps(count: usize) -> Self {
         let cluster = Cluster::new();
         for number in 0..count {
             for object in app(&format!("app-{number:02}")) {
@@ -73,11 +76,13 @@ impl World {
         Self::of(cluster)
     }
 
-    pub(crate) fn kube_port(&self) -> u16 {
+    /// The port of the API.
+    pub fn kube_port(&self) -> u16 {
         self.kube_addr.port()
     }
 
-    pub(crate) fn upstream_port(&self) -> u16 {
+    /// The port of the upstream.
+    pub fn upstream_port(&self) -> u16 {
         self.upstream.addr().port()
     }
 
@@ -86,7 +91,7 @@ impl World {
     /// # Panics
     /// When that is not done in time.
     #[track_caller]
-    pub(crate) fn refuse_connections(&mut self) {
+    pub fn refuse_connections(&mut self) {
         self.kube = None;
         // The servers' own threads close it, when they come to it; and it answers until then.
         wait::until(PATIENCE, "the API refuses connections", || {
@@ -95,7 +100,7 @@ impl World {
     }
 
     /// Listens again where it did.
-    pub(crate) fn accept_connections(&mut self) {
+    pub fn accept_connections(&mut self) {
         let front = Front {
             api: self.api.clone(),
             forgetful: self.forgetful.clone(),
@@ -106,7 +111,7 @@ impl World {
 
     /// When each request came whose path ends so, by the API's own clock: nobody looks at it too late.
     #[must_use]
-    pub(crate) fn arrivals(&self, end: &str) -> Vec<Instant> {
+    pub fn arrivals(&self, end: &str) -> Vec<Instant> {
         let arrivals = locked(&self.arrivals);
         let of_path = arrivals.iter().filter(|(path, _)| path.ends_with(end));
         of_path.map(|(_, at)| *at).collect()
@@ -114,7 +119,7 @@ impl World {
 
     /// Whether the API forgets, between two pages of a list, the version that the list is of: its `continue` tokens
     /// are answered by 410 then.
-    pub(crate) fn forget_between_pages(&self, forgetful: bool) {
+    pub fn forget_between_pages(&self, forgetful: bool) {
         self.forgetful.store(forgetful, Ordering::Relaxed);
     }
 
@@ -124,7 +129,7 @@ impl World {
     /// # Panics
     /// When they came too fast, or not in time.
     #[track_caller]
-    pub(crate) fn wait_for_polls_of_one(&self) {
+    pub fn wait_for_polls_of_one(&self) {
         let asked = || self.api.requests.count(|seen| seen.resource == HPAS);
         let (before, started) = (asked(), Instant::now());
         wait::until(PATIENCE, "more polls", || asked() >= before + POLLS as usize);
@@ -136,7 +141,7 @@ impl World {
     }
 
     /// Sets the current replicas of the seed's first HPA.
-    pub(crate) fn scale_ngsa_1(&self, replicas: u32) {
+    pub fn scale_ngsa_1(&self, replicas: u32) {
         self.cluster
             .set_current_replicas("default/ngsa-hpa-1", replicas)
             .expect("the HPA");

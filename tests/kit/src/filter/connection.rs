@@ -4,7 +4,7 @@ use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-use burst_testkit::http::Answer;
+use crate::http::Answer;
 
 use super::request::Request;
 
@@ -13,10 +13,14 @@ const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// A connection to a listener.
 #[derive(Debug)]
-pub(crate) struct Connection(BufReader<TcpStream>);
+pub struct Connection(BufReader<TcpStream>);
 
 impl Connection {
-    pub(crate) fn open(address: SocketAddr) -> io::Result<Self> {
+    /// Connects.
+    ///
+    /// # Errors
+    /// When the address refuses the connection.
+    pub fn open(address: SocketAddr) -> io::Result<Self> {
         let stream = TcpStream::connect(address)?;
         stream.set_read_timeout(Some(TIMEOUT))?;
         stream.set_nodelay(true)?;
@@ -24,13 +28,12 @@ impl Connection {
     }
 
     /// Sends a request and does not wait for its answer.
-    pub(crate) fn send(&mut self, request: &Request) -> io::Result<()> {
+    pub fn send(&mut self, request: &Request) -> io::Result<()> {
         self.0.get_mut().write_all(&request.bytes())
     }
 
     /// The answer; an error where the other side closed or reset the connection instead.
-    #[allow(dead_code, reason = "for the benchmarks")]
-    pub(crate) fn ask(&mut self, request: &Request) -> io::Result<Answer> {
+    pub fn ask(&mut self, request: &Request) -> io::Result<Answer> {
         self.send(request)?;
         self.answer(request)
     }
@@ -49,7 +52,7 @@ impl Connection {
     }
 
     /// The answer to a request that was sent.
-    pub(crate) fn answer(&mut self, request: &Request) -> io::Result<Answer> {
+    pub fn answer(&mut self, request: &Request) -> io::Result<Answer> {
         let status_line = self.line()?;
         let status = status_line.split(' ').nth(1).and_then(|status| status.parse().ok());
         let mut answer = Answer {
@@ -99,14 +102,14 @@ fn unexpected(what: &str) -> io::Error {
 
 /// Connections to a listener, one after the other: each is kept for as long as the other side keeps it.
 #[derive(Debug)]
-pub(crate) struct Kept {
+pub struct Kept {
     address: SocketAddr,
     open: Option<Connection>,
 }
 
 impl Kept {
     /// Opens the first one, where somebody listens yet.
-    pub(crate) fn to(address: SocketAddr) -> Self {
+    pub fn to(address: SocketAddr) -> Self {
         let open = Connection::open(address).ok();
         Self { address, open }
     }
@@ -114,7 +117,7 @@ impl Kept {
     /// The answer, and whether it was asked for again: Envoy closes the connections of a configuration that is gone, maybe
     /// just when a request sets out. That one is sent over a new connection, as every client does.
     /// <https://www.rfc-editor.org/rfc/rfc9112#section-9.3.1>
-    pub(crate) fn ask(&mut self, request: &Request) -> io::Result<(Answer, bool)> {
+    pub fn ask(&mut self, request: &Request) -> io::Result<(Answer, bool)> {
         let before = self.open.take();
         let (mut open, again) = match before.map(|open| begin(open, request)) {
             Some(Ok(open)) => (open, false),

@@ -1,13 +1,13 @@
 //! The APIServices of `istio/metrics-apis/`, for a proxy that is no pod.
 
+use crate::{ControlPlane, repository};
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
-use burst_testkit::{ControlPlane, repository};
 use serde_json::{Value, json};
 
 use super::{Proxy, SERVER, SOON};
 
 /// Every APIService that ships.
-pub(crate) const API_SERVICES: [&str; 3] = [
+pub const API_SERVICES: [&str; 3] = [
     "v1beta1.custom.metrics.k8s.io",
     "v1beta2.custom.metrics.k8s.io",
     "v1beta1.external.metrics.k8s.io",
@@ -42,8 +42,9 @@ pub(super) fn register(cluster: &ControlPlane, proxy: &Proxy) {
     wait_until_available(cluster);
 }
 
+/// Waits until the API server has found every API to be available.
 #[track_caller]
-pub(crate) fn wait_until_available(cluster: &ControlPlane) {
+pub fn wait_until_available(cluster: &ControlPlane) {
     let timeout = format!("--timeout={}s", SOON.as_secs());
     let names = API_SERVICES.map(|name| format!("apiservice/{name}"));
     let mut wait = vec!["wait", "--for=condition=Available", &timeout];

@@ -14,7 +14,7 @@ const INSIDE: &str = "BURST_NETWORK_NAMESPACE";
 /// # Panics
 /// When the story does, or there can be no namespace.
 #[track_caller]
-pub(crate) fn alone(test: &str, story: impl FnOnce()) {
+pub fn alone(test: &str, story: impl FnOnce()) {
     if env::var_os(INSIDE).is_some() {
         return story();
     }

@@ -3,10 +3,10 @@
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::wait;
 use burst_lab::api::Reply;
 use burst_lab::server::{Answer, Server};
 use burst_model::rates::{Count, Share, report};
-use burst_testkit::wait;
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 
@@ -14,24 +14,26 @@ use super::PATIENCE;
 use super::world::{ANY, serve};
 
 /// The newest report of a proxy.
-pub(crate) struct Reports {
+pub struct Reports {
     newest: Arc<Mutex<String>>,
     server: Server,
 }
 
 impl Reports {
-    pub(crate) fn start() -> Self {
+    /// Listens on a free port.
+    pub fn start() -> Self {
         let newest = Arc::default();
         let server = serve(ANY, Keeper(Arc::clone(&newest)));
         Self { newest, server }
     }
 
-    pub(crate) fn addr(&self) -> SocketAddr {
+    /// Its address.
+    pub fn addr(&self) -> SocketAddr {
         self.server.addr()
     }
 
     /// What the newest report says of a Service.
-    pub(crate) fn of(&self, service: &str) -> Option<Count> {
+    pub fn of(&self, service: &str) -> Option<Count> {
         let text = self.newest.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let share = Share::parse(text.as_bytes()).ok()?;
         let found = share.services.iter().find(|(name, _)| *name == service)?;
@@ -43,7 +45,7 @@ impl Reports {
     /// # Panics
     /// When it does not in time.
     #[track_caller]
-    pub(crate) fn wait_for(&self, service: &str, what: &str, fits: impl Fn(Count) -> bool) {
+    pub fn wait_for(&self, service: &str, what: &str, fits: impl Fn(Count) -> bool) {
         wait::for_ok(PATIENCE, what, || match self.of(service) {
             Some(count) if fits(count) => Ok(()),
             other => Err(format!("{service}: {other:?}")),

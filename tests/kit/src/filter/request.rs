@@ -4,7 +4,7 @@ use super::bootstrap::TO;
 
 /// A request without a body.
 #[derive(Clone, Debug)]
-pub(crate) struct Request {
+pub struct Request {
     pub(super) method: &'static str,
     path: Vec<u8>,
     host: Vec<u8>,
@@ -12,11 +12,13 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    pub(crate) fn get(path: impl AsRef<[u8]>) -> Self {
+    /// A GET of a path.
+    pub fn get(path: impl AsRef<[u8]>) -> Self {
         Self::of("GET", path)
     }
 
-    pub(crate) fn of(method: &'static str, path: impl AsRef<[u8]>) -> Self {
+    /// A request with that method.
+    pub fn of(method: &'static str, path: impl AsRef<[u8]>) -> Self {
         Self {
             method,
             path: path.as_ref().into(),
@@ -26,20 +28,23 @@ impl Request {
     }
 
     /// For any path of the upstream, by way of that Envoy cluster.
-    pub(crate) fn to(cluster: &str) -> Self {
+    pub fn to(cluster: &str) -> Self {
         Self::get("/").through(cluster)
     }
 
-    pub(crate) fn through(self, cluster: &str) -> Self {
+    /// The same by way of that Envoy cluster.
+    pub fn through(self, cluster: &str) -> Self {
         self.header(TO, cluster)
     }
 
-    pub(crate) fn host(mut self, host: impl AsRef<[u8]>) -> Self {
+    /// With that host instead of `proxy.test`.
+    pub fn host(mut self, host: impl AsRef<[u8]>) -> Self {
         self.host = host.as_ref().into();
         self
     }
 
-    pub(crate) fn header(mut self, name: &'static str, value: impl AsRef<[u8]>) -> Self {
+    /// With one more header.
+    pub fn header(mut self, name: &'static str, value: impl AsRef<[u8]>) -> Self {
         self.headers.push((name, value.as_ref().into()));
         self
     }

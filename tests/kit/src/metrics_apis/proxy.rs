@@ -2,12 +2,12 @@
 
 use std::{fs, net::SocketAddr};
 
-use burst_testkit::{Authority, ControlPlane, Credential, Envoy, Version, http::Answer, http::Tls, repository, wasm};
+use crate::{Authority, ControlPlane, Credential, Envoy, Version, http::Answer, http::Tls, repository, wasm};
 
 use super::upstream;
 
 /// The name in the listener's certificate: that of the Service in `istio/metrics-apis/`.
-pub(crate) const SERVER: &str = "burst-metrics-apis.istio-system.svc";
+pub const SERVER: &str = "burst-metrics-apis.istio-system.svc";
 
 /// The files that the bootstrap names.
 const CERTIFICATE: &str = "metrics-apis.sds.yaml";
@@ -19,24 +19,25 @@ const WEB_ROUTE: &str = "{match: {prefix: /}, route: {cluster: web}}";
 
 /// A running proxy.
 #[derive(Debug)]
-pub(crate) struct Proxy {
-    pub(crate) envoy: Envoy,
+pub struct Proxy {
+    /// The process.
+    pub envoy: Envoy,
     /// The authority of the listener's certificate.
-    pub(crate) authority: Authority,
-    pub(crate) address: SocketAddr,
+    pub authority: Authority,
+    /// The address of the listener for the API server.
+    pub address: SocketAddr,
 }
 
 impl Proxy {
     /// One whose filter reads the cluster at that port, with these keys beside those that ship, each with its comma.
-    #[allow(dead_code, reason = "for the benchmark")]
     #[track_caller]
-    pub(crate) fn start(version: Version, cluster: &ControlPlane, api: u16, keys: &str) -> Self {
+    pub fn start(version: Version, cluster: &ControlPlane, api: u16, keys: &str) -> Self {
         Self::of(version, cluster, api, keys, &Example::alone())
     }
 
     /// The same of another example.
     #[track_caller]
-    pub(crate) fn of(version: Version, cluster: &ControlPlane, api: u16, keys: &str, example: &Example) -> Self {
+    pub fn of(version: Version, cluster: &ControlPlane, api: u16, keys: &str, example: &Example) -> Self {
         let authority = Authority::new("metrics-apis-ca");
         // 127.0.0.1 is for the tests that come without the API server.
         let server = authority.server(SERVER, &[SERVER, "127.0.0.1"]);
@@ -66,23 +67,27 @@ impl Proxy {
     }
 
     /// Where the sample's Services are reached.
-    pub(crate) fn public(&self) -> SocketAddr {
+    pub fn public(&self) -> SocketAddr {
         self.envoy.listener("public")
     }
 
     /// A client of the listener for the API server, which shows that certificate.
-    pub(crate) fn client(&self, shows: Option<&Credential>) -> Tls {
+    pub fn client(&self, shows: Option<&Credential>) -> Tls {
         Tls::new(&self.authority, shows)
     }
 
     /// What the API server itself would be answered.
     #[track_caller]
-    pub(crate) fn ask(&self, client: &Tls, path: &str, headers: &[(&str, &str)]) -> Answer {
+    pub fn ask(&self, client: &Tls, path: &str, headers: &[(&str, &str)]) -> Answer {
         self.try_ask(client, path, headers)
             .unwrap_or_else(|error| panic!("{path}: {error}"))
     }
 
-    pub(crate) fn try_ask(&self, client: &Tls, path: &str, headers: &[(&str, &str)]) -> Result<Answer, String> {
+    /// The same where there may be no answer.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn try_ask(&self, client: &Tls, path: &str, headers: &[(&str, &str)]) -> Result<Answer, String> {
         let url = format!("https://{}{path}", self.address);
         client.try_send("GET", &url, headers).map_err(|error| error.to_string())
     }
@@ -90,17 +95,18 @@ impl Proxy {
 
 /// One of the examples that ship.
 #[derive(Debug)]
-pub(crate) struct Example {
-    pub(crate) file: &'static str,
+pub struct Example {
+    /// Its name in `filter-config/`.
+    pub file: &'static str,
     /// What is written there, and what takes its place here.
-    pub(crate) changes: Vec<(&'static str, String)>,
+    pub changes: Vec<(&'static str, String)>,
     /// Files beside it.
-    pub(crate) files: Vec<(&'static str, String)>,
+    pub files: Vec<(&'static str, String)>,
 }
 
 impl Example {
     /// The metrics APIs by themselves.
-    pub(crate) fn alone() -> Self {
+    pub fn alone() -> Self {
         Self {
             file: "12-metrics-apis.yaml",
             changes: Vec::new(),

@@ -1,54 +1,56 @@
 //! A control plane, and a proxy that serves its metrics APIs.
 
-pub(crate) mod adapter;
-#[allow(dead_code, reason = "the benchmark asks nobody")]
-pub(crate) mod judge;
+pub mod adapter;
+pub mod judge;
 mod pods;
 mod proxy;
 mod registered;
-pub(crate) mod shop;
-pub(crate) mod traffic;
+pub mod shop;
+pub mod traffic;
 mod upstream;
-pub(crate) mod workers;
+pub mod workers;
 
 use std::time::Duration;
 
-use burst_testkit::{ControlPlane, Controllers, Process, Version, port, wait};
+use crate::{ControlPlane, Controllers, Process, Version, port, wait};
 
-pub(crate) use self::{
+pub use self::{
     proxy::{Example, Proxy, SERVER},
     registered::{API_SERVICES, wait_until_available},
 };
 
 /// The API server looks at an aggregated API every 30 s, and the machine does other things as well.
-pub(crate) const SOON: Duration = Duration::from_secs(120);
+pub const SOON: Duration = Duration::from_secs(120);
 
 /// The metrics APIs at work.
 #[derive(Debug)]
-pub(crate) struct Stage {
-    pub(crate) proxy: Proxy,
+pub struct Stage {
+    /// The proxy that serves the metrics APIs.
+    pub proxy: Proxy,
     /// The way on which the filter reads the cluster; without it the API is away for the filter and for nobody else.
-    pub(crate) api: Option<Process>,
-    pub(crate) api_port: u16,
-    pub(crate) cluster: ControlPlane,
+    pub api: Option<Process>,
+    /// The port of `kubectl proxy`.
+    pub api_port: u16,
+    /// The control plane.
+    pub cluster: ControlPlane,
 }
 
 impl Stage {
     /// All of it, once the API server says that the APIs are available.
     #[track_caller]
-    pub(crate) fn start(controllers: Controllers) -> Self {
+    pub fn start(controllers: Controllers) -> Self {
         Self::with(Version::Tested, controllers, "")
     }
 
     /// The same on that Envoy, with `more` keys in the configuration of the filter.
     #[track_caller]
-    pub(crate) fn with(version: Version, controllers: Controllers, more: &str) -> Self {
+    pub fn with(version: Version, controllers: Controllers, more: &str) -> Self {
         Self::of(version, controllers, more, |_| Example::alone())
     }
 
     /// The same with more keys of `metrics_apis`, too.
     #[track_caller]
-    pub(crate) fn with_apis(version: Version, controllers: Controllers, more: &str, of_apis: &str) -> Self {
+    pub fn with_apis(version: Version, controllers: Controllers, more: &str, of_apis: &str) -> Self {
         let keys = format!(r#""metrics_apis": {{{of_apis}"#);
         let example = Example {
             changes: vec![(r#""metrics_apis": {"#, keys)],
@@ -59,7 +61,7 @@ impl Stage {
 
     /// The same of another example, which may need something of the cluster.
     #[track_caller]
-    pub(crate) fn of(
+    pub fn of(
         version: Version,
         controllers: Controllers,
         more: &str,
@@ -89,14 +91,13 @@ impl Stage {
     ///
     /// # Errors
     /// What kubectl said.
-    pub(crate) fn raw(&self, path: &str) -> Result<String, String> {
+    pub fn raw(&self, path: &str) -> Result<String, String> {
         self.cluster.try_kubectl(&["get", "--raw", path], "")
     }
 
     /// Waits until every worker has read the shop, observed: one may be a second behind the other.
-    #[allow(dead_code, reason = "the benchmark has one worker")]
     #[track_caller]
-    pub(crate) fn wait_for_the_shop(&self) {
+    pub fn wait_for_the_shop(&self) {
         let path = "/apis/external.metrics.k8s.io/v1beta1/namespaces/shop/burst_current_load";
         let certificate = self.cluster.front_proxy().client("front-proxy-client", None);
         let client = self.proxy.client(Some(&certificate));

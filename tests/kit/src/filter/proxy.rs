@@ -1,6 +1,6 @@
 //! A real Envoy with the filter in it.
 
-use burst_testkit::{Envoy, EnvoyBuilder, Version, wait};
+use crate::{Envoy, EnvoyBuilder, Version, wait};
 use serde_json::Value;
 
 use super::bootstrap::{self, LISTENERS, Plugin};
@@ -14,7 +14,7 @@ const POLLS: &str = "this thread polls ";
 
 /// A proxy about to be started.
 #[derive(Debug)]
-pub(crate) struct Setup {
+pub struct Setup {
     version: Version,
     workers: u32,
     plugins: Vec<Plugin>,
@@ -26,59 +26,59 @@ pub(crate) struct Setup {
 }
 
 impl Setup {
-    pub(crate) fn workers(mut self, workers: u32) -> Self {
+    pub fn workers(mut self, workers: u32) -> Self {
         self.workers = workers;
         self
     }
 
     /// One more listener with the filter, configured by these keys.
-    pub(crate) fn listener(self, name: &str, keys: Value) -> Self {
+    pub fn listener(self, name: &str, keys: Value) -> Self {
         self.plugin(Plugin::new(name, keys))
     }
 
-    pub(crate) fn plugin(mut self, plugin: Plugin) -> Self {
+    pub fn plugin(mut self, plugin: Plugin) -> Self {
         self.plugins.push(plugin);
         self
     }
 
     /// The filter once per proxy, on the main thread, beside those in the listeners.
-    pub(crate) fn singleton(mut self, keys: Value) -> Self {
+    pub fn singleton(mut self, keys: Value) -> Self {
         self.singletons.push(Plugin::new("no listener", keys));
         self
     }
 
     /// One more cluster beside those of the sample.
-    pub(crate) fn cluster(mut self, cluster: Value) -> Self {
+    pub fn cluster(mut self, cluster: Value) -> Self {
         self.clusters.push(cluster);
         self
     }
 
     /// The largest answer to a callout, in bytes.
-    pub(crate) fn buffer_limit(mut self, bytes: u32) -> Self {
+    pub fn buffer_limit(mut self, bytes: u32) -> Self {
         self.buffer_limit = bytes;
         self
     }
 
-    pub(crate) fn argument(mut self, argument: &'static str) -> Self {
+    pub fn argument(mut self, argument: &'static str) -> Self {
         self.arguments.push(argument);
         self
     }
 
     /// Another one may take over from it.
-    pub(crate) fn restartable(mut self) -> Self {
+    pub fn restartable(mut self) -> Self {
         self.restartable = true;
         self
     }
 
     #[track_caller]
-    pub(crate) fn start(self, world: &World) -> Proxy {
+    pub fn start(self, world: &World) -> Proxy {
         let restartable = self.restartable;
         self.start_as(world, |envoy| if restartable { envoy.restartable() } else { envoy })
     }
 
     /// Starts it in the place of another one, which goes.
     #[track_caller]
-    pub(crate) fn take_over(self, world: &World, from: &Proxy) -> Proxy {
+    pub fn take_over(self, world: &World, from: &Proxy) -> Proxy {
         self.start_as(world, |envoy| envoy.after(&from.envoy))
     }
 
@@ -107,14 +107,15 @@ impl Setup {
 
 /// A running proxy.
 #[derive(Debug)]
-pub(crate) struct Proxy {
-    pub(crate) envoy: Envoy,
+pub struct Proxy {
+    /// The process.
+    pub envoy: Envoy,
     workers: u32,
 }
 
 impl Proxy {
     /// One of that version with two workers, to be given listeners.
-    pub(crate) fn of(version: Version) -> Setup {
+    pub fn of(version: Version) -> Setup {
         Setup {
             version,
             workers: 2,
@@ -130,7 +131,7 @@ impl Proxy {
 
     /// One with a single listener, `main`, for the common case.
     #[track_caller]
-    pub(crate) fn start(version: Version, world: &World, keys: Value) -> (Self, Client) {
+    pub fn start(version: Version, world: &World, keys: Value) -> (Self, Client) {
         let proxy = Self::of(version).listener("main", keys).start(world);
         let client = proxy.client("main");
         (proxy, client)
@@ -138,24 +139,24 @@ impl Proxy {
 
     /// A client of that listener.
     #[track_caller]
-    pub(crate) fn client(&self, listener: &str) -> Client {
+    pub fn client(&self, listener: &str) -> Client {
         Client::new(self.envoy.listener(listener), self.workers)
     }
 
     /// Puts these listeners in the place of those there are.
-    pub(crate) fn replace_listeners(&self, plugins: &[Plugin]) {
+    pub fn replace_listeners(&self, plugins: &[Plugin]) {
         self.envoy.replace(LISTENERS, &bootstrap::listeners(plugins));
     }
 
     /// One of the filter's stats; 0 while no VM has defined it.
     #[track_caller]
-    pub(crate) fn stat(&self, name: &str) -> u64 {
+    pub fn stat(&self, name: &str) -> u64 {
         self.envoy.stat(&format!("wasmcustom.{name}")).unwrap_or_default()
     }
 
     /// Waits until one of the filter's stats fits. The VMs tell their counts once a tick.
     #[track_caller]
-    pub(crate) fn wait_for_stat(&self, name: &str, fits: impl Fn(u64) -> bool) -> u64 {
+    pub fn wait_for_stat(&self, name: &str, fits: impl Fn(u64) -> bool) -> u64 {
         wait::for_ok(PATIENCE, name, || {
             let value = self.stat(name);
             if fits(value) {
@@ -167,7 +168,7 @@ impl Proxy {
     }
 
     /// The lines of the log with that text.
-    pub(crate) fn log_lines(&self, text: &str) -> Vec<String> {
+    pub fn log_lines(&self, text: &str) -> Vec<String> {
         let log = self.envoy.log();
         log.lines()
             .filter(|line| line.contains(text))
@@ -181,7 +182,7 @@ impl Proxy {
     /// # Panics
     /// When it does not in time.
     #[track_caller]
-    pub(crate) fn wait_for_main_thread(&self) {
+    pub fn wait_for_main_thread(&self) {
         wait::until(PATIENCE, "the main thread polls", || {
             self.poller() == Some(self.envoy.id())
         });
@@ -192,19 +193,19 @@ impl Proxy {
     /// # Panics
     /// When they are not in time.
     #[track_caller]
-    pub(crate) fn wait_for_the_drain(&self) {
+    pub fn wait_for_the_drain(&self) {
         wait::until(PATIENCE, "the end of the drain", || {
             self.envoy.stat("listener_manager.total_filter_chains_draining") == Some(0)
         });
     }
 
     /// How often a thread took the lease.
-    pub(crate) fn leader_changes(&self) -> usize {
+    pub fn leader_changes(&self) -> usize {
         self.log_lines(POLLS).len()
     }
 
     /// The thread that took it last, by its id; that of the main one is the process's.
-    pub(crate) fn poller(&self) -> Option<u32> {
+    pub fn poller(&self) -> Option<u32> {
         // [2026-01-01 00:00:00.000][THREAD][info]…
         self.log_lines(POLLS).last()?.split(['[', ']']).nth(3)?.parse().ok()
     }

@@ -1,16 +1,17 @@
 //! The namespace `shop`: two Services, in front of a Deployment each, with an autoscaler each.
 
-use burst_testkit::ControlPlane;
+use crate::ControlPlane;
 use serde_json::{Value, json};
 
-pub(crate) const NAMESPACE: &str = "shop";
+/// The namespace.
+pub const NAMESPACE: &str = "shop";
 
 /// The Services, which have the names of their Deployments and autoscalers; how many replicas there are and may be; and
 /// a label of all three.
-pub(crate) const SERVICES: [(&str, u32, u32, &str); 2] = [("web", 1, 5, "front"), ("api", 2, 10, "back")];
+pub const SERVICES: [(&str, u32, u32, &str); 2] = [("web", 1, 5, "front"), ("api", 2, 10, "back")];
 
 /// Creates the objects.
-pub(crate) fn create(cluster: &ControlPlane) {
+pub fn create(cluster: &ControlPlane) {
     let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}});
     let services = SERVICES.iter().flat_map(|(name, replicas, max, tier)| {
         let labels = json!({"app": name, "tier": tier});
@@ -28,7 +29,7 @@ pub(crate) fn create(cluster: &ControlPlane) {
 }
 
 /// Gives the autoscalers the status that their controller would.
-pub(crate) fn observe(cluster: &ControlPlane) {
+pub fn observe(cluster: &ControlPlane) {
     let condition = json!({"type": "AbleToScale", "status": "True", "reason": "ReadyForNewScale"});
     for (name, replicas, ..) in SERVICES {
         let status = json!({"status": {
@@ -49,7 +50,7 @@ pub(crate) fn observe(cluster: &ControlPlane) {
 }
 
 /// A Deployment whose pods nobody runs.
-pub(crate) fn deployment(name: &str, labels: &Value, replicas: u32) -> Value {
+pub fn deployment(name: &str, labels: &Value, replicas: u32) -> Value {
     json!({
         "apiVersion": "apps/v1",
         "kind": "Deployment",

@@ -3,7 +3,7 @@
 
 use std::{fs, net::SocketAddr, path::Path, process::Command};
 
-use burst_testkit::{Process, http, oracle, port, wait};
+use crate::{Process, http, oracle, port, wait};
 use tempfile::TempDir;
 
 use super::{SERVER, SOON, Stage};
@@ -13,22 +13,23 @@ const TOLD_AT: &str = "127.0.0.1:8080";
 
 /// A running adapter.
 #[derive(Debug)]
-pub(crate) struct Adapter {
+pub struct Adapter {
     process: Process,
-    pub(crate) address: SocketAddr,
+    /// The address of its APIs.
+    pub address: SocketAddr,
     _folder: TempDir,
 }
 
 impl Adapter {
     /// Starts it on the cluster of a stage, with a certificate of the same authority as the proxy.
     #[track_caller]
-    pub(crate) fn start(stage: &Stage) -> Self {
+    pub fn start(stage: &Stage) -> Self {
         Self::start_at(port::free(), stage, &stage.cluster.kubeconfig())
     }
 
     /// The same at that port; who may is asked where that kubeconfig leads.
     #[track_caller]
-    pub(crate) fn start_at(port: u16, stage: &Stage, authorization: &Path) -> Self {
+    pub fn start_at(port: u16, stage: &Stage, authorization: &Path) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let server = stage.proxy.authority.server(SERVER, &[SERVER, "127.0.0.1"]);
         let program = oracle::program("test-adapter");
@@ -66,21 +67,20 @@ impl Adapter {
     }
 
     /// Its process.
-    #[allow(dead_code, reason = "for the benchmark")]
-    pub(crate) fn id(&self) -> u32 {
+    pub fn id(&self) -> u32 {
         self.process.id()
     }
 
     /// Tells it the value of a metric of an object, as `shop/services/web`.
     #[track_caller]
-    pub(crate) fn tell(&self, object: &str, metric: &str, value: u32) {
+    pub fn tell(&self, object: &str, metric: &str, value: u32) {
         Self::write(&format!("namespaces/{object}/{metric}"), value);
     }
 
     /// Tells it the value of a metric of a namespace. In the singular: what it is told of `namespaces`, it keeps where it
     /// does not look.
     #[track_caller]
-    pub(crate) fn tell_of_namespace(&self, namespace: &str, metric: &str, value: u32) {
+    pub fn tell_of_namespace(&self, namespace: &str, metric: &str, value: u32) {
         Self::write(&format!("namespace/{namespace}/{metric}"), value);
     }
 

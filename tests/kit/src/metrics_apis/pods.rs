@@ -1,6 +1,6 @@
 //! Pods that nobody runs, and that are ready all the same: an HPA multiplies by those that are.
 
-use burst_testkit::ControlPlane;
+use crate::ControlPlane;
 use serde_json::{Value, json};
 
 use super::shop::NAMESPACE;

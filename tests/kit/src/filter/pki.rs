@@ -1,19 +1,20 @@
 //! An authority, and one certificate that both ends of a connection show.
 
-use burst_testkit::{Authority, Credential, http::Tls};
+use crate::{Authority, Credential, http::Tls};
 use serde_json::{Value, json};
 
 const TLS: &str = "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3";
 
 /// Certificates for proxies that know each other.
 #[derive(Debug)]
-pub(crate) struct Pki {
+pub struct Pki {
     authority: Authority,
     credential: Credential,
 }
 
 impl Pki {
-    pub(crate) fn new(name: &str) -> Self {
+    /// A new authority, and a certificate of that name.
+    pub fn new(name: &str) -> Self {
         let authority = Authority::new("an authority");
         let credential = authority.peer(name, name);
         Self { authority, credential }
@@ -30,7 +31,7 @@ impl Pki {
     }
 
     /// A client that shows the certificate, or none.
-    pub(crate) fn client(&self, shows_certificate: bool) -> Tls {
+    pub fn client(&self, shows_certificate: bool) -> Tls {
         Tls::new(&self.authority, shows_certificate.then_some(&self.credential))
     }
 
@@ -46,7 +47,7 @@ impl Pki {
     }
 
     /// The cluster, reached over TLS with the certificate.
-    pub(crate) fn over(&self, mut cluster: Value) -> Value {
+    pub fn over(&self, mut cluster: Value) -> Value {
         cluster["transport_socket"] = json!({
             "name": "envoy.transport_sockets.tls",
             "typed_config": {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use burst_testkit::{http::Answer, wait};
+use crate::{http::Answer, wait};
 
 use super::{Kept, PATIENCE, Request};
 
@@ -21,7 +21,7 @@ const STANDSTILL: Duration = Duration::from_secs(1);
 
 /// Traffic that is under way.
 #[derive(Debug)]
-pub(crate) struct Traffic {
+pub struct Traffic {
     answers: Arc<Mutex<Vec<Answer>>>,
     stood_still: Arc<AtomicBool>,
     /// Closed to stop it.
@@ -30,7 +30,8 @@ pub(crate) struct Traffic {
 }
 
 impl Traffic {
-    pub(crate) fn start(address: SocketAddr, request: &Request) -> Self {
+    /// Sends the request again and again, from now on.
+    pub fn start(address: SocketAddr, request: &Request) -> Self {
         let answers = Arc::new(Mutex::new(Vec::new()));
         let (running, stopped) = mpsc::channel();
         let stood_still = Arc::new(AtomicBool::new(false));
@@ -56,12 +57,12 @@ impl Traffic {
     }
 
     /// Whether there was ever no answer for so long that the proxy cannot have been at work.
-    pub(crate) fn stood_still(&self) -> bool {
+    pub fn stood_still(&self) -> bool {
         self.stood_still.load(Ordering::Relaxed)
     }
 
     /// How many answers so far are so.
-    pub(crate) fn count(&self, is_so: impl Fn(&Answer) -> bool) -> usize {
+    pub fn count(&self, is_so: impl Fn(&Answer) -> bool) -> usize {
         let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         answers.iter().filter(|answer| is_so(answer)).count()
     }
@@ -71,7 +72,7 @@ impl Traffic {
     /// # Panics
     /// When there are not in time, or a request broke.
     #[track_caller]
-    pub(crate) fn wait_for_more_than(&self, count: usize) {
+    pub fn wait_for_more_than(&self, count: usize) {
         wait::for_ok(PATIENCE, &format!("more than {count} answers"), || {
             assert!(!self.client.is_finished(), "a request broke");
             let answered = self.count(|_| true);
@@ -84,7 +85,7 @@ impl Traffic {
     /// # Panics
     /// When none comes in time, or a request broke.
     #[track_caller]
-    pub(crate) fn wait_for(&self, fits: impl Fn(&Answer) -> bool) {
+    pub fn wait_for(&self, fits: impl Fn(&Answer) -> bool) {
         wait::until(PATIENCE, "an answer that fits", || {
             assert!(!self.client.is_finished(), "a request broke");
             let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
@@ -97,7 +98,7 @@ impl Traffic {
     /// # Panics
     /// When a request broke.
     #[track_caller]
-    pub(crate) fn stop(self) -> Vec<Answer> {
+    pub fn stop(self) -> Vec<Answer> {
         drop(self.running);
         self.client.join().expect("no request broke");
         std::mem::take(&mut *self.answers.lock().unwrap_or_else(PoisonError::into_inner))

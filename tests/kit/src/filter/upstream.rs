@@ -5,19 +5,19 @@ use bytes::Bytes;
 use http::{Request, Response};
 
 /// A path whose answer carries a burst header of the upstream's own.
-pub(crate) const WITH_BURST: &str = "/with-burst";
+pub const WITH_BURST: &str = "/with-burst";
 
 /// What that header says.
-pub(crate) const ITS_OWN: &str = "the upstream's own";
+pub const ITS_OWN: &str = "the upstream's own";
 
 /// A path that is never answered.
-pub(crate) const SILENT: &str = "/silent";
+pub const SILENT: &str = "/silent";
 
 /// Paths that begin so are answered with a status and a body that they name: `/echo/503/1000`.
 const ECHO: &str = "/echo/";
 
 /// The body of that many bytes that such a path has.
-pub(crate) fn echo(length: usize) -> String {
+pub fn echo(length: usize) -> String {
     "0123456789abcdef".chars().cycle().take(length).collect()
 }
 

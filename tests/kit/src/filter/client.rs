@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::UNIX_EPOCH;
 
-use burst_testkit::{http::Answer, wait};
+use crate::{http::Answer, wait};
 
 use super::{Kept, PATIENCE, Request};
 
@@ -17,7 +17,7 @@ const PASSING: [&str; 3] = [
 /// A connection to each worker of a listener. The listener balances exactly, so the connections that are held at the
 /// same time are all on different workers.
 #[derive(Debug)]
-pub(crate) struct Client(Vec<Kept>);
+pub struct Client(Vec<Kept>);
 
 impl Client {
     pub(super) fn new(address: SocketAddr, workers: u32) -> Self {
@@ -29,7 +29,7 @@ impl Client {
     /// # Panics
     /// When one does not.
     #[track_caller]
-    pub(crate) fn ask_each(&mut self, request: &Request) -> Vec<Answer> {
+    pub fn ask_each(&mut self, request: &Request) -> Vec<Answer> {
         let ask = |kept: &mut Kept| match kept.ask(request) {
             Ok((answer, _)) => answer,
             Err(error) => panic!("{request:?}: {error}"),
@@ -42,7 +42,7 @@ impl Client {
     /// # Panics
     /// When they do not.
     #[track_caller]
-    pub(crate) fn ask(&mut self, request: &Request) -> Answer {
+    pub fn ask(&mut self, request: &Request) -> Answer {
         let mut answers = self.ask_each(request);
         let answer = answers.pop().expect("an answer");
         for other in answers {
@@ -56,7 +56,7 @@ impl Client {
     /// # Panics
     /// When they do not in time.
     #[track_caller]
-    pub(crate) fn wait(&mut self, request: &Request, what: &str, fits: impl Fn(&Answer) -> bool) {
+    pub fn wait(&mut self, request: &Request, what: &str, fits: impl Fn(&Answer) -> bool) {
         wait::for_ok(PATIENCE, what, || {
             let answers = self.ask_each(request);
             if answers.iter().all(&fits) {
@@ -72,7 +72,7 @@ impl Client {
     /// # Panics
     /// When it is not in time.
     #[track_caller]
-    pub(crate) fn first_without_header(&mut self, request: &Request) -> u64 {
+    pub fn first_without_header(&mut self, request: &Request) -> u64 {
         wait::until(PATIENCE, "a response without the header", || {
             let answers = self.ask_each(request);
             answers.iter().any(|answer| answer.header("x-burst").is_none())
@@ -85,7 +85,7 @@ impl Client {
     /// # Panics
     /// When they do not in time.
     #[track_caller]
-    pub(crate) fn wait_for_header(&mut self, request: &Request, value: Option<&str>) {
+    pub fn wait_for_header(&mut self, request: &Request, value: Option<&str>) {
         self.wait(request, &format!("x-burst: {value:?}"), |answer| {
             answer.header("x-burst") == value
         });
