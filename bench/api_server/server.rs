@@ -7,7 +7,11 @@ use std::{
 };
 
 use burst_lab::cluster::{Cluster, DEPLOYMENTS, HPAS, SERVICES, STATEFULSETS};
-use burst_testkit::{ControlPlane, Process, http, port, wait};
+use burst_testkit::{
+    ControlPlane, Process,
+    http::{self, Answer, Request},
+    port, wait,
+};
 use serde_json::{Value, json};
 
 use crate::{crowd, process::spent};
@@ -77,7 +81,7 @@ impl Server {
             }
             let path = format!("{}/namespaces/{namespace}/{}", kind.path, kind.plural);
             let answer = self.ask("POST", &path, &object.to_string());
-            assert!(answer.starts_with("HTTP/1.1 201"), "{answer:.500}");
+            assert_eq!(answer.status, 201, "{:.500}", answer.body);
             if kind.plural == "horizontalpodautoscalers" {
                 self.ask("PUT", &format!("{path}/{name}/status"), &object.to_string());
             }
@@ -87,13 +91,14 @@ impl Server {
     /// A page; its size.
     pub(crate) fn list(&self, kind: Kind, limit: u32) -> u64 {
         self.ask("GET", &format!("{}/{}?limit={limit}", kind.path, kind.plural), "")
+            .body
             .len() as u64
     }
 
     /// Where a watch can begin.
     pub(crate) fn version(&self, kind: Kind) -> String {
         let answer = self.ask("GET", &format!("{}/{}?limit=1", kind.path, kind.plural), "");
-        let (_, rest) = answer.split_once("\"resourceVersion\":\"").expect("a version");
+        let (_, rest) = answer.body.split_once("\"resourceVersion\":\"").expect("a version");
         rest.split('"').next().unwrap_or_default().to_owned()
     }
 
@@ -117,24 +122,24 @@ impl Server {
     /// The head and the body of what a GET brings. HTTP/1.0 has no chunks: the body comes as it is.
     pub(crate) fn fetch(&self, path: &str, headers: &str) -> (String, Vec<u8>) {
         let request = format!("GET {path} HTTP/1.0\r\nhost: localhost\r\nuser-agent: burst-metrics\r\n{headers}\r\n");
-        let mut answer = http::raw(self.address, request.as_bytes());
+        let mut answer = http::raw(self.address, request.as_bytes()).expect("an answer");
         let end = answer.windows(4).position(|four| four == b"\r\n\r\n").expect("a head");
         let body = answer.split_off(end + 4);
         (String::from_utf8_lossy(&answer).into_owned(), body)
     }
 
-    fn ask(&self, method: &str, path: &str, body: &str) -> String {
+    fn ask(&self, method: &str, path: &str, body: &str) -> Answer {
         let kind = match method {
             "PATCH" => "application/merge-patch+json",
             _ => "application/json",
         };
         // With the agent of a browser, or of curl, JSON would come indented; and where nothing is said of compression,
         // `kubectl proxy` asks for it, which Envoy does not.
-        let request = format!(
-            "{method} {path} HTTP/1.1\r\nhost: localhost\r\nuser-agent: burst-metrics\r\ncontent-type: {kind}\r\n\
-             accept-encoding: identity\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
-            body.len()
-        );
-        String::from_utf8_lossy(&http::raw(self.address, request.as_bytes())).into_owned()
+        let request = Request::of(method, format!("http://{}{path}", self.address))
+            .header("user-agent", "burst-metrics")
+            .header("content-type", kind)
+            .header("accept-encoding", "identity")
+            .body(body.to_owned());
+        http::ask(&request).expect("an answer")
     }
 }

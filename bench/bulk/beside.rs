@@ -7,7 +7,7 @@ use std::{
 };
 
 use crate::{Bulk, ROUNDS, process::spent, proxy, request, table::Table};
-use burst_testkit::filter::{Connection, Request};
+use burst_testkit::http::{Connection, Request};
 
 /// How long a slice is: some polls.
 const SLICE: Duration = Duration::from_secs(3);

@@ -15,8 +15,12 @@ mod beside;
 
 use std::time::Duration;
 
-use burst_testkit::filter::{Connection, Request, World};
-use burst_testkit::{Envoy, wait};
+use burst_testkit::{
+    Envoy,
+    filter::World,
+    http::{Connection, Request},
+    wait,
+};
 use crowd::Crowd;
 use process::spent;
 use proxy::{Filter, Ports};

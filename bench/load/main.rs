@@ -15,8 +15,12 @@ mod h2load;
 
 use std::time::Duration;
 
-use burst_testkit::filter::{Connection, Request, World};
-use burst_testkit::{Envoy, wait};
+use burst_testkit::{
+    Envoy,
+    filter::World,
+    http::{Connection, Request},
+    wait,
+};
 use crowd::Crowd;
 use h2load::{Found, Pace};
 use proxy::{Filter, Ports};

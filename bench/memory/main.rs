@@ -16,8 +16,12 @@ mod table;
 
 use std::time::{Duration, Instant};
 
-use burst_testkit::filter::{Connection, Request, World};
-use burst_testkit::{Envoy, wait};
+use burst_testkit::{
+    Envoy,
+    filter::World,
+    http::{Connection, Request},
+    wait,
+};
 use crowd::Crowd;
 use process::{resident, spent};
 use proxy::{Filter, Ports};

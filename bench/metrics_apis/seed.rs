@@ -6,14 +6,16 @@ use std::{
 };
 
 use burst_lab::cluster::Cluster;
-use burst_testkit::{http, wait};
-use serde_json::{Value, json};
-
-use burst_testkit::metrics_apis::{
-    SOON,
-    adapter::Adapter,
-    shop::{NAMESPACE, deployment},
+use burst_testkit::{
+    http::{self, Request},
+    metrics_apis::{
+        SOON,
+        adapter::Adapter,
+        shop::{NAMESPACE, deployment},
+    },
+    wait,
 };
+use serde_json::{Value, json};
 
 /// Who seeds at one time.
 const HANDS: usize = 4;
@@ -45,18 +47,11 @@ pub(crate) fn create_services(api: u16, objects: usize) {
         let mut service = service(&name(number));
         // An address of its own costs more than the rest of it, and nobody connects.
         service["spec"]["clusterIP"] = json!("None");
-        let body = service.to_string();
-        let request = format!(
-            "POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n\
-             content-length: {}\r\nconnection: close\r\n\r\n{body}",
-            body.len()
-        );
-        let answer = http::raw(api, request.as_bytes());
-        assert!(
-            answer.starts_with(b"HTTP/1.1 201"),
-            "{}",
-            String::from_utf8_lossy(&answer)
-        );
+        let request = Request::of("POST", format!("http://{api}{path}"))
+            .header("content-type", "application/json")
+            .body(service.to_string());
+        let answer = http::ask(&request).expect("an answer");
+        assert_eq!(answer.status, 201, "{}", answer.body);
     });
 }
 

@@ -2,7 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use burst_testkit::{Version, wait};
+use burst_testkit::{
+    Version,
+    filter::{Client, Proxy, World},
+    http::Request,
+    wait,
+};
 use serde_json::{Value, json};
 
 use crate::{
@@ -10,7 +15,6 @@ use crate::{
     process::spent,
     stretch::{Longest, Stretches},
 };
-use burst_testkit::filter::{Client, Proxy, Request, World};
 
 /// For the first read of everything, and for a change, on a machine with much else to do.
 const PATIENCE: Duration = Duration::from_secs(180);

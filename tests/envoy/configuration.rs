@@ -1,11 +1,12 @@
 //! A new configuration: refused where it is wrong, taken without a broken request where it is right.
 
-use burst_testkit::{Version, port, wait};
-use serde_json::json;
-
-use burst_testkit::filter::{
-    Module, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, Request, Traffic, World, echo, listing,
+use burst_testkit::{
+    Traffic, Version,
+    filter::{Module, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, World, echo, listing},
+    http::Request,
+    port, wait,
 };
+use serde_json::json;
 
 on_each_envoy!(
     a_bad_configuration_is_refused_and_the_one_before_goes_on,
@@ -118,7 +119,7 @@ fn a_new_configuration_breaks_no_request_and_leaves_one_poller(version: Version)
     proxy
         .client("main")
         .wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
-    let traffic = Traffic::start(proxy.envoy.listener("main"), &Request::to(NGSA_1_CLUSTER));
+    let traffic = Traffic::to(proxy.envoy.listener("main"), Request::to(NGSA_1_CLUSTER)).start();
 
     // Other words for the same picture: there is no moment without it.
     proxy.replace_listeners(&[plugin(json!({"header": {"extra_keys": ["stale"]}}))]);
@@ -133,7 +134,7 @@ fn a_new_configuration_breaks_no_request_and_leaves_one_poller(version: Version)
     let other = NGSA_1.replace("target-load=4", "target-load=3");
     traffic.wait_for(|answer| answer.header("x-burst") == Some(&other));
     proxy.wait_for_the_drain();
-    traffic.wait_for_more_than(100);
+    traffic.wait_for_more(100);
     let answers = traffic.stop();
     assert!(answers.iter().all(|answer| answer.status == 200), "no broken request");
     proxy.wait_for_main_thread();
@@ -195,7 +196,7 @@ fn two_configurations_change_places_under_traffic(version: Version) {
     for (listener, value) in ["one", "two"].into_iter().zip(&values) {
         proxy.client(listener).wait_for_header(&request, Some(value));
     }
-    let traffic = ["one", "two"].map(|listener| Traffic::start(proxy.envoy.listener(listener), &request));
+    let traffic = ["one", "two"].map(|listener| Traffic::to(proxy.envoy.listener(listener), request.clone()).start());
     for order in [[1, 0], [0, 1], [1, 0]] {
         proxy.replace_listeners(&plugins(order));
         for (traffic, place) in traffic.iter().zip(order) {
@@ -234,7 +235,7 @@ fn fifty_new_configurations_in_a_row_break_no_request_and_cost_none_its_header(v
     let proxy = setup.argument("--drain-time-s").argument("2").start(&world);
     let request = Request::to(NGSA_1_CLUSTER);
     proxy.client("main").wait_for_header(&request, Some(NGSA_1));
-    let traffic = Traffic::start(proxy.envoy.listener("main"), &request);
+    let traffic = Traffic::to(proxy.envoy.listener("main"), request).start();
     // Faster than they drain, so several are there at once.
     for (keys, value) in configurations.iter().cycle().skip(1).take(50) {
         proxy.replace_listeners(&[plugin(keys.clone())]);

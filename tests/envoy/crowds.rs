@@ -1,13 +1,14 @@
 //! More requests at once than any user sends: what they cost is bounded, and nobody else is hurt by them.
 
 use burst_lab::api::Fault;
-use burst_testkit::{Version, wait};
+use burst_testkit::{
+    Version,
+    filter::{Client, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, Stalled, World},
+    http::{Connection, Request},
+    wait,
+};
 use http::StatusCode;
 use serde_json::{Value, json};
-
-use burst_testkit::filter::{
-    Client, Connection, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, Request, Stalled, World,
-};
 
 on_each_envoy!(
     requests_that_wait_for_one_review_take_nobody_down,
@@ -65,7 +66,7 @@ fn requests_that_wait_for_one_review_take_nobody_down(version: Version) {
         world.refuse_connections();
         let mut statuses = Vec::new();
         for mut connection in waiting {
-            let answer = connection.answer(&by_dave()).expect("an answer");
+            let answer = connection.answer().expect("an answer");
             let retry_after = answer.header("retry-after");
             assert_eq!(retry_after, (answer.status == 429).then_some("1"), "{answer:?}");
             statuses.push(answer.status);
@@ -129,7 +130,7 @@ fn bulk_replies_that_no_client_takes_have_a_bounded_part_of_memory(version: Vers
         connection.send(&bulk).expect("a request");
     }
     for connection in &mut connections {
-        assert_eq!(connection.answer(&bulk).expect("an answer").status, 200);
+        assert_eq!(connection.answer().expect("an answer").status, 200);
     }
     drop(connections);
 

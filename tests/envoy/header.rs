@@ -1,9 +1,11 @@
 //! What the configuration says of the header: the upstream's own, the gate, the name, the value.
 
-use burst_testkit::{Version, http::Answer};
+use burst_testkit::{
+    Version,
+    filter::{ITS_OWN, NGSA_1, NGSA_1_CLUSTER, Proxy, WITH_BURST, World},
+    http::{Answer, Request},
+};
 use serde_json::json;
-
-use burst_testkit::filter::{ITS_OWN, NGSA_1, NGSA_1_CLUSTER, Proxy, Request, WITH_BURST, World};
 
 on_each_envoy!(
     the_upstreams_own_header_is_replaced_or_removed_unless_it_is_kept,

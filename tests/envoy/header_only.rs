@@ -1,9 +1,12 @@
 //! The module that sees responses only.
 
-use burst_testkit::{Version, wasm};
+use burst_testkit::{
+    Version,
+    filter::{Module, NGSA_1, NGSA_1_CLUSTER, Plugin, Proxy, World},
+    http::Request,
+    wasm,
+};
 use serde_json::json;
-
-use burst_testkit::filter::{Module, NGSA_1, NGSA_1_CLUSTER, Plugin, Proxy, Request, World};
 
 on_each_envoy!(the_header_only_module_says_the_header_and_answers_nothing);
 

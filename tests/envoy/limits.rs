@@ -4,10 +4,13 @@ use std::fs;
 
 use burst_lab::api::Fault;
 use burst_lab::cluster::SERVICES;
-use burst_testkit::{Version, wait};
+use burst_testkit::{
+    Version,
+    filter::{Module, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, World},
+    http::Request,
+    wait,
+};
 use serde_json::json;
-
-use burst_testkit::filter::{Module, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, Request, World};
 
 on_each_envoy!(a_tenants_services_of_any_size_cost_no_other_tenant_its_header);
 

@@ -1,9 +1,11 @@
 //! From Envoy's clusters to Services: which responses carry the header, and why the others do not.
 
-use burst_testkit::Version;
+use burst_testkit::{
+    Version,
+    filter::{DIRECT, ITS_OWN, NGSA_1, NGSA_1_CLUSTER, Proxy, WITH_BURST, World},
+    http::Request,
+};
 use serde_json::json;
-
-use burst_testkit::filter::{DIRECT, ITS_OWN, NGSA_1, NGSA_1_CLUSTER, Proxy, Request, WITH_BURST, World};
 
 on_each_envoy!(
     the_header_says_the_service_by_rule_by_istios_metadata_and_by_istios_names,

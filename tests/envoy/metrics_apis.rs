@@ -1,9 +1,11 @@
 //! The metrics APIs on a filter chain of their own, beside a gateway's.
 
-use burst_testkit::{Version, http::Tls};
+use burst_testkit::{
+    Version,
+    filter::{NGSA_1, NGSA_1_CLUSTER, Pki, Plugin, Proxy, World, listing},
+    http::{Request, Tls},
+};
 use serde_json::{Value, json};
-
-use burst_testkit::filter::{NGSA_1, NGSA_1_CLUSTER, Pki, Plugin, Proxy, Request, World, listing};
 
 on_each_envoy!(
     the_filter_chain_decides_who_is_answered,

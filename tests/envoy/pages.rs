@@ -1,10 +1,13 @@
 //! Lists that come in pages.
 
 use burst_lab::cluster::HPAS;
-use burst_testkit::{Version, wait};
+use burst_testkit::{
+    Version,
+    filter::{Client, PATIENCE, Proxy, World, listing},
+    http::Request,
+    wait,
+};
 use serde_json::json;
-
-use burst_testkit::filter::{Client, PATIENCE, Proxy, Request, World, listing};
 
 on_each_envoy!(
     a_list_is_read_page_by_page,

@@ -5,10 +5,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use burst_testkit::{Version, http, port, wait};
+use burst_testkit::{
+    Version,
+    filter::{NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, World, listing},
+    http::{self, Request},
+    port, wait,
+};
 use serde_json::json;
-
-use burst_testkit::filter::{NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, Request, World, listing};
 
 on_each_envoy!(
     a_proxy_asks_as_often_with_four_workers_as_with_one,

@@ -2,10 +2,13 @@
 //! answered, and the proxy is well again when the cause is gone.
 
 use burst_lab::cluster::{HPAS, Resource, SERVICES};
-use burst_testkit::{Version, wait};
+use burst_testkit::{
+    Version,
+    filter::{Client, Module, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, World, listing},
+    http::Request,
+    wait,
+};
 use serde_json::{Value, json};
-
-use burst_testkit::filter::{Client, Module, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, Request, World, listing};
 
 on_each_envoy!(
     a_snapshot_that_traps_whoever_takes_it,

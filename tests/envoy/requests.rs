@@ -1,12 +1,13 @@
 //! Requests, counted by every worker and told to the hub.
 
 use burst_model::rates::{Count, report::Unreported};
-use burst_testkit::{Version, wait};
-use serde_json::{Value, json};
-
-use burst_testkit::filter::{
-    Client, Connection, Module, PATIENCE, Pki, Plugin, Proxy, Reports, Request, SILENT, World, cluster,
+use burst_testkit::{
+    Version,
+    filter::{Client, Module, PATIENCE, Pki, Plugin, Proxy, Reports, SILENT, World, cluster},
+    http::{Connection, Request},
+    wait,
 };
+use serde_json::{Value, json};
 
 on_each_envoy!(
     what_all_workers_saw_is_told_to_the_hub,

@@ -3,10 +3,13 @@
 use std::fs;
 
 use burst_lab::cluster::HPAS;
-use burst_testkit::{Version, port, wait};
+use burst_testkit::{
+    Traffic, Version,
+    filter::{NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, World, echo, listing},
+    http::Request,
+    port, wait,
+};
 use serde_json::json;
-
-use burst_testkit::filter::{NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, Request, Traffic, World, echo, listing};
 
 on_each_envoy!(a_hot_restart_breaks_no_request_and_the_new_proxy_reads_for_itself);
 
@@ -25,7 +28,7 @@ fn a_hot_restart_breaks_no_request_and_the_new_proxy_reads_for_itself(version: V
     let first = setup().restartable().start(&world);
     let request = Request::get("/echo/200/1000").through(NGSA_1_CLUSTER);
     first.client("main").wait_for_header(&request, Some(NGSA_1));
-    let traffic = Traffic::start(first.envoy.listener("main"), &request);
+    let traffic = Traffic::to(first.envoy.listener("main"), request.clone()).start();
 
     let second = setup().take_over(&world, &first);
     wait::until(PATIENCE, "the first one has ended", || has_ended(first.envoy.id()));

@@ -1,11 +1,12 @@
 //! Two proxies: a hub that reads the cluster, and a spoke that reads the hub.
 
-use burst_testkit::{Version, port, wait};
-use serde_json::{Value, json};
-
-use burst_testkit::filter::{
-    Client, Module, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Pki, Plugin, Proxy, Request, World, cluster,
+use burst_testkit::{
+    Version,
+    filter::{Client, Module, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Pki, Plugin, Proxy, World, cluster},
+    http::Request,
+    port, wait,
 };
+use serde_json::{Value, json};
 
 on_each_envoy!(
     a_spoke_says_what_its_hub_says_and_asks_nobody_else,

@@ -1,11 +1,14 @@
 //! A picture that is too old.
 
-use burst_testkit::{Version, wait};
+use burst_testkit::{
+    Version,
+    filter::{Client, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Proxy, World, listing},
+    http::Request,
+    wait,
+};
 use serde_json::json;
 use std::thread;
 use std::time::{Duration, Instant};
-
-use burst_testkit::filter::{Client, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Proxy, Request, World, listing};
 
 on_each_envoy!(
     values_are_served_until_they_are_too_old_and_then_as_configured,

@@ -3,10 +3,13 @@
 use std::collections::BTreeSet;
 
 use burst_lab::cluster::HPAS;
-use burst_testkit::{Version, repository};
+use burst_testkit::{
+    Version,
+    filter::{NGSA_1, NGSA_1_CLUSTER, Proxy, World},
+    http::Request,
+    repository,
+};
 use serde_json::json;
-
-use burst_testkit::filter::{NGSA_1, NGSA_1_CLUSTER, Proxy, Request, World};
 
 on_each_envoy!(
     prometheus_shows_the_documented_stats_and_no_others,

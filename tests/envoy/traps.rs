@@ -1,10 +1,13 @@
 //! A VM that dies: of a request on a worker, or of an object on the thread that polls.
 
 use burst_lab::cluster::HPAS;
-use burst_testkit::{Version, wait};
+use burst_testkit::{
+    Version,
+    filter::{Module, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, World, listing},
+    http::Request,
+    wait,
+};
 use serde_json::json;
-
-use burst_testkit::filter::{Module, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, Request, World, listing};
 
 on_each_envoy!(
     a_worker_that_trapped_serves_again,

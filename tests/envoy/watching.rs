@@ -2,10 +2,13 @@
 
 use burst_lab::api::Fault;
 use burst_lab::cluster::{HPAS, SERVICES};
-use burst_testkit::{Version, port, wait};
+use burst_testkit::{
+    Traffic, Version,
+    filter::{Client, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, World},
+    http::Request,
+    port, wait,
+};
 use serde_json::{Value, json};
-
-use burst_testkit::filter::{Client, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, Request, Traffic, World};
 
 on_each_envoy!(
     a_change_is_watched_and_nothing_is_listed_again,
@@ -74,7 +77,7 @@ fn a_version_that_is_gone_leads_to_a_list_without_a_gap(version: Version) {
     let world = World::sample();
     let (proxy, mut main) = start(version, &world, json!({}));
     let lists = asked(&world, "list");
-    let traffic = Traffic::start(proxy.envoy.listener("main"), &Request::to(NGSA_1_CLUSTER));
+    let traffic = Traffic::to(proxy.envoy.listener("main"), Request::to(NGSA_1_CLUSTER)).start();
     world.cluster.compact();
     world.scale_ngsa_1(3);
     world.cluster.compact();

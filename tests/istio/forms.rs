@@ -7,10 +7,9 @@ use serde_json::Value;
 
 use crate::{
     gateway::{INTERNAL, PUBLIC, policies_are_asked_before_the_filter_answers},
-    mesh::Mesh,
+    mesh::{Mesh, SOME},
     routes, shipped,
     shop::{API, WEB},
-    traffic::Traffic,
 };
 
 /// The sets, each with the kind and name of every object in it.
@@ -176,7 +175,7 @@ fn every_form_of_the_gateway_set_does_the_same_on_the_oldest_envoy() {
     mesh.cluster.apply(routes::VIRTUAL_SERVICE);
     ingress.wait_for(PUBLIC, "/", "the mesh serves", |answer| answer.status == 200);
     let pod = mesh.ingress_pod();
-    let traffic = Traffic::begin(&ingress.url, PUBLIC);
+    let traffic = ingress.traffic(PUBLIC).start();
     for form in ["gateway-envoyfilter", "gateway-trafficextension", "gateway"] {
         let applied = shipped::apply(&mesh.cluster, form, &wasm("burst-metrics.wasm"), &pod);
         ingress.wait_for_header(PUBLIC, "/", Some(WEB));
@@ -192,5 +191,6 @@ fn every_form_of_the_gateway_set_does_the_same_on_the_oldest_envoy() {
         applied.delete(&mesh.cluster);
         ingress.wait_for_header(PUBLIC, "/", None);
     }
-    traffic.end_without_failure();
+    traffic.wait_for_more(SOME);
+    traffic.stop();
 }

@@ -41,10 +41,14 @@ fn who_comes_by_the_public_port_cannot_ask_for_the_header() {
         )
     };
     let header = |port| asking(port).header("x-burst").map(str::to_owned);
-    assert_eq!(header(ingress.port()).as_deref(), Some(WEB), "a gate is no lock");
+    assert_eq!(
+        header(ingress.address().port()).as_deref(),
+        Some(WEB),
+        "a gate is no lock"
+    );
     mesh.cluster
-        .apply(&GATE.replace("portNumber: 8080", &format!("portNumber: {}", ingress.port())));
-    wait::until(SOON, "the lock", || header(ingress.port()).is_none());
+        .apply(&GATE.replace("portNumber: 8080", &format!("portNumber: {}", ingress.address().port())));
+    wait::until(SOON, "the lock", || header(ingress.address().port()).is_none());
     wait::until(SOON, "the other port as before", || {
         header(inside).as_deref() == Some(WEB)
     });

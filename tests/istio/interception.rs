@@ -62,7 +62,7 @@ fn ask(sidecar: SocketAddr, program: SocketAddr) -> Result<String, String> {
         "PROXY TCP4 127.0.0.1 {address} 40000 {port}\r\n\
          GET / HTTP/1.1\r\nhost: {HOST}\r\nconnection: close\r\n\r\n"
     );
-    let answer = http::try_raw(sidecar, request.as_bytes()).map_err(|error| error.to_string())?;
+    let answer = http::raw(sidecar, request.as_bytes()).map_err(|error| error.to_string())?;
     Ok(String::from_utf8_lossy(&answer).into_owned())
 }
 

@@ -21,7 +21,7 @@ fn a_sidecar_speaks_for_its_pod() {
     mesh.cluster.apply(PLAIN_TEXT);
     let pod = Pod::new(&mesh.cluster, "default", "shop");
     let of_service = sidecar(&mesh, "127.0.0.2", "web", "web-v1", &json!({}));
-    mesh.cluster.apply(&service(of_service.port()).to_string());
+    mesh.cluster.apply(&service(of_service.address().port()).to_string());
     let deployment = "kubernetes://apis/apps/v1/namespaces/shop/deployments/api";
     let of_owner = sidecar(
         &mesh,
@@ -51,11 +51,11 @@ fn a_sidecar_reads_the_gateway_and_needs_no_role() {
     let mesh = Mesh::start();
     mesh.cluster.apply(PLAIN_TEXT);
     let ingress = mesh.ingress(Version::Tested);
-    mesh.cluster.apply(&hub(ingress.port()));
+    mesh.cluster.apply(&hub(ingress.address().port()));
     let (module, gateway) = (wasm("burst-metrics.wasm"), mesh.ingress_pod());
     let _ = shipped::apply(&mesh.cluster, "gateway", &module, &gateway);
     let sidecar = sidecar(&mesh, "127.0.0.2", "web", "web-v1", &json!({}));
-    mesh.cluster.apply(&service(sidecar.port()).to_string());
+    mesh.cluster.apply(&service(sidecar.address().port()).to_string());
     sidecar.wait_for_header(HOST, "/", None);
 
     let file = repository().join(SPOKE);

@@ -1,9 +1,11 @@
 //! Who gets an answer: the API server, on the listener that is for it, and nobody else.
 
-use burst_testkit::{Authority, Controllers, Version, http, wait};
+use burst_testkit::{
+    Authority, Controllers, Version, http,
+    metrics_apis::{SOON, Stage},
+    wait,
+};
 use serde_json::Value;
-
-use burst_testkit::metrics_apis::{SOON, Stage};
 
 const DISCOVERY: &str = "/apis/custom.metrics.k8s.io/v1beta2";
 

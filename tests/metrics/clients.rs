@@ -1,9 +1,11 @@
 //! The clients that everybody has: client-go's for both APIs, that of the HPA controller, and kubectl.
 
-use burst_testkit::{Controllers, oracle};
+use burst_testkit::{
+    Controllers,
+    metrics_apis::{Stage, shop},
+    oracle,
+};
 use serde_json::{Value, json};
-
-use burst_testkit::metrics_apis::{Stage, shop};
 
 /// What a client can be set to ask for. JSON has to do for all of them.
 const CONTENT_TYPES: [&str; 3] = ["", "application/json", "application/vnd.kubernetes.protobuf"];

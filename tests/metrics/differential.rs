@@ -1,11 +1,14 @@
 //! The same questions to us and to the library that every adapter is made with: equal answers, but where ours is better
 //! and the table says why.
 
-use burst_testkit::{Controllers, http::Answer, http::Tls, wait};
+use burst_testkit::{
+    Controllers,
+    http::{Answer, Tls},
+    metrics_apis::{SOON, Stage, adapter::Adapter, shop},
+    network_namespace::alone,
+    wait,
+};
 use serde_json::{Value, json};
-
-use burst_testkit::metrics_apis::{SOON, Stage, adapter::Adapter, shop};
-use burst_testkit::network_namespace::alone;
 
 const USER: (&str, &str) = ("x-remote-user", "system:admin");
 const GROUP: (&str, &str) = ("x-remote-group", "system:masters");

@@ -2,17 +2,20 @@
 
 use std::time::Duration;
 
-use burst_testkit::{ControlPlane, Controllers, Version, port, wait};
+use burst_testkit::{
+    ControlPlane, Controllers, Version,
+    metrics_apis::{
+        Example, SOON, Stage,
+        adapter::Adapter,
+        shop, wait_until_available,
+        workers::{Worker, wait_for_replicas, wait_until_active},
+    },
+    network_namespace::alone,
+    port, wait,
+};
 use serde_json::{Value, json};
 
 use crate::scaling::{average, external, object};
-use burst_testkit::metrics_apis::{
-    Example, SOON, Stage,
-    adapter::Adapter,
-    shop, wait_until_available,
-    workers::{Worker, wait_for_replicas, wait_until_active},
-};
-use burst_testkit::network_namespace::alone;
 
 /// What the adapter has from the start: 42 where `foo` is `bar`.
 const THEIRS: &str = "my-external-metric";

@@ -1,8 +1,10 @@
 //! What the rest of the cluster notices of the metrics APIs: nothing, also when the filter has nothing to serve.
 
-use burst_testkit::{Controllers, Version, wait};
-
-use burst_testkit::metrics_apis::{API_SERVICES, SOON, Stage, wait_until_available};
+use burst_testkit::{
+    Controllers, Version,
+    metrics_apis::{API_SERVICES, SOON, Stage, wait_until_available},
+    wait,
+};
 
 /// The aggregator's probes, of which there are five for each APIService at a time.
 const REQUESTS: &str = "http.metrics_apis.downstream_rq_total";

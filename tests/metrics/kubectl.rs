@@ -1,10 +1,13 @@
 //! `kubectl get` of a metric prints the values of that metric and of no other.
 
-use burst_testkit::{Controllers, Version, wait};
+use burst_testkit::{
+    Controllers, Version,
+    metrics_apis::{SOON, Stage, shop},
+    wait,
+};
 use serde_json::json;
 
 use crate::scaling::RATES;
-use burst_testkit::metrics_apis::{SOON, Stage, shop, traffic::Traffic};
 
 const GROUP: &str = "external.metrics.k8s.io";
 
@@ -94,7 +97,7 @@ fn kubectl_prints_the_values_of_the_metric_that_it_is_asked_for() {
         assert_eq!(items(&stage, metric, "service=web"), Ok(vec![value]));
     }
 
-    let _traffic = Traffic::begin(stage.proxy.public(), &["/"]);
+    let traffic = stage.proxy.traffic(&["/"]);
     let [rejected, requests, in_flight] = RATE_NAMES;
     wait::for_ok(SOON, "requests to web", || {
         let rows = table(&stage, requests)?;
@@ -110,6 +113,7 @@ fn kubectl_prints_the_values_of_the_metric_that_it_is_asked_for() {
         let names: Vec<_> = found.iter().filter_map(|item| item.split(' ').next()).collect();
         assert_eq!(names, [metric; 2]);
     }
+    traffic.stop();
 }
 
 /// Custom metrics are subresources, of which kubectl gets none by name: it says so, and prints no other one.

@@ -1,14 +1,16 @@
 //! Policies between the real HPA controller and the metrics.
 
-use burst_testkit::{Controllers, Version, repository, wait};
+use burst_testkit::{
+    Controllers, Version,
+    metrics_apis::{
+        SOON, Stage, shop,
+        workers::{Worker, wait_for_replicas, wait_until_active},
+    },
+    repository, wait,
+};
 use serde_json::{Value, json};
 
 use crate::scaling::{RATE, RATES, external, value};
-use burst_testkit::metrics_apis::{
-    SOON, Stage, shop,
-    traffic::Traffic,
-    workers::{Worker, wait_for_replicas, wait_until_active},
-};
 
 pub(crate) const OBJECTS: &str = r#""policies": {"root_namespace": "istio-system"}, "#;
 
@@ -87,8 +89,9 @@ fn an_hpa_is_told_which_rule_of_which_policy_refuses_its_metric_and_scales_once_
     ]);
     let both = [web, api];
     wait_until_active(&stage.cluster, &both);
-    let _traffic = Traffic::begin(stage.proxy.public(), &["/", "/api"]);
+    let traffic = stage.proxy.traffic(&["/", "/api"]);
     wait_for_replicas(&stage.cluster, &both, 10);
+    traffic.stop();
 }
 
 #[test]

@@ -1,11 +1,15 @@
 //! Who may read which metric: by the RBAC of a real API server, and asked as the library of every adapter asks.
 
 use burst_model::view::metrics::review::{Access, Unreviewed};
-use burst_testkit::{Controllers, Version, http::Answer, http::Tls, port, repository, wait};
+use burst_testkit::{
+    Controllers, Version,
+    http::{Answer, Tls},
+    metrics_apis::{Example, SOON, Stage, adapter::Adapter, review_server::ReviewServer, shop},
+    network_namespace::alone,
+    port, repository, wait,
+};
+use http::StatusCode;
 use serde_json::{Value, json};
-
-use burst_testkit::metrics_apis::{Example, SOON, Stage, adapter::Adapter, judge::Judge, shop};
-use burst_testkit::network_namespace::alone;
 
 const CUSTOM: &str = "/apis/custom.metrics.k8s.io/v1beta2/namespaces/shop";
 const EXTERNAL: &str = "/apis/external.metrics.k8s.io/v1beta1/namespaces/shop";
@@ -278,18 +282,18 @@ fn the_api_server_is_asked_and_users_are_told_as_every_other_adapter_does() {
         "reviews::the_api_server_is_asked_and_users_are_told_as_every_other_adapter_does",
         || {
             let (stage, client) = stage();
-            let judge = Judge::start();
-            let adapter = Adapter::start_at(port::free(), &stage, &judge.kubeconfig());
+            let reviews = ReviewServer::start();
+            let adapter = Adapter::start_at(port::free(), &stage, &reviews.kubeconfig());
             let ask = |method: &str, path: &str, user: &[(&str, &str)]| {
                 let url = format!("https://{}{path}", adapter.address);
                 client
                     .try_send(method, &url, user)
                     .unwrap_or_else(|error| panic!("{method} {path}: {error}"))
             };
-            judge.say(201, json!({"allowed": false, "reason": "a <reason>"}));
+            reviews.answer_with(StatusCode::CREATED, json!({"allowed": false, "reason": "a <reason>"}));
             wait::until(SOON, "an adapter that knows the API server", || {
                 ask("GET", "/warm", USERS[0]);
-                judge.asked().iter().any(|spec| spec["user"] == "alice")
+                reviews.take_specs().iter().any(|spec| spec["user"] == "alice")
             });
             // What it asked before it keeps for a while.
             let mut kept = Vec::new();
@@ -300,7 +304,7 @@ fn the_api_server_is_asked_and_users_are_told_as_every_other_adapter_does() {
                     let ours = Access::of(method.as_bytes(), path.as_bytes(), headers).expect("a question");
                     let spec: Value = serde_json::from_str(&ours.question()).expect("JSON");
                     let spec = without_empty(spec["spec"].clone());
-                    kept.extend(asked_of(&judge, user));
+                    kept.extend(asked_of(&reviews, user));
                     assert!(
                         kept.contains(&spec),
                         "{method} {path} {user:?}: {spec:#}\n{:#?}",
@@ -311,7 +315,14 @@ fn the_api_server_is_asked_and_users_are_told_as_every_other_adapter_does() {
             }
             // Nobody may where nobody can tell, and the next one is asked about again.
             for status in [json!({"allowed": true, "denied": true}), Value::Null] {
-                judge.say(if status.is_null() { 403 } else { 201 }, status);
+                reviews.answer_with(
+                    if status.is_null() {
+                        StatusCode::FORBIDDEN
+                    } else {
+                        StatusCode::CREATED
+                    },
+                    status,
+                );
                 let user = [("x-remote-user", "dave")];
                 assert_eq!(
                     ask("GET", "/apis", &user).status,
@@ -323,9 +334,13 @@ fn the_api_server_is_asked_and_users_are_told_as_every_other_adapter_does() {
 }
 
 /// The question about that user, if one was asked; the API server's own probes are about others.
-fn asked_of(judge: &Judge, user: &[(&str, &str)]) -> Option<Value> {
+fn asked_of(reviews: &ReviewServer, user: &[(&str, &str)]) -> Option<Value> {
     let (_, name) = user[0];
-    let mut asked: Vec<_> = judge.asked().into_iter().filter(|spec| spec["user"] == name).collect();
+    let mut asked: Vec<_> = reviews
+        .take_specs()
+        .into_iter()
+        .filter(|spec| spec["user"] == name)
+        .collect();
     assert!(asked.len() <= 1, "{asked:#?}");
     asked.pop()
 }

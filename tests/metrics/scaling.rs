@@ -1,13 +1,14 @@
 //! The real HPA controller scales by what the proxy says, and by nothing that it does not.
 
-use burst_testkit::{Controllers, Version, wait};
-use serde_json::{Value, json};
-
-use burst_testkit::metrics_apis::{
-    SOON, Stage, shop,
-    traffic::Traffic,
-    workers::{Worker, wait_for_replicas, wait_until_active},
+use burst_testkit::{
+    Controllers, Version,
+    metrics_apis::{
+        SOON, Stage, shop,
+        workers::{Worker, wait_for_replicas, wait_until_active},
+    },
+    wait,
 };
+use serde_json::{Value, json};
 
 /// What all proxies count is in the metric of that name where one of them is the hub.
 pub(crate) const RATES: &str =
@@ -53,9 +54,9 @@ fn every_kind_of_metric_scales_up_under_load_and_down_again() {
     workers.iter().for_each(|worker| worker.create(&stage.cluster));
     wait_until_active(&stage.cluster, &workers);
     wait_for_replicas(&stage.cluster, &workers, 2);
-    let traffic = Traffic::begin(stage.proxy.public(), &["/", "/api"]);
+    let traffic = stage.proxy.traffic(&["/", "/api"]);
     wait_for_replicas(&stage.cluster, &workers, 10);
-    drop(traffic);
+    traffic.stop();
     wait_for_replicas(&stage.cluster, &workers, 2);
 }
 
@@ -69,8 +70,9 @@ fn a_service_of_no_replicas_is_woken_by_its_first_requests() {
     let sleeper = std::slice::from_ref(&worker);
     wait_until_active(&stage.cluster, sleeper);
     wait_for_replicas(&stage.cluster, sleeper, 0);
-    let _traffic = Traffic::begin(stage.proxy.public(), &["/"]);
-    wait::until(SOON, "somebody who answers", || worker.replicas(&stage.cluster) != "0");
+    let traffic = stage.proxy.traffic(&["/"]);
+    wait::until(SOON, "a replica", || worker.replicas(&stage.cluster) != "0");
+    traffic.stop();
 }
 
 /// What is stale is not served: an error leaves a Deployment as it is, and a wrong number would not.

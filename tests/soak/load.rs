@@ -6,9 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use burst_testkit::http::Answer;
-
-use burst_testkit::filter::{Kept, NGSA_1_CLUSTER, Request, echo};
+use burst_testkit::{
+    filter::{NGSA_1_CLUSTER, echo},
+    http::{Answer, KeepAlive, Request},
+};
 
 /// The listener balances exactly, so each of the two workers has half of them.
 pub(crate) const CONNECTIONS: usize = 4;
@@ -111,7 +112,7 @@ fn locked(tally: &Mutex<Tally>) -> std::sync::MutexGuard<'_, Tally> {
 }
 
 fn ask(address: SocketAddr, tally: &Mutex<Tally>, over: &AtomicBool) {
-    let mut connection = Kept::to(address);
+    let mut connection = KeepAlive::to(address);
     for number in 0.. {
         if over.load(Ordering::Relaxed) {
             break;

@@ -14,7 +14,12 @@ use std::env;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use burst_testkit::{Version, port};
+use burst_testkit::{
+    Version,
+    filter::{NGSA_1, NGSA_1_CLUSTER, Plugin, Proxy, World},
+    http::Request,
+    port,
+};
 use serde_json::{Value, json};
 
 use crate::faults::{Faults, KINDS};
@@ -22,7 +27,6 @@ use crate::load::Load;
 use crate::memory::Memory;
 use crate::promises::Report;
 use crate::screen::Screen;
-use burst_testkit::filter::{NGSA_1, NGSA_1_CLUSTER, Plugin, Proxy, Request, World};
 
 /// Without `SOAK`: the test. Each is after the warm-up.
 const SHORT: Duration = Duration::from_secs(25);

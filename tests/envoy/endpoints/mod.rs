@@ -4,9 +4,10 @@ mod paths;
 mod seed;
 mod settings;
 
-use burst_testkit::http::Answer;
-
-use burst_testkit::filter::{Client, Request};
+use burst_testkit::{
+    filter::Client,
+    http::{Answer, Request},
+};
 
 const TEXT: &str = "text/plain; charset=utf-8";
 const JSON: &str = "application/json; charset=utf-8";

@@ -1,10 +1,13 @@
 //! Methods and paths beside the seed's examples.
 
-use burst_testkit::{Version, http::Answer};
+use burst_testkit::{
+    Version,
+    filter::{NGSA_1, NGSA_1_CLUSTER, Proxy, World},
+    http::{Answer, Request},
+};
 use serde_json::json;
 
 use super::{TEXT, essence, synced};
-use burst_testkit::filter::{NGSA_1, NGSA_1_CLUSTER, Proxy, Request, World};
 
 on_each_envoy!(
     methods_and_paths_that_are_not_answered_are_told_why,

@@ -1,10 +1,13 @@
 //! The seed's examples, and the tags of its bulk answers.
 
-use burst_testkit::Version;
+use burst_testkit::{
+    Version,
+    filter::{NGSA_1, NGSA_1_CLUSTER, Proxy, World},
+    http::Request,
+};
 use serde_json::json;
 
 use super::{JSON, TEXT, essence, synced};
-use burst_testkit::filter::{NGSA_1, NGSA_1_CLUSTER, Proxy, Request, World};
 
 on_each_envoy!(
     the_seeds_examples_are_answered,

@@ -1,10 +1,13 @@
 //! Where the endpoints are, and before the first read.
 
-use burst_testkit::Version;
+use burst_testkit::{
+    Version,
+    filter::{NGSA_1, NGSA_1_CLUSTER, Proxy, World},
+    http::Request,
+};
 use serde_json::json;
 
 use super::{TEXT, essence, synced};
-use burst_testkit::filter::{NGSA_1, NGSA_1_CLUSTER, Proxy, Request, World};
 
 on_each_envoy!(
     hosts_prefix_and_the_switch_are_configuration,

@@ -4,11 +4,15 @@ use std::time::Duration;
 
 use burst_lab::api::Fault;
 use burst_lab::cluster::{DEPLOYMENTS, HPAS, SERVICES, STATEFULSETS};
-use burst_testkit::{Version, wait};
+use burst_testkit::{
+    Version,
+    filter::{NGSA_1, NGSA_1_CLUSTER, PATIENCE, Proxy, World, listing},
+    http::Request,
+    wait,
+};
 use serde_json::json;
 
 use super::{Failure, outlived};
-use burst_testkit::filter::{NGSA_1, NGSA_1_CLUSTER, PATIENCE, Proxy, Request, World, listing};
 
 on_each_envoy!(
     refusals_are_outlived,

@@ -6,10 +6,13 @@ mod objects;
 mod reach;
 
 use burst_lab::api::Fault;
-use burst_testkit::{Version, wait};
+use burst_testkit::{
+    Version,
+    filter::{Client, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Proxy, World, listing},
+    http::Request,
+    wait,
+};
 use serde_json::{Value, json};
-
-use burst_testkit::filter::{Client, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Proxy, Request, World, listing};
 
 /// How reading one resource fails.
 struct Failure {

@@ -2,11 +2,15 @@
 
 use burst_lab::api::Fault;
 use burst_lab::cluster::{HPAS, Resource};
-use burst_testkit::{Version, wait};
+use burst_testkit::{
+    Version,
+    filter::{NGSA_1, NGSA_1_CLUSTER, PATIENCE, Proxy, World, listing},
+    http::Request,
+    wait,
+};
 use serde_json::json;
 
 use super::{complaint, failed_twice};
-use burst_testkit::filter::{NGSA_1, NGSA_1_CLUSTER, PATIENCE, Proxy, Request, World, listing};
 
 on_each_envoy!(
     a_malformed_object_costs_that_object,

@@ -2,11 +2,14 @@
 
 use burst_lab::api::Fault;
 use burst_lab::cluster::{DEPLOYMENTS, HPAS, SERVICES, STATEFULSETS};
-use burst_testkit::Version;
+use burst_testkit::{
+    Version,
+    filter::{NGSA_1, NGSA_1_CLUSTER, Proxy, World, listing},
+    http::Request,
+};
 use serde_json::json;
 
 use super::{Failure, complaint, only_complaint, outlived_with, works_again};
-use burst_testkit::filter::{NGSA_1, NGSA_1_CLUSTER, Proxy, Request, World, listing};
 
 on_each_envoy!(
     broken_connections_are_outlived,

@@ -2,27 +2,22 @@
 
 mod bootstrap;
 mod client;
-mod connection;
 mod http2;
 mod pki;
 mod proxy;
 mod reports;
 mod request;
-mod traffic;
 mod upstream;
 mod world;
 
 pub use bootstrap::{DIRECT, Module, Plugin, cluster};
 pub use client::Client;
-pub use connection::{Connection, Kept};
 pub use http2::Stalled;
 pub use pki::Pki;
 pub use proxy::Proxy;
 pub use reports::Reports;
-pub use request::Request;
-pub use traffic::Traffic;
-pub use upstream::{ITS_OWN, SILENT, WITH_BURST, echo};
-pub use world::World;
+pub use upstream::{ITS_OWN, SILENT, Upstream, WITH_BURST, echo};
+pub use world::{World, serve};
 
 use std::thread;
 use std::time::Duration;

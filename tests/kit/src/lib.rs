@@ -18,6 +18,7 @@ mod part;
 pub mod port;
 mod process;
 mod seed;
+mod traffic;
 pub mod wait;
 
 pub use authority::{Authority, Credential};
@@ -27,3 +28,4 @@ pub use istiod::{Istiod, Node};
 pub use part::{Part, image, repository, wasm};
 pub use process::Process;
 pub use seed::seed;
+pub use traffic::{Traffic, TrafficBuilder};

@@ -1,12 +1,11 @@
 //! A control plane, and a proxy that serves its metrics APIs.
 
 pub mod adapter;
-pub mod judge;
 mod pods;
 mod proxy;
 mod registered;
+pub mod review_server;
 pub mod shop;
-pub mod traffic;
 mod upstream;
 pub mod workers;
 
@@ -23,7 +22,6 @@ pub use self::{
 pub const SOON: Duration = Duration::from_secs(120);
 
 /// The metrics APIs at work.
-#[derive(Debug)]
 pub struct Stage {
     /// The proxy that serves the metrics APIs.
     pub proxy: Proxy,

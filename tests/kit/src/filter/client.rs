@@ -3,9 +3,12 @@
 use std::net::SocketAddr;
 use std::time::UNIX_EPOCH;
 
-use crate::{http::Answer, wait};
+use crate::{
+    http::{Answer, KeepAlive, Request},
+    wait,
+};
 
-use super::{Kept, PATIENCE, Request};
+use super::PATIENCE;
 
 /// Headers that differ from answer to answer.
 const PASSING: [&str; 3] = [
@@ -17,11 +20,11 @@ const PASSING: [&str; 3] = [
 /// A connection to each worker of a listener. The listener balances exactly, so the connections that are held at the
 /// same time are all on different workers.
 #[derive(Debug)]
-pub struct Client(Vec<Kept>);
+pub struct Client(Vec<KeepAlive>);
 
 impl Client {
     pub(super) fn new(address: SocketAddr, workers: u32) -> Self {
-        Self((0..workers).map(|_| Kept::to(address)).collect())
+        Self((0..workers).map(|_| KeepAlive::to(address)).collect())
     }
 
     /// What each worker answers.
@@ -30,7 +33,7 @@ impl Client {
     /// When one does not.
     #[track_caller]
     pub fn ask_each(&mut self, request: &Request) -> Vec<Answer> {
-        let ask = |kept: &mut Kept| match kept.ask(request) {
+        let ask = |kept: &mut KeepAlive| match kept.ask(request) {
             Ok((answer, _)) => answer,
             Err(error) => panic!("{request:?}: {error}"),
         };

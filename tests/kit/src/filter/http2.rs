@@ -8,7 +8,7 @@ use h2::client::{Builder, SendRequest};
 use http::{HeaderMap, Request, Response, StatusCode};
 use tokio::net::TcpStream;
 
-use super::world::RUNTIME;
+use crate::http::RUNTIME;
 
 /// Streams of a connection. Envoy allows more.
 const STREAMS: usize = 500;

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 
 use super::PATIENCE;
-use super::world::{ANY, serve};
+use super::world::serve;
 
 /// The newest report of a proxy.
 pub struct Reports {
@@ -23,7 +23,7 @@ impl Reports {
     /// Listens on a free port.
     pub fn start() -> Self {
         let newest = Arc::default();
-        let server = serve(ANY, Keeper(Arc::clone(&newest)));
+        let server = serve(Keeper(Arc::clone(&newest)));
         Self { newest, server }
     }
 

@@ -22,7 +22,8 @@ pub fn echo(length: usize) -> String {
 }
 
 /// Answers 200 to everything else.
-pub(super) struct Upstream;
+#[derive(Debug)]
+pub struct Upstream;
 
 impl Answer for Upstream {
     fn answer(&self, request: &Request<Bytes>) -> Reply {

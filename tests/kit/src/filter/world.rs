@@ -2,26 +2,19 @@
 
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::{port, wait};
+use crate::{http::RUNTIME, port, wait};
 use burst_lab::api::{KubeApi, Reply};
 use burst_lab::cluster::{Cluster, HPAS};
 use burst_lab::server::{Answer, Server};
 use bytes::Bytes;
 use http::Request;
 use serde_json::{Value, json};
-use tokio::runtime::Runtime;
 
 use super::PATIENCE;
 use super::upstream::Upstream;
-
-/// The servers of all stories, and their clients of HTTP/2.
-pub(super) static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().expect("a runtime"));
-
-/// Any free port.
-pub(super) const ANY: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
 /// Enough to tell one poller from two, at an interval of a second; and what is left of one where a tick comes early.
 const POLLS: u32 = 10;
@@ -58,7 +51,7 @@ impl World {
             // Where the system puts nobody else while the API is away.
             kube_addr: SocketAddr::from((Ipv4Addr::LOCALHOST, port::free())),
             kube: None,
-            upstream: serve(ANY, Upstream),
+            upstream: serve(Upstream),
         };
         world.accept_connections();
         world
@@ -106,7 +99,7 @@ impl World {
             forgetful: self.forgetful.clone(),
             arrivals: self.arrivals.clone(),
         };
-        self.kube = Some(serve(self.kube_addr, front));
+        self.kube = Some(serve_at(self.kube_addr, front));
     }
 
     /// When each request came whose path ends so, by the API's own clock: nobody looks at it too late.
@@ -170,7 +163,15 @@ fn locked(arrivals: &Arrivals) -> MutexGuard<'_, Vec<(String, Instant)>> {
     arrivals.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-pub(super) fn serve(address: SocketAddr, what: impl Answer) -> Server {
+/// Serves on a free port of 127.0.0.1 until the server is dropped.
+///
+/// # Panics
+/// When there is none.
+pub fn serve(what: impl Answer) -> Server {
+    serve_at(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), what)
+}
+
+fn serve_at(address: SocketAddr, what: impl Answer) -> Server {
     RUNTIME.block_on(Server::start(address, what)).expect("a listener")
 }
 

@@ -3,13 +3,17 @@
 
 use std::{fs, net::SocketAddr, path::Path, process::Command};
 
-use crate::{Process, http, oracle, port, wait};
+use crate::{
+    Process,
+    http::{self, Request},
+    oracle, port, wait,
+};
 use tempfile::TempDir;
 
 use super::{SERVER, SOON, Stage};
 
 /// Where it takes values, on every address; so it runs in a network namespace of its own.
-const TOLD_AT: &str = "127.0.0.1:8080";
+const WRITE_ADDRESS: &str = "127.0.0.1:8080";
 
 /// A running adapter.
 #[derive(Debug)]
@@ -86,20 +90,15 @@ impl Adapter {
 
     #[track_caller]
     fn write(path: &str, value: u32) {
-        let body = format!("\"{value}\"");
-        let request = format!(
-            "POST /write-metrics/{path} HTTP/1.1\r\nhost: {TOLD_AT}\r\n\
-             content-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
-            body.len()
-        );
-        let address = TOLD_AT.parse().expect("an address");
-        wait::for_ok(SOON, "a value that is taken", || {
-            let answer = http::try_raw(address, request.as_bytes()).map_err(|error| error.to_string())?;
-            let answer = String::from_utf8_lossy(&answer).into_owned();
-            if answer.starts_with("HTTP/1.1 200") {
+        let request = Request::of("POST", format!("http://{WRITE_ADDRESS}/write-metrics/{path}"))
+            .header("content-type", "application/json")
+            .body(format!("\"{value}\""));
+        wait::for_ok(SOON, "a value that is accepted", || {
+            let answer = http::ask(&request).map_err(|error| error.to_string())?;
+            if answer.status == 200 {
                 Ok(())
             } else {
-                Err(answer)
+                Err(format!("{answer:?}"))
             }
         });
     }

@@ -1,8 +1,14 @@
 //! `filter-config/12-metrics-apis.yaml` in a real Envoy, with the ports, the module and the certificates of a test.
 
-use std::{fs, net::SocketAddr};
+use std::{fs, net::SocketAddr, time::Duration};
 
-use crate::{Authority, ControlPlane, Credential, Envoy, Version, http::Answer, http::Tls, repository, wasm};
+use burst_lab::server::Server;
+
+use crate::{
+    Authority, ControlPlane, Credential, Envoy, Traffic, TrafficBuilder, Version,
+    http::{Answer, Request, Tls},
+    repository, wasm,
+};
 
 use super::upstream;
 
@@ -18,7 +24,6 @@ const WEB_RULE: &str = r#"{"name": "web", "service": "shop/web"}"#;
 const WEB_ROUTE: &str = "{match: {prefix: /}, route: {cluster: web}}";
 
 /// A running proxy.
-#[derive(Debug)]
 pub struct Proxy {
     /// The process.
     pub envoy: Envoy,
@@ -26,6 +31,7 @@ pub struct Proxy {
     pub authority: Authority,
     /// The address of the listener for the API server.
     pub address: SocketAddr,
+    _upstream: Server,
 }
 
 impl Proxy {
@@ -57,18 +63,35 @@ impl Proxy {
             .files
             .iter()
             .fold(envoy, |envoy, (name, text)| envoy.file(name, text));
-        let envoy = envoy.start(&bootstrap(api, keys, example));
+        let upstream = upstream::start();
+        let envoy = envoy.start(&bootstrap(upstream.addr().port(), api, keys, example));
         let address = envoy.listener("metrics-apis");
         Self {
             envoy,
             authority,
             address,
+            _upstream: upstream,
         }
     }
 
     /// Where the sample's Services are reached.
     pub fn public(&self) -> SocketAddr {
         self.envoy.listener("public")
+    }
+
+    /// Clients of the sample's Services, at a pace that a busy machine keeps: 40 requests a second for each path, twice what
+    /// any autoscaler wants. Every answer has to be 200.
+    #[must_use]
+    pub fn traffic(&self, paths: &[&str]) -> Traffic {
+        let mut requests = paths.iter().map(Request::get);
+        let first = requests.next().expect("a path");
+        requests
+            .fold(Traffic::to(self.public(), first), TrafficBuilder::and)
+            .clients(2)
+            .pace(Duration::from_millis(50))
+            .new_connections()
+            .expecting(|answer| answer.status == 200)
+            .start()
     }
 
     /// A client of the listener for the API server, which shows that certificate.
@@ -121,8 +144,7 @@ fn shipped(file: &str) -> String {
 }
 
 /// A second Service beside the one that ships.
-fn bootstrap(api: u16, keys: &str, example: &Example) -> String {
-    let upstream = upstream::start().port();
+fn bootstrap(upstream: u16, api: u16, keys: &str, example: &Example) -> String {
     let endpoint =
         format!("{{endpoint: {{address: {{socket_address: {{address: 127.0.0.1, port_value: {upstream}}}}}}}}}");
     let api_cluster = format!("load_assignment: {{cluster_name: api, endpoints: [{{lb_endpoints: [{endpoint}]}}]}}");
