@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use burst_testkit::{
     Envoy,
-    filter::World,
+    filter::Backend,
     http::{Connection, Request},
     wait,
 };
@@ -47,7 +47,7 @@ struct Bulk {
 fn main() {
     eprintln!("making {SERVICES} Services");
     let crowd = Crowd::new(SERVICES);
-    let world = World::of(crowd.cluster.clone());
+    let world = Backend::of(crowd.cluster.clone());
     let upstream = proxy::upstream();
     let ports = Ports {
         api: world.kube_port(),

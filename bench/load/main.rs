@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use burst_testkit::{
     Envoy,
-    filter::World,
+    filter::Backend,
     http::{Connection, Request},
     wait,
 };
@@ -46,7 +46,7 @@ const ROUNDS: usize = 9;
 const PATIENCE: Duration = Duration::from_secs(120);
 
 fn main() {
-    let world = World::of(Crowd::new(SERVICES).cluster);
+    let world = Backend::of(Crowd::new(SERVICES).cluster);
     let upstream = proxy::upstream();
     let ports = Ports {
         api: world.kube_port(),

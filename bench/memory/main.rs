@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use burst_testkit::{
     Envoy,
-    filter::World,
+    filter::Backend,
     http::{Connection, Request},
     wait,
 };
@@ -52,7 +52,7 @@ fn main() {
     let mut table = Table::new("memory");
     eprintln!("making {SERVICES} Services");
     let crowd = Crowd::new(SERVICES);
-    let world = World::of(crowd.cluster.clone());
+    let world = Backend::of(crowd.cluster.clone());
     let ports = Ports {
         api: world.kube_port(),
         upstream: world.upstream_port(),

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use burst_testkit::{
     Version,
-    filter::{Client, Proxy, World},
+    filter::{Backend, Client, Proxy},
     http::Request,
     wait,
 };
@@ -47,7 +47,7 @@ pub(crate) struct Town {
     pub(crate) first: First,
     stretches: Stretches,
     client: Client,
-    _world: World,
+    _world: Backend,
 }
 
 /// What it took until every worker could serve.
@@ -79,7 +79,7 @@ pub(crate) struct Slice {
 
 impl Town {
     pub(crate) fn start(crowd: Crowd, mode: Mode) -> Self {
-        let world = World::of(crowd.cluster.clone());
+        let world = Backend::of(crowd.cluster.clone());
         let asked = crowd::upstream(ASKED);
         let started = Instant::now();
         let proxy = Proxy::of(Version::Tested)

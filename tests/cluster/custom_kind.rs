@@ -64,7 +64,7 @@ spec:
 "#;
 
 #[test]
-fn a_kind_is_served_as_soon_as_its_definition_and_its_objects_are_there() {
+fn a_custom_kind_is_served_once_its_definition_and_its_objects_exist() {
     let cluster = ControlPlane::start();
     let mount = apply_shipped_role(&cluster).mount(&cluster);
     sample::create_with_status(&cluster);
@@ -109,7 +109,7 @@ fn a_kind_is_served_as_soon_as_its_definition_and_its_objects_are_there() {
 }
 
 #[test]
-fn a_kind_whose_conversion_webhook_is_gone_is_left_out_and_the_rest_goes_on() {
+fn a_custom_kind_whose_conversion_webhook_is_down_is_excluded_and_the_others_stay_current() {
     let cluster = ControlPlane::start();
     let mount = apply_shipped_role(&cluster).mount(&cluster);
     sample::create_with_status(&cluster);

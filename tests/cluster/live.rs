@@ -67,7 +67,7 @@ fn the_header_and_the_endpoints_follow_what_the_hpa_controller_says() {
 /// Each interval brings a picture with a later time on it. So a change shows within one interval if no picture that was
 /// read after it is without it, however slow the machine is.
 #[test]
-fn a_picture_that_was_read_after_a_change_shows_it() {
+fn a_snapshot_that_was_read_after_a_change_contains_it() {
     let cluster = ControlPlane::start();
     let mount = apply_shipped_role(&cluster).mount(&cluster);
     sample::create_with_status(&cluster);

@@ -23,7 +23,7 @@ const MORE: &str = r#""page_size": 2, "target_percent": 60, "workloads": [
     {"group": "argoproj.io", "version": "v1alpha1", "resource": "rollouts", "kind": "Rollout"}]"#;
 
 #[test]
-fn a_preview_says_what_a_proxy_will_say() {
+fn a_preview_prints_the_headers_that_a_proxy_then_sends() {
     let cluster = ControlPlane::start();
     let mount = apply_shipped_role(&cluster).mount(&cluster);
     cluster.apply(custom_kind::ROLE);

@@ -2,7 +2,7 @@
 
 use burst_testkit::{
     Version,
-    filter::{NGSA_1, NGSA_1_CLUSTER, Proxy, World},
+    filter::{Backend, NGSA_1, NGSA_1_CLUSTER, Proxy},
     http::{self, Request},
 };
 use serde_json::json;
@@ -10,16 +10,16 @@ use serde_json::json;
 /// Of the proxy, unless a test says otherwise.
 const WORKERS: usize = 2;
 
-on_each_envoy!(bytes_that_are_no_text_are_harmless);
+on_each_envoy!(bytes_that_are_not_utf8_are_harmless);
 
-fn bytes_that_are_no_text_are_harmless(version: Version) {
-    let world = World::sample();
+fn bytes_that_are_not_utf8_are_harmless(version: Version) {
+    let backend = Backend::sample();
     // Every setting that makes the filter read something of the request.
     let keys = json!({
         "header": {"when": {"request_header": "user-agent", "prefix": "HealthCheck"}},
         "endpoints": {"hosts": ["burst.test"]},
     });
-    let (proxy, mut main) = Proxy::start(version, &world, keys);
+    let (proxy, mut main) = Proxy::start(version, &backend, keys);
     let probe = Request::to(NGSA_1_CLUSTER).header("user-agent", "HealthCheck/1.0");
     main.wait_for_header(&probe, Some(NGSA_1));
     let own = |path: &str| Request::get(path).host("burst.test");

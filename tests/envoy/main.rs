@@ -17,7 +17,6 @@ macro_rules! on_each_envoy {
 
 mod bytes;
 mod configuration;
-mod crowds;
 mod endpoints;
 mod examples;
 mod failures;
@@ -26,6 +25,7 @@ mod header_only;
 mod limits;
 mod mapping;
 mod metrics_apis;
+mod overload;
 mod pages;
 mod polling;
 mod quarantine;

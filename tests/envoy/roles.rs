@@ -5,7 +5,7 @@ use std::time::Duration;
 use burst_lab::api::Rule;
 use burst_testkit::{
     Traffic, Version,
-    filter::{NGSA_1, NGSA_1_CLUSTER, Proxy, World},
+    filter::{Backend, NGSA_1, NGSA_1_CLUSTER, Proxy},
     http::Request,
 };
 use serde_json::json;
@@ -14,8 +14,8 @@ use serde_json::json;
 const STANDSTILL: Duration = Duration::from_secs(1);
 
 on_each_envoy!(
-    a_role_in_one_of_two_namespaces_serves_that_one,
-    a_kind_that_is_refused_is_left_out_once_it_is_too_old_and_the_rest_goes_on,
+    a_role_for_one_of_two_namespaces_serves_that_namespace,
+    a_refused_kind_is_excluded_once_it_is_too_old_and_the_others_stay_current,
 );
 
 const NGSA_2: &str = "service=ngsa/ngsa-2, current-load=2, target-load=4, max-load=6";
@@ -32,15 +32,15 @@ fn rule(resources: &[&str], namespace: Option<&str>) -> Rule {
     }
 }
 
-fn allow(world: &World, rules: Vec<Rule>) {
-    world.api.access.restrict("system:anonymous", rules);
+fn allow(backend: &Backend, rules: Vec<Rule>) {
+    backend.api.access.restrict("system:anonymous", rules);
 }
 
-fn a_role_in_one_of_two_namespaces_serves_that_one(version: Version) {
-    let world = World::sample();
+fn a_role_for_one_of_two_namespaces_serves_that_namespace(version: Version) {
+    let backend = Backend::sample();
     let in_default = rule(&ALL, Some("default"));
-    allow(&world, vec![in_default.clone()]);
-    let (proxy, mut main) = Proxy::start(version, &world, json!({"namespaces": ["default", "ngsa"]}));
+    allow(&backend, vec![in_default.clone()]);
+    let (proxy, mut main) = Proxy::start(version, &backend, json!({"namespaces": ["default", "ngsa"]}));
     main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
     main.wait_for_header(&Request::to("ngsa-svc-2.ngsa"), None);
     proxy.wait_for_stat("burst_unreadable_services_in_ngsa", |shown| shown == 1);
@@ -55,18 +55,18 @@ fn a_role_in_one_of_two_namespaces_serves_that_one(version: Version) {
         refused.body
     );
 
-    allow(&world, vec![in_default, rule(&ALL, Some("ngsa"))]);
+    allow(&backend, vec![in_default, rule(&ALL, Some("ngsa"))]);
     main.wait_for_header(&Request::to("ngsa-svc-2.ngsa"), Some(NGSA_2));
     proxy.wait_for_stat("burst_unreadable_services_in_ngsa", |shown| shown == 0);
 }
 
-fn a_kind_that_is_refused_is_left_out_once_it_is_too_old_and_the_rest_goes_on(version: Version) {
-    let world = World::sample();
-    let (proxy, mut main) = Proxy::start(version, &world, json!({"max_staleness": "40s"}));
+fn a_refused_kind_is_excluded_once_it_is_too_old_and_the_others_stay_current(version: Version) {
+    let backend = Backend::sample();
+    let (proxy, mut main) = Proxy::start(version, &backend, json!({"max_staleness": "40s"}));
     main.wait_for_header(&Request::to("queue.data"), Some(QUEUE));
     let traffic = Traffic::to(proxy.envoy.listener("main"), Request::to(NGSA_1_CLUSTER)).start();
     allow(
-        &world,
+        &backend,
         vec![rule(&["horizontalpodautoscalers", "services", "deployments"], None)],
     );
     proxy.wait_for_stat("burst_unreadable_statefulsets", |shown| shown == 1);
@@ -83,6 +83,6 @@ fn a_kind_that_is_refused_is_left_out_once_it_is_too_old_and_the_rest_goes_on(ve
     }
     assert!(traffic.stop().iter().all(|answer| answer.status == 200));
 
-    allow(&world, vec![rule(&ALL, None)]);
+    allow(&backend, vec![rule(&ALL, None)]);
     main.wait_for_header(&Request::to("queue.data"), Some(QUEUE));
 }

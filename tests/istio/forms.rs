@@ -105,7 +105,7 @@ const KUBE_API: &str = "EnvoyFilter burst-metrics-kube-api";
 const LOCK: &str = "AuthorizationPolicy burst-metrics";
 
 #[test]
-fn the_api_server_takes_every_set_as_it_ships() {
+fn the_api_server_accepts_every_shipped_set() {
     let cluster = ControlPlane::start();
     Istiod::create_crds(&cluster);
     for namespace in ["istio-system", "istio-ingress", "shop", "burst-metrics"] {

@@ -13,7 +13,7 @@ const GATE: &str = include_str!("../../istio/gate.yaml");
 const WHEN: &str = r#"{"spec": {"pluginConfig": {"header": {"when": {"request_header": "x-want-burst"}}}}}"#;
 
 #[test]
-fn who_comes_by_the_public_port_cannot_ask_for_the_header() {
+fn clients_of_the_public_port_cannot_ask_for_the_header() {
     let mesh = Mesh::start();
     let inside = port::free();
     let ingress = mesh.gateway(

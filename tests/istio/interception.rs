@@ -13,7 +13,7 @@ use crate::{
 };
 
 #[test]
-fn a_sidecar_that_intercepts_speaks_for_the_service_of_the_port() {
+fn an_intercepting_sidecar_sends_the_header_of_the_service_of_its_port() {
     let mesh = Mesh::start();
     mesh.cluster.apply(PLAIN_TEXT);
     mesh.cluster.apply(ORIGINAL_DESTINATION);

@@ -14,7 +14,7 @@ use crate::{
 };
 
 #[test]
-fn what_is_passed_through_stays_as_it_is_and_a_route_to_such_a_cluster_has_the_header() {
+fn passed_through_traffic_is_unchanged_and_a_route_to_such_a_cluster_has_the_header() {
     let mesh = Mesh::start();
     let between = port::free();
     let ingress = mesh.gateway(

@@ -15,7 +15,7 @@ pub(crate) const HOST: &str = "web.shop.svc.cluster.local";
 const SPOKE: &str = "istio/spoke.yaml";
 
 #[test]
-fn a_sidecar_speaks_for_its_pod() {
+fn a_sidecar_sends_the_header_of_its_pods_service() {
     let mesh = Mesh::start();
     // There is nobody to sign certificates for the proxies.
     mesh.cluster.apply(PLAIN_TEXT);

@@ -32,7 +32,7 @@ const SLOW: &str = "outbound|80|slow|api.shop.svc.cluster.local";
 const DRAINING: &str = "listener_manager.total_filter_chains_draining";
 
 #[test]
-fn a_new_module_takes_over_beside_the_old_one_and_is_rolled_back() {
+fn a_new_module_replaces_the_old_one_without_a_gap_and_is_rolled_back() {
     let upgrade = Upgrade::new();
     let Upgrade { ingress, program, .. } = &upgrade;
     let _ = upgrade.apply(&upgrade.old);
@@ -61,7 +61,7 @@ fn a_new_module_takes_over_beside_the_old_one_and_is_rolled_back() {
 }
 
 #[test]
-fn a_new_module_comes_with_a_new_listener_while_the_old_one_drains_and_is_rolled_back() {
+fn a_new_module_arrives_with_a_new_listener_while_the_old_one_drains_and_is_rolled_back() {
     let upgrade = Upgrade::new();
     let Upgrade { ingress, program, .. } = &upgrade;
     let mut applied = upgrade.apply(&upgrade.old);

@@ -13,7 +13,7 @@ const DISCOVERY: &str = "/apis/custom.metrics.k8s.io/v1beta2";
 const REMOTE: [(&str, &str); 2] = [("x-remote-user", "alice"), ("x-remote-group", "system:authenticated")];
 
 #[test]
-fn who_is_not_the_api_server_is_refused() {
+fn clients_other_than_the_api_server_are_refused() {
     for version in Version::ALL {
         let stage = Stage::with(version, Controllers::None, "");
         let (proxy, front_proxy) = (&stage.proxy, stage.cluster.front_proxy());
@@ -48,7 +48,7 @@ fn who_is_not_the_api_server_is_refused() {
 }
 
 #[test]
-fn on_the_other_listeners_nobody_says_who_a_user_is_and_nothing_is_answered() {
+fn other_listeners_strip_user_headers_and_serve_no_metrics() {
     for version in Version::ALL {
         let stage = Stage::with(version, Controllers::None, "");
         let url = format!("http://{}{DISCOVERY}", stage.proxy.public());
@@ -69,7 +69,7 @@ fn on_the_other_listeners_nobody_says_who_a_user_is_and_nothing_is_answered() {
 
 /// The file is swapped as the kubelet swaps those of a mounted Secret; nothing is restarted.
 #[test]
-fn a_swapped_file_of_the_api_servers_authority_is_used() {
+fn a_replaced_file_of_the_api_servers_authority_is_used() {
     for version in Version::ALL {
         let stage = Stage::with(version, Controllers::None, "");
         let proxy = &stage.proxy;
@@ -85,7 +85,7 @@ fn a_swapped_file_of_the_api_servers_authority_is_used() {
 }
 
 #[test]
-fn escaped_slashes_and_dots_lead_nowhere_else() {
+fn escaped_slashes_and_dots_reach_no_other_path() {
     let stage = Stage::with(Version::Tested, Controllers::None, "");
     let certificate = stage.cluster.front_proxy().client("front-proxy-client", None);
     let client = stage.proxy.client(Some(&certificate));

@@ -77,9 +77,9 @@ fn value(stage: &Stage, path: &str) -> Result<Value, String> {
 }
 
 #[test]
-fn an_hpa_scales_by_the_metrics_of_either_and_ours_outlive_the_other() {
+fn an_hpa_scales_by_the_metrics_of_both_adapters_and_ours_survive_the_other() {
     alone(
-        "fallback::an_hpa_scales_by_the_metrics_of_either_and_ours_outlive_the_other",
+        "fallback::an_hpa_scales_by_the_metrics_of_both_adapters_and_ours_survive_the_other",
         || {
             let port = port::free();
             let stage = Stage::of(Version::Tested, Controllers::All, "", |cluster| example(cluster, port));
@@ -130,9 +130,9 @@ fn an_hpa_scales_by_the_metrics_of_either_and_ours_outlive_the_other() {
 
 /// With a certificate that the request-header CA signed, the adapter believes the proxy as it believes the API server.
 #[test]
-fn an_adapter_that_believes_the_proxy_asks_about_the_user() {
+fn an_adapter_that_trusts_the_proxy_reviews_the_original_user() {
     alone(
-        "fallback::an_adapter_that_believes_the_proxy_asks_about_the_user",
+        "fallback::an_adapter_that_trusts_the_proxy_reviews_the_original_user",
         || {
             let port = port::free();
             let stage = Stage::of(Version::Tested, Controllers::None, "", |cluster| {

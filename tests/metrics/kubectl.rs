@@ -81,7 +81,7 @@ fn items(stage: &Stage, metric: &str, selector: &str) -> Result<Vec<String>, Str
 }
 
 #[test]
-fn kubectl_prints_the_values_of_the_metric_that_it_is_asked_for() {
+fn kubectl_prints_the_values_of_the_requested_metric() {
     let stage = stage();
     wait::for_ok(SOON, "three replicas of web", || {
         let found = LOADS.map(|(metric, _)| table(&stage, metric));

@@ -40,7 +40,7 @@ fn wait_for_refusal(stage: &Stage, namespace: &str, words: &str) {
 }
 
 #[test]
-fn six_policies_that_are_too_much_cost_no_user_a_request_and_no_other_namespace_its_policies() {
+fn six_oversized_policies_fail_no_request_and_disable_no_other_namespaces_policies() {
     let stage = Stage::with_apis(Version::Tested, Controllers::None, RATES, OBJECTS);
     define(&stage);
     shop::create(&stage.cluster);

@@ -43,7 +43,7 @@ fn wait_for_words(stage: &Stage, worker: &Worker, words: &str) {
 }
 
 #[test]
-fn an_hpa_is_told_which_rule_of_which_policy_refuses_its_metric_and_scales_once_it_is_gone() {
+fn an_hpa_shows_which_rule_denies_its_metric_and_scales_once_the_policy_is_deleted() {
     let stage = Stage::with_apis(Version::Tested, Controllers::All, RATES, OBJECTS);
     define(&stage);
     shop::create(&stage.cluster);
@@ -95,7 +95,7 @@ fn an_hpa_is_told_which_rule_of_which_policy_refuses_its_metric_and_scales_once_
 }
 
 #[test]
-fn a_policy_of_the_root_namespace_is_for_the_users_that_it_names_in_every_namespace() {
+fn a_root_namespace_policy_applies_to_its_subjects_in_every_namespace() {
     let stage = Stage::with_apis(Version::Tested, Controllers::None, RATES, OBJECTS);
     define(&stage);
     shop::create(&stage.cluster);

@@ -277,60 +277,57 @@ const REQUESTS: [(&str, &str); 26] = [
 ];
 
 #[test]
-fn the_api_server_is_asked_and_users_are_told_as_every_other_adapter_does() {
-    alone(
-        "reviews::the_api_server_is_asked_and_users_are_told_as_every_other_adapter_does",
-        || {
-            let (stage, client) = stage();
-            let reviews = ReviewServer::start();
-            let adapter = Adapter::start_at(port::free(), &stage, &reviews.kubeconfig());
-            let ask = |method: &str, path: &str, user: &[(&str, &str)]| {
-                let url = format!("https://{}{path}", adapter.address);
-                client
-                    .try_send(method, &url, user)
-                    .unwrap_or_else(|error| panic!("{method} {path}: {error}"))
-            };
-            reviews.answer_with(StatusCode::CREATED, json!({"allowed": false, "reason": "a <reason>"}));
-            wait::until(SOON, "an adapter that knows the API server", || {
-                ask("GET", "/warm", USERS[0]);
-                reviews.take_specs().iter().any(|spec| spec["user"] == "alice")
-            });
-            // What it asked before it keeps for a while.
-            let mut kept = Vec::new();
-            for (method, path) in REQUESTS {
-                for user in USERS {
-                    let theirs = ask(method, path, user);
-                    let headers = user.iter().map(|(name, value)| (*name, value.as_bytes()));
-                    let ours = Access::of(method.as_bytes(), path.as_bytes(), headers).expect("a question");
-                    let spec: Value = serde_json::from_str(&ours.question()).expect("JSON");
-                    let spec = without_empty(spec["spec"].clone());
-                    kept.extend(asked_of(&reviews, user));
-                    assert!(
-                        kept.contains(&spec),
-                        "{method} {path} {user:?}: {spec:#}\n{:#?}",
-                        kept.last()
-                    );
-                    refuses_alike(method, path, &ours, &theirs);
-                }
-            }
-            // Nobody may where nobody can tell, and the next one is asked about again.
-            for status in [json!({"allowed": true, "denied": true}), Value::Null] {
-                reviews.answer_with(
-                    if status.is_null() {
-                        StatusCode::FORBIDDEN
-                    } else {
-                        StatusCode::CREATED
-                    },
-                    status,
+fn reviews_and_refusals_equal_those_of_other_adapters() {
+    alone("reviews::reviews_and_refusals_equal_those_of_other_adapters", || {
+        let (stage, client) = stage();
+        let reviews = ReviewServer::start();
+        let adapter = Adapter::start_at(port::free(), &stage, &reviews.kubeconfig());
+        let ask = |method: &str, path: &str, user: &[(&str, &str)]| {
+            let url = format!("https://{}{path}", adapter.address);
+            client
+                .try_send(method, &url, user)
+                .unwrap_or_else(|error| panic!("{method} {path}: {error}"))
+        };
+        reviews.answer_with(StatusCode::CREATED, json!({"allowed": false, "reason": "a <reason>"}));
+        wait::until(SOON, "an adapter that knows the API server", || {
+            ask("GET", "/warm", USERS[0]);
+            reviews.take_specs().iter().any(|spec| spec["user"] == "alice")
+        });
+        // What it asked before it keeps for a while.
+        let mut kept = Vec::new();
+        for (method, path) in REQUESTS {
+            for user in USERS {
+                let theirs = ask(method, path, user);
+                let headers = user.iter().map(|(name, value)| (*name, value.as_bytes()));
+                let ours = Access::of(method.as_bytes(), path.as_bytes(), headers).expect("a question");
+                let spec: Value = serde_json::from_str(&ours.question()).expect("JSON");
+                let spec = without_empty(spec["spec"].clone());
+                kept.extend(asked_of(&reviews, user));
+                assert!(
+                    kept.contains(&spec),
+                    "{method} {path} {user:?}: {spec:#}\n{:#?}",
+                    kept.last()
                 );
-                let user = [("x-remote-user", "dave")];
-                assert_eq!(
-                    ask("GET", "/apis", &user).status,
-                    Access::unreviewed(&Unreviewed::NoAnswer).status
-                );
+                refuses_alike(method, path, &ours, &theirs);
             }
-        },
-    );
+        }
+        // Nobody may where nobody can tell, and the next one is asked about again.
+        for status in [json!({"allowed": true, "denied": true}), Value::Null] {
+            reviews.answer_with(
+                if status.is_null() {
+                    StatusCode::FORBIDDEN
+                } else {
+                    StatusCode::CREATED
+                },
+                status,
+            );
+            let user = [("x-remote-user", "dave")];
+            assert_eq!(
+                ask("GET", "/apis", &user).status,
+                Access::unreviewed(&Unreviewed::NoAnswer).status
+            );
+        }
+    });
 }
 
 /// The question about that user, if one was asked; the API server's own probes are about others.

@@ -38,7 +38,7 @@ pub(crate) fn external(metric: &str, labels: &Value, target: &Value) -> Value {
 
 /// The last is the queue of seed 002, as v2 has it: several series, summed, so many for each worker.
 #[test]
-fn every_kind_of_metric_scales_up_under_load_and_down_again() {
+fn an_hpa_scales_up_and_down_by_every_kind_of_metric() {
     let stage = Stage::with(Version::Tested, Controllers::All, RATES);
     shop::create(&stage.cluster);
     let workers = [
@@ -61,7 +61,7 @@ fn every_kind_of_metric_scales_up_under_load_and_down_again() {
 }
 
 #[test]
-fn a_service_of_no_replicas_is_woken_by_its_first_requests() {
+fn a_service_scaled_to_zero_scales_up_with_its_first_requests() {
     let stage = Stage::with(Version::Tested, Controllers::All, RATES);
     shop::create(&stage.cluster);
     let mut worker = Worker::new("sleeper", external(RATE, &json!({"service": "web"}), &average(10)));
@@ -77,7 +77,7 @@ fn a_service_of_no_replicas_is_woken_by_its_first_requests() {
 
 /// What is stale is not served: an error leaves a Deployment as it is, and a wrong number would not.
 #[test]
-fn an_hpa_holds_still_while_the_snapshot_is_stale() {
+fn an_hpa_keeps_its_replicas_while_the_snapshot_is_stale() {
     let mut stage = Stage::with(Version::Tested, Controllers::All, r#""max_staleness": "5s", "#);
     shop::create(&stage.cluster);
     let web = json!({"service": "web"});

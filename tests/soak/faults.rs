@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::LIMIT;
 use crate::promises::SLACK;
-use burst_testkit::filter::World;
+use burst_testkit::filter::Backend;
 
 /// One way in which things go wrong.
 pub(crate) struct Kind {
@@ -111,45 +111,45 @@ impl Faults {
     }
 
     /// Moves on; `swap` gives the listener the configuration of that number.
-    pub(crate) fn step(&mut self, at: Duration, world: &mut World, swap: impl Fn(u64)) {
-        self.live(world);
+    pub(crate) fn step(&mut self, at: Duration, backend: &mut Backend, swap: impl Fn(u64)) {
+        self.live(backend);
         match self.now {
             Some((_, until)) if at < until => {}
             Some(_) => {
-                self.end(world);
+                self.end(backend);
                 let longest = if self.had_each() { 1_500 } else { 400 };
                 self.rest = at + Duration::from_millis(self.chance.u64(200..longest));
             }
-            None if at >= self.rest => self.begin(at, world, swap),
+            None if at >= self.rest => self.begin(at, backend, swap),
             None => {}
         }
     }
 
     /// Everything works again.
-    pub(crate) fn end(&mut self, world: &mut World) {
-        world.api.faults.clear();
+    pub(crate) fn end(&mut self, backend: &mut Backend) {
+        backend.api.faults.clear();
         if std::mem::take(&mut self.away) {
-            world.accept_connections();
+            backend.accept_connections();
         }
         self.now = None;
     }
 
     /// What goes on in any cluster.
-    fn live(&mut self, world: &World) {
-        world.scale_ngsa_1(self.chance.u32(1..=5));
+    fn live(&mut self, backend: &Backend) {
+        backend.scale_ngsa_1(self.chance.u32(1..=5));
         let labels = json!({"metadata": {"labels": {"soak": self.chance.u32(..).to_string()}}});
         let [resource, object] = match self.chance.u8(..3) {
             0 => [DEPLOYMENTS, "default/ngsa-1"],
             1 => [SERVICES, "ngsa/ngsa-svc-2"],
             _ => [HPAS, "ngsa/ngsa-hpa-2"],
         };
-        world
+        backend
             .cluster
             .patch(resource, object, &labels)
             .expect("an object of the sample");
     }
 
-    fn begin(&mut self, at: Duration, world: &mut World, swap: impl Fn(u64)) {
+    fn begin(&mut self, at: Duration, backend: &mut Backend, swap: impl Fn(u64)) {
         let (turn, lasts) = match self.counts.iter().position(|count| *count == 0) {
             Some(turn) => (turn, Duration::from_millis(300)),
             None if self.counts.iter().all(|count| *count == 1) => (AWAY, OUTAGE),
@@ -158,15 +158,15 @@ impl Faults {
         let kind = &KINDS[turn];
         self.counts[turn] += 1;
         match kind.what {
-            What::Answers(fault) => world
+            What::Answers(fault) => backend
                 .api
                 .faults
                 .inject(RESOURCES[self.chance.usize(..RESOURCES.len())], fault()),
             What::Away => {
                 self.away = true;
-                world.refuse_connections();
+                backend.refuse_connections();
             }
-            What::Forget => world.cluster.compact(),
+            What::Forget => backend.cluster.compact(),
             What::Swap => {
                 self.variant += 1;
                 swap(self.variant);

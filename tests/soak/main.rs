@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use burst_testkit::{
     Version,
-    filter::{NGSA_1, NGSA_1_CLUSTER, Plugin, Proxy, World},
+    filter::{Backend, NGSA_1, NGSA_1_CLUSTER, Plugin, Proxy},
     http::Request,
     port,
 };
@@ -61,12 +61,12 @@ fn minutes() -> Option<Duration> {
 fn soak(length: Duration, seed: u64) -> Report {
     let port = port::free();
     let plugin = |variant| Plugin::new("main", keys(variant)).port(port);
-    let mut world = World::sample();
+    let mut backend = Backend::sample();
     let proxy = Proxy::of(Version::Tested)
         .plugin(plugin(0))
         .argument("--drain-time-s")
         .argument("2")
-        .start(&world);
+        .start(&backend);
     let mut main = proxy.client("main");
     let request = Request::to(NGSA_1_CLUSTER);
     main.wait(&request, "a header", |answer| answer.header("x-burst").is_some());
@@ -79,7 +79,7 @@ fn soak(length: Duration, seed: u64) -> Report {
     let (started, mut warm) = (Instant::now(), None);
     // On a slow machine the warm-up takes longer.
     while warm.is_none_or(|warm| started.elapsed() < warm + length) {
-        faults.step(started.elapsed(), &mut world, |variant| {
+        faults.step(started.elapsed(), &mut backend, |variant| {
             proxy.replace_listeners(&[plugin(variant)]);
         });
         if warm.is_none() && faults.had_each() {
@@ -91,11 +91,11 @@ fn soak(length: Duration, seed: u64) -> Report {
         std::thread::sleep(LOOK);
     }
     screen.end();
-    faults.end(&mut world);
+    faults.end(&mut backend);
     let tally = load.stop();
 
     // The end is as if nothing had been.
-    world.scale_ngsa_1(3);
+    backend.scale_ngsa_1(3);
     let risen = NGSA_1.replace("current-load=1", "current-load=3");
     let has_risen = |header: Option<&str>| header.is_some_and(|header| header.starts_with(&risen));
     proxy.client("main").wait(&request, "the cluster as it is", |answer| {

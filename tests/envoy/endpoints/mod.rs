@@ -1,8 +1,8 @@
 //! `/burstmetrics`, as seed 000 has it, answered by the proxy.
 
 mod paths;
-mod seed;
 mod settings;
+mod specification;
 
 use burst_testkit::{
     filter::Client,

@@ -75,7 +75,7 @@ fn ask(worker: &Vm, path: &str) -> Seen {
 }
 
 #[test]
-fn a_name_that_is_not_ours_goes_on_and_comes_back_as_it_is() {
+fn a_request_for_another_adapters_metric_is_forwarded_unchanged() {
     let (envoy, worker) = synced(CONFIGURATION, &Other::listing(&[]));
     let seen = ask(&worker, THEIRS);
     assert_eq!(
@@ -100,7 +100,7 @@ fn a_name_that_is_not_ours_goes_on_and_comes_back_as_it_is() {
 }
 
 #[test]
-fn discovery_lists_both_and_every_thread_does() {
+fn discovery_lists_the_metrics_of_both_adapters_on_every_thread() {
     let other = Other::listing(&["queue_length"]);
     let (envoy, worker) = synced(CONFIGURATION, &other);
     let second = envoy.worker();
@@ -123,7 +123,7 @@ fn discovery_lists_both_and_every_thread_does() {
 }
 
 #[test]
-fn ours_is_listed_alone_while_the_other_adapter_is_away_and_the_log_says_so() {
+fn discovery_lists_our_metrics_alone_while_the_other_adapter_is_down_and_the_log_says_so() {
     let other = Other::listing(&["queue_length"]);
     let (envoy, worker) = synced(CONFIGURATION, &other);
     other.say(Answer::Unreachable);
@@ -149,7 +149,7 @@ fn ours_is_listed_alone_while_the_other_adapter_is_away_and_the_log_says_so() {
 }
 
 #[test]
-fn a_new_leader_knows_what_the_one_before_it_was_told() {
+fn a_new_leader_inherits_what_the_previous_one_discovered() {
     let other = Other::listing(&["queue_length"]);
     let (envoy, worker) = synced(CONFIGURATION, &other);
     let second = envoy.worker();
@@ -159,7 +159,7 @@ fn a_new_leader_knows_what_the_one_before_it_was_told() {
 }
 
 #[test]
-fn a_new_leader_does_not_say_again_what_the_one_before_it_said() {
+fn a_new_leader_does_not_repeat_the_log_lines_of_the_previous_one() {
     let other = Other::listing(&[]);
     other.say(Answer::Unreachable);
     let (envoy, worker) = synced(CONFIGURATION, &other);
@@ -187,7 +187,7 @@ fn hand_over(envoy: &FakeEnvoy, leader: &Vm, next: &Vm) {
 }
 
 #[test]
-fn who_goes_on_is_reviewed_first() {
+fn forwarded_requests_are_reviewed_first() {
     let configuration = CONFIGURATION.replace(r#""fallback""#, r#""authorization":"subject_access_review","fallback""#);
     let (_envoy, worker) = synced(&configuration, &Other::listing(&[]));
     let stream = worker.open(Request::get(THEIRS).header("x-remote-user", "alice"), route());

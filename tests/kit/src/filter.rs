@@ -1,23 +1,23 @@
 //! What the stories play on: a cluster that is made up, an upstream, and a proxy with the filter between them.
 
+mod backend;
 mod bootstrap;
 mod client;
 mod http2;
-mod pki;
+mod identity;
 mod proxy;
 mod reports;
 mod request;
 mod upstream;
-mod world;
 
+pub use backend::{Backend, serve};
 pub use bootstrap::{DIRECT, Module, Plugin, cluster};
 pub use client::Client;
 pub use http2::Stalled;
-pub use pki::Pki;
+pub use identity::TlsIdentity;
 pub use proxy::Proxy;
 pub use reports::Reports;
 pub use upstream::{ITS_OWN, SILENT, Upstream, WITH_BURST, echo};
-pub use world::{World, serve};
 
 use std::thread;
 use std::time::Duration;

@@ -80,7 +80,7 @@ mod tests {
     const SOON: Duration = Duration::from_millis(60);
 
     #[test]
-    fn a_condition_is_looked_at_again() {
+    fn a_condition_is_checked_again() {
         let mut looks = 0;
         until(Duration::from_secs(60), "three looks", || {
             looks += 1;
@@ -90,12 +90,12 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "waited 60ms for rain: sunny")]
-    fn giving_up_says_what_was_seen_last() {
+    fn a_timeout_names_the_last_error() {
         for_ok(SOON, "rain", || Err::<(), _>("sunny"));
     }
 
     #[test]
-    fn a_worker_that_is_behind_begins_the_streak_anew() {
+    fn a_worker_that_is_behind_restarts_the_streak() {
         let mut asked = 0;
         let last = for_every_worker(Duration::from_secs(60), "a streak", || {
             asked += 1;
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "no longer: it is dry")]
-    fn a_condition_that_breaks_ends_the_watch() {
+    fn a_condition_that_stops_holding_fails_at_once() {
         let mut looks = 0;
         throughout(Duration::from_secs(60), "it is dry", || {
             looks += 1;

@@ -1,4 +1,4 @@
-//! What a thread serves of a snapshot, told answer by answer.
+//! Records the headers and the answers that a thread serves from a snapshot.
 
 use std::fmt::Write as _;
 
@@ -28,19 +28,19 @@ const PATHS: [&str; 8] = [
     "/burstmetrics/pods",
 ];
 
-/// Tells the headers and the answers of a picture, while it is fresh and when it no longer is.
-pub(crate) fn tell(config: &Config, snapshot: Vec<u8>, confirmed: &Confirmed, told: &mut String) {
+/// Appends the headers and the answers to the transcript, while the snapshot is fresh and once it is stale.
+pub(crate) fn record(config: &Config, snapshot: Vec<u8>, confirmed: &Confirmed, transcript: &mut String) {
     let mut picture = Picture::default();
     picture.take(snapshot).expect("a whole snapshot");
     for (seconds, paths) in [(31, &PATHS[..]), (3600, &PATHS[..1])] {
         picture.look(config, Some(confirmed), later(seconds));
-        writeln!(told, "\nafter {seconds} s: {:?}", picture.freshness()).expect("text grows");
+        writeln!(transcript, "\nafter {seconds} s: {:?}", picture.freshness()).expect("text grows");
         for service in SERVICES {
             let header = picture.header(config, service.as_bytes(), &());
-            writeln!(told, "{service}: {header:?}").expect("text grows");
+            writeln!(transcript, "{service}: {header:?}").expect("text grows");
         }
         for path in paths {
-            told.push_str(&answer(config, &mut picture, path, later(seconds)));
+            transcript.push_str(&answer(config, &mut picture, path, later(seconds)));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Pki, SILENT, World};
+use super::{Backend, SILENT, TlsIdentity};
 
 /// The request header that names the Envoy cluster a request goes to.
 pub(super) const TO: &str = "x-to";
@@ -90,14 +90,14 @@ impl Plugin {
     }
 
     /// Lets nobody in but by TLS, with a certificate of the same authority.
-    pub fn mutual_tls(mut self, pki: &Pki) -> Self {
-        self.transport_socket = pki.downstream(true);
+    pub fn mutual_tls(mut self, identity: &TlsIdentity) -> Self {
+        self.transport_socket = identity.downstream(true);
         self
     }
 
     /// TLS, where a client may show a certificate and does not have to.
-    pub fn tls(mut self, pki: &Pki) -> Self {
-        self.transport_socket = pki.downstream(false);
+    pub fn tls(mut self, identity: &TlsIdentity) -> Self {
+        self.transport_socket = identity.downstream(false);
         self
     }
 
@@ -185,9 +185,9 @@ pub(super) fn listeners(plugins: &[Plugin]) -> String {
 pub(super) const LISTENERS: &str = "listeners.json";
 
 /// Everything but the listeners. `buffer_limit` is the largest answer in bytes that Envoy keeps for a callout.
-pub(super) fn bootstrap(world: &World, singletons: &[Plugin], more: &[Value], buffer_limit: u32) -> String {
+pub(super) fn bootstrap(backend: &Backend, singletons: &[Plugin], more: &[Value], buffer_limit: u32) -> String {
     let path = format!("$FOLDER/{LISTENERS}");
-    let clusters = [&clusters(world)[..], more].concat();
+    let clusters = [&clusters(backend)[..], more].concat();
     json!({
         "node": {"id": "tests", "cluster": "tests"},
         "dynamic_resources": {"lds_config": {"path_config_source": {"path": path}}},
@@ -200,12 +200,12 @@ pub(super) fn bootstrap(world: &World, singletons: &[Plugin], more: &[Value], bu
     .to_string()
 }
 
-fn clusters(world: &World) -> Vec<Value> {
+fn clusters(backend: &Backend) -> Vec<Value> {
     let mut clusters = vec![
-        cluster("kube_api", world.kube_port()),
+        cluster("kube_api", backend.kube_port()),
         // Port 9 is for bytes that nobody wants.
         istio_service(cluster("down", 9), "default", "ngsa-svc-1"),
-        istio_service(cluster("described", world.upstream_port()), "default", "ngsa-svc-1"),
+        istio_service(cluster("described", backend.upstream_port()), "default", "ngsa-svc-1"),
     ];
     let names = [
         "ngsa-svc-1.default",
@@ -221,7 +221,7 @@ fn clusters(world: &World) -> Vec<Value> {
         "PassthroughCluster",
         "inbound|8080||",
     ];
-    clusters.extend(names.map(|name| cluster(name, world.upstream_port())));
+    clusters.extend(names.map(|name| cluster(name, backend.upstream_port())));
     clusters
 }
 

@@ -4,7 +4,7 @@ use crate::{Envoy, EnvoyBuilder, Version, wait};
 use serde_json::Value;
 
 use super::bootstrap::{self, LISTENERS, Plugin};
-use super::{Client, PATIENCE, World};
+use super::{Backend, Client, PATIENCE};
 
 /// What Envoy keeps of an answer to a callout unless it is told otherwise.
 const BUFFER_LIMIT: u32 = 32 << 20;
@@ -71,19 +71,19 @@ impl Setup {
     }
 
     #[track_caller]
-    pub fn start(self, world: &World) -> Proxy {
+    pub fn start(self, backend: &Backend) -> Proxy {
         let restartable = self.restartable;
-        self.start_as(world, |envoy| if restartable { envoy.restartable() } else { envoy })
+        self.start_as(backend, |envoy| if restartable { envoy.restartable() } else { envoy })
     }
 
     /// Starts it in the place of another one, which goes.
     #[track_caller]
-    pub fn take_over(self, world: &World, from: &Proxy) -> Proxy {
-        self.start_as(world, |envoy| envoy.after(&from.envoy))
+    pub fn take_over(self, backend: &Backend, from: &Proxy) -> Proxy {
+        self.start_as(backend, |envoy| envoy.after(&from.envoy))
     }
 
     #[track_caller]
-    fn start_as(self, world: &World, which: impl FnOnce(EnvoyBuilder) -> EnvoyBuilder) -> Proxy {
+    fn start_as(self, backend: &Backend, which: impl FnOnce(EnvoyBuilder) -> EnvoyBuilder) -> Proxy {
         let listeners = bootstrap::listeners(&self.plugins);
         let envoy = Envoy::of(self.version)
             .workers(self.workers)
@@ -93,7 +93,7 @@ impl Setup {
             .iter()
             .fold(envoy, |envoy, argument| envoy.argument(argument));
         let envoy = which(envoy).start(&bootstrap::bootstrap(
-            world,
+            backend,
             &self.singletons,
             &self.clusters,
             self.buffer_limit,
@@ -131,8 +131,8 @@ impl Proxy {
 
     /// One with a single listener, `main`, for the common case.
     #[track_caller]
-    pub fn start(version: Version, world: &World, keys: Value) -> (Self, Client) {
-        let proxy = Self::of(version).listener("main", keys).start(world);
+    pub fn start(version: Version, backend: &Backend, keys: Value) -> (Self, Client) {
+        let proxy = Self::of(version).listener("main", keys).start(backend);
         let client = proxy.client("main");
         (proxy, client)
     }

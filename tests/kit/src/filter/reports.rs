@@ -11,7 +11,7 @@ use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 
 use super::PATIENCE;
-use super::world::serve;
+use super::backend::serve;
 
 /// The newest report of a proxy.
 pub struct Reports {

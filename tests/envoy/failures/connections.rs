@@ -4,7 +4,7 @@ use burst_lab::api::Fault;
 use burst_lab::cluster::{DEPLOYMENTS, HPAS, SERVICES, STATEFULSETS};
 use burst_testkit::{
     Version,
-    filter::{NGSA_1, NGSA_1_CLUSTER, Proxy, World, listing},
+    filter::{Backend, NGSA_1, NGSA_1_CLUSTER, Proxy, listing},
     http::Request,
 };
 use serde_json::json;
@@ -12,18 +12,18 @@ use serde_json::json;
 use super::{Failure, complaint, only_complaint, outlived_with, works_again};
 
 on_each_envoy!(
-    broken_connections_are_outlived,
-    an_answer_that_comes_drop_by_drop_in_time_is_taken,
-    an_answer_that_comes_drop_by_drop_is_not_waited_for_after_its_time,
-    a_server_that_is_away_is_outlived,
-    an_answer_over_the_buffer_limit_is_asked_for_in_smaller_pages,
-    a_request_that_cannot_be_sent_says_so,
+    values_survive_broken_connections,
+    a_slow_answer_within_the_timeout_is_accepted,
+    a_slow_answer_is_given_up_at_the_timeout,
+    values_survive_an_api_server_that_is_down,
+    an_answer_over_the_buffer_limit_is_requested_in_smaller_pages,
+    a_request_that_cannot_be_sent_is_logged,
 );
 
 /// Short enough to be waited for twice, and long enough for whatever answers on a machine with much else to do.
 const IN_TIME: &str = "10s";
 
-fn broken_connections_are_outlived(version: Version) {
+fn values_survive_broken_connections(version: Version) {
     let cut = "the answer was cut off, or is larger than Envoy buffers";
     let smaller = "smaller pages are tried; a smaller `page_size` saves that";
     outlived_with(
@@ -62,37 +62,37 @@ fn broken_connections_are_outlived(version: Version) {
     );
 }
 
-fn an_answer_that_comes_drop_by_drop_in_time_is_taken(version: Version) {
-    let world = World::sample();
-    let (proxy, mut main) = Proxy::start(version, &world, listing(json!({})));
+fn a_slow_answer_within_the_timeout_is_accepted(version: Version) {
+    let backend = Backend::sample();
+    let (proxy, mut main) = Proxy::start(version, &backend, listing(json!({})));
     main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
-    world.api.faults.inject(HPAS, Fault::Trickle { seconds: 1 });
-    world.scale_ngsa_1(2);
+    backend.api.faults.inject(HPAS, Fault::Trickle { seconds: 1 });
+    backend.scale_ngsa_1(2);
     let risen = NGSA_1.replace("current-load=1", "current-load=2");
     main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(&risen));
     assert_eq!(proxy.stat("burst_poll_cut_total"), 0);
 }
 
-fn an_answer_that_comes_drop_by_drop_is_not_waited_for_after_its_time(version: Version) {
-    let world = World::sample();
-    let (proxy, mut main) = Proxy::start(version, &world, listing(json!({"request_timeout": IN_TIME})));
+fn a_slow_answer_is_given_up_at_the_timeout(version: Version) {
+    let backend = Backend::sample();
+    let (proxy, mut main) = Proxy::start(version, &backend, listing(json!({"request_timeout": IN_TIME})));
     main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
     proxy.wait_for_main_thread();
     // Every drop comes in time, and the answer does not.
-    world.api.faults.inject(HPAS, Fault::Trickle { seconds: 60 });
+    backend.api.faults.inject(HPAS, Fault::Trickle { seconds: 60 });
     proxy.wait_for_stat("burst_poll_cut_total", |count| count >= 2);
     only_complaint(&proxy, HPAS);
     assert_eq!(main.ask(&Request::to(NGSA_1_CLUSTER)).header("x-burst"), Some(NGSA_1));
-    world.api.faults.clear();
-    works_again(&world, &proxy, &mut main, &[HPAS]);
+    backend.api.faults.clear();
+    works_again(&backend, &proxy, &mut main, &[HPAS]);
 }
 
-fn a_server_that_is_away_is_outlived(version: Version) {
-    let mut world = World::sample();
-    let (proxy, mut main) = Proxy::start(version, &world, listing(json!({})));
+fn values_survive_an_api_server_that_is_down(version: Version) {
+    let mut backend = Backend::sample();
+    let (proxy, mut main) = Proxy::start(version, &backend, listing(json!({})));
     main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
     proxy.wait_for_main_thread();
-    world.refuse_connections();
+    backend.refuse_connections();
     let all = [HPAS, SERVICES, DEPLOYMENTS, STATEFULSETS];
     proxy.wait_for_stat("burst_poll_unreachable_total", |count| count >= 2 * all.len() as u64);
     for resource in all {
@@ -107,32 +107,32 @@ fn a_server_that_is_away_is_outlived(version: Version) {
         Some(NGSA_1),
         "the last value"
     );
-    world.accept_connections();
-    works_again(&world, &proxy, &mut main, &all);
+    backend.accept_connections();
+    works_again(&backend, &proxy, &mut main, &all);
 }
 
-fn an_answer_over_the_buffer_limit_is_asked_for_in_smaller_pages(version: Version) {
-    let world = World::sample();
+fn an_answer_over_the_buffer_limit_is_requested_in_smaller_pages(version: Version) {
+    let backend = Backend::sample();
     let setup = Proxy::of(version)
         .buffer_limit(50_000)
         .listener("main", listing(json!({"page_size": 8})));
-    let proxy = setup.start(&world);
+    let proxy = setup.start(&backend);
     let mut main = proxy.client("main");
     main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
     proxy.wait_for_main_thread();
     // Five HPAs: more than fits in one page or in four of them, but not in two.
-    world.api.faults.inject(HPAS, Fault::Padding { bytes: 20_000 });
-    works_again(&world, &proxy, &mut main, &[HPAS]);
+    backend.api.faults.inject(HPAS, Fault::Padding { bytes: 20_000 });
+    works_again(&backend, &proxy, &mut main, &[HPAS]);
     assert!(only_complaint(&proxy, HPAS).ends_with("; smaller pages are tried; a smaller `page_size` saves that"));
     assert_eq!(proxy.wait_for_stat("burst_poll_cut_total", |count| count >= 2), 2);
-    let asked = world.api.requests.seen();
+    let asked = backend.api.requests.seen();
     let last = asked.iter().rfind(|seen| seen.resource == HPAS).expect("a request");
     assert!(last.query.starts_with("limit=2"), "{last:?}");
 }
 
-fn a_request_that_cannot_be_sent_says_so(version: Version) {
-    let world = World::sample();
-    let (proxy, mut main) = Proxy::start(version, &world, json!({"cluster": "nowhere"}));
+fn a_request_that_cannot_be_sent_is_logged(version: Version) {
+    let backend = Backend::sample();
+    let (proxy, mut main) = Proxy::start(version, &backend, json!({"cluster": "nowhere"}));
     proxy.wait_for_stat("burst_poll_not_sent_total", |count| count >= 8);
     let line = complaint(&proxy, HPAS);
     assert!(

@@ -21,7 +21,7 @@ const POLLS: u32 = 10;
 const SHORTEST: Duration = Duration::from_millis(750);
 
 /// A cluster, its API and an upstream.
-pub struct World {
+pub struct Backend {
     /// The stand-in API.
     pub api: KubeApi,
     /// The objects that it serves.
@@ -33,7 +33,7 @@ pub struct World {
     upstream: Server,
 }
 
-impl World {
+impl Backend {
     /// The cluster of the seed, with two cases more.
     pub fn sample() -> Self {
         Self::of(burst_lab::sample::cluster().expect("the sample cluster"))
@@ -43,7 +43,7 @@ impl World {
     pub fn of(cluster: Cluster) -> Self {
         let api = KubeApi::new(cluster.clone());
         let forgetful = Arc::new(AtomicBool::new(false));
-        let mut world = Self {
+        let mut backend = Self {
             api,
             cluster,
             forgetful,
@@ -53,8 +53,8 @@ impl World {
             kube: None,
             upstream: serve(Upstream),
         };
-        world.accept_connections();
-        world
+        backend.accept_connections();
+        backend
     }
 
     /// So many applications in the namespace `shop`, each a Service, a Deployment and an HPA of the same name: `app-00` and

@@ -3,7 +3,7 @@
 use burst_lab::api::Fault;
 use burst_testkit::{
     Version,
-    filter::{Client, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, Stalled, World},
+    filter::{Backend, Client, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, Stalled},
     http::{Connection, Request},
     wait,
 };
@@ -11,8 +11,8 @@ use http::StatusCode;
 use serde_json::{Value, json};
 
 on_each_envoy!(
-    requests_that_wait_for_one_review_take_nobody_down,
-    bulk_replies_that_no_client_takes_have_a_bounded_part_of_memory,
+    requests_that_wait_for_one_review_do_not_trap_the_vm,
+    bulk_replies_that_no_client_reads_use_bounded_memory,
 );
 
 const REVIEWS: &str = "subjectaccessreviews.authorization.k8s.io";
@@ -32,7 +32,7 @@ const APPS: usize = 1_500;
 const TRAP: &str = "Uncaught RuntimeError";
 
 /// One worker, so that it is known which VM counts what, with a gateway's listener and one of the metrics APIs.
-fn start(version: Version, world: &World, authorization: &str) -> (Proxy, Client) {
+fn start(version: Version, backend: &Backend, authorization: &str) -> (Proxy, Client) {
     let apis = json!({
         "filter_chain": "metrics-apis",
         "authorization": authorization,
@@ -43,19 +43,19 @@ fn start(version: Version, world: &World, authorization: &str) -> (Proxy, Client
         .workers(1)
         .plugin(Plugin::new("gateway", keys.clone()))
         .plugin(Plugin::new("apis", keys).filter_chain("metrics-apis"))
-        .start(world);
+        .start(backend);
     let gateway = proxy.client("gateway");
     (proxy, gateway)
 }
 
-fn requests_that_wait_for_one_review_take_nobody_down(version: Version) {
-    let mut world = World::sample();
-    let (proxy, mut gateway) = start(version, &world, "subject_access_review");
+fn requests_that_wait_for_one_review_do_not_trap_the_vm(version: Version) {
+    let mut backend = Backend::sample();
+    let (proxy, mut gateway) = start(version, &backend, "subject_access_review");
     let unrelated = Request::to(NGSA_1_CLUSTER);
     gateway.wait_for_header(&unrelated, Some(NGSA_1));
     // Just as many as may, then the attack.
     for crowd in [MOST_WAITING, TIMES * MOST_WAITING] {
-        world.api.faults.inject(REVIEWS, Fault::Hang);
+        backend.api.faults.inject(REVIEWS, Fault::Hang);
         let waiting = wait_for_a_review(&proxy, crowd);
         wait::until(PATIENCE, "as many wait as may", || {
             proxy.envoy.stat("http.apis.downstream_rq_active") == Some(MOST_WAITING as u64)
@@ -63,7 +63,7 @@ fn requests_that_wait_for_one_review_take_nobody_down(version: Version) {
         });
         gateway.wait_for_header(&unrelated, Some(NGSA_1));
         // What nobody answered fails now for all who wait.
-        world.refuse_connections();
+        backend.refuse_connections();
         let mut statuses = Vec::new();
         for mut connection in waiting {
             let answer = connection.answer().expect("an answer");
@@ -74,8 +74,8 @@ fn requests_that_wait_for_one_review_take_nobody_down(version: Version) {
         let count = |status| statuses.iter().filter(|other| **other == status).count();
         assert_eq!((count(500), count(429)), (MOST_WAITING, crowd - MOST_WAITING));
         gateway.wait_for_header(&unrelated, Some(NGSA_1));
-        world.api.faults.clear();
-        world.accept_connections();
+        backend.api.faults.clear();
+        backend.accept_connections();
     }
     assert_eq!(proxy.log_lines(TRAP), Vec::<String>::new());
     proxy
@@ -100,9 +100,9 @@ fn wait_for_a_review(proxy: &Proxy, crowd: usize) -> Vec<Connection> {
     (0..crowd).map(one).collect()
 }
 
-fn bulk_replies_that_no_client_takes_have_a_bounded_part_of_memory(version: Version) {
-    let world = World::of_apps(APPS);
-    let (proxy, mut gateway) = start(version, &world, "api_server");
+fn bulk_replies_that_no_client_reads_use_bounded_memory(version: Version) {
+    let backend = Backend::of_apps(APPS);
+    let (proxy, mut gateway) = start(version, &backend, "api_server");
     let bulk = Request::get("/burstmetrics/services");
     let rows = |body: &str| body.matches("current-load=1,").count();
     gateway.wait(&bulk, "all services", |answer| rows(&answer.body) == APPS);

@@ -68,7 +68,7 @@ fn finish_all(worker: &Vm, streams: Vec<OpenStream>) -> Vec<Seen> {
 }
 
 #[test]
-fn as_many_as_may_wait_for_one_review_are_answered() {
+fn as_many_requests_as_may_wait_for_one_review_are_answered() {
     let discovery = "/apis/custom.metrics.k8s.io/v1beta2";
     let denied = review(r#"{"allowed":false}"#);
     let answers: [(Answer, u16); 4] = [
@@ -88,7 +88,7 @@ fn as_many_as_may_wait_for_one_review_are_answered() {
 }
 
 #[test]
-fn requests_beyond_those_that_may_wait_are_refused_at_once() {
+fn requests_over_the_waiting_limit_are_refused_at_once() {
     for same in [true, false] {
         let (envoy, worker) = synced(CONFIGURATION, yes());
         let crowd = (0..CROWD).map(|number| by(&user(same, number), METRIC));
@@ -115,7 +115,7 @@ fn requests_beyond_those_that_may_wait_are_refused_at_once() {
 }
 
 #[test]
-fn clients_that_go_away_make_room_for_others() {
+fn clients_that_disconnect_free_capacity_for_others() {
     let (_envoy, worker) = synced(CONFIGURATION, yes());
     for stream in wait_all(&worker, vec![by("alice", METRIC); CROWD]) {
         stream.abandon();
@@ -126,7 +126,7 @@ fn clients_that_go_away_make_room_for_others() {
 
 /// What they asked is under way without them.
 #[test]
-fn questions_of_clients_that_went_away_are_bounded_too() {
+fn reviews_of_disconnected_clients_are_bounded_too() {
     let (envoy, worker) = synced(CONFIGURATION, Answer::Never);
     for number in 0..CROWD {
         worker
@@ -145,7 +145,7 @@ fn questions_of_clients_that_went_away_are_bounded_too() {
 
 /// One that goes while it is in the queue of those to be answered is not answered, and the others are.
 #[test]
-fn clients_that_go_away_between_two_batches_take_nobody_along() {
+fn clients_that_disconnect_between_two_batches_affect_no_other_client() {
     let (_envoy, worker) = synced(CONFIGURATION, Answer::Never);
     let mut streams = wait_all(&worker, vec![by("alice", METRIC); MOST_WAITING]);
     let gone = streams.split_off(MOST_WAITING / 2);
@@ -193,7 +193,7 @@ fn reviews_that_cannot_be_sent_are_answered_in_batches_too() {
 
 /// Requests of other adapters are continued, not replied to.
 #[test]
-fn requests_for_another_adapter_go_on_in_batches() {
+fn requests_for_another_adapter_are_resumed_in_batches() {
     let fallback = r#""authorization":"subject_access_review","fallback":{"external":{"cluster":"elsewhere"}}"#;
     let configuration = CONFIGURATION.replace(r#""authorization":"subject_access_review""#, fallback);
     let (_envoy, worker) = synced(&configuration, yes());
@@ -221,7 +221,7 @@ fn with_many_apps() -> (FakeEnvoy, Vm) {
 }
 
 #[test]
-fn bulk_replies_under_way_are_bounded_and_small_ones_are_not() {
+fn bulk_replies_in_flight_are_bounded_and_small_replies_are_not() {
     let web = || Route::istio("web", "shop");
     let services = || Request::get("/burstmetrics/services");
     let all = "/apis/custom.metrics.k8s.io/v1beta2/namespaces/shop/services/*/burst_headroom";
@@ -269,7 +269,7 @@ fn bulk_replies_under_way_are_bounded_and_small_ones_are_not() {
 
 /// A client that goes away before its reply is written, and one whose reply comes after a review, hold nothing either.
 #[test]
-fn bulk_replies_whose_clients_go_away_make_room_for_others() {
+fn bulk_replies_of_disconnected_clients_free_capacity_for_others() {
     let all = "/apis/custom.metrics.k8s.io/v1beta2/namespaces/shop/services/*/burst_headroom";
     let kube = (0..APPS).fold(Kube::new(), |kube, number| {
         kube.with(&format!("shop/app-{number:04}"), 1, 5)

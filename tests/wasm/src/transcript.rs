@@ -1,4 +1,4 @@
-//! A leader at work, told line by line.
+//! A leader at work, recorded line by line.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
@@ -12,14 +12,14 @@ use burst_model::time::Time;
 
 use crate::api::Answer;
 
-/// What was told so far, and what was published last.
-pub(crate) struct Told {
+/// The text so far, and the last publication.
+pub(crate) struct Transcript {
     pub(crate) text: String,
     snapshot: Vec<u8>,
     confirmed: Confirmed,
 }
 
-impl Told {
+impl Transcript {
     pub(crate) fn new(config: &Config) -> Self {
         let Keys {
             lease,

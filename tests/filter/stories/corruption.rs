@@ -175,7 +175,7 @@ fn has_healed(proxy: &Proxy, after: &str) {
 }
 
 #[test]
-fn garbage_in_shared_data_makes_no_header_wrong_and_it_heals() {
+fn corrupt_shared_data_makes_no_header_wrong_and_is_repaired() {
     let mut rng = Rng::with_seed(seed());
     let proxy = Proxy::new();
     let hit = attack(&proxy, &mut rng, WRITES, false, |header| header == WEB);
@@ -206,7 +206,7 @@ fn garbage_in_shared_data_makes_no_header_wrong_and_it_heals() {
 }
 
 #[test]
-fn each_key_heals_alone() {
+fn each_corrupt_key_is_repaired_on_its_own() {
     let proxy = Proxy::new();
     for (key, _) in proxy.shared() {
         for bytes in [&b"garbage"[..], b""] {
@@ -218,7 +218,7 @@ fn each_key_heals_alone() {
 }
 
 #[test]
-fn bits_that_turn_over_in_shared_data_trap_nothing_and_it_heals() {
+fn flipped_bits_in_shared_data_trap_no_vm_and_are_repaired() {
     let mut rng = Rng::with_seed(seed());
     let proxy = Proxy::new();
     // No record has a check sum: another number in a record is another number in the header.

@@ -7,12 +7,12 @@ const TLS: &str = "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3
 
 /// Certificates for proxies that know each other.
 #[derive(Debug)]
-pub struct Pki {
+pub struct TlsIdentity {
     authority: Authority,
     credential: Credential,
 }
 
-impl Pki {
+impl TlsIdentity {
     /// A new authority, and a certificate of that name.
     pub fn new(name: &str) -> Self {
         let authority = Authority::new("an authority");

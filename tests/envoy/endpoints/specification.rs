@@ -2,7 +2,7 @@
 
 use burst_testkit::{
     Version,
-    filter::{NGSA_1, NGSA_1_CLUSTER, Proxy, World},
+    filter::{Backend, NGSA_1, NGSA_1_CLUSTER, Proxy},
     http::Request,
 };
 use serde_json::json;
@@ -10,8 +10,8 @@ use serde_json::json;
 use super::{JSON, TEXT, essence, synced};
 
 on_each_envoy!(
-    the_seeds_examples_are_answered,
-    a_bulk_answer_has_a_tag_that_spares_its_body,
+    the_examples_of_the_specification_are_answered,
+    a_bulk_answer_has_an_etag_and_an_unchanged_one_is_a_304,
 );
 
 const NGSA_2: &str = "service=ngsa/ngsa-2, current-load=2, target-load=4, max-load=6";
@@ -27,9 +27,9 @@ fn bulk(rows: &[(&str, &str)]) -> String {
     format!("{{\n{}\n}}\n", rows.join(",\n"))
 }
 
-fn the_seeds_examples_are_answered(version: Version) {
-    let world = World::sample();
-    let (proxy, mut main) = Proxy::start(version, &world, json!({}));
+fn the_examples_of_the_specification_are_answered(version: Version) {
+    let backend = Backend::sample();
+    let (proxy, mut main) = Proxy::start(version, &backend, json!({}));
     synced(&mut main);
     let services = [
         ("data/queue", QUEUE),
@@ -77,7 +77,7 @@ fn the_seeds_examples_are_answered(version: Version) {
         }
     }
     for (hpa, _) in hpas {
-        assert!(world.cluster.delete(burst_lab::cluster::HPAS, hpa));
+        assert!(backend.cluster.delete(burst_lab::cluster::HPAS, hpa));
     }
     main.wait(&Request::get("/burstmetrics/services"), "204 without HPAs", |answer| {
         answer.status == 204
@@ -86,9 +86,9 @@ fn the_seeds_examples_are_answered(version: Version) {
     proxy.wait_for_stat("burst_reply_204_total", |count| count >= 4);
 }
 
-fn a_bulk_answer_has_a_tag_that_spares_its_body(version: Version) {
-    let world = World::sample();
-    let (proxy, mut main) = Proxy::start(version, &world, json!({}));
+fn a_bulk_answer_has_an_etag_and_an_unchanged_one_is_a_304(version: Version) {
+    let backend = Backend::sample();
+    let (proxy, mut main) = Proxy::start(version, &backend, json!({}));
     synced(&mut main);
     let bulk = Request::get("/burstmetrics/services");
     let whole = main.ask(&bulk);
@@ -105,11 +105,11 @@ fn a_bulk_answer_has_a_tag_that_spares_its_body(version: Version) {
         assert_eq!(answer.header("etag"), Some(tag.as_str()), "{tags}");
     }
     assert_eq!(main.ask(&asking("\"other\"".to_owned())).body, whole.body);
-    world.scale_ngsa_1(3);
+    backend.scale_ngsa_1(3);
     main.wait(&asking(tag.clone()), "another tag for other numbers", |answer| {
         answer.status == 200 && answer.header("etag") != Some(&tag) && answer.body.contains("current-load=3")
     });
-    world.scale_ngsa_1(1);
+    backend.scale_ngsa_1(1);
     main.wait(&asking(tag.clone()), "the same tag for the same numbers", |answer| {
         answer.status == 304
     });

@@ -19,7 +19,7 @@ fn held(envoy: &FakeEnvoy, part: &str) -> usize {
 }
 
 #[test]
-fn what_a_configuration_left_is_cleared_away_an_hour_after_its_last_thread_let_it_go() {
+fn shared_data_of_a_removed_configuration_is_deleted_an_hour_after_its_last_use() {
     let kube = Kube::new();
     let envoy = envoy(&named(80, r#","namespaces":["shop"]"#), &kube);
     let worker = envoy.worker();
@@ -56,7 +56,7 @@ fn what_a_configuration_left_is_cleared_away_an_hour_after_its_last_thread_let_i
 }
 
 #[test]
-fn who_takes_a_lease_that_is_about_to_be_cleared_loses_nothing() {
+fn a_configuration_that_returns_just_before_the_deletion_loses_nothing() {
     let kube = Kube::new();
     let envoy = envoy(&named(80, ""), &kube);
     let (one, two) = (envoy.worker(), envoy.worker());

@@ -61,7 +61,7 @@ fn current(envoy: &FakeEnvoy) -> String {
 }
 
 #[test]
-fn each_failure_is_got_over_at_each_point_of_a_life() {
+fn the_filter_recovers_from_each_failure_at_each_phase() {
     for (point, configuration) in [(Point::First, PAGES), (Point::Later, PAGES), (Point::Window, WINDOWS)] {
         for (place, (outcome, failure)) in FAILURES.into_iter().enumerate() {
             let what = format!("{point:?}, {outcome} (row {place})");
@@ -146,7 +146,7 @@ fn a_clock_that_jumps_stops_nothing() {
 }
 
 #[test]
-fn a_clock_that_jumps_in_an_outage_leaves_no_old_header() {
+fn a_clock_that_jumps_in_an_outage_leaves_no_stale_header() {
     let kube = shop();
     let configuration = r#"{"cluster":"kube_api","poll_interval":"1s","max_staleness":"10s"}"#;
     let envoy = envoy(configuration, &kube);
@@ -162,7 +162,7 @@ fn a_clock_that_jumps_in_an_outage_leaves_no_old_header() {
 }
 
 #[test]
-fn a_clock_set_back_in_an_outage_leaves_no_header_that_is_older_than_it_may_be() {
+fn a_clock_set_back_in_an_outage_leaves_no_stale_header() {
     for mode in ["list", "watch"] {
         let kube = shop();
         let envoy = envoy(
@@ -243,7 +243,7 @@ fn hpa(name: &str, max: &str, current: &str, more: &str) -> Vec<u8> {
 }
 
 #[test]
-fn odd_objects_in_lists_and_windows_cost_no_other() {
+fn invalid_objects_in_lists_and_watches_affect_no_other_object() {
     for (what, odd, taken) in ODDITIES {
         for (point, taken) in [Point::First, Point::Window].into_iter().zip(taken) {
             let kube = shop();
