@@ -1,7 +1,7 @@
 //! `kubectl get` of a metric prints the values of that metric and of no other.
 
 use burst_testkit::{
-    Controllers, Version,
+    Controllers, Shared, Version,
     metrics_apis::{SOON, Stage, shop},
     wait,
 };
@@ -26,6 +26,9 @@ const RATE_NAMES: [&str; 3] = [
     "burst_requests_per_second",
     "burst_requests_in_flight",
 ];
+
+/// No test here changes it.
+static STAGE: Shared<Stage> = Shared::new();
 
 /// A shop whose requests are counted, once kubectl finds its metrics.
 fn stage() -> Stage {
@@ -82,7 +85,7 @@ fn items(stage: &Stage, metric: &str, selector: &str) -> Result<Vec<String>, Str
 
 #[test]
 fn kubectl_prints_the_values_of_the_requested_metric() {
-    let stage = stage();
+    let stage = STAGE.get(stage);
     wait::for_ok(SOON, "three replicas of web", || {
         let found = LOADS.map(|(metric, _)| table(&stage, metric));
         let expected = LOADS.map(|(_, values)| Ok(values.map(str::to_owned).to_vec()));
@@ -119,7 +122,7 @@ fn kubectl_prints_the_values_of_the_requested_metric() {
 /// Custom metrics are subresources, of which kubectl gets none by name: it says so, and prints no other one.
 #[test]
 fn kubectl_finds_no_resource_of_the_custom_metrics() {
-    let stage = stage();
+    let stage = STAGE.get(stage);
     for name in ["services", "deployments.apps", "burst_headroom", "MetricValueList"] {
         let resource = format!("{name}.custom.metrics.k8s.io");
         let refused = stage

@@ -18,6 +18,7 @@ mod part;
 pub mod port;
 mod process;
 mod seed;
+mod shared;
 mod traffic;
 pub mod wait;
 
@@ -28,4 +29,5 @@ pub use istiod::{Istiod, Node};
 pub use part::{Part, image, repository, wasm};
 pub use process::Process;
 pub use seed::seed;
+pub use shared::Shared;
 pub use traffic::{Traffic, TrafficBuilder};
