@@ -19,7 +19,8 @@ use self::{
     pki::Pki,
 };
 use crate::{
-    authority::Authority,
+    authority::{Authority, Credential},
+    http::{Answer, Tls},
     port,
     process::Process,
     wait::{self, NotYet},
@@ -322,6 +323,12 @@ impl ControlPlane {
 
     #[track_caller]
     fn wait_until_ready(&mut self, apiserver: Process) {
+        let admin = Credential {
+            certificate: read(&self.pki.certificate("admin")),
+            key: read(&self.pki.key("admin")),
+        };
+        // No kubectl: to start it again and again takes more of the machine than the API server needs to start.
+        let client = Tls::trusting(&self.ca_pem(), Some(&admin));
         let apiserver = self.apiserver.insert(apiserver);
         // The hooks that make them end after /readyz says yes: what a test creates is in some namespace, and what it lists
         // has that Service in it.
@@ -330,14 +337,11 @@ impl ControlPlane {
             "/api/v1/namespaces/default",
             "/api/v1/namespaces/default/services/kubernetes",
         ] {
-            let kubectl = &self.kubectl;
-            apiserver.wait_for(START, what, || {
-                let output = kubectl.run(&["get", "--raw", what], "");
-                if output.status.success() {
-                    Ok(())
-                } else {
-                    Err(NotYet(text(&output.stderr)))
-                }
+            let url = format!("https://127.0.0.1:{}{what}", self.port);
+            apiserver.wait_for(START, what, || match client.try_send("GET", &url, &[]) {
+                Ok(Answer { status: 200, .. }) => Ok(()),
+                Ok(Answer { body, .. }) => Err(NotYet(body)),
+                Err(error) => Err(NotYet(error.to_string())),
             });
         }
     }

@@ -42,8 +42,13 @@ impl Tls {
     /// When the certificates cannot be read.
     #[must_use]
     pub fn new(authority: &Authority, shows: Option<&Credential>) -> Self {
+        Self::trusting(&authority.pem(), shows)
+    }
+
+    /// The same for an authority's certificate as PEM.
+    pub(crate) fn trusting(authority: &str, shows: Option<&Credential>) -> Self {
         let mut trusted = RootCertStore::empty();
-        trusted.add(certificate(&authority.pem())).expect("an authority");
+        trusted.add(certificate(authority)).expect("an authority");
         let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
             .expect("versions of TLS")
