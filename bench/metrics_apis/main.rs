@@ -23,7 +23,7 @@ const ROUNDS: usize = 15;
 
 fn main() {
     // The adapter takes values on every address.
-    burst_testkit::network_namespace::alone("metrics-apis", || {
+    burst_testkit::network_namespace::run("metrics-apis", || {
         let sides = Sides::start(OBJECTS);
         let mut slices = ROWS.map(|row| {
             row.run(&sides);

@@ -58,7 +58,7 @@ pub(crate) fn create_services(api: u16, objects: usize) {
 /// Tells an adapter the value of each Service.
 pub(crate) fn tell(adapter: &Adapter, objects: usize) {
     each(objects, "values told", |number| {
-        adapter.tell(
+        adapter.set_value(
             &format!("{NAMESPACE}/services/{}", name(number)),
             "burst_headroom",
             HEADROOM,

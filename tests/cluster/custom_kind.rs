@@ -1,4 +1,4 @@
-//! A kind with a pod template that a CustomResourceDefinition brings, configured before it is there.
+//! A workload kind of a CustomResourceDefinition that is configured before it exists.
 
 use burst_testkit::{ControlPlane, port};
 

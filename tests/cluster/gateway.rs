@@ -33,8 +33,7 @@ impl Gateway {
         let bootstrap = bootstrap
             .text()
             .replace("filter-config/kube-token", "$FOLDER/kube-token");
-        // One worker: two answers in a row are of one picture. What the workers of a proxy make of each other is told
-        // in tests/envoy.
+        // One worker, so that two answers in a row come from one snapshot. tests/envoy covers several workers.
         let envoy = Envoy::of(version)
             .workers(1)
             .file("kube-token.sds.yaml", Shipped::secret(mount).text());

@@ -1,4 +1,4 @@
-//! Lists in pages: the API server's own `continue` tokens, and one that is too old for it.
+//! Lists in pages: the `continue` tokens of a real API server, and one that has expired.
 
 use burst_testkit::{ControlPlane, Version, wait};
 use serde_json::Value;

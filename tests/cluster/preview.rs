@@ -1,4 +1,4 @@
-//! What `burstctl preview` foretells, beside what a proxy says of the same cluster.
+//! The output of `burstctl preview`, compared with the headers of a proxy for the same cluster.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;

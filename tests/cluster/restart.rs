@@ -1,4 +1,4 @@
-//! An API server that is killed and comes back, while requests go through the proxy.
+//! An API server that is killed and restarted while requests go through the proxy.
 
 use std::{
     collections::BTreeSet,

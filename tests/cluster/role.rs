@@ -1,4 +1,4 @@
-//! The role that ships: enough, nothing more, and what happens without it.
+//! The shipped role: it is enough, it allows nothing more, and a proxy without it recovers once it has it.
 
 use std::collections::BTreeSet;
 

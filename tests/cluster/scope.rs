@@ -1,4 +1,4 @@
-//! A part of the cluster: some namespaces, some labels, some names.
+//! A proxy that reads a part of the cluster: some namespaces, some labels, some names.
 
 use burst_testkit::{ControlPlane, wait};
 

@@ -1,4 +1,4 @@
-//! The bootstraps of `filter-config/`, with what only the machine that a test runs on can know put in its place.
+//! The bootstraps of `filter-config/`, with the ports and paths of the test machine.
 
 use std::{fs, sync::LazyLock};
 
@@ -92,7 +92,7 @@ impl Shipped {
             )
     }
 
-    /// Windows as short as they may be, a poll a second where nothing is watched, a picture that does not grow old and a
+    /// Windows as short as they may be, a poll a second where nothing is watched, a snapshot that does not grow old and a
     /// request that does not take too long by chance, and `more` keys in the configuration of the filter.
     pub(crate) fn configured(self, more: &str) -> Self {
         let shipped = r#""clusters": [{"name": "web", "service": "shop/web"}]"#;

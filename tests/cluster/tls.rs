@@ -1,4 +1,4 @@
-//! Whom the proxy gives its token to: only a server with the right name, by the right authority.
+//! The proxy sends its token only to a server with the right name and the right certificate authority.
 
 use burst_testkit::{ControlPlane, Version};
 

@@ -1,4 +1,4 @@
-//! The ServiceAccount's token, which the kubelet swaps while the proxy runs.
+//! The token of the ServiceAccount, which the kubelet rotates while the proxy runs.
 
 use burst_testkit::{ControlPlane, Version, wait};
 
@@ -55,7 +55,7 @@ fn a_rotated_token_is_used_and_an_expired_one_is_logged_and_recovered_from() {
         gateway.envoy.wait_for_log(SOON, line);
         assert!(
             gateway.header("ngsa-svc-1.default").is_some(),
-            "the last picture serves on"
+            "the last snapshot serves on"
         );
     }
     mount.swap(&bound_token(&cluster, account, "third"));

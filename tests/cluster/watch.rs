@@ -1,4 +1,4 @@
-//! Watch windows on a real API server: what changes is seen, nothing is listed again, and without the verb it is.
+//! Watches on a real API server: changes arrive without another list, and without the verb `watch` the proxy lists.
 
 use burst_testkit::{ControlPlane, wait};
 

@@ -1,4 +1,4 @@
-//! Bytes that are no text, where one would expect text: no VM may die of them.
+//! Bytes that are not UTF-8 in requests: they trap no VM.
 
 use burst_testkit::{
     Version,

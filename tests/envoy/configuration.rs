@@ -1,4 +1,4 @@
-//! A new configuration: refused where it is wrong, taken without a broken request where it is right.
+//! A new configuration: an invalid one is refused, and a valid one takes over without a broken request.
 
 use burst_testkit::{
     Traffic, Version,
@@ -121,7 +121,7 @@ fn a_new_configuration_breaks_no_request_and_leaves_one_leader(version: Version)
         .wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
     let traffic = Traffic::to(proxy.envoy.listener("main"), Request::to(NGSA_1_CLUSTER)).start();
 
-    // Other words for the same picture: there is no moment without it.
+    // Only the text of the header changes: no response lacks it.
     proxy.replace_listeners(&[plugin(json!({"header": {"extra_keys": ["stale"]}}))]);
     let marked = format!("{NGSA_1}, stale=false");
     traffic.wait_for(|answer| answer.header("x-burst") == Some(&marked));
@@ -129,7 +129,7 @@ fn a_new_configuration_breaks_no_request_and_leaves_one_leader(version: Version)
     let without = traffic.count(|answer| !answer.header("x-burst").is_some_and(|value| value.starts_with(NGSA_1)));
     assert_eq!(without, 0, "responses without the header while only its words changed");
 
-    // Another picture: it has to be read first.
+    // The snapshot changes, so it has to be read first.
     proxy.replace_listeners(&[plugin(json!({"target_percent": 60}))]);
     let other = NGSA_1.replace("target-load=4", "target-load=3");
     traffic.wait_for(|answer| answer.header("x-burst") == Some(&other));
@@ -207,7 +207,7 @@ fn two_listeners_swap_their_configurations_under_traffic(version: Version) {
     for answer in traffic.into_iter().flat_map(Traffic::stop) {
         assert_eq!((answer.status, answer.body.as_str()), (200, &*echo(1000)));
         let header = answer.header("x-burst");
-        // The picture of the one that is new is read first.
+        // A new configuration has to read its snapshot first.
         assert!(
             header.is_none() || values.iter().any(|value| header == Some(value)),
             "{header:?}"

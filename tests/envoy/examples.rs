@@ -1,4 +1,4 @@
-//! Every Envoy configuration that is shipped is one that Envoy takes, with the filter's own configuration in it.
+//! Envoy accepts every shipped bootstrap, with the filter's configuration in it.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! What the configuration says of the header: the upstream's own, the gate, the name, the value.
+//! The settings of the header: the upstream's own header, the gate, the name, the value.
 
 use burst_testkit::{
     Version,

@@ -1,4 +1,4 @@
-//! More than a proxy can keep: what is left out, and what it costs.
+//! More objects than a proxy can hold: which are excluded, and what that costs.
 
 use std::fs;
 

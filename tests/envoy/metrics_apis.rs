@@ -1,4 +1,4 @@
-//! The metrics APIs on a filter chain of their own, beside a gateway's.
+//! The metrics APIs on a filter chain of their own, next to a gateway's.
 
 use std::{
     io::{Read as _, Write as _},

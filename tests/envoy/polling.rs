@@ -1,4 +1,4 @@
-//! One poller per proxy, and on which thread it is.
+//! There is one leader per proxy, on the right thread.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

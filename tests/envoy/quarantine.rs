@@ -1,5 +1,5 @@
-//! What comes from the cluster by way of shared data, and traps whoever takes it: a VM dies of it once, requests are
-//! answered, and the proxy is well again when the cause is gone.
+//! Data in shared data that traps each VM that reads it: it ends one VM, requests are answered, and the proxy
+//! recovers once the cause is gone.
 
 use burst_lab::cluster::{HPAS, Resource, SERVICES};
 use burst_testkit::{

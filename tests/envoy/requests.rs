@@ -1,4 +1,4 @@
-//! Requests, counted by every worker and told to the hub.
+//! Requests, which every worker counts and the proxy reports to the hub.
 
 use burst_model::rates::{Count, report::Unreported};
 use burst_testkit::{

@@ -1,4 +1,4 @@
-//! An Envoy that takes over from another one as it runs.
+//! A hot restart.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! The API server is asked whether a user may read a metric, by a proxy whose streams come and go.
+//! The API server decides whether a user may read a metric, and clients of the proxy come and go.
 
 use std::time::{Duration, Instant};
 

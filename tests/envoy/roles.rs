@@ -1,4 +1,4 @@
-//! A role that lacks something: what may be read is served, and the rest is named.
+//! An incomplete role: the filter serves what it may read, and names the rest.
 
 use std::time::Duration;
 
@@ -76,7 +76,7 @@ fn a_refused_kind_is_excluded_once_it_is_too_old_and_the_others_stay_current(ver
         "for a while"
     );
     main.wait_for_header(&Request::to("queue.data"), None);
-    // Who polls leaves the kind out two seconds before it would make the picture too old, if it runs just then.
+    // The leader excludes the kind two seconds before it would make the snapshot stale, if it gets to run then.
     if traffic.longest_gap() < STANDSTILL {
         assert_eq!(proxy.stat("burst_header_absent_stale_total"), 0);
         assert_eq!(traffic.count(|answer| answer.header("x-burst").is_none()), 0);

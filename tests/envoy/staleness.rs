@@ -1,4 +1,4 @@
-//! A picture that is too old.
+//! A stale snapshot.
 
 use burst_testkit::{
     Version,
@@ -96,11 +96,11 @@ fn after_an_outage_all_services_return_together_and_soon(version: Version) {
         .start(&backend);
     let mut clients = ["list", "watch"].map(|listener| {
         let (mut client, request) = (proxy.client(listener), Request::get("/burstmetrics/services"));
-        client.wait(&request, "a picture", |answer| answer.status == 200);
+        client.wait(&request, "a snapshot", |answer| answer.status == 200);
         let whole = client.ask(&request).body;
         (client, whole)
     });
-    // Pauses grow by then beyond what a picture may be old, and lists come back in an order of chance.
+    // By then the backoff is longer than `max_staleness`, and the lists return in random order.
     for outage in [20, 33] {
         backend.refuse_connections();
         ask_for(Duration::from_secs(outage), &mut clients, |_| true);

@@ -1,4 +1,4 @@
-//! The filter's stats in Envoy, by the names that docs/stats.md has.
+//! The filter's stats in Envoy, under the names of docs/stats.md.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! A VM that dies: of a request on a worker, or of an object on the thread that polls.
+//! A VM that traps: on a request in a worker, or on an object in the leader.
 
 use burst_lab::cluster::HPAS;
 use burst_testkit::{

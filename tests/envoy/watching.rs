@@ -1,4 +1,4 @@
-//! Lists that are kept up to date by watch windows.
+//! Resources that are kept up to date by watches.
 
 use burst_lab::api::Fault;
 use burst_lab::cluster::{HPAS, SERVICES};
@@ -112,7 +112,7 @@ fn a_new_leader_resumes_the_watch_of_the_previous_one(version: Version) {
     let plugin = |gate: &str| Plugin::new("main", json!({"header": {"when": {"request_header": gate}}})).port(port);
     let proxy = Proxy::of(version).plugin(plugin("host")).start(&backend);
     let mut main = proxy.client("main");
-    main.wait(&Request::get("/burstmetrics/services"), "a picture", |answer| {
+    main.wait(&Request::get("/burstmetrics/services"), "a snapshot", |answer| {
         answer.status == 200
     });
     proxy.wait_for_main_thread();

@@ -1,4 +1,4 @@
-//! Every set is accepted as it ships, and each form of the gateway set does the same.
+//! Every set is accepted as it ships, and every form of the gateway set has the same effect.
 
 use std::{env, os::unix::fs::symlink, process::Command};
 

@@ -1,4 +1,4 @@
-//! The lock on the header: who comes by the public port cannot ask for it.
+//! The gate on the header: clients of the public port cannot ask for it.
 
 use burst_testkit::{Version, http, port, wait, wasm};
 

@@ -1,4 +1,4 @@
-//! The default set on an ingress gateway, while clients never stop asking.
+//! The default set on an ingress gateway under traffic.
 
 use burst_testkit::{Version, wasm};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! Hosts that are no Service of this cluster by their name, as a real istiod makes clusters of them.
+//! Hosts that are no Service of this cluster, in the clusters that a real istiod makes of them.
 
 use burst_testkit::{Envoy, Version, wait, wasm};
 

@@ -1,4 +1,5 @@
-//! A gateway between networks (AUTO_PASSTHROUGH): it hands on what it cannot read, to clusters with names of their own.
+//! A gateway between networks (AUTO_PASSTHROUGH), which forwards encrypted traffic to clusters with names of their
+//! own.
 
 use std::net::SocketAddr;
 

@@ -1,5 +1,5 @@
-//! A set that `burstctl istio render` wrote for a gateway of one's own: istiod carries it to an Envoy, and the right to
-//! read one namespace is enough.
+//! A set that `burstctl istio render` wrote for a custom gateway: istiod configures an Envoy with it, and
+//! permission to read one namespace is enough.
 
 use burst_testkit::{ControlPlane, Version, http::Answer, wait, wasm};
 use burstctl::{

@@ -1,4 +1,4 @@
-//! What the scripts of the sets leave behind where they do not come to their end. No cluster is asked.
+//! What the scripts of the sets clean up when they are interrupted. No cluster is needed.
 
 use std::{
     fs,

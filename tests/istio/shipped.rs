@@ -1,4 +1,4 @@
-//! The sets of `istio/` as they ship, and what a test tells them otherwise.
+//! The sets of `istio/` as they ship, with the paths and addresses of the test machine.
 
 use std::{
     fs,

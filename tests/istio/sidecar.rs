@@ -1,4 +1,4 @@
-//! The sidecar sets: the header of the pod's own service on what comes in.
+//! The sidecar sets: the header of the pod's own service on inbound requests.
 
 use burst_testkit::{Envoy, Node, Version, port, repository, wait, wasm};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! A new version of the module in the place of the old one, and back.
+//! An upgrade to a new version of the module, and the rollback.
 
 use std::{
     fs,

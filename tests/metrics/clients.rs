@@ -1,4 +1,4 @@
-//! The clients that everybody has: client-go's for both APIs, that of the HPA controller, and kubectl.
+//! The clients that users have: client-go's for both APIs, that of the HPA controller, and kubectl.
 
 use burst_testkit::{
     Controllers, Shared,

@@ -1,12 +1,11 @@
-//! The same questions to us and to the library that every adapter is made with: equal answers, but where ours is better
-//! and the table says why.
+//! The same requests to this filter and to the library of every other adapter: the answers are equal, or the table
+//! says why ours is better.
 
 use burst_testkit::{
     Controllers,
     http::{Answer, Tls},
     metrics_apis::{SOON, Stage, adapter::Adapter, shop},
-    network_namespace::alone,
-    wait,
+    network_namespace, wait,
 };
 use serde_json::{Value, json};
 
@@ -141,7 +140,7 @@ const METHODS: [&str; 5] = ["HEAD", "POST", "PUT", "PATCH", "DELETE"];
 
 #[test]
 fn answers_equal_those_of_other_adapters_except_where_the_table_says_why() {
-    alone(
+    network_namespace::run(
         "differential::answers_equal_those_of_other_adapters_except_where_the_table_says_why",
         || {
             let pair = Pair::start();
@@ -190,10 +189,10 @@ impl Pair {
                 let value = if headroom { max - current } else { current };
                 sum += value;
                 for resource in ["services", "deployments.apps", "horizontalpodautoscalers.autoscaling"] {
-                    adapter.tell(&format!("shop/{resource}/{name}"), metric, value);
+                    adapter.set_value(&format!("shop/{resource}/{name}"), metric, value);
                 }
             }
-            adapter.tell_of_namespace(shop::NAMESPACE, metric, sum);
+            adapter.set_namespace_value(shop::NAMESPACE, metric, sum);
         }
         let certificate = stage.cluster.front_proxy().client("front-proxy-client", None);
         let client = stage.proxy.client(Some(&certificate));

@@ -1,4 +1,4 @@
-//! Another adapter behind ours: a real one, which is made with the library that every adapter is made with.
+//! A real adapter behind ours, made with the library of every adapter.
 
 use std::time::Duration;
 
@@ -10,8 +10,7 @@ use burst_testkit::{
         shop, wait_until_available,
         workers::{Worker, wait_for_replicas, wait_until_active},
     },
-    network_namespace::alone,
-    port, wait,
+    network_namespace, port, wait,
 };
 use serde_json::{Value, json};
 
@@ -78,7 +77,7 @@ fn value(stage: &Stage, path: &str) -> Result<Value, String> {
 
 #[test]
 fn an_hpa_scales_by_the_metrics_of_both_adapters_and_ours_survive_the_other() {
-    alone(
+    network_namespace::run(
         "fallback::an_hpa_scales_by_the_metrics_of_both_adapters_and_ours_survive_the_other",
         || {
             let port = port::free();
@@ -87,7 +86,7 @@ fn an_hpa_scales_by_the_metrics_of_both_adapters_and_ours_survive_the_other() {
             // Before the other adapter is there, ours are.
             wait_for_list(&stage, LIST, "burst_headroom", LISTED, false);
             let adapter = Adapter::start_at(port, &stage, &stage.cluster.kubeconfig());
-            adapter.tell("shop/services/web", "queue_depth", 25);
+            adapter.set_value("shop/services/web", "queue_depth", 25);
             wait_for_list(&stage, LIST, "burst_headroom", LISTED, true);
             let custom = wait::for_ok(SOON, "the list of custom metrics", || stage.raw(CUSTOM_LIST));
             assert!(!custom.contains("custommetrics"), "{custom}");
@@ -131,7 +130,7 @@ fn an_hpa_scales_by_the_metrics_of_both_adapters_and_ours_survive_the_other() {
 /// With a certificate that the request-header CA signed, the adapter believes the proxy as it believes the API server.
 #[test]
 fn an_adapter_that_trusts_the_proxy_reviews_the_original_user() {
-    alone(
+    network_namespace::run(
         "fallback::an_adapter_that_trusts_the_proxy_reviews_the_original_user",
         || {
             let port = port::free();

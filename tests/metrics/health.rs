@@ -1,4 +1,4 @@
-//! What the rest of the cluster notices of the metrics APIs: nothing, also when the filter has nothing to serve.
+//! The rest of the cluster works while the filter has nothing to serve.
 
 use burst_testkit::{
     Controllers, Version,

@@ -1,4 +1,4 @@
-//! Policies that are too much for a proxy, through the kind that ships: what they cost is their namespace's.
+//! Oversized policies, through the shipped CRD: only their own namespace pays for them.
 
 use burst_testkit::{
     Controllers, Version,

@@ -37,7 +37,7 @@ pub(crate) fn define(stage: &Stage) {
 /// Waits until the autoscaler's condition has these words.
 fn wait_for_words(stage: &Stage, worker: &Worker, words: &str) {
     wait::for_ok(SOON, words, || {
-        let said = worker.words(&stage.cluster);
+        let said = worker.message(&stage.cluster);
         if said.contains(words) { Ok(()) } else { Err(said) }
     });
 }

@@ -1,12 +1,12 @@
-//! Who may read which metric: by the RBAC of a real API server, and asked as the library of every adapter asks.
+//! Which user may read which metric: by the RBAC of a real API server, and with the reviews that every other
+//! adapter sends.
 
 use burst_model::view::metrics::review::{Access, Unreviewed};
 use burst_testkit::{
     Controllers, Version,
     http::{Answer, Tls},
     metrics_apis::{Example, SOON, Stage, adapter::Adapter, review_server::ReviewServer, shop},
-    network_namespace::alone,
-    port, repository, wait,
+    network_namespace, port, repository, wait,
 };
 use http::StatusCode;
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ fn stage() -> (Stage, Tls) {
             r#""filter_chain": "metrics-apis""#,
             r#""filter_chain": "metrics-apis", "authorization": "subject_access_review""#.into(),
         )],
-        ..Example::alone()
+        ..Example::unchanged()
     };
     let stage = Stage::of(Version::Tested, Controllers::None, PATIENT, reviewed);
     shop::create(&stage.cluster);
@@ -278,7 +278,7 @@ const REQUESTS: [(&str, &str); 26] = [
 
 #[test]
 fn reviews_and_refusals_equal_those_of_other_adapters() {
-    alone("reviews::reviews_and_refusals_equal_those_of_other_adapters", || {
+    network_namespace::run("reviews::reviews_and_refusals_equal_those_of_other_adapters", || {
         let (stage, client) = stage();
         let reviews = ReviewServer::start();
         let adapter = Adapter::start_at(port::free(), &stage, &reviews.kubeconfig());

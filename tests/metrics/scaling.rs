@@ -1,4 +1,4 @@
-//! The real HPA controller scales by what the proxy says, and by nothing that it does not.
+//! The real HPA controller scales by the metrics of the proxy, and never by a missing or stale one.
 
 use burst_testkit::{
     Controllers, Version,

@@ -1,4 +1,4 @@
-//! What goes wrong, at random from a seed: one thing after the other, with a rest between two.
+//! Random faults from a seed, one after the other, with a pause between two.
 
 use std::time::Duration;
 
@@ -11,24 +11,24 @@ use crate::LIMIT;
 use crate::promises::SLACK;
 use burst_testkit::filter::Backend;
 
-/// One way in which things go wrong.
+/// A kind of fault.
 pub(crate) struct Kind {
     pub(crate) name: &'static str,
     what: What,
 }
 
 enum What {
-    /// Of the answers to requests for some resource, or all.
+    /// In the answers to requests for one resource, or all.
     Answers(fn() -> Fault),
-    /// Nobody listens where the API was.
+    /// The API refuses connections.
     Away,
-    /// The API forgets the versions that it had.
+    /// The API compacts its history.
     Forget,
     /// The listener is given another configuration.
     Swap,
 }
 
-/// Every kind. In the beginning each has its turn, so that memory is as large as it gets.
+/// Every kind. Each comes once at the start, so that memory reaches its peak.
 pub(crate) const KINDS: [Kind; 21] = [
     answers("401 Unauthorized", || Fault::Unauthorized),
     answers("403 Forbidden", || Fault::Forbidden),
@@ -96,7 +96,7 @@ impl Faults {
         }
     }
 
-    /// What is wrong now.
+    /// The name of the current fault.
     pub(crate) fn what(&self) -> &'static str {
         self.now.map_or("nothing", |(what, _)| what)
     }
@@ -125,7 +125,7 @@ impl Faults {
         }
     }
 
-    /// Everything works again.
+    /// Ends the current fault.
     pub(crate) fn end(&mut self, backend: &mut Backend) {
         backend.api.faults.clear();
         if std::mem::take(&mut self.away) {
@@ -134,7 +134,7 @@ impl Faults {
         self.now = None;
     }
 
-    /// What goes on in any cluster.
+    /// The changes of an ordinary cluster.
     fn live(&mut self, backend: &Backend) {
         backend.scale_ngsa_1(self.chance.u32(1..=5));
         let labels = json!({"metadata": {"labels": {"soak": self.chance.u32(..).to_string()}}});
@@ -175,12 +175,12 @@ impl Faults {
         self.now = Some((kind.name, at + lasts));
     }
 
-    /// Whether each kind had its turn: memory is as large as it gets.
+    /// Whether each kind came at least once, so that memory has reached its peak.
     pub(crate) fn had_each(&self) -> bool {
         !self.counts.contains(&0)
     }
 
-    /// Most are short; some are longer than the picture may be old.
+    /// Most faults are short; some last longer than a snapshot stays fresh.
     fn lasts(&mut self) -> Duration {
         let longest = if self.chance.u8(..8) == 0 { 15_000 } else { 4_000 };
         Duration::from_millis(self.chance.u64(500..longest))

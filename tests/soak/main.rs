@@ -1,5 +1,5 @@
-//! The filter under load in a real Envoy while everything around it fails at random: `make soak`. What it promises is
-//! a table in the end, and the exit code.
+//! The filter under load in a real Envoy while everything around it fails at random: `make soak`. At the end it prints a table
+//! of its promises; the exit code says whether they held.
 //!
 //! Some seconds of it are a test, with the same code. `SOAK_SEED` plays the faults of another run again.
 #![allow(missing_docs, reason = "a program")]
@@ -31,10 +31,10 @@ use crate::screen::Screen;
 /// Without `SOAK`: the test. Each is after the warm-up.
 const SHORT: Duration = Duration::from_secs(25);
 
-/// How old the picture may be that a header comes from.
+/// The age at which a snapshot is stale.
 const LIMIT: Duration = Duration::from_secs(6);
 
-/// How often the screen and the memory are looked at.
+/// How often the screen and the memory are updated.
 const LOOK: Duration = Duration::from_millis(200);
 
 fn main() -> ExitCode {
@@ -70,7 +70,7 @@ fn soak(length: Duration, seed: u64) -> Report {
     let mut main = proxy.client("main");
     let request = Request::to(NGSA_1_CLUSTER);
     main.wait(&request, "a header", |answer| answer.header("x-burst").is_some());
-    // Connections that nobody uses would be closed at some change of the listeners.
+    // A change of the listeners would close idle connections.
     drop(main);
 
     let load = Load::start(proxy.envoy.listener("main"));
@@ -94,7 +94,7 @@ fn soak(length: Duration, seed: u64) -> Report {
     faults.end(&mut backend);
     let tally = load.stop();
 
-    // The end is as if nothing had been.
+    // Afterwards the filter serves the cluster as it is.
     backend.scale_ngsa_1(3);
     let risen = NGSA_1.replace("current-load=1", "current-load=3");
     let has_risen = |header: Option<&str>| header.is_some_and(|header| header.starts_with(&risen));

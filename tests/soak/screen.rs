@@ -1,4 +1,4 @@
-//! How it goes: one line that changes in a terminal, a line now and then elsewhere.
+//! The progress: one line that changes in a terminal, and a line now and then elsewhere.
 
 use std::io::{IsTerminal as _, Write as _, stderr};
 use std::time::Duration;

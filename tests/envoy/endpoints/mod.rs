@@ -1,4 +1,4 @@
-//! `/burstmetrics`, as seed 000 has it, answered by the proxy.
+//! The endpoints below `/burstmetrics`.
 
 mod paths;
 mod settings;

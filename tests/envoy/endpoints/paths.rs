@@ -1,4 +1,4 @@
-//! Methods and paths beside the seed's examples.
+//! Methods and paths other than those of the specification.
 
 use burst_testkit::{
     Version,

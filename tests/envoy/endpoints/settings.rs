@@ -1,4 +1,4 @@
-//! Where the endpoints are, and before the first read.
+//! The settings of the endpoints, and their answers before the first read.
 
 use burst_testkit::{
     Version,

@@ -1,4 +1,4 @@
-//! The seed's examples, and the tags of its bulk answers.
+//! The examples of the specification, and the ETag of bulk answers.
 
 use burst_testkit::{
     Version,

@@ -1,4 +1,4 @@
-//! Answers that do not come, or not whole.
+//! Answers that do not arrive, or only in part.
 
 use burst_lab::api::Fault;
 use burst_lab::cluster::{DEPLOYMENTS, HPAS, SERVICES, STATEFULSETS};

@@ -1,4 +1,4 @@
-//! Objects and kinds that are not what they should be.
+//! Invalid objects, and kinds that the cluster lacks.
 
 use burst_lab::api::Fault;
 use burst_lab::cluster::{HPAS, Resource};

@@ -1,4 +1,4 @@
-//! Which property is there in which phase.
+//! Which property exists in which phase.
 
 use super::{envoy, last};
 use crate::host::{FakeEnvoy, Plugin, Request, Response, Route};

@@ -1,4 +1,4 @@
-//! What the threads share: data, queues, stats.
+//! Shared data, queues and stats of all threads.
 
 use super::envoy;
 use crate::host::ThreadName;

@@ -1,4 +1,4 @@
-//! A configuration that is wrong is refused with a line that helps.
+//! An invalid configuration is refused with one helpful log line.
 
 use super::kube::Kube;
 use super::{EVERY_SECOND, SECOND, envoy};

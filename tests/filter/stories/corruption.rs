@@ -1,4 +1,4 @@
-//! Garbage in shared data, under every key that the filter has: nothing traps, no header is wrong, and it heals.
+//! Corrupt shared data, under every key of the filter: nothing traps, no header is wrong, and the data is repaired.
 
 use super::kube::Kube;
 use super::{FULL, SECOND};

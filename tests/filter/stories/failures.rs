@@ -1,4 +1,4 @@
-//! What becomes of the API's failures: counted, said once with what to do, and survived.
+//! Failures of the API: the filter counts them, logs each once with advice, and serves on.
 
 use super::kube::{Kube, list};
 use super::{EVERY_SECOND, SECOND, envoy, logged};

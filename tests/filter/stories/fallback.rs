@@ -1,4 +1,4 @@
-//! Other adapters behind the metrics APIs: their names go on, and discovery lists both.
+//! Other adapters behind the metrics APIs: requests for their metrics are forwarded, and discovery lists both.
 
 use super::kube::Kube;
 use super::metrics_apis::over_mutual_tls;

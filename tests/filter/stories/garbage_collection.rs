@@ -1,4 +1,4 @@
-//! What configurations that are gone leave behind.
+//! Shared data of configurations that were removed.
 
 use super::kube::Kube;
 use super::{SECOND, envoy};

@@ -1,4 +1,4 @@
-//! Several proxies: each reports to the hub, which knows of all requests.
+//! Several proxies: each reports to the hub, which knows the requests of all.
 
 use super::kube::Kube;
 use super::requests::sum;

@@ -1,4 +1,4 @@
-//! One poller per proxy, whatever happens to it.
+//! There is always one leader per proxy.
 
 use super::kube::Kube;
 use super::{EVERY_SECOND, SECOND, envoy};

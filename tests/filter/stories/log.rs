@@ -1,4 +1,4 @@
-//! The log: whatever comes from outside, a line has a bounded length, and a minute a bounded number of lines.
+//! The log has lines of bounded length and a bounded number of lines a minute, whatever comes from outside.
 
 use super::kube::{Kube, event, list};
 use super::{EVERY_SECOND, SECOND, envoy};

@@ -1,4 +1,4 @@
-//! The metrics APIs, on their filter chain and nowhere else.
+//! The metrics APIs, on their filter chain only.
 
 use super::kube::Kube;
 use super::{SECOND, envoy, logged};

@@ -1,4 +1,4 @@
-//! What the filter does, told on the fake host.
+//! The behaviour of the filter, on the fake host.
 
 mod configuration;
 mod corruption;

@@ -1,4 +1,4 @@
-//! After an outage of the API server: all that there is, or 503, and soon.
+//! After an outage of the API server an answer has all services or is a 503, and all services return soon.
 
 use super::kube::Kube;
 use super::{SECOND, envoy};
@@ -51,7 +51,7 @@ fn after_an_outage_all_services_return_together_and_soon() {
                 let envoy = envoy(&configuration(mode), &kube);
                 let worker = envoy.worker();
                 envoy.advance(SECOND * 3).answer();
-                let whole = services(&worker).expect("a picture");
+                let whole = services(&worker).expect("a snapshot");
                 assert_eq!(whole.matches("\"shop/").count(), 3, "{whole}");
                 fail(&kube, failure);
                 envoy.advance(SECOND * seconds).answer();
@@ -85,7 +85,7 @@ fn a_thread_that_takes_over_in_an_outage_serves_all_services_or_none() {
         let (main, worker) = (envoy.main_thread(), envoy.worker());
         main.tick().answer();
         envoy.advance(SECOND * 3).answer();
-        let whole = services(&worker).expect("a picture");
+        let whole = services(&worker).expect("a snapshot");
         fail(&kube, || Answer::Unreachable);
         envoy.advance(SECOND * 70).answer();
         main.kill();

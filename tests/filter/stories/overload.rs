@@ -1,4 +1,4 @@
-//! More requests at once than any user sends: what they cost is bounded, and nobody else is hurt by them.
+//! More concurrent requests than clients normally send: their cost is bounded, and no other client is affected.
 
 use super::kube::Kube;
 use super::metrics_apis::over_mutual_tls;

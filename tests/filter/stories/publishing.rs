@@ -1,4 +1,4 @@
-//! How a leader puts what it knows into shared data: in which callbacks, and what there is when it dies on the way.
+//! How a leader publishes to shared data: in which callbacks, and what its successor finds when it dies on the way.
 
 use super::kube::Kube;
 use super::{EVERY_SECOND, SECOND, envoy};

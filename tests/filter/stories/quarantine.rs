@@ -1,4 +1,4 @@
-//! What comes from the cluster ends a VM once, and no VM again after its reload.
+//! Data of the cluster that traps a VM: it ends one VM, and none after its reload.
 
 use super::kube::Kube;
 use super::metrics_apis::over_mutual_tls;

@@ -1,4 +1,4 @@
-//! What fails at each point in the life of a list: its first page, a later one, a watch window.
+//! Failures at each phase of a list: its first page, a later page, a watch.
 
 use super::kube::{Kube, Point, event, list};
 use super::{SECOND, envoy, logged};

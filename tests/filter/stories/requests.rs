@@ -1,4 +1,4 @@
-//! Requests are counted by every thread, and added up by one.
+//! Every thread counts requests, and the leader adds them up.
 
 use super::kube::Kube;
 use super::{SECOND, envoy};

@@ -1,4 +1,4 @@
-//! Reviews of requests for metrics: asked once, kept for a while, and no permission where nobody answers.
+//! Reviews of requests for metrics: sent once, cached for a while, and without an answer no permission.
 
 use super::kube::Kube;
 use super::metrics_apis::over_mutual_tls;

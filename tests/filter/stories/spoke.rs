@@ -173,7 +173,7 @@ fn an_unreachable_hub_is_logged_once_and_its_last_snapshot_is_served_until_it_is
 
 #[test]
 fn a_spoke_of_a_stale_hub_is_stale_by_its_own_limit() {
-    // The hub serves its picture for a minute, and says all the time how old it is.
+    // The hub serves its snapshot for a minute, and always sends its age.
     for (limit, ahead) in [(20, 0), (20, 3_600), (40, 0)] {
         let kube = Kube::new();
         let (hub, hub_worker) = hub(&kube);

@@ -1,4 +1,4 @@
-//! Lists that are watched, as they are unless the configuration says otherwise.
+//! Resources that are watched, which is the default.
 
 use super::kube::Kube;
 use super::{SECOND, envoy};

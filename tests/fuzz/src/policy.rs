@@ -1,4 +1,4 @@
-//! Policies, and what they decide.
+//! Policies and their decisions.
 
 use burst_labels::Selector;
 use burst_policy::cost::{self, MOST_BYTES, MOST_STEPS};

@@ -1,4 +1,4 @@
-//! What the stories play on: a cluster that is made up, an upstream, and a proxy with the filter between them.
+//! The filter in a real Envoy, between a client, an upstream and the stand-in Kubernetes API of burst-lab.
 
 mod backend;
 mod bootstrap;
@@ -25,22 +25,22 @@ use std::time::Duration;
 use crate::Version;
 use serde_json::{Value, json};
 
-/// For whatever should come soon: some polls and ticks on a machine with much else to do.
+/// The deadline for anything that takes a few polls and ticks, on a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(120);
 
-/// What the seed's first service says, at the start of the sample cluster.
+/// The header of the first service of the sample cluster, as it starts.
 pub const NGSA_1: &str = "service=default/ngsa-1, current-load=1, target-load=4, max-load=5";
 
 /// The Envoy cluster of that service, as the rule in [`Plugin::new`] names it.
 pub const NGSA_1_CLUSTER: &str = "ngsa-svc-1.default";
 
-/// These keys of a configuration, for a story of lists that are read whole, every second.
+/// These keys of a configuration, in the mode that lists every second instead of watching.
 pub fn listing(mut keys: Value) -> Value {
     keys["sync"] = json!({"mode": "list"});
     keys
 }
 
-/// Plays a story on each Envoy, at the same time: it waits more than it works. The thread's name says which one fails.
+/// Runs a test on both Envoys at the same time, because it mostly waits. The name of a failing thread is the Envoy's version.
 pub fn on_each_envoy(story: fn(Version)) {
     thread::scope(|scope| {
         for version in Version::ALL {

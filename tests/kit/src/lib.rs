@@ -1,7 +1,9 @@
-//! What the integration tests share: real programs, started and ended by the test that uses them.
+//! Shared code of the integration tests and benchmarks: real programs, which the test that uses them starts and ends.
 //!
-//! Everything here blocks, and panics with a message where a test has to fail; a test that fails shows the end of the
-//! log of every process it had started.
+//! Every call blocks, and panics with a message where a test has to fail. A failing test prints the end of the log of every
+//! process that it started.
+//!
+//! The feature `filter` adds the proxies with the filter in them, which need the stand-in cluster of burst-lab.
 
 mod authority;
 mod control_plane;

@@ -18,14 +18,14 @@ pub use self::{
     registered::{API_SERVICES, wait_until_available},
 };
 
-/// The API server looks at an aggregated API every 30 s, and the machine does other things as well.
+/// The API server checks an aggregated API every 30 s, and the machine is busy.
 pub const SOON: Duration = Duration::from_secs(120);
 
 /// The metrics APIs at work.
 pub struct Stage {
     /// The proxy that serves the metrics APIs.
     pub proxy: Proxy,
-    /// The way on which the filter reads the cluster; without it the API is away for the filter and for nobody else.
+    /// `kubectl proxy`, through which the filter reads the cluster: without it only the filter cannot reach the API.
     pub api: Option<Process>,
     /// The port of `kubectl proxy`.
     pub api_port: u16,
@@ -43,7 +43,7 @@ impl Stage {
     /// The same on that Envoy, with `more` keys in the configuration of the filter.
     #[track_caller]
     pub fn with(version: Version, controllers: Controllers, more: &str) -> Self {
-        Self::of(version, controllers, more, |_| Example::alone())
+        Self::of(version, controllers, more, |_| Example::unchanged())
     }
 
     /// The same with more keys of `metrics_apis`, too.
@@ -52,12 +52,12 @@ impl Stage {
         let keys = format!(r#""metrics_apis": {{{of_apis}"#);
         let example = Example {
             changes: vec![(r#""metrics_apis": {"#, keys)],
-            ..Example::alone()
+            ..Example::unchanged()
         };
         Self::of(version, controllers, more, |_| example)
     }
 
-    /// The same of another example, which may need something of the cluster.
+    /// The same with another example, which may need something of the cluster.
     #[track_caller]
     pub fn of(
         version: Version,

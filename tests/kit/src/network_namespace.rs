@@ -1,20 +1,20 @@
-//! A network of one's own, for a program that listens on every address of its machine and cannot be told otherwise.
+//! A network namespace for one test, for a program that always listens on every address of its machine.
 
 use std::{
     env,
     process::{Command, Stdio},
 };
 
-/// Says that the test is already there.
+/// Set where the test already runs in its namespace.
 const INSIDE: &str = "BURST_NETWORK_NAMESPACE";
 
-/// Runs the story of a test in a new network namespace, which has nothing but a loopback: the test's own program is
-/// started there again, for this one test.
+/// Runs the body of a test in a new network namespace, which only has a loopback interface: the test binary is started there
+/// again, for this one test.
 ///
 /// # Panics
-/// When the story does, or there can be no namespace.
+/// When the body panics, or a namespace cannot be made.
 #[track_caller]
-pub fn alone(test: &str, story: impl FnOnce()) {
+pub fn run(test: &str, story: impl FnOnce()) {
     if env::var_os(INSIDE).is_some() {
         return story();
     }

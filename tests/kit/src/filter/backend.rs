@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::PATIENCE;
 use super::upstream::Upstream;
 
-/// Enough to tell one poller from two, at an interval of a second; and what is left of one where a tick comes early.
+/// Enough polls to tell one leader from two, at an interval of a second; and the shortest interval when a tick is early.
 const POLLS: u32 = 10;
 const SHORTEST: Duration = Duration::from_millis(750);
 
@@ -34,7 +34,7 @@ pub struct Backend {
 }
 
 impl Backend {
-    /// The cluster of the seed, with two cases more.
+    /// The sample cluster of burst-lab.
     pub fn sample() -> Self {
         Self::of(burst_lab::sample::cluster().expect("the sample cluster"))
     }
@@ -48,7 +48,7 @@ impl Backend {
             cluster,
             forgetful,
             arrivals: Arrivals::default(),
-            // Where the system puts nobody else while the API is away.
+            // A port that the system gives to no other process while the API is down.
             kube_addr: SocketAddr::from((Ipv4Addr::LOCALHOST, port::free())),
             kube: None,
             upstream: serve(Upstream),
@@ -57,8 +57,8 @@ impl Backend {
         backend
     }
 
-    /// So many applications in the namespace `shop`, each a Service, a Deployment and an HPA of the same name: `app-00` and
-    /// so on.
+    /// That many applications in the namespace `shop`, each with a Service, a Deployment and an HPA of the same name: `app-00`
+    /// and so on.
     pub fn of_apps(count: usize) -> Self {
         let cluster = Cluster::new();
         for number in 0..count {
@@ -86,13 +86,13 @@ impl Backend {
     #[track_caller]
     pub fn refuse_connections(&mut self) {
         self.kube = None;
-        // The servers' own threads close it, when they come to it; and it answers until then.
+        // The runtime closes it a little later, and it answers until then.
         wait::until(PATIENCE, "the API refuses connections", || {
             TcpStream::connect(self.kube_addr).is_err()
         });
     }
 
-    /// Listens again where it did.
+    /// Listens on the same port again.
     pub fn accept_connections(&mut self) {
         let front = Front {
             api: self.api.clone(),
@@ -102,7 +102,7 @@ impl Backend {
         self.kube = Some(serve_at(self.kube_addr, front));
     }
 
-    /// When each request came whose path ends so, by the API's own clock: nobody looks at it too late.
+    /// The arrival times of the requests whose path ends with `end`, taken by the API itself.
     #[must_use]
     pub fn arrivals(&self, end: &str) -> Vec<Instant> {
         let arrivals = locked(&self.arrivals);
@@ -110,14 +110,13 @@ impl Backend {
         of_path.map(|(_, at)| *at).collect()
     }
 
-    /// Whether the API forgets, between two pages of a list, the version that the list is of: its `continue` tokens
-    /// are answered by 410 then.
+    /// Makes the API compact its history between two pages of a list, so that it answers `continue` tokens with 410.
     pub fn forget_between_pages(&self, forgetful: bool) {
         self.forgetful.store(forgetful, Ordering::Relaxed);
     }
 
-    /// Waits until HPAs were listed some times more, at an interval of a second, and sees that one poller asked and not
-    /// two. The lease has to be where it stays: who takes it over begins intervals of its own.
+    /// Waits until HPAs were listed several times more, at an interval of a second, and checks that one leader listed them and
+    /// not two. The lease must not move meanwhile, because a new leader starts its own intervals.
     ///
     /// # Panics
     /// When they came too fast, or not in time.
@@ -178,7 +177,7 @@ fn serve_at(address: SocketAddr, what: impl Answer) -> Server {
 /// The paths that were asked for, and when.
 type Arrivals = Arc<Mutex<Vec<(String, Instant)>>>;
 
-/// The API, which can be told to forget, with a clock at its door.
+/// The API, which records the time of each request and can compact its history between two pages.
 struct Front {
     api: KubeApi,
     forgetful: Arc<AtomicBool>,

@@ -46,9 +46,9 @@ pub struct Plugin {
 }
 
 impl Plugin {
-    /// The filter, configured by these keys: beside the API's cluster, the shortest windows and the shortest interval
-    /// there are, a picture that grows old and a request that takes too long in no story by chance, and a rule for
-    /// clusters named `SERVICE.NAMESPACE`.
+    /// The filter with these keys in its configuration. The defaults of the tests are the shortest watches and poll interval,
+    /// a `max_staleness` and a `request_timeout` that no test reaches by chance, and a rule for clusters named
+    /// `SERVICE.NAMESPACE`.
     pub fn new(listener: &str, keys: Value) -> Self {
         let mut all = json!({
             "cluster": "kube_api",
@@ -65,7 +65,7 @@ impl Plugin {
         Self::written(listener, &all.to_string())
     }
 
-    /// The same with a configuration as it is.
+    /// The filter with exactly this configuration.
     pub fn written(listener: &str, configuration: &str) -> Self {
         Self {
             listener: listener.to_owned(),
@@ -89,19 +89,19 @@ impl Plugin {
         self
     }
 
-    /// Lets nobody in but by TLS, with a certificate of the same authority.
+    /// Requires TLS with a client certificate of the same authority.
     pub fn mutual_tls(mut self, identity: &TlsIdentity) -> Self {
         self.transport_socket = identity.downstream(true);
         self
     }
 
-    /// TLS, where a client may show a certificate and does not have to.
+    /// TLS, where a client certificate is optional.
     pub fn tls(mut self, identity: &TlsIdentity) -> Self {
         self.transport_socket = identity.downstream(false);
         self
     }
 
-    /// A port that stays the same over changes of the listener.
+    /// A port that stays the same when the listener changes.
     pub fn port(mut self, port: u16) -> Self {
         self.port = port;
         self
@@ -203,7 +203,7 @@ pub(super) fn bootstrap(backend: &Backend, singletons: &[Plugin], more: &[Value]
 fn clusters(backend: &Backend) -> Vec<Value> {
     let mut clusters = vec![
         cluster("kube_api", backend.kube_port()),
-        // Port 9 is for bytes that nobody wants.
+        // Nothing listens on port 9, which is `discard`.
         istio_service(cluster("down", 9), "default", "ngsa-svc-1"),
         istio_service(cluster("described", backend.upstream_port()), "default", "ngsa-svc-1"),
     ];

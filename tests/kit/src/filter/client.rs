@@ -1,4 +1,4 @@
-//! A client of every worker at once: each worker has a VM of its own, so an answer is one only if all give it.
+//! A client of all workers at the same time: each worker has its own VM, so an answer only counts if all give it.
 
 use std::net::SocketAddr;
 use std::time::UNIX_EPOCH;
@@ -27,7 +27,7 @@ impl Client {
         Self((0..workers).map(|_| KeepAlive::to(address)).collect())
     }
 
-    /// What each worker answers.
+    /// The answer of each worker.
     ///
     /// # Panics
     /// When one does not.
@@ -40,7 +40,7 @@ impl Client {
         self.0.iter_mut().map(ask).collect()
     }
 
-    /// What all workers answer alike.
+    /// The answer that all workers give.
     ///
     /// # Panics
     /// When they do not.
@@ -54,7 +54,7 @@ impl Client {
         answer
     }
 
-    /// Waits until the answer of every worker fits.
+    /// Waits until the answers of all workers match.
     ///
     /// # Panics
     /// When they do not in time.

@@ -6,10 +6,10 @@ use serde_json::Value;
 use super::bootstrap::{self, LISTENERS, Plugin};
 use super::{Backend, Client, PATIENCE};
 
-/// What Envoy keeps of an answer to a callout unless it is told otherwise.
+/// The default limit for the answer to a callout.
 const BUFFER_LIMIT: u32 = 32 << 20;
 
-/// The filter's words for taking the lease, whatever is polled.
+/// The start of the filter's log line about taking the lease.
 const POLLS: &str = "this thread polls ";
 
 /// A proxy about to be started.
@@ -64,7 +64,7 @@ impl Setup {
         self
     }
 
-    /// Another one may take over from it.
+    /// Allows another proxy to take over from it by a hot restart.
     pub fn restartable(mut self) -> Self {
         self.restartable = true;
         self
@@ -76,7 +76,7 @@ impl Setup {
         self.start_as(backend, |envoy| if restartable { envoy.restartable() } else { envoy })
     }
 
-    /// Starts it in the place of another one, which goes.
+    /// Starts it by a hot restart of another proxy, which ends.
     #[track_caller]
     pub fn take_over(self, backend: &Backend, from: &Proxy) -> Proxy {
         self.start_as(backend, |envoy| envoy.after(&from.envoy))
@@ -114,7 +114,7 @@ pub struct Proxy {
 }
 
 impl Proxy {
-    /// One of that version with two workers, to be given listeners.
+    /// A proxy of that version with two workers and no listeners yet.
     pub fn of(version: Version) -> Setup {
         Setup {
             version,
@@ -123,7 +123,6 @@ impl Proxy {
             singletons: Vec::new(),
             clusters: Vec::new(),
             buffer_limit: BUFFER_LIMIT,
-            // Envoy lists everything it is built of as it starts.
             restartable: false,
             arguments: vec!["--component-log-level", "main:warning"],
         }
@@ -143,7 +142,7 @@ impl Proxy {
         Client::new(self.envoy.listener(listener), self.workers)
     }
 
-    /// Puts these listeners in the place of those there are.
+    /// Replaces all listeners.
     pub fn replace_listeners(&self, plugins: &[Plugin]) {
         self.envoy.replace(LISTENERS, &bootstrap::listeners(plugins));
     }
@@ -154,7 +153,7 @@ impl Proxy {
         self.envoy.stat(&format!("wasmcustom.{name}")).unwrap_or_default()
     }
 
-    /// Waits until one of the filter's stats fits. The VMs tell their counts once a tick.
+    /// Waits until one of the filter's stats matches. The VMs write their counts once a tick.
     #[track_caller]
     pub fn wait_for_stat(&self, name: &str, fits: impl Fn(u64) -> bool) -> u64 {
         wait::for_ok(PATIENCE, name, || {
@@ -176,8 +175,8 @@ impl Proxy {
             .collect()
     }
 
-    /// Waits until the main thread polls, as it does once the workers have served. From then on the lease stays where it
-    /// is, and with it what only the one who polls knows: a failure it has told of, a pause it keeps.
+    /// Waits until the main thread is the leader, as it is once the workers have served requests. From then on the lease does
+    /// not move, and the leader keeps its own state: the failures that it has logged, and its backoff.
     ///
     /// # Panics
     /// When it does not in time.
@@ -199,12 +198,12 @@ impl Proxy {
         });
     }
 
-    /// How often a thread took the lease.
+    /// How often the lease changed hands.
     pub fn leader_changes(&self) -> usize {
         self.log_lines(POLLS).len()
     }
 
-    /// The thread that took it last, by its id; that of the main one is the process's.
+    /// The id of the thread that took the lease last; the main thread has the id of the process.
     pub fn poller(&self) -> Option<u32> {
         // [2026-01-01 00:00:00.000][THREAD][info]…
         self.log_lines(POLLS).last()?.split(['[', ']']).nth(3)?.parse().ok()

@@ -1,4 +1,4 @@
-//! A hub that only keeps what it is told: so the counts of a proxy can be seen.
+//! A hub that only keeps the newest report, so that a test can read the counts of a proxy.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};

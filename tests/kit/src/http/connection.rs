@@ -58,7 +58,7 @@ impl Connection {
 
     async fn handshake(stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) -> Result<Self, Error> {
         let (sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
-        // How it ends, its requests are told as well.
+        // An error of the connection also ends its requests, which report it.
         let io = tokio::spawn(async { drop(connection.await) });
         Ok(Self { sender, io, sent: None })
     }

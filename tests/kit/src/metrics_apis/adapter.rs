@@ -1,4 +1,4 @@
-//! The test adapter of custom-metrics-apiserver: the library that every adapter is made with, over values that are told.
+//! The test adapter of custom-metrics-apiserver, the library of every adapter; it serves the values that a test writes.
 //! <https://github.com/kubernetes-sigs/custom-metrics-apiserver/tree/master/test-adapter>
 
 use std::{fs, net::SocketAddr, path::Path, process::Command};
@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use super::{SERVER, SOON, Stage};
 
-/// Where it takes values, on every address; so it runs in a network namespace of its own.
+/// Its port for values is open on every address, so it runs in a network namespace of its own.
 const WRITE_ADDRESS: &str = "127.0.0.1:8080";
 
 /// A running adapter.
@@ -75,16 +75,16 @@ impl Adapter {
         self.process.id()
     }
 
-    /// Tells it the value of a metric of an object, as `shop/services/web`.
+    /// Writes the value of a metric of an object, as `shop/services/web`.
     #[track_caller]
-    pub fn tell(&self, object: &str, metric: &str, value: u32) {
+    pub fn set_value(&self, object: &str, metric: &str, value: u32) {
         Self::write(&format!("namespaces/{object}/{metric}"), value);
     }
 
-    /// Tells it the value of a metric of a namespace. In the singular: what it is told of `namespaces`, it keeps where it
-    /// does not look.
+    /// Writes the value of a metric of a namespace. The path has `namespace` in the singular, because the adapter never reads
+    /// what is written under `namespaces`.
     #[track_caller]
-    pub fn tell_of_namespace(&self, namespace: &str, metric: &str, value: u32) {
+    pub fn set_namespace_value(&self, namespace: &str, metric: &str, value: u32) {
         Self::write(&format!("namespace/{namespace}/{metric}"), value);
     }
 

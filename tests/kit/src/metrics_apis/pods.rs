@@ -1,4 +1,4 @@
-//! Pods that nobody runs, and that are ready all the same: an HPA multiplies by those that are.
+//! Pods that no kubelet runs and that are ready all the same: an HPA multiplies by the ready pods.
 
 use crate::ControlPlane;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::shop::NAMESPACE;
 
 /// Makes every pod ready that is not, in one go.
-pub(crate) fn tend(cluster: &ControlPlane) {
+pub(crate) fn mark_ready(cluster: &ControlPlane) {
     let pods = cluster.kubectl(&["get", "pods", "--namespace", NAMESPACE, "--output=json"]);
     let pods: Value = serde_json::from_str(&pods).expect("a list");
     let pods = pods["items"]

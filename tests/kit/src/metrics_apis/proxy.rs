@@ -38,7 +38,7 @@ impl Proxy {
     /// One whose filter reads the cluster at that port, with these keys beside those that ship, each with its comma.
     #[track_caller]
     pub fn start(version: Version, cluster: &ControlPlane, api: u16, keys: &str) -> Self {
-        Self::of(version, cluster, api, keys, &Example::alone())
+        Self::of(version, cluster, api, keys, &Example::unchanged())
     }
 
     /// The same of another example.
@@ -129,7 +129,7 @@ pub struct Example {
 
 impl Example {
     /// The metrics APIs by themselves.
-    pub fn alone() -> Self {
+    pub fn unchanged() -> Self {
         Self {
             file: "12-metrics-apis.yaml",
             changes: Vec::new(),

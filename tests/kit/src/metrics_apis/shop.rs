@@ -49,7 +49,7 @@ pub fn observe(cluster: &ControlPlane) {
     }
 }
 
-/// A Deployment whose pods nobody runs.
+/// A Deployment; no kubelet runs its pods.
 pub fn deployment(name: &str, labels: &Value, replicas: u32) -> Value {
     json!({
         "apiVersion": "apps/v1",
@@ -75,7 +75,7 @@ fn service(name: &str, labels: &Value) -> Value {
     })
 }
 
-/// One that has nothing to go by: no metrics API here knows the CPU time of a pod.
+/// An HPA without a metric that exists: no metrics API here serves the CPU time of pods.
 fn autoscaler(name: &str, labels: &Value, max: u32) -> Value {
     json!({
         "apiVersion": "autoscaling/v2",

@@ -1,4 +1,4 @@
-//! Deployments that the real HPA controller scales by what the proxy says.
+//! Deployments that the real HPA controller scales by the proxy's metrics.
 
 use crate::{ControlPlane, wait};
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use super::{
     shop::{NAMESPACE, deployment},
 };
 
-/// A Deployment of 2 to 10 replicas, unless told otherwise, scaled by one metric.
+/// A Deployment of 2 to 10 replicas by default, scaled by one metric.
 #[derive(Clone, Debug)]
 pub struct Worker {
     /// The name of the Deployment and of its autoscaler.
@@ -28,7 +28,7 @@ impl Worker {
     /// Creates the Deployment and its autoscaler.
     pub fn create(&self, cluster: &ControlPlane) {
         let Self { name, metric, least } = self;
-        // A Deployment that somebody else gave no replicas is left at that.
+        // An HPA does not touch a Deployment that was scaled to zero by hand.
         let deployment = deployment(name, &json!({"app": name}), (*least).max(1));
         // At once, in both directions: the test waits for each.
         let rules = json!({
@@ -57,7 +57,7 @@ impl Worker {
     }
 
     /// What the condition ScalingActive of its autoscaler says.
-    pub fn words(&self, cluster: &ControlPlane) -> String {
+    pub fn message(&self, cluster: &ControlPlane) -> String {
         let get = ["get", "hpa", self.name, "--namespace", NAMESPACE];
         let of = "--output=jsonpath={.status.conditions[?(@.type=='ScalingActive')].message}";
         cluster.kubectl(&[&get[..], &[of]].concat())
@@ -77,7 +77,7 @@ impl Worker {
 pub fn wait_for_replicas(cluster: &ControlPlane, workers: &[Worker], replicas: u32) {
     let expected = replicas.to_string();
     wait::for_ok(SOON * 2, &format!("{replicas} replicas"), || {
-        pods::tend(cluster);
+        pods::mark_ready(cluster);
         let found = |worker: &Worker| (worker.name, worker.activity(cluster), worker.replicas(cluster));
         let found: Vec<_> = workers.iter().map(found).collect();
         let there = found
@@ -92,7 +92,7 @@ pub fn wait_for_replicas(cluster: &ControlPlane, workers: &[Worker], replicas: u
 pub fn wait_until_active(cluster: &ControlPlane, workers: &[Worker]) {
     for worker in workers {
         wait::for_ok(SOON, worker.name, || {
-            pods::tend(cluster);
+            pods::mark_ready(cluster);
             let activity = worker.activity(cluster);
             if activity.starts_with("True") {
                 Ok(())
