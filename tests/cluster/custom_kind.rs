@@ -136,9 +136,9 @@ fn a_custom_kind_whose_conversion_webhook_is_down_is_excluded_and_the_others_sta
             &patch,
         ]);
     };
-    let nobody = format!("https://127.0.0.1:{}/", port::free());
+    let closed = format!("https://127.0.0.1:{}/", port::free());
     convert_by(&format!(
-        r#"{{"strategy":"Webhook","webhook":{{"conversionReviewVersions":["v1"],"clientConfig":{{"url":"{nobody}"}}}}}}"#
+        r#"{{"strategy":"Webhook","webhook":{{"conversionReviewVersions":["v1"],"clientConfig":{{"url":"{closed}"}}}}}}"#
     ));
     gateway.wait_for_gauge("burst_unreadable_rollouts", 1);
     gateway.wait_for_header("queue.data", None);

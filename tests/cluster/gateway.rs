@@ -52,7 +52,7 @@ impl Gateway {
     }
 
     /// Waits until the main thread polls, as it does once the worker has served. From then on the lease stays where it
-    /// is, and nobody tells again what another has told.
+    /// is, and no failure is logged twice.
     #[track_caller]
     pub(crate) fn wait_for_main_thread(&self) {
         wait::until(SOON, "the main thread polls", || {

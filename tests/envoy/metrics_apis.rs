@@ -57,7 +57,7 @@ fn the_metrics_apis_are_served_on_their_filter_chain_only(version: Version) {
         assert_eq!((answer.status, answer.header("x-burst")), (status, None), "{path}");
     }
     assert_eq!(apis.ask(&Request::get("/readyz").through(NGSA_1_CLUSTER)).status, 401);
-    // On the other chain the same requests are the upstream's, whoever they claim to be from.
+    // On the other chain the same requests go to the upstream, whatever user they claim.
     for path in ["/apis/custom.metrics.k8s.io/v1beta2", "/readyz"] {
         let answer = gateway.ask(&by_user(path));
         assert_eq!(
@@ -96,7 +96,11 @@ fn user_headers_are_trusted_over_mutual_tls_only(version: Version) {
         answer.map(|answer| answer.status).map_err(|error| error.to_string())
     };
     let (shows, shows_none) = (identity.client(true), identity.client(false));
-    assert_eq!(status("tls", &shows_none), Ok(403), "encrypted, and from nobody known");
+    assert_eq!(
+        status("tls", &shows_none),
+        Ok(403),
+        "encrypted, but without a client certificate"
+    );
     for listener in ["tls", "mutual"] {
         assert_eq!(status(listener, &shows), Ok(200), "{listener}");
     }

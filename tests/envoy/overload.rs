@@ -62,7 +62,7 @@ fn requests_that_wait_for_one_review_do_not_trap_the_vm(version: Version) {
                 && proxy.stat("burst_review_rejected_total") == (crowd - MOST_WAITING) as u64
         });
         gateway.wait_for_header(&unrelated, Some(NGSA_1));
-        // What nobody answered fails now for all who wait.
+        // The unanswered review fails now, for all requests that wait.
         backend.refuse_connections();
         let mut statuses = Vec::new();
         for mut connection in waiting {

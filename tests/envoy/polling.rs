@@ -19,7 +19,7 @@ on_each_envoy!(
     a_singleton_polls_for_workers_that_only_read,
 );
 
-/// Clusters that nobody needs: a dump of so many keeps the main thread away from its ticks for longer than a worker
+/// Clusters without traffic: a dump of so many keeps the main thread away from its ticks for longer than a worker
 /// comes after it.
 const BALLAST: usize = 1_500;
 
@@ -75,7 +75,11 @@ fn leadership_moves_to_the_main_thread_once_workers_serve_and_stays_there(versio
     let lines = proxy.leader_changes();
     assert_ne!(proxy.poller(), main_thread, "no worker was ever faster");
     let stays = || proxy.leader_changes() == lines;
-    wait::throughout(Duration::from_secs(2), "nobody has served, and nobody gives way", stays);
+    wait::throughout(
+        Duration::from_secs(2),
+        "no thread has served, and the leader stays",
+        stays,
+    );
 
     let mut main = proxy.client("main");
     main.ask_each(&Request::to(NGSA_1_CLUSTER));

@@ -165,7 +165,7 @@ fn a_worker_that_trapped_counts_again_after_its_restart(version: Version) {
 
 fn the_hub_accepts_reports_over_mutual_tls_and_drops_those_of_a_proxy_that_is_gone(version: Version) {
     let (backend, identity) = (Backend::sample(), TlsIdentity::new("burst-hub"));
-    // So that nobody's report is late but the one's who is gone.
+    // Only the report of the proxy that is gone is late.
     let unhurried = |mut keys: Value| {
         keys["requests"]["report_interval"] = "3s".into();
         keys

@@ -81,7 +81,7 @@ fn the_api_server_decides_whether_a_user_gets_an_answer(version: Version) {
     backend.api.access.restrict("bob", vec![]);
     let proxy = start(version, &backend, LONG, &json!({}));
     let mut apis = proxy.client("apis");
-    // About its own nobody is asked; a verdict that came before there is a value would be old by then.
+    // Its own checks need no review; a review from before the first value would have expired by then.
     let master = by("root").header("x-remote-group", "system:masters");
     apis.wait(&master, "a value", is_ok);
     let begun = Instant::now();
@@ -182,7 +182,7 @@ fn concurrent_requests_of_one_user_share_one_review_per_thread(version: Version)
     wait::until(PATIENCE, "a question of each worker", || {
         asked(&backend) - before >= workers
     });
-    // What nobody answered fails now for all who wait.
+    // The unanswered review fails now, for all requests that wait.
     backend.refuse_connections();
     for mut connection in waiting {
         assert_eq!(connection.answer().expect("an answer").status, 500);

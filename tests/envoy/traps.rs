@@ -70,7 +70,7 @@ fn trapped(version: Version, keys: serde_json::Value) {
     }
     let all = main.ask(&Request::get("/burstmetrics/hpas")).body;
     assert_eq!(all.lines().count(), 4 + 2, "the other four: {all}");
-    assert_eq!(proxy.log_lines(TRAP).len(), 1, "nobody else died of it");
+    assert_eq!(proxy.log_lines(TRAP).len(), 1, "no other VM trapped");
 
     annotate(&backend, &json!(null));
     main.wait(&its_own, "the object is served once it is another", |answer| {
@@ -78,7 +78,7 @@ fn trapped(version: Version, keys: serde_json::Value) {
     });
 }
 
-/// Puts the annotation on an HPA that traps whoever parses it, or takes it away.
+/// Adds or removes the annotation that makes an HPA trap the VM that parses it.
 fn annotate(backend: &Backend, value: &serde_json::Value) {
     let patch = json!({"metadata": {"annotations": {"burst-metrics.test/trap": value}}});
     backend.cluster.patch(HPAS, "ngsa/ngsa-hpa-2", &patch).expect("the HPA");

@@ -62,7 +62,7 @@ pub(crate) fn set(cluster: &ControlPlane, name: &str) -> Vec<Value> {
 pub(crate) struct Applied(String);
 
 impl Applied {
-    /// Deletes its objects; nothing here empties a namespace that is being deleted, so nobody waits for that.
+    /// Deletes its objects without waiting: no controller here empties a namespace that is being deleted.
     pub(crate) fn delete(self, cluster: &ControlPlane) {
         cluster.kubectl_with(&["delete", "--wait=false", "--filename=-"], &self.0);
     }

@@ -17,7 +17,7 @@ const SPOKE: &str = "istio/spoke.yaml";
 #[test]
 fn a_sidecar_sends_the_header_of_its_pods_service() {
     let mesh = Mesh::start();
-    // There is nobody to sign certificates for the proxies.
+    // This istiod signs no certificates for the proxies.
     mesh.cluster.apply(PLAIN_TEXT);
     let pod = Pod::new(&mesh.cluster, "default", "shop");
     let of_service = sidecar(&mesh, "127.0.0.2", "web", "web-v1", &json!({}));

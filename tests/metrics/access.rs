@@ -58,9 +58,12 @@ fn clients_other_than_the_api_server_are_refused() {
             (200, Some("application/json"))
         );
 
-        let nobody = proxy.ask(&api_server, DISCOVERY, &[]);
-        let status: Value = serde_json::from_str(&nobody.body).expect("a Status");
-        assert_eq!((nobody.status, status["reason"].as_str()), (401, Some("Unauthorized")));
+        let anonymous = proxy.ask(&api_server, DISCOVERY, &[]);
+        let status: Value = serde_json::from_str(&anonymous.body).expect("a Status");
+        assert_eq!(
+            (anonymous.status, status["reason"].as_str()),
+            (401, Some("Unauthorized"))
+        );
 
         let other_name = proxy.client(Some(&front_proxy.client("admin", Some("system:masters"))));
         let answer = proxy.ask(&other_name, DISCOVERY, &REMOTE);

@@ -76,7 +76,7 @@ fn an_hpa_shows_which_rule_denies_its_metric_and_scales_once_the_policy_is_delet
     wait::for_ok(SOON, "the last good policy", || match stage.raw(&path) {
         Err(said) if said.contains("only-api") => Ok(()),
         Err(said) => Err(said),
-        Ok(value) => panic!("nobody may have this: {value}"),
+        Ok(value) => panic!("the policy should deny this: {value}"),
     });
     wait_until_active(&stage.cluster, std::slice::from_ref(&api));
 

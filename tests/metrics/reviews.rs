@@ -311,7 +311,7 @@ fn reviews_and_refusals_equal_those_of_other_adapters() {
                 refuses_alike(method, path, &ours, &theirs);
             }
         }
-        // Nobody may where nobody can tell, and the next one is asked about again.
+        // Without a clear answer the user is refused, and the next request is reviewed again.
         for status in [json!({"allowed": true, "denied": true}), Value::Null] {
             reviews.answer_with(
                 if status.is_null() {

@@ -62,7 +62,7 @@ pub(crate) const KINDS: [Kind; 21] = [
     },
 ];
 
-/// What happens first after the first round, and for how long: a header whose age nobody looked at would be seen by then.
+/// The first fault after the first round, long enough that a stale header would be seen.
 const AWAY: usize = 18;
 const OUTAGE: Duration = Duration::from_secs(LIMIT.as_secs() + SLACK.as_secs() + 3);
 

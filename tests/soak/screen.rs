@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::load::Tally;
 use crate::promises::mebibytes;
 
-/// Between two lines where nobody looks on.
+/// Between two lines where standard error is no terminal.
 const SELDOM: Duration = Duration::from_secs(60);
 
 pub(crate) struct Screen {

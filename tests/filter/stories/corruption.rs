@@ -149,7 +149,7 @@ fn attack(
 }
 
 fn has_healed(proxy: &Proxy, after: &str) {
-    // As long as the longest of what is waited for: a lease that nobody renews, reports, a pause.
+    // As long as the longest wait: for an expired lease, for reports, for a backoff.
     proxy.pass(90);
     assert_eq!(
         proxy.headers(),

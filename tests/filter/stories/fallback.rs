@@ -91,10 +91,10 @@ fn a_request_for_another_adapters_metric_is_forwarded_unchanged() {
     assert_eq!(
         (custom.by, custom.status()),
         (By::Filter, 404),
-        "nobody stands behind that group"
+        "no adapter serves that group"
     );
-    let nobody = worker.request(Request::get(THEIRS), route());
-    assert_eq!((nobody.by, nobody.status()), (By::Filter, 401));
+    let anonymous = worker.request(Request::get(THEIRS), route());
+    assert_eq!((anonymous.by, anonymous.status()), (By::Filter, 401));
     envoy.advance(SECOND);
     assert_eq!(envoy.stat("burst_fallback_request_total"), Some(1));
 }

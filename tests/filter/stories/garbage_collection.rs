@@ -68,7 +68,7 @@ fn a_configuration_that_returns_just_before_the_deletion_loses_nothing() {
     one.retire(old);
     let again = two.clone();
     two.retire(two.root());
-    // The last look, and the values are read: then somebody has that configuration again.
+    // The last check has read the values when the configuration comes back.
     one.before_read(&snapshot.unwrap(), move || {
         again.configure(named(80, "")).unwrap();
         again.tick().answer();

@@ -52,7 +52,7 @@ fn count(seen: &[Seen], status: u16) -> usize {
     seen.iter().filter(|seen| seen.status() == status).count()
 }
 
-/// Answers all, and shows that somebody else is served before and after it.
+/// Answers all, and checks that another client is served before and after it.
 fn finish_all(worker: &Vm, streams: Vec<OpenStream>) -> Vec<Seen> {
     let header = || worker.response("web.shop").header("x-burst").map(str::to_owned);
     let before = header();
@@ -135,7 +135,7 @@ fn reviews_of_disconnected_clients_are_bounded_too() {
     }
     assert_eq!(worker.callouts().len(), MOST_WAITING);
     assert_eq!(worker.request(by("late", METRIC), over_mutual_tls()).status(), 429);
-    // Those who ask the same may wait; and the others when nobody has answered in time.
+    // Identical requests may wait; the others may once the review has timed out.
     let same = worker.open(by(&user(false, 0), METRIC), over_mutual_tls());
     envoy.advance(6 * SECOND);
     assert_eq!(same.finish().status(), 500);

@@ -203,7 +203,7 @@ fn a_metric_request_that_traps_ends_one_vm_and_other_requests_are_answered() {
     assert_eq!(headroom(&workers[0]), 503, "it ends the VM");
     armed.store(false, Ordering::Relaxed);
     envoy.advance(SECOND * 2).answer();
-    assert_eq!(workers.each_ref().map(headroom), [503, 503], "nobody answers it");
+    assert_eq!(workers.each_ref().map(headroom), [503, 503], "no worker answers it");
     assert_eq!(traps.load(Ordering::Relaxed), 1);
     assert!(workers.iter().all(Vm::alive));
     let discovery = Request::get("/apis/external.metrics.k8s.io/v1beta1").header("x-remote-user", "someone");
@@ -327,7 +327,7 @@ fn an_object_that_ends_its_thread_is_excluded_after_a_minute_and_retried_after_a
         "as it was"
     );
     envoy.advance(SECOND * 40).answer();
-    assert_eq!(header(), None, "nobody knows any more");
+    assert_eq!(header(), None, "no thread has a snapshot");
     let left_out = "left out HorizontalPodAutoscaler shop/web: a proxy thread died while it parsed these bytes";
     assert_eq!(told(&envoy, left_out), 1, "{:?}", logged(&envoy));
     envoy.advance(SECOND * 3600).answer();

@@ -163,7 +163,7 @@ fn the_counts_of_a_dead_thread_expire_and_its_successor_starts_at_zero() {
     settle(&envoy);
     one.kill();
     settle(&envoy);
-    assert_eq!(web(&envoy), Some((15, 0)), "nobody knows yet");
+    assert_eq!(web(&envoy), Some((15, 0)), "not published yet");
     envoy.advance(FORGOTTEN).answer();
     assert_eq!(web(&envoy), Some((5, 0)));
     serve(&one, 2);
@@ -249,5 +249,5 @@ fn counts_under_other_settings_are_kept_apart() {
         .map(|(_, bytes)| Share::parse(bytes).unwrap().services[0].1.requests)
         .collect();
     counts.sort_unstable();
-    assert_eq!(counts, [1, 4], "that of the old settings stands where nobody looks");
+    assert_eq!(counts, [1, 4], "the counts under the old settings are not read");
 }
