@@ -7,7 +7,11 @@ use std::{
 
 use burst_bench_kit::{fixture_cluster, process::cpu_time};
 use burst_lab::cluster::{Cluster, DEPLOYMENTS, HPAS, SERVICES};
-use burst_testkit::{ControlPlane, Process, http, port, wait};
+use burst_testkit::{
+    ControlPlane, Process,
+    http::{self, Answer, Request},
+    port, wait,
+};
 use serde_json::{Value, json};
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -76,7 +80,7 @@ impl ApiServer {
             }
             let path = format!("{}/namespaces/{namespace}/{}", kind.path, kind.plural);
             let answer = self.send("POST", &path, &object.to_string());
-            assert!(answer.starts_with("HTTP/1.1 201"), "{answer:.500}");
+            assert_eq!(answer.status, 201, "{:.500}", answer.body);
             if kind.plural == "horizontalpodautoscalers" {
                 self.send("PUT", &format!("{path}/{name}/status"), &object.to_string());
             }
@@ -86,13 +90,17 @@ impl ApiServer {
     /// Lists a page, and returns the size of the response.
     pub(crate) fn list(&self, kind: Kind, limit: u32) -> u64 {
         self.send("GET", &format!("{}/{}?limit={limit}", kind.path, kind.plural), "")
+            .body
             .len() as u64
     }
 
     /// Returns a resource version that a watch can start from.
     pub(crate) fn resource_version(&self, kind: Kind) -> String {
         let answer = self.send("GET", &format!("{}/{}?limit=1", kind.path, kind.plural), "");
-        let (_, rest) = answer.split_once("\"resourceVersion\":\"").expect("a resource version");
+        let (_, rest) = answer
+            .body
+            .split_once("\"resourceVersion\":\"")
+            .expect("a resource version");
         rest.split('"').next().unwrap_or_default().to_owned()
     }
 
@@ -113,18 +121,18 @@ impl ApiServer {
         self.send("PATCH", &path, &patch.to_string());
     }
 
-    fn send(&self, method: &str, path: &str, body: &str) -> String {
+    fn send(&self, method: &str, path: &str, body: &str) -> Answer {
         let kind = match method {
             "PATCH" => "application/merge-patch+json",
             _ => "application/json",
         };
         // The API server indents JSON for the user agents of browsers and of curl. `kubectl proxy` asks for compression
         // unless the client does, and Envoy does not.
-        let request = format!(
-            "{method} {path} HTTP/1.1\r\nhost: localhost\r\nuser-agent: burst-metrics\r\ncontent-type: {kind}\r\n\
-             accept-encoding: identity\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
-            body.len()
-        );
-        String::from_utf8_lossy(&http::raw(self.address, request.as_bytes())).into_owned()
+        let request = Request::of(method, format!("http://{}{path}", self.address))
+            .header("user-agent", "burst-metrics")
+            .header("content-type", kind)
+            .header("accept-encoding", "identity")
+            .body(body.to_owned());
+        http::ask(&request).expect("an answer")
     }
 }

@@ -8,10 +8,9 @@ use std::{
 
 use burst_bench_kit::{Table, process::cpu_time, proxy};
 
-use crate::{
-    BulkClient, ROUNDS, request,
-    stage::{Connection, Request},
-};
+use burst_testkit::http::{Connection, Request};
+
+use crate::{BulkClient, ROUNDS, request};
 
 /// The length of a slice: several polls.
 const SLICE: Duration = Duration::from_secs(3);

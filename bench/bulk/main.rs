@@ -2,10 +2,6 @@
 //! table.
 #![allow(missing_docs, reason = "a program")]
 
-#[allow(dead_code, unused_imports, reason = "a benchmark needs a part of the stage")]
-#[path = "../../tests/envoy/stage/mod.rs"]
-mod stage;
-
 mod background_load;
 
 use std::time::Duration;
@@ -15,8 +11,11 @@ use burst_bench_kit::{
     process::cpu_time,
     proxy::{self, Filter, PATIENCE, Ports},
 };
-use burst_testkit::{Envoy, wait};
-use stage::{Connection, Request};
+use burst_testkit::{
+    Envoy,
+    http::{Connection, Request},
+    wait,
+};
 
 const SERVICES: usize = 10_000;
 const BULK: &str = "/burstmetrics/services";

@@ -4,19 +4,18 @@
 //! so the numbers do not apply to a proxy on a machine of its own: compare the rows of one run.
 #![allow(missing_docs, reason = "a program")]
 
-#[allow(dead_code, unused_imports, reason = "a benchmark needs a part of the stage")]
-#[path = "../../tests/envoy/stage/mod.rs"]
-mod stage;
-
 mod h2load;
 
 use burst_bench_kit::{
     Backends, Table,
     proxy::{self, Filter, PATIENCE, Ports},
 };
-use burst_testkit::{Envoy, wait};
+use burst_testkit::{
+    Envoy,
+    http::{Connection, Request},
+    wait,
+};
 use h2load::{Measured, Rate};
-use stage::{Connection, Request};
 
 const SERVICES: usize = 1_000;
 

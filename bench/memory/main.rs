@@ -5,10 +5,6 @@
 //! with fewer, less what it holds so without a filter.
 #![allow(missing_docs, reason = "a program")]
 
-#[allow(dead_code, unused_imports, reason = "a benchmark needs a part of the stage")]
-#[path = "../../tests/envoy/stage/mod.rs"]
-mod stage;
-
 use std::time::Instant;
 
 use burst_bench_kit::{
@@ -16,8 +12,11 @@ use burst_bench_kit::{
     process::{cpu_time, resident_bytes},
     proxy::{self, Filter, PATIENCE, Ports},
 };
-use burst_testkit::{Envoy, wait};
-use stage::{Connection, Request};
+use burst_testkit::{
+    Envoy,
+    http::{Connection, Request},
+    wait,
+};
 
 const SERVICES: usize = 10_000;
 

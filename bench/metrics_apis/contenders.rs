@@ -10,8 +10,8 @@ use tokio::runtime::Runtime;
 use crate::{
     rows::{ALL, Contender, SERIES},
     seed,
-    stage::{Proxy, Stage, adapter::Adapter, shop::NAMESPACE},
 };
+use burst_testkit::metrics_apis::{Proxy, Stage, adapter::Adapter, shop::NAMESPACE};
 
 const USER: (&str, &str) = ("x-remote-user", "system:admin");
 const GROUP: (&str, &str) = ("x-remote-group", "system:masters");

@@ -4,12 +4,6 @@
 //! adapter lists from a real API server for each request with `*`; the API server's own CPU time does not count.
 #![allow(missing_docs, reason = "a program")]
 
-#[path = "../../tests/metrics/namespace.rs"]
-mod namespace;
-#[allow(dead_code, unused_imports, reason = "a benchmark needs a part of the stage")]
-#[path = "../../tests/metrics/stage/mod.rs"]
-mod stage;
-
 mod contenders;
 mod rows;
 mod seed;
@@ -26,7 +20,7 @@ const ROUNDS: usize = 15;
 
 fn main() {
     // The adapter listens for values on every address.
-    namespace::alone("metrics-apis", || {
+    burst_testkit::network_namespace::run("metrics-apis", || {
         let contenders = Contenders::start(OBJECTS);
         let mut slices = ROWS.map(|row| {
             row.run(&contenders);

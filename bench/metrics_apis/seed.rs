@@ -6,14 +6,16 @@ use std::{
 };
 
 use burst_lab::cluster::Cluster;
-use burst_testkit::{http, wait};
-use serde_json::{Value, json};
-
-use crate::stage::{
-    SOON,
-    adapter::Adapter,
-    shop::{NAMESPACE, deployment},
+use burst_testkit::{
+    http::{self, Request},
+    metrics_apis::{
+        SOON,
+        adapter::Adapter,
+        shop::{NAMESPACE, deployment},
+    },
+    wait,
 };
+use serde_json::{Value, json};
 
 /// Threads that create objects at the same time.
 const THREADS: usize = 4;
@@ -45,25 +47,18 @@ pub(crate) fn create_services(api: u16, objects: usize) {
         let mut service = service(&name(number));
         // To allocate an address takes longer than the rest, and no client connects.
         service["spec"]["clusterIP"] = json!("None");
-        let body = service.to_string();
-        let request = format!(
-            "POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n\
-             content-length: {}\r\nconnection: close\r\n\r\n{body}",
-            body.len()
-        );
-        let answer = http::raw(api, request.as_bytes());
-        assert!(
-            answer.starts_with(b"HTTP/1.1 201"),
-            "{}",
-            String::from_utf8_lossy(&answer)
-        );
+        let request = Request::of("POST", format!("http://{api}{path}"))
+            .header("content-type", "application/json")
+            .body(service.to_string());
+        let answer = http::ask(&request).expect("an answer");
+        assert_eq!(answer.status, 201, "{}", answer.body);
     });
 }
 
 /// Sets the value of each Service in an adapter.
 pub(crate) fn set_values(adapter: &Adapter, objects: usize) {
     in_parallel(objects, "values set", |number| {
-        adapter.tell(
+        adapter.set_value(
             &format!("{NAMESPACE}/services/{}", name(number)),
             "burst_headroom",
             HEADROOM,

@@ -4,10 +4,6 @@
 //! time, so other work of the machine affects them alike. CPU times are those of the proxy alone.
 #![allow(missing_docs, reason = "a program")]
 
-#[allow(dead_code, unused_imports, reason = "a benchmark needs a part of the stage")]
-#[path = "../../tests/envoy/stage/mod.rs"]
-mod stage;
-
 mod phases;
 mod proxy_under_test;
 

@@ -8,10 +8,13 @@ use burst_bench_kit::{
     fixture_cluster,
     process::cpu_time,
 };
-use burst_testkit::{Version, wait};
+use burst_testkit::{
+    Version,
+    filter::{Backend, Client, Proxy},
+    http::Request,
+    wait,
+};
 use serde_json::{Value, json};
-
-use crate::stage::{self, Client, Proxy, Request, World};
 
 /// How long the first read of everything, and a change, may take on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(180);
@@ -44,7 +47,7 @@ pub(crate) struct ProxyUnderTest {
     pub(crate) startup: Startup,
     bursts: BurstSampler,
     client: Client,
-    _world: World,
+    _world: Backend,
 }
 
 /// The cost until every worker could serve.
@@ -76,12 +79,12 @@ pub(crate) struct Slice {
 
 impl ProxyUnderTest {
     pub(crate) fn start(fixtures: FixtureCluster, mode: Mode) -> Self {
-        let world = World::of(fixtures.cluster.clone());
+        let backend = Backend::of(fixtures.cluster.clone());
         let requested = fixture_cluster::envoy_cluster(REQUESTED);
         let started = Instant::now();
         let proxy = Proxy::of(Version::Tested)
             .listener("main", mode.configuration())
-            .cluster(stage::cluster(&requested, world.upstream_port()))
+            .cluster(burst_testkit::filter::cluster(&requested, backend.upstream_port()))
             .start(&world);
         let bursts = BurstSampler::start(proxy.envoy.id());
         let mut client = proxy.client("main");

@@ -1,4 +1,4 @@
-//! A kind with a pod template that a CustomResourceDefinition brings, configured before it is there.
+//! A workload kind of a CustomResourceDefinition that is configured before it exists.
 
 use burst_testkit::{ControlPlane, port};
 
@@ -64,7 +64,7 @@ spec:
 "#;
 
 #[test]
-fn a_kind_is_served_as_soon_as_its_definition_and_its_objects_are_there() {
+fn a_custom_kind_is_served_once_its_definition_and_its_objects_exist() {
     let cluster = ControlPlane::start();
     let mount = apply_shipped_role(&cluster).mount(&cluster);
     sample::create_with_status(&cluster);
@@ -109,7 +109,7 @@ fn a_kind_is_served_as_soon_as_its_definition_and_its_objects_are_there() {
 }
 
 #[test]
-fn a_kind_whose_conversion_webhook_is_gone_is_left_out_and_the_rest_goes_on() {
+fn a_custom_kind_whose_conversion_webhook_is_down_is_excluded_and_the_others_stay_current() {
     let cluster = ControlPlane::start();
     let mount = apply_shipped_role(&cluster).mount(&cluster);
     sample::create_with_status(&cluster);
@@ -136,9 +136,9 @@ fn a_kind_whose_conversion_webhook_is_gone_is_left_out_and_the_rest_goes_on() {
             &patch,
         ]);
     };
-    let nobody = format!("https://127.0.0.1:{}/", port::free());
+    let closed = format!("https://127.0.0.1:{}/", port::free());
     convert_by(&format!(
-        r#"{{"strategy":"Webhook","webhook":{{"conversionReviewVersions":["v1"],"clientConfig":{{"url":"{nobody}"}}}}}}"#
+        r#"{{"strategy":"Webhook","webhook":{{"conversionReviewVersions":["v1"],"clientConfig":{{"url":"{closed}"}}}}}}"#
     ));
     gateway.wait_for_gauge("burst_unreadable_rollouts", 1);
     gateway.wait_for_header("queue.data", None);

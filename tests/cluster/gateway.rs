@@ -33,8 +33,7 @@ impl Gateway {
         let bootstrap = bootstrap
             .text()
             .replace("filter-config/kube-token", "$FOLDER/kube-token");
-        // One worker: two answers in a row are of one picture. What the workers of a proxy make of each other is told
-        // in tests/envoy.
+        // One worker, so that two answers in a row come from one snapshot. tests/envoy covers several workers.
         let envoy = Envoy::of(version)
             .workers(1)
             .file("kube-token.sds.yaml", Shipped::secret(mount).text());
@@ -53,7 +52,7 @@ impl Gateway {
     }
 
     /// Waits until the main thread polls, as it does once the worker has served. From then on the lease stays where it
-    /// is, and nobody tells again what another has told.
+    /// is, and no failure is logged twice.
     #[track_caller]
     pub(crate) fn wait_for_main_thread(&self) {
         wait::until(SOON, "the main thread polls", || {

@@ -1,4 +1,4 @@
-//! Objects that kubectl creates, seen by a client of the proxy.
+//! Objects that kubectl creates, as a client of the proxy sees them.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -64,10 +64,10 @@ fn the_header_and_the_endpoints_follow_what_the_hpa_controller_says() {
     assert!(gateway.header("ngsa-svc-2.ngsa").is_some(), "the others are there");
 }
 
-/// Each interval brings a picture with a later time on it. So a change shows within one interval if no picture that was
+/// Each interval brings a snapshot with a later time on it. So a change shows within one interval if no snapshot that was
 /// read after it is without it, however slow the machine is.
 #[test]
-fn a_picture_that_was_read_after_a_change_shows_it() {
+fn a_snapshot_that_was_read_after_a_change_contains_it() {
     let cluster = ControlPlane::start();
     let mount = apply_shipped_role(&cluster).mount(&cluster);
     sample::create_with_status(&cluster);
@@ -81,9 +81,9 @@ fn a_picture_that_was_read_after_a_change_shows_it() {
     }
 }
 
-/// The first header whose picture was read at that Unix time or later.
+/// The first header whose snapshot was read at that Unix time or later.
 fn header_as_of(gateway: &Gateway, seconds: u64) -> String {
-    wait::for_ok(SOON, &format!("a picture of {seconds} or later"), || {
+    wait::for_ok(SOON, &format!("a snapshot of {seconds} or later"), || {
         let header = gateway.header("ngsa-svc-1.default").ok_or("there is no header")?;
         let as_of: u64 = header
             .rsplit_once("as-of=")
@@ -94,7 +94,7 @@ fn header_as_of(gateway: &Gateway, seconds: u64) -> String {
         if as_of >= seconds {
             Ok(header)
         } else {
-            Err("an older picture")
+            Err("an older snapshot")
         }
     })
 }

@@ -7,7 +7,6 @@ mod account;
 mod gateway;
 mod sample;
 mod shipped;
-mod upstream;
 
 mod custom_kind;
 mod live;

@@ -1,4 +1,4 @@
-//! Lists in pages: the API server's own `continue` tokens, and one that is too old for it.
+//! Lists in pages: the `continue` tokens of a real API server, and one that has expired.
 
 use burst_testkit::{ControlPlane, Version, wait};
 use serde_json::Value;
@@ -30,7 +30,7 @@ const OLD_CURSOR: &str = r#"            - name: envoy.filters.http.lua
 "#;
 
 #[test]
-fn a_list_is_whole_in_pages_of_two_and_starts_again_after_a_cursor_too_old() {
+fn a_list_in_pages_of_two_is_complete_and_restarts_after_an_expired_continue_token() {
     let cluster = ControlPlane::start_forgetful();
     let mount = apply_shipped_role(&cluster).mount(&cluster);
     sample::create_with_status(&cluster);

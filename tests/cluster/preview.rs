@@ -1,4 +1,4 @@
-//! What `burstctl preview` foretells, beside what a proxy says of the same cluster.
+//! The output of `burstctl preview`, compared with the headers of a proxy for the same cluster.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -23,7 +23,7 @@ const MORE: &str = r#""page_size": 2, "target_percent": 60, "workloads": [
     {"group": "argoproj.io", "version": "v1alpha1", "resource": "rollouts", "kind": "Rollout"}]"#;
 
 #[test]
-fn a_preview_says_what_a_proxy_will_say() {
+fn a_preview_prints_the_headers_that_a_proxy_then_sends() {
     let cluster = ControlPlane::start();
     let mount = apply_shipped_role(&cluster).mount(&cluster);
     cluster.apply(custom_kind::ROLE);

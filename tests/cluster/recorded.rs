@@ -19,7 +19,7 @@ const HPAS: &str = "/apis/autoscaling/v2/horizontalpodautoscalers?limit=500";
 const SERVICES: &str = "/api/v1/services";
 
 #[test]
-fn what_was_recorded_reads_like_what_the_api_server_says() {
+fn the_recorded_answers_have_the_form_that_the_api_server_answers_with() {
     let mut cluster = ControlPlane::start_forgetful();
     let account = apply_shipped_role(&cluster);
     let mount = account.mount(&cluster);

@@ -1,4 +1,4 @@
-//! An API server that is killed and comes back, while requests go through the proxy.
+//! An API server that is killed and restarted while requests go through the proxy.
 
 use std::{
     collections::BTreeSet,
@@ -24,7 +24,7 @@ fn header(replicas: u32) -> String {
 }
 
 #[test]
-fn a_killed_api_server_changes_no_response_and_what_it_says_afterwards_is_seen() {
+fn a_killed_api_server_changes_no_response_and_later_changes_are_served() {
     let mut cluster = ControlPlane::start();
     let mount = apply_shipped_role(&cluster).mount(&cluster);
     sample::create_with_status(&cluster);

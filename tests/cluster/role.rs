@@ -1,4 +1,4 @@
-//! The role that ships: enough, nothing more, and what happens without it.
+//! The shipped role: it is enough, it allows nothing more, and a proxy without it recovers once it has it.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::{
 };
 
 #[test]
-fn the_shipped_role_gives_list_and_watch_of_four_kinds_and_nothing_more() {
+fn the_shipped_role_allows_list_and_watch_of_four_kinds_and_nothing_more() {
     let cluster = ControlPlane::start();
     let anyone = Account {
         namespace: "default",
@@ -67,7 +67,7 @@ fn rules(cluster: &ControlPlane, account: Account) -> BTreeSet<String> {
 }
 
 #[test]
-fn without_its_role_the_proxy_says_what_it_lacks_serves_on_for_a_while_and_recovers() {
+fn without_its_role_the_proxy_names_what_is_missing_serves_old_values_for_a_while_and_recovers() {
     const HEADER: &str = "service=default/ngsa-1, current-load=1, target-load=4, max-load=5";
     let cluster = ControlPlane::start();
     let mount = apply_shipped_role(&cluster).mount(&cluster);

@@ -13,7 +13,7 @@ pub(crate) const HPAS: usize = 5;
 
 const NAMESPACES: [&str; 3] = ["ngsa", "data", "shop"];
 
-/// Creates the objects. Their status is nobody's yet: an API server takes none with an object.
+/// Creates the objects, without a status: an API server ignores the status of a new object.
 pub(crate) fn create(cluster: &ControlPlane) {
     for namespace in NAMESPACES {
         cluster.kubectl(&["create", "namespace", namespace]);

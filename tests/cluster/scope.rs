@@ -1,4 +1,4 @@
-//! A part of the cluster: some namespaces, some labels, some names.
+//! A proxy that reads a part of the cluster: some namespaces, some labels, some names.
 
 use burst_testkit::{ControlPlane, wait};
 
@@ -92,7 +92,7 @@ fn a_role_in_each_listed_namespace_is_enough() {
 }
 
 #[test]
-fn selectors_are_the_api_servers_own() {
+fn selectors_are_evaluated_by_the_api_server() {
     let cluster = ControlPlane::start();
     let mount = apply_shipped_role(&cluster).mount(&cluster);
     sample::create_with_status(&cluster);

@@ -1,10 +1,15 @@
-//! The bootstraps of `filter-config/`, with what only the machine that a test runs on can know put in its place.
+//! The bootstraps of `filter-config/`, with the ports and paths of the test machine.
 
-use std::fs;
+use std::{fs, sync::LazyLock};
 
-use burst_testkit::{ControlPlane, repository, wasm};
+use burst_lab::server::Server;
+use burst_testkit::{
+    ControlPlane,
+    filter::{Upstream, serve},
+    repository, wasm,
+};
 
-use crate::{account::Mount, sample::SERVICES, upstream};
+use crate::{account::Mount, sample::SERVICES};
 
 /// Watches as short as they may be.
 pub(crate) const PACE: &str = r#""sync": {"window": "3s", "workload_window": "3s"}"#;
@@ -32,6 +37,9 @@ impl Token {
         }
     }
 }
+
+/// The server behind every proxy of these tests: it answers 200 to everything.
+static UPSTREAM: LazyLock<Server> = LazyLock::new(|| serve(Upstream));
 
 /// The text of a shipped file.
 #[derive(Debug)]
@@ -61,7 +69,7 @@ impl Shipped {
 
     /// A cluster and a host for each Service of the sample, and a listener that is found by its name.
     fn serving_the_sample(self) -> Self {
-        let port = upstream::start().port();
+        let port = UPSTREAM.addr().port();
         let endpoint =
             format!("{{endpoint: {{address: {{socket_address: {{address: 127.0.0.1, port_value: {port}}}}}}}}}");
         let host = |name| {
@@ -84,7 +92,7 @@ impl Shipped {
             )
     }
 
-    /// Windows as short as they may be, a poll a second where nothing is watched, a picture that does not grow old and a
+    /// Windows as short as they may be, a poll a second where nothing is watched, a snapshot that does not grow old and a
     /// request that does not take too long by chance, and `more` keys in the configuration of the filter.
     pub(crate) fn configured(self, more: &str) -> Self {
         let shipped = r#""clusters": [{"name": "web", "service": "shop/web"}]"#;

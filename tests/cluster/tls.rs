@@ -1,4 +1,4 @@
-//! Whom the proxy gives its token to: only a server with the right name, by the right authority.
+//! The proxy sends its token only to a server with the right name and the right certificate authority.
 
 use burst_testkit::{ControlPlane, Version};
 
@@ -10,7 +10,7 @@ use crate::{
 };
 
 #[test]
-fn a_server_with_another_name_or_by_another_authority_is_not_asked() {
+fn a_server_with_another_name_or_another_certificate_authority_gets_no_request() {
     let cluster = ControlPlane::start();
     let mount = apply_shipped_role(&cluster).mount(&cluster);
     sample::create_with_status(&cluster);

@@ -1,4 +1,4 @@
-//! The ServiceAccount's token, which the kubelet swaps while the proxy runs.
+//! The token of the ServiceAccount, which the kubelet rotates while the proxy runs.
 
 use burst_testkit::{ControlPlane, Version, wait};
 
@@ -15,7 +15,7 @@ const HPAS: &str = "/apis/autoscaling/v2/horizontalpodautoscalers?limit=1";
 const FORMS: [(Version, Token); 2] = [(Version::Tested, Token::Injected), (Version::Oldest, Token::ByLua)];
 
 #[test]
-fn a_swapped_token_is_used_and_one_that_died_is_named_and_got_over() {
+fn a_rotated_token_is_used_and_an_expired_one_is_logged_and_recovered_from() {
     let cluster = ControlPlane::start();
     let account = apply_shipped_role(&cluster);
     sample::create_with_status(&cluster);
@@ -55,7 +55,7 @@ fn a_swapped_token_is_used_and_one_that_died_is_named_and_got_over() {
         gateway.envoy.wait_for_log(SOON, line);
         assert!(
             gateway.header("ngsa-svc-1.default").is_some(),
-            "the last picture serves on"
+            "the last snapshot serves on"
         );
     }
     mount.swap(&bound_token(&cluster, account, "third"));

@@ -1,4 +1,4 @@
-//! Watch windows on a real API server: what changes is seen, nothing is listed again, and without the verb it is.
+//! Watches on a real API server: changes arrive without another list, and without the verb `watch` the proxy lists.
 
 use burst_testkit::{ControlPlane, wait};
 
@@ -32,7 +32,7 @@ fn asked(cluster: &ControlPlane, verb: &str) -> u64 {
 }
 
 #[test]
-fn what_changes_is_watched_and_nothing_is_listed_again() {
+fn changes_arrive_by_watch_and_nothing_is_listed_again() {
     let cluster = ControlPlane::start();
     let mount = apply_shipped_role(&cluster).mount(&cluster);
     sample::create_with_status(&cluster);
@@ -77,7 +77,7 @@ fn what_changes_is_watched_and_nothing_is_listed_again() {
 }
 
 #[test]
-fn without_the_verb_the_lists_are_read_and_the_log_says_so() {
+fn without_the_verb_watch_resources_are_listed_and_the_log_says_so() {
     let cluster = ControlPlane::start();
     let mount = apply_shipped_role(&cluster).mount(&cluster);
     let only_list = r#"[{"op": "replace", "path": "/rules/0/verbs", "value": ["list"]}]"#;

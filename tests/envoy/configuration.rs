@@ -1,25 +1,28 @@
-//! A new configuration: refused where it is wrong, taken without a broken request where it is right.
+//! A new configuration: an invalid one is refused, and a valid one takes over without a broken request.
 
-use burst_testkit::{Version, port, wait};
+use burst_testkit::{
+    Traffic, Version,
+    filter::{Backend, Module, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, echo, listing},
+    http::Request,
+    port, wait,
+};
 use serde_json::json;
 
-use crate::stage::{Module, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, Request, Traffic, World, echo, listing};
-
 on_each_envoy!(
-    a_bad_configuration_is_refused_and_the_one_before_goes_on,
-    a_new_configuration_breaks_no_request_and_leaves_one_poller,
-    listeners_of_one_proxy_are_polled_for_whatever_becomes_of_the_others,
-    two_configurations_change_places_under_traffic,
-    fifty_new_configurations_in_a_row_break_no_request_and_cost_none_its_header,
+    a_bad_configuration_is_refused_and_the_previous_one_stays_active,
+    a_new_configuration_breaks_no_request_and_leaves_one_leader,
+    each_listener_stays_current_when_other_listeners_are_removed,
+    two_listeners_swap_their_configurations_under_traffic,
+    fifty_new_configurations_in_a_row_break_no_request_and_drop_no_header,
 );
 
 const REJECTED: &str = "listener_manager.lds.update_rejected";
 
-fn a_bad_configuration_is_refused_and_the_one_before_goes_on(version: Version) {
-    let world = World::sample();
+fn a_bad_configuration_is_refused_and_the_previous_one_stays_active(version: Version) {
+    let backend = Backend::sample();
     let port = port::free();
     let good = Plugin::new("main", json!({})).port(port);
-    let proxy = Proxy::of(version).plugin(good).start(&world);
+    let proxy = Proxy::of(version).plugin(good).start(&backend);
     let mut main = proxy.client("main");
     main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
     for (count, (module, configuration, says)) in (1..).zip([
@@ -102,23 +105,23 @@ fn a_bad_configuration_is_refused_and_the_one_before_goes_on(version: Version) {
         assert!(line.contains("[error]"), "{line}");
         assert_eq!(main.ask(&Request::to(NGSA_1_CLUSTER)).header("x-burst"), Some(NGSA_1));
     }
-    world.scale_ngsa_1(2);
+    backend.scale_ngsa_1(2);
     let risen = NGSA_1.replace("current-load=1", "current-load=2");
     main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(&risen));
 }
 
-fn a_new_configuration_breaks_no_request_and_leaves_one_poller(version: Version) {
-    let world = World::sample();
+fn a_new_configuration_breaks_no_request_and_leaves_one_leader(version: Version) {
+    let backend = Backend::sample();
     let port = port::free();
     let plugin = |keys| Plugin::new("main", listing(keys)).port(port);
     let setup = Proxy::of(version).plugin(plugin(json!({})));
-    let proxy = setup.argument("--drain-time-s").argument("2").start(&world);
+    let proxy = setup.argument("--drain-time-s").argument("2").start(&backend);
     proxy
         .client("main")
         .wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
-    let traffic = Traffic::start(proxy.envoy.listener("main"), &Request::to(NGSA_1_CLUSTER));
+    let traffic = Traffic::to(proxy.envoy.listener("main"), Request::to(NGSA_1_CLUSTER)).start();
 
-    // Other words for the same picture: there is no moment without it.
+    // Only the text of the header changes: no response lacks it.
     proxy.replace_listeners(&[plugin(json!({"header": {"extra_keys": ["stale"]}}))]);
     let marked = format!("{NGSA_1}, stale=false");
     traffic.wait_for(|answer| answer.header("x-burst") == Some(&marked));
@@ -126,20 +129,20 @@ fn a_new_configuration_breaks_no_request_and_leaves_one_poller(version: Version)
     let without = traffic.count(|answer| !answer.header("x-burst").is_some_and(|value| value.starts_with(NGSA_1)));
     assert_eq!(without, 0, "responses without the header while only its words changed");
 
-    // Another picture: it has to be read first.
+    // The snapshot changes, so it has to be read first.
     proxy.replace_listeners(&[plugin(json!({"target_percent": 60}))]);
     let other = NGSA_1.replace("target-load=4", "target-load=3");
     traffic.wait_for(|answer| answer.header("x-burst") == Some(&other));
     proxy.wait_for_the_drain();
-    traffic.wait_for_more_than(100);
+    traffic.wait_for_more(100);
     let answers = traffic.stop();
     assert!(answers.iter().all(|answer| answer.status == 200), "no broken request");
     proxy.wait_for_main_thread();
-    world.wait_for_polls_of_one();
+    backend.wait_for_polls_of_one();
 }
 
-fn listeners_of_one_proxy_are_polled_for_whatever_becomes_of_the_others(version: Version) {
-    let world = World::sample();
+fn each_listener_stays_current_when_other_listeners_are_removed(version: Version) {
+    let backend = Backend::sample();
     let first = Plugin::new("first", listing(json!({})));
     let proxy = Proxy::of(version)
         .plugin(first.clone())
@@ -147,7 +150,7 @@ fn listeners_of_one_proxy_are_polled_for_whatever_becomes_of_the_others(version:
         .listener("other words", listing(json!({"header": {"extra_keys": ["stale"]}})))
         .argument("--drain-time-s")
         .argument("1")
-        .start(&world);
+        .start(&backend);
     for (listener, value) in [
         ("first", NGSA_1.to_owned()),
         ("other content", NGSA_1.replace("target-load=4", "target-load=3")),
@@ -163,16 +166,16 @@ fn listeners_of_one_proxy_are_polled_for_whatever_becomes_of_the_others(version:
         proxy.envoy.stat(draining) == Some(0) && proxy.envoy.stat("listener_manager.listener_removed") == Some(2)
     });
     proxy.wait_for_main_thread();
-    world.wait_for_polls_of_one();
-    world.scale_ngsa_1(3);
+    backend.wait_for_polls_of_one();
+    backend.scale_ngsa_1(3);
     let risen = NGSA_1.replace("current-load=1", "current-load=3");
     proxy
         .client("first")
         .wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(&risen));
 }
 
-fn two_configurations_change_places_under_traffic(version: Version) {
-    let world = World::sample();
+fn two_listeners_swap_their_configurations_under_traffic(version: Version) {
+    let backend = Backend::sample();
     let ports = [port::free(), port::free()];
     let keys = [
         json!({"target_percent": 60}),
@@ -188,12 +191,12 @@ fn two_configurations_change_places_under_traffic(version: Version) {
     ];
     let [one, two] = plugins([0, 1]);
     let setup = Proxy::of(version).plugin(one).plugin(two);
-    let proxy = setup.argument("--drain-time-s").argument("2").start(&world);
+    let proxy = setup.argument("--drain-time-s").argument("2").start(&backend);
     let request = Request::get("/echo/200/1000").through(NGSA_1_CLUSTER);
     for (listener, value) in ["one", "two"].into_iter().zip(&values) {
         proxy.client(listener).wait_for_header(&request, Some(value));
     }
-    let traffic = ["one", "two"].map(|listener| Traffic::start(proxy.envoy.listener(listener), &request));
+    let traffic = ["one", "two"].map(|listener| Traffic::to(proxy.envoy.listener(listener), request.clone()).start());
     for order in [[1, 0], [0, 1], [1, 0]] {
         proxy.replace_listeners(&plugins(order));
         for (traffic, place) in traffic.iter().zip(order) {
@@ -204,21 +207,21 @@ fn two_configurations_change_places_under_traffic(version: Version) {
     for answer in traffic.into_iter().flat_map(Traffic::stop) {
         assert_eq!((answer.status, answer.body.as_str()), (200, &*echo(1000)));
         let header = answer.header("x-burst");
-        // The picture of the one that is new is read first.
+        // A new configuration has to read its snapshot first.
         assert!(
             header.is_none() || values.iter().any(|value| header == Some(value)),
             "{header:?}"
         );
     }
-    world.scale_ngsa_1(3);
+    backend.scale_ngsa_1(3);
     for (listener, value) in ["two", "one"].into_iter().zip(&values) {
         let risen = value.replace("current-load=1", "current-load=3");
         proxy.client(listener).wait_for_header(&request, Some(&risen));
     }
 }
 
-fn fifty_new_configurations_in_a_row_break_no_request_and_cost_none_its_header(version: Version) {
-    let world = World::sample();
+fn fifty_new_configurations_in_a_row_break_no_request_and_drop_no_header(version: Version) {
+    let backend = Backend::sample();
     let port = port::free();
     let configurations = [
         (json!({}), NGSA_1.to_owned()),
@@ -229,10 +232,10 @@ fn fifty_new_configurations_in_a_row_break_no_request_and_cost_none_its_header(v
     ];
     let plugin = |keys| Plugin::new("main", listing(keys)).port(port);
     let setup = Proxy::of(version).plugin(plugin(configurations[0].0.clone()));
-    let proxy = setup.argument("--drain-time-s").argument("2").start(&world);
+    let proxy = setup.argument("--drain-time-s").argument("2").start(&backend);
     let request = Request::to(NGSA_1_CLUSTER);
     proxy.client("main").wait_for_header(&request, Some(NGSA_1));
-    let traffic = Traffic::start(proxy.envoy.listener("main"), &request);
+    let traffic = Traffic::to(proxy.envoy.listener("main"), request).start();
     // Faster than they drain, so several are there at once.
     for (keys, value) in configurations.iter().cycle().skip(1).take(50) {
         proxy.replace_listeners(&[plugin(keys.clone())]);
@@ -246,5 +249,5 @@ fn fifty_new_configurations_in_a_row_break_no_request_and_cost_none_its_header(v
     }
     proxy.wait_for_the_drain();
     proxy.wait_for_main_thread();
-    world.wait_for_polls_of_one();
+    backend.wait_for_polls_of_one();
 }

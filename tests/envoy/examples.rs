@@ -1,4 +1,4 @@
-//! Every Envoy configuration that is shipped is one that Envoy takes, with the filter's own configuration in it.
+//! Envoy accepts every shipped bootstrap, with the filter's configuration in it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use burst_testkit::{Authority, Refused, Version, repository, validate, wasm};
 use tempfile::TempDir;
 
-on_each_envoy!(every_bootstrap_that_is_shipped_is_valid);
+on_each_envoy!(every_shipped_bootstrap_is_valid);
 
 /// How a file says in its first line that an older Envoy does not take it.
 const NEEDS_NEWER: &str = "# Needs Envoy 1.";
@@ -78,7 +78,7 @@ fn oldest(text: &str) -> u32 {
     needed.map_or(0, |minor| minor.parse().expect("a number"))
 }
 
-fn every_bootstrap_that_is_shipped_is_valid(version: Version) {
+fn every_shipped_bootstrap_is_valid(version: Version) {
     for folder in ["filter-config", "envoy-local"] {
         let (_pod, files) = installed(folder);
         let texts: Vec<_> = files

@@ -1,14 +1,16 @@
-//! What the configuration says of the header: the upstream's own, the gate, the name, the value.
+//! The settings of the header: the upstream's own header, the gate, the name, the value.
 
-use burst_testkit::{Version, http::Answer};
+use burst_testkit::{
+    Version,
+    filter::{Backend, ITS_OWN, NGSA_1, NGSA_1_CLUSTER, Proxy, WITH_BURST},
+    http::{Answer, Request},
+};
 use serde_json::json;
-
-use crate::stage::{ITS_OWN, NGSA_1, NGSA_1_CLUSTER, Proxy, Request, WITH_BURST, World};
 
 on_each_envoy!(
     the_upstreams_own_header_is_replaced_or_removed_unless_it_is_kept,
-    a_gate_gives_the_header_to_those_who_ask,
-    name_value_and_extra_keys_are_configuration,
+    a_gate_limits_the_header_to_requests_that_ask_for_it,
+    name_value_and_extra_keys_are_configurable,
 );
 
 fn values<'a>(answer: &'a Answer, name: &str) -> Vec<&'a str> {
@@ -17,11 +19,11 @@ fn values<'a>(answer: &'a Answer, name: &str) -> Vec<&'a str> {
 }
 
 fn the_upstreams_own_header_is_replaced_or_removed_unless_it_is_kept(version: Version) {
-    let world = World::sample();
+    let backend = Backend::sample();
     let proxy = Proxy::of(version)
         .listener("main", json!({}))
         .listener("kept", json!({"header": {"upstream": "keep"}}))
-        .start(&world);
+        .start(&backend);
     let asked = |listener: &str, rows: [(&str, &str, &[&str]); 3]| {
         let mut client = proxy.client(listener);
         client.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
@@ -49,13 +51,13 @@ fn the_upstreams_own_header_is_replaced_or_removed_unless_it_is_kept(version: Ve
     proxy.wait_for_stat("burst_header_upstream_kept_total", |count| count == 4);
 }
 
-fn a_gate_gives_the_header_to_those_who_ask(version: Version) {
-    let world = World::sample();
+fn a_gate_limits_the_header_to_requests_that_ask_for_it(version: Version) {
+    let backend = Backend::sample();
     let prober = json!({"header": {"when": {"request_header": "User-Agent", "prefix": "HealthCheck"}}});
     let proxy = Proxy::of(version)
         .listener("prober", prober)
         .listener("asked", json!({"header": {"when": {"request_header": "x-want-burst"}}}))
-        .start(&world);
+        .start(&backend);
     let (mut prober, mut asked) = (proxy.client("prober"), proxy.client("asked"));
     let request = |path| Request::get(path).through(NGSA_1_CLUSTER);
     let probe = request("/").header("user-agent", "HealthCheck/1.0");
@@ -83,14 +85,14 @@ fn a_gate_gives_the_header_to_those_who_ask(version: Version) {
     );
 }
 
-fn name_value_and_extra_keys_are_configuration(version: Version) {
+fn name_value_and_extra_keys_are_configurable(version: Version) {
     const CONSTANT: &str = "service=x, current-load=1, target-load=2, max-load=3";
-    let world = World::sample();
+    let backend = Backend::sample();
     let proxy = Proxy::of(version)
         .listener("named", json!({"header": {"name": "X-Load-Feedback"}}))
         .listener("constant", json!({"header": {"value": CONSTANT}}))
         .listener("dated", json!({"header": {"extra_keys": ["as-of", "stale"]}}))
-        .start(&world);
+        .start(&backend);
     let mut named = proxy.client("named");
     let request = Request::to(NGSA_1_CLUSTER);
     named.wait(&request, "the header of another name", |answer| {

@@ -1,11 +1,14 @@
 //! The module that sees responses only.
 
-use burst_testkit::{Version, wasm};
+use burst_testkit::{
+    Version,
+    filter::{Backend, Module, NGSA_1, NGSA_1_CLUSTER, Plugin, Proxy},
+    http::Request,
+    wasm,
+};
 use serde_json::json;
 
-use crate::stage::{Module, NGSA_1, NGSA_1_CLUSTER, Plugin, Proxy, Request, World};
-
-on_each_envoy!(the_header_only_module_says_the_header_and_answers_nothing);
+on_each_envoy!(the_header_only_module_sets_the_header_and_serves_no_endpoint);
 
 /// The names that a module exports.
 fn exports(module: Module) -> Vec<String> {
@@ -26,10 +29,10 @@ fn the_header_only_module_exports_no_request_path() {
     assert!(exports(Module::HeaderOnly).contains(&"proxy_on_response_headers".to_owned()));
 }
 
-fn the_header_only_module_says_the_header_and_answers_nothing(version: Version) {
-    let world = World::sample();
+fn the_header_only_module_sets_the_header_and_serves_no_endpoint(version: Version) {
+    let backend = Backend::sample();
     let plugin = Plugin::new("main", json!({})).module(Module::HeaderOnly);
-    let proxy = Proxy::of(version).plugin(plugin).start(&world);
+    let proxy = Proxy::of(version).plugin(plugin).start(&backend);
     let mut main = proxy.client("main");
     main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
     let answer = main.ask(&Request::get("/burstmetrics/services").through(NGSA_1_CLUSTER));
@@ -38,7 +41,7 @@ fn the_header_only_module_says_the_header_and_answers_nothing(version: Version) 
         ("hello\n", Some(NGSA_1)),
         "the upstream's"
     );
-    world.scale_ngsa_1(3);
+    backend.scale_ngsa_1(3);
     let risen = NGSA_1.replace("current-load=1", "current-load=3");
     main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(&risen));
 }

@@ -1,15 +1,18 @@
-//! More than a proxy can keep: what is left out, and what it costs.
+//! More objects than a proxy can hold: which are excluded, and what that costs.
 
 use std::fs;
 
 use burst_lab::api::Fault;
 use burst_lab::cluster::SERVICES;
-use burst_testkit::{Version, wait};
+use burst_testkit::{
+    Version,
+    filter::{Backend, Module, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy},
+    http::Request,
+    wait,
+};
 use serde_json::json;
 
-use crate::stage::{Module, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, Request, World};
-
-on_each_envoy!(a_tenants_services_of_any_size_cost_no_other_tenant_its_header);
+on_each_envoy!(the_services_of_one_tenant_cost_no_other_tenant_its_header);
 
 const TENANTS: usize = 300;
 
@@ -25,7 +28,7 @@ fn peak(proxy: &Proxy) -> u64 {
 }
 
 /// Ten times what a namespace may have, in objects that are too large, and in objects just small enough.
-fn a_tenants_services_of_any_size_cost_no_other_tenant_its_header(version: Version) {
+fn the_services_of_one_tenant_cost_no_other_tenant_its_header(version: Version) {
     for (bytes, stat, reason) in [
         (
             970_000,
@@ -38,20 +41,20 @@ fn a_tenants_services_of_any_size_cost_no_other_tenant_its_header(version: Versi
             "its namespace has more than 16384 KiB in this list",
         ),
     ] {
-        let world = World::sample();
+        let backend = Backend::sample();
         // Its name comes before those of all others.
         let namespace = "a-tenant".to_owned();
         for number in 0..TENANTS {
             let metadata = json!({"name": format!("large-{number:03}"), "namespace": namespace});
             let service = json!({"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": {}});
-            world.cluster.apply(service).expect("a Service");
+            backend.cluster.apply(service).expect("a Service");
         }
-        world
+        backend
             .api
             .faults
             .inject(SERVICES, Fault::LargeSelectors { namespace, bytes });
         let plugin = Plugin::new("main", json!({"page_size": 25})).module(Module::HeaderOnly);
-        let proxy = Proxy::of(version).plugin(plugin).start(&world);
+        let proxy = Proxy::of(version).plugin(plugin).start(&backend);
         let mut main = proxy.client("main");
         main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
         proxy.wait_for_stat(stat, |count| count >= TENANTS as u64 / 2);
@@ -59,7 +62,7 @@ fn a_tenants_services_of_any_size_cost_no_other_tenant_its_header(version: Versi
         wait::until(PATIENCE, lines, || {
             proxy.log_lines(lines).iter().any(|line| line.ends_with(reason))
         });
-        world.scale_ngsa_1(3);
+        backend.scale_ngsa_1(3);
         let risen = NGSA_1.replace("current-load=1", "current-load=3");
         main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(&risen));
         assert!(proxy.log_lines("Uncaught").is_empty(), "a VM died");

@@ -9,17 +9,14 @@ macro_rules! on_each_envoy {
         mod on_each_envoy {
             $(#[test]
             fn $story() {
-                crate::stage::on_each_envoy(super::$story);
+                burst_testkit::filter::on_each_envoy(super::$story);
             })+
         }
     };
 }
 
-mod stage;
-
 mod bytes;
 mod configuration;
-mod crowds;
 mod endpoints;
 mod examples;
 mod failures;
@@ -28,6 +25,7 @@ mod header_only;
 mod limits;
 mod mapping;
 mod metrics_apis;
+mod overload;
 mod pages;
 mod polling;
 mod quarantine;

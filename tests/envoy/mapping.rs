@@ -1,13 +1,15 @@
 //! From Envoy's clusters to Services: which responses carry the header, and why the others do not.
 
-use burst_testkit::Version;
+use burst_testkit::{
+    Version,
+    filter::{Backend, DIRECT, ITS_OWN, NGSA_1, NGSA_1_CLUSTER, Proxy, WITH_BURST},
+    http::Request,
+};
 use serde_json::json;
 
-use crate::stage::{DIRECT, ITS_OWN, NGSA_1, NGSA_1_CLUSTER, Proxy, Request, WITH_BURST, World};
-
 on_each_envoy!(
-    the_header_says_the_service_by_rule_by_istios_metadata_and_by_istios_names,
-    a_response_without_the_header_is_counted_by_its_reason,
+    the_service_is_found_by_rule_by_istio_metadata_and_by_istio_cluster_names,
+    a_response_without_the_header_is_counted_by_reason,
     the_header_follows_the_cluster,
 );
 
@@ -19,9 +21,9 @@ metadata: {name: idle, namespace: default}
 spec: {selector: {app: idle}}
 ";
 
-fn the_header_says_the_service_by_rule_by_istios_metadata_and_by_istios_names(version: Version) {
-    let world = World::sample();
-    let (_proxy, mut main) = Proxy::start(version, &world, json!({}));
+fn the_service_is_found_by_rule_by_istio_metadata_and_by_istio_cluster_names(version: Version) {
+    let backend = Backend::sample();
+    let (_proxy, mut main) = Proxy::start(version, &backend, json!({}));
     main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
     for (cluster, value) in [
         ("ngsa-svc-1.default", NGSA_1),
@@ -59,10 +61,10 @@ fn the_header_says_the_service_by_rule_by_istios_metadata_and_by_istios_names(ve
     }
 }
 
-fn a_response_without_the_header_is_counted_by_its_reason(version: Version) {
-    let world = World::sample();
-    world.cluster.apply_yaml(IDLE).expect("a Service");
-    let (proxy, mut main) = Proxy::start(version, &world, json!({}));
+fn a_response_without_the_header_is_counted_by_reason(version: Version) {
+    let backend = Backend::sample();
+    backend.cluster.apply_yaml(IDLE).expect("a Service");
+    let (proxy, mut main) = Proxy::start(version, &backend, json!({}));
     main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
     for (status, request) in [
         (200, Request::to("elsewhere")),
@@ -95,10 +97,10 @@ fn a_response_without_the_header_is_counted_by_its_reason(version: Version) {
 }
 
 fn the_header_follows_the_cluster(version: Version) {
-    let world = World::sample();
-    let (_proxy, mut main) = Proxy::start(version, &world, json!({}));
+    let backend = Backend::sample();
+    let (_proxy, mut main) = Proxy::start(version, &backend, json!({}));
     main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
-    world.scale_ngsa_1(3);
+    backend.scale_ngsa_1(3);
     let risen = NGSA_1.replace("current-load=1", "current-load=3");
     main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(&risen));
 }

@@ -1,14 +1,17 @@
 //! Lists that come in pages.
 
 use burst_lab::cluster::HPAS;
-use burst_testkit::{Version, wait};
+use burst_testkit::{
+    Version,
+    filter::{Backend, Client, PATIENCE, Proxy, listing},
+    http::Request,
+    wait,
+};
 use serde_json::json;
-
-use crate::stage::{Client, PATIENCE, Proxy, Request, World, listing};
 
 on_each_envoy!(
     a_list_is_read_page_by_page,
-    a_list_that_changed_too_much_between_two_pages_is_read_again,
+    a_list_that_expired_between_two_pages_is_read_again,
 );
 
 const APPS: usize = 60;
@@ -23,9 +26,9 @@ fn wait_for_all(main: &mut Client, current: u32) {
     });
 }
 
-fn scale_all(world: &World, replicas: u32) {
+fn scale_all(backend: &Backend, replicas: u32) {
     for number in 0..APPS {
-        world
+        backend
             .cluster
             .set_current_replicas(&format!("shop/app-{number:02}"), replicas)
             .expect("an HPA");
@@ -33,11 +36,11 @@ fn scale_all(world: &World, replicas: u32) {
 }
 
 fn a_list_is_read_page_by_page(version: Version) {
-    let world = World::of_apps(APPS);
-    let (proxy, mut main) = Proxy::start(version, &world, listing(json!({"page_size": PAGE})));
+    let backend = Backend::of_apps(APPS);
+    let (proxy, mut main) = Proxy::start(version, &backend, listing(json!({"page_size": PAGE})));
     wait_for_all(&mut main, 1);
     proxy.wait_for_stat("burst_objects", |count| count == 3 * APPS as u64);
-    let seen = world.api.requests.seen();
+    let seen = backend.api.requests.seen();
     let pages: Vec<_> = seen
         .iter()
         .filter(|seen| seen.resource == HPAS)
@@ -54,16 +57,16 @@ fn a_list_is_read_page_by_page(version: Version) {
         first[0] && !first[1..].contains(&true),
         "one list from its start to its end: {pages:#?}"
     );
-    scale_all(&world, 4);
+    scale_all(&backend, 4);
     wait_for_all(&mut main, 4);
 }
 
-fn a_list_that_changed_too_much_between_two_pages_is_read_again(version: Version) {
-    let world = World::of_apps(APPS);
-    let (proxy, mut main) = Proxy::start(version, &world, listing(json!({"page_size": PAGE})));
+fn a_list_that_expired_between_two_pages_is_read_again(version: Version) {
+    let backend = Backend::of_apps(APPS);
+    let (proxy, mut main) = Proxy::start(version, &backend, listing(json!({"page_size": PAGE})));
     wait_for_all(&mut main, 1);
     proxy.wait_for_main_thread();
-    world.forget_between_pages(true);
+    backend.forget_between_pages(true);
     proxy.wait_for_stat("burst_poll_expired_total", |count| count >= 6);
     let lines = proxy.log_lines("cannot list horizontalpodautoscalers.autoscaling: 410 Gone: ");
     let [line] = &lines[..] else {
@@ -71,8 +74,8 @@ fn a_list_that_changed_too_much_between_two_pages_is_read_again(version: Version
     };
     assert!(line.ends_with("; the list is read again from its start"), "{line}");
     wait_for_all(&mut main, 1);
-    world.forget_between_pages(false);
-    scale_all(&world, 4);
+    backend.forget_between_pages(false);
+    scale_all(&backend, 4);
     wait_for_all(&mut main, 4);
     let words = "listing horizontalpodautoscalers.autoscaling works again";
     wait::until(PATIENCE, words, || proxy.log_lines(words).len() == 1);

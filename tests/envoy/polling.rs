@@ -1,48 +1,51 @@
-//! One poller per proxy, and on which thread it is.
+//! There is one leader per proxy, on the right thread.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use burst_testkit::{Version, http, port, wait};
+use burst_testkit::{
+    Version,
+    filter::{Backend, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, listing},
+    http::{self, Request},
+    port, wait,
+};
 use serde_json::json;
 
-use crate::stage::{NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, Request, World, listing};
-
 on_each_envoy!(
-    a_proxy_asks_as_often_with_four_workers_as_with_one,
-    the_main_thread_polls_once_workers_have_served_and_goes_on,
+    four_workers_poll_no_more_often_than_one,
+    leadership_moves_to_the_main_thread_once_workers_serve_and_stays_there,
     a_singleton_polls_for_workers_that_only_read,
 );
 
-/// Clusters that nobody needs: a dump of so many keeps the main thread away from its ticks for longer than a worker
+/// Clusters without traffic: a dump of so many keeps the main thread away from its ticks for longer than a worker
 /// comes after it.
 const BALLAST: usize = 1_500;
 
-fn a_proxy_asks_as_often_with_four_workers_as_with_one(version: Version) {
+fn four_workers_poll_no_more_often_than_one(version: Version) {
     let proxies = [1, 2, 4].map(|workers| {
-        let world = World::sample();
+        let backend = Backend::sample();
         let proxy = Proxy::of(version)
             .workers(workers)
             .listener("main", listing(json!({})))
-            .start(&world);
+            .start(&backend);
         let mut main = proxy.client("main");
         main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
         proxy.wait_for_main_thread();
-        (workers, world, proxy, main)
+        (workers, backend, proxy, main)
     });
     thread::scope(|scope| {
-        for (workers, world, ..) in &proxies {
+        for (workers, backend, ..) in &proxies {
             let thread = thread::Builder::new().name(format!("{workers} workers"));
-            let watched = thread.spawn_scoped(scope, || world.wait_for_polls_of_one());
+            let watched = thread.spawn_scoped(scope, || backend.wait_for_polls_of_one());
             watched.expect("a thread");
         }
     });
 }
 
-fn the_main_thread_polls_once_workers_have_served_and_goes_on(version: Version) {
-    let world = World::sample();
+fn leadership_moves_to_the_main_thread_once_workers_serve_and_stays_there(version: Version) {
+    let backend = Backend::sample();
     let port = port::free();
     let plugin = |percent: u8| Plugin::new("main", json!({"target_percent": percent})).port(port);
     let mut setup = Proxy::of(version);
@@ -50,7 +53,7 @@ fn the_main_thread_polls_once_workers_have_served_and_goes_on(version: Version) 
         setup = setup.cluster(json!({"name": format!("ballast-{number}")}));
     }
     let setup = setup.argument("--drain-time-s").argument("1");
-    let proxy = setup.plugin(plugin(80)).start(&world);
+    let proxy = setup.plugin(plugin(80)).start(&backend);
     wait::until(PATIENCE, "a poller", || proxy.poller().is_some());
     let main_thread = Some(proxy.envoy.id());
 
@@ -72,7 +75,11 @@ fn the_main_thread_polls_once_workers_have_served_and_goes_on(version: Version) 
     let lines = proxy.leader_changes();
     assert_ne!(proxy.poller(), main_thread, "no worker was ever faster");
     let stays = || proxy.leader_changes() == lines;
-    wait::throughout(Duration::from_secs(2), "nobody has served, and nobody gives way", stays);
+    wait::throughout(
+        Duration::from_secs(2),
+        "no thread has served, and the leader stays",
+        stays,
+    );
 
     let mut main = proxy.client("main");
     main.ask_each(&Request::to(NGSA_1_CLUSTER));
@@ -93,15 +100,15 @@ fn the_main_thread_polls_once_workers_have_served_and_goes_on(version: Version) 
 }
 
 fn a_singleton_polls_for_workers_that_only_read(version: Version) {
-    let world = World::sample();
+    let backend = Backend::sample();
     let reader = json!({"role": "reader"});
     let proxy = Proxy::of(version)
         .singleton(json!({}))
         .listener("main", reader)
-        .start(&world);
+        .start(&backend);
     let mut main = proxy.client("main");
     main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
-    world.scale_ngsa_1(3);
+    backend.scale_ngsa_1(3);
     let risen = NGSA_1.replace("current-load=1", "current-load=3");
     main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(&risen));
     assert_eq!((proxy.leader_changes(), proxy.poller()), (1, Some(proxy.envoy.id())));

@@ -1,24 +1,27 @@
-//! What comes from the cluster by way of shared data, and traps whoever takes it: a VM dies of it once, requests are
-//! answered, and the proxy is well again when the cause is gone.
+//! Data in shared data that traps each VM that reads it: it ends one VM, requests are answered, and the proxy
+//! recovers once the cause is gone.
 
 use burst_lab::cluster::{HPAS, Resource, SERVICES};
-use burst_testkit::{Version, wait};
+use burst_testkit::{
+    Version,
+    filter::{Backend, Client, Module, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, listing},
+    http::Request,
+    wait,
+};
 use serde_json::{Value, json};
 
-use crate::stage::{Client, Module, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, Request, World, listing};
-
 on_each_envoy!(
-    a_snapshot_that_traps_whoever_takes_it,
-    policies_that_trap_whoever_takes_them,
-    a_checkpoint_that_traps_the_next_leader,
+    a_snapshot_that_traps_each_vm_that_reads_it_is_quarantined,
+    policies_that_trap_each_vm_that_reads_them_are_quarantined,
+    a_checkpoint_that_traps_the_next_leader_is_quarantined,
 );
 
 /// What the host writes when a module traps.
 const TRAP: &str = "Uncaught RuntimeError: unreachable";
 
-fn start(version: Version, world: &World, keys: Value) -> (Proxy, Client) {
+fn start(version: Version, backend: &Backend, keys: Value) -> (Proxy, Client) {
     let plugin = Plugin::new("main", listing(keys)).module(Module::Trap);
-    let proxy = Proxy::of(version).plugin(plugin).start(world);
+    let proxy = Proxy::of(version).plugin(plugin).start(backend);
     let mut main = proxy.client("main");
     main.wait_for_header(&request(), Some(NGSA_1));
     proxy.wait_for_main_thread();
@@ -48,12 +51,12 @@ fn replicas(count: u32) -> String {
     NGSA_1.replace("current-load=1", &format!("current-load={count}"))
 }
 
-fn a_snapshot_that_traps_whoever_takes_it(version: Version) {
-    let world = World::sample();
-    let (proxy, mut main) = start(version, &world, json!({}));
-    let mut hpa = Value::clone(&world.cluster.object(HPAS, "ngsa/ngsa-hpa-2").expect("the HPA"));
+fn a_snapshot_that_traps_each_vm_that_reads_it_is_quarantined(version: Version) {
+    let backend = Backend::sample();
+    let (proxy, mut main) = start(version, &backend, json!({}));
+    let mut hpa = Value::clone(&backend.cluster.object(HPAS, "ngsa/ngsa-hpa-2").expect("the HPA"));
     hpa["metadata"] = json!({"name": "burst-test-trap-snapshot", "namespace": "ngsa"});
-    world.cluster.apply(hpa).expect("an HPA");
+    backend.cluster.apply(hpa).expect("an HPA");
     wait_for_a_trap(&proxy);
     main.wait(&request(), "the last values", |answer| {
         (answer.status, answer.header("x-burst")) == (200, Some(NGSA_1))
@@ -62,28 +65,28 @@ fn a_snapshot_that_traps_whoever_takes_it(version: Version) {
     wait::until(PATIENCE, "that it is left alone is told", || {
         !proxy.log_lines("the snapshot is in quarantine: ").is_empty()
     });
-    assert!(world.cluster.delete(HPAS, "ngsa/burst-test-trap-snapshot"));
-    world.scale_ngsa_1(3);
+    assert!(backend.cluster.delete(HPAS, "ngsa/burst-test-trap-snapshot"));
+    backend.scale_ngsa_1(3);
     main.wait_for_header(&request(), Some(&replicas(3)));
     assert_eq!(proxy.log_lines(TRAP).len(), 3);
 }
 
-fn policies_that_trap_whoever_takes_them(version: Version) {
+fn policies_that_trap_each_vm_that_reads_them_are_quarantined(version: Version) {
     const ID: &str = "externalmetricpolicies.burstmetrics.dev";
-    let world = World::sample();
+    let backend = Backend::sample();
     let (group, kind) = ("burstmetrics.dev", "ExternalMetricPolicy");
     let policies = Resource::custom(group, "v1alpha1", "externalmetricpolicies", kind);
-    world.cluster.register(policies);
+    backend.cluster.register(policies);
     let policies = json!({"root_namespace": "istio-system"});
     let keys = json!({"metrics_apis": {"filter_chain": "metrics-apis", "policies": policies}});
-    let (proxy, mut main) = start(version, &world, keys);
+    let (proxy, mut main) = start(version, &backend, keys);
     let policy = json!({
         "apiVersion": "burstmetrics.dev/v1alpha1",
         "kind": kind,
         "metadata": {"name": "trap", "namespace": "ngsa"},
         "spec": {"rules": [{"metric": "burst-test-trap-policies", "deny": true}]},
     });
-    world.cluster.apply(policy).expect("a policy");
+    backend.cluster.apply(policy).expect("a policy");
     wait_for_a_trap(&proxy);
     rebuild(&proxy, &mut main);
     main.wait_for_header(&request(), Some(NGSA_1));
@@ -92,33 +95,33 @@ fn policies_that_trap_whoever_takes_them(version: Version) {
             .log_lines("the set of ExternalMetricPolicies is in quarantine: ")
             .is_empty()
     });
-    assert!(world.cluster.delete(ID, "ngsa/trap"));
-    world.scale_ngsa_1(3);
+    assert!(backend.cluster.delete(ID, "ngsa/trap"));
+    backend.scale_ngsa_1(3);
     main.wait_for_header(&request(), Some(&replicas(3)));
     rebuild(&proxy, &mut main);
     assert_eq!(proxy.log_lines(TRAP).len(), 5);
 }
 
-fn a_checkpoint_that_traps_the_next_leader(version: Version) {
-    let world = World::sample();
-    let (proxy, mut main) = start(version, &world, json!({}));
+fn a_checkpoint_that_traps_the_next_leader_is_quarantined(version: Version) {
+    let backend = Backend::sample();
+    let (proxy, mut main) = start(version, &backend, json!({}));
     let mut service = Value::clone(
-        &world
+        &backend
             .cluster
             .object(SERVICES, "default/ngsa-svc-1")
             .expect("the Service"),
     );
     service["metadata"] = json!({"name": "burst-test-trap-checkpoint", "namespace": "ngsa"});
     service["spec"] = json!({"selector": {"app": "none"}});
-    world.cluster.apply(service).expect("a Service");
+    backend.cluster.apply(service).expect("a Service");
     // What is left is as new as the last snapshot.
-    world.scale_ngsa_1(2);
+    backend.scale_ngsa_1(2);
     main.wait_for_header(&request(), Some(&replicas(2)));
     let patch = json!({"metadata": {"annotations": {"burst-metrics.test/trap": "1"}}});
-    world.cluster.patch(HPAS, "ngsa/ngsa-hpa-2", &patch).expect("the HPA");
+    backend.cluster.patch(HPAS, "ngsa/ngsa-hpa-2", &patch).expect("the HPA");
     wait_for_a_trap(&proxy);
     wait::until(PATIENCE, "the next leader dies", || proxy.log_lines(TRAP).len() == 2);
-    world.scale_ngsa_1(3);
+    backend.scale_ngsa_1(3);
     main.wait_for_header(&request(), Some(&replicas(3)));
     let words = "the checkpoint of the last leader is in quarantine: ";
     assert_eq!(proxy.log_lines(words).len(), 1, "{}", proxy.envoy.log());

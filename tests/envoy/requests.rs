@@ -1,23 +1,24 @@
-//! Requests, counted by every worker and told to the hub.
+//! Requests, which every worker counts and the proxy reports to the hub.
 
 use burst_model::request_rates::{RequestCounts, report::ReportFailure};
-use burst_testkit::{Version, wait};
+use burst_testkit::{
+    Version,
+    filter::{Backend, Client, Module, PATIENCE, Plugin, Proxy, Reports, SILENT, TlsIdentity, cluster},
+    http::{Connection, Request},
+    wait,
+};
 use serde_json::{Value, json};
 
-use crate::stage::{
-    Client, Connection, Module, PATIENCE, Pki, Plugin, Proxy, Reports, Request, SILENT, World, cluster,
-};
-
 on_each_envoy!(
-    what_all_workers_saw_is_told_to_the_hub,
+    the_requests_of_all_workers_are_reported_to_the_hub,
     a_service_without_hosts_has_its_requests_counted_as_rejected,
-    requests_under_way_are_counted_until_they_end,
-    a_new_configuration_goes_on_counting,
-    a_worker_that_trapped_counts_again,
-    the_hub_takes_reports_over_mutual_tls_and_forgets_a_proxy_that_is_gone,
-    the_metrics_apis_of_the_hub_tell_the_sum_of_all_proxies,
-    reports_are_taken_nowhere_else,
-    a_report_of_many_services_takes_a_hub_that_allows_it,
+    requests_in_flight_are_counted_until_they_end,
+    counts_survive_a_new_configuration,
+    a_worker_that_trapped_counts_again_after_its_restart,
+    the_hub_accepts_reports_over_mutual_tls_and_drops_those_of_a_proxy_that_is_gone,
+    the_metrics_apis_of_the_hub_serve_the_sum_of_all_proxies,
+    reports_are_accepted_on_no_other_filter_chain,
+    a_report_of_many_services_needs_a_hub_that_allows_its_size,
 );
 
 const WEB: &str = "ngsa-svc-1.default";
@@ -40,13 +41,13 @@ fn telling() -> Value {
 }
 
 /// A proxy with one listener, that tells a hub that only listens.
-fn start(version: Version, world: &World, module: Module) -> (Proxy, Client, Reports) {
+fn start(version: Version, backend: &Backend, module: Module) -> (Proxy, Client, Reports) {
     let reports = Reports::start();
     let proxy = Proxy::of(version)
         .plugin(Plugin::new("main", telling()).module(module))
         .cluster(cluster("hub", reports.addr().port()))
         .cluster(json!({"name": "empty.default", "load_assignment": {"cluster_name": "empty.default"}}))
-        .start(world);
+        .start(backend);
     let client = proxy.client("main");
     (proxy, client, reports)
 }
@@ -59,9 +60,9 @@ fn serve(client: &mut Client, times: usize, cluster: &str) {
     }
 }
 
-fn what_all_workers_saw_is_told_to_the_hub(version: Version) {
-    let world = World::sample();
-    let (proxy, mut main, reports) = start(version, &world, Module::Full);
+fn the_requests_of_all_workers_are_reported_to_the_hub(version: Version) {
+    let backend = Backend::sample();
+    let (proxy, mut main, reports) = start(version, &backend, Module::Full);
     serve(&mut main, 25, WEB);
     serve(&mut main, 1, "queue.data");
     serve(&mut main, 1, "elsewhere");
@@ -86,8 +87,8 @@ fn nobody_refused_a_report(proxy: &Proxy) {
 }
 
 fn a_service_without_hosts_has_its_requests_counted_as_rejected(version: Version) {
-    let world = World::sample();
-    let (_proxy, mut main, reports) = start(version, &world, Module::Full);
+    let backend = Backend::sample();
+    let (_proxy, mut main, reports) = start(version, &backend, Module::Full);
     for answer in (0..5).flat_map(|_| main.ask_each(&Request::to("empty.default"))) {
         assert_eq!(answer.status, 503, "{answer:?}");
     }
@@ -96,14 +97,14 @@ fn a_service_without_hosts_has_its_requests_counted_as_rejected(version: Version
     });
 }
 
-fn requests_under_way_are_counted_until_they_end(version: Version) {
-    let world = World::sample();
+fn requests_in_flight_are_counted_until_they_end(version: Version) {
+    let backend = Backend::sample();
     let reports = Reports::start();
     let shortest = counting(json!({"hub": {"cluster": "hub"}, "window": "10s"}));
     let proxy = Proxy::of(version)
         .listener("main", shortest)
         .cluster(cluster("hub", reports.addr().port()))
-        .start(&world);
+        .start(&backend);
     let address = proxy.envoy.listener("main");
     let mut open: Vec<_> = (0..3)
         .map(|_| Connection::open(address).expect("a connection"))
@@ -117,9 +118,9 @@ fn requests_under_way_are_counted_until_they_end(version: Version) {
     reports.wait_for("default/ngsa-svc-1", "none all the time", in_flight(0));
 }
 
-fn a_new_configuration_goes_on_counting(version: Version) {
-    let world = World::sample();
-    let (proxy, mut old, reports) = start(version, &world, Module::Full);
+fn counts_survive_a_new_configuration(version: Version) {
+    let backend = Backend::sample();
+    let (proxy, mut old, reports) = start(version, &backend, Module::Full);
     serve(&mut old, 5, WEB);
     reports.wait_for("default/ngsa-svc-1", "the old one's", |count| count.requests == 10);
     let mut renamed = telling();
@@ -135,9 +136,9 @@ fn a_new_configuration_goes_on_counting(version: Version) {
 /// Than are asked while a worker is rebuilt.
 const MANY_MORE: usize = 300;
 
-fn a_worker_that_trapped_counts_again(version: Version) {
-    let world = World::sample();
-    let (_proxy, mut main, reports) = start(version, &world, Module::Trap);
+fn a_worker_that_trapped_counts_again_after_its_restart(version: Version) {
+    let backend = Backend::sample();
+    let (_proxy, mut main, reports) = start(version, &backend, Module::Trap);
     serve(&mut main, MANY_MORE, WEB);
     reports.wait_for("default/ngsa-svc-1", "before", |count| {
         count.requests == 2 * MANY_MORE as u64
@@ -162,9 +163,9 @@ fn a_worker_that_trapped_counts_again(version: Version) {
     reports.wait_for("default/ngsa-svc-1", "and the new ones go on", exactly(served + 2));
 }
 
-fn the_hub_takes_reports_over_mutual_tls_and_forgets_a_proxy_that_is_gone(version: Version) {
-    let (world, pki) = (World::sample(), Pki::new("burst-hub"));
-    // So that nobody's report is late but the one's who is gone.
+fn the_hub_accepts_reports_over_mutual_tls_and_drops_those_of_a_proxy_that_is_gone(version: Version) {
+    let (backend, identity) = (Backend::sample(), TlsIdentity::new("burst-hub"));
+    // Only the report of the proxy that is gone is late.
     let unhurried = |mut keys: Value| {
         keys["requests"]["report_interval"] = "3s".into();
         keys
@@ -172,14 +173,18 @@ fn the_hub_takes_reports_over_mutual_tls_and_forgets_a_proxy_that_is_gone(versio
     let accepting = unhurried(counting(json!({"accept": {"filter_chain": "reports"}})));
     let hub = Proxy::of(version)
         .plugin(Plugin::new("main", accepting.clone()))
-        .plugin(Plugin::new("hub", accepting).filter_chain("reports").mutual_tls(&pki))
-        .start(&world);
+        .plugin(
+            Plugin::new("hub", accepting)
+                .filter_chain("reports")
+                .mutual_tls(&identity),
+        )
+        .start(&backend);
     let gateway = || {
-        let to_hub = pki.over(cluster("hub", hub.envoy.listener("hub").port()));
+        let to_hub = identity.over(cluster("hub", hub.envoy.listener("hub").port()));
         Proxy::of(version)
             .listener("main", unhurried(telling()))
             .cluster(to_hub)
-            .start(&world)
+            .start(&backend)
     };
     let (one, two) = (gateway(), gateway());
     hub.wait_for_stat("burst_hub_proxies", |proxies| proxies == 3);
@@ -191,26 +196,30 @@ fn the_hub_takes_reports_over_mutual_tls_and_forgets_a_proxy_that_is_gone(versio
     nobody_refused_a_report(&one);
 }
 
-fn the_metrics_apis_of_the_hub_tell_the_sum_of_all_proxies(version: Version) {
+fn the_metrics_apis_of_the_hub_serve_the_sum_of_all_proxies(version: Version) {
     const METRIC: &str =
         "/apis/custom.metrics.k8s.io/v1beta2/namespaces/default/services/ngsa-svc-1/burst_requests_per_second";
-    let (world, pki) = (World::sample(), Pki::new("burst-hub"));
+    let (backend, identity) = (Backend::sample(), TlsIdentity::new("burst-hub"));
     let window = json!({"window": "40s"});
     let mut serving = counting(window.clone());
     serving["requests"]["accept"] = json!({"filter_chain": "reports"});
     serving["metrics_apis"] = json!({"filter_chain": "apis", "insecure_loopback_demo": true});
     let hub = Proxy::of(version)
         .plugin(Plugin::new("apis", serving.clone()).filter_chain("apis"))
-        .plugin(Plugin::new("hub", serving).filter_chain("reports").mutual_tls(&pki))
-        .start(&world);
+        .plugin(
+            Plugin::new("hub", serving)
+                .filter_chain("reports")
+                .mutual_tls(&identity),
+        )
+        .start(&backend);
     let mut telling = counting(window);
     telling["requests"]["hub"] = json!({"cluster": "hub"});
     let gateway = || {
-        let to_hub = pki.over(cluster("hub", hub.envoy.listener("hub").port()));
+        let to_hub = identity.over(cluster("hub", hub.envoy.listener("hub").port()));
         Proxy::of(version)
             .listener("main", telling.clone())
             .cluster(to_hub)
-            .start(&world)
+            .start(&backend)
     };
     let (one, two) = (gateway(), gateway());
     let question = Request::get(METRIC).header("x-remote-user", "system:kube-aggregator");
@@ -237,13 +246,13 @@ fn milli(body: &str) -> Option<u64> {
     }
 }
 
-fn reports_are_taken_nowhere_else(version: Version) {
-    let world = World::sample();
+fn reports_are_accepted_on_no_other_filter_chain(version: Version) {
+    let backend = Backend::sample();
     let accepting = counting(json!({"accept": {"filter_chain": "reports"}}));
     let hub = Proxy::of(version)
         .plugin(Plugin::new("public", accepting.clone()))
         .plugin(Plugin::new("plain", accepting).filter_chain("reports"))
-        .start(&world);
+        .start(&backend);
     let share = "1;0000000000000007;500;30000;default/ngsa-svc-1=5,0";
     let report = Request::of("POST", "/burst-metrics/report")
         .through(WEB)
@@ -267,8 +276,8 @@ fn reports_are_taken_nowhere_else(version: Version) {
 /// More than Envoy's 60 KiB of headers, at some 60 bytes a Service.
 const MANY: usize = 1_500;
 
-fn a_report_of_many_services_takes_a_hub_that_allows_it(version: Version) {
-    let world = World::sample();
+fn a_report_of_many_services_needs_a_hub_that_allows_its_size(version: Version) {
+    let backend = Backend::sample();
     let many: Vec<_> = (0..MANY)
         .map(|n| format!("service-{n:04}.a-namespace-with-quite-a-long-name"))
         .collect();
@@ -279,7 +288,7 @@ fn a_report_of_many_services_takes_a_hub_that_allows_it(version: Version) {
         let proxy = many
             .iter()
             .fold(setup, |setup, name| setup.cluster(without_hosts(name)))
-            .start(&world);
+            .start(&backend);
         let mut client = proxy.client("main");
         for name in &many {
             client.ask_each(&Request::to(name));
@@ -294,7 +303,7 @@ fn a_report_of_many_services_takes_a_hub_that_allows_it(version: Version) {
     let narrow = counting(json!({"accept": {"filter_chain": "reports"}}));
     let hub = Proxy::of(version)
         .plugin(Plugin::new("hub", narrow).filter_chain("reports"))
-        .start(&world);
+        .start(&backend);
     let refused = gateway(hub.envoy.listener("hub").port());
     let words = ReportFailure::TooLarge.to_string();
     wait::until(PATIENCE, &words, || !refused.log_lines(&words).is_empty());

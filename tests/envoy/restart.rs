@@ -1,17 +1,20 @@
-//! An Envoy that takes over from another one as it runs.
+//! A hot restart.
 
 use std::fs;
 
 use burst_lab::cluster::HPAS;
-use burst_testkit::{Version, port, wait};
+use burst_testkit::{
+    Traffic, Version,
+    filter::{Backend, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, echo, listing},
+    http::Request,
+    port, wait,
+};
 use serde_json::json;
 
-use crate::stage::{NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, Request, Traffic, World, echo, listing};
+on_each_envoy!(a_hot_restart_breaks_no_request_and_the_new_process_reads_the_cluster_itself);
 
-on_each_envoy!(a_hot_restart_breaks_no_request_and_the_new_proxy_reads_for_itself);
-
-fn a_hot_restart_breaks_no_request_and_the_new_proxy_reads_for_itself(version: Version) {
-    let world = World::sample();
+fn a_hot_restart_breaks_no_request_and_the_new_process_reads_the_cluster_itself(version: Version) {
+    let backend = Backend::sample();
     let port = port::free();
     let setup = || {
         let times = ["--drain-time-s", "3", "--parent-shutdown-time-s", "5"];
@@ -22,26 +25,26 @@ fn a_hot_restart_breaks_no_request_and_the_new_proxy_reads_for_itself(version: V
                 setup.argument(argument)
             })
     };
-    let first = setup().restartable().start(&world);
+    let first = setup().restartable().start(&backend);
     let request = Request::get("/echo/200/1000").through(NGSA_1_CLUSTER);
     first.client("main").wait_for_header(&request, Some(NGSA_1));
-    let traffic = Traffic::start(first.envoy.listener("main"), &request);
+    let traffic = Traffic::to(first.envoy.listener("main"), request.clone()).start();
 
-    let second = setup().take_over(&world, &first);
+    let second = setup().take_over(&backend, &first);
     wait::until(PATIENCE, "the first one has ended", || has_ended(first.envoy.id()));
-    world.scale_ngsa_1(3);
+    backend.scale_ngsa_1(3);
     let risen = NGSA_1.replace("current-load=1", "current-load=3");
     traffic.wait_for(|answer| answer.header("x-burst") == Some(&risen));
     for answer in traffic.stop() {
         assert_eq!((answer.status, answer.body.as_str()), (200, &*echo(1000)));
     }
     second.client("main").wait_for_header(&request, Some(&risen));
-    let asked = || world.api.requests.count(|seen| seen.resource == HPAS);
+    let asked = || backend.api.requests.count(|seen| seen.resource == HPAS);
     let before = asked();
     wait::until(PATIENCE, "the new one reads on", || asked() > before + 1);
 }
 
-/// It is a child that nobody has waited for yet.
+/// Whether the process has ended; as a child that was not waited for it is a zombie.
 fn has_ended(process: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     stat.rsplit_once(')')

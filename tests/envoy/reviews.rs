@@ -1,20 +1,23 @@
-//! The API server is asked whether a user may read a metric, by a proxy whose streams come and go.
+//! The API server decides whether a user may read a metric, and clients of the proxy come and go.
 
 use std::time::{Duration, Instant};
 
 use burst_lab::api::{Fault, Rule};
-use burst_testkit::{Version, http::Answer, wait};
+use burst_testkit::{
+    Version,
+    filter::{Backend, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy},
+    http::{Answer, Connection, Request},
+    wait,
+};
 use serde_json::{Value, json};
 
-use crate::stage::{Connection, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, Request, World};
-
 on_each_envoy!(
-    a_user_is_answered_as_the_api_server_says,
-    groups_come_one_by_one,
-    nobody_is_answered_where_the_api_server_is_in_trouble,
-    those_who_wait_at_once_wait_for_one_answer_a_thread,
-    a_client_that_goes_away_leaves_the_rest_alone,
-    another_adapters_metrics_go_by_the_route,
+    the_api_server_decides_whether_a_user_gets_an_answer,
+    each_group_header_is_one_group_of_the_review,
+    no_user_gets_an_answer_while_reviews_fail,
+    concurrent_requests_of_one_user_share_one_review_per_thread,
+    a_client_that_disconnects_affects_no_other_client,
+    requests_for_another_adapters_metrics_follow_the_route,
 );
 
 const REVIEWS: &str = "subjectaccessreviews.authorization.k8s.io";
@@ -42,10 +45,10 @@ fn keys(request_timeout: &str, more: &Value) -> Value {
     json!({"metrics_apis": apis, "request_timeout": request_timeout})
 }
 
-fn start(version: Version, world: &World, request_timeout: &str, more: &Value) -> Proxy {
+fn start(version: Version, backend: &Backend, request_timeout: &str, more: &Value) -> Proxy {
     Proxy::of(version)
         .plugin(Plugin::new("apis", keys(request_timeout, more)).filter_chain("metrics-apis"))
-        .start(world)
+        .start(backend)
 }
 
 fn by(user: &'static str) -> Request {
@@ -64,21 +67,21 @@ fn may_read() -> Vec<Rule> {
     }]
 }
 
-fn asked(world: &World) -> usize {
-    world.api.requests.count(|seen| seen.resource == REVIEWS)
+fn asked(backend: &Backend) -> usize {
+    backend.api.requests.count(|seen| seen.resource == REVIEWS)
 }
 
 fn is_ok(answer: &Answer) -> bool {
     answer.status == 200
 }
 
-fn a_user_is_answered_as_the_api_server_says(version: Version) {
-    let world = World::sample();
-    world.api.access.restrict("alice", may_read());
-    world.api.access.restrict("bob", vec![]);
-    let proxy = start(version, &world, LONG, &json!({}));
+fn the_api_server_decides_whether_a_user_gets_an_answer(version: Version) {
+    let backend = Backend::sample();
+    backend.api.access.restrict("alice", may_read());
+    backend.api.access.restrict("bob", vec![]);
+    let proxy = start(version, &backend, LONG, &json!({}));
     let mut apis = proxy.client("apis");
-    // About its own nobody is asked; a verdict that came before there is a value would be old by then.
+    // Its own checks need no review; a review from before the first value would have expired by then.
     let master = by("root").header("x-remote-group", "system:masters");
     apis.wait(&master, "a value", is_ok);
     let begun = Instant::now();
@@ -90,7 +93,7 @@ fn a_user_is_answered_as_the_api_server_says(version: Version) {
     );
     let words = r#"burst_headroom.external.metrics.k8s.io is forbidden: User \"bob\" cannot list"#;
     assert!(refused.body.contains(words), "{}", refused.body);
-    let before = asked(&world);
+    let before = asked(&backend);
     for _ in 0..20 {
         assert!(apis.ask_each(&by("alice")).iter().all(is_ok));
     }
@@ -99,30 +102,30 @@ fn a_user_is_answered_as_the_api_server_says(version: Version) {
     assert!(of_workers.iter().all(is_ok));
     // On a machine with much else to do, what was known may have to be asked again by now.
     let forgotten = begun.elapsed().as_secs() / KEPT.as_secs();
-    let again = (asked(&world) - before) as u64;
+    let again = (asked(&backend) - before) as u64;
     assert!(
         again <= forgotten * of_workers.len() as u64,
         "asked again {again} times, and forgotten {forgotten} times"
     );
     // What was allowed is not for ever.
-    world.api.access.restrict("alice", vec![]);
+    backend.api.access.restrict("alice", vec![]);
     apis.wait(&by("alice"), "a refusal", |answer| answer.status == 403);
 }
 
-fn groups_come_one_by_one(version: Version) {
-    let world = World::sample();
-    world.api.access.restrict("carol", vec![]);
-    world.api.access.restrict("a,b", may_read());
-    let proxy = start(version, &world, LONG, &json!({}));
+fn each_group_header_is_one_group_of_the_review(version: Version) {
+    let backend = Backend::sample();
+    backend.api.access.restrict("carol", vec![]);
+    backend.api.access.restrict("a,b", may_read());
+    let proxy = start(version, &backend, LONG, &json!({}));
     let mut apis = proxy.client("apis");
     apis.wait(&by("carol").header("x-remote-group", "a,b"), "a value", is_ok);
     let two = by("carol").header("x-remote-group", "a").header("x-remote-group", "b");
     assert_eq!(apis.ask(&two).status, 403);
 }
 
-fn nobody_is_answered_where_the_api_server_is_in_trouble(version: Version) {
-    let mut world = World::sample();
-    let proxy = start(version, &world, SHORT, &json!({}));
+fn no_user_gets_an_answer_while_reviews_fail(version: Version) {
+    let mut backend = Backend::sample();
+    let proxy = start(version, &backend, SHORT, &json!({}));
     let mut apis = proxy.client("apis");
     apis.wait(&by("alice"), "a value", is_ok);
     let users = ["u0", "u1", "u2", "u3", "u4", "u5", "u6", "u7", "u8"];
@@ -138,7 +141,7 @@ fn nobody_is_answered_where_the_api_server_is_in_trouble(version: Version) {
         Fault::OtherKind,
     ];
     for (user, fault) in users.into_iter().zip(faults) {
-        world.api.faults.inject(REVIEWS, fault.clone());
+        backend.api.faults.inject(REVIEWS, fault.clone());
         for answer in apis.ask_each(&by(user)) {
             let status: Value =
                 serde_json::from_str(&answer.body).unwrap_or_else(|error| panic!("{error}: {answer:?}"));
@@ -150,23 +153,23 @@ fn nobody_is_answered_where_the_api_server_is_in_trouble(version: Version) {
                 .iter()
                 .all(|answer| answer.status == 200 || answer.status == 500)
         );
-        world.api.faults.clear();
+        backend.api.faults.clear();
         apis.wait(&by(user), "a value again", is_ok);
     }
-    world.refuse_connections();
+    backend.refuse_connections();
     assert!(apis.ask_each(&by("late")).iter().all(|answer| answer.status == 500));
-    world.accept_connections();
+    backend.accept_connections();
     apis.wait(&by("late"), "a value again", is_ok);
 }
 
-fn those_who_wait_at_once_wait_for_one_answer_a_thread(version: Version) {
-    let mut world = World::sample();
-    let proxy = start(version, &world, LONG, &json!({}));
+fn concurrent_requests_of_one_user_share_one_review_per_thread(version: Version) {
+    let mut backend = Backend::sample();
+    let proxy = start(version, &backend, LONG, &json!({}));
     let mut apis = proxy.client("apis");
     apis.wait(&by("alice"), "a value", is_ok);
     let workers = apis.ask_each(&by("alice")).len();
-    let before = asked(&world);
-    world.api.faults.inject(REVIEWS, Fault::Hang);
+    let before = asked(&backend);
+    backend.api.faults.inject(REVIEWS, Fault::Hang);
     let mut waiting: Vec<_> = (0..20)
         .map(|_| Connection::open(proxy.envoy.listener("apis")).expect("a connection"))
         .collect();
@@ -177,42 +180,42 @@ fn those_who_wait_at_once_wait_for_one_answer_a_thread(version: Version) {
         proxy.envoy.stat("http.apis.downstream_rq_active") == Some(20)
     });
     wait::until(PATIENCE, "a question of each worker", || {
-        asked(&world) - before >= workers
+        asked(&backend) - before >= workers
     });
-    // What nobody answered fails now for all who wait.
-    world.refuse_connections();
+    // The unanswered review fails now, for all requests that wait.
+    backend.refuse_connections();
     for mut connection in waiting {
-        assert_eq!(connection.answer(&by("dave")).expect("an answer").status, 500);
+        assert_eq!(connection.answer().expect("an answer").status, 500);
     }
-    assert_eq!(asked(&world) - before, workers);
+    assert_eq!(asked(&backend) - before, workers);
 }
 
-fn a_client_that_goes_away_leaves_the_rest_alone(version: Version) {
-    let world = World::sample();
-    let proxy = start(version, &world, SHORT, &json!({}));
+fn a_client_that_disconnects_affects_no_other_client(version: Version) {
+    let backend = Backend::sample();
+    let proxy = start(version, &backend, SHORT, &json!({}));
     let mut apis = proxy.client("apis");
     apis.wait(&by("alice"), "a value", is_ok);
-    world.api.faults.inject(REVIEWS, Fault::Hang);
-    let before = asked(&world);
+    backend.api.faults.inject(REVIEWS, Fault::Hang);
+    let before = asked(&backend);
     let connections = [(); 20].map(|()| {
         let mut connection = Connection::open(proxy.envoy.listener("apis")).expect("a connection");
         connection.send(&by("erin")).expect("a request");
         connection
     });
-    wait::until(PATIENCE, "a question", || asked(&world) > before);
+    wait::until(PATIENCE, "a question", || asked(&backend) > before);
     drop(connections);
-    world.api.faults.clear();
+    backend.api.faults.clear();
     apis.wait(&by("erin"), "a value", is_ok);
     wait::until(PATIENCE, "no stream is left", || {
         proxy.envoy.stat("http.apis.downstream_rq_active") == Some(0)
     });
 }
 
-fn another_adapters_metrics_go_by_the_route(version: Version) {
-    let world = World::sample();
-    world.api.access.restrict("bob", vec![]);
+fn requests_for_another_adapters_metrics_follow_the_route(version: Version) {
+    let backend = Backend::sample();
+    backend.api.access.restrict("bob", vec![]);
     let fallback = json!({"fallback": {"external": {"cluster": "elsewhere"}}});
-    let proxy = start(version, &world, LONG, &fallback);
+    let proxy = start(version, &backend, LONG, &fallback);
     let mut apis = proxy.client("apis");
     apis.wait(&by("alice"), "a value", is_ok);
     let theirs = |user| {

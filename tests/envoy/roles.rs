@@ -1,14 +1,21 @@
-//! A role that lacks something: what may be read is served, and the rest is named.
+//! An incomplete role: the filter serves what it may read, and names the rest.
+
+use std::time::Duration;
 
 use burst_lab::api::Rule;
-use burst_testkit::Version;
+use burst_testkit::{
+    Traffic, Version,
+    filter::{Backend, NGSA_1, NGSA_1_CLUSTER, Proxy},
+    http::Request,
+};
 use serde_json::json;
 
-use crate::stage::{NGSA_1, NGSA_1_CLUSTER, Proxy, Request, Traffic, World};
+/// A longer time without an answer means that the machine, or the proxy on it, stood still.
+const STANDSTILL: Duration = Duration::from_secs(1);
 
 on_each_envoy!(
-    a_role_in_one_of_two_namespaces_serves_that_one,
-    a_kind_that_is_refused_is_left_out_once_it_is_too_old_and_the_rest_goes_on,
+    a_role_for_one_of_two_namespaces_serves_that_namespace,
+    a_refused_kind_is_excluded_once_it_is_too_old_and_the_others_stay_current,
 );
 
 const NGSA_2: &str = "service=ngsa/ngsa-2, current-load=2, target-load=4, max-load=6";
@@ -25,15 +32,15 @@ fn rule(resources: &[&str], namespace: Option<&str>) -> Rule {
     }
 }
 
-fn allow(world: &World, rules: Vec<Rule>) {
-    world.api.access.restrict("system:anonymous", rules);
+fn allow(backend: &Backend, rules: Vec<Rule>) {
+    backend.api.access.restrict("system:anonymous", rules);
 }
 
-fn a_role_in_one_of_two_namespaces_serves_that_one(version: Version) {
-    let world = World::sample();
+fn a_role_for_one_of_two_namespaces_serves_that_namespace(version: Version) {
+    let backend = Backend::sample();
     let in_default = rule(&ALL, Some("default"));
-    allow(&world, vec![in_default.clone()]);
-    let (proxy, mut main) = Proxy::start(version, &world, json!({"namespaces": ["default", "ngsa"]}));
+    allow(&backend, vec![in_default.clone()]);
+    let (proxy, mut main) = Proxy::start(version, &backend, json!({"namespaces": ["default", "ngsa"]}));
     main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
     main.wait_for_header(&Request::to("ngsa-svc-2.ngsa"), None);
     proxy.wait_for_stat("burst_unreadable_services_in_ngsa", |shown| shown == 1);
@@ -48,18 +55,18 @@ fn a_role_in_one_of_two_namespaces_serves_that_one(version: Version) {
         refused.body
     );
 
-    allow(&world, vec![in_default, rule(&ALL, Some("ngsa"))]);
+    allow(&backend, vec![in_default, rule(&ALL, Some("ngsa"))]);
     main.wait_for_header(&Request::to("ngsa-svc-2.ngsa"), Some(NGSA_2));
     proxy.wait_for_stat("burst_unreadable_services_in_ngsa", |shown| shown == 0);
 }
 
-fn a_kind_that_is_refused_is_left_out_once_it_is_too_old_and_the_rest_goes_on(version: Version) {
-    let world = World::sample();
-    let (proxy, mut main) = Proxy::start(version, &world, json!({"max_staleness": "40s"}));
+fn a_refused_kind_is_excluded_once_it_is_too_old_and_the_others_stay_current(version: Version) {
+    let backend = Backend::sample();
+    let (proxy, mut main) = Proxy::start(version, &backend, json!({"max_staleness": "40s"}));
     main.wait_for_header(&Request::to("queue.data"), Some(QUEUE));
-    let traffic = Traffic::start(proxy.envoy.listener("main"), &Request::to(NGSA_1_CLUSTER));
+    let traffic = Traffic::to(proxy.envoy.listener("main"), Request::to(NGSA_1_CLUSTER)).start();
     allow(
-        &world,
+        &backend,
         vec![rule(&["horizontalpodautoscalers", "services", "deployments"], None)],
     );
     proxy.wait_for_stat("burst_unreadable_statefulsets", |shown| shown == 1);
@@ -69,13 +76,13 @@ fn a_kind_that_is_refused_is_left_out_once_it_is_too_old_and_the_rest_goes_on(ve
         "for a while"
     );
     main.wait_for_header(&Request::to("queue.data"), None);
-    // Who polls leaves the kind out two seconds before it would make the picture too old, if it runs just then.
-    if !traffic.stood_still() {
+    // The leader excludes the kind two seconds before it would make the snapshot stale, if it gets to run then.
+    if traffic.longest_gap() < STANDSTILL {
         assert_eq!(proxy.stat("burst_header_absent_stale_total"), 0);
         assert_eq!(traffic.count(|answer| answer.header("x-burst").is_none()), 0);
     }
     assert!(traffic.stop().iter().all(|answer| answer.status == 200));
 
-    allow(&world, vec![rule(&ALL, None)]);
+    allow(&backend, vec![rule(&ALL, None)]);
     main.wait_for_header(&Request::to("queue.data"), Some(QUEUE));
 }

@@ -1,15 +1,18 @@
 //! Two proxies: a hub that reads the cluster, and a spoke that reads the hub.
 
-use burst_testkit::{Version, port, wait};
+use burst_testkit::{
+    Version,
+    filter::{Backend, Client, Module, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, TlsIdentity, cluster},
+    http::Request,
+    port, wait,
+};
 use serde_json::{Value, json};
 
-use crate::stage::{Client, Module, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Pki, Plugin, Proxy, Request, World, cluster};
-
 on_each_envoy!(
-    a_spoke_says_what_its_hub_says_and_asks_nobody_else,
-    the_last_word_of_a_hub_that_is_gone_serves_until_it_is_too_old,
-    a_spoke_of_a_hub_that_reads_no_more_is_stale_by_its_own_limit,
-    one_hub_is_read_and_reported_to_by_one_cluster_over_mutual_tls,
+    a_spoke_serves_the_answers_of_its_hub_and_reads_nothing_else,
+    the_last_snapshot_of_a_lost_hub_is_served_until_it_is_too_old,
+    a_spoke_of_a_hub_that_stopped_reading_is_stale_by_its_own_limit,
+    a_spoke_reads_and_reports_through_one_mutual_tls_cluster,
 );
 
 /// The filter as a spoke, with these keys more. What [`Plugin::new`] sets beside them is a hub's affair.
@@ -32,9 +35,9 @@ fn ngsa_1() -> Request {
     Request::to(NGSA_1_CLUSTER)
 }
 
-fn a_spoke_says_what_its_hub_says_and_asks_nobody_else(version: Version) {
-    let (world, elsewhere) = (World::sample(), World::sample());
-    let (hub, mut of_hub) = Proxy::start(version, &world, json!({}));
+fn a_spoke_serves_the_answers_of_its_hub_and_reads_nothing_else(version: Version) {
+    let (backend, elsewhere) = (Backend::sample(), Backend::sample());
+    let (hub, mut of_hub) = Proxy::start(version, &backend, json!({}));
     let proxy = Proxy::of(version)
         .plugin(spoke(json!({})))
         .cluster(cluster("hub", hub.envoy.listener("main").port()))
@@ -54,7 +57,7 @@ fn a_spoke_says_what_its_hub_says_and_asks_nobody_else(version: Version) {
     let generation = proxy.stat("burst_snapshot_generation");
     assert_eq!(generation, 1, "what is unchanged is not published again");
 
-    world.scale_ngsa_1(3);
+    backend.scale_ngsa_1(3);
     let risen = NGSA_1.replace("current-load=1", "current-load=3");
     of_hub.wait_for_header(&ngsa_1(), Some(&risen));
     of_spoke.wait_for_header(&ngsa_1(), Some(&risen));
@@ -70,20 +73,20 @@ fn a_spoke_says_what_its_hub_says_and_asks_nobody_else(version: Version) {
     assert_eq!(elsewhere.api.requests.counts().total, 0, "the API beside the spoke");
 }
 
-fn the_last_word_of_a_hub_that_is_gone_serves_until_it_is_too_old(version: Version) {
-    let world = World::sample();
+fn the_last_snapshot_of_a_lost_hub_is_served_until_it_is_too_old(version: Version) {
+    let backend = Backend::sample();
     let port = port::free();
     let hub = || {
         Proxy::of(version)
             .plugin(Plugin::new("main", json!({})).port(port))
-            .start(&world)
+            .start(&backend)
     };
     let first = hub();
     let proxy = Proxy::of(version)
         // A window of the hub, and a tick each of its worker, the spoke's leader and the spoke's workers, are six seconds.
         .plugin(spoke(json!({"max_staleness": "10s"})).module(Module::HeaderOnly))
         .cluster(cluster("hub", port))
-        .start(&world);
+        .start(&backend);
     let mut main = proxy.client("main");
     main.wait_for_header(&ngsa_1(), Some(NGSA_1));
     proxy.wait_for_main_thread();
@@ -102,19 +105,19 @@ fn the_last_word_of_a_hub_that_is_gone_serves_until_it_is_too_old(version: Versi
     wait::until(PATIENCE, words, || proxy.log_lines(words).len() == 1);
 }
 
-fn a_spoke_of_a_hub_that_reads_no_more_is_stale_by_its_own_limit(version: Version) {
-    let mut world = World::sample();
-    let (hub, mut of_hub) = Proxy::start(version, &world, json!({"max_staleness": "10m"}));
+fn a_spoke_of_a_hub_that_stopped_reading_is_stale_by_its_own_limit(version: Version) {
+    let mut backend = Backend::sample();
+    let (hub, mut of_hub) = Proxy::start(version, &backend, json!({"max_staleness": "10m"}));
     let as_of = json!({"max_staleness": "6s", "on_stale": "mark", "header": {"extra_keys": ["as-of"]}});
     let proxy = Proxy::of(version)
         .plugin(spoke(as_of))
         .cluster(cluster("hub", hub.envoy.listener("main").port()))
-        .start(&world);
+        .start(&backend);
     let mut of_spoke = proxy.client("main");
     of_spoke.wait(&ngsa_1(), "the hub's word", |answer| {
         answer.header("x-burst").is_some_and(|value| value.starts_with(NGSA_1))
     });
-    world.refuse_connections();
+    backend.refuse_connections();
     hub.wait_for_stat("burst_poll_unreachable_total", |count| count >= 4);
     let read = hub.stat("burst_snapshot_timestamp_seconds");
     let stale = format!("{NGSA_1}, as-of={read}, stale=true");
@@ -137,7 +140,7 @@ fn a_spoke_of_a_hub_that_reads_no_more_is_stale_by_its_own_limit(version: Versio
         let begins = "too stale: the Kubernetes API was last read by the hub ";
         assert!(words.body.starts_with(begins), "{}", words.body);
     }
-    world.accept_connections();
+    backend.accept_connections();
     of_spoke.wait(&ngsa_1(), "a newer read", |answer| {
         answer
             .header("x-burst")
@@ -145,17 +148,21 @@ fn a_spoke_of_a_hub_that_reads_no_more_is_stale_by_its_own_limit(version: Versio
     });
 }
 
-fn one_hub_is_read_and_reported_to_by_one_cluster_over_mutual_tls(version: Version) {
-    let (world, pki) = (World::sample(), Pki::new("burst-hub"));
+fn a_spoke_reads_and_reports_through_one_mutual_tls_cluster(version: Version) {
+    let (backend, identity) = (Backend::sample(), TlsIdentity::new("burst-hub"));
     let accepting = json!({"requests": {"report_interval": "1s", "accept": {"filter_chain": "reports"}}});
     let hub = Proxy::of(version)
-        .plugin(Plugin::new("hub", accepting).filter_chain("reports").mutual_tls(&pki))
-        .start(&world);
+        .plugin(
+            Plugin::new("hub", accepting)
+                .filter_chain("reports")
+                .mutual_tls(&identity),
+        )
+        .start(&backend);
     let telling = json!({"requests": {"report_interval": "1s", "hub": {"cluster": "hub"}}});
     let proxy = Proxy::of(version)
         .plugin(spoke(telling))
-        .cluster(pki.over(cluster("hub", hub.envoy.listener("hub").port())))
-        .start(&world);
+        .cluster(identity.over(cluster("hub", hub.envoy.listener("hub").port())))
+        .start(&backend);
     let mut main = proxy.client("main");
     main.wait_for_header(&ngsa_1(), Some(NGSA_1));
     hub.wait_for_stat("burst_hub_proxies", |proxies| proxies == 2);

@@ -1,35 +1,38 @@
-//! A picture that is too old.
+//! A stale snapshot.
 
-use burst_testkit::{Version, wait};
+use burst_testkit::{
+    Version,
+    filter::{Backend, Client, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Proxy, listing},
+    http::Request,
+    wait,
+};
 use serde_json::json;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::stage::{Client, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Proxy, Request, World, listing};
-
 on_each_envoy!(
-    values_are_served_until_they_are_too_old_and_then_as_configured,
-    after_an_outage_all_services_are_served_or_none_and_soon,
+    values_are_served_until_they_are_stale_and_then_as_on_stale_says,
+    after_an_outage_all_services_return_together_and_soon,
 );
 
 /// An API server that is back is noticed within 10 s; then all lists answer, and each thread has to look.
 const SOON: Duration = Duration::from_secs(14);
 
-fn values_are_served_until_they_are_too_old_and_then_as_configured(version: Version) {
-    let mut world = World::sample();
+fn values_are_served_until_they_are_stale_and_then_as_on_stale_says(version: Version) {
+    let mut backend = Backend::sample();
     let keys = |on_stale| listing(json!({"max_staleness": "6s", "on_stale": on_stale}));
     let proxy = Proxy::of(version)
         .listener("drop", keys("drop"))
         .listener("mark", keys("mark"))
         .listener("keep", keys("keep"))
-        .start(&world);
+        .start(&backend);
     let [mut drop, mut mark, mut keep] = ["drop", "mark", "keep"].map(|listener| proxy.client(listener));
     let request = Request::to(NGSA_1_CLUSTER);
     for client in [&mut drop, &mut mark, &mut keep] {
         client.wait_for_header(&request, Some(NGSA_1));
     }
     let read_before = proxy.stat("burst_snapshot_timestamp_seconds");
-    world.refuse_connections();
+    backend.refuse_connections();
     let gone = drop.first_without_header(&request);
     drop.wait_for_header(&request, None);
     let marked = format!("{NGSA_1}, stale=true");
@@ -59,7 +62,7 @@ fn values_are_served_until_they_are_too_old_and_then_as_configured(version: Vers
         (read_before..=gone - 6).contains(&read),
         "the time of the last good read: {read}, not in {read_before} to {gone} less 6"
     );
-    world.accept_connections();
+    backend.accept_connections();
     for client in [&mut drop, &mut mark, &mut keep] {
         client.wait_for_header(&request, Some(NGSA_1));
     }
@@ -84,28 +87,28 @@ fn ask_for(lasts: Duration, clients: &mut [(Client, String)], may_be_503: impl F
     }
 }
 
-fn after_an_outage_all_services_are_served_or_none_and_soon(version: Version) {
-    let mut world = World::sample();
+fn after_an_outage_all_services_return_together_and_soon(version: Version) {
+    let mut backend = Backend::sample();
     let keys = json!({"max_staleness": "6s", "request_timeout": "5s"});
     let proxy = Proxy::of(version)
         .listener("list", listing(keys.clone()))
         .listener("watch", keys)
-        .start(&world);
+        .start(&backend);
     let mut clients = ["list", "watch"].map(|listener| {
         let (mut client, request) = (proxy.client(listener), Request::get("/burstmetrics/services"));
-        client.wait(&request, "a picture", |answer| answer.status == 200);
+        client.wait(&request, "a snapshot", |answer| answer.status == 200);
         let whole = client.ask(&request).body;
         (client, whole)
     });
-    // Pauses grow by then beyond what a picture may be old, and lists come back in an order of chance.
+    // By then the backoff is longer than `max_staleness`, and the lists return in random order.
     for outage in [20, 33] {
-        world.refuse_connections();
+        backend.refuse_connections();
         ask_for(Duration::from_secs(outage), &mut clients, |_| true);
         for (client, _) in &mut clients {
             let answers = client.ask_each(&Request::get("/burstmetrics/services"));
             assert!(answers.iter().all(|answer| answer.status == 503), "{answers:?}");
         }
-        world.accept_connections();
+        backend.accept_connections();
         ask_for(SOON * 2, &mut clients, |after| after < SOON);
     }
 }

@@ -1,16 +1,19 @@
-//! The filter's stats in Envoy, by the names that docs/stats.md has.
+//! The filter's stats in Envoy, under the names of docs/stats.md.
 
 use std::collections::BTreeSet;
 
 use burst_lab::cluster::HPAS;
-use burst_testkit::{Version, repository};
+use burst_testkit::{
+    Version,
+    filter::{Backend, NGSA_1, NGSA_1_CLUSTER, Proxy},
+    http::Request,
+    repository,
+};
 use serde_json::json;
-
-use crate::stage::{NGSA_1, NGSA_1_CLUSTER, Proxy, Request, World};
 
 on_each_envoy!(
     prometheus_shows_the_documented_stats_and_no_others,
-    the_gauges_show_what_was_read,
+    the_gauges_count_the_objects_that_were_read,
 );
 
 /// The stats in the table of docs/stats.md.
@@ -27,8 +30,8 @@ fn documented() -> BTreeSet<String> {
 }
 
 fn prometheus_shows_the_documented_stats_and_no_others(version: Version) {
-    let world = World::sample();
-    let (proxy, mut main) = Proxy::start(version, &world, json!({}));
+    let backend = Backend::sample();
+    let (proxy, mut main) = Proxy::start(version, &backend, json!({}));
     main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
     let metrics = proxy.envoy.admin("/stats/prometheus").body;
     // A histogram has many lines of samples, and one of its type like the others.
@@ -40,9 +43,9 @@ fn prometheus_shows_the_documented_stats_and_no_others(version: Version) {
     assert_eq!(shown, documented());
 }
 
-fn the_gauges_show_what_was_read(version: Version) {
-    let world = World::sample();
-    let (proxy, mut main) = Proxy::start(version, &world, json!({}));
+fn the_gauges_count_the_objects_that_were_read(version: Version) {
+    let backend = Backend::sample();
+    let (proxy, mut main) = Proxy::start(version, &backend, json!({}));
     main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
     let shows = |name: &str, value| proxy.wait_for_stat(name, |shown| shown == value);
     // Five HPAs, four Services, four Deployments and a StatefulSet.
@@ -62,9 +65,9 @@ fn the_gauges_show_what_was_read(version: Version) {
             "metadata": {"name": name, "namespace": "default"},
             "spec": {"scaleTargetRef": target, "maxReplicas": 3},
         });
-        world.cluster.apply(hpa).expect("an HPA");
+        backend.cluster.apply(hpa).expect("an HPA");
     }
-    world
+    backend
         .cluster
         .set_current_replicas("default/zz-second", 1)
         .expect("the HPA");
@@ -72,7 +75,7 @@ fn the_gauges_show_what_was_read(version: Version) {
     shows("burst_overshadowed_hpas", 1);
     shows("burst_objects", 16);
     let generation = proxy.wait_for_stat("burst_snapshot_generation", |shown| shown > 1);
-    assert!(world.cluster.delete(HPAS, "default/ngsa-hpa-1"));
+    assert!(backend.cluster.delete(HPAS, "default/ngsa-hpa-1"));
     proxy.wait_for_stat("burst_snapshot_generation", |shown| shown > generation);
     shows("burst_objects", 15);
 }

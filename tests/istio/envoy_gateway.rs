@@ -14,7 +14,7 @@ use crate::{
 const CLUSTER: &str = "httproute/shop/front/rule/0";
 
 #[test]
-fn the_header_is_of_the_service_whose_endpoint_answered() {
+fn the_header_names_the_service_whose_endpoint_answered() {
     let cluster = ControlPlane::start();
     // The shop's objects are Istio's in part.
     Istiod::create_crds(&cluster);

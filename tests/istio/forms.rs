@@ -1,4 +1,4 @@
-//! Every set is accepted as it ships, and each form of the gateway set does the same.
+//! Every set is accepted as it ships, and every form of the gateway set has the same effect.
 
 use std::{env, os::unix::fs::symlink, process::Command};
 
@@ -7,10 +7,9 @@ use serde_json::Value;
 
 use crate::{
     gateway::{INTERNAL, PUBLIC, policies_are_asked_before_the_filter_answers},
-    mesh::Mesh,
+    mesh::{Mesh, SOME},
     routes, shipped,
     shop::{API, WEB},
-    traffic::Traffic,
 };
 
 /// The sets, each with the kind and name of every object in it.
@@ -106,7 +105,7 @@ const KUBE_API: &str = "EnvoyFilter burst-metrics-kube-api";
 const LOCK: &str = "AuthorizationPolicy burst-metrics";
 
 #[test]
-fn the_api_server_takes_every_set_as_it_ships() {
+fn the_api_server_accepts_every_shipped_set() {
     let cluster = ControlPlane::start();
     Istiod::create_crds(&cluster);
     for namespace in ["istio-system", "istio-ingress", "shop", "burst-metrics"] {
@@ -176,7 +175,7 @@ fn every_form_of_the_gateway_set_does_the_same_on_the_oldest_envoy() {
     mesh.cluster.apply(routes::VIRTUAL_SERVICE);
     ingress.wait_for(PUBLIC, "/", "the mesh serves", |answer| answer.status == 200);
     let pod = mesh.ingress_pod();
-    let traffic = Traffic::begin(&ingress.url, PUBLIC);
+    let traffic = ingress.traffic(PUBLIC).start();
     for form in ["gateway-envoyfilter", "gateway-trafficextension", "gateway"] {
         let applied = shipped::apply(&mesh.cluster, form, &wasm("burst-metrics.wasm"), &pod);
         ingress.wait_for_header(PUBLIC, "/", Some(WEB));
@@ -192,5 +191,6 @@ fn every_form_of_the_gateway_set_does_the_same_on_the_oldest_envoy() {
         applied.delete(&mesh.cluster);
         ingress.wait_for_header(PUBLIC, "/", None);
     }
-    traffic.end_without_failure();
+    traffic.wait_for_more(SOME);
+    traffic.stop();
 }

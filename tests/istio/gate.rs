@@ -1,4 +1,4 @@
-//! The lock on the header: who comes by the public port cannot ask for it.
+//! The gate on the header: clients of the public port cannot ask for it.
 
 use burst_testkit::{Version, http, port, wait, wasm};
 
@@ -13,7 +13,7 @@ const GATE: &str = include_str!("../../istio/gate.yaml");
 const WHEN: &str = r#"{"spec": {"pluginConfig": {"header": {"when": {"request_header": "x-want-burst"}}}}}"#;
 
 #[test]
-fn who_comes_by_the_public_port_cannot_ask_for_the_header() {
+fn clients_of_the_public_port_cannot_ask_for_the_header() {
     let mesh = Mesh::start();
     let inside = port::free();
     let ingress = mesh.gateway(
@@ -41,10 +41,14 @@ fn who_comes_by_the_public_port_cannot_ask_for_the_header() {
         )
     };
     let header = |port| asking(port).header("x-burst").map(str::to_owned);
-    assert_eq!(header(ingress.port()).as_deref(), Some(WEB), "a gate is no lock");
+    assert_eq!(
+        header(ingress.address().port()).as_deref(),
+        Some(WEB),
+        "a gate is no lock"
+    );
     mesh.cluster
-        .apply(&GATE.replace("portNumber: 8080", &format!("portNumber: {}", ingress.port())));
-    wait::until(SOON, "the lock", || header(ingress.port()).is_none());
+        .apply(&GATE.replace("portNumber: 8080", &format!("portNumber: {}", ingress.address().port())));
+    wait::until(SOON, "the lock", || header(ingress.address().port()).is_none());
     wait::until(SOON, "the other port as before", || {
         header(inside).as_deref() == Some(WEB)
     });

@@ -1,13 +1,12 @@
-//! The default set on an ingress gateway, while clients never stop asking.
+//! The default set on an ingress gateway under traffic.
 
 use burst_testkit::{Version, wasm};
 use serde_json::Value;
 
 use crate::{
-    mesh::{Ingress, Mesh, SOON},
+    mesh::{Ingress, Mesh, SOME, SOON},
     routes, shipped,
     shop::{API, WEB},
-    traffic::Traffic,
 };
 
 /// A host that the world knows.
@@ -27,7 +26,7 @@ fn the_default_set_does_what_its_readme_says() {
     let pod = mesh.ingress_pod();
     let module = wasm("burst-metrics.wasm");
 
-    let traffic = Traffic::begin(&ingress.url, PUBLIC);
+    let traffic = ingress.traffic(PUBLIC).start();
     let _ = shipped::apply(&mesh.cluster, "gateway", &module, &pod);
     every_route_has_the_header_of_its_service(&ingress);
     endpoints_answer_for_the_names_in_the_cluster(&ingress);
@@ -41,7 +40,8 @@ fn the_default_set_does_what_its_readme_says() {
     ingress.wait_for_header(PUBLIC, "/", None);
     let _ = shipped::apply(&mesh.cluster, "gateway", &module, &pod);
     ingress.wait_for_header(PUBLIC, "/", Some(WEB));
-    traffic.end_without_failure();
+    traffic.wait_for_more(SOME);
+    traffic.stop();
 }
 
 fn every_route_has_the_header_of_its_service(ingress: &Ingress) {

@@ -13,7 +13,7 @@ use crate::{
 };
 
 #[test]
-fn a_sidecar_that_intercepts_speaks_for_the_service_of_the_port() {
+fn an_intercepting_sidecar_sends_the_header_of_the_service_of_its_port() {
     let mesh = Mesh::start();
     mesh.cluster.apply(PLAIN_TEXT);
     mesh.cluster.apply(ORIGINAL_DESTINATION);
@@ -62,7 +62,7 @@ fn ask(sidecar: SocketAddr, program: SocketAddr) -> Result<String, String> {
         "PROXY TCP4 127.0.0.1 {address} 40000 {port}\r\n\
          GET / HTTP/1.1\r\nhost: {HOST}\r\nconnection: close\r\n\r\n"
     );
-    let answer = http::try_raw(sidecar, request.as_bytes()).map_err(|error| error.to_string())?;
+    let answer = http::raw(sidecar, request.as_bytes()).map_err(|error| error.to_string())?;
     Ok(String::from_utf8_lossy(&answer).into_owned())
 }
 

@@ -9,7 +9,6 @@ mod mesh;
 mod sds;
 mod shipped;
 mod shop;
-mod traffic;
 
 mod envoy_gateway;
 mod forms;

@@ -1,14 +1,27 @@
 //! A mesh: a control plane, istiod, the shop, and proxies in front of it.
 
-use std::{net::Ipv4Addr, time::Duration};
+use std::{
+    net::{Ipv4Addr, SocketAddr},
+    time::Duration,
+};
 
-use burst_testkit::{ControlPlane, Envoy, Istiod, Node, Version, http::Answer, port, wait};
+use burst_testkit::{
+    ControlPlane, Envoy, Istiod, Node, Traffic, TrafficBuilder, Version,
+    http::{self, Answer, Request},
+    port, wait,
+};
 use serde_json::json;
 
 use crate::{shipped::Pod, shop};
 
 /// From an object to its effect in a proxy: istiod waits 100 ms for more, and a first module is compiled.
 pub(crate) const SOON: Duration = Duration::from_secs(120);
+
+/// Several requests at once, each after the answer to the one before.
+const CLIENTS: usize = 3;
+
+/// Enough requests that each client sends some to each worker.
+pub(crate) const SOME: usize = 100;
 
 /// The address by which istiod knows the gateway's pod. The shop's programs have another.
 const GATEWAY: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 9);
@@ -92,16 +105,27 @@ pub(crate) struct Ingress {
 }
 
 impl Ingress {
-    /// The port it listens on.
-    pub(crate) fn port(&self) -> u16 {
-        let port = self.url.rsplit(':').next().and_then(|port| port.parse().ok());
-        port.expect("a URL with a port")
+    /// The address of its listener.
+    pub(crate) fn address(&self) -> SocketAddr {
+        let address = self
+            .url
+            .strip_prefix("http://")
+            .and_then(|address| address.parse().ok());
+        address.expect("a URL of an address")
+    }
+
+    /// Clients of `/` of a host, over new connections; every answer has to be 200.
+    pub(crate) fn traffic(&self, host: &str) -> TrafficBuilder {
+        Traffic::to(self.address(), Request::get("/").host(host))
+            .clients(CLIENTS)
+            .new_connections()
+            .expecting(|answer| answer.status == 200)
     }
 
     /// GETs a path of a host.
     pub(crate) fn get(&self, host: &str, path: &str) -> Result<Answer, String> {
         let url = format!("{}{path}", self.url);
-        burst_testkit::http::try_send("GET", &url, &[("host", host)]).map_err(|error| error.to_string())
+        http::try_send("GET", &url, &[("host", host)]).map_err(|error| error.to_string())
     }
 
     /// Waits until a path of a host is answered so.

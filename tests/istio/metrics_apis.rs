@@ -1,5 +1,5 @@
-//! The set `metrics-apis`: kube-apiserver's aggregator reaches an ingress gateway that istiod has told where to listen,
-//! with which certificate, and whom to believe.
+//! The set `metrics-apis`: kube-apiserver's aggregator reaches an ingress gateway, whose listener, certificate and
+//! trusted authority come from istiod.
 
 use std::{
     env, fs,

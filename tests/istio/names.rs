@@ -1,4 +1,4 @@
-//! Hosts that are no Service of this cluster by their name, as a real istiod makes clusters of them.
+//! Hosts that are no Service of this cluster, in the clusters that a real istiod makes of them.
 
 use burst_testkit::{Envoy, Version, wait, wasm};
 
@@ -10,7 +10,7 @@ use crate::{
 };
 
 #[test]
-fn a_host_is_the_service_that_istio_says_it_is_and_another_is_counted_by_its_reason() {
+fn a_host_maps_to_the_service_that_istio_names_and_other_hosts_are_counted_by_reason() {
     let mesh = Mesh::start_with(&[("ENABLE_MCS_SERVICE_DISCOVERY", "true"), ("ENABLE_MCS_HOST", "true")]);
     let ingress = mesh.ingress(Version::Tested);
     mesh.cluster.apply(HOSTS);

@@ -1,4 +1,4 @@
-//! The NetworkPolicies that ship: they close the ports of the metrics APIs and of the reports, and no other port.
+//! The shipped NetworkPolicies: they close the ports of the metrics APIs and of the reports, and no other port.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! Gateways beside Istio's own: one that comes with the filter, and one of another namespace.
+//! Gateways other than Istio's default one: one that ships with the filter, and one in another namespace.
 
 use burst_testkit::{Version, http::Answer, wasm};
 

@@ -1,4 +1,5 @@
-//! A gateway between networks (AUTO_PASSTHROUGH): it hands on what it cannot read, to clusters with names of their own.
+//! A gateway between networks (AUTO_PASSTHROUGH), which forwards encrypted traffic to clusters with names of their
+//! own.
 
 use std::net::SocketAddr;
 
@@ -14,7 +15,7 @@ use crate::{
 };
 
 #[test]
-fn what_is_passed_through_stays_as_it_is_and_a_route_to_such_a_cluster_has_the_header() {
+fn passed_through_traffic_is_unchanged_and_a_route_to_such_a_cluster_has_the_header() {
     let mesh = Mesh::start();
     let between = port::free();
     let ingress = mesh.gateway(

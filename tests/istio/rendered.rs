@@ -1,5 +1,5 @@
-//! A set that `burstctl istio render` wrote for a gateway of one's own: istiod carries it to an Envoy, and the right to
-//! read one namespace is enough.
+//! A set that `burstctl istio render` wrote for a custom gateway: istiod configures an Envoy with it, and
+//! permission to read one namespace is enough.
 
 use burst_testkit::{ControlPlane, Version, http::Answer, wait, wasm};
 use burstctl::{
@@ -31,7 +31,7 @@ config: {poll_interval: 1s, target_percent: 40}
 const ROLES: [&str; 2] = ["Role edge", "RoleBinding edge"];
 
 #[test]
-fn a_set_of_ones_own_values_reaches_the_gateway_in_every_form() {
+fn a_set_rendered_with_custom_values_reaches_the_gateway_in_every_form() {
     let mesh = Mesh::start();
     let pod = Pod::new(&mesh.cluster, "edge", "edge");
     let edge = mesh.gateway(Version::Tested, "edge", "edge", open_gateway);

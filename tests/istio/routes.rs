@@ -1,4 +1,4 @@
-//! How requests come to the shop.
+//! The routes of the shop.
 
 use burst_testkit::{Version, wasm};
 

@@ -1,4 +1,4 @@
-//! What the scripts of the sets leave behind where they do not come to their end. No cluster is asked.
+//! What the scripts of the sets clean up when they are interrupted. No cluster is needed.
 
 use std::{
     fs,
@@ -56,7 +56,7 @@ fn a_script_that_has_no_temporary_folder_leaves_that_of_its_caller_alone() {
 }
 
 #[test]
-fn a_script_that_is_ended_leaves_no_key_behind() {
+fn an_interrupted_script_leaves_no_key_behind() {
     for signal in ["INT", "TERM", "HUP"] {
         let scene = Scene::new(&format!("echo secret >ca.key\nkill -{signal} $PPID"));
         let output = scene.run("certificate.sh", "temporary");
@@ -69,7 +69,7 @@ fn a_script_that_is_ended_leaves_no_key_behind() {
 }
 
 #[test]
-fn a_copy_that_hangs_makes_room_for_the_next() {
+fn a_hanging_copy_gives_way_to_the_next_one() {
     let text = fs::read_to_string(repository().join("istio/metrics-apis/copy-ca.yaml")).expect("a file");
     let objects = yaml::documents(&text).into_iter().map(|document| document.content);
     let job = objects

@@ -1,4 +1,4 @@
-//! The sets of `istio/` as they ship, and what a test tells them otherwise.
+//! The sets of `istio/` as they ship, with the paths and addresses of the test machine.
 
 use std::{
     fs,
@@ -62,7 +62,7 @@ pub(crate) fn set(cluster: &ControlPlane, name: &str) -> Vec<Value> {
 pub(crate) struct Applied(String);
 
 impl Applied {
-    /// Deletes its objects; nothing here empties a namespace that is being deleted, so nobody waits for that.
+    /// Deletes its objects without waiting: no controller here empties a namespace that is being deleted.
     pub(crate) fn delete(self, cluster: &ControlPlane) {
         cluster.kubectl_with(&["delete", "--wait=false", "--filename=-"], &self.0);
     }

@@ -1,4 +1,4 @@
-//! The namespace `shop`: Services that run as listeners of one Envoy, and their autoscalers at a standstill.
+//! The namespace `shop`: Services that run as listeners of one Envoy, and their autoscalers with a fixed status.
 
 use burst_testkit::{ControlPlane, Envoy, Version};
 use serde_json::{Value, json};

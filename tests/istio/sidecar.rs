@@ -1,4 +1,4 @@
-//! The sidecar sets: the header of the pod's own service on what comes in.
+//! The sidecar sets: the header of the pod's own service on inbound requests.
 
 use burst_testkit::{Envoy, Node, Version, port, repository, wait, wasm};
 use serde_json::{Value, json};
@@ -15,13 +15,13 @@ pub(crate) const HOST: &str = "web.shop.svc.cluster.local";
 const SPOKE: &str = "istio/spoke.yaml";
 
 #[test]
-fn a_sidecar_speaks_for_its_pod() {
+fn a_sidecar_sends_the_header_of_its_pods_service() {
     let mesh = Mesh::start();
-    // There is nobody to sign certificates for the proxies.
+    // This istiod signs no certificates for the proxies.
     mesh.cluster.apply(PLAIN_TEXT);
     let pod = Pod::new(&mesh.cluster, "default", "shop");
     let of_service = sidecar(&mesh, "127.0.0.2", "web", "web-v1", &json!({}));
-    mesh.cluster.apply(&service(of_service.port()).to_string());
+    mesh.cluster.apply(&service(of_service.address().port()).to_string());
     let deployment = "kubernetes://apis/apps/v1/namespaces/shop/deployments/api";
     let of_owner = sidecar(
         &mesh,
@@ -51,11 +51,11 @@ fn a_sidecar_reads_the_gateway_and_needs_no_role() {
     let mesh = Mesh::start();
     mesh.cluster.apply(PLAIN_TEXT);
     let ingress = mesh.ingress(Version::Tested);
-    mesh.cluster.apply(&hub(ingress.port()));
+    mesh.cluster.apply(&hub(ingress.address().port()));
     let (module, gateway) = (wasm("burst-metrics.wasm"), mesh.ingress_pod());
     let _ = shipped::apply(&mesh.cluster, "gateway", &module, &gateway);
     let sidecar = sidecar(&mesh, "127.0.0.2", "web", "web-v1", &json!({}));
-    mesh.cluster.apply(&service(sidecar.port()).to_string());
+    mesh.cluster.apply(&service(sidecar.address().port()).to_string());
     sidecar.wait_for_header(HOST, "/", None);
 
     let file = repository().join(SPOKE);

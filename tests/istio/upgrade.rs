@@ -1,22 +1,25 @@
-//! A new version of the module in the place of the old one, and back.
+//! An upgrade to a new version of the module, and the rollback.
 
 use std::{
     fs,
-    io::{Read as _, Write as _},
+    io::Write as _,
     net::{TcpListener, TcpStream},
     path::{Path, PathBuf},
 };
 
-use burst_testkit::{Version, wait, wasm};
+use burst_testkit::{
+    Version,
+    http::{Answer, Connection, Request},
+    wait, wasm,
+};
 use tempfile::TempDir;
 
 use crate::{
     gateway::PUBLIC,
-    mesh::{Ingress, Mesh, SOON},
+    mesh::{Ingress, Mesh, SOME, SOON},
     routes,
     shipped::{self, Applied, Pod},
     shop::{self, API, WEB},
-    traffic::Traffic,
 };
 
 /// VMs that live: one a worker, one on the main thread, and the one that they are cloned from.
@@ -29,7 +32,7 @@ const SLOW: &str = "outbound|80|slow|api.shop.svc.cluster.local";
 const DRAINING: &str = "listener_manager.total_filter_chains_draining";
 
 #[test]
-fn a_new_module_takes_over_beside_the_old_one_and_is_rolled_back() {
+fn a_new_module_replaces_the_old_one_without_a_gap_and_is_rolled_back() {
     let upgrade = Upgrade::new();
     let Upgrade { ingress, program, .. } = &upgrade;
     let _ = upgrade.apply(&upgrade.old);
@@ -37,49 +40,52 @@ fn a_new_module_takes_over_beside_the_old_one_and_is_rolled_back() {
     let alone = ingress.envoy.stat(ACTIVE).unwrap();
 
     // The old module and the new one have their settings in common, so no answer lacks the header at any time.
-    let traffic = Traffic::demanding(&ingress.url, PUBLIC, |answer| answer.header("x-burst") == Some(WEB));
+    let traffic = ingress
+        .traffic(PUBLIC)
+        .expecting(|answer| answer.header("x-burst") == Some(WEB))
+        .start();
     for module in [&upgrade.new, &upgrade.old] {
         let held = Held::begin(ingress, program);
         let _ = upgrade.apply(module);
         wait::until(SOON, "the other module beside the one before", || {
             ingress.envoy.stat(ACTIVE) > Some(alone) && runs(ingress, module)
         });
-        traffic.goes_on();
+        traffic.wait_for_more(SOME);
         let answer = held.end();
-        assert!(answer.contains(&format!("x-burst: {API}\r\n")), "{answer}");
+        assert_eq!(answer.header("x-burst"), Some(API), "{answer:?}");
         wait::until(SOON, "the module before is gone", || {
             ingress.envoy.stat(ACTIVE) == Some(alone)
         });
     }
-    traffic.end_without_failure();
+    traffic.stop();
 }
 
 #[test]
-fn a_new_module_comes_with_a_new_listener_while_the_old_one_drains_and_is_rolled_back() {
+fn a_new_module_arrives_with_a_new_listener_while_the_old_one_drains_and_is_rolled_back() {
     let upgrade = Upgrade::new();
     let Upgrade { ingress, program, .. } = &upgrade;
     let mut applied = upgrade.apply(&upgrade.old);
     ingress.wait_for_header(PUBLIC, "/", Some(WEB));
     let alone = ingress.envoy.stat(ACTIVE).unwrap();
 
-    let traffic = Traffic::begin(&ingress.url, PUBLIC);
+    let traffic = ingress.traffic(PUBLIC).start();
     for module in [&upgrade.new, &upgrade.old] {
         let held = Held::begin(ingress, program);
         // A plugin that is not there is not in the listener either.
         applied.delete(&upgrade.mesh.cluster);
         ingress.wait_for_header(PUBLIC, "/", None);
-        traffic.goes_on();
+        traffic.wait_for_more(SOME);
         applied = upgrade.apply(module);
         ingress.wait_for_header(PUBLIC, "/", Some(WEB));
         assert!(runs(ingress, module), "{}", module.display());
         assert!(ingress.envoy.stat(ACTIVE) > Some(alone), "the module before has gone");
         assert!(ingress.envoy.stat(DRAINING) > Some(0), "nothing drains");
-        traffic.goes_on();
+        traffic.wait_for_more(SOME);
         // The old listener's answer, by the old module.
         let answer = held.end();
-        assert!(answer.contains(&format!("x-burst: {API}\r\n")), "{answer}");
+        assert_eq!(answer.header("x-burst"), Some(API), "{answer:?}");
     }
-    traffic.end_without_failure();
+    traffic.stop();
 }
 
 /// A gateway, and two versions of the module for it.
@@ -135,32 +141,25 @@ fn runs(ingress: &Ingress, module: &Path) -> bool {
 
 /// A request that is under way: the filters that saw it come also see its response.
 struct Held {
-    client: TcpStream,
+    client: Connection,
     program: TcpStream,
 }
 
 impl Held {
     fn begin(ingress: &Ingress, program: &TcpListener) -> Self {
-        let mut client = TcpStream::connect(("127.0.0.1", ingress.port())).unwrap();
-        write!(
-            client,
-            "GET /slow HTTP/1.1\r\nhost: {PUBLIC}\r\nconnection: close\r\n\r\n"
-        )
-        .unwrap();
-        client.set_read_timeout(Some(SOON)).unwrap();
+        let mut client = Connection::open(ingress.address()).unwrap();
+        client.send(&Request::get("/slow").host(PUBLIC)).unwrap();
         let (program, _) = wait::for_ok(SOON, "the request at its program", || program.accept());
         Self { client, program }
     }
 
-    fn end(mut self) -> String {
+    fn end(mut self) -> Answer {
         write!(
             self.program,
             "HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
         )
         .unwrap();
-        let mut answer = String::new();
-        self.client.read_to_string(&mut answer).unwrap();
-        answer
+        self.client.answer().unwrap()
     }
 }
 

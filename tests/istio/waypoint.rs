@@ -16,7 +16,7 @@ use crate::{
 const HOST: &str = "web.shop.svc.cluster.local";
 
 #[test]
-fn a_waypoint_speaks_for_the_services_behind_it() {
+fn a_waypoint_sends_the_headers_of_the_services_behind_it() {
     let mesh = Mesh::start_with(&[("PILOT_ENABLE_AMBIENT", "true")]);
     let (waypoint, neighbours) = waypoint(&mesh);
     waypoint.wait_for(HOST, "/v2", "the mesh serves", |answer| answer.body == "web-v2");

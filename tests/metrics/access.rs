@@ -1,20 +1,55 @@
-//! Who gets an answer: the API server, on the listener that is for it, and nobody else.
+//! The listener for the API server answers the API server, and no other client.
 
-use burst_testkit::{Authority, Controllers, Version, http, wait};
+use burst_testkit::{
+    Authority, ControlPlane, Process, Shared, Version,
+    filter::on_each_envoy,
+    http,
+    metrics_apis::{Proxy, SOON},
+    port, wait,
+};
 use serde_json::Value;
-
-use crate::stage::{SOON, Stage};
 
 const DISCOVERY: &str = "/apis/custom.metrics.k8s.io/v1beta2";
 
 /// As the aggregator introduces a user.
 const REMOTE: [(&str, &str); 2] = [("x-remote-user", "alice"), ("x-remote-group", "system:authenticated")];
 
+/// The cluster that every proxy here reads, and no test changes.
+static CLUSTER: Shared<Cluster> = Shared::new();
+
+struct Cluster {
+    _api: Process,
+    api_port: u16,
+    control_plane: ControlPlane,
+}
+
+impl Cluster {
+    fn start() -> Self {
+        let control_plane = ControlPlane::start_aggregating();
+        let api_port = port::free();
+        Self {
+            _api: control_plane.kubectl_proxy(api_port),
+            api_port,
+            control_plane,
+        }
+    }
+
+    fn proxy(&self, version: Version) -> Proxy {
+        let keys = r#""sync": {"mode": "list"}, "poll_interval": "1s", "#;
+        Proxy::start(version, &self.control_plane, self.api_port, keys)
+    }
+
+    /// The authority of the API server's certificate.
+    fn authority(&self) -> &Authority {
+        self.control_plane.front_proxy()
+    }
+}
+
 #[test]
-fn who_is_not_the_api_server_is_refused() {
-    for version in Version::ALL {
-        let stage = Stage::with(version, Controllers::None, "");
-        let (proxy, front_proxy) = (&stage.proxy, stage.cluster.front_proxy());
+fn clients_other_than_the_api_server_are_refused() {
+    on_each_envoy(|version| {
+        let cluster = CLUSTER.get(Cluster::start);
+        let (proxy, front_proxy) = (cluster.proxy(version), cluster.authority());
 
         let api_server = proxy.client(Some(&front_proxy.client("front-proxy-client", None)));
         let answer = proxy.ask(&api_server, DISCOVERY, &REMOTE);
@@ -23,9 +58,12 @@ fn who_is_not_the_api_server_is_refused() {
             (200, Some("application/json"))
         );
 
-        let nobody = proxy.ask(&api_server, DISCOVERY, &[]);
-        let status: Value = serde_json::from_str(&nobody.body).expect("a Status");
-        assert_eq!((nobody.status, status["reason"].as_str()), (401, Some("Unauthorized")));
+        let anonymous = proxy.ask(&api_server, DISCOVERY, &[]);
+        let status: Value = serde_json::from_str(&anonymous.body).expect("a Status");
+        assert_eq!(
+            (anonymous.status, status["reason"].as_str()),
+            (401, Some("Unauthorized"))
+        );
 
         let other_name = proxy.client(Some(&front_proxy.client("admin", Some("system:masters"))));
         let answer = proxy.ask(&other_name, DISCOVERY, &REMOTE);
@@ -42,14 +80,15 @@ fn who_is_not_the_api_server_is_refused() {
             // Envoy counts it after it has said no.
             wait::until(SOON, &stat, || proxy.envoy.stat(&stat) > Some(0));
         }
-    }
+    });
 }
 
 #[test]
-fn on_the_other_listeners_nobody_says_who_a_user_is_and_nothing_is_answered() {
-    for version in Version::ALL {
-        let stage = Stage::with(version, Controllers::None, "");
-        let url = format!("http://{}{DISCOVERY}", stage.proxy.public());
+fn other_listeners_strip_user_headers_and_serve_no_metrics() {
+    on_each_envoy(|version| {
+        let cluster = CLUSTER.get(Cluster::start);
+        let proxy = cluster.proxy(version);
+        let url = format!("http://{}{DISCOVERY}", proxy.public());
         let headers = [
             ("X-Remote-User", "root"),
             ("x-remote-group", "system:masters"),
@@ -62,31 +101,32 @@ fn on_the_other_listeners_nobody_says_who_a_user_is_and_nothing_is_answered() {
         assert!(seen.body.starts_with(&format!("GET {DISCOVERY} ")), "{seen:?}");
         assert!(!seen.body.to_lowercase().contains("x-remote-"), "{}", seen.body);
         assert!(seen.body.contains("x-remotely: mine"), "{}", seen.body);
-    }
+    });
 }
 
 /// The file is swapped as the kubelet swaps those of a mounted Secret; nothing is restarted.
 #[test]
-fn a_swapped_file_of_the_api_servers_authority_is_used() {
-    for version in Version::ALL {
-        let stage = Stage::with(version, Controllers::None, "");
-        let proxy = &stage.proxy;
+fn a_replaced_file_of_the_api_servers_authority_is_used() {
+    on_each_envoy(|version| {
+        let cluster = CLUSTER.get(Cluster::start);
+        let proxy = cluster.proxy(version);
         let next = Authority::new("next-front-proxy-ca");
         let client = |authority: &Authority| proxy.client(Some(&authority.client("front-proxy-client", None)));
-        let (now, then) = (client(stage.cluster.front_proxy()), client(&next));
+        let (now, then) = (client(cluster.authority()), client(&next));
         assert_eq!(proxy.ask(&now, DISCOVERY, &REMOTE).status, 200);
         assert!(proxy.try_ask(&then, DISCOVERY, &REMOTE).is_err());
         proxy.envoy.replace("ca.crt", &next.pem());
         wait::for_ok(SOON, "the next authority", || proxy.try_ask(&then, DISCOVERY, &REMOTE));
         assert!(proxy.try_ask(&now, DISCOVERY, &REMOTE).is_err());
-    }
+    });
 }
 
 #[test]
-fn escaped_slashes_and_dots_lead_nowhere_else() {
-    let stage = Stage::with(Version::Tested, Controllers::None, "");
-    let certificate = stage.cluster.front_proxy().client("front-proxy-client", None);
-    let client = stage.proxy.client(Some(&certificate));
+fn escaped_slashes_and_dots_reach_no_other_path() {
+    let cluster = CLUSTER.get(Cluster::start);
+    let proxy = cluster.proxy(Version::Tested);
+    let certificate = cluster.authority().client("front-proxy-client", None);
+    let client = proxy.client(Some(&certificate));
     for path in [
         "namespaces/shop/services%2Fweb%2Fburst_headroom",
         "namespaces/shop/services/web%2fburst_headroom",
@@ -98,7 +138,7 @@ fn escaped_slashes_and_dots_lead_nowhere_else() {
     ] {
         // A worker that does not know the cluster yet says that first, whatever is asked.
         let answer = wait::for_ok(SOON, path, || {
-            let answer = stage.proxy.ask(&client, &format!("{DISCOVERY}/{path}"), &REMOTE);
+            let answer = proxy.ask(&client, &format!("{DISCOVERY}/{path}"), &REMOTE);
             if answer.status == 503 {
                 Err(answer.body)
             } else {

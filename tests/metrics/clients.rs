@@ -1,9 +1,11 @@
-//! The clients that everybody has: client-go's for both APIs, that of the HPA controller, and kubectl.
+//! The clients that users have: client-go's for both APIs, that of the HPA controller, and kubectl.
 
-use burst_testkit::{Controllers, oracle};
+use burst_testkit::{
+    Controllers, Shared,
+    metrics_apis::{Stage, shop},
+    oracle,
+};
 use serde_json::{Value, json};
-
-use crate::stage::{Stage, shop};
 
 /// What a client can be set to ask for. JSON has to do for all of them.
 const CONTENT_TYPES: [&str; 3] = ["", "application/json", "application/vnd.kubernetes.protobuf"];
@@ -13,6 +15,9 @@ const VERSIONS: [&str; 3] = ["", "v1beta1", "v1beta2"];
 
 const WEB: &str = "Deployment shop/web apps/v1";
 const API: &str = "Deployment shop/api apps/v1";
+
+/// No test here changes it.
+static STAGE: Shared<Stage> = Shared::new();
 
 /// A shop that the filter has read.
 fn stage() -> Stage {
@@ -69,7 +74,7 @@ fn values(answer: &Value) -> Vec<(&str, &str)> {
 
 #[test]
 fn every_client_finds_every_value() {
-    let stage = stage();
+    let stage = STAGE.get(stage);
     let custom = |kind: (&str, &str), name: &str, selector: &str, metric: &str| {
         json!({
             "client": "custom", "namespace": "shop", "apiVersion": kind.0, "kind": kind.1, "name": name,
@@ -129,7 +134,7 @@ fn every_client_finds_every_value() {
 /// The controller counts in thousandths, and has its own words around an error.
 #[test]
 fn external_metrics_and_the_hpa_controllers_own_client_get_the_same_numbers() {
-    let stage = stage();
+    let stage = STAGE.get(stage);
     let external = |metric: &str, selector: &str| json!({"client": "external", "namespace": "shop", "metric": metric, "metricSelector": selector});
     let hpa = |metric: &str, selector: &str| json!({"client": "hpa external", "namespace": "shop", "metric": metric, "metricSelector": selector});
     let object = |kind: &str, name: &str| {
@@ -165,7 +170,7 @@ fn external_metrics_and_the_hpa_controllers_own_client_get_the_same_numbers() {
 
 #[test]
 fn every_refusal_has_its_reason() {
-    let stage = stage();
+    let stage = STAGE.get(stage);
     let custom = |kind: &str, name: &str, metric: &str| {
         json!({
             "client": "custom", "namespace": "shop", "apiVersion": "v1", "kind": kind, "name": name, "metric": metric,

@@ -1,13 +1,13 @@
-//! The same questions to us and to the library that every adapter is made with: equal answers, but where ours is better
-//! and the table says why.
+//! The same requests to this filter and to the library of every other adapter: the answers are equal, or the table
+//! says why ours is better.
 
-use burst_testkit::{Controllers, http::Answer, http::Tls, wait};
-use serde_json::{Value, json};
-
-use crate::{
-    namespace::alone,
-    stage::{SOON, Stage, adapter::Adapter, shop},
+use burst_testkit::{
+    Controllers,
+    http::{Answer, Tls},
+    metrics_apis::{SOON, Stage, adapter::Adapter, shop},
+    network_namespace, wait,
 };
+use serde_json::{Value, json};
 
 const USER: (&str, &str) = ("x-remote-user", "system:admin");
 const GROUP: (&str, &str) = ("x-remote-group", "system:masters");
@@ -139,9 +139,9 @@ const OUTSIDE: [&str; 2] = ["/apis/other.metrics.k8s.io/v1", "/no/such/path"];
 const METHODS: [&str; 5] = ["HEAD", "POST", "PUT", "PATCH", "DELETE"];
 
 #[test]
-fn answers_are_those_of_every_other_adapter_where_ours_are_no_better() {
-    alone(
-        "differential::answers_are_those_of_every_other_adapter_where_ours_are_no_better",
+fn answers_equal_those_of_other_adapters_except_where_the_table_says_why() {
+    network_namespace::run(
+        "differential::answers_equal_those_of_other_adapters_except_where_the_table_says_why",
         || {
             let pair = Pair::start();
             let differences: Vec<_> = questions()
@@ -189,10 +189,10 @@ impl Pair {
                 let value = if headroom { max - current } else { current };
                 sum += value;
                 for resource in ["services", "deployments.apps", "horizontalpodautoscalers.autoscaling"] {
-                    adapter.tell(&format!("shop/{resource}/{name}"), metric, value);
+                    adapter.set_value(&format!("shop/{resource}/{name}"), metric, value);
                 }
             }
-            adapter.tell_of_namespace(shop::NAMESPACE, metric, sum);
+            adapter.set_namespace_value(shop::NAMESPACE, metric, sum);
         }
         let certificate = stage.cluster.front_proxy().client("front-proxy-client", None);
         let client = stage.proxy.client(Some(&certificate));

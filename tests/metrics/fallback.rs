@@ -1,20 +1,20 @@
-//! Another adapter behind ours: a real one, which is made with the library that every adapter is made with.
+//! A real adapter behind ours, made with the library of every adapter.
 
 use std::time::Duration;
 
-use burst_testkit::{ControlPlane, Controllers, Version, port, wait};
-use serde_json::{Value, json};
-
-use crate::{
-    namespace::alone,
-    scaling::{average, external, object},
-    stage::{
+use burst_testkit::{
+    ControlPlane, Controllers, Version,
+    metrics_apis::{
         Example, SOON, Stage,
         adapter::Adapter,
         shop, wait_until_available,
         workers::{Worker, wait_for_replicas, wait_until_active},
     },
+    network_namespace, port, wait,
 };
+use serde_json::{Value, json};
+
+use crate::scaling::{average, external, object};
 
 /// What the adapter has from the start: 42 where `foo` is `bar`.
 const THEIRS: &str = "my-external-metric";
@@ -76,9 +76,9 @@ fn value(stage: &Stage, path: &str) -> Result<Value, String> {
 }
 
 #[test]
-fn an_hpa_scales_by_the_metrics_of_either_and_ours_outlive_the_other() {
-    alone(
-        "fallback::an_hpa_scales_by_the_metrics_of_either_and_ours_outlive_the_other",
+fn an_hpa_scales_by_the_metrics_of_both_adapters_and_ours_survive_the_other() {
+    network_namespace::run(
+        "fallback::an_hpa_scales_by_the_metrics_of_both_adapters_and_ours_survive_the_other",
         || {
             let port = port::free();
             let stage = Stage::of(Version::Tested, Controllers::All, "", |cluster| example(cluster, port));
@@ -86,7 +86,7 @@ fn an_hpa_scales_by_the_metrics_of_either_and_ours_outlive_the_other() {
             // Before the other adapter is there, ours are.
             wait_for_list(&stage, LIST, "burst_headroom", LISTED, false);
             let adapter = Adapter::start_at(port, &stage, &stage.cluster.kubeconfig());
-            adapter.tell("shop/services/web", "queue_depth", 25);
+            adapter.set_value("shop/services/web", "queue_depth", 25);
             wait_for_list(&stage, LIST, "burst_headroom", LISTED, true);
             let custom = wait::for_ok(SOON, "the list of custom metrics", || stage.raw(CUSTOM_LIST));
             assert!(!custom.contains("custommetrics"), "{custom}");
@@ -129,9 +129,9 @@ fn an_hpa_scales_by_the_metrics_of_either_and_ours_outlive_the_other() {
 
 /// With a certificate that the request-header CA signed, the adapter believes the proxy as it believes the API server.
 #[test]
-fn an_adapter_that_believes_the_proxy_asks_about_the_user() {
-    alone(
-        "fallback::an_adapter_that_believes_the_proxy_asks_about_the_user",
+fn an_adapter_that_trusts_the_proxy_reviews_the_original_user() {
+    network_namespace::run(
+        "fallback::an_adapter_that_trusts_the_proxy_reviews_the_original_user",
         || {
             let port = port::free();
             let stage = Stage::of(Version::Tested, Controllers::None, "", |cluster| {

@@ -1,8 +1,10 @@
-//! What the rest of the cluster notices of the metrics APIs: nothing, also when the filter has nothing to serve.
+//! The rest of the cluster works while the filter has nothing to serve.
 
-use burst_testkit::{Controllers, Version, wait};
-
-use crate::stage::{API_SERVICES, SOON, Stage, wait_until_available};
+use burst_testkit::{
+    Controllers, Version,
+    metrics_apis::{API_SERVICES, SOON, Stage, wait_until_available},
+    wait,
+};
 
 /// The aggregator's probes, of which there are five for each APIService at a time.
 const REQUESTS: &str = "http.metrics_apis.downstream_rq_total";
@@ -10,7 +12,7 @@ const REQUESTS: &str = "http.metrics_apis.downstream_rq_total";
 const GROUPS: [&str; 2] = ["custom.metrics.k8s.io", "external.metrics.k8s.io"];
 
 #[test]
-fn a_cluster_stays_whole_while_the_filter_cannot_read_it() {
+fn the_cluster_works_while_the_filter_cannot_read_it() {
     let mut stage = Stage::with(Version::Tested, Controllers::All, r#""max_staleness": "3s", "#);
     resources_are_listed(&stage);
     // An API is not available yet for a moment after it was registered, and that is said; once it is listed no more.

@@ -1,12 +1,13 @@
 //! `kubectl get` of a metric prints the values of that metric and of no other.
 
-use burst_testkit::{Controllers, Version, wait};
+use burst_testkit::{
+    Controllers, Shared, Version,
+    metrics_apis::{SOON, Stage, shop},
+    wait,
+};
 use serde_json::json;
 
-use crate::{
-    scaling::RATES,
-    stage::{SOON, Stage, shop, traffic::Traffic},
-};
+use crate::scaling::RATES;
 
 const GROUP: &str = "external.metrics.k8s.io";
 
@@ -25,6 +26,9 @@ const RATE_NAMES: [&str; 3] = [
     "burst_requests_per_second",
     "burst_requests_in_flight",
 ];
+
+/// No test here changes it.
+static STAGE: Shared<Stage> = Shared::new();
 
 /// A shop whose requests are counted, once kubectl finds its metrics.
 fn stage() -> Stage {
@@ -80,8 +84,8 @@ fn items(stage: &Stage, metric: &str, selector: &str) -> Result<Vec<String>, Str
 }
 
 #[test]
-fn kubectl_prints_the_values_of_the_metric_that_it_is_asked_for() {
-    let stage = stage();
+fn kubectl_prints_the_values_of_the_requested_metric() {
+    let stage = STAGE.get(stage);
     wait::for_ok(SOON, "three replicas of web", || {
         let found = LOADS.map(|(metric, _)| table(&stage, metric));
         let expected = LOADS.map(|(_, values)| Ok(values.map(str::to_owned).to_vec()));
@@ -96,7 +100,7 @@ fn kubectl_prints_the_values_of_the_metric_that_it_is_asked_for() {
         assert_eq!(items(&stage, metric, "service=web"), Ok(vec![value]));
     }
 
-    let _traffic = Traffic::begin(stage.proxy.public(), &["/"]);
+    let traffic = stage.proxy.traffic(&["/"]);
     let [rejected, requests, in_flight] = RATE_NAMES;
     wait::for_ok(SOON, "requests to web", || {
         let rows = table(&stage, requests)?;
@@ -112,12 +116,13 @@ fn kubectl_prints_the_values_of_the_metric_that_it_is_asked_for() {
         let names: Vec<_> = found.iter().filter_map(|item| item.split(' ').next()).collect();
         assert_eq!(names, [metric; 2]);
     }
+    traffic.stop();
 }
 
 /// Custom metrics are subresources, of which kubectl gets none by name: it says so, and prints no other one.
 #[test]
 fn kubectl_finds_no_resource_of_the_custom_metrics() {
-    let stage = stage();
+    let stage = STAGE.get(stage);
     for name in ["services", "deployments.apps", "burst_headroom", "MetricValueList"] {
         let resource = format!("{name}.custom.metrics.k8s.io");
         let refused = stage

@@ -3,9 +3,6 @@
 //! What runs here is what ships: `filter-config/12-metrics-apis.yaml` and the APIServices of `istio/metrics-apis/`, with
 //! other ports and paths. The filter reads the cluster by `kubectl proxy`, which a test can take away from it.
 
-mod namespace;
-mod stage;
-
 mod access;
 mod clients;
 mod differential;

@@ -1,73 +1,19 @@
-//! Policies that are too much for a proxy, through the kind that ships: what they cost is their namespace's.
+//! Oversized policies, through the shipped CRD: only their own namespace pays for them.
 
-use std::{
-    net::SocketAddr,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
-    },
-    thread::{self, JoinHandle},
-    time::Duration,
+use burst_testkit::{
+    Controllers, Version,
+    metrics_apis::{SOON, Stage, shop},
+    wait,
 };
-
-use burst_testkit::{Controllers, Version, http, wait};
 use serde_json::{Value, json};
 
 use crate::policies::{OBJECTS, apply, define};
 use crate::scaling::RATES;
-use crate::stage::{SOON, Stage, shop};
+
+/// Answers that show that the proxy still serves.
+const ENOUGH: usize = 20;
 
 const ATTACKERS: [&str; 6] = ["a1", "a2", "a3", "a4", "a5", "a6"];
-
-/// Users' requests, and those that were not answered by 200.
-#[derive(Debug)]
-struct Users {
-    stopped: Arc<AtomicBool>,
-    answered: Arc<AtomicUsize>,
-    failed: Arc<AtomicUsize>,
-    client: Option<JoinHandle<()>>,
-}
-
-impl Users {
-    fn of(address: SocketAddr) -> Self {
-        let (stopped, answered, failed) = <(Arc<AtomicBool>, Arc<AtomicUsize>, Arc<AtomicUsize>)>::default();
-        let seen = (stopped.clone(), answered.clone(), failed.clone());
-        let client = thread::spawn(move || {
-            let (stopped, answered, failed) = seen;
-            while !stopped.load(Ordering::Relaxed) {
-                let answer = http::try_send("GET", &format!("http://{address}/"), &[]);
-                let counter = match answer {
-                    Ok(answer) if answer.status == 200 => &answered,
-                    _ => &failed,
-                };
-                counter.fetch_add(1, Ordering::Relaxed);
-                thread::sleep(Duration::from_millis(20));
-            }
-        });
-        Self {
-            stopped,
-            answered,
-            failed,
-            client: Some(client),
-        }
-    }
-
-    /// Those that failed until now, of some.
-    fn failed(&self) -> usize {
-        let answered = self.answered.load(Ordering::Relaxed);
-        wait::until(SOON, "more answers", || {
-            self.answered.load(Ordering::Relaxed) > answered + 20
-        });
-        self.failed.load(Ordering::Relaxed)
-    }
-}
-
-impl Drop for Users {
-    fn drop(&mut self) {
-        self.stopped.store(true, Ordering::Relaxed);
-        self.client.take().into_iter().for_each(|client| drop(client.join()));
-    }
-}
 
 /// 116 KB of patterns that are as large as the schema lets them be.
 fn large() -> Value {
@@ -94,13 +40,13 @@ fn wait_for_refusal(stage: &Stage, namespace: &str, words: &str) {
 }
 
 #[test]
-fn six_policies_that_are_too_much_cost_no_user_a_request_and_no_other_namespace_its_policies() {
+fn six_oversized_policies_fail_no_request_and_disable_no_other_namespaces_policies() {
     let stage = Stage::with_apis(Version::Tested, Controllers::None, RATES, OBJECTS);
     define(&stage);
     shop::create(&stage.cluster);
     shop::observe(&stage.cluster);
     wait::for_ok(SOON, "a metric", || stage.raw(&load(shop::NAMESPACE)).map(drop));
-    let users = Users::of(stage.proxy.public());
+    let traffic = stage.proxy.traffic(&["/"]);
     let denied = json!({"rules": [{"metric": "burst_max_load", "deny": true}]});
 
     for namespace in ATTACKERS {
@@ -132,7 +78,8 @@ fn six_policies_that_are_too_much_cost_no_user_a_request_and_no_other_namespace_
     wait_for_refusal(&stage, shop::NAMESPACE, "\"shop/own\" rule 1 denies it");
     let stat = "wasmcustom.burst_refused_policy_namespaces";
     assert_eq!(stage.proxy.envoy.stat(stat), Some(6));
-    assert_eq!(users.failed(), 0);
+    traffic.wait_for_more(ENOUGH);
+    assert_eq!(traffic.failed(), 0);
 
     for namespace in ATTACKERS {
         stage
@@ -145,7 +92,9 @@ fn six_policies_that_are_too_much_cost_no_user_a_request_and_no_other_namespace_
         });
     }
     wait_for_refusal(&stage, shop::NAMESPACE, "\"shop/own\" rule 1 denies it");
-    assert_eq!((stage.proxy.envoy.stat(stat), users.failed()), (Some(0), 0));
+    assert_eq!(stage.proxy.envoy.stat(stat), Some(0));
+    traffic.wait_for_more(ENOUGH);
+    traffic.stop();
     let log = stage.proxy.envoy.log();
     assert!(
         !log.contains("Plugin configured to fail closed") && !log.contains("Uncaught RuntimeError"),

@@ -1,14 +1,16 @@
 //! Policies between the real HPA controller and the metrics.
 
-use burst_testkit::{Controllers, Version, repository, wait};
+use burst_testkit::{
+    Controllers, Version,
+    metrics_apis::{
+        SOON, Stage, shop,
+        workers::{Worker, wait_for_replicas, wait_until_active},
+    },
+    repository, wait,
+};
 use serde_json::{Value, json};
 
 use crate::scaling::{RATE, RATES, external, value};
-use crate::stage::{
-    SOON, Stage, shop,
-    traffic::Traffic,
-    workers::{Worker, wait_for_replicas, wait_until_active},
-};
 
 pub(crate) const OBJECTS: &str = r#""policies": {"root_namespace": "istio-system"}, "#;
 
@@ -35,13 +37,13 @@ pub(crate) fn define(stage: &Stage) {
 /// Waits until the autoscaler's condition has these words.
 fn wait_for_words(stage: &Stage, worker: &Worker, words: &str) {
     wait::for_ok(SOON, words, || {
-        let said = worker.words(&stage.cluster);
+        let said = worker.message(&stage.cluster);
         if said.contains(words) { Ok(()) } else { Err(said) }
     });
 }
 
 #[test]
-fn an_hpa_is_told_which_rule_of_which_policy_refuses_its_metric_and_scales_once_it_is_gone() {
+fn an_hpa_shows_which_rule_denies_its_metric_and_scales_once_the_policy_is_deleted() {
     let stage = Stage::with_apis(Version::Tested, Controllers::All, RATES, OBJECTS);
     define(&stage);
     shop::create(&stage.cluster);
@@ -74,7 +76,7 @@ fn an_hpa_is_told_which_rule_of_which_policy_refuses_its_metric_and_scales_once_
     wait::for_ok(SOON, "the last good policy", || match stage.raw(&path) {
         Err(said) if said.contains("only-api") => Ok(()),
         Err(said) => Err(said),
-        Ok(value) => panic!("nobody may have this: {value}"),
+        Ok(value) => panic!("the policy should deny this: {value}"),
     });
     wait_until_active(&stage.cluster, std::slice::from_ref(&api));
 
@@ -87,12 +89,13 @@ fn an_hpa_is_told_which_rule_of_which_policy_refuses_its_metric_and_scales_once_
     ]);
     let both = [web, api];
     wait_until_active(&stage.cluster, &both);
-    let _traffic = Traffic::begin(stage.proxy.public(), &["/", "/api"]);
+    let traffic = stage.proxy.traffic(&["/", "/api"]);
     wait_for_replicas(&stage.cluster, &both, 10);
+    traffic.stop();
 }
 
 #[test]
-fn a_policy_of_the_root_namespace_is_for_the_users_that_it_names_in_every_namespace() {
+fn a_root_namespace_policy_applies_to_its_subjects_in_every_namespace() {
     let stage = Stage::with_apis(Version::Tested, Controllers::None, RATES, OBJECTS);
     define(&stage);
     shop::create(&stage.cluster);

@@ -1,15 +1,17 @@
-//! Who may read which metric: by the RBAC of a real API server, and asked as the library of every adapter asks.
+//! Which user may read which metric: by the RBAC of a real API server, and with the reviews that every other
+//! adapter sends.
 
 use burst_metrics_api::MetricsRequest;
 use burst_metrics_api::review::{AccessReview, ReviewError, review_failed};
 use burst_model::config::Authorization;
-use burst_testkit::{Controllers, Version, http::Answer, http::Tls, port, repository, wait};
-use serde_json::{Value, json};
-
-use crate::{
-    namespace::alone,
-    stage::{Example, SOON, Stage, adapter::Adapter, judge::Judge, shop},
+use burst_testkit::{
+    Controllers, Version,
+    http::{Answer, Tls},
+    metrics_apis::{Example, SOON, Stage, adapter::Adapter, review_server::ReviewServer, shop},
+    network_namespace, port, repository, wait,
 };
+use http::StatusCode;
+use serde_json::{Value, json};
 
 const CUSTOM: &str = "/apis/custom.metrics.k8s.io/v1beta2/namespaces/shop";
 const EXTERNAL: &str = "/apis/external.metrics.k8s.io/v1beta1/namespaces/shop";
@@ -24,7 +26,7 @@ fn stage() -> (Stage, Tls) {
             r#""filter_chain": "metrics-apis""#,
             r#""filter_chain": "metrics-apis", "authorization": "subject_access_review""#.into(),
         )],
-        ..Example::alone()
+        ..Example::unchanged()
     };
     let stage = Stage::of(Version::Tested, Controllers::None, PATIENT, reviewed);
     shop::create(&stage.cluster);
@@ -277,63 +279,71 @@ const REQUESTS: [(&str, &str); 26] = [
 ];
 
 #[test]
-fn the_api_server_is_asked_and_users_are_told_as_every_other_adapter_does() {
-    alone(
-        "reviews::the_api_server_is_asked_and_users_are_told_as_every_other_adapter_does",
-        || {
-            let (stage, client) = stage();
-            let judge = Judge::start();
-            let adapter = Adapter::start_at(port::free(), &stage, &judge.kubeconfig());
-            let ask = |method: &str, path: &str, user: &[(&str, &str)]| {
-                let url = format!("https://{}{path}", adapter.address);
-                client
-                    .try_send(method, &url, user)
-                    .unwrap_or_else(|error| panic!("{method} {path}: {error}"))
-            };
-            judge.say(201, json!({"allowed": false, "reason": "a <reason>"}));
-            wait::until(SOON, "an adapter that knows the API server", || {
-                ask("GET", "/warm", USERS[0]);
-                judge.asked().iter().any(|spec| spec["user"] == "alice")
-            });
-            // What it asked before it keeps for a while.
-            let mut kept = Vec::new();
-            for (method, path) in REQUESTS {
-                for user in USERS {
-                    let theirs = ask(method, path, user);
-                    let pseudo_headers = [(":method", method), (":path", path)];
-                    let headers = pseudo_headers.iter().chain(user);
-                    let headers = headers.map(|(name, value)| (*name, value.as_bytes()));
-                    let request = MetricsRequest::parse(headers, Authorization::SubjectAccessReview);
-                    let request = request.expect("a request with a user");
-                    let ours = AccessReview::of(&request);
-                    let spec: Value = serde_json::from_str(&ours.to_json()).expect("JSON");
-                    let spec = without_empty(spec["spec"].clone());
-                    kept.extend(asked_of(&judge, user));
-                    assert!(
-                        kept.contains(&spec),
-                        "{method} {path} {user:?}: {spec:#}\n{:#?}",
-                        kept.last()
-                    );
-                    refuses_alike(method, path, &ours, &theirs);
-                }
-            }
-            // Nobody may where nobody can tell, and the next one is asked about again.
-            for status in [json!({"allowed": true, "denied": true}), Value::Null] {
-                judge.say(if status.is_null() { 403 } else { 201 }, status);
-                let user = [("x-remote-user", "dave")];
-                assert_eq!(
-                    ask("GET", "/apis", &user).status,
-                    review_failed(&ReviewError::NoAnswer).status
+fn reviews_and_refusals_equal_those_of_other_adapters() {
+    network_namespace::run("reviews::reviews_and_refusals_equal_those_of_other_adapters", || {
+        let (stage, client) = stage();
+        let reviews = ReviewServer::start();
+        let adapter = Adapter::start_at(port::free(), &stage, &reviews.kubeconfig());
+        let ask = |method: &str, path: &str, user: &[(&str, &str)]| {
+            let url = format!("https://{}{path}", adapter.address);
+            client
+                .try_send(method, &url, user)
+                .unwrap_or_else(|error| panic!("{method} {path}: {error}"))
+        };
+        reviews.answer_with(StatusCode::CREATED, json!({"allowed": false, "reason": "a <reason>"}));
+        wait::until(SOON, "an adapter that knows the API server", || {
+            ask("GET", "/warm", USERS[0]);
+            reviews.take_specs().iter().any(|spec| spec["user"] == "alice")
+        });
+        // What it asked before it keeps for a while.
+        let mut kept = Vec::new();
+        for (method, path) in REQUESTS {
+            for user in USERS {
+                let theirs = ask(method, path, user);
+                let pseudo_headers = [(":method", method), (":path", path)];
+                let headers = pseudo_headers.iter().chain(user);
+                let headers = headers.map(|(name, value)| (*name, value.as_bytes()));
+                let request = MetricsRequest::parse(headers, Authorization::SubjectAccessReview);
+                let request = request.expect("a request with a user");
+                let ours = AccessReview::of(&request);
+                let spec: Value = serde_json::from_str(&ours.to_json()).expect("JSON");
+                let spec = without_empty(spec["spec"].clone());
+                kept.extend(asked_of(&reviews, user));
+                assert!(
+                    kept.contains(&spec),
+                    "{method} {path} {user:?}: {spec:#}\n{:#?}",
+                    kept.last()
                 );
+                refuses_alike(method, path, &ours, &theirs);
             }
-        },
-    );
+        }
+        // Without a clear answer the user is refused, and the next request is reviewed again.
+        for status in [json!({"allowed": true, "denied": true}), Value::Null] {
+            reviews.answer_with(
+                if status.is_null() {
+                    StatusCode::FORBIDDEN
+                } else {
+                    StatusCode::CREATED
+                },
+                status,
+            );
+            let user = [("x-remote-user", "dave")];
+            assert_eq!(
+                ask("GET", "/apis", &user).status,
+                review_failed(&ReviewError::NoAnswer).status
+            );
+        }
+    });
 }
 
 /// The question about that user, if one was asked; the API server's own probes are about others.
-fn asked_of(judge: &Judge, user: &[(&str, &str)]) -> Option<Value> {
+fn asked_of(reviews: &ReviewServer, user: &[(&str, &str)]) -> Option<Value> {
     let (_, name) = user[0];
-    let mut asked: Vec<_> = judge.asked().into_iter().filter(|spec| spec["user"] == name).collect();
+    let mut asked: Vec<_> = reviews
+        .take_specs()
+        .into_iter()
+        .filter(|spec| spec["user"] == name)
+        .collect();
     assert!(asked.len() <= 1, "{asked:#?}");
     asked.pop()
 }

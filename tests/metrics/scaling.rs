@@ -1,13 +1,14 @@
-//! The real HPA controller scales by what the proxy says, and by nothing that it does not.
+//! The real HPA controller scales by the metrics of the proxy, and never by a missing or stale one.
 
-use burst_testkit::{Controllers, Version, wait};
-use serde_json::{Value, json};
-
-use crate::stage::{
-    SOON, Stage, shop,
-    traffic::Traffic,
-    workers::{Worker, wait_for_replicas, wait_until_active},
+use burst_testkit::{
+    Controllers, Version,
+    metrics_apis::{
+        SOON, Stage, shop,
+        workers::{Worker, wait_for_replicas, wait_until_active},
+    },
+    wait,
 };
+use serde_json::{Value, json};
 
 /// What all proxies count is in the metric of that name where one of them is the hub.
 pub(crate) const RATES: &str =
@@ -37,7 +38,7 @@ pub(crate) fn external(metric: &str, labels: &Value, target: &Value) -> Value {
 
 /// The last is the queue of seed 002, as v2 has it: several series, summed, so many for each worker.
 #[test]
-fn every_kind_of_metric_scales_up_under_load_and_down_again() {
+fn an_hpa_scales_up_and_down_by_every_kind_of_metric() {
     let stage = Stage::with(Version::Tested, Controllers::All, RATES);
     shop::create(&stage.cluster);
     let workers = [
@@ -53,14 +54,14 @@ fn every_kind_of_metric_scales_up_under_load_and_down_again() {
     workers.iter().for_each(|worker| worker.create(&stage.cluster));
     wait_until_active(&stage.cluster, &workers);
     wait_for_replicas(&stage.cluster, &workers, 2);
-    let traffic = Traffic::begin(stage.proxy.public(), &["/", "/api"]);
+    let traffic = stage.proxy.traffic(&["/", "/api"]);
     wait_for_replicas(&stage.cluster, &workers, 10);
-    drop(traffic);
+    traffic.stop();
     wait_for_replicas(&stage.cluster, &workers, 2);
 }
 
 #[test]
-fn a_service_of_no_replicas_is_woken_by_its_first_requests() {
+fn a_service_scaled_to_zero_scales_up_with_its_first_requests() {
     let stage = Stage::with(Version::Tested, Controllers::All, RATES);
     shop::create(&stage.cluster);
     let mut worker = Worker::new("sleeper", external(RATE, &json!({"service": "web"}), &average(10)));
@@ -69,13 +70,14 @@ fn a_service_of_no_replicas_is_woken_by_its_first_requests() {
     let sleeper = std::slice::from_ref(&worker);
     wait_until_active(&stage.cluster, sleeper);
     wait_for_replicas(&stage.cluster, sleeper, 0);
-    let _traffic = Traffic::begin(stage.proxy.public(), &["/"]);
-    wait::until(SOON, "somebody who answers", || worker.replicas(&stage.cluster) != "0");
+    let traffic = stage.proxy.traffic(&["/"]);
+    wait::until(SOON, "a replica", || worker.replicas(&stage.cluster) != "0");
+    traffic.stop();
 }
 
 /// What is stale is not served: an error leaves a Deployment as it is, and a wrong number would not.
 #[test]
-fn an_hpa_holds_still_while_the_snapshot_is_stale() {
+fn an_hpa_keeps_its_replicas_while_the_snapshot_is_stale() {
     let mut stage = Stage::with(Version::Tested, Controllers::All, r#""max_staleness": "5s", "#);
     shop::create(&stage.cluster);
     let web = json!({"service": "web"});

@@ -1,4 +1,4 @@
-//! What goes wrong, at random from a seed: one thing after the other, with a rest between two.
+//! Random faults from a seed, one after the other, with a pause between two.
 
 use std::time::Duration;
 
@@ -9,26 +9,26 @@ use serde_json::json;
 
 use crate::LIMIT;
 use crate::promises::SLACK;
-use crate::stage::World;
+use burst_testkit::filter::Backend;
 
-/// One way in which things go wrong.
+/// A kind of fault.
 pub(crate) struct Kind {
     pub(crate) name: &'static str,
     what: What,
 }
 
 enum What {
-    /// Of the answers to requests for some resource, or all.
+    /// In the answers to requests for one resource, or all.
     Answers(fn() -> Fault),
-    /// Nobody listens where the API was.
+    /// The API refuses connections.
     Away,
-    /// The API forgets the versions that it had.
+    /// The API compacts its history.
     Forget,
     /// The listener is given another configuration.
     Swap,
 }
 
-/// Every kind. In the beginning each has its turn, so that memory is as large as it gets.
+/// Every kind. Each comes once at the start, so that memory reaches its peak.
 pub(crate) const KINDS: [Kind; 21] = [
     answers("401 Unauthorized", || Fault::Unauthorized),
     answers("403 Forbidden", || Fault::Forbidden),
@@ -62,7 +62,7 @@ pub(crate) const KINDS: [Kind; 21] = [
     },
 ];
 
-/// What happens first after the first round, and for how long: a header whose age nobody looked at would be seen by then.
+/// The first fault after the first round, long enough that a stale header would be seen.
 const AWAY: usize = 18;
 const OUTAGE: Duration = Duration::from_secs(LIMIT.as_secs() + SLACK.as_secs() + 3);
 
@@ -96,7 +96,7 @@ impl Faults {
         }
     }
 
-    /// What is wrong now.
+    /// The name of the current fault.
     pub(crate) fn what(&self) -> &'static str {
         self.now.map_or("nothing", |(what, _)| what)
     }
@@ -111,45 +111,45 @@ impl Faults {
     }
 
     /// Moves on; `swap` gives the listener the configuration of that number.
-    pub(crate) fn step(&mut self, at: Duration, world: &mut World, swap: impl Fn(u64)) {
-        self.live(world);
+    pub(crate) fn step(&mut self, at: Duration, backend: &mut Backend, swap: impl Fn(u64)) {
+        self.live(backend);
         match self.now {
             Some((_, until)) if at < until => {}
             Some(_) => {
-                self.end(world);
+                self.end(backend);
                 let longest = if self.had_each() { 1_500 } else { 400 };
                 self.rest = at + Duration::from_millis(self.chance.u64(200..longest));
             }
-            None if at >= self.rest => self.begin(at, world, swap),
+            None if at >= self.rest => self.begin(at, backend, swap),
             None => {}
         }
     }
 
-    /// Everything works again.
-    pub(crate) fn end(&mut self, world: &mut World) {
-        world.api.faults.clear();
+    /// Ends the current fault.
+    pub(crate) fn end(&mut self, backend: &mut Backend) {
+        backend.api.faults.clear();
         if std::mem::take(&mut self.away) {
-            world.accept_connections();
+            backend.accept_connections();
         }
         self.now = None;
     }
 
-    /// What goes on in any cluster.
-    fn live(&mut self, world: &World) {
-        world.scale_ngsa_1(self.chance.u32(1..=5));
+    /// The changes of an ordinary cluster.
+    fn live(&mut self, backend: &Backend) {
+        backend.scale_ngsa_1(self.chance.u32(1..=5));
         let labels = json!({"metadata": {"labels": {"soak": self.chance.u32(..).to_string()}}});
         let [resource, object] = match self.chance.u8(..3) {
             0 => [DEPLOYMENTS, "default/ngsa-1"],
             1 => [SERVICES, "ngsa/ngsa-svc-2"],
             _ => [HPAS, "ngsa/ngsa-hpa-2"],
         };
-        world
+        backend
             .cluster
             .patch(resource, object, &labels)
             .expect("an object of the sample");
     }
 
-    fn begin(&mut self, at: Duration, world: &mut World, swap: impl Fn(u64)) {
+    fn begin(&mut self, at: Duration, backend: &mut Backend, swap: impl Fn(u64)) {
         let (turn, lasts) = match self.counts.iter().position(|count| *count == 0) {
             Some(turn) => (turn, Duration::from_millis(300)),
             None if self.counts.iter().all(|count| *count == 1) => (AWAY, OUTAGE),
@@ -158,15 +158,15 @@ impl Faults {
         let kind = &KINDS[turn];
         self.counts[turn] += 1;
         match kind.what {
-            What::Answers(fault) => world
+            What::Answers(fault) => backend
                 .api
                 .faults
                 .inject(RESOURCES[self.chance.usize(..RESOURCES.len())], fault()),
             What::Away => {
                 self.away = true;
-                world.refuse_connections();
+                backend.refuse_connections();
             }
-            What::Forget => world.cluster.compact(),
+            What::Forget => backend.cluster.compact(),
             What::Swap => {
                 self.variant += 1;
                 swap(self.variant);
@@ -175,12 +175,12 @@ impl Faults {
         self.now = Some((kind.name, at + lasts));
     }
 
-    /// Whether each kind had its turn: memory is as large as it gets.
+    /// Whether each kind came at least once, so that memory has reached its peak.
     pub(crate) fn had_each(&self) -> bool {
         !self.counts.contains(&0)
     }
 
-    /// Most are short; some are longer than the picture may be old.
+    /// Most faults are short; some last longer than a snapshot stays fresh.
     fn lasts(&mut self) -> Duration {
         let longest = if self.chance.u8(..8) == 0 { 15_000 } else { 4_000 };
         Duration::from_millis(self.chance.u64(500..longest))

@@ -1,4 +1,4 @@
-//! Requests over connections that are kept, each of whose answers is known beforehand.
+//! Requests over connections that are kept; the expected answer of each is known.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,9 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use burst_testkit::http::Answer;
-
-use crate::stage::{Kept, NGSA_1_CLUSTER, Request, echo};
+use burst_testkit::{
+    filter::{NGSA_1_CLUSTER, echo},
+    http::{Answer, KeepAlive, Request},
+};
 
 /// The listener balances exactly, so each of the two workers has half of them.
 pub(crate) const CONNECTIONS: usize = 4;
@@ -16,13 +17,13 @@ pub(crate) const CONNECTIONS: usize = 4;
 /// Between two requests of a connection. The machine is to have time left for the faults.
 const PACE: Duration = Duration::from_millis(2);
 
-/// Every so many requests one asks the filter itself.
+/// One of that many requests goes to an endpoint of the filter.
 const OWN: usize = 50;
 
-/// What the upstream answers, and so what the client must see.
+/// The answers of the upstream, which the client must see unchanged.
 const WANTED: [(u16, usize); 5] = [(200, 6), (200, 20_000), (404, 100), (500, 0), (503, 1_000)];
 
-/// What was seen of the answers so far.
+/// The counts so far.
 #[derive(Clone, Default)]
 pub(crate) struct Tally {
     pub(crate) requests: u64,
@@ -30,14 +31,14 @@ pub(crate) struct Tally {
     pub(crate) changed: u64,
     /// Requests that were not answered.
     pub(crate) broken: u64,
-    /// Requests over a connection that was closed meanwhile, and asked again over another.
+    /// Requests that were sent again because the kept connection was closed.
     pub(crate) again: u64,
-    /// Answers of the filter that are none of those it may give.
+    /// Answers of the filter that it must not give.
     pub(crate) odd: u64,
     pub(crate) with_header: u64,
-    /// The oldest picture behind a header, when it was asked for.
+    /// The greatest age of a snapshot when its header was requested.
     pub(crate) oldest: Duration,
-    /// The first of what should not be.
+    /// The first unexpected answer.
     pub(crate) first: Option<String>,
 }
 
@@ -74,7 +75,7 @@ fn now() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
-/// Load that goes on until it is stopped.
+/// Load until it is stopped.
 pub(crate) struct Load {
     tally: Arc<Mutex<Tally>>,
     over: Arc<AtomicBool>,
@@ -96,7 +97,7 @@ impl Load {
         locked(&self.tally).clone()
     }
 
-    /// Ends it; everything that was seen.
+    /// Stops the clients and returns the counts.
     pub(crate) fn stop(mut self) -> Tally {
         self.over.store(true, Ordering::Relaxed);
         for client in self.clients.drain(..) {
@@ -111,7 +112,7 @@ fn locked(tally: &Mutex<Tally>) -> std::sync::MutexGuard<'_, Tally> {
 }
 
 fn ask(address: SocketAddr, tally: &Mutex<Tally>, over: &AtomicBool) {
-    let mut connection = Kept::to(address);
+    let mut connection = KeepAlive::to(address);
     for number in 0.. {
         if over.load(Ordering::Relaxed) {
             break;

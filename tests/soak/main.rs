@@ -1,12 +1,8 @@
-//! The filter under load in a real Envoy while everything around it fails at random: `make soak`. What it promises is
-//! a table in the end, and the exit code.
+//! The filter under load in a real Envoy while everything around it fails at random: `make soak`. At the end it prints a table
+//! of its promises; the exit code says whether they held.
 //!
 //! Some seconds of it are a test, with the same code. `SOAK_SEED` plays the faults of another run again.
 #![allow(missing_docs, reason = "a program")]
-
-#[allow(dead_code, unused_imports, reason = "a soak needs a part of the stage")]
-#[path = "../envoy/stage/mod.rs"]
-mod stage;
 
 mod faults;
 mod load;
@@ -18,7 +14,12 @@ use std::env;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use burst_testkit::{Version, port};
+use burst_testkit::{
+    Version,
+    filter::{Backend, NGSA_1, NGSA_1_CLUSTER, Plugin, Proxy},
+    http::Request,
+    port,
+};
 use serde_json::{Value, json};
 
 use crate::faults::{Faults, KINDS};
@@ -26,15 +27,14 @@ use crate::load::Load;
 use crate::memory::Memory;
 use crate::promises::Report;
 use crate::screen::Screen;
-use crate::stage::{NGSA_1, NGSA_1_CLUSTER, Plugin, Proxy, Request, World};
 
 /// Without `SOAK`: the test. Each is after the warm-up.
 const SHORT: Duration = Duration::from_secs(25);
 
-/// How old the picture may be that a header comes from.
+/// The age at which a snapshot is stale.
 const LIMIT: Duration = Duration::from_secs(6);
 
-/// How often the screen and the memory are looked at.
+/// How often the screen and the memory are updated.
 const LOOK: Duration = Duration::from_millis(200);
 
 fn main() -> ExitCode {
@@ -61,16 +61,16 @@ fn minutes() -> Option<Duration> {
 fn soak(length: Duration, seed: u64) -> Report {
     let port = port::free();
     let plugin = |variant| Plugin::new("main", keys(variant)).port(port);
-    let mut world = World::sample();
+    let mut backend = Backend::sample();
     let proxy = Proxy::of(Version::Tested)
         .plugin(plugin(0))
         .argument("--drain-time-s")
         .argument("2")
-        .start(&world);
+        .start(&backend);
     let mut main = proxy.client("main");
     let request = Request::to(NGSA_1_CLUSTER);
     main.wait(&request, "a header", |answer| answer.header("x-burst").is_some());
-    // Connections that nobody uses would be closed at some change of the listeners.
+    // A change of the listeners would close idle connections.
     drop(main);
 
     let load = Load::start(proxy.envoy.listener("main"));
@@ -79,7 +79,7 @@ fn soak(length: Duration, seed: u64) -> Report {
     let (started, mut warm) = (Instant::now(), None);
     // On a slow machine the warm-up takes longer.
     while warm.is_none_or(|warm| started.elapsed() < warm + length) {
-        faults.step(started.elapsed(), &mut world, |variant| {
+        faults.step(started.elapsed(), &mut backend, |variant| {
             proxy.replace_listeners(&[plugin(variant)]);
         });
         if warm.is_none() && faults.had_each() {
@@ -91,11 +91,11 @@ fn soak(length: Duration, seed: u64) -> Report {
         std::thread::sleep(LOOK);
     }
     screen.end();
-    faults.end(&mut world);
+    faults.end(&mut backend);
     let tally = load.stop();
 
-    // The end is as if nothing had been.
-    world.scale_ngsa_1(3);
+    // Afterwards the filter serves the cluster as it is.
+    backend.scale_ngsa_1(3);
     let risen = NGSA_1.replace("current-load=1", "current-load=3");
     let has_risen = |header: Option<&str>| header.is_some_and(|header| header.starts_with(&risen));
     proxy.client("main").wait(&request, "the cluster as it is", |answer| {

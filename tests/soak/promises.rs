@@ -1,4 +1,4 @@
-//! What the filter promises, and what was seen of it.
+//! The promises of the filter, and whether they held.
 
 use std::path::Path;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use crate::LIMIT;
 use crate::load::{CONNECTIONS, Tally};
 use crate::memory::Growth;
 
-/// A tick finds out that the picture is too old, a header says whole seconds, and the machine has other work.
+/// A tick notices that the snapshot is stale, a header has whole seconds, and the machine is busy.
 pub(crate) const SLACK: Duration = Duration::from_secs(4);
 
 /// What an allocator does of its own accord.

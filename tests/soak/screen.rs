@@ -1,4 +1,4 @@
-//! How it goes: one line that changes in a terminal, a line now and then elsewhere.
+//! The progress: one line that changes in a terminal, and a line now and then elsewhere.
 
 use std::io::{IsTerminal as _, Write as _, stderr};
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::load::Tally;
 use crate::promises::mebibytes;
 
-/// Between two lines where nobody looks on.
+/// Between two lines where standard error is no terminal.
 const SELDOM: Duration = Duration::from_secs(60);
 
 pub(crate) struct Screen {

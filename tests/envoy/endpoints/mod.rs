@@ -1,12 +1,13 @@
-//! `/burstmetrics`, as seed 000 has it, answered by the proxy.
+//! The endpoints below `/burstmetrics`.
 
 mod paths;
-mod seed;
 mod settings;
+mod specification;
 
-use burst_testkit::http::Answer;
-
-use crate::stage::{Client, Request};
+use burst_testkit::{
+    filter::Client,
+    http::{Answer, Request},
+};
 
 const TEXT: &str = "text/plain; charset=utf-8";
 const JSON: &str = "application/json; charset=utf-8";

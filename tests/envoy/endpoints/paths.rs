@@ -1,20 +1,23 @@
-//! Methods and paths beside the seed's examples.
+//! Methods and paths other than those of the specification.
 
-use burst_testkit::{Version, http::Answer};
+use burst_testkit::{
+    Version,
+    filter::{Backend, NGSA_1, NGSA_1_CLUSTER, Proxy},
+    http::{Answer, Request},
+};
 use serde_json::json;
 
 use super::{TEXT, essence, synced};
-use crate::stage::{NGSA_1, NGSA_1_CLUSTER, Proxy, Request, World};
 
 on_each_envoy!(
-    methods_and_paths_that_are_not_answered_are_told_why,
+    refused_methods_and_paths_get_a_status_and_a_reason,
     head_is_get_without_a_body,
-    tricks_in_a_path_get_nothing_that_the_plain_one_would_not,
+    path_tricks_reach_nothing_that_the_plain_path_does_not,
 );
 
-fn methods_and_paths_that_are_not_answered_are_told_why(version: Version) {
-    let world = World::sample();
-    let (proxy, mut main) = Proxy::start(version, &world, json!({}));
+fn refused_methods_and_paths_get_a_status_and_a_reason(version: Version) {
+    let backend = Backend::sample();
+    let (proxy, mut main) = Proxy::start(version, &backend, json!({}));
     synced(&mut main);
     let long = format!("/burstmetrics/services/default/{}", "a".repeat(3000));
     for (method, path, status) in [
@@ -69,8 +72,8 @@ fn methods_and_paths_that_are_not_answered_are_told_why(version: Version) {
 }
 
 fn head_is_get_without_a_body(version: Version) {
-    let world = World::sample();
-    let (_proxy, mut main) = Proxy::start(version, &world, json!({}));
+    let backend = Backend::sample();
+    let (_proxy, mut main) = Proxy::start(version, &backend, json!({}));
     synced(&mut main);
     for path in [
         "/burstmetrics/services",
@@ -85,10 +88,10 @@ fn head_is_get_without_a_body(version: Version) {
 }
 
 /// A sample of the table in `burst-model`, as Envoy hands it on: with and without what it does to paths itself.
-fn tricks_in_a_path_get_nothing_that_the_plain_one_would_not(version: Version) {
-    let world = World::sample();
+fn path_tricks_reach_nothing_that_the_plain_path_does_not(version: Version) {
+    let backend = Backend::sample();
     let keys = json!({"endpoints": {"hosts": ["burst.test"]}});
-    let (_proxy, mut main) = Proxy::start(version, &world, keys);
+    let (_proxy, mut main) = Proxy::start(version, &backend, keys);
     let own = |path: &str| Request::get(path).through(NGSA_1_CLUSTER).host("burst.test");
     main.wait(&own("/burstmetrics/services"), "the first read", |answer| {
         answer.status == 200

@@ -1,24 +1,27 @@
-//! Where the endpoints are, and before the first read.
+//! The settings of the endpoints, and their answers before the first read.
 
-use burst_testkit::Version;
+use burst_testkit::{
+    Version,
+    filter::{Backend, NGSA_1, NGSA_1_CLUSTER, Proxy},
+    http::Request,
+};
 use serde_json::json;
 
 use super::{TEXT, essence, synced};
-use crate::stage::{NGSA_1, NGSA_1_CLUSTER, Proxy, Request, World};
 
 on_each_envoy!(
-    hosts_prefix_and_the_switch_are_configuration,
-    what_was_never_read_is_unavailable,
+    hosts_prefix_and_enabled_are_configurable,
+    a_cluster_that_was_never_read_is_a_503,
 );
 
-fn hosts_prefix_and_the_switch_are_configuration(version: Version) {
-    let world = World::sample();
+fn hosts_prefix_and_enabled_are_configurable(version: Version) {
+    let backend = Backend::sample();
     let proxy = Proxy::of(version)
         .listener("main", json!({}))
         .listener("host", json!({"endpoints": {"hosts": ["Burst.test"]}}))
         .listener("prefix", json!({"endpoints": {"prefix": "/load/now/"}}))
         .listener("off", json!({"endpoints": {"enabled": false}}))
-        .start(&world);
+        .start(&backend);
     synced(&mut proxy.client("main"));
     let own = |path| Request::get(path).through(NGSA_1_CLUSTER);
     let services = || own("/burstmetrics/services/default/ngsa-svc-1");
@@ -44,10 +47,10 @@ fn hosts_prefix_and_the_switch_are_configuration(version: Version) {
     }
 }
 
-fn what_was_never_read_is_unavailable(version: Version) {
-    let mut world = World::sample();
-    world.refuse_connections();
-    let (proxy, mut main) = Proxy::start(version, &world, json!({}));
+fn a_cluster_that_was_never_read_is_a_503(version: Version) {
+    let mut backend = Backend::sample();
+    backend.refuse_connections();
+    let (proxy, mut main) = Proxy::start(version, &backend, json!({}));
     for path in ["/burstmetrics/services", "/burstmetrics/services/default/ngsa-svc-1"] {
         let answer = main.ask(&Request::get(path).through(NGSA_1_CLUSTER));
         let body = "not synced yet: the Kubernetes API was never read in full\n";
@@ -58,6 +61,6 @@ fn what_was_never_read_is_unavailable(version: Version) {
     assert_eq!((response.status, response.header("x-burst")), (200, None));
     proxy.wait_for_stat("burst_reply_503_total", |count| count == 4);
     proxy.wait_for_stat("burst_header_absent_unsynced_total", |count| count == 2);
-    world.accept_connections();
+    backend.accept_connections();
     synced(&mut main);
 }

@@ -4,21 +4,25 @@ use std::time::Duration;
 
 use burst_lab::api::Fault;
 use burst_lab::cluster::{DEPLOYMENTS, HPAS, SERVICES, STATEFULSETS};
-use burst_testkit::{Version, wait};
+use burst_testkit::{
+    Version,
+    filter::{Backend, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Proxy, listing},
+    http::Request,
+    wait,
+};
 use serde_json::json;
 
 use super::{Failure, outlived};
-use crate::stage::{NGSA_1, NGSA_1_CLUSTER, PATIENCE, Proxy, Request, World, listing};
 
 on_each_envoy!(
-    refusals_are_outlived,
-    an_overloaded_server_is_outlived,
-    a_server_that_throttles_is_left_alone_as_long_as_it_asks,
-    answers_of_something_else_are_outlived,
-    a_list_that_does_not_end_is_outlived,
+    values_survive_refusals_by_the_api_server,
+    values_survive_an_overloaded_api_server,
+    retry_after_is_respected,
+    values_survive_answers_that_are_no_kubernetes_lists,
+    values_survive_a_list_that_never_ends,
 );
 
-fn refusals_are_outlived(version: Version) {
+fn values_survive_refusals_by_the_api_server(version: Version) {
     outlived(
         version,
         &[
@@ -55,7 +59,7 @@ fn refusals_are_outlived(version: Version) {
     );
 }
 
-fn an_overloaded_server_is_outlived(version: Version) {
+fn values_survive_an_overloaded_api_server(version: Version) {
     let asking_later = |resource, fault, outcome, says| Failure {
         resource,
         fault,
@@ -74,30 +78,30 @@ fn an_overloaded_server_is_outlived(version: Version) {
     );
 }
 
-fn a_server_that_throttles_is_left_alone_as_long_as_it_asks(version: Version) {
-    let world = World::sample();
-    let (proxy, mut main) = Proxy::start(version, &world, listing(json!({})));
+fn retry_after_is_respected(version: Version) {
+    let backend = Backend::sample();
+    let (proxy, mut main) = Proxy::start(version, &backend, listing(json!({})));
     main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
     proxy.wait_for_main_thread();
-    world
+    backend
         .api
         .faults
         .inject_times(HPAS, Fault::TooManyRequests { retry_after: 6 }, 1);
     let of_hpas = || {
-        let seen = world.api.requests.seen();
+        let seen = backend.api.requests.seen();
         seen.into_iter().filter(|seen| seen.resource == HPAS)
     };
     wait::until(PATIENCE, "a request after the one it throttles", || {
         of_hpas().skip_while(|seen| seen.fault.is_none()).count() > 1
     });
     let throttled = of_hpas().position(|seen| seen.fault.is_some()).expect("it was there");
-    let arrivals = world.arrivals("/horizontalpodautoscalers");
+    let arrivals = backend.arrivals("/horizontalpodautoscalers");
     let pause = arrivals[throttled + 1] - arrivals[throttled];
     // One of the filter's own choice would be over after a second; and a tick may come early.
     assert!(pause >= Duration::from_secs(5), "{pause:?}");
 }
 
-fn answers_of_something_else_are_outlived(version: Version) {
+fn values_survive_answers_that_are_no_kubernetes_lists(version: Version) {
     let elsewhere = |resource, fault, says| Failure {
         resource,
         fault,
@@ -127,7 +131,7 @@ fn answers_of_something_else_are_outlived(version: Version) {
     );
 }
 
-fn a_list_that_does_not_end_is_outlived(version: Version) {
+fn values_survive_a_list_that_never_ends(version: Version) {
     outlived(
         version,
         &[Failure {

@@ -2,14 +2,17 @@
 //! answer ends it. What a failure means is tested in `burst-model`; here it is what Envoy makes of it.
 
 mod answers;
+mod connections;
 mod objects;
-mod reach;
 
 use burst_lab::api::Fault;
-use burst_testkit::{Version, wait};
+use burst_testkit::{
+    Version,
+    filter::{Backend, Client, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Proxy, listing},
+    http::Request,
+    wait,
+};
 use serde_json::{Value, json};
-
-use crate::stage::{Client, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Proxy, Request, World, listing};
 
 /// How reading one resource fails.
 struct Failure {
@@ -21,9 +24,9 @@ struct Failure {
 }
 
 /// Waits until a list has failed twice, so that a second line would be there.
-fn failed_twice(world: &World, resource: &str) {
+fn failed_twice(backend: &Backend, resource: &str) {
     let failures = || {
-        world
+        backend
             .api
             .requests
             .count(|seen| seen.resource == resource && seen.fault.is_some())
@@ -50,8 +53,8 @@ fn only_complaint(proxy: &Proxy, resource: &str) -> String {
 }
 
 /// Waits for new values, and for the words that say so.
-fn works_again(world: &World, proxy: &Proxy, main: &mut Client, resources: &[&str]) {
-    world.scale_ngsa_1(3);
+fn works_again(backend: &Backend, proxy: &Proxy, main: &mut Client, resources: &[&str]) {
+    backend.scale_ngsa_1(3);
     let risen = NGSA_1.replace("current-load=1", "current-load=3");
     main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(&risen));
     for resource in resources {
@@ -67,12 +70,12 @@ fn outlived(version: Version, failures: &[Failure]) {
 
 /// The same with these keys.
 fn outlived_with(version: Version, keys: Value, failures: &[Failure]) {
-    let world = World::sample();
-    let (proxy, mut main) = Proxy::start(version, &world, listing(keys));
+    let backend = Backend::sample();
+    let (proxy, mut main) = Proxy::start(version, &backend, listing(keys));
     main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
     proxy.wait_for_main_thread();
     for Failure { resource, fault, .. } in failures {
-        world.api.faults.inject(resource, fault.clone());
+        backend.api.faults.inject(resource, fault.clone());
     }
     for Failure {
         resource,
@@ -82,7 +85,7 @@ fn outlived_with(version: Version, keys: Value, failures: &[Failure]) {
         ..
     } in failures
     {
-        failed_twice(&world, resource);
+        failed_twice(&backend, resource);
         proxy.wait_for_stat(&format!("burst_poll_{outcome}_total"), |count| count >= 2);
         let line = only_complaint(&proxy, resource);
         assert!(line.contains(says) && line.ends_with(&format!("; {advice}")), "{line}");
@@ -97,7 +100,7 @@ fn outlived_with(version: Version, keys: Value, failures: &[Failure]) {
         200,
         "the last values"
     );
-    world.api.faults.clear();
+    backend.api.faults.clear();
     let resources: Vec<_> = failures.iter().map(|failure| failure.resource).collect();
-    works_again(&world, &proxy, &mut main, &resources);
+    works_again(&backend, &proxy, &mut main, &resources);
 }

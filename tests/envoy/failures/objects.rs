@@ -1,30 +1,34 @@
-//! Objects and kinds that are not what they should be.
+//! Invalid objects, and kinds that the cluster lacks.
 
 use burst_lab::api::Fault;
 use burst_lab::cluster::{HPAS, Resource};
-use burst_testkit::{Version, wait};
+use burst_testkit::{
+    Version,
+    filter::{Backend, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Proxy, listing},
+    http::Request,
+    wait,
+};
 use serde_json::json;
 
 use super::{complaint, failed_twice};
-use crate::stage::{NGSA_1, NGSA_1_CLUSTER, PATIENCE, Proxy, Request, World, listing};
 
 on_each_envoy!(
-    a_malformed_object_costs_that_object,
-    a_kind_that_the_cluster_lacks_costs_nothing,
-    objects_that_no_api_server_sends_cost_no_vm,
-    bad_objects_of_a_megabyte_that_change_all_the_time_cost_some_lines,
+    a_malformed_object_excludes_only_that_object,
+    a_kind_that_the_cluster_lacks_has_no_effect,
+    objects_that_no_api_server_sends_trap_no_vm,
+    large_invalid_objects_that_change_all_the_time_write_few_log_lines,
 );
 
-fn a_malformed_object_costs_that_object(version: Version) {
-    let world = World::sample();
-    let (proxy, mut main) = Proxy::start(version, &world, listing(json!({})));
+fn a_malformed_object_excludes_only_that_object(version: Version) {
+    let backend = Backend::sample();
+    let (proxy, mut main) = Proxy::start(version, &backend, listing(json!({})));
     main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
     proxy.wait_for_main_thread();
     let object = Some("ngsa/ngsa-hpa-2".to_owned());
-    world.api.faults.inject(HPAS, Fault::MalformedObject { object });
+    backend.api.faults.inject(HPAS, Fault::MalformedObject { object });
     let its_own = Request::get("/burstmetrics/hpas/ngsa/ngsa-hpa-2");
     main.wait(&its_own, "the malformed HPA is gone", |answer| answer.status == 204);
-    failed_twice(&world, HPAS);
+    failed_twice(&backend, HPAS);
     proxy.wait_for_stat("burst_bad_objects", |count| count == 1);
     let lines = proxy.log_lines("left out HorizontalPodAutoscaler ");
     let [line] = &lines[..] else {
@@ -35,21 +39,21 @@ fn a_malformed_object_costs_that_object(version: Version) {
         "{line}"
     );
     assert_eq!(proxy.stat("burst_poll_malformed_total"), 0, "the list itself is good");
-    world.scale_ngsa_1(3);
+    backend.scale_ngsa_1(3);
     let risen = NGSA_1.replace("current-load=1", "current-load=3");
     main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(&risen));
-    world.api.faults.clear();
+    backend.api.faults.clear();
     main.wait(&its_own, "the HPA is back", |answer| answer.status == 200);
     proxy.wait_for_stat("burst_bad_objects", |count| count == 0);
 }
 
-fn a_kind_that_the_cluster_lacks_costs_nothing(version: Version) {
-    let world = World::sample();
+fn a_kind_that_the_cluster_lacks_has_no_effect(version: Version) {
+    let backend = Backend::sample();
     let workloads = json!([
         {"group": "apps", "version": "v1", "resource": "deployments", "kind": "Deployment"},
         {"group": "argoproj.io", "version": "v1alpha1", "resource": "rollouts", "kind": "Rollout"},
     ]);
-    let (proxy, mut main) = Proxy::start(version, &world, listing(json!({"workloads": workloads})));
+    let (proxy, mut main) = Proxy::start(version, &backend, listing(json!({"workloads": workloads})));
     main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
     let rollouts = Request::get("/burstmetrics/rollouts");
     assert_eq!(main.ask(&rollouts).status, 204);
@@ -59,7 +63,7 @@ fn a_kind_that_the_cluster_lacks_costs_nothing(version: Version) {
         "{line}"
     );
 
-    world
+    backend
         .cluster
         .register(Resource::custom("argoproj.io", "v1alpha1", "rollouts", "Rollout"));
     for object in [
@@ -77,7 +81,7 @@ fn a_kind_that_the_cluster_lacks_costs_nothing(version: Version) {
             "status": {"currentReplicas": 2, "desiredReplicas": 2},
         }),
     ] {
-        world.cluster.apply(object).expect("an object");
+        backend.cluster.apply(object).expect("an object");
     }
     main.wait(&rollouts, "a kind that came later", |answer| {
         answer.body.contains("\"shop/api\"")
@@ -106,22 +110,22 @@ fn odd_objects() -> Vec<String> {
 }
 
 /// Natively it is told of each what becomes of it (`tests/filter`); here it meets the stack of a VM.
-fn objects_that_no_api_server_sends_cost_no_vm(version: Version) {
+fn objects_that_no_api_server_sends_trap_no_vm(version: Version) {
     let seven = NGSA_1.replace(
         "current-load=1, target-load=4, max-load=5",
         "current-load=7, target-load=7, max-load=9",
     );
     for keys in [listing(json!({})), json!({})] {
-        let world = World::sample();
-        let (proxy, mut main) = Proxy::start(version, &world, keys);
+        let backend = Backend::sample();
+        let (proxy, mut main) = Proxy::start(version, &backend, keys);
         main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
         let objects = odd_objects();
-        world.api.faults.inject(HPAS, Fault::Also { objects });
+        backend.api.faults.inject(HPAS, Fault::Also { objects });
         // Of two HPAs of a workload the alphabetically first counts.
         main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(&seven));
-        world.api.faults.clear();
-        world.api.faults.inject(HPAS, Fault::NotText);
-        world.scale_ngsa_1(2);
+        backend.api.faults.clear();
+        backend.api.faults.inject(HPAS, Fault::NotText);
+        backend.scale_ngsa_1(2);
         proxy.wait_for_stat("burst_poll_malformed_total", |count| count >= 1);
         assert_eq!(main.ask(&Request::to(NGSA_1_CLUSTER)).header("x-burst"), Some(&*seven));
         assert!(proxy.log_lines("Uncaught").is_empty(), "a VM died");
@@ -140,18 +144,18 @@ fn bad_megabytes(round: usize) -> Vec<String> {
     (0..10).map(bad).collect()
 }
 
-fn bad_objects_of_a_megabyte_that_change_all_the_time_cost_some_lines(version: Version) {
-    let world = World::sample();
-    let (proxy, mut main) = Proxy::start(version, &world, listing(json!({})));
+fn large_invalid_objects_that_change_all_the_time_write_few_log_lines(version: Version) {
+    let backend = Backend::sample();
+    let (proxy, mut main) = Proxy::start(version, &backend, listing(json!({})));
     main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
     proxy.wait_for_main_thread();
     let before = proxy.envoy.log().len();
-    let listed = || world.api.requests.count(|seen| seen.resource == HPAS);
+    let listed = || backend.api.requests.count(|seen| seen.resource == HPAS);
     for round in 0..10 {
         let asked = listed();
-        world.api.faults.clear();
+        backend.api.faults.clear();
         let objects = bad_megabytes(round);
-        world.api.faults.inject(HPAS, Fault::Also { objects });
+        backend.api.faults.inject(HPAS, Fault::Also { objects });
         wait::until(PATIENCE, "another list", || listed() > asked);
     }
     proxy.wait_for_stat("burst_bad_objects", |count| count == 10);
@@ -165,6 +169,6 @@ fn bad_objects_of_a_megabyte_that_change_all_the_time_cost_some_lines(version: V
     assert!(grown < 40_000, "{grown} bytes of log");
     assert!(proxy.log_lines("Uncaught").is_empty(), "a VM died");
     let risen = NGSA_1.replace("current-load=1", "current-load=3");
-    world.scale_ngsa_1(3);
+    backend.scale_ngsa_1(3);
     main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(&risen));
 }

@@ -1,4 +1,4 @@
-//! HTTP callouts: what the filter asked for, and the answers Envoy can give.
+//! HTTP callouts: the requests of the filter, and the answers that Envoy can give.
 
 use super::message::{Headers, Response};
 use super::state::VmState;

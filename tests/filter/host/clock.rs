@@ -1,4 +1,4 @@
-//! Timers of root contexts, and what the clock brings next.
+//! Timers of root contexts, and which of them the clock fires next.
 
 use super::callout::Callout;
 use super::state::VmState;

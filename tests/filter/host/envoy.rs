@@ -1,4 +1,4 @@
-//! A proxy of several threads, as a test sets it up and looks at it.
+//! A proxy of several threads, which a test configures and inspects.
 
 use super::callout::{Answer, Callout};
 use super::clock::Event;

@@ -1,5 +1,5 @@
-//! Shared queues, as `shared_queue.cc` of proxy-wasm-cpp-host has them: a name belongs to whoever registered it last,
-//! and nothing is ever unregistered.
+//! Shared queues, as `shared_queue.cc` of proxy-wasm-cpp-host implements them: a name belongs to the VM that
+//! registered it last, and nothing is ever unregistered.
 
 use super::log::ThreadName;
 use proxy_wasm::types::Status;

@@ -1,4 +1,4 @@
-//! Where a request goes, and what Envoy knows of that place.
+//! The upstream of a request, and what Envoy knows of it.
 
 use super::message::Response;
 

@@ -1,4 +1,4 @@
-//! Shared data, as `shared_data.cc` of proxy-wasm-cpp-host has it.
+//! Shared data, as `shared_data.cc` of proxy-wasm-cpp-host implements it.
 
 use proxy_wasm::types::Status;
 use std::collections::BTreeMap;

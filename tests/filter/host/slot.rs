@@ -1,5 +1,4 @@
-//! A thread of the proxy and the VM that lives on it: how plugins are loaded into it, retired, and loaded again after a
-//! trap.
+//! A thread of the proxy and its VM: how plugins are loaded, retired, and loaded again after a trap.
 
 use super::callout::{Answer, Callout};
 use super::clock::Event;

@@ -1,4 +1,4 @@
-//! Stats of the whole proxy: by name, shared by all threads, never taken away.
+//! Stats of the whole proxy: shared by all threads by name, and never removed.
 
 use super::state::VmState;
 use proxy_wasm::types::{MetricType, Status};

@@ -84,7 +84,7 @@ impl VmThread {
     }
 }
 
-/// Ends the VM whose thread this is, in the middle of what it does, and tells whoever waits for it. The thread is
+/// Ends the VM of this thread in the middle of its work, and notifies the threads that wait for it. The thread is
 /// parked until the process ends.
 pub(super) fn stop() -> ! {
     let outcomes = CURRENT.with(|slot| slot.borrow().as_ref().map(|current| current.outcomes.clone()));

@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_map_comes_back_as_it_was_packed() {
+    fn a_header_map_survives_a_round_trip() {
         let mut headers = Headers::default();
         headers.add("x-empty", "");
         headers.add("user-agent", b"\xff\xfe");
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn a_truncated_map_is_no_map() {
+    fn a_truncated_header_map_is_refused() {
         let mut headers = Headers::default();
         headers.add("a", "b");
         let bytes = pack(&headers);

@@ -24,7 +24,7 @@ fn ending(answer: impl Into<Answer>) -> [String; 3] {
 }
 
 #[test]
-fn a_callout_stands_until_it_is_answered() {
+fn a_callout_is_pending_until_it_is_answered() {
     let (envoy, worker) = caller();
     worker.tick();
     let callout = worker.callouts().remove(0);
@@ -80,7 +80,7 @@ fn the_grpc_status_of_a_cut_off_callout_outlives_it() {
 }
 
 #[test]
-fn a_body_over_the_limit_is_lost_whole() {
+fn a_body_over_the_limit_is_dropped_entirely() {
     let envoy = envoy("tick=60000 call").body_limit(10);
     let worker = envoy.worker();
     worker
@@ -120,7 +120,7 @@ fn an_answer_can_be_read_only_in_its_callback() {
 }
 
 #[test]
-fn a_callout_is_refused_at_once_where_envoy_knows_it_cannot_go() {
+fn a_callout_to_an_unknown_cluster_is_refused_at_once() {
     let envoy = envoy("").cluster_without_hosts("empty");
     let worker = envoy.worker();
     let whole = vec![(":method", "GET"), (":path", "/"), (":authority", "a")];
@@ -152,7 +152,7 @@ fn a_callout_is_refused_at_once_where_envoy_knows_it_cannot_go() {
 }
 
 #[test]
-fn a_callout_times_out_by_the_clock() {
+fn a_callout_times_out_when_the_clock_passes_its_timeout() {
     let (envoy, worker) = caller();
     worker.tick();
     envoy.advance(9 * SECOND);
@@ -163,7 +163,7 @@ fn a_callout_times_out_by_the_clock() {
 }
 
 #[test]
-fn a_stand_in_answers_before_time_passes() {
+fn a_stub_answers_before_time_passes() {
     let envoy = envoy("tick=1000 call").kube(|callout| Response::ok().body(callout.path()));
     let worker = envoy.worker();
     worker.tick().answer();
@@ -183,13 +183,13 @@ fn a_stand_in_answers_before_time_passes() {
 
 #[test]
 #[should_panic(expected = "with the next callout")]
-fn a_filter_that_never_waits_is_found_out() {
+fn a_filter_that_calls_out_in_a_loop_fails_the_test() {
     let envoy = envoy("tick=1000 call restless").kube(|_| Response::status(503));
     envoy.worker().tick().answer();
 }
 
 #[test]
-fn callouts_of_a_killed_vm_vanish() {
+fn callouts_of_a_killed_vm_are_dropped() {
     let (envoy, worker) = caller();
     worker.tick();
     let callout = worker.callouts().remove(0);

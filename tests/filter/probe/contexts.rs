@@ -87,7 +87,7 @@ fn a_refused_second_configuration_leaves_the_first_serving() {
 }
 
 #[test]
-fn a_retired_root_context_hears_done_and_its_ticks_and_callouts_end() {
+fn a_retired_root_context_gets_on_done_and_no_more_ticks_or_callouts() {
     let envoy = envoy("tick=1000 call");
     let worker = envoy.worker();
     let old = worker.root();
@@ -103,7 +103,7 @@ fn a_retired_root_context_hears_done_and_its_ticks_and_callouts_end() {
 }
 
 #[test]
-fn a_root_context_that_is_not_done_ticks_on_until_it_says_so() {
+fn a_root_context_that_is_not_done_keeps_ticking_until_it_calls_done() {
     let envoy = envoy("tick=1000 linger");
     let worker = envoy.worker();
     worker.retire(worker.root());
@@ -113,7 +113,7 @@ fn a_root_context_that_is_not_done_ticks_on_until_it_says_so() {
 }
 
 #[test]
-fn saying_done_unasked_traps_in_the_sdk() {
+fn calling_done_early_traps_in_the_sdk() {
     let envoy = envoy("tick=1000 linger");
     let worker = envoy.worker();
     worker.tick().tick();

@@ -1,4 +1,4 @@
-//! Which property is there in which phase.
+//! Which property exists in which phase.
 
 use super::{envoy, last};
 use crate::host::{FakeEnvoy, Plugin, Request, Response, Route};
@@ -24,7 +24,7 @@ fn assert_seen(envoy: &FakeEnvoy, rows: &[(&str, [&str; 3])]) {
 }
 
 #[test]
-fn each_phase_sees_its_own() {
+fn each_phase_sees_its_own_properties() {
     let route = Route::istio("web", "shop")
         .service("b.test", "b", "other")
         .property(&["xds", "route_name"], "r");

@@ -1,4 +1,4 @@
-//! What the threads share: data, queues, stats.
+//! Shared data, queues and stats of all threads.
 
 use super::envoy;
 use crate::host::ThreadName;
@@ -163,7 +163,7 @@ fn a_metric_defined_twice_has_two_ids() {
 }
 
 #[test]
-fn a_queue_wakes_whoever_registered_its_name_last() {
+fn a_queue_notifies_the_last_context_that_registered_its_name() {
     let envoy = envoy("queue");
     let (first, second) = (envoy.worker(), envoy.worker());
     first.inside(|| hostcalls::enqueue_shared_queue(1, Some(b"hello")).unwrap());
@@ -175,7 +175,7 @@ fn a_queue_wakes_whoever_registered_its_name_last() {
 }
 
 #[test]
-fn a_queue_that_a_canary_registered_wakes_the_live_context_of_its_number() {
+fn a_queue_that_a_canary_registered_notifies_the_live_context_with_its_number() {
     let envoy = envoy("");
     let main = envoy.main_thread();
     envoy
@@ -194,7 +194,7 @@ fn a_queue_that_a_canary_registered_wakes_the_live_context_of_its_number() {
 }
 
 #[test]
-fn a_queue_unknown_or_empty_says_so() {
+fn dequeueing_from_an_unknown_or_an_empty_queue_has_its_own_status() {
     let envoy = envoy("");
     let (worker, other) = (envoy.worker(), envoy.clone().vm_id("other").worker());
     let queue = worker.inside(|| hostcalls::register_shared_queue("q").unwrap());

@@ -63,7 +63,7 @@ fn a_local_reply_gets_a_length_and_a_type_and_loses_both_when_empty() {
 }
 
 #[test]
-fn a_local_reply_to_head_has_the_length_of_the_body_it_has_not() {
+fn a_local_reply_to_head_has_the_length_of_the_omitted_body() {
     let seen = envoy("")
         .worker()
         .request(Request::new("HEAD", "/reply"), Route::to("web"));
@@ -129,7 +129,7 @@ fn a_stream_may_wait_between_its_request_and_its_response() {
 
 #[test]
 #[should_panic(expected = "holds the stream up")]
-fn a_stream_that_the_filter_holds_up_is_found_out() {
+fn a_stream_that_the_filter_never_resumes_fails_the_test() {
     envoy("").worker().request(Request::get("/pause"), Route::to("web"));
 }
 

@@ -16,7 +16,7 @@ fn reloads(envoy: &FakeEnvoy, what: &str) -> Option<u64> {
 }
 
 #[test]
-fn a_trap_takes_its_vm_and_no_other() {
+fn a_trap_ends_its_own_vm_only() {
     let envoy = envoy("tick=1000");
     let (one, other) = (envoy.worker(), envoy.worker());
     assert_eq!(status(&one, "/trap"), 503);
@@ -62,7 +62,7 @@ fn the_main_thread_never_reloads() {
 }
 
 #[test]
-fn fail_closed_is_for_ever_and_fail_open_passes_by() {
+fn fail_closed_answers_503_for_ever_and_fail_open_bypasses_the_filter() {
     for (policy, after) in [(FailurePolicy::Closed, 503), (FailurePolicy::Open, 200)] {
         let envoy = envoy("").failure_policy(policy);
         let worker = envoy.worker();
@@ -74,7 +74,7 @@ fn fail_closed_is_for_ever_and_fail_open_passes_by() {
 }
 
 #[test]
-fn what_a_trapped_vm_wrote_stays() {
+fn what_a_trapped_vm_wrote_remains_in_shared_data() {
     let envoy = envoy("");
     let worker = envoy.worker();
     worker.inside(|| hostcalls::set_shared_data("lease", Some(b"mine"), None).unwrap());
@@ -83,7 +83,7 @@ fn what_a_trapped_vm_wrote_stays() {
 }
 
 #[test]
-fn a_vm_can_be_made_to_trap_in_mid_callback() {
+fn a_test_can_trap_a_vm_in_the_middle_of_a_callback() {
     let envoy = envoy("tick=1000 write");
     let (worker, other) = (envoy.worker(), envoy.worker());
     worker.before_write("second", || panic!("dies here")).tick();

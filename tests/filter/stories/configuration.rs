@@ -1,4 +1,4 @@
-//! A configuration that is wrong is refused with a line that helps.
+//! An invalid configuration is refused with one helpful log line.
 
 use super::kube::Kube;
 use super::{EVERY_SECOND, SECOND, envoy};
@@ -35,7 +35,7 @@ fn a_wrong_key_or_value_is_refused_with_one_line() {
 }
 
 #[test]
-fn the_configuration_before_a_refused_one_goes_on_serving() {
+fn the_configuration_before_a_refused_one_keeps_serving() {
     let envoy = envoy(EVERY_SECOND, &Kube::new());
     let worker = envoy.worker();
     envoy.advance(SECOND).answer();

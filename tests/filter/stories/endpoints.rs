@@ -34,7 +34,7 @@ fn an_answer_comes_from_the_proxy_and_carries_no_burst_header() {
 }
 
 #[test]
-fn a_tag_saves_the_body() {
+fn a_matching_etag_saves_the_body() {
     let (_envoy, worker) = synced();
     let first = ask(&worker, Request::get("/burstmetrics/services"));
     let tag = first.header("etag").unwrap();
@@ -46,7 +46,7 @@ fn a_tag_saves_the_body() {
 }
 
 #[test]
-fn what_is_not_below_the_prefix_goes_to_the_upstream() {
+fn requests_outside_the_prefix_go_to_the_upstream() {
     let (_envoy, worker) = synced();
     for path in ["/", "/burstmetric", "/burstmetricsx", "/a/burstmetrics/services"] {
         assert!(matches!(ask(&worker, Request::get(path)).by, By::Upstream), "{path}");
@@ -54,7 +54,7 @@ fn what_is_not_below_the_prefix_goes_to_the_upstream() {
 }
 
 #[test]
-fn never_synced_and_too_stale_are_503_with_the_reason() {
+fn never_synced_and_stale_are_a_503_with_the_reason() {
     let kube = Kube::new();
     let envoy = envoy(
         r#"{"cluster":"kube_api","sync":{"mode":"list"},"poll_interval":"2s","max_staleness":"10s"}"#,

@@ -1,4 +1,4 @@
-//! What becomes of the API's failures: counted, said once with what to do, and survived.
+//! Failures of the API: the filter counts them, logs each once with advice, and serves on.
 
 use super::kube::{Kube, list};
 use super::{EVERY_SECOND, SECOND, envoy, logged};
@@ -16,7 +16,7 @@ fn status(code: u16, message: &str) -> Response {
 }
 
 #[test]
-fn each_failure_has_its_counter_and_its_line_and_the_last_values_go_on() {
+fn each_failure_has_its_counter_and_log_line_and_the_last_values_are_still_served() {
     type Fault = (&'static str, fn() -> Answer, &'static str);
     let faults: [Fault; 13] = [
         ("unreachable", || Answer::Unreachable, "check the cluster's address"),
@@ -113,7 +113,7 @@ fn a_failing_api_is_asked_less_and_less_often() {
 }
 
 #[test]
-fn retry_after_is_kept_to() {
+fn retry_after_is_respected() {
     let kube = Kube::new();
     let envoy = envoy(EVERY_SECOND, &kube);
     let _worker = envoy.worker();
@@ -123,7 +123,7 @@ fn retry_after_is_kept_to() {
 }
 
 #[test]
-fn an_answer_too_large_for_envoy_comes_in_smaller_pages() {
+fn an_answer_too_large_for_envoy_is_requested_in_smaller_pages() {
     let kube = (0..40).fold(Kube::default(), |kube, n| kube.with(&format!("shop/web-{n}"), 1, 5));
     let configuration = r#"{"cluster":"kube_api","sync":{"mode":"list"},"poll_interval":"1s","page_size":64}"#;
     let envoy = envoy(configuration, &kube).body_limit(4_000);
@@ -135,7 +135,7 @@ fn an_answer_too_large_for_envoy_comes_in_smaller_pages() {
 }
 
 #[test]
-fn one_malformed_object_costs_one_object() {
+fn one_malformed_object_excludes_only_itself() {
     let kube = Kube::new();
     let envoy = envoy(EVERY_SECOND, &kube);
     let worker = envoy.worker();
@@ -153,7 +153,7 @@ fn one_malformed_object_costs_one_object() {
 }
 
 #[test]
-fn a_cluster_that_is_not_there_yet_is_said_and_waited_for() {
+fn a_missing_envoy_cluster_is_logged_and_retried() {
     let kube = Kube::new();
     let without_hosts = crate::host::FakeEnvoy::new(super::FULL)
         .config(EVERY_SECOND)
@@ -173,7 +173,7 @@ fn a_cluster_that_is_not_there_yet_is_said_and_waited_for() {
 }
 
 #[test]
-fn too_old_a_picture_takes_the_header_away_and_a_fresh_one_brings_it_back() {
+fn a_stale_snapshot_removes_the_header_and_a_fresh_one_restores_it() {
     let kube = Kube::new();
     let envoy = envoy(
         r#"{"cluster":"kube_api","sync":{"mode":"list"},"poll_interval":"1s","max_staleness":"10s"}"#,

@@ -1,4 +1,4 @@
-//! Other adapters behind the metrics APIs: their names go on, and discovery lists both.
+//! Other adapters behind the metrics APIs: requests for their metrics are forwarded, and discovery lists both.
 
 use super::kube::Kube;
 use super::metrics_apis::over_mutual_tls;
@@ -75,7 +75,7 @@ fn ask(worker: &Vm, path: &str) -> Seen {
 }
 
 #[test]
-fn a_name_that_is_not_ours_goes_on_and_comes_back_as_it_is() {
+fn a_request_for_another_adapters_metric_is_forwarded_unchanged() {
     let (envoy, worker) = synced(CONFIGURATION, &Other::listing(&[]));
     let seen = ask(&worker, THEIRS);
     assert_eq!(
@@ -91,16 +91,16 @@ fn a_name_that_is_not_ours_goes_on_and_comes_back_as_it_is() {
     assert_eq!(
         (custom.by, custom.status()),
         (By::Filter, 404),
-        "nobody stands behind that group"
+        "no adapter serves that group"
     );
-    let nobody = worker.request(Request::get(THEIRS), route());
-    assert_eq!((nobody.by, nobody.status()), (By::Filter, 401));
+    let anonymous = worker.request(Request::get(THEIRS), route());
+    assert_eq!((anonymous.by, anonymous.status()), (By::Filter, 401));
     envoy.advance(SECOND);
     assert_eq!(envoy.stat("burst_fallback_request_total"), Some(1));
 }
 
 #[test]
-fn discovery_lists_both_and_every_thread_does() {
+fn discovery_lists_the_metrics_of_both_adapters_on_every_thread() {
     let other = Other::listing(&["queue_length"]);
     let (envoy, worker) = synced(CONFIGURATION, &other);
     let second = envoy.worker();
@@ -123,7 +123,7 @@ fn discovery_lists_both_and_every_thread_does() {
 }
 
 #[test]
-fn ours_is_listed_alone_while_the_other_adapter_is_away_and_the_log_says_so() {
+fn discovery_lists_our_metrics_alone_while_the_other_adapter_is_down_and_the_log_says_so() {
     let other = Other::listing(&["queue_length"]);
     let (envoy, worker) = synced(CONFIGURATION, &other);
     other.say(Answer::Unreachable);
@@ -149,7 +149,7 @@ fn ours_is_listed_alone_while_the_other_adapter_is_away_and_the_log_says_so() {
 }
 
 #[test]
-fn a_new_leader_knows_what_the_one_before_it_was_told() {
+fn a_new_leader_inherits_what_the_previous_one_discovered() {
     let other = Other::listing(&["queue_length"]);
     let (envoy, worker) = synced(CONFIGURATION, &other);
     let second = envoy.worker();
@@ -159,7 +159,7 @@ fn a_new_leader_knows_what_the_one_before_it_was_told() {
 }
 
 #[test]
-fn a_new_leader_does_not_say_again_what_the_one_before_it_said() {
+fn a_new_leader_does_not_repeat_the_log_lines_of_the_previous_one() {
     let other = Other::listing(&[]);
     other.say(Answer::Unreachable);
     let (envoy, worker) = synced(CONFIGURATION, &other);
@@ -187,7 +187,7 @@ fn hand_over(envoy: &FakeEnvoy, leader: &Vm, next: &Vm) {
 }
 
 #[test]
-fn who_goes_on_is_reviewed_first() {
+fn forwarded_requests_are_reviewed_first() {
     let configuration = CONFIGURATION.replace(r#""fallback""#, r#""authorization":"subject_access_review","fallback""#);
     let (_envoy, worker) = synced(&configuration, &Other::listing(&[]));
     let stream = worker.open(Request::get(THEIRS).header("x-remote-user", "alice"), route());

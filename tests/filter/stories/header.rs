@@ -25,7 +25,7 @@ fn plain(envoy: &FakeEnvoy, route: Route) -> Option<String> {
 }
 
 #[test]
-fn a_worker_that_never_polled_serves_what_another_read() {
+fn a_worker_that_never_polled_serves_what_another_thread_read() {
     let envoy = envoy(EVERY_SECOND, &Kube::new());
     let (main, worker) = (envoy.main_thread(), envoy.worker());
     assert_eq!(worker.response("web.shop").header("x-burst"), None);
@@ -135,7 +135,7 @@ fn a_route_of_envoy_gateway_is_found_by_the_endpoint_that_answered() {
 }
 
 #[test]
-fn a_cluster_whose_metadata_comes_late_is_looked_at_again() {
+fn a_cluster_whose_metadata_arrives_late_is_resolved_again() {
     let envoy = synced("");
     let metadata = || Route::to("inbound|8080||").service("web.shop.svc.cluster.local", "web", "shop");
     assert_eq!(plain(&envoy, Route::to("inbound|8080||")), None);
@@ -149,7 +149,7 @@ fn a_cluster_whose_metadata_comes_late_is_looked_at_again() {
 }
 
 #[test]
-fn a_full_service_says_so_on_envoys_own_503() {
+fn a_fully_scaled_service_has_its_header_on_envoys_own_503() {
     let envoy = synced("");
     let seen = envoy.vms()[0].request(Request::get("/"), Route::istio("web", "shop").without_hosts());
     assert_eq!((seen.status(), seen.header("x-burst")), (503, Some(VALUE)));
@@ -195,7 +195,7 @@ fn a_gate_lets_through_by_prefix_or_by_presence() {
 }
 
 #[test]
-fn name_extra_keys_and_constant_are_configuration() {
+fn name_extra_keys_and_constant_are_configurable() {
     let named = synced(r#","header":{"name":"X-Load-Feedback","extra_keys":["as-of","stale"]}"#);
     let now = named.now().as_secs();
     let seen = header_of(
@@ -214,7 +214,7 @@ fn name_extra_keys_and_constant_are_configuration() {
 }
 
 #[test]
-fn bytes_that_are_no_text_do_no_harm() {
+fn bytes_that_are_not_utf8_do_no_harm() {
     let envoy = synced("");
     for request in [
         Request::get(b"/\xff\xfe"),

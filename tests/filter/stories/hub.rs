@@ -1,4 +1,4 @@
-//! Several proxies: each reports to the hub, which knows of all requests.
+//! Several proxies: each reports to the hub, which knows the requests of all.
 
 use super::kube::Kube;
 use super::requests::sum;
@@ -86,7 +86,7 @@ fn web(envoy: &FakeEnvoy) -> Option<u64> {
 }
 
 #[test]
-fn the_hub_knows_of_the_requests_of_all_proxies_and_a_proxy_of_its_own() {
+fn the_hub_knows_the_requests_of_all_proxies_and_a_spoke_only_its_own() {
     let (hub, hub_worker, line) = hub();
     let (one, one_worker) = gateway(GATEWAY, &line, 3_600);
     let (two, two_worker) = gateway(GATEWAY, &line, 7_200);
@@ -105,7 +105,7 @@ fn the_hub_knows_of_the_requests_of_all_proxies_and_a_proxy_of_its_own() {
 }
 
 #[test]
-fn a_hub_that_has_just_begun_says_nothing_until_all_could_report() {
+fn a_new_hub_serves_no_rates_until_every_proxy_could_report() {
     let (hub, hub_worker, line) = hub();
     let (one, one_worker) = gateway(GATEWAY, &line, 10);
     serve(&hub_worker, 1);
@@ -141,7 +141,7 @@ fn the_report_of_a_proxy_that_is_gone_is_dropped() {
 }
 
 #[test]
-fn of_proxies_configured_alike_the_one_whose_reports_come_back_is_the_hub() {
+fn among_identical_proxies_the_one_that_receives_its_own_reports_is_the_hub() {
     const ALIKE: &str = r#"{"cluster":"kube_api",
         "requests":{"report_interval":"1s","hub":{"cluster":"hub"},"accept":{"filter_chain":"reports"}}}"#;
     let line = Line::default();
@@ -169,7 +169,7 @@ fn good() -> Request {
 }
 
 #[test]
-fn what_is_no_report_is_refused_and_costs_nothing() {
+fn malformed_reports_are_refused_and_change_nothing() {
     let (hub, worker, _) = hub();
     pass(&[&hub], Duration::from_secs(1));
     let header = |share: &str| Request::new("POST", PATH).header(HEADER, share);
@@ -252,7 +252,7 @@ fn large(id: u64) -> Vec<u8> {
 }
 
 #[test]
-fn reports_of_one_certificate_have_a_limit_and_cost_no_other_proxy_its_own() {
+fn reports_under_one_certificate_are_limited_and_displace_no_other_certificate() {
     const MOST: usize = 32 << 20;
     let (hub, hub_worker, line) = hub();
     let (one, one_worker) = gateway(GATEWAY, &line, 10);
@@ -295,7 +295,7 @@ fn reports_of_one_certificate_have_a_limit_and_cost_no_other_proxy_its_own() {
 }
 
 #[test]
-fn many_reports_of_one_certificate_give_way_to_those_of_others() {
+fn many_reports_under_one_certificate_give_way_to_other_certificates() {
     let (hub, worker, _) = hub();
     pass(&[&hub], Duration::from_secs(1));
     let post = |id: u64, name: &str| {
@@ -320,7 +320,7 @@ fn many_reports_of_one_certificate_give_way_to_those_of_others() {
 }
 
 #[test]
-fn no_other_filter_chain_takes_a_report() {
+fn no_other_filter_chain_accepts_a_report() {
     let (hub, worker, _) = hub();
     pass(&[&hub], Duration::from_secs(1));
     for route in [
@@ -338,7 +338,7 @@ fn no_other_filter_chain_takes_a_report() {
 }
 
 #[test]
-fn a_hub_that_cannot_be_reached_is_told_of_once_and_its_return_too() {
+fn an_unreachable_hub_is_logged_once_and_so_is_its_return() {
     let (_hub, hub_worker, _) = hub();
     let line = Line::default();
     let (gateway, _worker) = gateway(GATEWAY, &line, 0);
@@ -358,7 +358,7 @@ fn a_hub_that_cannot_be_reached_is_told_of_once_and_its_return_too() {
 }
 
 #[test]
-fn a_hub_that_never_answers_holds_nothing_up() {
+fn a_hub_that_never_answers_delays_nothing() {
     let kube = Kube::new();
     let envoy = envoy(GATEWAY, &kube)
         .cluster("hub")

@@ -1,4 +1,5 @@
-//! A Kubernetes API as small as the stories need: applications, each a Deployment, a Service and an HPA of one name.
+//! A minimal Kubernetes API for these tests: applications, each with a Deployment, a Service and an HPA of the same
+//! name.
 
 use crate::host::{Answer, Callout, Response};
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! One poller per proxy, whatever happens to it.
+//! There is always one leader per proxy.
 
 use super::kube::Kube;
 use super::{EVERY_SECOND, SECOND, envoy};
@@ -19,7 +19,7 @@ fn serve(vm: &Vm) {
 }
 
 #[test]
-fn many_threads_ask_no_more_than_one() {
+fn many_threads_poll_no_more_often_than_one() {
     let asked = |workers: usize| {
         let kube = Kube::new();
         let envoy = envoy(EVERY_SECOND, &kube);
@@ -32,7 +32,7 @@ fn many_threads_ask_no_more_than_one() {
 }
 
 #[test]
-fn of_two_threads_that_claim_at_the_same_moment_one_polls() {
+fn of_two_threads_that_claim_the_lease_at_once_one_polls() {
     let kube = Kube::new();
     let envoy = envoy(EVERY_SECOND, &kube);
     let (one, two) = (envoy.worker(), envoy.worker());
@@ -46,7 +46,7 @@ fn of_two_threads_that_claim_at_the_same_moment_one_polls() {
 }
 
 #[test]
-fn the_lease_drifts_to_the_thread_that_serves_nobody() {
+fn the_lease_moves_to_the_thread_that_serves_no_requests() {
     let kube = Kube::new();
     let envoy = envoy(EVERY_SECOND, &kube);
     let (worker, main) = (envoy.worker(), envoy.main_thread());
@@ -60,7 +60,7 @@ fn the_lease_drifts_to_the_thread_that_serves_nobody() {
 }
 
 #[test]
-fn nobody_takes_over_in_the_middle_of_a_round() {
+fn no_thread_takes_the_lease_in_the_middle_of_a_poll() {
     let kube = Kube::new();
     let envoy = envoy(EVERY_SECOND, &kube);
     let (worker, main) = (envoy.worker(), envoy.main_thread());
@@ -74,7 +74,7 @@ fn nobody_takes_over_in_the_middle_of_a_round() {
 }
 
 #[test]
-fn a_thread_that_dies_is_replaced_and_its_successor_goes_on_without_a_list() {
+fn a_leader_that_dies_is_replaced_and_its_successor_resumes_without_a_list() {
     let kube = Kube::new();
     let envoy = envoy(
         r#"{"cluster":"kube_api","sync":{"mode":"list"},"poll_interval":"30s"}"#,
@@ -158,7 +158,7 @@ fn a_leader_that_is_deposed_between_a_write_and_its_number_writes_no_more() {
 }
 
 #[test]
-fn a_new_configuration_polls_and_the_old_one_serves_on_in_its_drain() {
+fn a_new_configuration_polls_while_the_old_one_serves_until_it_is_drained() {
     let kube = Kube::new();
     let envoy = envoy(EVERY_SECOND, &kube);
     let worker = envoy.worker();
@@ -190,7 +190,7 @@ fn a_new_configuration_polls_and_the_old_one_serves_on_in_its_drain() {
 }
 
 #[test]
-fn what_others_published_is_served_before_the_first_tick() {
+fn a_published_snapshot_is_served_before_the_first_tick() {
     let envoy = envoy(EVERY_SECOND, &Kube::new());
     let worker = envoy.worker();
     envoy.advance(SECOND).answer();
@@ -203,7 +203,7 @@ fn what_others_published_is_served_before_the_first_tick() {
 }
 
 #[test]
-fn a_leader_that_is_done_hands_the_lease_back_at_once() {
+fn a_leader_that_is_retired_releases_the_lease_at_once() {
     let kube = Kube::new();
     let envoy = envoy(EVERY_SECOND, &kube);
     let (one, two) = (envoy.worker(), envoy.worker());
@@ -216,7 +216,7 @@ fn a_leader_that_is_done_hands_the_lease_back_at_once() {
 }
 
 #[test]
-fn a_configuration_that_is_only_tried_leaves_no_traces() {
+fn a_configuration_that_only_a_canary_ran_leaves_nothing_behind() {
     let kube = Kube::new();
     let envoy = envoy(EVERY_SECOND, &kube);
     let _worker = envoy.worker();
@@ -234,7 +234,7 @@ fn a_reader_never_polls() {
 }
 
 #[test]
-fn an_interval_is_kept() {
+fn the_poll_interval_is_respected() {
     let kube = Kube::new();
     let envoy = envoy(
         r#"{"cluster":"kube_api","sync":{"mode":"list"},"poll_interval":"5s"}"#,

@@ -1,4 +1,4 @@
-//! The log: whatever comes from outside, a line has a bounded length, and a minute a bounded number of lines.
+//! The log has lines of bounded length and a bounded number of lines a minute, whatever comes from outside.
 
 use super::kube::{Kube, event, list};
 use super::{EVERY_SECOND, SECOND, envoy};
@@ -60,7 +60,7 @@ fn is_fit_to_print(envoy: &FakeEnvoy) {
 }
 
 #[test]
-fn ten_bad_objects_of_a_megabyte_that_change_all_the_time_cost_some_lines_a_minute() {
+fn ten_large_invalid_objects_that_change_all_the_time_write_few_log_lines_a_minute() {
     let watched = r#"{"cluster":"kube_api","poll_interval":"5s","sync":{"mode":"watch","window":"3s"}}"#;
     for configuration in [EVERY_SECOND, watched] {
         let envoy = beside(configuration, |read| bad_objects(10, MIB, read));
@@ -82,7 +82,7 @@ fn ten_bad_objects_of_a_megabyte_that_change_all_the_time_cost_some_lines_a_minu
 }
 
 #[test]
-fn a_hundred_bad_objects_are_ten_lines_and_the_word_that_there_are_more() {
+fn a_hundred_invalid_objects_write_ten_log_lines_and_one_that_counts_the_rest() {
     let envoy = beside(EVERY_SECOND, |read| bad_objects(100, 20, read));
     envoy.worker();
     envoy.advance(Duration::from_secs(30)).answer();
@@ -100,7 +100,7 @@ fn a_hundred_bad_objects_are_ten_lines_and_the_word_that_there_are_more() {
 }
 
 #[test]
-fn a_short_reason_is_said_in_full() {
+fn a_short_reason_is_logged_in_full() {
     let envoy = beside(EVERY_SECOND, |_| {
         vec![r#"{"metadata":{"name":"bad","namespace":"shop"},"spec":"é"}"#.to_owned()]
     });
@@ -115,7 +115,7 @@ fn a_short_reason_is_said_in_full() {
 }
 
 #[test]
-fn what_the_configuration_says_is_cut_and_printable_too() {
+fn text_from_the_configuration_is_logged_truncated_and_printable() {
     let envoy = FakeEnvoy::new(super::FULL).config(format!(
         "{{\"cluster\":\"kube_api\",\"{ESCAPES}{}\":1}}",
         "x".repeat(MIB)
@@ -131,7 +131,7 @@ fn what_the_configuration_says_is_cut_and_printable_too() {
 }
 
 #[test]
-fn what_an_api_server_that_fails_says_is_cut_and_printable_too() {
+fn text_from_a_failing_api_server_is_logged_truncated_and_printable() {
     let kube = Kube::new();
     let envoy = envoy(EVERY_SECOND, &kube);
     envoy.worker();

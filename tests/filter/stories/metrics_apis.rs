@@ -1,4 +1,4 @@
-//! The metrics APIs, on their filter chain and nowhere else.
+//! The metrics APIs, on their filter chain only.
 
 use super::kube::Kube;
 use super::{SECOND, envoy, logged};
@@ -39,7 +39,7 @@ fn by_user(path: &str) -> Request {
 }
 
 #[test]
-fn every_request_on_the_filter_chain_is_answered_there() {
+fn every_request_on_the_filter_chain_is_answered_by_the_filter() {
     let (_envoy, worker) = synced();
     for (path, status) in [
         ("/apis/custom.metrics.k8s.io/v1beta2", 200),
@@ -55,7 +55,7 @@ fn every_request_on_the_filter_chain_is_answered_there() {
 }
 
 #[test]
-fn no_other_filter_chain_believes_a_user() {
+fn no_other_filter_chain_trusts_user_headers() {
     let (_envoy, worker) = synced();
     for chain in ["", "metrics2", "Metrics"] {
         let seen = ask(&worker, chain, by_user("/apis/custom.metrics.k8s.io/v1beta2"));
@@ -82,7 +82,7 @@ const LOOPBACK: &str = "127.0.0.1:6443";
 
 /// Any host that reaches the listener can name itself, so none is believed.
 #[test]
-fn without_mutual_tls_no_user_is_believed() {
+fn without_mutual_tls_no_user_header_is_trusted() {
     let plain = |address: &str| on_chain("metrics").property(&["destination", "address"], address);
     let (envoy, worker) = synced();
     for route in [
@@ -120,7 +120,7 @@ fn without_mutual_tls_no_user_is_believed() {
 }
 
 #[test]
-fn a_demo_is_believed_on_a_loopback_address_and_nowhere_else() {
+fn user_headers_without_tls_are_trusted_on_a_loopback_address_only() {
     let plain = |address: &str| on_chain("metrics").property(&["destination", "address"], address);
     let (envoy, worker) = synced_with(DEMO);
     for (route, status) in [

@@ -1,22 +1,22 @@
-//! What the filter does, told on the fake host.
+//! The behaviour of the filter, on the fake host.
 
-mod attic;
 mod configuration;
-mod crowds;
+mod corruption;
 mod endpoints;
 mod failures;
 mod fallback;
-mod garbage;
+mod garbage_collection;
 mod header;
 mod hub;
 mod kube;
 mod lease;
-mod life;
 mod log;
 mod metrics_apis;
 mod outage;
+mod overload;
 mod publishing;
 mod quarantine;
+mod recovery;
 mod requests;
 mod reviews;
 mod spoke;

@@ -1,4 +1,4 @@
-//! After an outage of the API server: all that there is, or 503, and soon.
+//! After an outage of the API server an answer has all services or is a 503, and all services return soon.
 
 use super::kube::Kube;
 use super::{SECOND, envoy};
@@ -42,7 +42,7 @@ const FAILURES: [fn() -> Answer; 4] = [
 ];
 
 #[test]
-fn after_an_outage_all_services_are_served_or_none_and_soon() {
+fn after_an_outage_all_services_return_together_and_soon() {
     for mode in ["list", "watch"] {
         for (row, failure) in FAILURES.into_iter().enumerate() {
             for seconds in [70, 100, 131] {
@@ -51,7 +51,7 @@ fn after_an_outage_all_services_are_served_or_none_and_soon() {
                 let envoy = envoy(&configuration(mode), &kube);
                 let worker = envoy.worker();
                 envoy.advance(SECOND * 3).answer();
-                let whole = services(&worker).expect("a picture");
+                let whole = services(&worker).expect("a snapshot");
                 assert_eq!(whole.matches("\"shop/").count(), 3, "{whole}");
                 fail(&kube, failure);
                 envoy.advance(SECOND * seconds).answer();
@@ -78,14 +78,14 @@ fn after_an_outage_all_services_are_served_or_none_and_soon() {
 }
 
 #[test]
-fn a_thread_that_takes_over_in_an_outage_serves_all_or_nothing_too() {
+fn a_thread_that_takes_over_in_an_outage_serves_all_services_or_none() {
     for mode in ["list", "watch"] {
         let kube = shop();
         let envoy = envoy(&configuration(mode), &kube);
         let (main, worker) = (envoy.main_thread(), envoy.worker());
         main.tick().answer();
         envoy.advance(SECOND * 3).answer();
-        let whole = services(&worker).expect("a picture");
+        let whole = services(&worker).expect("a snapshot");
         fail(&kube, || Answer::Unreachable);
         envoy.advance(SECOND * 70).answer();
         main.kill();
@@ -125,7 +125,7 @@ const JUMPS: [Jump; 10] = [
 ];
 
 #[test]
-fn however_the_clock_jumps_no_header_is_older_than_it_may_be_and_it_comes_back() {
+fn clock_jumps_never_leave_a_stale_header_and_the_header_returns() {
     let current = |worker: &Vm| {
         let response = worker.response("web.shop");
         let header = response.header("x-burst")?.split_once("current-load=")?.1;

@@ -1,4 +1,4 @@
-//! How a leader puts what it knows into shared data: in which callbacks, and what there is when it dies on the way.
+//! How a leader publishes to shared data: in which callbacks, and what its successor finds when it dies on the way.
 
 use super::kube::Kube;
 use super::{EVERY_SECOND, SECOND, envoy};
@@ -18,7 +18,7 @@ fn shared(envoy: &FakeEnvoy, part: &str) -> Vec<u8> {
 }
 
 #[test]
-fn no_callback_has_two_large_steps_and_what_a_leader_published_it_serves_at_once() {
+fn no_callback_does_two_large_steps_and_a_leader_serves_its_publication_at_once() {
     let kube = (0..4_000).fold(Kube::new(), |kube, n| kube.with(&format!("shop/web-{n}"), 1, 5));
     let envoy = envoy(PLAIN, &kube);
     let worker = envoy.worker();
@@ -50,7 +50,7 @@ fn no_callback_has_two_large_steps_and_what_a_leader_published_it_serves_at_once
 }
 
 #[test]
-fn a_leader_that_dies_before_any_write_of_a_publication_has_a_successor_that_serves() {
+fn the_successor_of_a_leader_that_dies_at_any_write_of_a_publication_serves() {
     // The first write of what is only the leader's own is that of taking the office.
     for (part, writes) in [("/snapshot", 1), ("/confirmed", 1), ("/resume", 0)] {
         for publications in 0..2 {
@@ -82,7 +82,7 @@ fn a_leader_that_dies_before_any_write_of_a_publication_has_a_successor_that_ser
 }
 
 #[test]
-fn who_takes_over_a_large_cluster_reads_what_was_left_part_by_part_and_lists_nothing() {
+fn the_next_leader_of_a_large_cluster_reads_the_checkpoint_in_parts_and_lists_nothing() {
     let kube = (0..4_000).fold(Kube::new(), |kube, n| kube.with(&format!("shop/web-{n}"), 1, 5));
     let envoy = envoy(PLAIN, &kube);
     let worker = envoy.worker();

@@ -1,4 +1,4 @@
-//! What comes from the cluster ends a VM once, and no VM again after its reload.
+//! Data of the cluster that traps a VM: it ends one VM, and none after its reload.
 
 use super::kube::Kube;
 use super::metrics_apis::over_mutual_tls;
@@ -56,7 +56,7 @@ fn told(envoy: &FakeEnvoy, part: &str) -> usize {
 }
 
 #[test]
-fn a_snapshot_that_traps_ends_one_vm_and_the_next_one_is_taken() {
+fn a_snapshot_that_traps_ends_one_vm_and_the_next_snapshot_is_used() {
     let kube = Kube::new();
     let envoy = envoy(EVERY_SECOND, &kube);
     let workers = [envoy.worker(), envoy.worker(), envoy.worker()];
@@ -97,7 +97,7 @@ fn a_snapshot_that_traps_ends_one_vm_and_the_next_one_is_taken() {
 }
 
 #[test]
-fn a_snapshot_that_is_left_alone_makes_the_one_that_is_held_no_newer() {
+fn skipping_a_quarantined_snapshot_does_not_refresh_the_age_of_the_held_one() {
     let kube = Kube::new();
     let envoy = envoy(&EVERY_SECOND.replace(r#""1s""#, r#""1s","max_staleness":"30s""#), &kube);
     let workers = [envoy.worker(), envoy.worker()];
@@ -111,7 +111,7 @@ fn a_snapshot_that_is_left_alone_makes_the_one_that_is_held_no_newer() {
 }
 
 #[test]
-fn where_every_snapshot_traps_requests_are_served_and_the_proxy_is_well_soon_after() {
+fn while_every_snapshot_traps_requests_are_served_and_the_proxy_recovers_soon_after() {
     let kube = Kube::new();
     let envoy = envoy(EVERY_SECOND, &kube);
     let _main = envoy.main_thread();
@@ -161,7 +161,7 @@ fn headroom(worker: &Vm) -> u16 {
 }
 
 #[test]
-fn policies_that_trap_end_one_vm_and_those_before_stay_in_force() {
+fn policies_that_trap_end_one_vm_and_the_previous_ones_stay_in_force() {
     let kube = Kube::new();
     policies(&kube, "none");
     let envoy = envoy(POLICIES, &kube);
@@ -191,7 +191,7 @@ fn policies_that_trap_end_one_vm_and_those_before_stay_in_force() {
 }
 
 #[test]
-fn a_request_for_a_metric_that_traps_ends_one_vm_and_others_are_answered() {
+fn a_metric_request_that_traps_ends_one_vm_and_other_requests_are_answered() {
     let kube = Kube::new();
     let envoy = envoy(
         r#"{"cluster":"kube_api","metrics_apis":{"filter_chain":"metrics"}}"#,
@@ -203,7 +203,7 @@ fn a_request_for_a_metric_that_traps_ends_one_vm_and_others_are_answered() {
     assert_eq!(headroom(&workers[0]), 503, "it ends the VM");
     armed.store(false, Ordering::Relaxed);
     envoy.advance(SECOND * 2).answer();
-    assert_eq!(workers.each_ref().map(headroom), [503, 503], "nobody answers it");
+    assert_eq!(workers.each_ref().map(headroom), [503, 503], "no worker answers it");
     assert_eq!(traps.load(Ordering::Relaxed), 1);
     assert!(workers.iter().all(Vm::alive));
     let discovery = Request::get("/apis/external.metrics.k8s.io/v1beta1").header("x-remote-user", "someone");
@@ -241,7 +241,7 @@ fn a_checkpoint_that_traps_is_read_once_and_the_next_leader_lists_instead() {
 }
 
 #[test]
-fn leaders_that_die_of_what_no_mark_tells_cost_a_vm_a_minute() {
+fn leaders_that_die_for_an_unknown_reason_cost_one_vm_a_minute() {
     let envoy = envoy(EVERY_SECOND, &Kube::new());
     let workers = [envoy.worker(), envoy.worker(), envoy.worker()];
     envoy.advance(SECOND * 3).answer();
@@ -263,7 +263,7 @@ fn leaders_that_die_of_what_no_mark_tells_cost_a_vm_a_minute() {
 }
 
 #[test]
-fn a_leader_that_is_held_up_in_an_object_costs_it_nothing() {
+fn a_leader_that_is_slow_on_an_object_does_not_quarantine_it() {
     for configuration in [EVERY_SECOND, WATCHED] {
         let kube = Kube::new();
         let envoy = envoy(configuration, &kube);
@@ -304,7 +304,7 @@ fn a_leader_that_is_held_up_in_an_object_costs_it_nothing() {
 }
 
 #[test]
-fn an_object_whose_thread_does_not_come_back_is_left_out_after_a_minute_and_tried_again_after_an_hour() {
+fn an_object_that_ends_its_thread_is_excluded_after_a_minute_and_retried_after_an_hour() {
     let kube = Kube::new();
     let envoy = envoy(EVERY_SECOND, &kube);
     let (main, worker) = (envoy.main_thread(), envoy.worker());
@@ -327,7 +327,7 @@ fn an_object_whose_thread_does_not_come_back_is_left_out_after_a_minute_and_trie
         "as it was"
     );
     envoy.advance(SECOND * 40).answer();
-    assert_eq!(header(), None, "nobody knows any more");
+    assert_eq!(header(), None, "no thread has a snapshot");
     let left_out = "left out HorizontalPodAutoscaler shop/web: a proxy thread died while it parsed these bytes";
     assert_eq!(told(&envoy, left_out), 1, "{:?}", logged(&envoy));
     envoy.advance(SECOND * 3600).answer();
@@ -338,7 +338,7 @@ fn an_object_whose_thread_does_not_come_back_is_left_out_after_a_minute_and_trie
 }
 
 #[test]
-fn what_is_quiet_writes_no_marks_and_what_is_swapped_leaves_none() {
+fn an_idle_filter_writes_no_quarantine_marks_and_a_retired_one_leaves_none() {
     let kube = Kube::new();
     let envoy = envoy(EVERY_SECOND, &kube);
     let worker = envoy.worker();

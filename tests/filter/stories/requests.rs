@@ -1,4 +1,4 @@
-//! Requests are counted by every thread, and added up by one.
+//! Every thread counts requests, and the leader adds them up.
 
 use super::kube::Kube;
 use super::{SECOND, envoy};
@@ -46,7 +46,7 @@ fn settle(envoy: &FakeEnvoy) {
 }
 
 #[test]
-fn what_all_threads_saw_is_added_up() {
+fn the_requests_of_all_threads_are_added_up() {
     let envoy = envoy(COUNTING, &Kube::new());
     let (_main, one, two) = (envoy.main_thread(), envoy.worker(), envoy.worker());
     settle(&envoy);
@@ -75,7 +75,7 @@ fn a_service_without_replicas_has_its_rejected_requests_counted() {
 }
 
 #[test]
-fn what_is_for_no_service_is_not_counted_nor_are_replies_of_the_filter() {
+fn requests_for_no_service_and_replies_of_the_filter_are_not_counted() {
     let envoy = envoy(COUNTING, &Kube::new());
     let worker = envoy.worker();
     settle(&envoy);
@@ -93,7 +93,7 @@ fn what_is_for_no_service_is_not_counted_nor_are_replies_of_the_filter() {
 }
 
 #[test]
-fn requests_under_way_are_known_while_they_are() {
+fn requests_in_flight_are_counted_while_they_last() {
     let envoy = envoy(COUNTING, &Kube::new());
     let worker = envoy.worker();
     settle(&envoy);
@@ -115,7 +115,7 @@ fn requests_under_way_are_known_while_they_are() {
 }
 
 #[test]
-fn requests_under_way_need_not_be_counted() {
+fn counting_requests_in_flight_can_be_turned_off() {
     let kube = Kube::new();
     let envoy = envoy(r#"{"cluster":"kube_api","requests":{"in_flight":false}}"#, &kube);
     let worker = envoy.worker();
@@ -127,7 +127,7 @@ fn requests_under_way_need_not_be_counted() {
 }
 
 #[test]
-fn counting_costs_two_looks_at_a_request_and_none_where_it_is_off() {
+fn counting_costs_two_property_reads_a_request_and_none_where_it_is_off() {
     let calls = |configuration: &str| {
         let envoy = envoy(configuration, &Kube::new());
         let worker = envoy.worker();
@@ -145,7 +145,7 @@ fn counting_costs_two_looks_at_a_request_and_none_where_it_is_off() {
 }
 
 #[test]
-fn without_the_setting_nothing_is_written() {
+fn without_the_setting_no_counts_are_written() {
     let envoy = envoy(r#"{"cluster":"kube_api"}"#, &Kube::new());
     serve(&envoy.worker(), 3);
     settle(&envoy);
@@ -154,7 +154,7 @@ fn without_the_setting_nothing_is_written() {
 }
 
 #[test]
-fn what_a_dead_thread_counted_ages_out_and_its_successor_begins_anew() {
+fn the_counts_of_a_dead_thread_expire_and_its_successor_starts_at_zero() {
     let envoy = envoy(COUNTING, &Kube::new()).failure_policy(FailurePolicy::Reload);
     let (_main, one, two) = (envoy.main_thread(), envoy.worker(), envoy.worker());
     settle(&envoy);
@@ -163,7 +163,7 @@ fn what_a_dead_thread_counted_ages_out_and_its_successor_begins_anew() {
     settle(&envoy);
     one.kill();
     settle(&envoy);
-    assert_eq!(web(&envoy), Some((15, 0)), "nobody knows yet");
+    assert_eq!(web(&envoy), Some((15, 0)), "not published yet");
     envoy.advance(FORGOTTEN).answer();
     assert_eq!(web(&envoy), Some((5, 0)));
     serve(&one, 2);
@@ -173,7 +173,7 @@ fn what_a_dead_thread_counted_ages_out_and_its_successor_begins_anew() {
 }
 
 #[test]
-fn threads_that_die_again_and_again_leave_no_trail_of_keys() {
+fn threads_that_die_repeatedly_do_not_accumulate_keys() {
     let envoy = envoy(COUNTING, &Kube::new());
     let (_main, worker) = (envoy.main_thread(), envoy.worker());
     for _ in 0..10 {
@@ -188,7 +188,7 @@ fn threads_that_die_again_and_again_leave_no_trail_of_keys() {
 }
 
 #[test]
-fn a_new_leader_goes_on_with_the_same_counts() {
+fn a_new_leader_continues_with_the_same_counts() {
     let envoy = envoy(COUNTING, &Kube::new());
     let (main, worker) = (envoy.main_thread(), envoy.worker());
     main.tick().answer();
@@ -229,7 +229,7 @@ fn two_configurations_in_one_thread_count_together_and_nothing_twice() {
 }
 
 #[test]
-fn counts_by_other_settings_are_kept_apart() {
+fn counts_under_other_settings_are_kept_apart() {
     let envoy = envoy(COUNTING, &Kube::new());
     let worker = envoy.worker();
     let old = worker.root();
@@ -249,5 +249,5 @@ fn counts_by_other_settings_are_kept_apart() {
         .map(|(_, bytes)| Tally::parse(bytes).unwrap().services[0].1.requests)
         .collect();
     counts.sort_unstable();
-    assert_eq!(counts, [1, 4], "that of the old settings stands where nobody looks");
+    assert_eq!(counts, [1, 4], "the counts under the old settings are not read");
 }

@@ -1,4 +1,4 @@
-//! Reviews of requests for metrics: asked once, kept for a while, and no permission where nobody answers.
+//! Reviews of requests for metrics: sent once, cached for a while, and without an answer no permission.
 
 use super::kube::Kube;
 use super::metrics_apis::over_mutual_tls;
@@ -87,7 +87,7 @@ fn ask(worker: &Vm, request: Request) -> Seen {
 }
 
 #[test]
-fn who_may_is_answered_and_is_not_asked_about_again_for_ten_seconds() {
+fn an_allowed_user_is_answered_and_the_review_is_cached_for_ten_seconds() {
     let judge = Judge::saying(yes());
     let (envoy, worker) = synced(&judge);
     let seen = ask(&worker, by("alice"));
@@ -117,7 +117,7 @@ fn who_may_is_answered_and_is_not_asked_about_again_for_ten_seconds() {
 }
 
 #[test]
-fn who_may_not_is_told_so_for_ten_seconds_too() {
+fn a_denied_user_is_refused_and_the_review_is_cached_for_ten_seconds() {
     let judge = Judge::saying(no());
     let (envoy, worker) = synced(&judge);
     let seen = ask(&worker, by("alice"));
@@ -138,7 +138,7 @@ fn who_may_not_is_told_so_for_ten_seconds_too() {
 }
 
 #[test]
-fn another_user_group_or_selector_is_another_question() {
+fn another_user_group_or_selector_is_another_review() {
     let judge = Judge::saying(yes());
     let (_envoy, worker) = synced(&judge);
     let groups = |all: &[&str]| {
@@ -169,7 +169,7 @@ fn another_user_group_or_selector_is_another_question() {
 }
 
 #[test]
-fn those_who_ask_the_same_at_once_wait_for_one_answer() {
+fn concurrent_identical_requests_share_one_review() {
     let judge = Judge::saying(yes());
     let (_envoy, worker) = synced(&judge);
     let streams: Vec<_> = (0..5).map(|_| worker.open(by("alice"), route())).collect();
@@ -180,7 +180,7 @@ fn those_who_ask_the_same_at_once_wait_for_one_answer() {
 }
 
 #[test]
-fn where_nobody_answers_nobody_may() {
+fn without_an_answer_every_user_is_refused() {
     let judge = Judge::saying(Answer::Unreachable);
     let (envoy, worker) = synced(&judge);
     let allowing = || yes().body(r#"{"kind":"SubjectAccessReview","status":{"allowed":true"#);
@@ -215,7 +215,7 @@ fn where_nobody_answers_nobody_may() {
 }
 
 #[test]
-fn a_question_that_is_never_answered_ends_at_the_timeout() {
+fn a_review_that_is_never_answered_ends_at_the_timeout() {
     let judge = Judge::saying(Answer::Never);
     let (envoy, worker) = synced(&judge);
     let stream = worker.open(by("alice"), route());
@@ -224,7 +224,7 @@ fn a_question_that_is_never_answered_ends_at_the_timeout() {
 }
 
 #[test]
-fn a_question_that_cannot_be_sent_is_answered_at_once() {
+fn a_review_that_cannot_be_sent_refuses_the_request_at_once() {
     let configuration = CONFIGURATION.replace("kube_api", "nowhere");
     let envoy = envoy(&configuration, &Kube::new());
     let worker = envoy.worker();
@@ -239,7 +239,7 @@ fn a_question_that_cannot_be_sent_is_answered_at_once() {
 
 /// What is asked is asked, and the next one need not wait for it.
 #[test]
-fn a_client_that_goes_away_takes_nobody_along() {
+fn a_client_that_disconnects_affects_no_other_client() {
     let judge = Judge::saying(yes());
     let (_envoy, worker) = synced(&judge);
     let (first, second) = (worker.open(by("alice"), route()), worker.open(by("alice"), route()));
@@ -255,7 +255,7 @@ fn a_client_that_goes_away_takes_nobody_along() {
 
 /// The bell is there to be quick; without it the question is sent all the same.
 #[test]
-fn a_question_waits_for_the_next_tick_where_the_bell_cannot_be_made() {
+fn a_review_waits_for_the_next_tick_where_the_wake_queue_is_missing() {
     let judge = Judge::saying(yes());
     let (envoy, worker) = synced(&judge);
     let other = envoy.worker();
@@ -270,7 +270,7 @@ fn a_question_waits_for_the_next_tick_where_the_bell_cannot_be_made() {
 }
 
 #[test]
-fn masters_and_health_are_answered_without_a_question_and_nobody_is_not() {
+fn system_masters_and_health_checks_need_no_review_and_anonymous_requests_are_refused() {
     let judge = Judge::saying(no());
     let (_envoy, worker) = synced(&judge);
     let aggregator = by("system:kube-aggregator").header("x-remote-group", "system:masters");
@@ -301,7 +301,7 @@ fn each_configuration_has_its_own_reviews() {
 }
 
 #[test]
-fn who_asks_without_reviews_is_not_asked_about() {
+fn without_reviews_configured_no_review_is_sent() {
     let kube = Kube::new();
     let envoy = envoy(&CONFIGURATION.replace("subject_access_review", "api_server"), &kube);
     let worker = envoy.worker();

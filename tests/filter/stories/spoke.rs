@@ -92,7 +92,7 @@ fn fail(kube: &Kube) {
 }
 
 #[test]
-fn a_spoke_says_what_its_hub_says() {
+fn a_spoke_serves_the_answers_of_its_hub() {
     let kube = Kube::new().with("shop/api", 2, 4);
     let (hub, hub_worker) = hub(&kube);
     let (spoke, spoke_worker) = spoke(SPOKE, &Line::to(&hub_worker));
@@ -117,7 +117,7 @@ fn a_spoke_says_what_its_hub_says() {
 }
 
 #[test]
-fn what_did_not_change_is_not_sent_again() {
+fn unchanged_entries_are_not_sent_again() {
     let kube = Kube::new();
     let (hub, hub_worker) = hub(&kube);
     pass(&[&hub], 2);
@@ -138,7 +138,7 @@ fn what_did_not_change_is_not_sent_again() {
 }
 
 #[test]
-fn a_hub_out_of_reach_is_told_of_once_and_its_last_word_serves_until_it_is_too_old() {
+fn an_unreachable_hub_is_logged_once_and_its_last_snapshot_is_served_until_it_is_too_old() {
     let kube = Kube::new();
     let (hub, hub_worker) = hub(&kube);
     let line = Line::to(&hub_worker);
@@ -172,8 +172,8 @@ fn a_hub_out_of_reach_is_told_of_once_and_its_last_word_serves_until_it_is_too_o
 }
 
 #[test]
-fn a_spoke_of_a_stale_hub_is_stale_as_early_as_its_own_limit_says() {
-    // The hub serves its picture for a minute, and says all the time how old it is.
+fn a_spoke_of_a_stale_hub_is_stale_by_its_own_limit() {
+    // The hub serves its snapshot for a minute, and always sends its age.
     for (limit, ahead) in [(20, 0), (20, 3_600), (40, 0)] {
         let kube = Kube::new();
         let (hub, hub_worker) = hub(&kube);
@@ -195,7 +195,7 @@ fn a_spoke_of_a_stale_hub_is_stale_as_early_as_its_own_limit_says() {
 }
 
 #[test]
-fn a_hub_that_knows_nothing_or_nothing_new_enough_says_so_to_its_spokes() {
+fn a_hub_without_a_fresh_snapshot_tells_its_spokes() {
     let kube = Kube::new();
     let (hub, hub_worker) = hub(&kube);
     let line = Line::to(&hub_worker);
@@ -214,7 +214,7 @@ fn a_hub_that_knows_nothing_or_nothing_new_enough_says_so_to_its_spokes() {
 }
 
 #[test]
-fn the_age_is_handed_on_from_spoke_to_spoke() {
+fn the_age_is_passed_on_from_spoke_to_spoke() {
     let kube = Kube::new();
     let (hub, hub_worker) = hub(&kube);
     let as_of = r#"{"cluster":"hub","source":"hub","poll_interval":"1s","header":{"extra_keys":["as-of"]}}"#;
@@ -232,7 +232,7 @@ fn the_age_is_handed_on_from_spoke_to_spoke() {
 }
 
 #[test]
-fn an_entry_that_killed_a_thread_does_not_kill_its_successor() {
+fn an_entry_that_ended_a_thread_does_not_end_its_successor() {
     let kube = Kube::new().with("shop/api", 2, 4);
     let (hub, hub_worker) = hub(&kube);
     pass(&[&hub], 2);
@@ -263,7 +263,7 @@ fn an_entry_that_killed_a_thread_does_not_kill_its_successor() {
 }
 
 #[test]
-fn a_successor_is_sent_nothing_that_is_published_already() {
+fn a_successor_receives_nothing_that_is_published_already() {
     let (hub, hub_worker) = hub(&Kube::new());
     pass(&[&hub], 2);
     let line = Line::to(&hub_worker);
@@ -287,7 +287,7 @@ fn confirmed(body: impl Into<Vec<u8>>) -> Answer {
 }
 
 #[test]
-fn whatever_a_hub_sends_the_last_good_picture_serves() {
+fn invalid_answers_of_a_hub_keep_the_last_good_snapshot() {
     let answers: [fn() -> Answer; 6] = [
         || Response::json("{}").into(),
         || confirmed("{\"a/b\": "),
@@ -319,7 +319,7 @@ fn whatever_a_hub_sends_the_last_good_picture_serves() {
 }
 
 #[test]
-fn a_hub_of_nothing_but_bad_entries_costs_some_lines_and_its_good_ones_are_served() {
+fn a_hub_with_many_invalid_entries_writes_few_log_lines_and_its_valid_entries_are_served() {
     let reads = Arc::new(Mutex::new(0));
     let envoy = FakeEnvoy::new(FULL).config(SPOKE).cluster("hub").kube(move |_| {
         let mut read = reads.lock().unwrap();

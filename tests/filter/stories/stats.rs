@@ -28,7 +28,7 @@ fn the_table_names_every_stat_and_no_other() {
 }
 
 #[test]
-fn the_limits_name_stats_that_there_are() {
+fn the_documented_limits_name_existing_stats() {
     let limits = include_str!("../../../docs/limits.md");
     // Those of each list, and of each kind of failure.
     let families = ["burst_unreadable_KIND", "burst_poll_*_total"];
@@ -49,7 +49,7 @@ fn the_version_is_a_number() {
 }
 
 #[test]
-fn responses_are_counted_by_what_became_of_their_header() {
+fn responses_are_counted_by_the_fate_of_their_header() {
     let envoy = synced();
     let worker = &envoy.vms()[0];
     for route in [

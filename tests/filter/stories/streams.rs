@@ -1,4 +1,4 @@
-//! Streams and their root contexts, in the module that hears of every end and in the one that hears of none.
+//! Streams and their root contexts, in the module that is called at the end of a stream and in the one that is not.
 
 use super::kube::Kube;
 use super::{EVERY_SECOND, FULL, HEADER_ONLY, SECOND};

@@ -1,4 +1,4 @@
-//! Lists that are watched, as they are unless the configuration says otherwise.
+//! Resources that are watched, which is the default.
 
 use super::kube::Kube;
 use super::{SECOND, envoy};
@@ -14,7 +14,7 @@ fn verbs(asked: &[String]) -> (usize, usize) {
 }
 
 #[test]
-fn each_list_is_read_once_and_then_what_changed() {
+fn each_resource_is_listed_once_and_then_watched() {
     let kube = Kube::new().with("shop/api", 1, 4);
     let envoy = envoy(PLAIN, &kube);
     let _main = envoy.main_thread();
@@ -34,7 +34,7 @@ fn each_list_is_read_once_and_then_what_changed() {
 }
 
 #[test]
-fn a_large_cluster_is_joined_part_by_part_and_served_as_a_whole() {
+fn a_large_cluster_is_joined_in_parts_and_served_as_a_whole() {
     let kube = (0..4_000).fold(Kube::new(), |kube, n| kube.with(&format!("shop/web-{n}"), 1, 5));
     let envoy = envoy(PLAIN, &kube);
     let worker = envoy.worker();
@@ -67,7 +67,7 @@ fn a_large_cluster_is_joined_part_by_part_and_served_as_a_whole() {
 }
 
 #[test]
-fn a_configuration_that_reads_the_same_goes_on_where_the_other_was_and_both_go_on() {
+fn a_configuration_that_reads_the_same_resources_resumes_the_watch_and_both_stay_current() {
     let kube = Kube::new();
     let envoy = envoy(PLAIN, &kube);
     let worker = envoy.worker();
@@ -106,7 +106,7 @@ fn a_configuration_that_reads_the_same_goes_on_where_the_other_was_and_both_go_o
 }
 
 #[test]
-fn what_is_published_is_served_by_every_thread_a_tick_later() {
+fn every_thread_serves_a_publication_one_tick_later() {
     let kube = Kube::new();
     let envoy = envoy(PLAIN, &kube);
     let _main = envoy.main_thread();

@@ -1,4 +1,4 @@
-//! The leader, with an API that answers anything at all.
+//! The leader, with an API that answers arbitrary bytes.
 
 use burst_model::config::{Artifact, Config};
 use burst_model::kube::{ApiResponse, Source, response};

@@ -1,4 +1,4 @@
-//! Policies, and what they decide.
+//! Policies and their decisions.
 
 use burst_labels::Selector;
 use burst_policy::cost::{self, MAX_BYTES, MAX_STEPS};

@@ -1,4 +1,4 @@
-//! What comes from the proxy: its configuration, the names of its clusters, the reports of other proxies.
+//! The filter's configuration, names of clusters, and reports of other proxies.
 
 use burst_model::config::{Artifact, Config};
 use burst_model::hub_client;

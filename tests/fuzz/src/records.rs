@@ -1,4 +1,4 @@
-//! What stands in shared data, where an older binary or another plugin may have written it.
+//! Records in shared data, which an older version or another plugin may have written.
 
 use crate::leader::takes_over;
 use crate::views;

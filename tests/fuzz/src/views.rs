@@ -1,4 +1,4 @@
-//! Requests for what the filter answers itself.
+//! Requests that the filter answers itself.
 
 use crate::leader::T0;
 use burst_metrics_api::adapters::AdapterResources;

@@ -24,7 +24,7 @@ fn corpus(target: &str) -> Vec<File> {
 }
 
 #[test]
-fn good_bytes_are_taken_bad_ones_refused_and_all_survived() {
+fn valid_inputs_are_accepted_invalid_ones_refused_and_none_panics() {
     let mut wrong = Vec::new();
     for (target, files) in &*CORPORA {
         assert!(files.len() >= 3, "{target}: the corpus is there");
@@ -39,7 +39,7 @@ fn good_bytes_are_taken_bad_ones_refused_and_all_survived() {
 }
 
 #[test]
-fn each_target_is_run_by_libfuzzer_too() {
+fn each_target_has_a_libfuzzer_target() {
     let manifest = fs::read_to_string(fuzz().join("Cargo.toml")).unwrap();
     let bins: Vec<_> = manifest
         .lines()
@@ -56,7 +56,7 @@ fn each_target_is_run_by_libfuzzer_too() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
     #[test]
-    fn cuts_and_changes_of_them_are_survived(
+    fn truncated_and_mutated_inputs_do_not_panic(
         file: prop::sample::Index,
         cut: prop::sample::Index,
         changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6),

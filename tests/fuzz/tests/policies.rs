@@ -18,7 +18,7 @@ fn pattern() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
     #[test]
-    fn no_name_visits_more_states_than_were_counted(pattern in pattern(), name in "[ab]{1,60}") {
+    fn matching_a_name_visits_no_more_states_than_the_limit_counts(pattern in pattern(), name in "[ab]{1,60}") {
         let policy = format!(r#"{{"rules":[{{"metric":"{pattern}","deny":true}}]}}"#);
         // The few that are refused cost too much for any name.
         prop_assume!(run("policies", format!("{name}\n\n{policy}").as_bytes()));

@@ -19,7 +19,8 @@ use self::{
     pki::Pki,
 };
 use crate::{
-    authority::Authority,
+    authority::{Authority, Credential},
+    http::{Answer, Tls},
     port,
     process::Process,
     wait::{self, NotYet},
@@ -28,10 +29,10 @@ use crate::{
 /// An API server starts in 4 s on a machine with nothing else to do; tests share theirs with builds.
 const START: Duration = Duration::from_secs(300);
 
-/// What lets an HPA have no replicas: a gate of the API server and of the controller.
+/// Allows an HPA to scale to zero; a feature gate of the API server and of the controller.
 const SCALE_TO_ZERO: &str = "--feature-gates=HPAScaleToZero=true";
 
-/// Where nobody is: an API server that is told none looks for an address of the machine's network, and there may be no
+/// An address of no machine. Without one, an API server looks for an address of the machine's network, and there may be no
 /// network. <https://www.rfc-editor.org/rfc/rfc5737>
 const ADVERTISED: &str = "--advertise-address=192.0.2.1";
 
@@ -40,13 +41,13 @@ const ADVERTISED: &str = "--advertise-address=192.0.2.1";
 pub enum Controllers {
     /// None: objects keep the status that the test gave them.
     None,
-    /// Only the one for HorizontalPodAutoscalers, which looks every 2 s.
+    /// Only the one for HorizontalPodAutoscalers, which runs every 2 s.
     Autoscaler,
     /// All of them, the same interval.
     All,
 }
 
-/// A running control plane; everything of it is gone when this is dropped.
+/// A running control plane; dropping it ends all its processes.
 // Fields are dropped in their order: clients first, so that none of them logs that its server has gone.
 #[derive(Debug)]
 pub struct ControlPlane {
@@ -129,15 +130,15 @@ impl ControlPlane {
         started
     }
 
-    /// Kills the API server, as `kill -9` does. What it stored is not gone.
+    /// Kills the API server, as `kill -9` does. Its objects are still in etcd.
     pub fn kill_apiserver(&mut self) {
         self.apiserver = None;
     }
 
-    /// Starts the API server, another one if there is one, and waits until it is ready.
+    /// Starts the API server again, and waits until it is ready; a running one is killed first.
     ///
     /// # Panics
-    /// When it is not in time.
+    /// When it is not ready in time.
     #[track_caller]
     pub fn restart_apiserver(&mut self) {
         self.kill_apiserver();
@@ -211,7 +212,7 @@ impl ControlPlane {
         self.kubectl.kubeconfig().to_owned()
     }
 
-    /// Starts `kubectl proxy` on that port of 127.0.0.1: the API without TLS, for whoever comes, as an administrator.
+    /// Starts `kubectl proxy` on that port of 127.0.0.1: it serves the API without TLS, to any client as an administrator.
     ///
     /// # Panics
     /// When it cannot be started.
@@ -223,10 +224,10 @@ impl ControlPlane {
         Process::start("kubectl-proxy", self.folder.path(), &mut command)
     }
 
-    /// Runs kubectl as an administrator and gives what it printed.
+    /// Runs kubectl as an administrator and returns its output.
     ///
     /// # Panics
-    /// When it fails, with what it said.
+    /// When it fails, with its error message.
     #[track_caller]
     pub fn kubectl(&self, arguments: &[&str]) -> String {
         self.kubectl_with(arguments, "")
@@ -235,14 +236,14 @@ impl ControlPlane {
     /// The same with `input` on standard input, for `-f -`.
     ///
     /// # Panics
-    /// When it fails, with what it said.
+    /// When it fails, with its error message.
     #[track_caller]
     pub fn kubectl_with(&self, arguments: &[&str], input: &str) -> String {
         self.try_kubectl(arguments, input)
             .unwrap_or_else(|said| panic!("kubectl {}: {said}", arguments.join(" ")))
     }
 
-    /// Runs kubectl where it has to be refused, and gives what it said on standard error.
+    /// Runs kubectl, which has to be refused, and returns its error message.
     ///
     /// # Panics
     /// When it succeeds.
@@ -254,10 +255,10 @@ impl ControlPlane {
         }
     }
 
-    /// Runs kubectl where it may be refused.
+    /// Runs kubectl, which may be refused.
     ///
     /// # Errors
-    /// What it said on standard error.
+    /// Its error message.
     pub fn try_kubectl(&self, arguments: &[&str], input: &str) -> Result<String, String> {
         let output = self.kubectl.run(arguments, input);
         if output.status.success() {
@@ -270,13 +271,13 @@ impl ControlPlane {
     /// `kubectl apply` of one or several YAML or JSON documents.
     ///
     /// # Panics
-    /// When it fails, with what it said.
+    /// When it fails, with its error message.
     #[track_caller]
     pub fn apply(&self, manifest: &str) -> String {
         self.kubectl_with(&["apply", "-f", "-"], manifest)
     }
 
-    /// Waits until objects of every kind that a CustomResourceDefinition brings can be created.
+    /// Waits until objects of every kind that a CustomResourceDefinition defines can be created.
     ///
     /// # Panics
     /// When that is not so in time.
@@ -308,13 +309,13 @@ impl ControlPlane {
         token.trim_end().to_owned()
     }
 
-    /// What the API server wrote so far, since it was started last.
+    /// The log of the API server since its last start.
     #[must_use]
     pub fn apiserver_log(&self) -> String {
         self.apiserver.as_ref().map(Process::log).unwrap_or_default()
     }
 
-    /// What the controllers wrote so far; nothing where none was asked for.
+    /// The log of the controllers; empty where none was started.
     #[must_use]
     pub fn controllers_log(&self) -> String {
         self.controllers.as_ref().map(Process::log).unwrap_or_default()
@@ -322,6 +323,12 @@ impl ControlPlane {
 
     #[track_caller]
     fn wait_until_ready(&mut self, apiserver: Process) {
+        let admin = Credential {
+            certificate: read(&self.pki.certificate("admin")),
+            key: read(&self.pki.key("admin")),
+        };
+        // No kubectl: to start it again and again takes more of the machine than the API server needs to start.
+        let client = Tls::trusting(&self.ca_pem(), Some(&admin));
         let apiserver = self.apiserver.insert(apiserver);
         // The hooks that make them end after /readyz says yes: what a test creates is in some namespace, and what it lists
         // has that Service in it.
@@ -330,14 +337,11 @@ impl ControlPlane {
             "/api/v1/namespaces/default",
             "/api/v1/namespaces/default/services/kubernetes",
         ] {
-            let kubectl = &self.kubectl;
-            apiserver.wait_for(START, what, || {
-                let output = kubectl.run(&["get", "--raw", what], "");
-                if output.status.success() {
-                    Ok(())
-                } else {
-                    Err(NotYet(text(&output.stderr)))
-                }
+            let url = format!("https://127.0.0.1:{}{what}", self.port);
+            apiserver.wait_for(START, what, || match client.try_send("GET", &url, &[]) {
+                Ok(Answer { status: 200, .. }) => Ok(()),
+                Ok(Answer { body, .. }) => Err(NotYet(body)),
+                Err(error) => Err(NotYet(error.to_string())),
             });
         }
     }

@@ -1,42 +1,52 @@
-//! HTTP as the tests speak it: every status is an answer, and no answer is followed elsewhere.
+//! HTTP/1.1 as the tests and the benchmarks speak it: every status is an answer, and no redirect is followed.
+
+mod connection;
+mod request;
+mod tls;
 
 use std::{
+    error::Error as _,
     io::{self, Read as _, Write as _},
     net::{SocketAddr, TcpStream},
-    time::Duration,
 };
 
-use ureq::{
-    Agent,
-    http::Request,
-    tls::{Certificate, ClientCert, PrivateKey, RootCerts, TlsConfig},
+#[cfg(feature = "filter")]
+pub(crate) use self::connection::RUNTIME;
+pub use self::{
+    connection::{Connection, KeepAlive},
+    request::{Answer, Request},
+    tls::Tls,
 };
 
-use crate::authority::{Authority, Credential};
-
-/// Longer than any proxy under test keeps a request.
-const TIMEOUT: Duration = Duration::from_secs(120);
-
-/// An answer, whatever its status.
-#[derive(Clone, Debug)]
-pub struct Answer {
-    /// The status code.
-    pub status: u16,
-    /// Names in lower case, in the order of the wire; values that are not UTF-8 have replacement characters.
-    pub headers: Vec<(String, String)>,
-    /// The whole body.
-    pub body: String,
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Nothing listens at the address.
+    #[error("cannot connect to {0}: {1}")]
+    Connect(SocketAddr, #[source] io::Error),
+    /// A side refused the other's certificate.
+    #[error("no TLS with {0}: {1}")]
+    Tls(String, #[source] io::Error),
+    /// The connection broke, or what came is no HTTP.
+    #[error("{}", chain(.0))]
+    Broken(#[from] hyper::Error),
+    /// No answer came in time.
+    #[error("no answer within {:?}", connection::TIMEOUT)]
+    Timeout,
+    /// The URL does not name an address and a port.
+    #[error("{0} has no address")]
+    NoAddress(String),
 }
 
-impl Answer {
-    /// The first header of that name, given in lower case.
-    #[must_use]
-    pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers
-            .iter()
-            .find(|(header, _)| header == name)
-            .map(|(_, value)| value.as_str())
+/// An error of the library with what caused it, which it does not say itself.
+fn chain(error: &hyper::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text += &format!(": {error}");
+        cause = error.source();
     }
+    text
 }
 
 /// GETs a URL of 127.0.0.1.
@@ -61,108 +71,49 @@ pub fn send(method: &str, url: &str, headers: &[(&str, &str)]) -> Answer {
 ///
 /// # Errors
 /// When the connection is refused or breaks, or no answer comes in time.
-pub fn try_send(method: &str, url: &str, headers: &[(&str, &str)]) -> Result<Answer, ureq::Error> {
-    run(&agent(TlsConfig::default(), 0), method, url, headers)
+pub fn try_send(method: &str, url: &str, headers: &[(&str, &str)]) -> Result<Answer, Error> {
+    ask(&Request::of(method, url).headers(headers))
 }
 
-/// A client that speaks TLS.
-#[derive(Clone, Debug)]
-pub struct Tls(Agent);
-
-impl Tls {
-    /// One that believes what that authority signed, and shows what it was given.
-    ///
-    /// # Panics
-    /// When the certificates cannot be read.
-    #[must_use]
-    pub fn new(authority: &Authority, shows: Option<&Credential>) -> Self {
-        Self(agent(tls(authority, shows), 0))
-    }
-
-    /// The same that keeps its connection for the next request, as the API server does.
-    ///
-    /// # Panics
-    /// When the certificates cannot be read.
-    #[must_use]
-    pub fn keeping(authority: &Authority, shows: Option<&Credential>) -> Self {
-        Self(agent(tls(authority, shows), 8))
-    }
-
-    /// Sends a request without a body.
-    ///
-    /// # Errors
-    /// When a side refuses the other's certificate, the connection breaks, or no answer comes in time.
-    pub fn try_send(&self, method: &str, url: &str, headers: &[(&str, &str)]) -> Result<Answer, ureq::Error> {
-        run(&self.0, method, url, headers)
-    }
-}
-
-fn tls(authority: &Authority, shows: Option<&Credential>) -> TlsConfig {
-    let certificate = |pem: &str| Certificate::from_pem(pem.as_bytes()).expect("a certificate").to_owned();
-    let client = shows.map(|Credential { certificate: pem, key }| {
-        let key = PrivateKey::from_pem(key.as_bytes()).expect("a key");
-        ClientCert::new_with_certs(&[certificate(pem)], key)
-    });
-    TlsConfig::builder()
-        .root_certs(RootCerts::new_with_certs(&[certificate(&authority.pem())]))
-        .client_cert(client)
-        .build()
-}
-
-fn run(agent: &Agent, method: &str, url: &str, headers: &[(&str, &str)]) -> Result<Answer, ureq::Error> {
-    let mut request = Request::builder().method(method).uri(url);
-    for (name, value) in headers {
-        request = request.header(*name, *value);
-    }
-    let mut response = agent.run(request.body(())?)?;
-    let headers = response
-        .headers()
-        .iter()
-        .map(|(name, value)| (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned()))
-        .collect();
-    let body = String::from_utf8_lossy(&response.body_mut().with_config().limit(u64::MAX).read_to_vec()?).into_owned();
-    Ok(Answer {
-        status: response.status().as_u16(),
-        headers,
-        body,
-    })
+/// Sends a request to its URL, over a connection of its own: a proxy under test may go at any time, and a connection that
+/// was kept would fail the next request.
+///
+/// # Errors
+/// When the connection is refused or breaks, or no answer comes in time.
+pub fn ask(request: &Request) -> Result<Answer, Error> {
+    let (_, address) = request.server()?;
+    Connection::open(address)?.ask(&request.to_origin())
 }
 
 /// Sends bytes as they are and gives everything that comes until the other side closes: for requests that no client
 /// library would write. They should ask for `connection: close`.
 ///
-/// # Panics
-/// When there is no connection, it breaks, or nobody closes it in time.
-#[must_use]
-#[track_caller]
-pub fn raw(address: SocketAddr, request: &[u8]) -> Vec<u8> {
-    try_raw(address, request).unwrap_or_else(|error| panic!("{address}: {error}"))
+/// # Errors
+/// When there is no connection, it breaks, or the other side does not close it in time.
+pub fn raw(address: SocketAddr, request: &[u8]) -> io::Result<Vec<u8>> {
+    Ok(raw_at_once(address, request, 1)?.concat())
 }
 
-/// The same where there may be no answer.
+/// The same over so many connections that are open at the same time: a listener that balances exactly gives one to each
+/// worker.
 ///
 /// # Errors
-/// When there is no connection, it breaks, or nobody closes it in time.
-pub fn try_raw(address: SocketAddr, request: &[u8]) -> io::Result<Vec<u8>> {
-    let mut connection = TcpStream::connect(address)?;
-    connection.set_read_timeout(Some(TIMEOUT))?;
-    connection.write_all(request)?;
-    let mut answer = Vec::new();
-    connection.read_to_end(&mut answer)?;
-    Ok(answer)
-}
-
-/// `kept` is how many connections: a proxy under test may go at any time, and one to it would fail the next request.
-fn agent(tls: TlsConfig, kept: usize) -> Agent {
-    Agent::config_builder()
-        .timeout_global(Some(TIMEOUT))
-        .http_status_as_error(false)
-        .max_redirects(0)
-        .proxy(None)
-        .max_idle_connections(kept)
-        .tls_config(tls)
-        .build()
-        .into()
+/// As [`raw`], of any of them.
+pub fn raw_at_once(address: SocketAddr, request: &[u8], connections: usize) -> io::Result<Vec<Vec<u8>>> {
+    let open = || {
+        let connection = TcpStream::connect(address)?;
+        connection.set_read_timeout(Some(connection::TIMEOUT))?;
+        Ok(connection)
+    };
+    let mut open: Vec<_> = (0..connections).map(|_| open()).collect::<io::Result<_>>()?;
+    let mut answers = Vec::new();
+    for connection in &mut open {
+        connection.write_all(request)?;
+        let mut answer = Vec::new();
+        connection.read_to_end(&mut answer)?;
+        answers.push(answer);
+    }
+    Ok(answers)
 }
 
 #[cfg(test)]
@@ -184,7 +135,7 @@ mod tests {
     #[test]
     fn raw_bytes_come_and_go_as_they_are() {
         let address = answer_once(b"\xfe\xff");
-        assert_eq!(raw(address, b"GET \xff HTTP/1.1\r\n\r\n"), b"\xfe\xff");
+        assert_eq!(raw(address, b"GET \xff HTTP/1.1\r\n\r\n").unwrap(), b"\xfe\xff");
     }
 
     /// A server that reads one request head, answers these bytes and is gone.

@@ -1,7 +1,7 @@
 //! A real Istio control plane on 127.0.0.1, and the bootstraps of Envoys that take their configuration from it.
 //!
-//! It neither injects nor signs: there are no pods to inject into. The proxies speak plain text to it, or TLS where they
-//! have to show who they are.
+//! It neither injects sidecars, because there are no pods, nor signs certificates. The proxies connect in plain text, or with TLS
+//! where they have to authenticate.
 
 mod node;
 
@@ -131,8 +131,8 @@ impl Istiod {
         node::bootstrap(node, self.grpc)
     }
 
-    /// The same for a node that shows this token of its ServiceAccount, made for the audience `istio-ca`: what istiod
-    /// tells of Secrets, it tells nobody else.
+    /// The same for a node with this token of its ServiceAccount, made for the audience `istio-ca`: istiod sends Secrets only to
+    /// nodes with such a token.
     #[must_use]
     pub fn bootstrap_with_token(&self, node: &Node, token: &str) -> String {
         node::secure_bootstrap(node, self.secure_grpc, &self.authority, token)

@@ -14,7 +14,7 @@ const RANGE: Range<u16> = 20_000..32_000;
 /// Ports given out by this process so far: none is given twice.
 static GIVEN: AtomicU16 = AtomicU16::new(0);
 
-/// A port of 127.0.0.1 that nobody listens on.
+/// A port of 127.0.0.1 that no process listens on.
 ///
 /// # Panics
 /// When every port of the range is taken.

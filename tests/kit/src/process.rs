@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn its_words_are_kept() {
+    fn its_output_is_kept() {
         let folder = tempfile::tempdir().unwrap();
         let process = Process::start(
             "sh",
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "sh ended with exit status: 3 before it is ready")]
-    fn the_wait_for_a_process_that_ended_is_over() {
+    fn waiting_for_a_process_that_ended_fails_at_once() {
         let folder = tempfile::tempdir().unwrap();
         let mut process = Process::start("sh", folder.path(), Command::new("sh").args(["-c", "exit 3"]));
         process.wait_for(PATIENCE, "it is ready", || Err::<(), _>("not yet"));

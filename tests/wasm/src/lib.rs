@@ -1,9 +1,9 @@
-//! What the tests of `tests/` share. They are a package of their own because the dev-dependencies of the crates
+//! Shared code of the tests in `tests/`. They are a package of their own because the dev-dependencies of the crates
 //! under test need not compile for wasm32.
 
 mod api;
 mod served;
-mod told;
+mod transcript;
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -33,8 +33,8 @@ const CONFIG: &str = r#"{
 pub struct Made {
     /// The bytes of the last snapshot.
     pub snapshot: Vec<u8>,
-    /// Everything that was asked, published, logged and answered, as text.
-    pub told: String,
+    /// Every request, publication, log line and answer, as text.
+    pub transcript: String,
 }
 
 /// Runs the leader over what a real API server answered (`tests/golden/kubernetes`), before and after its HPA
@@ -45,7 +45,7 @@ pub struct Made {
 #[must_use]
 pub fn make() -> Made {
     let config = Rc::new(Config::parse(CONFIG.as_bytes(), Artifact::Full).expect("a good configuration"));
-    let mut told = told::Told::new(&config);
+    let mut transcript = transcript::Transcript::new(&config);
     let mut leader = Leader::new(config.clone(), Handover::default(), T0);
     let rounds = [
         ("hpas-fresh.json", T0),
@@ -53,17 +53,17 @@ pub fn make() -> Made {
         ("403.json", later(30)),
     ];
     for (hpas, now) in rounds {
-        told.round(&mut leader, now, |path| api::answer(path, hpas));
+        transcript.round(&mut leader, now, |path| api::answer(path, hpas));
     }
-    let (snapshot, confirmed) = told.published();
-    served::tell(&config, snapshot.clone(), &confirmed, &mut told.text);
+    let (snapshot, confirmed) = transcript.published();
+    served::record(&config, snapshot.clone(), &confirmed, &mut transcript.text);
     Made {
         snapshot,
-        told: told.text,
+        transcript: transcript.text,
     }
 }
 
-/// So many seconds after the first round.
+/// That many seconds after the first round.
 #[must_use]
 pub fn later(seconds: u64) -> Time {
     T0.after(Duration::from_secs(seconds))

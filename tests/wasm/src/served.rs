@@ -1,4 +1,4 @@
-//! What a thread serves of a snapshot, told answer by answer.
+//! Records the headers and the answers that a thread serves from a snapshot.
 
 use std::fmt::Write as _;
 
@@ -28,24 +28,24 @@ const PATHS: [&str; 8] = [
     "/burstmetrics/pods",
 ];
 
-/// Tells the headers and the answers of a picture, while it is fresh and when it no longer is.
-pub(crate) fn tell(config: &Config, snapshot: Vec<u8>, confirmed: &Confirmed, told: &mut String) {
-    let mut picture = ServingCache::default();
-    picture.take(snapshot).expect("a whole snapshot");
+/// Appends the headers and the answers to the transcript, while the snapshot is fresh and once it is stale.
+pub(crate) fn record(config: &Config, snapshot: Vec<u8>, confirmed: &Confirmed, transcript: &mut String) {
+    let mut cache = ServingCache::default();
+    cache.take(snapshot).expect("a whole snapshot");
     for (seconds, paths) in [(31, &PATHS[..]), (3600, &PATHS[..1])] {
-        picture.refresh(config, Some(confirmed), later(seconds));
-        writeln!(told, "\nafter {seconds} s: {:?}", picture.freshness()).expect("text grows");
+        cache.refresh(config, Some(confirmed), later(seconds));
+        writeln!(transcript, "\nafter {seconds} s: {:?}", cache.freshness()).expect("text grows");
         for service in SERVICES {
-            let header = picture.header(config, service.as_bytes(), &());
-            writeln!(told, "{service}: {header:?}").expect("text grows");
+            let header = cache.header(config, service.as_bytes(), &());
+            writeln!(transcript, "{service}: {header:?}").expect("text grows");
         }
         for path in paths {
-            told.push_str(&answer(config, &mut picture, path, later(seconds)));
+            transcript.push_str(&answer(config, &mut cache, path, later(seconds)));
         }
     }
 }
 
-fn answer(config: &Config, picture: &mut ServingCache, path: &str, now: Time) -> String {
+fn answer(config: &Config, cache: &mut ServingCache, path: &str, now: Time) -> String {
     let endpoints = config.endpoints.as_ref().expect("endpoints are on");
     let request = burst::BurstRequest {
         method: b"GET",
@@ -54,7 +54,7 @@ fn answer(config: &Config, picture: &mut ServingCache, path: &str, now: Time) ->
         if_none_match: None,
         now,
     };
-    let answer = burst::answer(config, endpoints, picture, request).expect("a path of ours");
+    let answer = burst::answer(config, endpoints, cache, request).expect("a path of ours");
     let body = String::from_utf8_lossy(&answer.body);
     format!("\n{} {path}\n{:?}\n{body}", answer.status, answer.headers)
 }

@@ -16,12 +16,12 @@ fn the_standard_library_has_no_wall_clock_here() {
 
 #[wasm_bindgen_test]
 #[should_panic(expected = "time not implemented on this platform")]
-fn and_no_other_clock_either() {
+fn the_standard_library_has_no_monotonic_clock_here() {
     let _ = Instant::now();
 }
 
 #[wasm_bindgen_test]
-fn moments_do_not_fit_into_the_targets_words_and_are_kept_whole() {
+fn times_wider_than_usize_keep_every_bit() {
     assert!(usize::try_from(T0.unix_millis()).is_err());
     let century = Duration::from_secs(100 * 365 * 24 * 3600);
     let far = T0.after(century);
@@ -35,7 +35,7 @@ fn moments_do_not_fit_into_the_targets_words_and_are_kept_whole() {
 }
 
 #[wasm_bindgen_test]
-fn pauses_longer_than_32_bits_of_milliseconds_are_kept_whole() {
+fn durations_of_more_than_32_bits_of_milliseconds_keep_every_bit() {
     let json = r#"{"cluster": "k", "poll_interval": "1193h", "max_staleness": "10000h"}"#;
     let config = Config::parse(json.as_bytes(), Artifact::Full).unwrap();
     assert_eq!(config.poll_interval.as_millis(), 1193 * 3_600_000);

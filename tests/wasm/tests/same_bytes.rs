@@ -5,23 +5,23 @@
 use burst_wasm_tests::{Made, make};
 
 const SNAPSHOT: &[u8] = include_bytes!("../../golden/model/snapshot.bin");
-const TOLD: &str = include_str!("../../golden/model/told.txt");
+const TRANSCRIPT: &str = include_str!("../../golden/model/transcript.txt");
 
 #[cfg_attr(target_arch = "wasm32", wasm_bindgen_test::wasm_bindgen_test)]
 #[cfg_attr(not(target_arch = "wasm32"), test)]
 fn the_recorded_answers_lead_to_the_golden_bytes() {
-    let Made { snapshot, told } = make();
+    let Made { snapshot, transcript } = make();
     #[cfg(not(target_arch = "wasm32"))]
     if std::env::var_os("BURST_RECORD").is_some() {
-        return record(&snapshot, &told);
+        return record(&snapshot, &transcript);
     }
-    assert_eq!(told, TOLD);
+    assert_eq!(transcript, TRANSCRIPT);
     assert_eq!(snapshot, SNAPSHOT);
 }
 
 #[cfg(not(target_arch = "wasm32"))]
-fn record(snapshot: &[u8], told: &str) {
+fn record(snapshot: &[u8], transcript: &str) {
     let golden = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../golden/model");
     std::fs::write(golden.join("snapshot.bin"), snapshot).unwrap();
-    std::fs::write(golden.join("told.txt"), told).unwrap();
+    std::fs::write(golden.join("transcript.txt"), transcript).unwrap();
 }

@@ -28,7 +28,7 @@ impl Kubectl {
         &self.kubeconfig
     }
 
-    /// kubectl before it is told what to do.
+    /// kubectl with its connection flags, to which the caller adds a command.
     pub(super) fn command(&self) -> Command {
         let mut command = Command::new(Part::Kubectl.path());
         command
@@ -55,7 +55,7 @@ impl Kubectl {
     }
 }
 
-/// What it printed.
+/// Its output as text.
 pub(super) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }

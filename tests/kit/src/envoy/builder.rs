@@ -48,7 +48,7 @@ impl EnvoyBuilder {
         }
     }
 
-    /// The number of worker threads; 2 unless told.
+    /// The number of worker threads; 2 by default.
     #[must_use]
     pub fn workers(mut self, workers: u32) -> Self {
         self.workers = workers;
@@ -69,17 +69,17 @@ impl EnvoyBuilder {
         self
     }
 
-    /// Another one may take over from it.
+    /// Allows another Envoy to take over from it by a hot restart.
     #[must_use]
     pub fn restartable(mut self) -> Self {
         self.restart = Restart::First;
         self
     }
 
-    /// It takes over from that one, which is restartable: its listeners first, and then it ends it.
+    /// Takes over from a restartable Envoy: first its listeners, and then it ends it.
     ///
     /// # Panics
-    /// When that one is not restartable.
+    /// When the other Envoy is not restartable.
     #[must_use]
     #[track_caller]
     pub fn after(mut self, envoy: &Envoy) -> Self {

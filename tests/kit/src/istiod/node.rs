@@ -1,4 +1,4 @@
-//! Who a proxy says that it is: from this istiod knows what to send it.
+//! The identity that a proxy sends to istiod, which decides the configuration it gets.
 //! <https://istio.io/latest/docs/reference/commands/pilot-agent/> (the agent writes the same into a real bootstrap)
 
 use std::net::Ipv4Addr;
@@ -76,7 +76,7 @@ impl Node {
         }
     }
 
-    /// The address of its pod, by which istiod finds the Services it is an endpoint of; 127.0.0.1 unless told.
+    /// The address of its pod, by which istiod finds the Services it is an endpoint of; 127.0.0.1 by default.
     #[must_use]
     pub fn at(mut self, address: Ipv4Addr) -> Self {
         self.address = address;
@@ -90,7 +90,7 @@ impl Node {
         self
     }
 
-    /// Where it asks for its certificates on 127.0.0.1, by SDS; it has none unless told.
+    /// The port of 127.0.0.1 from which it fetches its certificates by SDS; by default it has none.
     #[must_use]
     pub fn with_agent(mut self, port: u16) -> Self {
         self.agent = Some(port);

@@ -1,0 +1,177 @@
+//! More concurrent requests than clients normally send: their cost is bounded, and no other client is affected.
+
+use burst_lab::api::Fault;
+use burst_testkit::{
+    Version,
+    filter::{Backend, Client, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, Stalled},
+    http::{Connection, Request},
+    wait,
+};
+use http::StatusCode;
+use serde_json::{Value, json};
+
+on_each_envoy!(
+    requests_that_wait_for_one_review_do_not_trap_the_vm,
+    bulk_replies_that_no_client_reads_use_bounded_memory,
+);
+
+const REVIEWS: &str = "subjectaccessreviews.authorization.k8s.io";
+const METRIC: &str = "/apis/external.metrics.k8s.io/v1beta1/namespaces/default/burst_headroom";
+
+/// Requests that may wait in a VM. All at once, 305 replies trapped it.
+const MOST_WAITING: usize = 256;
+/// Bytes of bulk replies that may be under way in a VM.
+const MOST_BULK: usize = 32 << 20;
+/// An attack is so much more than may be.
+const TIMES: usize = 10;
+
+/// Enough for a bulk reply of 140 KB.
+const APPS: usize = 1_500;
+
+/// What the host writes when a module traps.
+const TRAP: &str = "Uncaught RuntimeError";
+
+/// One worker, so that it is known which VM counts what, with a gateway's listener and one of the metrics APIs.
+fn start(version: Version, backend: &Backend, authorization: &str) -> (Proxy, Client) {
+    let apis = json!({
+        "filter_chain": "metrics-apis",
+        "authorization": authorization,
+        "insecure_loopback_demo": true,
+    });
+    let keys: Value = json!({"metrics_apis": apis});
+    let proxy = Proxy::of(version)
+        .workers(1)
+        .plugin(Plugin::new("gateway", keys.clone()))
+        .plugin(Plugin::new("apis", keys).filter_chain("metrics-apis"))
+        .start(backend);
+    let gateway = proxy.client("gateway");
+    (proxy, gateway)
+}
+
+fn requests_that_wait_for_one_review_do_not_trap_the_vm(version: Version) {
+    let mut backend = Backend::sample();
+    let (proxy, mut gateway) = start(version, &backend, "subject_access_review");
+    let unrelated = Request::to(NGSA_1_CLUSTER);
+    gateway.wait_for_header(&unrelated, Some(NGSA_1));
+    // Just as many as may, then the attack.
+    for crowd in [MOST_WAITING, TIMES * MOST_WAITING] {
+        backend.api.faults.inject(REVIEWS, Fault::Hang);
+        let waiting = wait_for_a_review(&proxy, crowd);
+        wait::until(PATIENCE, "as many wait as may", || {
+            proxy.envoy.stat("http.apis.downstream_rq_active") == Some(MOST_WAITING as u64)
+                && proxy.stat("burst_review_rejected_total") == (crowd - MOST_WAITING) as u64
+        });
+        gateway.wait_for_header(&unrelated, Some(NGSA_1));
+        // The unanswered review fails now, for all requests that wait.
+        backend.refuse_connections();
+        let mut statuses = Vec::new();
+        for mut connection in waiting {
+            let answer = connection.answer().expect("an answer");
+            let retry_after = answer.header("retry-after");
+            assert_eq!(retry_after, (answer.status == 429).then_some("1"), "{answer:?}");
+            statuses.push(answer.status);
+        }
+        let count = |status| statuses.iter().filter(|other| **other == status).count();
+        assert_eq!((count(500), count(429)), (MOST_WAITING, crowd - MOST_WAITING));
+        gateway.wait_for_header(&unrelated, Some(NGSA_1));
+        backend.api.faults.clear();
+        backend.accept_connections();
+    }
+    assert_eq!(proxy.log_lines(TRAP), Vec::<String>::new());
+    proxy
+        .client("apis")
+        .wait(&by_dave(), "a value", |answer| answer.status == 200);
+}
+
+fn by_dave() -> Request {
+    Request::get(METRIC)
+        .through(NGSA_1_CLUSTER)
+        .header("x-remote-user", "dave")
+}
+
+/// Connections with such a request each.
+fn wait_for_a_review(proxy: &Proxy, crowd: usize) -> Vec<Connection> {
+    let address = proxy.envoy.listener("apis");
+    let one = |_| {
+        let mut connection = Connection::open(address).expect("a connection");
+        connection.send(&by_dave()).expect("a request");
+        connection
+    };
+    (0..crowd).map(one).collect()
+}
+
+fn bulk_replies_that_no_client_reads_use_bounded_memory(version: Version) {
+    let backend = Backend::of_apps(APPS);
+    let (proxy, mut gateway) = start(version, &backend, "api_server");
+    let bulk = Request::get("/burstmetrics/services");
+    let rows = |body: &str| body.matches("current-load=1,").count();
+    gateway.wait(&bulk, "all services", |answer| rows(&answer.body) == APPS);
+    let whole = gateway.ask(&bulk);
+    let fit = MOST_BULK / whole.body.len();
+    let address = proxy.envoy.listener("gateway");
+    let get = |path: &str, count| Stalled::get(address, &format!("/burstmetrics/services{path}"), &[], count);
+    // What as many streams of small replies take, which are not bounded.
+    let small = get("/shop/app-00", TIMES * fit);
+    assert_eq!(small.heads(StatusCode::OK).len(), TIMES * fit);
+    let before = allocated(&proxy);
+    drop(small);
+
+    // As many as there is room for, and others when these are gone.
+    wait_for_no_stream(&proxy);
+    for _ in 0..2 {
+        assert_eq!(get("", fit).heads(StatusCode::OK).len(), fit);
+        wait_for_no_stream(&proxy);
+    }
+    // Over HTTP/1.1 the connection has a reply at once, and the stream ends: clients of it do not hinder each other.
+    let mut connections: Vec<_> = (0..2 * fit)
+        .map(|_| Connection::open(address).expect("a connection"))
+        .collect();
+    for connection in &mut connections {
+        connection.send(&bulk).expect("a request");
+    }
+    for connection in &mut connections {
+        assert_eq!(connection.answer().expect("an answer").status, 200);
+    }
+    drop(connections);
+
+    let stalled = get("", TIMES * fit);
+    assert_eq!(stalled.heads(StatusCode::OK).len(), fit);
+    let refused = stalled.heads(StatusCode::SERVICE_UNAVAILABLE);
+    assert_eq!(refused.len(), (TIMES - 1) * fit);
+    assert!(
+        refused
+            .iter()
+            .all(|head| head["retry-after"] == "1" && head.contains_key("x-burst-confirmed"))
+    );
+    let grown = allocated(&proxy).saturating_sub(before);
+    assert!(grown < 3 * MOST_BULK / 2, "{grown} bytes for {MOST_BULK} of replies");
+
+    // What is not bulk is answered as ever, and nothing else is refused.
+    let tag = whole.header("etag").expect("a tag");
+    for (request, status) in [
+        (bulk.clone(), 503),
+        (Request::of("HEAD", "/burstmetrics/services"), 200),
+        (bulk.clone().header("if-none-match", tag), 304),
+        (Request::get("/burstmetrics/services/shop/app-00"), 200),
+        (Request::to(NGSA_1_CLUSTER), 200),
+    ] {
+        assert_eq!(gateway.ask(&request).status, status, "{request:?}");
+    }
+    proxy.wait_for_stat("burst_reply_bulk_rejected_total", |count| count > refused.len() as u64);
+    drop(stalled);
+    gateway.wait(&bulk, "a bulk reply again", |answer| rows(&answer.body) == APPS);
+    assert_eq!(proxy.log_lines(TRAP), Vec::<String>::new());
+}
+
+fn wait_for_no_stream(proxy: &Proxy) {
+    wait::until(PATIENCE, "no stream is left", || {
+        proxy.envoy.stat("http.gateway.downstream_rq_active") == Some(0)
+    });
+}
+
+/// Bytes that Envoy has in use.
+fn allocated(proxy: &Proxy) -> usize {
+    let memory: Value = serde_json::from_str(&proxy.envoy.admin("/memory").body).expect("JSON");
+    let allocated = memory["allocated"].as_str().expect("bytes in use");
+    allocated.parse().expect("a number")
+}

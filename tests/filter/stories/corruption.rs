@@ -1,0 +1,228 @@
+//! Corrupt shared data, under every key of the filter: nothing traps, no header is wrong, and the data is repaired.
+
+use super::kube::Kube;
+use super::{FULL, SECOND};
+use crate::host::{Answer, Callout, FakeEnvoy, Request, Response, Route, Vm};
+use burst_model::garbage_collection::OWNED_KEYS_KEY;
+use burst_model::records::{ID_KEY, PROXY_KEY};
+use burst_model::request_rates::report::{HEADER, PATH};
+use burst_testkit::seed;
+use fastrand::Rng;
+use proxy_wasm::hostcalls;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+/// All that has keys of its own.
+const EVERYTHING: &str = r#"{"cluster":"kube_api","poll_interval":"1s","sync":{"mode":"list"},
+    "requests":{"report_interval":"1s","accept":{"filter_chain":"reports"}},
+    "metrics_apis":{"filter_chain":"metrics","policies":{"root_namespace":"istio-system"},
+        "fallback":{"external":{"cluster":"keda"}}}}"#;
+
+const WRITES: usize = 12_000;
+
+const WEB: &str = "service=shop/web, current-load=1, target-load=4, max-load=5";
+
+/// Larger than anything that the filter writes here.
+const HUGE: usize = 1 << 20;
+
+fn answer(kube: &Kube, callout: &Callout) -> Answer {
+    let list = |kind: &str, version: &str| {
+        let list =
+            format!(r#"{{"kind":"{kind}","apiVersion":"{version}","metadata":{{"resourceVersion":"1"}},"items":[]}}"#);
+        Response::json(list).into()
+    };
+    match callout.path() {
+        _ if callout.cluster == "keda" => Response::json(r#"{"kind":"APIResourceList","resources":[]}"#).into(),
+        path if path.contains("polic") => list("ExternalMetricPolicyList", "burst-metrics.io/v1alpha1"),
+        _ => kube.answer(callout),
+    }
+}
+
+/// A proxy of three threads in the middle of its work.
+struct Proxy {
+    envoy: FakeEnvoy,
+    vms: Vec<Vm>,
+}
+
+impl Proxy {
+    fn new() -> Self {
+        let kube = Kube::new();
+        let envoy = FakeEnvoy::new(FULL)
+            .config(EVERYTHING)
+            .cluster("kube_api")
+            .cluster("keda")
+            .kube(move |callout| answer(&kube, callout));
+        let vms = vec![envoy.worker(), envoy.worker(), envoy.worker()];
+        let proxy = Self { envoy, vms };
+        proxy.pass(60);
+        proxy
+    }
+
+    /// Lets time pass, with a report of another proxy each second.
+    fn pass(&self, seconds: u64) {
+        for _ in 0..seconds {
+            self.report();
+            self.envoy.advance(SECOND).answer();
+        }
+    }
+
+    fn report(&self) {
+        let route = Route::to("somewhere")
+            .property(&["xds", "filter_chain_name"], "reports")
+            .property(&["connection", "mtls"], [1]);
+        let report = "1;0000000000000007;500;30000;shop/web=5,0";
+        let request = Request::new("POST", PATH).header(HEADER, report);
+        let status = self.vms[1].request(request, route).status();
+        assert!([204, 507].contains(&status), "{status}");
+    }
+
+    fn shared(&self) -> BTreeMap<String, Vec<u8>> {
+        self.envoy.shared_data("burst-metrics/")
+    }
+
+    fn headers(&self) -> Vec<Option<String>> {
+        let header = |vm: &Vm| vm.response("web.shop").header("x-burst").map(str::to_owned);
+        self.vms.iter().map(header).collect()
+    }
+}
+
+/// Bytes for a key, after what stands there, or elsewhere.
+fn garbage(rng: &mut Rng, shared: &BTreeMap<String, Vec<u8>>, key: &str, flips: bool) -> Vec<u8> {
+    let mut there = shared[key].clone();
+    match rng.u32(..if flips { 7 } else { 6 }) {
+        0 => Vec::new(),
+        1 => (0..rng.usize(..200)).map(|_| rng.u8(..)).collect(),
+        2 => vec![rng.u8(..); rng.usize(..HUGE)],
+        3 => there[..rng.usize(..=there.len())].to_vec(),
+        4 => {
+            let others: Vec<_> = shared.iter().filter(|(other, _)| *other != key).collect();
+            others[rng.usize(..others.len())].1.clone()
+        }
+        5 => {
+            there.extend((0..rng.usize(1..20)).map(|_| rng.u8(..)));
+            there
+        }
+        _ => {
+            for _ in 0..rng.usize(1..4) {
+                if !there.is_empty() {
+                    let at = rng.usize(..there.len());
+                    there[at] ^= 1 << rng.u32(..8);
+                }
+            }
+            there
+        }
+    }
+}
+
+/// Draws garbage for that many writes, with some time and some requests between them; `is_right` judges each header.
+fn attack(
+    proxy: &Proxy,
+    rng: &mut Rng,
+    writes: usize,
+    flips: bool,
+    is_right: impl Fn(&str) -> bool,
+) -> BTreeSet<String> {
+    let mut hit = BTreeSet::new();
+    let keys: Vec<_> = proxy.shared().into_keys().collect();
+    for n in 0..writes {
+        let shared = proxy.shared();
+        let key = keys[rng.usize(..keys.len())].clone();
+        let bytes = garbage(rng, &shared, &key, flips);
+        hit.insert(key.clone());
+        let vm = &proxy.vms[rng.usize(..3)];
+        vm.inside(move || hostcalls::set_shared_data(&key, Some(&bytes), None).unwrap());
+        match rng.u32(..8) {
+            0 => proxy.pass(1),
+            1..4 => {
+                proxy.envoy.advance(Duration::from_millis(rng.u64(1..400))).answer();
+            }
+            _ => {
+                proxy.vms[rng.usize(..3)].tick();
+            }
+        }
+        assert!(proxy.vms.iter().all(Vm::alive), "write {n}");
+        for header in proxy.headers().into_iter().flatten() {
+            assert!(is_right(&header), "write {n}: {header}");
+        }
+    }
+    hit
+}
+
+fn has_healed(proxy: &Proxy, after: &str) {
+    // As long as the longest wait: for an expired lease, for reports, for a backoff.
+    proxy.pass(90);
+    assert_eq!(
+        proxy.headers(),
+        vec![Some(WEB.to_owned()); 3],
+        "after garbage in {after}"
+    );
+    let new = proxy.envoy.worker();
+    proxy.pass(3);
+    let header = new.response("web.shop").header("x-burst").map(str::to_owned);
+    assert_eq!(header.as_deref(), Some(WEB), "a new thread after garbage in {after}");
+    new.kill();
+    assert_eq!(
+        proxy.envoy.stat("burst_hub_proxies"),
+        Some(2),
+        "after garbage in {after}"
+    );
+    let sum = proxy
+        .shared()
+        .into_iter()
+        .find(|(key, _)| key.ends_with("/requests/sum"));
+    let sum = String::from_utf8(sum.unwrap().1).unwrap();
+    assert!(sum.contains(";shop/web="), "{sum:?} after garbage in {after}");
+}
+
+#[test]
+fn corrupt_shared_data_makes_no_header_wrong_and_is_repaired() {
+    let mut rng = Rng::with_seed(seed());
+    let proxy = Proxy::new();
+    let hit = attack(&proxy, &mut rng, WRITES, false, |header| header == WEB);
+    for name in [
+        "lease",
+        "snapshot",
+        "confirmed",
+        "resume",
+        "troubles",
+        "policies",
+        "parsing",
+        "offers",
+        "requests/vm/0",
+        "requests/report/0",
+        "requests/reports",
+        "requests/since",
+        "requests/sum",
+    ] {
+        assert!(
+            hit.iter().any(|key| key.ends_with(&format!("/{name}"))),
+            "{name}: {hit:?}"
+        );
+    }
+    for name in [OWNED_KEYS_KEY, ID_KEY, PROXY_KEY] {
+        assert!(hit.contains(name), "{name}: {hit:?}");
+    }
+    has_healed(&proxy, "all of it");
+}
+
+#[test]
+fn each_corrupt_key_is_repaired_on_its_own() {
+    let proxy = Proxy::new();
+    for (key, _) in proxy.shared() {
+        for bytes in [&b"garbage"[..], b""] {
+            let written = key.clone();
+            proxy.vms[0].inside(move || hostcalls::set_shared_data(&written, Some(bytes), None).unwrap());
+            has_healed(&proxy, &key);
+        }
+    }
+}
+
+#[test]
+fn flipped_bits_in_shared_data_trap_no_vm_and_are_repaired() {
+    let mut rng = Rng::with_seed(seed());
+    let proxy = Proxy::new();
+    // No record has a check sum: another number in a record is another number in the header.
+    let is_one = |header: &str| header.starts_with("service=") && header.is_ascii() && !header.contains(['\r', '\n']);
+    attack(&proxy, &mut rng, WRITES / 10, true, is_one);
+    has_healed(&proxy, "all of it");
+}

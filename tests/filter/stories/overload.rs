@@ -1,0 +1,298 @@
+//! More concurrent requests than clients normally send: their cost is bounded, and no other client is affected.
+
+use super::kube::Kube;
+use super::metrics_apis::over_mutual_tls;
+use super::reviews::{review, yes};
+use super::{SECOND, envoy};
+use crate::host::{Answer, Callout, FakeEnvoy, OpenStream, Request, Route, Seen, Vm};
+use burst_metrics_api::review::PATH;
+use burst_model::records::ID_KEY;
+use proxy_wasm::hostcalls;
+
+const CONFIGURATION: &str = r#"{"cluster":"kube_api","poll_interval":"1s","metrics_apis":{"filter_chain":"metrics","authorization":"subject_access_review"}}"#;
+const METRIC: &str = "/apis/external.metrics.k8s.io/v1beta1/namespaces/shop/burst_headroom";
+
+/// Requests that may wait in a VM, and ten times as many.
+const MOST_WAITING: usize = 256;
+const CROWD: usize = 10 * MOST_WAITING;
+
+/// Far from where Envoy's stack ends.
+const DEEPEST: usize = 8;
+
+/// A worker that knows the cluster, and an API server that answers reviews so.
+fn synced(configuration: &str, review: impl Into<Answer>) -> (FakeEnvoy, Vm) {
+    let (kube, review) = (Kube::new(), review.into());
+    let envoy = envoy(configuration, &kube).kube(move |callout: &Callout| match callout.path() == PATH {
+        true => review.clone(),
+        false => kube.answer(callout),
+    });
+    let worker = envoy.worker();
+    envoy.advance(SECOND).answer();
+    (envoy, worker)
+}
+
+fn by(user: &str, path: &str) -> Request {
+    Request::get(path).header("x-remote-user", user)
+}
+
+fn wait_all(worker: &Vm, requests: impl IntoIterator<Item = Request>) -> Vec<OpenStream> {
+    requests
+        .into_iter()
+        .map(|request| worker.open(request, over_mutual_tls()))
+        .collect()
+}
+
+/// One and the same user, or one for each number.
+fn user(same: bool, number: usize) -> String {
+    if same { "alice".into() } else { format!("user-{number}") }
+}
+
+/// How many of them were answered with that status.
+fn count(seen: &[Seen], status: u16) -> usize {
+    seen.iter().filter(|seen| seen.status() == status).count()
+}
+
+/// Answers all, and checks that another client is served before and after it.
+fn finish_all(worker: &Vm, streams: Vec<OpenStream>) -> Vec<Seen> {
+    let header = || worker.response("web.shop").header("x-burst").map(str::to_owned);
+    let before = header();
+    worker.answer();
+    let seen = streams.into_iter().map(OpenStream::finish).collect();
+    assert!(worker.alive() && before.is_some() && header() == before);
+    assert!(
+        worker.most_deferred() <= DEEPEST,
+        "{} replies at once",
+        worker.most_deferred()
+    );
+    seen
+}
+
+#[test]
+fn as_many_requests_as_may_wait_for_one_review_are_answered() {
+    let discovery = "/apis/custom.metrics.k8s.io/v1beta2";
+    let denied = review(r#"{"allowed":false}"#);
+    let answers: [(Answer, u16); 4] = [
+        (yes().into(), 200),
+        (denied.into(), 403),
+        (Answer::Reset, 500),
+        (Answer::Timeout, 500),
+    ];
+    for (answer, status) in answers {
+        for path in [METRIC, discovery] {
+            let (_envoy, worker) = synced(CONFIGURATION, answer.clone());
+            let streams = wait_all(&worker, vec![by("alice", path); MOST_WAITING]);
+            let seen = finish_all(&worker, streams);
+            assert_eq!(count(&seen, status), MOST_WAITING, "{path}: {answer:?}");
+        }
+    }
+}
+
+#[test]
+fn requests_over_the_waiting_limit_are_refused_at_once() {
+    for same in [true, false] {
+        let (envoy, worker) = synced(CONFIGURATION, yes());
+        let crowd = (0..CROWD).map(|number| by(&user(same, number), METRIC));
+        let seen = finish_all(&worker, wait_all(&worker, crowd));
+        assert_eq!(
+            (count(&seen, 200), count(&seen, 429)),
+            (MOST_WAITING, CROWD - MOST_WAITING)
+        );
+        let refused = seen.last().unwrap();
+        assert_eq!(refused.header("retry-after"), Some("1"));
+        assert!(
+            refused.text().contains(r#""reason":"TooManyRequests""#),
+            "{}",
+            refused.text()
+        );
+        // All of them are answered now, so the next ones may wait.
+        let seen = finish_all(&worker, wait_all(&worker, vec![by("late", METRIC); MOST_WAITING]));
+        assert_eq!(count(&seen, 200), MOST_WAITING);
+        envoy.advance(SECOND);
+        let rejected = (CROWD - MOST_WAITING) as u64;
+        assert_eq!(envoy.stat("burst_review_rejected_total"), Some(rejected));
+        assert_eq!(envoy.stat("burst_reply_429_total"), Some(rejected));
+    }
+}
+
+#[test]
+fn clients_that_disconnect_free_capacity_for_others() {
+    let (_envoy, worker) = synced(CONFIGURATION, yes());
+    for stream in wait_all(&worker, vec![by("alice", METRIC); CROWD]) {
+        stream.abandon();
+    }
+    let seen = finish_all(&worker, wait_all(&worker, vec![by("bob", METRIC); MOST_WAITING]));
+    assert_eq!(count(&seen, 200), MOST_WAITING);
+}
+
+/// What they asked is under way without them.
+#[test]
+fn reviews_of_disconnected_clients_are_bounded_too() {
+    let (envoy, worker) = synced(CONFIGURATION, Answer::Never);
+    for number in 0..CROWD {
+        worker
+            .open(by(&user(false, number), METRIC), over_mutual_tls())
+            .abandon();
+    }
+    assert_eq!(worker.callouts().len(), MOST_WAITING);
+    assert_eq!(worker.request(by("late", METRIC), over_mutual_tls()).status(), 429);
+    // Identical requests may wait; the others may once the review has timed out.
+    let same = worker.open(by(&user(false, 0), METRIC), over_mutual_tls());
+    envoy.advance(6 * SECOND);
+    assert_eq!(same.finish().status(), 500);
+    worker.open(by("late", METRIC), over_mutual_tls()).abandon();
+    assert_eq!(worker.callouts().len(), 1);
+}
+
+/// One that goes while it is in the queue of those to be answered is not answered, and the others are.
+#[test]
+fn clients_that_disconnect_between_two_batches_affect_no_other_client() {
+    let (_envoy, worker) = synced(CONFIGURATION, Answer::Never);
+    let mut streams = wait_all(&worker, vec![by("alice", METRIC); MOST_WAITING]);
+    let gone = streams.split_off(MOST_WAITING / 2);
+    let [callout] = &worker.callouts()[..] else {
+        panic!("one question")
+    };
+    let mut gone = gone.into_iter();
+    gone.by_ref().take(10).for_each(OpenStream::abandon);
+    worker.reply(callout, yes());
+    gone.for_each(OpenStream::abandon);
+    let seen: Vec<_> = streams.into_iter().map(OpenStream::finish).collect();
+    assert_eq!(count(&seen, 200), MOST_WAITING / 2);
+    assert!(worker.alive() && worker.most_deferred() <= DEEPEST);
+}
+
+#[test]
+fn reviews_that_cannot_be_sent_are_answered_in_batches_too() {
+    for same in [true, false] {
+        let configuration = CONFIGURATION.replace("kube_api", "nowhere");
+        let envoy = envoy(&configuration, &Kube::new());
+        let (worker, other) = (envoy.worker(), envoy.worker());
+        worker.tick();
+        // Nobody can make a bell while others take the numbers of bells: all of them wait for the tick.
+        for _ in 0..MOST_WAITING {
+            let other = other.clone();
+            worker.before_write(ID_KEY, move || {
+                other.inside(|| hostcalls::set_shared_data(ID_KEY, Some(&[9, 0, 0, 0]), None).unwrap());
+            });
+        }
+        let crowd = (0..CROWD).map(|number| by(&user(same, number), METRIC));
+        let streams = wait_all(&worker, crowd);
+        worker.tick();
+        let seen: Vec<_> = streams.into_iter().map(OpenStream::finish).collect();
+        assert_eq!(
+            (count(&seen, 500), count(&seen, 429)),
+            (MOST_WAITING, CROWD - MOST_WAITING)
+        );
+        assert!(
+            worker.alive() && worker.most_deferred() <= DEEPEST,
+            "{}",
+            worker.most_deferred()
+        );
+    }
+}
+
+/// Requests of other adapters are continued, not replied to.
+#[test]
+fn requests_for_another_adapter_are_resumed_in_batches() {
+    let fallback = r#""authorization":"subject_access_review","fallback":{"external":{"cluster":"elsewhere"}}"#;
+    let configuration = CONFIGURATION.replace(r#""authorization":"subject_access_review""#, fallback);
+    let (_envoy, worker) = synced(&configuration, yes());
+    let theirs = METRIC.replace("burst_headroom", "queue_length");
+    let streams = wait_all(&worker, vec![by("alice", &theirs); MOST_WAITING]);
+    let seen = finish_all(&worker, streams);
+    assert_eq!(count(&seen, 200), MOST_WAITING);
+}
+
+/// Bytes of bulk replies that may be under way in a VM.
+const MOST_BULK: usize = 32 << 20;
+
+/// So many make a bulk reply of 200 KB.
+const APPS: usize = 2_000;
+
+/// A worker that knows many applications.
+fn with_many_apps() -> (FakeEnvoy, Vm) {
+    let kube = (0..APPS).fold(Kube::new(), |kube, number| {
+        kube.with(&format!("shop/app-{number:04}"), 1, 5)
+    });
+    let envoy = envoy(&CONFIGURATION.replace("subject_access_review", "api_server"), &kube);
+    let worker = envoy.worker();
+    envoy.advance(10 * SECOND).answer();
+    (envoy, worker)
+}
+
+#[test]
+fn bulk_replies_in_flight_are_bounded_and_small_replies_are_not() {
+    let web = || Route::istio("web", "shop");
+    let services = || Request::get("/burstmetrics/services");
+    let all = "/apis/custom.metrics.k8s.io/v1beta2/namespaces/shop/services/*/burst_headroom";
+    let one = "/apis/custom.metrics.k8s.io/v1beta2/namespaces/shop/services/web/burst_headroom";
+    let by_alice = |path| Request::get(path).header("x-remote-user", "alice");
+    for (bulk, route, busy) in [(services(), web(), 503), (by_alice(all), over_mutual_tls(), 429)] {
+        let (envoy, worker) = with_many_apps();
+        let ask = || worker.request(bulk.clone(), route.clone());
+        let whole = ask();
+        assert_eq!(whole.status(), 200);
+        let fit = MOST_BULK / whole.body().len();
+        let open = |count: usize| {
+            (0..count)
+                .map(|_| worker.open(bulk.clone(), route.clone()))
+                .collect::<Vec<_>>()
+        };
+
+        // As many as there is room for, twice.
+        for _ in 0..2 {
+            let seen: Vec<_> = open(fit).into_iter().map(OpenStream::finish).collect();
+            assert_eq!(count(&seen, 200), fit);
+        }
+        let streams = open(10 * fit);
+        let refused = ask();
+        assert_eq!((refused.status(), refused.header("retry-after")), (busy, Some("1")));
+        let head = Request::new("HEAD", "/burstmetrics/services");
+        let unchanged = services().header("if-none-match", "*");
+        for (request, route, status) in [
+            (head, web(), 200),
+            (unchanged, web(), 304),
+            (Request::get("/burstmetrics/services/shop/web"), web(), 200),
+            (Request::get("/"), web(), 200),
+            (by_alice(one), over_mutual_tls(), 200),
+        ] {
+            assert_eq!(worker.request(request, route).status(), status);
+        }
+        let seen: Vec<_> = streams.into_iter().map(OpenStream::finish).collect();
+        assert_eq!((count(&seen, 200), count(&seen, busy)), (fit, 9 * fit));
+        assert_eq!(ask().status(), 200, "they are gone");
+        envoy.advance(SECOND);
+        let rejected = 9 * fit as u64 + 1;
+        assert_eq!(envoy.stat("burst_reply_bulk_rejected_total"), Some(rejected));
+    }
+}
+
+/// A client that goes away before its reply is written, and one whose reply comes after a review, hold nothing either.
+#[test]
+fn bulk_replies_of_disconnected_clients_free_capacity_for_others() {
+    let all = "/apis/custom.metrics.k8s.io/v1beta2/namespaces/shop/services/*/burst_headroom";
+    let kube = (0..APPS).fold(Kube::new(), |kube, number| {
+        kube.with(&format!("shop/app-{number:04}"), 1, 5)
+    });
+    let envoy = envoy(CONFIGURATION, &kube).kube(move |callout: &Callout| match callout.path() == PATH {
+        true => yes().into(),
+        false => kube.answer(callout),
+    });
+    let worker = envoy.worker();
+    envoy.advance(10 * SECOND).answer();
+    let mut answered = 0;
+    for round in 0..4 {
+        let streams = wait_all(&worker, vec![by(&format!("user-{round}"), all); MOST_WAITING]);
+        worker.answer();
+        let (gone, left) = (streams, worker.open(by("late", all), over_mutual_tls()));
+        worker.answer();
+        let seen: Vec<_> = gone.into_iter().map(OpenStream::finish).collect();
+        answered = count(&seen, 200);
+        assert!(
+            answered > 0 && count(&seen, 429) == MOST_WAITING - answered,
+            "{answered}"
+        );
+        left.abandon();
+    }
+    assert!(answered < MOST_WAITING, "so many do not fit");
+}

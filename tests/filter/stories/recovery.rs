@@ -1,0 +1,292 @@
+//! Failures at each phase of a list: its first page, a later page, a watch.
+
+use super::kube::{Kube, Point, event, list};
+use super::{SECOND, envoy, logged};
+use crate::host::{Answer, FakeEnvoy, Jump, Response};
+use std::time::Duration;
+
+const HPAS: &str = "horizontalpodautoscalers";
+
+/// Objects come one by one, in lists that are read every second. A list that is refused is not left out in these stories.
+const PAGES: &str =
+    r#"{"cluster":"kube_api","poll_interval":"1s","max_staleness":"10m","page_size":1,"sync":{"mode":"list"}}"#;
+/// They are watched.
+const WINDOWS: &str =
+    r#"{"cluster":"kube_api","poll_interval":"5s","max_staleness":"10m","sync":{"mode":"watch","window":"3s"}}"#;
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// How a request ends badly, and the counter that says so.
+type Failure = (&'static str, fn() -> Answer);
+
+const FAILURES: [Failure; 17] = [
+    ("unreachable", || Answer::Unreachable),
+    ("unreachable", || Answer::ProtocolError),
+    ("timeout", || Answer::Timeout),
+    ("cut", || Answer::Reset),
+    ("unauthorized", || status(401).into()),
+    ("forbidden", || status(403).into()),
+    ("not_found", || status(404).into()),
+    ("expired", || status(410).into()),
+    ("throttled", || status(429).into()),
+    ("throttled", || status(429).header("retry-after", "3").into()),
+    // A number that is none: as if it had not been said.
+    ("throttled", || {
+        status(429).header("retry-after", "99999999999999999999999").into()
+    }),
+    ("server_error", || status(500).into()),
+    ("server_error", || status(503).into()),
+    ("server_error", || status(504).into()),
+    ("malformed", || status(302).into()),
+    ("malformed", || Response::status(200).body("<html>\n").into()),
+    ("malformed", || Response::json(b"{\"kind\":\"\xff\"}\n").into()),
+];
+
+fn status(code: u16) -> Response {
+    let body = format!(r#"{{"kind":"Status","apiVersion":"v1","status":"Failure","message":"no","code":{code}}}"#);
+    Response::status(code)
+        .header("content-type", "application/json")
+        .body(body)
+}
+
+/// Three applications, so that there are later pages.
+fn shop() -> Kube {
+    Kube::new().with("shop/api", 1, 5).with("shop/cart", 1, 5)
+}
+
+fn current(envoy: &FakeEnvoy) -> String {
+    let vms = envoy.vms();
+    let response = vms.first().expect("a worker").response("web.shop");
+    response.header("x-burst").unwrap_or("nothing").to_owned()
+}
+
+#[test]
+fn the_filter_recovers_from_each_failure_at_each_phase() {
+    for (point, configuration) in [(Point::First, PAGES), (Point::Later, PAGES), (Point::Window, WINDOWS)] {
+        for (place, (outcome, failure)) in FAILURES.into_iter().enumerate() {
+            let what = format!("{point:?}, {outcome} (row {place})");
+            let kube = shop();
+            let envoy = envoy(configuration, &kube);
+            let _worker = envoy.worker();
+            envoy.advance(SECOND * 3).answer();
+            assert!(current(&envoy).contains("current-load=1,"), "{what}");
+            kube.fail_at(HPAS, point, failure);
+            kube.asked();
+            envoy.advance(MINUTE).answer();
+            is_failing(&envoy, &kube, &what, outcome);
+            let listed = logged(&envoy)
+                .iter()
+                .any(|line| line.ends_with("; it is listed every 5s meanwhile"));
+            assert_eq!(listed, point == Point::Window && is_of_the_watch(outcome), "{what}");
+            kube.heal();
+            kube.scale("shop/web", 4);
+            // The longest pause, or as many lists as are read before a window is tried again.
+            envoy.advance(SECOND * 40).answer();
+            assert!(
+                current(&envoy).contains("current-load=4,"),
+                "{what}: {}",
+                current(&envoy)
+            );
+            // Whoever took to lists watches again after so many of them.
+            let lists = if point == Point::Window { 80 } else { 0 };
+            envoy.advance(SECOND * lists).answer();
+            let lines = logged(&envoy);
+            assert!(
+                lines.iter().any(|line| line.ends_with("works again")),
+                "{what}: {lines:?}"
+            );
+        }
+    }
+}
+
+/// Whether a list may be had where a watch is answered so.
+fn is_of_the_watch(outcome: &str) -> bool {
+    ["timeout", "cut", "forbidden", "not_found", "expired", "malformed"].contains(&outcome)
+}
+
+/// A minute of it: counted, said once, and neither a storm nor the end.
+fn is_failing(envoy: &FakeEnvoy, kube: &Kube, what: &str, outcome: &str) {
+    let counted = envoy.stat(&format!("burst_poll_{outcome}_total")).unwrap_or(0);
+    assert!(counted > 0, "{what} is counted");
+    let lines = logged(envoy);
+    assert!((1..=2).contains(&lines.len()), "{what}: {lines:?}");
+    assert!(lines[0].starts_with("cannot "), "{what}: {lines:?}");
+    assert!(
+        current(envoy).starts_with("service=shop/web, "),
+        "{what}: the last values serve"
+    );
+    let asked = kube.asked().iter().filter(|path| path.contains(HPAS)).count();
+    assert!((2..=40).contains(&asked), "{what}: {asked} requests in a minute");
+}
+
+#[test]
+fn a_clock_that_jumps_stops_nothing() {
+    let hour = Duration::from_secs(3_600);
+    for configuration in [PAGES, WINDOWS] {
+        let kube = shop();
+        let envoy = envoy(configuration, &kube);
+        let _worker = envoy.worker();
+        envoy.advance(SECOND * 3).answer();
+        for (jump, replicas) in [
+            (Jump::Ahead(hour), 2),
+            (Jump::Back(hour * 2), 3),
+            (Jump::Ahead(hour * 24 * 365), 4),
+        ] {
+            envoy.jump(jump);
+            kube.scale("shop/web", replicas);
+            envoy.advance(SECOND * 8).answer();
+            let header = current(&envoy);
+            assert!(
+                header.contains(&format!("current-load={replicas},")),
+                "{jump:?}: {header}"
+            );
+        }
+        assert_eq!(logged(&envoy), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn a_clock_that_jumps_in_an_outage_leaves_no_stale_header() {
+    let kube = shop();
+    let configuration = r#"{"cluster":"kube_api","poll_interval":"1s","max_staleness":"10s"}"#;
+    let envoy = envoy(configuration, &kube);
+    let _worker = envoy.worker();
+    envoy.advance(SECOND * 3).answer();
+    kube.fail(HPAS, || Answer::Unreachable);
+    envoy.jump(Jump::Ahead(Duration::from_secs(60)));
+    envoy.advance(SECOND * 2).answer();
+    assert_eq!(current(&envoy), "nothing", "as old as the clock says");
+    kube.heal();
+    envoy.advance(SECOND * 40).answer();
+    assert!(current(&envoy).contains("current-load=1,"));
+}
+
+#[test]
+fn a_clock_set_back_in_an_outage_leaves_no_stale_header() {
+    for mode in ["list", "watch"] {
+        let kube = shop();
+        let envoy = envoy(
+            &format!(
+                r#"{{"cluster":"kube_api","poll_interval":"1s","max_staleness":"10s","sync":{{"mode":"{mode}","window":"3s","workload_window":"3s"}}}}"#
+            ),
+            &kube,
+        );
+        let _worker = envoy.worker();
+        envoy.advance(SECOND * 5).answer();
+        kube.fail(HPAS, || Answer::Unreachable);
+        envoy.jump(Jump::Back(Duration::from_secs(3_600)));
+        envoy.advance(SECOND * 7).answer();
+        assert!(current(&envoy).contains("current-load=1,"), "{mode}: it may be as old");
+        envoy.advance(SECOND * 5).answer();
+        assert_eq!(current(&envoy), "nothing", "{mode}");
+        kube.heal();
+        envoy.advance(SECOND * 40).answer();
+        assert!(current(&envoy).contains("current-load=1,"), "{mode}");
+    }
+}
+
+/// An item that is odd, and whether the list, and the window, with it is good.
+type Odd = (&'static str, fn() -> Vec<u8>, [bool; 2]);
+
+/// What no API server sends. Of a window the version of each object is read, so one without costs the window.
+const ODDITIES: [Odd; 8] = [
+    (
+        "a name of 100,000 characters",
+        || hpa(&"n".repeat(100_000), "5", "1", ""),
+        [true; 2],
+    ),
+    (
+        "an unknown field of 2,000 levels",
+        || {
+            hpa(
+                "deep",
+                "5",
+                "1",
+                &format!(r#","x":{}{}"#, "[".repeat(2_000), "]".repeat(2_000)),
+            )
+        },
+        [true; 2],
+    ),
+    (
+        "a number out of range",
+        || hpa("huge", "99999999999999999999", "1e999", ""),
+        [true; 2],
+    ),
+    ("a negative number", || hpa("less", "5", "-1", ""), [true; 2]),
+    (
+        "a duplicate key that is read",
+        || hpa("twice", "5", "1", r#","spec":{"maxReplicas":1}"#),
+        [true; 2],
+    ),
+    (
+        "a duplicate key that is not read",
+        || hpa("again", "5", "1", r#","x":1,"x":2"#),
+        [true; 2],
+    ),
+    (
+        "a name that is no UTF-8",
+        || [b"{\"metadata\":{\"name\":\"\xff\xfe\"}}".as_slice()].concat(),
+        [false; 2],
+    ),
+    (
+        "a lone surrogate",
+        || br#"{"metadata":{"name":"\ud800","namespace":"shop"}}"#.to_vec(),
+        [true, false],
+    ),
+];
+
+fn hpa(name: &str, max: &str, current: &str, more: &str) -> Vec<u8> {
+    let target = r#"{"apiVersion":"apps/v1","kind":"Deployment","name":"web"}"#;
+    let metadata = format!(r#"{{"name":"{name}","namespace":"shop","resourceVersion":"10"}}"#);
+    let spec = format!(r#"{{"scaleTargetRef":{target},"maxReplicas":{max}}}"#);
+    format!(r#"{{"metadata":{metadata},"spec":{spec},"status":{{"currentReplicas":{current}}}{more}}}"#).into_bytes()
+}
+
+#[test]
+fn invalid_objects_in_lists_and_watches_affect_no_other_object() {
+    for (what, odd, taken) in ODDITIES {
+        for (point, taken) in [Point::First, Point::Window].into_iter().zip(taken) {
+            let kube = shop();
+            let configuration = if point == Point::First { PAGES } else { WINDOWS };
+            let envoy = envoy(configuration, &kube);
+            let _worker = envoy.worker();
+            envoy.advance(SECOND * 3).answer();
+            kube.fail_at(HPAS, point, move || Response::json(around(point, &odd())));
+            envoy.advance(SECOND * 20).answer();
+            let header = current(&envoy);
+            // Of two HPAs of a workload the alphabetically first counts, and `a` comes before all of them.
+            let seen = if taken { "current-load=7," } else { "current-load=1," };
+            assert!(
+                header.contains(seen),
+                "{what} at {point:?}: {header}; {:?}",
+                logged(&envoy)
+            );
+            let longest = logged(&envoy).iter().map(String::len).max().unwrap_or_default();
+            assert!(longest < 1_000, "{what} at {point:?}: a line of {longest}");
+            kube.heal();
+            kube.scale("shop/web", 2);
+            envoy.advance(MINUTE * 2).answer();
+            let header = current(&envoy);
+            let wanted = if point == Point::First || !taken {
+                "current-load=2,"
+            } else {
+                "current-load=7,"
+            };
+            assert!(header.contains(wanted), "{what} at {point:?}: {header}");
+        }
+    }
+}
+
+/// A list, or a window, of the odd item and a good one.
+fn around(point: Point, odd: &[u8]) -> Vec<u8> {
+    let good = hpa("a", "9", "7", "");
+    let marked = |text: String| {
+        let (before, after) = text.split_once("ODD").expect("a place");
+        [before.as_bytes(), odd, after.as_bytes()].concat()
+    };
+    let good = String::from_utf8(good).expect("text");
+    match point {
+        Point::Window => marked(event("MODIFIED", "ODD") + &event("MODIFIED", &good)),
+        _ => marked(list(HPAS, "", &format!("ODD,{good},"))),
+    }
+}

@@ -1,0 +1,30 @@
+//! The upstream of the proxy: it answers with the head of each request as it came.
+
+use std::fmt::Write as _;
+
+use burst_lab::{
+    api::Reply,
+    server::{Answer, Server},
+};
+use bytes::Bytes;
+use http::{Request, Response};
+
+use crate::filter::serve;
+
+/// Answers until it is dropped.
+pub(super) fn start() -> Server {
+    serve(Echo)
+}
+
+struct Echo;
+
+impl Answer for Echo {
+    fn answer(&self, request: &Request<Bytes>) -> Reply {
+        let mut head = format!("{} {} {:?}\n", request.method(), request.uri(), request.version());
+        for (name, value) in request.headers() {
+            let value = String::from_utf8_lossy(value.as_bytes());
+            writeln!(head, "{name}: {value}").expect("text");
+        }
+        Reply::Answer(Response::new(head.into()))
+    }
+}
