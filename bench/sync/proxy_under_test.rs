@@ -47,7 +47,7 @@ pub(crate) struct ProxyUnderTest {
     pub(crate) startup: Startup,
     bursts: BurstSampler,
     client: Client,
-    _world: Backend,
+    _backend: Backend,
 }
 
 /// The cost until every worker could serve.
@@ -85,7 +85,7 @@ impl ProxyUnderTest {
         let proxy = Proxy::of(Version::Tested)
             .listener("main", mode.configuration())
             .cluster(burst_testkit::filter::cluster(&requested, backend.upstream_port()))
-            .start(&world);
+            .start(&backend);
         let bursts = BurstSampler::start(proxy.envoy.id());
         let mut client = proxy.client("main");
         wait::until(PATIENCE, "the header on every worker", || {
@@ -107,7 +107,7 @@ impl ProxyUnderTest {
             startup,
             bursts,
             client,
-            _world: world,
+            _backend: backend,
         }
     }
 
