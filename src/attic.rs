@@ -35,7 +35,7 @@ impl GarbageCollector {
             keys: vec![
                 snapshot, confirmed, resume, troubles, policies, parsing, quarantine, offers,
             ],
-            slots: Vec::new(),
+            slot_prefixes: Vec::new(),
         };
         if config.requests.is_some() {
             let RequestCountKeys {
@@ -46,7 +46,7 @@ impl GarbageCollector {
                 sum,
             } = RequestCountKeys::new(config.counting_hash());
             own.keys.extend([report_index, since, sum]);
-            own.slots.extend([vms, reports]);
+            own.slot_prefixes.extend([vms, reports]);
         }
         Self {
             own,
@@ -91,7 +91,7 @@ impl GarbageCollector {
 /// Empties what a configuration had, unless somebody has it again: who does takes the lease first, and rewrites the values
 /// after that. So none of them is emptied that was written since the lease was looked at.
 fn clear(gone: &OwnedKeys, lease: Cas) {
-    let slots = gone.slots.iter().flat_map(|beginning| {
+    let slots = gone.slot_prefixes.iter().flat_map(|beginning| {
         let keys = (0_usize..).map(move |place| format!("{beginning}/{place}"));
         keys.map(|key| (SharedValue::read(&key).cas, key))
             .take_while(|(cas, _)| *cas != Cas::default())

@@ -58,7 +58,7 @@ impl From<ScheduledRequest> for ReadRequest {
             call: ReadPurpose::List(source, request.verb),
             path: request.path,
             if_none_match: None,
-            lasts: request.lasts,
+            lasts: request.watch_timeout,
         }
     }
 }
@@ -101,7 +101,7 @@ impl CalloutResponse {
     }
 
     fn hub_response<T>(self, read: impl FnOnce(hub_client::HubResponse<'_>) -> T) -> T {
-        let names = [confirmation::HEADER, "etag", "retry-after"];
+        let names = [confirmation::CONFIRMED_HEADER, "etag", "retry-after"];
         let [confirmed, etag, retry_after] = names.map(|name| self.header(name));
         read(hub_client::HubResponse {
             status: self.status(),

@@ -200,7 +200,7 @@ impl ActiveRoot {
             counter.tick(requests.report_interval, now);
         }
         let marks = self.view.quarantine.tick();
-        self.patience = election::expiry_ticks(marks.pause_of_leaders(now));
+        self.patience = election::expiry_ticks_after(marks.leader_pause(now));
         if let Some(office) = &mut self.office {
             office.observe_marks(&marks, now);
         }
@@ -221,10 +221,10 @@ impl ActiveRoot {
         let candidate = self.candidate.insert(candidate);
         let found = SharedValue::read(&self.keys.lease);
         let standing = ElectorState {
-            served: vm::has_served(),
+            has_served: vm::has_served(),
             // Who has just taken the lease is about to begin.
-            idle: self.office.as_ref().is_some_and(|office| office.is_idle(now)),
-            eligible: self.pollers.is_newest(self.context_id),
+            is_idle: self.office.as_ref().is_some_and(|office| office.is_idle(now)),
+            is_eligible: self.pollers.is_newest(self.context_id),
         };
         match candidate.observe(found.record().as_ref(), self.patience, standing) {
             Decision::Hold(lease) => match write(&self.keys, &lease, &found) {
@@ -242,7 +242,7 @@ impl ActiveRoot {
                 let _ = write(&self.keys, &lease, &found);
                 self.leave();
             }
-            Decision::Follow => self.leave(),
+            Decision::Wait => self.leave(),
         }
     }
 
@@ -348,9 +348,9 @@ impl ActiveRoot {
         self.view.quarantine.tick();
         let found = SharedValue::read(&self.keys.lease);
         let standing = ElectorState {
-            served: false,
-            idle: true,
-            eligible: false,
+            has_served: false,
+            is_idle: true,
+            is_eligible: false,
         };
         let leave = self
             .candidate

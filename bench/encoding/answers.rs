@@ -70,7 +70,7 @@ impl Answers {
 
     fn version(&self) -> String {
         match json(&sources()[self.source], self.verb, &self.json) {
-            Ok(Payload::Page(page)) => page.version,
+            Ok(Payload::Page(page)) => page.resource_version,
             other => panic!("{}: {other:?}", self.what),
         }
     }
@@ -96,13 +96,21 @@ impl Answers {
                         "{}",
                         self.what
                     );
-                    assert_eq!((ours.bad, theirs.bad), (vec![], vec![]), "{}", self.what);
-                    assert!(!ours.objects.is_empty() && !theirs.version.is_empty(), "{}", self.what);
+                    assert_eq!((ours.invalid, theirs.invalid), (vec![], vec![]), "{}", self.what);
+                    assert!(
+                        !ours.objects.is_empty() && !theirs.resource_version.is_empty(),
+                        "{}",
+                        self.what
+                    );
                 }
-                (Payload::Window(ours), Payload::Window(theirs)) => {
+                (Payload::WatchBatch(ours), Payload::WatchBatch(theirs)) => {
                     assert_eq!(ours.changes, theirs.changes, "{}", self.what);
                     assert_eq!(ours.changes.len(), CHANGES as usize, "{}", self.what);
-                    assert!(ours.version.is_some() && theirs.version.is_some(), "{}", self.what);
+                    assert!(
+                        ours.resource_version.is_some() && theirs.resource_version.is_some(),
+                        "{}",
+                        self.what
+                    );
                 }
                 other => panic!("{}: {other:?}", self.what),
             }
@@ -111,7 +119,7 @@ impl Answers {
 
     fn read(&self, protobuf: bool, labels: bool) -> Payload {
         let source = Source {
-            labels,
+            keep_labels: labels,
             ..sources()[self.source].clone()
         };
         let read = match protobuf {

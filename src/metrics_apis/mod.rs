@@ -117,7 +117,7 @@ impl Asked {
     /// needs them.
     fn serve(&self, view: &View, apis: &MetricsApis) -> Taken {
         let bytes = [&view.policies.get().to_le_bytes(), &self.path[..], &self.user].concat();
-        let request = Item::of_bytes(ItemKind::Query, &bytes);
+        let request = Item::of_bytes(ItemKind::MetricsQuery, &bytes);
         let answered = view.quarantine.answer(request, || self.answer(view, apis));
         answered.unwrap_or_else(|| Taken::Answered(metrics::left_alone()))
     }

@@ -144,7 +144,7 @@ impl Known {
         }
         let found = SharedValue::read(key);
         if self.version != Some(found.cas) {
-            let item = Item::of_bytes(ItemKind::Offers, &found.bytes);
+            let item = Item::of_bytes(ItemKind::AdapterResources, &found.bytes);
             if let Some(offers) = quarantine.take(item, || found.record()) {
                 self.version = Some(found.cas);
                 self.offers = offers.unwrap_or_default();

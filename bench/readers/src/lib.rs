@@ -48,6 +48,6 @@ pub fn json(source: &Source, verb: Verb, body: &[u8]) -> Result<Payload, Failure
 pub fn count(answer: &Payload) -> usize {
     match answer {
         Payload::Page(page) => page.objects.len(),
-        Payload::Window(window) => window.changes.len(),
+        Payload::WatchBatch(window) => window.changes.len(),
     }
 }

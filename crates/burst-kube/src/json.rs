@@ -6,6 +6,6 @@ use serde::Deserialize;
 ///
 /// # Errors
 /// It is not JSON, or not that of a `T`.
-pub fn read<'a, T: Deserialize<'a>>(json: &'a [u8]) -> serde_json::Result<T> {
+pub fn from_slice<'a, T: Deserialize<'a>>(json: &'a [u8]) -> serde_json::Result<T> {
     serde_json::from_slice(json)
 }

@@ -99,14 +99,14 @@ pub enum InvalidObject {
         error: InvalidName,
     },
     /// A count of replicas that cannot be.
-    #[error("{field}: {value} is not a number of replicas (at least {least})")]
+    #[error("{field}: {value} is not a number of replicas (at least {min})")]
     Replicas {
         /// Where the number stood.
         field: &'static str,
         /// The number.
         value: i64,
         /// The smallest number allowed.
-        least: u32,
+        min: u32,
     },
 }
 
@@ -115,13 +115,17 @@ impl Object {
     ///
     /// # Errors
     /// The item is not an object of that kind.
-    pub fn read(reads: ObjectKind, json: &str, labels: bool) -> Result<Self, InvalidObject> {
+    pub fn parse(kind: ObjectKind, json: &str, keep_labels: bool) -> Result<Self, InvalidObject> {
         let json = json.as_bytes();
-        Ok(match reads {
-            ObjectKind::Hpas => Self::Hpa(json::read::<RawItem<'_, HpaSpec<'_>>>(json)?.hpa(labels)?),
-            ObjectKind::Services => Self::Service(json::read::<RawItem<'_, ServiceSpec>>(json)?.service(labels)?),
-            ObjectKind::Workloads => Self::Workload(json::read::<RawItem<'_, WorkloadSpec>>(json)?.workload(labels)?),
-            ObjectKind::Policies => Self::Policy(json::read::<RawItem<'_, &RawValue>>(json)?.policy()?),
+        Ok(match kind {
+            ObjectKind::Hpas => Self::Hpa(json::from_slice::<RawItem<'_, HpaSpec<'_>>>(json)?.hpa(keep_labels)?),
+            ObjectKind::Services => {
+                Self::Service(json::from_slice::<RawItem<'_, ServiceSpec>>(json)?.service(keep_labels)?)
+            }
+            ObjectKind::Workloads => {
+                Self::Workload(json::from_slice::<RawItem<'_, WorkloadSpec>>(json)?.workload(keep_labels)?)
+            }
+            ObjectKind::Policies => Self::Policy(json::from_slice::<RawItem<'_, &RawValue>>(json)?.policy()?),
         })
     }
 
@@ -220,7 +224,7 @@ impl RawMetadata<'_> {
         let Some(json) = self.labels.filter(|_| wanted) else {
             return Ok(Box::default());
         };
-        let labels: Option<LabelMap> = json::read(json.get().as_bytes())?;
+        let labels: Option<LabelMap> = json::from_slice(json.get().as_bytes())?;
         let labels = labels.unwrap_or_default();
         Ok(label_text::write(&labels))
     }
@@ -231,7 +235,7 @@ impl RawItem<'_, HpaSpec<'_>> {
         let target = self.spec.scale_target_ref;
         let status: Option<HpaStatus> = self
             .status
-            .map(|json| json::read(json.get().as_bytes()))
+            .map(|json| json::from_slice(json.get().as_bytes()))
             .transpose()?
             .flatten();
         let status = status.unwrap_or_default();
@@ -297,7 +301,11 @@ fn replicas(field: &'static str, value: i64, least: u32) -> Result<u32, InvalidO
     u32::try_from(value)
         .ok()
         .filter(|n| *n >= least)
-        .ok_or(InvalidObject::Replicas { field, value, least })
+        .ok_or(InvalidObject::Replicas {
+            field,
+            value,
+            min: least,
+        })
 }
 
 #[cfg(test)]
@@ -306,7 +314,7 @@ mod tests {
 
     fn hpa(spec: &str, status: &str) -> Result<Hpa, InvalidObject> {
         let json = format!(r#"{{"metadata":{{"name":"h","namespace":"shop"}},"spec":{spec},"status":{status}}}"#);
-        match Object::read(ObjectKind::Hpas, &json, false)? {
+        match Object::parse(ObjectKind::Hpas, &json, false)? {
             Object::Hpa(hpa) => Ok(hpa),
             other => panic!("{other:?}"),
         }
@@ -384,7 +392,7 @@ mod tests {
     fn a_service_without_a_selector_has_an_empty_one() {
         for spec in ["{}", r#"{"selector":null}"#, r#"{"selector":{}}"#] {
             let json = format!(r#"{{"metadata":{{"name":"s","namespace":"shop"}},"spec":{spec}}}"#);
-            let Object::Service(service) = Object::read(ObjectKind::Services, &json, false).unwrap() else {
+            let Object::Service(service) = Object::parse(ObjectKind::Services, &json, false).unwrap() else {
                 panic!()
             };
             assert!(service.selector.is_empty(), "{spec}");
@@ -395,7 +403,7 @@ mod tests {
     fn a_workload_is_anything_with_a_pod_template() {
         let json = r#"{"metadata":{"name":"w","namespace":"shop"},"spec":{"template":{"metadata":{"labels":{"app":"web"}}}},
             "status":{"replicas":1,"conditions":[{}]}}"#;
-        let Object::Workload(workload) = Object::read(ObjectKind::Workloads, json, false).unwrap() else {
+        let Object::Workload(workload) = Object::parse(ObjectKind::Workloads, json, false).unwrap() else {
             panic!()
         };
         assert_eq!(workload.labels.get("app").map(|value| &**value), Some("web"));
@@ -412,7 +420,7 @@ mod tests {
             let json = format!(
                 r#"{{"metadata":{{"name":"w","namespace":"shop"}},"spec":{{"template":{{}}}},"status":{status}}}"#
             );
-            assert!(Object::read(ObjectKind::Workloads, &json, false).is_ok(), "{status}");
+            assert!(Object::parse(ObjectKind::Workloads, &json, false).is_ok(), "{status}");
         }
     }
 
@@ -420,7 +428,7 @@ mod tests {
     fn own_labels_are_read_where_they_are_wanted_and_where_they_are_labels() {
         let json =
             |labels: &str| format!(r#"{{"metadata":{{"name":"s","namespace":"shop","labels":{labels}}},"spec":{{}}}}"#);
-        let read = |labels: &str, wanted| match Object::read(ObjectKind::Services, &json(labels), wanted) {
+        let read = |labels: &str, wanted| match Object::parse(ObjectKind::Services, &json(labels), wanted) {
             Ok(Object::Service(service)) => Some(service.own_labels.into_string()),
             _ => None,
         };

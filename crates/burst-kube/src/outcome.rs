@@ -82,7 +82,7 @@ impl From<&Failure> for PollOutcome {
             Failure::Expired(_) => Self::Expired,
             Failure::Throttled { .. } => Self::Throttled,
             Failure::Server { .. } => Self::ServerError,
-            Failure::Unexpected(_) | Failure::Malformed(_) | Failure::Endless(_) | Failure::WrongKind { .. } => {
+            Failure::Unexpected(_) | Failure::Malformed(_) | Failure::EndlessList(_) | Failure::WrongKind { .. } => {
                 Self::Malformed
             }
         }

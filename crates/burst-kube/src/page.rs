@@ -2,7 +2,7 @@
 
 use crate::json;
 use crate::object::Object;
-use crate::printable::{MOST_WORDS, printable};
+use crate::printable::{MAX_MESSAGE_BYTES, printable};
 use crate::resource::Source;
 use crate::response::Failure;
 use serde::Deserialize;
@@ -15,13 +15,13 @@ pub struct ListPage {
     /// The objects that could be read.
     pub objects: Vec<Object>,
     /// The ones that could not, with the reason.
-    pub bad: Vec<InvalidItem>,
+    pub invalid: Vec<InvalidItem>,
     /// The ones that were not read this time, and are as they were.
     pub retained: Vec<String>,
     /// The `continue` token of the next page; `None` on the last one.
     pub continue_token: Option<String>,
     /// The list's `resourceVersion`.
-    pub version: String,
+    pub resource_version: String,
 }
 
 /// An object that was left out.
@@ -34,11 +34,11 @@ pub struct InvalidItem {
 }
 
 /// Longer than two names with a slash between them. By its name an object that cannot be read any more is found.
-pub const LONGEST_NAME: usize = 600;
+pub const MAX_NAME_BYTES: usize = 600;
 
 /// As many as the largest page may have that is asked for. Of something else that is no list of objects, two bytes are an
 /// object, and what would be kept of it is a hundred times as much.
-const MOST_BAD: usize = 10_000;
+const MAX_INVALID_ITEMS: usize = 10_000;
 
 /// What may be done with an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,32 +89,34 @@ struct RawListMeta<'a> {
 ///
 /// # Errors
 /// The body is not JSON, or not a list of that kind.
-pub fn parse(source: &Source, body: &[u8], progress: &mut dyn ParseGuard) -> Result<ListPage, Failure> {
-    let list: RawList<'_> = json::read(body).map_err(Failure::malformed)?;
+pub fn parse(source: &Source, body: &[u8], guard: &mut dyn ParseGuard) -> Result<ListPage, Failure> {
+    let list: RawList<'_> = json::from_slice(body).map_err(Failure::malformed)?;
     let wanted = format!("{}List", source.resource.kind);
     if list.kind != wanted {
         return Err(Failure::WrongKind {
             found: list.kind.chars().take(64).collect(),
-            wanted,
+            expected: wanted,
         });
     }
     let mut page = ListPage {
-        version: list.metadata.resource_version.into_owned(),
+        resource_version: list.metadata.resource_version.into_owned(),
         continue_token: Some(list.metadata.r#continue.into_owned()).filter(|cursor| !cursor.is_empty()),
         ..ListPage::default()
     };
     for item in list.items.unwrap_or_default() {
         let json = item.get();
-        match parse_item(source, json, progress) {
+        match parse_item(source, json, guard) {
             Ok(object) => page.objects.push(object),
-            Err(SkippedItem::Held) => page.retained.push(name_of(json)),
-            Err(SkippedItem::Bad(reason)) => page.bad.push(InvalidItem {
-                name: name_of(json),
+            Err(SkippedItem::Retained) => page.retained.push(item_name(json)),
+            Err(SkippedItem::Invalid(reason)) => page.invalid.push(InvalidItem {
+                name: item_name(json),
                 reason,
             }),
         }
-        if page.bad.len() > MOST_BAD {
-            return Err(Failure::Malformed(format!("{MOST_BAD} of its objects are none")));
+        if page.invalid.len() > MAX_INVALID_ITEMS {
+            return Err(Failure::Malformed(format!(
+                "{MAX_INVALID_ITEMS} of its objects are none"
+            )));
         }
     }
     Ok(page)
@@ -123,23 +125,23 @@ pub fn parse(source: &Source, body: &[u8], progress: &mut dyn ParseGuard) -> Res
 /// Why there is no object.
 pub(super) enum SkippedItem {
     /// It was not read this time.
-    Held,
+    Retained,
     /// It is left out.
-    Bad(String),
+    Invalid(String),
 }
 
 /// Reads one object, or says why there is none.
-pub(super) fn parse_item(source: &Source, json: &str, progress: &mut dyn ParseGuard) -> Result<Object, SkippedItem> {
-    match progress.begin(json) {
+pub(super) fn parse_item(source: &Source, json: &str, guard: &mut dyn ParseGuard) -> Result<Object, SkippedItem> {
+    match guard.begin(json) {
         ParseDecision::Parse => {}
-        ParseDecision::Retain => return Err(SkippedItem::Held),
-        ParseDecision::Exclude => return Err(SkippedItem::Bad(QUARANTINED.to_owned())),
+        ParseDecision::Retain => return Err(SkippedItem::Retained),
+        ParseDecision::Exclude => return Err(SkippedItem::Invalid(QUARANTINED_REASON.to_owned())),
     }
-    let object = Object::read(source.kind, json, source.labels);
-    let object = object.map_err(|error| SkippedItem::Bad(printable(error, MOST_WORDS)))?;
+    let object = Object::parse(source.kind, json, source.keep_labels);
+    let object = object.map_err(|error| SkippedItem::Invalid(printable(error, MAX_MESSAGE_BYTES)))?;
     let (size, most) = (object.size(), object.size_limit());
     match size > most {
-        true => Err(SkippedItem::Bad(format!(
+        true => Err(SkippedItem::Invalid(format!(
             "{size} bytes would be kept of it; {most} are allowed"
         ))),
         false => Ok(object),
@@ -147,25 +149,25 @@ pub(super) fn parse_item(source: &Source, json: &str, progress: &mut dyn ParseGu
 }
 
 /// Why an item is left out that must not be parsed.
-pub const QUARANTINED: &str = "a proxy thread died while it parsed these bytes";
+pub const QUARANTINED_REASON: &str = "a proxy thread died while it parsed these bytes";
 
 /// The name of an object that could not be read, as well as it can be told.
-pub(super) fn name_of(json: &str) -> String {
+pub(super) fn item_name(json: &str) -> String {
     #[derive(Deserialize)]
-    struct Named {
-        metadata: Meta,
+    struct PartialObject {
+        metadata: PartialMetadata,
     }
     #[derive(Deserialize)]
-    struct Meta {
+    struct PartialMetadata {
         #[serde(default)]
         name: String,
         #[serde(default)]
         namespace: String,
     }
-    match json::read::<Named>(json.as_bytes()) {
-        Ok(Named {
-            metadata: Meta { name, namespace },
-        }) => printable(format_args!("{namespace}/{name}"), LONGEST_NAME),
+    match json::from_slice::<PartialObject>(json.as_bytes()) {
+        Ok(PartialObject {
+            metadata: PartialMetadata { name, namespace },
+        }) => printable(format_args!("{namespace}/{name}"), MAX_NAME_BYTES),
         Err(_) => "an object without a name".to_owned(),
     }
 }
@@ -200,10 +202,10 @@ mod tests {
         let page = parse(&services(), body.as_bytes(), &mut ()).unwrap();
         let names: Vec<_> = page.objects.iter().map(|object| object.name().to_string()).collect();
         assert_eq!(names, ["shop/a", "shop/c"]);
-        let bad: Vec<_> = page.bad.iter().map(|bad| bad.name.as_str()).collect();
+        let bad: Vec<_> = page.invalid.iter().map(|bad| bad.name.as_str()).collect();
         assert_eq!(bad, ["shop/b", "an object without a name"]);
         assert_eq!(
-            (page.version.as_str(), page.continue_token.as_deref()),
+            (page.resource_version.as_str(), page.continue_token.as_deref()),
             ("7", Some("next"))
         );
     }
@@ -220,17 +222,17 @@ mod tests {
         let read = |admission| parse(&services(), body.as_bytes(), &mut Refuse(item("a"), admission)).unwrap();
         let page = read(ParseDecision::Exclude);
         assert_eq!((page.objects.len(), page.retained.len()), (1, 0));
-        assert_eq!(page.bad.first().map(|bad| bad.name.as_str()), Some("shop/a"));
+        assert_eq!(page.invalid.first().map(|bad| bad.name.as_str()), Some("shop/a"));
         let page = read(ParseDecision::Retain);
-        assert_eq!((page.objects.len(), page.bad.len()), (1, 0));
+        assert_eq!((page.objects.len(), page.invalid.len()), (1, 0));
         assert_eq!(page.retained, ["shop/a"]);
     }
 
     #[test]
     fn a_page_of_which_nothing_is_an_object_is_no_page() {
         let page = |count: usize| parse(&services(), list(&vec!["1"; count]).as_bytes(), &mut ());
-        assert_eq!(page(MOST_BAD).unwrap().bad.len(), MOST_BAD);
-        let failure = page(10 * MOST_BAD).unwrap_err();
+        assert_eq!(page(MAX_INVALID_ITEMS).unwrap().invalid.len(), MAX_INVALID_ITEMS);
+        let failure = page(10 * MAX_INVALID_ITEMS).unwrap_err();
         assert_eq!(failure, Failure::Malformed("10000 of its objects are none".into()));
     }
 
@@ -249,7 +251,10 @@ mod tests {
     fn json_of_another_kind_is_refused() {
         for (body, found) in [(r#"{"kind":"PodList","items":[]}"#, "PodList"), ("{}", "")] {
             match parse(&services(), body.as_bytes(), &mut ()) {
-                Err(Failure::WrongKind { found: kind, wanted }) => {
+                Err(Failure::WrongKind {
+                    found: kind,
+                    expected: wanted,
+                }) => {
                     assert_eq!((&*kind, &*wanted), (found, "ServiceList"));
                 }
                 other => panic!("{other:?}"),
@@ -273,7 +278,7 @@ mod tests {
         #[test]
         fn arbitrary_items_are_survived(item in ".{0,200}", reads in 0..4) {
             let reads = [ObjectKind::Hpas, ObjectKind::Services, ObjectKind::Workloads, ObjectKind::Policies][usize::try_from(reads).unwrap()];
-            let _ = [true, false].map(|labels| Object::read(reads, &item, labels));
+            let _ = [true, false].map(|labels| Object::parse(reads, &item, labels));
         }
     }
 }

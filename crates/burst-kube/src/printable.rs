@@ -3,47 +3,47 @@
 use std::fmt::{self, Display, Write};
 
 /// As many bytes of another's words as a log line should hold.
-pub const MOST_WORDS: usize = 300;
+pub const MAX_MESSAGE_BYTES: usize = 300;
 
 /// What a value says, in one line: characters that are not printed as themselves, such as line breaks, terminal escapes
 /// and marks of the direction of text, are escaped. At most that many bytes of it, and the number of those left out.
 /// What is left out is never held in memory.
 #[must_use]
-pub fn printable(value: impl Display, most: usize) -> String {
-    write(format_args!("{value}"), most)
+pub fn printable(value: impl Display, max_bytes: usize) -> String {
+    write(format_args!("{value}"), max_bytes)
 }
 
-fn write(value: fmt::Arguments<'_>, most: usize) -> String {
-    let mut line = Line {
+fn write(value: fmt::Arguments<'_>, max_bytes: usize) -> String {
+    let mut line = LineWriter {
         text: String::new(),
-        most,
-        left_out: 0,
+        max_bytes,
+        omitted_bytes: 0,
     };
     let _ = line.write_fmt(value);
-    line.end()
+    line.finish()
 }
 
-struct Line {
+struct LineWriter {
     text: String,
-    most: usize,
+    max_bytes: usize,
     /// Bytes of what was said that are not in the text.
-    left_out: usize,
+    omitted_bytes: usize,
 }
 
-impl Write for Line {
+impl Write for LineWriter {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         let mut rest = text.chars();
-        while self.left_out == 0
+        while self.omitted_bytes == 0
             && let Some(c) = rest.next()
         {
             self.push(c);
         }
-        self.left_out = self.left_out.saturating_add(rest.as_str().len());
+        self.omitted_bytes = self.omitted_bytes.saturating_add(rest.as_str().len());
         Ok(())
     }
 }
 
-impl Line {
+impl LineWriter {
     fn push(&mut self, c: char) {
         let before = self.text.len();
         match c {
@@ -51,15 +51,15 @@ impl Line {
             '"' | '\'' | '\\' => self.text.push(c),
             _ => self.text.extend(c.escape_debug()),
         }
-        if self.text.len() > self.most {
+        if self.text.len() > self.max_bytes {
             self.text.truncate(before);
-            self.left_out = c.len_utf8();
+            self.omitted_bytes = c.len_utf8();
         }
     }
 
-    fn end(mut self) -> String {
-        if self.left_out > 0 {
-            let _ = write!(self.text, "… ({} more bytes)", self.left_out);
+    fn finish(mut self) -> String {
+        if self.omitted_bytes > 0 {
+            let _ = write!(self.text, "… ({} more bytes)", self.omitted_bytes);
         }
         self.text
     }

@@ -139,20 +139,20 @@ pub struct Source {
     /// `fieldSelector`, as the API takes it.
     pub field_selector: Option<String>,
     /// Whether the labels of the objects themselves are kept.
-    pub labels: bool,
+    pub keep_labels: bool,
 }
 
 impl Source {
     /// All of a resource, in every namespace.
     #[must_use]
-    pub fn all_namespaces(reads: ObjectKind, resource: Resource) -> Self {
+    pub fn all_namespaces(kind: ObjectKind, resource: Resource) -> Self {
         Self {
-            kind: reads,
+            kind,
             resource,
             namespace: None,
             label_selector: None,
             field_selector: None,
-            labels: false,
+            keep_labels: false,
         }
     }
 
@@ -166,19 +166,19 @@ impl Source {
     /// The path and query of one page: `limit` objects at the most, from `cursor` on.
     /// <https://kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-results-sets-in-chunks>
     #[must_use]
-    pub fn list_path(&self, limit: u32, cursor: Option<&str>) -> String {
+    pub fn list_path(&self, limit: u32, continue_token: Option<&str>) -> String {
         let mut path = format!("{}?limit={limit}", self.collection());
-        self.push_query(&mut path, ("continue", cursor));
+        self.push_query(&mut path, ("continue", continue_token));
         path
     }
 
     /// The path and query of a watch that ends by itself after so many seconds: what changed since `version`.
     /// <https://kubernetes.io/docs/reference/using-api/api-concepts/#watch-bookmarks>
     #[must_use]
-    pub fn watch_path(&self, version: &str, seconds: u64) -> String {
+    pub fn watch_path(&self, resource_version: &str, timeout_seconds: u64) -> String {
         let collection = self.collection();
-        let mut path = format!("{collection}?watch=1&allowWatchBookmarks=true&timeoutSeconds={seconds}");
-        self.push_query(&mut path, ("resourceVersion", Some(version)));
+        let mut path = format!("{collection}?watch=1&allowWatchBookmarks=true&timeoutSeconds={timeout_seconds}");
+        self.push_query(&mut path, ("resourceVersion", Some(resource_version)));
         path
     }
 

@@ -3,7 +3,7 @@
 
 use crate::json;
 use crate::page::{self, ListPage, ParseGuard};
-use crate::printable::{MOST_WORDS, printable};
+use crate::printable::{MAX_MESSAGE_BYTES, printable};
 use crate::resource::{Source, Verb};
 use crate::watch::{self, WatchBatch};
 use serde::Deserialize;
@@ -29,7 +29,7 @@ pub enum Payload {
     /// One page of a list.
     Page(ListPage),
     /// What changed within a window.
-    Window(WatchBatch),
+    WatchBatch(WatchBatch),
 }
 
 impl Payload {
@@ -38,7 +38,7 @@ impl Payload {
     pub fn len(&self) -> usize {
         match self {
             Self::Page(page) => page.objects.len(),
-            Self::Window(window) => window.changes.len(),
+            Self::WatchBatch(window) => window.changes.len(),
         }
     }
 
@@ -100,21 +100,21 @@ pub enum Failure {
     Malformed(String),
     /// A list of more pages than any cluster has, or one whose next page is the one that came.
     #[error("the list does not end: its page {0} leads to another one")]
-    Endless(u32),
+    EndlessList(u32),
     /// JSON of another kind.
-    #[error("the answer is of kind {found:?}, not {wanted:?}")]
+    #[error("the answer is of kind {found:?}, not {expected:?}")]
     WrongKind {
         /// The kind that came.
         found: String,
         /// The kind that was asked for.
-        wanted: String,
+        expected: String,
     },
 }
 
 impl Failure {
     /// JSON that is not what it should be: its error may quote all of it.
     pub fn malformed(error: impl fmt::Display) -> Self {
-        Self::Malformed(printable(error, MOST_WORDS))
+        Self::Malformed(printable(error, MAX_MESSAGE_BYTES))
     }
 
     /// How long the server wants to be left alone.
@@ -128,7 +128,7 @@ impl Failure {
 
     /// Whether the server is away or in trouble, whatever it is asked for.
     #[must_use]
-    pub fn is_from_server(&self) -> bool {
+    pub fn is_server_unavailable(&self) -> bool {
         matches!(
             self,
             Self::NotSent(_) | Self::Unreachable(_) | Self::Timeout | Self::Throttled { .. } | Self::Server { .. }
@@ -157,7 +157,7 @@ impl Failure {
             Self::NotFound(_) => format!("check that the cluster serves {} {}", source, source.resource.version),
             Self::Expired(_) => "the list is read again from its start".into(),
             Self::Throttled { .. } | Self::Server { .. } => "asking again later".into(),
-            Self::Unexpected(_) | Self::Malformed(_) | Self::Endless(_) | Self::WrongKind { .. } => {
+            Self::Unexpected(_) | Self::Malformed(_) | Self::EndlessList(_) | Self::WrongKind { .. } => {
                 "check that `cluster` is the Kubernetes API and nothing stands in between".into()
             }
         }
@@ -186,8 +186,8 @@ pub fn parse(
     progress: &mut dyn ParseGuard,
 ) -> Result<Payload, Failure> {
     match verb {
-        Verb::List => page(source, response, progress).map(Payload::Page),
-        Verb::Watch => watch::parse(source, body(response)?, progress).map(Payload::Window),
+        Verb::List => parse_list(source, response, progress).map(Payload::Page),
+        Verb::Watch => watch::parse(source, success_body(response)?, progress).map(Payload::WatchBatch),
     }
 }
 
@@ -195,33 +195,37 @@ pub fn parse(
 ///
 /// # Errors
 /// Anything but a list of the kind that was asked for.
-pub fn page(source: &Source, response: ApiResponse<'_>, progress: &mut dyn ParseGuard) -> Result<ListPage, Failure> {
-    page::parse(source, body(response)?, progress)
+pub fn parse_list(
+    source: &Source,
+    response: ApiResponse<'_>,
+    progress: &mut dyn ParseGuard,
+) -> Result<ListPage, Failure> {
+    page::parse(source, success_body(response)?, progress)
 }
 
 /// The body of a success.
-fn body(response: ApiResponse<'_>) -> Result<&[u8], Failure> {
+fn success_body(response: ApiResponse<'_>) -> Result<&[u8], Failure> {
     match response.status {
         Some(200) => Ok(response.body),
         // Envoy's own words come as text; the API server says its 503 in a JSON Status.
-        Some(status) => Err(failure(status, response, is_json(response.content_type))),
+        Some(status) => Err(failure_from_status(status, response, is_json(response.content_type))),
         None => Err(Failure::Disconnected),
     }
 }
 
 /// What a status means that is no success: `by_server` if the server itself says it, and not Envoy in its place.
 #[must_use]
-pub fn failure(status: u16, response: ApiResponse<'_>, by_server: bool) -> Failure {
-    let message = message(response.body);
-    let retry_after = response.retry_after.and_then(seconds);
+pub fn failure_from_status(status: u16, response: ApiResponse<'_>, is_from_api_server: bool) -> Failure {
+    let message = status_message(response.body);
+    let retry_after = response.retry_after.and_then(parse_retry_after);
     match status {
         401 => Failure::Unauthorized(message),
         403 => Failure::Forbidden(message),
         404 => Failure::NotFound(message),
         410 => Failure::Expired(message),
         429 => Failure::Throttled { retry_after },
-        504 if !by_server => Failure::Timeout,
-        502 | 503 if !by_server => Failure::Unreachable(message),
+        504 if !is_from_api_server => Failure::Timeout,
+        502 | 503 if !is_from_api_server => Failure::Unreachable(message),
         500..=599 => Failure::Server {
             status,
             message,
@@ -232,21 +236,21 @@ pub fn failure(status: u16, response: ApiResponse<'_>, by_server: bool) -> Failu
 }
 
 /// What a `metav1.Status` says that came with success.
-pub(super) fn failure_of(code: u16, status: &[u8]) -> Failure {
+pub(super) fn failure_from_event(code: u16, status: &[u8]) -> Failure {
     let response = ApiResponse {
         status: Some(code),
         content_type: Some(b"application/json"),
         retry_after: None,
         body: status,
     };
-    failure(code, response, true)
+    failure_from_status(code, response, true)
 }
 
 fn is_json(content_type: Option<&[u8]>) -> bool {
     content_type.is_some_and(|value| value.starts_with(b"application/json"))
 }
 
-fn seconds(value: &[u8]) -> Option<Duration> {
+fn parse_retry_after(value: &[u8]) -> Option<Duration> {
     std::str::from_utf8(value)
         .ok()?
         .trim()
@@ -256,16 +260,16 @@ fn seconds(value: &[u8]) -> Option<Duration> {
 }
 
 /// The message of a `metav1.Status`, or the beginning of the body; fit for a log line either way.
-fn message(body: &[u8]) -> String {
+fn status_message(body: &[u8]) -> String {
     #[derive(Deserialize)]
     struct Status {
         message: String,
     }
-    let text = match json::read::<Status>(body) {
+    let text = match json::from_slice::<Status>(body) {
         Ok(status) => status.message,
         Err(_) => String::from_utf8_lossy(body).into_owned(),
     };
-    printable(text.trim(), MOST_WORDS)
+    printable(text.trim(), MAX_MESSAGE_BYTES)
 }
 
 #[cfg(test)]
@@ -285,7 +289,7 @@ mod tests {
             retry_after: Some(b"7"),
             body: body.as_bytes(),
         };
-        page(&hpas(), response, &mut ()).unwrap_err()
+        parse_list(&hpas(), response, &mut ()).unwrap_err()
     }
 
     #[test]

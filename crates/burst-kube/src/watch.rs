@@ -5,7 +5,7 @@
 use crate::json;
 use crate::name::ObjectName;
 use crate::object::Object;
-use crate::page::{InvalidItem, ParseGuard, SkippedItem, name_of, parse_item};
+use crate::page::{InvalidItem, ParseGuard, SkippedItem, item_name, parse_item};
 use crate::printable::printable;
 use crate::resource::Source;
 use crate::response::{self, Failure};
@@ -21,7 +21,7 @@ pub struct WatchBatch {
     /// The last change of each object, in their order.
     pub changes: Vec<Change>,
     /// The `resourceVersion` that they lead to, which the next watch starts from; `None` where nothing was said.
-    pub version: Option<String>,
+    pub resource_version: Option<String>,
 }
 
 /// One change.
@@ -86,7 +86,7 @@ struct EventObject<'a> {
 /// # Errors
 /// A line that is no event, or an event of type ERROR. Then nothing of the body counts: what comes next brings all of
 /// it again. And a body that is only the beginning of a line: whatever answers so each time says nothing of the cluster.
-pub fn parse(source: &Source, body: &[u8], progress: &mut dyn ParseGuard) -> Result<WatchBatch, Failure> {
+pub fn parse(source: &Source, body: &[u8], guard: &mut dyn ParseGuard) -> Result<WatchBatch, Failure> {
     let mut window = WatchBatch::default();
     let whole = match body.iter().rposition(|byte| *byte == b'\n') {
         Some(end) => body.get(..end).unwrap_or_default(),
@@ -96,9 +96,9 @@ pub fn parse(source: &Source, body: &[u8], progress: &mut dyn ParseGuard) -> Res
     let lines = whole.split(|byte| *byte == b'\n');
     let mut events = Vec::new();
     for line in lines.filter(|line| !line.trim_ascii().is_empty()) {
-        let RawEvent { r#type, object } = json::read(line).map_err(Failure::malformed)?;
+        let RawEvent { r#type, object } = json::from_slice(line).map_err(Failure::malformed)?;
         if r#type == "ERROR" {
-            return Err(error(content(line)?));
+            return Err(error_event(event_object(line)?));
         }
         let metadata = object.metadata;
         if metadata.resource_version.is_none() {
@@ -118,13 +118,13 @@ pub fn parse(source: &Source, body: &[u8], progress: &mut dyn ParseGuard) -> Res
     let version = events
         .last()
         .and_then(|(_, metadata, _)| metadata.resource_version.as_deref());
-    window.version = version.map(ToOwned::to_owned);
+    window.resource_version = version.map(ToOwned::to_owned);
     // A rollout changes an object several times in one window, and only how it ends counts.
     let mut later = HashSet::with_hasher(RandomState::default());
     for (word, metadata, line) in events.iter().rev() {
         let is_last = *word != EventType::Bookmark && later.insert((&metadata.namespace, &metadata.name));
         match word {
-            EventType::Apply if is_last => window.changes.push(apply(source, content(line)?, progress)),
+            EventType::Apply if is_last => window.changes.push(parse_change(source, event_object(line)?, guard)),
             // A name that cannot be an object's was never kept.
             EventType::Delete if is_last => {
                 let name = ObjectName::new(&metadata.namespace, &metadata.name);
@@ -137,30 +137,30 @@ pub fn parse(source: &Source, body: &[u8], progress: &mut dyn ParseGuard) -> Res
     Ok(window)
 }
 
-fn content(line: &[u8]) -> Result<&str, Failure> {
-    let content: EventObject<'_> = json::read(line).map_err(Failure::malformed)?;
+fn event_object(line: &[u8]) -> Result<&str, Failure> {
+    let content: EventObject<'_> = json::from_slice(line).map_err(Failure::malformed)?;
     Ok(content.object.get())
 }
 
-fn apply(source: &Source, json: &str, progress: &mut dyn ParseGuard) -> Change {
-    match parse_item(source, json, progress) {
+fn parse_change(source: &Source, json: &str, guard: &mut dyn ParseGuard) -> Change {
+    match parse_item(source, json, guard) {
         Ok(object) => Change::Apply(object),
-        Err(SkippedItem::Held) => Change::Retained(name_of(json)),
-        Err(SkippedItem::Bad(reason)) => Change::Invalid(InvalidItem {
-            name: name_of(json),
+        Err(SkippedItem::Retained) => Change::Retained(item_name(json)),
+        Err(SkippedItem::Invalid(reason)) => Change::Invalid(InvalidItem {
+            name: item_name(json),
             reason,
         }),
     }
 }
 
 /// An event of type ERROR carries the `metav1.Status` that an ordinary answer would have had.
-fn error(json: &str) -> Failure {
+fn error_event(json: &str) -> Failure {
     #[derive(Deserialize)]
     struct Status {
         code: u16,
     }
-    match json::read(json.as_bytes()) {
-        Ok(Status { code }) => response::failure_of(code, json.as_bytes()),
+    match json::from_slice(json.as_bytes()) {
+        Ok(Status { code }) => response::failure_from_event(code, json.as_bytes()),
         Err(error) => Failure::malformed(error),
     }
 }
@@ -204,7 +204,7 @@ mod tests {
         let body = event("ADDED", "a", 11) + &event("MODIFIED", "a", 12) + &event("DELETED", "b", 13) + bookmark + "\n";
         let window = window(&body).unwrap();
         assert_eq!(said(&window), ["put shop/a", "gone shop/b"]);
-        assert_eq!(window.version.as_deref(), Some("40"));
+        assert_eq!(window.resource_version.as_deref(), Some("40"));
     }
 
     #[test]
@@ -233,7 +233,7 @@ mod tests {
             let body = whole.clone() + &event("ADDED", "b", 12)[..cut];
             let window = window(&body).unwrap();
             assert_eq!(said(&window), ["put shop/a"], "{cut} bytes of the second line");
-            assert_eq!(window.version.as_deref(), Some("11"));
+            assert_eq!(window.resource_version.as_deref(), Some("11"));
         }
     }
 

@@ -5,13 +5,13 @@ use crate::time::Time;
 use std::time::Duration;
 
 /// The header, on every answer of `/burstmetrics` that speaks of the cluster.
-pub const HEADER: &str = "x-burst-confirmed";
+pub const CONFIRMED_HEADER: &str = "x-burst-confirmed";
 
 /// What the header says where nothing was read yet.
 pub const NEVER: &str = "never";
 
 /// Clocks that differ by less count as the same: nobody looks at an age more often than once a tick.
-const TICK: Duration = Duration::from_secs(1);
+const CLOCK_TOLERANCE: Duration = Duration::from_secs(1);
 
 /// When a proxy last read the cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub struct Confirmation {
 
 /// The header is none, or says something else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("it does not say in {HEADER} when the cluster was read")]
+#[error("it does not say in {CONFIRMED_HEADER} when the cluster was read")]
 pub struct InvalidConfirmation;
 
 impl Confirmation {
@@ -62,7 +62,7 @@ impl Confirmation {
     #[must_use]
     pub fn read_at(self, asked: Time, now: Time) -> Time {
         let told = self.at.after(self.age);
-        if asked.before(TICK) <= told && told <= now.after(TICK) {
+        if asked.before(CLOCK_TOLERANCE) <= told && told <= now.after(CLOCK_TOLERANCE) {
             self.at
         } else {
             asked.before(self.age)
@@ -134,7 +134,7 @@ mod tests {
             let asked = Time::from_unix_millis(asked);
             let now = asked.after(Duration::from_millis(took.into()));
             let read = confirmation.read_at(asked, now);
-            prop_assert!(read <= now.after(TICK).before(confirmation.age) || read == Time::default());
+            prop_assert!(read <= now.after(CLOCK_TOLERANCE).before(confirmation.age) || read == Time::default());
         }
     }
 }

@@ -11,7 +11,7 @@ pub const OWNED_KEYS_KEY: &str = "burst-metrics/holdings";
 
 /// Looks in a row, a minute apart, that find a lease as it was; a living one is renewed every second. It is longer than a
 /// drain, and than anybody who only reads serves what nobody renews.
-const PATIENCE: u32 = 60;
+const UNCHANGED_CHECKS: u32 = 60;
 
 /// What a configuration has in shared data.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,7 +21,7 @@ pub struct OwnedKeys {
     /// Keys of values. Other configurations may have some of them too.
     pub keys: Vec<String>,
     /// The beginnings of keys that are counted: `BEGINNING/0`, and so on.
-    pub slots: Vec<String>,
+    pub slot_prefixes: Vec<String>,
 }
 
 /// What all configurations have.
@@ -37,7 +37,7 @@ impl OwnedKeysRegistry {
             self.0.push(own.clone());
             return true;
         };
-        add_all(&mut known.keys, &own.keys) | add_all(&mut known.slots, &own.slots)
+        insert_missing(&mut known.keys, &own.keys) | insert_missing(&mut known.slot_prefixes, &own.slot_prefixes)
     }
 
     /// All but one.
@@ -51,13 +51,13 @@ impl OwnedKeysRegistry {
         let mut gone = self.0.remove(place);
         gone.keys
             .retain(|key| !self.0.iter().any(|other| other.keys.contains(key)));
-        gone.slots
-            .retain(|slots| !self.0.iter().any(|other| other.slots.contains(slots)));
+        gone.slot_prefixes
+            .retain(|slots| !self.0.iter().any(|other| other.slot_prefixes.contains(slots)));
         Some(gone)
     }
 }
 
-fn add_all(known: &mut Vec<String>, more: &[String]) -> bool {
+fn insert_missing(known: &mut Vec<String>, more: &[String]) -> bool {
     let before = known.len();
     for key in more {
         if !known.contains(key) {
@@ -84,7 +84,7 @@ impl AbandonmentDetector {
         };
         *stood = if *seen == hash { stood.saturating_add(1) } else { 0 };
         *seen = hash;
-        *stood >= PATIENCE
+        *stood >= UNCHANGED_CHECKS
     }
 
     /// Forgets a lease.
@@ -101,7 +101,7 @@ mod tests {
         OwnedKeys {
             lease: lease.into(),
             keys: keys.iter().map(|key| (*key).to_owned()).collect(),
-            slots: vec![format!("{lease}/vm")],
+            slot_prefixes: vec![format!("{lease}/vm")],
         }
     }
 
@@ -131,8 +131,8 @@ mod tests {
     fn a_lease_is_abandoned_when_it_stands_still_for_long() {
         let mut watchman = AbandonmentDetector::default();
         let mut looks = |lease: &[u8], times: u32| (0..times).any(|_| watchman.is_abandoned("a", lease));
-        assert!(!looks(b"1", PATIENCE));
-        assert!(!looks(b"2", PATIENCE), "it was renewed");
+        assert!(!looks(b"1", UNCHANGED_CHECKS));
+        assert!(!looks(b"2", UNCHANGED_CHECKS), "it was renewed");
         assert!(looks(b"2", 1));
     }
 }

@@ -17,7 +17,7 @@ use crate::policies::{Gathered, PolicySets};
 use crate::quota::Quota;
 use crate::records::{Confirmed, Failures};
 use crate::snapshot::Snapshot;
-use crate::sync::limits::{MOST_OF_ALL, MOST_OF_LIST};
+use crate::sync::limits::{MAX_LIST_BYTES, MAX_TOTAL_BYTES};
 use crate::sync::reflector::{Reflector, ReflectorEvent};
 use crate::sync::scheduler::{ScheduledRequest, Scheduler, SourceId};
 use crate::time::Time;
@@ -220,7 +220,7 @@ impl Leader {
         let mut effects = self.exclude_failing(now);
         self.start_relists();
         effects.extend(self.publish(MOST_ROWS, now));
-        effects.extend(self.scheduler.begin(now).into_iter().map(Effect::Request));
+        effects.extend(self.scheduler.due_requests(now).into_iter().map(Effect::Request));
         effects
     }
 
@@ -283,7 +283,7 @@ impl Leader {
             None => {}
         }
         self.start_relists();
-        effects.extend(self.scheduler.begin(now).into_iter().map(Effect::Request));
+        effects.extend(self.scheduler.due_requests(now).into_iter().map(Effect::Request));
         effects.extend(self.publish(MOST_ROWS.saturating_sub(parsed), now));
         effects.extend(self.record_failures());
         effects
@@ -293,8 +293,8 @@ impl Leader {
     fn byte_limit(&self, id: SourceId) -> usize {
         let others = self.lists.iter().enumerate().filter(|(place, _)| *place != id.0);
         let others = others.map(|(_, list)| list.bytes()).sum();
-        let share = MOST_OF_ALL / self.lists.len().max(1);
-        MOST_OF_ALL.saturating_sub(others).max(share).min(MOST_OF_LIST)
+        let share = MAX_TOTAL_BYTES / self.lists.len().max(1);
+        MAX_TOTAL_BYTES.saturating_sub(others).max(share).min(MAX_LIST_BYTES)
     }
 
     /// What may be parsed is other than it was: lists that have objects which were not are read whole.

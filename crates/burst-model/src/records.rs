@@ -36,7 +36,7 @@ impl Confirmed {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Checkpoint {
     /// The [hash](crate::snapshot::Snapshot::content_hash) of what was served with it.
-    pub content: u64,
+    pub content_hash: u64,
     /// Of each list in the order of the configuration.
     pub lists: Vec<CheckpointedList>,
 }
@@ -45,11 +45,11 @@ pub struct Checkpoint {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckpointedList {
     /// Its `resourceVersion`.
-    pub version: String,
+    pub resource_version: String,
     /// When they were read; `None` of a list that could not be.
-    pub read: Option<Time>,
+    pub read_at: Option<Time>,
     /// The names of the objects that are left out, each with the line that says why: no window brings them again.
-    pub bad: Vec<(String, String)>,
+    pub excluded: Vec<(String, String)>,
     /// Its objects.
     pub objects: Vec<Rc<Object>>,
 }
@@ -65,16 +65,16 @@ pub struct Failures {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListFailure {
     /// What the operator was told of last; `None` where it works.
-    pub told: Option<(Verb, PollOutcome)>,
+    pub reported_failure: Option<(Verb, PollOutcome)>,
     /// It may be missing from the picture: the API's last word is that it may not be read, or is not there; or it failed
     /// alone for so long that it was left out.
     pub unreadable: bool,
     /// The operator was told that it is listed instead of being watched.
-    pub unwatched: bool,
+    pub fallback_reported: bool,
     /// For how long the API is left alone.
     pub pause: Option<FailurePause>,
     /// Since when it fails while others work.
-    pub alone: Option<Time>,
+    pub failing_alone_since: Option<Time>,
 }
 
 /// A record that is kept in shared data.

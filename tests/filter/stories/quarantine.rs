@@ -199,7 +199,7 @@ fn a_request_for_a_metric_that_traps_ends_one_vm_and_others_are_answered() {
     );
     let workers = [envoy.worker(), envoy.worker()];
     envoy.advance(SECOND * 3).answer();
-    let (traps, armed) = trap_on_taking(&envoy, |item| item.kind == ItemKind::Query);
+    let (traps, armed) = trap_on_taking(&envoy, |item| item.kind == ItemKind::MetricsQuery);
     assert_eq!(headroom(&workers[0]), 503, "it ends the VM");
     armed.store(false, Ordering::Relaxed);
     envoy.advance(SECOND * 2).answer();

@@ -30,7 +30,7 @@ const PREFIX: &[u8] = b"k8s\0";
 pub fn read(source: &Source, verb: Verb, body: &Bytes) -> Result<Payload, Failure> {
     match verb {
         Verb::List => page(source, body).map(Payload::Page),
-        Verb::Watch => watch::read(source, body.clone()).map(Payload::Window),
+        Verb::Watch => watch::read(source, body.clone()).map(Payload::WatchBatch),
     }
 }
 
@@ -41,20 +41,20 @@ fn page(source: &Source, body: &Bytes) -> Result<ListPage, Failure> {
     if found != wanted.as_bytes() {
         return Err(Failure::WrongKind {
             found: printable(String::from_utf8_lossy(&found), 64),
-            wanted,
+            expected: wanted,
         });
     }
     let list = List::decode(unknown.raw).map_err(malformed)?;
     let metadata = list.metadata.unwrap_or_default();
     let mut page = ListPage {
-        version: metadata.resource_version,
+        resource_version: metadata.resource_version,
         continue_token: Some(metadata.r#continue).filter(|cursor| !cursor.is_empty()),
         ..ListPage::default()
     };
     for item in list.items {
         match object::read(source, item.clone()) {
             Ok(object) => page.objects.push(object),
-            Err(reason) => page.bad.push(bad(item, &reason)),
+            Err(reason) => page.invalid.push(bad(item, &reason)),
         }
     }
     Ok(page)

@@ -30,7 +30,7 @@ pub(super) enum Unread {
 }
 
 pub(super) fn read(source: &Source, item: Bytes) -> Result<Object, Unread> {
-    let labels = source.labels;
+    let labels = source.keep_labels;
     Ok(match source.kind {
         ObjectKind::Hpas => Object::Hpa(hpa(message::Hpa::decode(item)?, labels)?),
         ObjectKind::Services => Object::Service(service(message::Service::decode(item)?, labels)?),
@@ -111,5 +111,9 @@ fn name(field: &'static str, text: &[u8]) -> Result<Name, Unread> {
 fn replicas(field: &'static str, value: i32, least: u32) -> Result<u32, InvalidObject> {
     let value = i64::from(value);
     let number = u32::try_from(value).ok().filter(|number| *number >= least);
-    number.ok_or(InvalidObject::Replicas { field, value, least })
+    number.ok_or(InvalidObject::Replicas {
+        field,
+        value,
+        min: least,
+    })
 }

@@ -106,15 +106,18 @@ fn one_bad_object_costs_one_object() {
     let body = list("ServiceList", vec![service("a"), service("B"), "\u{7}".into()]);
     let page = page(&services(), &body).unwrap();
     assert_eq!(page.objects.len(), 1);
-    let bad: Vec<_> = page.bad.iter().map(|bad| &*bad.name).collect();
+    let bad: Vec<_> = page.invalid.iter().map(|bad| &*bad.name).collect();
     assert_eq!(bad, ["shop/B", "an object without a name"]);
-    assert_eq!((&*page.version, page.continue_token.as_deref()), ("9", Some("next")));
+    assert_eq!(
+        (&*page.resource_version, page.continue_token.as_deref()),
+        ("9", Some("next"))
+    );
 }
 
 #[test]
 fn own_labels_are_read_where_they_are_wanted() {
     let wanted = Source {
-        labels: true,
+        keep_labels: true,
         ..services()
     };
     for (source, labels) in [(wanted, "tier=web"), (services(), "")] {
@@ -140,7 +143,7 @@ fn a_last_frame_without_its_end_comes_again() {
     let object = |name| envelope("Service", service(name));
     let (first, last) = (event("ADDED", object("a")), event("DELETED", object("b")));
     let whole = window(&[first.clone(), last.clone()]).unwrap();
-    assert_eq!((whole.changes.len(), whole.version.as_deref()), (2, Some("7")));
+    assert_eq!((whole.changes.len(), whole.resource_version.as_deref()), (2, Some("7")));
     for cut in 0..last.len() {
         assert_eq!(
             window(&[first.clone(), last.slice(..cut)]).unwrap().changes.len(),

@@ -39,7 +39,7 @@ pub(super) fn read(source: &Source, mut body: Bytes) -> Result<WatchBatch, Failu
                 return Err(Failure::Malformed(format!("an event of type {unknown}")));
             }
         }
-        window.version = Some(version(&metadata)?);
+        window.resource_version = Some(version(&metadata)?);
     }
     Ok(window)
 }

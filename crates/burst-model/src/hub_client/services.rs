@@ -3,11 +3,11 @@
 //! a hub with nothing else costs no memory.
 
 use crate::index::Row;
-use crate::kube::page::{InvalidItem, LONGEST_NAME, QUARANTINED};
+use crate::kube::page::{InvalidItem, MAX_NAME_BYTES, QUARANTINED_REASON};
 use crate::kube::{Failure, ParseDecision, ParseGuard};
 use crate::name::ObjectName;
 use crate::order;
-use crate::printable::{MOST_WORDS, printable};
+use crate::printable::{MAX_MESSAGE_BYTES, printable};
 use crate::serve::header;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, Visitor};
@@ -82,8 +82,8 @@ impl HubServices {
             return;
         }
         self.bad.push(InvalidItem {
-            name: printable(name, LONGEST_NAME),
-            reason: printable(reason, MOST_WORDS),
+            name: printable(name, MAX_NAME_BYTES),
+            reason: printable(reason, MAX_MESSAGE_BYTES),
         });
     }
 
@@ -108,7 +108,7 @@ enum InvalidEntry {
     TooLong(usize),
     #[error("a proxy thread may have died while it parsed these bytes")]
     Held,
-    #[error("{QUARANTINED}")]
+    #[error("{QUARANTINED_REASON}")]
     Quarantined,
     #[error(transparent)]
     Name(#[from] crate::name::InvalidName),
@@ -130,7 +130,7 @@ fn read_entry(name: &str, value: &RawValue, progress: &mut dyn ParseGuard) -> Re
         ParseDecision::Exclude => return Err(InvalidEntry::Quarantined),
     }
     let of = ObjectName::parse(name)?;
-    let header: String = crate::json::read(value.as_bytes())?;
+    let header: String = crate::json::from_slice(value.as_bytes())?;
     let (label, load) = header::read(&header).ok_or(InvalidEntry::Header(header))?;
     Ok(Row {
         of,
@@ -237,7 +237,7 @@ mod tests {
             };
             assert!(reason.contains(why), "{reason}");
             assert!(
-                name.len() <= LONGEST_NAME + 40 && reason.len() < 400,
+                name.len() <= MAX_NAME_BYTES + 40 && reason.len() < 400,
                 "fit for a log line"
             );
         }
@@ -299,7 +299,7 @@ mod tests {
         let body = format!(r#"{{"shop/web": "{WEB}", "shop/x": "{WEB}"}}"#);
         let services = read(body.as_bytes(), &mut Deadly).unwrap();
         assert_eq!(names(&services), ["shop/x"]);
-        assert_eq!(services.bad[0].reason, QUARANTINED);
+        assert_eq!(services.bad[0].reason, QUARANTINED_REASON);
     }
 
     proptest! {

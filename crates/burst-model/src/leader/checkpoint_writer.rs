@@ -52,7 +52,7 @@ impl CheckpointWriter {
             // Where a window would not tell of all objects that are left out, the successor reads the list.
             let version = kept.resource_version().filter(|_| !list.excluded.is_partial());
             let version = version.unwrap_or_default();
-            let bad: Vec<_> = list.excluded.lines().collect();
+            let bad: Vec<_> = list.excluded.messages().collect();
             self.put(&(version, list.read_at, bad, list.objects.len()));
             self.objects = list.objects.clone().into_iter();
         }
@@ -89,13 +89,13 @@ mod tests {
     fn service(n: usize) -> Rc<Object> {
         let json =
             format!(r#"{{"metadata":{{"namespace":"shop","name":"n{n:05}"}},"spec":{{"selector":{{"n":"{n}"}}}}}}"#);
-        Rc::new(Object::read(ObjectKind::Services, &json, false).unwrap())
+        Rc::new(Object::parse(ObjectKind::Services, &json, false).unwrap())
     }
 
     /// A list with so many objects, and so many that are left out.
     fn standing(objects: usize, bad: usize, read: Option<Time>) -> ListStore {
         let left = CheckpointedList {
-            bad: (0..bad).map(|n| (format!("shop/b{n}"), "left out".into())).collect(),
+            excluded: (0..bad).map(|n| (format!("shop/b{n}"), "left out".into())).collect(),
             objects: (0..objects).map(service).collect(),
             ..CheckpointedList::default()
         };
@@ -109,14 +109,14 @@ mod tests {
             namespace: None,
             label_selector: None,
             field_selector: None,
-            labels: false,
+            keep_labels: false,
         };
         let pace = Schedule {
             interval: Duration::from_secs(15),
             window: Some(Duration::from_secs(5)),
         };
         let version = version.map(|version| version.to_string()).unwrap_or_default();
-        Reflector::new(source, pace, 500, T0).resumed(&version, T0)
+        Reflector::new(source, pace, 500, T0).resuming_from(&version, T0)
     }
 
     proptest! {
@@ -131,12 +131,12 @@ mod tests {
             };
             let lists: Vec<_> = lists.iter().map(standing).collect();
             let resumed = |(list, kept): &(ListStore, Reflector)| CheckpointedList {
-                version: kept.resource_version().unwrap_or_default().into(),
-                read: list.read_at,
-                bad: list.excluded.lines().map(|(name, line)| (name.into(), line.into())).collect(),
+                resource_version: kept.resource_version().unwrap_or_default().into(),
+                read_at: list.read_at,
+                excluded: list.excluded.messages().map(|(name, line)| (name.into(), line.into())).collect(),
                 objects: list.objects.clone(),
             };
-            let whole = Checkpoint { content, lists: lists.iter().map(resumed).collect() };
+            let whole = Checkpoint { content_hash: content, lists: lists.iter().map(resumed).collect() };
 
             let mut bequest = CheckpointWriter::new(content, lists.len(), 0);
             let all = || lists.iter().map(|(list, kept)| (list, kept));
@@ -165,6 +165,6 @@ mod tests {
         let later = standing(0, 0, Some(T0.after(Duration::from_secs(5))));
         assert!(bequest.advance(&mut 5, [(&later, &kept)].into_iter()));
         let left = Checkpoint::from_bytes(&bequest.into_bytes()).unwrap();
-        assert_eq!((left.lists[0].read, left.lists[0].objects.len()), (Some(T0), 10));
+        assert_eq!((left.lists[0].read_at, left.lists[0].objects.len()), (Some(T0), 10));
     }
 }

@@ -61,7 +61,11 @@ impl Leader {
     /// Notes that a list failed, and since when that is a fault of this list alone: it was asked after the others had been
     /// read, and they are.
     pub(super) fn note_failure(&mut self, id: SourceId, now: Time) {
-        let asked = self.scheduler.reflector(id).map(Reflector::asked).unwrap_or_default();
+        let asked = self
+            .scheduler
+            .reflector(id)
+            .map(Reflector::requested_at)
+            .unwrap_or_default();
         let limit = self.limit();
         let Some(list) = self.lists.get_mut(id.0) else { return };
         // A refusal as the first word after a good one is as old as that. After an outage it is new: an API server that
@@ -154,10 +158,10 @@ impl Leader {
         if !is_long_before(now) {
             return ExclusionDecision::Keep;
         }
-        let asked = kept.asked();
+        let asked = kept.requested_at();
         let was_asked = asked <= now && is_long_before(asked);
         match kept.pause() {
-            Some(_) if was_asked || !kept.may_ask(now) => ExclusionDecision::Exclude,
+            Some(_) if was_asked || !kept.may_request(now) => ExclusionDecision::Exclude,
             _ => ExclusionDecision::Retry,
         }
     }

@@ -34,24 +34,27 @@ impl Handover {
         let troubles = self.failures.filter(|troubles| troubles.lists.len() == sources.len());
         let mut troubles = troubles.unwrap_or_default().lists.into_iter();
         let served = self.snapshot.as_ref().map(Snapshot::content_hash);
-        let is_newest = served.is_none_or(|content| content == resume.content);
+        let is_newest = served.is_none_or(|content| content == resume.content_hash);
         let confirmed = self.confirmed.filter(|_| served.is_some() && is_newest);
         let mut reads = confirmed.unwrap_or_default().lists.into_iter();
         let mut left = resume.lists.into_iter();
         let take_over = |source| {
             let ListFailure {
-                told,
+                reported_failure: told,
                 unreadable,
-                unwatched,
+                fallback_reported: unwatched,
                 pause,
-                alone,
+                failing_alone_since: alone,
             } = troubles.next().unwrap_or_default();
             let pace = config.pace(source);
             let (left, confirmed) = (left.next(), reads.next());
-            let left = left.filter(|list| is_newest || pace.window.is_some() && !list.version.is_empty());
-            let unreadable = unreadable || left.as_ref().is_some_and(|list| list.read.is_none());
+            let left = left.filter(|list| is_newest || pace.window.is_some() && !list.resource_version.is_empty());
+            let unreadable = unreadable || left.as_ref().is_some_and(|list| list.read_at.is_none());
             let mut left = left.unwrap_or_default();
-            let (version, read) = (std::mem::take(&mut left.version), confirmed.unwrap_or(left.read));
+            let (version, read) = (
+                std::mem::take(&mut left.resource_version),
+                confirmed.unwrap_or(left.read_at),
+            );
             let mut list = ListStore::restored(left, read);
             (list.reported_failure, list.unreadable, list.unwatched) = (told, unreadable, unwatched);
             (list.failing, list.failing_alone_since) = (told.is_some() || pause.is_some(), alone);
@@ -59,9 +62,9 @@ impl Handover {
             let due = list
                 .read_at
                 .map_or(now, |read| read.min(now).after(config.poll_interval));
-            let kept = Reflector::new(source.clone(), pace, config.page_size, due).resumed(&version, now);
+            let kept = Reflector::new(source.clone(), pace, config.page_size, due).resuming_from(&version, now);
             let kept = match pause {
-                Some(pause) => kept.pausing(pause),
+                Some(pause) => kept.with_pause(pause),
                 None => kept,
             };
             (list, kept)

@@ -52,7 +52,7 @@ impl ListStore {
     pub(super) fn restored(left: CheckpointedList, read: Option<Time>) -> Self {
         let mut list = Self {
             objects: left.objects,
-            excluded: ExcludedObjects::restored(left.bad),
+            excluded: ExcludedObjects::restored(left.excluded),
             read_at: read,
             ..Self::default()
         };
@@ -126,14 +126,14 @@ impl ListStore {
             .filter_map(|name| self.find_by_name(name))
             .collect();
         let before = std::mem::replace(&mut self.objects, listed.objects);
-        self.excluded = listed.excluded.after(&self.excluded);
+        self.excluded = listed.excluded.keeping_reported(&self.excluded);
         self.account = listed.account;
         held.iter().for_each(|object| self.account.add(object));
         self.objects.extend(held);
-        self.account.look_again();
+        self.account.force_check();
         self.sort();
         self.fit(resource, room);
-        let mut lines = self.excluded.news();
+        let mut lines = self.excluded.take_unreported();
         let is_new = |name: &&String| !self.retained.contains(name);
         lines.extend(
             listed
@@ -148,8 +148,8 @@ impl ListStore {
 
     /// Leaves out what there is no room for.
     fn fit(&mut self, resource: &Resource, room: usize) -> Vec<Rc<Object>> {
-        let over = self.account.fit(&mut self.objects, room);
-        self.excluded.put_over(resource, &over, &self.account);
+        let over = self.account.evict_over_limit(&mut self.objects, room);
+        self.excluded.insert_over_limit(resource, &over, &self.account);
         over
     }
 
@@ -186,7 +186,7 @@ impl ListStore {
                     self.put(object)
                 }
                 Change::Delete(name) => {
-                    self.excluded.forget(&name.to_string());
+                    self.excluded.remove_named(&name.to_string());
                     self.retained.retain(|held| *held != name.to_string());
                     self.remove(&name)
                 }
@@ -201,7 +201,7 @@ impl ListStore {
                     self.retained.retain(|held| *held != bad.name);
                     // A name that cannot be an object's was never kept.
                     let moved = ObjectName::parse(&bad.name).ok().and_then(|name| self.remove(&name));
-                    self.excluded.put_bad(resource, bad);
+                    self.excluded.insert_invalid(resource, bad);
                     moved
                 }
             });
@@ -211,8 +211,8 @@ impl ListStore {
         let objects = &self.objects;
         let is_kept = |name| objects.binary_search_by(|kept| kept.name().cmp(&name)).is_ok();
         self.excluded
-            .forget_kept(|name| ObjectName::parse(name).is_ok_and(is_kept));
-        lines.extend(self.excluded.news());
+            .remove_included(|name| ObjectName::parse(name).is_ok_and(is_kept));
+        lines.extend(self.excluded.take_unreported());
         (moved, lines)
     }
 
@@ -283,12 +283,12 @@ mod tests {
     use super::*;
     use crate::kube::page::InvalidItem;
     use crate::kube::{ListPage, ObjectKind};
-    use crate::sync::limits::MOST_OF_LIST;
+    use crate::sync::limits::MAX_LIST_BYTES;
 
     fn service(name: &str, app: &str) -> Object {
         let json =
             format!(r#"{{"metadata":{{"namespace":"shop","name":"{name}"}},"spec":{{"selector":{{"app":"{app}"}}}}}}"#);
-        Object::read(ObjectKind::Services, &json, false).unwrap()
+        Object::parse(ObjectKind::Services, &json, false).unwrap()
     }
 
     fn bad(name: &str) -> InvalidItem {
@@ -302,15 +302,15 @@ mod tests {
         let mut listed = ListedObjects::default();
         let page = ListPage {
             objects,
-            bad,
+            invalid: bad,
             ..ListPage::default()
         };
-        listed.take(&Resource::services(), page);
-        list.replace(&Resource::services(), listed, MOST_OF_LIST, Time::default())
+        listed.add_page(&Resource::services(), page);
+        list.replace(&Resource::services(), listed, MAX_LIST_BYTES, Time::default())
     }
 
     fn apply(list: &mut ListStore, changes: Vec<Change>) -> (bool, usize) {
-        let (moved, lines) = list.apply(&Resource::services(), changes, MOST_OF_LIST);
+        let (moved, lines) = list.apply(&Resource::services(), changes, MAX_LIST_BYTES);
         (!moved.is_empty(), lines.len())
     }
 
@@ -397,8 +397,8 @@ mod tests {
             retained: vec!["shop/a".into(), "shop/new".into()],
             ..ListPage::default()
         };
-        read.take(&Resource::services(), page);
-        let (moved, lines) = list.replace(&Resource::services(), read, MOST_OF_LIST, Time::default());
+        read.add_page(&Resource::services(), page);
+        let (moved, lines) = list.replace(&Resource::services(), read, MAX_LIST_BYTES, Time::default());
         assert_eq!((moved.len(), list.objects.clone()), (0, was));
         assert_eq!(
             lines,

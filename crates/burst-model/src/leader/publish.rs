@@ -129,7 +129,7 @@ impl Leader {
                 Object::Policy(policy) => Some(policy),
                 Object::Hpa(_) | Object::Service(_) | Object::Workload(_) => None,
             });
-        let bad = bad.chain(lists.iter().flat_map(|(_, list)| list.excluded.lines()));
+        let bad = bad.chain(lists.iter().flat_map(|(_, list)| list.excluded.messages()));
         let (sets, lines) = self.policies.gather(Some(root.as_str()), specs, bad);
         let lines = lines.into_iter().filter(|_| self.policy_lines.take(now).0);
         lines
@@ -154,7 +154,7 @@ impl Leader {
         Totals {
             objects: count(|list| list.objects.len()),
             bad_objects: count(|list| list.excluded.len()),
-            over_limits: count(|list| list.excluded.over()),
+            over_limits: count(|list| list.excluded.over_limit()),
             services: self.join.table().get(SERVICES).map_or(0, Vec::len) as u64,
             // Nothing of it is in a module that has no policies.
             refused_policies: self
@@ -213,11 +213,11 @@ impl Leader {
     /// What fails, where that is not what it was.
     pub(super) fn record_failures(&mut self) -> Option<Effect> {
         let trouble = |(list, kept): (&ListStore, &Reflector)| ListFailure {
-            told: list.reported_failure,
+            reported_failure: list.reported_failure,
             unreadable: list.unreadable,
-            unwatched: list.unwatched,
+            fallback_reported: list.unwatched,
             pause: kept.pause(),
-            alone: list.failing_alone_since,
+            failing_alone_since: list.failing_alone_since,
         };
         let lists: Vec<_> = self
             .lists

@@ -4,7 +4,7 @@
 use super::{Handover, Leader};
 use crate::config::Config;
 use crate::records::{Checkpoint, CheckpointedList};
-use crate::sync::limits::MOST_OF_ALL;
+use crate::sync::limits::MAX_TOTAL_BYTES;
 use crate::time::Time;
 use serde::de::DeserializeOwned;
 use std::rc::Rc;
@@ -67,13 +67,13 @@ impl CheckpointReader {
             objects: 0,
         };
         // A filter that kept without limits may have left more than a thread can hold.
-        if will.bytes.len() > MOST_OF_ALL {
+        if will.bytes.len() > MAX_TOTAL_BYTES {
             return will;
         }
         if let Some((content, lists)) = will.take() {
             will.lists = lists;
             will.read = Some(Checkpoint {
-                content,
+                content_hash: content,
                 lists: Vec::new(),
             });
         }
@@ -103,9 +103,9 @@ impl CheckpointReader {
         let (version, read, bad, objects) = self.take()?;
         self.objects = objects;
         self.read.as_mut()?.lists.push(CheckpointedList {
-            version,
-            read,
-            bad,
+            resource_version: version,
+            read_at: read,
+            excluded: bad,
             objects: Vec::new(),
         });
         Some(())
@@ -136,20 +136,23 @@ mod tests {
         let object = any::<u16>().prop_map(|n| {
             let json =
                 format!(r#"{{"metadata":{{"namespace":"shop","name":"n{n}"}},"spec":{{"selector":{{"n":"{n}"}}}}}}"#);
-            Rc::new(Object::read(ObjectKind::Services, &json, false).unwrap())
+            Rc::new(Object::parse(ObjectKind::Services, &json, false).unwrap())
         });
         let objects = proptest::collection::vec(object, 0..40);
         let bad = proptest::collection::vec(("[a-z/]{0,9}", "[a-z/]{0,9}"), 0..3);
         let list = ("[0-9]{0,9}", any::<Option<u64>>(), bad, objects).prop_map(|(version, read, bad, objects)| {
             CheckpointedList {
-                version,
-                read: read.map(Time::from_unix_millis),
-                bad,
+                resource_version: version,
+                read_at: read.map(Time::from_unix_millis),
+                excluded: bad,
                 objects,
             }
         });
         let lists = proptest::collection::vec(list, 0..5);
-        (any::<u64>(), lists).prop_map(|(content, lists)| Checkpoint { content, lists })
+        (any::<u64>(), lists).prop_map(|(content, lists)| Checkpoint {
+            content_hash: content,
+            lists,
+        })
     }
 
     proptest! {
@@ -179,13 +182,13 @@ mod tests {
     #[test]
     fn no_call_reads_more_than_its_part() {
         let json = r#"{"metadata":{"namespace":"shop","name":"n"},"spec":{"selector":{}}}"#;
-        let object = Rc::new(Object::read(ObjectKind::Services, json, false).unwrap());
+        let object = Rc::new(Object::parse(ObjectKind::Services, json, false).unwrap());
         let list = CheckpointedList {
             objects: vec![object; 3],
             ..CheckpointedList::default()
         };
         let left = Checkpoint {
-            content: 0,
+            content_hash: 0,
             lists: vec![list.clone(), list],
         };
         let mut will = CheckpointReader::open(left.to_bytes());

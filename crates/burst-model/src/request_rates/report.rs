@@ -5,7 +5,7 @@
 
 use super::tally::Tally;
 use super::text::InvalidTally;
-use crate::printable::{MOST_WORDS, printable};
+use crate::printable::{MAX_MESSAGE_BYTES, printable};
 use crate::time::Time;
 use std::time::Duration;
 
@@ -82,7 +82,7 @@ pub fn outcome(status: Option<u16>, body: &[u8]) -> Result<(), ReportFailure> {
         Some(431) => Err(ReportFailure::TooLarge),
         Some(status @ (400 | 403 | 405 | 507)) => Err(ReportFailure::Refused {
             status,
-            words: printable(String::from_utf8_lossy(body).trim(), MOST_WORDS),
+            words: printable(String::from_utf8_lossy(body).trim(), MAX_MESSAGE_BYTES),
         }),
         Some(_) => Err(ReportFailure::NoHub),
     }

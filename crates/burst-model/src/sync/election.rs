@@ -15,7 +15,7 @@ pub const EXPIRY_TICKS: u32 = 5;
 /// How many ticks without a beat an observer waits for before it takes over, where leaders should not follow each other for
 /// `pause`.
 #[must_use]
-pub fn expiry_ticks(pause: Duration) -> u32 {
+pub fn expiry_ticks_after(pause: Duration) -> u32 {
     EXPIRY_TICKS.saturating_add(u32::try_from(pause.as_secs()).unwrap_or(u32::MAX))
 }
 
@@ -31,20 +31,20 @@ pub struct Lease {
     /// Rises with each renewal.
     pub renewals: u64,
     /// Whether the holder's VM has served requests.
-    pub served: bool,
+    pub has_served: bool,
     /// Whether the holder has nothing under way.
-    pub idle: bool,
+    pub is_idle: bool,
 }
 
 /// How a root context stands when it looks at the lease.
 #[derive(Clone, Copy, Debug)]
 pub struct ElectorState {
     /// Whether its VM has served requests.
-    pub served: bool,
+    pub has_served: bool,
     /// Whether it has nothing under way.
-    pub idle: bool,
+    pub is_idle: bool,
     /// Whether it should poll at all: not where the configuration says reader, nor in its drain.
-    pub eligible: bool,
+    pub is_eligible: bool,
 }
 
 /// What a look at the lease leads to.
@@ -58,7 +58,7 @@ pub enum Decision {
     /// Write this to hand the lease back.
     Release(Lease),
     /// Somebody else polls.
-    Follow,
+    Wait,
 }
 
 /// A root context that may come to poll.
@@ -66,7 +66,7 @@ pub enum Decision {
 pub struct Elector {
     id: VmId,
     /// The beat that was seen last, and for how many looks it has stood.
-    seen: Option<(VmId, u64)>,
+    last_renewal: Option<(VmId, u64)>,
     unchanged_ticks: u32,
 }
 
@@ -76,7 +76,7 @@ impl Elector {
     pub fn new(id: VmId) -> Self {
         Self {
             id,
-            seen: None,
+            last_renewal: None,
             unchanged_ticks: 0,
         }
     }
@@ -87,27 +87,27 @@ impl Elector {
         lease.and_then(|lease| lease.holder) == Some(self.id)
     }
 
-    /// Looks at the lease, once a tick. A holder is gone after so many ticks without a beat, see [`expiry_ticks`].
-    pub fn observe(&mut self, lease: Option<&Lease>, expiry_ticks: u32, standing: ElectorState) -> Decision {
+    /// Looks at the lease, once a tick. A holder is gone after so many ticks without a beat, see [`expiry_ticks_after`].
+    pub fn observe(&mut self, lease: Option<&Lease>, expiry_ticks: u32, state: ElectorState) -> Decision {
         let holds = self.holds(lease);
         match lease {
-            _ if !standing.eligible && !holds => Decision::Follow,
-            Some(lease) if holds && !standing.eligible => Decision::Release(self.released(lease)),
-            Some(lease) if holds => Decision::Hold(self.claim(lease, standing)),
-            Some(lease) if !self.may_take(lease, expiry_ticks, standing) => Decision::Follow,
+            _ if !state.is_eligible && !holds => Decision::Wait,
+            Some(lease) if holds && !state.is_eligible => Decision::Release(self.released(lease)),
+            Some(lease) if holds => Decision::Hold(self.claim(lease, state)),
+            Some(lease) if !self.may_take(lease, expiry_ticks, state) => Decision::Wait,
             // A holder that gives way may be parsing just now; it has not died of that.
             Some(lease) if lease.holder.is_some() && self.unchanged_ticks >= expiry_ticks => {
-                Decision::Succeed(self.claim(lease, standing))
+                Decision::Succeed(self.claim(lease, state))
             }
-            Some(lease) => Decision::Hold(self.claim(lease, standing)),
+            Some(lease) => Decision::Hold(self.claim(lease, state)),
             None => {
                 let first = Lease {
                     holder: None,
                     renewals: 0,
-                    served: false,
-                    idle: true,
+                    has_served: false,
+                    is_idle: true,
                 };
-                Decision::Hold(self.claim(&first, standing))
+                Decision::Hold(self.claim(&first, state))
             }
         }
     }
@@ -116,16 +116,16 @@ impl Elector {
         &self,
         lease: &Lease,
         ElectorState {
-            served,
-            idle: between_rounds,
+            has_served: served,
+            is_idle: between_rounds,
             ..
         }: ElectorState,
     ) -> Lease {
         Lease {
             holder: Some(self.id),
             renewals: lease.renewals.wrapping_add(1),
-            served,
-            idle: between_rounds,
+            has_served: served,
+            is_idle: between_rounds,
         }
     }
 
@@ -138,16 +138,16 @@ impl Elector {
     }
 
     /// Whether the holder is gone, or should give way.
-    fn may_take(&mut self, lease: &Lease, expiry_ticks: u32, standing: ElectorState) -> bool {
+    fn may_take(&mut self, lease: &Lease, expiry_ticks: u32, state: ElectorState) -> bool {
         let Some(holder) = lease.holder else { return true };
         let beat = Some((holder, lease.renewals));
-        self.unchanged_ticks = if self.seen == beat {
+        self.unchanged_ticks = if self.last_renewal == beat {
             self.unchanged_ticks.saturating_add(1)
         } else {
             0
         };
-        self.seen = beat;
-        let gives_way = lease.served && !standing.served && lease.idle;
+        self.last_renewal = beat;
+        let gives_way = lease.has_served && !state.has_served && lease.is_idle;
         gives_way || self.unchanged_ticks >= expiry_ticks
     }
 }
@@ -157,11 +157,14 @@ mod tests {
     use super::*;
 
     const IDLE: ElectorState = ElectorState {
-        served: false,
-        idle: true,
-        eligible: true,
+        has_served: false,
+        is_idle: true,
+        is_eligible: true,
     };
-    const SERVED: ElectorState = ElectorState { served: true, ..IDLE };
+    const SERVED: ElectorState = ElectorState {
+        has_served: true,
+        ..IDLE
+    };
 
     /// Shared data with one record, as Envoy keeps it: every write gets a new CAS number.
     #[derive(Default)]
@@ -181,7 +184,7 @@ mod tests {
             let (lease, held) = match step {
                 Decision::Hold(lease) | Decision::Succeed(lease) => (lease, true),
                 Decision::Release(lease) => (lease, false),
-                Decision::Follow => return false,
+                Decision::Wait => return false,
             };
             let fresh = self.cas == cas;
             if fresh {
@@ -200,8 +203,8 @@ mod tests {
         Lease {
             holder: Some(VmId(1)),
             renewals: 9,
-            served: false,
-            idle: true,
+            has_served: false,
+            is_idle: true,
         }
     }
 
@@ -239,7 +242,13 @@ mod tests {
         let (mut shared, mut worker, mut main) = candidates();
         assert!(shared.tick(&mut worker, IDLE));
         assert!(!shared.tick(&mut main, IDLE));
-        assert!(shared.tick(&mut worker, ElectorState { idle: false, ..SERVED }));
+        assert!(shared.tick(
+            &mut worker,
+            ElectorState {
+                is_idle: false,
+                ..SERVED
+            }
+        ));
         assert!(!shared.tick(&mut main, IDLE), "not in the middle of a round");
         assert!(shared.tick(&mut worker, SERVED));
         assert!(shared.tick(&mut main, IDLE));
@@ -262,7 +271,7 @@ mod tests {
     fn a_context_in_its_drain_hands_back_and_never_claims() {
         let (mut shared, mut old, mut new) = candidates();
         let draining = ElectorState {
-            eligible: false,
+            is_eligible: false,
             ..IDLE
         };
         assert!(shared.tick(&mut old, IDLE));
@@ -278,7 +287,7 @@ mod tests {
     fn a_holder_that_stands_still_is_succeeded_and_one_that_hands_back_or_gives_way_is_not() {
         // What an open window brings is parsed between rounds.
         let gives_way = Lease {
-            served: true,
+            has_served: true,
             ..of_another()
         };
         let back = Lease {
@@ -291,15 +300,15 @@ mod tests {
         }
         let mut two = Elector::new(VmId(2));
         let mut looks = std::iter::repeat_with(|| two.observe(Some(&of_another()), EXPIRY_TICKS, IDLE));
-        let taken = looks.find(|taken| *taken != Decision::Follow);
+        let taken = looks.find(|taken| *taken != Decision::Wait);
         assert!(matches!(taken, Some(Decision::Succeed(_))), "{taken:?}");
     }
 
     #[test]
     fn where_leaders_die_one_after_the_other_the_next_one_waits_longer() {
         let mut two = Elector::new(VmId(2));
-        let expiry_ticks = expiry_ticks(Duration::from_secs(60));
-        let waits = (0..).find(|_| two.observe(Some(&of_another()), expiry_ticks, IDLE) != Decision::Follow);
+        let expiry_ticks = expiry_ticks_after(Duration::from_secs(60));
+        let waits = (0..).find(|_| two.observe(Some(&of_another()), expiry_ticks, IDLE) != Decision::Wait);
         assert_eq!(waits, Some(EXPIRY_TICKS + 60));
     }
 }

@@ -7,34 +7,34 @@ use std::rc::Rc;
 /// The most that is kept of one namespace in one list. Kubernetes is made for 5,000 Services and 2,000 Deployments in a
 /// namespace; this is some 20,000 Services, or 8,000 Deployments with ten labels each.
 /// <https://github.com/kubernetes/community/blob/master/sig-scalability/configs-and-limits/thresholds.md>
-pub const MOST_OF_NAMESPACE: usize = 16 << 20;
+pub const MAX_NAMESPACE_BYTES: usize = 16 << 20;
 
 /// The most that is kept of one list.
-pub const MOST_OF_LIST: usize = 64 << 20;
+pub const MAX_LIST_BYTES: usize = 64 << 20;
 
 /// The most that is kept of all lists. While all of them are read anew it is there twice, and a successor is left as much
 /// again: together less than the 1 GiB at which Envoy ends a VM.
-pub const MOST_OF_ALL: usize = 128 << 20;
+pub const MAX_TOTAL_BYTES: usize = 128 << 20;
 
 /// A list is looked through again when it has grown by this much.
-const STEP: usize = MOST_OF_NAMESPACE / 16;
+const RECHECK_GROWTH: usize = MAX_NAMESPACE_BYTES / 16;
 
 /// What the objects of a list take.
 #[derive(Debug)]
 pub struct ByteAccount {
     bytes: usize,
     /// What those of a namespace may take.
-    per_namespace: usize,
+    namespace_limit: usize,
     /// The bytes up to which no namespace takes more, or not much.
-    seen: usize,
+    next_check: usize,
 }
 
 impl Default for ByteAccount {
     fn default() -> Self {
         Self {
             bytes: 0,
-            per_namespace: MOST_OF_NAMESPACE,
-            seen: MOST_OF_NAMESPACE,
+            namespace_limit: MAX_NAMESPACE_BYTES,
+            next_check: MAX_NAMESPACE_BYTES,
         }
     }
 }
@@ -57,8 +57,8 @@ impl ByteAccount {
     }
 
     /// Has the next look at a list be one at each namespace, however little it has grown.
-    pub fn look_again(&mut self) {
-        self.seen = MOST_OF_NAMESPACE;
+    pub fn force_check(&mut self) {
+        self.next_check = MAX_NAMESPACE_BYTES;
     }
 
     /// Why the objects that were taken out are left out.
@@ -66,34 +66,34 @@ impl ByteAccount {
     pub fn reason(&self) -> String {
         format!(
             "its namespace has more than {} KiB in this list",
-            self.per_namespace >> 10
+            self.namespace_limit >> 10
         )
     }
 
     /// Takes out what is too much. Of a namespace the alphabetically first objects stay, where `objects` are sorted. If they
     /// take more than `room` together, each namespace has half as much as before, until they do not: so the largest ones
     /// lose objects, and the others none.
-    pub fn fit(&mut self, objects: &mut Vec<Rc<Object>>, room: usize) -> Vec<Rc<Object>> {
-        if self.bytes <= self.seen.min(room) {
+    pub fn evict_over_limit(&mut self, objects: &mut Vec<Rc<Object>>, max_bytes: usize) -> Vec<Rc<Object>> {
+        if self.bytes <= self.next_check.min(max_bytes) {
             return Vec::new();
         }
         loop {
-            let mut tally = NamespaceUsage::new(self.per_namespace);
+            let mut tally = NamespaceUsage::new(self.namespace_limit);
             self.bytes = objects
                 .iter()
-                .filter(|object| tally.takes(object))
+                .filter(|object| tally.admit(object))
                 .map(|object| object.size())
                 .sum();
-            if self.bytes <= room || self.per_namespace == 0 {
+            if self.bytes <= max_bytes || self.namespace_limit == 0 {
                 break;
             }
-            self.per_namespace /= 2;
+            self.namespace_limit /= 2;
         }
-        self.seen = self.bytes.saturating_add(STEP);
-        let mut tally = NamespaceUsage::new(self.per_namespace);
+        self.next_check = self.bytes.saturating_add(RECHECK_GROWTH);
+        let mut tally = NamespaceUsage::new(self.namespace_limit);
         let (fits, rest) = std::mem::take(objects)
             .into_iter()
-            .partition(|object| tally.takes(object));
+            .partition(|object| tally.admit(object));
         *objects = fits;
         rest
     }
@@ -101,22 +101,22 @@ impl ByteAccount {
 
 /// What is kept of a list whose objects come namespace by namespace.
 struct NamespaceUsage {
-    per_namespace: usize,
+    limit: usize,
     /// The last object that came, and what those of its namespace take up to it.
     last: Option<Rc<Object>>,
-    of_namespace: usize,
+    namespace_bytes: usize,
 }
 
 impl NamespaceUsage {
     fn new(per_namespace: usize) -> Self {
         Self {
-            per_namespace,
+            limit: per_namespace,
             last: None,
-            of_namespace: 0,
+            namespace_bytes: 0,
         }
     }
 
-    fn takes(&mut self, object: &Rc<Object>) -> bool {
+    fn admit(&mut self, object: &Rc<Object>) -> bool {
         let namespace = &object.name().namespace;
         if self
             .last
@@ -124,10 +124,10 @@ impl NamespaceUsage {
             .is_none_or(|last| last.name().namespace != *namespace)
         {
             self.last = Some(object.clone());
-            self.of_namespace = 0;
+            self.namespace_bytes = 0;
         }
-        self.of_namespace = self.of_namespace.saturating_add(object.size());
-        self.of_namespace <= self.per_namespace
+        self.namespace_bytes = self.namespace_bytes.saturating_add(object.size());
+        self.namespace_bytes <= self.limit
     }
 }
 
@@ -142,7 +142,7 @@ mod tests {
     fn policy(namespace: &str, name: usize, size: usize) -> Rc<Object> {
         let spec = "x".repeat((size - 512) / 4 - 2);
         let json = format!(r#"{{"metadata":{{"namespace":"{namespace}","name":"n{name:05}"}},"spec":"{spec}"}}"#);
-        Rc::new(Object::read(ObjectKind::Policies, &json, false).unwrap())
+        Rc::new(Object::parse(ObjectKind::Policies, &json, false).unwrap())
     }
 
     fn account(objects: &[Rc<Object>]) -> ByteAccount {
@@ -162,11 +162,11 @@ mod tests {
     #[test]
     fn a_namespace_just_below_its_limit_keeps_everything() {
         let size = 1 << 16;
-        let most = MOST_OF_NAMESPACE / size;
+        let most = MAX_NAMESPACE_BYTES / size;
         let all = |count: usize| ["a", "b"].map(|namespace| (0..count).map(move |n| policy(namespace, n, size)));
         for (count, over) in [(most, 0), (most + 1, 2), (10 * most, 18 * most)] {
             let mut objects: Vec<_> = all(count).into_iter().flatten().collect();
-            let left_out = account(&objects).fit(&mut objects, MOST_OF_LIST);
+            let left_out = account(&objects).evict_over_limit(&mut objects, MAX_LIST_BYTES);
             assert_eq!(left_out.len(), over, "{count} objects");
             assert!(
                 objects.is_sorted_by_key(|object| object.name().clone()),
@@ -188,7 +188,7 @@ mod tests {
             let all: Vec<_> = namespaces.iter().enumerate().flat_map(of).collect();
             let mut objects = all.clone();
             let mut account = account(&objects);
-            let over = account.fit(&mut objects, room);
+            let over = account.evict_over_limit(&mut objects, room);
             let (before, after) = (per_namespace(&all), per_namespace(&objects));
             prop_assert_eq!(objects.len() + over.len(), all.len());
             prop_assert_eq!(account.bytes(), after.values().sum::<usize>());

@@ -2,15 +2,15 @@
 //! connection broke: so a page that was cut off is halved, and the larger one is tried again after a while.
 
 /// Whole reads before a larger page is tried again, the first time: five minutes at the default interval.
-const FIRST: u32 = 20;
+const INITIAL_PATIENCE: u32 = 20;
 
 /// The most of them: some five hours. Objects that are that large stay so, and each try costs a log line.
-const MOST: u32 = 1280;
+const MAX_PATIENCE: u32 = 1280;
 
 /// The objects that a list may have at least, before it is taken for one without an end; and the pages. With the pages of
 /// 500 objects that are the default it is half a million objects.
-const OBJECTS: u32 = 100_000;
-const PAGES: u32 = 1_000;
+const MAX_LIST_OBJECTS: u32 = 100_000;
+const MIN_MAX_PAGES: u32 = 1_000;
 
 /// The size of a page.
 #[derive(Clone, Copy, Debug)]
@@ -18,7 +18,7 @@ pub(super) struct PageSize {
     configured: u32,
     limit: u32,
     /// Whole reads since the size last changed, and how many it takes to try a larger one.
-    whole: u32,
+    complete_lists: u32,
     patience: u32,
 }
 
@@ -27,8 +27,8 @@ impl PageSize {
         Self {
             configured,
             limit: configured,
-            whole: 0,
-            patience: FIRST,
+            complete_lists: 0,
+            patience: INITIAL_PATIENCE,
         }
     }
 
@@ -37,23 +37,23 @@ impl PageSize {
     }
 
     /// The most pages that a list may have.
-    pub(super) fn most_pages(self) -> u32 {
-        (OBJECTS / self.limit.max(1)).max(PAGES)
+    pub(super) fn max_pages(self) -> u32 {
+        (MAX_LIST_OBJECTS / self.limit.max(1)).max(MIN_MAX_PAGES)
     }
 
     /// A page was cut off.
-    pub(super) fn cut(&mut self) {
+    pub(super) fn halve(&mut self) {
         self.limit = (self.limit / 2).max(1);
-        self.whole = 0;
-        self.patience = self.patience.saturating_mul(2).min(MOST);
+        self.complete_lists = 0;
+        self.patience = self.patience.saturating_mul(2).min(MAX_PATIENCE);
     }
 
     /// A list was read to its end.
-    pub(super) fn whole(&mut self) {
-        self.whole = self.whole.saturating_add(1);
-        if self.whole >= self.patience && self.limit < self.configured {
+    pub(super) fn record_complete_list(&mut self) {
+        self.complete_lists = self.complete_lists.saturating_add(1);
+        if self.complete_lists >= self.patience && self.limit < self.configured {
             self.limit = self.limit.saturating_mul(2).min(self.configured);
-            self.whole = 0;
+            self.complete_lists = 0;
         }
     }
 }
@@ -66,7 +66,7 @@ mod tests {
         let limit = size.limit();
         let mut reads = 0;
         while size.limit() == limit {
-            size.whole();
+            size.record_complete_list();
             reads += 1;
         }
         reads
@@ -76,7 +76,7 @@ mod tests {
     fn a_page_is_halved_down_to_one_object() {
         let mut size = PageSize::new(5);
         let limits = [(); 4].map(|()| {
-            size.cut();
+            size.halve();
             size.limit()
         });
         assert_eq!(limits, [2, 1, 1, 1]);
@@ -85,18 +85,18 @@ mod tests {
     #[test]
     fn a_larger_page_is_tried_later_each_time_it_fails_and_never_one_over_the_configured() {
         let mut size = PageSize::new(500);
-        size.cut();
+        size.halve();
         assert_eq!(reads_until_larger(&mut size), 40);
         assert_eq!(size.limit(), 500);
-        size.cut();
+        size.halve();
         assert_eq!(reads_until_larger(&mut size), 80);
         for _ in 0..40 {
-            size.cut();
+            size.halve();
         }
-        assert_eq!(reads_until_larger(&mut size), MOST);
+        assert_eq!(reads_until_larger(&mut size), MAX_PATIENCE);
         assert_eq!(size.limit(), 2);
         let mut steady = PageSize::new(7);
-        (0..1000).for_each(|_| steady.whole());
+        (0..1000).for_each(|_| steady.record_complete_list());
         assert_eq!(steady.limit(), 7);
     }
 }

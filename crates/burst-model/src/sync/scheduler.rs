@@ -1,6 +1,6 @@
 //! All the lists of a configuration together.
 
-use super::backoff::PROBE;
+use super::backoff::PROBE_INTERVAL;
 use super::reflector::{ApiRequest, Reflector, ReflectorEvent};
 use crate::kube::{Failure, Payload, Verb};
 use crate::order::sort_by;
@@ -8,7 +8,7 @@ use crate::time::Time;
 
 /// Pages under way at once, over all lists. Enough to overlap the round trips of a few kinds; a list a namespace and
 /// kind must not become a stampede.
-const MOST_PAGES: usize = 8;
+const MAX_CONCURRENT_LISTS: usize = 8;
 
 /// Which list, by its place in the configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub struct ScheduledRequest {
 pub struct Scheduler {
     reflectors: Vec<Reflector>,
     /// Windows that may be open at once.
-    most_windows: usize,
+    max_windows: usize,
     /// When the server was noticed to be back.
     recovered_at: Option<Time>,
 }
@@ -36,10 +36,10 @@ pub struct Scheduler {
 impl Scheduler {
     /// Keeps these lists, with so many windows open at once.
     #[must_use]
-    pub fn new(lists: Vec<Reflector>, most_windows: usize) -> Self {
+    pub fn new(lists: Vec<Reflector>, max_windows: usize) -> Self {
         Self {
             reflectors: lists,
-            most_windows,
+            max_windows,
             recovered_at: None,
         }
     }
@@ -75,13 +75,13 @@ impl Scheduler {
     }
 
     /// What is due, as much as may be under way; who waits longest comes first.
-    pub fn begin(&mut self, now: Time) -> Vec<ScheduledRequest> {
+    pub fn due_requests(&mut self, now: Time) -> Vec<ScheduledRequest> {
         self.probe(now);
         let room = |most: usize, under_way: fn(&Reflector) -> bool| {
             most.saturating_sub(self.reflectors.iter().filter(|list| under_way(list)).count())
         };
-        let mut pages = room(MOST_PAGES, Reflector::is_listing);
-        let mut windows = room(self.most_windows, Reflector::is_watching);
+        let mut pages = room(MAX_CONCURRENT_LISTS, Reflector::is_listing);
+        let mut windows = room(self.max_windows, Reflector::is_watching);
         let mut due: Vec<_> = self.reflectors.iter_mut().enumerate().collect();
         due.retain(|(_, list)| list.due(now).is_some());
         sort_by(&mut due, |(_, a), (_, b)| a.due(now).cmp(&b.due(now)));
@@ -94,7 +94,7 @@ impl Scheduler {
             let Some(less) = room.checked_sub(1) else { continue };
             *room = less;
             let source = SourceId(place);
-            asks.extend(list.begin(now).map(|request| ScheduledRequest { source, request }));
+            asks.extend(list.next_request(now).map(|request| ScheduledRequest { source, request }));
         }
         asks
     }
@@ -107,16 +107,16 @@ impl Scheduler {
         if due.is_none_or(|due| due > now) {
             return;
         }
-        let askable = self.reflectors.iter_mut().filter(|list| list.may_ask(now));
-        if let Some(list) = askable.min_by_key(|list| list.asked()) {
-            list.hurry(now);
+        let askable = self.reflectors.iter_mut().filter(|list| list.may_request(now));
+        if let Some(list) = askable.min_by_key(|list| list.requested_at()) {
+            list.end_pause(now);
         }
     }
 
-    /// Ends the pause of a list, see [`Reflector::hurry`].
+    /// Ends the pause of a list, see [`Reflector::end_pause`].
     pub fn hurry(&mut self, id: SourceId, now: Time) {
         if let Some(list) = self.reflectors.get_mut(id.0) {
-            list.hurry(now);
+            list.end_pause(now);
         }
     }
 
@@ -146,10 +146,10 @@ impl Scheduler {
         // Lists that fail one after the other would end each other's pauses for ever.
         let is_news = self
             .recovered_at
-            .is_none_or(|back| now < back || now.since(back) >= PROBE);
+            .is_none_or(|back| now < back || now.since(back) >= PROBE_INTERVAL);
         if is_outage && is_back && is_news {
             self.recovered_at = Some(now);
-            self.reflectors.iter_mut().for_each(|list| list.wake(now));
+            self.reflectors.iter_mut().for_each(|list| list.end_pause_spread(now));
         }
         Some(step)
     }

@@ -17,9 +17,9 @@ fn watched(leader: &mut Leader, second: u64, held: bool) -> Round {
         Verb::List => cluster(source, 1).map(Payload::Page),
         Verb::Watch => {
             let is_held = held && source.kind == ObjectKind::Services;
-            Ok(Payload::Window(WatchBatch {
+            Ok(Payload::WatchBatch(WatchBatch {
                 changes: Vec::from_iter(is_held.then(|| Change::Retained("shop/web".into()))),
-                version: Some(format!("1{second}")),
+                resource_version: Some(format!("1{second}")),
             }))
         }
     })

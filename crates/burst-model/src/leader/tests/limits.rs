@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::kube::Change;
-use crate::kube::size::MOST_OBJECT;
-use crate::sync::limits::{MOST_OF_LIST, MOST_OF_NAMESPACE};
+use crate::kube::size::MAX_OBJECT_BYTES;
+use crate::sync::limits::{MAX_LIST_BYTES, MAX_NAMESPACE_BYTES};
 use std::collections::BTreeMap;
 
 /// Objects in a page, each almost as large as one may be.
@@ -15,10 +15,10 @@ fn large(namespace: &str, n: usize) -> Object {
     let Object::Service(mut service) = service(namespace, &format!("n{n:05}")) else {
         panic!("a Service")
     };
-    service.selector = labels.take(MOST_OBJECT / 2_048).collect();
+    service.selector = labels.take(MAX_OBJECT_BYTES / 2_048).collect();
     let object = Object::Service(service);
     assert!(
-        (MOST_OBJECT / 10 * 9..=MOST_OBJECT).contains(&object.size()),
+        (MAX_OBJECT_BYTES / 10 * 9..=MAX_OBJECT_BYTES).contains(&object.size()),
         "{}",
         object.size()
     );
@@ -28,12 +28,12 @@ fn large(namespace: &str, n: usize) -> Object {
 fn service(namespace: &str, name: &str) -> Object {
     let meta = format!(r#""metadata":{{"name":"{name}","namespace":"{namespace}"}}"#);
     let json = format!(r#"{{{meta},"spec":{{"selector":{{"app":"web"}}}}}}"#);
-    Object::read(ObjectKind::Services, &json, false).unwrap()
+    Object::parse(ObjectKind::Services, &json, false).unwrap()
 }
 
 /// How many of them a namespace may have.
 fn most() -> usize {
-    MOST_OF_NAMESPACE / large("a", 0).size()
+    MAX_NAMESPACE_BYTES / large("a", 0).size()
 }
 
 /// The cluster of one HPA, with so many large Services in each of those namespaces, page by page.
@@ -72,7 +72,7 @@ impl Crowded {
     fn answer(&mut self, source: &Source, verb: Verb) -> Result<Payload, Failure> {
         match verb {
             Verb::List => self.page(source).map(Payload::Page),
-            Verb::Watch => Ok(Payload::Window(WatchBatch::default())),
+            Verb::Watch => Ok(Payload::WatchBatch(WatchBatch::default())),
         }
     }
 }
@@ -97,7 +97,11 @@ fn a_namespace_ten_times_over_its_limit_costs_no_other_one_its_load() {
     let mut leader = Leader::new(config(""), Handover::default(), T0);
     let first = round(&mut leader, T0, |source| crowded.page(source));
     assert!(is_served(&first));
-    assert!(bytes(&leader) <= MOST_OF_NAMESPACE + 2_000, "{} bytes", bytes(&leader));
+    assert!(
+        bytes(&leader) <= MAX_NAMESPACE_BYTES + 2_000,
+        "{} bytes",
+        bytes(&leader)
+    );
     assert_eq!(over(&first), Some(9 * most() as u64));
     assert_eq!(first.lines.len(), MOST_LINES, "{:?}", first.lines);
     assert_eq!(
@@ -124,12 +128,12 @@ fn a_namespace_ten_times_over_its_limit_costs_no_other_one_its_load() {
 fn namespaces_that_are_ten_times_over_the_limit_of_a_list_cost_no_small_one_its_load() {
     let names: Vec<String> = (0..40).map(|n| format!("evil-{n:02}")).collect();
     let names: Vec<&'static str> = names.into_iter().map(|name| &*name.leak()).collect();
-    assert!(names.len() * MOST_OF_NAMESPACE >= 10 * MOST_OF_LIST);
+    assert!(names.len() * MAX_NAMESPACE_BYTES >= 10 * MAX_LIST_BYTES);
     let mut crowded = Crowded::new(&names, most());
     let mut leader = Leader::new(config(""), Handover::default(), T0);
     let first = round(&mut leader, T0, |source| crowded.page(source));
     assert!(is_served(&first));
-    assert!(bytes(&leader) <= MOST_OF_LIST + 2_000, "{} bytes", bytes(&leader));
+    assert!(bytes(&leader) <= MAX_LIST_BYTES + 2_000, "{} bytes", bytes(&leader));
     let mut kept: BTreeMap<String, usize> = BTreeMap::new();
     for object in leader.lists.iter().flat_map(|list| &list.objects) {
         *kept.entry(object.name().namespace.to_string()).or_default() += 1;
@@ -155,12 +159,16 @@ fn what_a_watch_brings_is_within_the_same_limits_and_what_was_left_out_comes_bac
             }
             let objects = (sent..(sent + PAGE).min(10 * most())).map(|n| Change::Apply(large("evil", n)));
             sent += PAGE;
-            Ok(Payload::Window(WatchBatch {
+            Ok(Payload::WatchBatch(WatchBatch {
                 changes: objects.collect(),
-                version: Some("10".into()),
+                resource_version: Some("10".into()),
             }))
         });
-        assert!(bytes(&leader) <= MOST_OF_NAMESPACE * 9 / 8, "{} bytes", bytes(&leader));
+        assert!(
+            bytes(&leader) <= MAX_NAMESPACE_BYTES * 9 / 8,
+            "{} bytes",
+            bytes(&leader)
+        );
         last = over(&round).or(last);
     }
     assert!(
@@ -181,9 +189,9 @@ fn what_a_watch_brings_is_within_the_same_limits_and_what_was_left_out_comes_bac
             if verb == Verb::Watch {
                 let gone = if deleted { Vec::new() } else { gone.clone() };
                 deleted = true;
-                return Ok(Payload::Window(WatchBatch {
+                return Ok(Payload::WatchBatch(WatchBatch {
                     changes: gone.into_iter().map(Change::Delete).collect(),
-                    version: Some("11".into()),
+                    resource_version: Some("11".into()),
                 }));
             }
             let mut page = cluster(source, 1)?;
@@ -213,7 +221,11 @@ fn a_successor_reads_a_list_of_which_objects_were_left_out() {
         left.resume = more.resume.or(left.resume);
     }
     let resume = left.resume.expect("what it goes on with");
-    let versions: Vec<_> = resume.lists.iter().map(|list| !list.version.is_empty()).collect();
+    let versions: Vec<_> = resume
+        .lists
+        .iter()
+        .map(|list| !list.resource_version.is_empty())
+        .collect();
     assert_eq!(versions, [true, false, true, true], "Services");
     let estate = Handover {
         snapshot: left.published.pop(),

@@ -46,7 +46,7 @@ impl Api {
 
     /// The answer that a request has which was sent then, and when it comes; `None` where nothing is ever answered.
     fn answer(&self, source: &Source, ask: &ScheduledRequest, asked: u64) -> (u64, Result<Payload, Failure>) {
-        let ends = asked + ask.request.lasts.as_secs();
+        let ends = asked + ask.request.watch_timeout.as_secs();
         let is_workload = source.kind == ObjectKind::Workloads;
         let is_cut = asked < self.down && self.down < ends;
         match self.away {
@@ -67,8 +67,8 @@ impl Api {
             Verb::Watch if !self.remembers && self.up <= asked && from < Some(self.up) => {
                 Err(Failure::Expired("too old resource version".into()))
             }
-            Verb::Watch => Ok(Payload::Window(WatchBatch {
-                version: Some((asked + ask.request.lasts.as_secs()).to_string()),
+            Verb::Watch => Ok(Payload::WatchBatch(WatchBatch {
+                resource_version: Some((asked + ask.request.watch_timeout.as_secs()).to_string()),
                 ..WatchBatch::default()
             })),
             Verb::List => applications(source, asked).map(Payload::Page),

@@ -20,7 +20,7 @@ fn page(source: &Source) -> ListPage {
     });
     ListPage {
         objects,
-        version: "9".into(),
+        resource_version: "9".into(),
         ..ListPage::default()
     }
 }
@@ -38,7 +38,7 @@ fn object(source: &Source, n: usize, current: u32) -> Option<Object> {
         }
         _ => return None,
     };
-    Some(Object::read(source.kind, &json, false).unwrap())
+    Some(Object::parse(source.kind, &json, false).unwrap())
 }
 
 /// A leader that has read all of the cluster, and its windows, which are open.
@@ -140,9 +140,9 @@ fn what_is_read_while_a_snapshot_is_written_or_waits_is_neither_in_it_nor_confir
         let change = Change::Apply(object(leader.source(hpas).unwrap(), 7, 4).unwrap());
         let window = WatchBatch {
             changes: vec![change],
-            version: Some("10".into()),
+            resource_version: Some("10".into()),
         };
-        for effect in leader.answer(hpas, Ok(Payload::Window(window)), later(5), 0) {
+        for effect in leader.answer(hpas, Ok(Payload::WatchBatch(window)), later(5), 0) {
             assert!(
                 !matches!(effect, Effect::PublishSnapshot(_) | Effect::Confirm(_)),
                 "{effect:?}"

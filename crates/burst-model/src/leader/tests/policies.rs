@@ -99,10 +99,10 @@ fn where_policies_may_not_be_read_none_are_known_and_elsewhere_they_are_in_force
 fn a_successor_knows_which_objects_are_left_out() {
     let deny = r#"{"rules":[{"metric":".*","deny":true}]}"#;
     let odd = |source: &Source, verb| match (verb, policed(source, deny)) {
-        (Verb::Watch, _) => Ok(Payload::Window(WatchBatch::default())),
+        (Verb::Watch, _) => Ok(Payload::WatchBatch(WatchBatch::default())),
         (Verb::List, page) => page.map(|mut page| {
             let (name, reason) = ("shop/q".into(), "spec: no such thing".into());
-            page.bad
+            page.invalid
                 .extend((source.kind == ObjectKind::Policies).then_some(page::InvalidItem { name, reason }));
             Payload::Page(page)
         }),

@@ -228,7 +228,7 @@ fn what_is_watched_and_was_left_out_is_listed_again() {
     let watched = || parse(r#"{"cluster":"k"}"#);
     let window = |source: &Source, verb| match verb {
         Verb::List => cluster(source, 1).map(Payload::Page),
-        Verb::Watch => Ok(Payload::Window(WatchBatch::default())),
+        Verb::Watch => Ok(Payload::WatchBatch(WatchBatch::default())),
     };
     let broken = |source: &Source, verb| match source.resource.plural.as_str() {
         "deployments" => Err(conversion()),

@@ -95,7 +95,7 @@ fn what_a_successor_was_not_left_and_may_not_read_is_served_no_more() {
     let quiet = |source: &Source, verb, may: fn(&Source) -> bool| match verb {
         _ if !may(source) => Err(Failure::Forbidden("no".into())),
         Verb::List => cluster(source, 1).map(Payload::Page),
-        Verb::Watch => Ok(Payload::Window(WatchBatch::default())),
+        Verb::Watch => Ok(Payload::WatchBatch(WatchBatch::default())),
     };
     let not_services = |source: &Source| source.kind != ObjectKind::Services;
     let mut first = Leader::new(parse(r#"{"cluster":"k"}"#), Handover::default(), T0);

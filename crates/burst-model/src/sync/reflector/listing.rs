@@ -2,20 +2,20 @@
 
 use crate::kube::{Failure, ListPage, Object, Resource};
 use crate::sync::excluded::ExcludedObjects;
-use crate::sync::limits::{ByteAccount, MOST_OF_LIST};
+use crate::sync::limits::{ByteAccount, MAX_LIST_BYTES};
 use crate::time::Time;
 use std::rc::Rc;
 
 /// The longest `continue` token that is sent back. One of Kubernetes has the key of an object in it.
-const LONGEST_CONTINUE_TOKEN: usize = 8 << 10;
+const MAX_CONTINUE_TOKEN_BYTES: usize = 8 << 10;
 
 /// A list that is being read.
 #[derive(Debug, Default)]
 pub(super) struct Listing {
     /// When its first page was asked for.
-    pub(super) begun: Time,
+    pub(super) started_at: Time,
     /// What its pages held.
-    pub(super) seen: ListedObjects,
+    pub(super) listed: ListedObjects,
     /// How many lead to another one, and what the last of them leads to.
     pages: u32,
     continue_token: String,
@@ -25,7 +25,7 @@ impl Listing {
     /// One whose first page is asked for.
     pub(super) fn begin(now: Time) -> Self {
         Self {
-            begun: now,
+            started_at: now,
             ..Self::default()
         }
     }
@@ -34,12 +34,15 @@ impl Listing {
     ///
     /// # Errors
     /// There are more of them than any list has, or the last one leads to itself.
-    pub(super) fn continue_with(&mut self, cursor: String, most_pages: u32) -> Result<(), Failure> {
+    pub(super) fn continue_with(&mut self, continue_token: String, max_pages: u32) -> Result<(), Failure> {
         self.pages += 1;
-        if self.pages >= most_pages || cursor == self.continue_token || cursor.len() > LONGEST_CONTINUE_TOKEN {
-            return Err(Failure::Endless(self.pages));
+        if self.pages >= max_pages
+            || continue_token == self.continue_token
+            || continue_token.len() > MAX_CONTINUE_TOKEN_BYTES
+        {
+            return Err(Failure::EndlessList(self.pages));
         }
-        self.continue_token = cursor;
+        self.continue_token = continue_token;
         Ok(())
     }
 }
@@ -56,18 +59,18 @@ pub struct ListedObjects {
     /// The ones that were not read this time, and are as they were.
     pub retained: Vec<String>,
     /// The list's `resourceVersion`.
-    pub version: String,
+    pub resource_version: String,
     /// The last object that is over a limit: none of its namespace is taken any more, so that what is left out does not
     /// depend on where a page ends.
-    over: Option<Rc<Object>>,
+    last_over_limit: Option<Rc<Object>>,
 }
 
 impl ListedObjects {
     /// Takes one more page, as far as there is room for it.
-    pub fn take(&mut self, resource: &Resource, page: ListPage) {
+    pub fn add_page(&mut self, resource: &Resource, page: ListPage) {
         for object in page.objects.into_iter().map(Rc::new) {
             let namespace = &object.name().namespace;
-            match &self.over {
+            match &self.last_over_limit {
                 Some(over) if over.name().namespace == *namespace => self.exclude(resource, &[object]),
                 _ => {
                     self.account.add(&object);
@@ -75,17 +78,17 @@ impl ListedObjects {
                 }
             }
         }
-        let over = self.account.fit(&mut self.objects, MOST_OF_LIST);
+        let over = self.account.evict_over_limit(&mut self.objects, MAX_LIST_BYTES);
         self.exclude(resource, &over);
-        self.over = over.last().cloned().or(self.over.take());
-        page.bad
+        self.last_over_limit = over.last().cloned().or(self.last_over_limit.take());
+        page.invalid
             .into_iter()
-            .for_each(|bad| self.excluded.put_bad(resource, bad));
+            .for_each(|bad| self.excluded.insert_invalid(resource, bad));
         self.retained.extend(page.retained);
-        self.version = page.version;
+        self.resource_version = page.resource_version;
     }
 
     fn exclude(&mut self, resource: &Resource, over: &[Rc<Object>]) {
-        self.excluded.put_over(resource, over, &self.account);
+        self.excluded.insert_over_limit(resource, over, &self.account);
     }
 }

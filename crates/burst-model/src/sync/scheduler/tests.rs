@@ -18,7 +18,7 @@ fn source(n: usize) -> Source {
         namespace: Some(Name::parse(&format!("ns-{n}")).unwrap()),
         label_selector: None,
         field_selector: None,
-        labels: false,
+        keep_labels: false,
     }
 }
 
@@ -34,16 +34,16 @@ fn many_lists_are_asked_a_few_at_a_time() {
         poller.is_between_rounds() && !poller.is_idle(T0),
         "a round is about to begin"
     );
-    let mut under_way = poller.begin(T0);
-    assert_eq!(under_way.len(), MOST_PAGES);
-    assert!(poller.begin(T0).is_empty());
+    let mut under_way = poller.due_requests(T0);
+    assert_eq!(under_way.len(), MAX_CONCURRENT_LISTS);
+    assert!(poller.due_requests(T0).is_empty());
     let mut asked = under_way.len();
     while let Some(ask) = under_way.pop() {
         assert!(matches!(
             poller.handle_response(ask.source, Ok(Payload::Page(ListPage::default())), T0, 0),
             Some(ReflectorEvent::Relisted(_))
         ));
-        let next = poller.begin(T0);
+        let next = poller.due_requests(T0);
         asked += next.len();
         under_way.extend(next);
     }
@@ -70,7 +70,7 @@ fn outage(lists: usize) -> Scheduler {
             due: later(30),
             not_before: T0,
         };
-        Reflector::new(source(n), PACE, 500, T0).pausing(pause)
+        Reflector::new(source(n), PACE, 500, T0).with_pause(pause)
     };
     Scheduler::new((0..lists).map(pausing).collect(), 4)
 }
@@ -86,7 +86,7 @@ fn where_nothing_works_one_list_after_the_other_asks_whether_the_server_is_back(
             let mut poller = outage(lists);
             let (mut asked, mut last) = (vec![0; lists], 0);
             for second in 0..600 {
-                for ask in poller.begin(later(second)) {
+                for ask in poller.due_requests(later(second)) {
                     assert!(second - last <= 9, "{lists} lists: {last} s, {second} s");
                     (asked[ask.source.0], last) = (asked[ask.source.0] + 1, second);
                     poller.handle_response(ask.source, refused(), later(second), chance);
@@ -108,7 +108,12 @@ fn a_callout_that_waits_for_its_timeout_asks_as_well() {
     let mut poller = outage(4);
     let (mut under_way, mut asked) = (Vec::new(), Vec::new());
     for second in 0..120 {
-        under_way.extend(poller.begin(later(second)).into_iter().map(|ask| (second + 5, ask)));
+        under_way.extend(
+            poller
+                .due_requests(later(second))
+                .into_iter()
+                .map(|ask| (second + 5, ask)),
+        );
         asked.extend(under_way.iter().filter(|(ends, _)| *ends == second + 5).map(|_| second));
         while let Some(place) = under_way.iter().position(|(ends, _)| *ends <= second) {
             let (_, ask) = under_way.remove(place);
@@ -121,7 +126,7 @@ fn a_callout_that_waits_for_its_timeout_asks_as_well() {
 #[test]
 fn the_first_good_answer_after_an_outage_ends_all_pauses_but_those_that_the_server_wishes_for() {
     let mut poller = outage(4);
-    let mut ask = || poller.begin(later(30)).into_iter().map(|ask| ask.source);
+    let mut ask = || poller.due_requests(later(30)).into_iter().map(|ask| ask.source);
     assert_eq!(ask().count(), 4);
     let throttled = |seconds| Failure::Throttled {
         retry_after: Some(Duration::from_secs(seconds)),
@@ -129,10 +134,10 @@ fn the_first_good_answer_after_an_outage_ends_all_pauses_but_those_that_the_serv
     for (place, failure) in [(1, throttled(3)), (2, throttled(60)), (3, Failure::Timeout)] {
         poller.handle_response(SourceId(place), Err(failure), later(30), 0);
     }
-    assert!(poller.begin(later(31)).is_empty());
+    assert!(poller.due_requests(later(31)).is_empty());
     poller.handle_response(SourceId(0), Ok(Payload::Page(ListPage::default())), later(31), 0);
     let mut asked = |seconds| {
-        let asks = poller.begin(later(seconds)).into_iter();
+        let asks = poller.due_requests(later(seconds)).into_iter();
         asks.map(|ask| ask.source.0).collect::<Vec<_>>()
     };
     assert_eq!(asked(31), [3]);
@@ -144,12 +149,12 @@ fn the_first_good_answer_after_an_outage_ends_all_pauses_but_those_that_the_serv
 #[test]
 fn a_list_that_fails_among_others_that_work_is_left_alone_for_its_whole_pause() {
     let mut poller = outage(2);
-    poller.begin(later(30));
+    poller.due_requests(later(30));
     poller.handle_response(SourceId(1), refused(), later(30), u32::MAX);
     poller.handle_response(SourceId(0), Ok(Payload::Page(ListPage::default())), later(30), 0);
     let mut asked = Vec::new();
     for second in 30..120 {
-        for ask in poller.begin(later(second)) {
+        for ask in poller.due_requests(later(second)) {
             if ask.source == SourceId(1) {
                 asked.push(second);
                 poller.handle_response(ask.source, refused(), later(second), u32::MAX);
@@ -167,7 +172,7 @@ fn two_lists_that_expire_page_after_page_do_not_wake_each_other_for_ever() {
     let mut asked = 0;
     for second in 30..40 {
         loop {
-            let asks = poller.begin(later(second));
+            let asks = poller.due_requests(later(second));
             if asks.is_empty() {
                 break;
             }

@@ -81,7 +81,7 @@ pub fn read(status: Option<u16>, body: &[u8]) -> Result<Vec<Offer>, Unlisted> {
     if body.len() > LONGEST {
         return Err(Unlisted::TooLong(body.len()));
     }
-    let List { kind, resources } = json::read(body).map_err(|_| Unlisted::Malformed)?;
+    let List { kind, resources } = json::from_slice(body).map_err(|_| Unlisted::Malformed)?;
     if kind != "APIResourceList" || resources.iter().any(|offer| offer.name.is_empty()) {
         return Err(Unlisted::Malformed);
     }

@@ -61,7 +61,7 @@ pub fn read(status: Option<u16>, body: &[u8]) -> Result<Verdict, Unreviewed> {
         Some(200..=299) => {}
         Some(other) => return Err(Unreviewed::Status(other)),
     }
-    let review: Review = json::read(body).map_err(|_| Unreviewed::Malformed)?;
+    let review: Review = json::from_slice(body).map_err(|_| Unreviewed::Malformed)?;
     if review.kind != "SubjectAccessReview" {
         return Err(Unreviewed::Malformed);
     }
