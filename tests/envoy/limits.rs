@@ -55,7 +55,7 @@ fn a_tenants_services_of_any_size_cost_no_other_tenant_its_header(version: Versi
         let mut main = proxy.client("main");
         main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
         proxy.wait_for_stat(stat, |count| count >= TENANTS as u64 / 2);
-        let lines = "left out Service a-tenant/large-";
+        let lines = "excluded Service a-tenant/large-";
         wait::until(PATIENCE, lines, || {
             proxy.log_lines(lines).iter().any(|line| line.ends_with(reason))
         });

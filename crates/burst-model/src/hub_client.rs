@@ -260,7 +260,7 @@ impl HubClient {
 
     /// A line for each entry that is left out and was not before.
     fn complain(&mut self, bad: Vec<InvalidItem>, now: Time) -> Vec<Effect> {
-        let line = |InvalidItem { name, reason }| (format!("left out Service {name}: {reason}"), name);
+        let line = |InvalidItem { name, reason }| (format!("excluded Service {name}: {reason}"), name);
         let before = std::mem::take(&mut self.bad);
         self.bad
             .extend(bad.into_iter().map(line).map(|(line, name)| (name, line)));

@@ -26,7 +26,7 @@ fn a_malformed_object_costs_that_object(version: Version) {
     main.wait(&its_own, "the malformed HPA is gone", |answer| answer.status == 204);
     failed_twice(&world, HPAS);
     proxy.wait_for_stat("burst_bad_objects", |count| count == 1);
-    let lines = proxy.log_lines("left out HorizontalPodAutoscaler ");
+    let lines = proxy.log_lines("excluded HorizontalPodAutoscaler ");
     let [line] = &lines[..] else {
         panic!("one line: {lines:#?}")
     };
@@ -155,7 +155,7 @@ fn bad_objects_of_a_megabyte_that_change_all_the_time_cost_some_lines(version: V
         wait::until(PATIENCE, "another list", || listed() > asked);
     }
     proxy.wait_for_stat("burst_bad_objects", |count| count == 10);
-    let lines = proxy.log_lines("left out HorizontalPodAutoscaler default/bad-");
+    let lines = proxy.log_lines("excluded HorizontalPodAutoscaler default/bad-");
     assert!(
         (10..=10 * proxy.leader_changes()).contains(&lines.len()),
         "{} lines",

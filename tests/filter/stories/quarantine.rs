@@ -285,7 +285,7 @@ fn a_leader_that_is_held_up_in_an_object_costs_it_nothing() {
         slow.tick().answer();
         let header = |vm: &Vm| vm.response("web.shop").header("x-burst").map(str::to_owned);
         assert_eq!(
-            told(&envoy, "HorizontalPodAutoscaler shop/web stays as it was: "),
+            told(&envoy, "keeping the last version of HorizontalPodAutoscaler shop/web: "),
             1,
             "{:?}",
             logged(&envoy)
@@ -299,7 +299,7 @@ fn a_leader_that_is_held_up_in_an_object_costs_it_nothing() {
             header(&other).is_some_and(|header| header.contains("current-load=3,")),
             "{configuration}"
         );
-        assert_eq!(told(&envoy, "left out"), 0, "{:?}", logged(&envoy));
+        assert_eq!(told(&envoy, "excluded "), 0, "{:?}", logged(&envoy));
     }
 }
 
@@ -328,7 +328,7 @@ fn an_object_whose_thread_does_not_come_back_is_left_out_after_a_minute_and_trie
     );
     envoy.advance(SECOND * 40).answer();
     assert_eq!(header(), None, "nobody knows any more");
-    let left_out = "left out HorizontalPodAutoscaler shop/web: a proxy thread died while it parsed these bytes";
+    let left_out = "excluded HorizontalPodAutoscaler shop/web: a proxy thread died while it parsed these bytes";
     assert_eq!(told(&envoy, left_out), 1, "{:?}", logged(&envoy));
     envoy.advance(SECOND * 3600).answer();
     assert!(

@@ -84,7 +84,7 @@ fn a_set_that_never_was_without_a_fault_is_not_in_force() {
 #[test]
 fn an_object_that_cannot_be_read_is_a_fault_of_its_set() {
     let mut gathered = Gathered::new(None);
-    let bad = [("shop/b", "left out ExternalMetricPolicy shop/b: a proxy thread died")];
+    let bad = [("shop/b", "excluded ExternalMetricPolicy shop/b: a proxy thread died")];
     let (sets, _) = gathered.gather(None, objects(&[("shop/a", DENY)]).iter(), bad.into_iter());
     assert_eq!(set(&sets.unwrap(), "shop").refused.as_deref(), Some(bad[0].1));
 }
