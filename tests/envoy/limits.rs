@@ -30,7 +30,7 @@ fn a_tenants_services_of_any_size_cost_no_other_tenant_its_header(version: Versi
         (
             970_000,
             "burst_bad_objects",
-            "bytes would be kept of it; 131072 are allowed",
+            "bytes of memory, more than the limit of 131072",
         ),
         (
             14_000,

@@ -9,14 +9,14 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
-/// What one page brought.
+/// One page of a list.
 #[derive(Debug, Default)]
 pub struct ListPage {
-    /// The objects that could be read.
+    /// The valid objects.
     pub objects: Vec<Object>,
-    /// The ones that could not, with the reason.
+    /// The invalid items, with the reason.
     pub invalid: Vec<InvalidItem>,
-    /// The ones that were not read this time, and are as they were.
+    /// The names of objects that were not parsed this time. They are as they were before.
     pub retained: Vec<String>,
     /// The `continue` token of the next page; `None` on the last one.
     pub continue_token: Option<String>,
@@ -24,41 +24,41 @@ pub struct ListPage {
     pub resource_version: String,
 }
 
-/// An object that was left out.
+/// An item that is not a valid object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InvalidItem {
-    /// `namespace/name` where it can be told.
+    /// `namespace/name` if it is known.
     pub name: String,
-    /// Why it was left out.
+    /// Why it is invalid.
     pub reason: String,
 }
 
-/// Longer than two names with a slash between them. By its name an object that cannot be read any more is found.
+/// Longer than two names with a slash between them, because an object that became invalid is found by its name.
 pub const MAX_NAME_BYTES: usize = 600;
 
-/// As many as the largest page may have that is asked for. Of something else that is no list of objects, two bytes are an
-/// object, and what would be kept of it is a hundred times as much.
+/// The largest page that is requested. In a response that is no list of objects each two bytes may be an item, which takes
+/// a hundred times as much memory.
 const MAX_INVALID_ITEMS: usize = 10_000;
 
-/// What may be done with an item.
+/// What to do with an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParseDecision {
-    /// It is parsed.
+    /// Parse it.
     Parse,
-    /// It is not parsed this time, and stays as it was.
+    /// Do not parse it, and keep the object as it was before.
     Retain,
-    /// It is not parsed, and left out.
+    /// Do not parse it, and exclude the object.
     Exclude,
 }
 
-/// Told of each item before it is parsed. A trap cannot be caught from inside a VM: whoever notes outside which item
-/// is under way can keep a successor from dying of the same bytes.
+/// Is called before each item is parsed. A VM cannot catch a trap. A guard that notes outside of the VM which item is being
+/// parsed keeps other VMs from dying of the same bytes.
 pub trait ParseGuard {
-    /// The item, as JSON, is next.
+    /// Decides about the next item, which is JSON.
     fn begin(&mut self, item: &str) -> ParseDecision;
 }
 
-/// Parses whatever comes.
+/// Parses every item.
 impl ParseGuard for () {
     fn begin(&mut self, _: &str) -> ParseDecision {
         ParseDecision::Parse
@@ -71,7 +71,7 @@ struct RawList<'a> {
     kind: Cow<'a, str>,
     #[serde(borrow, default)]
     metadata: RawListMeta<'a>,
-    // Absent in an object that is no list at all, and null in what Go writes for a nil slice.
+    // It is absent in an object that is no list, and null where Go writes a nil slice.
     #[serde(borrow, default)]
     items: Option<Vec<&'a RawValue>>,
 }
@@ -85,17 +85,17 @@ struct RawListMeta<'a> {
     r#continue: Cow<'a, str>,
 }
 
-/// Reads the body of a successful LIST.
+/// Parses the body of a successful LIST.
 ///
 /// # Errors
-/// The body is not JSON, or not a list of that kind.
+/// Returns a failure if the body is not JSON, or not a list of that kind.
 pub fn parse(source: &Source, body: &[u8], guard: &mut dyn ParseGuard) -> Result<ListPage, Failure> {
     let list: RawList<'_> = json::from_slice(body).map_err(Failure::malformed)?;
-    let wanted = format!("{}List", source.resource.kind);
-    if list.kind != wanted {
+    let expected = format!("{}List", source.resource.kind);
+    if list.kind != expected {
         return Err(Failure::WrongKind {
             found: list.kind.chars().take(64).collect(),
-            expected: wanted,
+            expected,
         });
     }
     let mut page = ListPage {
@@ -115,22 +115,22 @@ pub fn parse(source: &Source, body: &[u8], guard: &mut dyn ParseGuard) -> Result
         }
         if page.invalid.len() > MAX_INVALID_ITEMS {
             return Err(Failure::Malformed(format!(
-                "{MAX_INVALID_ITEMS} of its objects are none"
+                "more than {MAX_INVALID_ITEMS} of its items are invalid"
             )));
         }
     }
     Ok(page)
 }
 
-/// Why there is no object.
+/// Why an item gives no object.
 pub(super) enum SkippedItem {
-    /// It was not read this time.
+    /// It was not parsed this time.
     Retained,
-    /// It is left out.
+    /// It is excluded, for this reason.
     Invalid(String),
 }
 
-/// Reads one object, or says why there is none.
+/// Parses one object.
 pub(super) fn parse_item(source: &Source, json: &str, guard: &mut dyn ParseGuard) -> Result<Object, SkippedItem> {
     match guard.begin(json) {
         ParseDecision::Parse => {}
@@ -139,19 +139,19 @@ pub(super) fn parse_item(source: &Source, json: &str, guard: &mut dyn ParseGuard
     }
     let object = Object::parse(source.kind, json, source.keep_labels);
     let object = object.map_err(|error| SkippedItem::Invalid(printable(error, MAX_MESSAGE_BYTES)))?;
-    let (size, most) = (object.size(), object.size_limit());
-    match size > most {
+    let (size, max_bytes) = (object.size(), object.size_limit());
+    match size > max_bytes {
         true => Err(SkippedItem::Invalid(format!(
-            "{size} bytes would be kept of it; {most} are allowed"
+            "it would take {size} bytes of memory, more than the limit of {max_bytes}"
         ))),
         false => Ok(object),
     }
 }
 
-/// Why an item is left out that must not be parsed.
+/// Why an item is excluded that must not be parsed.
 pub const QUARANTINED_REASON: &str = "a proxy thread died while it parsed these bytes";
 
-/// The name of an object that could not be read, as well as it can be told.
+/// The name of an invalid item, as far as it is known.
 pub(super) fn item_name(json: &str) -> String {
     #[derive(Deserialize)]
     struct PartialObject {
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn one_bad_object_costs_one_object() {
+    fn one_invalid_object_costs_one_object() {
         let body = list(&[
             &item("a"),
             r#"{"metadata":{"name":"b","namespace":"shop"},"spec":3}"#,
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn an_item_that_must_not_be_parsed_is_left_out_or_stays_as_it_was() {
+    fn an_item_that_must_not_be_parsed_is_excluded_or_retained() {
         struct Refuse(String, ParseDecision);
         impl ParseGuard for Refuse {
             fn begin(&mut self, item: &str) -> ParseDecision {
@@ -229,15 +229,18 @@ mod tests {
     }
 
     #[test]
-    fn a_page_of_which_nothing_is_an_object_is_no_page() {
+    fn a_page_of_invalid_items_is_malformed() {
         let page = |count: usize| parse(&services(), list(&vec!["1"; count]).as_bytes(), &mut ());
         assert_eq!(page(MAX_INVALID_ITEMS).unwrap().invalid.len(), MAX_INVALID_ITEMS);
         let failure = page(10 * MAX_INVALID_ITEMS).unwrap_err();
-        assert_eq!(failure, Failure::Malformed("10000 of its objects are none".into()));
+        assert_eq!(
+            failure,
+            Failure::Malformed("more than 10000 of its items are invalid".into())
+        );
     }
 
     #[test]
-    fn the_last_page_has_no_cursor_and_an_empty_list_may_be_null() {
+    fn the_last_page_has_no_continue_token_and_an_empty_list_may_be_null() {
         for body in [
             r#"{"kind":"ServiceList","metadata":{"resourceVersion":"7"},"items":[]}"#,
             r#"{"kind":"ServiceList","metadata":{"continue":""},"items":null}"#,
@@ -264,19 +267,19 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_truncation_is_malformed_and_nothing_worse(cut in 0usize..1000) {
+        fn every_truncation_is_malformed(cut in 0usize..1000) {
             let body = list(&[&item("a"), &item("b")]);
             let cut = cut % body.len();
             prop_assert!(matches!(parse(&services(), &body.as_bytes()[..cut], &mut ()), Err(Failure::Malformed(_))));
         }
 
         #[test]
-        fn arbitrary_bytes_are_survived(body in proptest::collection::vec(any::<u8>(), 0..512)) {
+        fn arbitrary_bytes_do_not_panic(body in proptest::collection::vec(any::<u8>(), 0..512)) {
             let _ = parse(&services(), &body, &mut ());
         }
 
         #[test]
-        fn arbitrary_items_are_survived(item in ".{0,200}", reads in 0..4) {
+        fn arbitrary_items_do_not_panic(item in ".{0,200}", reads in 0..4) {
             let reads = [ObjectKind::Hpas, ObjectKind::Services, ObjectKind::Workloads, ObjectKind::Policies][usize::try_from(reads).unwrap()];
             let _ = [true, false].map(|labels| Object::parse(reads, &item, labels));
         }

@@ -1,13 +1,13 @@
-//! Foreign text on its way to a person: into a log line, or into the reason of a refusal.
+//! Text from the network that is written to the log, or to an error message.
 
 use std::fmt::{self, Display, Write};
 
-/// As many bytes of another's words as a log line should hold.
+/// The most bytes of such text in one message.
 pub const MAX_MESSAGE_BYTES: usize = 300;
 
-/// What a value says, in one line: characters that are not printed as themselves, such as line breaks, terminal escapes
-/// and marks of the direction of text, are escaped. At most that many bytes of it, and the number of those left out.
-/// What is left out is never held in memory.
+/// Formats a value as one line of at most `max_bytes` bytes, followed by the number of omitted bytes. Characters that do
+/// not print as themselves, such as line breaks, terminal escapes and marks of the text's direction, are escaped. The
+/// omitted bytes are never held in memory.
 #[must_use]
 pub fn printable(value: impl Display, max_bytes: usize) -> String {
     write(format_args!("{value}"), max_bytes)
@@ -26,7 +26,7 @@ fn write(value: fmt::Arguments<'_>, max_bytes: usize) -> String {
 struct LineWriter {
     text: String,
     max_bytes: usize,
-    /// Bytes of what was said that are not in the text.
+    /// Bytes that are not in the text.
     omitted_bytes: usize,
 }
 
@@ -47,7 +47,7 @@ impl LineWriter {
     fn push(&mut self, c: char) {
         let before = self.text.len();
         match c {
-            // Of what is printed `escape_debug` escapes these only; they do no harm outside a literal.
+            // The only printable characters that `escape_debug` escapes. They do no harm outside of a literal.
             '"' | '\'' | '\\' => self.text.push(c),
             _ => self.text.extend(c.escape_debug()),
         }
@@ -70,11 +70,11 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The longest word about what was left out.
+    /// The longest suffix with the number of omitted bytes.
     const TAIL: usize = "… (18446744073709551615 more bytes)".len();
 
     #[test]
-    fn a_line_stays_one_line_and_a_terminal_obeys_nothing_in_it() {
+    fn a_line_stays_one_line_without_terminal_escapes() {
         for (text, line) in [
             ("a\r\nb\u{1b}[31m", r"a\r\nb\u{1b}[31m"),
             ("\u{202e}txt\u{2028}\u{feff}", r"\u{202e}txt\u{2028}\u{feff}"),
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_is_cut_between_characters() {
+    fn a_long_text_is_cut_between_characters() {
         assert_eq!(printable("äöü", 6), "äöü");
         assert_eq!(printable("äöü", 5), "äö… (2 more bytes)");
         assert_eq!(printable("a\n\n", 4), "a\\n… (1 more bytes)");

@@ -1,5 +1,5 @@
-//! What an answer means. Envoy makes up answers of its own (503 for a refused connection, 504 for a timeout, no
-//! headers at all for a cut or over-long body), and they must not be taken for the API server's.
+//! What a response means. Envoy makes responses of its own: 503 for a refused connection, 504 for a timeout, and none at
+//! all, without headers, for a body that was cut off or is too large. They must not be taken for the API server's.
 
 use crate::json;
 use crate::page::{self, ListPage, ParseGuard};
@@ -10,10 +10,10 @@ use serde::Deserialize;
 use std::fmt;
 use std::time::Duration;
 
-/// An answer to a callout, as the host hands it over.
+/// The response to a callout, as the host passes it on.
 #[derive(Clone, Copy, Debug)]
 pub struct ApiResponse<'a> {
-    /// `:status`; `None` where the callout ended without headers.
+    /// `:status`; `None` if the callout ended without headers.
     pub status: Option<u16>,
     /// `content-type`.
     pub content_type: Option<&'a [u8]>,
@@ -23,17 +23,17 @@ pub struct ApiResponse<'a> {
     pub body: &'a [u8],
 }
 
-/// What a good answer brought.
+/// What a successful response contains.
 #[derive(Debug)]
 pub enum Payload {
     /// One page of a list.
     Page(ListPage),
-    /// What changed within a window.
+    /// The changes of a watch.
     WatchBatch(WatchBatch),
 }
 
 impl Payload {
-    /// How many objects and changes it has.
+    /// The number of objects or changes.
     #[must_use]
     pub fn len(&self) -> usize {
         match self {
@@ -42,26 +42,26 @@ impl Payload {
         }
     }
 
-    /// Whether it has none.
+    /// Returns whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
-/// Why a request brought nothing.
+/// Why a request failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
-    /// Envoy did not send the callout: the cluster is not there, or has no hosts yet.
+    /// Envoy did not send the callout: the Envoy cluster does not exist, or has no hosts yet.
     #[error("the request was not sent: {0}")]
     NotSent(String),
     /// Envoy could not reach the API server: refused, no route, or the TLS handshake failed.
     #[error("the Kubernetes API cannot be reached: {0}")]
     Unreachable(String),
-    /// No answer within the callout's timeout.
+    /// There was no response within the callout's timeout.
     #[error("the Kubernetes API did not answer in time")]
     Timeout,
-    /// The answer was cut off, or is larger than Envoy buffers for a callout (32 MiB by default).
+    /// The response was cut off, or is larger than Envoy buffers for a callout (32 MiB by default).
     #[error("the answer was cut off, or is larger than Envoy buffers")]
     Disconnected,
     /// 401.
@@ -79,7 +79,7 @@ pub enum Failure {
     /// 429.
     #[error("429 Too Many Requests")]
     Throttled {
-        /// `Retry-After`, where the server gave one.
+        /// `Retry-After`, if the server sent it.
         retry_after: Option<Duration>,
     },
     /// 5xx by the API server itself.
@@ -87,37 +87,37 @@ pub enum Failure {
     Server {
         /// The status code.
         status: u16,
-        /// The server's words.
+        /// The server's message.
         message: String,
-        /// `Retry-After`, where the server gave one.
+        /// `Retry-After`, if the server sent it.
         retry_after: Option<Duration>,
     },
-    /// A status that neither a LIST nor a watch has.
+    /// A status that neither a LIST nor a WATCH has.
     #[error("unexpected status {0}")]
     Unexpected(u16),
-    /// The body is not JSON, or only the beginning of it.
+    /// The body is not JSON, or only the beginning of JSON.
     #[error("the answer is not JSON as the API has it: {0}")]
     Malformed(String),
-    /// A list of more pages than any cluster has, or one whose next page is the one that came.
+    /// The list has more pages than any cluster has, or a page that is followed by itself.
     #[error("the list does not end: its page {0} leads to another one")]
     EndlessList(u32),
-    /// JSON of another kind.
+    /// The body is of another kind.
     #[error("the answer is of kind {found:?}, not {expected:?}")]
     WrongKind {
-        /// The kind that came.
+        /// The kind of the body.
         found: String,
-        /// The kind that was asked for.
+        /// The kind that was requested.
         expected: String,
     },
 }
 
 impl Failure {
-    /// JSON that is not what it should be: its error may quote all of it.
+    /// A body that could not be parsed. It is cut, because the error may quote all of the body.
     pub fn malformed(error: impl fmt::Display) -> Self {
         Self::Malformed(printable(error, MAX_MESSAGE_BYTES))
     }
 
-    /// How long the server wants to be left alone.
+    /// How long the server asks to wait.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
@@ -126,7 +126,7 @@ impl Failure {
         }
     }
 
-    /// Whether the server is away or in trouble, whatever it is asked for.
+    /// Returns whether the server as a whole is unavailable, whatever the request.
     #[must_use]
     pub fn is_server_unavailable(&self) -> bool {
         matches!(
@@ -135,7 +135,7 @@ impl Failure {
         )
     }
 
-    /// Whether it is the API's word on that one list: it may not be read, or is not there.
+    /// Returns whether the API server refuses this list, or does not know it.
     #[must_use]
     pub fn is_refusal(&self) -> bool {
         matches!(self, Self::Forbidden(_) | Self::NotFound(_))
@@ -175,10 +175,10 @@ fn forbidden_advice(source: &Source, verb: Verb) -> String {
     )
 }
 
-/// Says what the answer to a request means.
+/// Parses the response to a request.
 ///
 /// # Errors
-/// Anything but a list, or a watch, of the kind that was asked for.
+/// Returns a failure unless it is a list, or a watch, of the kind that was requested.
 pub fn parse(
     source: &Source,
     verb: Verb,
@@ -191,10 +191,10 @@ pub fn parse(
     }
 }
 
-/// Says what the answer to a LIST means.
+/// Parses the response to a LIST.
 ///
 /// # Errors
-/// Anything but a list of the kind that was asked for.
+/// Returns a failure unless it is a list of the kind that was requested.
 pub fn parse_list(
     source: &Source,
     response: ApiResponse<'_>,
@@ -203,17 +203,17 @@ pub fn parse_list(
     page::parse(source, success_body(response)?, progress)
 }
 
-/// The body of a success.
+/// The body of a successful response.
 fn success_body(response: ApiResponse<'_>) -> Result<&[u8], Failure> {
     match response.status {
         Some(200) => Ok(response.body),
-        // Envoy's own words come as text; the API server says its 503 in a JSON Status.
+        // Envoy's own responses are text. Those of the API server are a JSON Status.
         Some(status) => Err(failure_from_status(status, response, is_json(response.content_type))),
         None => Err(Failure::Disconnected),
     }
 }
 
-/// What a status means that is no success: `by_server` if the server itself says it, and not Envoy in its place.
+/// The failure that a status stands for. `is_from_api_server` is false if Envoy made the response.
 #[must_use]
 pub fn failure_from_status(status: u16, response: ApiResponse<'_>, is_from_api_server: bool) -> Failure {
     let message = status_message(response.body);
@@ -235,7 +235,7 @@ pub fn failure_from_status(status: u16, response: ApiResponse<'_>, is_from_api_s
     }
 }
 
-/// What a `metav1.Status` says that came with success.
+/// The failure in a `metav1.Status` within a successful response.
 pub(super) fn failure_from_event(code: u16, status: &[u8]) -> Failure {
     let response = ApiResponse {
         status: Some(code),
@@ -259,7 +259,7 @@ fn parse_retry_after(value: &[u8]) -> Option<Duration> {
         .map(Duration::from_secs)
 }
 
-/// The message of a `metav1.Status`, or the beginning of the body; fit for a log line either way.
+/// The message of a `metav1.Status`, or else the beginning of the body, safe for the log.
 fn status_message(body: &[u8]) -> String {
     #[derive(Deserialize)]
     struct Status {

@@ -1,27 +1,27 @@
-//! How much memory an object takes once it is kept, and how much one may take.
+//! The memory that an object takes in the store, and its limit.
 //!
-//! The number is the same on every machine, so that all proxies of a cluster leave out the same objects. It is rather too
-//! large than too small: allocations, and what the join keeps of each label, are counted by their round numbers on wasm32.
+//! The number is the same on every machine, so that all proxies of a cluster exclude the same objects. It is an upper
+//! estimate: allocations, and the join's index of each label, count by round numbers for wasm32.
 
 use crate::object::{LabelMap, Object};
 
-/// The most that one object may take: some 700 labels.
+/// The limit of one object: some 700 labels.
 pub const MAX_OBJECT_BYTES: usize = 128 << 10;
 
-/// The most that a policy may take, of which the text is kept several times: a `spec` of 256 KiB.
+/// The limit of a policy, whose text is stored several times: a `spec` of 256 KiB.
 pub const MAX_POLICY_BYTES: usize = 1 << 20;
 
-/// An object without its texts.
+/// The bytes of an object without its strings.
 const OBJECT_OVERHEAD: usize = 512;
 
-/// A label of a workload or of a selector, without its texts.
+/// The bytes of a label, of a workload or of a selector, without its strings.
 const LABEL_OVERHEAD: usize = 128;
 
-/// How often a text is kept that is served, or that every VM reads.
+/// How often a string is stored that is served, or that every VM reads.
 const TEXT_COPIES: usize = 4;
 
 impl Object {
-    /// The bytes that the object counts for.
+    /// The bytes that the object takes.
     #[must_use]
     pub fn size(&self) -> usize {
         let text = match self {
@@ -33,7 +33,7 @@ impl Object {
         OBJECT_OVERHEAD + text
     }
 
-    /// The most that an object of its kind may take.
+    /// The limit of an object of its kind.
     #[must_use]
     pub fn size_limit(&self) -> usize {
         match self {
@@ -92,7 +92,7 @@ mod tests {
         assert!(
             page.invalid[0]
                 .reason
-                .ends_with("bytes would be kept of it; 131072 are allowed"),
+                .ends_with("bytes of memory, more than the limit of 131072"),
             "{:?}",
             page.invalid[0]
         );

@@ -1,4 +1,4 @@
-//! A list as it is read, page by page: only what there is room for is kept.
+//! A list that is being read page by page. Objects over a limit are dropped after each page.
 
 use crate::kube::{Failure, ListPage, Object, Resource};
 use crate::sync::excluded::ExcludedObjects;
@@ -6,23 +6,24 @@ use crate::sync::limits::{ByteAccount, MAX_LIST_BYTES};
 use crate::time::Time;
 use std::rc::Rc;
 
-/// The longest `continue` token that is sent back. One of Kubernetes has the key of an object in it.
+/// The longest `continue` token that is sent back. A token of Kubernetes holds the key of one object.
 const MAX_CONTINUE_TOKEN_BYTES: usize = 8 << 10;
 
 /// A list that is being read.
 #[derive(Debug, Default)]
 pub(super) struct Listing {
-    /// When its first page was asked for.
+    /// When its first page was requested.
     pub(super) started_at: Time,
-    /// What its pages held.
+    /// The objects of its pages so far.
     pub(super) listed: ListedObjects,
-    /// How many lead to another one, and what the last of them leads to.
+    /// Pages that were followed by another one.
     pages: u32,
+    /// The token of the last of them.
     continue_token: String,
 }
 
 impl Listing {
-    /// One whose first page is asked for.
+    /// A list whose first page is being requested.
     pub(super) fn begin(now: Time) -> Self {
         Self {
             started_at: now,
@@ -30,10 +31,10 @@ impl Listing {
         }
     }
 
-    /// Notes that the last page leads to another one.
+    /// Notes that the last page is followed by another one.
     ///
     /// # Errors
-    /// There are more of them than any list has, or the last one leads to itself.
+    /// Returns [`Failure::EndlessList`] if there are more pages than any list has, or a page is followed by itself.
     pub(super) fn continue_with(&mut self, continue_token: String, max_pages: u32) -> Result<(), Failure> {
         self.pages += 1;
         if self.pages >= max_pages
@@ -47,26 +48,26 @@ impl Listing {
     }
 }
 
-/// A whole list, or as much of it as was read.
+/// A list, or as much of it as was read.
 #[derive(Debug, Default)]
 pub struct ListedObjects {
-    /// The objects that could be read, as far as there is room for them.
+    /// The valid objects that exceed no limit.
     pub objects: Vec<Rc<Object>>,
-    /// What they take.
+    /// The memory that they take.
     pub account: ByteAccount,
-    /// The ones that are left out.
+    /// The objects that are invalid, or exceed a limit.
     pub excluded: ExcludedObjects,
-    /// The ones that were not read this time, and are as they were.
+    /// The names of objects that were not parsed this time. They are as they were before.
     pub retained: Vec<String>,
     /// The list's `resourceVersion`.
     pub resource_version: String,
-    /// The last object that is over a limit: none of its namespace is taken any more, so that what is left out does not
-    /// depend on where a page ends.
+    /// The last object that exceeded a limit. No more objects of its namespace are added, so that it does not depend on the
+    /// ends of pages which ones are excluded.
     last_over_limit: Option<Rc<Object>>,
 }
 
 impl ListedObjects {
-    /// Takes one more page, as far as there is room for it.
+    /// Adds a page, as far as the limits allow.
     pub fn add_page(&mut self, resource: &Resource, page: ListPage) {
         for object in page.objects.into_iter().map(Rc::new) {
             let namespace = &object.name().namespace;
