@@ -81,7 +81,7 @@ fn round_of(leader: &mut Leader, now: Time, mut api: impl FnMut(&Source, Verb) -
                 Effect::PublishSnapshot(snapshot) => round.published.push(Snapshot::open(snapshot).unwrap()),
                 Effect::PublishPolicies(sets) => round.policies = Some(sets),
                 Effect::WriteCheckpoint(bytes) => {
-                    round.checkpoint = Some(Checkpoint::from_bytes(&bytes).expect("a record"))
+                    round.checkpoint = Some(Checkpoint::from_bytes(&bytes).expect("a record"));
                 }
                 Effect::RecordFailures(failures) => round.failures = Some(failures),
                 Effect::SetGauges(totals) => round.totals = Some(totals),
