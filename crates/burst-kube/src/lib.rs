@@ -17,6 +17,7 @@
     )
 )]
 
+pub mod failure;
 pub mod json;
 pub mod label_text;
 pub mod name;
@@ -29,9 +30,10 @@ pub mod response;
 pub mod size;
 pub mod watch;
 
+pub use failure::{ApiResponse, Failure};
 pub use object::{Hpa, Object, PolicyObject, ScaleTarget, Service, Workload};
 pub use outcome::PollOutcome;
 pub use page::{ListPage, ParseDecision, ParseGuard};
 pub use resource::{ObjectKind, Resource, Source, Verb};
-pub use response::{ApiResponse, Failure, Payload};
+pub use response::Payload;
 pub use watch::{Change, WatchBatch};

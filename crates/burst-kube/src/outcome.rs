@@ -1,6 +1,6 @@
 //! How a request ended, as the stats count it.
 
-use crate::response::Failure;
+use crate::failure::Failure;
 use serde::{Deserialize, Serialize};
 
 /// How a request ended.

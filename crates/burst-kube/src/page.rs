@@ -1,10 +1,10 @@
 //! One page of a LIST. The list is split into its items first, so that one malformed object costs one object.
 
+use crate::failure::Failure;
 use crate::json;
 use crate::object::Object;
 use crate::printable::{MAX_MESSAGE_BYTES, printable};
 use crate::resource::Source;
-use crate::response::Failure;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;

@@ -2,13 +2,13 @@
 //! the server is asked to end the watch after some seconds.
 //! <https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes>
 
+use crate::failure::{self, Failure};
 use crate::json;
 use crate::name::ObjectName;
 use crate::object::Object;
 use crate::page::{InvalidItem, ParseGuard, SkippedItem, item_name, parse_item};
 use crate::printable::printable;
 use crate::resource::Source;
-use crate::response::{self, Failure};
 use foldhash::fast::RandomState;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -161,7 +161,7 @@ fn error_event(json: &str) -> Failure {
         code: u16,
     }
     match json::from_slice(json.as_bytes()) {
-        Ok(Status { code }) => response::failure_from_event(code, json.as_bytes()),
+        Ok(Status { code }) => failure::failure_from_event(code, json.as_bytes()),
         Err(error) => Failure::malformed(error),
     }
 }
