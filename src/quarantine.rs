@@ -141,9 +141,9 @@ fn name(kind: ItemKind) -> &'static str {
     match kind {
         ItemKind::Snapshot => "the snapshot",
         ItemKind::Policies => "the set of ExternalMetricPolicies",
-        ItemKind::Offers => "the list of what other adapters serve",
+        ItemKind::AdapterResources => "the list of what other adapters serve",
         ItemKind::Checkpoint => "the checkpoint of the last leader",
-        ItemKind::Query | ItemKind::Object | ItemKind::Leading => "a request",
+        ItemKind::MetricsQuery | ItemKind::Object | ItemKind::Leading => "a request",
     }
 }
 

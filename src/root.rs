@@ -161,7 +161,7 @@ impl ActiveRoot {
     fn full_tick(&mut self, now: Time) {
         self.handler.tick(now);
         let marks = self.view.quarantine.tick();
-        self.expiry_ticks = election::expiry_ticks(marks.pause_of_leaders(now));
+        self.expiry_ticks = election::expiry_ticks_after(marks.leader_pause(now));
         if let Some(leader) = &mut self.leader {
             leader.observe_marks(&marks, now);
         }
@@ -199,10 +199,10 @@ impl ActiveRoot {
         let elector = self.elector.insert(elector);
         let found = SharedValue::read(&self.view.keys.lease);
         let state = ElectorState {
-            served: vm::has_served(),
+            has_served: vm::has_served(),
             // A VM that has just taken the lease is about to begin, so it is not idle.
-            idle: self.leader.as_ref().is_some_and(|leader| leader.is_idle(now)),
-            eligible: self.candidates.is_newest(self.id),
+            is_idle: self.leader.as_ref().is_some_and(|leader| leader.is_idle(now)),
+            is_eligible: self.candidates.is_newest(self.id),
         };
         let decision = elector.observe(found.record().as_ref(), self.expiry_ticks, state);
         let (Decision::Hold(lease) | Decision::Succeed(lease) | Decision::Release(lease)) = &decision else {
@@ -255,9 +255,9 @@ impl ActiveRoot {
         self.view.quarantine.tick();
         let found = SharedValue::read(&self.view.keys.lease);
         let state = ElectorState {
-            served: false,
-            idle: true,
-            eligible: false,
+            has_served: false,
+            is_idle: true,
+            is_eligible: false,
         };
         let elector = self.elector.as_mut();
         let decision = elector.map(|elector| elector.observe(found.record().as_ref(), self.expiry_ticks, state));

@@ -171,7 +171,7 @@ impl KnownAdapters {
         }
         let found = SharedValue::read(key);
         if self.version != Some(found.cas) {
-            let item = Item::of_bytes(ItemKind::Offers, &found.bytes);
+            let item = Item::of_bytes(ItemKind::AdapterResources, &found.bytes);
             if let Some(resources) = quarantine.take(item, || found.record()) {
                 self.version = Some(found.cas);
                 self.resources = resources.unwrap_or_default();

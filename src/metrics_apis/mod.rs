@@ -178,7 +178,10 @@ impl MetricsApis {
     /// the policies and parses the counted requests, so a bad one could end the VM here.
     fn serve(&self, request: &MetricsRequest, apis: &MetricsApisConfig) -> Disposition {
         let policies = self.view.policies_hash.get().to_le_bytes();
-        let item = Item::of_bytes(ItemKind::Query, &[&policies[..], &request.fingerprint()].concat());
+        let item = Item::of_bytes(
+            ItemKind::MetricsQuery,
+            &[&policies[..], &request.fingerprint()].concat(),
+        );
         let answered = self.view.quarantine.answer(item, || self.route(request, apis));
         answered.unwrap_or_else(|| reply(&metrics::quarantined()))
     }

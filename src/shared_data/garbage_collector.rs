@@ -44,7 +44,7 @@ impl GarbageCollector {
                 quarantine,
                 adapter_resources,
             ],
-            slots: Vec::new(),
+            slot_prefixes: Vec::new(),
         };
         if config.requests.is_some() {
             let RequestCountKeys {
@@ -55,7 +55,7 @@ impl GarbageCollector {
                 sum,
             } = RequestCountKeys::new(config.counting_hash());
             own.keys.extend([report_index, since, sum]);
-            own.slots.extend([vms, reports]);
+            own.slot_prefixes.extend([vms, reports]);
         }
         Self {
             own,
@@ -104,7 +104,7 @@ impl GarbageCollector {
 /// the other keys after that, so no key is emptied that was written after the lease was read.
 fn empty(gone: &OwnedKeys, lease: &SharedValue) {
     let plain = gone.keys.iter().map(|key| (SharedValue::read(key), key.clone()));
-    let slots = gone.slots.iter().flat_map(|prefix| {
+    let slots = gone.slot_prefixes.iter().flat_map(|prefix| {
         (0_usize..)
             .map(move |slot| Slots::key(prefix, slot))
             .map(|key| (SharedValue::read(&key), key))

@@ -142,7 +142,7 @@ fn a_custom_kind_whose_conversion_webhook_is_down_is_excluded_and_the_others_sta
     ));
     gateway.wait_for_gauge("burst_unreadable_rollouts", 1);
     gateway.wait_for_header("queue.data", None);
-    let left_out = "rollouts.argoproj.io cannot be listed, and other lists can";
+    let left_out = "cannot list rollouts.argoproj.io, while other lists work";
     gateway.envoy.wait_for_log(SOON, left_out);
     let others = "service=default/ngsa-1, current-load=1, target-load=4, max-load=5";
     // The snapshot as a whole may have been too old until then (docs/freshness.md), and a worker looks once a second.

@@ -131,7 +131,7 @@ fn meaning(source: &Source, status: u16, body: &str) -> Result<(Vec<Object>, boo
         retry_after: None,
         body: body.as_bytes(),
     };
-    let page = response::page(source, response, &mut ()).map_err(|failure| PollOutcome::from(&failure))?;
-    assert!(page.bad.is_empty(), "{:?}", page.bad);
+    let page = response::parse_list(source, response, &mut ()).map_err(|failure| PollOutcome::from(&failure))?;
+    assert!(page.invalid.is_empty(), "{:?}", page.invalid);
     Ok((page.objects, page.continue_token.is_some()))
 }

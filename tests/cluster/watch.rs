@@ -102,7 +102,7 @@ fn without_the_verb_watch_resources_are_listed_and_the_log_says_so() {
     gateway
         .envoy
         .wait_for_log(SOON, "cannot watch horizontalpodautoscalers.autoscaling: 403 Forbidden");
-    gateway.envoy.wait_for_log(SOON, "it is listed every 1s meanwhile");
+    gateway.envoy.wait_for_log(SOON, "listing it every 1s instead");
     for replicas in [4, 2] {
         sample::set_current_replicas(&cluster, "default", "ngsa-hpa-1", replicas);
         gateway.wait_for_header("ngsa-svc-1.default", Some(&header(replicas)));

@@ -33,7 +33,7 @@ fn the_services_of_one_tenant_cost_no_other_tenant_its_header(version: Version) 
         (
             970_000,
             "burst_bad_objects",
-            "bytes would be kept of it; 131072 are allowed",
+            "bytes of memory, more than the limit of 131072",
         ),
         (
             14_000,
@@ -58,7 +58,7 @@ fn the_services_of_one_tenant_cost_no_other_tenant_its_header(version: Version) 
         let mut main = proxy.client("main");
         main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
         proxy.wait_for_stat(stat, |count| count >= TENANTS as u64 / 2);
-        let lines = "left out Service a-tenant/large-";
+        let lines = "excluded Service a-tenant/large-";
         wait::until(PATIENCE, lines, || {
             proxy.log_lines(lines).iter().any(|line| line.ends_with(reason))
         });

@@ -171,7 +171,7 @@ fn a_watch_over_the_buffer_limit_is_replaced_by_lists(version: Version) {
     wait_for(&mut main, 4);
     let cut = || proxy.wait_for_stat("burst_poll_cut_total", |count| count >= 3);
     assert_eq!(cut(), 3, "three windows");
-    let words = "it is listed every 1s meanwhile";
+    let words = "listing it every 1s instead";
     wait::until(PATIENCE, words, || !proxy.log_lines(words).is_empty());
     backend.scale_ngsa_1(5);
     wait_for(&mut main, 5);

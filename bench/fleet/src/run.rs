@@ -198,7 +198,11 @@ impl Run {
         match self.server.take(cost, self.now, self.now + patience) {
             Outcome::Answered(at) => {
                 second.cost = second.cost.plus(cost);
-                let lasts = if answer.is_ok() { micros(request.lasts) } else { 0 };
+                let lasts = if answer.is_ok() {
+                    micros(request.watch_timeout)
+                } else {
+                    0
+                };
                 (at + lasts + ROUND_TRIP, of(answer))
             }
             Outcome::Abandoned => (self.now + patience, of(Err(Failure::Timeout))),
@@ -229,14 +233,14 @@ impl Run {
             }
             Verb::Watch => {
                 let changed = match reads {
-                    Some((ObjectKind::Hpas, _)) => self.scenario.changed(request.lasts),
+                    Some((ObjectKind::Hpas, _)) => self.scenario.changed(request.watch_timeout),
                     _ => 0,
                 };
                 let window = WatchBatch {
-                    version: Some(version(self.now + micros(request.lasts)).to_string()),
+                    resource_version: Some(version(self.now + micros(request.watch_timeout)).to_string()),
                     ..WatchBatch::default()
                 };
-                (self.scenario.window(changed), Ok(Payload::Window(window)))
+                (self.scenario.window(changed), Ok(Payload::WatchBatch(window)))
             }
         }
     }
@@ -248,7 +252,7 @@ impl Run {
         let end = (before + limit).min(objects);
         let page = ListPage {
             continue_token: (end < objects).then(|| end.to_string()),
-            version: version(self.now).to_string(),
+            resource_version: version(self.now).to_string(),
             ..ListPage::default()
         };
         (self.scenario.page(end - before), Ok(Payload::Page(page)))

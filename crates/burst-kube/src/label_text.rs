@@ -1,27 +1,27 @@
-//! Labels as one text, `key=value,key=value`, sorted by key: small in shared data, and read in place. Neither keys nor
-//! values hold a comma or an equals sign, so nothing is escaped.
+//! Labels as one string, `key=value,key=value`, sorted by key: it is small in shared data, and is read in place. Neither
+//! keys nor values contain a comma or an equals sign, so nothing is escaped.
 
 use burst_labels::content;
 use std::collections::BTreeMap;
 
-/// Labels as text.
+/// Labels as a string.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LabelText<'a>(pub &'a str);
 
 impl<'a> LabelText<'a> {
-    /// All of them, in the order of the text.
+    /// The labels, in the order of the string.
     pub fn iter(self) -> impl Iterator<Item = (&'a str, &'a str)> {
         self.0.split(',').filter_map(|label| label.split_once('='))
     }
 
-    /// The value of a label; of several of the same key the first.
+    /// The value of a label; the first one if the key occurs more than once.
     #[must_use]
     pub fn value(self, key: &str) -> Option<&'a str> {
         self.iter().find(|(own, _)| *own == key).map(|(_, value)| value)
     }
 }
 
-/// The text of labels, without those that no API server takes.
+/// The string form of labels, without those that no API server accepts.
 #[must_use]
 pub fn write<T: AsRef<str>>(labels: &BTreeMap<T, T>) -> Box<str> {
     let mut text = String::new();
@@ -34,7 +34,7 @@ pub fn write<T: AsRef<str>>(labels: &BTreeMap<T, T>) -> Box<str> {
     text.into()
 }
 
-/// Puts a label behind those of a text.
+/// Appends a label.
 pub fn push(text: &mut String, key: &str, value: &str) {
     if !text.is_empty() {
         text.push(',');

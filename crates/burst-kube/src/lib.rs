@@ -1,8 +1,8 @@
-//! What is asked of the Kubernetes API and what comes back: requests as values, answers as objects, as changes of them,
-//! or as a named failure. Nothing is sent here.
+//! Requests to the Kubernetes API, and what its responses mean: objects, changes of objects, or a named failure. Nothing
+//! is sent here.
 //! <https://kubernetes.io/docs/reference/using-api/api-concepts/>
 //!
-//! The reading of an answer is the longest thing that the filter does at once. So this is a crate of its own: it is made
+//! Parsing a response is the longest work that the filter does in one call. So this is a crate of its own: it is optimized
 //! for speed, the rest of the module for size (`[profile.wasm]` of the workspace).
 #![forbid(unsafe_code)]
 #![cfg_attr(
@@ -17,6 +17,7 @@
     )
 )]
 
+pub mod failure;
 pub mod json;
 pub mod label_text;
 pub mod name;
@@ -28,9 +29,10 @@ pub mod response;
 pub mod size;
 pub mod watch;
 
+pub use failure::{ApiResponse, Failure};
 pub use object::{Hpa, Object, PolicyObject, ScaleTarget, Service, Workload};
 pub use outcome::PollOutcome;
 pub use page::{ListPage, ParseDecision, ParseGuard};
 pub use resource::{ObjectKind, Resource, Source, Verb};
-pub use response::{ApiResponse, Failure, Payload};
+pub use response::Payload;
 pub use watch::{Change, WatchBatch};

@@ -1,36 +1,36 @@
-//! Names of Kubernetes objects. They end up in header values and log lines, so only what a name may hold gets in:
-//! `scaleTargetRef.name` is free text to the API server, line breaks included.
+//! Names of Kubernetes objects. They are written to header values and log messages, so only valid names are accepted: the
+//! API server allows any text in `scaleTargetRef.name`, line breaks included.
 
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::fmt;
 
-/// A DNS-1123 subdomain, as Kubernetes wants it of almost every object: at most 253 of `a-z 0-9 - .`, starting and
+/// A DNS-1123 subdomain, which almost every Kubernetes object has as its name: at most 253 of `a-z 0-9 - .`, starting and
 /// ending with a letter or digit.
 /// <https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#dns-subdomain-names>
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Name(Box<str>);
 
-/// Why a text is not a [`Name`].
+/// A string is not a [`Name`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a DNS-1123 subdomain (at most 253 of a-z, 0-9, - and ., with a letter or digit at both ends)")]
 pub struct InvalidName(String);
 
 impl Name {
-    /// Takes a text that is a name.
+    /// Parses a name.
     ///
     /// # Errors
-    /// The text is not a DNS-1123 subdomain.
+    /// Returns an error if the string is not a DNS-1123 subdomain.
     pub fn parse(text: &str) -> Result<Self, InvalidName> {
         if Self::is_valid(text) {
             Ok(Self(text.into()))
         } else {
-            // A name that is refused may be of any length; a log line may not.
+            // A refused name may have any length; a log message may not.
             Err(InvalidName(text.chars().take(64).collect()))
         }
     }
 
-    /// Whether a text is a name.
+    /// Returns whether a string is a name.
     #[must_use]
     pub fn is_valid(text: &str) -> bool {
         let bytes = text.as_bytes();
@@ -39,7 +39,7 @@ impl Name {
         bytes.len() <= 253 && edge(bytes.first()) && edge(bytes.last()) && bytes.iter().all(inner)
     }
 
-    /// The name as text.
+    /// The name as a string.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -52,7 +52,7 @@ impl fmt::Display for Name {
     }
 }
 
-/// A namespaced object: `namespace/name`, as kubectl and seed 000 write it.
+/// The name of a namespaced object: `namespace/name`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ObjectName {
     /// The namespace.
@@ -62,10 +62,10 @@ pub struct ObjectName {
 }
 
 impl ObjectName {
-    /// Takes both parts.
+    /// Parses both parts.
     ///
     /// # Errors
-    /// One of them is not a name.
+    /// Returns an error if one of them is not a name.
     pub fn new(namespace: &str, name: &str) -> Result<Self, InvalidName> {
         Ok(Self {
             namespace: Name::parse(namespace)?,
@@ -73,10 +73,10 @@ impl ObjectName {
         })
     }
 
-    /// Takes `namespace/name`.
+    /// Parses `namespace/name`.
     ///
     /// # Errors
-    /// There is no slash, or a part is not a name.
+    /// Returns an error if there is no slash, or a part is not a name.
     pub fn parse(text: &str) -> Result<Self, InvalidName> {
         let (namespace, name) = text
             .split_once('/')
@@ -84,8 +84,8 @@ impl ObjectName {
         Self::new(namespace, name)
     }
 
-    /// The order of `namespace/name` as texts: the slash comes after `-` and `.`, which a longer namespace may go on
-    /// with.
+    /// Compares the strings `namespace/name`: the slash sorts after `-` and `.`, with which a longer namespace may
+    /// continue.
     #[must_use]
     pub fn cmp_as_text(&self, other: &Self) -> Ordering {
         fn text(name: &Name) -> impl Iterator<Item = u8> {
@@ -98,7 +98,7 @@ impl ObjectName {
         }
     }
 
-    /// Whether a text is `namespace/name`.
+    /// Returns whether a string is `namespace/name`.
     #[must_use]
     pub fn is_valid(text: &str) -> bool {
         let parts = text.split_once('/');

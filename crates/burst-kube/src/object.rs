@@ -1,5 +1,5 @@
-//! The few fields that count of an object: of an HPA its target and its replicas, of a Service its selector, of a
-//! workload the labels of its pods. Everything else is skipped while parsing.
+//! The few fields of an object that are used: the target and the replicas of an HPA, the selector of a Service, the pod
+//! labels of a workload. All other fields are skipped while parsing.
 
 use crate::json;
 use crate::label_text;
@@ -20,13 +20,13 @@ pub enum Object {
     Hpa(Hpa),
     /// A Service.
     Service(Service),
-    /// Something with a pod template.
+    /// An object with a pod template.
     Workload(Workload),
     /// An `ExternalMetricPolicy`.
     Policy(PolicyObject),
 }
 
-/// What an HPA scales: kind, group and name. The version does not matter, as it does not to the HPA controller.
+/// The workload that an HPA scales: kind, group and name. The version does not matter, as in the HPA controller.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ScaleTarget {
     /// The API group; empty for the core group.
@@ -43,13 +43,13 @@ pub struct ScaleTarget {
 pub struct Hpa {
     /// Its namespace and name.
     pub name: ObjectName,
-    /// `metadata.labels`, as [`LabelText`](crate::label_text::LabelText); empty where they are not kept.
+    /// `metadata.labels`, as [`LabelText`](crate::label_text::LabelText); empty if they are not kept.
     pub own_labels: Box<str>,
     /// `spec.scaleTargetRef`.
     pub target: ScaleTarget,
     /// `spec.maxReplicas`.
     pub max_replicas: u32,
-    /// `status.currentReplicas`, 0 where it is left out; `None` while no controller has looked at the HPA.
+    /// `status.currentReplicas`, 0 if it is absent; `None` until a controller has processed the HPA.
     pub current_replicas: Option<u32>,
 }
 
@@ -58,24 +58,24 @@ pub struct Hpa {
 pub struct Service {
     /// Its namespace and name.
     pub name: ObjectName,
-    /// `metadata.labels`, as [`LabelText`](crate::label_text::LabelText); empty where they are not kept.
+    /// `metadata.labels`, as [`LabelText`](crate::label_text::LabelText); empty if they are not kept.
     pub own_labels: Box<str>,
-    /// `spec.selector`; empty where there is none.
+    /// `spec.selector`; empty if there is none.
     pub selector: LabelMap,
 }
 
-/// Anything with a pod template that can be scaled.
+/// Any object with a pod template that can be scaled.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Workload {
     /// Its namespace and name.
     pub name: ObjectName,
-    /// `metadata.labels`, as [`LabelText`](crate::label_text::LabelText); empty where they are not kept.
+    /// `metadata.labels`, as [`LabelText`](crate::label_text::LabelText); empty if they are not kept.
     pub own_labels: Box<str>,
     /// `spec.template.metadata.labels`.
     pub labels: LabelMap,
 }
 
-/// An `ExternalMetricPolicy`, unread: what is wrong in one is a matter of all of its namespace.
+/// An `ExternalMetricPolicy`, not parsed yet: an error in one concerns all policies of its namespace.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct PolicyObject {
     /// Its namespace and name.
@@ -84,43 +84,45 @@ pub struct PolicyObject {
     pub spec: Box<str>,
 }
 
-/// Why one object is left out while the rest of its list is served.
+/// Why one object is excluded while the rest of its list is served.
 #[derive(Debug, thiserror::Error)]
 pub enum InvalidObject {
     /// A field is missing or of the wrong type.
     #[error("{0}")]
     Json(#[from] serde_json::Error),
-    /// A name that could not go into a header.
+    /// A name that is not valid in a header.
     #[error("{field}: {error}")]
     Name {
-        /// Where the name stood.
+        /// The path of the field.
         field: &'static str,
-        /// What is wrong with it.
+        /// Why the name is invalid.
         error: InvalidName,
     },
-    /// A count of replicas that cannot be.
-    #[error("{field}: {value} is not a number of replicas (at least {least})")]
+    /// A number of replicas that is not possible.
+    #[error("{field}: {value} is not a number of replicas (at least {min})")]
     Replicas {
-        /// Where the number stood.
+        /// The path of the field.
         field: &'static str,
         /// The number.
         value: i64,
-        /// The smallest number allowed.
-        least: u32,
+        /// The smallest possible number.
+        min: u32,
     },
 }
 
 impl Object {
-    /// Reads one item of a list, with its own labels or without them.
+    /// Parses one item of a list, with its own labels or without them.
     ///
     /// # Errors
-    /// The item is not an object of that kind.
-    pub fn read(reads: ObjectKind, json: &str, labels: bool) -> Result<Self, InvalidObject> {
+    /// Returns an error if the item is not an object of that kind.
+    pub fn parse(kind: ObjectKind, json: &str, keep_labels: bool) -> Result<Self, InvalidObject> {
         let json = json.as_bytes();
-        Ok(match reads {
-            ObjectKind::Hpas => Self::Hpa(json::read::<RawItem<'_, HpaSpec<'_>>>(json)?.hpa(labels)?),
-            ObjectKind::Services => Self::Service(json::read::<RawItem<'_, ServiceSpec>>(json)?.service(labels)?),
-            ObjectKind::Workloads => Self::Workload(json::read::<RawItem<'_, WorkloadSpec>>(json)?.workload(labels)?),
+        Ok(match kind {
+            ObjectKind::Hpas => Self::Hpa(json::read::<RawItem<'_, HpaSpec<'_>>>(json)?.hpa(keep_labels)?),
+            ObjectKind::Services => Self::Service(json::read::<RawItem<'_, ServiceSpec>>(json)?.service(keep_labels)?),
+            ObjectKind::Workloads => {
+                Self::Workload(json::read::<RawItem<'_, WorkloadSpec>>(json)?.workload(keep_labels)?)
+            }
             ObjectKind::Policies => Self::Policy(json::read::<RawItem<'_, &RawValue>>(json)?.policy()?),
         })
     }
@@ -142,7 +144,7 @@ struct RawItem<'a, Spec> {
     #[serde(borrow)]
     metadata: RawMetadata<'a>,
     spec: Spec,
-    // Of an HPA only: what other kinds say of themselves by the same names need not be of the same type.
+    // Only parsed for an HPA: in other kinds fields of the same names may have other types.
     #[serde(borrow, default)]
     status: Option<&'a RawValue>,
 }
@@ -153,7 +155,7 @@ struct RawMetadata<'a> {
     name: Cow<'a, str>,
     #[serde(borrow)]
     namespace: Cow<'a, str>,
-    // Skipped like any other field unless they are wanted.
+    // Skipped like any other field unless they are kept.
     #[serde(borrow, default)]
     labels: Option<&'a RawValue>,
 }
@@ -216,8 +218,8 @@ impl RawMetadata<'_> {
         })
     }
 
-    fn labels(&self, wanted: bool) -> Result<Box<str>, InvalidObject> {
-        let Some(json) = self.labels.filter(|_| wanted) else {
+    fn labels(&self, keep: bool) -> Result<Box<str>, InvalidObject> {
+        let Some(json) = self.labels.filter(|_| keep) else {
             return Ok(Box::default());
         };
         let labels: Option<LabelMap> = json::read(json.get().as_bytes())?;
@@ -293,11 +295,11 @@ fn name(field: &'static str, text: &str) -> Result<Name, InvalidObject> {
     Name::parse(text).map_err(|error| InvalidObject::Name { field, error })
 }
 
-fn replicas(field: &'static str, value: i64, least: u32) -> Result<u32, InvalidObject> {
+fn replicas(field: &'static str, value: i64, min: u32) -> Result<u32, InvalidObject> {
     u32::try_from(value)
         .ok()
-        .filter(|n| *n >= least)
-        .ok_or(InvalidObject::Replicas { field, value, least })
+        .filter(|n| *n >= min)
+        .ok_or(InvalidObject::Replicas { field, value, min })
 }
 
 #[cfg(test)]
@@ -306,7 +308,7 @@ mod tests {
 
     fn hpa(spec: &str, status: &str) -> Result<Hpa, InvalidObject> {
         let json = format!(r#"{{"metadata":{{"name":"h","namespace":"shop"}},"spec":{spec},"status":{status}}}"#);
-        match Object::read(ObjectKind::Hpas, &json, false)? {
+        match Object::parse(ObjectKind::Hpas, &json, false)? {
             Object::Hpa(hpa) => Ok(hpa),
             other => panic!("{other:?}"),
         }
@@ -337,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_api_server_sends_costs_the_object_with_a_reason() {
+    fn a_value_that_no_api_server_sends_excludes_the_object_with_a_reason() {
         let spec = |name: &str, max: i64| {
             format!(r#"{{"scaleTargetRef":{{"kind":"Deployment","name":"{name}"}},"maxReplicas":{max}}}"#)
         };
@@ -384,7 +386,7 @@ mod tests {
     fn a_service_without_a_selector_has_an_empty_one() {
         for spec in ["{}", r#"{"selector":null}"#, r#"{"selector":{}}"#] {
             let json = format!(r#"{{"metadata":{{"name":"s","namespace":"shop"}},"spec":{spec}}}"#);
-            let Object::Service(service) = Object::read(ObjectKind::Services, &json, false).unwrap() else {
+            let Object::Service(service) = Object::parse(ObjectKind::Services, &json, false).unwrap() else {
                 panic!()
             };
             assert!(service.selector.is_empty(), "{spec}");
@@ -395,14 +397,14 @@ mod tests {
     fn a_workload_is_anything_with_a_pod_template() {
         let json = r#"{"metadata":{"name":"w","namespace":"shop"},"spec":{"template":{"metadata":{"labels":{"app":"web"}}}},
             "status":{"replicas":1,"conditions":[{}]}}"#;
-        let Object::Workload(workload) = Object::read(ObjectKind::Workloads, json, false).unwrap() else {
+        let Object::Workload(workload) = Object::parse(ObjectKind::Workloads, json, false).unwrap() else {
             panic!()
         };
         assert_eq!(workload.labels.get("app").map(|value| &**value), Some("web"));
     }
 
     #[test]
-    fn what_a_kind_of_somebody_elses_says_in_its_status_is_its_own_affair() {
+    fn the_status_of_a_custom_kind_may_have_any_form() {
         // An Argo Rollout counts its generations as text.
         for status in [
             r#"{"observedGeneration":"7","conditions":[]}"#,
@@ -412,15 +414,15 @@ mod tests {
             let json = format!(
                 r#"{{"metadata":{{"name":"w","namespace":"shop"}},"spec":{{"template":{{}}}},"status":{status}}}"#
             );
-            assert!(Object::read(ObjectKind::Workloads, &json, false).is_ok(), "{status}");
+            assert!(Object::parse(ObjectKind::Workloads, &json, false).is_ok(), "{status}");
         }
     }
 
     #[test]
-    fn own_labels_are_read_where_they_are_wanted_and_where_they_are_labels() {
+    fn own_labels_are_read_if_they_are_kept_and_valid() {
         let json =
             |labels: &str| format!(r#"{{"metadata":{{"name":"s","namespace":"shop","labels":{labels}}},"spec":{{}}}}"#);
-        let read = |labels: &str, wanted| match Object::read(ObjectKind::Services, &json(labels), wanted) {
+        let read = |labels: &str, wanted| match Object::parse(ObjectKind::Services, &json(labels), wanted) {
             Ok(Object::Service(service)) => Some(service.own_labels.into_string()),
             _ => None,
         };

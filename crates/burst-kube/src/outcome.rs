@@ -1,20 +1,20 @@
-//! How a LIST ended, in the words of the stats.
+//! How a request ended, as the stats count it.
 
-use crate::response::Failure;
+use crate::failure::Failure;
 use serde::{Deserialize, Serialize};
 
-/// How a LIST ended.
+/// How a request ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PollOutcome {
-    /// A page came.
+    /// It succeeded.
     Ok,
     /// The callout could not be sent.
     NotSent,
-    /// No connection.
+    /// There was no connection.
     Unreachable,
-    /// No answer in time.
+    /// There was no response in time.
     Timeout,
-    /// Cut off, or too large.
+    /// The response was cut off, or is too large.
     Disconnected,
     /// 401.
     Unauthorized,
@@ -28,7 +28,7 @@ pub enum PollOutcome {
     Throttled,
     /// 5xx.
     ServerError,
-    /// Something that no API server answers.
+    /// A response that no API server sends.
     Malformed,
 }
 
@@ -49,7 +49,7 @@ impl PollOutcome {
         Self::Malformed,
     ];
 
-    /// The word for it, as it stands in a stat's name.
+    /// Its part of a stat's name.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -82,7 +82,7 @@ impl From<&Failure> for PollOutcome {
             Failure::Expired(_) => Self::Expired,
             Failure::Throttled { .. } => Self::Throttled,
             Failure::Server { .. } => Self::ServerError,
-            Failure::Unexpected(_) | Failure::Malformed(_) | Failure::Endless(_) | Failure::WrongKind { .. } => {
+            Failure::Unexpected(_) | Failure::Malformed(_) | Failure::EndlessList(_) | Failure::WrongKind { .. } => {
                 Self::Malformed
             }
         }

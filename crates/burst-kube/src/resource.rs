@@ -1,4 +1,4 @@
-//! What is kept, and the paths that list and watch it.
+//! The resources that are read, and the paths that list and watch them.
 
 use crate::name::Name;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -8,7 +8,7 @@ use std::fmt;
 /// Everything but the unreserved characters of RFC 3986 is escaped in a query value.
 const QUERY_VALUE: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// A kind of object as the API names it.
+/// A resource of the Kubernetes API.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Resource {
     /// The API group; empty for the core group.
@@ -22,7 +22,7 @@ pub struct Resource {
 }
 
 impl Resource {
-    /// Takes the four names.
+    /// A resource with these four names.
     #[must_use]
     pub fn new(group: &str, version: &str, plural: &str, kind: &str) -> Self {
         Self {
@@ -33,8 +33,8 @@ impl Resource {
         }
     }
 
-    /// Whether it comes from a CustomResourceDefinition, and so may be absent from a sound cluster: only their groups
-    /// must have a dot.
+    /// Returns whether it comes from a CustomResourceDefinition, and so may be absent from a healthy cluster: only the groups
+    /// of those must have a dot.
     #[must_use]
     pub fn is_custom(&self) -> bool {
         self.group.contains('.')
@@ -93,7 +93,7 @@ impl fmt::Display for Resource {
     }
 }
 
-/// Which fields of an object count.
+/// Which fields of an object are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ObjectKind {
     /// The scale target and the replica counts.
@@ -106,16 +106,16 @@ pub enum ObjectKind {
     Policies,
 }
 
-/// What is asked of the API, in the words of RBAC.
+/// The verb of a request, as RBAC has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Verb {
-    /// A page of what there is.
+    /// Read a page of all objects.
     List,
-    /// What changes within a window.
+    /// Read what changes within a window of some seconds.
     Watch,
 }
 
-/// As a role has it.
+/// As it stands in a role.
 impl fmt::Display for Verb {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -125,60 +125,60 @@ impl fmt::Display for Verb {
     }
 }
 
-/// One list that is kept: a resource, in one namespace or in all of them, narrowed by selectors.
+/// One list: the objects of a resource in one namespace or in all of them, narrowed by selectors.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Source {
-    /// What is read of its objects.
+    /// Which fields of its objects are read.
     pub kind: ObjectKind,
-    /// What is listed.
+    /// The resource.
     pub resource: Resource,
-    /// Where; `None` for every namespace.
+    /// The namespace; `None` for all of them.
     pub namespace: Option<Name>,
     /// `labelSelector`, as the API takes it.
     pub label_selector: Option<String>,
     /// `fieldSelector`, as the API takes it.
     pub field_selector: Option<String>,
-    /// Whether the labels of the objects themselves are kept.
-    pub labels: bool,
+    /// Whether the objects' own labels are read.
+    pub keep_labels: bool,
 }
 
 impl Source {
-    /// All of a resource, in every namespace.
+    /// All objects of a resource, in all namespaces.
     #[must_use]
-    pub fn all_namespaces(reads: ObjectKind, resource: Resource) -> Self {
+    pub fn all_namespaces(kind: ObjectKind, resource: Resource) -> Self {
         Self {
-            kind: reads,
+            kind,
             resource,
             namespace: None,
             label_selector: None,
             field_selector: None,
-            labels: false,
+            keep_labels: false,
         }
     }
 
-    /// Whether a sound cluster may not know the resource at all. A kind that is not there has no objects: an operator
-    /// may name it before its CRD is there.
+    /// Returns whether a healthy cluster may not know the resource. It then has no objects: an operator may configure a kind
+    /// before its CRD is installed.
     #[must_use]
     pub fn may_be_absent(&self) -> bool {
         matches!(self.kind, ObjectKind::Workloads | ObjectKind::Policies) && self.resource.is_custom()
     }
 
-    /// The path and query of one page: `limit` objects at the most, from `cursor` on.
+    /// The path and query of one page of at most `limit` objects, from `continue_token` on.
     /// <https://kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-results-sets-in-chunks>
     #[must_use]
-    pub fn list_path(&self, limit: u32, cursor: Option<&str>) -> String {
+    pub fn list_path(&self, limit: u32, continue_token: Option<&str>) -> String {
         let mut path = format!("{}?limit={limit}", self.collection());
-        self.push_query(&mut path, ("continue", cursor));
+        self.push_query(&mut path, ("continue", continue_token));
         path
     }
 
-    /// The path and query of a watch that ends by itself after so many seconds: what changed since `version`.
+    /// The path and query of a watch of the changes since `resource_version`. The server ends it after `timeout_seconds`.
     /// <https://kubernetes.io/docs/reference/using-api/api-concepts/#watch-bookmarks>
     #[must_use]
-    pub fn watch_path(&self, version: &str, seconds: u64) -> String {
+    pub fn watch_path(&self, resource_version: &str, timeout_seconds: u64) -> String {
         let collection = self.collection();
-        let mut path = format!("{collection}?watch=1&allowWatchBookmarks=true&timeoutSeconds={seconds}");
-        self.push_query(&mut path, ("resourceVersion", Some(version)));
+        let mut path = format!("{collection}?watch=1&allowWatchBookmarks=true&timeoutSeconds={timeout_seconds}");
+        self.push_query(&mut path, ("resourceVersion", Some(resource_version)));
         path
     }
 

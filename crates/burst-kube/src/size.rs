@@ -1,50 +1,53 @@
-//! How much memory an object takes once it is kept, and how much one may take.
+//! The memory that an object takes in the store, and its limit.
 //!
-//! The number is the same on every machine, so that all proxies of a cluster leave out the same objects. It is rather too
-//! large than too small: allocations, and what the join keeps of each label, are counted by their round numbers on wasm32.
+//! The number is the same on every machine, so that all proxies of a cluster exclude the same objects. It is an upper
+//! estimate: allocations, and the join's index of each label, count by round numbers for wasm32.
 
 use crate::object::{LabelMap, Object};
 
-/// The most that one object may take: some 700 labels.
-pub const MOST_OBJECT: usize = 128 << 10;
+/// The limit of one object: some 700 labels.
+pub const MAX_OBJECT_BYTES: usize = 128 << 10;
 
-/// The most that a policy may take, of which the text is kept several times: a `spec` of 256 KiB.
-pub const MOST_POLICY: usize = 1 << 20;
+/// The limit of a policy, whose text is stored several times: a `spec` of 256 KiB.
+pub const MAX_POLICY_BYTES: usize = 1 << 20;
 
-/// An object without its texts.
-const OBJECT: usize = 512;
+/// The bytes of an object without its strings.
+const OBJECT_OVERHEAD: usize = 512;
 
-/// A label of a workload or of a selector, without its texts.
-const LABEL: usize = 128;
+/// The bytes of a label, of a workload or of a selector, without its strings.
+const LABEL_OVERHEAD: usize = 128;
 
-/// How often a text is kept that is served, or that every VM reads.
-const COPIES: usize = 4;
+/// How often a string is stored that is served, or that every VM reads.
+const TEXT_COPIES: usize = 4;
 
 impl Object {
-    /// The bytes that the object counts for.
+    /// The bytes that the object takes.
     #[must_use]
     pub fn size(&self) -> usize {
         let text = match self {
-            Self::Hpa(hpa) => COPIES * hpa.own_labels.len() + hpa.target.group.len() + hpa.target.kind.len(),
-            Self::Service(service) => COPIES * service.own_labels.len() + of_labels(&service.selector),
-            Self::Workload(workload) => COPIES * workload.own_labels.len() + of_labels(&workload.labels),
-            Self::Policy(policy) => COPIES * policy.spec.len(),
+            Self::Hpa(hpa) => TEXT_COPIES * hpa.own_labels.len() + hpa.target.group.len() + hpa.target.kind.len(),
+            Self::Service(service) => TEXT_COPIES * service.own_labels.len() + labels_size(&service.selector),
+            Self::Workload(workload) => TEXT_COPIES * workload.own_labels.len() + labels_size(&workload.labels),
+            Self::Policy(policy) => TEXT_COPIES * policy.spec.len(),
         };
-        OBJECT + text
+        OBJECT_OVERHEAD + text
     }
 
-    /// The most that an object of its kind may take.
+    /// The limit of an object of its kind.
     #[must_use]
     pub fn size_limit(&self) -> usize {
         match self {
-            Self::Policy(_) => MOST_POLICY,
-            Self::Hpa(_) | Self::Service(_) | Self::Workload(_) => MOST_OBJECT,
+            Self::Policy(_) => MAX_POLICY_BYTES,
+            Self::Hpa(_) | Self::Service(_) | Self::Workload(_) => MAX_OBJECT_BYTES,
         }
     }
 }
 
-fn of_labels(labels: &LabelMap) -> usize {
-    labels.iter().map(|(key, value)| LABEL + key.len() + value.len()).sum()
+fn labels_size(labels: &LabelMap) -> usize {
+    labels
+        .iter()
+        .map(|(key, value)| LABEL_OVERHEAD + key.len() + value.len())
+        .sum()
 }
 
 #[cfg(test)]
@@ -66,7 +69,7 @@ mod tests {
 
     #[test]
     fn an_object_ten_times_too_large_is_left_out_by_its_name_and_one_just_small_enough_is_read() {
-        let labels = MOST_OBJECT / (LABEL + 59);
+        let labels = MAX_OBJECT_BYTES / (LABEL_OVERHEAD + 59);
         let items = [
             service(labels - 3),
             service(labels + 1),
@@ -83,15 +86,15 @@ mod tests {
             format!("shop/s-{} shop/s-1", labels - 3)
         );
         assert_eq!(
-            names(page.bad.iter().map(|bad| bad.name.clone()).collect()),
+            names(page.invalid.iter().map(|bad| bad.name.clone()).collect()),
             format!("shop/s-{} shop/s-{}", labels + 1, 10 * labels)
         );
         assert!(
-            page.bad[0]
+            page.invalid[0]
                 .reason
-                .ends_with("bytes would be kept of it; 131072 are allowed"),
+                .ends_with("bytes of memory, more than the limit of 131072"),
             "{:?}",
-            page.bad[0]
+            page.invalid[0]
         );
     }
 
@@ -101,7 +104,7 @@ mod tests {
         let policy = |rules: usize| {
             let rules = vec![rule; rules].join(",");
             let json = format!(r#"{{"metadata":{{"name":"p","namespace":"shop"}},"spec":{{"rules":[{rules}]}}}}"#);
-            Object::read(ObjectKind::Policies, &json, false).unwrap()
+            Object::parse(ObjectKind::Policies, &json, false).unwrap()
         };
         let is_too_large = |object: &Object| object.size() > object.size_limit();
         assert!(!is_too_large(&policy(1_000)));

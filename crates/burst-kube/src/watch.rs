@@ -1,13 +1,13 @@
-//! One bounded watch: a line of JSON for each change. A callout delivers only when its answer ends, so the watch is
-//! asked to end by itself after some seconds, and its body is what changed in them.
+//! The response to one watch: a line of JSON for each event. A callout delivers its response only when that is complete, so
+//! the server is asked to end the watch after some seconds.
 //! <https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes>
 
+use crate::failure::{self, Failure};
 use crate::json;
 use crate::name::ObjectName;
 use crate::object::Object;
-use crate::page::{InvalidItem, ParseGuard, SkippedItem, name_of, parse_item};
+use crate::page::{InvalidItem, ParseGuard, SkippedItem, item_name, parse_item};
 use crate::resource::Source;
-use crate::response::{self, Failure};
 use burst_printable::printable;
 use foldhash::fast::RandomState;
 use serde::Deserialize;
@@ -15,29 +15,29 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-/// What one watch brought.
+/// The changes of one watch.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct WatchBatch {
-    /// The last change of each object, in their order.
+    /// The last change of each object, in the order of the events.
     pub changes: Vec<Change>,
-    /// The `resourceVersion` that they lead to, which the next watch starts from; `None` where nothing was said.
-    pub version: Option<String>,
+    /// The `resourceVersion` after them, where the next watch starts; `None` if there was no event.
+    pub resource_version: Option<String>,
 }
 
 /// One change.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Change {
-    /// An object is new, or is now as given.
+    /// An object was added or changed.
     Apply(Object),
-    /// An object is now one that cannot be read.
+    /// An object was changed and is invalid now.
     Invalid(InvalidItem),
-    /// An object changed, and is not read this time.
+    /// An object was changed, and its change was not parsed.
     Retained(String),
-    /// An object is gone, or no longer selected.
+    /// An object was deleted, or is no longer selected.
     Delete(ObjectName),
 }
 
-/// A line without what it is about.
+/// An event, with only the metadata of its object.
 #[derive(Deserialize)]
 struct RawEvent<'a> {
     #[serde(borrow)]
@@ -55,7 +55,7 @@ struct VersionedObject<'a> {
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct VersionMeta<'a> {
-    /// Of anything but an ERROR.
+    /// Absent only in an ERROR event.
     #[serde(borrow, default)]
     resource_version: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
@@ -64,30 +64,31 @@ struct VersionMeta<'a> {
     namespace: Cow<'a, str>,
 }
 
-/// What an event says of its object.
+/// The type of an event.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum EventType {
     Apply,
     Delete,
-    /// It says how far the watch has come.
+    /// Only the resource version is new.
     Bookmark,
 }
 
-/// What it is about.
+/// The object of an event.
 #[derive(Deserialize)]
 struct EventObject<'a> {
     #[serde(borrow)]
     object: &'a RawValue,
 }
 
-/// Reads the body of a successful watch. A last line without its end was cut off on the way: it is left out, and the
+/// Parses the body of a successful watch. A last line without a line break was cut off: it is ignored, and the resource
 /// version is that of the line before, so that the next watch brings it again.
 ///
 /// # Errors
-/// A line that is no event, or an event of type ERROR. Then nothing of the body counts: what comes next brings all of
-/// it again. And a body that is only the beginning of a line: whatever answers so each time says nothing of the cluster.
-pub fn parse(source: &Source, body: &[u8], progress: &mut dyn ParseGuard) -> Result<WatchBatch, Failure> {
-    let mut window = WatchBatch::default();
+/// Returns a failure if a line is no event, or is an event of type ERROR. Then the whole body is ignored, and the next
+/// request brings all of it again. A body that is only the beginning of a line is a failure too: from a server that always
+/// sends such a body nothing would ever be learned.
+pub fn parse(source: &Source, body: &[u8], guard: &mut dyn ParseGuard) -> Result<WatchBatch, Failure> {
+    let mut batch = WatchBatch::default();
     let whole = match body.iter().rposition(|byte| *byte == b'\n') {
         Some(end) => body.get(..end).unwrap_or_default(),
         None if body.trim_ascii().is_empty() => body,
@@ -98,13 +99,13 @@ pub fn parse(source: &Source, body: &[u8], progress: &mut dyn ParseGuard) -> Res
     for line in lines.filter(|line| !line.trim_ascii().is_empty()) {
         let RawEvent { r#type, object } = json::read(line).map_err(Failure::malformed)?;
         if r#type == "ERROR" {
-            return Err(error(content(line)?));
+            return Err(error_event(event_object(line)?));
         }
         let metadata = object.metadata;
         if metadata.resource_version.is_none() {
             return Err(Failure::Malformed("an event without `resourceVersion`".into()));
         }
-        let word = match &*r#type {
+        let event_type = match &*r#type {
             "ADDED" | "MODIFIED" => EventType::Apply,
             "DELETED" => EventType::Delete,
             "BOOKMARK" => EventType::Bookmark,
@@ -113,54 +114,54 @@ pub fn parse(source: &Source, body: &[u8], progress: &mut dyn ParseGuard) -> Res
                 return Err(Failure::Malformed(unknown));
             }
         };
-        events.push((word, metadata, line));
+        events.push((event_type, metadata, line));
     }
     let version = events
         .last()
         .and_then(|(_, metadata, _)| metadata.resource_version.as_deref());
-    window.version = version.map(ToOwned::to_owned);
-    // A rollout changes an object several times in one window, and only how it ends counts.
+    batch.resource_version = version.map(ToOwned::to_owned);
+    // A rollout changes an object several times during one watch, and only the last change counts.
     let mut later = HashSet::with_hasher(RandomState::default());
-    for (word, metadata, line) in events.iter().rev() {
-        let is_last = *word != EventType::Bookmark && later.insert((&metadata.namespace, &metadata.name));
-        match word {
-            EventType::Apply if is_last => window.changes.push(apply(source, content(line)?, progress)),
-            // A name that cannot be an object's was never kept.
+    for (event_type, metadata, line) in events.iter().rev() {
+        let is_last = *event_type != EventType::Bookmark && later.insert((&metadata.namespace, &metadata.name));
+        match event_type {
+            EventType::Apply if is_last => batch.changes.push(parse_change(source, event_object(line)?, guard)),
+            // An object with an invalid name was never stored.
             EventType::Delete if is_last => {
                 let name = ObjectName::new(&metadata.namespace, &metadata.name);
-                window.changes.extend(name.ok().map(Change::Delete));
+                batch.changes.extend(name.ok().map(Change::Delete));
             }
             _ => {}
         }
     }
-    window.changes.reverse();
-    Ok(window)
+    batch.changes.reverse();
+    Ok(batch)
 }
 
-fn content(line: &[u8]) -> Result<&str, Failure> {
+fn event_object(line: &[u8]) -> Result<&str, Failure> {
     let content: EventObject<'_> = json::read(line).map_err(Failure::malformed)?;
     Ok(content.object.get())
 }
 
-fn apply(source: &Source, json: &str, progress: &mut dyn ParseGuard) -> Change {
-    match parse_item(source, json, progress) {
+fn parse_change(source: &Source, json: &str, guard: &mut dyn ParseGuard) -> Change {
+    match parse_item(source, json, guard) {
         Ok(object) => Change::Apply(object),
-        Err(SkippedItem::Held) => Change::Retained(name_of(json)),
-        Err(SkippedItem::Bad(reason)) => Change::Invalid(InvalidItem {
-            name: name_of(json),
+        Err(SkippedItem::Retained) => Change::Retained(item_name(json)),
+        Err(SkippedItem::Invalid(reason)) => Change::Invalid(InvalidItem {
+            name: item_name(json),
             reason,
         }),
     }
 }
 
-/// An event of type ERROR carries the `metav1.Status` that an ordinary answer would have had.
-fn error(json: &str) -> Failure {
+/// The failure in an event of type ERROR, which contains the `metav1.Status` of an ordinary response.
+fn error_event(json: &str) -> Failure {
     #[derive(Deserialize)]
     struct Status {
         code: u16,
     }
     match json::read(json.as_bytes()) {
-        Ok(Status { code }) => response::failure_of(code, json.as_bytes()),
+        Ok(Status { code }) => failure::failure_from_event(code, json.as_bytes()),
         Err(error) => Failure::malformed(error),
     }
 }
@@ -204,7 +205,7 @@ mod tests {
         let body = event("ADDED", "a", 11) + &event("MODIFIED", "a", 12) + &event("DELETED", "b", 13) + bookmark + "\n";
         let window = window(&body).unwrap();
         assert_eq!(said(&window), ["put shop/a", "gone shop/b"]);
-        assert_eq!(window.version.as_deref(), Some("40"));
+        assert_eq!(window.resource_version.as_deref(), Some("40"));
     }
 
     #[test]
@@ -233,7 +234,7 @@ mod tests {
             let body = whole.clone() + &event("ADDED", "b", 12)[..cut];
             let window = window(&body).unwrap();
             assert_eq!(said(&window), ["put shop/a"], "{cut} bytes of the second line");
-            assert_eq!(window.version.as_deref(), Some("11"));
+            assert_eq!(window.resource_version.as_deref(), Some("11"));
         }
     }
 

@@ -50,7 +50,7 @@ impl From<ScheduledRequest> for ReadRequest {
             purpose: ReadPurpose::List(source, request.verb),
             path: request.path,
             if_none_match: None,
-            duration: request.lasts,
+            duration: request.watch_timeout,
         }
     }
 }
@@ -115,7 +115,7 @@ fn parse_list(
 }
 
 fn parse_hub(response: &impl HttpResponse, guard: &mut dyn ParseGuard) -> Result<HubPayload, Failure> {
-    let names = [confirmation::HEADER, "etag", "retry-after"];
+    let names = [confirmation::CONFIRMED_HEADER, "etag", "retry-after"];
     let [confirmed, etag, retry_after] = names.map(|name| response.header(name));
     // One byte over the limit shows that the body is too long.
     let body = response.body(LARGEST_ANSWER + 1);

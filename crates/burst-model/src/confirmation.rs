@@ -1,34 +1,34 @@
-//! When a proxy last read the cluster, as one tells it to another in a response header: `at=1700000000123, age=1500`,
-//! both in milliseconds, or `never`. The age is the one to reckon with: it does not mind clocks that differ.
+//! The response header in which a hub tells a spoke when it last read the cluster: `at=1700000000123, age=1500`, both in
+//! milliseconds, or `never`. The spoke computes with the age, which does not depend on the clocks of the two proxies.
 
 use crate::time::Time;
 use std::time::Duration;
 
-/// The header, on every answer of `/burstmetrics` that speaks of the cluster.
-pub const HEADER: &str = "x-burst-confirmed";
+/// The header. Every response of `/burstmetrics` about the cluster has it.
+pub const CONFIRMED_HEADER: &str = "x-burst-confirmed";
 
-/// What the header says where nothing was read yet.
+/// The value of the header before the first read.
 pub const NEVER: &str = "never";
 
-/// Clocks that differ by less count as the same: nobody looks at an age more often than once a tick.
-const TICK: Duration = Duration::from_secs(1);
+/// Clocks that differ by less than this count as equal: ages are checked once in each tick.
+const CLOCK_TOLERANCE: Duration = Duration::from_secs(1);
 
 /// When a proxy last read the cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Confirmation {
-    /// By its own clock.
+    /// The time of the read by the proxy's own clock.
     at: Time,
-    /// How long ago that was when it said so.
+    /// How long before the response that was.
     age: Duration,
 }
 
-/// The header is none, or says something else.
+/// The header is missing or malformed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("it does not say in {HEADER} when the cluster was read")]
+#[error("the header {CONFIRMED_HEADER}, which says when the cluster was read, is missing or malformed")]
 pub struct InvalidConfirmation;
 
 impl Confirmation {
-    /// A read at that time, told now.
+    /// A read at that time, for a response that is sent now.
     #[must_use]
     pub fn new(at: Time, now: Time) -> Self {
         Self { at, age: now.since(at) }
@@ -40,10 +40,10 @@ impl Confirmation {
         format!("at={}, age={}", self.at.unix_millis(), self.age.as_millis())
     }
 
-    /// Reads what [`Self::to_text`] writes.
+    /// Parses what [`Self::to_text`] writes.
     ///
     /// # Errors
-    /// It is anything else.
+    /// Returns [`InvalidConfirmation`] for any other text.
     pub fn parse(text: &[u8]) -> Result<Self, InvalidConfirmation> {
         let parse = || {
             let text = std::str::from_utf8(text).ok()?;
@@ -56,16 +56,16 @@ impl Confirmation {
         parse().ok_or(InvalidConfirmation)
     }
 
-    /// When the cluster was read, by the clock of who asked at `asked` and has the answer now. Where both clocks say
-    /// the same, it is the time that was told, so that both proxies show the same; otherwise it counts back from the
-    /// question, which makes the read older than it is by what the answer took, and never younger.
+    /// When the cluster was read by the clock of a spoke that sent its request at `requested_at` and has the response now.
+    /// If the clocks are equal, it is the time in the header, so that both proxies show the same. Otherwise it is the time
+    /// of the request minus the age. That makes the read older by the time that the response took, and never younger.
     #[must_use]
-    pub fn read_at(self, asked: Time, now: Time) -> Time {
-        let told = self.at.after(self.age);
-        if asked.before(TICK) <= told && told <= now.after(TICK) {
+    pub fn read_at(self, requested_at: Time, now: Time) -> Time {
+        let sent_at = self.at.after(self.age);
+        if requested_at.before(CLOCK_TOLERANCE) <= sent_at && sent_at <= now.after(CLOCK_TOLERANCE) {
             self.at
         } else {
-            asked.before(self.age)
+            requested_at.before(self.age)
         }
     }
 }
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn with_clocks_alike_the_time_is_the_one_that_was_told() {
+    fn with_equal_clocks_the_time_is_that_of_the_header() {
         let told = Confirmation::new(T0, T0.after(seconds(20)));
         for apart in [0, 900] {
             let asked = T0.after(seconds(20)).after(Duration::from_millis(apart));
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn with_clocks_that_differ_the_age_counts_from_the_question() {
+    fn with_different_clocks_the_age_counts_from_the_request() {
         let told = Confirmation::new(T0, T0.after(seconds(20)));
         for asked in [T0.after(seconds(3_600)), T0.before(seconds(3_600))] {
             assert_eq!(told.read_at(asked, asked.after(seconds(2))), asked.before(seconds(20)));
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_confirmation_is_refused() {
+    fn a_malformed_header_is_refused() {
         for text in [
             "",
             "never",
@@ -123,18 +123,18 @@ mod tests {
 
     proptest! {
         #[test]
-        fn arbitrary_bytes_are_survived(text in proptest::collection::vec(any::<u8>(), 0..64)) {
+        fn arbitrary_bytes_do_not_panic(text in proptest::collection::vec(any::<u8>(), 0..64)) {
             let _ = Confirmation::parse(&text);
         }
 
         #[test]
-        fn what_was_written_is_read_and_is_never_younger_than_said(at: u64, age: u64, asked: u64, took: u32) {
+        fn a_written_header_is_read_and_the_read_is_never_younger(at: u64, age: u64, asked: u64, took: u32) {
             let confirmation = Confirmation { at: Time::from_unix_millis(at), age: Duration::from_millis(age) };
             prop_assert_eq!(Confirmation::parse(confirmation.to_text().as_bytes()), Ok(confirmation));
             let asked = Time::from_unix_millis(asked);
             let now = asked.after(Duration::from_millis(took.into()));
             let read = confirmation.read_at(asked, now);
-            prop_assert!(read <= now.after(TICK).before(confirmation.age) || read == Time::default());
+            prop_assert!(read <= now.after(CLOCK_TOLERANCE).before(confirmation.age) || read == Time::default());
         }
     }
 }

@@ -1,63 +1,65 @@
-//! What stands in shared data for configurations that are gone. A key of it can be emptied and not deleted, and nobody is
-//! told that the last thread with a configuration let it go: so each leader says what is its own, and clears away what
-//! belongs to a lease that nobody has renewed for long.
+//! Finds the values in shared data that belong to configurations that are gone. A key can be emptied but not deleted, and
+//! the host does not tell when the last VM with a configuration is gone. So each leader registers its keys, and empties
+//! those of a lease that was not renewed for a long time.
 
 use crate::hash;
 use crate::records::Record;
 use serde::{Deserialize, Serialize};
 
-/// The key of [`OwnedKeysRegistry`]; for all binaries of the filter, so its form must not change.
+/// The key of [`OwnedKeysRegistry`]. All versions of the filter share it, so its format must not change.
 pub const OWNED_KEYS_KEY: &str = "burst-metrics/holdings";
 
-/// Looks in a row, a minute apart, that find a lease as it was; a living one is renewed every second. It is longer than a
-/// drain, and than anybody who only reads serves what nobody renews.
-const PATIENCE: u32 = 60;
+/// Consecutive checks, a minute apart, that find a lease unchanged. A live lease is renewed every second. This is longer
+/// than a drain, and longer than a reader serves a snapshot that is not confirmed.
+const UNCHANGED_CHECKS: u32 = 60;
 
-/// What a configuration has in shared data.
+/// The keys of one configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnedKeys {
     /// The key of its lease.
     pub lease: String,
-    /// Keys of values. Other configurations may have some of them too.
+    /// Its other keys. Some of them may belong to other configurations too.
     pub keys: Vec<String>,
-    /// The beginnings of keys that are counted: `BEGINNING/0`, and so on.
-    pub slots: Vec<String>,
+    /// Prefixes of numbered keys: `PREFIX/0`, and so on.
+    pub slot_prefixes: Vec<String>,
 }
 
-/// What all configurations have.
+/// The keys of all configurations.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnedKeysRegistry(Vec<OwnedKeys>);
 
 impl Record for OwnedKeysRegistry {}
 
 impl OwnedKeysRegistry {
-    /// Adds what a configuration has; whether that is news.
+    /// Adds the keys of a configuration. Returns whether any is new.
     pub fn add(&mut self, own: &OwnedKeys) -> bool {
         let Some(known) = self.0.iter_mut().find(|known| known.lease == own.lease) else {
             self.0.push(own.clone());
             return true;
         };
-        add_all(&mut known.keys, &own.keys) | add_all(&mut known.slots, &own.slots)
+        insert_missing(&mut known.keys, &own.keys) | insert_missing(&mut known.slot_prefixes, &own.slot_prefixes)
     }
 
-    /// All but one.
+    /// All configurations except `own`.
     pub fn others(&self, own: &OwnedKeys) -> impl Iterator<Item = &OwnedKeys> {
         self.0.iter().filter(|other| other.lease != own.lease)
     }
 
-    /// Takes one out; what nobody else has of it.
+    /// Removes a configuration. Returns the keys of it that no other configuration has.
     pub fn remove(&mut self, lease: &str) -> Option<OwnedKeys> {
-        let place = self.0.iter().position(|known| known.lease == lease)?;
-        let mut gone = self.0.remove(place);
-        gone.keys
+        let index = self.0.iter().position(|known| known.lease == lease)?;
+        let mut removed = self.0.remove(index);
+        removed
+            .keys
             .retain(|key| !self.0.iter().any(|other| other.keys.contains(key)));
-        gone.slots
-            .retain(|slots| !self.0.iter().any(|other| other.slots.contains(slots)));
-        Some(gone)
+        removed
+            .slot_prefixes
+            .retain(|slots| !self.0.iter().any(|other| other.slot_prefixes.contains(slots)));
+        Some(removed)
     }
 }
 
-fn add_all(known: &mut Vec<String>, more: &[String]) -> bool {
+fn insert_missing(known: &mut Vec<String>, more: &[String]) -> bool {
     let before = known.len();
     for key in more {
         if !known.contains(key) {
@@ -67,29 +69,33 @@ fn add_all(known: &mut Vec<String>, more: &[String]) -> bool {
     known.len() != before
 }
 
-/// What a leader saw of the leases of others.
+/// Detects leases of other configurations that are not renewed any more.
 #[derive(Debug, Default)]
 pub struct AbandonmentDetector {
-    /// The hash of each, and for how many looks it has been that.
-    seen: Vec<(String, u64, u32)>,
+    /// The key of each lease, the hash of its value, and how many checks found it unchanged.
+    leases: Vec<(String, u64, u32)>,
 }
 
 impl AbandonmentDetector {
-    /// Looks at a lease, some time after the last look; whether nobody renews it any more.
+    /// Checks a lease, a minute after the last check. Returns whether it was abandoned.
     pub fn is_abandoned(&mut self, key: &str, lease: &[u8]) -> bool {
         let hash = hash::of_bytes(lease);
-        let Some((_, seen, stood)) = self.seen.iter_mut().find(|(known, ..)| known == key) else {
-            self.seen.push((key.into(), hash, 0));
+        let Some((_, last_hash, unchanged)) = self.leases.iter_mut().find(|(known, ..)| known == key) else {
+            self.leases.push((key.into(), hash, 0));
             return false;
         };
-        *stood = if *seen == hash { stood.saturating_add(1) } else { 0 };
-        *seen = hash;
-        *stood >= PATIENCE
+        *unchanged = if *last_hash == hash {
+            unchanged.saturating_add(1)
+        } else {
+            0
+        };
+        *last_hash = hash;
+        *unchanged >= UNCHANGED_CHECKS
     }
 
     /// Forgets a lease.
     pub fn forget(&mut self, key: &str) {
-        self.seen.retain(|(known, ..)| known != key);
+        self.leases.retain(|(known, ..)| known != key);
     }
 }
 
@@ -97,42 +103,42 @@ impl AbandonmentDetector {
 mod tests {
     use super::*;
 
-    fn holding(lease: &str, keys: &[&str]) -> OwnedKeys {
+    fn owned_keys(lease: &str, keys: &[&str]) -> OwnedKeys {
         OwnedKeys {
             lease: lease.into(),
             keys: keys.iter().map(|key| (*key).to_owned()).collect(),
-            slots: vec![format!("{lease}/vm")],
+            slot_prefixes: vec![format!("{lease}/vm")],
         }
     }
 
     #[test]
-    fn what_another_configuration_has_too_is_not_left_over() {
-        let mut holdings = OwnedKeysRegistry::default();
+    fn a_key_that_another_configuration_has_too_is_not_returned() {
+        let mut registry = OwnedKeysRegistry::default();
         let [a, b] = [
-            holding("a", &["a/snapshot", "resume"]),
-            holding("b", &["b/snapshot", "resume"]),
+            owned_keys("a", &["a/snapshot", "resume"]),
+            owned_keys("b", &["b/snapshot", "resume"]),
         ];
-        assert!(holdings.add(&a) && holdings.add(&b) && !holdings.add(&a));
-        assert_eq!(holdings.others(&b).collect::<Vec<_>>(), [&a]);
-        assert_eq!(holdings.remove("a"), Some(holding("a", &["a/snapshot"])));
-        assert_eq!(holdings.remove("a"), None);
-        assert_eq!(holdings.remove("b"), Some(b), "nobody else has it any more");
+        assert!(registry.add(&a) && registry.add(&b) && !registry.add(&a));
+        assert_eq!(registry.others(&b).collect::<Vec<_>>(), [&a]);
+        assert_eq!(registry.remove("a"), Some(owned_keys("a", &["a/snapshot"])));
+        assert_eq!(registry.remove("a"), None);
+        assert_eq!(registry.remove("b"), Some(b), "no other configuration has it any more");
     }
 
     #[test]
-    fn one_lease_may_come_to_have_more() {
-        let mut holdings = OwnedKeysRegistry::default();
-        holdings.add(&holding("a", &["1"]));
-        assert!(holdings.add(&holding("a", &["2"])));
-        assert_eq!(holdings.remove("a"), Some(holding("a", &["1", "2"])));
+    fn a_configuration_may_add_keys_later() {
+        let mut registry = OwnedKeysRegistry::default();
+        registry.add(&owned_keys("a", &["1"]));
+        assert!(registry.add(&owned_keys("a", &["2"])));
+        assert_eq!(registry.remove("a"), Some(owned_keys("a", &["1", "2"])));
     }
 
     #[test]
-    fn a_lease_is_abandoned_when_it_stands_still_for_long() {
-        let mut watchman = AbandonmentDetector::default();
-        let mut looks = |lease: &[u8], times: u32| (0..times).any(|_| watchman.is_abandoned("a", lease));
-        assert!(!looks(b"1", PATIENCE));
-        assert!(!looks(b"2", PATIENCE), "it was renewed");
-        assert!(looks(b"2", 1));
+    fn a_lease_that_stays_unchanged_for_long_is_abandoned() {
+        let mut detector = AbandonmentDetector::default();
+        let mut is_abandoned = |lease: &[u8], times: u32| (0..times).any(|_| detector.is_abandoned("a", lease));
+        assert!(!is_abandoned(b"1", UNCHANGED_CHECKS));
+        assert!(!is_abandoned(b"2", UNCHANGED_CHECKS), "it was renewed");
+        assert!(is_abandoned(b"2", 1));
     }
 }

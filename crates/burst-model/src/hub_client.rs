@@ -21,7 +21,7 @@ use crate::quota::Quota;
 use crate::records::{Confirmed, Failures, ListFailure};
 use crate::serve::burst::BulkBody;
 use crate::snapshot::{self, Snapshot};
-use crate::sync::backoff::{Backoff, PROBE};
+use crate::sync::backoff::{Backoff, PROBE_INTERVAL};
 use crate::sync::interval::next_read;
 use crate::sync::reflector::FailurePause;
 use crate::time::Time;
@@ -85,7 +85,11 @@ impl HubClient {
             ..
         } = estate;
         let trouble = troubles.and_then(|troubles| troubles.lists.first().copied());
-        let ListFailure { told, pause, .. } = trouble.unwrap_or_default();
+        let ListFailure {
+            reported_failure: told,
+            pause,
+            ..
+        } = trouble.unwrap_or_default();
         let due_now = FailurePause {
             failures: 0,
             since: now,
@@ -99,7 +103,7 @@ impl HubClient {
             config,
             path: path.into(),
             life: HubClientState::Waiting { since, due },
-            backoff: Backoff::after(failures),
+            backoff: Backoff::with_failures(failures),
             tag: snapshot.as_ref().and_then(tag_of),
             generation: snapshot
                 .as_ref()
@@ -187,7 +191,7 @@ impl HubClient {
     }
 
     fn schedule_next(&mut self, asked: Time, now: Time) {
-        self.backoff.succeeded();
+        self.backoff.reset();
         self.life = HubClientState::Waiting {
             since: now,
             due: next_read(asked, self.config.poll_interval, now),
@@ -197,7 +201,7 @@ impl HubClient {
     fn back_off(&mut self, failure: &Failure, now: Time, chance: u32) {
         // A hub may wish for what it likes: in a longer pause the picture would be lost for nothing.
         let wish = failure.retry_after().map(|wish| wish.min(self.config.max_staleness));
-        let due = now.after(self.backoff.failed(PROBE, wish, chance));
+        let due = now.after(self.backoff.next_delay(PROBE_INTERVAL, wish, chance));
         self.life = HubClientState::Waiting { since: now, due };
     }
 
@@ -256,7 +260,7 @@ impl HubClient {
 
     /// A line for each entry that is left out and was not before.
     fn complain(&mut self, bad: Vec<InvalidItem>, now: Time) -> Vec<Effect> {
-        let line = |InvalidItem { name, reason }| (format!("left out Service {name}: {reason}"), name);
+        let line = |InvalidItem { name, reason }| (format!("excluded Service {name}: {reason}"), name);
         let before = std::mem::take(&mut self.bad);
         self.bad
             .extend(bad.into_iter().map(line).map(|(line, name)| (name, line)));
@@ -298,7 +302,7 @@ impl HubClient {
         let told = self.trouble.map(|outcome| (Verb::List, outcome));
         Effect::RecordFailures(Failures {
             lists: vec![ListFailure {
-                told,
+                reported_failure: told,
                 pause,
                 ..ListFailure::default()
             }],

@@ -92,7 +92,7 @@ pub fn join<'a>(
         table.entry(scalable.resource.plural.clone()).or_default().extend(row);
     }
     let by_label = LabelIndex::new(&scaled);
-    if lists.clone().any(|(source, _)| source.labels) {
+    if lists.clone().any(|(source, _)| source.keep_labels) {
         table.insert(SERIES.into(), series::rows(&claims, services(lists.clone()), &by_label));
     }
     let services =

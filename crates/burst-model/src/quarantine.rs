@@ -20,21 +20,21 @@ use std::time::Duration;
 
 /// An object whose mark has stood so long is left out. Until then it stays as it was read before: a thread may be held up
 /// for seconds, and an object that is innocent must not lose its header for that.
-pub const SUSPICION: Duration = Duration::from_secs(60);
+pub const SUSPICION_PERIOD: Duration = Duration::from_secs(60);
 
 /// A mark that is older counts no more. Then one VM tries the item again: what ended the last one may have been a passing
 /// lack of memory.
-pub const EXPIRY: Duration = Duration::from_secs(3600);
+pub const MARK_TTL: Duration = Duration::from_secs(3600);
 
 /// Deaths by a record beyond the first delay its next bytes by this, and each further one by twice as much as before.
-const FIRST_PAUSE: Duration = Duration::from_secs(10);
+const INITIAL_PAUSE: Duration = Duration::from_secs(10);
 
 /// The longest such delay. So a cause that is in every new version of a record ends a VM a minute at most, and the proxy
 /// is well again a minute after the cause is gone.
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+const MAX_PAUSE: Duration = Duration::from_secs(60);
 
 /// Marks that are kept, the newest; a VM has one at a time.
-const MOST_MARKS: usize = 64;
+const MAX_MARKS: usize = 64;
 
 /// What a mark is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -44,10 +44,10 @@ pub enum ItemKind {
     /// The policies in force.
     Policies,
     /// What other adapters offer.
-    Offers,
+    AdapterResources,
     /// A request of the metrics APIs. The first one that needs them compiles the patterns of policies, and parses the sum of
     /// counted requests.
-    Query,
+    MetricsQuery,
     /// What a successor continues from.
     Checkpoint,
     /// An object of the API, an entry of a hub's answer, or what one VM or proxy counted; the leader parses these.
@@ -61,8 +61,8 @@ impl ItemKind {
     const ALL: [Self; 7] = [
         Self::Snapshot,
         Self::Policies,
-        Self::Offers,
-        Self::Query,
+        Self::AdapterResources,
+        Self::MetricsQuery,
         Self::Checkpoint,
         Self::Object,
         Self::Leading,
@@ -124,14 +124,14 @@ pub struct Marks(Vec<Mark>);
 
 /// Bytes of a mark: kind, VM, hash, since when; little-endian. By hand, because a reader of these that is made from their
 /// types is some kilobytes of the header-only module.
-const LENGTH: usize = 1 + 4 + 8 + 8;
+const MARK_BYTES: usize = 1 + 4 + 8 + 8;
 
 impl Mark {
     /// The mark as bytes.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let Self { vm, item, since } = self;
-        let mut bytes = Vec::with_capacity(LENGTH);
+        let mut bytes = Vec::with_capacity(MARK_BYTES);
         bytes.push(item.kind as u8);
         bytes.extend(vm.0.to_le_bytes());
         bytes.extend(item.hash.to_le_bytes());
@@ -159,12 +159,12 @@ impl Mark {
     }
 
     /// A mark that lies ahead was made before the clock was set back, and nobody knows when.
-    fn counts(&self, now: Time) -> bool {
+    fn is_in_force(&self, now: Time) -> bool {
         // A client that asks again each time is told "not now"; it may have the right to an answer.
-        let most = if self.item.kind == ItemKind::Query {
-            SUSPICION
+        let most = if self.item.kind == ItemKind::MetricsQuery {
+            SUSPICION_PERIOD
         } else {
-            EXPIRY
+            MARK_TTL
         };
         self.since <= now && self.age(now) < most
     }
@@ -180,7 +180,7 @@ impl Marks {
     /// The marks that some bytes are. What is none is passed over.
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Self {
-        Self(bytes.chunks(LENGTH).filter_map(Mark::from_bytes).collect())
+        Self(bytes.chunks(MARK_BYTES).filter_map(Mark::from_bytes).collect())
     }
 
     /// Whether there are none.
@@ -198,19 +198,22 @@ impl Marks {
     #[must_use]
     pub fn verdict(&self, vm: Option<VmId>, item: Item, now: Time) -> QuarantineVerdict {
         let alike = || {
-            let others = self.0.iter().filter(|mark| Some(mark.vm) != vm && mark.counts(now));
+            let others = self
+                .0
+                .iter()
+                .filter(|mark| Some(mark.vm) != vm && mark.is_in_force(now));
             others.filter(|mark| mark.item.kind == item.kind)
         };
         let same = alike().filter(|mark| mark.item == item);
         if let Some(age) = same.map(|mark| mark.age(now)).max() {
-            return if age < SUSPICION {
+            return if age < SUSPICION_PERIOD {
                 QuarantineVerdict::Suspected
             } else {
                 QuarantineVerdict::Guilty
             };
         }
         // One of many objects, or of many requests, says nothing of the others.
-        let is_alone = !matches!(item.kind, ItemKind::Object | ItemKind::Query);
+        let is_alone = !matches!(item.kind, ItemKind::Object | ItemKind::MetricsQuery);
         let newest = alike().map(|mark| mark.age(now)).min().filter(|_| is_alone);
         match newest.is_some_and(|age| age < pause(alike().count())) {
             true => QuarantineVerdict::Suspected,
@@ -221,16 +224,17 @@ impl Marks {
     /// For how long nobody should lead after a leader was lost: where leaders die one after the other of something that
     /// no mark tells, that costs a VM a minute at most.
     #[must_use]
-    pub fn pause_of_leaders(&self, now: Time) -> Duration {
+    pub fn leader_pause(&self, now: Time) -> Duration {
         let leads = |kind| matches!(kind, ItemKind::Object | ItemKind::Checkpoint | ItemKind::Leading);
-        let lost = |mark: &&Mark| mark.counts(now) && leads(mark.item.kind);
+        let lost = |mark: &&Mark| mark.is_in_force(now) && leads(mark.item.kind);
         pause(self.0.iter().filter(lost).count())
     }
 
     /// Adds a mark, in place of the one that its VM had before and of those that count no more.
     pub fn begin(&mut self, mark: Mark) {
-        self.0.retain(|known| known.vm != mark.vm && known.counts(mark.since));
-        let surplus = (self.0.len() + 1).saturating_sub(MOST_MARKS);
+        self.0
+            .retain(|known| known.vm != mark.vm && known.is_in_force(mark.since));
+        let surplus = (self.0.len() + 1).saturating_sub(MAX_MARKS);
         self.0.drain(..surplus);
         self.0.push(mark);
     }
@@ -269,10 +273,10 @@ impl Marks {
 fn pause(deaths: usize) -> Duration {
     match deaths {
         0 | 1 => Duration::ZERO,
-        2 => FIRST_PAUSE,
-        3 => FIRST_PAUSE * 2,
-        4 => FIRST_PAUSE * 4,
-        _ => LONGEST_PAUSE,
+        2 => INITIAL_PAUSE,
+        3 => INITIAL_PAUSE * 2,
+        4 => INITIAL_PAUSE * 4,
+        _ => MAX_PAUSE,
     }
 }
 

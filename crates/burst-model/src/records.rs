@@ -1,5 +1,5 @@
-//! The small records in shared data, beside the snapshot: when the cluster was last read, and what a successor needs
-//! to go on. Encoded by postcard; the format's version is part of their keys.
+//! The records in shared data beside the snapshot: when the cluster was last read, and what a successor needs to continue.
+//! They are encoded by postcard. Their keys contain the version of the format.
 
 use crate::kube::{Object, PollOutcome, Verb};
 use crate::policies::PolicySets;
@@ -11,81 +11,80 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::rc::Rc;
 
-/// When the cluster was last read, written after every good round: a quiet cluster is never stale.
+/// When the cluster was last read. It is written after every successful round, so a quiet cluster is never stale.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Confirmed {
-    /// The snapshot that was confirmed.
+    /// The generation of the snapshot that was confirmed.
     pub generation: u64,
-    /// The last good read of each list, in the order of the configuration; `None` of one that cannot be read,
-    /// and of which nothing is known.
+    /// When each list was last read, in the order of the configuration; `None` if nothing is known of it.
     pub lists: Vec<Option<Time>>,
 }
 
 impl Confirmed {
-    /// How old the picture is at its oldest corner. A list that nothing is known of is no part of it.
+    /// When the oldest list of the snapshot was read. A list of which nothing is known is not part of the snapshot.
     #[must_use]
     pub fn oldest(&self) -> Option<Time> {
         self.lists.iter().copied().flatten().min()
     }
 }
 
-/// The objects behind the snapshot, so that the next leader goes on where the last one stopped: also one of another
-/// configuration, as long as its lists are the same. Two of them, an old one in its drain and a new one, write one key
-/// in turn, over whatever stands there: each record is whole by itself, and whoever goes on from the older one is told
-/// by its first window what happened since.
+/// The objects of the snapshot. The next leader continues from them, also one of another configuration with the same
+/// lists. The leaders of two such configurations, an old one that is drained and a new one, write the same key in turn,
+/// without compare-and-swap. That is safe: each record is complete in itself, and a leader that continues from the older
+/// one learns from its first watches what happened since.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Checkpoint {
-    /// The [hash](crate::snapshot::Snapshot::content_hash) of what was served with it.
-    pub content: u64,
-    /// Of each list in the order of the configuration.
+    /// The [content hash](crate::snapshot::Snapshot::content_hash) of the snapshot that was served with it.
+    pub content_hash: u64,
+    /// The lists, in the order of the configuration.
     pub lists: Vec<CheckpointedList>,
 }
 
-/// One list as it was read last.
+/// The objects of one list.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckpointedList {
-    /// Its `resourceVersion`.
-    pub version: String,
-    /// When they were read; `None` of a list that could not be.
-    pub read: Option<Time>,
-    /// The names of the objects that are left out, each with the line that says why: no window brings them again.
-    pub bad: Vec<(String, String)>,
-    /// Its objects.
+    /// The `resourceVersion` of the list; empty if the successor must list.
+    pub resource_version: String,
+    /// When the list was read; `None` if it could not be read.
+    pub read_at: Option<Time>,
+    /// The names of excluded objects, each with the message that says why. No watch would bring them again.
+    pub excluded: Vec<(String, String)>,
+    /// The objects.
     pub objects: Vec<Rc<Object>>,
 }
 
-/// What fails, so that the next leader neither says it again nor asks sooner.
+/// What fails, so that the next leader neither reports it again nor retries sooner.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failures {
-    /// Of each list in the order of the configuration.
+    /// The failures, in the order of the lists in the configuration; empty if nothing fails.
     pub lists: Vec<ListFailure>,
 }
 
-/// What fails of one list.
+/// The failure of one list; the default value if it works.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListFailure {
-    /// What the operator was told of last; `None` where it works.
-    pub told: Option<(Verb, PollOutcome)>,
-    /// It may be missing from the picture: the API's last word is that it may not be read, or is not there; or it failed
-    /// alone for so long that it was left out.
+    /// The last failure in the log that is not followed by a success.
+    pub reported_failure: Option<(Verb, PollOutcome)>,
+    /// The snapshot may lack this list: the API server refuses it or does not know it, or it failed alone for so long that
+    /// it was excluded.
     pub unreadable: bool,
-    /// The operator was told that it is listed instead of being watched.
-    pub unwatched: bool,
-    /// For how long the API is left alone.
+    /// The log says that it is listed instead of being watched.
+    pub fallback_reported: bool,
+    /// The pause until the next request.
     pub pause: Option<FailurePause>,
-    /// Since when it fails while others work.
-    pub alone: Option<Time>,
+    /// Since when it fails while other lists work.
+    pub failing_alone_since: Option<Time>,
 }
 
-/// A record that is kept in shared data.
+/// A record in shared data.
 pub trait Record: Serialize + DeserializeOwned {
-    /// The record as bytes.
+    /// Encodes the record.
     fn to_bytes(&self) -> Vec<u8> {
-        // Into a vector nothing can fail; an empty record reads as an absent one.
+        // Writing into a vector cannot fail. An empty value would read as an absent record.
         postcard::to_stdvec(self).unwrap_or_default()
     }
 
-    /// The record that some bytes are; `None` where they are not one.
+    /// Decodes a record. Returns `None` if the bytes are not one.
     fn from_bytes(bytes: &[u8]) -> Option<Self> {
         postcard::from_bytes(bytes).ok()
     }
@@ -97,9 +96,9 @@ impl Record for Checkpoint {}
 impl Record for Failures {}
 impl Record for Lease {}
 
-/// The keys of one configuration. All Wasm plugins of a proxy share one namespace, and during a drain an old and a
-/// new configuration, or binary, run side by side: so each key names the format and a hash of every setting that
-/// changes the bytes.
+/// The keys of one configuration in shared data. All Wasm plugins of a proxy share one namespace, and during a drain an
+/// old and a new configuration, or module, run side by side. So each key contains the version of the format and a hash of
+/// every setting that changes the bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SharedKeys {
     /// [`Lease`].
@@ -108,13 +107,13 @@ pub struct SharedKeys {
     pub snapshot: String,
     /// [`Confirmed`].
     pub confirmed: String,
-    /// [`Checkpoint`]; for all settings with the same lists.
+    /// [`Checkpoint`]; the same for all settings with the same lists.
     pub checkpoint: String,
     /// [`Failures`].
     pub failures: String,
     /// [`PolicySets`].
     pub policies: String,
-    /// What the leader is parsing: a [`Mark`](crate::quarantine::Mark), or nothing.
+    /// What the leader is parsing: a [`Mark`](crate::quarantine::Mark), or no bytes.
     pub parsing: String,
     /// [`Marks`](crate::quarantine::Marks).
     pub quarantine: String,
@@ -122,23 +121,23 @@ pub struct SharedKeys {
     pub adapter_resources: String,
 }
 
-/// The keys of what is counted with one set of settings, for the same reasons.
+/// The keys of the request counts, by the settings that change how requests are counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestCountKeys {
-    /// The beginning of the keys with the shares of the proxy's VMs.
+    /// The prefix of the keys with the counts of the proxy's VMs.
     pub vms: String,
-    /// The beginning of the keys with the reports of other proxies.
+    /// The prefix of the keys with the reports of other proxies.
     pub reports: String,
     /// [`ReportIndex`](crate::request_rates::report_index::ReportIndex).
     pub report_index: String,
-    /// Since when reports are taken: 8 bytes, or none.
+    /// Since when reports are accepted: 8 bytes, or none.
     pub since: String,
     /// The sum that is served.
     pub sum: String,
 }
 
 impl RequestCountKeys {
-    /// The keys for settings of that [hash](crate::config::Config::counting_hash).
+    /// The keys for settings with that [hash](crate::config::Config::counting_hash).
     #[must_use]
     pub fn new(counting: u64) -> Self {
         let key = |name: &str| format!("burst-metrics/{FORMAT}/{counting:016x}/requests/{name}");
@@ -152,15 +151,15 @@ impl RequestCountKeys {
     }
 }
 
-/// A number of this proxy that no other has, and that it does not have again after a restart: 8 bytes, or none.
+/// The key of a number that identifies this run of the proxy: 8 bytes, or none.
 pub const PROXY_KEY: &str = "burst-metrics/proxy";
 
-/// Counts the root contexts of a proxy, whatever their configuration.
+/// The key of the counter from which the VMs of a proxy get their ids, whatever their configuration.
 pub const ID_KEY: &str = "burst-metrics/ids";
 
 impl SharedKeys {
-    /// The keys for settings of that [hash](crate::config::Config::settings_hash), with lists of
-    /// [that](crate::config::Config::lists_hash).
+    /// The keys for settings with that [hash](crate::config::Config::settings_hash), and lists with
+    /// [that hash](crate::config::Config::lists_hash).
     #[must_use]
     pub fn new(settings: u64, lists: u64) -> Self {
         let of = |hash: u64, name: &str| format!("burst-metrics/{FORMAT}/{hash:016x}/{name}");
@@ -185,7 +184,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_picture_is_as_old_as_its_oldest_list() {
+    fn a_snapshot_is_as_old_as_its_oldest_list() {
         let at = |millis| Some(Time::from_unix_millis(millis));
         let oldest = |lists: &[Option<Time>]| {
             Confirmed {
@@ -195,7 +194,11 @@ mod tests {
             .oldest()
         };
         assert_eq!(oldest(&[at(3), at(2), at(5)]), at(2));
-        assert_eq!(oldest(&[at(3), None, at(4)]), at(3), "what is refused has no age");
+        assert_eq!(
+            oldest(&[at(3), None, at(4)]),
+            at(3),
+            "a list that was never read has no age"
+        );
         assert_eq!(oldest(&[None]), None);
         assert_eq!(oldest(&[]), None);
     }

@@ -26,7 +26,7 @@ fn workloads(resource: Resource) -> Source {
 fn read(source: &Source, status: u16, file: &str) -> Result<ListPage, Failure> {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/kubernetes");
     let body = fs::read(golden.join(file)).unwrap();
-    response::page(
+    response::parse_list(
         source,
         ApiResponse {
             status: Some(status),
@@ -40,7 +40,10 @@ fn read(source: &Source, status: u16, file: &str) -> Result<ListPage, Failure> {
 
 fn objects(source: &Source, file: &str) -> Vec<Rc<Object>> {
     let page = read(source, 200, file).unwrap();
-    assert!(page.bad.is_empty() && !page.version.is_empty(), "{file}: {page:?}");
+    assert!(
+        page.invalid.is_empty() && !page.resource_version.is_empty(),
+        "{file}: {page:?}"
+    );
     page.objects.into_iter().map(Rc::new).collect()
 }
 
@@ -108,7 +111,10 @@ fn two_pages_are_the_whole_list() {
     let first = read(&services(), 200, "services-page-1.json").unwrap();
     let second = read(&services(), 200, "services-page-2.json").unwrap();
     assert!(first.continue_token.is_some());
-    assert_eq!((second.continue_token, &second.version), (None, &first.version));
+    assert_eq!(
+        (second.continue_token, &second.resource_version),
+        (None, &first.resource_version)
+    );
     assert_eq!(
         first
             .objects

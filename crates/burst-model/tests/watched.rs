@@ -232,7 +232,7 @@ impl Proxy {
             match effect {
                 Effect::Request(ask) => {
                     self.lists += usize::from(ask.request.verb == Verb::List);
-                    self.under_way.push((now.after(ask.request.lasts), ask));
+                    self.under_way.push((now.after(ask.request.watch_timeout), ask));
                 }
                 Effect::PublishSnapshot(snapshot) => {
                     let generation = |bytes: &[u8]| Snapshot::open(bytes.to_vec()).map_or(0, |s| s.generation());

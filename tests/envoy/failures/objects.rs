@@ -30,7 +30,7 @@ fn a_malformed_object_excludes_only_that_object(version: Version) {
     main.wait(&its_own, "the malformed HPA is gone", |answer| answer.status == 204);
     failed_twice(&backend, HPAS);
     proxy.wait_for_stat("burst_bad_objects", |count| count == 1);
-    let lines = proxy.log_lines("left out HorizontalPodAutoscaler ");
+    let lines = proxy.log_lines("excluded HorizontalPodAutoscaler ");
     let [line] = &lines[..] else {
         panic!("one line: {lines:#?}")
     };
@@ -159,7 +159,7 @@ fn large_invalid_objects_that_change_all_the_time_write_few_log_lines(version: V
         wait::until(PATIENCE, "another list", || listed() > asked);
     }
     proxy.wait_for_stat("burst_bad_objects", |count| count == 10);
-    let lines = proxy.log_lines("left out HorizontalPodAutoscaler default/bad-");
+    let lines = proxy.log_lines("excluded HorizontalPodAutoscaler default/bad-");
     assert!(
         (10..=10 * proxy.leader_changes()).contains(&lines.len()),
         "{} lines",

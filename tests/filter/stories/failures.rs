@@ -149,7 +149,7 @@ fn one_malformed_object_excludes_only_itself() {
     assert_eq!(envoy.stat("burst_bad_objects"), Some(1));
     let lines = logged(&envoy);
     assert_eq!(lines.len(), 1, "{lines:?}");
-    assert!(lines[0].starts_with("left out Service shop/bad: "), "{lines:?}");
+    assert!(lines[0].starts_with("excluded Service shop/bad: "), "{lines:?}");
 }
 
 #[test]

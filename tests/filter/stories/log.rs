@@ -70,7 +70,7 @@ fn ten_large_invalid_objects_that_change_all_the_time_write_few_log_lines_a_minu
         let lines = envoy.log();
         assert!((10..=MOST_LINES).contains(&lines.len()), "{} lines", lines.len());
         for n in 0..10 {
-            let name = format!("left out HorizontalPodAutoscaler shop/bad-{n}: invalid type: string ");
+            let name = format!("excluded HorizontalPodAutoscaler shop/bad-{n}: invalid type: string ");
             assert!(lines.iter().any(|line| line.text.starts_with(&name)), "{name}");
         }
         assert_eq!(envoy.stat("burst_bad_objects"), Some(10));
@@ -109,7 +109,7 @@ fn a_short_reason_is_logged_in_full() {
     let lines: Vec<_> = envoy.log().into_iter().map(|line| line.text).collect();
     let reason = "invalid type: string \"é\", expected struct HpaSpec at line 1 column 57";
     assert!(
-        lines.contains(&format!("left out HorizontalPodAutoscaler shop/bad: {reason}")),
+        lines.contains(&format!("excluded HorizontalPodAutoscaler shop/bad: {reason}")),
         "{lines:?}"
     );
 }

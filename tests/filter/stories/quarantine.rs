@@ -199,7 +199,7 @@ fn a_metric_request_that_traps_ends_one_vm_and_other_requests_are_answered() {
     );
     let workers = [envoy.worker(), envoy.worker()];
     envoy.advance(SECOND * 3).answer();
-    let (traps, armed) = trap_on_taking(&envoy, |item| item.kind == ItemKind::Query);
+    let (traps, armed) = trap_on_taking(&envoy, |item| item.kind == ItemKind::MetricsQuery);
     assert_eq!(headroom(&workers[0]), 503, "it ends the VM");
     armed.store(false, Ordering::Relaxed);
     envoy.advance(SECOND * 2).answer();
@@ -285,7 +285,7 @@ fn a_leader_that_is_slow_on_an_object_does_not_quarantine_it() {
         slow.tick().answer();
         let header = |vm: &Vm| vm.response("web.shop").header("x-burst").map(str::to_owned);
         assert_eq!(
-            told(&envoy, "HorizontalPodAutoscaler shop/web stays as it was: "),
+            told(&envoy, "keeping the last version of HorizontalPodAutoscaler shop/web: "),
             1,
             "{:?}",
             logged(&envoy)
@@ -299,7 +299,7 @@ fn a_leader_that_is_slow_on_an_object_does_not_quarantine_it() {
             header(&other).is_some_and(|header| header.contains("current-load=3,")),
             "{configuration}"
         );
-        assert_eq!(told(&envoy, "left out"), 0, "{:?}", logged(&envoy));
+        assert_eq!(told(&envoy, "excluded "), 0, "{:?}", logged(&envoy));
     }
 }
 
@@ -328,7 +328,7 @@ fn an_object_that_ends_its_thread_is_excluded_after_a_minute_and_retried_after_a
     );
     envoy.advance(SECOND * 40).answer();
     assert_eq!(header(), None, "no thread has a snapshot");
-    let left_out = "left out HorizontalPodAutoscaler shop/web: a proxy thread died while it parsed these bytes";
+    let left_out = "excluded HorizontalPodAutoscaler shop/web: a proxy thread died while it parsed these bytes";
     assert_eq!(told(&envoy, left_out), 1, "{:?}", logged(&envoy));
     envoy.advance(SECOND * 3600).answer();
     assert!(

@@ -76,7 +76,7 @@ fn the_filter_recovers_from_each_failure_at_each_phase() {
             is_failing(&envoy, &kube, &what, outcome);
             let listed = logged(&envoy)
                 .iter()
-                .any(|line| line.ends_with("; it is listed every 5s meanwhile"));
+                .any(|line| line.ends_with("; listing it every 5s instead"));
             assert_eq!(listed, point == Point::Window && is_of_the_watch(outcome), "{what}");
             kube.heal();
             kube.scale("shop/web", 4);

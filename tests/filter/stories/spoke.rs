@@ -251,7 +251,7 @@ fn an_entry_that_ended_a_thread_does_not_end_its_successor() {
     assert!(worker.response("api.shop").header("x-burst").is_some());
     assert_eq!(header(&worker), None, "it costs the one entry");
     pass(&[&hub, &envoy], 60);
-    let left_out = "left out Service shop/web: a proxy thread died while it parsed these bytes";
+    let left_out = "excluded Service shop/web: a proxy thread died while it parsed these bytes";
     assert!(
         logged(&envoy).iter().any(|line| line == left_out),
         "{:?}",

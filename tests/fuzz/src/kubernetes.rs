@@ -13,7 +13,7 @@ pub(crate) fn sources() -> [Source; 4] {
         Source::all_namespaces(ObjectKind::Hpas, Resource::hpas()),
         Source::all_namespaces(ObjectKind::Services, Resource::services()),
         Source {
-            labels: true,
+            keep_labels: true,
             ..Source::all_namespaces(ObjectKind::Workloads, Resource::deployments())
         },
         Source::all_namespaces(ObjectKind::Policies, Resource::external_metric_policies()),
@@ -28,7 +28,10 @@ pub(crate) fn list(bytes: &[u8]) -> bool {
             .as_array()
             .map(Vec::len)
     };
-    for ListPage { objects, bad, .. } in pages.iter().flatten() {
+    for ListPage {
+        objects, invalid: bad, ..
+    } in pages.iter().flatten()
+    {
         if let Some(items) = items() {
             assert_eq!(objects.len() + bad.len(), items, "an object is lost");
         }
@@ -55,8 +58,8 @@ fn is_window(source: &Source, bytes: &[u8]) -> bool {
     }
     let first = lines.iter().position(|byte| *byte == b'\n').map_or(0, |end| end + 1);
     let (first, rest) = (read(source, &lines[..first]), read(source, &lines[first..]));
-    let version = rest.version.or(first.version);
-    assert_eq!(version, whole.version, "the parts lead somewhere else");
+    let version = rest.resource_version.or(first.resource_version);
+    assert_eq!(version, whole.resource_version, "the parts lead somewhere else");
     let parts = last(first.changes.into_iter().chain(rest.changes));
     assert_eq!(parts, last(whole.changes), "the parts say something else");
     true

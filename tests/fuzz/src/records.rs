@@ -16,9 +16,9 @@ pub(crate) fn records(bytes: &[u8]) -> bool {
     let lease: Option<Lease> = record(bytes);
     if let Some(lease) = &lease {
         let standing = ElectorState {
-            served: false,
-            idle: true,
-            eligible: true,
+            has_served: false,
+            is_idle: true,
+            is_eligible: true,
         };
         let _ = Elector::new(VmId(7)).observe(Some(lease), EXPIRY_TICKS, standing);
     }

@@ -269,7 +269,7 @@ impl Kind {
             namespace,
             label_selector: self.label_selector.clone().filter(|selector| !selector.is_empty()),
             field_selector: self.field_selector.clone().filter(|selector| !selector.is_empty()),
-            labels,
+            keep_labels: labels,
         }
     }
 }

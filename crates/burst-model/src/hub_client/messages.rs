@@ -39,7 +39,7 @@ fn advice(failure: &Failure) -> &'static str {
             "check `authority` and `hub_prefix`, and that the hub's `endpoints` are on for them"
         }
         Failure::Throttled { .. } | Failure::Server { .. } => "asking again later",
-        Failure::Unexpected(_) | Failure::Malformed(_) | Failure::Endless(_) | Failure::WrongKind { .. } => {
+        Failure::Unexpected(_) | Failure::Malformed(_) | Failure::EndlessList(_) | Failure::WrongKind { .. } => {
             "check that `cluster` is a proxy with this filter, and its version"
         }
     }

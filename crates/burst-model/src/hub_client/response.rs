@@ -100,7 +100,7 @@ fn failure(status: u16, response: HubResponse<'_>) -> Failure {
         body,
     };
     // Envoy's own 503 says nothing of a cluster; a hub says even that it never read one.
-    kube::response::failure(status, answer, response.confirmed.is_some())
+    kube::response::failure_from_status(status, answer, response.confirmed.is_some())
 }
 
 #[cfg(test)]

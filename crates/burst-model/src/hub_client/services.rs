@@ -3,7 +3,7 @@
 //! a hub with nothing else costs no memory.
 
 use crate::index::Row;
-use crate::kube::page::{InvalidItem, LONGEST_NAME, QUARANTINED};
+use crate::kube::page::{InvalidItem, MAX_NAME_BYTES, QUARANTINED_REASON};
 use crate::kube::{Failure, ParseDecision, ParseGuard};
 use crate::name::ObjectName;
 use crate::order;
@@ -82,7 +82,7 @@ impl HubServices {
             return;
         }
         self.bad.push(InvalidItem {
-            name: printable(name, LONGEST_NAME),
+            name: printable(name, MAX_NAME_BYTES),
             reason: printable(reason, LONGEST_QUOTE),
         });
     }
@@ -108,7 +108,7 @@ enum InvalidEntry {
     TooLong(usize),
     #[error("a proxy thread may have died while it parsed these bytes")]
     Held,
-    #[error("{QUARANTINED}")]
+    #[error("{QUARANTINED_REASON}")]
     Quarantined,
     #[error(transparent)]
     Name(#[from] crate::name::InvalidName),
@@ -237,7 +237,7 @@ mod tests {
             };
             assert!(reason.contains(why), "{reason}");
             assert!(
-                name.len() <= LONGEST_NAME + 40 && reason.len() < 400,
+                name.len() <= MAX_NAME_BYTES + 40 && reason.len() < 400,
                 "fit for a log line"
             );
         }
@@ -299,7 +299,7 @@ mod tests {
         let body = format!(r#"{{"shop/web": "{WEB}", "shop/x": "{WEB}"}}"#);
         let services = read(body.as_bytes(), &mut Deadly).unwrap();
         assert_eq!(names(&services), ["shop/x"]);
-        assert_eq!(services.bad[0].reason, QUARANTINED);
+        assert_eq!(services.bad[0].reason, QUARANTINED_REASON);
     }
 
     proptest! {

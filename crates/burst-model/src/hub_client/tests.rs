@@ -292,7 +292,7 @@ fn a_bad_entry_is_named_once_and_counted_while_it_is_there() {
     let first = round(&mut spoke, T0, spoiled(T0));
     assert_eq!(
         (first.lines.len(), &*first.lines[0]),
-        (MOST_LINES + 1, "left out Service shop/0: no burst header")
+        (MOST_LINES + 1, "excluded Service shop/0: no burst header")
     );
     let second = round(&mut spoke, later(15), spoiled(later(15)));
     assert!(second.lines.is_empty());

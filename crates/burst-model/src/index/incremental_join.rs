@@ -49,7 +49,7 @@ impl IncrementalJoin {
     pub fn new(sources: Rc<[Source]>, percent: Percent) -> Self {
         let sections = sources.iter().filter(|source| source.kind == ObjectKind::Workloads);
         let sections = sections.map(|source| source.resource.plural.as_str());
-        let series = sources.iter().any(|source| source.labels).then_some(SERIES);
+        let series = sources.iter().any(|source| source.keep_labels).then_some(SERIES);
         let sections = sections.chain([HPAS, SERVICES]).chain(series);
         let mut table = Table::new();
         table.extend(sections.map(|section| (section.to_owned(), Vec::new())));

@@ -181,7 +181,7 @@ fn an_hpa_of_another_kind_does_not_speak_for_a_deployment_of_that_name() {
 /// The lines of the series: `of: labels current/max`.
 fn series(hpas: Vec<Object>, services: Vec<Object>, deployments: Vec<Object>) -> Vec<String> {
     let mut lists = lists(hpas, services, deployments);
-    lists[0].0.labels = true;
+    lists[0].0.keep_labels = true;
     let lists = lists.iter().map(|(source, objects)| (source, objects.as_slice()));
     let (table, _) = join(lists, Percent::new(80).unwrap());
     let line = |row: &Row| format!("{}: {} {}/{}", row.of, row.labels, row.load.current, row.load.max);

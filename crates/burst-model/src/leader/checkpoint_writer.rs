@@ -1,85 +1,92 @@
-//! What a successor goes on with, written part by part: the objects of a large cluster take a thread longer than others
-//! can wait. In the end the bytes are those of a [`Checkpoint`](crate::records::Checkpoint).
+//! Writes a checkpoint in parts: serializing the objects of a large cluster in one call would block the thread for too
+//! long. The bytes are those of a [`Checkpoint`](crate::records::Checkpoint).
 
-use super::list_store::ListStore;
+use super::watched_list::WatchedList;
 use crate::kube::Object;
-use crate::sync::reflector::Reflector;
 use serde::Serialize;
 use std::rc::Rc;
 use std::vec;
 
-/// One that is being written. Each list is as it stands when it is begun: what a successor is told of it next is what
-/// happened since, whatever the others were then.
+/// A checkpoint that is being written. Each list is written as it is when its turn comes: a successor continues each list
+/// from the list's own resource version.
 #[derive(Debug)]
 pub(super) struct CheckpointWriter {
     bytes: Vec<u8>,
-    /// Lists that were begun.
-    begun: usize,
-    /// What is left of the last of them.
+    /// Lists whose head is written.
+    lists_begun: usize,
+    /// Objects of the last of them that are still to be written.
     objects: vec::IntoIter<Rc<Object>>,
 }
 
 impl CheckpointWriter {
-    /// Of so many lists, and what was served with them. There will be some `length` bytes.
-    pub(super) fn new(content: u64, lists: usize, length: usize) -> Self {
-        let mut bequest = Self {
-            bytes: Vec::with_capacity(length),
-            begun: 0,
+    /// Begins a checkpoint with the content hash of the snapshot that is served. `capacity` is the expected length.
+    pub(super) fn new(content_hash: u64, list_count: usize, capacity: usize) -> Self {
+        let mut writer = Self {
+            bytes: Vec::with_capacity(capacity),
+            lists_begun: 0,
             objects: Vec::new().into_iter(),
         };
-        bequest.put(&(content, lists));
-        bequest
+        append(&(content_hash, list_count), &mut writer.bytes);
+        writer
     }
 
-    /// Writes at most so many objects; whether all of them are written.
-    pub(super) fn advance<'a>(
-        &mut self,
-        most: &mut usize,
-        lists: impl Iterator<Item = (&'a ListStore, &'a Reflector)>,
-    ) -> bool {
-        let mut lists = lists.skip(self.begun);
+    /// Writes at most that many objects, and subtracts those it wrote. Returns whether the checkpoint is complete.
+    pub(super) fn advance(&mut self, max_objects: &mut usize, lists: &[WatchedList]) -> bool {
         loop {
             let before = self.objects.len();
-            for object in self.objects.by_ref().take(*most) {
-                put(&*object, &mut self.bytes);
+            for object in self.objects.by_ref().take(*max_objects) {
+                append(&*object, &mut self.bytes);
             }
-            *most -= before - self.objects.len();
+            *max_objects -= before - self.objects.len();
             if self.objects.len() > 0 {
                 return false;
             }
-            let Some((list, kept)) = lists.next() else { return true };
-            self.begun += 1;
-            // Where a window would not tell of all objects that are left out, the successor reads the list.
-            let version = kept.resource_version().filter(|_| !list.excluded.is_partial());
-            let version = version.unwrap_or_default();
-            let bad: Vec<_> = list.excluded.lines().collect();
-            self.put(&(version, list.read_at, bad, list.objects.len()));
-            self.objects = list.objects.clone().into_iter();
+            let Some(list) = lists.get(self.lists_begun) else {
+                return true;
+            };
+            self.lists_begun += 1;
+            self.begin_list(list);
         }
+    }
+
+    fn begin_list(&mut self, list: &WatchedList) {
+        let store = &list.store;
+        // If a watch would not tell of all excluded objects, the successor must list.
+        let resource_version = match store.excluded.is_partial() {
+            true => None,
+            false => list.reflector.resource_version(),
+        };
+        let excluded: Vec<_> = store.excluded.messages().collect();
+        let head = (
+            resource_version.unwrap_or_default(),
+            store.read_at,
+            excluded,
+            store.objects.len(),
+        );
+        append(&head, &mut self.bytes);
+        self.objects = store.objects.clone().into_iter();
     }
 
     pub(super) fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
-
-    fn put(&mut self, piece: &impl Serialize) {
-        put(piece, &mut self.bytes);
-    }
 }
 
-/// In this format a value is the values in it, one after the other; and a number is as long as its digits, whatever its
-/// type. <https://postcard.jamesmunns.com/wire-format>
-fn put(piece: &impl Serialize, bytes: &mut Vec<u8>) {
-    // Into a vector nothing can fail.
-    *bytes = postcard::to_extend(piece, std::mem::take(bytes)).unwrap_or_default();
+/// Appends a value. In postcard a composite value is its parts one after the other, and the length of an integer does not
+/// depend on its type. <https://postcard.jamesmunns.com/wire-format>
+fn append(value: &impl Serialize, bytes: &mut Vec<u8>) {
+    // Writing into a vector cannot fail.
+    *bytes = postcard::to_extend(value, std::mem::take(bytes)).unwrap_or_default();
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::health::Health;
+    use super::super::store::Store;
     use super::*;
     use crate::kube::{ObjectKind, Resource, Source};
     use crate::records::{Checkpoint, CheckpointedList, Record};
-    use crate::sync::reflector::Schedule;
+    use crate::sync::reflector::{Reflector, Schedule};
     use crate::time::Time;
     use proptest::prelude::*;
     use std::time::Duration;
@@ -89,82 +96,83 @@ mod tests {
     fn service(n: usize) -> Rc<Object> {
         let json =
             format!(r#"{{"metadata":{{"namespace":"shop","name":"n{n:05}"}},"spec":{{"selector":{{"n":"{n}"}}}}}}"#);
-        Rc::new(Object::read(ObjectKind::Services, &json, false).unwrap())
+        Rc::new(Object::parse(ObjectKind::Services, &json, false).unwrap())
     }
 
-    /// A list with so many objects, and so many that are left out.
-    fn standing(objects: usize, bad: usize, read: Option<Time>) -> ListStore {
-        let left = CheckpointedList {
-            bad: (0..bad).map(|n| (format!("shop/b{n}"), "left out".into())).collect(),
+    /// A list with that many objects and that many excluded ones.
+    fn list(objects: usize, excluded: usize, read_at: Option<Time>, version: Option<usize>) -> WatchedList {
+        let checkpointed = CheckpointedList {
+            excluded: (0..excluded)
+                .map(|n| (format!("shop/b{n}"), "excluded".into()))
+                .collect(),
             objects: (0..objects).map(service).collect(),
             ..CheckpointedList::default()
         };
-        ListStore::restored(left, read)
+        WatchedList {
+            reflector: reflector(version),
+            store: Store::restored(checkpointed, read_at),
+            health: Health::default(),
+        }
     }
 
-    fn kept(version: Option<usize>) -> Reflector {
-        let source = Source {
-            kind: ObjectKind::Services,
-            resource: Resource::services(),
-            namespace: None,
-            label_selector: None,
-            field_selector: None,
-            labels: false,
-        };
-        let pace = Schedule {
+    fn reflector(version: Option<usize>) -> Reflector {
+        let source = Source::all_namespaces(ObjectKind::Services, Resource::services());
+        let schedule = Schedule {
             interval: Duration::from_secs(15),
             window: Some(Duration::from_secs(5)),
         };
         let version = version.map(|version| version.to_string()).unwrap_or_default();
-        Reflector::new(source, pace, 500, T0).resumed(&version, T0)
+        Reflector::new(source, schedule, 500, T0).resuming_from(&version, T0)
+    }
+
+    fn checkpointed(list: &WatchedList) -> CheckpointedList {
+        let excluded = list.store.excluded.messages();
+        CheckpointedList {
+            resource_version: list.reflector.resource_version().unwrap_or_default().into(),
+            read_at: list.store.read_at,
+            excluded: excluded.map(|(name, message)| (name.into(), message.into())).collect(),
+            objects: list.store.objects.clone(),
+        }
     }
 
     proptest! {
         #[test]
-        fn in_parts_of_any_size_the_bytes_are_those_of_a_record(
-            content: u64,
+        fn writing_in_parts_of_any_size_gives_the_bytes_of_the_record(
+            content_hash: u64,
             lists in proptest::collection::vec((0..300usize, 0..3usize, any::<bool>(), any::<Option<usize>>()), 0..5),
             parts in proptest::collection::vec(0..200usize, 1..20),
         ) {
-            let standing = |&(objects, bad, is_read, version): &(usize, usize, bool, Option<usize>)| {
-                (standing(objects, bad, is_read.then_some(T0)), kept(version))
-            };
-            let lists: Vec<_> = lists.iter().map(standing).collect();
-            let resumed = |(list, kept): &(ListStore, Reflector)| CheckpointedList {
-                version: kept.resource_version().unwrap_or_default().into(),
-                read: list.read_at,
-                bad: list.excluded.lines().map(|(name, line)| (name.into(), line.into())).collect(),
-                objects: list.objects.clone(),
-            };
-            let whole = Checkpoint { content, lists: lists.iter().map(resumed).collect() };
+            let lists: Vec<_> = lists
+                .into_iter()
+                .map(|(objects, excluded, is_read, version)| list(objects, excluded, is_read.then_some(T0), version))
+                .collect();
+            let whole = Checkpoint { content_hash, lists: lists.iter().map(checkpointed).collect() };
 
-            let mut bequest = CheckpointWriter::new(content, lists.len(), 0);
-            let all = || lists.iter().map(|(list, kept)| (list, kept));
-            // One that is not nothing, or it would never end.
+            let mut writer = CheckpointWriter::new(content_hash, lists.len(), 0);
+            // One part must not be empty, or writing would never end.
             let mut parts = parts.into_iter().chain([50]).cycle();
             loop {
-                let most = parts.next().unwrap();
-                let (mut left, before) = (most, bequest.bytes.len());
-                let is_whole = bequest.advance(&mut left, all());
-                prop_assert!(is_whole || left == 0, "as much as may be");
-                prop_assert!(most > left || bequest.bytes.len() - before < 100, "and no more");
-                if is_whole {
+                let max_objects = parts.next().unwrap();
+                let (mut left, before) = (max_objects, writer.bytes.len());
+                let is_complete = writer.advance(&mut left, &lists);
+                prop_assert!(is_complete || left == 0, "it writes as much as it may");
+                prop_assert!(max_objects > left || writer.bytes.len() - before < 100, "and no more");
+                if is_complete {
                     break;
                 }
             }
-            prop_assert_eq!(bequest.into_bytes(), whole.to_bytes());
+            prop_assert_eq!(writer.into_bytes(), whole.to_bytes());
         }
     }
 
     #[test]
-    fn what_changes_meanwhile_is_of_the_next_one() {
-        let list = standing(10, 0, Some(T0));
-        let kept = kept(Some(7));
-        let mut bequest = CheckpointWriter::new(1, 1, 0);
-        assert!(!bequest.advance(&mut 5, [(&list, &kept)].into_iter()));
-        let later = standing(0, 0, Some(T0.after(Duration::from_secs(5))));
-        assert!(bequest.advance(&mut 5, [(&later, &kept)].into_iter()));
-        let left = Checkpoint::from_bytes(&bequest.into_bytes()).unwrap();
-        assert_eq!((left.lists[0].read, left.lists[0].objects.len()), (Some(T0), 10));
+    fn a_change_during_the_writing_of_a_list_is_left_for_the_next_checkpoint() {
+        let mut writer = CheckpointWriter::new(1, 1, 0);
+        assert!(!writer.advance(&mut 5, &[list(10, 0, Some(T0), Some(7))]));
+        let later = list(0, 0, Some(T0.after(Duration::from_secs(5))), Some(7));
+        assert!(writer.advance(&mut 5, &[later]));
+        let checkpoint = Checkpoint::from_bytes(&writer.into_bytes()).unwrap();
+        let [list] = &checkpoint.lists[..] else { panic!() };
+        assert_eq!((list.read_at, list.objects.len()), (Some(T0), 10));
     }
 }

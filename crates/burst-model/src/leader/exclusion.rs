@@ -1,129 +1,135 @@
-//! Which lists are part of the picture: those that are read, and those that were until not long ago.
+//! Which lists are part of the snapshot: those that can be read, and those that could be until not long ago.
 
-use super::list_store::ListStore;
-use super::{Effect, Leader, Readable};
-use crate::kube::{ObjectKind, Source};
-use crate::sync::reflector::Reflector;
+use super::Leader;
+use super::effect::{Effect, Readable};
+use super::watched_list::WatchedList;
+use crate::kube::ObjectKind;
 use crate::sync::scheduler::SourceId;
 use crate::time::Time;
 use std::time::Duration;
 
-/// A list is left out before the picture would be too old because of it: threads look at its age once a second, and at
-/// what is published as often.
-const AHEAD: Duration = Duration::from_secs(2);
+/// A list is excluded this long before the snapshot would be stale because of it: the VMs check the age of the snapshot,
+/// and for a new one, once a second.
+const EXCLUSION_LEAD: Duration = Duration::from_secs(2);
 
-/// HPAs and Services, without which there is nothing to serve: as long as some of both are read again and again, the API
-/// server is there.
+/// HPAs and Services, without which there is nothing to serve. While lists of both are read again and again, the API
+/// server works.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CoreLists {
-    /// Since when they are, without a break.
+    /// Since when they are read without a break.
     since: Time,
-    /// When they were read last.
-    last: Time,
+    last_read: Time,
 }
 
 impl CoreLists {
     pub(super) fn set_back(self, last: Time, now: Time) -> Self {
         Self {
             since: self.since.set_back(last, now),
-            last: self.last.set_back(last, now),
+            last_read: self.last_read.set_back(last, now),
         }
     }
 }
 
-/// What becomes of a list that fails.
+/// What to do with a list that may be failing.
 enum ExclusionDecision {
-    /// What was read of it counts.
     Keep,
-    /// It is asked once more.
+    /// Send one more request now.
     Retry,
-    /// It is no part of the picture until it can be read.
+    /// Exclude the list from the snapshot until it can be read again.
     Exclude,
 }
 
 impl Leader {
-    /// Notes that a list may be missing from the picture.
-    pub(super) fn unreadable(&mut self, id: SourceId, source: &Source) -> Option<Effect> {
-        let list = self.lists.get_mut(id.0)?;
-        list.unreadable = true;
-        list.shows(Readable::No)
-            .then(|| Effect::SetListGauge(source.clone(), Readable::No))
-    }
-
-    /// Notes that it may not.
-    pub(super) fn readable(&mut self, id: SourceId, source: &Source) -> Option<Effect> {
-        let list = self.lists.get_mut(id.0)?;
-        list.unreadable = false;
-        list.shows(Readable::Yes)
-            .then(|| Effect::SetListGauge(source.clone(), Readable::Yes))
-    }
-
-    /// Notes that a list failed, and since when that is a fault of this list alone: it was asked after the others had been
-    /// read, and they are.
+    /// Notes that a list failed, and since when it fails alone: its request was sent after the other lists had been read,
+    /// and they still can be.
     pub(super) fn note_failure(&mut self, id: SourceId, now: Time) {
-        let asked = self.scheduler.reflector(id).map(Reflector::asked).unwrap_or_default();
-        let limit = self.limit();
+        let max_failing = self.max_failing();
+        let core_lists = self.core_lists;
         let Some(list) = self.lists.get_mut(id.0) else { return };
-        // A refusal as the first word after a good one is as old as that. After an outage it is new: an API server that
-        // has just begun may not know its roles yet.
-        let has_failed = std::mem::replace(&mut list.failing, true);
-        let is_sure = |read: &Time| list.unreadable && !has_failed && now.since(*read) < limit;
-        let read = list.read_at.filter(is_sure);
-        let is_alone = list.unreadable || self.core.is_some_and(|core| (core.since..=now).contains(&asked));
-        list.failing_alone_since = list.failing_alone_since.or(read).or(Some(now)).filter(|_| is_alone);
+        let requested_at = list.reflector.requested_at();
+        let health = &mut list.health;
+        let had_failed = std::mem::replace(&mut health.is_failing, true);
+        // A refusal that directly follows a successful read counts from that read. After an outage it counts from now: an
+        // API server that has just started may not know its roles yet.
+        let is_first_refusal = health.is_unreadable && !had_failed;
+        let read_at = list
+            .store
+            .read_at
+            .filter(|read_at| is_first_refusal && now.since(*read_at) < max_failing);
+        let is_alone =
+            health.is_unreadable || core_lists.is_some_and(|core| (core.since..=now).contains(&requested_at));
+        let since = health.failing_alone_since.or(read_at).or(Some(now));
+        health.failing_alone_since = since.filter(|_| is_alone);
         self.update_core_lists(now);
     }
 
-    /// Looks at which lists answer. Where none does, or HPAs and Services do not, none fails alone.
+    /// Checks which lists work. If none does, or the HPAs and Services do not, no list fails alone.
     fn update_core_lists(&mut self, now: Time) {
-        // As long as they are not too old themselves, with the time that an answer takes.
-        let patience = self.config.max_staleness.saturating_add(self.config.api.timeout);
-        let before = self.core;
-        let read = self.core_read().filter(|read| now.since(*read) <= patience);
-        self.core = read.map(|last| {
-            let before = before.filter(|core| last.since(core.last) <= patience);
-            let since = before.map_or(now, |core| core.since);
-            CoreLists { since, last }
+        // They may be as old as the snapshot may be, and an answer takes time.
+        let max_age = self.config.max_staleness.saturating_add(self.config.api.timeout);
+        let before = self.core_lists;
+        let last_read = self.core_last_read().filter(|read_at| now.since(*read_at) <= max_age);
+        self.core_lists = last_read.map(|last_read| CoreLists {
+            since: before
+                .filter(|core| last_read.since(core.last_read) <= max_age)
+                .map_or(now, |core| core.since),
+            last_read,
         });
-        let goes_on = before.is_some_and(|before| self.core.is_some_and(|core| core.since == before.since));
-        let something_works = self.something_works();
-        for list in &mut self.lists {
-            let may_be_alone = if list.unreadable { something_works } else { goes_on };
-            list.failing_alone_since.take_if(|_| !may_be_alone);
+        let core_since = self.core_lists.map(|core| core.since);
+        let is_unbroken = core_since.is_some() && core_since == before.map(|core| core.since);
+        let is_any_healthy = self.is_any_healthy();
+        for health in self.lists.iter_mut().map(|list| &mut list.health) {
+            let may_fail_alone = if health.is_unreadable {
+                is_any_healthy
+            } else {
+                is_unbroken
+            };
+            if !may_fail_alone {
+                health.failing_alone_since = None;
+            }
         }
     }
 
-    fn something_works(&self) -> bool {
-        self.lists.iter().any(ListStore::answers)
+    fn is_any_healthy(&self) -> bool {
+        self.lists.iter().any(WatchedList::is_healthy)
     }
 
-    /// When the HPAs and the Services were last read both, where they can be.
-    fn core_read(&self) -> Option<Time> {
-        let last_read = |reads| {
-            let lists = self.config.content.sources.iter().zip(&self.lists);
-            let lists = lists.filter(|(source, list)| source.kind == reads && list.answers());
-            lists.filter_map(|(_, list)| list.read_at).max()
-        };
-        Some(last_read(ObjectKind::Hpas)?.min(last_read(ObjectKind::Services)?))
+    /// When both HPAs and Services were last read, if lists of both are healthy.
+    fn core_last_read(&self) -> Option<Time> {
+        let hpas = self.last_healthy_read(ObjectKind::Hpas)?;
+        let services = self.last_healthy_read(ObjectKind::Services)?;
+        Some(hpas.min(services))
     }
 
-    /// Takes over what the one before knew of them.
-    pub(super) fn inherit_core(&mut self) {
-        self.core = self.core_read().map(|read| CoreLists {
-            since: read,
-            last: read,
+    fn last_healthy_read(&self, kind: ObjectKind) -> Option<Time> {
+        let lists = self.lists.iter().filter(|list| list.source().kind == kind);
+        lists
+            .filter(|list| list.is_healthy())
+            .filter_map(|list| list.store.read_at)
+            .max()
+    }
+
+    /// Takes over what the last leader knew of the core lists.
+    pub(super) fn restore_core_lists(&mut self) {
+        self.core_lists = self.core_last_read().map(|last_read| CoreLists {
+            since: last_read,
+            last_read,
         });
     }
 
-    /// Forgets lists that fail alone for as long as a picture may be old: what they held would be a guess, and must not
-    /// make the rest too old. Where nothing else can be read there is no rest: that is an outage, and ages.
+    /// Excludes lists that fail alone for as long as a snapshot may be old: their objects may be wrong by now, and their
+    /// age must not make the rest stale. If no other list can be read, that is an outage, and all of the snapshot ages.
     pub(super) fn exclude_failing(&mut self, now: Time) -> Vec<Effect> {
         self.update_core_lists(now);
         let mut effects = Vec::new();
         for id in (0..self.lists.len()).map(SourceId) {
             match self.exclusion_decision(id, now) {
                 ExclusionDecision::Keep => {}
-                ExclusionDecision::Retry => self.scheduler.hurry(id, now),
+                ExclusionDecision::Retry => {
+                    if let Some(list) = self.lists.get_mut(id.0) {
+                        list.reflector.end_pause(now);
+                    }
+                }
                 ExclusionDecision::Exclude => effects.extend(self.exclude(id)),
             }
         }
@@ -133,61 +139,61 @@ impl Leader {
         effects
     }
 
-    /// It takes a failure of a request that was sent when it was time: a list that was asked before may be well by now.
+    /// A list is only excluded after the failure of a request that was sent when the time was over: a list that was
+    /// requested before may work by now.
     fn exclusion_decision(&self, id: SourceId, now: Time) -> ExclusionDecision {
-        let (Some(list), Some(kept)) = (self.lists.get(id.0), self.scheduler.reflector(id)) else {
+        let Some(list) = self.lists.get(id.0) else {
             return ExclusionDecision::Keep;
         };
-        if list.unreadable && list.read_at.is_none() {
-            // There may be what somebody else left of it, and nobody knows how old that is.
-            let is_guess = kept.is_behind() && self.something_works();
-            return if is_guess {
-                ExclusionDecision::Exclude
-            } else {
-                ExclusionDecision::Keep
+        let reflector = &list.reflector;
+        if list.health.is_unreadable && list.store.read_at.is_none() {
+            // The objects of a checkpoint may be left, and it is not known how old they are.
+            return match reflector.is_behind() && self.is_any_healthy() {
+                true => ExclusionDecision::Exclude,
+                false => ExclusionDecision::Keep,
             };
         }
-        let is_long_before = |at: Time| {
-            list.failing_alone_since
-                .is_some_and(|since| at.since(since) >= self.limit())
-        };
-        if !is_long_before(now) {
+        if !self.is_over_limit(list, now) {
             return ExclusionDecision::Keep;
         }
-        let asked = kept.asked();
-        let was_asked = asked <= now && is_long_before(asked);
-        match kept.pause() {
-            Some(_) if was_asked || !kept.may_ask(now) => ExclusionDecision::Exclude,
+        let requested_at = reflector.requested_at();
+        let was_requested_since = requested_at <= now && self.is_over_limit(list, requested_at);
+        match reflector.pause() {
+            Some(_) if was_requested_since || !reflector.may_request(now) => ExclusionDecision::Exclude,
             _ => ExclusionDecision::Retry,
         }
     }
 
+    /// Returns whether the list had failed alone for too long at that time.
+    fn is_over_limit(&self, list: &WatchedList, at: Time) -> bool {
+        let since = list.health.failing_alone_since;
+        since.is_some_and(|since| at.since(since) >= self.max_failing())
+    }
+
     /// How long a list may fail alone.
-    fn limit(&self) -> Duration {
-        self.config.max_staleness.saturating_sub(AHEAD)
+    fn max_failing(&self) -> Duration {
+        self.config.max_staleness.saturating_sub(EXCLUSION_LEAD)
     }
 
     fn exclude(&mut self, id: SourceId) -> Vec<Effect> {
-        let is_told = self.lists.get(id.0).is_some_and(|list| list.unreadable);
-        let Some(source) = self.source(id).cloned().filter(|_| self.forget(id) && !is_told) else {
+        let Some(list) = self.lists.get_mut(id.0) else {
             return Vec::new();
         };
-        let line = format!("{source} cannot be listed, and other lists can: it is left out until it can be");
-        let mut effects = vec![Effect::LogWarning(line)];
-        effects.extend(self.unreadable(id, &source));
+        let was_unreadable = list.health.is_unreadable;
+        let Some(deltas) = list.clear() else {
+            return Vec::new();
+        };
+        self.join.enqueue(id.0, deltas);
+        self.publisher.request_confirmation();
+        if was_unreadable {
+            return Vec::new();
+        }
+        let message = format!(
+            "cannot list {}, while other lists work; excluding it from the snapshot until it can be listed again",
+            list.source()
+        );
+        let mut effects = vec![Effect::LogWarning(message)];
+        effects.extend(list.set_readable(Readable::No));
         effects
-    }
-
-    /// Forgets what was read of a list; whether that could be. While a window is open what it brings would be taken for
-    /// all that there is.
-    fn forget(&mut self, id: SourceId) -> bool {
-        if !self.scheduler.relist(id) {
-            return false;
-        }
-        if let Some(list) = self.lists.get_mut(id.0) {
-            self.join.enqueue(id.0, list.forget());
-            self.news = true;
-        }
-        true
     }
 }

@@ -1,9 +1,12 @@
-//! What a leader takes over from the one before it.
+//! What a leader takes over from the last one.
 
-use super::list_store::ListStore;
+use super::health::Health;
+use super::store::Store;
+use super::watched_list::WatchedList;
 use crate::config::Config;
+use crate::kube::Source;
 use crate::policies::PolicySets;
-use crate::records::{Checkpoint, Confirmed, Failures, ListFailure};
+use crate::records::{Checkpoint, CheckpointedList, Confirmed, Failures, ListFailure};
 use crate::snapshot::Snapshot;
 use crate::sync::reflector::Reflector;
 use crate::time::Time;
@@ -15,57 +18,74 @@ pub struct Handover {
     pub snapshot: Option<Snapshot>,
     /// When the last leader read.
     pub confirmed: Option<Confirmed>,
-    /// What the last leader knew: of these settings, or of others with the same lists.
+    /// The objects of the last leader with these settings, or with other settings and the same lists.
     pub checkpoint: Option<Checkpoint>,
     /// What failed under the last leader.
     pub failures: Option<Failures>,
-    /// The policies that it put in force.
+    /// The policies that the last leader put in force.
     pub policies: Option<PolicySets>,
 }
 
+/// What is known of one list.
+struct ListHandover {
+    checkpointed: Option<CheckpointedList>,
+    /// The checkpoint is as new as the snapshot.
+    is_newest: bool,
+    /// When the list was last read: `None` if that is not known, `Some(None)` if it could not be read.
+    confirmed: Option<Option<Time>>,
+    failure: ListFailure,
+}
+
 impl Handover {
-    /// The lists, each as it stands and as it is kept from now on. What is watched goes on from where it was left,
-    /// whoever left it: the first window brings what happened since. What is not must be as new as what is served, or
-    /// that would go back to what it was.
-    pub(super) fn lists(self, config: &Config, now: Time) -> Vec<(ListStore, Reflector)> {
+    /// The lists as the last leader knew them. A list that is watched continues from any checkpoint: the first watch
+    /// brings what happened since. Another list must be as new as the snapshot, or older values would be served again.
+    pub(super) fn restore_lists(self, config: &Config, now: Time) -> Vec<WatchedList> {
         let sources = &config.content.sources;
-        let resume = self.checkpoint.filter(|resume| resume.lists.len() == sources.len());
-        let resume = resume.unwrap_or_default();
-        let troubles = self.failures.filter(|troubles| troubles.lists.len() == sources.len());
-        let mut troubles = troubles.unwrap_or_default().lists.into_iter();
+        let checkpoint = self.checkpoint.filter(|record| record.lists.len() == sources.len());
+        let Checkpoint { content_hash, lists } = checkpoint.unwrap_or_default();
+        let failures = self.failures.filter(|record| record.lists.len() == sources.len());
         let served = self.snapshot.as_ref().map(Snapshot::content_hash);
-        let is_newest = served.is_none_or(|content| content == resume.content);
+        let is_newest = served.is_none_or(|served| served == content_hash);
         let confirmed = self.confirmed.filter(|_| served.is_some() && is_newest);
-        let mut reads = confirmed.unwrap_or_default().lists.into_iter();
-        let mut left = resume.lists.into_iter();
-        let take_over = |source| {
-            let ListFailure {
-                told,
-                unreadable,
-                unwatched,
-                pause,
-                alone,
-            } = troubles.next().unwrap_or_default();
-            let pace = config.pace(source);
-            let (left, confirmed) = (left.next(), reads.next());
-            let left = left.filter(|list| is_newest || pace.window.is_some() && !list.version.is_empty());
-            let unreadable = unreadable || left.as_ref().is_some_and(|list| list.read.is_none());
-            let mut left = left.unwrap_or_default();
-            let (version, read) = (std::mem::take(&mut left.version), confirmed.unwrap_or(left.read));
-            let mut list = ListStore::restored(left, read);
-            (list.reported_failure, list.unreadable, list.unwatched) = (told, unreadable, unwatched);
-            (list.failing, list.failing_alone_since) = (told.is_some() || pause.is_some(), alone);
-            // A read that lies ahead was made before the clock was set back.
-            let due = list
-                .read_at
-                .map_or(now, |read| read.min(now).after(config.poll_interval));
-            let kept = Reflector::new(source.clone(), pace, config.page_size, due).resumed(&version, now);
-            let kept = match pause {
-                Some(pause) => kept.pausing(pause),
-                None => kept,
+        let mut checkpointed = lists.into_iter();
+        let mut confirmed = confirmed.unwrap_or_default().lists.into_iter();
+        let mut failures = failures.unwrap_or_default().lists.into_iter();
+        let mut restored = Vec::with_capacity(sources.len());
+        for source in sources {
+            let handover = ListHandover {
+                checkpointed: checkpointed.next(),
+                is_newest,
+                confirmed: confirmed.next(),
+                failure: failures.next().unwrap_or_default(),
             };
-            (list, kept)
-        };
-        sources.iter().map(take_over).collect()
+            restored.push(handover.restore(source, config, now));
+        }
+        restored
+    }
+}
+
+impl ListHandover {
+    fn restore(self, source: &Source, config: &Config, now: Time) -> WatchedList {
+        let schedule = config.pace(source);
+        let (is_newest, is_watched) = (self.is_newest, schedule.window.is_some());
+        let checkpointed = self
+            .checkpointed
+            .filter(|list| is_newest || is_watched && !list.resource_version.is_empty());
+        let was_unreadable = checkpointed.as_ref().is_some_and(|list| list.read_at.is_none());
+        let mut checkpointed = checkpointed.unwrap_or_default();
+        let resource_version = std::mem::take(&mut checkpointed.resource_version);
+        let read_at = self.confirmed.unwrap_or(checkpointed.read_at);
+        // A read that lies ahead was made before the clock was set back.
+        let due = read_at.map_or(now, |read_at| read_at.min(now).after(config.poll_interval));
+        let reflector =
+            Reflector::new(source.clone(), schedule, config.page_size, due).resuming_from(&resource_version, now);
+        WatchedList {
+            reflector: match self.failure.pause {
+                Some(pause) => reflector.with_pause(pause),
+                None => reflector,
+            },
+            health: Health::restored(&self.failure, self.failure.unreadable || was_unreadable),
+            store: Store::restored(checkpointed, read_at),
+        }
     }
 }

@@ -1,162 +1,232 @@
-//! What a leader puts into shared data, and when.
+//! What a leader writes to shared data for the VMs that serve, and when.
 
-use super::checkpoint_writer::CheckpointWriter;
-use super::list_store::ListStore;
-use super::{Effect, Leader, MOST_ROWS, Totals};
+use super::effect::{Effect, Totals};
+use super::watched_list::WatchedList;
+use super::{Leader, MAX_ROWS};
 use crate::index::SERVICES;
-use crate::kube::{Object, ObjectKind, Source};
+use crate::kube::{Object, ObjectKind, PolicyObject};
 use crate::records::{Confirmed, Failures, ListFailure};
 use crate::snapshot::{Snapshot, SnapshotWriter};
-use crate::sync::reflector::Reflector;
+use crate::sync::scheduler;
 use crate::time::Time;
-use std::time::Duration;
+use std::rc::Rc;
 
-/// Often enough that the API server still knows what happened since: it keeps some minutes. More often would cost a
-/// large cluster's objects each time.
-const RESUME_INTERVAL: Duration = Duration::from_secs(30);
+/// Rows, or objects, that are written or shared in the time that one row takes to be joined.
+const WRITES_PER_JOIN: usize = 20;
 
-/// Rows, or objects, that are written or shared in the time that one takes to be joined.
-const WRITTEN: usize = 20;
-
-/// What is about to be published, or confirmed.
+/// What was published, what is being published, and what is to be published next.
 #[derive(Debug)]
-pub(super) struct Draft {
-    /// The snapshot, where rows changed.
+pub(super) struct Publisher {
+    publication: Publication,
+    /// The generation of the last snapshot that was published.
+    generation: u64,
+    /// The content hash of that snapshot; `None` if there was none.
+    content_hash: Option<u64>,
+    /// A list was read since the last confirmation was begun.
+    is_confirmation_due: bool,
+    /// Rows may have changed since the last snapshot was begun.
+    is_snapshot_due: bool,
+}
+
+/// One publication: a snapshot if a served value changed, and a confirmation.
+#[derive(Debug, Default)]
+enum Publication {
+    #[default]
+    Idle,
+    /// Being serialized, a few thousand rows in each call.
+    Writing(Draft),
+    /// Complete. A large snapshot is shared in a call of its own.
+    Ready(Vec<Effect>),
+}
+
+#[derive(Debug)]
+struct Draft {
+    /// `None` if no row changed.
     snapshot: Option<SnapshotWriter>,
-    /// When what is in it was read.
-    lists: Vec<Option<Time>>,
+    /// When each list in it was read.
+    read_at: Vec<Option<Time>>,
+}
+
+impl Publisher {
+    /// Continues after the snapshot and the confirmation of the last leader. A generation that was given out is not given
+    /// to other bytes, even if the snapshot that had it is gone.
+    pub(super) fn resume(snapshot: Option<&Snapshot>, confirmed: Option<&Confirmed>) -> Self {
+        let confirmed_generation = confirmed.map_or(0, |confirmed| confirmed.generation);
+        Self {
+            publication: Publication::Idle,
+            generation: snapshot.map_or(0, Snapshot::generation).max(confirmed_generation),
+            content_hash: snapshot.map(Snapshot::content_hash),
+            is_confirmation_due: false,
+            // An empty cluster must be published too if nothing was served before; and the served snapshot may be of
+            // older or newer objects than those in the checkpoint.
+            is_snapshot_due: true,
+        }
+    }
+
+    /// Has a confirmation published: a list was read.
+    pub(super) fn request_confirmation(&mut self) {
+        self.is_confirmation_due = true;
+    }
+
+    pub(super) fn has_published(&self) -> bool {
+        self.content_hash.is_some()
+    }
+
+    /// The content hash of the last snapshot, for a checkpoint.
+    pub(super) fn content_hash(&self) -> u64 {
+        self.content_hash.unwrap_or_default()
+    }
+
+    pub(super) fn is_idle(&self) -> bool {
+        matches!(self.publication, Publication::Idle)
+    }
+
+    #[cfg(test)]
+    pub(super) fn is_writing(&self) -> bool {
+        matches!(self.publication, Publication::Writing(_))
+    }
+
+    pub(super) fn is_ready(&self) -> bool {
+        matches!(self.publication, Publication::Ready(_))
+    }
+
+    /// Returns the bytes of a complete snapshot, or `None` if it equals the last one that was published.
+    fn changed_snapshot(&mut self, bytes: Vec<u8>) -> Option<Vec<u8>> {
+        let snapshot = Snapshot::open(bytes).ok()?;
+        let content_hash = Some(snapshot.content_hash());
+        if content_hash == self.content_hash {
+            return None;
+        }
+        (self.content_hash, self.generation) = (content_hash, snapshot.generation());
+        Some(snapshot.into_bytes())
+    }
 }
 
 impl Leader {
-    /// Joins what changed, and puts a snapshot where a served value did, and word of the read in any case: once every
-    /// list was read or cannot be, and nothing that somebody else published is newer. That is done as far as `budget`
-    /// rows go, so a large cluster takes several calls, to join, to write and to share; what is published is whole.
+    /// Joins what changed, and publishes: a snapshot if a served value changed, and a confirmation in any case. Both wait
+    /// until every list was read or cannot be read, and until nothing that another leader published is newer. Each call
+    /// does as much as `budget` rows allow. So a large cluster takes several calls to join, to write and to share; what
+    /// is published is complete.
     pub(super) fn publish(&mut self, mut budget: usize, now: Time) -> Vec<Effect> {
-        let mut effects = self.share(&mut budget);
-        if self.written.is_empty() {
+        let mut effects = self.take_ready(&mut budget);
+        if !self.publisher.is_ready() {
             self.write(&mut budget, now);
-            effects.extend(self.share(&mut budget));
+            effects.extend(self.take_ready(&mut budget));
         }
-        if self.written.is_empty() && self.draft.is_none() && self.join.is_up_to_date() {
+        if self.publisher.is_idle() && self.join.is_up_to_date() {
             effects.extend(self.write_checkpoint(&mut budget, now));
         }
         effects
     }
 
-    /// Writes what there is to publish, or to confirm.
+    /// Writes a part of the current publication, or of a new one if one is due.
     fn write(&mut self, budget: &mut usize, now: Time) {
-        let Some(mut draft) = self.draft.take().or_else(|| self.begin(budget)) else {
-            return;
+        let draft = match std::mem::take(&mut self.publisher.publication) {
+            Publication::Idle => self.begin_draft(budget),
+            Publication::Writing(draft) => Some(draft),
+            ready @ Publication::Ready(_) => {
+                self.publisher.publication = ready;
+                None
+            }
         };
+        let Some(mut draft) = draft else { return };
         if let Some(snapshot) = &mut draft.snapshot {
-            let mut rows = budget.saturating_mul(WRITTEN);
-            let is_whole = snapshot.advance(self.join.table(), &mut rows);
-            *budget = rows / WRITTEN;
-            if !is_whole {
-                self.draft = Some(draft);
+            let table = self.join.table();
+            if !write_within(budget, |max_rows| snapshot.advance(table, max_rows)) {
+                self.publisher.publication = Publication::Writing(draft);
                 return;
             }
         }
-        let snapshot = draft.snapshot.and_then(|snapshot| self.published(snapshot.end()));
-        self.checkpoint_due |= self.is_checkpoint_due(snapshot.is_some(), now);
-        self.written.extend(snapshot.map(Effect::PublishSnapshot));
-        let policies = self.publish_policies(now);
-        self.written.push(Effect::SetGauges(self.totals()));
-        self.written.extend(policies);
-        self.written.push(Effect::Confirm(Confirmed {
-            generation: self.generation,
-            lists: draft.lists,
-        }));
+        let effects = self.complete(draft, now);
+        self.publisher.publication = Publication::Ready(effects);
     }
 
-    /// What is there now, if it is joined and to be published or confirmed. Until that is written nothing else is joined.
-    fn begin(&mut self, budget: &mut usize) -> Option<Draft> {
-        self.changed |= self.join.advance(budget);
-        if !self.join.is_up_to_date() || !self.is_due() {
+    /// Begins a publication if everything is joined and one is due. Nothing else is joined until it is written.
+    fn begin_draft(&mut self, budget: &mut usize) -> Option<Draft> {
+        self.publisher.is_snapshot_due |= self.join.advance(budget);
+        if !self.join.is_up_to_date() || !self.is_publication_due() {
             return None;
         }
-        self.news = false;
-        let (table, next) = (self.join.table(), self.generation.wrapping_add(1));
+        self.publisher.is_confirmation_due = false;
+        let is_snapshot_due = std::mem::take(&mut self.publisher.is_snapshot_due);
+        let generation = self.publisher.generation.wrapping_add(1);
         Some(Draft {
-            snapshot: std::mem::take(&mut self.changed).then(|| SnapshotWriter::begin(table, next)),
-            lists: self.lists.iter().map(|list| list.read_at).collect(),
+            snapshot: is_snapshot_due.then(|| SnapshotWriter::begin(self.join.table(), generation)),
+            read_at: self.lists.iter().map(|list| list.store.read_at).collect(),
         })
     }
 
-    /// Shares what was written: all of it or nothing.
-    fn share(&mut self, budget: &mut usize) -> Vec<Effect> {
-        let is_large = self
-            .written
-            .iter()
-            .any(|effect| matches!(effect, Effect::PublishSnapshot(_)));
-        match !is_large || spend(budget, self.rows()) {
-            true => std::mem::take(&mut self.written),
-            false => Vec::new(),
+    fn complete(&mut self, draft: Draft, now: Time) -> Vec<Effect> {
+        let bytes = draft.snapshot.map(SnapshotWriter::end);
+        let snapshot = bytes.and_then(|bytes| self.publisher.changed_snapshot(bytes));
+        self.request_checkpoint_if_due(snapshot.is_some(), now);
+        let mut effects = Vec::from_iter(snapshot.map(Effect::PublishSnapshot));
+        let policies = self.publish_policies(now);
+        effects.push(Effect::SetGauges(self.totals()));
+        effects.extend(policies);
+        effects.push(Effect::Confirm(Confirmed {
+            generation: self.publisher.generation,
+            lists: draft.read_at,
+        }));
+        effects
+    }
+
+    /// Returns a complete publication, unless it has a snapshot that the budget does not allow to be shared now.
+    fn take_ready(&mut self, budget: &mut usize) -> Vec<Effect> {
+        match std::mem::take(&mut self.publisher.publication) {
+            Publication::Ready(effects) if !has_snapshot(&effects) || spend(budget, self.row_count()) => effects,
+            other => {
+                self.publisher.publication = other;
+                Vec::new()
+            }
         }
     }
 
-    fn rows(&self) -> usize {
+    fn row_count(&self) -> usize {
         self.join.table().values().map(Vec::len).sum()
     }
 
-    /// Whether there is something to publish, or to confirm.
-    pub(super) fn is_due(&self) -> bool {
-        let is_missing = |list: &ListStore| list.read_at.is_none() && !list.unreadable;
-        let nothing_is_known = self.lists.iter().all(|list| list.read_at.is_none());
-        let goes_back = self.content.is_some() && self.scheduler.is_behind();
-        let waits = nothing_is_known || goes_back || self.lists.iter().any(is_missing);
-        self.news && !waits && self.scheduler.is_between_rounds()
+    /// Returns whether there is something to publish or to confirm, and nothing to wait for.
+    pub(super) fn is_publication_due(&self) -> bool {
+        let has_read_any = self.lists.iter().any(|list| list.store.read_at.is_some());
+        let would_go_back = self.publisher.has_published() && scheduler::is_behind(&self.lists);
+        let is_complete = has_read_any && !would_go_back && !self.lists.iter().any(WatchedList::is_missing);
+        self.publisher.is_confirmation_due && is_complete && scheduler::is_between_rounds(&self.lists)
     }
 
-    /// The policies, where they are others than before.
+    /// Returns the policies if they changed.
     fn publish_policies(&mut self, now: Time) -> Vec<Effect> {
         let config = self.config.clone();
-        let Some(root) = config.root_namespace() else {
+        let Some(root_namespace) = config.root_namespace() else {
             return Vec::new();
         };
-        let lists = self.config.content.sources.iter().zip(&self.lists);
-        let lists: Vec<_> = lists
-            .filter(|(source, _)| source.kind == ObjectKind::Policies)
-            .collect();
-        let Some(unread) = unread(&lists).filter(|_| !lists.is_empty()) else {
+        let lists: Vec<&WatchedList> = self.lists.iter().filter(|list| is_of_policies(list)).collect();
+        let Some(unread) = unread_namespaces(&lists).filter(|_| !lists.is_empty()) else {
             return Vec::new();
         };
-        let bad = unread.iter().map(|(name, line)| (name.as_str(), line.as_str()));
-        let specs = lists
-            .iter()
-            .flat_map(|(_, list)| &list.objects)
-            .filter_map(|object| match &**object {
-                Object::Policy(policy) => Some(policy),
-                Object::Hpa(_) | Object::Service(_) | Object::Workload(_) => None,
-            });
-        let bad = bad.chain(lists.iter().flat_map(|(_, list)| list.excluded.lines()));
-        let (sets, lines) = self.policies.update(Some(root.as_str()), specs, bad);
-        let lines = lines.into_iter().filter(|_| self.policy_lines.take(now).0);
-        lines
-            .map(Effect::LogWarning)
-            .chain(sets.map(Effect::PublishPolicies))
-            .collect()
-    }
-
-    /// A snapshot, where it is another than the one that is served.
-    fn published(&mut self, bytes: Vec<u8>) -> Option<Vec<u8>> {
-        let snapshot = Snapshot::open(bytes).ok()?;
-        let content = Some(snapshot.content_hash());
-        if content == self.content {
-            return None;
+        let unread = unread.iter().map(|(name, message)| (name.as_str(), message.as_str()));
+        let excluded = lists.iter().flat_map(|list| list.store.excluded.messages());
+        let policies = lists.iter().flat_map(|list| &list.store.objects).filter_map(as_policy);
+        let root_namespace = Some(root_namespace.as_str());
+        let (sets, messages) = self.policies.update(root_namespace, policies, unread.chain(excluded));
+        let mut effects = Vec::new();
+        for message in messages {
+            if self.policy_messages.take(now).0 {
+                effects.push(Effect::LogWarning(message));
+            }
         }
-        (self.content, self.generation) = (content, snapshot.generation());
-        Some(snapshot.into_bytes())
+        effects.extend(sets.map(Effect::PublishPolicies));
+        effects
     }
 
     fn totals(&self) -> Totals {
-        let count = |of: fn(&ListStore) -> usize| self.lists.iter().map(of).sum::<usize>() as u64;
+        let services = self.join.table().get(SERVICES).map_or(0, Vec::len);
         Totals {
-            objects: count(|list| list.objects.len()),
-            bad_objects: count(|list| list.excluded.len()),
-            over_limits: count(|list| list.excluded.over()),
-            services: self.join.table().get(SERVICES).map_or(0, Vec::len) as u64,
-            // Nothing of it is in a module that has no policies.
+            objects: self.count(|list| list.store.objects.len()),
+            bad_objects: self.count(|list| list.store.excluded.len()),
+            over_limits: self.count(|list| list.store.excluded.over_limit()),
+            services: services as u64,
+            // The code behind it is not in a module that has no policies.
             refused_policies: self
                 .config
                 .root_namespace()
@@ -165,96 +235,70 @@ impl Leader {
         }
     }
 
-    /// Whether a successor is told anew what to go on with. Where a watch brings it what happened since, now and then is
-    /// enough; a list that is read whole each time must be as new as the snapshot, or the snapshot could go back to what
-    /// it was.
-    fn is_checkpoint_due(&self, published: bool, now: Time) -> bool {
-        if self.retains_any() {
-            return false;
-        }
-        let is_old = |at: Time| now < at || now.since(at) >= RESUME_INTERVAL;
-        let mut lists = self.lists.iter().zip(self.scheduler.reflectors());
-        let watched = lists.all(|(list, kept)| kept.is_watched() || list.read_at.is_none());
-        match watched {
-            true => self.checkpointed_at.is_none_or(is_old),
-            false => published,
-        }
+    fn count(&self, count: fn(&WatchedList) -> usize) -> u64 {
+        self.lists.iter().map(count).sum::<usize>() as u64
     }
 
-    /// Whether an object is older than its list, which a successor would not know.
-    fn retains_any(&self) -> bool {
-        self.lists.iter().any(ListStore::retains_any)
-    }
-
-    /// Writes a part of what a successor goes on with, and leaves it when it is whole.
-    fn write_checkpoint(&mut self, budget: &mut usize, now: Time) -> Option<Effect> {
-        if self.retains_any() {
-            (self.checkpoint, self.checkpoint_due) = (None, false);
-            return None;
-        }
-        // What is begun is ended first: where everything changes all the time there would never be anything.
-        if self.checkpoint.is_none() && std::mem::take(&mut self.checkpoint_due) {
-            self.checkpointed_at = Some(now);
-            let content = self.content.unwrap_or_default();
-            self.checkpoint = Some(CheckpointWriter::new(content, self.lists.len(), self.checkpoint_length));
-        }
-        let bequest = self.checkpoint.as_mut()?;
-        let mut most = budget.saturating_mul(WRITTEN);
-        let is_whole = bequest.advance(&mut most, self.lists.iter().zip(self.scheduler.reflectors()));
-        *budget = most / WRITTEN;
-        if !is_whole || !spend(budget, self.lists.iter().map(|list| list.objects.len()).sum()) {
-            return None;
-        }
-        let bytes = self.checkpoint.take()?.into_bytes();
-        self.checkpoint_length = bytes.len();
-        Some(Effect::WriteCheckpoint(bytes))
-    }
-
-    /// What fails, where that is not what it was.
+    /// Returns the failures of all lists if they differ from those in shared data.
     pub(super) fn record_failures(&mut self) -> Option<Effect> {
-        let trouble = |(list, kept): (&ListStore, &Reflector)| ListFailure {
-            told: list.reported_failure,
-            unreadable: list.unreadable,
-            unwatched: list.unwatched,
-            pause: kept.pause(),
-            alone: list.failing_alone_since,
-        };
-        let lists: Vec<_> = self
-            .lists
-            .iter()
-            .zip(self.scheduler.reflectors())
-            .map(trouble)
-            .collect();
-        let is_well = lists.iter().all(|list| *list == ListFailure::default());
-        let troubles = Failures {
-            lists: if is_well { Vec::new() } else { lists },
-        };
-        if troubles == self.recorded_failures {
+        let mut lists: Vec<_> = self.lists.iter().map(WatchedList::failure_record).collect();
+        if lists.iter().all(|list| *list == ListFailure::default()) {
+            lists.clear();
+        }
+        let failures = Failures { lists };
+        if failures == self.recorded_failures {
             return None;
         }
-        self.recorded_failures = troubles.clone();
-        Some(Effect::RecordFailures(troubles))
+        self.recorded_failures = failures.clone();
+        Some(Effect::RecordFailures(failures))
     }
 }
 
-/// The namespaces whose policies may not be read, as names of bad objects in them: such a list says nothing, and not that
-/// there is no policy. `None` where it is of all namespaces.
-fn unread(lists: &[(&Source, &ListStore)]) -> Option<Vec<(String, String)>> {
-    let unread = lists.iter().filter(|(_, list)| list.read_at.is_none());
-    let bad = |(source, _): &(&Source, _)| {
-        let namespace = source.namespace.as_ref()?;
-        Some((format!("{namespace}/"), format!("cannot list {source}")))
-    };
-    unread.map(bad).collect()
+fn has_snapshot(effects: &[Effect]) -> bool {
+    effects
+        .iter()
+        .any(|effect| matches!(effect, Effect::PublishSnapshot(_)))
 }
 
-/// Takes the writing, or sharing, of so many rows from what may be done; whether that is possible. It always is where
-/// nothing else was done.
-fn spend(budget: &mut usize, written: usize) -> bool {
-    let cost = written / WRITTEN;
-    let may = *budget == MOST_ROWS || cost <= *budget;
-    if may {
+fn is_of_policies(list: &WatchedList) -> bool {
+    list.source().kind == ObjectKind::Policies
+}
+
+fn as_policy(object: &Rc<Object>) -> Option<&PolicyObject> {
+    match &**object {
+        Object::Policy(policy) => Some(policy),
+        Object::Hpa(_) | Object::Service(_) | Object::Workload(_) => None,
+    }
+}
+
+/// The namespaces whose policies may not be read, each as the name of an invalid object in it: such a list does not say
+/// that there is no policy. Returns `None` if the policies of all namespaces may not be read.
+fn unread_namespaces(lists: &[&WatchedList]) -> Option<Vec<(String, String)>> {
+    let mut unread = Vec::new();
+    for list in lists.iter().filter(|list| list.store.read_at.is_none()) {
+        let source = list.source();
+        let namespace = source.namespace.as_ref()?;
+        unread.push((format!("{namespace}/"), format!("cannot list {source}")));
+    }
+    Some(unread)
+}
+
+/// Takes the cost of writing, or sharing, that many rows from the budget. Returns whether the budget allows it. A budget
+/// of which nothing was spent always does.
+pub(super) fn spend(budget: &mut usize, written: usize) -> bool {
+    let cost = written / WRITES_PER_JOIN;
+    let is_allowed = *budget == MAX_ROWS || cost <= *budget;
+    if is_allowed {
         *budget = budget.saturating_sub(cost);
     }
-    may
+    is_allowed
+}
+
+/// Runs `write` with the number of rows, or objects, that the budget allows to be written, and takes from the budget what
+/// it used. Returns what `write` returns: whether it is complete.
+pub(super) fn write_within(budget: &mut usize, write: impl FnOnce(&mut usize) -> bool) -> bool {
+    let mut max_rows = budget.saturating_mul(WRITES_PER_JOIN);
+    let is_complete = write(&mut max_rows);
+    *budget = max_rows / WRITES_PER_JOIN;
+    is_complete
 }

@@ -1,25 +1,26 @@
 use super::*;
 use crate::config::Artifact;
 use crate::index::{SERVICES, Table};
-use crate::kube::page;
-use crate::kube::{ObjectKind, WatchBatch};
-use crate::records::{Checkpoint, Record};
-use crate::snapshot::{self, Section};
+use crate::kube::{Failure, ListPage, ObjectKind, Payload, PollOutcome, Verb, WatchBatch, page};
+use crate::policies::PolicySets;
+use crate::records::{Checkpoint, Confirmed, Record};
+use crate::snapshot::{self, Section, Snapshot};
+use crate::sync::scheduler::ScheduledRequest;
 use std::time::Duration;
 
-mod held;
 mod limits;
 mod outage;
 mod parts;
 mod policies;
 mod readable;
+mod retained;
 mod successor;
 
 const T0: Time = Time::from_unix_millis(1_700_000_000_000);
 const ROLLOUTS: &str =
     r#","workloads":[{"group":"argoproj.io","version":"v1alpha1","resource":"rollouts","kind":"Rollout"}]"#;
 
-/// Lists that are read in rounds; what is watched has its stories in `tests/watched.rs`.
+/// A configuration whose lists are read in rounds. For watches see `tests/watched.rs`.
 fn config(more: &str) -> Rc<Config> {
     parse(&format!(r#"{{"cluster":"k","sync":{{"mode":"list"}}{more}}}"#))
 }
@@ -28,7 +29,7 @@ fn parse(json: &str) -> Rc<Config> {
     Rc::new(Config::parse(json.as_bytes(), Artifact::Full).unwrap())
 }
 
-/// A cluster of one Deployment with a Service and an HPA at `current` of 5 replicas.
+/// A cluster with one Deployment, its Service, and its HPA at `current` of 5 replicas.
 fn cluster(source: &Source, current: u32) -> Result<ListPage, Failure> {
     let meta = r#""metadata":{"name":"web","namespace":"shop"}"#;
     let item = match source.resource.plural.as_str() {
@@ -45,17 +46,17 @@ fn cluster(source: &Source, current: u32) -> Result<ListPage, Failure> {
     page::parse(source, body.as_bytes(), &mut ())
 }
 
-/// What a round led to, besides its requests.
+/// The effects of one round.
 #[derive(Default)]
 struct Round {
-    asked: Vec<String>,
+    requests: Vec<String>,
     published: Vec<Snapshot>,
-    resume: Option<Checkpoint>,
-    troubles: Option<Failures>,
-    enforced: Option<PolicySets>,
+    checkpoint: Option<Checkpoint>,
+    failures: Option<Failures>,
+    policies: Option<PolicySets>,
     confirmed: Vec<Confirmed>,
-    lines: Vec<String>,
-    counted: Vec<PollOutcome>,
+    messages: Vec<String>,
+    outcomes: Vec<PollOutcome>,
     totals: Option<Totals>,
     readable: Vec<(String, Readable)>,
 }
@@ -72,23 +73,23 @@ fn round_of(leader: &mut Leader, now: Time, mut api: impl FnMut(&Source, Verb) -
     while !effects.is_empty() {
         for effect in std::mem::take(&mut effects) {
             match effect {
-                Effect::Request(ask) => {
-                    let answer = api(leader.source(ask.source).unwrap(), ask.request.verb);
-                    round.asked.push(ask.request.path);
-                    effects.extend(leader.answer(ask.source, answer, now, 0));
+                Effect::Request(request) => {
+                    let answer = api(leader.source(request.source).unwrap(), request.request.verb);
+                    round.requests.push(request.request.path);
+                    effects.extend(leader.answer(request.source, answer, now, 0));
                 }
                 Effect::PublishSnapshot(snapshot) => round.published.push(Snapshot::open(snapshot).unwrap()),
-                Effect::PublishPolicies(sets) => round.enforced = Some(sets),
-                Effect::WriteCheckpoint(resume) => {
-                    round.resume = Some(Checkpoint::from_bytes(&resume).expect("a record"))
+                Effect::PublishPolicies(sets) => round.policies = Some(sets),
+                Effect::WriteCheckpoint(bytes) => {
+                    round.checkpoint = Some(Checkpoint::from_bytes(&bytes).expect("a record"));
                 }
-                Effect::RecordFailures(troubles) => round.troubles = Some(troubles),
+                Effect::RecordFailures(failures) => round.failures = Some(failures),
                 Effect::SetGauges(totals) => round.totals = Some(totals),
                 Effect::SetListGauge(source, readable) => round.readable.push((source.to_string(), readable)),
                 Effect::Confirm(confirmed) => round.confirmed.push(confirmed),
-                Effect::CountPoll(outcome) => round.counted.push(outcome),
-                Effect::LogWarning(line) | Effect::LogInfo(line) => round.lines.push(line),
-                Effect::RequestHub(question) => panic!("{question:?}"),
+                Effect::CountPoll(outcome) => round.outcomes.push(outcome),
+                Effect::LogWarning(line) | Effect::LogInfo(line) => round.messages.push(line),
+                Effect::RequestHub(request) => panic!("{request:?}"),
             }
         }
     }
@@ -100,10 +101,10 @@ fn later(seconds: u64) -> Time {
 }
 
 #[test]
-fn a_first_round_publishes_what_the_cluster_is() {
+fn the_first_round_publishes_the_replicas_of_the_cluster() {
     let mut leader = Leader::new(config(""), Handover::default(), T0);
     let round = round(&mut leader, T0, |source| cluster(source, 1));
-    assert_eq!(round.asked.len(), 4);
+    assert_eq!(round.requests.len(), 4);
     let [snapshot] = &round.published[..] else {
         panic!("{:?}", round.published)
     };
@@ -152,7 +153,7 @@ fn a_quiet_cluster_is_confirmed_and_not_published_again() {
 }
 
 #[test]
-fn nothing_is_published_before_every_list_was_read() {
+fn nothing_is_published_until_every_list_was_read() {
     let mut leader = Leader::new(config(""), Handover::default(), T0);
     let late = |source: &Source| match source.resource.plural.as_str() {
         "services" => Err(Failure::Timeout),
@@ -165,7 +166,7 @@ fn nothing_is_published_before_every_list_was_read() {
 }
 
 #[test]
-fn a_change_of_state_is_one_line_that_says_what_to_do() {
+fn a_change_of_state_is_one_message_that_says_what_to_do() {
     let mut leader = Leader::new(config(""), Handover::default(), T0);
     let deny = |source: &Source| match source.kind {
         ObjectKind::Hpas => Err(Failure::Forbidden("no".into())),
@@ -173,18 +174,21 @@ fn a_change_of_state_is_one_line_that_says_what_to_do() {
     };
     let first = round(&mut leader, T0, deny);
     assert_eq!(
-        first.lines,
+        first.messages,
         [
             "cannot list horizontalpodautoscalers.autoscaling: 403 Forbidden: no; give the proxy's ServiceAccount \
           a ClusterRole with the verb list on horizontalpodautoscalers.autoscaling"
         ]
     );
-    assert!(round(&mut leader, later(15), deny).lines.is_empty());
-    let well = round(&mut leader, later(60), |source| cluster(source, 1));
-    assert_eq!(well.lines, ["listing horizontalpodautoscalers.autoscaling works again"]);
+    assert!(round(&mut leader, later(15), deny).messages.is_empty());
+    let recovered = round(&mut leader, later(60), |source| cluster(source, 1));
+    assert_eq!(
+        recovered.messages,
+        ["listing horizontalpodautoscalers.autoscaling works again"]
+    );
     assert_eq!(
         first
-            .counted
+            .outcomes
             .iter()
             .filter(|outcome| **outcome == PollOutcome::Forbidden)
             .count(),
@@ -193,9 +197,9 @@ fn a_change_of_state_is_one_line_that_says_what_to_do() {
 }
 
 #[test]
-fn without_the_verb_watch_the_lists_are_read_and_it_is_said_once() {
+fn without_the_verb_watch_the_lists_are_read_and_one_message_says_so() {
     let mut leader = Leader::new(parse(r#"{"cluster":"k"}"#), Handover::default(), T0);
-    let (mut lines, mut loads, mut asked) = (Vec::new(), Vec::new(), 0);
+    let (mut messages, mut loads, mut watches) = (Vec::new(), Vec::new(), 0);
     // Long enough for a watch to be tried again.
     for second in 0..500 {
         let current = u32::try_from(second / 200).unwrap();
@@ -203,7 +207,7 @@ fn without_the_verb_watch_the_lists_are_read_and_it_is_said_once() {
             Verb::List => cluster(source, current).map(Payload::Page),
             Verb::Watch => Err(Failure::Forbidden("no".into())),
         });
-        asked += round.asked.iter().filter(|path| path.contains("watch=1")).count();
+        watches += round.requests.iter().filter(|path| path.contains("watch=1")).count();
         let load = |snapshot: &Snapshot| {
             snapshot
                 .section("services")
@@ -214,19 +218,19 @@ fn without_the_verb_watch_the_lists_are_read_and_it_is_said_once() {
                 .current
         };
         loads.extend(round.published.iter().map(load));
-        lines.extend(round.lines);
+        messages.extend(round.messages);
     }
     assert_eq!(loads, [0, 1, 2]);
-    assert_eq!((asked, lines.len()), (8, 4), "{lines:?}");
+    assert_eq!((watches, messages.len()), (8, 4), "{messages:?}");
     assert_eq!(
-        lines[1],
+        messages[1],
         "cannot watch services: 403 Forbidden: no; give the proxy's ServiceAccount a ClusterRole with the verb watch on \
-         services; it is listed every 15s meanwhile"
+         services; listing it every 15s instead"
     );
 }
 
 #[test]
-fn a_list_that_fails_at_its_second_page_each_time_is_one_line_and_no_storm() {
+fn a_list_that_always_fails_at_its_second_page_causes_one_message_and_few_requests() {
     let mut leader = Leader::new(config(""), Handover::default(), T0);
     let mut first_page = false;
     let mut expires = |source: &Source| {
@@ -243,37 +247,48 @@ fn a_list_that_fails_at_its_second_page_each_time_is_one_line_and_no_storm() {
         }
     };
     let first = round(&mut leader, T0, &mut expires);
-    let of_hpas = |round: &Round| round.asked.iter().filter(|path| path.contains("horizontalpod")).count();
-    assert_eq!(of_hpas(&first), 4, "once more at once, and then a pause");
-    assert_eq!(first.lines.len(), 1, "{:?}", first.lines);
+    let of_hpas = |round: &Round| {
+        round
+            .requests
+            .iter()
+            .filter(|path| path.contains("horizontalpod"))
+            .count()
+    };
+    assert_eq!(of_hpas(&first), 4, "it retries once without a delay, and then pauses");
+    assert_eq!(first.messages.len(), 1, "{:?}", first.messages);
     let second = round(&mut leader, later(60), &mut expires);
-    assert_eq!((of_hpas(&second), second.lines.len()), (2, 0), "{:?}", second.lines);
+    assert_eq!(
+        (of_hpas(&second), second.messages.len()),
+        (2, 0),
+        "{:?}",
+        second.messages
+    );
 }
 
 #[test]
-fn a_bad_object_is_named_once_and_counted_while_it_is_there() {
+fn an_invalid_object_is_reported_once_and_counted_while_it_exists() {
     let mut leader = Leader::new(config(""), Handover::default(), T0);
-    let spoiled = |source: &Source| {
+    let corrupted = |source: &Source| {
         let body = r#"{"kind":"ServiceList","items":[{"metadata":{"name":"bad","namespace":"shop"},"spec":7}]}"#;
         match source.kind {
             ObjectKind::Services => page::parse(source, body.as_bytes(), &mut ()),
             _ => cluster(source, 1),
         }
     };
-    let first = round(&mut leader, T0, spoiled);
-    assert_eq!(first.lines.len(), 1);
+    let first = round(&mut leader, T0, corrupted);
+    assert_eq!(first.messages.len(), 1);
     assert!(
-        first.lines[0].starts_with("left out Service shop/bad: "),
+        first.messages[0].starts_with("excluded Service shop/bad: "),
         "{:?}",
-        first.lines
+        first.messages
     );
-    let second = round(&mut leader, later(15), spoiled);
-    assert!(second.lines.is_empty());
+    let second = round(&mut leader, later(15), corrupted);
+    assert!(second.messages.is_empty());
     assert_eq!(second.totals.map(|totals| totals.bad_objects), Some(1));
 }
 
 #[test]
-fn a_custom_kind_that_the_cluster_does_not_have_has_no_objects() {
+fn a_custom_kind_that_the_cluster_does_not_have_counts_as_an_empty_list() {
     let mut leader = Leader::new(config(ROLLOUTS), Handover::default(), T0);
     let absent = |source: &Source| match source.kind {
         ObjectKind::Workloads => Err(Failure::NotFound("404 page not found".into())),
@@ -282,9 +297,9 @@ fn a_custom_kind_that_the_cluster_does_not_have_has_no_objects() {
     let round = round(&mut leader, T0, absent);
     assert_eq!(round.published.len(), 1);
     assert!(
-        round.lines[0].starts_with("cannot list rollouts.argoproj.io: 404 Not Found"),
+        round.messages[0].starts_with("cannot list rollouts.argoproj.io: 404 Not Found"),
         "{:?}",
-        round.lines
+        round.messages
     );
-    assert!(round.counted.contains(&PollOutcome::NotFound));
+    assert!(round.outcomes.contains(&PollOutcome::NotFound));
 }

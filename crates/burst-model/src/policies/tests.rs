@@ -88,7 +88,7 @@ fn a_set_that_was_never_valid_is_not_in_force() {
 #[test]
 fn an_object_that_cannot_be_read_makes_its_set_invalid() {
     let mut collector = PolicyCollector::new(None);
-    let bad = [("shop/b", "left out ExternalMetricPolicy shop/b: a proxy thread died")];
+    let bad = [("shop/b", "excluded ExternalMetricPolicy shop/b: a proxy thread died")];
     let (sets, _) = collector.update(None, objects(&[("shop/a", DENY)]).iter(), bad.into_iter());
     assert_eq!(set(&sets.unwrap(), "shop").refused.as_deref(), Some(bad[0].1));
 }

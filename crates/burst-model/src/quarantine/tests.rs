@@ -58,7 +58,7 @@ fn what_another_vm_does_not_come_back_from_is_suspected_then_guilty_and_forgotte
         "its own says that it is alive"
     );
     assert_eq!(
-        marks.verdict(None, OBJECT, T0.before(EXPIRY)),
+        marks.verdict(None, OBJECT, T0.before(MARK_TTL)),
         QuarantineVerdict::Clear,
         "the clock was set back"
     );
@@ -76,7 +76,7 @@ fn an_object_of_a_watch_is_known_in_a_list() {
 
 #[test]
 fn a_request_is_refused_for_a_minute_and_holds_up_no_other() {
-    let query = |hash| item(ItemKind::Query, hash);
+    let query = |hash| item(ItemKind::MetricsQuery, hash);
     let all: Vec<_> = (0..5).map(|n| mark(n, query(u64::from(n)), T0)).collect();
     let marks = marks(&all);
     assert_eq!(marks.verdict(None, query(0), at(59)), QuarantineVerdict::Suspected);
@@ -128,10 +128,10 @@ fn objects_do_not_wait_for_each_other_and_leaders_do() {
         marks.verdict(None, item(ItemKind::Object, 9), T0),
         QuarantineVerdict::Clear
     );
-    assert_eq!(marks.pause_of_leaders(T0), LONGEST_PAUSE);
-    assert_eq!(marks.pause_of_leaders(at(3600)), Duration::ZERO);
-    assert_eq!(self::marks(&all[..2]).pause_of_leaders(T0), FIRST_PAUSE);
-    assert_eq!(self::marks(&all[..1]).pause_of_leaders(T0), Duration::ZERO);
+    assert_eq!(marks.leader_pause(T0), MAX_PAUSE);
+    assert_eq!(marks.leader_pause(at(3600)), Duration::ZERO);
+    assert_eq!(self::marks(&all[..2]).leader_pause(T0), INITIAL_PAUSE);
+    assert_eq!(self::marks(&all[..1]).leader_pause(T0), Duration::ZERO);
 }
 
 #[test]
@@ -141,7 +141,10 @@ fn what_is_written_is_read_and_what_is_no_mark_is_passed_over() {
         mark(u32::MAX, item(ItemKind::Leading, u64::MAX), at(1)),
     ]);
     let mut bytes = marks.to_bytes();
-    assert_eq!((bytes.len(), Marks::from_bytes(&bytes)), (2 * LENGTH, marks.clone()));
+    assert_eq!(
+        (bytes.len(), Marks::from_bytes(&bytes)),
+        (2 * MARK_BYTES, marks.clone())
+    );
     bytes.push(0);
     assert_eq!(Marks::from_bytes(&bytes), marks, "cut short");
     bytes[0] = 99;
@@ -166,7 +169,7 @@ fn there_are_never_more_than_so_many_and_none_for_ever() {
         .map(|n| mark(n, item(ItemKind::Object, u64::from(n)), T0))
         .collect();
     let mut marks = marks(&many);
-    assert_eq!(marks.0.len(), MOST_MARKS);
+    assert_eq!(marks.0.len(), MAX_MARKS);
     assert_eq!(
         marks.verdict(None, many.last().unwrap().item, T0),
         QuarantineVerdict::Suspected,

@@ -1,77 +1,76 @@
-//! How long to leave a failing API alone: twice as long each time, with jitter, back to nothing on the first good
-//! answer.
+//! The delay after a failed request: it doubles with each failure, has jitter, and ends with the first success.
 
 use std::time::Duration;
 
-/// The shortest pause after a failure: one tick.
-pub(super) const FIRST: Duration = Duration::from_secs(1);
+/// The first delay: one tick.
+pub(super) const INITIAL_BACKOFF: Duration = Duration::from_secs(1);
 
-/// The longest pause of one list among others that work.
-pub const LONGEST: Duration = Duration::from_secs(30);
+/// The longest delay of one list while others work.
+pub const MAX_BACKOFF: Duration = Duration::from_secs(30);
 
-/// The longest pause where nothing works: with a tick, and a callout that ends before, a server that is back is noticed
-/// within 10 s.
-pub const PROBE: Duration = Duration::from_secs(8);
+/// The longest delay while nothing works. Together with a tick, and the timeout of a callout that was sent before, a
+/// server that is back is noticed within 10 s.
+pub const PROBE_INTERVAL: Duration = Duration::from_secs(8);
 
-/// The longest wish of the server that is met. It asks for seconds; whatever stands before it may ask for a year, and
-/// the picture would be gone for as long.
-const LONGEST_WISH: Duration = Duration::from_secs(300);
+/// The longest `Retry-After` that is obeyed. The API server asks for seconds. A broken intermediary may ask for a year,
+/// and the snapshot would be stale for as long.
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(300);
 
-/// Failures in a row.
+/// The number of consecutive failures.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Backoff {
     failures: u32,
 }
 
 impl Backoff {
-    /// Goes on after that many failures in a row.
+    /// Continues after that many consecutive failures.
     #[must_use]
-    pub fn after(failures: u32) -> Self {
+    pub fn with_failures(failures: u32) -> Self {
         Self { failures }
     }
 
-    /// Failures in a row.
+    /// The number of consecutive failures.
     #[must_use]
     pub fn failures(self) -> u32 {
         self.failures
     }
 
-    /// The pause after one more failure: between half and the whole of 1 s, 2 s, 4 s … `longest`, as `chance` (any 32
-    /// bits) decides, so that the proxies of a cluster do not come back all at once. Not shorter than the server's own
-    /// wish, up to five minutes of it.
-    pub fn failed(&mut self, longest: Duration, at_least: Option<Duration>, chance: u32) -> Duration {
-        let doubled = FIRST.saturating_mul(2u32.saturating_pow(self.failures));
+    /// Counts one more failure, and returns the delay after it: between half and the whole of 1 s, 2 s, 4 s … `max_delay`.
+    /// `chance`, any 32 random bits, decides where, so that the proxies of a cluster do not all return at once. The delay
+    /// is not shorter than the server's `Retry-After`, up to five minutes of it.
+    pub fn next_delay(&mut self, max_delay: Duration, retry_after: Option<Duration>, chance: u32) -> Duration {
+        let doubled = INITIAL_BACKOFF.saturating_mul(2u32.saturating_pow(self.failures));
         self.failures = self.failures.saturating_add(1);
-        jittered(doubled.min(longest), chance).max(wish(at_least))
+        with_jitter(doubled.min(max_delay), chance).max(capped_retry_after(retry_after))
     }
 
-    /// A good answer came.
-    pub fn succeeded(&mut self) {
+    /// Forgets the failures: a request succeeded.
+    pub fn reset(&mut self) {
         self.failures = 0;
     }
 
-    /// Whether the last answer was a good one.
+    /// Returns whether the last request succeeded.
     #[must_use]
     pub fn is_clear(self) -> bool {
         self.failures == 0
     }
 }
 
-/// Between half and the whole of a pause.
-fn jittered(whole: Duration, chance: u32) -> Duration {
-    whole / 2 + part(whole / 2, chance)
+/// Between half and the whole of a delay.
+fn with_jitter(delay: Duration, chance: u32) -> Duration {
+    delay / 2 + scaled_by_chance(delay / 2, chance)
 }
 
-/// As much of a time as `chance` (any 32 bits) says.
-pub(super) fn part(time: Duration, chance: u32) -> Duration {
-    // Without floating point, which would make the smaller module larger by a kilobyte.
-    let millis = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+/// A part of a duration: none of it for `chance` 0, all of it for the largest.
+pub(super) fn scaled_by_chance(duration: Duration, chance: u32) -> Duration {
+    // Floating point would make the header-only module a kilobyte larger.
+    let millis = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
     Duration::from_millis(millis.saturating_mul(chance.into()) / u64::from(u32::MAX))
 }
 
-/// How long a server that wishes to be left alone is: up to five minutes.
-pub(super) fn wish(at_least: Option<Duration>) -> Duration {
-    at_least.unwrap_or_default().min(LONGEST_WISH)
+/// The server's `Retry-After`, up to five minutes of it.
+pub(super) fn capped_retry_after(retry_after: Option<Duration>) -> Duration {
+    retry_after.unwrap_or_default().min(MAX_RETRY_AFTER)
 }
 
 #[cfg(test)]
@@ -80,31 +79,37 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn it_doubles_up_to_the_longest_and_forgets_on_success() {
+    fn the_delay_doubles_up_to_its_maximum_and_starts_anew_after_a_success() {
         let mut backoff = Backoff::default();
-        let pauses: Vec<_> = (0..7)
-            .map(|_| backoff.failed(LONGEST, None, u32::MAX).as_secs())
+        let delays: Vec<_> = (0..7)
+            .map(|_| backoff.next_delay(MAX_BACKOFF, None, u32::MAX).as_secs())
             .collect();
-        assert_eq!(pauses, [1, 2, 4, 8, 16, 30, 30]);
-        backoff.succeeded();
-        assert_eq!(backoff.failed(LONGEST, None, u32::MAX), FIRST);
+        assert_eq!(delays, [1, 2, 4, 8, 16, 30, 30]);
+        backoff.reset();
+        assert_eq!(backoff.next_delay(MAX_BACKOFF, None, u32::MAX), INITIAL_BACKOFF);
     }
 
     #[test]
-    fn the_servers_wish_is_the_least() {
-        let wish = Duration::from_secs(90);
-        assert_eq!(Backoff::default().failed(LONGEST, Some(wish), 0), wish);
+    fn the_delay_is_at_least_the_retry_after_up_to_a_limit() {
+        let retry_after = Duration::from_secs(90);
+        assert_eq!(
+            Backoff::default().next_delay(MAX_BACKOFF, Some(retry_after), 0),
+            retry_after
+        );
         let year = Duration::from_secs(365 * 24 * 3600);
-        assert_eq!(Backoff::default().failed(LONGEST, Some(year), 0), LONGEST_WISH);
+        assert_eq!(
+            Backoff::default().next_delay(MAX_BACKOFF, Some(year), 0),
+            MAX_RETRY_AFTER
+        );
     }
 
     proptest! {
         #[test]
-        fn a_pause_lies_between_its_half_and_its_whole(failures in 0u32..100, chance: u32) {
-            let pause = Backoff { failures }.failed(LONGEST, None, chance);
-            let whole = Backoff { failures }.failed(LONGEST, None, u32::MAX);
-            prop_assert!(whole / 2 <= pause && pause <= whole);
-            prop_assert!(whole <= LONGEST);
+        fn a_delay_lies_between_half_and_the_whole(failures in 0u32..100, chance: u32) {
+            let delay = Backoff { failures }.next_delay(MAX_BACKOFF, None, chance);
+            let whole = Backoff { failures }.next_delay(MAX_BACKOFF, None, u32::MAX);
+            prop_assert!(whole / 2 <= delay && delay <= whole);
+            prop_assert!(whole <= MAX_BACKOFF);
         }
     }
 }

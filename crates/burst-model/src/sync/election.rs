@@ -1,113 +1,113 @@
-//! One poller per proxy. Each thread of Envoy runs the filter in a VM of its own, the main thread too; they share a
-//! map of bytes with compare-and-swap and nothing else. The lease is one record in it.
+//! Elects one VM of the proxy, which reads the cluster. Each thread of Envoy, also the main thread, runs the filter in a VM
+//! of its own. The VMs share a map of bytes with compare-and-swap and nothing else. The lease is one record in it.
 //!
-//! It is claimed in a tick, renewed each tick by raising its beat, and lost when the beat stands still for
-//! [`EXPIRY_TICKS`] of the observer's own ticks: nobody compares clocks. Between rounds a holder that has served requests
-//! gives way to a thread that has not, which ends at the main thread (design, decision 2).
+//! A VM claims the lease in a tick, and renews it in each tick by raising [`Lease::renewals`]. It loses the lease when that
+//! number stays the same for [`EXPIRY_TICKS`] of an observer's own ticks, so no clocks are compared. Between rounds a
+//! holder that has served requests gives way to a VM that has not. So the lease ends up in the main thread.
 
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// Ticks without a beat after which the holder counts as gone. A tick is a second, and a holder may be busy for some
-/// of them with a large answer.
+/// Ticks without a renewal after which the lease expires. A tick is a second, and a large response may keep the holder busy
+/// for some of them.
 pub const EXPIRY_TICKS: u32 = 5;
 
-/// How many ticks without a beat an observer waits for before it takes over, where leaders should not follow each other for
-/// `pause`.
+/// Ticks without a renewal after which the lease expires, if the next leader should wait for `pause` in addition.
 #[must_use]
-pub fn expiry_ticks(pause: Duration) -> u32 {
+pub fn expiry_ticks_after(pause: Duration) -> u32 {
     EXPIRY_TICKS.saturating_add(u32::try_from(pause.as_secs()).unwrap_or(u32::MAX))
 }
 
-/// A root context, by a number that was given out once per proxy.
+/// A VM, by a number that is unique in its proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct VmId(pub u32);
 
-/// The record in shared data.
+/// The lease, a record in shared data.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lease {
-    /// Who polls; `None` once it was handed back.
+    /// The leader; `None` after it released the lease.
     pub holder: Option<VmId>,
-    /// Rises with each renewal.
+    /// Counts the renewals.
     pub renewals: u64,
-    /// Whether the holder's VM has served requests.
-    pub served: bool,
-    /// Whether the holder has nothing under way.
-    pub idle: bool,
+    /// The holder has served requests.
+    pub has_served: bool,
+    /// The holder has nothing under way.
+    pub is_idle: bool,
 }
 
-/// How a root context stands when it looks at the lease.
+/// The state of a VM that observes the lease.
 #[derive(Clone, Copy, Debug)]
 pub struct ElectorState {
-    /// Whether its VM has served requests.
-    pub served: bool,
-    /// Whether it has nothing under way.
-    pub idle: bool,
-    /// Whether it should poll at all: not where the configuration says reader, nor in its drain.
-    pub eligible: bool,
+    /// It has served requests.
+    pub has_served: bool,
+    /// It has nothing under way.
+    pub is_idle: bool,
+    /// It may lead: not if the configuration makes it a reader, nor while it is drained.
+    pub is_eligible: bool,
 }
 
-/// What a look at the lease leads to.
+/// What a VM does after it observed the lease.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// Write this to become the holder, or to stay it. Only with the CAS number of the look: if that fails somebody
-    /// else was faster.
+    /// Write this lease to hold it, with the CAS number that was read with the observed lease. If that fails, another VM
+    /// was faster.
     Hold(Lease),
-    /// The same, in place of a holder that is gone, or stands still: it may have died of what it was doing.
+    /// The same, for an expired lease: its holder may have died of what it was doing.
     Succeed(Lease),
-    /// Write this to hand the lease back.
+    /// Write this lease to release it.
     Release(Lease),
-    /// Somebody else polls.
-    Follow,
+    /// Another VM leads.
+    Wait,
 }
 
-/// A root context that may come to poll.
+/// Observes the lease on behalf of one VM.
 #[derive(Debug)]
 pub struct Elector {
     id: VmId,
-    /// The beat that was seen last, and for how many looks it has stood.
-    seen: Option<(VmId, u64)>,
+    /// The holder and the renewals that were observed last.
+    last_renewal: Option<(VmId, u64)>,
+    /// For how many ticks they have been the same.
     unchanged_ticks: u32,
 }
 
 impl Elector {
-    /// A candidate of that number.
+    /// The elector of that VM.
     #[must_use]
     pub fn new(id: VmId) -> Self {
         Self {
             id,
-            seen: None,
+            last_renewal: None,
             unchanged_ticks: 0,
         }
     }
 
-    /// Whether the lease is this candidate's.
+    /// Returns whether this VM holds the lease.
     #[must_use]
     pub fn holds(&self, lease: Option<&Lease>) -> bool {
         lease.and_then(|lease| lease.holder) == Some(self.id)
     }
 
-    /// Looks at the lease, once a tick. A holder is gone after so many ticks without a beat, see [`expiry_ticks`].
-    pub fn observe(&mut self, lease: Option<&Lease>, expiry_ticks: u32, standing: ElectorState) -> Decision {
+    /// Observes the lease, once in each tick. It expires after `expiry_ticks` without a renewal, see [`expiry_ticks_after`].
+    pub fn observe(&mut self, lease: Option<&Lease>, expiry_ticks: u32, state: ElectorState) -> Decision {
         let holds = self.holds(lease);
         match lease {
-            _ if !standing.eligible && !holds => Decision::Follow,
-            Some(lease) if holds && !standing.eligible => Decision::Release(self.released(lease)),
-            Some(lease) if holds => Decision::Hold(self.claim(lease, standing)),
-            Some(lease) if !self.may_take(lease, expiry_ticks, standing) => Decision::Follow,
-            // A holder that gives way may be parsing just now; it has not died of that.
+            _ if !state.is_eligible && !holds => Decision::Wait,
+            Some(lease) if holds && !state.is_eligible => Decision::Release(self.released(lease)),
+            Some(lease) if holds => Decision::Hold(self.claim(lease, state)),
+            Some(lease) if !self.may_take(lease, expiry_ticks, state) => Decision::Wait,
+            // A holder that gives way may be parsing right now. It has not died of that.
             Some(lease) if lease.holder.is_some() && self.unchanged_ticks >= expiry_ticks => {
-                Decision::Succeed(self.claim(lease, standing))
+                Decision::Succeed(self.claim(lease, state))
             }
-            Some(lease) => Decision::Hold(self.claim(lease, standing)),
+            Some(lease) => Decision::Hold(self.claim(lease, state)),
             None => {
                 let first = Lease {
                     holder: None,
                     renewals: 0,
-                    served: false,
-                    idle: true,
+                    has_served: false,
+                    is_idle: true,
                 };
-                Decision::Hold(self.claim(&first, standing))
+                Decision::Hold(self.claim(&first, state))
             }
         }
     }
@@ -116,16 +116,16 @@ impl Elector {
         &self,
         lease: &Lease,
         ElectorState {
-            served,
-            idle: between_rounds,
+            has_served: served,
+            is_idle: between_rounds,
             ..
         }: ElectorState,
     ) -> Lease {
         Lease {
             holder: Some(self.id),
             renewals: lease.renewals.wrapping_add(1),
-            served,
-            idle: between_rounds,
+            has_served: served,
+            is_idle: between_rounds,
         }
     }
 
@@ -137,17 +137,17 @@ impl Elector {
         }
     }
 
-    /// Whether the holder is gone, or should give way.
-    fn may_take(&mut self, lease: &Lease, expiry_ticks: u32, standing: ElectorState) -> bool {
+    /// Returns whether the lease expired, or its holder gives way.
+    fn may_take(&mut self, lease: &Lease, expiry_ticks: u32, state: ElectorState) -> bool {
         let Some(holder) = lease.holder else { return true };
-        let beat = Some((holder, lease.renewals));
-        self.unchanged_ticks = if self.seen == beat {
+        let renewal = Some((holder, lease.renewals));
+        self.unchanged_ticks = if self.last_renewal == renewal {
             self.unchanged_ticks.saturating_add(1)
         } else {
             0
         };
-        self.seen = beat;
-        let gives_way = lease.served && !standing.served && lease.idle;
+        self.last_renewal = renewal;
+        let gives_way = lease.has_served && !state.has_served && lease.is_idle;
         gives_way || self.unchanged_ticks >= expiry_ticks
     }
 }
@@ -157,11 +157,14 @@ mod tests {
     use super::*;
 
     const IDLE: ElectorState = ElectorState {
-        served: false,
-        idle: true,
-        eligible: true,
+        has_served: false,
+        is_idle: true,
+        is_eligible: true,
     };
-    const SERVED: ElectorState = ElectorState { served: true, ..IDLE };
+    const SERVED: ElectorState = ElectorState {
+        has_served: true,
+        ..IDLE
+    };
 
     /// Shared data with one record, as Envoy keeps it: every write gets a new CAS number.
     #[derive(Default)]
@@ -171,7 +174,7 @@ mod tests {
     }
 
     impl Shared {
-        /// One tick of a candidate; whether it holds the lease afterwards.
+        /// One tick of an elector. Returns whether it holds the lease afterwards.
         fn tick(&mut self, candidate: &mut Elector, standing: ElectorState) -> bool {
             let (lease, cas) = (self.lease.clone(), self.cas);
             self.write(candidate.observe(lease.as_ref(), EXPIRY_TICKS, standing), cas)
@@ -181,7 +184,7 @@ mod tests {
             let (lease, held) = match step {
                 Decision::Hold(lease) | Decision::Succeed(lease) => (lease, true),
                 Decision::Release(lease) => (lease, false),
-                Decision::Follow => return false,
+                Decision::Wait => return false,
             };
             let fresh = self.cas == cas;
             if fresh {
@@ -195,13 +198,13 @@ mod tests {
         (Shared::default(), Elector::new(VmId(1)), Elector::new(VmId(2)))
     }
 
-    /// A lease that is held, and not by who looks at it.
+    /// A lease that another VM holds.
     fn of_another() -> Lease {
         Lease {
             holder: Some(VmId(1)),
             renewals: 9,
-            served: false,
-            idle: true,
+            has_served: false,
+            is_idle: true,
         }
     }
 
@@ -221,12 +224,12 @@ mod tests {
         let (mut shared, mut one, mut two) = candidates();
         assert!(shared.tick(&mut one, IDLE));
         let taken = (1..).find(|_| shared.tick(&mut two, IDLE)).unwrap();
-        assert_eq!(taken, EXPIRY_TICKS + 1, "the first look only learns the beat");
+        assert_eq!(taken, EXPIRY_TICKS + 1, "the first tick only learns the renewals");
         assert!(!shared.tick(&mut one, IDLE), "the old holder finds itself deposed");
     }
 
     #[test]
-    fn a_holder_that_beats_is_left_alone() {
+    fn a_holder_that_renews_keeps_the_lease() {
         let (mut shared, mut one, mut two) = candidates();
         for _ in 0..50 {
             assert!(shared.tick(&mut one, IDLE));
@@ -235,11 +238,17 @@ mod tests {
     }
 
     #[test]
-    fn the_lease_drifts_to_a_thread_that_serves_nobody_and_stays_there() {
+    fn the_lease_moves_to_a_vm_that_serves_no_requests_and_stays_there() {
         let (mut shared, mut worker, mut main) = candidates();
         assert!(shared.tick(&mut worker, IDLE));
         assert!(!shared.tick(&mut main, IDLE));
-        assert!(shared.tick(&mut worker, ElectorState { idle: false, ..SERVED }));
+        assert!(shared.tick(
+            &mut worker,
+            ElectorState {
+                is_idle: false,
+                ..SERVED
+            }
+        ));
         assert!(!shared.tick(&mut main, IDLE), "not in the middle of a round");
         assert!(shared.tick(&mut worker, SERVED));
         assert!(shared.tick(&mut main, IDLE));
@@ -250,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn two_threads_that_both_serve_do_not_take_it_from_each_other() {
+    fn two_vms_that_both_serve_do_not_take_the_lease_from_each_other() {
         let (mut shared, mut one, mut two) = candidates();
         for _ in 0..50 {
             assert!(shared.tick(&mut one, SERVED));
@@ -259,26 +268,23 @@ mod tests {
     }
 
     #[test]
-    fn a_context_in_its_drain_hands_back_and_never_claims() {
+    fn a_drained_vm_releases_the_lease_and_never_claims_it() {
         let (mut shared, mut old, mut new) = candidates();
         let draining = ElectorState {
-            eligible: false,
+            is_eligible: false,
             ..IDLE
         };
         assert!(shared.tick(&mut old, IDLE));
         assert!(!shared.tick(&mut old, draining));
         assert!(!shared.tick(&mut old, draining));
-        assert!(
-            shared.tick(&mut new, IDLE),
-            "without waiting for the beat to stand still"
-        );
+        assert!(shared.tick(&mut new, IDLE), "it does not wait for the lease to expire");
     }
 
     #[test]
-    fn a_holder_that_stands_still_is_succeeded_and_one_that_hands_back_or_gives_way_is_not() {
-        // What an open window brings is parsed between rounds.
+    fn only_an_expired_lease_is_succeeded_not_one_that_is_released_or_given_way() {
+        // The response of an open watch is parsed between rounds.
         let gives_way = Lease {
-            served: true,
+            has_served: true,
             ..of_another()
         };
         let back = Lease {
@@ -291,15 +297,15 @@ mod tests {
         }
         let mut two = Elector::new(VmId(2));
         let mut looks = std::iter::repeat_with(|| two.observe(Some(&of_another()), EXPIRY_TICKS, IDLE));
-        let taken = looks.find(|taken| *taken != Decision::Follow);
+        let taken = looks.find(|taken| *taken != Decision::Wait);
         assert!(matches!(taken, Some(Decision::Succeed(_))), "{taken:?}");
     }
 
     #[test]
-    fn where_leaders_die_one_after_the_other_the_next_one_waits_longer() {
+    fn after_several_leaders_died_the_next_one_waits_longer() {
         let mut two = Elector::new(VmId(2));
-        let expiry_ticks = expiry_ticks(Duration::from_secs(60));
-        let waits = (0..).find(|_| two.observe(Some(&of_another()), expiry_ticks, IDLE) != Decision::Follow);
+        let expiry_ticks = expiry_ticks_after(Duration::from_secs(60));
+        let waits = (0..).find(|_| two.observe(Some(&of_another()), expiry_ticks, IDLE) != Decision::Wait);
         assert_eq!(waits, Some(EXPIRY_TICKS + 60));
     }
 }

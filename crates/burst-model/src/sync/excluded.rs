@@ -1,167 +1,175 @@
-//! The objects of a list that are left out: those that cannot be read, and those over a limit.
+//! The objects of a list that are excluded: the invalid ones, and those that exceed a limit.
 
 use super::limits::ByteAccount;
 use crate::kube::page::InvalidItem;
 use crate::kube::{Object, Resource};
 use std::rc::Rc;
 
-/// How many of a namespace are known by name. The others are counted: a namespace may have more of them than memory.
-pub const MOST_NAMED: usize = 10;
+/// Excluded objects of one namespace that are known by name. The others are only counted: a namespace may have more of
+/// them than fit into memory.
+pub const MAX_NAMED: usize = 10;
 
-/// The objects of a list that are left out.
+/// The excluded objects of one list.
 #[derive(Debug, Default)]
 pub struct ExcludedObjects {
-    /// Sorted by their names.
+    /// Sorted by name.
     named: Vec<ExcludedObject>,
     unnamed: usize,
-    /// How many of the unnamed are over a limit.
-    unnamed_over: usize,
+    /// The unnamed ones that exceed a limit.
+    unnamed_over_limit: usize,
 }
 
 #[derive(Debug)]
 struct ExcludedObject {
     name: String,
-    line: String,
-    is_over: bool,
-    /// The operator was not told yet.
-    is_news: bool,
+    message: String,
+    is_over_limit: bool,
+    /// The message is not in the log yet.
+    is_unreported: bool,
 }
 
 impl ExcludedObjects {
-    /// What somebody else left out, by the names and the lines that say why.
+    /// The excluded objects of a checkpoint, by their names and messages.
     #[must_use]
     pub fn restored(all: Vec<(String, String)>) -> Self {
-        let mut left_out = Self::default();
-        for (name, line) in all {
-            left_out.put(name, line, false);
+        let mut excluded = Self::default();
+        for (name, message) in all {
+            excluded.insert(name, message, false);
         }
-        left_out.news();
-        left_out
+        excluded.take_unreported();
+        excluded
     }
 
-    /// The names of those that have one, with the line that says why.
-    pub fn lines(&self) -> impl Iterator<Item = (&str, &str)> {
+    /// The objects that are known by name, each with a message that says why it is excluded.
+    pub fn messages(&self) -> impl Iterator<Item = (&str, &str)> {
         self.named
             .iter()
-            .map(|object| (object.name.as_str(), object.line.as_str()))
+            .map(|object| (object.name.as_str(), object.message.as_str()))
     }
 
-    /// How many there are.
+    /// The number of objects.
     #[must_use]
     pub fn len(&self) -> usize {
         self.named.len() + self.unnamed
     }
 
-    /// Whether there is none.
+    /// Returns whether there is no object.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many are over a limit of their namespace, or of their list.
+    /// The number of objects that exceed the limit of their namespace or list.
     #[must_use]
-    pub fn over(&self) -> usize {
-        self.named.iter().filter(|object| object.is_over).count() + self.unnamed_over
+    pub fn over_limit(&self) -> usize {
+        self.named.iter().filter(|object| object.is_over_limit).count() + self.unnamed_over_limit
     }
 
-    /// Whether what a watch brings does not tell of all of them: one over a limit may have room again when another one is
-    /// gone, and one without a name may be well again.
+    /// Returns whether a watch would not tell of all of them. An object over a limit may fit when another one is deleted,
+    /// and an unnamed one may become valid.
     #[must_use]
     pub fn is_partial(&self) -> bool {
-        self.unnamed + self.over() > 0
+        self.unnamed + self.over_limit() > 0
     }
 
-    /// Puts an object in that cannot be read.
-    pub fn put_bad(&mut self, resource: &Resource, InvalidItem { name, reason }: InvalidItem) {
-        let line = line(resource, &name, &reason);
-        self.put(name, line, false);
+    /// Adds an invalid object.
+    pub fn insert_invalid(&mut self, resource: &Resource, InvalidItem { name, reason }: InvalidItem) {
+        let message = excluded_message(resource, &name, &reason);
+        self.insert(name, message, false);
     }
 
-    /// Puts objects in that are over a limit.
-    pub fn put_over(&mut self, resource: &Resource, objects: &[Rc<Object>], account: &ByteAccount) {
+    /// Adds objects that exceed a limit of `account`.
+    pub fn insert_over_limit(&mut self, resource: &Resource, objects: &[Rc<Object>], account: &ByteAccount) {
         for name in objects.iter().map(|object| object.name().to_string()) {
-            let line = line(resource, &name, &account.reason());
-            self.put(name, line, true);
+            let message = excluded_message(resource, &name, &account.reason());
+            self.insert(name, message, true);
         }
     }
 
-    fn put(&mut self, name: String, line: String, is_over: bool) {
-        let place = self.place(&name);
-        if place.is_err() && self.is_full(&name) {
+    fn insert(&mut self, name: String, message: String, is_over_limit: bool) {
+        let position = self.position(&name);
+        if position.is_err() && self.is_namespace_full(&name) {
             self.unnamed += 1;
-            self.unnamed_over += usize::from(is_over);
+            self.unnamed_over_limit += usize::from(is_over_limit);
             return;
         }
-        let known = self.remove(&name);
+        let before = self.remove(&name);
         let object = ExcludedObject {
-            is_news: known.is_none_or(|known| known.is_news || known.line != line),
+            is_unreported: before.is_none_or(|before| before.is_unreported || before.message != message),
             name,
-            line,
-            is_over,
+            message,
+            is_over_limit,
         };
-        let (Ok(place) | Err(place)) = place;
-        self.named.insert(place, object);
+        let (Ok(index) | Err(index)) = position;
+        self.named.insert(index, object);
     }
 
-    /// Takes an object out that is not left out any more.
-    pub fn forget(&mut self, name: &str) {
+    /// Removes an object that was deleted.
+    pub fn remove_named(&mut self, name: &str) {
         self.remove(name);
     }
 
     fn remove(&mut self, name: &str) -> Option<ExcludedObject> {
-        self.place(name).ok().map(|place| self.named.remove(place))
+        self.position(name).ok().map(|index| self.named.remove(index))
     }
 
-    /// Takes those out that are kept.
-    pub fn forget_kept(&mut self, is_kept: impl Fn(&str) -> bool) {
-        self.named.retain(|object| !is_kept(&object.name));
+    /// Removes the objects that are in the store now.
+    pub fn remove_included(&mut self, is_included: impl Fn(&str) -> bool) {
+        self.named.retain(|object| !is_included(&object.name));
     }
 
-    /// What was told of others is no news of the same here.
-    pub fn after(mut self, before: &Self) -> Self {
+    /// Marks the messages that `before` has too as reported.
+    #[must_use]
+    pub fn keeping_reported(mut self, before: &Self) -> Self {
         for object in &mut self.named {
-            let known = before
-                .place(&object.name)
-                .ok()
-                .and_then(|place| before.named.get(place));
-            object.is_news = known.is_none_or(|known| known.line != object.line);
+            let known = before.get(&object.name);
+            object.is_unreported = known.is_none_or(|known| known.message != object.message);
         }
         self
     }
 
-    /// The lines about those that are left out anew, or for another reason than before.
-    pub fn news(&mut self) -> Vec<String> {
-        let news = |object: &mut ExcludedObject| std::mem::take(&mut object.is_news).then(|| object.line.clone());
-        self.named.iter_mut().filter_map(news).collect()
+    /// The messages that are not in the log yet, which they are after this.
+    pub fn take_unreported(&mut self) -> Vec<String> {
+        let mut messages = Vec::new();
+        for object in &mut self.named {
+            if std::mem::take(&mut object.is_unreported) {
+                messages.push(object.message.clone());
+            }
+        }
+        messages
     }
 
-    fn place(&self, name: &str) -> Result<usize, usize> {
+    fn get(&self, name: &str) -> Option<&ExcludedObject> {
+        self.named.get(self.position(name).ok()?)
+    }
+
+    fn position(&self, name: &str) -> Result<usize, usize> {
         self.named.binary_search_by(|object| object.name.as_str().cmp(name))
     }
 
-    /// Whether as many are known of the namespace as may be.
-    fn is_full(&self, name: &str) -> bool {
-        let namespace = namespace(name);
+    /// Returns whether no more objects of that namespace are kept by name.
+    fn is_namespace_full(&self, name: &str) -> bool {
+        let namespace = namespace_prefix(name);
         let first = self.named.partition_point(|object| object.name.as_str() < namespace);
-        let last = self.named.get(first + MOST_NAMED - 1);
+        let last = self.named.get(first + MAX_NAMED - 1);
         last.is_some_and(|object| object.name.starts_with(namespace))
     }
 }
 
-/// With its slash. A name without one is that of all objects whose name cannot be told.
-fn namespace(name: &str) -> &str {
+/// The namespace of `namespace/name`, with its slash. All objects whose name is not known count as one namespace.
+fn namespace_prefix(name: &str) -> &str {
     name.find('/').and_then(|slash| name.get(..=slash)).unwrap_or(name)
 }
 
-fn line(resource: &Resource, name: &str, reason: &str) -> String {
-    format!("left out {} {name}: {reason}", resource.kind)
+fn excluded_message(resource: &Resource, name: &str, reason: &str) -> String {
+    format!("excluded {} {name}: {reason}", resource.kind)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn bad(name: &str, reason: &str) -> InvalidItem {
+    fn invalid(name: &str, reason: &str) -> InvalidItem {
         InvalidItem {
             name: name.into(),
             reason: reason.into(),
@@ -169,41 +177,41 @@ mod tests {
     }
 
     #[test]
-    fn ten_of_a_namespace_are_named_and_the_others_counted() {
-        let (services, mut left_out) = (Resource::services(), ExcludedObjects::default());
-        for n in (0..10 * MOST_NAMED).rev() {
-            left_out.put_bad(&services, bad(&format!("many/{n:03}"), "x"));
+    fn ten_objects_of_a_namespace_are_named_and_the_others_are_counted() {
+        let (services, mut excluded) = (Resource::services(), ExcludedObjects::default());
+        for n in (0..10 * MAX_NAMED).rev() {
+            excluded.insert_invalid(&services, invalid(&format!("many/{n:03}"), "x"));
         }
         for name in ["many-more/a", "man/a", "an object without a name"] {
-            left_out.put_bad(&services, bad(name, "x"));
+            excluded.insert_invalid(&services, invalid(name, "x"));
         }
-        let named: Vec<_> = left_out.lines().map(|(name, _)| name).collect();
-        assert_eq!(named.len(), MOST_NAMED + 3, "{named:?}");
-        assert_eq!((left_out.len(), left_out.over()), (10 * MOST_NAMED + 3, 0));
-        assert!(left_out.is_partial());
+        let named: Vec<_> = excluded.messages().map(|(name, _)| name).collect();
+        assert_eq!(named.len(), MAX_NAMED + 3, "{named:?}");
+        assert_eq!((excluded.len(), excluded.over_limit()), (10 * MAX_NAMED + 3, 0));
+        assert!(excluded.is_partial());
     }
 
     #[test]
-    fn news_are_what_is_left_out_anew_or_for_another_reason() {
-        let (services, mut left_out) = (Resource::services(), ExcludedObjects::default());
-        left_out.put_bad(&services, bad("shop/a", "x"));
-        left_out.put_bad(&services, bad("shop/b", "x"));
+    fn a_message_is_reported_once_for_each_object_and_reason() {
+        let (services, mut excluded) = (Resource::services(), ExcludedObjects::default());
+        excluded.insert_invalid(&services, invalid("shop/a", "x"));
+        excluded.insert_invalid(&services, invalid("shop/b", "x"));
         assert_eq!(
-            left_out.news(),
-            ["left out Service shop/a: x", "left out Service shop/b: x"]
+            excluded.take_unreported(),
+            ["excluded Service shop/a: x", "excluded Service shop/b: x"]
         );
-        left_out.put_bad(&services, bad("shop/a", "x"));
-        left_out.put_bad(&services, bad("shop/b", "y"));
-        left_out.put_bad(&services, bad("shop/b", "y"));
-        assert_eq!(left_out.news(), ["left out Service shop/b: y"]);
+        excluded.insert_invalid(&services, invalid("shop/a", "x"));
+        excluded.insert_invalid(&services, invalid("shop/b", "y"));
+        excluded.insert_invalid(&services, invalid("shop/b", "y"));
+        assert_eq!(excluded.take_unreported(), ["excluded Service shop/b: y"]);
 
         let mut listed = ExcludedObjects::default();
         for (name, reason) in [("shop/a", "x"), ("shop/b", "x"), ("shop/c", "x")] {
-            listed.put_bad(&services, bad(name, reason));
+            listed.insert_invalid(&services, invalid(name, reason));
         }
-        let mut listed = listed.after(&left_out);
-        listed.forget("shop/b");
-        assert_eq!(listed.news(), ["left out Service shop/c: x"]);
+        let mut listed = listed.keeping_reported(&excluded);
+        listed.remove_named("shop/b");
+        assert_eq!(listed.take_unreported(), ["excluded Service shop/c: x"]);
         assert!(!listed.is_partial() && listed.len() == 2);
     }
 }

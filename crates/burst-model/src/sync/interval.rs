@@ -1,28 +1,28 @@
-//! When something is read again, and for how long it is watched.
+//! When a list is read again, and how long a watch lasts.
 
 use crate::time::Time;
 use std::time::Duration;
 
-/// A tick comes early by as much as the one before it came late in its round of the proxy's event loop. A list that is
-/// due within this time is read with the tick that is there: the next one would be a second late.
-pub(super) const EARLY: Duration = Duration::from_millis(250);
+/// How early a read may come. A tick comes early by as much as the one before it came late in the proxy's event loop, and
+/// a list that waited for the next tick would be read a second late.
+pub(super) const TICK_TOLERANCE: Duration = Duration::from_millis(250);
 
-/// The least that a window after a list or a break lasts; shorter than the shortest that can be configured it has no
+/// The shortest watch after a list or a failure. A watch that is shorter than the shortest that can be configured gets no
 /// bookmark.
-const SHORTEST_FIRST: Duration = Duration::from_secs(3);
+const MIN_STAGGERED_WINDOW: Duration = Duration::from_secs(3);
 
-/// When to read again what was read from `begun` until now. The interval counts from the beginning: from the end it
-/// would miss, by the time that the answer took, the tick it should come with. A read that takes longer than its
-/// interval is followed by all of it; so is one that the clock was set back in, by nobody knows how much.
-pub(crate) fn next_read(begun: Time, interval: Duration, now: Time) -> Time {
-    let is_known = begun <= now && now.since(begun) < interval;
-    let from = if is_known { begun } else { now };
-    from.after(interval.saturating_sub(EARLY))
+/// When to read again after a read from `started_at` until `now`. The interval counts from the start: counted from the end
+/// the next read would miss its tick, by the time that the response took. After a read that took longer than the interval
+/// it counts from the end, and so it does if the clock was set back during the read.
+pub(crate) fn next_read(started_at: Time, interval: Duration, now: Time) -> Time {
+    let is_in_time = started_at <= now && now.since(started_at) < interval;
+    let from = if is_in_time { started_at } else { now };
+    from.after(interval.saturating_sub(TICK_TOLERANCE))
 }
 
-/// A window of whole seconds, shorter by as many as `chance` (any 32 bits) says.
-pub(super) fn staggered(window: Duration, chance: u32) -> Duration {
-    let room = window.saturating_sub(SHORTEST_FIRST).as_secs().saturating_add(1);
-    let less = u64::from(chance).saturating_mul(room) >> 32;
-    window.saturating_sub(Duration::from_secs(less))
+/// The length of a watch in whole seconds, shortened by as many as `chance`, any 32 random bits, decides.
+pub(super) fn staggered_window(window: Duration, chance: u32) -> Duration {
+    let choices = window.saturating_sub(MIN_STAGGERED_WINDOW).as_secs().saturating_add(1);
+    let shortened_by = u64::from(chance).saturating_mul(choices) >> 32;
+    window.saturating_sub(Duration::from_secs(shortened_by))
 }

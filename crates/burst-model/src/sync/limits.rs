@@ -1,133 +1,133 @@
-//! How much is kept of the cluster. A namespace comes first: what one tenant creates is left out before it costs another
-//! one anything. Sizes are those of [`Object::size`].
+//! How much memory the objects may take. The limit of a namespace comes first: objects of one tenant are excluded before
+//! they cost another tenant anything. Sizes are those of [`Object::size`].
 
 use crate::kube::Object;
 use std::rc::Rc;
 
-/// The most that is kept of one namespace in one list. Kubernetes is made for 5,000 Services and 2,000 Deployments in a
-/// namespace; this is some 20,000 Services, or 8,000 Deployments with ten labels each.
+/// The most bytes of one namespace in one list. Kubernetes supports 5,000 Services and 2,000 Deployments in a namespace;
+/// this is some 20,000 Services, or 8,000 Deployments with ten labels each.
 /// <https://github.com/kubernetes/community/blob/master/sig-scalability/configs-and-limits/thresholds.md>
-pub const MOST_OF_NAMESPACE: usize = 16 << 20;
+pub const MAX_NAMESPACE_BYTES: usize = 16 << 20;
 
-/// The most that is kept of one list.
-pub const MOST_OF_LIST: usize = 64 << 20;
+/// The most bytes of one list.
+pub const MAX_LIST_BYTES: usize = 64 << 20;
 
-/// The most that is kept of all lists. While all of them are read anew it is there twice, and a successor is left as much
-/// again: together less than the 1 GiB at which Envoy ends a VM.
-pub const MOST_OF_ALL: usize = 128 << 20;
+/// The most bytes of all lists. While all lists are read again the objects are in memory twice, and a checkpoint takes as
+/// much again. Together that is less than the 1 GiB at which Envoy ends a VM.
+pub const MAX_TOTAL_BYTES: usize = 128 << 20;
 
-/// A list is looked through again when it has grown by this much.
-const STEP: usize = MOST_OF_NAMESPACE / 16;
+/// The namespaces of a list are checked again when the list has grown by this much.
+const RECHECK_GROWTH: usize = MAX_NAMESPACE_BYTES / 16;
 
-/// What the objects of a list take.
+/// The memory that the objects of one list take.
 #[derive(Debug)]
 pub struct ByteAccount {
     bytes: usize,
-    /// What those of a namespace may take.
-    per_namespace: usize,
-    /// The bytes up to which no namespace takes more, or not much.
-    seen: usize,
+    /// The most bytes of one namespace.
+    namespace_limit: usize,
+    /// Up to this many bytes no namespace can exceed its limit, or not by much.
+    next_check: usize,
 }
 
 impl Default for ByteAccount {
     fn default() -> Self {
         Self {
             bytes: 0,
-            per_namespace: MOST_OF_NAMESPACE,
-            seen: MOST_OF_NAMESPACE,
+            namespace_limit: MAX_NAMESPACE_BYTES,
+            next_check: MAX_NAMESPACE_BYTES,
         }
     }
 }
 
 impl ByteAccount {
-    /// Counts an object in.
+    /// Adds an object.
     pub fn add(&mut self, object: &Object) {
         self.bytes = self.bytes.saturating_add(object.size());
     }
 
-    /// Counts an object out.
+    /// Subtracts an object.
     pub fn remove(&mut self, object: &Object) {
         self.bytes = self.bytes.saturating_sub(object.size());
     }
 
-    /// What all objects take.
+    /// The bytes of all objects.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Has the next look at a list be one at each namespace, however little it has grown.
-    pub fn look_again(&mut self) {
-        self.seen = MOST_OF_NAMESPACE;
+    /// Has the next call of [`evict_over_limit`](Self::evict_over_limit) check every namespace, however little the list has
+    /// grown.
+    pub fn force_check(&mut self) {
+        self.next_check = MAX_NAMESPACE_BYTES;
     }
 
-    /// Why the objects that were taken out are left out.
+    /// Why the evicted objects were evicted.
     #[must_use]
     pub fn reason(&self) -> String {
         format!(
             "its namespace has more than {} KiB in this list",
-            self.per_namespace >> 10
+            self.namespace_limit >> 10
         )
     }
 
-    /// Takes out what is too much. Of a namespace the alphabetically first objects stay, where `objects` are sorted. If they
-    /// take more than `room` together, each namespace has half as much as before, until they do not: so the largest ones
-    /// lose objects, and the others none.
-    pub fn fit(&mut self, objects: &mut Vec<Rc<Object>>, room: usize) -> Vec<Rc<Object>> {
-        if self.bytes <= self.seen.min(room) {
+    /// Removes the objects that exceed a limit from `objects`, which are sorted by name, and returns them. The first
+    /// objects of a namespace stay. If all objects together exceed `max_bytes`, the limit of a namespace is halved until
+    /// they do not. So the largest namespaces lose objects, and small ones do not.
+    pub fn evict_over_limit(&mut self, objects: &mut Vec<Rc<Object>>, max_bytes: usize) -> Vec<Rc<Object>> {
+        if self.bytes <= self.next_check.min(max_bytes) {
             return Vec::new();
         }
-        loop {
-            let mut tally = NamespaceUsage::new(self.per_namespace);
-            self.bytes = objects
-                .iter()
-                .filter(|object| tally.takes(object))
-                .map(|object| object.size())
-                .sum();
-            if self.bytes <= room || self.per_namespace == 0 {
-                break;
-            }
-            self.per_namespace /= 2;
+        self.bytes = bytes_within(objects, self.namespace_limit);
+        while self.bytes > max_bytes && self.namespace_limit > 0 {
+            self.namespace_limit /= 2;
+            self.bytes = bytes_within(objects, self.namespace_limit);
         }
-        self.seen = self.bytes.saturating_add(STEP);
-        let mut tally = NamespaceUsage::new(self.per_namespace);
-        let (fits, rest) = std::mem::take(objects)
+        self.next_check = self.bytes.saturating_add(RECHECK_GROWTH);
+        let mut usage = NamespaceUsage::new(self.namespace_limit);
+        let (admitted, evicted) = std::mem::take(objects)
             .into_iter()
-            .partition(|object| tally.takes(object));
-        *objects = fits;
-        rest
+            .partition(|object| usage.admit(object));
+        *objects = admitted;
+        evicted
     }
 }
 
-/// What is kept of a list whose objects come namespace by namespace.
+/// The bytes of the objects that fit into a limit for each namespace.
+fn bytes_within(objects: &[Rc<Object>], namespace_limit: usize) -> usize {
+    let mut usage = NamespaceUsage::new(namespace_limit);
+    let admitted = objects.iter().filter(|object| usage.admit(object));
+    admitted.map(|object| object.size()).sum()
+}
+
+/// Adds up the bytes of each namespace, for objects that come namespace by namespace.
 struct NamespaceUsage {
-    per_namespace: usize,
-    /// The last object that came, and what those of its namespace take up to it.
+    limit: usize,
+    /// The last object.
     last: Option<Rc<Object>>,
-    of_namespace: usize,
+    /// The bytes of its namespace so far.
+    namespace_bytes: usize,
 }
 
 impl NamespaceUsage {
-    fn new(per_namespace: usize) -> Self {
+    fn new(limit: usize) -> Self {
         Self {
-            per_namespace,
+            limit,
             last: None,
-            of_namespace: 0,
+            namespace_bytes: 0,
         }
     }
 
-    fn takes(&mut self, object: &Rc<Object>) -> bool {
+    /// Adds an object. Returns whether its namespace is within the limit.
+    fn admit(&mut self, object: &Rc<Object>) -> bool {
         let namespace = &object.name().namespace;
-        if self
-            .last
-            .as_ref()
-            .is_none_or(|last| last.name().namespace != *namespace)
-        {
+        let last = self.last.as_ref();
+        if last.is_none_or(|last| last.name().namespace != *namespace) {
             self.last = Some(object.clone());
-            self.of_namespace = 0;
+            self.namespace_bytes = 0;
         }
-        self.of_namespace = self.of_namespace.saturating_add(object.size());
-        self.of_namespace <= self.per_namespace
+        self.namespace_bytes = self.namespace_bytes.saturating_add(object.size());
+        self.namespace_bytes <= self.limit
     }
 }
 
@@ -138,11 +138,11 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeMap;
 
-    /// A policy that takes so many bytes.
+    /// A policy of that many bytes.
     fn policy(namespace: &str, name: usize, size: usize) -> Rc<Object> {
         let spec = "x".repeat((size - 512) / 4 - 2);
         let json = format!(r#"{{"metadata":{{"namespace":"{namespace}","name":"n{name:05}"}},"spec":"{spec}"}}"#);
-        Rc::new(Object::read(ObjectKind::Policies, &json, false).unwrap())
+        Rc::new(Object::parse(ObjectKind::Policies, &json, false).unwrap())
     }
 
     fn account(objects: &[Rc<Object>]) -> ByteAccount {
@@ -151,7 +151,7 @@ mod tests {
         account
     }
 
-    fn per_namespace(objects: &[Rc<Object>]) -> BTreeMap<&str, usize> {
+    fn bytes_by_namespace(objects: &[Rc<Object>]) -> BTreeMap<&str, usize> {
         let mut bytes = BTreeMap::new();
         for object in objects {
             *bytes.entry(object.name().namespace.as_str()).or_default() += object.size();
@@ -160,24 +160,24 @@ mod tests {
     }
 
     #[test]
-    fn a_namespace_just_below_its_limit_keeps_everything() {
+    fn a_namespace_within_its_limit_keeps_every_object() {
         let size = 1 << 16;
-        let most = MOST_OF_NAMESPACE / size;
+        let most = MAX_NAMESPACE_BYTES / size;
         let all = |count: usize| ["a", "b"].map(|namespace| (0..count).map(move |n| policy(namespace, n, size)));
         for (count, over) in [(most, 0), (most + 1, 2), (10 * most, 18 * most)] {
             let mut objects: Vec<_> = all(count).into_iter().flatten().collect();
-            let left_out = account(&objects).fit(&mut objects, MOST_OF_LIST);
-            assert_eq!(left_out.len(), over, "{count} objects");
+            let evicted = account(&objects).evict_over_limit(&mut objects, MAX_LIST_BYTES);
+            assert_eq!(evicted.len(), over, "{count} objects");
             assert!(
                 objects.is_sorted_by_key(|object| object.name().clone()),
-                "the first of each stay"
+                "the first objects of each namespace stay"
             );
         }
     }
 
     proptest! {
         #[test]
-        fn there_is_room_for_all_and_a_small_namespace_never_pays_for_a_large_one(
+        fn all_lists_fit_and_a_small_namespace_never_loses_objects_to_a_large_one(
             namespaces in proptest::collection::vec((1..60usize, 1_000..60_000usize), 1..12),
             room in 100_000..4_000_000usize,
         ) {
@@ -188,8 +188,8 @@ mod tests {
             let all: Vec<_> = namespaces.iter().enumerate().flat_map(of).collect();
             let mut objects = all.clone();
             let mut account = account(&objects);
-            let over = account.fit(&mut objects, room);
-            let (before, after) = (per_namespace(&all), per_namespace(&objects));
+            let over = account.evict_over_limit(&mut objects, room);
+            let (before, after) = (bytes_by_namespace(&all), bytes_by_namespace(&objects));
             prop_assert_eq!(objects.len() + over.len(), all.len());
             prop_assert_eq!(account.bytes(), after.values().sum::<usize>());
             prop_assert!(account.bytes() <= room);

@@ -1,6 +1,6 @@
-//! How the cluster is read: which of the proxy's threads asks ([`election`]), the life of each list ([`reflector`]), all the
-//! lists together ([`scheduler`]), how much is kept of them ([`limits`]) and how long to leave a failing API alone
-//! ([`backoff`]).
+//! How the cluster is read: which VM of the proxy sends the requests ([`election`]), the state machine of one list
+//! ([`reflector`]), the order of the requests of all lists ([`scheduler`]), the memory that objects may take ([`limits`]),
+//! and the delay after a failure ([`backoff`]).
 
 pub mod backoff;
 pub mod election;

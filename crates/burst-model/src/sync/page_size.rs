@@ -1,24 +1,26 @@
-//! How many objects are asked for in one page. Envoy says the same of an answer over its buffer limit and of one whose
-//! connection broke: so a page that was cut off is halved, and the larger one is tried again after a while.
+//! How many objects a LIST request asks for. Envoy reports a response over its buffer limit like a connection that broke.
+//! So the page size is halved after either, and doubled again after a while.
 
-/// Whole reads before a larger page is tried again, the first time: five minutes at the default interval.
-const FIRST: u32 = 20;
+/// Complete lists before the page size is doubled for the first time: five minutes at the default interval.
+const INITIAL_PATIENCE: u32 = 20;
 
-/// The most of them: some five hours. Objects that are that large stay so, and each try costs a log line.
-const MOST: u32 = 1280;
+/// The most complete lists before it is doubled: some five hours. Objects that large stay so, and each attempt costs a
+/// message in the log.
+const MAX_PATIENCE: u32 = 1280;
 
-/// The objects that a list may have at least, before it is taken for one without an end; and the pages. With the pages of
-/// 500 objects that are the default it is half a million objects.
-const OBJECTS: u32 = 100_000;
-const PAGES: u32 = 1_000;
+/// A list with more pages than the larger of these two limits allows counts as endless. With the default page size of 500
+/// that is half a million objects.
+const MAX_LIST_OBJECTS: u32 = 100_000;
+const MIN_MAX_PAGES: u32 = 1_000;
 
-/// The size of a page.
+/// The page size of one list.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PageSize {
     configured: u32,
     limit: u32,
-    /// Whole reads since the size last changed, and how many it takes to try a larger one.
-    whole: u32,
+    /// Complete lists since the size last changed.
+    complete_lists: u32,
+    /// Complete lists before the size is doubled.
     patience: u32,
 }
 
@@ -27,33 +29,34 @@ impl PageSize {
         Self {
             configured,
             limit: configured,
-            whole: 0,
-            patience: FIRST,
+            complete_lists: 0,
+            patience: INITIAL_PATIENCE,
         }
     }
 
+    /// The `limit` of the next request.
     pub(super) fn limit(self) -> u32 {
         self.limit
     }
 
-    /// The most pages that a list may have.
-    pub(super) fn most_pages(self) -> u32 {
-        (OBJECTS / self.limit.max(1)).max(PAGES)
+    /// The pages that a list may have.
+    pub(super) fn max_pages(self) -> u32 {
+        (MAX_LIST_OBJECTS / self.limit.max(1)).max(MIN_MAX_PAGES)
     }
 
-    /// A page was cut off.
-    pub(super) fn cut(&mut self) {
+    /// Halves the size: a response was cut off.
+    pub(super) fn halve(&mut self) {
         self.limit = (self.limit / 2).max(1);
-        self.whole = 0;
-        self.patience = self.patience.saturating_mul(2).min(MOST);
+        self.complete_lists = 0;
+        self.patience = self.patience.saturating_mul(2).min(MAX_PATIENCE);
     }
 
-    /// A list was read to its end.
-    pub(super) fn whole(&mut self) {
-        self.whole = self.whole.saturating_add(1);
-        if self.whole >= self.patience && self.limit < self.configured {
+    /// Counts a complete list, and doubles the size after many of them.
+    pub(super) fn record_complete_list(&mut self) {
+        self.complete_lists = self.complete_lists.saturating_add(1);
+        if self.complete_lists >= self.patience && self.limit < self.configured {
             self.limit = self.limit.saturating_mul(2).min(self.configured);
-            self.whole = 0;
+            self.complete_lists = 0;
         }
     }
 }
@@ -62,41 +65,41 @@ impl PageSize {
 mod tests {
     use super::*;
 
-    fn reads_until_larger(size: &mut PageSize) -> u32 {
+    fn lists_until_larger(size: &mut PageSize) -> u32 {
         let limit = size.limit();
-        let mut reads = 0;
+        let mut lists = 0;
         while size.limit() == limit {
-            size.whole();
-            reads += 1;
+            size.record_complete_list();
+            lists += 1;
         }
-        reads
+        lists
     }
 
     #[test]
-    fn a_page_is_halved_down_to_one_object() {
+    fn the_page_size_is_halved_down_to_one_object() {
         let mut size = PageSize::new(5);
         let limits = [(); 4].map(|()| {
-            size.cut();
+            size.halve();
             size.limit()
         });
         assert_eq!(limits, [2, 1, 1, 1]);
     }
 
     #[test]
-    fn a_larger_page_is_tried_later_each_time_it_fails_and_never_one_over_the_configured() {
+    fn each_failed_attempt_at_a_larger_page_delays_the_next_and_the_configured_size_is_never_exceeded() {
         let mut size = PageSize::new(500);
-        size.cut();
-        assert_eq!(reads_until_larger(&mut size), 40);
+        size.halve();
+        assert_eq!(lists_until_larger(&mut size), 40);
         assert_eq!(size.limit(), 500);
-        size.cut();
-        assert_eq!(reads_until_larger(&mut size), 80);
+        size.halve();
+        assert_eq!(lists_until_larger(&mut size), 80);
         for _ in 0..40 {
-            size.cut();
+            size.halve();
         }
-        assert_eq!(reads_until_larger(&mut size), MOST);
+        assert_eq!(lists_until_larger(&mut size), MAX_PATIENCE);
         assert_eq!(size.limit(), 2);
         let mut steady = PageSize::new(7);
-        (0..1000).for_each(|_| steady.whole());
+        (0..1000).for_each(|_| steady.record_complete_list());
         assert_eq!(steady.limit(), 7);
     }
 }

@@ -1,10 +1,10 @@
-//! The life of one kind of object: wait, list it page by page, then watch it window by window or wait again. Each
-//! answer moves it on and says what is to be done.
+//! Keeps one list up to date, like the reflector of client-go: it lists page by page, then watches, or waits and lists
+//! again. It knows when its next request is due and what it is, and each response leads to an event.
 //!
-//! A life knows when it is due and what it asks next.
+//! A watch lasts for a window of some seconds, because the proxy gets a response only when it is complete.
 
 use super::backoff::{self, Backoff};
-use super::interval::{EARLY, next_read, staggered};
+use super::interval::{TICK_TOLERANCE, next_read, staggered_window};
 use super::page_size::PageSize;
 use crate::kube::{Failure, ListPage, Payload, Source, Verb, WatchBatch};
 use crate::time::Time;
@@ -17,348 +17,350 @@ pub use listing::ListedObjects;
 use listing::Listing;
 pub use pause::FailurePause;
 
-/// The first window after a hand-over, or a failure, brings at once what happened since; it need not wait for more. And
-/// a server that ends its windows early is not asked more often.
-const SHORTEST_WINDOW: Duration = Duration::from_secs(1);
+/// The window of the first watch after a handover, or a failure: it brings at once what happened since, and need not wait
+/// for more. A server that ends watches early gets no more requests than one for each such window.
+const MIN_WINDOW: Duration = Duration::from_secs(1);
 
-/// Windows in a row that did not end well, after which a list is kept up to date without them.
-const PATIENCE: u32 = 3;
+/// Consecutive failed watches after which a list is listed instead.
+const MAX_FAILED_WATCHES: u32 = 3;
 
-/// Lists that are read without windows before a window is tried again: five minutes at the default interval.
-const LISTS_INSTEAD: u32 = 20;
+/// How often it is listed instead before a watch is tried again: five minutes at the default interval.
+const FALLBACK_LISTS: u32 = 20;
 
 /// How a list is kept up to date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Schedule {
-    /// The time from the beginning of one read to that of the next, where it is not watched.
+    /// The time from the start of one list to the start of the next one, while the list is not watched.
     pub interval: Duration,
-    /// How long a window is; `None` where it is not watched.
+    /// How long a watch lasts; `None` if the list is not watched.
     pub window: Option<Duration>,
 }
 
-/// A request to be sent.
+/// A request to the API server.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ApiRequest {
-    /// What the answer is: a page, or a window.
+    /// Whether it lists or watches.
     pub verb: Verb,
-    /// Path and query.
+    /// The path and the query.
     pub path: String,
-    /// How long the server takes for the answer on purpose.
-    pub lasts: Duration,
+    /// How long the server holds a watch open; zero for a list.
+    pub watch_timeout: Duration,
 }
 
-/// What a list does at the moment.
+/// What a list is doing.
 #[derive(Debug)]
 enum ReflectorState {
-    /// Nothing is under way, since then and until then.
+    /// Nothing is under way until `due`.
     Waiting { since: Time, due: Time },
-    /// A page was asked for.
+    /// A LIST request is under way.
     Listing(Listing),
-    /// A window is open, since then.
-    Watching { begun: Time },
+    /// A WATCH request is under way.
+    Watching { started_at: Time },
 }
 
-/// What an answer leads to.
+/// What a response leads to.
 #[derive(Debug)]
 pub enum ReflectorEvent {
-    /// Ask for the next page.
+    /// Request the next page.
     Request(ApiRequest),
-    /// The list is whole.
+    /// The list was read in full.
     Relisted(ListedObjects),
-    /// A window ended well.
+    /// A watch ended with these changes.
     Updated(WatchBatch),
-    /// The list, or the window, failed; it is tried again after a pause.
+    /// The list, or the watch, failed. It is tried again after a pause.
     Failed {
-        /// What was asked for.
+        /// What failed.
         verb: Verb,
         /// Why it failed.
         failure: Failure,
-        /// The list is read every so often from now on, instead of being watched.
+        /// From now on it is listed instead of being watched.
         falls_back: bool,
     },
 }
 
-/// One list, kept up to date.
+/// Keeps one list up to date.
 #[derive(Debug)]
 pub struct Reflector {
     source: Source,
     schedule: Schedule,
     state: ReflectorState,
-    /// Where the next window begins; `None` where the list must be read first.
-    version: Option<String>,
-    /// What happened until now is not known yet: somebody else kept the list before.
-    behind: bool,
-    /// What the window after a list or a break is as short by as chance has it. Proxies that were given a configuration,
-    /// or lost the API server, at the same moment would otherwise ask in step from then on.
+    /// Where the next watch starts; `None` if the list must be read first.
+    resource_version: Option<String>,
+    /// The list was taken over from another VM, and its changes since are not known yet.
+    is_behind: bool,
+    /// Shortens the first watch after a list or a failure. Proxies that got their configuration, or lost the API server,
+    /// at the same moment would otherwise send their requests at the same moments from then on.
     stagger: Option<u32>,
-    /// When the request that is under way, or the last one, was sent; of a list that of its first page.
-    asked: Time,
+    /// When the current or the last request was sent; for a list, its first page.
+    requested_at: Time,
     backoff: Backoff,
-    /// The server wishes to be left alone until then.
+    /// The end of the server's `Retry-After`.
     not_before: Time,
-    /// The request that is under way was sent before it was time: if it fails, it is sent again at once.
-    too_early: bool,
-    /// The last answer was that a version is too old.
-    expired: bool,
+    /// The current request was sent before the server recovered: if it fails, it is sent again at once.
+    retry_at_once: bool,
+    /// The last response was 410: a resource version is too old.
+    has_expired: bool,
     page_size: PageSize,
-    /// Windows in a row that did not end well.
-    broken: u32,
-    /// Lists still to be read before a window is tried again.
-    unwatched: u32,
+    /// Consecutive failed watches.
+    failed_watches: u32,
+    /// How often it is still listed before a watch is tried again.
+    lists_before_watch: u32,
 }
 
 impl Reflector {
-    /// A list that is read first at `due`, within an interval, in pages of `page_size` objects.
+    /// A list that is first read at `due`, at most one interval from now, in pages of `page_size` objects.
     #[must_use]
-    pub fn new(source: Source, pace: Schedule, page_size: u32, due: Time) -> Self {
+    pub fn new(source: Source, schedule: Schedule, page_size: u32, due: Time) -> Self {
         Self {
             source,
-            schedule: pace,
+            schedule,
             state: ReflectorState::Waiting {
-                since: due.before(pace.interval),
+                since: due.before(schedule.interval),
                 due,
             },
-            version: None,
-            behind: false,
+            resource_version: None,
+            is_behind: false,
             stagger: None,
-            asked: Time::default(),
+            requested_at: Time::default(),
             backoff: Backoff::default(),
             not_before: Time::default(),
-            too_early: false,
-            expired: false,
+            retry_at_once: false,
+            has_expired: false,
             page_size: PageSize::new(page_size),
-            broken: 0,
-            unwatched: 0,
+            failed_watches: 0,
+            lists_before_watch: 0,
         }
     }
 
-    /// Goes on watching where somebody else stopped.
+    /// Continues the watch of another VM from its last resource version.
     #[must_use]
-    pub fn resumed(mut self, version: &str, now: Time) -> Self {
+    pub fn resuming_from(mut self, version: &str, now: Time) -> Self {
         if self.schedule.window.is_some() && !version.is_empty() {
-            self.version = Some(version.into());
-            self.behind = true;
+            self.resource_version = Some(version.into());
+            self.is_behind = true;
             self.state = ReflectorState::Waiting { since: now, due: now };
         }
         self
     }
 
-    /// What is listed.
+    /// The list.
     #[must_use]
     pub fn source(&self) -> &Source {
         &self.source
     }
 
-    /// Where the next window begins.
+    /// Where the next watch starts.
     #[must_use]
     pub fn resource_version(&self) -> Option<&str> {
-        self.version.as_deref()
+        self.resource_version.as_deref()
     }
 
-    /// Whether what happens next comes by a window.
+    /// Returns whether the next changes come by a watch.
     #[must_use]
     pub fn is_watched(&self) -> bool {
         self.next_window().is_some()
     }
 
-    /// Whether the objects may be older than what somebody else saw of them.
+    /// Returns whether another VM may have read newer objects.
     #[must_use]
     pub fn is_behind(&self) -> bool {
-        self.behind
+        self.is_behind
     }
 
-    /// Whether a page is under way.
+    /// Returns whether a LIST request is under way.
     #[must_use]
     pub fn is_listing(&self) -> bool {
         matches!(self.state, ReflectorState::Listing(_))
     }
 
-    /// Whether a window is open.
+    /// Returns whether a WATCH request is under way.
     #[must_use]
     pub fn is_watching(&self) -> bool {
         matches!(self.state, ReflectorState::Watching { .. })
     }
 
-    /// What is asked for next, when it is time.
+    /// What the next request does.
     #[must_use]
     pub fn next_verb(&self) -> Verb {
         if self.is_watched() { Verb::Watch } else { Verb::List }
     }
 
-    /// When it is, or was, time to ask; `None` while something is under way.
+    /// When the next request is due; `None` if it is not due yet, or one is under way.
     #[must_use]
     pub fn due(&self, now: Time) -> Option<Time> {
         match self.state {
-            // A clock that was set back would make a long wait of a short one, with nothing to tell how old the list is.
+            // After the clock was set back the wait would be too long, so it ends.
             ReflectorState::Waiting { since, due } => (due <= now || now < since).then_some(due),
             ReflectorState::Listing(_) | ReflectorState::Watching { .. } => None,
         }
     }
 
-    /// Asks if it is time.
-    pub fn begin(&mut self, now: Time) -> Option<ApiRequest> {
+    /// Starts the next request if it is due.
+    pub fn next_request(&mut self, now: Time) -> Option<ApiRequest> {
         self.due(now)?;
-        (self.asked, self.too_early) = (now, false);
+        (self.requested_at, self.retry_at_once) = (now, false);
         let window = self.next_window();
         Some(match window {
             Some((version, lasts)) => {
                 let path = self.source.watch_path(version, lasts.as_secs());
-                self.state = ReflectorState::Watching { begun: now };
+                self.state = ReflectorState::Watching { started_at: now };
                 ApiRequest {
                     verb: Verb::Watch,
                     path,
-                    lasts,
+                    watch_timeout: lasts,
                 }
             }
             None => {
                 self.state = ReflectorState::Listing(Listing::begin(now));
-                self.page(None)
+                self.page_request(None)
             }
         })
     }
 
-    /// Has the list read as if nobody ever did: from its start, and waiting for nobody's last word. Whether that could be:
-    /// not while a window is open.
+    /// Has the list read in full, as if nothing of it was known. Returns whether that is possible: not while a watch is
+    /// open.
     pub fn relist(&mut self) -> bool {
         if self.is_watching() {
             return false;
         }
-        (self.version, self.behind) = (None, false);
+        (self.resource_version, self.is_behind) = (None, false);
         true
     }
 
     fn next_window(&self) -> Option<(&str, Duration)> {
-        let window = self.schedule.window.filter(|_| self.unwatched == 0)?;
+        let window = self.schedule.window.filter(|_| self.lists_before_watch == 0)?;
         let lasts = match self.stagger {
-            _ if self.catches_up() => SHORTEST_WINDOW,
-            Some(chance) => staggered(window, chance),
+            _ if self.is_catching_up() => MIN_WINDOW,
+            Some(chance) => staggered_window(window, chance),
             None => window,
         };
         Some((self.resource_version()?, lasts))
     }
 
-    /// Whether the next window is to bring what happened until now, and not to wait for more.
-    fn catches_up(&self) -> bool {
-        self.behind || self.is_failing()
+    /// Returns whether the next watch only brings what happened until now.
+    fn is_catching_up(&self) -> bool {
+        self.is_behind || self.is_failing()
     }
 
-    fn page(&self, cursor: Option<&str>) -> ApiRequest {
+    fn page_request(&self, cursor: Option<&str>) -> ApiRequest {
         ApiRequest {
             verb: Verb::List,
             path: self.source.list_path(self.page_size.limit(), cursor),
-            lasts: Duration::ZERO,
+            watch_timeout: Duration::ZERO,
         }
     }
 
-    /// Takes the answer to what is under way.
+    /// Takes the response to the current request. `chance` is any 32 random bits.
     pub fn handle_response(&mut self, answer: Result<Payload, Failure>, now: Time, chance: u32) -> ReflectorEvent {
-        let was = std::mem::replace(&mut self.state, ReflectorState::Waiting { since: now, due: now });
-        let goes_on = matches!((&was, &answer), (ReflectorState::Watching { .. }, Ok(_)) if !self.catches_up());
-        self.stagger = (!goes_on).then_some(chance);
-        match (was, answer) {
+        let state = std::mem::replace(&mut self.state, ReflectorState::Waiting { since: now, due: now });
+        let is_steady = matches!((&state, &answer), (ReflectorState::Watching { .. }, Ok(_)) if !self.is_catching_up());
+        self.stagger = (!is_steady).then_some(chance);
+        match (state, answer) {
             (ReflectorState::Listing(listing), Ok(Payload::Page(page))) => self.handle_page(listing, page, now, chance),
-            (ReflectorState::Watching { begun }, Ok(Payload::Window(window))) => self.handle_watch(begun, window, now),
-            (ReflectorState::Watching { .. }, Err(failure)) => self.fall_back_to_list(failure, now, chance),
+            (ReflectorState::Watching { started_at }, Ok(Payload::WatchBatch(batch))) => {
+                self.handle_watch(started_at, batch, now)
+            }
+            (ReflectorState::Watching { .. }, Err(failure)) => self.handle_watch_failure(failure, now, chance),
             (_, Err(failure)) => self.handle_failure(Verb::List, failure, now, chance),
             (_, Ok(_)) => {
-                let unasked = Failure::Malformed("an answer that nobody asked for".into());
-                self.handle_failure(Verb::List, unasked, now, chance)
+                let unexpected = Failure::Malformed("a response that does not fit the request".into());
+                self.handle_failure(Verb::List, unexpected, now, chance)
             }
         }
     }
 
     fn handle_page(&mut self, mut listing: Listing, mut page: ListPage, now: Time, chance: u32) -> ReflectorEvent {
         let next = page.continue_token.take();
-        listing.seen.take(&self.source.resource, page);
+        listing.listed.add_page(&self.source.resource, page);
         if let Some(cursor) = next {
-            let request = self.page(Some(&cursor));
-            if let Err(failure) = listing.continue_with(cursor, self.page_size.most_pages()) {
+            let request = self.page_request(Some(&cursor));
+            if let Err(failure) = listing.continue_with(cursor, self.page_size.max_pages()) {
                 return self.handle_failure(Verb::List, failure, now, chance);
             }
             self.state = ReflectorState::Listing(listing);
             return ReflectorEvent::Request(request);
         }
-        let Listing { begun, seen, .. } = listing;
-        // Not before: a list that fails at its second page each time would be asked for without a pause.
-        self.succeeded();
-        self.page_size.whole();
-        self.behind = false;
-        self.unwatched = self.unwatched.saturating_sub(1);
-        self.version = Some(seen.version.clone()).filter(|version| !version.is_empty());
-        // The window that follows begins with the tick that is there.
+        let Listing { started_at, listed, .. } = listing;
+        // Not after each page: a list that always fails at its second page would be requested without a pause.
+        self.clear_failures();
+        self.page_size.record_complete_list();
+        self.is_behind = false;
+        self.lists_before_watch = self.lists_before_watch.saturating_sub(1);
+        self.resource_version = Some(listed.resource_version.clone()).filter(|version| !version.is_empty());
+        // A watch follows at once.
         if !self.is_watched() {
-            self.schedule_next(begun, now);
+            self.schedule_next(started_at, now);
         }
-        ReflectorEvent::Relisted(seen)
+        ReflectorEvent::Relisted(listed)
     }
 
-    fn handle_watch(&mut self, begun: Time, window: WatchBatch, now: Time) -> ReflectorEvent {
-        // One as short as after a failure says nothing of those that are as long as they should be.
+    fn handle_watch(&mut self, started_at: Time, batch: WatchBatch, now: Time) -> ReflectorEvent {
+        // A short watch after a failure does not show that watches of full length work.
         if !self.is_failing() {
-            self.broken = 0;
+            self.failed_watches = 0;
         }
-        self.succeeded();
-        self.behind = false;
-        if let Some(version) = window.version.as_ref().filter(|version| !version.is_empty()) {
-            self.version = Some(version.clone());
+        self.clear_failures();
+        self.is_behind = false;
+        if let Some(version) = batch.resource_version.as_ref().filter(|version| !version.is_empty()) {
+            self.resource_version = Some(version.clone());
         }
         self.state = ReflectorState::Waiting {
             since: now,
-            due: now.max(begun.min(now).after(SHORTEST_WINDOW.saturating_sub(EARLY))),
+            due: now.max(started_at.min(now).after(MIN_WINDOW.saturating_sub(TICK_TOLERANCE))),
         };
-        ReflectorEvent::Updated(window)
+        ReflectorEvent::Updated(batch)
     }
 
-    /// A window failed. What it would have brought comes with the next one, which begins at the same version; or with a
-    /// list, where there is none.
-    fn fall_back_to_list(&mut self, failure: Failure, now: Time, chance: u32) -> ReflectorEvent {
-        let loses_place = matches!(
+    /// Handles a failed watch. The next watch starts at the same resource version and brings its changes; if there is no
+    /// next watch, a list does.
+    fn handle_watch_failure(&mut self, failure: Failure, now: Time, chance: u32) -> ReflectorEvent {
+        let is_version_lost = matches!(
             failure,
             Failure::Expired(_) | Failure::NotFound(_) | Failure::Malformed(_) | Failure::Unexpected(_)
         );
-        // Anything else is of the API as a whole.
-        let is_of_the_window = loses_place || matches!(failure, Failure::Timeout | Failure::Disconnected);
-        self.broken = self.broken.saturating_add(is_of_the_window.into());
+        // Other failures are not specific to watches.
+        let is_watch_failure = is_version_lost || matches!(failure, Failure::Timeout | Failure::Disconnected);
+        self.failed_watches = self.failed_watches.saturating_add(is_watch_failure.into());
         let falls_back = match &failure {
-            // The verb is not in the role, or the kind cannot be watched.
+            // The role lacks the verb, or the kind cannot be watched.
             Failure::Forbidden(_) | Failure::Unexpected(405) => true,
-            // A server that does not end its windows, or whose windows are too large to come whole; or one that lists
-            // and does not watch. Each such window would cost a list, without a pause between them.
-            _ => is_of_the_window && self.broken >= PATIENCE,
+            // The server does not end watches, or their responses are too large, or it lists and does not watch. Each such
+            // watch would cost a list, without a pause between them.
+            _ => is_watch_failure && self.failed_watches >= MAX_FAILED_WATCHES,
         };
         if falls_back {
-            (self.broken, self.unwatched) = (0, LISTS_INSTEAD);
-            self.version = None;
+            (self.failed_watches, self.lists_before_watch) = (0, FALLBACK_LISTS);
+            self.resource_version = None;
             return ReflectorEvent::Failed {
                 verb: Verb::Watch,
                 failure,
                 falls_back,
             };
         }
-        if loses_place {
-            self.version = None;
+        if is_version_lost {
+            self.resource_version = None;
         }
         self.handle_failure(Verb::Watch, failure, now, chance)
     }
 
     fn handle_failure(&mut self, verb: Verb, failure: Failure, now: Time, chance: u32) -> ReflectorEvent {
         if verb == Verb::List && matches!(failure, Failure::Disconnected) {
-            self.page_size.cut();
+            self.page_size.halve();
         }
-        if verb == Verb::List && self.unwatched == LISTS_INSTEAD && failure.is_from_server() {
-            // Nothing came in the place of windows, so it was not for them. Lists would cost a server that is back.
-            self.unwatched = 0;
+        if verb == Verb::List && self.lists_before_watch == FALLBACK_LISTS && failure.is_server_unavailable() {
+            // Lists fail too, so watches are not the cause. And lists would cost a server that recovers too much.
+            self.lists_before_watch = 0;
         }
-        // An expired cursor, or version, is nobody's fault, once: the list is read again from its start without a pause.
+        // Tokens and resource versions expire in normal operation, so the first 410 is followed by a list without a pause.
         let is_expired = matches!(failure, Failure::Expired(_));
-        let was_expired = std::mem::replace(&mut self.expired, is_expired);
-        let at_once = self.too_early || is_expired && !was_expired;
-        let wish = failure.retry_after();
-        let pause = self.backoff.failed(backoff::LONGEST, wish, chance);
-        self.not_before = now.after(backoff::wish(wish));
+        let was_expired = std::mem::replace(&mut self.has_expired, is_expired);
+        let at_once = self.retry_at_once || is_expired && !was_expired;
+        let retry_after = failure.retry_after();
+        let delay = self.backoff.next_delay(backoff::MAX_BACKOFF, retry_after, chance);
+        self.not_before = now.after(backoff::capped_retry_after(retry_after));
         self.state = ReflectorState::Waiting {
             since: now,
-            due: if at_once { self.not_before } else { now.after(pause) },
+            due: if at_once { self.not_before } else { now.after(delay) },
         };
         ReflectorEvent::Failed {
             verb,
@@ -367,11 +369,11 @@ impl Reflector {
         }
     }
 
-    /// Waits for the next read.
-    fn schedule_next(&mut self, begun: Time, now: Time) {
+    /// Waits for the next list.
+    fn schedule_next(&mut self, started_at: Time, now: Time) {
         self.state = ReflectorState::Waiting {
             since: now,
-            due: next_read(begun, self.schedule.interval, now),
+            due: next_read(started_at, self.schedule.interval, now),
         };
     }
 }

@@ -1,157 +1,153 @@
-//! All the lists of a configuration together.
+//! Which of several lists send a request next.
 
-use super::backoff::PROBE;
+use super::backoff::PROBE_INTERVAL;
 use super::reflector::{ApiRequest, Reflector, ReflectorEvent};
 use crate::kube::{Failure, Payload, Verb};
 use crate::order::sort_by;
 use crate::time::Time;
 
-/// Pages under way at once, over all lists. Enough to overlap the round trips of a few kinds; a list a namespace and
-/// kind must not become a stampede.
-const MOST_PAGES: usize = 8;
+/// LIST requests that may be under way at once, over all lists. That is enough to overlap the round trips of a few kinds,
+/// and a configuration with a list for each namespace and kind does not flood the API server.
+const MAX_CONCURRENT_LISTS: usize = 8;
 
-/// Which list, by its place in the configuration.
+/// A list, by its index in the configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SourceId(pub usize);
 
-/// A request to be sent.
+/// A request to send for a list.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ScheduledRequest {
-    /// For which list.
+    /// The list that it is for.
     pub source: SourceId,
-    /// What is asked.
+    /// The request.
     pub request: ApiRequest,
 }
 
-/// The lists of a configuration.
+/// Schedules the requests of all lists. The caller owns the lists and passes them to each call, always in the same order.
 #[derive(Debug)]
 pub struct Scheduler {
-    reflectors: Vec<Reflector>,
-    /// Windows that may be open at once.
-    most_windows: usize,
-    /// When the server was noticed to be back.
+    /// Watches that may be open at once.
+    max_windows: usize,
+    /// When the last outage was seen to end.
     recovered_at: Option<Time>,
 }
 
+/// Returns whether no list is being read, which is the moment to publish. An open watch brings a change of its own later.
+#[must_use]
+pub fn is_between_rounds(lists: &[impl AsRef<Reflector>]) -> bool {
+    !lists.iter().any(|list| list.as_ref().is_listing())
+}
+
+/// Returns whether no list is being read or is about to be read, which is the moment to hand over: a successor continues
+/// the watches.
+#[must_use]
+pub fn is_idle(lists: &[impl AsRef<Reflector>], now: Time) -> bool {
+    is_between_rounds(lists) && !lists.iter().any(|list| is_list_due(list.as_ref(), now))
+}
+
+/// Returns whether another VM may have read newer objects of a list than those that are known here.
+#[must_use]
+pub fn is_behind(lists: &[impl AsRef<Reflector>]) -> bool {
+    lists.iter().any(|list| list.as_ref().is_behind())
+}
+
+fn is_list_due(reflector: &Reflector, now: Time) -> bool {
+    reflector.due(now).is_some() && reflector.next_verb() == Verb::List
+}
+
 impl Scheduler {
-    /// Keeps these lists, with so many windows open at once.
+    /// A scheduler that has at most `max_windows` watches open at once.
     #[must_use]
-    pub fn new(lists: Vec<Reflector>, most_windows: usize) -> Self {
+    pub fn new(max_windows: usize) -> Self {
         Self {
-            reflectors: lists,
-            most_windows,
+            max_windows,
             recovered_at: None,
         }
     }
 
-    /// Whether no list is being read: the moment to publish. What an open window will bring is a change of its own.
-    #[must_use]
-    pub fn is_between_rounds(&self) -> bool {
-        !self.reflectors.iter().any(Reflector::is_listing)
-    }
-
-    /// Whether no list is about to be read either: the moment to hand over. A successor goes on with the windows.
-    #[must_use]
-    pub fn is_idle(&self, now: Time) -> bool {
-        let lists = |list: &Reflector| list.due(now).is_some() && list.next_verb() == Verb::List;
-        !self.reflectors.iter().any(|list| list.is_listing() || lists(list))
-    }
-
-    /// Whether somebody else's last word on some list may be newer than what is known here.
-    #[must_use]
-    pub fn is_behind(&self) -> bool {
-        self.reflectors.iter().any(Reflector::is_behind)
-    }
-
-    /// The list of that place.
-    #[must_use]
-    pub fn reflector(&self, id: SourceId) -> Option<&Reflector> {
-        self.reflectors.get(id.0)
-    }
-
-    /// All lists, in the order of the configuration.
-    pub fn reflectors(&self) -> impl Iterator<Item = &Reflector> {
-        self.reflectors.iter()
-    }
-
-    /// What is due, as much as may be under way; who waits longest comes first.
-    pub fn begin(&mut self, now: Time) -> Vec<ScheduledRequest> {
-        self.probe(now);
-        let room = |most: usize, under_way: fn(&Reflector) -> bool| {
-            most.saturating_sub(self.reflectors.iter().filter(|list| under_way(list)).count())
-        };
-        let mut pages = room(MOST_PAGES, Reflector::is_listing);
-        let mut windows = room(self.most_windows, Reflector::is_watching);
-        let mut due: Vec<_> = self.reflectors.iter_mut().enumerate().collect();
-        due.retain(|(_, list)| list.due(now).is_some());
+    /// Returns the requests that are due, as many as may be under way. The one that has waited longest comes first.
+    pub fn due_requests<L>(&mut self, lists: &mut [L], now: Time) -> Vec<ScheduledRequest>
+    where
+        L: AsRef<Reflector> + AsMut<Reflector>,
+    {
+        let mut reflectors: Vec<&mut Reflector> = lists.iter_mut().map(AsMut::as_mut).collect();
+        probe(&mut reflectors, now);
+        let mut free_lists = free(MAX_CONCURRENT_LISTS, &reflectors, Reflector::is_listing);
+        let mut free_watches = free(self.max_windows, &reflectors, Reflector::is_watching);
+        let mut due: Vec<_> = reflectors.into_iter().enumerate().collect();
+        due.retain(|(_, reflector)| reflector.due(now).is_some());
         sort_by(&mut due, |(_, a), (_, b)| a.due(now).cmp(&b.due(now)));
-        let mut asks = Vec::new();
-        for (place, list) in due {
-            let room = match list.next_verb() {
-                Verb::List => &mut pages,
-                Verb::Watch => &mut windows,
+        let mut requests = Vec::new();
+        for (index, reflector) in due {
+            let free = match reflector.next_verb() {
+                Verb::List => &mut free_lists,
+                Verb::Watch => &mut free_watches,
             };
-            let Some(less) = room.checked_sub(1) else { continue };
-            *room = less;
-            let source = SourceId(place);
-            asks.extend(list.begin(now).map(|request| ScheduledRequest { source, request }));
+            let Some(left) = free.checked_sub(1) else { continue };
+            *free = left;
+            let source = SourceId(index);
+            let request = reflector.next_request(now);
+            requests.extend(request.map(|request| ScheduledRequest { source, request }));
         }
-        asks
+        requests
     }
 
-    /// Where nothing works, one list after the other asks whether the server is back: pauses of their own are too long
-    /// for that. So it is asked no more often than before by a proxy that keeps the four lists of the defaults.
-    fn probe(&mut self, now: Time) {
-        let probes = self.reflectors.iter().map(Reflector::next_probe);
-        let due = probes.reduce(|one, other| Some(one?.max(other?))).flatten();
-        if due.is_none_or(|due| due > now) {
-            return;
-        }
-        let askable = self.reflectors.iter_mut().filter(|list| list.may_ask(now));
-        if let Some(list) = askable.min_by_key(|list| list.asked()) {
-            list.hurry(now);
-        }
-    }
-
-    /// Ends the pause of a list, see [`Reflector::hurry`].
-    pub fn hurry(&mut self, id: SourceId, now: Time) {
-        if let Some(list) = self.reflectors.get_mut(id.0) {
-            list.hurry(now);
-        }
-    }
-
-    /// Has a list read as if nobody ever did; whether that could be, see [`Reflector::relist`].
-    pub fn relist(&mut self, id: SourceId) -> bool {
-        self.reflectors.get_mut(id.0).is_some_and(Reflector::relist)
-    }
-
-    /// Takes an answer; `None` where there is no such list. The first good one after an outage ends the pauses of all
-    /// the others.
-    pub fn handle_response(
+    /// Passes a response to its list. Returns `None` if there is no such list. The first success after an outage ends the
+    /// pauses of all lists.
+    pub fn handle_response<L>(
         &mut self,
+        lists: &mut [L],
         id: SourceId,
         answer: Result<Payload, Failure>,
         now: Time,
         chance: u32,
-    ) -> Option<ReflectorEvent> {
-        let is_outage = self.reflectors.iter().all(Reflector::is_failing);
-        let list = self.reflectors.get_mut(id.0)?;
-        let step = list.handle_response(answer, now, chance);
-        let is_back = match &step {
-            ReflectorEvent::Relisted(_) | ReflectorEvent::Updated(_) => true,
-            // Only a server that is there knows what it has forgotten.
-            ReflectorEvent::Failed { failure, .. } => matches!(failure, Failure::Expired(_)),
-            ReflectorEvent::Request(_) => false,
-        };
-        // Lists that fail one after the other would end each other's pauses for ever.
-        let is_news = self
+    ) -> Option<ReflectorEvent>
+    where
+        L: AsRef<Reflector> + AsMut<Reflector>,
+    {
+        let was_outage = lists.iter().all(|list| list.as_ref().is_failing());
+        let event = lists.get_mut(id.0)?.as_mut().handle_response(answer, now, chance);
+        // Lists that fail one after the other would otherwise end each other's pauses for ever.
+        let is_first = self
             .recovered_at
-            .is_none_or(|back| now < back || now.since(back) >= PROBE);
-        if is_outage && is_back && is_news {
+            .is_none_or(|recovered_at| now < recovered_at || now.since(recovered_at) >= PROBE_INTERVAL);
+        if was_outage && is_sign_of_life(&event) && is_first {
             self.recovered_at = Some(now);
-            self.reflectors.iter_mut().for_each(|list| list.wake(now));
+            for list in lists {
+                list.as_mut().end_pause_spread(now);
+            }
         }
-        Some(step)
+        Some(event)
+    }
+}
+
+/// Returns whether an event shows that the API server works.
+fn is_sign_of_life(event: &ReflectorEvent) -> bool {
+    match event {
+        ReflectorEvent::Relisted(_) | ReflectorEvent::Updated(_) => true,
+        // Only a server that works knows what has expired.
+        ReflectorEvent::Failed { failure, .. } => matches!(failure, Failure::Expired(_)),
+        ReflectorEvent::Request(_) => false,
+    }
+}
+
+/// How many more requests may be under way.
+fn free(max: usize, reflectors: &[&mut Reflector], is_under_way: fn(&Reflector) -> bool) -> usize {
+    let under_way = reflectors.iter().filter(|reflector| is_under_way(reflector)).count();
+    max.saturating_sub(under_way)
+}
+
+/// While nothing works, has one list after the other probe the API server: the lists' own pauses are too long for that.
+/// With the four lists of the default configuration, the server gets no more requests than without probes.
+fn probe(reflectors: &mut [&mut Reflector], now: Time) {
+    let next_probes = reflectors.iter().map(|reflector| reflector.next_probe());
+    let due = next_probes.reduce(|one, other| Some(one?.max(other?))).flatten();
+    if due.is_none_or(|due| due > now) {
+        return;
+    }
+    let allowed = reflectors.iter_mut().filter(|reflector| reflector.may_request(now));
+    if let Some(reflector) = allowed.min_by_key(|reflector| reflector.requested_at()) {
+        reflector.end_pause(now);
     }
 }
 

@@ -75,7 +75,8 @@ pub fn read(
                 let Some(source) = leader.source(id).cloned() else {
                     continue;
                 };
-                let answer = get(&request.path).and_then(|answer| response::page(&source, answer.response(), &mut ()));
+                let answer =
+                    get(&request.path).and_then(|answer| response::parse_list(&source, answer.response(), &mut ()));
                 lists.entry(id.0).or_insert_with(|| List::of(source)).note(&answer);
                 effects.extend(leader.answer(id, answer.map(kube::Payload::Page), now, CHANCE));
             }
@@ -125,7 +126,7 @@ impl List {
 
     fn note(&mut self, answer: &Result<ListPage, Failure>) {
         match answer {
-            Ok(page) => self.bad.extend(page.bad.iter().cloned()),
+            Ok(page) => self.bad.extend(page.invalid.iter().cloned()),
             Err(_) => self.bad.clear(),
         }
         self.failure = answer.as_ref().err().cloned();

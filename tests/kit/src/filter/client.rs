@@ -14,7 +14,7 @@ use super::PATIENCE;
 const PASSING: [&str; 3] = [
     "date",
     "x-envoy-upstream-service-time",
-    burst_model::confirmation::HEADER,
+    burst_model::confirmation::CONFIRMED_HEADER,
 ];
 
 /// A connection to each worker of a listener. The listener balances exactly, so the connections that are held at the

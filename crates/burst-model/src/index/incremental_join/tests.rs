@@ -38,7 +38,7 @@ proptest! {
     ) {
         let percent = Percent::new(80).unwrap();
         let mut lists = lists(Vec::new(), Vec::new(), Vec::new());
-        lists.iter_mut().for_each(|(source, _)| source.labels = labelled);
+        lists.iter_mut().for_each(|(source, _)| source.keep_labels = labelled);
         let mut joined = IncrementalJoin::new(lists.iter().map(|(source, _)| source.clone()).collect(), percent);
         for ((kind, object), stays, mut budget) in changes {
             joined.enqueue(kind, [change(&mut lists[kind].1, object, stays)]);

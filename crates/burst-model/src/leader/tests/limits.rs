@@ -1,24 +1,24 @@
-//! More than the leader can keep: each attack ten times over its limit.
+//! Clusters with more objects than the leader keeps: each exceeds a limit ten times.
 
 use super::*;
 use crate::kube::Change;
-use crate::kube::size::MOST_OBJECT;
-use crate::sync::limits::{MOST_OF_LIST, MOST_OF_NAMESPACE};
+use crate::kube::size::MAX_OBJECT_BYTES;
+use crate::sync::limits::{MAX_LIST_BYTES, MAX_NAMESPACE_BYTES};
 use std::collections::BTreeMap;
 
 /// Objects in a page, each almost as large as one may be.
 const PAGE: usize = 100;
 
-/// A Service that selects by so many labels that it is almost too large.
+/// A Service whose selector has so many labels that the object is almost too large.
 fn large(namespace: &str, n: usize) -> Object {
     let labels = (0..).map(|n| (format!("key-{n:04}").into(), "v".repeat(1_900).into()));
     let Object::Service(mut service) = service(namespace, &format!("n{n:05}")) else {
         panic!("a Service")
     };
-    service.selector = labels.take(MOST_OBJECT / 2_048).collect();
+    service.selector = labels.take(MAX_OBJECT_BYTES / 2_048).collect();
     let object = Object::Service(service);
     assert!(
-        (MOST_OBJECT / 10 * 9..=MOST_OBJECT).contains(&object.size()),
+        (MAX_OBJECT_BYTES / 10 * 9..=MAX_OBJECT_BYTES).contains(&object.size()),
         "{}",
         object.size()
     );
@@ -28,22 +28,22 @@ fn large(namespace: &str, n: usize) -> Object {
 fn service(namespace: &str, name: &str) -> Object {
     let meta = format!(r#""metadata":{{"name":"{name}","namespace":"{namespace}"}}"#);
     let json = format!(r#"{{{meta},"spec":{{"selector":{{"app":"web"}}}}}}"#);
-    Object::read(ObjectKind::Services, &json, false).unwrap()
+    Object::parse(ObjectKind::Services, &json, false).unwrap()
 }
 
-/// How many of them a namespace may have.
-fn most() -> usize {
-    MOST_OF_NAMESPACE / large("a", 0).size()
+/// How many of them fit into a namespace.
+fn max_large() -> usize {
+    MAX_NAMESPACE_BYTES / large("a", 0).size()
 }
 
-/// The cluster of one HPA, with so many large Services in each of those namespaces, page by page.
-struct Crowded {
+/// A cluster with one HPA and many large Services in each namespace, served page by page.
+struct CrowdedCluster {
     namespaces: Vec<&'static str>,
     each: usize,
     pages: BTreeMap<String, usize>,
 }
 
-impl Crowded {
+impl CrowdedCluster {
     fn new(namespaces: &[&'static str], each: usize) -> Self {
         Self {
             namespaces: namespaces.to_vec(),
@@ -63,7 +63,7 @@ impl Crowded {
         page.continue_token = (numbers.end < count).then(|| numbers.end.to_string());
         *begun = if page.continue_token.is_some() { *begun + 1 } else { 0 };
         let object = |n: usize| large(self.namespaces[n / self.each], n % self.each);
-        // The one that everybody asks for comes last.
+        // The Service that the tests ask for comes last.
         let web = page.objects.pop().filter(|_| page.continue_token.is_none());
         page.objects = numbers.map(object).chain(web).collect();
         Ok(page)
@@ -72,7 +72,7 @@ impl Crowded {
     fn answer(&mut self, source: &Source, verb: Verb) -> Result<Payload, Failure> {
         match verb {
             Verb::List => self.page(source).map(Payload::Page),
-            Verb::Watch => Ok(Payload::Window(WatchBatch::default())),
+            Verb::Watch => Ok(Payload::WatchBatch(WatchBatch::default())),
         }
     }
 }
@@ -83,7 +83,7 @@ fn is_served(round: &Round) -> bool {
 }
 
 fn bytes(leader: &Leader) -> usize {
-    let objects = leader.lists.iter().flat_map(|list| &list.objects);
+    let objects = leader.lists.iter().flat_map(|list| &list.store.objects);
     objects.map(|object| object.size()).sum()
 }
 
@@ -92,55 +92,62 @@ fn over(round: &Round) -> Option<u64> {
 }
 
 #[test]
-fn a_namespace_ten_times_over_its_limit_costs_no_other_one_its_load() {
-    let mut crowded = Crowded::new(&["evil"], 10 * most());
+fn a_namespace_ten_times_over_its_limit_excludes_no_object_of_another_one() {
+    let mut crowded = CrowdedCluster::new(&["evil"], 10 * max_large());
     let mut leader = Leader::new(config(""), Handover::default(), T0);
     let first = round(&mut leader, T0, |source| crowded.page(source));
     assert!(is_served(&first));
-    assert!(bytes(&leader) <= MOST_OF_NAMESPACE + 2_000, "{} bytes", bytes(&leader));
-    assert_eq!(over(&first), Some(9 * most() as u64));
-    assert_eq!(first.lines.len(), MOST_LINES, "{:?}", first.lines);
+    assert!(
+        bytes(&leader) <= MAX_NAMESPACE_BYTES + 2_000,
+        "{} bytes",
+        bytes(&leader)
+    );
+    assert_eq!(over(&first), Some(9 * max_large() as u64));
+    assert_eq!(first.messages.len(), MAX_MESSAGES, "{:?}", first.messages);
     assert_eq!(
-        first.lines[0],
+        first.messages[0],
         format!(
-            "left out Service evil/n{:05}: its namespace has more than 16384 KiB in this list",
-            most()
+            "excluded Service evil/n{:05}: its namespace has more than 16384 KiB in this list",
+            max_large()
         )
     );
     let second = round(&mut leader, later(15), |source| crowded.page(source));
-    assert!(second.lines.is_empty(), "said once: {:?}", second.lines);
+    assert!(second.messages.is_empty(), "it is reported once: {:?}", second.messages);
 
-    crowded.each = most();
-    let well = round(&mut leader, later(30), |source| crowded.page(source));
+    crowded.each = max_large();
+    let recovered = round(&mut leader, later(30), |source| crowded.page(source));
     assert_eq!(
-        (over(&well), well.lines.len()),
+        (over(&recovered), recovered.messages.len()),
         (Some(0), 0),
-        "just below it everything is kept"
+        "at its limit it keeps every object"
     );
-    assert_eq!(well.totals.map(|totals| totals.objects), Some(most() as u64 + 3));
+    assert_eq!(
+        recovered.totals.map(|totals| totals.objects),
+        Some(max_large() as u64 + 3)
+    );
 }
 
 #[test]
-fn namespaces_that_are_ten_times_over_the_limit_of_a_list_cost_no_small_one_its_load() {
+fn namespaces_ten_times_over_the_limit_of_a_list_exclude_no_object_of_a_small_one() {
     let names: Vec<String> = (0..40).map(|n| format!("evil-{n:02}")).collect();
     let names: Vec<&'static str> = names.into_iter().map(|name| &*name.leak()).collect();
-    assert!(names.len() * MOST_OF_NAMESPACE >= 10 * MOST_OF_LIST);
-    let mut crowded = Crowded::new(&names, most());
+    assert!(names.len() * MAX_NAMESPACE_BYTES >= 10 * MAX_LIST_BYTES);
+    let mut crowded = CrowdedCluster::new(&names, max_large());
     let mut leader = Leader::new(config(""), Handover::default(), T0);
     let first = round(&mut leader, T0, |source| crowded.page(source));
     assert!(is_served(&first));
-    assert!(bytes(&leader) <= MOST_OF_LIST + 2_000, "{} bytes", bytes(&leader));
+    assert!(bytes(&leader) <= MAX_LIST_BYTES + 2_000, "{} bytes", bytes(&leader));
     let mut kept: BTreeMap<String, usize> = BTreeMap::new();
-    for object in leader.lists.iter().flat_map(|list| &list.objects) {
+    for object in leader.lists.iter().flat_map(|list| &list.store.objects) {
         *kept.entry(object.name().namespace.to_string()).or_default() += 1;
     }
-    assert_eq!(kept.len(), names.len() + 1, "each has its part");
+    assert_eq!(kept.len(), names.len() + 1, "each namespace keeps some");
     assert!(kept["evil-00"] == kept["evil-39"], "{kept:?}");
 }
 
 #[test]
-fn what_a_watch_brings_is_within_the_same_limits_and_what_was_left_out_comes_back() {
-    let mut crowded = Crowded::new(&[], 0);
+fn a_watch_obeys_the_same_limits_and_excluded_objects_return_when_they_fit() {
+    let mut crowded = CrowdedCluster::new(&[], 0);
     let mut leader = Leader::new(parse(r#"{"cluster":"k"}"#), Handover::default(), T0);
     assert!(is_served(
         &round_of(&mut leader, T0, |source, verb| crowded.answer(source, verb))
@@ -153,23 +160,27 @@ fn what_a_watch_brings_is_within_the_same_limits_and_what_was_left_out_comes_bac
             if source.kind != ObjectKind::Services || verb == Verb::List {
                 return crowded.answer(source, verb);
             }
-            let objects = (sent..(sent + PAGE).min(10 * most())).map(|n| Change::Apply(large("evil", n)));
+            let objects = (sent..(sent + PAGE).min(10 * max_large())).map(|n| Change::Apply(large("evil", n)));
             sent += PAGE;
-            Ok(Payload::Window(WatchBatch {
+            Ok(Payload::WatchBatch(WatchBatch {
                 changes: objects.collect(),
-                version: Some("10".into()),
+                resource_version: Some("10".into()),
             }))
         });
-        assert!(bytes(&leader) <= MOST_OF_NAMESPACE * 9 / 8, "{} bytes", bytes(&leader));
+        assert!(
+            bytes(&leader) <= MAX_NAMESPACE_BYTES * 9 / 8,
+            "{} bytes",
+            bytes(&leader)
+        );
         last = over(&round).or(last);
     }
     assert!(
-        sent >= 10 * most() && last.unwrap() >= 9 * most() as u64 - 20,
+        sent >= 10 * max_large() && last.unwrap() >= 9 * max_large() as u64 - 20,
         "{last:?}"
     );
 
-    // All but a few are deleted; of those that are left the watch says nothing, as nothing becomes of them.
-    let gone = (0..10 * most()).filter(|n| n % 1_000 != 999);
+    // All but a few are deleted. The watch does not mention the others, because they do not change.
+    let gone = (0..10 * max_large()).filter(|n| n % 1_000 != 999);
     let gone: Vec<_> = gone.map(|n| large("evil", n).name().clone()).collect();
     let mut deleted = false;
     let mut listed = Vec::new();
@@ -181,66 +192,73 @@ fn what_a_watch_brings_is_within_the_same_limits_and_what_was_left_out_comes_bac
             if verb == Verb::Watch {
                 let gone = if deleted { Vec::new() } else { gone.clone() };
                 deleted = true;
-                return Ok(Payload::Window(WatchBatch {
+                return Ok(Payload::WatchBatch(WatchBatch {
                     changes: gone.into_iter().map(Change::Delete).collect(),
-                    version: Some("11".into()),
+                    resource_version: Some("11".into()),
                 }));
             }
             let mut page = cluster(source, 1)?;
             page.objects.insert(0, large("evil", 999));
             Ok(Payload::Page(page))
         });
-        let lists = round.asked.iter().filter(|path| path.contains("services?limit"));
+        let lists = round.requests.iter().filter(|path| path.contains("services?limit"));
         listed.extend(lists.map(|_| second));
         last = over(&round).or(last);
     }
-    assert_eq!(listed.len(), 1, "read anew once, {listed:?}");
+    assert_eq!(listed.len(), 1, "it is listed again once, {listed:?}");
     assert_eq!(
-        (last, leader.lists.iter().map(|list| list.objects.len()).sum()),
+        (last, leader.lists.iter().map(|list| list.store.objects.len()).sum()),
         (Some(0), 4)
     );
 }
 
 #[test]
-fn a_successor_reads_a_list_of_which_objects_were_left_out() {
-    let mut crowded = Crowded::new(&["evil"], 2 * most());
+fn a_successor_lists_again_if_objects_were_excluded_over_a_limit() {
+    let mut crowded = CrowdedCluster::new(&["evil"], 2 * max_large());
     let mut first = Leader::new(parse(r#"{"cluster":"k"}"#), Handover::default(), T0);
     let mut left = round_of(&mut first, T0, |source, verb| crowded.answer(source, verb));
     while first.is_busy() {
         let more = round_of(&mut first, T0, |source, verb| crowded.answer(source, verb));
         left.published.extend(more.published);
         left.confirmed.extend(more.confirmed);
-        left.resume = more.resume.or(left.resume);
+        left.checkpoint = more.checkpoint.or(left.checkpoint);
     }
-    let resume = left.resume.expect("what it goes on with");
-    let versions: Vec<_> = resume.lists.iter().map(|list| !list.version.is_empty()).collect();
+    let resume = left.checkpoint.expect("a checkpoint");
+    let versions: Vec<_> = resume
+        .lists
+        .iter()
+        .map(|list| !list.resource_version.is_empty())
+        .collect();
     assert_eq!(versions, [true, false, true, true], "Services");
-    let estate = Handover {
+    let handover = Handover {
         snapshot: left.published.pop(),
         confirmed: left.confirmed.pop(),
         checkpoint: Some(resume),
         ..Handover::default()
     };
-    let mut next = Leader::new(parse(r#"{"cluster":"k"}"#), estate, later(20));
-    let mut crowded = Crowded::new(&["evil"], most());
+    let mut next = Leader::new(parse(r#"{"cluster":"k"}"#), handover, later(20));
+    let mut crowded = CrowdedCluster::new(&["evil"], max_large());
     let taken_over = round_of(&mut next, later(20), |source, verb| crowded.answer(source, verb));
     assert_eq!(over(&taken_over), Some(0));
-    assert_eq!(taken_over.totals.map(|totals| totals.objects), Some(most() as u64 + 3));
+    assert_eq!(
+        taken_over.totals.map(|totals| totals.objects),
+        Some(max_large() as u64 + 3)
+    );
 }
 
 #[test]
-fn a_list_without_an_end_is_left_alone_and_keeps_nothing() {
+fn an_endless_list_backs_off_and_keeps_no_objects() {
     let same = |_: usize| "again".to_owned();
     let other = |n: usize| format!("page-{n}");
     let long = |n: usize| format!("{n}{}", "x".repeat(100_000));
-    for (cursor, objects, most) in [
+    for (continue_token, objects, max_pages) in [
         (&same as &dyn Fn(usize) -> String, 0, 2),
         (&other, 0, 1_000),
         (&other, 3, 1_000),
         (&long, 0, 1),
     ] {
         let mut leader = Leader::new(config(""), Handover::default(), T0);
-        let (mut pages, mut lines, mut counted) = (0, Vec::new(), 0);
+        let (mut pages, mut messages, mut attempts) = (0, Vec::new(), 0);
         for second in 0..60 {
             let round = round(&mut leader, later(second), |source| {
                 if source.kind != ObjectKind::Services {
@@ -249,25 +267,28 @@ fn a_list_without_an_end_is_left_alone_and_keeps_nothing() {
                 pages += 1;
                 Ok(ListPage {
                     objects: (0..objects).map(|n| large("shop", n + objects * pages)).collect(),
-                    continue_token: Some(cursor(pages)),
+                    continue_token: Some(continue_token(pages)),
                     ..ListPage::default()
                 })
             });
-            assert!(round.published.is_empty(), "a list is served whole or not at all");
-            counted += round
-                .counted
+            assert!(round.published.is_empty(), "a list is served in full or not at all");
+            attempts += round
+                .outcomes
                 .iter()
                 .filter(|outcome| **outcome == PollOutcome::Malformed)
                 .count();
-            lines.extend(round.lines);
+            messages.extend(round.messages);
         }
-        let tries = counted;
-        assert!((4..=8).contains(&tries), "with pauses in between: {tries}");
-        assert_eq!(pages, most * tries, "in a minute");
-        let wanted =
-            format!("cannot list services: the list does not end: its page {most} leads to another one; check that");
-        assert!(lines.len() == 1 && lines[0].starts_with(&wanted), "{lines:?}");
-        let well = round(&mut leader, later(120), |source| cluster(source, 1));
-        assert!(is_served(&well));
+        assert!((4..=8).contains(&attempts), "with pauses in between: {attempts}");
+        assert_eq!(pages, max_pages * attempts, "in a minute");
+        let expected = format!(
+            "cannot list services: the list does not end: its page {max_pages} leads to another one; check that"
+        );
+        assert!(
+            messages.len() == 1 && messages[0].starts_with(&expected),
+            "{messages:?}"
+        );
+        let recovered = round(&mut leader, later(120), |source| cluster(source, 1));
+        assert!(is_served(&recovered));
     }
 }

@@ -1,29 +1,29 @@
-//! After an outage a picture is whole or too old, in whatever order the lists come back, and it is back soon.
+//! After an outage a snapshot is complete or stale, in whatever order the lists recover, and it is complete soon.
 
 use super::*;
 use proptest::prelude::*;
 
-/// How the API server is away.
+/// How the API server fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Away {
-    /// Connections are refused, and those that are open end.
+enum Outage {
+    /// It refuses connections, and open ones break.
     Refused,
-    /// Nothing is answered, and callouts end with their timeout.
+    /// It does not answer, and callouts end with their timeout.
     Silent,
-    /// Something in between answers.
+    /// An intermediary answers 503.
     Unavailable,
 }
 
-/// An API server of two applications, of a Deployment and of a StatefulSet, that is away for a while.
+/// An API server with two applications, a Deployment and a StatefulSet, that fails for a while.
 #[derive(Clone, Copy, Debug)]
 struct Api {
-    away: Away,
+    outage: Outage,
     /// Seconds from the beginning.
     down: u64,
     up: u64,
-    /// Whether it knows afterwards what happened before.
+    /// Whether it knows older resource versions afterwards.
     remembers: bool,
-    /// Workloads cannot be listed, or watched, for so many seconds after it is up.
+    /// For how many more seconds workloads can neither be listed nor watched.
     recovers: u64,
 }
 
@@ -33,10 +33,10 @@ impl Api {
     }
 
     fn failure(&self) -> Failure {
-        match self.away {
-            Away::Refused => Failure::Unreachable("connection refused".into()),
-            Away::Silent => Failure::Timeout,
-            Away::Unavailable => Failure::Server {
+        match self.outage {
+            Outage::Refused => Failure::Unreachable("connection refused".into()),
+            Outage::Silent => Failure::Timeout,
+            Outage::Unavailable => Failure::Server {
                 status: 503,
                 message: String::new(),
                 retry_after: None,
@@ -44,13 +44,13 @@ impl Api {
         }
     }
 
-    /// The answer that a request has which was sent then, and when it comes; `None` where nothing is ever answered.
+    /// The response to a request that was sent at `asked`, and when it comes.
     fn answer(&self, source: &Source, ask: &ScheduledRequest, asked: u64) -> (u64, Result<Payload, Failure>) {
-        let ends = asked + ask.request.lasts.as_secs();
+        let ends = asked + ask.request.watch_timeout.as_secs();
         let is_workload = source.kind == ObjectKind::Workloads;
         let is_cut = asked < self.down && self.down < ends;
-        match self.away {
-            Away::Silent if self.is_down(asked) || is_cut => (ends + 5, Err(Failure::Timeout)),
+        match self.outage {
+            Outage::Silent if self.is_down(asked) || is_cut => (ends + 5, Err(Failure::Timeout)),
             _ if self.is_down(asked) => (asked, Err(self.failure())),
             _ if is_cut => (self.down, Err(Failure::Disconnected)),
             _ if is_workload && (self.up..self.up + self.recovers).contains(&asked) => (asked, Err(conversion())),
@@ -67,8 +67,8 @@ impl Api {
             Verb::Watch if !self.remembers && self.up <= asked && from < Some(self.up) => {
                 Err(Failure::Expired("too old resource version".into()))
             }
-            Verb::Watch => Ok(Payload::Window(WatchBatch {
-                version: Some((asked + ask.request.lasts.as_secs()).to_string()),
+            Verb::Watch => Ok(Payload::WatchBatch(WatchBatch {
+                resource_version: Some((asked + ask.request.watch_timeout.as_secs()).to_string()),
                 ..WatchBatch::default()
             })),
             Verb::List => applications(source, asked).map(Payload::Page),
@@ -76,7 +76,7 @@ impl Api {
     }
 }
 
-/// Of a kind whose conversion webhook is gone.
+/// The failure of a kind whose conversion webhook is missing.
 fn conversion() -> Failure {
     Failure::Server {
         status: 500,
@@ -105,15 +105,15 @@ fn applications(source: &Source, version: u64) -> Result<ListPage, Failure> {
     page::parse(source, body.as_bytes(), &mut ())
 }
 
-/// A proxy: who leads, and what stands in shared data.
+/// A proxy: its leader, and its shared data.
 struct Proxy {
     config: Rc<Config>,
     leader: Leader,
     snapshot: Vec<u8>,
-    estate: Handover,
+    handover: Handover,
     under_way: Vec<(u64, SourceId, Result<Payload, Failure>)>,
     /// Requests of each second.
-    asked: Vec<u64>,
+    requests: Vec<u64>,
     chance: u32,
 }
 
@@ -123,15 +123,15 @@ impl Proxy {
             leader: Leader::new(config.clone(), Handover::default(), T0),
             config,
             snapshot: Vec::new(),
-            estate: Handover::default(),
+            handover: Handover::default(),
             under_way: Vec::new(),
-            asked: Vec::new(),
+            requests: Vec::new(),
             chance,
         }
     }
 
     fn second(&mut self, api: &Api, second: u64) {
-        self.asked.push(0);
+        self.requests.push(0);
         let effects = self.leader.tick(later(second));
         self.carry_out(effects, api, second);
         while let Some(place) = self.under_way.iter().position(|(due, ..)| *due <= second) {
@@ -148,33 +148,33 @@ impl Proxy {
                 Effect::Request(ask) => {
                     let (due, answer) = api.answer(self.leader.source(ask.source).unwrap(), &ask, second);
                     self.under_way.push((due, ask.source, answer));
-                    *self.asked.last_mut().unwrap() += 1;
+                    *self.requests.last_mut().unwrap() += 1;
                 }
                 Effect::PublishSnapshot(snapshot) => self.snapshot = snapshot,
-                Effect::WriteCheckpoint(resume) => self.estate.checkpoint = Checkpoint::from_bytes(&resume),
-                Effect::RecordFailures(troubles) => self.estate.failures = Failures::from_bytes(&troubles.to_bytes()),
-                Effect::Confirm(confirmed) => self.estate.confirmed = Some(confirmed),
+                Effect::WriteCheckpoint(resume) => self.handover.checkpoint = Checkpoint::from_bytes(&resume),
+                Effect::RecordFailures(troubles) => self.handover.failures = Failures::from_bytes(&troubles.to_bytes()),
+                Effect::Confirm(confirmed) => self.handover.confirmed = Some(confirmed),
                 _ => {}
             }
         }
     }
 
     fn hand_over(&mut self, second: u64) {
-        let left = &self.estate;
-        let estate = Handover {
+        let left = &self.handover;
+        let handover = Handover {
             snapshot: Snapshot::open(self.snapshot.clone()).ok(),
             confirmed: left.confirmed.clone(),
             checkpoint: left.checkpoint.clone(),
             failures: left.failures.clone(),
             policies: None,
         };
-        self.leader = Leader::new(self.config.clone(), estate, later(second));
+        self.leader = Leader::new(self.config.clone(), handover, later(second));
         self.under_way.clear();
     }
 
-    /// What is served: the names of the Services, or nothing where the picture is too old.
+    /// The names of the Services that are served, or `None` if the snapshot is stale.
     fn served(&self, second: u64) -> Option<Vec<String>> {
-        let oldest = self.estate.confirmed.as_ref().and_then(Confirmed::oldest)?;
+        let oldest = self.handover.confirmed.as_ref().and_then(Confirmed::oldest)?;
         let is_fresh = later(second).since(oldest) <= self.config.max_staleness;
         let snapshot = Snapshot::open(self.snapshot.clone()).ok().filter(|_| is_fresh)?;
         let rows = snapshot.section(SERVICES).into_iter().flat_map(Section::rows);
@@ -182,7 +182,7 @@ impl Proxy {
     }
 }
 
-/// What is served in each second, from the first picture on.
+/// What is served in each second.
 fn story(mode: &str, api: Api, hand_overs: &[u64], chance: u32) -> Vec<Option<Vec<String>>> {
     let config = parse(&format!(r#"{{"cluster":"k","sync":{{"mode":"{mode}"}}}}"#));
     let mut proxy = Proxy::new(config, chance);
@@ -197,18 +197,18 @@ fn story(mode: &str, api: Api, hand_overs: &[u64], chance: u32) -> Vec<Option<Ve
     seconds.map(second).collect()
 }
 
-/// Seconds after which what is served is whole again, and stays so.
-fn is_whole_after(story: &[Option<Vec<String>>], since: u64) -> usize {
+/// Seconds after which every Service is served again, and stays served.
+fn recovered_after(story: &[Option<Vec<String>>], since: u64) -> usize {
     let since = usize::try_from(since).unwrap();
     let lacking = story[since..].iter().rposition(Option::is_none);
     lacking.map_or(0, |place| place + 1)
 }
 
 fn api() -> impl Strategy<Value = Api> {
-    let away = prop::sample::select(vec![Away::Refused, Away::Silent, Away::Unavailable]);
+    let outage = prop::sample::select(vec![Outage::Refused, Outage::Silent, Outage::Unavailable]);
     let recovers = prop_oneof![3 => Just(0), 1 => 1..40u64];
-    (away, 40..80u64, 1..240u64, any::<bool>(), recovers).prop_map(|(away, down, lasts, remembers, recovers)| Api {
-        away,
+    (outage, 40..80u64, 1..240u64, any::<bool>(), recovers).prop_map(|(outage, down, lasts, remembers, recovers)| Api {
+        outage,
         down,
         up: down + lasts,
         remembers,
@@ -218,7 +218,7 @@ fn api() -> impl Strategy<Value = Api> {
 
 proptest! {
     #[test]
-    fn after_an_outage_all_is_served_or_nothing(
+    fn after_an_outage_every_service_is_served_or_none(
         api in api(),
         mode in prop::sample::select(vec!["list", "watch"]),
         hand_overs in proptest::collection::vec(30..400u64, 0..3),
@@ -232,7 +232,7 @@ proptest! {
     }
 
     #[test]
-    fn an_api_server_that_is_back_is_noticed_soon(
+    fn a_recovered_api_server_is_noticed_soon(
         api in api().prop_map(|api| Api { recovers: 0, ..api }),
         mode in prop::sample::select(vec!["list", "watch"]),
         hand_overs in proptest::collection::vec(30..400u64, 0..3),
@@ -240,17 +240,17 @@ proptest! {
     ) {
         let hand_overs: Vec<_> = hand_overs.into_iter().filter(|second| *second < api.up).collect();
         let story = story(mode, api, &hand_overs, chance);
-        let after = is_whole_after(&story, api.up);
-        // Until it is noticed, and until those that were asked then have answered.
+        let after = recovered_after(&story, api.up);
+        // The time to notice it, and to answer the requests of that moment.
         prop_assert!(after <= 15, "{after} s");
     }
 }
 
 #[test]
-fn what_still_fails_alone_long_after_an_outage_is_left_out() {
+fn lists_that_still_fail_long_after_an_outage_are_excluded() {
     for mode in ["list", "watch"] {
         let api = Api {
-            away: Away::Refused,
+            outage: Outage::Refused,
             down: 40,
             up: 160,
             remembers: true,
@@ -258,8 +258,12 @@ fn what_still_fails_alone_long_after_an_outage_is_left_out() {
         };
         let story = story(mode, api, &[], 7);
         let first = story[160..].iter().position(Option::is_some).unwrap();
-        assert_eq!(story[160 + first], Some(Vec::new()), "{mode}: both workloads are gone");
-        // It must fail for a minute after it was asked anew, with the others read before that.
+        assert_eq!(
+            story[160 + first],
+            Some(Vec::new()),
+            "{mode}: both workloads are excluded"
+        );
+        // A list must fail for a minute after the other lists were read again.
         assert!((58..110).contains(&first), "{mode}: after {first} s of it");
         assert_eq!(story.last().unwrap().as_ref().map(Vec::len), Some(2), "{mode}");
     }

@@ -1,26 +1,26 @@
-//! A cluster so large that a snapshot of it takes several calls.
+//! A cluster so large that writing its snapshot takes several calls.
 
 use super::*;
 use crate::kube::Change;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-/// Three rows, and as many objects, of each come to more than one call writes.
-const SERVICES_THERE: usize = 4_000;
+/// Each has three rows and three objects. Together they are more than one call writes.
+const SERVICE_COUNT: usize = 4_000;
 
-/// What the large cluster has of a kind, each HPA with one replica.
+/// The page with all objects of a kind, each HPA with one replica.
 fn page(source: &Source) -> ListPage {
     thread_local! {
         static READ: RefCell<BTreeMap<String, Vec<Object>>> = RefCell::default();
     }
     let objects = READ.with_borrow_mut(|read| {
         let objects = read.entry(source.resource.plural.clone());
-        let all = || (0..SERVICES_THERE).filter_map(|n| object(source, n, 1)).collect();
+        let all = || (0..SERVICE_COUNT).filter_map(|n| object(source, n, 1)).collect();
         objects.or_insert_with(all).clone()
     });
     ListPage {
         objects,
-        version: "9".into(),
+        resource_version: "9".into(),
         ..ListPage::default()
     }
 }
@@ -38,19 +38,19 @@ fn object(source: &Source, n: usize, current: u32) -> Option<Object> {
         }
         _ => return None,
     };
-    Some(Object::read(source.kind, &json, false).unwrap())
+    Some(Object::parse(source.kind, &json, false).unwrap())
 }
 
-/// A leader that has read all of the cluster, and its windows, which are open.
+/// A leader that has read all lists, and its open watches.
 fn watching() -> (Leader, Vec<ScheduledRequest>) {
     let mut leader = Leader::new(parse(r#"{"cluster":"k"}"#), Handover::default(), T0);
     let (mut effects, mut windows) = (leader.tick(T0), Vec::new());
     while let Some(effect) = effects.pop() {
         match effect {
-            Effect::Request(ask) if ask.request.verb == Verb::Watch => windows.push(ask),
-            Effect::Request(ask) => {
-                let page = page(leader.source(ask.source).unwrap());
-                effects.extend(leader.answer(ask.source, Ok(Payload::Page(page)), T0, 0));
+            Effect::Request(request) if request.request.verb == Verb::Watch => windows.push(request),
+            Effect::Request(request) => {
+                let page = page(leader.source(request.source).unwrap());
+                effects.extend(leader.answer(request.source, Ok(Payload::Page(page)), T0, 0));
             }
             Effect::PublishSnapshot(_) | Effect::Confirm(_) | Effect::WriteCheckpoint(_) => {
                 panic!("{effect:?} at once")
@@ -61,40 +61,40 @@ fn watching() -> (Leader, Vec<ScheduledRequest>) {
     (leader, windows)
 }
 
-/// What a call leads to in shared data, and nothing else that is as large.
+/// What a call writes to shared data.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Shared {
+struct SharedData {
     published: Option<Vec<u8>>,
     confirmed: Option<Confirmed>,
-    bequeathed: Option<Vec<u8>>,
+    checkpoint: Option<Vec<u8>>,
 }
 
-fn call(leader: &mut Leader, now: Time) -> Shared {
-    let mut shared = Shared::default();
+fn call(leader: &mut Leader, now: Time) -> SharedData {
+    let mut shared = SharedData::default();
     for effect in leader.advance(now) {
         match effect {
             Effect::PublishSnapshot(bytes) => shared.published = Some(bytes),
             Effect::Confirm(confirmed) => shared.confirmed = Some(confirmed),
-            Effect::WriteCheckpoint(bytes) => shared.bequeathed = Some(bytes),
+            Effect::WriteCheckpoint(bytes) => shared.checkpoint = Some(bytes),
             _ => {}
         }
     }
     shared
 }
 
-/// Goes on until it is so far.
+/// Calls `advance` until `is_there`. These calls must write nothing to shared data.
 fn until(leader: &mut Leader, now: Time, is_there: fn(&Leader) -> bool) {
     while !is_there(leader) {
-        assert_eq!(call(leader, now), Shared::default());
+        assert_eq!(call(leader, now), SharedData::default());
     }
 }
 
 fn is_writing(leader: &Leader) -> bool {
-    leader.draft.is_some()
+    leader.publisher.is_writing()
 }
 
-fn has_written(leader: &Leader) -> bool {
-    !leader.written.is_empty()
+fn is_ready(leader: &Leader) -> bool {
+    leader.publisher.is_ready()
 }
 
 fn load(snapshot: &[u8], of: &str) -> u32 {
@@ -103,57 +103,61 @@ fn load(snapshot: &[u8], of: &str) -> u32 {
 }
 
 #[test]
-fn a_snapshot_is_written_in_some_calls_and_shared_in_another_and_so_is_what_a_successor_has() {
+fn a_snapshot_is_written_in_several_calls_and_shared_in_another_and_so_is_a_checkpoint() {
     let (mut leader, _windows) = watching();
     until(&mut leader, T0, is_writing);
-    assert!(!has_written(&leader), "it takes another call");
-    until(&mut leader, T0, has_written);
+    assert!(!is_ready(&leader), "it takes another call");
+    until(&mut leader, T0, is_ready);
     let shared = call(&mut leader, T0);
-    assert!(shared.published.is_some() && shared.confirmed.is_some() && shared.bequeathed.is_none());
+    assert!(shared.published.is_some() && shared.confirmed.is_some() && shared.checkpoint.is_none());
     let mut calls = 0;
     let left = loop {
         assert!(
             leader.is_busy() && !leader.is_idle(T0),
-            "nobody takes over before it is there"
+            "no other VM takes over before it is written"
         );
         let shared = call(&mut leader, T0);
         assert!(shared.published.is_none() && shared.confirmed.is_none());
-        if let Some(bytes) = shared.bequeathed {
+        if let Some(bytes) = shared.checkpoint {
             break bytes;
         }
         calls += 1;
     };
-    assert!(calls > 1, "a call to share it, and more than one to write it");
+    assert!(calls > 1, "one call shares it, and several write it");
     assert!(!leader.is_busy());
     let left = Checkpoint::from_bytes(&left).unwrap();
     let counts: Vec<_> = left.lists.iter().map(|list| list.objects.len()).collect();
-    assert_eq!(counts, [SERVICES_THERE, SERVICES_THERE, SERVICES_THERE, 0]);
+    assert_eq!(counts, [SERVICE_COUNT, SERVICE_COUNT, SERVICE_COUNT, 0]);
 }
 
 #[test]
-fn what_is_read_while_a_snapshot_is_written_or_waits_is_neither_in_it_nor_confirmed_with_it() {
-    for is_there in [is_writing, has_written] {
+fn objects_that_are_read_while_a_snapshot_is_written_are_neither_in_it_nor_confirmed_with_it() {
+    for is_there in [is_writing, is_ready] {
         let (mut leader, mut windows) = watching();
         until(&mut leader, T0, is_there);
-        windows.retain(|ask| leader.source(ask.source).unwrap().kind == ObjectKind::Hpas);
+        windows.retain(|request| leader.source(request.source).unwrap().kind == ObjectKind::Hpas);
         let hpas = windows[0].source;
         let change = Change::Apply(object(leader.source(hpas).unwrap(), 7, 4).unwrap());
         let window = WatchBatch {
             changes: vec![change],
-            version: Some("10".into()),
+            resource_version: Some("10".into()),
         };
-        for effect in leader.answer(hpas, Ok(Payload::Window(window)), later(5), 0) {
+        for effect in leader.answer(hpas, Ok(Payload::WatchBatch(window)), later(5), 0) {
             assert!(
                 !matches!(effect, Effect::PublishSnapshot(_) | Effect::Confirm(_)),
                 "{effect:?}"
             );
         }
-        until(&mut leader, later(5), has_written);
+        until(&mut leader, later(5), is_ready);
         let first = call(&mut leader, later(5));
         assert_eq!(load(&first.published.unwrap(), "shop/web-7"), 1);
-        assert_eq!(first.confirmed.unwrap().lists, [Some(T0); 4], "as old as it is");
+        assert_eq!(
+            first.confirmed.unwrap().lists,
+            [Some(T0); 4],
+            "the age of the objects in it"
+        );
 
-        until(&mut leader, later(5), has_written);
+        until(&mut leader, later(5), is_ready);
         let second = call(&mut leader, later(5));
         assert_eq!(load(&second.published.unwrap(), "shop/web-7"), 4);
         let confirmed = second.confirmed.unwrap();
@@ -162,44 +166,44 @@ fn what_is_read_while_a_snapshot_is_written_or_waits_is_neither_in_it_nor_confir
 }
 
 #[test]
-fn wherever_a_leader_is_lost_its_successor_serves_the_same_and_only_counts_on() {
-    // Joining is the most of it, and of that one call is as good as another.
+fn after_any_call_a_successor_of_a_lost_leader_serves_the_same_snapshot_with_a_higher_generation() {
+    // Most calls join. For the test one of those is like another.
     let (mut leader, _windows) = watching();
-    let joining = (0..).take_while(|_| call(&mut leader, T0) == Shared::default() && !leader.join.is_up_to_date());
+    let joining = (0..).take_while(|_| call(&mut leader, T0) == SharedData::default() && !leader.join.is_up_to_date());
     let joined = joining.count();
     for lost_at in [0].into_iter().chain(joined..) {
         let (mut leader, _windows) = watching();
-        let mut left = Shared::default();
+        let mut left = SharedData::default();
         for _ in 0..lost_at {
-            let Shared {
+            let SharedData {
                 published,
                 confirmed,
-                bequeathed,
+                checkpoint,
             } = call(&mut leader, T0);
             left.published = published.or(left.published);
             left.confirmed = confirmed.or(left.confirmed);
-            left.bequeathed = bequeathed.or(left.bequeathed);
+            left.checkpoint = checkpoint.or(left.checkpoint);
         }
         let was_busy = leader.is_busy();
-        let estate = Handover {
+        let handover = Handover {
             snapshot: left.published.clone().map(|bytes| Snapshot::open(bytes).unwrap()),
             confirmed: left.confirmed.clone(),
-            checkpoint: left.bequeathed.as_ref().and_then(|bytes| Checkpoint::from_bytes(bytes)),
+            checkpoint: left.checkpoint.as_ref().and_then(|bytes| Checkpoint::from_bytes(bytes)),
             ..Handover::default()
         };
-        let mut next = Leader::new(parse(r#"{"cluster":"k"}"#), estate, later(5));
+        let mut next = Leader::new(parse(r#"{"cluster":"k"}"#), handover, later(5));
         let (mut lists, mut published, mut confirmed) = (0, None, left.confirmed);
         let mut effects = next.tick(later(5));
         while next.is_busy() || !effects.is_empty() {
             for effect in std::mem::take(&mut effects) {
                 match effect {
-                    Effect::Request(ask) => {
-                        let answer = match ask.request.verb {
-                            Verb::List => Payload::Page(page(next.source(ask.source).unwrap())),
+                    Effect::Request(request) => {
+                        let answer = match request.request.verb {
+                            Verb::List => Payload::Page(page(next.source(request.source).unwrap())),
                             Verb::Watch => continue,
                         };
                         lists += 1;
-                        effects.extend(next.answer(ask.source, Ok(answer), later(5), 0));
+                        effects.extend(next.answer(request.source, Ok(answer), later(5), 0));
                     }
                     Effect::PublishSnapshot(bytes) => published = Some(bytes),
                     Effect::Confirm(newer) => confirmed = Some(newer),
@@ -209,7 +213,7 @@ fn wherever_a_leader_is_lost_its_successor_serves_the_same_and_only_counts_on() 
             effects.extend(next.advance(later(5)));
         }
         let what = format!("lost after {lost_at} calls");
-        assert_eq!(lists, if left.bequeathed.is_some() { 0 } else { 4 }, "{what}");
+        assert_eq!(lists, if left.checkpoint.is_some() { 0 } else { 4 }, "{what}");
         let served = published.or(left.published).unwrap();
         assert_eq!(load(&served, "shop/web-3999"), 1, "{what}");
         let generation = Snapshot::open(served).unwrap().generation();

@@ -1,12 +1,12 @@
-//! Policies that are objects, and who may be told of them.
+//! Policies that are objects of the cluster.
 
 use super::*;
 use crate::policies::PolicySet;
 
 const POLICIES: &str = r#","metrics_apis":{"filter_chain":"m","policies":{"root_namespace":"istio-system"}}"#;
 
-/// The cluster with one policy, of that spec.
-fn policed(source: &Source, spec: &str) -> Result<ListPage, Failure> {
+/// The cluster with one policy of that spec.
+fn with_policy(source: &Source, spec: &str) -> Result<ListPage, Failure> {
     if source.kind != ObjectKind::Policies {
         return cluster(source, 1);
     }
@@ -18,41 +18,43 @@ fn policed(source: &Source, spec: &str) -> Result<ListPage, Failure> {
 }
 
 #[test]
-fn policies_are_told_when_they_change_and_a_fault_in_one_is_a_line() {
+fn policies_are_published_when_they_change_and_an_error_in_one_is_one_message() {
     let deny = r#"{"rules":[{"metric":".*","deny":true}]}"#;
     let mut leader = Leader::new(config(POLICIES), Handover::default(), T0);
-    let first = round(&mut leader, T0, |source| policed(source, deny));
-    assert_eq!(first.asked.len(), 5);
+    let first = round(&mut leader, T0, |source| with_policy(source, deny));
+    assert_eq!(first.requests.len(), 5);
     assert!(
         first
-            .asked
+            .requests
             .contains(&"/apis/burstmetrics.dev/v1alpha1/externalmetricpolicies?limit=500".to_owned())
     );
-    let sets = first.enforced.unwrap();
+    let sets = first.policies.unwrap();
     assert_eq!(sets[0].in_force.as_ref().unwrap()[0].1.as_ref(), deny);
-    let quiet = round(&mut leader, later(15), |source| policed(source, deny));
-    assert!(quiet.enforced.is_none() && quiet.lines.is_empty());
+    let quiet = round(&mut leader, later(15), |source| with_policy(source, deny));
+    assert!(quiet.policies.is_none() && quiet.messages.is_empty());
 
-    let spoiled = round(&mut leader, later(30), |source| policed(source, r#"{"rules":[]}"#));
-    let still = spoiled.enforced.unwrap();
+    let corrupted = round(&mut leader, later(30), |source| with_policy(source, r#"{"rules":[]}"#));
+    let still = corrupted.policies.unwrap();
     assert_eq!(still[0].in_force, sets[0].in_force);
     assert!(
-        spoiled.lines[0].contains("shop/p: spec.rules: is empty"),
+        corrupted.messages[0].contains("shop/p: spec.rules: is empty"),
         "{:?}",
-        spoiled.lines
+        corrupted.messages
     );
 
-    let estate = Handover {
+    let handover = Handover {
         policies: Some(still),
         ..Handover::default()
     };
-    let mut successor = Leader::new(config(POLICIES), estate, later(45));
-    let taken_over = round(&mut successor, later(45), |source| policed(source, r#"{"rules":[]}"#));
-    assert!(taken_over.enforced.is_none(), "the last good ones are still in force");
+    let mut successor = Leader::new(config(POLICIES), handover, later(45));
+    let taken_over = round(&mut successor, later(45), |source| {
+        with_policy(source, r#"{"rules":[]}"#)
+    });
+    assert!(taken_over.policies.is_none(), "the last good ones are still in force");
 }
 
 #[test]
-fn what_is_said_of_a_fault_is_short_however_long_what_is_wrong() {
+fn the_message_about_an_error_is_short_however_long_the_policy_is() {
     // A longer one is not looked at.
     let long = "x".repeat(200 << 10);
     for spec in [
@@ -63,8 +65,8 @@ fn what_is_said_of_a_fault_is_short_however_long_what_is_wrong() {
         format!(r#"{{"rules":[{{"metric":"a","deny":true,"{long}":1}}]}}"#),
     ] {
         let mut leader = Leader::new(config(POLICIES), Handover::default(), T0);
-        let first = round(&mut leader, T0, |source| policed(source, &spec));
-        let reason = first.enforced.unwrap()[0].refused.clone().unwrap();
+        let first = round(&mut leader, T0, |source| with_policy(source, &spec));
+        let reason = first.policies.unwrap()[0].refused.clone().unwrap();
         assert!(
             reason.starts_with("shop/p: spec."),
             "{}",
@@ -75,7 +77,7 @@ fn what_is_said_of_a_fault_is_short_however_long_what_is_wrong() {
 }
 
 #[test]
-fn where_policies_may_not_be_read_none_are_known_and_elsewhere_they_are_in_force() {
+fn policies_are_in_force_only_in_namespaces_where_they_may_be_read() {
     let deny = r#"{"rules":[{"metric":".*","deny":true}]}"#;
     let config = config(&format!(r#","namespaces":["data","shop"]{POLICIES}"#));
     let mut leader = Leader::new(config, Handover::default(), T0);
@@ -83,26 +85,28 @@ fn where_policies_may_not_be_read_none_are_known_and_elsewhere_they_are_in_force
         Some(namespace) if source.kind == ObjectKind::Policies && namespace.as_str() == "data" => {
             Err(Failure::Forbidden("no".into()))
         }
-        Some(namespace) if source.kind == ObjectKind::Policies && namespace.as_str() == "shop" => policed(source, deny),
+        Some(namespace) if source.kind == ObjectKind::Policies && namespace.as_str() == "shop" => {
+            with_policy(source, deny)
+        }
         _ if source.kind == ObjectKind::Policies => Ok(ListPage::default()),
         _ => cluster(source, 1),
     });
-    let sets = round.enforced.unwrap();
-    let told = |set: &PolicySet| (set.namespace.to_string(), set.in_force.is_some(), set.refused.is_some());
+    let sets = round.policies.unwrap();
+    let published = |set: &PolicySet| (set.namespace.to_string(), set.in_force.is_some(), set.refused.is_some());
     assert_eq!(
-        sets.iter().map(told).collect::<Vec<_>>(),
+        sets.iter().map(published).collect::<Vec<_>>(),
         [("data".into(), false, true), ("shop".into(), true, false)]
     );
 }
 
 #[test]
-fn a_successor_knows_which_objects_are_left_out() {
+fn a_successor_knows_which_objects_are_excluded() {
     let deny = r#"{"rules":[{"metric":".*","deny":true}]}"#;
-    let odd = |source: &Source, verb| match (verb, policed(source, deny)) {
-        (Verb::Watch, _) => Ok(Payload::Window(WatchBatch::default())),
+    let odd = |source: &Source, verb| match (verb, with_policy(source, deny)) {
+        (Verb::Watch, _) => Ok(Payload::WatchBatch(WatchBatch::default())),
         (Verb::List, page) => page.map(|mut page| {
             let (name, reason) = ("shop/q".into(), "spec: no such thing".into());
-            page.bad
+            page.invalid
                 .extend((source.kind == ObjectKind::Policies).then_some(page::InvalidItem { name, reason }));
             Payload::Page(page)
         }),
@@ -110,21 +114,21 @@ fn a_successor_knows_which_objects_are_left_out() {
     let watched = || parse(&format!(r#"{{"cluster":"k"{POLICIES}}}"#));
     let mut first = Leader::new(watched(), Handover::default(), T0);
     let mut first = round_of(&mut first, T0, odd);
-    let told = first.enforced.unwrap();
-    assert_eq!(told[0].in_force, None, "one of the set cannot be read");
+    let published = first.policies.unwrap();
+    assert_eq!(published[0].in_force, None, "one of the set cannot be read");
 
-    let estate = Handover {
+    let handover = Handover {
         snapshot: first.published.pop(),
         confirmed: first.confirmed.pop(),
-        checkpoint: first.resume,
-        policies: Some(told),
+        checkpoint: first.checkpoint,
+        policies: Some(published),
         ..Handover::default()
     };
-    let mut successor = Leader::new(watched(), estate, later(2));
+    let mut successor = Leader::new(watched(), handover, later(2));
     let taken_over = round_of(&mut successor, later(2), odd);
-    assert_eq!(taken_over.enforced, None, "less than the whole set is in force");
+    assert_eq!(taken_over.policies, None, "less than the whole set is in force");
     assert_eq!(taken_over.totals.map(|totals| totals.bad_objects), Some(1));
-    assert_eq!(taken_over.lines, [""; 0], "it was said already");
+    assert_eq!(taken_over.messages, [""; 0], "it was reported before");
 }
 
 #[test]
@@ -134,10 +138,10 @@ fn a_cluster_without_the_kind_has_no_policies() {
         ObjectKind::Policies => Err(Failure::NotFound("404 page not found".into())),
         _ => cluster(source, 1),
     });
-    assert_eq!(round.enforced, Some(PolicySets::new()));
+    assert_eq!(round.policies, Some(PolicySets::new()));
     assert!(
-        round.lines[0].starts_with("cannot list externalmetricpolicies.burstmetrics.dev"),
+        round.messages[0].starts_with("cannot list externalmetricpolicies.burstmetrics.dev"),
         "{:?}",
-        round.lines
+        round.messages
     );
 }

@@ -28,7 +28,7 @@ fn what_can_be_read_is_served_and_the_rest_is_named() {
     assert!(first.readable.contains(&shown("services", Readable::Yes)));
     assert!(first.readable.contains(&shown("statefulsets.apps", Readable::No)));
     let quiet = round(&mut leader, later(15), refusing("statefulsets", 1));
-    assert!(quiet.readable.is_empty() && quiet.lines.is_empty());
+    assert!(quiet.readable.is_empty() && quiet.messages.is_empty());
     assert_eq!(quiet.confirmed[0].oldest(), Some(later(15)), "it has no age");
     let allowed = round(&mut leader, later(60), |source| cluster(source, 1));
     assert_eq!(allowed.readable, [shown("statefulsets.apps", Readable::Yes)]);
@@ -75,7 +75,7 @@ fn a_list_that_is_refused_counts_until_it_is_too_old_and_is_left_out_then() {
 }
 
 #[test]
-fn where_everything_is_refused_the_picture_ages_as_a_whole() {
+fn if_every_list_is_refused_the_whole_snapshot_ages() {
     let mut leader = Leader::new(config(""), Handover::default(), T0);
     round(&mut leader, T0, |source| cluster(source, 1));
     for seconds in (15..300).step_by(15) {
@@ -113,7 +113,7 @@ fn broken(resource: &'static str, current: u32) -> impl Fn(&Source) -> Result<Li
     move |source| refuses(source).map_err(|_| conversion())
 }
 
-/// Of a kind whose conversion webhook is gone.
+/// The failure of a kind whose conversion webhook is missing.
 fn conversion() -> Failure {
     Failure::Server {
         status: 500,
@@ -123,7 +123,7 @@ fn conversion() -> Failure {
 }
 
 #[test]
-fn a_list_that_fails_alone_for_as_long_as_it_may_is_left_out_and_is_back_with_its_next_answer() {
+fn a_list_that_fails_alone_for_too_long_is_excluded_until_its_next_success() {
     let mut leader = Leader::new(config(""), Handover::default(), T0);
     round(&mut leader, T0, |source| cluster(source, 1));
     let fails = |leader: &mut Leader, seconds| round(leader, later(seconds), broken("deployments", 1));
@@ -136,33 +136,35 @@ fn a_list_that_fails_alone_for_as_long_as_it_may_is_left_out_and_is_back_with_it
     assert_eq!(names(&left.published[0], "services"), [""; 0]);
     assert_eq!(left.readable, [("deployments.apps".to_owned(), Readable::No)]);
     assert_eq!(
-        left.lines,
-        ["deployments.apps cannot be listed, and other lists can: it is left out until it can be"]
+        left.messages,
+        [
+            "cannot list deployments.apps, while other lists work; excluding it from the snapshot until it can be listed again"
+        ]
     );
     let [at] = left.confirmed.as_slice() else { panic!() };
     assert!(at.lists[2].is_none() && at.oldest() == Some(later(60)), "{at:?}");
-    let estate = Handover {
+    let handover = Handover {
         snapshot: left.published.pop(),
         confirmed: left.confirmed.pop(),
-        failures: left.troubles,
+        failures: left.failures,
         ..Handover::default()
     };
-    let mut next = Leader::new(config(""), estate, later(76));
+    let mut next = Leader::new(config(""), handover, later(76));
     let quiet = fails(&mut next, 76);
     assert_eq!(
         quiet.confirmed[0].oldest(),
         Some(later(76)),
-        "a successor waits for it no more"
+        "a successor does not wait for it"
     );
-    assert!(quiet.lines.is_empty(), "{:?}", quiet.lines);
+    assert!(quiet.messages.is_empty(), "{:?}", quiet.messages);
     let back = round(&mut leader, later(120), |source| cluster(source, 2));
     assert_eq!(names(&back.published[0], "services"), ["shop/web"]);
-    assert_eq!(back.lines, ["listing deployments.apps works again"]);
+    assert_eq!(back.messages, ["listing deployments.apps works again"]);
     assert_eq!(back.readable, [("deployments.apps".to_owned(), Readable::Yes)]);
 }
 
 #[test]
-fn a_list_that_fails_alone_from_the_start_does_not_hold_up_the_others_for_ever() {
+fn a_list_that_fails_alone_from_the_start_does_not_block_the_others_for_ever() {
     let mut leader = Leader::new(config(ROLLOUTS), Handover::default(), T0);
     let config = config(ROLLOUTS);
     let rollouts = config.content.sources.last().unwrap().to_string();
@@ -180,7 +182,7 @@ fn a_list_that_fails_alone_from_the_start_does_not_hold_up_the_others_for_ever()
 }
 
 #[test]
-fn a_namespace_that_fails_alone_is_left_out_with_its_hpas() {
+fn a_namespace_that_fails_alone_is_excluded_with_its_hpas() {
     let namespaces = r#","namespaces":["shop","data"]"#;
     let mut leader = Leader::new(config(namespaces), Handover::default(), T0);
     round(&mut leader, T0, |source| cluster(source, 1));
@@ -211,7 +213,7 @@ fn without_hpas_or_services_there_is_nothing_to_serve() {
 }
 
 #[test]
-fn in_an_outage_the_list_that_was_read_first_is_not_left_out() {
+fn in_an_outage_the_list_that_failed_first_is_not_excluded() {
     let mut leader = Leader::new(config(""), Handover::default(), T0);
     round(&mut leader, T0, |source| cluster(source, 1));
     for seconds in [15, 30] {
@@ -224,11 +226,11 @@ fn in_an_outage_the_list_that_was_read_first_is_not_left_out() {
 }
 
 #[test]
-fn what_is_watched_and_was_left_out_is_listed_again() {
+fn a_watched_list_that_was_excluded_is_listed_again() {
     let watched = || parse(r#"{"cluster":"k"}"#);
     let window = |source: &Source, verb| match verb {
         Verb::List => cluster(source, 1).map(Payload::Page),
-        Verb::Watch => Ok(Payload::Window(WatchBatch::default())),
+        Verb::Watch => Ok(Payload::WatchBatch(WatchBatch::default())),
     };
     let broken = |source: &Source, verb| match source.resource.plural.as_str() {
         "deployments" => Err(conversion()),
@@ -240,7 +242,7 @@ fn what_is_watched_and_was_left_out_is_listed_again() {
     let left = (1..70).find(|seconds| served(&round_of(&mut leader, later(*seconds), broken)) == Some(0));
     assert!(left.is_some_and(|seconds| (58..62).contains(&seconds)), "{left:?}");
     let back = (70..140).find_map(|seconds| served(&round_of(&mut leader, later(seconds), window)));
-    assert_eq!(back, Some(1), "and not what changed since alone");
+    assert_eq!(back, Some(1), "all objects return, not only the changed ones");
 }
 
 #[test]
@@ -250,7 +252,7 @@ fn a_refusal_right_after_an_outage_is_not_as_old_as_the_outage() {
     for seconds in (15..120).step_by(5) {
         round(&mut leader, later(seconds), |_| Err(Failure::Timeout));
     }
-    // An API server that has read one role and not yet another.
+    // An API server that has loaded one role and not yet another.
     for seconds in 160..170 {
         let refused = round(&mut leader, later(seconds), refusing("deployments", 1));
         assert!(refused.published.is_empty(), "{seconds} s");
@@ -262,7 +264,7 @@ fn a_refusal_right_after_an_outage_is_not_as_old_as_the_outage() {
 }
 
 #[test]
-fn where_all_was_refused_a_list_that_is_refused_a_little_longer_is_not_left_out() {
+fn after_all_lists_were_refused_one_that_is_refused_a_little_longer_is_not_excluded() {
     let mut leader = Leader::new(config(""), Handover::default(), T0);
     round(&mut leader, T0, |source| cluster(source, 1));
     for seconds in (15..300).step_by(5) {
@@ -281,16 +283,16 @@ fn a_list_that_fails_alone_fails_as_long_under_a_successor() {
     for seconds in [15, 30, 45] {
         let failed = round(&mut leader, later(seconds), broken("deployments", 1));
         left.confirmed.extend(failed.confirmed);
-        left.troubles = failed.troubles.or(left.troubles);
+        left.failures = failed.failures.or(left.failures);
     }
-    let estate = Handover {
+    let handover = Handover {
         snapshot: left.published.pop(),
         confirmed: left.confirmed.pop(),
-        checkpoint: left.resume,
-        failures: left.troubles,
+        checkpoint: left.checkpoint,
+        failures: left.failures,
         ..Handover::default()
     };
-    let mut next = Leader::new(config(""), estate, later(50));
+    let mut next = Leader::new(config(""), handover, later(50));
     let early = (50..73).map(|seconds| round(&mut next, later(seconds), broken("deployments", 1)));
     assert!(early.last().unwrap().published.is_empty());
     assert_eq!(round(&mut next, later(73), broken("deployments", 1)).published.len(), 1);

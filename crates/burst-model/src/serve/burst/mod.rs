@@ -93,7 +93,7 @@ pub fn answer(
             .or_else(|| found(picture, &target, request.if_none_match))
             .or_else(|| refused(config, picture, &target))
             .unwrap_or_else(|| LocalReply::empty(204))
-            .with(confirmation::HEADER, confirmed(picture, request.now)),
+            .with(confirmation::CONFIRMED_HEADER, confirmed(picture, request.now)),
     })
 }
 
@@ -178,7 +178,10 @@ fn retry(config: &Config, body: String) -> LocalReply {
 pub fn busy(bulk: &LocalReply) -> LocalReply {
     let answer = text(503, "too many bulk answers are under way: ask again in a second\n");
     let mut answer = answer.with("retry-after", "1");
-    let confirmed = bulk.headers.iter().filter(|(name, _)| *name == confirmation::HEADER);
+    let confirmed = bulk
+        .headers
+        .iter()
+        .filter(|(name, _)| *name == confirmation::CONFIRMED_HEADER);
     answer.headers.extend(confirmed.cloned());
     answer
 }

@@ -192,7 +192,7 @@ fn an_entity_tag_saves_the_body_until_the_content_changes() {
 fn every_answer_about_the_cluster_says_when_it_was_read() {
     let config = config("");
     let mut picture = picture(&config);
-    let confirmed = |answer: &LocalReply| header(answer, confirmation::HEADER).map(str::to_owned);
+    let confirmed = |answer: &LocalReply| header(answer, confirmation::CONFIRMED_HEADER).map(str::to_owned);
     let bulk = ask(&config, &mut picture, get("/burstmetrics/services")).unwrap();
     let unchanged = BurstRequest {
         if_none_match: header(&bulk, "etag").map(str::as_bytes),
@@ -236,7 +236,7 @@ fn never_synced_and_too_stale_are_told_apart() {
     };
     let stale = ask(&config, &mut old, request).unwrap();
     assert_eq!(
-        (stale.status, header(&stale, confirmation::HEADER)),
+        (stale.status, header(&stale, confirmation::CONFIRMED_HEADER)),
         (503, Some("at=1700000000000, age=76000"))
     );
     assert_eq!(

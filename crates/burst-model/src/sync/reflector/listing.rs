@@ -1,73 +1,77 @@
-//! A list as it is read, page by page: only what there is room for is kept.
+//! A list that is being read page by page. Objects over a limit are dropped after each page.
 
 use crate::kube::{Failure, ListPage, Object, Resource};
 use crate::sync::excluded::ExcludedObjects;
-use crate::sync::limits::{ByteAccount, MOST_OF_LIST};
+use crate::sync::limits::{ByteAccount, MAX_LIST_BYTES};
 use crate::time::Time;
 use std::rc::Rc;
 
-/// The longest `continue` token that is sent back. One of Kubernetes has the key of an object in it.
-const LONGEST_CONTINUE_TOKEN: usize = 8 << 10;
+/// The longest `continue` token that is sent back. A token of Kubernetes holds the key of one object.
+const MAX_CONTINUE_TOKEN_BYTES: usize = 8 << 10;
 
 /// A list that is being read.
 #[derive(Debug, Default)]
 pub(super) struct Listing {
-    /// When its first page was asked for.
-    pub(super) begun: Time,
-    /// What its pages held.
-    pub(super) seen: ListedObjects,
-    /// How many lead to another one, and what the last of them leads to.
+    /// When its first page was requested.
+    pub(super) started_at: Time,
+    /// The objects of its pages so far.
+    pub(super) listed: ListedObjects,
+    /// Pages that were followed by another one.
     pages: u32,
+    /// The token of the last of them.
     continue_token: String,
 }
 
 impl Listing {
-    /// One whose first page is asked for.
+    /// A list whose first page is being requested.
     pub(super) fn begin(now: Time) -> Self {
         Self {
-            begun: now,
+            started_at: now,
             ..Self::default()
         }
     }
 
-    /// Notes that the last page leads to another one.
+    /// Notes that the last page is followed by another one.
     ///
     /// # Errors
-    /// There are more of them than any list has, or the last one leads to itself.
-    pub(super) fn continue_with(&mut self, cursor: String, most_pages: u32) -> Result<(), Failure> {
+    /// Returns [`Failure::EndlessList`] if there are more pages than any list has, or a page is followed by itself.
+    pub(super) fn continue_with(&mut self, continue_token: String, max_pages: u32) -> Result<(), Failure> {
         self.pages += 1;
-        if self.pages >= most_pages || cursor == self.continue_token || cursor.len() > LONGEST_CONTINUE_TOKEN {
-            return Err(Failure::Endless(self.pages));
+        if self.pages >= max_pages
+            || continue_token == self.continue_token
+            || continue_token.len() > MAX_CONTINUE_TOKEN_BYTES
+        {
+            return Err(Failure::EndlessList(self.pages));
         }
-        self.continue_token = cursor;
+        self.continue_token = continue_token;
         Ok(())
     }
 }
 
-/// A whole list, or as much of it as was read.
+/// A list, or as much of it as was read.
 #[derive(Debug, Default)]
 pub struct ListedObjects {
-    /// The objects that could be read, as far as there is room for them.
+    /// The valid objects that exceed no limit.
     pub objects: Vec<Rc<Object>>,
-    /// What they take.
+    /// The memory that they take.
     pub account: ByteAccount,
-    /// The ones that are left out.
+    /// The objects that are invalid, or exceed a limit.
     pub excluded: ExcludedObjects,
-    /// The ones that were not read this time, and are as they were.
+    /// The names of objects that were not parsed this time. They are as they were before.
     pub retained: Vec<String>,
     /// The list's `resourceVersion`.
-    pub version: String,
-    /// The last object that is over a limit: none of its namespace is taken any more, so that what is left out does not
-    /// depend on where a page ends.
-    over: Option<Rc<Object>>,
+    pub resource_version: String,
+    /// The last object that exceeded a limit. No more objects of its namespace are added, so that it does not depend on the
+    /// ends of pages which ones are excluded.
+    last_over_limit: Option<Rc<Object>>,
 }
 
 impl ListedObjects {
-    /// Takes one more page, as far as there is room for it.
-    pub fn take(&mut self, resource: &Resource, page: ListPage) {
+    /// Adds a page, as far as the limits allow.
+    pub fn add_page(&mut self, resource: &Resource, page: ListPage) {
         for object in page.objects.into_iter().map(Rc::new) {
             let namespace = &object.name().namespace;
-            match &self.over {
+            match &self.last_over_limit {
                 Some(over) if over.name().namespace == *namespace => self.exclude(resource, &[object]),
                 _ => {
                     self.account.add(&object);
@@ -75,17 +79,17 @@ impl ListedObjects {
                 }
             }
         }
-        let over = self.account.fit(&mut self.objects, MOST_OF_LIST);
+        let over = self.account.evict_over_limit(&mut self.objects, MAX_LIST_BYTES);
         self.exclude(resource, &over);
-        self.over = over.last().cloned().or(self.over.take());
-        page.bad
+        self.last_over_limit = over.last().cloned().or(self.last_over_limit.take());
+        page.invalid
             .into_iter()
-            .for_each(|bad| self.excluded.put_bad(resource, bad));
+            .for_each(|bad| self.excluded.insert_invalid(resource, bad));
         self.retained.extend(page.retained);
-        self.version = page.version;
+        self.resource_version = page.resource_version;
     }
 
     fn exclude(&mut self, resource: &Resource, over: &[Rc<Object>]) {
-        self.excluded.put_over(resource, over, &self.account);
+        self.excluded.insert_over_limit(resource, over, &self.account);
     }
 }

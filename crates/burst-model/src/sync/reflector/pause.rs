@@ -1,45 +1,45 @@
-//! How a list that fails is left alone, and when the server is asked all the same.
+//! The pause after a failure, and what ends it early.
 
 use super::{Reflector, ReflectorState};
-use crate::sync::backoff::{Backoff, FIRST, PROBE, part};
+use crate::sync::backoff::{Backoff, INITIAL_BACKOFF, PROBE_INTERVAL, scaled_by_chance};
 use crate::time::Time;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// When a server is back, the lists of a proxy ask within this time: those of a whole fleet in one second would be too
-/// much for it.
-const SPREAD: Duration = Duration::from_secs(2);
+/// After the server recovered, the lists of a proxy send their requests within this time. All lists of a fleet in one
+/// second would overload the server.
+const RECOVERY_SPREAD: Duration = Duration::from_secs(2);
 
-/// How a failing list is left alone for a while.
+/// The pause of a failing list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailurePause {
-    /// Failures in a row that led to it.
+    /// The number of consecutive failures.
     pub failures: u32,
-    /// When it began.
+    /// When the pause began.
     pub since: Time,
-    /// When the list is asked for again.
+    /// When the next request is due.
     pub due: Time,
-    /// The server wishes to be left alone until then: nothing makes the pause shorter than that.
+    /// The end of the server's `Retry-After`. Nothing ends the pause earlier.
     pub not_before: Time,
 }
 
 impl Reflector {
-    /// Leaves the API alone for as long as somebody else meant to.
+    /// Continues the pause of another VM.
     #[must_use]
-    pub fn pausing(mut self, pause: FailurePause) -> Self {
+    pub fn with_pause(mut self, pause: FailurePause) -> Self {
         let FailurePause {
             failures,
             since,
             due,
             not_before,
         } = pause;
-        self.backoff = Backoff::after(failures);
+        self.backoff = Backoff::with_failures(failures);
         self.state = ReflectorState::Waiting { since, due };
-        (self.asked, self.not_before) = (since, not_before);
+        (self.requested_at, self.not_before) = (since, not_before);
         self
     }
 
-    /// How it waits after a failure; `None` where it did not fail, or does not wait.
+    /// The current pause; `None` if the last request succeeded, or one is under way.
     #[must_use]
     pub fn pause(&self) -> Option<FailurePause> {
         match self.state {
@@ -53,53 +53,54 @@ impl Reflector {
         }
     }
 
-    /// Whether it failed since it was last read.
+    /// Returns whether the last request failed.
     #[must_use]
     pub fn is_failing(&self) -> bool {
         !self.backoff.is_clear()
     }
 
-    /// When the request that is under way, or the last one, was sent.
+    /// When the current or the last request was sent.
     #[must_use]
-    pub fn asked(&self) -> Time {
-        self.asked
+    pub fn requested_at(&self) -> Time {
+        self.requested_at
     }
 
-    /// Whether a request may be sent then: the server may wish for none.
+    /// Returns whether the server's `Retry-After` is over.
     #[must_use]
-    pub fn may_ask(&self, now: Time) -> bool {
+    pub fn may_request(&self, now: Time) -> bool {
         self.not_before <= now
     }
 
-    /// Ends the pause after a failure, or has it end when the server's wish does; also one that is to come, where a
-    /// request is under way that fails.
-    pub fn hurry(&mut self, now: Time) {
+    /// Ends the pause after a failure as soon as `Retry-After` allows. If a request is under way and fails, no pause
+    /// follows.
+    pub fn end_pause(&mut self, now: Time) {
         match self.state {
             ReflectorState::Waiting { since, due } if self.is_failing() => {
                 let due = due.min(self.not_before.max(now));
                 self.state = ReflectorState::Waiting { since, due };
             }
             ReflectorState::Waiting { .. } => {}
-            ReflectorState::Listing(_) | ReflectorState::Watching { .. } => self.too_early = self.is_failing(),
+            ReflectorState::Listing(_) | ReflectorState::Watching { .. } => self.retry_at_once = self.is_failing(),
         }
     }
 
-    /// When the server is asked again at the latest, where nothing works; `None` where this works, or is under way. It
-    /// counts from the last request: a callout that waits for its timeout asks as well.
+    /// When the list probes the server at the latest, while no list works; `None` if this one works, or a request is under
+    /// way. It counts from the last request: a callout that waits for its timeout is a probe too.
     pub(in crate::sync) fn next_probe(&self) -> Option<Time> {
         let FailurePause { since, .. } = self.pause()?;
-        // Proxies come one by one in the whole of that time. A wider choice would bring most of them in its first half.
-        let probe = PROBE.saturating_sub(part(PROBE / 4, self.stagger.unwrap_or_default()));
-        Some(self.asked.after(probe).max(since.after(FIRST)))
+        // Spreads the proxies over the whole interval. A wider range would bring most of them into its first half.
+        let probe =
+            PROBE_INTERVAL.saturating_sub(scaled_by_chance(PROBE_INTERVAL / 4, self.stagger.unwrap_or_default()));
+        Some(self.requested_at.after(probe).max(since.after(INITIAL_BACKOFF)))
     }
 
-    /// Ends the pause, as the server is back.
-    pub(in crate::sync) fn wake(&mut self, now: Time) {
-        self.hurry(now.after(part(SPREAD, self.stagger.unwrap_or_default())));
+    /// Ends the pause within two seconds: the server has recovered.
+    pub(in crate::sync) fn end_pause_spread(&mut self, now: Time) {
+        self.end_pause(now.after(scaled_by_chance(RECOVERY_SPREAD, self.stagger.unwrap_or_default())));
     }
 
-    pub(super) fn succeeded(&mut self) {
-        self.backoff.succeeded();
-        (self.expired, self.too_early) = (false, false);
+    pub(super) fn clear_failures(&mut self) {
+        self.backoff.reset();
+        (self.has_expired, self.retry_at_once) = (false, false);
     }
 }

@@ -24,7 +24,7 @@ fn path(request: Option<ApiRequest>) -> Option<String> {
 fn page(cursor: Option<&str>) -> Result<Payload, Failure> {
     Ok(Payload::Page(ListPage {
         continue_token: cursor.map(Into::into),
-        version: "7".into(),
+        resource_version: "7".into(),
         ..ListPage::default()
     }))
 }
@@ -32,8 +32,8 @@ fn page(cursor: Option<&str>) -> Result<Payload, Failure> {
 #[test]
 fn a_list_is_read_page_by_page_and_then_rests() {
     let mut list = kept();
-    assert_eq!(path(list.begin(T0)).unwrap(), "/api/v1/services?limit=500");
-    assert_eq!(list.begin(T0), None, "one page at a time");
+    assert_eq!(path(list.next_request(T0)).unwrap(), "/api/v1/services?limit=500");
+    assert_eq!(list.next_request(T0), None, "one page at a time");
     let ReflectorEvent::Request(next) = list.handle_response(page(Some("c1")), T0, 0) else {
         panic!()
     };
@@ -41,9 +41,9 @@ fn a_list_is_read_page_by_page_and_then_rests() {
     let ReflectorEvent::Relisted(whole) = list.handle_response(page(None), T0, 0) else {
         panic!()
     };
-    assert_eq!(whole.version, "7");
-    assert_eq!(list.begin(T0.after(PAUSE - Duration::from_secs(1))), None);
-    assert!(list.begin(T0.after(PAUSE)).is_some());
+    assert_eq!(whole.resource_version, "7");
+    assert_eq!(list.next_request(T0.after(PAUSE - Duration::from_secs(1))), None);
+    assert!(list.next_request(T0.after(PAUSE)).is_some());
 }
 
 #[test]
@@ -56,12 +56,12 @@ fn the_interval_counts_from_the_beginning_of_a_read() {
         (40_000, 55_000),
     ] {
         let mut list = kept();
-        list.begin(T0);
+        list.next_request(T0);
         list.handle_response(page(None), T0.after(Duration::from_millis(took)), 0);
         let tick = |millis: u64| T0.after(Duration::from_millis(millis));
-        assert_eq!(list.begin(tick(due - 1000)), None, "took {took} ms");
+        assert_eq!(list.next_request(tick(due - 1000)), None, "took {took} ms");
         assert!(
-            list.begin(tick(due - 200)).is_some(),
+            list.next_request(tick(due - 200)).is_some(),
             "took {took} ms, and a tick came early"
         );
     }
@@ -70,41 +70,41 @@ fn the_interval_counts_from_the_beginning_of_a_read() {
 #[test]
 fn a_clock_set_back_does_not_stop_the_reads() {
     let mut list = kept();
-    list.begin(T0);
+    list.next_request(T0);
     list.handle_response(page(None), T0, 0);
     let before = Time::from_unix_millis(T0.unix_millis() - 500_000);
-    assert!(list.begin(before).is_some());
+    assert!(list.next_request(before).is_some());
     list.handle_response(Err(Failure::Timeout), before, u32::MAX);
-    assert_eq!(list.begin(before), None, "a pause is one by the new time, too");
+    assert_eq!(list.next_request(before), None, "a pause is one by the new time, too");
 }
 
 #[test]
 fn a_clock_set_back_while_an_answer_is_under_way_does_not_stop_what_follows() {
     let before = T0.before(Duration::from_secs(500));
     let mut list = kept();
-    list.begin(T0);
+    list.next_request(T0);
     list.handle_response(page(None), before, 0);
-    assert!(list.begin(before.after(PAUSE)).is_some(), "the next read");
+    assert!(list.next_request(before.after(PAUSE)).is_some(), "the next read");
 
     let mut list = watching();
     list.handle_response(window(Some("8")), before, 0);
-    assert!(list.begin(before.after(SHORTEST_WINDOW)).is_some(), "the next window");
+    assert!(list.next_request(before.after(MIN_WINDOW)).is_some(), "the next window");
 }
 
 #[test]
 fn an_expired_cursor_starts_the_list_again_at_once_but_not_for_ever() {
     let mut list = kept();
-    list.begin(T0);
+    list.next_request(T0);
     list.handle_response(page(Some("c1")), T0, 0);
     list.handle_response(Err(Failure::Expired("too old".into())), T0, 0);
     assert_eq!(
-        path(list.begin(T0)).unwrap(),
+        path(list.next_request(T0)).unwrap(),
         "/api/v1/services?limit=500",
         "from the start"
     );
     list.handle_response(page(Some("c2")), T0, 0);
     list.handle_response(Err(Failure::Expired("too old".into())), T0, 0);
-    assert_eq!(list.begin(T0), None, "though its first page came");
+    assert_eq!(list.next_request(T0), None, "though its first page came");
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn an_answer_too_large_is_asked_for_in_smaller_pages() {
     let mut now = T0;
     for limit in [500, 250, 125, 62, 31, 15, 7, 3, 1, 1] {
         assert_eq!(
-            path(list.begin(now)).unwrap(),
+            path(list.next_request(now)).unwrap(),
             format!("/api/v1/services?limit={limit}")
         );
         list.handle_response(Err(Failure::Disconnected), now, 0);
@@ -134,7 +134,7 @@ fn an_answer_that_nobody_asked_for_changes_nothing_but_the_pause() {
 #[test]
 fn retry_after_is_kept_to() {
     let mut list = kept();
-    list.begin(T0);
+    list.next_request(T0);
     let wish = Duration::from_secs(77);
     list.handle_response(
         Err(Failure::Throttled {
@@ -143,8 +143,8 @@ fn retry_after_is_kept_to() {
         T0,
         u32::MAX,
     );
-    assert_eq!(list.begin(T0.after(wish - Duration::from_millis(1))), None);
-    assert!(list.begin(T0.after(wish)).is_some());
+    assert_eq!(list.next_request(T0.after(wish - Duration::from_millis(1))), None);
+    assert!(list.next_request(T0.after(wish)).is_some());
 }
 
 const WINDOW: Duration = Duration::from_secs(5);
@@ -152,16 +152,16 @@ const WINDOW: Duration = Duration::from_secs(5);
 /// A list that was read, and opened its first window.
 fn watching() -> Reflector {
     let mut list = list(Some(WINDOW));
-    list.begin(T0);
+    list.next_request(T0);
     list.handle_response(page(None), T0, 0);
-    let watch = list.begin(T0).unwrap();
-    assert_eq!((watch.verb, watch.lasts), (Verb::Watch, WINDOW));
+    let watch = list.next_request(T0).unwrap();
+    assert_eq!((watch.verb, watch.watch_timeout), (Verb::Watch, WINDOW));
     list
 }
 
 fn window(version: Option<&str>) -> Result<Payload, Failure> {
-    Ok(Payload::Window(WatchBatch {
-        version: version.map(Into::into),
+    Ok(Payload::WatchBatch(WatchBatch {
+        resource_version: version.map(Into::into),
         ..WatchBatch::default()
     }))
 }
@@ -177,40 +177,43 @@ const LIST: &str = "/api/v1/services?limit=500";
 #[test]
 fn after_the_list_each_window_begins_where_the_one_before_ended() {
     let mut list = list(Some(WINDOW));
-    assert_eq!(path(list.begin(T0)).unwrap(), LIST);
+    assert_eq!(path(list.next_request(T0)).unwrap(), LIST);
     list.handle_response(page(None), T0, 0);
-    assert_eq!(path(list.begin(T0)).unwrap(), FROM_7, "at once");
+    assert_eq!(path(list.next_request(T0)).unwrap(), FROM_7, "at once");
     assert!(matches!(
         list.handle_response(window(Some("9")), later(5), 0),
         ReflectorEvent::Updated(_)
     ));
-    assert!(path(list.begin(later(5))).unwrap().ends_with("=9"), "at once");
+    assert!(path(list.next_request(later(5))).unwrap().ends_with("=9"), "at once");
     list.handle_response(window(None), later(10), 0);
-    assert!(path(list.begin(later(10))).unwrap().ends_with("=9"), "nothing was said");
+    assert!(
+        path(list.next_request(later(10))).unwrap().ends_with("=9"),
+        "nothing was said"
+    );
 }
 
 #[test]
 fn a_server_that_ends_windows_at_once_is_asked_once_a_tick() {
     let mut list = watching();
     list.handle_response(window(None), T0, 0);
-    assert_eq!(list.begin(T0), None);
-    assert!(list.begin(later(1)).is_some());
+    assert_eq!(list.next_request(T0), None);
+    assert!(list.next_request(later(1)).is_some());
 }
 
 #[test]
 fn a_window_that_was_cut_is_opened_again_where_it_began() {
     let mut list = watching();
     list.handle_response(Err(Failure::Disconnected), later(3), 0);
-    assert_eq!(list.begin(later(3)), None, "after a pause");
-    assert_eq!(path(list.begin(later(4))).unwrap(), SHORT_FROM_7);
+    assert_eq!(list.next_request(later(3)), None, "after a pause");
+    assert_eq!(path(list.next_request(later(4))).unwrap(), SHORT_FROM_7);
 }
 
 #[test]
 fn the_window_after_a_list_or_a_break_is_as_short_as_chance_has_it_and_the_next_one_is_not() {
     for (chance, seconds) in [(0, 30), (u32::MAX / 2, 17), (u32::MAX, 3)] {
-        let lasts = |list: &mut Reflector, now| list.begin(now).unwrap().lasts.as_secs();
+        let lasts = |list: &mut Reflector, now| list.next_request(now).unwrap().watch_timeout.as_secs();
         let mut list = list(Some(Duration::from_secs(30)));
-        list.begin(T0);
+        list.next_request(T0);
         list.handle_response(page(None), T0, chance);
         assert_eq!(lasts(&mut list, T0), seconds, "after a list");
         list.handle_response(window(None), later(30), chance);
@@ -226,9 +229,9 @@ fn the_window_after_a_list_or_a_break_is_as_short_as_chance_has_it_and_the_next_
 fn an_expired_version_is_listed_again_at_once_but_not_for_ever() {
     let mut list = watching();
     list.handle_response(Err(Failure::Expired("too old".into())), later(5), 0);
-    assert_eq!(path(list.begin(later(5))).unwrap(), LIST);
+    assert_eq!(path(list.next_request(later(5))).unwrap(), LIST);
     list.handle_response(Err(Failure::Expired("too old".into())), later(5), 0);
-    assert_eq!(list.begin(later(5)), None);
+    assert_eq!(list.next_request(later(5)), None);
 }
 
 #[test]
@@ -244,12 +247,12 @@ fn what_cannot_be_watched_is_listed_and_tried_again_after_a_while() {
             panic!()
         };
         let mut now = T0;
-        for _ in 0..LISTS_INSTEAD {
-            assert_eq!(path(list.begin(now)).unwrap(), LIST);
+        for _ in 0..FALLBACK_LISTS {
+            assert_eq!(path(list.next_request(now)).unwrap(), LIST);
             list.handle_response(page(None), now, 0);
             now = now.after(PAUSE);
         }
-        list.begin(now);
+        list.next_request(now);
         list.handle_response(page(None), now, 0);
         assert_eq!(list.next_verb(), Verb::Watch);
     }
@@ -269,15 +272,15 @@ fn windows_that_never_end_well_are_given_up() {
         let mut list = watching();
         let mut now = T0;
         let mut windows = 1;
-        while list.unwatched == 0 {
+        while list.lists_before_watch == 0 {
             match list.next_verb() {
                 Verb::Watch => list.handle_response(Err(failure.clone()), now, 0),
                 Verb::List => list.handle_response(page(None), now, 0),
             };
             now = now.after(Duration::from_secs(60));
-            windows += u32::from(list.begin(now).unwrap().verb == Verb::Watch);
+            windows += u32::from(list.next_request(now).unwrap().verb == Verb::Watch);
         }
-        assert!(windows <= PATIENCE, "{failure}: {windows} windows");
+        assert!(windows <= MAX_FAILED_WATCHES, "{failure}: {windows} windows");
     }
 }
 
@@ -287,17 +290,17 @@ fn an_outage_says_nothing_of_windows() {
     let mut list = watching();
     for n in 1..=5 {
         list.handle_response(Err(Failure::Unreachable("refused".into())), minute(n), 0);
-        list.begin(minute(n + 1));
+        list.next_request(minute(n + 1));
     }
     list.handle_response(Err(Failure::Expired("too old".into())), minute(7), 0);
-    assert_eq!(path(list.begin(minute(8))).unwrap(), LIST);
+    assert_eq!(path(list.next_request(minute(8))).unwrap(), LIST);
     list.handle_response(page(None), minute(8), 0);
     assert_eq!(list.next_verb(), Verb::Watch, "after a time without any answer");
 
     let mut list = watching();
     for n in 1..=5 {
         list.handle_response(Err(Failure::Timeout), minute(n), 0);
-        list.begin(minute(n + 1));
+        list.next_request(minute(n + 1));
     }
     assert!(list.is_listing());
     list.handle_response(page(None), minute(7), 0);
@@ -315,45 +318,45 @@ fn an_outage_does_not_lose_the_place() {
     for _ in 0..10 {
         list.handle_response(Err(Failure::Unreachable("refused".into())), now, 0);
         now = now.after(Duration::from_secs(60));
-        assert_eq!(path(list.begin(now)).unwrap(), SHORT_FROM_7);
+        assert_eq!(path(list.next_request(now)).unwrap(), SHORT_FROM_7);
     }
 }
 
 #[test]
 fn a_successor_first_asks_what_happened_meanwhile() {
-    let mut list = list(Some(WINDOW)).resumed("7", T0);
+    let mut list = list(Some(WINDOW)).resuming_from("7", T0);
     assert!(list.is_behind());
-    let first = list.begin(T0).unwrap();
-    assert_eq!((first.verb, first.lasts), (Verb::Watch, SHORTEST_WINDOW));
+    let first = list.next_request(T0).unwrap();
+    assert_eq!((first.verb, first.watch_timeout), (Verb::Watch, MIN_WINDOW));
     list.handle_response(window(Some("8")), later(1), 0);
     assert!(!list.is_behind());
-    assert_eq!(list.begin(later(1)).unwrap().lasts, WINDOW);
+    assert_eq!(list.next_request(later(1)).unwrap().watch_timeout, WINDOW);
 }
 
 #[test]
 fn a_list_without_a_version_is_read_every_interval() {
     let mut list = list(Some(WINDOW));
-    list.begin(T0);
+    list.next_request(T0);
     let unversioned = ListPage::default();
     list.handle_response(Ok(Payload::Page(unversioned)), T0, 0);
-    assert_eq!(list.begin(T0), None);
-    assert_eq!(path(list.begin(T0.after(PAUSE))).unwrap(), LIST);
+    assert_eq!(list.next_request(T0), None);
+    assert_eq!(path(list.next_request(T0.after(PAUSE))).unwrap(), LIST);
 }
 
 #[test]
 fn windows_that_break_are_given_up_although_the_short_ones_between_them_do_not() {
     let mut list = list(Some(Duration::from_secs(30)));
-    list.begin(T0);
+    list.next_request(T0);
     list.handle_response(page(None), T0, 0);
     let (mut now, mut broken) = (T0, 0);
-    while list.unwatched == 0 {
+    while list.lists_before_watch == 0 {
         now = now.after(Duration::from_secs(60));
-        let lasts = list.begin(now).unwrap().lasts;
-        let cut = lasts > SHORTEST_WINDOW;
+        let lasts = list.next_request(now).unwrap().watch_timeout;
+        let cut = lasts > MIN_WINDOW;
         broken += u32::from(cut);
         list.handle_response(if cut { Err(Failure::Disconnected) } else { window(None) }, now, 0);
     }
-    assert_eq!(broken, PATIENCE);
+    assert_eq!(broken, MAX_FAILED_WATCHES);
 }
 
 #[test]
@@ -363,12 +366,12 @@ fn a_version_that_is_too_old_after_an_outage_is_listed_again_at_once() {
     for _ in 0..10 {
         list.handle_response(Err(Failure::Unreachable("refused".into())), now, 0);
         now = now.after(Duration::from_secs(60));
-        list.begin(now).unwrap();
+        list.next_request(now).unwrap();
     }
     list.handle_response(Err(Failure::Expired("too old".into())), now, 0);
-    assert_eq!(path(list.begin(now)).unwrap(), LIST);
+    assert_eq!(path(list.next_request(now)).unwrap(), LIST);
     list.handle_response(Err(Failure::Expired("too old".into())), now, 0);
-    assert_eq!(list.begin(now), None, "but not for ever");
+    assert_eq!(list.next_request(now), None, "but not for ever");
 }
 
 #[test]
@@ -377,9 +380,11 @@ fn a_pause_that_is_cut_short_is_as_long_as_the_server_wishes() {
         let mut list = watching();
         let retry_after = wish.map(Duration::from_secs);
         list.handle_response(Err(Failure::Throttled { retry_after }), T0, u32::MAX);
-        let mut successor = self::list(Some(WINDOW)).resumed("7", T0).pausing(list.pause().unwrap());
+        let mut successor = self::list(Some(WINDOW))
+            .resuming_from("7", T0)
+            .with_pause(list.pause().unwrap());
         for list in [&mut list, &mut successor] {
-            list.hurry(T0);
+            list.end_pause(T0);
             assert_eq!(list.due(later(300)), Some(later(due)), "{wish:?}");
         }
     }
@@ -390,10 +395,10 @@ fn a_request_that_was_sent_before_the_server_was_back_is_sent_again_at_once() {
     let mut list = watching();
     list.handle_response(Err(Failure::Unreachable("refused".into())), later(10), u32::MAX);
     list.handle_response(Err(Failure::Unreachable("refused".into())), later(20), u32::MAX);
-    assert!(list.begin(later(30)).is_some());
-    list.hurry(later(31));
+    assert!(list.next_request(later(30)).is_some());
+    list.end_pause(later(31));
     list.handle_response(Err(Failure::Unreachable("refused".into())), later(35), u32::MAX);
-    assert!(list.begin(later(35)).is_some());
+    assert!(list.next_request(later(35)).is_some());
     list.handle_response(Err(Failure::Unreachable("refused".into())), later(40), u32::MAX);
-    assert_eq!(list.begin(later(40)), None, "once");
+    assert_eq!(list.next_request(later(40)), None, "once");
 }

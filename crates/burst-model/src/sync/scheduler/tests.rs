@@ -6,7 +6,7 @@ use std::time::Duration;
 
 const T0: Time = Time::from_unix_millis(1_000_000);
 
-const PACE: Schedule = Schedule {
+const SCHEDULE: Schedule = Schedule {
     interval: Duration::from_secs(15),
     window: None,
 };
@@ -18,7 +18,7 @@ fn source(n: usize) -> Source {
         namespace: Some(Name::parse(&format!("ns-{n}")).unwrap()),
         label_selector: None,
         field_selector: None,
-        labels: false,
+        keep_labels: false,
     }
 }
 
@@ -26,53 +26,105 @@ fn later(seconds: u64) -> Time {
     T0.after(Duration::from_secs(seconds))
 }
 
+impl AsRef<Reflector> for Reflector {
+    fn as_ref(&self) -> &Reflector {
+        self
+    }
+}
+
+impl AsMut<Reflector> for Reflector {
+    fn as_mut(&mut self) -> &mut Reflector {
+        self
+    }
+}
+
+/// Lists with their scheduler.
+struct Lists {
+    scheduler: Scheduler,
+    reflectors: Vec<Reflector>,
+}
+
+impl Lists {
+    fn new(reflectors: Vec<Reflector>) -> Self {
+        Self {
+            scheduler: Scheduler::new(4),
+            reflectors,
+        }
+    }
+
+    fn due_requests(&mut self, now: Time) -> Vec<ScheduledRequest> {
+        self.scheduler.due_requests(&mut self.reflectors, now)
+    }
+
+    /// The lists that send a request, by their index.
+    fn due_sources(&mut self, now: Time) -> Vec<usize> {
+        let requests = self.due_requests(now);
+        requests.iter().map(|request| request.source.0).collect()
+    }
+
+    fn respond(
+        &mut self,
+        id: SourceId,
+        answer: Result<Payload, Failure>,
+        now: Time,
+        chance: u32,
+    ) -> Option<ReflectorEvent> {
+        self.scheduler
+            .handle_response(&mut self.reflectors, id, answer, now, chance)
+    }
+}
+
+fn empty_page() -> Result<Payload, Failure> {
+    Ok(Payload::Page(ListPage::default()))
+}
+
+fn throttled(seconds: u64) -> Failure {
+    Failure::Throttled {
+        retry_after: Some(Duration::from_secs(seconds)),
+    }
+}
+
 #[test]
-fn many_lists_are_asked_a_few_at_a_time() {
-    let lists = (0..20).map(|n| Reflector::new(source(n), PACE, 500, T0)).collect();
-    let mut poller = Scheduler::new(lists, 4);
+fn a_limited_number_of_lists_is_read_at_once() {
+    let reflectors = (0..20).map(|n| Reflector::new(source(n), SCHEDULE, 500, T0));
+    let mut lists = Lists::new(reflectors.collect());
     assert!(
-        poller.is_between_rounds() && !poller.is_idle(T0),
+        is_between_rounds(&lists.reflectors) && !is_idle(&lists.reflectors, T0),
         "a round is about to begin"
     );
-    let mut under_way = poller.begin(T0);
-    assert_eq!(under_way.len(), MOST_PAGES);
-    assert!(poller.begin(T0).is_empty());
-    let mut asked = under_way.len();
-    while let Some(ask) = under_way.pop() {
+    let mut under_way = lists.due_requests(T0);
+    assert_eq!(under_way.len(), MAX_CONCURRENT_LISTS);
+    assert!(lists.due_requests(T0).is_empty());
+    let mut sent = under_way.len();
+    while let Some(request) = under_way.pop() {
         assert!(matches!(
-            poller.handle_response(ask.source, Ok(Payload::Page(ListPage::default())), T0, 0),
+            lists.respond(request.source, empty_page(), T0, 0),
             Some(ReflectorEvent::Relisted(_))
         ));
-        let next = poller.begin(T0);
-        asked += next.len();
+        let next = lists.due_requests(T0);
+        sent += next.len();
         under_way.extend(next);
     }
-    assert_eq!(asked, 20);
-    assert!(poller.is_between_rounds() && poller.is_idle(T0));
+    assert_eq!(sent, 20);
+    assert!(is_between_rounds(&lists.reflectors) && is_idle(&lists.reflectors, T0));
 }
 
 #[test]
-fn an_answer_for_no_list_is_nothing() {
-    let mut poller = Scheduler::new(Vec::new(), 4);
-    assert!(
-        poller
-            .handle_response(SourceId(0), Ok(Payload::Page(ListPage::default())), T0, 0)
-            .is_none()
-    );
+fn a_response_for_an_unknown_list_is_ignored() {
+    let mut lists = Lists::new(Vec::new());
+    assert!(lists.respond(SourceId(0), empty_page(), T0, 0).is_none());
 }
 
-/// Lists that fail for so long that each is left alone for half a minute.
-fn outage(lists: usize) -> Scheduler {
-    let pausing = |n| {
-        let pause = FailurePause {
-            failures: 10,
-            since: T0,
-            due: later(30),
-            not_before: T0,
-        };
-        Reflector::new(source(n), PACE, 500, T0).pausing(pause)
+/// Lists that have failed for so long that each pauses for half a minute.
+fn outage(count: usize) -> Lists {
+    let pause = FailurePause {
+        failures: 10,
+        since: T0,
+        due: later(30),
+        not_before: T0,
     };
-    Scheduler::new((0..lists).map(pausing).collect(), 4)
+    let reflectors = (0..count).map(|n| Reflector::new(source(n), SCHEDULE, 500, T0).with_pause(pause));
+    Lists::new(reflectors.collect())
 }
 
 fn refused() -> Result<Payload, Failure> {
@@ -80,102 +132,106 @@ fn refused() -> Result<Payload, Failure> {
 }
 
 #[test]
-fn where_nothing_works_one_list_after_the_other_asks_whether_the_server_is_back() {
+fn in_an_outage_one_list_after_the_other_probes_the_server() {
     for chance in [0, u32::MAX / 2, u32::MAX] {
-        for lists in [1, 2, 4] {
-            let mut poller = outage(lists);
-            let (mut asked, mut last) = (vec![0; lists], 0);
+        for count in [1, 2, 4] {
+            let mut lists = outage(count);
+            let (mut requests, mut last) = (vec![0; count], 0);
             for second in 0..600 {
-                for ask in poller.begin(later(second)) {
-                    assert!(second - last <= 9, "{lists} lists: {last} s, {second} s");
-                    (asked[ask.source.0], last) = (asked[ask.source.0] + 1, second);
-                    poller.handle_response(ask.source, refused(), later(second), chance);
+                for request in lists.due_requests(later(second)) {
+                    assert!(second - last <= 9, "{count} lists: {last} s, {second} s");
+                    requests[request.source.0] += 1;
+                    last = second;
+                    lists.respond(request.source, refused(), later(second), chance);
                 }
             }
             assert!(600 - last <= 9);
-            let all: u64 = asked.iter().sum();
-            assert!((600 / 9..=600 / 3).contains(&all), "{lists} lists: {asked:?}");
+            let total: u64 = requests.iter().sum();
+            assert!((600 / 9..=600 / 3).contains(&total), "{count} lists: {requests:?}");
             assert!(
-                asked.iter().max().unwrap() - asked.iter().min().unwrap() < 5,
-                "{asked:?}"
+                requests.iter().max().unwrap() - requests.iter().min().unwrap() < 5,
+                "{requests:?}"
             );
         }
     }
 }
 
 #[test]
-fn a_callout_that_waits_for_its_timeout_asks_as_well() {
-    let mut poller = outage(4);
-    let (mut under_way, mut asked) = (Vec::new(), Vec::new());
+fn a_callout_that_waits_for_its_timeout_counts_as_a_probe() {
+    let mut lists = outage(4);
+    let (mut under_way, mut sent_at) = (Vec::new(), Vec::new());
     for second in 0..120 {
-        under_way.extend(poller.begin(later(second)).into_iter().map(|ask| (second + 5, ask)));
-        asked.extend(under_way.iter().filter(|(ends, _)| *ends == second + 5).map(|_| second));
-        while let Some(place) = under_way.iter().position(|(ends, _)| *ends <= second) {
-            let (_, ask) = under_way.remove(place);
-            poller.handle_response(ask.source, Err(Failure::Timeout), later(second), u32::MAX);
+        for request in lists.due_requests(later(second)) {
+            under_way.push((second + 5, request.source));
+            sent_at.push(second);
+        }
+        while let Some(index) = under_way.iter().position(|(ends, _)| *ends <= second) {
+            let (_, source) = under_way.remove(index);
+            lists.respond(source, Err(Failure::Timeout), later(second), u32::MAX);
         }
     }
-    assert!(asked.windows(2).all(|pair| pair[1] - pair[0] <= 9), "{asked:?}");
+    assert!(sent_at.windows(2).all(|pair| pair[1] - pair[0] <= 9), "{sent_at:?}");
 }
 
 #[test]
-fn the_first_good_answer_after_an_outage_ends_all_pauses_but_those_that_the_server_wishes_for() {
-    let mut poller = outage(4);
-    let mut ask = || poller.begin(later(30)).into_iter().map(|ask| ask.source);
-    assert_eq!(ask().count(), 4);
-    let throttled = |seconds| Failure::Throttled {
-        retry_after: Some(Duration::from_secs(seconds)),
-    };
-    for (place, failure) in [(1, throttled(3)), (2, throttled(60)), (3, Failure::Timeout)] {
-        poller.handle_response(SourceId(place), Err(failure), later(30), 0);
+fn the_first_success_after_an_outage_ends_all_pauses_but_those_of_a_retry_after() {
+    let mut lists = outage(4);
+    assert_eq!(lists.due_sources(later(30)).len(), 4);
+    for (index, failure) in [(1, throttled(3)), (2, throttled(60)), (3, Failure::Timeout)] {
+        lists.respond(SourceId(index), Err(failure), later(30), 0);
     }
-    assert!(poller.begin(later(31)).is_empty());
-    poller.handle_response(SourceId(0), Ok(Payload::Page(ListPage::default())), later(31), 0);
-    let mut asked = |seconds| {
-        let asks = poller.begin(later(seconds)).into_iter();
-        asks.map(|ask| ask.source.0).collect::<Vec<_>>()
-    };
-    assert_eq!(asked(31), [3]);
-    assert_eq!(asked(33), [1]);
-    assert_eq!(asked(89), [0]);
-    assert_eq!(asked(90), [2]);
+    assert!(lists.due_requests(later(31)).is_empty());
+    lists.respond(SourceId(0), empty_page(), later(31), 0);
+    assert_eq!(lists.due_sources(later(31)), [3]);
+    assert_eq!(lists.due_sources(later(33)), [1]);
+    assert_eq!(lists.due_sources(later(89)), [0]);
+    assert_eq!(lists.due_sources(later(90)), [2]);
 }
 
 #[test]
-fn a_list_that_fails_among_others_that_work_is_left_alone_for_its_whole_pause() {
-    let mut poller = outage(2);
-    poller.begin(later(30));
-    poller.handle_response(SourceId(1), refused(), later(30), u32::MAX);
-    poller.handle_response(SourceId(0), Ok(Payload::Page(ListPage::default())), later(30), 0);
-    let mut asked = Vec::new();
+fn a_list_that_fails_while_others_work_pauses_for_its_whole_backoff() {
+    let mut lists = outage(2);
+    lists.due_requests(later(30));
+    lists.respond(SourceId(1), refused(), later(30), u32::MAX);
+    lists.respond(SourceId(0), empty_page(), later(30), 0);
+    let mut sent_at = Vec::new();
     for second in 30..120 {
-        for ask in poller.begin(later(second)) {
-            if ask.source == SourceId(1) {
-                asked.push(second);
-                poller.handle_response(ask.source, refused(), later(second), u32::MAX);
+        for request in lists.due_requests(later(second)) {
+            if request.source == SourceId(1) {
+                sent_at.push(second);
+                lists.respond(request.source, refused(), later(second), u32::MAX);
             } else {
-                poller.handle_response(ask.source, Ok(Payload::Page(ListPage::default())), later(second), 0);
+                lists.respond(request.source, empty_page(), later(second), 0);
             }
         }
     }
-    assert_eq!(asked, [32, 62, 92], "once when the others are back, and then as ever");
+    assert_eq!(
+        sent_at,
+        [32, 62, 92],
+        "once when the other list works, and then after each pause"
+    );
 }
 
 #[test]
-fn two_lists_that_expire_page_after_page_do_not_wake_each_other_for_ever() {
-    let mut poller = outage(2);
-    let mut asked = 0;
+fn two_lists_that_expire_at_each_page_do_not_end_each_others_pauses_for_ever() {
+    let mut lists = outage(2);
+    let mut sent = 0;
     for second in 30..40 {
         loop {
-            let asks = poller.begin(later(second));
-            if asks.is_empty() {
+            let requests = lists.due_requests(later(second));
+            if requests.is_empty() {
                 break;
             }
-            for ask in asks {
-                asked += 1;
-                poller.handle_response(ask.source, Err(Failure::Expired("too old".into())), later(second), 0);
+            for request in requests {
+                sent += 1;
+                lists.respond(
+                    request.source,
+                    Err(Failure::Expired("too old".into())),
+                    later(second),
+                    0,
+                );
             }
         }
     }
-    assert!(asked <= 8, "{asked}");
+    assert!(sent <= 8, "{sent}");
 }
