@@ -74,8 +74,8 @@ fn is_ok(answer: &Answer) -> bool {
 
 fn a_user_is_answered_as_the_api_server_says(version: Version) {
     let world = World::sample();
-    world.api.access.restrict("alice", may_read());
-    world.api.access.restrict("bob", vec![]);
+    world.api.access.set_rules("alice", may_read());
+    world.api.access.set_rules("bob", vec![]);
     let proxy = start(version, &world, LONG, &json!({}));
     let mut apis = proxy.client("apis");
     // About its own nobody is asked; a verdict that came before there is a value would be old by then.
@@ -105,14 +105,14 @@ fn a_user_is_answered_as_the_api_server_says(version: Version) {
         "asked again {again} times, and forgotten {forgotten} times"
     );
     // What was allowed is not for ever.
-    world.api.access.restrict("alice", vec![]);
+    world.api.access.set_rules("alice", vec![]);
     apis.wait(&by("alice"), "a refusal", |answer| answer.status == 403);
 }
 
 fn groups_come_one_by_one(version: Version) {
     let world = World::sample();
-    world.api.access.restrict("carol", vec![]);
-    world.api.access.restrict("a,b", may_read());
+    world.api.access.set_rules("carol", vec![]);
+    world.api.access.set_rules("a,b", may_read());
     let proxy = start(version, &world, LONG, &json!({}));
     let mut apis = proxy.client("apis");
     apis.wait(&by("carol").header("x-remote-group", "a,b"), "a value", is_ok);
@@ -210,7 +210,7 @@ fn a_client_that_goes_away_leaves_the_rest_alone(version: Version) {
 
 fn another_adapters_metrics_go_by_the_route(version: Version) {
     let world = World::sample();
-    world.api.access.restrict("bob", vec![]);
+    world.api.access.set_rules("bob", vec![]);
     let fallback = json!({"fallback": {"external": {"cluster": "elsewhere"}}});
     let proxy = start(version, &world, LONG, &fallback);
     let mut apis = proxy.client("apis");

@@ -26,7 +26,7 @@ fn rule(resources: &[&str], namespace: Option<&str>) -> Rule {
 }
 
 fn allow(world: &World, rules: Vec<Rule>) {
-    world.api.access.restrict("system:anonymous", rules);
+    world.api.access.set_rules("system:anonymous", rules);
 }
 
 fn a_role_in_one_of_two_namespaces_serves_that_one(version: Version) {

@@ -32,7 +32,7 @@ pub struct Lab {
 
 impl Lab {
     /// Listens on both addresses (port 0 takes a free one). The objects stay as they are until
-    /// [`Lab::move_load`].
+    /// [`Lab::vary_load`].
     ///
     /// # Errors
     /// An address cannot be bound; the error names it.
@@ -49,9 +49,9 @@ impl Lab {
     }
 
     /// From now on every HPA's replicas rise and fall; the answer tells how, and since when.
-    pub fn move_load(&mut self) -> (Load, Instant) {
+    pub fn vary_load(&mut self) -> (Load, Instant) {
         let (cluster, started) = (self.api.cluster.clone(), Instant::now());
-        let load = Load::on(&cluster);
+        let load = Load::of_hpas(&cluster);
         let moving = load.clone();
         let task = tokio::spawn(async move {
             let mut steps = interval(LOAD_STEP);

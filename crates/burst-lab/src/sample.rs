@@ -12,7 +12,7 @@ pub const OBJECTS: &str = include_str!("sample-cluster.yaml");
 
 /// About a minute from peak to peak; each HPA takes a little longer than the one before it, so that they drift apart.
 const PERIOD: Duration = Duration::from_secs(54);
-const LONGER: Duration = Duration::from_secs(7);
+const PERIOD_STEP: Duration = Duration::from_secs(7);
 
 /// The sample cluster at its start.
 ///
@@ -30,11 +30,11 @@ pub struct Load(Vec<(String, Curve)>);
 
 impl Load {
     /// Reads the HPAs as they are.
-    pub fn on(cluster: &Cluster) -> Self {
+    pub fn of_hpas(cluster: &Cluster) -> Self {
         let mut period = PERIOD;
         let mut rising = false;
         let curves = cluster.objects(HPAS).into_iter().map(|(key, hpa)| {
-            (period, rising) = (period + LONGER, !rising);
+            (period, rising) = (period + PERIOD_STEP, !rising);
             (key, curve(&hpa, period, rising))
         });
         Load(curves.collect())
@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn load_begins_at_the_seeds_values_and_then_moves() {
         let cluster = cluster().unwrap();
-        let load = Load::on(&cluster);
+        let load = Load::of_hpas(&cluster);
         load.apply(&cluster, Duration::ZERO);
         assert_eq!(
             (
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn neighbours_move_in_opposite_directions() {
-        let load = Load::on(&cluster().unwrap());
+        let load = Load::of_hpas(&cluster().unwrap());
         let moves = |hpa| load.level(hpa, Duration::from_secs(5)).unwrap() - load.level(hpa, Duration::ZERO).unwrap();
         assert!(moves("data/queue") > 0.0 && moves("default/ngsa-hpa-1") > 0.0);
         assert!(moves("ngsa/ngsa-hpa-2") < 0.0 || moves("shop/checkout-canary") < 0.0);

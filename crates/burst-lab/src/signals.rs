@@ -22,7 +22,7 @@ impl Signals {
     }
 
     /// Ctrl-C, SIGTERM, or the terminal was closed.
-    pub(crate) async fn asked_to_end(&mut self) {
+    pub(crate) async fn shutdown_requested(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}

@@ -84,7 +84,7 @@ fn a_server_that_throttles_is_left_alone_as_long_as_it_asks(version: Version) {
         .faults
         .inject_times(HPAS, Fault::TooManyRequests { retry_after: 6 }, 1);
     let of_hpas = || {
-        let seen = world.api.requests.seen();
+        let seen = world.api.requests.entries();
         seen.into_iter().filter(|seen| seen.resource == HPAS)
     };
     wait::until(PATIENCE, "a request after the one it throttles", || {

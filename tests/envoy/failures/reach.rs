@@ -122,7 +122,7 @@ fn an_answer_over_the_buffer_limit_is_asked_for_in_smaller_pages(version: Versio
     works_again(&world, &proxy, &mut main, &[HPAS]);
     assert!(only_complaint(&proxy, HPAS).ends_with("; smaller pages are tried; a smaller `page_size` saves that"));
     assert_eq!(proxy.wait_for_stat("burst_poll_cut_total", |count| count >= 2), 2);
-    let asked = world.api.requests.seen();
+    let asked = world.api.requests.entries();
     let last = asked.iter().rfind(|seen| seen.resource == HPAS).expect("a request");
     assert!(last.query.starts_with("limit=2"), "{last:?}");
 }

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use burst_lab::api::Reply;
-use burst_lab::server::{Answer, Server};
+use burst_lab::server::{Handler, Server};
 use burst_model::rates::{Count, Share, report};
 use burst_testkit::wait;
 use bytes::Bytes;
@@ -53,8 +53,8 @@ impl Reports {
 
 struct Keeper(Arc<Mutex<String>>);
 
-impl Answer for Keeper {
-    fn answer(&self, request: &Request<Bytes>) -> Reply {
+impl Handler for Keeper {
+    fn handle(&self, request: &Request<Bytes>) -> Reply {
         let mut answer = Response::new(Bytes::new());
         *answer.status_mut() = StatusCode::NO_CONTENT;
         let text = request
@@ -67,6 +67,6 @@ impl Answer for Keeper {
             }
             _ => *answer.status_mut() = StatusCode::BAD_REQUEST,
         }
-        Reply::Answer(answer)
+        Reply::Response(answer)
     }
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use burst_lab::api::{KubeApi, Reply};
 use burst_lab::cluster::{Cluster, HPAS};
-use burst_lab::server::{Answer, Server};
+use burst_lab::server::{Handler, Server};
 use burst_testkit::{port, wait};
 use bytes::Bytes;
 use http::Request;
@@ -165,7 +165,7 @@ fn locked(arrivals: &Arrivals) -> MutexGuard<'_, Vec<(String, Instant)>> {
     arrivals.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-pub(super) fn serve(address: SocketAddr, what: impl Answer) -> Server {
+pub(super) fn serve(address: SocketAddr, what: impl Handler) -> Server {
     RUNTIME.block_on(Server::start(address, what)).expect("a listener")
 }
 
@@ -179,14 +179,14 @@ struct Front {
     arrivals: Arrivals,
 }
 
-impl Answer for Front {
-    fn answer(&self, request: &Request<Bytes>) -> Reply {
+impl Handler for Front {
+    fn handle(&self, request: &Request<Bytes>) -> Reply {
         let arrival = (request.uri().path().to_owned(), Instant::now());
         locked(&self.arrivals).push(arrival);
         let goes_on = request.uri().query().is_some_and(|query| query.contains("continue="));
         if goes_on && self.forgetful.load(Ordering::Relaxed) {
             self.api.cluster.compact();
         }
-        self.api.answer(request)
+        self.api.handle(request)
     }
 }

@@ -16,12 +16,12 @@ const ANONYMOUS: &str = "system:anonymous";
 /// everything. After the first token an unknown token is 401, and no token at all is `system:anonymous`, which may
 /// do nothing (403), as on a real server with RBAC.
 #[derive(Clone, Default)]
-pub struct Access(Arc<Mutex<Book>>);
+pub struct Access(Arc<Mutex<AccessConfig>>);
 
 /// The whole of it, as `PUT /lab/access` takes it.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Book {
+pub struct AccessConfig {
     /// Token → user, such as `system:serviceaccount:istio-system:burst`.
     pub tokens: BTreeMap<String, String>,
     /// User → what it may do. A user without an entry may do everything, with an empty one nothing.
@@ -45,7 +45,7 @@ pub struct Rule {
 
 impl Access {
     /// Takes this token as the user's from now on.
-    pub fn accept(&self, token: &str, user: &str) {
+    pub fn add_token(&self, token: &str, user: &str) {
         crate::locked(&self.0).tokens.insert(token.to_owned(), user.to_owned());
     }
 
@@ -55,30 +55,30 @@ impl Access {
     }
 
     /// From now on the user may do what these rules say and nothing more.
-    pub fn restrict(&self, user: &str, rules: Vec<Rule>) {
+    pub fn set_rules(&self, user: &str, rules: Vec<Rule>) {
         crate::locked(&self.0).rules.insert(user.to_owned(), rules);
     }
 
     /// Everything at once.
-    pub fn set(&self, book: Book) {
-        *crate::locked(&self.0) = book;
+    pub fn replace(&self, config: AccessConfig) {
+        *crate::locked(&self.0) = config;
     }
 
     /// What is in force.
-    pub fn book(&self) -> Book {
+    pub fn config(&self) -> AccessConfig {
         crate::locked(&self.0).clone()
     }
 
     pub(super) fn user(&self, headers: &HeaderMap) -> Result<String, Status> {
-        let book = crate::locked(&self.0);
+        let config = crate::locked(&self.0);
         let token = headers
             .get(AUTHORIZATION)
             .and_then(|value| value.as_bytes().strip_prefix(b"Bearer "));
         match token {
-            Some(token) if !book.tokens.is_empty() => {
+            Some(token) if !config.tokens.is_empty() => {
                 let known = std::str::from_utf8(token)
                     .ok()
-                    .and_then(|token| book.tokens.get(token.trim()));
+                    .and_then(|token| config.tokens.get(token.trim()));
                 known.cloned().ok_or_else(Status::unauthorized)
             }
             _ => Ok(ANONYMOUS.to_owned()),
@@ -86,10 +86,10 @@ impl Access {
     }
 
     pub(super) fn check(&self, user: &str, verb: &str, path: &ResourcePath<'_>) -> Result<(), Status> {
-        let book = crate::locked(&self.0);
-        let allowed = match book.rules.get(user) {
+        let config = crate::locked(&self.0);
+        let allowed = match config.rules.get(user) {
             Some(rules) => rules.iter().any(|rule| rule.allows(verb, path)),
-            None => user != ANONYMOUS || book.tokens.is_empty(),
+            None => user != ANONYMOUS || config.tokens.is_empty(),
         };
         if allowed {
             Ok(())
@@ -101,9 +101,12 @@ impl Access {
 
 impl Access {
     /// Whether a user or group among these may do that; one without an entry counts for nothing, unless none has one.
-    pub(super) fn allows_one_of(&self, subjects: &[String], verb: &str, path: &ResourcePath<'_>) -> bool {
-        let book = crate::locked(&self.0);
-        let mut known = subjects.iter().filter_map(|subject| book.rules.get(subject)).peekable();
+    pub(super) fn allows_any(&self, subjects: &[String], verb: &str, path: &ResourcePath<'_>) -> bool {
+        let config = crate::locked(&self.0);
+        let mut known = subjects
+            .iter()
+            .filter_map(|subject| config.rules.get(subject))
+            .peekable();
         known.peek().is_none() || known.flatten().any(|rule| rule.allows(verb, path))
     }
 }
@@ -170,12 +173,12 @@ mod tests {
     #[test]
     fn a_rule_allows_its_verb_in_its_namespace_only() {
         let access = Access::default();
-        access.restrict("gw", vec![list_hpas(Some("shop"))]);
+        access.set_rules("gw", vec![list_hpas(Some("shop"))]);
         assert!(access.check("gw", "list", &hpas(Some("shop"))).is_ok());
         assert!(access.check("gw", "watch", &hpas(Some("shop"))).is_err());
         assert!(access.check("gw", "list", &hpas(Some("default"))).is_err());
         assert!(access.check("gw", "list", &hpas(None)).is_err());
-        access.restrict("gw", vec![list_hpas(None)]);
+        access.set_rules("gw", vec![list_hpas(None)]);
         assert!(access.check("gw", "list", &hpas(None)).is_ok());
     }
 

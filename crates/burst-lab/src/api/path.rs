@@ -7,7 +7,7 @@ use crate::cluster::group_resource;
 
 /// The thing a path names.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Target<'a> {
+pub(super) enum Endpoint<'a> {
     /// `/lab/…`, without the prefix.
     Control(&'a str),
     /// `/healthz`, `/livez` or `/readyz`.
@@ -29,30 +29,30 @@ pub(super) struct ResourcePath<'a> {
     pub(super) subresource: Option<&'a str>,
 }
 
-impl<'a> Target<'a> {
+impl<'a> Endpoint<'a> {
     pub(super) fn of(path: &'a str) -> Self {
         let segments: Vec<&str> = path.split('/').filter(|segment| !segment.is_empty()).collect();
         match segments.as_slice() {
-            ["lab", ..] => Target::Control(path.trim_start_matches('/').trim_start_matches("lab").trim_matches('/')),
-            ["healthz" | "livez" | "readyz"] => Target::Health,
+            ["lab", ..] => Endpoint::Control(path.trim_start_matches('/').trim_start_matches("lab").trim_matches('/')),
+            ["healthz" | "livez" | "readyz"] => Endpoint::Health,
             ["api", version, rest @ ..] => ResourcePath::of("", version, rest),
             ["apis", group, version, rest @ ..] => ResourcePath::of(group, version, rest),
-            _ => Target::Other,
+            _ => Endpoint::Other,
         }
     }
 }
 
 impl<'a> ResourcePath<'a> {
-    fn of(group: &'a str, version: &'a str, rest: &[&'a str]) -> Target<'a> {
+    fn of(group: &'a str, version: &'a str, rest: &[&'a str]) -> Endpoint<'a> {
         let (namespace, rest) = match rest {
             ["namespaces", namespace, rest @ ..] if !rest.is_empty() => (Some(*namespace), rest),
             rest => (None, rest),
         };
         let [plural, rest @ ..] = rest else {
-            return Target::Other;
+            return Endpoint::Other;
         };
         let (name, subresource) = (rest.first().copied(), rest.get(1).copied());
-        Target::Resource(ResourcePath {
+        Endpoint::Resource(ResourcePath {
             group,
             version,
             plural,
@@ -102,7 +102,7 @@ mod tests {
             ("/api/v1/namespaces/shop", ("", "v1", "namespaces", None, Some("shop"))),
         ];
         for (path, wanted) in cases {
-            let Target::Resource(found) = Target::of(path) else {
+            let Endpoint::Resource(found) = Endpoint::of(path) else {
                 panic!("{path} is no resource")
             };
             assert_eq!(
@@ -116,15 +116,15 @@ mod tests {
     #[test]
     fn other_paths_are_told_apart() {
         let cases = [
-            ("/lab/requests", Target::Control("requests")),
-            ("/lab", Target::Control("")),
-            ("/readyz", Target::Health),
-            ("/apis/apps/v1", Target::Other),
-            ("/labels", Target::Other),
-            ("/", Target::Other),
+            ("/lab/requests", Endpoint::Control("requests")),
+            ("/lab", Endpoint::Control("")),
+            ("/readyz", Endpoint::Health),
+            ("/apis/apps/v1", Endpoint::Other),
+            ("/labels", Endpoint::Other),
+            ("/", Endpoint::Other),
         ];
         for (path, wanted) in cases {
-            assert_eq!(Target::of(path), wanted, "{path}");
+            assert_eq!(Endpoint::of(path), wanted, "{path}");
         }
     }
 }

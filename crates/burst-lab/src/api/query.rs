@@ -6,7 +6,7 @@ use super::selector::{FieldSelector, LabelSelector};
 use super::status::Status;
 
 /// A real server ends a watch that names no time after 30 to 60 minutes.
-const LONG: Duration = Duration::from_secs(30 * 60);
+const DEFAULT_WATCH_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 
 /// What is asked for. Parameters that are not named here are ignored, as a real server ignores unknown ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -14,12 +14,12 @@ pub(super) struct Query {
     /// At most so many objects; none is all of them.
     pub(super) limit: Option<usize>,
     /// `continue`.
-    pub(super) token: Option<String>,
+    pub(super) continue_token: Option<String>,
     pub(super) labels: LabelSelector,
     pub(super) fields: FieldSelector,
     pub(super) watch: bool,
     /// `resourceVersion`, from which a watch begins; none, or 0, for what there is.
-    pub(super) version: Option<u64>,
+    pub(super) resource_version: Option<u64>,
     /// `timeoutSeconds`: how long a watch lasts.
     pub(super) timeout: Duration,
     /// `allowWatchBookmarks`.
@@ -30,20 +30,22 @@ pub(super) struct Query {
 impl Query {
     pub(super) fn parse(text: &str) -> Result<Self, Status> {
         let mut query = Query {
-            timeout: LONG,
+            timeout: DEFAULT_WATCH_TIMEOUT,
             ..Query::default()
         };
         for (key, value) in form_urlencoded::parse(text.as_bytes()) {
             match key.as_ref() {
                 "limit" => query.limit = limit(&value)?,
-                "continue" => query.token = Some(value.into_owned()).filter(|token| !token.is_empty()),
+                "continue" => {
+                    query.continue_token = Some(value.into_owned()).filter(|continue_token| !continue_token.is_empty())
+                }
                 "labelSelector" => query.labels = LabelSelector::parse(&value).map_err(Status::bad_request)?,
                 "fieldSelector" => query.fields = FieldSelector::parse(&value).map_err(Status::bad_request)?,
-                "watch" => query.watch = truth(&value),
-                "resourceVersion" => query.version = version(&value)?,
+                "watch" => query.watch = boolean(&value),
+                "resourceVersion" => query.resource_version = resource_version(&value)?,
                 "timeoutSeconds" => query.timeout = Duration::from_secs(number(&value)?.unsigned_abs()),
-                "allowWatchBookmarks" => query.bookmarks = truth(&value),
-                "pretty" => query.pretty = truth(&value),
+                "allowWatchBookmarks" => query.bookmarks = boolean(&value),
+                "pretty" => query.pretty = boolean(&value),
                 _ => {}
             }
         }
@@ -66,7 +68,7 @@ fn number(text: &str) -> Result<i64, Status> {
         .map_err(|_| Status::bad_request(format!("strconv.ParseInt: parsing {text:?}: invalid syntax")))
 }
 
-fn version(text: &str) -> Result<Option<u64>, Status> {
+fn resource_version(text: &str) -> Result<Option<u64>, Status> {
     if text.is_empty() {
         return Ok(None);
     }
@@ -76,7 +78,7 @@ fn version(text: &str) -> Result<Option<u64>, Status> {
     Ok(Some(version).filter(|version| *version > 0))
 }
 
-fn truth(text: &str) -> bool {
+fn boolean(text: &str) -> bool {
     !matches!(text, "0" | "false" | "False" | "FALSE")
 }
 
@@ -88,7 +90,7 @@ mod tests {
     fn the_known_parameters_are_read() {
         let query = Query::parse("limit=2&continue=abc&labelSelector=app%3Dweb&watch=0&pretty=true&other=x").unwrap();
         assert_eq!(
-            (query.limit, query.token.as_deref(), query.watch, query.pretty),
+            (query.limit, query.continue_token.as_deref(), query.watch, query.pretty),
             (Some(2), Some("abc"), false, true)
         );
         assert!(query.selects());

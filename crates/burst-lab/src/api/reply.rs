@@ -7,21 +7,21 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, Response, StatusCode};
 use serde::Serialize;
 
-use super::window::Window;
+use super::watch::Watch;
 
 /// What a server does about one request.
 #[derive(Debug)]
 pub enum Reply {
-    /// A whole answer.
-    Answer(Response<Bytes>),
+    /// A whole response.
+    Response(Response<Bytes>),
     /// A watch: its head at once, its lines when it ends.
-    Window(Window),
-    /// The head and half of the body of an answer, then nothing; the connection stays open.
+    Watch(Watch),
+    /// The head and half of the body of an response, then nothing; the connection stays open.
     Stall(Response<Bytes>),
-    /// The head of an answer at once, and its body in drops that take so long all together.
+    /// The head of an response at once, and its body in drops that take so long all together.
     Trickle(Response<Bytes>, Duration),
     /// Nothing; the connection stays open.
-    Silence,
+    Hang,
     /// The connection is reset at once.
     Reset,
     /// The connection is reset after the head and half of the body.
@@ -32,10 +32,12 @@ impl Reply {
     /// The status line it sends, if it sends one.
     pub fn status(&self) -> Option<StatusCode> {
         match self {
-            Reply::Answer(answer) | Reply::Stall(answer) | Reply::ResetMidway(answer) => Some(answer.status()),
-            Reply::Trickle(answer, _) => Some(answer.status()),
-            Reply::Window(_) => Some(StatusCode::OK),
-            Reply::Silence | Reply::Reset => None,
+            Reply::Response(response) | Reply::Stall(response) | Reply::ResetMidway(response) => {
+                Some(response.status())
+            }
+            Reply::Trickle(response, _) => Some(response.status()),
+            Reply::Watch(_) => Some(StatusCode::OK),
+            Reply::Hang | Reply::Reset => None,
         }
     }
 }
@@ -65,22 +67,24 @@ pub(super) fn text(status: StatusCode, body: &str) -> Response<Bytes> {
 
 /// 429 as priority and fairness sends it: no `Status`.
 pub(super) fn too_many_requests(retry_after: u32) -> Response<Bytes> {
-    let mut answer = text(
+    let mut response = text(
         StatusCode::TOO_MANY_REQUESTS,
         "Too many requests, please try again later.\n",
     );
-    answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from(retry_after));
-    answer
+    response
+        .headers_mut()
+        .insert(RETRY_AFTER, HeaderValue::from(retry_after));
+    response
 }
 
 fn with_type(status: StatusCode, content_type: &'static str, body: Bytes) -> Response<Bytes> {
-    let mut answer = Response::new(body);
-    *answer.status_mut() = status;
-    answer
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    response
         .headers_mut()
         .insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
-    answer
+    response
         .headers_mut()
         .insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
-    answer
+    response
 }

@@ -30,7 +30,7 @@ impl LabelSelector {
         self.0.is_empty()
     }
 
-    pub(super) fn fits(&self, object: &Value) -> bool {
+    pub(super) fn matches(&self, object: &Value) -> bool {
         let labels = object.pointer("/metadata/labels");
         let label = |key: &str| labels.and_then(|labels| labels.get(key)).and_then(Value::as_str);
         self.0.iter().all(|requirement| match requirement {
@@ -116,7 +116,7 @@ impl FieldSelector {
         self.0.is_empty()
     }
 
-    pub(super) fn fits(&self, object: &Value) -> bool {
+    pub(super) fn matches(&self, object: &Value) -> bool {
         let field = |name: &str| {
             object["metadata"][name.trim_start_matches("metadata.")]
                 .as_str()
@@ -169,7 +169,7 @@ mod tests {
         ];
         for (selector, wanted) in cases {
             assert_eq!(
-                LabelSelector::parse(selector).unwrap().fits(&object),
+                LabelSelector::parse(selector).unwrap().matches(&object),
                 wanted,
                 "{selector}"
             );
@@ -197,7 +197,7 @@ mod tests {
     #[test]
     fn field_selectors_know_name_and_namespace() {
         let object = json!({ "metadata": { "name": "web", "namespace": "shop" } });
-        let fits = |text| FieldSelector::parse(text).unwrap().fits(&object);
+        let fits = |text| FieldSelector::parse(text).unwrap().matches(&object);
         assert!(fits("metadata.name=web,metadata.namespace!=default"));
         assert!(!fits("metadata.name==api"));
     }

@@ -20,7 +20,7 @@ pub enum ObjectError {
     },
     /// `metadata.name` is missing or empty.
     #[error("{kind} without metadata.name")]
-    Nameless {
+    MissingName {
         /// As the object says it.
         kind: String,
     },
@@ -59,7 +59,7 @@ impl Identity {
             name: text("/metadata/name"),
         };
         if identity.name.is_empty() {
-            Err(ObjectError::Nameless { kind: identity.kind })
+            Err(ObjectError::MissingName { kind: identity.kind })
         } else {
             Ok(identity)
         }
@@ -72,7 +72,12 @@ impl Identity {
 
 /// The object as a server keeps it: identity, `uid`, `creationTimestamp` and `generation` filled in or kept from
 /// `before`. A status is a subresource, so one that is not given is kept too.
-pub(super) fn admitted(mut object: Value, before: Option<&Value>, identity: &Identity, serial: u64) -> Value {
+pub(super) fn with_server_metadata(
+    mut object: Value,
+    before: Option<&Value>,
+    identity: &Identity,
+    serial: u64,
+) -> Value {
     let kept = |pointer: &str| before.and_then(|before| before.pointer(pointer)).cloned();
     let spec_moved = before.is_some_and(|before| before.get("spec") != object.get("spec"));
     let generation = kept("/metadata/generation").and_then(|g| g.as_u64()).unwrap_or(1) + u64::from(spec_moved);
@@ -125,13 +130,13 @@ mod tests {
     #[test]
     fn a_changed_spec_raises_the_generation_and_keeps_the_rest() {
         let identity = Identity::of(&json!({ "kind": "Service", "metadata": { "name": "web" } })).unwrap();
-        let first = admitted(
+        let first = with_server_metadata(
             json!({ "metadata": {}, "spec": 1, "status": "ready" }),
             None,
             &identity,
             7,
         );
-        let second = admitted(json!({ "metadata": {}, "spec": 2 }), Some(&first), &identity, 8);
+        let second = with_server_metadata(json!({ "metadata": {}, "spec": 2 }), Some(&first), &identity, 8);
         assert_eq!(
             (&first["metadata"]["generation"], &second["metadata"]["generation"]),
             (&json!(1), &json!(2))

@@ -35,7 +35,7 @@ impl Resource {
     }
 
     /// What every cluster here serves from the start.
-    pub(crate) fn everywhere() -> [Resource; 4] {
+    pub(crate) fn built_ins() -> [Resource; 4] {
         [
             Resource::built_in("", "v1", "services", "Service"),
             Resource::built_in("apps", "v1", "deployments", "Deployment"),
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn names_are_written_as_kubernetes_writes_them() {
-        let names: Vec<_> = Resource::everywhere()
+        let names: Vec<_> = Resource::built_ins()
             .iter()
             .map(|r| (r.id(), r.api_version()))
             .collect();

@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use crate::args::Run;
 
 /// Envoy leaves within a moment of SIGTERM; one that does not is stuck.
-const PATIENCE: Duration = Duration::from_secs(5);
+const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 /// The lines that tell why it ended are its last.
 const KEPT_LINES: usize = 20;
 
@@ -30,7 +30,7 @@ pub(crate) enum EnvoyError {
     },
     /// It ended though nobody asked it to.
     #[error("Envoy ended by itself ({status}); its last lines:")]
-    Left {
+    Exited {
         /// How.
         status: ExitStatus,
         /// Newest last.
@@ -38,7 +38,7 @@ pub(crate) enum EnvoyError {
     },
 }
 
-/// A running Envoy. It is killed when this is dropped without [`Envoy::end`].
+/// A running Envoy. It is killed when this is dropped without [`Envoy::stop`].
 pub(crate) struct Envoy {
     child: Child,
     lines: mpsc::UnboundedReceiver<String>,
@@ -66,9 +66,9 @@ impl Envoy {
         })?;
         let (send, lines) = mpsc::unbounded_channel();
         if let Some(stderr) = child.stderr.take() {
-            tokio::spawn(read(stderr, send));
+            tokio::spawn(forward_lines(stderr, send));
         }
-        pid(&child).into_iter().for_each(end_on_panic);
+        pid(&child).into_iter().for_each(stop_on_panic);
         Ok(Envoy {
             child,
             lines,
@@ -77,7 +77,7 @@ impl Envoy {
     }
 
     /// Waits for its next log line, or for its end.
-    pub(crate) async fn next(&mut self) -> Result<String, EnvoyError> {
+    pub(crate) async fn next_log_line(&mut self) -> Result<String, EnvoyError> {
         // Its log closes when it ends, so every line comes before the end.
         if let Some(line) = self.lines.recv().await {
             self.last.push_back(line.clone());
@@ -87,19 +87,19 @@ impl Envoy {
             return Ok(line);
         }
         let status = self.child.wait().await.unwrap_or_default();
-        Err(EnvoyError::Left {
+        Err(EnvoyError::Exited {
             status,
             lines: Vec::from(self.last.clone()),
         })
     }
 
     /// Ends it and waits until it is gone.
-    pub(crate) async fn end(mut self) {
+    pub(crate) async fn stop(mut self) {
         if let Some(pid) = pid(&self.child) {
             // It may have ended in this moment.
             let _ = kill_process(pid, Signal::TERM);
         }
-        if timeout(PATIENCE, self.child.wait()).await.is_err() {
+        if timeout(STOP_TIMEOUT, self.child.wait()).await.is_err() {
             // Nothing is left to try when this fails.
             let _ = self.child.kill().await;
         }
@@ -111,7 +111,7 @@ fn pid(child: &Child) -> Option<Pid> {
     child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw)
 }
 
-async fn read(stderr: ChildStderr, send: mpsc::UnboundedSender<String>) {
+async fn forward_lines(stderr: ChildStderr, send: mpsc::UnboundedSender<String>) {
     let mut lines = BufReader::new(stderr).lines();
     // A line that is no text ends the reading; Envoy's are.
     while let Ok(Some(line)) = lines.next_line().await {
@@ -122,7 +122,7 @@ async fn read(stderr: ChildStderr, send: mpsc::UnboundedSender<String>) {
 }
 
 /// A panic that aborts runs no destructor, but it does run this.
-fn end_on_panic(envoy: Pid) {
+fn stop_on_panic(envoy: Pid) {
     let before = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         // It may be gone already.

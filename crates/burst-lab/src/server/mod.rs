@@ -19,20 +19,20 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
 use crate::api::{KubeApi, Reply};
-use wire::{Body, Wire};
+use wire::{Body, ResettableStream};
 
 /// After a failed accept; long enough not to spin, short enough not to be seen.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
 
 /// What answers requests.
-pub trait Answer: Send + Sync + 'static {
+pub trait Handler: Send + Sync + 'static {
     /// The reply to one whole request.
-    fn answer(&self, request: &Request<Bytes>) -> Reply;
+    fn handle(&self, request: &Request<Bytes>) -> Reply;
 }
 
-impl Answer for KubeApi {
-    fn answer(&self, request: &Request<Bytes>) -> Reply {
-        KubeApi::answer(self, request)
+impl Handler for KubeApi {
+    fn handle(&self, request: &Request<Bytes>) -> Reply {
+        KubeApi::handle(self, request)
     }
 }
 
@@ -47,12 +47,12 @@ impl Server {
     ///
     /// # Errors
     /// The address cannot be bound; the error names it.
-    pub async fn start(addr: SocketAddr, what: impl Answer) -> io::Result<Server> {
+    pub async fn start(addr: SocketAddr, handler: impl Handler) -> io::Result<Server> {
         let listener = TcpListener::bind(addr)
             .await
             .map_err(|error| bind_error(addr, &error))?;
         let addr = listener.local_addr()?;
-        let accepting = tokio::spawn(accept(listener, Arc::new(what)));
+        let accepting = tokio::spawn(accept(listener, Arc::new(handler)));
         Ok(Server { addr, accepting })
     }
 
@@ -73,13 +73,13 @@ pub(crate) fn bind_error(addr: SocketAddr, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("cannot listen on {addr}: {error}"))
 }
 
-async fn accept(listener: TcpListener, what: Arc<impl Answer>) {
+async fn accept(listener: TcpListener, handler: Arc<impl Handler>) {
     // Owned here, so that an end of this task ends every connection.
     let mut connections = tokio::task::JoinSet::new();
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => drop(connections.spawn(serve(stream, Arc::clone(&what)))),
+                Ok((stream, _)) => drop(connections.spawn(serve(stream, Arc::clone(&handler)))),
                 // No file descriptors left, say: others may end meanwhile.
                 Err(_) => tokio::time::sleep(ACCEPT_AGAIN).await,
             },
@@ -88,10 +88,10 @@ async fn accept(listener: TcpListener, what: Arc<impl Answer>) {
     }
 }
 
-async fn serve(stream: TcpStream, what: Arc<impl Answer>) {
+async fn serve(stream: TcpStream, handler: Arc<impl Handler>) {
     let reset = Arc::new(AtomicBool::new(false));
-    let wire = Wire::new(stream, Arc::clone(&reset));
-    let answer = service_fn(move |request| respond(request, Arc::clone(&what), Arc::clone(&reset)));
+    let wire = ResettableStream::new(stream, Arc::clone(&reset));
+    let answer = service_fn(move |request| respond(request, Arc::clone(&handler), Arc::clone(&reset)));
     // A client that goes away is no one's error here.
     let _ = hyper::server::conn::http1::Builder::new()
         .serve_connection(TokioIo::new(wire), answer)
@@ -101,30 +101,30 @@ async fn serve(stream: TcpStream, what: Arc<impl Answer>) {
 /// An error of this service makes hyper close the connection; the wire then resets it.
 async fn respond(
     request: Request<Incoming>,
-    what: Arc<impl Answer>,
+    handler: Arc<impl Handler>,
     reset: Arc<AtomicBool>,
-) -> Result<Response<Body>, Cut> {
+) -> Result<Response<Body>, Aborted> {
     let (parts, body) = request.into_parts();
-    let body = body.collect().await.map_err(|_| Cut)?.to_bytes();
-    match what.answer(&Request::from_parts(parts, body)) {
-        Reply::Answer(answer) => Ok(answer.map(Body::whole)),
-        Reply::Window(window) => Ok(window.head().map(|_| Body::window(window))),
+    let body = body.collect().await.map_err(|_| Aborted)?.to_bytes();
+    match handler.handle(&Request::from_parts(parts, body)) {
+        Reply::Response(answer) => Ok(answer.map(Body::whole)),
+        Reply::Watch(watch) => Ok(watch.head().map(|_| Body::watch(watch))),
         Reply::Trickle(answer, time) => Ok(answer.map(|body| Body::trickle(body, time))),
         Reply::Stall(answer) => Ok(answer.map(|body| Body::half_then_silence(&body))),
         Reply::ResetMidway(answer) => Ok(answer.map(|body| Body::half_then_reset(&body, reset))),
-        Reply::Silence => Err(never().await),
+        Reply::Hang => Err(never().await),
         Reply::Reset => {
             reset.store(true, std::sync::atomic::Ordering::Release);
-            Err(Cut)
+            Err(Aborted)
         }
     }
 }
 
-async fn never() -> Cut {
+async fn never() -> Aborted {
     match std::future::pending::<Infallible>().await {}
 }
 
 /// The connection ends in the middle of an answer.
 #[derive(Debug, thiserror::Error)]
 #[error("cut on purpose")]
-struct Cut;
+struct Aborted;

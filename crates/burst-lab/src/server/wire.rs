@@ -13,22 +13,22 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::Sleep;
 
-use super::Cut;
-use crate::api::Window;
+use super::Aborted;
+use crate::api::Watch;
 
 /// A TCP stream that is closed with a reset rather than politely once its flag is set.
-pub(super) struct Wire {
+pub(super) struct ResettableStream {
     stream: TcpStream,
     reset: Arc<AtomicBool>,
 }
 
-impl Wire {
+impl ResettableStream {
     pub(super) fn new(stream: TcpStream, reset: Arc<AtomicBool>) -> Self {
-        Wire { stream, reset }
+        ResettableStream { stream, reset }
     }
 }
 
-impl Drop for Wire {
+impl Drop for ResettableStream {
     fn drop(&mut self) {
         if self.reset.load(Ordering::Acquire) {
             // Closing a socket that lingers for no time makes the kernel send RST.
@@ -37,13 +37,13 @@ impl Drop for Wire {
     }
 }
 
-impl AsyncRead for Wire {
+impl AsyncRead for ResettableStream {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_read(cx, buf)
     }
 }
 
-impl AsyncWrite for Wire {
+impl AsyncWrite for ResettableStream {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.stream).poll_write(cx, bytes)
     }
@@ -74,7 +74,7 @@ pub(super) struct Body {
 
 enum End {
     Good,
-    Silence,
+    Hang,
     /// Says first that it is pending, so that what is there goes out before the reset.
     Pause(Arc<AtomicBool>),
     Reset(Arc<AtomicBool>),
@@ -86,7 +86,7 @@ enum End {
         sleep: Pin<Box<Sleep>>,
     },
     /// What a watch says, when its time is over.
-    Window(Pin<Box<Sleep>>, Box<Window>),
+    Watch(Pin<Box<Sleep>>, Box<Watch>),
 }
 
 impl Body {
@@ -98,11 +98,11 @@ impl Body {
         }
     }
 
-    pub(super) fn window(window: Window) -> Self {
+    pub(super) fn watch(watch: Watch) -> Self {
         Body {
             length: None,
             rest: None,
-            end: End::Window(Box::pin(tokio::time::sleep(window.lasts())), Box::new(window)),
+            end: End::Watch(Box::pin(tokio::time::sleep(watch.timeout())), Box::new(watch)),
         }
     }
 
@@ -121,7 +121,7 @@ impl Body {
     }
 
     pub(super) fn half_then_silence(bytes: &Bytes) -> Self {
-        Body::half(bytes, End::Silence)
+        Body::half(bytes, End::Hang)
     }
 
     pub(super) fn half_then_reset(bytes: &Bytes, reset: Arc<AtomicBool>) -> Self {
@@ -139,15 +139,15 @@ impl Body {
 
 impl http_body::Body for Body {
     type Data = Bytes;
-    type Error = Cut;
+    type Error = Aborted;
 
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Cut>>> {
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Aborted>>> {
         if let Some(bytes) = self.rest.take() {
             return Poll::Ready(Some(Ok(Frame::data(bytes))));
         }
         match &mut self.end {
             End::Good => Poll::Ready(None),
-            End::Silence => Poll::Pending,
+            End::Hang => Poll::Pending,
             End::Pause(reset) => {
                 let reset = Arc::clone(reset);
                 self.end = End::Reset(reset);
@@ -156,7 +156,7 @@ impl http_body::Body for Body {
             }
             End::Reset(reset) => {
                 reset.store(true, Ordering::Release);
-                Poll::Ready(Some(Err(Cut)))
+                Poll::Ready(Some(Err(Aborted)))
             }
             End::Trickle { rest, .. } if rest.is_empty() => Poll::Ready(None),
             End::Trickle {
@@ -170,9 +170,9 @@ impl http_body::Body for Body {
                 let bytes = rest.split_to((*drop).min(rest.len()));
                 Poll::Ready(Some(Ok(Frame::data(bytes))))
             }
-            End::Window(time, window) => {
+            End::Watch(time, watch) => {
                 ready!(time.as_mut().poll(cx));
-                let lines = window.lines();
+                let lines = watch.event_lines();
                 self.end = End::Good;
                 Poll::Ready(Some(Ok(Frame::data(lines))))
             }

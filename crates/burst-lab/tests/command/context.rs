@@ -28,7 +28,7 @@ impl Stage {
         let lab = runtime
             .block_on(Lab::start(sample::cluster().unwrap(), any, any))
             .unwrap();
-        lab.api.access.accept("secret-of-the-user", "user");
+        lab.api.access.add_token("secret-of-the-user", "user");
         let envoy = FakeEnvoy::new("exec sleep 1000");
         let addr = free_addr();
         let mut command = envoy.run_with_api(&free_addr(), &addr);
@@ -103,7 +103,7 @@ fn an_answer_comes_as_the_cluster_gave_it() {
     for path in paths {
         assert_eq!(told(&stage.get(path)), told(&stage.asked_directly(path)), "{path}");
     }
-    let seen = stage.lab.api.requests.seen();
+    let seen = stage.lab.api.requests.entries();
     let queries: Vec<_> = seen.iter().map(|seen| seen.query.as_str()).collect();
     assert_eq!(queries[4], "labelSelector=app%20in%20%28a%2Cb%29", "{queries:?}");
 
@@ -183,8 +183,8 @@ fn what_is_no_list_of_the_filter_never_reaches_the_cluster() {
 #[test]
 fn whoever_asks_speaks_as_the_user_of_the_kubeconfig_and_as_nobody_else() {
     let stage = Stage::new();
-    stage.lab.api.access.accept("another", "another");
-    stage.lab.api.access.restrict("user", Vec::new());
+    stage.lab.api.access.add_token("another", "another");
+    stage.lab.api.access.set_rules("user", Vec::new());
     let answer = stage.send("GET", "/api/v1/services", &[("authorization", "Bearer another")]);
     assert!(
         answer.status == 403 && answer.body.contains("User \\\"user\\\" cannot list"),

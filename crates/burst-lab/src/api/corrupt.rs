@@ -1,4 +1,4 @@
-//! How a good answer is made a bad one.
+//! How a good response is made a bad one.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,12 +9,12 @@ use http::header::{CONTENT_TYPE, HeaderValue};
 use serde_json::{Value, json};
 
 use super::fault::Fault;
-use super::list::List;
+use super::list_page::List;
 use super::reply::Reply;
 
 /// A list of something that no one asked for.
 const OTHER_KIND: &str = r#"{"kind":"APIGroupList","apiVersion":"v1","groups":[]}"#;
-/// What a wrong port may answer.
+/// What a wrong port may response.
 const NOT_JSON: &str =
     "<!DOCTYPE html>\n<html><head><title>Sign in</title></head><body>Sign in to continue</body></html>\n";
 
@@ -28,7 +28,7 @@ pub(super) fn objects(fault: &Fault, list: &mut List) {
             chosen.for_each(|item| Arc::make_mut(&mut item.object)["spec"] = json!("not a spec"));
         }
         Fault::LargeSelectors { namespace, bytes } => {
-            let (prefix, selector) = (format!("{namespace}/"), large_selector(*bytes));
+            let (prefix, selector) = (format!("{namespace}/"), selector_of_size(*bytes));
             let chosen = list.items.iter_mut().filter(|item| item.key.starts_with(&prefix));
             chosen.for_each(|item| Arc::make_mut(&mut item.object)["spec"]["selector"] = selector.clone());
         }
@@ -43,7 +43,7 @@ pub(super) fn objects(fault: &Fault, list: &mut List) {
 }
 
 /// Labels of so many bytes of JSON. They are short, as a client needs the more memory the more there are.
-fn large_selector(bytes: usize) -> Value {
+fn selector_of_size(bytes: usize) -> Value {
     let labels = (0..bytes / r#""k0000000":"v","#.len()).map(|number| (format!("k{number:07}"), json!("v")));
     Value::Object(labels.collect())
 }
@@ -58,29 +58,29 @@ fn pad(object: &mut Value, padding: &Value) {
 }
 
 /// Faults that lie in the bytes and on the wire.
-pub(super) fn answer(fault: &Fault, mut answer: Response<Bytes>) -> Reply {
+pub(super) fn response(fault: &Fault, mut response: Response<Bytes>) -> Reply {
     match fault {
-        Fault::Truncate => Reply::Answer(answer.map(|body| body.slice(..body.len() / 2))),
-        Fault::OtherKind => Reply::Answer(answer.map(|_| Bytes::from_static(OTHER_KIND.as_bytes()))),
+        Fault::Truncate => Reply::Response(response.map(|body| body.slice(..body.len() / 2))),
+        Fault::OtherKind => Reply::Response(response.map(|_| Bytes::from_static(OTHER_KIND.as_bytes()))),
         Fault::NotJson => {
-            answer
+            response
                 .headers_mut()
                 .insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
-            Reply::Answer(answer.map(|_| Bytes::from_static(NOT_JSON.as_bytes())))
+            Reply::Response(response.map(|_| Bytes::from_static(NOT_JSON.as_bytes())))
         }
-        Fault::NotText => Reply::Answer(answer.map(|body| not_text(&body))),
-        Fault::Also { objects } => Reply::Answer(answer.map(|body| also(&body, objects))),
-        Fault::Trickle { seconds } => Reply::Trickle(answer, Duration::from_secs(u64::from(*seconds))),
-        Fault::Stall => Reply::Stall(answer),
-        Fault::ResetMidway => Reply::ResetMidway(answer),
-        Fault::Hang => Reply::Silence,
+        Fault::NotText => Reply::Response(response.map(|body| with_invalid_utf8(&body))),
+        Fault::Also { objects } => Reply::Response(response.map(|body| with_objects(&body, objects))),
+        Fault::Trickle { seconds } => Reply::Trickle(response, Duration::from_secs(u64::from(*seconds))),
+        Fault::Stall => Reply::Stall(response),
+        Fault::ResetMidway => Reply::ResetMidway(response),
+        Fault::Hang => Reply::Hang,
         Fault::Reset => Reply::Reset,
-        _ => Reply::Answer(answer),
+        _ => Reply::Response(response),
     }
 }
 
 /// The body with a byte in its first name that no text has.
-fn not_text(body: &Bytes) -> Bytes {
+fn with_invalid_utf8(body: &Bytes) -> Bytes {
     let mut body = body.to_vec();
     let name = b"\"name\":\"";
     if let Some(at) = body.windows(name.len()).position(|window| window == name) {
@@ -90,7 +90,7 @@ fn not_text(body: &Bytes) -> Bytes {
 }
 
 /// The body of a list, or of a watch, with more objects at its beginning.
-fn also(body: &Bytes, objects: &[String]) -> Bytes {
+fn with_objects(body: &Bytes, objects: &[String]) -> Bytes {
     let items = b"\"items\":[";
     let place = body.windows(items.len()).position(|window| window == items);
     let Some(place) = place.map(|at| at + items.len()) else {
@@ -121,13 +121,13 @@ mod tests {
                 "{\"type\":\"MODIFIED\",\"object\":1}\n{\"type\":\"MODIFIED\",\"object\":{}}\nx\n",
             ),
         ] {
-            assert_eq!(also(&Bytes::from(body), &objects), wanted);
+            assert_eq!(with_objects(&Bytes::from(body), &objects), wanted);
         }
     }
 
     #[test]
     fn a_byte_that_is_no_text_stands_in_a_name() {
-        let body = not_text(&Bytes::from_static(br#"{"name":"a"}"#));
+        let body = with_invalid_utf8(&Bytes::from_static(br#"{"name":"a"}"#));
         assert_eq!(body, b"{\"name\":\"\xffa\"}".as_slice());
     }
 }

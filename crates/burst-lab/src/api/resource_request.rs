@@ -7,63 +7,63 @@ use http::{HeaderMap, Method, Request, StatusCode};
 use serde_json::Value;
 
 use super::access::{details, forbidden};
-use super::list::{self, List};
+use super::error::ApiError;
+use super::list_page::{self, List};
 use super::path::ResourcePath;
 use super::query::Query;
-use super::refusal::Refusal;
 use super::reply::{self, Reply};
 use super::status::Status;
-use super::window::Window;
-use super::{Fault, KubeApi, review, spoil, user_agent};
+use super::watch::Watch;
+use super::{Fault, KubeApi, corrupt, review, user_agent};
 
 enum Content {
     List(List),
     Object(Arc<Value>),
-    Window(Window),
+    Watch(Watch),
     Created(Value),
 }
 
 impl KubeApi {
     pub(super) fn resource(&self, path: &ResourcePath<'_>, request: &Request<Bytes>, fault: Option<&Fault>) -> Reply {
-        let (query, served) = match Query::parse(request.uri().query().unwrap_or_default()) {
+        let (query, content) = match Query::parse(request.uri().query().unwrap_or_default()) {
             Ok(query) => {
-                let refused = fault.and_then(|fault| self.called_for(fault, path, request, &query));
-                let served = refused.map_or_else(|| self.content(path, request, &query), Err);
-                (query, served)
+                let error = fault.and_then(|fault| self.error_for_fault(fault, path, request, &query));
+                let content = error.map_or_else(|| self.resolve(path, request, &query), Err);
+                (query, content)
             }
             Err(status) => (Query::default(), Err(status.into())),
         };
-        let pretty = query.pretty || reads_with_eyes(request.headers());
-        let answer = match served {
-            Err(refusal) => refusal.answer(pretty),
+        let pretty = query.pretty || prefers_indented_json(request.headers());
+        let answer = match content {
+            Err(error) => error.response(pretty),
             Ok(Content::Object(object)) => reply::json(StatusCode::OK, &*object, pretty),
             Ok(Content::Created(object)) => reply::json(StatusCode::CREATED, &object, pretty),
-            Ok(Content::Window(window)) if fault.is_none() => return Reply::Window(window),
-            // A fault does not wait for the end of the window.
-            Ok(Content::Window(window)) => reply::lines(window.lines()),
+            Ok(Content::Watch(watch)) if fault.is_none() => return Reply::Watch(watch),
+            // A fault does not wait for the end of the watch.
+            Ok(Content::Watch(watch)) => reply::lines(watch.event_lines()),
             Ok(Content::List(mut list)) => {
-                fault.into_iter().for_each(|fault| spoil::objects(fault, &mut list));
+                fault.into_iter().for_each(|fault| corrupt::objects(fault, &mut list));
                 if matches!(fault, Some(Fault::Endless)) {
-                    list.go_round(&query);
+                    list.make_endless(&query);
                 }
                 reply::json(StatusCode::OK, &list, pretty)
             }
         };
         match fault {
-            Some(fault) => spoil::answer(fault, answer),
-            None => Reply::Answer(answer),
+            Some(fault) => corrupt::response(fault, answer),
+            None => Reply::Response(answer),
         }
     }
 
-    fn content(&self, path: &ResourcePath<'_>, request: &Request<Bytes>, query: &Query) -> Result<Content, Refusal> {
+    fn resolve(&self, path: &ResourcePath<'_>, request: &Request<Bytes>, query: &Query) -> Result<Content, ApiError> {
         let user = self.access.user(request.headers())?;
         self.access
             .check(&user, path.verb(request.method(), query.watch), path)?;
-        if review::is_asked_for(path) && request.method() == Method::POST {
-            return Ok(Content::Created(review::answer(&self.access, request.body())?));
+        if review::is_subject_access_review(path) && request.method() == Method::POST {
+            return Ok(Content::Created(review::evaluate(&self.access, request.body())?));
         }
         if !self.cluster.serves_group(path.group) {
-            return Err(Refusal::NoSuchPath);
+            return Err(ApiError::UnknownPath);
         }
         let resource = self.cluster.resource(path.group, path.version, path.plural);
         let resource = resource
@@ -73,11 +73,11 @@ impl KubeApi {
             return Err(Status::method_not_allowed().into());
         }
         if query.watch && path.name.is_none() {
-            let window = Window::new(&self.cluster, resource, path.namespace, query.clone());
-            return Ok(Content::Window(window));
+            let watch = Watch::new(&self.cluster, resource, path.namespace, query.clone());
+            return Ok(Content::Watch(watch));
         }
         let Some(name) = path.name else {
-            return Ok(Content::List(list::page(
+            return Ok(Content::List(list_page::page(
                 &self.cluster,
                 &resource,
                 path.namespace,
@@ -92,14 +92,14 @@ impl KubeApi {
         ))
     }
 
-    /// The refusal that a fault is, if it is of that sort.
-    fn called_for(
+    /// The error that a fault is, if it is of that sort.
+    fn error_for_fault(
         &self,
         fault: &Fault,
         path: &ResourcePath<'_>,
         request: &Request<Bytes>,
         query: &Query,
-    ) -> Option<Refusal> {
+    ) -> Option<ApiError> {
         let status = match fault {
             Fault::Unauthorized => Status::unauthorized(),
             Fault::Forbidden => {
@@ -107,9 +107,9 @@ impl KubeApi {
                 forbidden(&user, path.verb(request.method(), query.watch), path)
             }
             Fault::NotFound => Status::unknown_resource(),
-            Fault::Gone => list::gone(query),
+            Fault::Gone => list_page::expired_token(query),
             Fault::TooManyRequests { retry_after } => {
-                return Some(Refusal::TooManyRequests {
+                return Some(ApiError::TooManyRequests {
                     retry_after: *retry_after,
                 });
             }
@@ -122,7 +122,7 @@ impl KubeApi {
 }
 
 /// A real server indents its JSON for those who read it themselves.
-fn reads_with_eyes(headers: &HeaderMap) -> bool {
+fn prefers_indented_json(headers: &HeaderMap) -> bool {
     ["curl", "Wget", "Mozilla"]
         .iter()
         .any(|reader| user_agent(headers).starts_with(reader))

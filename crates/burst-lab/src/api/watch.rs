@@ -16,11 +16,11 @@ use super::reply;
 use super::status::Status;
 use crate::cluster::{Cluster, Event, Resource};
 
-/// Below this a window is over before a real server comes to say how far it went.
+/// Below this a watch is over before a real server comes to say how far it went.
 const SHORTEST_WITH_BOOKMARK: Duration = Duration::from_secs(3);
 
 /// A watch under way.
-pub struct Window {
+pub struct Watch {
     cluster: Cluster,
     resource: Resource,
     /// What the keys begin with: a namespace, or nothing.
@@ -28,13 +28,13 @@ pub struct Window {
     query: Query,
 }
 
-impl std::fmt::Debug for Window {
+impl std::fmt::Debug for Watch {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "a watch of {}{}", self.prefix, self.resource.id())
     }
 }
 
-impl Window {
+impl Watch {
     pub(super) fn new(cluster: &Cluster, resource: Resource, namespace: Option<&str>, query: Query) -> Self {
         Self {
             cluster: cluster.clone(),
@@ -50,15 +50,15 @@ impl Window {
     }
 
     /// How long it is open.
-    pub(crate) fn lasts(&self) -> Duration {
+    pub(crate) fn timeout(&self) -> Duration {
         self.query.timeout
     }
 
     /// What it says, if it ends now.
-    pub(crate) fn lines(&self) -> Bytes {
+    pub(crate) fn event_lines(&self) -> Bytes {
         let mut lines = match self.events() {
             Ok(lines) => lines,
-            Err(expired) => return line("ERROR", &json!(expired)).into(),
+            Err(expired) => return event_line("ERROR", &json!(expired)).into(),
         };
         if self.query.bookmarks && self.query.timeout >= SHORTEST_WITH_BOOKMARK {
             let version = self.cluster.version().to_string();
@@ -67,14 +67,14 @@ impl Window {
                 "apiVersion": self.resource.api_version(),
                 "metadata": { "resourceVersion": version, "creationTimestamp": null },
             });
-            lines.push_str(&line("BOOKMARK", &bookmark));
+            lines.push_str(&event_line("BOOKMARK", &bookmark));
         }
         lines.into()
     }
 
     fn events(&self) -> Result<String, Status> {
         let id = self.resource.id();
-        match self.query.version {
+        match self.query.resource_version {
             Some(version) => {
                 let events = self.cluster.events(&id, version);
                 let events = events.map_err(|gone| Status::too_old(gone.asked, gone.oldest))?;
@@ -83,35 +83,35 @@ impl Window {
             // Without a version, what there is comes first; what changes then is as good as that at the end.
             None => {
                 let objects = self.cluster.objects(&id);
-                let fits = |(key, object): &(String, Arc<Value>)| self.fits(key, object);
+                let matches = |(key, object): &(String, Arc<Value>)| self.matches(key, object);
                 Ok(objects
                     .into_iter()
-                    .filter(fits)
-                    .map(|(_, object)| line("ADDED", &object))
+                    .filter(matches)
+                    .map(|(_, object)| event_line("ADDED", &object))
                     .collect())
             }
         }
     }
 
-    /// What a watcher of the selected objects is told: to it, one that no longer fits is deleted.
+    /// What a watcher of the selected objects is told: to it, one that no longer matches is deleted.
     fn event(&self, event: &Event) -> Option<String> {
-        let of = |object: &Option<Arc<Value>>| object.clone().filter(|object| self.fits(&event.key, object));
+        let of = |object: &Option<Arc<Value>>| object.clone().filter(|object| self.matches(&event.key, object));
         Some(match (of(&event.before), of(&event.after)) {
             (None, None) => return None,
-            (None, Some(after)) => line("ADDED", &after),
-            (Some(_), Some(after)) => line("MODIFIED", &after),
+            (None, Some(after)) => event_line("ADDED", &after),
+            (Some(_), Some(after)) => event_line("MODIFIED", &after),
             (Some(mut before), None) => {
                 Arc::make_mut(&mut before)["metadata"]["resourceVersion"] = json!(event.version.to_string());
-                line("DELETED", &before)
+                event_line("DELETED", &before)
             }
         })
     }
 
-    fn fits(&self, key: &str, object: &Value) -> bool {
-        key.starts_with(&self.prefix) && self.query.labels.fits(object) && self.query.fields.fits(object)
+    fn matches(&self, key: &str, object: &Value) -> bool {
+        key.starts_with(&self.prefix) && self.query.labels.matches(object) && self.query.fields.matches(object)
     }
 }
 
-fn line(r#type: &str, object: &Value) -> String {
+fn event_line(r#type: &str, object: &Value) -> String {
     format!("{}\n", json!({ "type": r#type, "object": object }))
 }

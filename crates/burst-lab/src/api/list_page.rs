@@ -36,19 +36,20 @@ struct Metadata {
 pub(super) struct Item {
     pub(super) key: String,
     pub(super) object: Arc<Value>,
-    bare: bool,
+    without_type_meta: bool,
 }
 
 impl Serialize for Item {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let fields = self.object.as_object().into_iter().flatten();
-        serializer.collect_map(fields.filter(|(key, _)| !self.bare || (*key != "kind" && *key != "apiVersion")))
+        serializer
+            .collect_map(fields.filter(|(key, _)| !self.without_type_meta || (*key != "kind" && *key != "apiVersion")))
     }
 }
 
 /// What stands in a continue token, in the form of a real one. It is opaque to clients.
 #[derive(Deserialize, Serialize)]
-struct Token {
+struct ContinueToken {
     v: String,
     /// -1 reads on at the newest version.
     #[serde(default)]
@@ -57,16 +58,16 @@ struct Token {
     start: String,
 }
 
-const TOKEN_VERSION: &str = "meta.k8s.io/v1";
+const CONTINUE_TOKEN_VERSION: &str = "meta.k8s.io/v1";
 /// A token with this version goes on at the newest, however inconsistent.
 const NEWEST: i64 = -1;
 /// What no name begins with, and what comes before all names.
 const BEFORE_ALL: char = '!';
 
-impl Token {
+impl ContinueToken {
     fn encode(rv: i64, start: String) -> String {
-        let token = Token {
-            v: TOKEN_VERSION.to_owned(),
+        let token = ContinueToken {
+            v: CONTINUE_TOKEN_VERSION.to_owned(),
             rv,
             start,
         };
@@ -79,8 +80,8 @@ impl Token {
         let bytes = URL_SAFE_NO_PAD
             .decode(text)
             .map_err(|error| wrong(&error.to_string()))?;
-        let token: Token = serde_json::from_slice(&bytes).map_err(|error| wrong(&error.to_string()))?;
-        if token.v != TOKEN_VERSION {
+        let token: ContinueToken = serde_json::from_slice(&bytes).map_err(|error| wrong(&error.to_string()))?;
+        if token.v != CONTINUE_TOKEN_VERSION {
             return Err(wrong("server does not recognize this encoded version"));
         }
         if token.rv == 0 {
@@ -102,11 +103,14 @@ impl Token {
 
 impl List {
     /// Has the page lead to one more, which begins the list again.
-    pub(super) fn go_round(&mut self, query: &Query) {
-        let token = query.token.as_deref().and_then(|text| Token::decode(text).ok());
-        let round = token.and_then(|token| token.start.strip_prefix(BEFORE_ALL)?.parse().ok());
-        let next = round.unwrap_or(0_u64) + 1;
-        self.metadata.next = Some(Token::encode(NEWEST, format!("{BEFORE_ALL}{next}")));
+    pub(super) fn make_endless(&mut self, query: &Query) {
+        let token = query
+            .continue_token
+            .as_deref()
+            .and_then(|text| ContinueToken::decode(text).ok());
+        let number = token.and_then(|token| token.start.strip_prefix(BEFORE_ALL)?.parse().ok());
+        let next = number.unwrap_or(0_u64) + 1;
+        self.metadata.next = Some(ContinueToken::encode(NEWEST, format!("{BEFORE_ALL}{next}")));
     }
 }
 
@@ -118,32 +122,36 @@ pub(super) fn page(
     query: &Query,
 ) -> Result<List, Status> {
     let prefix = namespace.map_or_else(String::new, |namespace| format!("{namespace}/"));
-    let token = query.token.as_deref().map(Token::decode).transpose()?;
+    let token = query.continue_token.as_deref().map(ContinueToken::decode).transpose()?;
     let start = token.as_ref().map_or_else(String::new, |token| {
         format!("{prefix}{}", token.start.trim_start_matches('/'))
     });
-    let version = token.as_ref().and_then(Token::version);
+    let version = token.as_ref().and_then(ContinueToken::version);
     let listing = cluster
         .listing(resource, version)
         .map_err(|_| expired(token.as_ref()))?;
     let wanted = |(key, object): &(String, Arc<Value>)| {
-        key.starts_with(&prefix) && *key >= start && query.labels.fits(object) && query.fields.fits(object)
+        key.starts_with(&prefix) && *key >= start && query.labels.matches(object) && query.fields.matches(object)
     };
     let mut found: Vec<_> = listing.objects.into_iter().filter(wanted).collect();
     let remaining = found.len().saturating_sub(query.limit.unwrap_or(found.len()));
     found.truncate(found.len() - remaining);
     let last = found.last().filter(|_| remaining > 0);
-    let next = last.map(|(key, _)| Token::encode(version_number(listing.version), after(key, &prefix)));
+    let next = last.map(|(key, _)| ContinueToken::encode(version_number(listing.version), after(key, &prefix)));
     let remaining_item_count = (remaining > 0 && !query.selects()).then_some(remaining);
     let metadata = Metadata {
         resource_version: listing.version.to_string(),
         next,
         remaining_item_count,
     };
-    let bare = !listing.resource.custom;
+    let without_type_meta = !listing.resource.custom;
     let items = found
         .into_iter()
-        .map(|(key, object)| Item { key, object, bare })
+        .map(|(key, object)| Item {
+            key,
+            object,
+            without_type_meta,
+        })
         .collect();
     Ok(List {
         kind: format!("{}List", resource.kind),
@@ -158,17 +166,17 @@ fn after(key: &str, prefix: &str) -> String {
     format!("{}\0", key.strip_prefix(prefix).unwrap_or(key))
 }
 
-fn expired(token: Option<&Token>) -> Status {
-    Status::expired(token.map(|token| Token::encode(NEWEST, token.start.clone())))
+fn expired(token: Option<&ContinueToken>) -> Status {
+    Status::expired(token.map(|token| ContinueToken::encode(NEWEST, token.start.clone())))
 }
 
 /// 410 as this request would get it were its resource version gone.
-pub(super) fn gone(query: &Query) -> Status {
+pub(super) fn expired_token(query: &Query) -> Status {
     expired(
         query
-            .token
+            .continue_token
             .as_deref()
-            .and_then(|text| Token::decode(text).ok())
+            .and_then(|text| ContinueToken::decode(text).ok())
             .as_ref(),
     )
 }

@@ -5,7 +5,7 @@ use http::Method;
 use super::*;
 
 #[test]
-fn what_is_not_there_is_told_in_the_words_of_a_real_server() {
+fn a_missing_resource_or_object_is_reported_as_by_a_real_server() {
     let api = api(&[]);
     let resource = r#"{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"the server could not find the requested resource","reason":"NotFound","details":{},"code":404}"#;
     let object = r#"{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"horizontalpodautoscalers.autoscaling \"zz\" not found","reason":"NotFound","details":{"name":"zz","group":"autoscaling","kind":"horizontalpodautoscalers"},"code":404}"#;
@@ -25,32 +25,36 @@ fn what_is_not_there_is_told_in_the_words_of_a_real_server() {
 }
 
 #[test]
-fn only_reading_is_served() {
+fn writes_are_not_allowed() {
     let api = api(&[]);
     let mut post = request(ALL_HPAS);
     *post.method_mut() = Method::POST;
-    assert_eq!(api.answer(&post).status(), Some(StatusCode::METHOD_NOT_ALLOWED));
+    assert_eq!(api.handle(&post).status(), Some(StatusCode::METHOD_NOT_ALLOWED));
 }
 
 #[test]
-fn tokens_are_asked_for_once_one_is_known() {
+fn a_token_is_required_once_one_is_registered() {
     let api = api(&["a/1"]);
-    let ask = |token: Option<&str>| {
+    let status = |token: Option<&str>| {
         let mut request = request(ALL_HPAS);
         if let Some(token) = token {
             request
                 .headers_mut()
                 .insert("authorization", format!("Bearer {token}").parse().unwrap());
         }
-        api.answer(&request).status().unwrap().as_u16()
+        api.handle(&request).status().unwrap().as_u16()
     };
-    assert_eq!([ask(None), ask(Some("old"))], [200, 200]);
-    api.access.accept("old", "system:serviceaccount:istio-system:gw");
-    assert_eq!([ask(None), ask(Some("old")), ask(Some("new"))], [403, 200, 401]);
-    api.access.accept("new", "system:serviceaccount:istio-system:gw");
+    assert_eq!([status(None), status(Some("old"))], [200, 200]);
+    api.access.add_token("old", "system:serviceaccount:istio-system:gw");
+    assert_eq!(
+        [status(None), status(Some("old")), status(Some("new"))],
+        [403, 200, 401]
+    );
+    api.access.add_token("new", "system:serviceaccount:istio-system:gw");
     api.access.revoke("old");
-    assert_eq!([ask(Some("old")), ask(Some("new"))], [401, 200]);
-    api.access.restrict("system:serviceaccount:istio-system:gw", Vec::new());
-    assert_eq!(ask(Some("new")), 403);
+    assert_eq!([status(Some("old")), status(Some("new"))], [401, 200]);
+    api.access
+        .set_rules("system:serviceaccount:istio-system:gw", Vec::new());
+    assert_eq!(status(Some("new")), 403);
     assert_eq!(text(&api, "/apis/argoproj.io/v1alpha1/rollouts").0, 403);
 }

@@ -7,28 +7,28 @@ use super::reply;
 use super::status::Status;
 
 /// Most refusals are a `Status`; two are plain text on a real server as well.
-pub(super) enum Refusal {
+pub(super) enum ApiError {
     Status(Status),
     /// The path lies outside every group that is served.
-    NoSuchPath,
+    UnknownPath,
     /// Priority and fairness let nothing through.
     TooManyRequests {
         retry_after: u32,
     },
 }
 
-impl From<Status> for Refusal {
+impl From<Status> for ApiError {
     fn from(status: Status) -> Self {
-        Refusal::Status(status)
+        ApiError::Status(status)
     }
 }
 
-impl Refusal {
-    pub(super) fn answer(&self, pretty: bool) -> Response<Bytes> {
+impl ApiError {
+    pub(super) fn response(&self, pretty: bool) -> Response<Bytes> {
         match self {
-            Refusal::Status(status) => reply::json(status.code(), status, pretty),
-            Refusal::NoSuchPath => reply::text(StatusCode::NOT_FOUND, "404 page not found\n"),
-            Refusal::TooManyRequests { retry_after } => reply::too_many_requests(*retry_after),
+            ApiError::Status(status) => reply::json(status.code(), status, pretty),
+            ApiError::UnknownPath => reply::text(StatusCode::NOT_FOUND, "404 page not found\n"),
+            ApiError::TooManyRequests { retry_after } => reply::too_many_requests(*retry_after),
         }
     }
 }

@@ -10,12 +10,12 @@ use burstctl::proxy::{self, Proxy};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use super::board::Board;
-use super::{News, traffic};
+use super::dashboard::Dashboard;
+use super::{Update, traffic};
 use crate::args::Run;
 
 /// What stands behind Envoy.
-pub(super) enum World {
+pub(super) enum Backend {
     /// The stand-in and its services.
     Sample(Lab),
     /// A cluster, through a proxy that only reads.
@@ -23,7 +23,7 @@ pub(super) enum World {
     Cluster(Proxy),
 }
 
-impl World {
+impl Backend {
     pub(super) async fn start(options: &Run) -> Result<Self, Box<dyn Error>> {
         #[cfg(feature = "context")]
         if let Some(context) = &options.context {
@@ -35,16 +35,20 @@ impl World {
     }
 
     /// Begins to move, and to be asked about through Envoy; until the answer is dropped.
-    pub(super) fn go(&mut self, envoy: SocketAddr, news: &mpsc::UnboundedSender<News>) -> (Board, JoinSet<()>) {
+    pub(super) fn start_traffic(
+        &mut self,
+        envoy: SocketAddr,
+        updates: &mpsc::UnboundedSender<Update>,
+    ) -> (Dashboard, JoinSet<()>) {
         match self {
             Self::Sample(lab) => {
-                let load = lab.move_load();
+                let load = lab.vary_load();
                 let services = sample::services(&lab.api.cluster);
-                let traffic = traffic::start(&services, envoy, &load, news);
-                (Board::new(&services), traffic)
+                let traffic = traffic::start(&services, envoy, &load, updates);
+                (Dashboard::new(&services), traffic)
             }
             #[cfg(feature = "context")]
-            Self::Cluster(_) => (Board::new(&[]), super::picture::start(envoy, news)),
+            Self::Cluster(_) => (Dashboard::new(&[]), super::snapshot_client::start(envoy, updates)),
         }
     }
 

@@ -5,11 +5,11 @@ use std::time::Duration;
 use super::*;
 
 /// What a watch says when it ends: the types of its events, with name and version.
-fn told(api: &KubeApi, query: &str) -> (Duration, Vec<String>) {
-    let Reply::Window(window) = api.answer(&request(&format!("{ALL_HPAS}?watch=1&{query}"))) else {
+fn events_of(api: &KubeApi, query: &str) -> (Duration, Vec<String>) {
+    let Reply::Watch(watch) = api.handle(&request(&format!("{ALL_HPAS}?watch=1&{query}"))) else {
         panic!("no watch")
     };
-    let lines = String::from_utf8(window.lines().to_vec()).unwrap();
+    let lines = String::from_utf8(watch.event_lines().to_vec()).unwrap();
     let event = |line: &str| {
         let event: Value = serde_json::from_str(line).unwrap();
         let object = &event["object"];
@@ -23,11 +23,11 @@ fn told(api: &KubeApi, query: &str) -> (Duration, Vec<String>) {
         )
     };
     assert!(lines.is_empty() || lines.ends_with('\n'));
-    (window.lasts(), lines.lines().map(event).collect())
+    (watch.timeout(), lines.lines().map(event).collect())
 }
 
 #[test]
-fn a_watch_tells_what_changed_since_its_version() {
+fn a_watch_reports_changes_since_its_resource_version() {
     let api = api(&["a/1", "a/2"]);
     let from = api.cluster.version();
     api.cluster.set_current_replicas("a/1", 3).unwrap();
@@ -36,12 +36,12 @@ fn a_watch_tells_what_changed_since_its_version() {
     let wanted = ["MODIFIED 1 4", "DELETED 2 5", "BOOKMARK - 5"]
         .map(String::from)
         .to_vec();
-    assert_eq!(told(&api, &query), (Duration::from_secs(5), wanted));
-    assert!(told(&api, "resourceVersion=5&timeoutSeconds=5").1.is_empty());
+    assert_eq!(events_of(&api, &query), (Duration::from_secs(5), wanted));
+    assert!(events_of(&api, "resourceVersion=5&timeoutSeconds=5").1.is_empty());
 }
 
 #[test]
-fn what_no_longer_fits_the_selector_is_deleted_to_its_watcher() {
+fn an_object_that_leaves_the_selector_is_reported_as_deleted() {
     let api = api(&["a/1"]);
     let from = api.cluster.version();
     let rename = |name: &str| {
@@ -50,9 +50,9 @@ fn what_no_longer_fits_the_selector_is_deleted_to_its_watcher() {
     };
     rename("other");
     rename("1");
-    let (_, events) = told(&api, &format!("labelSelector=name%3D1&resourceVersion={from}"));
+    let (_, events) = events_of(&api, &format!("labelSelector=name%3D1&resourceVersion={from}"));
     assert_eq!(events, ["DELETED 1 3", "ADDED 1 4"]);
-    let (_, elsewhere) = told(
+    let (_, elsewhere) = events_of(
         &api,
         &format!("fieldSelector=metadata.namespace%3Db&resourceVersion={from}"),
     );
@@ -60,13 +60,13 @@ fn what_no_longer_fits_the_selector_is_deleted_to_its_watcher() {
 }
 
 #[test]
-fn a_version_that_is_gone_is_an_event_that_says_so() {
+fn an_expired_resource_version_is_reported_as_an_error_event() {
     let api = api(&["a/1"]);
     api.cluster.compact();
-    let Reply::Window(window) = api.answer(&request(&format!("{ALL_HPAS}?watch=1&resourceVersion=1"))) else {
+    let Reply::Watch(watch) = api.handle(&request(&format!("{ALL_HPAS}?watch=1&resourceVersion=1"))) else {
         panic!("no watch")
     };
-    let event: Value = serde_json::from_slice(&window.lines()).unwrap();
+    let event: Value = serde_json::from_slice(&watch.event_lines()).unwrap();
     assert_eq!(event["type"], "ERROR");
     assert_eq!(
         (&event["object"]["code"], &event["object"]["reason"]),

@@ -12,49 +12,51 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::News;
-use super::traffic::{Http, PATIENCE};
+use super::Update;
+use super::traffic::{Http, REQUEST_TIMEOUT};
 
 /// It costs the cluster nothing: the proxy answers from what it has.
-const PAUSE: Duration = Duration::from_secs(1);
+const INTERVAL: Duration = Duration::from_secs(1);
 
 /// What the proxy told of all services.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Picture {
+pub(crate) enum SnapshotResult {
     /// `namespace/name` to header.
-    Whole(BTreeMap<String, String>),
+    Services(BTreeMap<String, String>),
     /// Another status than 200, and why.
-    None(u16, String),
+    Unavailable(u16, String),
 }
 
 /// Asks until dropped; says nothing as long as there is no answer.
-pub(crate) fn start(proxy: SocketAddr, news: &mpsc::UnboundedSender<News>) -> JoinSet<()> {
+pub(crate) fn start(proxy: SocketAddr, updates: &mpsc::UnboundedSender<Update>) -> JoinSet<()> {
     let http: Http = Client::builder(TokioExecutor::new()).build_http();
-    let news = news.clone();
-    let mut asking = JoinSet::new();
-    asking.spawn(async move {
+    let updates = updates.clone();
+    let mut task = JoinSet::new();
+    task.spawn(async move {
         loop {
-            let picture = timeout(PATIENCE, ask(&http, proxy)).await.ok().flatten();
-            if picture.is_some_and(|picture| news.send(News::Picture(picture)).is_err()) {
+            let result = timeout(REQUEST_TIMEOUT, fetch(&http, proxy)).await.ok().flatten();
+            if result.is_some_and(|result| updates.send(Update::SnapshotResult(result)).is_err()) {
                 return;
             }
-            tokio::time::sleep(PAUSE).await;
+            tokio::time::sleep(INTERVAL).await;
         }
     });
-    asking
+    task
 }
 
-async fn ask(http: &Http, proxy: SocketAddr) -> Option<Picture> {
+async fn fetch(http: &Http, proxy: SocketAddr) -> Option<SnapshotResult> {
     let request = Request::get(format!("http://{proxy}/burstmetrics/services/")).body(Empty::new());
     let response = http.request(request.ok()?).await.ok()?;
     let status = response.status();
     let body = response.into_body().collect().await.ok()?.to_bytes();
-    let words = || String::from_utf8_lossy(&body).trim().to_owned();
+    let reason = || String::from_utf8_lossy(&body).trim().to_owned();
     Some(match status {
         StatusCode::OK => match serde_json::from_slice(&body) {
-            Ok(services) => Picture::Whole(services),
-            Err(error) => Picture::None(200, format!("Envoy answers something else than a picture: {error}")),
+            Ok(services) => SnapshotResult::Services(services),
+            Err(error) => {
+                SnapshotResult::Unavailable(200, format!("Envoy answers something else than a result: {error}"))
+            }
         },
-        _ => Picture::None(status.as_u16(), words()),
+        _ => SnapshotResult::Unavailable(status.as_u16(), reason()),
     })
 }

@@ -37,16 +37,16 @@ pub struct Compacted {
 /// Objects by `namespace/name`, in the order of the key's bytes, which is the order etcd lists them in.
 pub(super) type Objects = BTreeMap<String, Arc<Value>>;
 
-pub(super) struct Table {
+pub(super) struct ResourceStore {
     pub(super) resource: Resource,
     objects: Objects,
     events: VecDeque<Event>,
     oldest: u64,
 }
 
-impl Table {
+impl ResourceStore {
     pub(super) fn new(resource: Resource) -> Self {
-        Table {
+        ResourceStore {
             resource,
             objects: Objects::new(),
             events: VecDeque::new(),
@@ -85,8 +85,8 @@ impl Table {
     }
 
     /// The objects as they were at `version`.
-    pub(super) fn at(&self, version: u64) -> Result<Objects, Compacted> {
-        self.kept(version)?;
+    pub(super) fn objects_at(&self, version: u64) -> Result<Objects, Compacted> {
+        self.check_is_kept(version)?;
         let mut objects = self.objects.clone();
         for event in self.events.iter().rev().take_while(|event| event.version > version) {
             match &event.before {
@@ -97,8 +97,8 @@ impl Table {
         Ok(objects)
     }
 
-    pub(super) fn since(&self, version: u64) -> Result<Vec<Event>, Compacted> {
-        self.kept(version)?;
+    pub(super) fn events_since(&self, version: u64) -> Result<Vec<Event>, Compacted> {
+        self.check_is_kept(version)?;
         Ok(self
             .events
             .iter()
@@ -107,7 +107,7 @@ impl Table {
             .collect())
     }
 
-    fn kept(&self, version: u64) -> Result<(), Compacted> {
+    fn check_is_kept(&self, version: u64) -> Result<(), Compacted> {
         if version < self.oldest {
             Err(Compacted {
                 asked: version,
@@ -125,8 +125,8 @@ mod tests {
 
     use super::*;
 
-    fn services() -> Table {
-        Table::new(Resource::built_in("", "v1", "services", "Service"))
+    fn services() -> ResourceStore {
+        ResourceStore::new(Resource::built_in("", "v1", "services", "Service"))
     }
 
     fn object(n: usize) -> Option<Arc<Value>> {
@@ -135,24 +135,24 @@ mod tests {
 
     #[test]
     fn an_earlier_version_is_read_as_it_was() {
-        let mut table = services();
-        table.change(1, "a/x", object(1));
-        table.change(2, "a/y", object(2));
-        table.change(3, "a/x", object(3));
-        table.change(4, "a/y", None);
-        let then = table.at(2).unwrap();
+        let mut store = services();
+        store.change(1, "a/x", object(1));
+        store.change(2, "a/y", object(2));
+        store.change(3, "a/x", object(3));
+        store.change(4, "a/y", None);
+        let then = store.objects_at(2).unwrap();
         assert_eq!(then.keys().collect::<Vec<_>>(), ["a/x", "a/y"]);
         assert_eq!(then["a/x"]["n"], 1);
-        assert_eq!(table.at(4).unwrap().len(), 1);
-        assert!(table.at(0).unwrap().is_empty());
+        assert_eq!(store.objects_at(4).unwrap().len(), 1);
+        assert!(store.objects_at(0).unwrap().is_empty());
     }
 
     #[test]
     fn changes_since_a_version_come_in_order() {
-        let mut table = services();
-        table.change(1, "a/x", object(1));
-        table.change(5, "a/x", None);
-        let since = table.since(1).unwrap();
+        let mut store = services();
+        store.change(1, "a/x", object(1));
+        store.change(5, "a/x", None);
+        let since = store.events_since(1).unwrap();
         assert_eq!(
             since
                 .iter()
@@ -164,21 +164,21 @@ mod tests {
 
     #[test]
     fn what_was_forgotten_cannot_be_read() {
-        let mut table = services();
-        table.change(1, "a/x", object(1));
-        table.change(2, "a/x", object(2));
-        table.forget_before(2);
-        assert_eq!(table.at(1), Err(Compacted { asked: 1, oldest: 2 }));
-        assert_eq!(table.at(2).unwrap()["a/x"]["n"], 2);
+        let mut store = services();
+        store.change(1, "a/x", object(1));
+        store.change(2, "a/x", object(2));
+        store.forget_before(2);
+        assert_eq!(store.objects_at(1), Err(Compacted { asked: 1, oldest: 2 }));
+        assert_eq!(store.objects_at(2).unwrap()["a/x"]["n"], 2);
     }
 
     #[test]
     fn the_number_of_kept_changes_is_bounded() {
-        let mut table = services();
+        let mut store = services();
         for n in 1..=KEPT_EVENTS + 5 {
-            table.change(n as u64, "a/x", object(n));
+            store.change(n as u64, "a/x", object(n));
         }
-        assert!(table.at(4).is_err());
-        assert_eq!(table.at(5).unwrap()["a/x"]["n"], 5);
+        assert!(store.objects_at(4).is_err());
+        assert_eq!(store.objects_at(5).unwrap()["a/x"]["n"], 5);
     }
 }

@@ -3,7 +3,7 @@
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /// The newest `width` values of current and maximum load, oldest first; `·` where there is none.
-pub(crate) fn line(load: impl ExactSizeIterator<Item = Option<(u32, u32)>>, width: usize) -> String {
+pub(crate) fn sparkline(load: impl ExactSizeIterator<Item = Option<(u32, u32)>>, width: usize) -> String {
     let older = load.len().saturating_sub(width);
     load.skip(older)
         .map(|value| value.map_or('·', |(current, max)| block(current, max)))
@@ -12,10 +12,10 @@ pub(crate) fn line(load: impl ExactSizeIterator<Item = Option<(u32, u32)>>, widt
 
 fn block(current: u32, max: u32) -> char {
     let highest = BLOCKS.len() - 1;
-    let place = u64::from(current) * highest as u64 / u64::from(max.max(1));
-    usize::try_from(place)
+    let index = u64::from(current) * highest as u64 / u64::from(max.max(1));
+    usize::try_from(index)
         .ok()
-        .and_then(|place| BLOCKS.get(place))
+        .and_then(|index| BLOCKS.get(index))
         .copied()
         .unwrap_or(BLOCKS[highest])
 }
@@ -35,7 +35,7 @@ mod tests {
             Some((9, 7)),
             Some((1, 0)),
         ];
-        assert_eq!(line(load.into_iter(), 6), "·▁▄███");
-        assert_eq!(line([].into_iter(), 6), "");
+        assert_eq!(sparkline(load.into_iter(), 6), "·▁▄███");
+        assert_eq!(sparkline([].into_iter(), 6), "");
     }
 }
