@@ -2,13 +2,13 @@
 
 #[cfg(feature = "live")]
 mod live;
+mod parse;
 mod policy;
-mod read;
 
 #[cfg(feature = "live")]
-pub use live::{Doctor, PolicyCheck, Preview};
-pub use policy::{Fallback, Policies, PolicyAdmission, PolicyTest};
-pub use read::read;
+pub use live::{DoctorArgs, PolicyCheckArgs, PreviewArgs};
+pub use parse::parse;
+pub use policy::{DefaultDecisionArg, PolicyAdmissionArgs, PolicyArgs, PolicyTestArgs};
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -25,23 +25,23 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub struct Burstctl {
     /// What about.
     #[command(subcommand)]
-    pub topic: Topic,
+    pub command: Command,
 }
 
 /// What about.
 #[derive(Debug, Subcommand)]
-pub enum Topic {
+pub enum Command {
     /// HorizontalPodAutoscalers, mostly without a cluster.
     Hpa {
         /// What to do.
         #[command(subcommand)]
-        command: Hpa,
+        command: HpaCommand,
     },
     /// The filter on a mesh.
     Istio {
         /// What to do.
         #[command(subcommand)]
-        command: Istio,
+        command: IstioCommand,
     },
     /// Who may read which external metric, mostly without a cluster.
     Policy {
@@ -51,7 +51,7 @@ pub enum Topic {
     },
     /// Serve the lists that the filter reads, of any cluster of the kubeconfig, on loopback and without a token.
     #[cfg(feature = "live")]
-    Proxy(ProxyWords),
+    Proxy(ProxyArgs),
     /// Say which header each Service of a cluster would carry, or why none, without installing anything.
     ///
     /// Reads HPAs, Services and the workloads behind them as the filter would, joins them as the filter would, and
@@ -63,7 +63,7 @@ pub enum Topic {
     /// that cannot be read; with 2 if a list could not be had. A Service without a selector, a workload or an HPA is
     /// nothing to object to.
     #[cfg(feature = "live")]
-    Preview(Preview),
+    Preview(PreviewArgs),
     /// Say whether what is installed on Istio's gateways works, and what to do where it does not.
     ///
     /// Looks, and changes nothing. Your user needs the verb list on pods and on the Istio kinds in the gateway's
@@ -71,7 +71,7 @@ pub enum Topic {
     ///
     /// Ends with 0 if every check is well, with 1 if one is not, with 2 if one could not be made.
     #[cfg(feature = "live")]
-    Doctor(Doctor),
+    Doctor(DoctorArgs),
 }
 
 /// What to do with policies.
@@ -81,11 +81,11 @@ pub enum PolicyCommand {
     ///
     /// Ends with 0 if every external metric passes, with 1 if one is refused or there is no HPA, with 2 if a policy is
     /// none, or something could not be read or has nothing in it.
-    Test(PolicyTest),
+    Test(PolicyTestArgs),
     /// Write the ValidatingAdmissionPolicy that refuses an HPA for what `test` refuses, and its binding.
     ///
     /// The HPAs that are there already are not looked at until they change.
-    Admission(PolicyAdmission),
+    Admission(PolicyAdmissionArgs),
     /// Check the policies of a cluster as the filter does.
     ///
     /// Reads every ExternalMetricPolicy, and says of each whether the filter takes it. Your user needs the verb list on
@@ -94,27 +94,27 @@ pub enum PolicyCommand {
     /// Ends with 0 if all are policies, with 1 if one is not, with 2 if they could not be read or a status not be
     /// written.
     #[cfg(feature = "live")]
-    Check(PolicyCheck),
+    Check(PolicyCheckArgs),
 }
 
 /// What to do with HPAs.
 #[derive(Debug, Subcommand)]
-pub enum Hpa {
+pub enum HpaCommand {
     /// Say what kube-apiserver would refuse, and what it accepts and never works.
-    Lint(Lint),
+    Lint(LintArgs),
     /// Write autoscaling/v2 YAML, from short files and from HPAs.
-    Render(Render),
+    Render(RenderArgs),
     /// Rewrite autoscaling/v1, v2beta1 and v2beta2 as v2.
-    Migrate(Migrate),
+    Migrate(MigrateArgs),
     /// Say in words and numbers what HPAs do.
-    Explain(Explain),
+    Explain(ExplainArgs),
     /// Play the HPA controller over a load that changes.
-    Simulate(Simulate),
+    Simulate(SimulateArgs),
 }
 
 /// Which files.
 #[derive(Debug, Args)]
-pub struct Files {
+pub struct FileArgs {
     /// YAML or JSON files, directories of them, or `-` for stdin.
     #[arg(value_name = "FILE")]
     paths: Vec<PathBuf>,
@@ -123,7 +123,7 @@ pub struct Files {
     more: Vec<PathBuf>,
 }
 
-impl Files {
+impl FileArgs {
     /// All of them, in the order given.
     #[must_use]
     pub fn paths(&self) -> Vec<PathBuf> {
@@ -133,7 +133,7 @@ impl Files {
 
 /// Which cluster.
 #[derive(Clone, Debug, Args)]
-pub struct Cluster {
+pub struct KubernetesArgs {
     /// The Kubernetes version whose rules hold, 1.33 to 1.36.
     #[arg(long, value_name = "VERSION", default_value = "1.36")]
     kube_version: KubeVersion,
@@ -142,15 +142,15 @@ pub struct Cluster {
     feature_gates: Vec<FeatureGate>,
 }
 
-impl Cluster {
+impl KubernetesArgs {
     /// As the validator has it.
     #[must_use]
     pub fn options(&self) -> Options {
         let mut options = Options::kubernetes_1(self.kube_version.0);
         for FeatureGate { gate, on } in &self.feature_gates {
             match gate {
-                Gate::ScaleToZero => options.scale_to_zero = *on,
-                Gate::Tolerance => options.tolerance = *on,
+                KnownGate::ScaleToZero => options.scale_to_zero = *on,
+                KnownGate::Tolerance => options.tolerance = *on,
             }
         }
         options
@@ -183,12 +183,12 @@ fn minor(version: &str) -> Option<u32> {
 
 #[derive(Clone, Copy, Debug)]
 struct FeatureGate {
-    gate: Gate,
+    gate: KnownGate,
     on: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Gate {
+enum KnownGate {
     ScaleToZero,
     Tolerance,
 }
@@ -199,8 +199,8 @@ impl FromStr for FeatureGate {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let (gate, on) = text.split_once('=').unwrap_or((text, ""));
         let gate = match gate.trim() {
-            "HPAScaleToZero" => Gate::ScaleToZero,
-            "HPAConfigurableTolerance" => Gate::Tolerance,
+            "HPAScaleToZero" => KnownGate::ScaleToZero,
+            "HPAConfigurableTolerance" => KnownGate::Tolerance,
             _ => return Err("expected HPAScaleToZero=… or HPAConfigurableTolerance=…"),
         };
         // As Go reads a boolean.
@@ -215,21 +215,21 @@ impl FromStr for FeatureGate {
 
 /// `burstctl hpa lint`
 #[derive(Debug, Args)]
-pub struct Lint {
+pub struct LintArgs {
     /// Which files.
     #[command(flatten)]
-    pub files: Files,
+    pub files: FileArgs,
     /// Which cluster.
     #[command(flatten)]
-    pub cluster: Cluster,
+    pub cluster: KubernetesArgs,
     /// How findings are written.
     #[arg(long, value_enum, default_value_t)]
-    pub format: Format,
+    pub format: LintFormat,
 }
 
 /// How findings are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Format {
+pub enum LintFormat {
     /// For people, with the line of the file.
     #[default]
     Text,
@@ -243,13 +243,13 @@ pub enum Format {
 
 /// `burstctl hpa render`
 #[derive(Debug, Args)]
-pub struct Render {
+pub struct RenderArgs {
     /// Which files.
     #[command(flatten)]
-    pub files: Files,
+    pub files: FileArgs,
     /// Which cluster.
     #[command(flatten)]
-    pub cluster: Cluster,
+    pub cluster: KubernetesArgs,
     /// Write what Kubernetes stores: every default filled in.
     #[arg(long)]
     pub defaults: bool,
@@ -260,15 +260,15 @@ pub struct Render {
 
 /// `burstctl hpa migrate`
 #[derive(Debug, Args)]
-pub struct Migrate {
+pub struct MigrateArgs {
     /// Which files.
     #[command(flatten)]
-    pub files: Files,
+    pub files: FileArgs,
 }
 
 /// `burstctl hpa explain`
 #[derive(Debug, Args)]
-pub struct Explain {
+pub struct ExplainArgs {
     /// YAML or JSON files, directories of them, or `-` for stdin; with --context, NAMESPACE/NAME of HPAs there.
     #[arg(value_name = "FILE | NAMESPACE/NAME", required = true)]
     pub subjects: Vec<PathBuf>,
@@ -277,7 +277,7 @@ pub struct Explain {
     pub status: bool,
     /// Which cluster.
     #[command(flatten)]
-    pub cluster: Cluster,
+    pub cluster: KubernetesArgs,
     /// Ask the cluster of this kubeconfig context what the HPA is doing; "" is the current context.
     #[cfg(feature = "live")]
     #[arg(long, value_name = "NAME", conflicts_with = "status")]
@@ -286,7 +286,7 @@ pub struct Explain {
 
 /// `burstctl hpa simulate`
 #[derive(Debug, Args)]
-pub struct Simulate {
+pub struct SimulateArgs {
     /// The file with one HPA, and perhaps its target; `-` is stdin.
     pub file: PathBuf,
     /// The load over time: CSV with a head of `seconds` and a column for each metric; `-` is stdin.
@@ -294,7 +294,7 @@ pub struct Simulate {
     pub trace: PathBuf,
     /// How the story is told.
     #[arg(long, value_enum, default_value_t)]
-    pub format: Picture,
+    pub format: SimulateFormat,
     /// Replicas at the beginning; minReplicas if not given.
     #[arg(long)]
     pub replicas: Option<i32>,
@@ -303,19 +303,19 @@ pub struct Simulate {
     pub startup: u32,
     /// Which cluster.
     #[command(flatten)]
-    pub cluster: Cluster,
+    pub cluster: KubernetesArgs,
 }
 
 /// What to do with Istio.
 #[derive(Debug, Subcommand)]
-pub enum Istio {
+pub enum IstioCommand {
     /// Write the set for one's own gateway or sidecars, for `kubectl apply -f -`.
-    Render(RenderSet),
+    Render(IstioRenderArgs),
 }
 
 /// `burstctl istio render`
 #[derive(Debug, Args)]
-pub struct RenderSet {
+pub struct IstioRenderArgs {
     /// The file of values, or `-` for stdin; istio/values.yaml shows every key.
     #[arg(long, value_name = "FILE", required_unless_present = "schema")]
     pub values: Option<PathBuf>,
@@ -327,7 +327,7 @@ pub struct RenderSet {
 /// `burstctl proxy`
 #[cfg(feature = "live")]
 #[derive(Debug, Args)]
-pub struct ProxyWords {
+pub struct ProxyArgs {
     /// The kubeconfig context; the current one if not given.
     #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
     pub context: String,
@@ -342,7 +342,7 @@ pub struct ProxyWords {
 
 /// How the story is told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Picture {
+pub enum SimulateFormat {
     /// A line for each sync in which something changed.
     #[default]
     Table,
@@ -414,9 +414,9 @@ mod tests {
     fn versions_and_gates_become_options() {
         let cluster = |words: &[&str]| {
             let words = ["burstctl", "hpa", "lint", "-f", "-"].iter().chain(words);
-            let Topic::Hpa {
-                command: Hpa::Lint(lint),
-            } = Burstctl::try_parse_from(words).unwrap().topic
+            let Command::Hpa {
+                command: HpaCommand::Lint(lint),
+            } = Burstctl::try_parse_from(words).unwrap().command
             else {
                 panic!()
             };

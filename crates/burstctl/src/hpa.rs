@@ -3,9 +3,9 @@
 use burst_hpa::{Options, decode, migrate};
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 
-use crate::lint::Finding;
+use crate::finding::Finding;
 use crate::objects::Object;
-use crate::render::{Targets, build, is_short, short_title};
+use crate::short_form::{self, ScaleTargets, build, is_short};
 
 /// Returns whether an object is an HPA or stands for one.
 pub(crate) fn is_hpa(object: &Object) -> bool {
@@ -15,7 +15,7 @@ pub(crate) fn is_hpa(object: &Object) -> bool {
 /// `namespace/name` of the HPA that an object is or stands for.
 pub(crate) fn title(object: &Object) -> String {
     if is_short(object) {
-        short_title(object)
+        short_form::title(object)
     } else {
         object.title()
     }
@@ -24,7 +24,7 @@ pub(crate) fn title(object: &Object) -> String {
 /// The HPA as `autoscaling/v2`, without Kubernetes' defaults; or every reason why there is none.
 pub(crate) fn read(
     object: &Object,
-    targets: &Targets<'_>,
+    targets: &ScaleTargets<'_>,
     options: Options,
 ) -> Result<HorizontalPodAutoscaler, Vec<String>> {
     if is_short(object) {

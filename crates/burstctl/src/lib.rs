@@ -16,27 +16,31 @@
 )]
 
 pub mod args;
+mod deserialize;
 #[cfg(feature = "live")]
 pub mod doctor;
 pub mod explain;
+pub mod finding;
 mod hpa;
 pub mod input;
 pub mod istio;
 pub mod lint;
 #[cfg(feature = "live")]
 pub mod live;
-pub mod measure;
+pub mod metric_model;
 pub mod objects;
-pub mod page;
-pub mod plugin;
+pub mod outcome;
+pub mod plugin_config;
 pub mod policy;
 pub mod preview;
+pub mod printer;
 #[cfg(feature = "live")]
 pub mod proxy;
 pub mod render;
 pub mod run;
+mod short_form;
 pub mod simulate;
 pub mod terminal;
 pub mod unit;
-mod words;
+mod user;
 pub mod yaml;

@@ -10,7 +10,7 @@ use kube::{Api, Client, Config};
 use tokio::runtime::Runtime;
 
 /// Longer than a healthy API server takes for one answer.
-const PATIENCE: Duration = Duration::from_secs(15);
+const TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Why something of a cluster cannot be had.
 #[derive(Debug, thiserror::Error)]
@@ -22,7 +22,7 @@ pub enum LiveError {
     #[error("kubeconfig: {0}")]
     Kubeconfig(#[from] KubeconfigError),
     /// The cluster does not answer, or says no.
-    #[error("{}", chain(.0))]
+    #[error("{}", error_chain(.0))]
     Cluster(#[from] kube::Error),
 }
 
@@ -37,10 +37,10 @@ impl Cluster {
     ///
     /// # Errors
     /// If there is no such context, or its credentials cannot be read.
-    pub fn of(context: &str) -> Result<Self, LiveError> {
+    pub fn of_context(context: &str) -> Result<Self, LiveError> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let mut config = runtime.block_on(config(context))?;
-        config.read_timeout = Some(PATIENCE);
+        config.read_timeout = Some(TIMEOUT);
         let client = {
             let _inside = runtime.enter();
             Client::try_from(config)?
@@ -55,7 +55,7 @@ impl Cluster {
     }
 
     /// Waits.
-    pub fn wait<F: Future>(&self, future: F) -> F::Output {
+    pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         self.runtime.block_on(future)
     }
 
@@ -69,7 +69,7 @@ impl Cluster {
             .header("user-agent", concat!("burstctl/", env!("CARGO_PKG_VERSION")))
             .body(Body::empty())
             .map_err(kube::Error::HttpError)?;
-        self.wait(async {
+        self.block_on(async {
             let (head, body) = self.client.send(request).await?.into_parts();
             let body = body.collect().await?.to_bytes().to_vec();
             Ok(http::Response::from_parts(head, body))
@@ -82,9 +82,9 @@ impl Cluster {
 /// # Errors
 /// If the kubeconfig, the cluster or the HPA is not there.
 pub fn fetch(context: &str, namespace: &str, name: &str) -> Result<HorizontalPodAutoscaler, LiveError> {
-    let cluster = Cluster::of(context)?;
+    let cluster = Cluster::of_context(context)?;
     let hpas: Api<HorizontalPodAutoscaler> = Api::namespaced(cluster.client(), namespace);
-    Ok(cluster.wait(hpas.get(name))?)
+    Ok(cluster.block_on(hpas.get(name))?)
 }
 
 /// How the cluster of a context is reached; an empty context is the current one.
@@ -94,28 +94,28 @@ pub(crate) async fn config(context: &str) -> Result<Config, LiveError> {
         ..KubeConfigOptions::default()
     };
     let mut config = Config::from_kubeconfig(&options).await?;
-    config.connect_timeout = Some(PATIENCE);
+    config.connect_timeout = Some(TIMEOUT);
     // A cluster that refuses is to be told of, not waited for: it says how long, and that may be an hour.
     config.default_retry = false;
     Ok(config)
 }
 
 /// What is at the bottom says more than what is on top.
-pub(crate) fn chain(error: &kube::Error) -> String {
+pub(crate) fn error_chain(error: &kube::Error) -> String {
     if let kube::Error::Api(status) = error
         && !status.message.is_empty()
     {
         return status.message.clone();
     }
-    let mut words = error.to_string();
+    let mut message = error.to_string();
     let mut below = std::error::Error::source(error);
     while let Some(cause) = below {
         let cause_words = cause.to_string();
-        if !words.contains(&cause_words) {
-            words.push_str(": ");
-            words.push_str(&cause_words);
+        if !message.contains(&cause_words) {
+            message.push_str(": ");
+            message.push_str(&cause_words);
         }
         below = cause.source();
     }
-    words
+    message
 }

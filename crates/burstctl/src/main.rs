@@ -6,8 +6,8 @@ use burstctl::args;
 use burstctl::run::{Terminal, run};
 
 fn main() -> ExitCode {
-    match args::read(std::env::args_os()) {
-        Ok(words) => run(&words.topic, &mut Terminal::new()).into(),
+    match args::parse(std::env::args_os()) {
+        Ok(burstctl) => run(&burstctl.command, &mut Terminal::new()).into(),
         Err(error) => error.exit(),
     }
 }

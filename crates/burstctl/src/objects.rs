@@ -58,7 +58,7 @@ impl Object {
 
     /// Why kubectl refuses it, whatever it is: only what has a kind is an object.
     #[must_use]
-    pub fn fault(&self) -> Option<String> {
+    pub fn invalid_reason(&self) -> Option<String> {
         if !matches!(self.tree.value, Value::Object(_)) {
             return Some("expected an object".to_owned());
         }
@@ -79,14 +79,14 @@ pub(crate) fn group(api_version: &str) -> &str {
 }
 
 /// The objects of a document: the items of a list, or itself.
-pub(crate) fn of(source: usize, document: usize, tree: Tree) -> Vec<Object> {
+pub(crate) fn in_document(source: usize, document: usize, tree: Tree) -> Vec<Object> {
     let mut objects = Vec::new();
-    take_apart(tree, &mut |tree| objects.push(Object { source, document, tree }));
+    flatten_list(tree, &mut |tree| objects.push(Object { source, document, tree }));
     objects
 }
 
 /// What is called a list and has no items is one object: `AllowList` may be the kind of somebody's own.
-fn take_apart(tree: Tree, take: &mut dyn FnMut(Tree)) {
+fn flatten_list(tree: Tree, take: &mut dyn FnMut(Tree)) {
     let kind = tree.text("kind").unwrap_or_default().to_owned();
     let items = tree.field("items").map(|items| &items.value);
     let (Some(item_kind), Some(Value::List(_) | Value::Null)) = (kind.strip_suffix("List"), items) else {
@@ -100,15 +100,15 @@ fn take_apart(tree: Tree, take: &mut dyn FnMut(Tree)) {
     };
     if let Value::List(items) = items.1.value {
         for item in items {
-            take_apart(named(item, item_kind, &api_version, span), take);
+            flatten_list(with_type_meta(item, item_kind, &api_version, span), take);
         }
     }
 }
 
 /// The items of a typed list do not say what they are.
-fn named(mut tree: Tree, kind: &str, api_version: &str, span: Span) -> Tree {
-    let silent = tree.field("kind").is_none() && tree.field("apiVersion").is_none() && !kind.is_empty();
-    if let (Value::Object(fields), true) = (&mut tree.value, silent) {
+fn with_type_meta(mut tree: Tree, kind: &str, api_version: &str, span: Span) -> Tree {
+    let untyped = tree.field("kind").is_none() && tree.field("apiVersion").is_none() && !kind.is_empty();
+    if let (Value::Object(fields), true) = (&mut tree.value, untyped) {
         for (name, value) in [("kind", kind), ("apiVersion", api_version)] {
             let name = name.to_owned();
             let value = Value::String(value.to_owned());
@@ -128,7 +128,7 @@ mod tests {
         let text = "apiVersion: v1\nkind: List\nitems:\n- kind: HorizontalPodAutoscalerList\n  apiVersion: autoscaling/v2\n  \
                     items:\n  - metadata: {name: a}\n  - metadata: {name: b, namespace: shop}\n- kind: Service\n";
         let tree = documents(text).remove(0).content.unwrap();
-        let objects = of(0, 1, tree);
+        let objects = in_document(0, 1, tree);
         let titles: Vec<_> = objects.iter().map(|object| (object.is_hpa(), object.title())).collect();
         let expected = [(true, "default/a"), (true, "shop/b"), (false, "default/")];
         assert_eq!(titles, expected.map(|(hpa, title)| (hpa, title.to_owned())));
@@ -142,7 +142,7 @@ mod tests {
             ("kind: List\nitems: null\n", &[]),
             ("kind: List\nitems: []\n", &[]),
         ] {
-            let objects = of(0, 1, documents(text).remove(0).content.unwrap());
+            let objects = in_document(0, 1, documents(text).remove(0).content.unwrap());
             assert_eq!(objects.iter().map(Object::kind).collect::<Vec<_>>(), kinds, "{text}");
         }
     }

@@ -43,8 +43,8 @@ impl Unit {
     pub fn exact(&self, milli: i64) -> String {
         let (milli, unit) = (i128::from(milli), i128::from(self.milli));
         match 1000 * milli % unit {
-            0 => format!("{}{}", shown(1000 * milli / unit), self.suffix),
-            _ => format!("{} ({})", self.rounded(as_f64(milli)), shown(milli)),
+            0 => format!("{}{}", format_milli(1000 * milli / unit), self.suffix),
+            _ => format!("{} ({})", self.rounded(as_f64(milli)), format_milli(milli)),
         }
     }
 
@@ -69,7 +69,7 @@ fn as_f64(milli: i128) -> f64 {
 
 /// Thousandths as people write them: `1.5`, `300`.
 #[must_use]
-pub fn shown(milli: i128) -> String {
+pub fn format_milli(milli: i128) -> String {
     let (whole, rest) = (milli.unsigned_abs() / 1000, milli.unsigned_abs() % 1000);
     let sign = if milli < 0 { "-" } else { "" };
     match rest {

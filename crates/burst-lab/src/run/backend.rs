@@ -75,7 +75,7 @@ impl Backend {
         match self {
             Self::Sample(lab) => lab.api.requests.counts().total,
             #[cfg(feature = "context")]
-            Self::Cluster(proxy) => proxy.passed(),
+            Self::Cluster(proxy) => proxy.forwarded(),
         }
     }
 }

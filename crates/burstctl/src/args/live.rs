@@ -8,7 +8,7 @@ use super::Output;
 
 /// `burstctl preview`
 #[derive(Debug, Args)]
-pub struct Preview {
+pub struct PreviewArgs {
     /// The kubeconfig context; the current one if not given.
     #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
     pub context: String,
@@ -29,7 +29,7 @@ pub struct Preview {
 
 /// `burstctl doctor`
 #[derive(Debug, Args)]
-pub struct Doctor {
+pub struct DoctorArgs {
     /// The kubeconfig context; the current one if not given.
     #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
     pub context: String,
@@ -49,7 +49,7 @@ pub struct Doctor {
 
 /// `burstctl policy check`
 #[derive(Debug, Args)]
-pub struct PolicyCheck {
+pub struct PolicyCheckArgs {
     /// The kubeconfig context; the current one if not given.
     #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
     pub context: String,

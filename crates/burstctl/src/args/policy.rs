@@ -6,11 +6,11 @@ use burst_labels::content;
 use clap::{Args, ValueEnum};
 
 use super::Output;
-use crate::policy::{CONTROLLER, groups_of};
+use crate::user::{HPA_CONTROLLER, groups_of};
 
 /// Which policies, and whose queries.
 #[derive(Clone, Debug, Args)]
-pub struct Policies {
+pub struct PolicyArgs {
     /// ExternalMetricPolicies, or the filter's configuration with those in it: YAML or JSON files, directories of them,
     /// or `-` for stdin.
     #[arg(value_name = "POLICY", required = true)]
@@ -20,9 +20,9 @@ pub struct Policies {
     pub root_namespace: Option<String>,
     /// What becomes of a query that no policy is for; what the configuration says if not given, and otherwise `allow`.
     #[arg(long, value_enum)]
-    pub default: Option<Fallback>,
+    pub default: Option<DefaultDecisionArg>,
     /// Who asks; the HPA controller if not given.
-    #[arg(long, default_value = CONTROLLER, hide_default_value = true)]
+    #[arg(long, default_value = HPA_CONTROLLER, hide_default_value = true)]
     pub user: String,
     /// The groups of who asks; those that every such user is in if not given.
     #[arg(long = "group", value_name = "GROUP")]
@@ -37,7 +37,7 @@ fn namespace(word: &str) -> Result<String, String> {
     }
 }
 
-impl Policies {
+impl PolicyArgs {
     /// The groups of who asks.
     #[must_use]
     pub fn groups(&self) -> Vec<String> {
@@ -51,7 +51,7 @@ impl Policies {
 
 /// What becomes of a query that no policy is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Fallback {
+pub enum DefaultDecisionArg {
     /// It passes.
     Allow,
     /// It is refused.
@@ -60,10 +60,10 @@ pub enum Fallback {
 
 /// `burstctl policy test`
 #[derive(Debug, Args)]
-pub struct PolicyTest {
+pub struct PolicyTestArgs {
     /// Which policies.
     #[command(flatten)]
-    pub policies: Policies,
+    pub policies: PolicyArgs,
     /// HPAs: files, directories of them, or `-` for stdin.
     #[arg(long = "hpa", value_name = "FILE", required = true)]
     pub hpas: Vec<PathBuf>,
@@ -74,10 +74,10 @@ pub struct PolicyTest {
 
 /// `burstctl policy admission`
 #[derive(Debug, Args)]
-pub struct PolicyAdmission {
+pub struct PolicyAdmissionArgs {
     /// Which policies.
     #[command(flatten)]
-    pub policies: Policies,
+    pub policies: PolicyArgs,
 }
 
 #[cfg(test)]

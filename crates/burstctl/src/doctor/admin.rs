@@ -16,11 +16,11 @@ use tokio::net::TcpStream;
 use super::stats::Stats;
 
 /// An admin interface answers at once; behind a port-forward there is a kubelet and a network.
-const PATIENCE: Duration = Duration::from_secs(15);
+const TIMEOUT: Duration = Duration::from_secs(15);
 
 /// What an Envoy tells of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct EnvoyInfo {
     /// Its version, as `1.36.2`; empty where it has none.
     pub envoy: String,
     /// The stats.
@@ -48,7 +48,7 @@ pub enum AdminError {
         status: StatusCode,
     },
     /// Nothing came.
-    #[error("no answer within {PATIENCE:?}")]
+    #[error("no answer within {TIMEOUT:?}")]
     Timeout,
 }
 
@@ -56,7 +56,7 @@ pub enum AdminError {
 ///
 /// # Errors
 /// It cannot be reached, or is none.
-pub(super) async fn ask_url(url: &str) -> Result<Told, AdminError> {
+pub(super) async fn fetch_from_url(url: &str) -> Result<EnvoyInfo, AdminError> {
     let wrong = || AdminError::Url(url.to_owned());
     let parsed: Uri = url.parse().map_err(|_| wrong())?;
     if parsed.scheme_str() != Some("http") {
@@ -64,27 +64,27 @@ pub(super) async fn ask_url(url: &str) -> Result<Told, AdminError> {
     }
     let host = parsed.host().ok_or_else(wrong)?.trim_matches(['[', ']']).to_owned();
     let port = parsed.port_u16().unwrap_or(80);
-    within(async move { ask(TcpStream::connect((host, port)).await?).await }).await
+    with_timeout(async move { fetch(TcpStream::connect((host, port)).await?).await }).await
 }
 
 /// The same over a stream that leads to it.
 ///
 /// # Errors
 /// It does not lead to an admin interface.
-pub(super) async fn ask_stream<S>(stream: S) -> Result<Told, AdminError>
+pub(super) async fn fetch_over_stream<S>(stream: S) -> Result<EnvoyInfo, AdminError>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    within(ask(stream)).await
+    with_timeout(fetch(stream)).await
 }
 
-async fn within(asked: impl Future<Output = Result<Told, AdminError>>) -> Result<Told, AdminError> {
-    tokio::time::timeout(PATIENCE, asked)
+async fn with_timeout(asked: impl Future<Output = Result<EnvoyInfo, AdminError>>) -> Result<EnvoyInfo, AdminError> {
+    tokio::time::timeout(TIMEOUT, asked)
         .await
         .unwrap_or(Err(AdminError::Timeout))
 }
 
-async fn ask<S>(stream: S) -> Result<Told, AdminError>
+async fn fetch<S>(stream: S) -> Result<EnvoyInfo, AdminError>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -93,7 +93,7 @@ where
     let told = async {
         let info = get(&mut sender, "/server_info").await?;
         let stats = get(&mut sender, "/stats?filter=%5Ewasm").await?;
-        Ok(Told {
+        Ok(EnvoyInfo {
             envoy: version(&info),
             stats: Stats::read(&stats),
         })

@@ -4,30 +4,30 @@
 
 mod access;
 mod admin;
+mod manifests;
 mod pods;
 mod proxy;
-mod scene;
-mod sets;
 mod stats;
+mod targets;
 mod write;
 
-pub use admin::{AdminError, Told};
+pub use admin::{AdminError, EnvoyInfo};
 pub use proxy::Expected;
-pub use scene::{cluster, local};
 pub use stats::Stats;
+pub use targets::{check_cluster, check_envoy};
 pub use write::write;
 
 /// What came of one check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Check {
     /// What was looked at: `rbac`, `token`, …
-    pub about: &'static str,
+    pub name: &'static str,
     /// Whose: a pod, a ServiceAccount; empty where there is only one.
-    pub of: String,
+    pub subject: String,
     /// How it is.
     pub verdict: Verdict,
     /// What was found.
-    pub found: String,
+    pub finding: String,
     /// What to do; empty where all is well.
     pub advice: String,
 }
@@ -36,9 +36,9 @@ pub struct Check {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     /// As it should be.
-    Well,
+    Ok,
     /// Not as it should be.
-    Trouble,
+    Problem,
     /// It could not be looked at.
     Unknown,
 }
@@ -48,48 +48,48 @@ impl Verdict {
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
-            Self::Well => "ok",
-            Self::Trouble => "trouble",
+            Self::Ok => "ok",
+            Self::Problem => "trouble",
             Self::Unknown => "unknown",
         }
     }
 }
 
 impl Check {
-    fn well(about: &'static str, of: impl Into<String>, found: impl Into<String>) -> Self {
-        Self::new(about, of, Verdict::Well, found, "")
+    fn ok(name: &'static str, subject: impl Into<String>, finding: impl Into<String>) -> Self {
+        Self::new(name, subject, Verdict::Ok, finding, "")
     }
 
-    fn trouble(
-        about: &'static str,
-        of: impl Into<String>,
-        found: impl Into<String>,
+    fn problem(
+        name: &'static str,
+        subject: impl Into<String>,
+        finding: impl Into<String>,
         advice: impl Into<String>,
     ) -> Self {
-        Self::new(about, of, Verdict::Trouble, found, advice)
+        Self::new(name, subject, Verdict::Problem, finding, advice)
     }
 
     fn unknown(
-        about: &'static str,
-        of: impl Into<String>,
-        found: impl Into<String>,
+        name: &'static str,
+        subject: impl Into<String>,
+        finding: impl Into<String>,
         advice: impl Into<String>,
     ) -> Self {
-        Self::new(about, of, Verdict::Unknown, found, advice)
+        Self::new(name, subject, Verdict::Unknown, finding, advice)
     }
 
     fn new(
-        about: &'static str,
-        of: impl Into<String>,
+        name: &'static str,
+        subject: impl Into<String>,
         verdict: Verdict,
-        found: impl Into<String>,
+        finding: impl Into<String>,
         advice: impl Into<String>,
     ) -> Self {
         Self {
-            about,
-            of: of.into(),
+            name,
+            subject: subject.into(),
             verdict,
-            found: found.into(),
+            finding: finding.into(),
             advice: advice.into(),
         }
     }

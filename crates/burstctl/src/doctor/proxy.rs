@@ -4,7 +4,7 @@ use burst_model::kube::Outcome;
 use burst_model::time::Time;
 use burst_model::version::Version;
 
-use super::admin::Told;
+use super::admin::EnvoyInfo;
 use super::stats::Stats;
 use super::{Check, Verdict};
 
@@ -21,11 +21,11 @@ pub struct Expected {
 }
 
 /// Everything that can be said of one proxy.
-pub(super) fn checks(of: &str, told: &Told, expected: Expected) -> Vec<Check> {
-    let mut checks = vec![envoy(of, &told.envoy)];
-    let stats = &told.stats;
+pub(super) fn checks(of: &str, info: &EnvoyInfo, expected: Expected) -> Vec<Check> {
+    let mut checks = vec![check_envoy_version(of, &info.envoy)];
+    let stats = &info.stats;
     if !stats.has_filter() {
-        checks.push(Check::trouble(
+        checks.push(Check::problem(
             "filter",
             of,
             "Envoy has no stat burst_*: the filter never ran in it",
@@ -35,23 +35,23 @@ pub(super) fn checks(of: &str, told: &Told, expected: Expected) -> Vec<Check> {
         return checks;
     }
     checks.extend([
-        filter(of, stats),
-        version(of, stats),
-        poll(of, stats, expected),
-        objects(of, stats),
-        headers(of, stats),
+        check_filter(of, stats),
+        check_filter_version(of, stats),
+        check_poll(of, stats, expected),
+        check_objects(of, stats),
+        check_headers(of, stats),
     ]);
     checks
 }
 
-fn envoy(of: &str, version: &str) -> Check {
+fn check_envoy_version(of: &str, version: &str) -> Check {
     let mut parts = version.split('.').map(|part| part.parse::<u32>().ok());
     let (major, minor) = (parts.next().flatten(), parts.next().flatten());
     match (major, minor) {
         (Some(major), Some(minor)) if (major, minor) >= (1, OLDEST_ENVOY) => {
-            Check::well("envoy", of, format!("Envoy {version}"))
+            Check::ok("envoy", of, format!("Envoy {version}"))
         }
-        (Some(_), Some(_)) => Check::trouble(
+        (Some(_), Some(_)) => Check::problem(
             "envoy",
             of,
             format!("Envoy {version} is older than 1.{OLDEST_ENVOY}"),
@@ -64,32 +64,32 @@ fn envoy(of: &str, version: &str) -> Check {
     }
 }
 
-fn filter(of: &str, stats: &Stats) -> Check {
+fn check_filter(of: &str, stats: &Stats) -> Check {
     match stats.vms() {
-        0 => Check::trouble(
+        0 => Check::problem(
             "filter",
             of,
             "the filter ran in this Envoy once, and no Wasm VM runs now",
             "see what Envoy's log says of Wasm",
         ),
-        vms => Check::well("filter", of, format!("loaded; {vms} Wasm VMs run")),
+        vms => Check::ok("filter", of, format!("loaded; {vms} Wasm VMs run")),
     }
 }
 
-fn version(of: &str, stats: &Stats) -> Check {
+fn check_filter_version(of: &str, stats: &Stats) -> Check {
     const ADVICE: &str = "take the command and the filter of one release, or what preview foretells may differ";
     let own = Version::own().map(|version| version.to_string()).unwrap_or_default();
     match stats.version() {
         Some(version) if version.to_string() == own => {
-            Check::well("version", of, format!("filter {version}, as this command"))
+            Check::ok("version", of, format!("filter {version}, as this command"))
         }
-        Some(version) => Check::trouble(
+        Some(version) => Check::problem(
             "version",
             of,
             format!("filter {version}, and this command is {own}"),
             ADVICE,
         ),
-        None => Check::trouble(
+        None => Check::problem(
             "version",
             of,
             format!("the filter does not tell its version, and this command is {own}"),
@@ -98,7 +98,7 @@ fn version(of: &str, stats: &Stats) -> Check {
     }
 }
 
-fn poll(of: &str, stats: &Stats, expected: Expected) -> Check {
+fn check_poll(of: &str, stats: &Stats, expected: Expected) -> Check {
     let failed = stats.failed_polls();
     let since = match &failed[..] {
         [] => String::new(),
@@ -115,7 +115,7 @@ fn poll(of: &str, stats: &Stats, expected: Expected) -> Check {
         None => "see what the proxy's log says of burst-metrics",
     };
     let Some(read_at) = stats.read_at() else {
-        return Check::trouble(
+        return Check::problem(
             "poll",
             of,
             format!("the Kubernetes API was never read in full{since}"),
@@ -125,10 +125,10 @@ fn poll(of: &str, stats: &Stats, expected: Expected) -> Check {
     let age = expected.now.unix_seconds().saturating_sub(read_at);
     let found = format!("the Kubernetes API was read {age} s ago{since}");
     if age <= expected.max_staleness {
-        Check::well("poll", of, found)
+        Check::ok("poll", of, found)
     } else {
         let found = format!("{found}; {} s are allowed", expected.max_staleness);
-        Check::trouble("poll", of, found, advice)
+        Check::problem("poll", of, found, advice)
     }
 }
 
@@ -144,8 +144,8 @@ fn advice(outcome: Outcome) -> &'static str {
     }
 }
 
-fn objects(of: &str, stats: &Stats) -> Check {
-    let count = |name| stats.burst(name).unwrap_or(0);
+fn check_objects(of: &str, stats: &Stats) -> Check {
+    let count = |name| stats.filter_stat(name).unwrap_or(0);
     let (objects, services) = (count("objects"), count("services"));
     let found = format!("{objects} objects read; Services with a load: {services}");
     let odd: Vec<_> = [
@@ -158,15 +158,15 @@ fn objects(of: &str, stats: &Stats) -> Check {
     .map(|(name, words)| format!("{} {words}", count(name)))
     .collect();
     if odd.is_empty() {
-        Check::well("objects", of, found)
+        Check::ok("objects", of, found)
     } else {
         let found = format!("{found}; {}", odd.join(", "));
-        Check::trouble("objects", of, found, "`burstctl preview` names them")
+        Check::problem("objects", of, found, "`burstctl preview` names them")
     }
 }
 
-fn headers(of: &str, stats: &Stats) -> Check {
-    let added = stats.burst("header_added_total").unwrap_or(0);
+fn check_headers(of: &str, stats: &Stats) -> Check {
+    let added = stats.filter_stat("header_added_total").unwrap_or(0);
     let absent = stats.absent_headers();
     let words: Vec<_> = absent
         .iter()
@@ -181,12 +181,12 @@ fn headers(of: &str, stats: &Stats) -> Check {
         .iter()
         .any(|(reason, _)| !matches!(*reason, "no_entry" | "no_cluster" | "external"));
     let verdict = if added == 0 && odd {
-        Verdict::Trouble
+        Verdict::Problem
     } else {
-        Verdict::Well
+        Verdict::Ok
     };
     let advice = "docs/stats.md says what each reason means";
-    let advice = if verdict == Verdict::Well { "" } else { advice };
+    let advice = if verdict == Verdict::Ok { "" } else { advice };
     Check::new(
         "headers",
         of,
@@ -213,7 +213,7 @@ mod tests {
                 change.map_or(value.to_owned(), |(_, value)| value.to_string())
             )
         });
-        let told = Told {
+        let info = EnvoyInfo {
             envoy: "1.36.2".to_owned(),
             stats: Stats::read(lines.collect::<String>().as_bytes()),
         };
@@ -221,10 +221,10 @@ mod tests {
             now: Time::from_unix_millis(1_700_000_100_000),
             max_staleness: 60,
         };
-        let checks = checks("shop/gateway", &told, expected);
-        let check = checks.iter().find(|check| check.about == about).unwrap();
+        let checks = checks("shop/gateway", &info, expected);
+        let check = checks.iter().find(|check| check.name == about).unwrap();
         let advice = if check.advice.is_empty() { "" } else { " => " };
-        (check.verdict, format!("{}{advice}{}", check.found, check.advice))
+        (check.verdict, format!("{}{advice}{}", check.finding, check.advice))
     }
 
     const READ: &str = "burst_snapshot_timestamp_seconds";
@@ -234,12 +234,12 @@ mod tests {
         for (changes, verdict, words) in [
             (
                 &[(READ, 1_700_000_088)][..],
-                Verdict::Well,
+                Verdict::Ok,
                 "the Kubernetes API was read 12 s ago",
             ),
             (
                 &[(READ, 1_700_000_088), ("poll_timeout_total", 3)],
-                Verdict::Well,
+                Verdict::Ok,
                 "the Kubernetes API was read 12 s ago; failed since Envoy started: 3 timeout",
             ),
             (
@@ -248,13 +248,13 @@ mod tests {
                     ("poll_timeout_total", 3),
                     ("poll_forbidden_total", 7),
                 ],
-                Verdict::Trouble,
+                Verdict::Problem,
                 "the Kubernetes API was read 100 s ago; failed since Envoy started: 7 forbidden, 3 timeout; 60 s are \
                  allowed => the role lacks a list: see the rbac check; the proxy's log names it",
             ),
             (
                 &[(READ, 0), ("poll_unauthorized_total", 4)],
-                Verdict::Trouble,
+                Verdict::Problem,
                 "the Kubernetes API was never read in full; failed since Envoy started: 4 unauthorized => the API server \
                  does not take the token: see the token check, and the audience",
             ),
@@ -266,11 +266,11 @@ mod tests {
     #[test]
     fn objects_that_are_odd_are_counted() {
         let found = "4 objects read; Services with a load: 1";
-        assert_eq!(check("objects", &[]), (Verdict::Well, found.to_owned()));
+        assert_eq!(check("objects", &[]), (Verdict::Ok, found.to_owned()));
         let odd = format!("{found}; 2 HPAs no controller has looked at => `burstctl preview` names them");
         assert_eq!(
             check("objects", &[("burst_unobserved_hpas", 2)]),
-            (Verdict::Trouble, odd)
+            (Verdict::Problem, odd)
         );
     }
 
@@ -278,20 +278,20 @@ mod tests {
     fn responses_without_a_header_are_odd_where_none_has_one() {
         let table = "docs/stats.md says what each reason means";
         for (changes, verdict, words) in [
-            (&[][..], Verdict::Well, "0 responses with the header".to_owned()),
+            (&[][..], Verdict::Ok, "0 responses with the header".to_owned()),
             (
                 &[("absent_no_entry_total", 5)],
-                Verdict::Well,
+                Verdict::Ok,
                 "0 responses with the header, without: 5 no_entry".to_owned(),
             ),
             (
                 &[("absent_unmapped_total", 5), ("absent_other_domain_total", 9)],
-                Verdict::Trouble,
+                Verdict::Problem,
                 format!("0 responses with the header, without: 9 other_domain, 5 unmapped => {table}"),
             ),
             (
                 &[("absent_unmapped_total", 5), ("header_added_total", 1)],
-                Verdict::Well,
+                Verdict::Ok,
                 "1 responses with the header, without: 5 unmapped".to_owned(),
             ),
         ] {
@@ -304,25 +304,25 @@ mod tests {
         let own = env!("CARGO_PKG_VERSION");
         assert_eq!(check("version", &[]).1, format!("filter {own}, as this command"));
         let (verdict, words) = check("version", &[("filter_version", 2_003_004)]);
-        assert_eq!(verdict, Verdict::Trouble);
+        assert_eq!(verdict, Verdict::Problem);
         assert!(
             words.starts_with(&format!("filter 2.3.4, and this command is {own} => ")),
             "{words}"
         );
-        assert_eq!(check("version", &[("filter_version", 0)]).0, Verdict::Trouble);
-        assert_eq!(check("filter", &[("v8.active", 0)]).0, Verdict::Trouble);
+        assert_eq!(check("version", &[("filter_version", 0)]).0, Verdict::Problem);
+        assert_eq!(check("filter", &[("v8.active", 0)]).0, Verdict::Problem);
     }
 
     #[test]
     fn an_envoy_is_new_enough_or_not_or_does_not_tell() {
         for (version, verdict) in [
-            ("1.36.2", Verdict::Well),
-            ("1.40.0-dev", Verdict::Well),
-            ("2.0.0", Verdict::Well),
-            ("1.35.9", Verdict::Trouble),
+            ("1.36.2", Verdict::Ok),
+            ("1.40.0-dev", Verdict::Ok),
+            ("2.0.0", Verdict::Ok),
+            ("1.35.9", Verdict::Problem),
             ("", Verdict::Unknown),
         ] {
-            assert_eq!(envoy("", version).verdict, verdict, "{version}");
+            assert_eq!(check_envoy_version("", version).verdict, verdict, "{version}");
         }
     }
 
@@ -334,7 +334,7 @@ mod tests {
         let documented = read("docs/versions.md");
         for words in [
             format!("Istio 1.{}", super::super::pods::OLDEST_ISTIO),
-            format!("Kubernetes 1.{}", super::super::scene::OLDEST_KUBERNETES),
+            format!("Kubernetes 1.{}", super::super::targets::OLDEST_KUBERNETES),
         ] {
             assert!(documented.contains(&words), "{words}");
         }

@@ -6,10 +6,10 @@ use burst_model::kube::Outcome;
 use burst_model::version::Version;
 
 /// How Envoy shows what a Wasm module counts.
-const CUSTOM: &str = "wasmcustom.burst_";
+const PREFIX: &str = "wasmcustom.burst_";
 
 /// Each VM of the runtime that the filter runs in, whatever module it runs.
-const VMS: &str = "wasm.envoy.wasm.runtime.v8.active";
+const ACTIVE_VMS: &str = "wasm.envoy.wasm.runtime.v8.active";
 
 /// The filter's stats in one Envoy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,38 +29,39 @@ impl Stats {
 
     /// A stat of the filter by its name behind `burst_`.
     #[must_use]
-    pub fn burst(&self, name: &str) -> Option<u64> {
-        self.0.get(&format!("{CUSTOM}{name}")).copied()
+    pub fn filter_stat(&self, name: &str) -> Option<u64> {
+        self.0.get(&format!("{PREFIX}{name}")).copied()
     }
 
     /// Whether the filter ever ran in this Envoy. Its stats stay when it goes.
     #[must_use]
     pub fn has_filter(&self) -> bool {
-        self.0.keys().any(|name| name.starts_with(CUSTOM))
+        self.0.keys().any(|name| name.starts_with(PREFIX))
     }
 
     /// Wasm VMs that run.
     #[must_use]
     pub fn vms(&self) -> u64 {
-        self.0.get(VMS).copied().unwrap_or(0)
+        self.0.get(ACTIVE_VMS).copied().unwrap_or(0)
     }
 
     /// When the cluster was last read, in Unix seconds; `None` before the first time.
     #[must_use]
     pub fn read_at(&self) -> Option<u64> {
-        self.burst("snapshot_timestamp_seconds").filter(|seconds| *seconds > 0)
+        self.filter_stat("snapshot_timestamp_seconds")
+            .filter(|seconds| *seconds > 0)
     }
 
     /// The filter's version; older ones do not tell.
     #[must_use]
     pub fn version(&self) -> Option<Version> {
-        Version::of_number(self.burst("filter_version")?)
+        Version::of_number(self.filter_stat("filter_version")?)
     }
 
     /// Polls that failed since Envoy started, and how, the most frequent first.
     #[must_use]
     pub fn failed_polls(&self) -> Vec<(Outcome, u64)> {
-        let count = |outcome: Outcome| self.burst(&format!("poll_{}_total", outcome.word())).unwrap_or(0);
+        let count = |outcome: Outcome| self.filter_stat(&format!("poll_{}_total", outcome.word())).unwrap_or(0);
         let failures = Outcome::ALL.into_iter().filter(|outcome| *outcome != Outcome::Ok);
         let mut failed: Vec<_> = failures
             .map(|outcome| (outcome, count(outcome)))
@@ -74,7 +75,7 @@ impl Stats {
     #[must_use]
     pub fn absent_headers(&self) -> Vec<(&str, u64)> {
         fn reason<'a>((name, count): (&'a String, &u64)) -> Option<(&'a str, u64)> {
-            let reason = name.strip_prefix(CUSTOM)?.strip_prefix("header_absent_")?;
+            let reason = name.strip_prefix(PREFIX)?.strip_prefix("header_absent_")?;
             Some((reason.strip_suffix("_total")?, *count)).filter(|(_, count)| *count > 0)
         }
         let mut absent: Vec<_> = self.0.iter().filter_map(reason).collect();

@@ -4,12 +4,12 @@
 use burst_model::config::{Artifact, BadConfig, Config};
 use serde_json::{Value, json};
 
-use super::set::{self, BadValues, CLUSTER_DOMAIN};
+use super::settings::{self, CLUSTER_DOMAIN, InvalidValues};
 use super::template::{GATEWAY_PLUGIN, SIDECAR_PLUGIN};
-use super::words::{Proxy, Values};
+use super::values::{ProxyKind, Values};
 
 /// Keys of the filter that belong to the whole set, and so stand elsewhere among the values.
-const ELSEWHERE: [(&str, &str); 5] = [
+const MANAGED_KEYS: [(&str, &str); 5] = [
     ("cluster", "the set brings its own, burst_kube_api"),
     (
         "source",
@@ -26,53 +26,53 @@ const SHIPPED_GATEWAY: &str = "istio-ingressgateway.istio-system";
 pub(super) const SERVICE: &str = "istio-ingressgateway";
 
 /// `pluginConfig`, and what the filter makes of it.
-pub(super) fn check(words: &Values) -> Result<(Value, Config), BadValues> {
-    for (key, reason) in ELSEWHERE {
-        if words.config.contains_key(key) {
-            return Err(BadValues::NotHere(key.to_owned(), reason));
+pub(super) fn plugin_config(values: &Values) -> Result<(Value, Config), InvalidValues> {
+    for (key, reason) in MANAGED_KEYS {
+        if values.config.contains_key(key) {
+            return Err(InvalidValues::ManagedKey(key.to_owned(), reason));
         }
     }
-    let mut config = shipped(words)?;
-    if let Some(namespaces) = &words.namespaces {
+    let mut config = shipped(values)?;
+    if let Some(namespaces) = &values.namespaces {
         config = with(config, "namespaces", json!(namespaces));
         if namespaces.is_empty() {
-            let default = match words.proxy {
-                Proxy::Gateway => "all of them",
-                Proxy::Sidecar => "the sidecars' own",
+            let default = match values.proxy {
+                ProxyKind::Gateway => "all of them",
+                ProxyKind::Sidecar => "the sidecars' own",
             };
-            return Err(BadValues::NoNamespaces(default));
+            return Err(InvalidValues::NoNamespaces(default));
         }
     }
-    if let Some(workloads) = &words.workloads {
+    if let Some(workloads) = &values.workloads {
         config = with(config, "workloads", json!(workloads));
     }
-    if let Some(domain) = &words.cluster_domain {
+    if let Some(domain) = &values.cluster_domain {
         config = with(config, "cluster_domain", json!(domain));
     }
-    json_patch::merge(&mut config, &Value::Object(words.config.clone()));
+    json_patch::merge(&mut config, &Value::Object(values.config.clone()));
     let checked = Config::parse(config.to_string().as_bytes(), Artifact::Full);
-    let checked = checked.map_err(|error| BadValues::Config {
-        key: place(&error),
+    let checked = checked.map_err(|error| InvalidValues::Config {
+        key: value_of_key(&error),
         error,
     })?;
     Ok((config, checked))
 }
 
 /// Of the set that ships, for proxies of this name.
-fn shipped(words: &Values) -> Result<Value, BadValues> {
-    let namespace = set::namespace(words.proxy, words.namespace.clone())?;
-    let service = set::name("service", words.service.clone())?;
-    if words.proxy == Proxy::Sidecar {
+fn shipped(values: &Values) -> Result<Value, InvalidValues> {
+    let namespace = settings::namespace(values.proxy, values.namespace.clone())?;
+    let service = settings::name("service", values.service.clone())?;
+    if values.proxy == ProxyKind::Sidecar {
         if service.is_some() {
-            return Err(BadValues::ServiceOfSidecar);
+            return Err(InvalidValues::ServiceOfSidecar);
         }
         let mut plugin = SIDECAR_PLUGIN.object()?;
         plugin.replace("/spec/pluginConfig/namespaces", json!([namespace]))?;
         return Ok(plugin.at("/spec/pluginConfig")?.clone());
     }
-    let service = service.or_else(|| words.service_account.clone());
+    let service = service.or_else(|| values.service_account.clone());
     let gateway = format!("{}.{namespace}", service.as_deref().unwrap_or(SERVICE));
-    let domain = set::cluster_domain(words.cluster_domain.clone())?;
+    let domain = settings::cluster_domain(values.cluster_domain.clone())?;
     let mut plugin = GATEWAY_PLUGIN.object()?;
     let hosts = plugin.at("/spec/pluginConfig/endpoints/hosts")?.as_array();
     let hosts: Vec<_> = hosts
@@ -93,7 +93,7 @@ fn with(mut config: Value, key: &str, value: Value) -> Value {
 }
 
 /// Where among the values a key of the filter stands.
-fn place(error: &BadConfig) -> String {
+fn value_of_key(error: &BadConfig) -> String {
     let key = match error {
         BadConfig::Words(refusal) => refusal.path().to_owned(),
         BadConfig::Value { key, .. } => key.clone(),

@@ -1,0 +1,207 @@
+//! One thing to object to, with its place.
+
+use burst_hpa::decode::{API_VERSION, KIND};
+use burst_hpa::{DecodeError, ErrorType, FieldError, Severity};
+
+use crate::input::InvalidDocument;
+use crate::objects::Object;
+use crate::yaml::Span;
+
+/// One thing to object to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// Index of its source.
+    pub source: usize,
+    /// Counts from 1.
+    pub document: usize,
+    /// What to point at.
+    pub span: Span,
+    /// `namespace/name`; empty for what is no object.
+    pub object: String,
+    /// The path of the field; empty for the whole object.
+    pub field: String,
+    /// What kind of mistake it is.
+    pub kind: FindingKind,
+    /// What is wrong.
+    pub detail: String,
+    /// What to do, where that is not plain.
+    pub advice: Option<String>,
+    /// How bad it is.
+    pub severity: Severity,
+}
+
+/// Who would say so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FindingKind {
+    /// Nobody gets that far: it is not YAML.
+    Syntax,
+    /// The apiserver cannot read it (400).
+    Decode,
+    /// The apiserver refuses it (422).
+    Invalid(ErrorType),
+    /// The apiserver accepts it.
+    Lint(burst_hpa::Lint),
+    /// The short form is not like that.
+    Short,
+    /// The values of a set are not like that.
+    Values,
+    /// An object beside the HPAs that is not like its kind, so no lint can look at it.
+    RelatedObject,
+}
+
+impl FindingKind {
+    /// `apiserver`, or the name of the rule.
+    #[must_use]
+    pub fn rule(self) -> &'static str {
+        match self {
+            Self::Syntax => "yaml",
+            Self::Decode | Self::Invalid(_) => "apiserver",
+            Self::Lint(lint) => lint.id(),
+            Self::Short => "short-form",
+            Self::Values => "values",
+            Self::RelatedObject => "neighbour",
+        }
+    }
+
+    /// `Decode`, the `reason` of a cause in the apiserver's answer, or `Lint`.
+    #[must_use]
+    pub fn type_(self) -> &'static str {
+        match self {
+            Self::Syntax | Self::Decode | Self::Short | Self::Values => "Decode",
+            Self::Invalid(error_type) => error_type.as_str(),
+            Self::Lint(_) | Self::RelatedObject => "Lint",
+        }
+    }
+}
+
+impl Finding {
+    pub(super) fn syntax_error(broken: &InvalidDocument) -> Self {
+        Self {
+            source: broken.source,
+            document: broken.document,
+            span: Span {
+                start: broken.error.at,
+                end: broken.error.at,
+            },
+            object: String::new(),
+            field: String::new(),
+            kind: FindingKind::Syntax,
+            detail: broken.error.message.clone(),
+            advice: None,
+            severity: Severity::Error,
+        }
+    }
+
+    /// An error that something cannot be read, there.
+    pub(crate) fn at(object: &Object, field: &str, detail: String) -> Self {
+        Self::new(object, field, FindingKind::Decode, detail)
+    }
+
+    fn new(object: &Object, field: &str, kind: FindingKind, detail: String) -> Self {
+        Self {
+            source: object.source,
+            document: object.document,
+            span: object.tree.place(field),
+            object: object.title(),
+            field: field.to_owned(),
+            kind,
+            detail,
+            advice: None,
+            severity: Severity::Error,
+        }
+    }
+
+    pub(super) fn undecodable(object: &Object, detail: impl Into<String>) -> Self {
+        Self::new(object, "", FindingKind::Decode, detail.into())
+    }
+
+    /// An HPA of a version that no cluster serves; its fields are not looked at, they are that version's.
+    pub(super) fn unsupported_version(object: &Object) -> Self {
+        let (found, older) = (object.api_version(), ["autoscaling/v2beta1", "autoscaling/v2beta2"]);
+        let advice = "`burstctl hpa migrate` writes it as autoscaling/v2.".to_owned();
+        Self {
+            advice: older.contains(&found).then_some(advice),
+            ..Self::at(
+                object,
+                "apiVersion",
+                format!("expected {API_VERSION:?}, found {found:?}"),
+            )
+        }
+    }
+
+    /// What no cluster serves, and what was meant to be an HPA: another kind of the group, or the kind in one of
+    /// Kubernetes' own groups.
+    pub(super) fn misnamed_hpa(object: &Object) -> Option<Self> {
+        let kind = object.kind();
+        if object.group() == "autoscaling" && kind != KIND {
+            let detail = format!("expected {KIND:?}, found {kind:?}");
+            return Some(Self::at(object, "kind", detail));
+        }
+        (kind == KIND && !object.group().contains('.')).then(|| Self::unsupported_version(object))
+    }
+
+    /// A list is taken apart before anyone looks at it, so what is still called one has no items.
+    pub(super) fn invalid_list(object: &Object) -> Option<Self> {
+        let is_list =
+            object.kind() == "List" || object.tree.field("items").is_some() && object.kind().ends_with("List");
+        is_list.then(|| Self::at(object, "items", "expected a list of objects".to_owned()))
+    }
+
+    pub(super) fn decode(object: &Object, error: &DecodeError) -> Self {
+        let message = error.to_string();
+        let detail = message
+            .strip_prefix(error.path())
+            .and_then(|rest| rest.strip_prefix(": "));
+        let finding = Self::new(
+            object,
+            error.path(),
+            FindingKind::Decode,
+            detail.unwrap_or(&message).to_owned(),
+        );
+        // The field itself is the trouble, not what it says.
+        let span = if error.only_strict() {
+            object.tree.place_of_key(error.path())
+        } else {
+            finding.span
+        };
+        let advice = match error {
+            DecodeError::UnknownField {
+                nearest: Some(name), ..
+            } => Some(format!("Perhaps {name} was meant.")),
+            _ => None,
+        };
+        Self {
+            span,
+            advice,
+            ..finding
+        }
+    }
+
+    pub(super) fn invalid(object: &Object, error: &FieldError) -> Self {
+        Self::new(
+            object,
+            &error.field,
+            FindingKind::Invalid(error.error_type),
+            error.detail.clone(),
+        )
+    }
+
+    pub(super) fn lint(object: &Object, finding: burst_hpa::Finding) -> Self {
+        Self {
+            severity: finding.severity,
+            advice: Some(finding.advice),
+            ..Self::new(object, &finding.field, FindingKind::Lint(finding.lint), finding.effect)
+        }
+    }
+
+    pub(super) fn related_object(object: &Object, reason: &serde_json::Error) -> Self {
+        let detail = format!(
+            "This {} is not like its kind ({reason}), so no rule can look at it.",
+            object.kind()
+        );
+        Self {
+            severity: Severity::Warning,
+            ..Self::new(object, "", FindingKind::RelatedObject, detail)
+        }
+    }
+}
