@@ -1,4 +1,4 @@
-//! `burst-lab run --context` before an API that can be told to fail: what its proxy, burstctl's, makes of the failures,
+//! `burst-lab run --context` before an API that can be summary to fail: what its proxy, burstctl's, makes of the failures,
 //! and what never gets there.
 
 use std::net::SocketAddr;
@@ -13,7 +13,7 @@ use tokio::runtime::Runtime;
 use crate::process::{FakeEnvoy, Process, free_addr};
 
 /// The lab's API with one user, and a `burst-lab run` that speaks for that user.
-struct Stage {
+struct Fixture {
     run: Option<Process>,
     addr: SocketAddr,
     lab: Lab,
@@ -21,7 +21,7 @@ struct Stage {
     _runtime: Runtime,
 }
 
-impl Stage {
+impl Fixture {
     fn new() -> Self {
         let runtime = Runtime::new().unwrap();
         let any = SocketAddr::from(([127, 0, 0, 1], 0));
@@ -54,13 +54,13 @@ impl Stage {
         self.send("GET", path, &[])
     }
 
-    fn asked_directly(&self, path: &str) -> Answer {
+    fn get_directly(&self, path: &str) -> Answer {
         let token = [("authorization", "Bearer secret-of-the-user")];
         http::send("GET", &format!("http://{}{path}", self.lab.api_addr()), &token)
     }
 }
 
-impl Drop for Stage {
+impl Drop for Fixture {
     fn drop(&mut self) {
         if let Some(run) = self.run.take() {
             // It ends its Envoy.
@@ -81,7 +81,7 @@ fn kubeconfig(envoy: &FakeEnvoy, server: SocketAddr) -> String {
 }
 
 /// What a client goes by.
-fn told(answer: &Answer) -> (u16, Option<&str>, Option<&str>, &str) {
+fn summary(answer: &Answer) -> (u16, Option<&str>, Option<&str>, &str) {
     let header = |name| answer.header(name);
     (
         answer.status,
@@ -92,8 +92,8 @@ fn told(answer: &Answer) -> (u16, Option<&str>, Option<&str>, &str) {
 }
 
 #[test]
-fn an_answer_comes_as_the_cluster_gave_it() {
-    let stage = Stage::new();
+fn responses_are_forwarded_unchanged() {
+    let fixture = Fixture::new();
     let paths = [
         "/api/v1/services?limit=1",
         "/apis/autoscaling/v2/namespaces/shop/horizontalpodautoscalers",
@@ -101,9 +101,13 @@ fn an_answer_comes_as_the_cluster_gave_it() {
         "/apis/apps/v1/statefulsets?continue=of-another-cluster",
     ];
     for path in paths {
-        assert_eq!(told(&stage.get(path)), told(&stage.asked_directly(path)), "{path}");
+        assert_eq!(
+            summary(&fixture.get(path)),
+            summary(&fixture.get_directly(path)),
+            "{path}"
+        );
     }
-    let seen = stage.lab.api.requests.entries();
+    let seen = fixture.lab.api.requests.entries();
     let queries: Vec<_> = seen.iter().map(|seen| seen.query.as_str()).collect();
     assert_eq!(queries[4], "labelSelector=app%20in%20%28a%2Cb%29", "{queries:?}");
 
@@ -118,34 +122,34 @@ fn an_answer_comes_as_the_cluster_gave_it() {
         (Fault::NotJson, 200),
     ];
     for (fault, status) in faults {
-        stage.lab.api.faults.inject_times("services", fault.clone(), 2);
+        fixture.lab.api.faults.inject_times("services", fault.clone(), 2);
         let path = "/api/v1/services";
-        let (passed, direct) = (stage.get(path), stage.asked_directly(path));
-        assert_eq!(told(&passed), told(&direct), "{fault:?}");
+        let (passed, direct) = (fixture.get(path), fixture.get_directly(path));
+        assert_eq!(summary(&passed), summary(&direct), "{fault:?}");
         assert_eq!(passed.status, status, "{fault:?}: asked once");
     }
 }
 
 #[test]
-fn an_answer_that_breaks_off_is_not_made_whole() {
-    let stage = Stage::new();
-    stage.lab.api.faults.inject_times("services", Fault::ResetMidway, 1);
-    let url = format!("http://{}/api/v1/services", stage.addr);
+fn a_truncated_response_stays_truncated() {
+    let fixture = Fixture::new();
+    fixture.lab.api.faults.inject_times("services", Fault::ResetMidway, 1);
+    let url = format!("http://{}/api/v1/services", fixture.addr);
     assert!(http::try_send("GET", &url, &[]).is_err());
-    stage.lab.api.faults.inject_times("services", Fault::Reset, 1);
-    let answer = stage.get("/api/v1/services");
+    fixture.lab.api.faults.inject_times("services", Fault::Reset, 1);
+    let answer = fixture.get("/api/v1/services");
     let status: Value = serde_json::from_str(&answer.body).unwrap();
     assert_eq!(
         (answer.status, status["kind"].as_str()),
         (502, Some("Status")),
         "{status}"
     );
-    assert_eq!(stage.get("/api/v1/services").status, 200);
+    assert_eq!(fixture.get("/api/v1/services").status, 200);
 }
 
 #[test]
-fn what_is_no_list_of_the_filter_never_reaches_the_cluster() {
-    let stage = Stage::new();
+fn only_the_lists_of_the_filter_reach_the_cluster() {
+    let fixture = Fixture::new();
     let services = "/api/v1/namespaces/shop/services";
     for (method, path, host, status, reason) in [
         ("GET", "/api/v1/secrets", "localhost", 403, "Forbidden"),
@@ -168,7 +172,7 @@ fn what_is_no_list_of_the_filter_never_reaches_the_cluster() {
         ("PATCH", services, "localhost", 405, "MethodNotAllowed"),
         ("GET", services, "rebound.example", 403, "Forbidden"),
     ] {
-        let answer = stage.send(method, path, &[("host", host)]);
+        let answer = fixture.send(method, path, &[("host", host)]);
         let said: Value = serde_json::from_str(&answer.body).unwrap();
         assert_eq!(
             (answer.status, &said["reason"]),
@@ -177,15 +181,15 @@ fn what_is_no_list_of_the_filter_never_reaches_the_cluster() {
         );
         assert_eq!(answer.header("allow"), (status == 405).then_some("GET"));
     }
-    assert_eq!(stage.lab.api.requests.counts().total, 0);
+    assert_eq!(fixture.lab.api.requests.counts().total, 0);
 }
 
 #[test]
-fn whoever_asks_speaks_as_the_user_of_the_kubeconfig_and_as_nobody_else() {
-    let stage = Stage::new();
-    stage.lab.api.access.add_token("another", "another");
-    stage.lab.api.access.set_rules("user", Vec::new());
-    let answer = stage.send("GET", "/api/v1/services", &[("authorization", "Bearer another")]);
+fn every_request_is_sent_as_the_user_of_the_kubeconfig() {
+    let fixture = Fixture::new();
+    fixture.lab.api.access.add_token("another", "another");
+    fixture.lab.api.access.set_rules("user", Vec::new());
+    let answer = fixture.send("GET", "/api/v1/services", &[("authorization", "Bearer another")]);
     assert!(
         answer.status == 403 && answer.body.contains("User \\\"user\\\" cannot list"),
         "{answer:?}"

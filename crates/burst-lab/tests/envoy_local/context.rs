@@ -7,7 +7,7 @@ use std::time::Duration;
 use burst_testkit::{ControlPlane, Controllers, http, wait};
 use serde_json::{Value, json};
 
-use crate::ground::{Ground, PATIENCE, Running};
+use crate::folder::{LocalFolder, Running, TIMEOUT};
 
 const SHOP: &str = "
 {apiVersion: v1, kind: Namespace, metadata: {name: shop}}
@@ -53,21 +53,21 @@ fn shop() -> ControlPlane {
     cluster
 }
 
-fn start(ground: &Ground, kubeconfig: &Path, context: &str) -> Running {
-    let mut command = ground.run();
+fn start(folder: &LocalFolder, kubeconfig: &Path, context: &str) -> Running {
+    let mut command = folder.run();
     command.args(["--context", context]).env("KUBECONFIG", kubeconfig);
-    ground.start("burst-lab", &mut command)
+    folder.start("burst-lab", &mut command)
 }
 
 /// The line of the Service, and what Envoy itself says.
-fn wait_for_the_service(ground: &Ground, lab: &Running) {
+fn wait_for_the_service(folder: &LocalFolder, lab: &Running) {
     let line = format!("shop/web              x-burst: {HEADER}");
-    wait::for_ok(PATIENCE, "the line of shop/web", || {
+    wait::for_ok(TIMEOUT, "the line of shop/web", || {
         let log = lab.0.log();
         if log.contains(&line) { Ok(()) } else { Err(log) }
     });
-    let url = format!("http://{}/burstmetrics/services/shop/web", ground.addr("8080"));
-    let answer = wait::for_ok(PATIENCE, "the header from Envoy", || match http::get(&url) {
+    let url = format!("http://{}/burstmetrics/services/shop/web", folder.addr("8080"));
+    let answer = wait::for_ok(TIMEOUT, "the header from Envoy", || match http::get(&url) {
         answer if answer.status == 200 => Ok(answer),
         answer => Err(format!("{answer:?}")),
     });
@@ -77,27 +77,27 @@ fn wait_for_the_service(ground: &Ground, lab: &Running) {
 #[test]
 fn a_kubeconfig_with_a_client_certificate_shows_its_cluster() {
     let cluster = shop();
-    let ground = Ground::new();
+    let folder = LocalFolder::new();
     let before = versions(&cluster);
-    let lab = start(&ground, &cluster.kubeconfig(), "test");
-    wait_for_the_service(&ground, &lab);
-    let told = lab.0.log();
+    let lab = start(&folder, &cluster.kubeconfig(), "test");
+    wait_for_the_service(&folder, &lab);
+    let log = lab.0.log();
     assert!(
-        told.contains(&format!(
+        log.contains(&format!(
             "the Kubernetes API on https://127.0.0.1:{}; try:",
             cluster.port()
         )),
-        "{told}"
+        "{log}"
     );
     assert!(
-        told.contains(&format!(
+        log.contains(&format!(
             "curl -i localhost:{}/burstmetrics/services/",
-            ground.addr("8080").port()
+            folder.addr("8080").port()
         )),
-        "{told}"
+        "{log}"
     );
 
-    let api = ground.addr("8001");
+    let api = folder.addr("8001");
     let secrets = http::get(&format!("http://{api}/api/v1/namespaces/default/secrets"));
     assert!(
         secrets.status == 403 && secrets.body.contains("only lists"),
@@ -125,23 +125,23 @@ fn a_kubeconfig_with_an_exec_plugin_shows_its_cluster() {
     let cluster = shop();
     cluster.apply(&fs::read_to_string(burst_testkit::repository().join("istio/base/rbac.yaml")).unwrap());
     cluster.apply(READER);
-    let ground = Ground::new();
-    let kubeconfig = exec_kubeconfig(&ground, &cluster);
-    let lab = start(&ground, &kubeconfig, "");
-    wait_for_the_service(&ground, &lab);
+    let folder = LocalFolder::new();
+    let kubeconfig = exec_kubeconfig(&folder, &cluster);
+    let lab = start(&folder, &kubeconfig, "");
+    wait_for_the_service(&folder, &lab);
     assert_eq!(
-        fs::read_to_string(ground.path().join("asked")).unwrap().lines().next(),
+        fs::read_to_string(folder.path().join("asked")).unwrap().lines().next(),
         Some("token")
     );
 }
 
 /// A kubeconfig as clouds make them: a command of theirs prints a credential.
-fn exec_kubeconfig(ground: &Ground, cluster: &ControlPlane) -> PathBuf {
+fn exec_kubeconfig(folder: &LocalFolder, cluster: &ControlPlane) -> PathBuf {
     let token = cluster.token("reader", "default", Duration::from_secs(3607));
     let credential = json!({
         "apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": {"token": token},
     });
-    let path = |name: &str| ground.path().join(name);
+    let path = |name: &str| folder.path().join(name);
     fs::write(path("credential"), credential.to_string()).unwrap();
     let script = "echo \"$1\" >> \"$FOLDER/asked\"\ncat \"$FOLDER/credential\"\n";
     fs::write(path("plugin.sh"), script).unwrap();
@@ -150,7 +150,7 @@ fn exec_kubeconfig(ground: &Ground, cluster: &ControlPlane) -> PathBuf {
         "apiVersion": "client.authentication.k8s.io/v1",
         "command": "sh",
         "args": [path("plugin.sh"), "token"],
-        "env": [{"name": "FOLDER", "value": ground.path()}],
+        "env": [{"name": "FOLDER", "value": folder.path()}],
         "interactiveMode": "Never",
     }});
     fs::write(path("kubeconfig"), config.to_string()).unwrap();
