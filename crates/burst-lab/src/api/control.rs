@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::{AccessConfig, Injection, KubeApi, reply};
+use super::{AccessConfig, Injection, KubeApi, response};
 
 /// Every control request there is.
 const USAGE: &str = "\
@@ -59,10 +59,10 @@ impl KubeApi {
             (&Method::DELETE, "objects") => self.delete(query),
             (&Method::PUT, "replicas") => parse(body).and_then(|replicas: Replicas| self.scale(&replicas)),
             (&Method::POST, "compact") => ok_after(|| self.cluster.compact()),
-            (_, "") => Ok(reply::text(StatusCode::OK, USAGE)),
-            _ => return reply::text(StatusCode::NOT_FOUND, USAGE),
+            (_, "") => Ok(response::text(StatusCode::OK, USAGE)),
+            _ => return response::text(StatusCode::NOT_FOUND, USAGE),
         };
-        outcome.unwrap_or_else(|error| reply::text(StatusCode::BAD_REQUEST, &format!("{error}\n")))
+        outcome.unwrap_or_else(|error| response::text(StatusCode::BAD_REQUEST, &format!("{error}\n")))
     }
 
     fn logged_requests(&self) -> ControlResult {
@@ -104,12 +104,12 @@ fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, String> {
 }
 
 fn json_response(value: &Value) -> ControlResult {
-    Ok(reply::json(StatusCode::OK, value, true))
+    Ok(response::json(StatusCode::OK, value, true))
 }
 
 fn ok_after(action: impl FnOnce()) -> ControlResult {
     action();
-    Ok(reply::text(StatusCode::OK, "ok\n"))
+    Ok(response::text(StatusCode::OK, "ok\n"))
 }
 
 fn query_parameter(query: &str, name: &str) -> Option<String> {

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http::{Response, StatusCode};
 
-use super::reply;
+use super::response;
 use super::status::Status;
 
 /// Most refusals are a `Status`; two are plain text on a real server as well.
@@ -26,9 +26,9 @@ impl From<Status> for ApiError {
 impl ApiError {
     pub(super) fn response(&self, pretty: bool) -> Response<Bytes> {
         match self {
-            ApiError::Status(status) => reply::json(status.code(), status, pretty),
-            ApiError::UnknownPath => reply::text(StatusCode::NOT_FOUND, "404 page not found\n"),
-            ApiError::TooManyRequests { retry_after } => reply::too_many_requests(*retry_after),
+            ApiError::Status(status) => response::json(status.code(), status, pretty),
+            ApiError::UnknownPath => response::text(StatusCode::NOT_FOUND, "404 page not found\n"),
+            ApiError::TooManyRequests { retry_after } => response::too_many_requests(*retry_after),
         }
     }
 }

@@ -130,9 +130,8 @@ pub(super) fn page(
     let listing = cluster
         .listing(resource, version)
         .map_err(|_| expired(token.as_ref()))?;
-    let wanted = |(key, object): &(String, Arc<Value>)| {
-        key.starts_with(&prefix) && *key >= start && query.labels.matches(object) && query.fields.matches(object)
-    };
+    let wanted =
+        |(key, object): &(String, Arc<Value>)| key.starts_with(&prefix) && *key >= start && query.matches(object);
     let mut found: Vec<_> = listing.objects.into_iter().filter(wanted).collect();
     let remaining = found.len().saturating_sub(query.limit.unwrap_or(found.len()));
     found.truncate(found.len() - remaining);

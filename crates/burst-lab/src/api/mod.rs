@@ -7,14 +7,15 @@ mod control;
 mod corrupt;
 mod error;
 mod fault;
+mod field_selector;
 mod list_page;
 mod path;
 mod query;
 mod reply;
 mod request_log;
 mod resource_request;
+mod response;
 mod review;
-mod selector;
 mod status;
 #[cfg(test)]
 mod tests;
@@ -61,7 +62,9 @@ impl KubeApi {
     pub fn handle(&self, request: &Request<Bytes>) -> Reply {
         match Endpoint::of(request.uri().path()) {
             Endpoint::Control(path) => Reply::Response(self.control(path, request)),
-            Endpoint::Health => self.log_request(request, None, |_| Reply::Response(reply::text(StatusCode::OK, "ok"))),
+            Endpoint::Health => {
+                self.log_request(request, None, |_| Reply::Response(response::text(StatusCode::OK, "ok")))
+            }
             Endpoint::Other => self.log_request(request, None, |_| {
                 Reply::Response(ApiError::UnknownPath.response(false))
             }),

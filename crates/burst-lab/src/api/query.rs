@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use super::selector::{FieldSelector, LabelSelector};
+use burst_labels::Selector;
+use serde_json::Value;
+
+use super::field_selector::FieldSelector;
 use super::status::Status;
 
 /// A real server ends a watch that names no time after 30 to 60 minutes.
@@ -15,7 +18,7 @@ pub(super) struct Query {
     pub(super) limit: Option<usize>,
     /// `continue`.
     pub(super) continue_token: Option<String>,
-    pub(super) labels: LabelSelector,
+    pub(super) labels: Selector,
     pub(super) fields: FieldSelector,
     pub(super) watch: bool,
     /// `resourceVersion`, from which a watch begins; none, or 0, for what there is.
@@ -39,7 +42,7 @@ impl Query {
                 "continue" => {
                     query.continue_token = Some(value.into_owned()).filter(|continue_token| !continue_token.is_empty())
                 }
-                "labelSelector" => query.labels = LabelSelector::parse(&value).map_err(Status::bad_request)?,
+                "labelSelector" => query.labels = label_selector(&value)?,
                 "fieldSelector" => query.fields = FieldSelector::parse(&value).map_err(Status::bad_request)?,
                 "watch" => query.watch = boolean(&value),
                 "resourceVersion" => query.resource_version = resource_version(&value)?,
@@ -56,6 +59,18 @@ impl Query {
     pub(super) fn selects(&self) -> bool {
         !self.labels.is_empty() || !self.fields.is_empty()
     }
+
+    /// Returns whether an object matches both selectors.
+    pub(super) fn matches(&self, object: &Value) -> bool {
+        let labels = object.pointer("/metadata/labels");
+        let label = |key: &str| labels?.get(key)?.as_str();
+        self.labels.matches(label) && self.fields.matches(object)
+    }
+}
+
+fn label_selector(text: &str) -> Result<Selector, Status> {
+    text.parse()
+        .map_err(|error: burst_labels::selector::ParseSelectorError| Status::bad_request(error.to_string()))
 }
 
 /// Zero and less mean no limit.
@@ -95,6 +110,22 @@ mod tests {
         );
         assert!(query.selects());
         assert!(!Query::parse("").unwrap().selects());
+    }
+
+    #[test]
+    fn an_invalid_label_selector_is_a_bad_request_with_the_message_of_a_real_server() {
+        for (text, message) in [
+            (
+                "a b",
+                "unable to parse requirement: found 'b', expected: in, notin, =, ==, !=, gt, lt",
+            ),
+            ("n in (1", "unable to parse requirement: found '', expected: ',' or ')'"),
+        ] {
+            let query: String = form_urlencoded::Serializer::new(String::new())
+                .append_pair("labelSelector", text)
+                .finish();
+            assert_eq!(Query::parse(&query), Err(Status::bad_request(message)), "{text}");
+        }
     }
 
     #[test]

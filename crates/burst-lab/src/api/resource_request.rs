@@ -11,7 +11,8 @@ use super::error::ApiError;
 use super::list_page::{self, List};
 use super::path::ResourcePath;
 use super::query::Query;
-use super::reply::{self, Reply};
+use super::reply::Reply;
+use super::response;
 use super::status::Status;
 use super::watch::Watch;
 use super::{Fault, KubeApi, corrupt, review, user_agent};
@@ -36,17 +37,17 @@ impl KubeApi {
         let pretty = query.pretty || prefers_indented_json(request.headers());
         let answer = match content {
             Err(error) => error.response(pretty),
-            Ok(Content::Object(object)) => reply::json(StatusCode::OK, &*object, pretty),
-            Ok(Content::Created(object)) => reply::json(StatusCode::CREATED, &object, pretty),
+            Ok(Content::Object(object)) => response::json(StatusCode::OK, &*object, pretty),
+            Ok(Content::Created(object)) => response::json(StatusCode::CREATED, &object, pretty),
             Ok(Content::Watch(watch)) if fault.is_none() => return Reply::Watch(watch),
             // A fault does not wait for the end of the watch.
-            Ok(Content::Watch(watch)) => reply::lines(watch.event_lines()),
+            Ok(Content::Watch(watch)) => response::lines(watch.event_lines()),
             Ok(Content::List(mut list)) => {
                 fault.into_iter().for_each(|fault| corrupt::objects(fault, &mut list));
                 if matches!(fault, Some(Fault::Endless)) {
                     list.make_endless(&query);
                 }
-                reply::json(StatusCode::OK, &list, pretty)
+                response::json(StatusCode::OK, &list, pretty)
             }
         };
         match fault {

@@ -12,7 +12,7 @@ use http::Response;
 use serde_json::{Value, json};
 
 use super::query::Query;
-use super::reply;
+use super::response;
 use super::status::Status;
 use crate::cluster::{Cluster, Event, Resource};
 
@@ -46,7 +46,7 @@ impl Watch {
 
     /// Its status line and headers, which come at once.
     pub(crate) fn head(&self) -> Response<Bytes> {
-        reply::lines(Bytes::new())
+        response::lines(Bytes::new())
     }
 
     /// How long it is open.
@@ -108,7 +108,7 @@ impl Watch {
     }
 
     fn matches(&self, key: &str, object: &Value) -> bool {
-        key.starts_with(&self.prefix) && self.query.labels.matches(object) && self.query.fields.matches(object)
+        key.starts_with(&self.prefix) && self.query.matches(object)
     }
 }
 

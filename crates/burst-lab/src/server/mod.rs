@@ -1,6 +1,7 @@
 //! An HTTP/1.1 listener for anything that answers a request with a [`Reply`]: the Kubernetes API, the sample services.
 
-mod wire;
+mod body;
+mod resettable_stream;
 
 use std::convert::Infallible;
 use std::io;
@@ -19,7 +20,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
 use crate::api::{KubeApi, Reply};
-use wire::{Body, ResettableStream};
+use body::Body;
+use resettable_stream::ResettableStream;
 
 /// After a failed accept; long enough not to spin, short enough not to be seen.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
