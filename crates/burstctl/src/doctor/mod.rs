@@ -9,6 +9,7 @@ mod pods;
 mod proxy;
 mod stats;
 mod targets;
+mod versions;
 mod write;
 
 pub use admin::{AdminError, EnvoyInfo};

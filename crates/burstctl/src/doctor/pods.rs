@@ -5,9 +5,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1 as core;
 
 use super::Check;
-
-/// The first Istio with the oldest Envoy that the filter runs on: 1.20 had Envoy 1.28, and each has gone one up.
-pub(super) const OLDEST_ISTIO: u32 = 28;
+use super::versions::{OLDEST_ENVOY, OLDEST_ISTIO};
 
 /// Where the sets of `istio/` read the token.
 const TOKEN_MOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
@@ -104,7 +102,7 @@ pub(super) fn check_istio_version(pod: &Pod) -> Option<Check> {
         Check::problem(
             "istio",
             pod.title(),
-            format!("Istio {tag} has an Envoy before 1.{}", super::proxy::OLDEST_ENVOY),
+            format!("Istio {tag} has an Envoy before 1.{}", OLDEST_ENVOY),
             format!("update to Istio 1.{OLDEST_ISTIO} or later"),
         )
     })

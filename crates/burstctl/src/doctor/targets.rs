@@ -15,15 +15,13 @@ use super::access::{self, ServiceAccount};
 use super::manifests::{self, IstioObject};
 use super::pods::{self, Pod};
 use super::proxy::{self, Expected};
+use super::versions::OLDEST_KUBERNETES;
 use super::{Check, EnvoyInfo, admin};
 use crate::live::{Cluster, LiveError};
 use crate::plugin_config;
 
 /// Envoy's admin interface in a pod of Istio: on its loopback, so that only a port-forward leads there.
 const ADMIN_PORT: u16 = 15000;
-
-/// The first Kubernetes with `autoscaling/v2`; docs/versions.md.
-pub(super) const OLDEST_KUBERNETES: u32 = 23;
 
 /// Pods and objects in a page.
 const PAGE: u32 = 500;

@@ -4,8 +4,8 @@
 use burst_model::config::{Artifact, BadConfig, Config};
 use serde_json::{Value, json};
 
-use super::settings::{self, CLUSTER_DOMAIN, InvalidValues};
 use super::template::{GATEWAY_PLUGIN, SIDECAR_PLUGIN};
+use super::validate::{self, CLUSTER_DOMAIN, InvalidValues, SERVICE};
 use super::values::{ProxyKind, Values};
 
 /// Keys of the filter that belong to the whole set, and so stand elsewhere among the values.
@@ -22,8 +22,6 @@ const MANAGED_KEYS: [(&str, &str); 5] = [
 
 /// `service.namespace` of the gateway that ships.
 const SHIPPED_GATEWAY: &str = "istio-ingressgateway.istio-system";
-/// What Istio's own gateway and its ServiceAccount are called.
-pub(super) const SERVICE: &str = "istio-ingressgateway";
 
 /// `pluginConfig`, and what the filter makes of it.
 pub(super) fn plugin_config(values: &Values) -> Result<(Value, Config), InvalidValues> {
@@ -60,8 +58,8 @@ pub(super) fn plugin_config(values: &Values) -> Result<(Value, Config), InvalidV
 
 /// Of the set that ships, for proxies of this name.
 fn shipped(values: &Values) -> Result<Value, InvalidValues> {
-    let namespace = settings::namespace(values.proxy, values.namespace.clone())?;
-    let service = settings::name("service", values.service.clone())?;
+    let namespace = validate::namespace(values.proxy, values.namespace.clone())?;
+    let service = validate::name("service", values.service.clone())?;
     if values.proxy == ProxyKind::Sidecar {
         if service.is_some() {
             return Err(InvalidValues::ServiceOfSidecar);
@@ -72,7 +70,7 @@ fn shipped(values: &Values) -> Result<Value, InvalidValues> {
     }
     let service = service.or_else(|| values.service_account.clone());
     let gateway = format!("{}.{namespace}", service.as_deref().unwrap_or(SERVICE));
-    let domain = settings::cluster_domain(values.cluster_domain.clone())?;
+    let domain = validate::cluster_domain(values.cluster_domain.clone())?;
     let mut plugin = GATEWAY_PLUGIN.object()?;
     let hosts = plugin.at("/spec/pluginConfig/endpoints/hosts")?.as_array();
     let hosts: Vec<_> = hosts

@@ -3,11 +3,12 @@
 use serde_json::{Value, json};
 
 use super::module::Module;
-use super::settings::{CLUSTER_DOMAIN, Settings};
+use super::settings::Settings;
 use super::template::{
     File, GATEWAY_EXTENSION, GATEWAY_FILTER, GATEWAY_PLUGIN, KUBE_API, SIDECAR_FILTER, SIDECAR_KUBE_API,
     SIDECAR_PLUGIN, Template, TemplateMismatch,
 };
+use super::validate::CLUSTER_DOMAIN;
 use super::values::{ExtensionKind, ProxyKind};
 
 /// Of `base/kube-api.yaml`.

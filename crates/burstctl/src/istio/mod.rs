@@ -7,12 +7,14 @@ mod module;
 mod rbac;
 mod settings;
 mod template;
+mod validate;
 mod values;
 
 use burst_hpa::{Node, Severity};
 use serde_json::Value;
-use settings::{InvalidValues, NAME, Settings};
+use settings::{NAME, Settings};
 pub use template::TemplateMismatch;
+use validate::InvalidValues;
 
 use crate::deserialize::{DeserializeError, deserialize, span_of};
 use crate::finding::{Finding, FindingKind};

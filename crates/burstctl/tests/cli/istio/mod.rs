@@ -1,5 +1,7 @@
 //! `istio render`: with the values of what ships it is what ships, with others it says what they say.
 
+mod values;
+
 use std::process::Command;
 
 use crate::support::burstctl;
@@ -12,7 +14,7 @@ use serde_json::{Value, json};
 const IMAGE: &str = "registry.example.org/burst-metrics:9";
 const MODULE: &str = "module: {image: 'registry.example.org/burst-metrics:9', digest: \
                       'sha256:abababababababababababababababababababababababababababababababab'}\n";
-const EXAMPLE: &str = include_str!("../../../../istio/values.yaml");
+const EXAMPLE: &str = include_str!("../../../../../istio/values.yaml");
 
 /// The objects of a stream of documents, sorted by what they are called; configurations that are text are JSON.
 fn objects(text: &str) -> Vec<Value> {
@@ -255,116 +257,6 @@ fn the_authorization_policy_follows_the_prefix_and_the_networks() {
     assert_eq!(lock(sidecar), None, "it answers no path");
     let all = lock(&format!("{sidecar}config: {{endpoints: {{enabled: true}}}}\n")).unwrap();
     assert_eq!(all["spec"].get("selector"), None, "every sidecar of the namespace");
-}
-
-#[test]
-fn a_wrong_value_is_reported_with_its_position() {
-    for (values, place, words) in [
-        ("labls: {a: b}\n", "3:1", "unknown field `labls`"),
-        ("proxy: waypoint\n", "3:8", "unknown variant `waypoint`"),
-        (
-            "namespace: Shop\n",
-            "3:12",
-            "\"Shop\" is no namespace: a lowercase RFC 1123 label must ",
-        ),
-        ("labels: {}\n", "3:1", "every proxy of the namespace"),
-        (
-            "labels: {app: a b}\n",
-            "3:15",
-            "\"a b\" is no label's: a valid label must be an empty string or ",
-        ),
-        ("labels: {a.b/: c}\n", "3:16", "the key \"a.b/\" is no label's: "),
-        (
-            "namespace: edge.one\n",
-            "3:12",
-            "\"edge.one\" is no namespace: must not contain dots",
-        ),
-        ("proxy: sidecar\n", "1:1", "there is no usual namespace for sidecars"),
-        (
-            "proxy: sidecar\nnamespace: shop\nservice: web\n",
-            "5:10",
-            "belongs to a gateway",
-        ),
-        ("namespaces: []\n", "3:1", "left out, it is all of them"),
-        ("namespaces: [shop, 'a b']\n", "3:20", "is not a DNS-1123 subdomain"),
-        (
-            "config:\n  poll_interval: 200ms\n",
-            "4:18",
-            "200ms is below the least allowed, 1s",
-        ),
-        ("config:\n  header:\n    nmae: x\n", "5:5", "unknown field `nmae`"),
-        ("config: {target_percent: high}\n", "3:26", "invalid type: string"),
-        ("config: {namespaces: [shop]}\n", "3:10", "gives the role as well"),
-        ("config: {source: hub}\n", "3:18", "the set reads the Kubernetes API"),
-        (
-            "workloads: [{group: apps, version: v1, resource: x, kind: X, plural: x}]\n",
-            "3:62",
-            "unknown field `plural`",
-        ),
-        (
-            "allowedNetworks: []\n",
-            "3:1",
-            "which is nobody; left out, it is every private network",
-        ),
-        (
-            "allowedNetworks: [10.0.0.0/33]\n",
-            "3:19",
-            "\"10.0.0.0/33\" is no network",
-        ),
-        ("allowedNetworks: ['::', a]\n", "3:25", "\"a\" is no network"),
-        ("clusterDomain: ''\n", "3:16", "is not a DNS-1123 subdomain"),
-        ("name: a\nname: b\n", "4:1", "written twice"),
-    ] {
-        let said = refused(&format!("# values\n{MODULE}{values}"));
-        let place = place.replacen("1:1", "2:1", 1);
-        assert!(
-            said.contains(&format!("--> <stdin>:{place}\n")) && said.contains(words),
-            "{values}{said}"
-        );
-    }
-    assert!(refused("proxy: gateway\n").contains("missing field `module`"));
-    let said = refused("- module: {url: 'file:///b.wasm'}\n");
-    assert!(said.contains("expected an object: keys, each with its value"), "{said}");
-    let said = refused("module:\n  image: r/b\n  digest: 12\n");
-    assert!(said.contains("--> <stdin>:3:11\n"), "{said}");
-    for (values, end) in [
-        ("a: [\n", Outcome::Incomplete),
-        ("", Outcome::Incomplete),
-        ("a: 1\n---\na: 2\n", Outcome::Incomplete),
-    ] {
-        assert_eq!(
-            burstctl(&["istio", "render", "--values", "-"], values).0,
-            end,
-            "{values}"
-        );
-    }
-}
-
-#[test]
-fn the_schema_accepts_what_render_accepts() {
-    let (end, out, _) = burstctl(&["istio", "render", "--schema"], "");
-    assert_eq!((end, out.as_str()), (Outcome::Success, SCHEMA));
-    let schema = jsonschema::validator_for(&serde_json::from_str(SCHEMA).unwrap()).unwrap();
-    let json = |text: &str| documents(text).remove(0).content.unwrap().to_json();
-    let example = json(EXAMPLE);
-    let errors: Vec<_> = schema.iter_errors(&example).map(|error| error.to_string()).collect();
-    assert!(errors.is_empty(), "{errors:?}");
-    let known: Value = serde_json::from_str(SCHEMA).unwrap();
-    let keys = |object: &Value| object.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
-    assert_eq!(
-        keys(&known["properties"]),
-        keys(&example),
-        "the example shows every key"
-    );
-    for wrong in [
-        "proxy: gateway\n",
-        "module: {image: a}\n",
-        "labels: {app: a b}\nmodule: {url: 'file:///b'}\n",
-        "labls: {}\nmodule: {url: 'file:///b'}\n",
-    ] {
-        assert!(!schema.is_valid(&json(wrong)), "{wrong}");
-        refused(wrong);
-    }
 }
 
 #[test]
