@@ -1,5 +1,5 @@
-//! The `burst-lab` command. Data goes to stdout, words to stderr; it ends with 0 when it was asked to end, with 1 when
-//! something stopped it.
+//! The `burst-lab` command. Data goes to stdout, messages to stderr. It exits with 0 when it is terminated, with 1 on an
+//! error.
 
 mod args;
 mod run;

@@ -1,4 +1,4 @@
-//! The sample services: one listener that answers for every Service of the cluster and says which one it was.
+//! The sample services: one listener that answers for every Service of the cluster with its name.
 
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HOST};
@@ -9,13 +9,13 @@ use crate::cluster::Cluster;
 use crate::sample;
 use crate::server::Handler;
 
-/// The services of a cluster, told apart by the request's host.
+/// The services of a cluster, selected by the host of a request.
 pub struct SampleServices {
     cluster: Cluster,
 }
 
 impl SampleServices {
-    /// Answers for the Services the cluster has at the time of each request.
+    /// Answers for the Services that the cluster has at the time of a request.
     pub fn new(cluster: Cluster) -> Self {
         SampleServices { cluster }
     }

@@ -1,4 +1,4 @@
-//! `/lab/…`: the handles of a test in the same process, for those in another. It asks for no token.
+//! `/lab/…`: controls the stand-in from another process. It needs no token.
 
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{AccessConfig, Injection, KubeApi, response};
 
-/// Every control request there is.
+/// The help text with every control request.
 const USAGE: &str = "\
 GET    /lab/requests              counts by resource and user-agent, and the newest requests
 DELETE /lab/requests              begin to count anew

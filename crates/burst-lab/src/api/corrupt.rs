@@ -1,4 +1,4 @@
-//! How a good response is made a bad one.
+//! Turns good responses into bad ones.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,13 +12,13 @@ use super::fault::Fault;
 use super::list_page::List;
 use super::reply::Reply;
 
-/// A list of something that no one asked for.
+/// A list of another kind than the requested one.
 const OTHER_KIND: &str = r#"{"kind":"APIGroupList","apiVersion":"v1","groups":[]}"#;
-/// What a wrong port may response.
+/// A response of a wrong port.
 const NOT_JSON: &str =
     "<!DOCTYPE html>\n<html><head><title>Sign in</title></head><body>Sign in to continue</body></html>\n";
 
-/// Faults that lie in the objects.
+/// Applies faults of single objects.
 pub(super) fn objects(fault: &Fault, list: &mut List) {
     match fault {
         Fault::MalformedObject { object } => {
@@ -42,13 +42,13 @@ pub(super) fn objects(fault: &Fault, list: &mut List) {
     }
 }
 
-/// Labels of so many bytes of JSON. They are short, as a client needs the more memory the more there are.
+/// Labels of this many bytes of JSON. They are short, because many labels cost a client more memory than a few long ones.
 fn selector_of_size(bytes: usize) -> Value {
     let labels = (0..bytes / r#""k0000000":"v","#.len()).map(|number| (format!("k{number:07}"), json!("v")));
     Value::Object(labels.collect())
 }
 
-/// A large annotation, as `kubectl apply` leaves on a large object.
+/// Adds a large annotation, as `kubectl apply` does for a large object.
 fn pad(object: &mut Value, padding: &Value) {
     let annotations = &mut object["metadata"]["annotations"];
     if !annotations.is_object() {
@@ -57,7 +57,7 @@ fn pad(object: &mut Value, padding: &Value) {
     annotations["burst-lab/padding"] = padding.clone();
 }
 
-/// Faults that lie in the bytes and on the wire.
+/// Applies faults of the body and of the connection.
 pub(super) fn response(fault: &Fault, mut response: Response<Bytes>) -> Reply {
     match fault {
         Fault::Truncate => Reply::Response(response.map(|body| body.slice(..body.len() / 2))),
@@ -79,7 +79,7 @@ pub(super) fn response(fault: &Fault, mut response: Response<Bytes>) -> Reply {
     }
 }
 
-/// The body with a byte in its first name that no text has.
+/// Inserts a byte that is not UTF-8 into the first name.
 fn with_invalid_utf8(body: &Bytes) -> Bytes {
     let mut body = body.to_vec();
     let name = b"\"name\":\"";
@@ -89,7 +89,7 @@ fn with_invalid_utf8(body: &Bytes) -> Bytes {
     body.into()
 }
 
-/// The body of a list, or of a watch, with more objects at its beginning.
+/// Inserts more objects at the start of a list or of the events of a watch.
 fn with_objects(body: &Bytes, objects: &[String]) -> Bytes {
     let items = b"\"items\":[";
     let place = body.windows(items.len()).position(|window| window == items);

@@ -1,4 +1,4 @@
-//! Why a request gets no objects, and the answer that says so.
+//! Errors instead of objects, and their responses.
 
 use bytes::Bytes;
 use http::{Response, StatusCode};
@@ -6,12 +6,12 @@ use http::{Response, StatusCode};
 use super::response;
 use super::status::Status;
 
-/// Most refusals are a `Status`; two are plain text on a real server as well.
+/// Most errors are a `Status`; two are plain text, as on a real server.
 pub(super) enum ApiError {
     Status(Status),
-    /// The path lies outside every group that is served.
+    /// The path belongs to no served group.
     UnknownPath,
-    /// Priority and fairness let nothing through.
+    /// Refused by priority and fairness.
     TooManyRequests {
         retry_after: u32,
     },

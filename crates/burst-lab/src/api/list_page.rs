@@ -32,7 +32,7 @@ struct Metadata {
     remaining_item_count: Option<usize>,
 }
 
-/// One object of a list. Those of built-in resources are sent without `kind` and `apiVersion`, as a real server does.
+/// One object of a list. Objects of built-in resources have no `kind` and `apiVersion`, as on a real server.
 pub(super) struct Item {
     pub(super) key: String,
     pub(super) object: Arc<Value>,
@@ -47,11 +47,11 @@ impl Serialize for Item {
     }
 }
 
-/// What stands in a continue token, in the form of a real one. It is opaque to clients.
+/// The content of a continue token, in the format of a real one; opaque to clients.
 #[derive(Deserialize, Serialize)]
 struct ContinueToken {
     v: String,
-    /// -1 reads on at the newest version.
+    /// -1 continues at the newest version.
     #[serde(default)]
     rv: i64,
     #[serde(default)]
@@ -59,9 +59,9 @@ struct ContinueToken {
 }
 
 const CONTINUE_TOKEN_VERSION: &str = "meta.k8s.io/v1";
-/// A token with this version goes on at the newest, however inconsistent.
+/// A token with this version continues at the newest one, although the list is then inconsistent.
 const NEWEST: i64 = -1;
-/// What no name begins with, and what comes before all names.
+/// A character that sorts before every name.
 const BEFORE_ALL: char = '!';
 
 impl ContinueToken {
@@ -95,14 +95,14 @@ impl ContinueToken {
         Ok(token)
     }
 
-    /// The version to read at; none for the newest.
+    /// The version to read at; `None` is the newest.
     fn version(&self) -> Option<u64> {
         u64::try_from(self.rv).ok()
     }
 }
 
 impl List {
-    /// Has the page lead to one more, which begins the list again.
+    /// Adds a continue token with which the list starts again.
     pub(super) fn make_endless(&mut self, query: &Query) {
         let token = query
             .continue_token
@@ -114,7 +114,7 @@ impl List {
     }
 }
 
-/// One page of a resource's objects, in all namespaces or in one.
+/// Returns one page of a resource in all namespaces or in one.
 pub(super) fn page(
     cluster: &Cluster,
     resource: &Resource,
@@ -160,7 +160,7 @@ pub(super) fn page(
     })
 }
 
-/// The first key that can follow `key`, without the prefix.
+/// The first key after `key`, without the prefix.
 fn after(key: &str, prefix: &str) -> String {
     format!("{}\0", key.strip_prefix(prefix).unwrap_or(key))
 }
@@ -169,7 +169,7 @@ fn expired(token: Option<&ContinueToken>) -> Status {
     Status::expired(token.map(|token| ContinueToken::encode(NEWEST, token.start.clone())))
 }
 
-/// 410 as this request would get it were its resource version gone.
+/// The 410 for this request as if its resource version were compacted.
 pub(super) fn expired_token(query: &Query) -> Status {
     expired(
         query

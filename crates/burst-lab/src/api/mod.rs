@@ -1,6 +1,5 @@
-//! A Kubernetes API over a [`Cluster`], as a function from request to reply: no socket, no clock. It answers as
-//! kube-apiserver v1.36 does for reading: lists in pages, watches that end by themselves, one object by name, errors as
-//! `metav1.Status`.
+//! A Kubernetes API over a [`Cluster`], as a function from request to reply, without sockets and clocks. It answers reads as
+//! kube-apiserver v1.36 does: lists in pages, watches with a timeout, single objects, and errors as `metav1.Status`.
 
 mod access;
 mod control;
@@ -36,21 +35,21 @@ use error::ApiError;
 use path::{Endpoint, ResourcePath};
 use query::Query;
 
-/// The stand-in and its handles; clones share everything.
+/// The stand-in API; clones share its state.
 #[derive(Clone, Default)]
 pub struct KubeApi {
-    /// What is listed.
+    /// The objects.
     pub cluster: Cluster,
-    /// Who may list it.
+    /// Tokens and rules.
     pub access: Access,
-    /// What goes wrong.
+    /// The faults in force.
     pub faults: Faults,
-    /// Who asked.
+    /// The requests received.
     pub requests: RequestLog,
 }
 
 impl KubeApi {
-    /// An API over these objects, with nobody refused and nothing going wrong.
+    /// An API over these objects that allows every request and has no faults.
     pub fn new(cluster: Cluster) -> Self {
         KubeApi {
             cluster,
@@ -58,7 +57,7 @@ impl KubeApi {
         }
     }
 
-    /// The reply to one request; it is in the log before this returns.
+    /// Returns the reply to one request. The request is logged before this returns.
     pub fn handle(&self, request: &Request<Bytes>) -> Reply {
         match Endpoint::of(request.uri().path()) {
             Endpoint::Control(path) => Reply::Response(self.control(path, request)),

@@ -1,18 +1,18 @@
-//! What a request is about, read from its path as a kube-apiserver's RequestInfo does:
+//! Parses the path of a request as RequestInfo of kube-apiserver does:
 //! <https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-uris>
 
 use http::Method;
 
 use crate::cluster::group_resource;
 
-/// The thing a path names.
+/// What a path addresses.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Endpoint<'a> {
     /// `/lab/…`, without the prefix.
     Control(&'a str),
     /// `/healthz`, `/livez` or `/readyz`.
     Health,
-    /// A path of some API group.
+    /// A path of an API group.
     Resource(ResourcePath<'a>),
     /// Anything else.
     Other,
@@ -62,12 +62,12 @@ impl<'a> ResourcePath<'a> {
         })
     }
 
-    /// The name faults and counts go by, such as `deployments.apps`.
+    /// The name in faults and counts, such as `deployments.apps`.
     pub(super) fn resource(&self) -> String {
         group_resource(self.group, self.plural)
     }
 
-    /// The verb that RBAC would be asked about.
+    /// The verb for RBAC.
     pub(super) fn verb(&self, method: &Method, watch: bool) -> &'static str {
         match (method.as_str(), self.name) {
             ("GET" | "HEAD", _) if watch => "watch",

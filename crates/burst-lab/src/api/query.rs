@@ -8,22 +8,22 @@ use serde_json::Value;
 use super::field_selector::FieldSelector;
 use super::status::Status;
 
-/// A real server ends a watch that names no time after 30 to 60 minutes.
+/// A real server ends a watch without a timeout after 30 to 60 minutes.
 const DEFAULT_WATCH_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 
-/// What is asked for. Parameters that are not named here are ignored, as a real server ignores unknown ones.
+/// The parameters of a request. Others are ignored, as on a real server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Query {
-    /// At most so many objects; none is all of them.
+    /// The largest number of objects; `None` is all.
     pub(super) limit: Option<usize>,
     /// `continue`.
     pub(super) continue_token: Option<String>,
     pub(super) labels: Selector,
     pub(super) fields: FieldSelector,
     pub(super) watch: bool,
-    /// `resourceVersion`, from which a watch begins; none, or 0, for what there is.
+    /// `resourceVersion` at which a watch starts; `None` or 0 starts with the current objects.
     pub(super) resource_version: Option<u64>,
-    /// `timeoutSeconds`: how long a watch lasts.
+    /// `timeoutSeconds` of a watch.
     pub(super) timeout: Duration,
     /// `allowWatchBookmarks`.
     pub(super) bookmarks: bool,
@@ -55,7 +55,7 @@ impl Query {
         Ok(query)
     }
 
-    /// Whether objects are left out by what they are rather than by the page's size.
+    /// Returns whether a label or field selector is set.
     pub(super) fn selects(&self) -> bool {
         !self.labels.is_empty() || !self.fields.is_empty()
     }

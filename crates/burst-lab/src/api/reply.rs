@@ -1,4 +1,4 @@
-//! What goes out for one request, as a value.
+//! The reply to a request, as a value.
 
 use std::time::Duration;
 
@@ -7,16 +7,16 @@ use http::{Response, StatusCode};
 
 use super::watch::Watch;
 
-/// What a server does about one request.
+/// What the server sends.
 #[derive(Debug)]
 pub enum Reply {
-    /// A whole response.
+    /// A complete response.
     Response(Response<Bytes>),
-    /// A watch: its head at once, its lines when it ends.
+    /// A watch: its head at once, its events when it ends.
     Watch(Watch),
-    /// The head and half of the body of an response, then nothing; the connection stays open.
+    /// The head and half of the body, then nothing; the connection stays open.
     Stall(Response<Bytes>),
-    /// The head of an response at once, and its body in drops that take so long all together.
+    /// The head at once, and the body in small parts over this time.
     Trickle(Response<Bytes>, Duration),
     /// Nothing; the connection stays open.
     Hang,
@@ -27,7 +27,7 @@ pub enum Reply {
 }
 
 impl Reply {
-    /// The status line it sends, if it sends one.
+    /// The status code, if one is sent.
     pub fn status(&self) -> Option<StatusCode> {
         match self {
             Reply::Response(response) | Reply::Stall(response) | Reply::ResetMidway(response) => {

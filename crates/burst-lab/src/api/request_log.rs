@@ -1,4 +1,4 @@
-//! Every request the API received, so that a test can count who asked for what.
+//! A log of every request to the API, with counts by resource and client.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::Serialize;
 use tokio::sync::watch;
 
-/// How many requests are kept word for word; the counts go on.
+/// How many requests are kept; the counts include all.
 const CAPACITY: usize = 10_000;
 
 /// One request to the API.
@@ -26,13 +26,13 @@ pub struct LoggedRequest {
     pub verb: String,
     /// Empty when the request had none.
     pub user_agent: String,
-    /// The fault that met it, if one did.
+    /// The fault that was applied, if any.
     pub fault: Option<String>,
-    /// The status it was answered with; none when it was met with silence or a reset.
+    /// The status of the response; `None` after a hang or a reset.
     pub status: Option<u16>,
 }
 
-/// How many requests there were since the start or the last [`RequestLog::clear`].
+/// The number of requests since the start or the last [`RequestLog::clear`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Counts {
@@ -44,7 +44,7 @@ pub struct Counts {
     pub by_user_agent: BTreeMap<String, u64>,
 }
 
-/// A handle on the log; clones share it.
+/// The log; clones share it.
 #[derive(Clone)]
 pub struct RequestLog {
     entries: Arc<Mutex<Entries>>,
@@ -67,12 +67,12 @@ impl Default for RequestLog {
 }
 
 impl RequestLog {
-    /// The newest requests, oldest first; more than ten thousand are not kept.
+    /// Returns the newest requests, oldest first, at most ten thousand.
     pub fn entries(&self) -> Vec<LoggedRequest> {
         crate::locked(&self.entries).requests.iter().cloned().collect()
     }
 
-    /// How many of the kept requests fit.
+    /// Returns how many of the kept requests match.
     pub fn count(&self, fits: impl Fn(&LoggedRequest) -> bool) -> usize {
         crate::locked(&self.entries)
             .requests
@@ -81,21 +81,21 @@ impl RequestLog {
             .count()
     }
 
-    /// The counts, of every request since the last [`RequestLog::clear`].
+    /// Returns the counts since the last [`RequestLog::clear`].
     pub fn counts(&self) -> Counts {
         crate::locked(&self.entries).counts.clone()
     }
 
-    /// Begins anew.
+    /// Clears the log and the counts.
     pub fn clear(&self) {
         *crate::locked(&self.entries) = Entries::default();
         self.total.send_replace(0);
     }
 
-    /// Waits until the kept requests meet the condition.
+    /// Waits until the kept requests meet a condition.
     ///
     /// # Errors
-    /// They did not within `limit`: what was request by then.
+    /// The requests received within `limit`, if they do not meet it.
     pub async fn wait_until(
         &self,
         limit: Duration,

@@ -1,4 +1,4 @@
-//! The way of a request for a resource: who asks, what is there, which fault meets it, how it is written.
+//! Handles a request for a resource: authorization, lookup, faults, and the response.
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ impl KubeApi {
             Ok(Content::Object(object)) => response::json(StatusCode::OK, &*object, pretty),
             Ok(Content::Created(object)) => response::json(StatusCode::CREATED, &object, pretty),
             Ok(Content::Watch(watch)) if fault.is_none() => return Reply::Watch(watch),
-            // A fault does not wait for the end of the watch.
+            // A fault is applied at once and does not wait for the end of the watch.
             Ok(Content::Watch(watch)) => response::lines(watch.event_lines()),
             Ok(Content::List(mut list)) => {
                 fault.into_iter().for_each(|fault| corrupt::objects(fault, &mut list));
@@ -93,7 +93,7 @@ impl KubeApi {
         ))
     }
 
-    /// The error that a fault is, if it is of that sort.
+    /// The error response of a fault, if the fault is one.
     fn error_for_fault(
         &self,
         fault: &Fault,
@@ -122,7 +122,7 @@ impl KubeApi {
     }
 }
 
-/// A real server indents its JSON for those who read it themselves.
+/// A real server indents its JSON for browsers and curl.
 fn prefers_indented_json(headers: &HeaderMap) -> bool {
     ["curl", "Wget", "Mozilla"]
         .iter()

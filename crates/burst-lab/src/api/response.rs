@@ -5,7 +5,7 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, Response, StatusCode};
 use serde::Serialize;
 
-/// A body in JSON, compact unless asked otherwise.
+/// A JSON body, compact unless `pretty`.
 pub(super) fn json(status: StatusCode, body: &impl Serialize, pretty: bool) -> Response<Bytes> {
     let text = if pretty {
         serde_json::to_vec_pretty(body)
@@ -15,7 +15,7 @@ pub(super) fn json(status: StatusCode, body: &impl Serialize, pretty: bool) -> R
     with_type(status, "application/json", text.unwrap_or_default().into())
 }
 
-/// The head of a watch, and what it says so far.
+/// The head of a watch, and its events so far.
 pub(super) fn lines(lines: Bytes) -> Response<Bytes> {
     with_type(StatusCode::OK, "application/json", lines)
 }
@@ -28,7 +28,7 @@ pub(super) fn text(status: StatusCode, body: &str) -> Response<Bytes> {
     )
 }
 
-/// 429 as priority and fairness sends it: no `Status`.
+/// 429 as priority and fairness sends it, without a `Status`.
 pub(super) fn too_many_requests(retry_after: u32) -> Response<Bytes> {
     let mut response = text(
         StatusCode::TOO_MANY_REQUESTS,

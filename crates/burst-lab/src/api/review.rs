@@ -1,4 +1,4 @@
-//! SubjectAccessReviews: what the lab's own rules say of somebody else.
+//! SubjectAccessReviews, decided by the rules of the lab.
 //! <https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/subject-access-review-v1/>
 
 use serde::Deserialize;
@@ -35,12 +35,12 @@ struct Attributes {
     namespace: String,
 }
 
-/// Whether a path is the one where reviews are created.
+/// Returns whether the path is that of SubjectAccessReviews.
 pub(super) fn is_subject_access_review(path: &ResourcePath<'_>) -> bool {
     (path.group, path.plural) == ("authorization.k8s.io", "subjectaccessreviews")
 }
 
-/// The review with its answer. What names no resource is allowed to all.
+/// Returns the review with its status. A review without resource attributes is allowed.
 pub(super) fn evaluate(access: &Access, body: &[u8]) -> Result<Value, Status> {
     let bad = |error: serde_json::Error| Status::bad_request(error.to_string());
     let Review { spec } = serde_json::from_slice(body).map_err(bad)?;

@@ -1,8 +1,8 @@
-//! A watch that ends by itself: what changed between its version and its end.
+//! A watch with a timeout: the changes between its start and its end.
 //! <https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes>
 //!
-//! A real server writes each line when it happens. Here they are written together at the end, which is all that a
-//! client sees who waits for it.
+//! A real server sends each event at once. Here all events are sent at the end, which is equivalent for a client that
+//! waits for the end.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,14 +16,14 @@ use super::response;
 use super::status::Status;
 use crate::cluster::{Cluster, Event, Resource};
 
-/// Below this a watch is over before a real server comes to say how far it went.
+/// A real server sends no bookmark in a shorter watch.
 const SHORTEST_WITH_BOOKMARK: Duration = Duration::from_secs(3);
 
-/// A watch under way.
+/// A running watch.
 pub struct Watch {
     cluster: Cluster,
     resource: Resource,
-    /// What the keys begin with: a namespace, or nothing.
+    /// The prefix of the keys: a namespace, or empty.
     prefix: String,
     query: Query,
 }
@@ -44,17 +44,17 @@ impl Watch {
         }
     }
 
-    /// Its status line and headers, which come at once.
+    /// The head of the response, which is sent at once.
     pub(crate) fn head(&self) -> Response<Bytes> {
         response::lines(Bytes::new())
     }
 
-    /// How long it is open.
+    /// How long it lasts.
     pub(crate) fn timeout(&self) -> Duration {
         self.query.timeout
     }
 
-    /// What it says, if it ends now.
+    /// The events if it ends now.
     pub(crate) fn event_lines(&self) -> Bytes {
         let mut lines = match self.events() {
             Ok(lines) => lines,
@@ -80,7 +80,7 @@ impl Watch {
                 let events = events.map_err(|gone| Status::too_old(gone.asked, gone.oldest))?;
                 Ok(events.iter().filter_map(|event| self.event(event)).collect())
             }
-            // Without a version, what there is comes first; what changes then is as good as that at the end.
+            // Without a version, a watch starts with the current objects; reading them at the end gives the same result.
             None => {
                 let objects = self.cluster.objects(&id);
                 let matches = |(key, object): &(String, Arc<Value>)| self.matches(key, object);
@@ -93,7 +93,7 @@ impl Watch {
         }
     }
 
-    /// What a watcher of the selected objects is told: to it, one that no longer matches is deleted.
+    /// The event for a watcher with selectors: an object that no longer matches is deleted.
     fn event(&self, event: &Event) -> Option<String> {
         let of = |object: &Option<Arc<Value>>| object.clone().filter(|object| self.matches(&event.key, object));
         Some(match (of(&event.before), of(&event.after)) {

@@ -1,4 +1,4 @@
-//! The objects of a cluster, each change with a resource version of its own, as etcd keeps them.
+//! The objects of a cluster; each change has its own resource version, as in etcd.
 
 mod object;
 mod resource;
@@ -17,7 +17,7 @@ pub use store::{Compacted, Event};
 use object::{Identity, merge, with_server_metadata};
 use store::ResourceStore;
 
-/// The resource that carries the numbers: `horizontalpodautoscalers.autoscaling`.
+/// `horizontalpodautoscalers.autoscaling`.
 pub const HPAS: &str = "horizontalpodautoscalers.autoscaling";
 /// The core resource `services`.
 pub const SERVICES: &str = "services";
@@ -35,7 +35,7 @@ struct State {
     resources: BTreeMap<String, ResourceStore>,
 }
 
-/// Objects of one resource at one resource version, in the order of their keys.
+/// The objects of one resource at one resource version, ordered by key.
 pub(crate) struct Listing {
     pub(crate) resource: Resource,
     pub(crate) version: u64,
@@ -49,7 +49,7 @@ impl Default for Cluster {
 }
 
 impl Cluster {
-    /// A cluster with nothing in it that serves Services, Deployments, StatefulSets and HorizontalPodAutoscalers.
+    /// An empty cluster that serves Services, Deployments, StatefulSets and HorizontalPodAutoscalers.
     pub fn new() -> Self {
         let resources = Resource::built_ins().map(|resource| (resource.id(), ResourceStore::new(resource)));
         Cluster(Arc::new(Mutex::new(State {
@@ -58,7 +58,7 @@ impl Cluster {
         })))
     }
 
-    /// Serves one more resource from now on, as applying its CustomResourceDefinition would.
+    /// Serves one more resource, as applying its CustomResourceDefinition does.
     pub fn register(&self, resource: Resource) {
         self.state()
             .resources
@@ -66,10 +66,10 @@ impl Cluster {
             .or_insert_with(|| ResourceStore::new(resource));
     }
 
-    /// Creates the object, or replaces the one of its name; the answer is the cluster's resource version.
+    /// Creates or replaces an object; returns the new resource version of the cluster.
     ///
     /// # Errors
-    /// A kind that is not registered, or no name.
+    /// The kind is not registered, or the object has no name.
     pub fn apply(&self, object: Value) -> Result<u64, ObjectError> {
         let identity = Identity::of(&object)?;
         let mut state = self.state();
@@ -83,10 +83,10 @@ impl Cluster {
         Ok(state.put(&id, &identity.key(), before.as_deref(), object))
     }
 
-    /// Applies every document of a YAML (or JSON) text.
+    /// Applies every document of a YAML or JSON text.
     ///
     /// # Errors
-    /// As [`Cluster::apply`]; documents before the bad one stay applied.
+    /// As [`Cluster::apply`]; the documents before the invalid one stay applied.
     pub fn apply_yaml(&self, text: &str) -> Result<u64, ObjectError> {
         let documents: Vec<Value> =
             serde_saphyr::from_multiple(text).map_err(|error| ObjectError::Yaml(error.to_string()))?;
@@ -96,10 +96,10 @@ impl Cluster {
             .try_fold(self.version(), |_, object| self.apply(object))
     }
 
-    /// Merges `patch` (RFC 7386) into an object; a patch that changes nothing makes no new resource version.
+    /// Applies a merge patch (RFC 7386); a patch without a change creates no resource version.
     ///
     /// # Errors
-    /// There is no such object.
+    /// The object does not exist.
     pub fn patch(&self, resource: &str, key: &str, patch: &Value) -> Result<u64, ObjectError> {
         let mut state = self.state();
         let Some(before) = state
@@ -117,11 +117,10 @@ impl Cluster {
         Ok(state.put(resource, key, Some(&before), object))
     }
 
-    /// Sets what the HPA controller would write: `status.currentReplicas` and `status.desiredReplicas` of the HPA
-    /// `namespace/name`.
+    /// Sets `status.currentReplicas` and `status.desiredReplicas` of the HPA `namespace/name`, as the HPA controller does.
     ///
     /// # Errors
-    /// There is no such HPA.
+    /// The HPA does not exist.
     pub fn set_current_replicas(&self, hpa: &str, replicas: u32) -> Result<u64, ObjectError> {
         self.patch(
             HPAS,
@@ -130,7 +129,7 @@ impl Cluster {
         )
     }
 
-    /// Takes an object away; false when it was not there.
+    /// Deletes an object; returns false if it does not exist.
     pub fn delete(&self, resource: &str, key: &str) -> bool {
         let mut state = self.state();
         let there = state
@@ -142,12 +141,12 @@ impl Cluster {
         there
     }
 
-    /// One object, by resource and `namespace/name`.
+    /// Returns one object by resource and `namespace/name`.
     pub fn object(&self, resource: &str, key: &str) -> Option<Arc<Value>> {
         self.state().resource_store(resource)?.object(key).cloned()
     }
 
-    /// Every object of a resource, by `namespace/name`.
+    /// Returns every object of a resource with its `namespace/name`.
     pub fn objects(&self, resource: &str) -> Vec<(String, Arc<Value>)> {
         let state = self.state();
         let store = state.resource_store(resource);
@@ -160,23 +159,23 @@ impl Cluster {
         })
     }
 
-    /// The resource version of the newest change.
+    /// Returns the resource version of the newest change.
     pub fn version(&self) -> u64 {
         self.state().version
     }
 
-    /// The changes of a resource after `version`, oldest first: what a watch from there is made of.
+    /// Returns the changes of a resource after `version`, oldest first, as a watch reports them.
     ///
     /// # Errors
-    /// `version` is older than what is kept. An unknown resource has no changes.
+    /// `version` was compacted. An unknown resource has no changes.
     pub fn events(&self, resource: &str, version: u64) -> Result<Vec<Event>, Compacted> {
         self.state()
             .resource_store(resource)
             .map_or_else(|| Ok(Vec::new()), |store| store.events_since(version))
     }
 
-    /// Forgets every earlier resource version: continue tokens given out so far expire (410), as they do in a real
-    /// cluster after some five minutes.
+    /// Drops all earlier resource versions, so that existing continue tokens expire (410), as in a real cluster after about
+    /// five minutes.
     pub fn compact(&self) {
         let mut state = self.state();
         state.version += 1;
@@ -187,14 +186,14 @@ impl Cluster {
             .for_each(|store| store.forget_before(version));
     }
 
-    /// What is served at a group, version and plural; none for what is not.
+    /// Returns the resource of a group, version and plural, if it is served.
     pub(crate) fn resource(&self, group: &str, version: &str, plural: &str) -> Option<Resource> {
         let state = self.state();
         let store = state.resource_store(&group_resource(group, plural))?;
         (store.resource.version == version).then(|| store.resource.clone())
     }
 
-    /// Whether anything of the API group is served.
+    /// Returns whether any resource of the API group is served.
     pub(crate) fn serves_group(&self, group: &str) -> bool {
         self.state()
             .resources

@@ -1,10 +1,10 @@
-//! What a Kubernetes object has in common with every other: its identity, the metadata a server fills in, and patches.
+//! What all Kubernetes objects share: identity, the metadata that a server sets, and patches.
 
 use std::time::SystemTime;
 
 use serde_json::{Map, Value, json};
 
-/// Why an object was not taken.
+/// Why an object was refused.
 #[derive(Debug, thiserror::Error)]
 pub enum ObjectError {
     /// The text is not YAML or JSON.
@@ -13,18 +13,18 @@ pub enum ObjectError {
     /// No registered resource has this `apiVersion` and `kind`.
     #[error("apiVersion {api_version:?}, kind {kind:?}: no such resource is registered")]
     UnknownKind {
-        /// As the object says it.
+        /// Of the object.
         api_version: String,
-        /// As the object says it.
+        /// Of the object.
         kind: String,
     },
     /// `metadata.name` is missing or empty.
     #[error("{kind} without metadata.name")]
     MissingName {
-        /// As the object says it.
+        /// Of the object.
         kind: String,
     },
-    /// There is nothing of that name to change.
+    /// The object to change does not exist.
     #[error("{resource} {key:?} not found")]
     NotFound {
         /// The resource, such as `horizontalpodautoscalers.autoscaling`.
@@ -34,7 +34,7 @@ pub enum ObjectError {
     },
 }
 
-/// `apiVersion`, `kind`, and `namespace/name` with `default` where no namespace is given.
+/// `apiVersion`, `kind`, and `namespace/name`; the default namespace is `default`.
 pub(super) struct Identity {
     pub(super) api_version: String,
     pub(super) kind: String,
@@ -70,8 +70,8 @@ impl Identity {
     }
 }
 
-/// The object as a server keeps it: identity, `uid`, `creationTimestamp` and `generation` filled in or kept from
-/// `before`. A status is a subresource, so one that is not given is kept too.
+/// The object as a server stores it: sets `uid`, `creationTimestamp` and `generation`, or keeps those of `before`. The
+/// status is a subresource, so a missing one is kept as well.
 pub(super) fn with_server_metadata(
     mut object: Value,
     before: Option<&Value>,
@@ -95,7 +95,7 @@ pub(super) fn with_server_metadata(
     object
 }
 
-/// A JSON merge patch (RFC 7386), what `kubectl patch --type=merge` sends.
+/// Applies a JSON merge patch (RFC 7386), as `kubectl patch --type=merge` sends it.
 pub(super) fn merge(target: &mut Value, patch: &Value) {
     let Value::Object(patch) = patch else {
         *target = patch.clone();

@@ -1,5 +1,5 @@
-//! The objects of one resource and the changes that led to them, so that a list can be read as it was at an earlier
-//! resource version (pages of one list must agree) and a watch could be resumed from one.
+//! The objects of one resource and the changes that led to them, so that a list can be read at an earlier resource version
+//! and a watch can be resumed from one.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -8,33 +8,33 @@ use serde_json::Value;
 
 use super::resource::Resource;
 
-/// A real apiserver forgets what is older than five minutes; here the number of changes is what is bounded.
+/// A real API server drops events after five minutes; here their number is limited.
 const KEPT_EVENTS: usize = 10_000;
 
-/// One change: what a watch that began before `version` would be told.
+/// One change, as a watch from an earlier version reports it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
-    /// The resource version the cluster had after the change.
+    /// The resource version of the change.
     pub version: u64,
     /// `namespace/name`.
     pub key: String,
-    /// The object before; none when it was created.
+    /// The object before the change; `None` if it was created.
     pub before: Option<Arc<Value>>,
-    /// The object after; none when it was deleted.
+    /// The object after the change; `None` if it was deleted.
     pub after: Option<Arc<Value>>,
 }
 
-/// The resource version asked for is no longer kept.
+/// The requested resource version was compacted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("resource version {asked} is gone, the oldest kept is {oldest}")]
 pub struct Compacted {
-    /// What was asked for.
+    /// The requested version.
     pub asked: u64,
-    /// The oldest that can be read.
+    /// The oldest version that can be read.
     pub oldest: u64,
 }
 
-/// Objects by `namespace/name`, in the order of the key's bytes, which is the order etcd lists them in.
+/// Objects by `namespace/name`, in byte order of the keys, as etcd lists them.
 pub(super) type Objects = BTreeMap<String, Arc<Value>>;
 
 pub(super) struct ResourceStore {
@@ -62,7 +62,7 @@ impl ResourceStore {
         &self.objects
     }
 
-    /// Puts `after` in the place of `key`, or takes the object away, and remembers the change.
+    /// Sets or deletes the object at `key` and records the change.
     pub(super) fn change(&mut self, version: u64, key: &str, after: Option<Arc<Value>>) {
         let before = match &after {
             Some(object) => self.objects.insert(key.to_owned(), Arc::clone(object)),
@@ -84,7 +84,7 @@ impl ResourceStore {
         self.oldest = version;
     }
 
-    /// The objects as they were at `version`.
+    /// Returns the objects as of `version`.
     pub(super) fn objects_at(&self, version: u64) -> Result<Objects, Compacted> {
         self.check_is_kept(version)?;
         let mut objects = self.objects.clone();

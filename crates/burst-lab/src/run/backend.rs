@@ -1,4 +1,4 @@
-//! What stands behind Envoy: the sample cluster, or one of the kubeconfig.
+//! The Kubernetes API behind Envoy: the sample cluster, or a cluster of the kubeconfig.
 
 use std::error::Error;
 use std::net::SocketAddr;
@@ -14,11 +14,11 @@ use super::dashboard::Dashboard;
 use super::{Update, traffic};
 use crate::args::Run;
 
-/// What stands behind Envoy.
+/// The Kubernetes API that Envoy reads.
 pub(super) enum Backend {
-    /// The stand-in and its services.
+    /// The stand-in API and its sample services.
     Sample(Lab),
-    /// A cluster, through a proxy that only reads.
+    /// A real cluster, through a proxy that only reads.
     #[cfg(feature = "context")]
     Cluster(Proxy),
 }
@@ -34,7 +34,7 @@ impl Backend {
         Ok(Self::Sample(lab))
     }
 
-    /// Begins to move, and to be asked about through Envoy; until the answer is dropped.
+    /// Starts the load and the requests through Envoy. The requests end when the returned tasks are dropped.
     pub(super) fn start_traffic(
         &mut self,
         envoy: SocketAddr,
@@ -52,7 +52,7 @@ impl Backend {
         }
     }
 
-    /// A host that Envoy has a route for.
+    /// Returns a host that Envoy has a route for.
     pub(super) fn host(&self) -> Option<String> {
         match self {
             Self::Sample(lab) => sample::services(&lab.api.cluster).first().map(sample::Service::host),
@@ -61,7 +61,7 @@ impl Backend {
         }
     }
 
-    /// Where the Kubernetes API is.
+    /// Returns the address of the Kubernetes API.
     pub(super) fn api(&self) -> String {
         match self {
             Self::Sample(lab) => lab.api_addr().to_string(),
@@ -70,7 +70,7 @@ impl Backend {
         }
     }
 
-    /// Requests that the Kubernetes API got from Envoy.
+    /// Returns how many requests Envoy has sent to the Kubernetes API.
     pub(super) fn api_requests(&self) -> u64 {
         match self {
             Self::Sample(lab) => lab.api.requests.counts().total,

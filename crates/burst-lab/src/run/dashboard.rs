@@ -1,4 +1,4 @@
-//! What is known of each service from the answers that came through Envoy.
+//! The state of each service, from the responses that came through Envoy.
 
 #[cfg(feature = "context")]
 use std::collections::BTreeMap;
@@ -7,15 +7,15 @@ use std::time::Duration;
 
 use burst_lab::sample::Service;
 
-/// How many seconds of load are remembered: more than any terminal is wide.
+/// Seconds of history per service: more than any terminal is wide.
 const HISTORY: usize = 240;
 
-/// One answer through Envoy, or none.
+/// The result of one request through Envoy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ProbeResult {
-    /// A normal response: what its `x-burst` said, if it had one.
+    /// Status 200, with the value of `x-burst` if the response had the header.
     Ok(Option<String>),
-    /// A response with another status than 200.
+    /// Another status than 200.
     Status(u16),
     /// No response.
     NoResponse,
@@ -23,33 +23,33 @@ pub(crate) enum ProbeResult {
 
 /// One service.
 pub(crate) struct Row {
-    /// What it is called on the dashboard.
+    /// Its name on the dashboard.
     pub(crate) name: String,
-    /// The newest answer; none before the first.
+    /// The result of the newest request; `None` before the first.
     pub(crate) last: Option<ProbeResult>,
-    /// Requests that were answered; none where nobody asks the service itself.
+    /// Answered requests; `None` if the service itself is not requested.
     pub(crate) requests: Option<u64>,
-    /// Current and maximum load second by second; none where no header told them.
+    /// Current and maximum replicas, a value per second; `None` while no header was received.
     pub(crate) load: VecDeque<Option<(u32, u32)>>,
 }
 
-/// All of them.
+/// All services, and what the footer shows.
 pub(crate) struct Dashboard {
     pub(crate) rows: Vec<Row>,
-    /// Since the start.
+    /// Time since the start.
     pub(crate) elapsed: Duration,
-    /// Requests the Kubernetes API has received.
+    /// Requests that the Kubernetes API has received.
     pub(crate) api_requests: u64,
-    /// Envoy's newest line of level warning or above.
+    /// Envoy's newest log line of level warning or above.
     pub(crate) warning: Option<String>,
-    /// Why there is no snapshot of the cluster.
+    /// Why the snapshot of the cluster cannot be shown.
     pub(crate) error: Option<String>,
 }
 
 impl Dashboard {
-    /// The services that traffic goes to.
+    /// A dashboard of the services that receive traffic.
     pub(crate) fn new(services: &[Service]) -> Self {
-        // Which is also what Envoy's cluster is called.
+        // The name of Envoy's cluster as well.
         let name = |service: &Service| format!("{}.{}", service.name, service.namespace);
         Dashboard {
             rows: services
@@ -63,8 +63,8 @@ impl Dashboard {
         }
     }
 
-    /// Takes in what all services have at once, by `namespace/name`; gives the names of those that say something else
-    /// than before. The fullest come first.
+    /// Replaces the services by those of a snapshot (`namespace/name` to header) and sorts them by utilization, highest
+    /// first. Returns the names of those whose header changed.
     #[cfg(feature = "context")]
     pub(crate) fn apply_snapshot(&mut self, snapshot: BTreeMap<String, String>) -> Vec<String> {
         self.error = None;
@@ -92,7 +92,7 @@ impl Dashboard {
         changed
     }
 
-    /// There is no snapshot; true when the reason is another than before.
+    /// Records that the snapshot could not be read. Returns true if the reason changed.
     #[cfg(feature = "context")]
     pub(crate) fn record_error(&mut self, last: &ProbeResult, reason: &str) -> bool {
         self.rows.iter_mut().for_each(|row| row.last = Some(last.clone()));
@@ -102,12 +102,12 @@ impl Dashboard {
         changed
     }
 
-    /// Takes in an answer; true when it says something else than the one before.
+    /// Records a result. Returns true if it differs from the one before.
     pub(crate) fn record(&mut self, row: usize, last: ProbeResult) -> bool {
         let Some(row) = self.rows.get_mut(row) else {
             return false;
         };
-        // Envoy may not listen yet, also where another one was answered meanwhile.
+        // Until the first response, Envoy may not listen yet; that is not a failure.
         if last == ProbeResult::NoResponse && row.last.is_none() {
             return false;
         }
@@ -119,7 +119,7 @@ impl Dashboard {
         changed
     }
 
-    /// Remembers the load of this second.
+    /// Adds the current replicas of each service to its history; called once a second.
     pub(crate) fn sample_load(&mut self) {
         for row in &mut self.rows {
             let load = row.load();
@@ -130,7 +130,7 @@ impl Dashboard {
         }
     }
 
-    /// All requests answered so far.
+    /// Returns the number of answered requests.
     pub(crate) fn requests(&self) -> u64 {
         self.rows.iter().filter_map(|row| row.requests).sum()
     }
@@ -146,7 +146,7 @@ impl Row {
         }
     }
 
-    /// Current and maximum load, as the newest answer's header tells them.
+    /// Returns current and maximum replicas from the header of the newest response.
     pub(crate) fn load(&self) -> Option<(u32, u32)> {
         match &self.last {
             Some(ProbeResult::Ok(Some(header))) => Some((number(header, "current-load")?, number(header, "max-load")?)),
@@ -154,7 +154,7 @@ impl Row {
         }
     }
 
-    /// What to show as its header.
+    /// Returns the text that is shown for the newest result.
     pub(crate) fn summary(&self) -> String {
         match &self.last {
             None => "no answer yet".to_owned(),

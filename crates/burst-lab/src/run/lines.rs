@@ -1,4 +1,4 @@
-//! The dashboard as plain lines, for a pipe or CI: one when a service answers something new. No escape codes.
+//! The dashboard as plain lines for a pipe or CI: one line for each change, without escape codes.
 
 use std::io::{self, Write};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! `burst-lab run`: the lab or a cluster, Envoy in front of it, traffic through it, and a screen of what comes back.
+//! `burst-lab run`: the lab or a cluster, Envoy in front of it, traffic through it, and a dashboard of the responses.
 
 mod backend;
 mod dashboard;
@@ -28,28 +28,28 @@ use envoy::{Envoy, EnvoyError};
 use screen::Screen;
 use table::Title;
 
-/// Often enough for a clock, seldom enough for a slow terminal.
+/// Often enough for a clock, rarely enough for a slow terminal.
 const FRAME: Duration = Duration::from_millis(250);
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Something else listens where Envoy would.
+/// Another process listens on Envoy's address.
 #[derive(Debug, thiserror::Error)]
-#[error("{addr} is taken ({source}); end what listens there: `ss -ltnp 'sport = :{}'` names it", addr.port())]
+#[error("{addr} is in use ({source}); `ss -ltnp 'sport = :{}'` shows the process", addr.port())]
 struct AddressInUse {
     addr: SocketAddr,
     source: io::Error,
 }
 
-/// What is heard of the services through Envoy.
+/// An update of the dashboard.
 enum Update {
-    /// An answer of the service at that place of the dashboard.
+    /// The result of a request to the service at this index.
     Answer(usize, ProbeResult),
-    /// What Envoy itself told of all of them.
+    /// A snapshot of all services, or why there is none.
     #[cfg(feature = "context")]
     SnapshotResult(snapshot_client::SnapshotResult),
 }
 
-/// Everything at work.
+/// A running `burst-lab run`.
 struct Session {
     backend: Backend,
     dashboard: Dashboard,
@@ -86,7 +86,7 @@ pub(crate) async fn run(options: Run, signals: Signals) -> Result<(), Box<dyn Er
     end.or_else(ignore_closed_pipe)
 }
 
-/// What Envoy said before it ended by itself, if that is what went wrong.
+/// Returns the last log lines of an Envoy that exited, if that is the error.
 pub(crate) fn last_lines<'a>(error: &'a (dyn Error + 'static)) -> &'a [String] {
     match error.downcast_ref() {
         Some(EnvoyError::Exited { lines, .. }) => lines,
@@ -94,7 +94,7 @@ pub(crate) fn last_lines<'a>(error: &'a (dyn Error + 'static)) -> &'a [String] {
     }
 }
 
-/// Whoever read the lines has result enough.
+/// A closed pipe, such as `| head`, is a normal end.
 fn ignore_closed_pipe(error: Box<dyn Error>) -> Result<(), Box<dyn Error>> {
     match error.downcast_ref::<io::Error>() {
         Some(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -103,7 +103,7 @@ fn ignore_closed_pipe(error: Box<dyn Error>) -> Result<(), Box<dyn Error>> {
 }
 
 impl Session {
-    /// Until someone asks it to end, its time is time_is_up, or something fails.
+    /// Runs until a signal, a key or the time limit ends it, or something fails.
     async fn run_until_end(
         &mut self,
         envoy: &mut Envoy,
@@ -179,7 +179,7 @@ impl Session {
         self.dashboard.warning = Some(line.to_owned());
     }
 
-    /// Gives the terminal back, then says how it was.
+    /// Restores the terminal, then writes a summary.
     fn finish(&mut self) {
         self.screen = None;
         let seconds = self.started.elapsed().as_secs_f64();
@@ -213,7 +213,7 @@ fn use_plain_lines(options: &Run) -> bool {
     options.plain || !io::stdout().is_terminal() || !io::stdin().is_terminal()
 }
 
-/// Envoy tells of a taken port only in the middle of its log.
+/// Checks the port before Envoy does, because Envoy reports it only in the middle of its log.
 fn check_is_free(addr: SocketAddr) -> Result<(), AddressInUse> {
     TcpListener::bind(addr)
         .map(drop)

@@ -1,4 +1,4 @@
-//! The terminal: taken over on creation, given back when dropped, also after a panic.
+//! The terminal in raw mode; restored on drop, also after a panic.
 
 use std::io;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use super::dashboard::Dashboard;
 use super::table::{self, Title};
 
-/// How soon the reader of keys sees that nobody listens any more.
+/// How long the key reader takes to notice that the receiver is gone.
 const KEY_POLL: Duration = Duration::from_millis(100);
 
 pub(crate) struct Screen {
@@ -19,11 +19,11 @@ pub(crate) struct Screen {
 }
 
 impl Screen {
-    /// Raw mode and the alternate screen; ratatui's panic hook gives both back.
+    /// Switches to raw mode and the alternate screen; ratatui's panic hook restores both.
     pub(crate) fn open() -> io::Result<Self> {
         let terminal = ratatui::try_init()?;
         let (send, quit) = mpsc::channel(1);
-        // Reading the terminal blocks, so it has a thread of its own; it is_quit_key with the receiver.
+        // Reading the terminal blocks, so it has a thread of its own, which ends with the receiver.
         std::thread::spawn(move || while !send.is_closed() && !quit_requested(&send) {});
         Ok(Screen { terminal, quit })
     }
@@ -37,7 +37,7 @@ impl Screen {
     /// Returns once q or Ctrl-C was pressed.
     pub(crate) async fn quit(&mut self) {
         if self.quit.recv().await.is_none() {
-            // The keys cannot be read; signals still end the run.
+            // Keys cannot be read; signals still end the run.
             std::future::pending::<()>().await;
         }
     }
@@ -49,7 +49,7 @@ impl Drop for Screen {
     }
 }
 
-/// True once there is nothing more to wait for.
+/// Returns true once no more keys need to be read.
 fn quit_requested(quit: &mpsc::Sender<()>) -> bool {
     match event::poll(KEY_POLL).and_then(|ready| if ready { event::read().map(Some) } else { Ok(None) }) {
         Ok(Some(Event::Key(key))) if is_quit_key(key) => quit.blocking_send(()).is_ok(),

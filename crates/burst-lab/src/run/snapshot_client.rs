@@ -1,4 +1,4 @@
-//! All services of a cluster at once, as the local Envoy's own `/burstmetrics` tells them.
+//! Reads all services of a cluster from `/burstmetrics` of the local Envoy.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -15,19 +15,19 @@ use tokio::time::timeout;
 use super::Update;
 use super::traffic::{Http, REQUEST_TIMEOUT};
 
-/// It costs the cluster nothing: the proxy answers from what it has.
+/// The proxy answers from memory, so a short interval costs the cluster nothing.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// What the proxy told of all services.
+/// The result of one request for all services.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum SnapshotResult {
-    /// `namespace/name` to header.
+    /// The header of each service, by `namespace/name`.
     Services(BTreeMap<String, String>),
-    /// Another status than 200, and why.
+    /// A status other than 200, and the reason in the body.
     Unavailable(u16, String),
 }
 
-/// Asks until dropped; says nothing as long as there is no answer.
+/// Requests the services until the returned task is dropped; sends no update while Envoy does not answer.
 pub(crate) fn start(proxy: SocketAddr, updates: &mpsc::UnboundedSender<Update>) -> JoinSet<()> {
     let http: Http = Client::builder(TokioExecutor::new()).build_http();
     let updates = updates.clone();

@@ -1,8 +1,8 @@
-//! Load over time as a line of block characters.
+//! Replicas over time as a line of block characters.
 
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// The newest `width` values of current and maximum load, oldest first; `·` where there is none.
+/// The newest `width` values of current and maximum replicas, oldest first; `·` for a missing value.
 pub(crate) fn sparkline(load: impl ExactSizeIterator<Item = Option<(u32, u32)>>, width: usize) -> String {
     let older = load.len().saturating_sub(width);
     load.skip(older)

@@ -1,4 +1,4 @@
-//! The dashboard as a table for people. A pure function of the dashboard and the available there is.
+//! The dashboard as a table, drawn as a pure function of the dashboard and the size of the terminal.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -13,21 +13,21 @@ use ratatui::widgets::{Paragraph, Wrap};
 use super::dashboard::{Dashboard, ProbeResult, Row};
 use super::sparkline;
 
-/// Name and numbers are always shown.
+/// The columns for name and numbers, which are always shown.
 const NAME_AND_NUMBERS: usize = 32;
 const REQUESTS: usize = 17;
-/// A shorter sparkline shows nothing.
+/// A shorter sparkline is not useful.
 const MIN_SPARKLINE: usize = 8;
-/// Two minutes, two of the slowest curves.
+/// Two minutes, which is two periods of the slowest curves.
 const MAX_SPARKLINE: usize = 120;
 
-/// What does not change while it runs.
+/// What does not change during a run.
 pub(crate) struct Title {
     pub(crate) proxy: SocketAddr,
     pub(crate) workers: u16,
-    /// The Kubernetes API, as people know it.
+    /// The address of the Kubernetes API.
     pub(crate) api: String,
-    /// Commands for another terminal.
+    /// Commands to try in another terminal.
     pub(crate) commands: Vec<String>,
 }
 
@@ -46,7 +46,7 @@ pub(crate) fn draw(frame: &mut Frame<'_>, title: &Title, dashboard: &Dashboard) 
     frame.render_widget(Paragraph::new(footer), bottom);
 }
 
-/// What a cluster or Envoy summary is shown, and moves no cursor and turns no text around.
+/// Replaces control and bidirectional characters in text from a cluster or from Envoy.
 fn printable(line: &mut Line<'_>) {
     for span in &mut line.spans {
         span.content = Printable::whole(&span.content).to_string().into();
@@ -79,7 +79,7 @@ fn header(title: &Title, dashboard: &Dashboard) -> Vec<Line<'static>> {
     lines
 }
 
-/// Name, numbers, sparkline, requests; where there is no available the requests go first, then the sparkline.
+/// Name, numbers, sparkline and requests. In a narrow terminal the requests are dropped first, then the sparkline.
 fn status_line(row: &Row, width: usize) -> Line<'static> {
     let style = Style::new().fg(colour(row.load()));
     let numbers = row
@@ -130,7 +130,7 @@ fn footer(title: &Title, dashboard: &Dashboard) -> Text<'static> {
     Text::from(lines)
 }
 
-/// Green has available, yellow is above the usual target of 80 %, red is full.
+/// Green below 80 % of the maximum, yellow from there, red at the maximum.
 fn colour(load: Option<(u32, u32)>) -> Color {
     match load {
         None => Color::DarkGray,

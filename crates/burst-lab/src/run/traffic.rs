@@ -1,4 +1,4 @@
-//! Requests through Envoy, more of them while the load is high.
+//! Requests through Envoy; the rate follows the load.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -18,14 +18,14 @@ use tokio::time::timeout;
 use super::Update;
 use super::dashboard::ProbeResult;
 
-/// Requests per second at the lowest and at the highest load.
+/// Requests per second at the lowest and the highest load.
 const RATES: (f64, f64) = (2.0, 12.0);
-/// Longer than Envoy's default route timeout would be of no use.
+/// Longer than Envoy's default route timeout is pointless.
 pub(super) const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(super) type Http = Client<HttpConnector, Empty<Bytes>>;
 
-/// Who is asked, and when how often.
+/// Sends requests to one service.
 #[derive(Clone)]
 struct ServiceClient {
     http: Http,
@@ -35,7 +35,7 @@ struct ServiceClient {
     started: Instant,
 }
 
-/// Asks every service until dropped; updates come with the service's index in the list.
+/// Sends requests to every service until the returned tasks are dropped. Updates carry the index of the service.
 pub(crate) fn start(
     services: &[Service],
     proxy: SocketAddr,
@@ -78,7 +78,7 @@ impl ServiceClient {
         let header = response.headers().get("x-burst");
         let header = header.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
         let status = response.status();
-        // Read to its end, or the connection cannot be used again.
+        // Read the whole body, or the connection cannot be reused.
         response.into_body().collect().await.ok()?;
         Some(if status == StatusCode::OK {
             ProbeResult::Ok(header)
@@ -87,7 +87,7 @@ impl ServiceClient {
         })
     }
 
-    /// Follows the mean load of the workloads behind the service.
+    /// Requests per second: follows the mean load of the workloads behind the service.
     fn rate(&self) -> f64 {
         let elapsed = self.started.elapsed();
         let levels: Vec<f64> = self

@@ -13,12 +13,12 @@ use tokio::time::Sleep;
 use super::Aborted;
 use crate::api::Watch;
 
-/// The drops that a body trickles in.
+/// Chunks of a body that trickles in.
 const CHUNKS: u32 = 20;
 
-/// A body that may stop at its half, or come after a while.
+/// A response body that may stop halfway or come late.
 pub(super) struct Body {
-    /// Not known of what comes later.
+    /// `None` if the length is not known in advance.
     length: Option<u64>,
     rest: Option<Bytes>,
     ending: Ending,
@@ -27,17 +27,17 @@ pub(super) struct Body {
 enum Ending {
     Complete,
     Hang,
-    /// Says first that it is pending, so that what is there goes out before the reset.
+    /// Returns pending once, so that the first half is sent before the reset.
     Pause(Arc<AtomicBool>),
     Reset(Arc<AtomicBool>),
-    /// The rest comes in drops of that size, each after that pause.
+    /// Sends the rest in chunks of this size, with a pause before each.
     Trickle {
         rest: Bytes,
         chunk: usize,
         pause: Duration,
         sleep: Pin<Box<Sleep>>,
     },
-    /// What a watch says, when its time is over.
+    /// The events of a watch, sent when its time is over.
     Watch(Pin<Box<Sleep>>, Box<Watch>),
 }
 

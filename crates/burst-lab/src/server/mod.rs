@@ -1,4 +1,4 @@
-//! An HTTP/1.1 listener for anything that answers a request with a [`Reply`]: the Kubernetes API, the sample services.
+//! An HTTP/1.1 server for a [`Handler`]: the Kubernetes API or the sample services.
 
 mod body;
 mod resettable_stream;
@@ -23,12 +23,12 @@ use crate::api::{KubeApi, Reply};
 use body::Body;
 use resettable_stream::ResettableStream;
 
-/// After a failed accept; long enough not to spin, short enough not to be seen.
+/// The delay after a failed accept: long enough not to spin, short enough not to be noticed.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
 
-/// What answers requests.
+/// Answers requests.
 pub trait Handler: Send + Sync + 'static {
-    /// The reply to one whole request.
+    /// Returns the reply to one complete request.
     fn handle(&self, request: &Request<Bytes>) -> Reply;
 }
 
@@ -38,14 +38,14 @@ impl Handler for KubeApi {
     }
 }
 
-/// A listener at work; dropping it closes it and every connection it has.
+/// A running server; dropping it closes the listener and every connection.
 pub struct Server {
     addr: SocketAddr,
     accepting: JoinHandle<()>,
 }
 
 impl Server {
-    /// Listens on `addr` (port 0 takes a free one) and answers from then on.
+    /// Listens on `addr` (port 0 chooses a free port) and answers from then on.
     ///
     /// # Errors
     /// The address cannot be bound; the error names it.
@@ -58,7 +58,7 @@ impl Server {
         Ok(Server { addr, accepting })
     }
 
-    /// Where it listens.
+    /// Returns the address it listens on.
     pub fn addr(&self) -> SocketAddr {
         self.addr
     }
@@ -70,19 +70,19 @@ impl Drop for Server {
     }
 }
 
-/// The same kind of error, with the address in its words.
+/// Adds the address to the message of a bind error.
 pub(crate) fn bind_error(addr: SocketAddr, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("cannot listen on {addr}: {error}"))
 }
 
 async fn accept(listener: TcpListener, handler: Arc<impl Handler>) {
-    // Owned here, so that an end of this task ends every connection.
+    // Owned by this task, so that aborting it closes every connection.
     let mut connections = tokio::task::JoinSet::new();
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => drop(connections.spawn(serve(stream, Arc::clone(&handler)))),
-                // No file descriptors left, say: others may end meanwhile.
+                // For example no file descriptors; other connections may close meanwhile.
                 Err(_) => tokio::time::sleep(ACCEPT_AGAIN).await,
             },
             Some(_) = connections.join_next() => {}
@@ -94,13 +94,13 @@ async fn serve(stream: TcpStream, handler: Arc<impl Handler>) {
     let reset = Arc::new(AtomicBool::new(false));
     let wire = ResettableStream::new(stream, Arc::clone(&reset));
     let answer = service_fn(move |request| respond(request, Arc::clone(&handler), Arc::clone(&reset)));
-    // A client that goes away is no one's error here.
+    // A client that disconnects is not an error.
     let _ = hyper::server::conn::http1::Builder::new()
         .serve_connection(TokioIo::new(wire), answer)
         .await;
 }
 
-/// An error of this service makes hyper close the connection; the wire then resets it.
+/// An error makes hyper close the connection; [`ResettableStream`] then resets it.
 async fn respond(
     request: Request<Incoming>,
     handler: Arc<impl Handler>,
@@ -126,7 +126,7 @@ async fn never() -> Aborted {
     match std::future::pending::<Infallible>().await {}
 }
 
-/// The connection ends in the middle of an answer.
+/// The connection is closed in the middle of a response.
 #[derive(Debug, thiserror::Error)]
-#[error("cut on purpose")]
+#[error("connection aborted on purpose")]
 struct Aborted;

@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-/// A TCP stream that is closed with a reset rather than politely once its flag is set.
+/// A TCP stream that is closed with a reset once its flag is set.
 pub(super) struct ResettableStream {
     stream: TcpStream,
     reset: Arc<AtomicBool>,
@@ -24,7 +24,7 @@ impl ResettableStream {
 impl Drop for ResettableStream {
     fn drop(&mut self) {
         if self.reset.load(Ordering::Acquire) {
-            // Closing a socket that lingers for no time makes the kernel send RST.
+            // With a linger time of zero the kernel sends RST on close.
             let _ = self.stream.set_zero_linger();
         }
     }
@@ -46,7 +46,7 @@ impl AsyncWrite for ResettableStream {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // A polite end first would turn the reset into one.
+        // An orderly shutdown first would prevent the reset.
         if self.reset.load(Ordering::Acquire) {
             return Poll::Ready(Ok(()));
         }
