@@ -167,7 +167,7 @@ impl Finding {
         let advice = match error {
             DecodeError::UnknownField {
                 nearest: Some(name), ..
-            } => Some(format!("Perhaps {name} was meant.")),
+            } => Some(format!("Did you mean {name}?")),
             _ => None,
         };
         Self {
@@ -196,7 +196,7 @@ impl Finding {
 
     pub(super) fn related_object(object: &Object, reason: &serde_json::Error) -> Self {
         let detail = format!(
-            "This {} is not like its kind ({reason}), so no rule can look at it.",
+            "This {} does not match its kind ({reason}), so no rule can check it.",
             object.kind()
         );
         Self {

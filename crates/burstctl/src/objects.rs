@@ -65,7 +65,7 @@ impl Object {
         // From a request's address the apiserver would know them; kubectl has only the file.
         let words = [("apiVersion", self.api_version()), ("kind", self.kind())];
         let (missing, _) = words.into_iter().find(|(_, text)| text.is_empty())?;
-        Some(format!("an object without {missing}, so nobody knows what it is"))
+        Some(format!("an object without {missing}, so its type is unknown"))
     }
 
     fn metadata(&self, field: &str) -> Option<&str> {

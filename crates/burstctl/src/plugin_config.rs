@@ -74,7 +74,7 @@ pub fn require_cluster_source(config: &Config) -> Result<(), InvalidConfig> {
     match config.origin {
         Origin::Kubernetes => Ok(()),
         Origin::Hub { .. } => Err(InvalidConfig(
-            "source: hub reads no cluster; give the configuration of the hub".to_owned(),
+            "source: hub does not read a cluster; give the configuration of the hub".to_owned(),
         )),
     }
 }
@@ -118,7 +118,7 @@ mod tests {
         let refused = reads(json!({"cluster": "hub", "source": "hub"})).unwrap_err();
         assert_eq!(
             refused.to_string(),
-            "source: hub reads no cluster; give the configuration of the hub"
+            "source: hub does not read a cluster; give the configuration of the hub"
         );
     }
 }

@@ -99,7 +99,7 @@ impl<'a> Terminal<'a> {
         for source in &input.sources {
             if let Some(Mark { line, column }) = first_comment(&source.text) {
                 self.message(format_args!(
-                    "{}:{line}:{column}: comments are left out; this is the first",
+                    "{}:{line}:{column}: comments are not kept; this is the first one",
                     source.name
                 ));
             }

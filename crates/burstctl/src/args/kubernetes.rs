@@ -5,19 +5,21 @@ use std::str::FromStr;
 use burst_hpa::Options;
 use clap::Args;
 
-/// Which cluster.
+/// The Kubernetes version and the feature gates.
 #[derive(Clone, Debug, Args)]
+#[command(next_line_help = true)]
 pub struct KubernetesArgs {
-    /// The Kubernetes version whose rules hold, 1.33 to 1.36.
+    /// The Kubernetes version whose rules apply, 1.33 to 1.36.
     #[arg(long, value_name = "VERSION", default_value = "1.36")]
     kube_version: KubeVersion,
-    /// Gates that differ from that version's, as the apiserver's flag has them.
-    #[arg(long, value_name = "GATE=BOOL", value_delimiter = ',')]
+    /// Feature gates that differ from the defaults of that version, in the
+    /// format of the flag of kube-apiserver
+    #[arg(verbatim_doc_comment, long, value_name = "GATE=BOOL", value_delimiter = ',')]
     feature_gates: Vec<FeatureGate>,
 }
 
 impl KubernetesArgs {
-    /// As the validator has it.
+    /// Returns the options of the validator.
     #[must_use]
     pub fn options(&self) -> Options {
         let mut options = Options::kubernetes_1(self.kube_version.0);
@@ -34,7 +36,7 @@ impl KubernetesArgs {
 #[derive(Clone, Copy, Debug)]
 struct KubeVersion(u32);
 
-/// The versions the validator's rules are those of.
+/// The minor versions whose rules the validator has.
 const MINORS: std::ops::RangeInclusive<u32> = 33..=36;
 
 impl FromStr for KubeVersion {
@@ -47,7 +49,7 @@ impl FromStr for KubeVersion {
     }
 }
 
-/// Whoever builds Kubernetes for others adds to the patch: `v1.34.2-eks-1a2b3c`.
+/// Parses the minor version. Distributions add to the patch version: `v1.34.2-eks-1a2b3c`.
 fn minor(version: &str) -> Option<u32> {
     let rest = version.strip_prefix('v').unwrap_or(version).strip_prefix("1.")?;
     let (minor, patch) = rest.split_once('.').unwrap_or((rest, "0"));
@@ -77,7 +79,7 @@ impl FromStr for FeatureGate {
             "HPAConfigurableTolerance" => KnownGate::Tolerance,
             _ => return Err("expected HPAScaleToZero=… or HPAConfigurableTolerance=…"),
         };
-        // As Go reads a boolean.
+        // The spellings that Go's strconv.ParseBool accepts.
         let on = match on.trim() {
             "1" | "t" | "T" | "true" | "TRUE" | "True" => true,
             "0" | "f" | "F" | "false" | "FALSE" | "False" => false,

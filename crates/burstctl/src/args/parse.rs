@@ -1,4 +1,4 @@
-//! From the words of a process to a command.
+//! Parses the arguments of the process.
 
 use std::ffi::OsString;
 
@@ -8,11 +8,11 @@ use clap::Parser as _;
 use super::Burstctl;
 use crate::printer::escape_workflow_commands;
 
-/// Reads a command line.
+/// Parses a command line.
 ///
 /// # Errors
-/// What is wrong with it, or the help that it asks for. Where a shell writes the names of files for `*` an argument is
-/// foreign text too, so the error quotes it in characters that no terminal obeys.
+/// An invalid command line, or a request for help. Where a shell expands `*`, an argument is an untrusted file name, so
+/// the error quotes it with control characters escaped.
 pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Burstctl, clap::Error> {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let error = match Burstctl::try_parse_from(&arguments) {
@@ -22,7 +22,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Burstctl, 
     let printable = |argument: &OsString| {
         escape_workflow_commands(&Printable::new(argument.to_string_lossy()).to_string()).into_owned()
     };
-    // The same mistake in other characters.
+    // Parse again with escaped arguments: the same error, safe to print.
     Err(match Burstctl::try_parse_from(arguments.iter().map(printable)) {
         Err(same) if same.use_stderr() => same,
         _ => clap::Error::new(error.kind()),

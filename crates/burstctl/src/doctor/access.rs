@@ -103,7 +103,7 @@ pub(super) fn check(account: &ServiceAccount, answers: &[(Verb, Source, bool)]) 
         "rbac",
         account.title(),
         format!("may not {may_not}"),
-        "add what is lacking to the role of istio/base/rbac.yaml, or this ServiceAccount to its binding",
+        "add the missing verbs to the role in istio/base/rbac.yaml, or this ServiceAccount to its binding",
     )
 }
 

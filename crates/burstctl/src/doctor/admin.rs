@@ -31,7 +31,7 @@ pub struct EnvoyInfo {
 #[derive(Debug, thiserror::Error)]
 pub enum AdminError {
     /// Not a URL that can be asked.
-    #[error("{0:?} is not the URL of an admin interface, as http://127.0.0.1:9901")]
+    #[error("{0:?} is not the URL of an admin interface, such as http://127.0.0.1:9901")]
     Url(String),
     /// No connection.
     #[error("{0}")]
@@ -40,7 +40,7 @@ pub enum AdminError {
     #[error("{0}")]
     Http(#[from] hyper::Error),
     /// An answer, but not of an admin interface.
-    #[error("{path} is answered with {status}: not an admin interface")]
+    #[error("{path} returned {status}: this is not an admin interface")]
     Status {
         /// What was asked for.
         path: &'static str,

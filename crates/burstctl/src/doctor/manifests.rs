@@ -111,22 +111,22 @@ pub(super) fn check_manifests(pod: &Pod, objects: &[IstioObject]) -> (Vec<Check>
             let (found, advice) = match &found[..] {
                 [] => (
                     format!(
-                        "no WasmPlugin, TrafficExtension or EnvoyFilter in {} has the filter",
+                        "no WasmPlugin, TrafficExtension or EnvoyFilter in {} contains the filter",
                         pod.namespace
                     ),
-                    "make deploy, or apply a set of istio/ for this gateway".to_owned(),
+                    "run make deploy, or apply manifests of istio/ for this gateway".to_owned(),
                 ),
                 [other, ..] => (
                     format!("{} does not select this pod", other.title()),
-                    format!("give it a selector among the pod's labels: {}", labels.join(",")),
+                    format!("give it a selector that matches the pod's labels: {}", labels.join(",")),
                 ),
             };
             return (vec![Check::problem("plugin", of, found, advice)], None);
         }
         several => {
             let titles: Vec<_> = several.iter().map(|object| object.title()).collect();
-            let found = format!("{} are all for this pod", titles.join(", "));
-            let check = Check::problem("plugin", of, found, "leave one, and delete the others");
+            let found = format!("{} all select this pod", titles.join(", "));
+            let check = Check::problem("plugin", of, found, "keep one, and delete the others");
             return (vec![check], None);
         }
     };
@@ -147,7 +147,7 @@ pub(super) fn check_manifests(pod: &Pod, objects: &[IstioObject]) -> (Vec<Check>
 fn check_configuration(manifest: &IstioObject, of: &str) -> (Check, Option<Config>) {
     let trouble = |found: String| {
         let advice = format!(
-            "correct it in {}; the proxy keeps the one before meanwhile",
+            "correct it in {}; until then the proxy keeps the previous one",
             manifest.title()
         );
         (Check::problem("configuration", of, found, advice), None)
@@ -156,8 +156,8 @@ fn check_configuration(manifest: &IstioObject, of: &str) -> (Check, Option<Confi
         return trouble("there is none".to_owned());
     };
     match plugin_config::parse(&config) {
-        Ok(config) => (Check::ok("configuration", of, "the filter takes it"), Some(config)),
-        Err(refused) => trouble(format!("the filter refuses it: {refused}")),
+        Ok(config) => (Check::ok("configuration", of, "the filter accepts it"), Some(config)),
+        Err(refused) => trouble(format!("the filter rejects it: {refused}")),
     }
 }
 
@@ -182,7 +182,9 @@ fn check_failure_policy(manifest: &IstioObject, of: &str) -> Check {
         return Check::problem(
             "policy",
             of,
-            format!("the filter runs with {strategy}: after a trap its thread answers 503, or has no filter, for ever"),
+            format!(
+                "the filter runs with {strategy}: after a trap its thread answers 503, or runs without the filter, permanently"
+            ),
             format!("set FAIL_RELOAD in {}", manifest.title()),
         );
     }
@@ -190,10 +192,10 @@ fn check_failure_policy(manifest: &IstioObject, of: &str) -> Check {
         "AUTHN" | "AUTHZ" => Check::problem(
             "policy",
             of,
-            format!("phase {phase}: /burstmetrics is answered before any AuthorizationPolicy is asked"),
-            format!("take the phase out of {}", manifest.title()),
+            format!("phase {phase}: /burstmetrics is answered before any AuthorizationPolicy is evaluated"),
+            format!("remove the phase from {}", manifest.title()),
         ),
-        _ => Check::ok("policy", of, "FAIL_RELOAD, behind authorization"),
+        _ => Check::ok("policy", of, "FAIL_RELOAD, after authorization"),
     }
 }
 

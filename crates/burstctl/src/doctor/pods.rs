@@ -80,12 +80,12 @@ pub(super) fn check_any(pods: &[Pod], namespace: &str, selector: &str) -> Check 
 /// Whether the pod has a token to show to the API server.
 pub(super) fn check_token(pod: &Pod) -> Check {
     if pod.has_token {
-        Check::ok("token", pod.title(), format!("that of ServiceAccount {}", pod.account))
+        Check::ok("token", pod.title(), format!("of ServiceAccount {}", pod.account))
     } else {
         Check::problem(
             "token",
             pod.title(),
-            format!("nothing is mounted at {TOKEN_MOUNT}"),
+            format!("no token is mounted at {TOKEN_MOUNT}"),
             "take automountServiceAccountToken: false out of the pod, or out of its ServiceAccount, and restart it",
         )
     }
@@ -134,7 +134,7 @@ mod tests {
     fn a_pod_without_a_token_is_told() {
         assert_eq!(check_token(&pod("", &[TOKEN_MOUNT], "Running")).verdict, Verdict::Ok);
         let check = check_token(&pod("", &["/etc/istio/proxy"], "Running"));
-        assert_eq!(check.finding, format!("nothing is mounted at {TOKEN_MOUNT}"));
+        assert_eq!(check.finding, format!("no token is mounted at {TOKEN_MOUNT}"));
     }
 
     #[test]

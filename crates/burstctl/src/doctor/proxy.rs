@@ -27,8 +27,8 @@ pub(super) fn checks(of: &str, info: &EnvoyInfo, expected: Expected) -> Vec<Chec
             "filter",
             of,
             "Envoy has no stat burst_*: the filter never ran in it",
-            "see whether Envoy took the configuration (istioctl proxy-status, ECDS), and what its log says of Wasm: an \
-             image that cannot be fetched, a checksum, a configuration that is refused",
+            "check whether Envoy accepted the configuration (istioctl proxy-status, ECDS), and look for Wasm in its log: an \
+             image that cannot be fetched, a checksum, a rejected configuration",
         ));
         return checks;
     }
@@ -58,7 +58,7 @@ fn check_envoy_version(of: &str, version: &str) -> Check {
                 OLDEST_ISTIO
             ),
         ),
-        _ => Check::unknown("envoy", of, "Envoy does not say its version", "look at its image"),
+        _ => Check::unknown("envoy", of, "Envoy reports no version", "check its image"),
     }
 }
 
@@ -67,30 +67,30 @@ fn check_filter(of: &str, stats: &Stats) -> Check {
         0 => Check::problem(
             "filter",
             of,
-            "the filter ran in this Envoy once, and no Wasm VM runs now",
-            "see what Envoy's log says of Wasm",
+            "the filter has run in this Envoy, but no Wasm VM is running now",
+            "look for Wasm in Envoy's log",
         ),
         vms => Check::ok("filter", of, format!("loaded; {vms} Wasm VMs run")),
     }
 }
 
 fn check_filter_version(of: &str, stats: &Stats) -> Check {
-    const ADVICE: &str = "take the command and the filter of one release, or what preview foretells may differ";
+    const ADVICE: &str = "use burstctl and the filter of the same release; otherwise preview may be wrong";
     let own = Version::own().map(|version| version.to_string()).unwrap_or_default();
     match stats.version() {
         Some(version) if version.to_string() == own => {
-            Check::ok("version", of, format!("filter {version}, as this command"))
+            Check::ok("version", of, format!("filter {version}, the same as burstctl"))
         }
         Some(version) => Check::problem(
             "version",
             of,
-            format!("filter {version}, and this command is {own}"),
+            format!("filter {version}, and burstctl is {own}"),
             ADVICE,
         ),
         None => Check::problem(
             "version",
             of,
-            format!("the filter does not tell its version, and this command is {own}"),
+            format!("the filter reports no version, and burstctl is {own}"),
             ADVICE,
         ),
     }
@@ -110,7 +110,7 @@ fn check_poll(of: &str, stats: &Stats, expected: Expected) -> Check {
     };
     let advice = match failed.first() {
         Some((outcome, _)) => advice(*outcome),
-        None => "see what the proxy's log says of burst-metrics",
+        None => "look for burst-metrics in the proxy's log",
     };
     let Some(read_at) = stats.read_at() else {
         return Check::problem(
@@ -133,23 +133,23 @@ fn check_poll(of: &str, stats: &Stats, expected: Expected) -> Check {
 /// What to do about polls that end so.
 fn advice(outcome: Outcome) -> &'static str {
     match outcome {
-        Outcome::Unauthorized => "the API server does not take the token: see the token check, and the audience",
-        Outcome::Forbidden => "the role lacks a list: see the rbac check; the proxy's log names it",
+        Outcome::Unauthorized => "the API server rejects the token; see the token check, and check its audience",
+        Outcome::Forbidden => "the role does not allow a list; see the rbac check, and the proxy's log for its name",
         Outcome::NotSent => "`cluster` names no Envoy cluster, or one without a host: apply base/kube-api.yaml",
         Outcome::Unreachable => "the proxy cannot reach the API server: its address, its CA, a NetworkPolicy",
         Outcome::NotFound => "`workloads` names a kind that the cluster does not serve in that version",
-        _ => "see what the proxy's log says of burst-metrics",
+        _ => "look for burst-metrics in the proxy's log",
     }
 }
 
 fn check_objects(of: &str, stats: &Stats) -> Check {
     let count = |name| stats.filter_stat(name).unwrap_or(0);
     let (objects, services) = (count("objects"), count("services"));
-    let found = format!("{objects} objects read; Services with a load: {services}");
+    let found = format!("{objects} objects read; Services with replicas: {services}");
     let odd: Vec<_> = [
-        ("bad_objects", "more that cannot be read"),
-        ("unobserved_hpas", "HPAs no controller has looked at"),
-        ("overshadowed_hpas", "HPAs on a target that another one scales"),
+        ("bad_objects", "invalid objects"),
+        ("unobserved_hpas", "HPAs that no controller has processed"),
+        ("overshadowed_hpas", "HPAs whose target another HPA scales"),
     ]
     .into_iter()
     .filter(|(name, _)| count(name) > 0)
@@ -183,7 +183,7 @@ fn check_headers(of: &str, stats: &Stats) -> Check {
     } else {
         Verdict::Ok
     };
-    let advice = "docs/stats.md says what each reason means";
+    let advice = "docs/stats.md explains the reasons";
     let advice = if verdict == Verdict::Ok { "" } else { advice };
     Check::new(
         "headers",
@@ -248,13 +248,13 @@ mod tests {
                 ],
                 Verdict::Problem,
                 "the Kubernetes API was read 100 s ago; failed since Envoy started: 7 forbidden, 3 timeout; 60 s are \
-                 allowed => the role lacks a list: see the rbac check; the proxy's log names it",
+                 allowed => the role does not allow a list; see the rbac check, and the proxy's log for its name",
             ),
             (
                 &[(READ, 0), ("poll_unauthorized_total", 4)],
                 Verdict::Problem,
                 "the Kubernetes API was never read in full; failed since Envoy started: 4 unauthorized => the API server \
-                 does not take the token: see the token check, and the audience",
+                 rejects the token; see the token check, and check its audience",
             ),
         ] {
             assert_eq!(check("poll", changes), (verdict, words.to_owned()));
@@ -263,9 +263,9 @@ mod tests {
 
     #[test]
     fn objects_that_are_odd_are_counted() {
-        let found = "4 objects read; Services with a load: 1";
+        let found = "4 objects read; Services with replicas: 1";
         assert_eq!(check("objects", &[]), (Verdict::Ok, found.to_owned()));
-        let odd = format!("{found}; 2 HPAs no controller has looked at => `burstctl preview` names them");
+        let odd = format!("{found}; 2 HPAs that no controller has processed => `burstctl preview` names them");
         assert_eq!(
             check("objects", &[("burst_unobserved_hpas", 2)]),
             (Verdict::Problem, odd)
@@ -274,7 +274,7 @@ mod tests {
 
     #[test]
     fn responses_without_a_header_are_odd_where_none_has_one() {
-        let table = "docs/stats.md says what each reason means";
+        let table = "docs/stats.md explains the reasons";
         for (changes, verdict, words) in [
             (&[][..], Verdict::Ok, "0 responses with the header".to_owned()),
             (
@@ -300,11 +300,11 @@ mod tests {
     #[test]
     fn a_filter_of_another_release_is_told() {
         let own = env!("CARGO_PKG_VERSION");
-        assert_eq!(check("version", &[]).1, format!("filter {own}, as this command"));
+        assert_eq!(check("version", &[]).1, format!("filter {own}, the same as burstctl"));
         let (verdict, words) = check("version", &[("filter_version", 2_003_004)]);
         assert_eq!(verdict, Verdict::Problem);
         assert!(
-            words.starts_with(&format!("filter 2.3.4, and this command is {own} => ")),
+            words.starts_with(&format!("filter 2.3.4, and burstctl is {own} => ")),
             "{words}"
         );
         assert_eq!(check("version", &[("filter_version", 0)]).0, Verdict::Problem);

@@ -99,18 +99,18 @@ fn defaults() -> Option<Config> {
 /// What is told of it, or why nothing else can be asked of it.
 fn check_api_server(cluster: &Cluster) -> Result<Check, Check> {
     let unknown = |found: String, advice| Check::unknown("api-server", "", found, advice);
-    let unreachable = "check the context's server, and whether it can be reached from here";
+    let unreachable = "check the server of the context, and that this machine can reach it";
     let answer = cluster
         .get("/version")
         .map_err(|error| unknown(error.to_string(), unreachable))?;
     let found = format!("{} for /version", answer.status());
     match answer.status().as_u16() {
         401 => {
-            let advice = "log in again: the cluster does not take the credentials of this context";
+            let advice = "log in again: the cluster rejects the credentials of this context";
             return Err(unknown(found, advice));
         }
         403 => {
-            let advice = "your user needs the verb get on /version, which system:public-info-viewer gives to everybody";
+            let advice = "your user needs the verb get on /version, which the role system:public-info-viewer grants to all users";
             return Ok(unknown(found, advice));
         }
         _ => {}
@@ -228,10 +228,10 @@ fn check_proxy(cluster: &Cluster, pod: &Pod, expected: Expected) -> Vec<Check> {
         Ok(info) => proxy::checks(&pod.title(), &info, expected),
         Err(reason) => {
             let advice = format!(
-                "your user needs the verbs get and create on pods/portforward in namespace {}, and the pod has to run",
+                "your user needs the verbs get and create on pods/portforward in namespace {}, and the pod must be running",
                 pod.namespace
             );
-            let found = format!("Envoy cannot be asked: {reason}");
+            let found = format!("the admin interface cannot be reached: {reason}");
             vec![Check::unknown("envoy", pod.title(), found, advice)]
         }
     }
@@ -242,7 +242,9 @@ fn fetch_envoy_info(cluster: &Cluster, pod: &Pod) -> Result<EnvoyInfo, String> {
     cluster.block_on(async {
         let forwarded = api.portforward(&pod.name, &[ADMIN_PORT]).await;
         let mut forwarder = forwarded.map_err(|error| LiveError::from(error).to_string())?;
-        let stream = forwarder.take_stream(ADMIN_PORT).ok_or("there is no stream")?;
+        let stream = forwarder
+            .take_stream(ADMIN_PORT)
+            .ok_or("the port-forward has no stream")?;
         admin::fetch_over_stream(stream)
             .await
             .map_err(|error| error.to_string())

@@ -17,7 +17,7 @@ pub(super) fn lines(
 ) -> Vec<String> {
     let Some(model) = model else {
         return vec![format!(
-            "{}. A metric the controller cannot use: burstctl hpa lint says why.",
+            "{}. The controller cannot use this metric; burstctl hpa lint explains why.",
             index + 1
         )];
     };
@@ -46,7 +46,7 @@ fn title(model: &MetricModel) -> String {
 fn describe_target(model: &MetricModel) -> String {
     let target = model.unit.exact(target_milli(model.target));
     match model.target {
-        TargetValue::Utilization(_) => format!("{target} of what is requested"),
+        TargetValue::Utilization(_) => format!("{target} of the request"),
         TargetValue::AverageValue(_) => format!("{target} for each pod"),
         TargetValue::Value(_) => format!("{target} in all"),
     }
@@ -90,8 +90,8 @@ fn current_state(
 ) -> String {
     let proposal = match proposal {
         Some(Ok(proposal)) => proposal,
-        Some(Err(failure)) => return format!("Now it gives nothing: {failure}."),
-        None => return "The last sync did not look at it.".to_owned(),
+        Some(Err(failure)) => return format!("Now it has no value: {failure}."),
+        None => return "The last sync did not evaluate it.".to_owned(),
     };
     let wanted = proposal.replicas;
     let Some(value) = value_milli(model.target, proposal.current) else {
@@ -107,7 +107,7 @@ fn current_state(
         rounded(ratio)
     );
     if ratio >= 1.0 - tolerance.down && ratio <= 1.0 + tolerance.up {
-        return format!("{compared}, within the tolerance: it proposes the {wanted} there are.");
+        return format!("{compared}, within the tolerance, so it proposes the current {wanted}.");
     }
     format!(
         "{compared}; × {replicas} replicas = {}, so it proposes {wanted}.",

@@ -6,7 +6,7 @@ use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscalerSpec;
 
 pub(super) fn lines(spec: &HorizontalPodAutoscalerSpec, status: &Status, report: &Report) -> Vec<String> {
     let mut lines = vec![format!(
-        "At the last sync there were {} replicas, and {} were asked for.",
+        "At the last sync there were {} replicas, and the desired number was {}.",
         status.current_replicas, status.desired_replicas
     )];
     if let Some(decision) = &report.decision {
@@ -15,7 +15,7 @@ pub(super) fn lines(spec: &HorizontalPodAutoscalerSpec, status: &Status, report:
             decision.recommended, decision.metric
         ));
         let limit = limit(spec, status.desired_replicas, decision);
-        lines.extend(limit.map(|limit| format!("Limit that holds: {}.", limit_description(limit))));
+        lines.extend(limit.map(|limit| format!("Active limit: {}.", limit_description(limit))));
     }
     lines.extend(without_metrics(spec, status, report));
     for condition in &status.conditions {
@@ -50,14 +50,14 @@ fn without_metrics(spec: &HorizontalPodAutoscalerSpec, status: &Status, report: 
         Outcome::Rescaled { .. } => Limit::MinReplicas,
         Outcome::Disabled => {
             return Some(
-                "Somebody else scaled the target to zero, so the controller leaves it alone until it has replicas."
+                "Another client scaled the target to zero, so the controller does nothing until it has replicas."
                     .to_owned(),
             );
         }
         _ => return None,
     };
     Some(format!(
-        "Limit that holds: {}, whatever the metrics say.",
+        "Active limit: {}, regardless of the metrics.",
         limit_description(limit)
     ))
 }
@@ -66,7 +66,7 @@ pub(crate) fn limit_description(limit: Limit) -> &'static str {
     match limit {
         Limit::MaxReplicas => "maxReplicas",
         Limit::MinReplicas => "minReplicas",
-        Limit::ScaleUpRate => "how fast it may grow",
-        Limit::ScaleDownRate => "how fast it may shrink",
+        Limit::ScaleUpRate => "the scale-up rate",
+        Limit::ScaleDownRate => "the scale-down rate",
     }
 }

@@ -10,14 +10,14 @@ use super::values::{ProxyKind, Values};
 
 /// Keys of the filter that belong to the whole set, and so stand elsewhere among the values.
 const MANAGED_KEYS: [(&str, &str); 5] = [
-    ("cluster", "the set brings its own, burst_kube_api"),
+    ("cluster", "the manifests define their own, burst_kube_api"),
     (
         "source",
-        "the set reads the Kubernetes API; a spoke of a hub needs neither its role nor its cluster",
+        "the manifests are for a filter that reads the Kubernetes API; a spoke needs neither the role nor the cluster",
     ),
     ("namespaces", "`namespaces` above gives the role as well"),
     ("workloads", "`workloads` above gives the role as well"),
-    ("cluster_domain", "`clusterDomain` above tells the whole set"),
+    ("cluster_domain", "set `clusterDomain`, which applies to all manifests"),
 ];
 
 /// `service.namespace` of the gateway that ships.

@@ -14,17 +14,17 @@ pub(super) enum Module {
 /// Why that is no place of a module.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum InvalidModule {
-    #[error("name one place: image with digest, or url")]
+    #[error("set one of image with digest, or url")]
     NotOnePlace,
     #[error("{image:?} is not a name such as registry.example.org/burst-metrics:0.1.0")]
     Image { image: String },
-    #[error("is missing; an image without it is whatever its tag is moved to")]
+    #[error("is missing; without it the image changes when its tag is moved")]
     NoDigest,
-    #[error("is missing; a file of the network without it is whatever is there that day")]
+    #[error("is missing; without it the file can change")]
     NoChecksum,
     #[error("{given:?} is not {allowed}")]
     NotAChecksum { given: String, allowed: &'static str },
-    #[error("is the placeholder of istio/; put in what the push printed")]
+    #[error("is the placeholder of istio/; replace it by what the push printed")]
     Placeholder,
     #[error("belongs to {0}")]
     Belongs(&'static str),
@@ -91,7 +91,11 @@ fn of_image(image: String, digest: Option<String>) -> Result<Module, Refused> {
 fn of_url(url: String, sha256: Option<String>) -> Result<Module, Refused> {
     if let Some(path) = url.strip_prefix("file://").filter(|path| path.starts_with('/')) {
         let path = path.to_owned();
-        unused("sha256", sha256.as_ref(), "a url that is fetched; nobody checks a file")?;
+        unused(
+            "sha256",
+            sha256.as_ref(),
+            "a url that is fetched; a file is not checked",
+        )?;
         return Ok(Module::File { path });
     }
     if !["http://", "https://"].iter().any(|scheme| url.starts_with(scheme)) {
@@ -163,8 +167,8 @@ mod tests {
             assert_eq!(check(&values), Ok(place), "{values}");
         }
         let refused = [
-            ("{}".to_owned(), ": name one place"),
-            (r#"{"image": "a", "url": "b"}"#.to_owned(), ": name one place"),
+            ("{}".to_owned(), ": set one of"),
+            (r#"{"image": "a", "url": "b"}"#.to_owned(), ": set one of"),
             (
                 r#"{"image": "a b", "digest": ""}"#.to_owned(),
                 "image: \"a b\" is not a name",

@@ -33,7 +33,7 @@ pub(super) struct File {
 
 /// A file has changed, and this command with it should have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("istio/{file}: this command does not know what to do with it: {problem}")]
+#[error("istio/{file}: this version of burstctl does not support its content: {problem}")]
 pub struct TemplateMismatch {
     file: &'static str,
     problem: String,

@@ -24,28 +24,28 @@ pub(super) enum InvalidValues {
     Name { key: &'static str, error: NotAName },
     #[error("{error}")]
     Module { key: &'static str, error: InvalidModule },
-    #[error("is missing; there is no usual namespace for sidecars")]
+    #[error("is missing; there is no default namespace for sidecars")]
     NoNamespace,
     #[error(
         "name it: pods with these labels need not run as {}, and the role is for their ServiceAccount alone",
         SERVICE
     )]
     NoServiceAccount,
-    #[error("is empty, which is every proxy of the namespace; say what the gateway's pods have")]
+    #[error("is empty, which selects every proxy of the namespace; give the labels of the gateway's pods")]
     NoLabels,
     #[error("{reason}")]
     NotALabel { key: String, reason: String },
-    #[error("{value:?} is no namespace: {reason}")]
+    #[error("{value:?} is not a namespace: {reason}")]
     NotANamespace { value: String, reason: String },
-    #[error("is empty; left out, it is {0}")]
+    #[error("is empty; if it is not set, it is {0}")]
     NoNamespaces(&'static str),
-    #[error("{value:?} is no network: an address, or the first one and how many bits count, as 10.0.0.0/8")]
+    #[error("{value:?} is not a network; give an address or a CIDR such as 10.0.0.0/8")]
     NotANetwork { place: usize, value: String },
-    #[error("is empty, which is nobody; left out, it is every private network")]
+    #[error("is empty, which allows no network; if it is not set, every private network is allowed")]
     NoNetworks,
-    #[error("belongs to a gateway; a sidecar's paths are its pod's own")]
+    #[error("applies only to a gateway; the paths of a sidecar are those of its pod")]
     ServiceOfSidecar,
-    #[error("is not to be set here: {1}")]
+    #[error("must not be set here: {1}")]
     ManagedKey(String, &'static str),
     #[error("{error}")]
     Config { key: String, error: BadConfig },
@@ -79,7 +79,7 @@ impl InvalidValues {
 pub(super) fn label((key, value): (&String, &String)) -> Result<(), InvalidValues> {
     let wrong = |what: &str, reasons: Vec<String>| {
         let first = reasons.into_iter().next()?;
-        Some(format!("{what} is no label's: {first}"))
+        Some(format!("{what} is not valid in a label: {first}"))
     };
     let reason = wrong(&format!("the key {key:?}"), content::label_key(key))
         .or_else(|| wrong(&format!("{value:?}"), content::label_value(value)));

@@ -85,7 +85,7 @@ pub(super) fn title(finding: &Finding) -> String {
         FindingKind::Invalid(ErrorType::NotSupported) => "unsupported value",
         FindingKind::Invalid(ErrorType::TooLong) => "too long",
         FindingKind::Lint(_) if finding.severity == Severity::Error => "never works",
-        FindingKind::Lint(_) => "probably not as meant",
+        FindingKind::Lint(_) => "probably unintended",
         FindingKind::RelatedObject => "left out",
     };
     let parts = [finding.object.as_str(), finding.field.as_str(), raw];

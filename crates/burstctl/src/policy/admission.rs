@@ -38,8 +38,7 @@ pub fn admission(evaluator: &Evaluator<'_>) -> [Value; 2] {
     let mut validations = vec![json!({
         "expression": "!variables.queries.exists(q, q.odd)",
         "messageExpression":
-            "variables.queries.filter(q, q.odd).map(q, 'external metric ' + q.metric + ': its selector has an operator \
-             that is none')[0]",
+            "variables.queries.filter(q, q.odd).map(q, 'external metric ' + q.metric + ': its selector has an unknown operator')[0]",
         "reason": "Forbidden",
     })];
     validations.extend(without_policy(evaluator.default, &policies));

@@ -57,7 +57,7 @@ fn decide(evaluator: &Evaluator<'_>, namespace: &str, title: &str, metric: &Metr
     let labels = match Labels::of_object(&selector) {
         Ok(labels) => labels,
         Err(_) => {
-            decision.refusal = Some("its selector has an operator that is none".to_owned());
+            decision.refusal = Some("its selector has an unknown operator".to_owned());
             return decision;
         }
     };

@@ -69,7 +69,7 @@ pub(super) fn write(preview: &Preview, printer: &mut Printer<'_>) -> io::Result<
         resource: Some(resource),
         why: Reason {
             reason: ABSENT,
-            detail: "the cluster does not know this kind".to_owned(),
+            detail: "the cluster does not serve this kind".to_owned(),
             advice: ABSENT_ADVICE,
             trouble: false,
         },

@@ -123,7 +123,7 @@ impl NoHeader {
     fn advice(&self) -> &'static str {
         match self {
             Self::NoLoad(why) => why.advice(),
-            Self::Filter(_) => "this should not be: report it",
+            Self::Filter(_) => "this is a bug; please report it",
         }
     }
 }
@@ -132,7 +132,7 @@ impl std::fmt::Display for NoHeader {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::NoLoad(why) => why.fmt(f),
-            Self::Filter(absence) => write!(f, "the filter says {absence:?}"),
+            Self::Filter(absence) => write!(f, "the filter reports {absence:?}"),
         }
     }
 }
@@ -165,7 +165,7 @@ impl Preview {
             .count();
         let (all, header) = (self.services.len(), &self.header);
         let services = if all == 1 { "Service" } else { "Services" };
-        format!("{all} {services}, {with} with {header}; {} to look at", self.problems())
+        format!("{all} {services}, {with} with {header}; problems: {}", self.problems())
     }
 }
 
@@ -183,8 +183,8 @@ pub fn write(preview: &Preview, output: Output, printer: &mut Printer<'_>) -> io
 /// What a bad object costs.
 const BAD: &str = "unreadable";
 /// What to do about it.
-const BAD_ADVICE: &str = "correct the object; the filter leaves it out, and serves the others";
+const BAD_ADVICE: &str = "correct the object; the filter ignores it and serves the others";
 /// A kind that is not there.
 const ABSENT: &str = "kind-absent";
 /// What to do about it.
-const ABSENT_ADVICE: &str = "nothing, if its CRD is still to come; else take it out of `workloads`";
+const ABSENT_ADVICE: &str = "nothing if its CRD will be installed later; otherwise remove it from `workloads`";

@@ -157,8 +157,8 @@ fn advice(list: &Source, failure: &Failure) -> String {
             };
             format!("your user needs the verb list on {resource} {scope}")
         }
-        Failure::Unauthorized(_) => "log in again: the cluster does not take the credentials of this context".into(),
-        Failure::Unreachable(_) => "check the context's server, and whether it can be reached from here".into(),
+        Failure::Unauthorized(_) => "log in again: the cluster rejects the credentials of this context".into(),
+        Failure::Unreachable(_) => "check the server of the context, and that this machine can reach it".into(),
         _ => failure.advice(list, Verb::List),
     }
 }

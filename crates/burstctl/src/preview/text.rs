@@ -63,7 +63,7 @@ fn lines(preview: &Preview) -> (Vec<Row>, BTreeMap<&'static str, &'static str>) 
         table.reason("-", words, (BAD, BAD_ADVICE), TROUBLE);
     }
     for resource in &preview.absent {
-        let words = format!("the cluster does not know {resource}");
+        let words = format!("the cluster does not serve {resource}");
         table.reason("-", words, (ABSENT, ABSENT_ADVICE), NONE);
     }
     (table.lines, table.advice)

@@ -12,9 +12,9 @@ pub(super) enum RequestDenied {
     /// A page in a browser can make a name of its own lead here, and would read the cluster with it.
     #[error("the host {0:?} is not this machine; ask for localhost, 127.0.0.1 or [::1]")]
     ForeignHost(String),
-    #[error("{0} is not passed on: this proxy only reads")]
+    #[error("{0} is not forwarded: this proxy only reads")]
     NotGet(Method),
-    #[error("{path} is not passed on: this proxy only lists {lists}")]
+    #[error("{path} is not forwarded: this proxy only lists {lists}")]
     NotAList { path: String, lists: String },
 }
 

@@ -21,9 +21,7 @@ pub(super) fn doctor(args: &DoctorArgs, terminal: &mut Terminal<'_>) -> Outcome 
     if args.output == Output::Text {
         let all = checks.len();
         let counted = format!("{all} check{}", if all == 1 { "" } else { "s" });
-        terminal.message(format_args!(
-            "{counted}: {problems} not well, {unknown} could not be made"
-        ));
+        terminal.message(format_args!("{counted}: {problems} failed, {unknown} unknown"));
     }
     let end = match (problems, unknown) {
         (0, 0) => Outcome::Success,

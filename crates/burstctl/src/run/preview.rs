@@ -111,7 +111,7 @@ pub(super) fn config_from_file(file: &Path, terminal: &mut Terminal<'_>) -> Resu
     let written = documents
         .filter(Value::is_object)
         .find_map(|document| plugin_config::in_document(&document))
-        .ok_or_else(|| named(&"neither the filter's configuration nor an Istio object that has it in it"))?;
+        .ok_or_else(|| named(&"neither the filter's configuration nor an Istio object that contains it"))?;
     let config = plugin_config::parse(&written).map_err(|error| named(&error))?;
     plugin_config::require_cluster_source(&config).map_err(|error| named(&error))?;
     Ok(config)

@@ -27,9 +27,9 @@ pub(super) fn render(args: &RenderArgs, terminal: &mut Terminal<'_>) -> Outcome 
     for stripped in &rendered.stripped {
         let file = input.name(stripped.source);
         terminal.message(format_args!(
-            "{file}:{}: left spec.replicas of {} out: HPA {} decides, and every apply would set it back. If the \
+            "{file}:{}: removed spec.replicas of {}: HPA {} sets it, and every apply would reset it. If the \
              field is in the cluster already, hand it over first (kubectl apply edit-last-applied), or the first apply \
-             without it sets it to 1 for a moment.",
+             without it sets it to 1 briefly.",
             stripped.line, stripped.target, stripped.hpa
         ));
     }

@@ -198,7 +198,7 @@ fn rules(written: &raw::Rules, field: &str, object: &Object) -> Result<ScalingRu
             return Err(vec![*short_form_finding(
                 object,
                 field,
-                "select chooses nothing where disabled is set".to_owned(),
+                "select has no effect if disabled is set".to_owned(),
             )]);
         }
         (false, Some(raw::Select::Max)) => rules.select(SelectPolicy::Max),

@@ -19,7 +19,7 @@ impl<'de> Deserialize<'de> for DurationValue {
             Form::Seconds(seconds) => Ok(Self(Duration::from_secs(seconds.into()))),
             Form::Text(text) => humantime::parse_duration(&text)
                 .map(Self)
-                .map_err(|error| de::Error::custom(format_args!("{text:?} is no length of time such as 5m: {error}"))),
+                .map_err(|error| de::Error::custom(format_args!("{text:?} is not a duration such as 5m: {error}"))),
         }
     }
 }

@@ -122,7 +122,7 @@ impl<'de> Deserialize<'de> for QuantityValue {
             serde_json::Value::Number(number) => number.to_string(),
             other => {
                 return Err(de::Error::custom(format_args!(
-                    "{other} is no quantity such as 100m or 1Gi"
+                    "{other} is not a quantity such as 100m or 1Gi"
                 )));
             }
         };

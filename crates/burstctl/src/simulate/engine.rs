@@ -50,7 +50,7 @@ pub enum SimulateError {
     #[error(transparent)]
     Spec(#[from] ReadError),
     /// A metric that never works.
-    #[error("spec.metrics[{0}]: the controller cannot use this metric; burstctl hpa lint says why")]
+    #[error("spec.metrics[{0}]: the controller cannot use this metric; burstctl hpa lint explains why")]
     Metric(usize),
     /// Fewer than none, or more pods than are played.
     #[error("{0} replicas: 0 to {MAX_PODS} are played")]
@@ -230,7 +230,7 @@ fn reason(report: &Report) -> Option<String> {
             let failures = report.proposals.iter().filter_map(|proposal| proposal.as_ref().err());
             Some(failures.map(ToString::to_string).collect::<Vec<_>>().join("; "))
         }
-        Outcome::Disabled => Some("scaled to zero by somebody else".to_owned()),
+        Outcome::Disabled => Some("scaled to zero by another client".to_owned()),
         Outcome::Kept | Outcome::Unread | Outcome::Unwritten { .. } => None,
     }
 }

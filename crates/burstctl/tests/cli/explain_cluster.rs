@@ -60,7 +60,7 @@ fn what_a_real_controller_wrote_is_explained() {
         "{output}"
     );
     assert!(
-        output.contains("1. cpu of whole pods: 80 % of what is requested."),
+        output.contains("1. cpu of whole pods: 80 % of the request."),
         "{output}"
     );
     assert!(output.contains("AbleToScale is True (SucceededGetScale)"), "{output}");
@@ -211,8 +211,8 @@ fn what_a_real_controller_measured_is_explained_with_its_numbers() {
     });
     for line in [
         "   Now it is 70 %: 70 % ÷ 80 % = 0.875; × 3 replicas = 2.625, so it proposes 3.",
-        "   Now it is 48Mi: 48Mi ÷ 50Mi = 0.96, within the tolerance: it proposes the 3 there are.",
-        "At the last sync there were 3 replicas, and 3 were asked for.",
+        "   Now it is 48Mi: 48Mi ÷ 50Mi = 0.96, within the tolerance, so it proposes the current 3.",
+        "At the last sync there were 3 replicas, and the desired number was 3.",
     ] {
         assert!(output.contains(line), "{line}\n{output}");
     }

@@ -94,25 +94,25 @@ fn bytes_are_shown_in_the_unit_of_the_target_and_exactly() {
 #[test]
 fn the_active_limit_is_named_even_if_metrics_did_not_decide() {
     let table = [
-        ("current: {value: \"1\"}", 2, 2, "Limit that holds: minReplicas."),
-        ("current: {value: \"900\"}", 5, 5, "Limit that holds: maxReplicas."),
+        ("current: {value: \"1\"}", 2, 2, "Active limit: minReplicas."),
+        ("current: {value: \"900\"}", 5, 5, "Active limit: maxReplicas."),
         (
             "current: {value: \"30\"}",
             9,
             5,
-            "Limit that holds: maxReplicas, whatever the metrics say.",
+            "Active limit: maxReplicas, regardless of the metrics.",
         ),
         (
             "current: {value: \"30\"}",
             1,
             2,
-            "Limit that holds: minReplicas, whatever the metrics say.",
+            "Active limit: minReplicas, regardless of the metrics.",
         ),
         (
             "current: {value: \"30\"}",
             0,
             0,
-            "Somebody else scaled the target to zero, so the controller leaves it alone until it has replicas.",
+            "Another client scaled the target to zero, so the controller does nothing until it has replicas.",
         ),
     ];
     for (current, there, asked, line) in table {
@@ -142,7 +142,7 @@ fn an_average_over_no_pods_is_not_shown() {
                 conditions: [{type: ScaledToZero, status: \"True\", reason: ScaledToZero}]\n";
     let words = ["explain", "--status", "--feature-gates", "HPAScaleToZero=true", "-"];
     let (_, output, _) = hpa_command(&words, text);
-    assert!(output.contains("Now it gives nothing"), "{output}");
+    assert!(output.contains("Now it has no value"), "{output}");
     assert!(output.contains("\nScaledToZero is True (ScaledToZero).\n"), "{output}");
 }
 

@@ -248,7 +248,7 @@ fn short_forms_are_checked_together_with_related_objects() {
         lint(include_str!("../data/short.yaml"), LintFormat::Text, Options::default())
             .lines()
             .next(),
-        Some("warning[fixed-replicas]: shop/bookstore: spec.scaleTargetRef: probably not as meant")
+        Some("warning[fixed-replicas]: shop/bookstore: spec.scaleTargetRef: probably unintended")
     );
 }
 

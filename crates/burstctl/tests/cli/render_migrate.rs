@@ -174,7 +174,7 @@ fn kubectl_accepts(text: &str) -> bool {
 #[test]
 fn dropped_comments_are_reported() {
     let text = include_str!("../data/load.yaml");
-    let words = "burstctl: <stdin>:1:1: comments are left out; this is the first\n";
+    let words = "burstctl: <stdin>:1:1: comments are not kept; this is the first one\n";
     for command in ["render", "migrate"] {
         assert_eq!(hpa_command(&[command, "-"], text).2, "");
         assert_eq!(hpa_command(&[command, "-"], format!("# why\n{text}# more\n")).2, words);

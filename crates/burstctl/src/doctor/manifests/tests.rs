@@ -55,8 +55,7 @@ fn missing_and_duplicate_objects_are_reported() {
     let set = shipped("gateway/plugin.yaml");
     assert_eq!(
         problem(&kube_api),
-        "plugin: no WasmPlugin, TrafficExtension or EnvoyFilter in istio-system has the filter => make deploy, or apply a \
-         set of istio/ for this gateway"
+        "plugin: no WasmPlugin, TrafficExtension or EnvoyFilter in istio-system contains the filter => run make deploy, or apply manifests of istio/ for this gateway"
     );
     assert_eq!(
         problem(&set),
@@ -66,8 +65,8 @@ fn missing_and_duplicate_objects_are_reported() {
     let both = [kube_api, set, shipped("gateway-envoyfilter/filter.yaml")].concat();
     assert_eq!(
         problem(&both),
-        "plugin: WasmPlugin istio-system/burst-metrics, EnvoyFilter istio-system/burst-metrics are all for this pod => \
-         leave one, and delete the others"
+        "plugin: WasmPlugin istio-system/burst-metrics, EnvoyFilter istio-system/burst-metrics all select this pod => \
+         keep one, and delete the others"
     );
 }
 
@@ -117,7 +116,7 @@ fn a_harmful_failure_policy_is_reported() {
             json!({"phase": "AUTHN"}),
             "policy: phase AUTHN: /burstmetrics is answered before ",
         ),
-        (json!({"pluginConfig": null}), "configuration: the filter refuses it: "),
+        (json!({"pluginConfig": null}), "configuration: the filter rejects it: "),
         (json!({"phase": "STATS"}), "none"),
     ] {
         let mut objects = [shipped("gateway/plugin.yaml"), shipped("base/kube-api.yaml")].concat();

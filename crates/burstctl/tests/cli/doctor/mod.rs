@@ -33,7 +33,7 @@ fn wait_for(ask: impl Fn() -> CommandOutput, about: &str, words: &str) -> Comman
 fn wait_until_healthy(ask: impl Fn() -> CommandOutput) -> CommandOutput {
     wait::for_ok(SOON, "all is well", || {
         let output = ask();
-        if output.code == Some(0) && output.text.contains("with a load: 1") {
+        if output.code == Some(0) && output.text.contains("with replicas: 1") {
             Ok(output)
         } else {
             Err(output.text)
@@ -110,7 +110,7 @@ fn each_missing_part_is_found_by_its_check() {
     assert!(
         output
             .check("poll")
-            .ends_with("the role lacks a list: see the rbac check; the proxy's log names it")
+            .ends_with("the role does not allow a list; see the rbac check, and the proxy's log for its name")
     );
     check_that_missing_rights_are_reported(&gateway);
 }

@@ -10,27 +10,31 @@ fn a_wrong_value_is_reported_with_its_position() {
         (
             "namespace: Shop\n",
             "3:12",
-            "\"Shop\" is no namespace: a lowercase RFC 1123 label must ",
+            "\"Shop\" is not a namespace: a lowercase RFC 1123 label must ",
         ),
         ("labels: {}\n", "3:1", "every proxy of the namespace"),
         (
             "labels: {app: a b}\n",
             "3:15",
-            "\"a b\" is no label's: a valid label must be an empty string or ",
+            "\"a b\" is not valid in a label: a valid label must be an empty string or ",
         ),
-        ("labels: {a.b/: c}\n", "3:16", "the key \"a.b/\" is no label's: "),
+        (
+            "labels: {a.b/: c}\n",
+            "3:16",
+            "the key \"a.b/\" is not valid in a label: ",
+        ),
         (
             "namespace: edge.one\n",
             "3:12",
-            "\"edge.one\" is no namespace: must not contain dots",
+            "\"edge.one\" is not a namespace: must not contain dots",
         ),
-        ("proxy: sidecar\n", "1:1", "there is no usual namespace for sidecars"),
+        ("proxy: sidecar\n", "1:1", "there is no default namespace for sidecars"),
         (
             "proxy: sidecar\nnamespace: shop\nservice: web\n",
             "5:10",
-            "belongs to a gateway",
+            "applies only to a gateway",
         ),
-        ("namespaces: []\n", "3:1", "left out, it is all of them"),
+        ("namespaces: []\n", "3:1", "if it is not set, it is all of them"),
         ("namespaces: [shop, 'a b']\n", "3:20", "is not a DNS-1123 subdomain"),
         (
             "config:\n  poll_interval: 200ms\n",
@@ -40,7 +44,11 @@ fn a_wrong_value_is_reported_with_its_position() {
         ("config:\n  header:\n    nmae: x\n", "5:5", "unknown field `nmae`"),
         ("config: {target_percent: high}\n", "3:26", "invalid type: string"),
         ("config: {namespaces: [shop]}\n", "3:10", "gives the role as well"),
-        ("config: {source: hub}\n", "3:18", "the set reads the Kubernetes API"),
+        (
+            "config: {source: hub}\n",
+            "3:18",
+            "for a filter that reads the Kubernetes API",
+        ),
         (
             "workloads: [{group: apps, version: v1, resource: x, kind: X, plural: x}]\n",
             "3:62",
@@ -49,14 +57,14 @@ fn a_wrong_value_is_reported_with_its_position() {
         (
             "allowedNetworks: []\n",
             "3:1",
-            "which is nobody; left out, it is every private network",
+            "which allows no network; if it is not set, every private network is allowed",
         ),
         (
             "allowedNetworks: [10.0.0.0/33]\n",
             "3:19",
-            "\"10.0.0.0/33\" is no network",
+            "\"10.0.0.0/33\" is not a network",
         ),
-        ("allowedNetworks: ['::', a]\n", "3:25", "\"a\" is no network"),
+        ("allowedNetworks: ['::', a]\n", "3:25", "\"a\" is not a network"),
         ("clusterDomain: ''\n", "3:16", "is not a DNS-1123 subdomain"),
         ("name: a\nname: b\n", "4:1", "written twice"),
     ] {
