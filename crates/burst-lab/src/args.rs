@@ -28,7 +28,7 @@ pub(crate) enum Command {
 /// The addresses of the lab.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Addresses {
-    /// Address of the Kubernetes API and of its control requests, /lab
+    /// Address of the Kubernetes API and of /lab
     #[arg(long, value_name = "ADDR", default_value_t = API_ADDR)]
     pub(crate) api: SocketAddr,
     /// Address of the sample services
@@ -37,6 +37,7 @@ pub(crate) struct Addresses {
 }
 
 #[derive(Debug, clap::Args)]
+#[command(next_line_help = true)]
 pub(crate) struct Serve {
     #[command(flatten)]
     pub(crate) lab: Addresses,
@@ -46,6 +47,7 @@ pub(crate) struct Serve {
 }
 
 #[derive(Debug, clap::Args)]
+#[command(next_line_help = true)]
 pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) lab: Addresses,
@@ -54,9 +56,9 @@ pub(crate) struct Run {
     pub(crate) envoy: PathBuf,
     /// Its configuration; the default is envoy-local/envoy.yaml, and with
     /// --context envoy-local/context.yaml
-    #[arg(long, value_name = "FILE")]
+    #[arg(verbatim_doc_comment, long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// The address of its listener in that configuration
+    /// Its listener, as configured
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8080")]
     pub(crate) proxy: SocketAddr,
     /// The number of its worker threads
@@ -71,7 +73,7 @@ pub(crate) struct Run {
     /// Read the cluster of this kubeconfig context instead of the stand-in,
     /// without writing to it; "" is the current context
     #[cfg(feature = "context")]
-    #[arg(long, value_name = "NAME")]
+    #[arg(verbatim_doc_comment, long, value_name = "NAME")]
     pub(crate) context: Option<String>,
 }
 

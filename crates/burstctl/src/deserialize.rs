@@ -1,21 +1,21 @@
-//! A document as a form that people write: every key is known, none stands there twice, and what is wrong has a place.
+//! Deserializes a document strictly: unknown and duplicate keys are errors, and each error has a position.
 
 use serde::de::DeserializeOwned;
 
 use crate::yaml::{Span, Tree, Value};
 
-/// Why a document is not of its form.
+/// Why a document is invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct DeserializeError {
     /// The path of the field; empty for the whole document.
     pub(crate) field: String,
-    /// What to point at.
+    /// The text to point at.
     pub(crate) span: Span,
     /// What is wrong.
     pub(crate) detail: String,
 }
 
-/// Reads a form.
+/// Deserializes a document.
 pub(crate) fn deserialize<T: DeserializeOwned>(tree: &Tree) -> Result<T, DeserializeError> {
     if let Some(duplicate) = tree.duplicate() {
         return Err(DeserializeError {
@@ -24,7 +24,7 @@ pub(crate) fn deserialize<T: DeserializeOwned>(tree: &Tree) -> Result<T, Deseria
             detail: format!("{:?} is written twice", duplicate.name),
         });
     }
-    // Serde would read a list as the fields in the order of our sources, and speak of a struct.
+    // Serde would read a list as the fields in order, and its error would mention a struct.
     if !matches!(tree.value, Value::Object(_)) {
         return Err(DeserializeError {
             field: String::new(),
@@ -40,9 +40,9 @@ pub(crate) fn deserialize<T: DeserializeOwned>(tree: &Tree) -> Result<T, Deseria
     })
 }
 
-/// Where that is wrong.
+/// Returns the span of an error.
 pub(crate) fn span_of(tree: &Tree, field: &str, detail: &str) -> Span {
-    // The key itself is the trouble, not what it says.
+    // Point at the key if the key is wrong, not its value.
     if detail.starts_with("unknown field") {
         tree.place_of_key(field)
     } else {
@@ -50,7 +50,7 @@ pub(crate) fn span_of(tree: &Tree, field: &str, detail: &str) -> Span {
     }
 }
 
-/// As the apiserver writes paths; a key that could not be read at all ends in a question mark.
+/// The path as the API server writes it; serde ends it in a question mark if a key could not be read.
 fn field_path<E>(error: &serde_path_to_error::Error<E>) -> String {
     let path = error.path().to_string();
     match path.as_str() {

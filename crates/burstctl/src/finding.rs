@@ -1,4 +1,4 @@
-//! One thing to object to, with its place.
+//! A finding of `hpa lint` with its position.
 
 use burst_hpa::decode::{API_VERSION, KIND};
 use burst_hpa::{DecodeError, ErrorType, FieldError, Severity};
@@ -7,45 +7,45 @@ use crate::input::InvalidDocument;
 use crate::objects::Object;
 use crate::yaml::Span;
 
-/// One thing to object to.
+/// A problem in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// Index of its source.
+    /// The index of its source.
     pub source: usize,
-    /// Counts from 1.
+    /// The number of the document, from 1.
     pub document: usize,
-    /// What to point at.
+    /// The text to point at.
     pub span: Span,
-    /// `namespace/name`; empty for what is no object.
+    /// `namespace/name`; empty for a document that is not an object.
     pub object: String,
     /// The path of the field; empty for the whole object.
     pub field: String,
-    /// What kind of mistake it is.
+    /// The kind of the problem.
     pub kind: FindingKind,
     /// What is wrong.
     pub detail: String,
-    /// What to do, where that is not plain.
+    /// How to fix it, if that is not obvious.
     pub advice: Option<String>,
-    /// How bad it is.
+    /// The severity.
     pub severity: Severity,
 }
 
-/// Who would say so.
+/// The kind of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FindingKind {
-    /// Nobody gets that far: it is not YAML.
+    /// The document is not YAML.
     Syntax,
     /// The apiserver cannot read it (400).
     Decode,
     /// The apiserver refuses it (422).
     Invalid(ErrorType),
-    /// The apiserver accepts it.
+    /// The API server accepts it, but a lint does not.
     Lint(burst_hpa::Lint),
-    /// The short form is not like that.
+    /// The short form is invalid.
     Short,
-    /// The values of a set are not like that.
+    /// The values of `istio render` are invalid.
     Values,
-    /// An object beside the HPAs that is not like its kind, so no lint can look at it.
+    /// A related object that does not match its kind, so lints cannot use it.
     RelatedObject,
 }
 
@@ -92,7 +92,7 @@ impl Finding {
         }
     }
 
-    /// An error that something cannot be read, there.
+    /// A field that cannot be read.
     pub(crate) fn at(object: &Object, field: &str, detail: String) -> Self {
         Self::new(object, field, FindingKind::Decode, detail)
     }
@@ -115,7 +115,7 @@ impl Finding {
         Self::new(object, "", FindingKind::Decode, detail.into())
     }
 
-    /// An HPA of a version that no cluster serves; its fields are not looked at, they are that version's.
+    /// An HPA of a version that no cluster serves. Its fields are not checked.
     pub(super) fn unsupported_version(object: &Object) -> Self {
         let (found, older) = (object.api_version(), ["autoscaling/v2beta1", "autoscaling/v2beta2"]);
         let advice = "`burstctl hpa migrate` writes it as autoscaling/v2.".to_owned();
@@ -129,8 +129,8 @@ impl Finding {
         }
     }
 
-    /// What no cluster serves, and what was meant to be an HPA: another kind of the group, or the kind in one of
-    /// Kubernetes' own groups.
+    /// An object that was probably meant to be an HPA: another kind in the group `autoscaling`, or the kind in another group
+    /// of Kubernetes.
     pub(super) fn misnamed_hpa(object: &Object) -> Option<Self> {
         let kind = object.kind();
         if object.group() == "autoscaling" && kind != KIND {
@@ -140,7 +140,7 @@ impl Finding {
         (kind == KIND && !object.group().contains('.')).then(|| Self::unsupported_version(object))
     }
 
-    /// A list is taken apart before anyone looks at it, so what is still called one has no items.
+    /// Lists are expanded before this, so an object that is still a list has no items.
     pub(super) fn invalid_list(object: &Object) -> Option<Self> {
         let is_list =
             object.kind() == "List" || object.tree.field("items").is_some() && object.kind().ends_with("List");
@@ -158,7 +158,7 @@ impl Finding {
             FindingKind::Decode,
             detail.unwrap_or(&message).to_owned(),
         );
-        // The field itself is the trouble, not what it says.
+        // Point at the key if the key is wrong, not its value.
         let span = if error.only_strict() {
             object.tree.place_of_key(error.path())
         } else {

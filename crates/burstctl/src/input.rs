@@ -1,4 +1,4 @@
-//! Files in, objects out. What cannot be read costs only itself.
+//! Reads files into objects. A document that cannot be read does not affect the others.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -9,9 +9,9 @@ use crate::yaml::{self, Mark, SyntaxError, Tree};
 /// A file's name and its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// As it was given; `<stdin>` for `-`.
+    /// The name as given; `<stdin>` for `-`.
     pub name: String,
-    /// All of it.
+    /// The whole text.
     pub text: String,
 }
 
@@ -30,20 +30,20 @@ pub struct InvalidDocument {
     pub source: usize,
     /// Counts from 1.
     pub document: usize,
-    /// Why.
+    /// The reason.
     pub error: SyntaxError,
 }
 
-/// Everything that was given.
+/// All input of a command.
 #[derive(Debug, Default)]
 pub struct Input {
     /// The files.
     pub sources: Vec<Source>,
-    /// What is in them, lists taken apart.
+    /// The objects, with lists expanded.
     pub objects: Vec<Object>,
-    /// What is not YAML.
+    /// Documents that cannot be parsed.
     pub invalid_documents: Vec<InvalidDocument>,
-    /// What could not be opened.
+    /// Files that cannot be read.
     pub unreadable: Vec<Unreadable>,
 }
 
@@ -60,7 +60,7 @@ impl Input {
         input
     }
 
-    /// Reads texts that are there already.
+    /// Parses texts that are already in memory.
     #[must_use]
     pub fn from_sources(sources: impl IntoIterator<Item = Source>) -> Self {
         let mut input = Self::default();
@@ -68,19 +68,19 @@ impl Input {
         input
     }
 
-    /// Whether there is nothing in it: an empty file or folder, or comments alone.
+    /// Returns whether there are no documents, for example an empty directory or only comments.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.objects.is_empty() && self.invalid_documents.is_empty() && self.unreadable.is_empty()
     }
 
-    /// Whether anything could not be read, or there was nothing to read: then nobody can tell what is right.
+    /// Returns whether something could not be read, or there was nothing to read.
     #[must_use]
     pub fn is_incomplete(&self) -> bool {
         self.is_empty() || !self.invalid_documents.is_empty() || !self.unreadable.is_empty()
     }
 
-    /// The name of a source.
+    /// Returns the name of a source.
     #[must_use]
     pub fn name(&self, source: usize) -> &str {
         self.sources.get(source).map_or("", |source| &source.name)
@@ -138,10 +138,10 @@ impl Input {
     }
 }
 
-/// Stands for bytes that are not UTF-8: no document may have it, so they cost the one that they are in.
+/// Replaces bytes that are not UTF-8. No document may contain it, so only the document with the bytes is refused.
 const INVALID_UTF8: char = '\u{ffff}';
 
-/// What Windows writes, behind a byte order mark; kubectl reads it too.
+/// Decodes UTF-16 with a byte order mark, which Windows writes and kubectl reads.
 fn decode_utf16(bytes: &[u8]) -> Option<String> {
     let (unit, rest): (fn([u8; 2]) -> u16, _) = match bytes {
         [0xff, 0xfe, rest @ ..] => (u16::from_le_bytes, rest),
@@ -153,7 +153,7 @@ fn decode_utf16(bytes: &[u8]) -> Option<String> {
     String::from_utf16(&units).ok().filter(|_| odd.is_empty())
 }
 
-/// The text, and where bytes were that are not.
+/// Returns the text, and the position of each byte that is not UTF-8.
 fn mark_invalid_utf8(bytes: &[u8]) -> (String, Vec<Mark>) {
     let (mut text, mut invalid_utf8) = (String::with_capacity(bytes.len()), Vec::new());
     let mut at = Mark { line: 1, column: 1 };
@@ -174,7 +174,7 @@ fn mark_invalid_utf8(bytes: &[u8]) -> (String, Vec<Mark>) {
     (text, invalid_utf8)
 }
 
-/// YAML has stumbled over it already; JSON takes any character in its strings.
+/// The YAML reader refuses the replacement; JSON strings accept it, so this does.
 fn reject_invalid_utf8(content: Result<Tree, SyntaxError>, invalid_utf8: &[Mark]) -> Result<Tree, SyntaxError> {
     let at = invalid_utf8.iter().find(|mark| match &content {
         Ok(tree) => (tree.span.start..tree.span.end).contains(mark),
@@ -189,7 +189,7 @@ fn reject_invalid_utf8(content: Result<Tree, SyntaxError>, invalid_utf8: &[Mark]
     }
 }
 
-/// In a directory; links to directories are not followed, so there is an end.
+/// Whether a directory entry is read. Links to directories are not followed, which prevents loops.
 fn is_manifest(path: &Path) -> bool {
     let has_manifest_extension = path
         .extension()
@@ -197,7 +197,7 @@ fn is_manifest(path: &Path) -> bool {
     match path.metadata() {
         Ok(found) if found.is_dir() => !path.is_symlink(),
         Ok(found) => has_manifest_extension && found.is_file(),
-        // A link to nowhere, say: reading it says why.
+        // For example a broken link: reading it reports the reason.
         Err(_) => has_manifest_extension,
     }
 }

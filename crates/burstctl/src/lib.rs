@@ -1,4 +1,4 @@
-//! What the `burstctl` command does, as functions from text to text.
+//! The commands of `burstctl`, as functions from text to text.
 #![forbid(unsafe_code)]
 #![cfg_attr(
     not(test),
@@ -6,7 +6,7 @@
         clippy::unwrap_used,
         clippy::expect_used,
         clippy::panic,
-        // There is `page`, which prints nothing that a terminal would obey.
+        // All output goes through `printer`, which escapes untrusted text.
         clippy::print_stdout,
         clippy::print_stderr,
         clippy::indexing_slicing,

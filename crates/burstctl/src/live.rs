@@ -1,4 +1,4 @@
-//! A running cluster, by any kubeconfig.
+//! A client of the cluster of a kubeconfig context.
 
 use std::time::Duration;
 
@@ -9,34 +9,34 @@ use kube::config::{KubeConfigOptions, KubeconfigError};
 use kube::{Api, Client, Config};
 use tokio::runtime::Runtime;
 
-/// Longer than a healthy API server takes for one answer.
+/// Longer than a healthy API server takes.
 const TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Why something of a cluster cannot be had.
+/// Why a cluster cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum LiveError {
-    /// No runtime to wait with.
+    /// The async runtime cannot be started.
     #[error("cannot wait for an answer: {0}")]
     Runtime(#[from] std::io::Error),
-    /// No such context, or no kubeconfig.
+    /// No kubeconfig, or no such context.
     #[error("kubeconfig: {0}")]
     Kubeconfig(#[from] KubeconfigError),
-    /// The cluster does not answer, or says no.
+    /// The cluster does not answer, or refuses.
     #[error("{}", error_chain(.0))]
     Cluster(#[from] kube::Error),
 }
 
-/// A cluster, and a runtime to wait for its answers with.
+/// A client with a runtime of its own.
 pub struct Cluster {
     runtime: Runtime,
     client: Client,
 }
 
 impl Cluster {
-    /// The cluster of a kubeconfig context; an empty one is the current context. Nothing is asked of it yet.
+    /// The cluster of a kubeconfig context; an empty one is the current context. Sends no request.
     ///
     /// # Errors
-    /// If there is no such context, or its credentials cannot be read.
+    /// No such context, or unusable credentials.
     pub fn of_context(context: &str) -> Result<Self, LiveError> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let mut config = runtime.block_on(config(context))?;
@@ -48,21 +48,21 @@ impl Cluster {
         Ok(Self { runtime, client })
     }
 
-    /// For what [`Api`] does.
+    /// Returns a client for [`Api`].
     #[must_use]
     pub fn client(&self) -> Client {
         self.client.clone()
     }
 
-    /// Waits.
+    /// Blocks on a future.
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         self.runtime.block_on(future)
     }
 
-    /// GETs a path and query of the API as they are: any status is an answer.
+    /// Sends a GET for a path and query; any status is a response.
     ///
     /// # Errors
-    /// If there is no answer.
+    /// No response.
     pub fn get(&self, path: &str) -> Result<http::Response<Vec<u8>>, LiveError> {
         let request = http::Request::get(path)
             .header("accept", "application/json")
@@ -77,17 +77,17 @@ impl Cluster {
     }
 }
 
-/// The HPA as the cluster has it; an empty context is the current one.
+/// Reads an HPA; an empty context is the current one.
 ///
 /// # Errors
-/// If the kubeconfig, the cluster or the HPA is not there.
+/// The kubeconfig, the cluster or the HPA is not available.
 pub fn fetch(context: &str, namespace: &str, name: &str) -> Result<HorizontalPodAutoscaler, LiveError> {
     let cluster = Cluster::of_context(context)?;
     let hpas: Api<HorizontalPodAutoscaler> = Api::namespaced(cluster.client(), namespace);
     Ok(cluster.block_on(hpas.get(name))?)
 }
 
-/// How the cluster of a context is reached; an empty context is the current one.
+/// The client configuration of a context; an empty context is the current one.
 pub(crate) async fn config(context: &str) -> Result<Config, LiveError> {
     let options = KubeConfigOptions {
         context: (!context.is_empty()).then(|| context.to_owned()),
@@ -95,12 +95,12 @@ pub(crate) async fn config(context: &str) -> Result<Config, LiveError> {
     };
     let mut config = Config::from_kubeconfig(&options).await?;
     config.connect_timeout = Some(TIMEOUT);
-    // A cluster that refuses is to be told of, not waited for: it says how long, and that may be an hour.
+    // No retries: a Retry-After can be an hour, and the error should be reported at once.
     config.default_retry = false;
     Ok(config)
 }
 
-/// What is at the bottom says more than what is on top.
+/// Joins the error with its causes; the innermost cause says most.
 pub(crate) fn error_chain(error: &kube::Error) -> String {
     if let kube::Error::Api(status) = error
         && !status.message.is_empty()

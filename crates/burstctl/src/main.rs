@@ -1,4 +1,4 @@
-//! The `burstctl` command: data on stdout, words on stderr; 0 all is well, 1 something to object to, 2 could not read.
+//! The `burstctl` command: data on stdout, messages on stderr, exit code 0, 1 or 2.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! The metrics of a spec, and a world in which they show given values.
+//! The metrics of a spec, and pods for which they have given values.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,42 +10,42 @@ use k8s_openapi::api::autoscaling::v2::{MetricSpec, MetricTarget};
 
 use crate::unit::Unit;
 
-/// Every container of the played pods asks for 100 of everything, so a per cent is 1.
+/// Every simulated container requests 100 of each resource, so one per cent is 1.
 const POD_REQUEST_MILLI: i64 = 100_000;
 
-/// A metrics-server looks back about this long.
+/// The window of metrics-server.
 const WINDOW: Duration = Duration::from_secs(15);
 
 /// One metric of a spec.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MetricModel {
-    /// Where its value comes from.
+    /// The source of its value.
     pub source: SourceType,
-    /// `cpu`, or the metric's own name.
+    /// `cpu`, or the name of the metric.
     pub name: String,
     /// Of a `ContainerResource` metric.
     pub container: Option<String>,
     /// The object of an `Object` metric: kind and name.
     pub object: Option<(String, String)>,
-    /// What it is compared with.
+    /// The target.
     pub target: TargetValue,
-    /// In what it and its aim are shown.
+    /// The unit in which value and target are shown.
     pub unit: Unit,
 }
 
-/// What a metric is compared with. Amounts are in thousandths.
+/// A target; amounts are in thousandths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TargetValue {
     /// Per cent of the request.
     Utilization(i32),
     /// Per pod.
     AverageValue(i64),
-    /// In all.
+    /// In total.
     Value(i64),
 }
 
 impl MetricModel {
-    /// The metric as the controller reads it; None for one that the apiserver would refuse or that never works.
+    /// Returns the metric as the controller reads it; `None` if it is invalid or never works.
     #[must_use]
     pub fn from_spec(spec: &MetricSpec) -> Option<Self> {
         let source: SourceType = spec.type_.parse().ok()?;
@@ -77,7 +77,7 @@ impl MetricModel {
         })
     }
 
-    /// Whether its value is shared out among the pods.
+    /// Returns whether its value is divided among the pods.
     #[must_use]
     pub fn is_per_pod(&self) -> bool {
         matches!(
@@ -86,8 +86,8 @@ impl MetricModel {
         )
     }
 
-    /// What a metrics API would say if this `total` (in thousandths; for utilization thousandths of a per cent of one
-    /// pod's request) were shared by the ready ones among `pods`.
+    /// Returns the reading of a metrics API if the ready pods shared this `total` (in thousandths; for utilization, thousandths
+    /// of a per cent of one pod's request).
     #[must_use]
     pub fn reading(&self, total: i64, pods: &[Pod], containers: usize, now: Time) -> Reading {
         match self.source {
@@ -108,7 +108,7 @@ impl MetricModel {
     }
 }
 
-/// As the controller chooses: of several fields it has its favourites, and only `Object` goes by the type.
+/// Chooses the target field as the controller does: by a fixed preference, and only for `Object` by the type.
 fn target_of(source: SourceType, target: &MetricTarget) -> Option<(TargetValue, Unit)> {
     let read = |written: &Option<_>, target: fn(i64) -> TargetValue| {
         let quantity = Quantity::try_from(written.as_ref()?).ok()?;
@@ -131,7 +131,7 @@ fn target_of(source: SourceType, target: &MetricTarget) -> Option<(TargetValue, 
     }
 }
 
-/// The total, whole pod by whole pod; the first ones carry what does not divide.
+/// Divides the total among the ready pods; the first pods get the remainder.
 fn distribute(total: i64, pods: &[Pod], now: Time) -> Samples {
     let ready: Vec<&Pod> = pods.iter().filter(|pod| is_ready(pod)).collect();
     let count = i64::try_from(ready.len()).unwrap_or(i64::MAX).max(1);
@@ -163,7 +163,7 @@ fn is_ready(pod: &Pod) -> bool {
     pod.ready.is_some_and(|ready| ready.status == Some(true))
 }
 
-/// The containers that the metrics name; at least one.
+/// Returns the containers that the metrics name; at least one.
 #[must_use]
 pub fn containers(models: &[MetricModel]) -> Vec<String> {
     let mut names: Vec<String> = models.iter().filter_map(|model| model.container.clone()).collect();
@@ -175,7 +175,7 @@ pub fn containers(models: &[MetricModel]) -> Vec<String> {
     names
 }
 
-/// A running pod, ready or not since then.
+/// Returns a running pod.
 #[must_use]
 pub fn pod(name: String, containers: &[String], models: &[MetricModel], started: Time, ready: Ready) -> Pod {
     let resources = models.iter().filter(|model| model.is_per_pod());

@@ -1,13 +1,13 @@
-//! Kubernetes objects, wherever they stood.
+//! Kubernetes objects and their positions in files.
 
 use crate::yaml::{Key, Span, Tree, Value};
 
-/// One object and where it came from.
+/// An object and its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Object {
-    /// Index of its source.
+    /// The index of its source.
     pub source: usize,
-    /// Counts from 1.
+    /// The number of its document, from 1.
     pub document: usize,
     /// The object.
     pub tree: Tree,
@@ -44,7 +44,7 @@ impl Object {
         self.metadata("name").unwrap_or_default()
     }
 
-    /// `metadata.namespace`; where kubectl would put it without being told otherwise.
+    /// `metadata.namespace`; the default is `default`, as in kubectl.
     #[must_use]
     pub fn namespace(&self) -> &str {
         self.metadata("namespace").unwrap_or("default")
@@ -56,13 +56,13 @@ impl Object {
         format!("{}/{}", self.namespace(), self.name())
     }
 
-    /// Why kubectl refuses it, whatever it is: only what has a kind is an object.
+    /// Returns why kubectl refuses the document, if it has no kind or is not an object.
     #[must_use]
     pub fn invalid_reason(&self) -> Option<String> {
         if !matches!(self.tree.value, Value::Object(_)) {
             return Some("expected an object".to_owned());
         }
-        // From a request's address the apiserver would know them; kubectl has only the file.
+        // The API server could take them from the request path; kubectl cannot.
         let words = [("apiVersion", self.api_version()), ("kind", self.kind())];
         let (missing, _) = words.into_iter().find(|(_, text)| text.is_empty())?;
         Some(format!("an object without {missing}, so its type is unknown"))
@@ -78,14 +78,14 @@ pub(crate) fn group(api_version: &str) -> &str {
     api_version.split_once('/').map_or("", |(group, _)| group)
 }
 
-/// The objects of a document: the items of a list, or itself.
+/// Returns the objects of a document: the items of a list, or the document itself.
 pub(crate) fn in_document(source: usize, document: usize, tree: Tree) -> Vec<Object> {
     let mut objects = Vec::new();
     flatten_list(tree, &mut |tree| objects.push(Object { source, document, tree }));
     objects
 }
 
-/// What is called a list and has no items is one object: `AllowList` may be the kind of somebody's own.
+/// Expands a list. A kind that ends in `List` without items, such as a custom `AllowList`, is one object.
 fn flatten_list(tree: Tree, take: &mut dyn FnMut(Tree)) {
     let kind = tree.text("kind").unwrap_or_default().to_owned();
     let items = tree.field("items").map(|items| &items.value);
@@ -105,7 +105,7 @@ fn flatten_list(tree: Tree, take: &mut dyn FnMut(Tree)) {
     }
 }
 
-/// The items of a typed list do not say what they are.
+/// Sets the kind and version of an item from those of its typed list.
 fn with_type_meta(mut tree: Tree, kind: &str, api_version: &str, span: Span) -> Tree {
     let untyped = tree.field("kind").is_none() && tree.field("apiVersion").is_none() && !kind.is_empty();
     if let (Value::Object(fields), true) = (&mut tree.value, untyped) {

@@ -1,16 +1,16 @@
-//! The filter's configuration wherever it stands: in a file of its own, or in the Istio object that installs it.
+//! Finds the filter's configuration in its own file or in the Istio object that installs it.
 
 use burst_model::config::{Artifact, Config, Origin};
 use serde_json::Value;
 
-/// Every place of an Istio object where the filter's configuration can stand.
+/// The paths of the configuration in a WasmPlugin and in a TrafficExtension.
 const IN_A_PLUGIN: [&str; 2] = ["/spec/pluginConfig", "/spec/wasm/pluginConfig"];
 
-/// Where it stands in the value of an EnvoyFilter's patch.
+/// Its path in a patch of an EnvoyFilter.
 const IN_A_PATCH: &str = "/patch/value/typed_config/config/configuration";
 
-/// The filter's configuration in a JSON object: that of a WasmPlugin, TrafficExtension or EnvoyFilter; `None` in any
-/// other Kubernetes object. One in an EnvoyFilter that is no JSON is its text.
+/// Returns the configuration in a WasmPlugin, TrafficExtension or EnvoyFilter; `None` for any other object. If it is not
+/// valid JSON in an EnvoyFilter, it is returned as a string.
 #[must_use]
 pub fn in_object(object: &Value) -> Option<Value> {
     match object.get("kind")?.as_str() {
@@ -20,13 +20,13 @@ pub fn in_object(object: &Value) -> Option<Value> {
     }
 }
 
-/// The patches of an EnvoyFilter.
+/// Returns the patches of an EnvoyFilter.
 pub(crate) fn patches(object: &Value) -> impl Iterator<Item = &Value> {
     let patches = object.pointer("/spec/configPatches").and_then(Value::as_array);
     patches.into_iter().flatten()
 }
 
-/// The JSON in a `StringValue` or a `Struct`, by whichever type URL.
+/// Returns the JSON in a `StringValue` or a `Struct`.
 fn embedded_json(configuration: &Value) -> Option<Value> {
     match configuration.get("value")? {
         Value::String(text) => Some(serde_json::from_str(text).unwrap_or_else(|_| text.as_str().into())),
@@ -34,7 +34,7 @@ fn embedded_json(configuration: &Value) -> Option<Value> {
     }
 }
 
-/// The filter's configuration that a document is, or has in it; `None` in another Kubernetes object.
+/// Returns the configuration that a document is or contains; `None` for another Kubernetes object.
 #[must_use]
 pub fn in_document(document: &Value) -> Option<Value> {
     if document.get("kind").is_some() {
@@ -44,15 +44,15 @@ pub fn in_document(document: &Value) -> Option<Value> {
     }
 }
 
-/// Why the filter would refuse a configuration, in its words.
+/// Why the filter refuses a configuration.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct InvalidConfig(String);
 
-/// The configuration, checked as the filter checks it.
+/// Parses and checks a configuration as the filter does.
 ///
 /// # Errors
-/// What the filter would log.
+/// The error that the filter logs.
 pub fn parse(config: &Value) -> Result<Config, InvalidConfig> {
     if let Value::String(text) = config {
         let parsed = Config::parse(text.as_bytes(), Artifact::Full);
@@ -60,13 +60,13 @@ pub fn parse(config: &Value) -> Result<Config, InvalidConfig> {
     }
     Config::parse(config.to_string().as_bytes(), Artifact::Full).map_err(|error| {
         let reason = error.to_string();
-        // The place in a JSON that nobody wrote.
+        // The position in JSON that burstctl made is not useful.
         let reason = reason.rsplit_once(" at line ").map_or(&*reason, |(reason, _)| reason);
         InvalidConfig(reason.to_owned())
     })
 }
 
-/// That a configuration reads a cluster, which is what is to be looked at.
+/// Checks that a configuration reads a cluster.
 ///
 /// # Errors
 /// It reads a hub.

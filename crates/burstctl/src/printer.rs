@@ -1,5 +1,5 @@
-//! The only way to stdout and stderr. What others wrote, in names, labels, messages and files, gets there as text: no
-//! terminal obeys it, it begins no line, and a CI runner that reads the output finds no command of its own in it.
+//! The only way to stdout and stderr. Text from names, labels, messages and files is escaped: a terminal executes none of
+//! it, it starts no new line, and a CI runner finds no command in it.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -9,29 +9,28 @@ use burst_printable::{Printable, is_printable};
 use clap::builder::styling::Style;
 use serde::Serialize;
 
-/// Lines for people, and data for programs.
+/// Writes lines for people and data for programs.
 ///
-/// There is no way to write a string as it is but [`encoded`](Self::encoded), so a new line of output cannot forget to
-/// escape what it quotes.
+/// Only [`raw`](Self::raw) writes a string unescaped, so that new output cannot forget to escape.
 pub struct Printer<'a> {
     out: Box<dyn Write + 'a>,
     styled: bool,
 }
 
 impl<'a> Printer<'a> {
-    /// On `out`; `styled` is for a terminal that shows colours.
+    /// Writes to `out`; `styled` adds colours.
     pub fn new(out: impl Write + 'a, styled: bool) -> Self {
         let out = Box::new(out);
         Self { out, styled }
     }
 
-    /// Returns whether it has colours.
+    /// Returns whether the output has colours.
     #[must_use]
     pub fn is_styled(&self) -> bool {
         self.styled
     }
 
-    /// Exactly one line, whatever `text` has in it.
+    /// Writes exactly one line.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -39,7 +38,7 @@ impl<'a> Printer<'a> {
         self.styled_line(&[(Style::new(), &text)])
     }
 
-    /// Exactly one line of parts, each in its style.
+    /// Writes one line of several parts, each with a style.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -54,7 +53,7 @@ impl<'a> Printer<'a> {
         writeln!(self.out)
     }
 
-    /// The lines of a renderer that was given [`Printable`] text and has added its own line breaks and colours.
+    /// Writes the lines of a renderer whose input was [`Printable`].
     ///
     /// # Errors
     /// If it cannot be written.
@@ -62,7 +61,7 @@ impl<'a> Printer<'a> {
         if self.styled {
             return writeln!(self.out, "{lines}");
         }
-        // There are no colours of ours among these, so nothing is lost if the renderer has forgotten a character.
+        // Without colours, escape again in case the renderer missed a character.
         lines.split('\n').try_for_each(|line| {
             writeln!(
                 self.out,
@@ -72,7 +71,7 @@ impl<'a> Printer<'a> {
         })
     }
 
-    /// A JSON value on a line of its own.
+    /// Writes a JSON value on one line.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -81,7 +80,7 @@ impl<'a> Printer<'a> {
         writeln!(self.out, "{}", escape_json(&json))
     }
 
-    /// A JSON value on as many lines as it takes.
+    /// Writes a JSON value on several lines.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -90,7 +89,7 @@ impl<'a> Printer<'a> {
         writeln!(self.out, "{}", escape_json(&json))
     }
 
-    /// Text of ours, or of an encoder that escapes what is not printable, as [`to_yaml`](crate::yaml::to_yaml) does.
+    /// Writes text that is our own or already escaped, such as that of [`to_yaml`](crate::yaml::to_yaml).
     ///
     /// # Errors
     /// If it cannot be written.
@@ -98,7 +97,7 @@ impl<'a> Printer<'a> {
         self.out.write_all(text.as_bytes())
     }
 
-    /// Sends what was written so far.
+    /// Flushes the output.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -107,7 +106,7 @@ impl<'a> Printer<'a> {
     }
 }
 
-/// JSON with what serde leaves as it is although a terminal obeys it. Outside of strings JSON is ASCII without DEL.
+/// Escapes what serde leaves although a terminal executes it. Outside of strings JSON is ASCII without DEL.
 fn escape_json(json: &str) -> Cow<'_, str> {
     let is_printable_or_newline = |character: char| character == '\n' || is_printable(character);
     if json.chars().all(is_printable_or_newline) {

@@ -1,4 +1,4 @@
-//! The commands from their args to their end.
+//! Runs the commands.
 
 #[cfg(feature = "live")]
 mod doctor;

@@ -1,4 +1,4 @@
-//! Where a command reads and writes: data on stdout, words on stderr.
+//! Streams of a command: data on stdout, messages on stderr.
 
 use std::fmt::Display;
 use std::io::{self, Read, Write};
@@ -11,7 +11,7 @@ use crate::outcome::Outcome;
 use crate::printer::Printer;
 use crate::yaml::{Mark, first_comment};
 
-/// Where a command reads and writes.
+/// The streams of a command.
 pub struct Terminal<'a> {
     stdin: Box<dyn Read + 'a>,
     data: Printer<'a>,
@@ -19,7 +19,7 @@ pub struct Terminal<'a> {
 }
 
 impl<'a> Terminal<'a> {
-    /// That of this process.
+    /// The streams of this process.
     #[must_use]
     pub fn new() -> Self {
         let styled = anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never;
@@ -27,7 +27,7 @@ impl<'a> Terminal<'a> {
         Self::with_streams(io::stdin().lock(), out, io::stderr().lock(), styled)
     }
 
-    /// `stdin` for `-`, `out` for data, `words` for everything else; `styled` if a person with colours reads the data.
+    /// Uses `stdin` for `-`, `out` for data and `messages` for the rest; `styled` adds colours to the data.
     pub fn with_streams(stdin: impl Read + 'a, out: impl Write + 'a, messages: impl Write + 'a, styled: bool) -> Self {
         Self {
             stdin: Box::new(stdin),
@@ -36,34 +36,34 @@ impl<'a> Terminal<'a> {
         }
     }
 
-    /// For `-`.
+    /// Returns the stream for `-`.
     pub fn stdin(&mut self) -> &mut dyn Read {
         &mut self.stdin
     }
 
-    /// For data.
+    /// Returns the printer for data.
     pub fn data(&mut self) -> &mut Printer<'a> {
         &mut self.data
     }
 
-    /// A line on stderr. Whoever does not listen to words misses nothing that matters.
+    /// Writes a line to stderr. A closed stderr is ignored.
     pub fn message(&mut self, messages: impl Display) {
         self.flush_data();
         let _ = self.messages.line(format_args!("burstctl: {messages}"));
     }
 
-    /// Says what is wrong where data is something else.
+    /// Writes findings to stderr.
     pub fn print_findings(&mut self, findings: &[Finding], input: &Input) {
         self.flush_data();
         let _ = write_findings(findings, &input.sources, LintFormat::Text, &mut self.messages);
     }
 
-    /// The data so far, so that words about it stand below it. What cannot be written is told at the end.
+    /// Flushes the data, so that messages about it come after it. Errors are reported at the end.
     fn flush_data(&mut self) {
         let _ = self.data.flush();
     }
 
-    /// Says what could not be opened, or that there was nothing.
+    /// Reports files that cannot be read, and empty input.
     pub fn report_unreadable(&mut self, input: &Input) {
         if input.is_empty() {
             self.message("no document was given");
@@ -73,7 +73,7 @@ impl<'a> Terminal<'a> {
         }
     }
 
-    /// Says what is no YAML, for commands that have no findings.
+    /// Reports syntax errors, for commands without findings.
     pub fn report_syntax_errors(&mut self, input: &Input) {
         for broken in &input.invalid_documents {
             let file = input.name(broken.source);
@@ -81,7 +81,7 @@ impl<'a> Terminal<'a> {
         }
     }
 
-    /// Says which documents are no objects, for commands that have no findings; returns whether there is one.
+    /// Reports documents that are not objects, for commands without findings; returns whether there is one.
     pub fn report_invalid_objects(&mut self, input: &Input) -> bool {
         let mut any = false;
         for object in &input.objects {
@@ -94,7 +94,7 @@ impl<'a> Terminal<'a> {
         any
     }
 
-    /// Says that what was written has no comments, where the input had some.
+    /// Reports that the output does not keep the comments of the input.
     pub fn warn_about_comments(&mut self, input: &Input) {
         for source in &input.sources {
             if let Some(Mark { line, column }) = first_comment(&source.text) {
@@ -106,11 +106,11 @@ impl<'a> Terminal<'a> {
         }
     }
 
-    /// The end, if all of the data got out.
+    /// Returns the outcome, unless the data could not be written.
     pub fn finish(&mut self, written: io::Result<()>, end: Outcome) -> Outcome {
         match written.and_then(|()| self.data.flush()) {
             Ok(()) => end,
-            // `| head` has seen enough.
+            // A closed pipe, such as `| head`, is not an error.
             Err(reason) if reason.kind() == io::ErrorKind::BrokenPipe => end,
             Err(reason) => {
                 self.message(format_args!("stdout: {reason}"));

@@ -40,7 +40,7 @@ impl Query {
             match key.as_ref() {
                 "limit" => query.limit = limit(&value)?,
                 "continue" => {
-                    query.continue_token = Some(value.into_owned()).filter(|continue_token| !continue_token.is_empty())
+                    query.continue_token = Some(value.into_owned()).filter(|token| !token.is_empty());
                 }
                 "labelSelector" => query.labels = label_selector(&value)?,
                 "fieldSelector" => query.fields = FieldSelector::parse(&value).map_err(Status::bad_request)?,

@@ -59,7 +59,7 @@ fn when_envoy_exits_its_last_lines_are_shown() {
     assert_eq!(status.code(), Some(1));
     let said = said.join("\n");
     assert!(
-        said.contains("Envoy ended by itself (exit status: 3); its last lines:\nerr: first\nerr: no such wasm"),
+        said.contains("Envoy exited (exit status: 3); its last lines:\nerr: first\nerr: no such wasm"),
         "{said}"
     );
 }
@@ -78,7 +78,7 @@ fn a_missing_envoy_is_reported_with_the_command_that_installs_it() {
     assert_eq!(status.code(), Some(1));
     let said = said.concat();
     assert!(
-        said.contains(r#"cannot start Envoy "no/such/envoy""#) && said.contains("`make setup` brings one"),
+        said.contains(r#"cannot start Envoy "no/such/envoy""#) && said.contains("`make setup` installs it"),
         "{said}"
     );
 }
@@ -91,7 +91,7 @@ fn a_port_in_use_is_reported_before_anything_is_started() {
     let (status, said) = run(&envoy, &addr.to_string()).end();
     assert_eq!(status.code(), Some(1));
     let hint = format!(
-        "{addr} is taken (Address already in use (os error 98)); end what listens there: `ss -ltnp 'sport = :{}'`",
+        "{addr} is in use (Address already in use (os error 98)); `ss -ltnp 'sport = :{}'`",
         addr.port()
     );
     assert!(said.concat().contains(&hint), "{said:?}");

@@ -1,4 +1,4 @@
-//! Whether a ServiceAccount may list, and where it is configured watch, what the filter reads.
+//! Checks that a ServiceAccount may list, and where configured watch, what the filter reads.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ impl ServiceAccount {
         format!("{}/{}", self.namespace, self.name)
     }
 
-    /// The question whether it may do that, as the API server puts it to itself when the account asks.
+    /// The review of one access, as the API server decides it for a request of the account.
     /// <https://kubernetes.io/docs/reference/access-authn-authz/authorization/#checking-api-access>
     pub(super) fn access_review(&self, verb: Verb, source: &Source) -> SubjectAccessReview {
         let Self { namespace, name } = self;
@@ -48,8 +48,8 @@ impl ServiceAccount {
     }
 }
 
-/// What the filter needs of each account: as the configurations of its pods say, all of them; as the defaults say where
-/// none of its pods has one. Nothing of an account whose pods read no cluster, as a spoke needs no role.
+/// The access that each account needs: that of the configurations of all its pods, or of the defaults if no pod has one. An
+/// account whose pods are spokes needs no access.
 pub(super) fn required_access<'a>(
     pods: impl Iterator<Item = (ServiceAccount, Option<&'a Config>)>,
     defaults: Option<&'a Config>,
@@ -82,7 +82,7 @@ fn access_of_config(config: &Config) -> impl Iterator<Item = (Verb, Source)> {
     sources.flat_map(move |source| verbs.iter().map(|verb| (*verb, source.clone())))
 }
 
-/// What it may do, and what not.
+/// Reports which access is granted and which is missing.
 pub(super) fn check(account: &ServiceAccount, answers: &[(Verb, Source, bool)]) -> Check {
     let words = |wanted: bool| -> String {
         let of_verb = |verb: Verb| {
@@ -107,7 +107,7 @@ pub(super) fn check(account: &ServiceAccount, answers: &[(Verb, Source, bool)]) 
     )
 }
 
-/// Nobody could be asked.
+/// The check if the reviews cannot be made.
 pub(super) fn unknown(account: &ServiceAccount, reason: impl Into<String>) -> Check {
     Check::unknown(
         "rbac",

@@ -1,4 +1,4 @@
-//! The Istio objects that bring the filter, and which pods they are for.
+//! Checks the Istio objects that install the filter, and which pods they select.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +9,13 @@ use super::Check;
 use super::pods::Pod;
 use crate::plugin_config;
 
-/// The namespace whose objects hold for the whole mesh, unless the mesh is told otherwise.
+/// Istio's default root namespace, whose objects apply to the whole mesh.
 pub(super) const ROOT_NAMESPACE: &str = "istio-system";
 
-/// The name that the sets of `istio/` use everywhere.
+/// The name in all manifests of `istio/`.
 const NAME: &str = "burst-metrics";
 
-/// Where an object says what it runs.
+/// The fields that can contain that name.
 const NAME_FIELDS: [&str; 5] = [
     "/metadata/name",
     "/spec/pluginName",
@@ -40,7 +40,7 @@ impl IstioObject {
         format!("{kind} {namespace}/{name}")
     }
 
-    /// Whether it runs the filter.
+    /// Returns whether it installs the filter.
     pub(super) fn has_filter(&self) -> bool {
         match self.text("/kind") {
             "EnvoyFilter" => plugin_config::patches(&self.0).any(|patch| {
@@ -59,7 +59,7 @@ impl IstioObject {
         }
     }
 
-    /// Whether it adds an Envoy cluster of that name.
+    /// Returns whether it adds an Envoy cluster of that name.
     fn adds_cluster(&self, name: &str) -> bool {
         plugin_config::patches(&self.0).any(|patch| {
             patch.get("applyTo").and_then(Value::as_str) == Some("CLUSTER")
@@ -67,7 +67,7 @@ impl IstioObject {
         })
     }
 
-    /// Whether Istio gives it to a pod.
+    /// Returns whether Istio applies it to a pod.
     /// <https://istio.io/latest/docs/reference/config/proxy_extensions/wasm-plugin/>
     pub(super) fn selects(&self, pod: &Pod) -> bool {
         let namespace = self.text("/metadata/namespace");
@@ -76,7 +76,7 @@ impl IstioObject {
         }
         let targets = self.0.pointer("/spec/targetRefs").and_then(Value::as_array);
         if let Some(targets) = targets.filter(|targets| !targets.is_empty()) {
-            // The pods of a Gateway of the Gateway API carry its name.
+            // The Gateway API labels the pods of a Gateway with its name.
             let gateway = pod.labels.get("gateway.networking.k8s.io/gateway-name");
             let named = |target: &Value| {
                 let text = |field: &str| target.get(field).and_then(Value::as_str);
@@ -99,7 +99,7 @@ fn matches(selector: &serde_json::Map<String, Value>, labels: &BTreeMap<String, 
         .all(|(key, value)| labels.get(key).map(String::as_str) == value.as_str())
 }
 
-/// The one set that a pod has, and the configuration in it.
+/// Checks that exactly one object installs the filter on a pod, and returns its configuration.
 pub(super) fn check_manifests(pod: &Pod, objects: &[IstioObject]) -> (Vec<Check>, Option<Config>) {
     let found: Vec<_> = objects.iter().filter(|object| object.has_filter()).collect();
     let selecting: Vec<_> = found.iter().filter(|object| object.selects(pod)).collect();
@@ -161,7 +161,7 @@ fn check_configuration(manifest: &IstioObject, of: &str) -> (Check, Option<Confi
     }
 }
 
-/// What becomes of requests where the filter fails, and what is asked before it.
+/// Checks the failure strategy, and that authorization comes before the filter.
 fn check_failure_policy(manifest: &IstioObject, of: &str) -> Check {
     let one_of = |pointers: [&str; 2]| pointers.map(|pointer| manifest.text(pointer)).concat();
     let strategy = match manifest.text("/kind") {
@@ -199,7 +199,7 @@ fn check_failure_policy(manifest: &IstioObject, of: &str) -> Check {
     }
 }
 
-/// Whether Envoy gets a cluster for the Kubernetes API.
+/// Checks that Envoy gets the cluster of the Kubernetes API or of the hub.
 fn check_upstream_cluster(pod: &Pod, objects: &[IstioObject], config: &Config) -> Check {
     let (name, advice) = match config.origin {
         Origin::Kubernetes => (

@@ -1,6 +1,6 @@
-//! Whether what is installed works: a list of checks, each with what to do where it is not well.
+//! Checks an installation; each failed check says how to fix it.
 //!
-//! What is looked at (`scene`, `admin`) is kept apart from what is made of it (`pods`, `sets`, `access`, `proxy`).
+//! `targets` and `admin` collect the facts; `pods`, `manifests`, `access` and `proxy` judge them.
 
 mod access;
 mod admin;
@@ -18,34 +18,34 @@ pub use stats::Stats;
 pub use targets::{check_cluster, check_envoy};
 pub use write::write;
 
-/// What came of one check.
+/// The result of one check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Check {
-    /// What was looked at: `rbac`, `token`, …
+    /// The name of the check: `rbac`, `token`, …
     pub name: &'static str,
-    /// Whose: a pod, a ServiceAccount; empty where there is only one.
+    /// The pod or ServiceAccount; empty if there is only one.
     pub subject: String,
-    /// How it is.
+    /// The verdict.
     pub verdict: Verdict,
     /// What was found.
     pub finding: String,
-    /// What to do; empty where all is well.
+    /// How to fix it; empty if nothing is wrong.
     pub advice: String,
 }
 
-/// How something is.
+/// The verdict of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
-    /// As it should be.
+    /// Nothing is wrong.
     Ok,
-    /// Not as it should be.
+    /// Something is wrong.
     Problem,
-    /// It could not be looked at.
+    /// The check could not be made.
     Unknown,
 }
 
 impl Verdict {
-    /// The verdict in one word.
+    /// The verdict as one word.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {

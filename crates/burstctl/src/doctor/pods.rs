@@ -1,4 +1,4 @@
-//! The gateway's pods: that there are any, their token, and the Istio in them.
+//! Checks the gateway's pods, their token and their Istio version.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +7,13 @@ use k8s_openapi::api::core::v1 as core;
 use super::Check;
 use super::versions::{OLDEST_ENVOY, OLDEST_ISTIO};
 
-/// Where the sets of `istio/` read the token.
+/// The path from which the manifests of `istio/` read the token.
 const TOKEN_MOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-/// The container that Envoy is in.
+/// The container with Envoy.
 const PROXY_CONTAINER: &str = "istio-proxy";
 
-/// What counts of a pod.
+/// The parts of a pod that the checks need.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Pod {
     pub(super) namespace: String,
@@ -30,7 +30,7 @@ impl Pod {
         let spec = pod.spec.as_ref();
         let containers = spec.map_or(&[][..], |spec| &spec.containers);
         let proxy = containers.iter().find(|container| container.name == PROXY_CONTAINER);
-        // A gateway of another make has its proxy in its first container.
+        // Gateways that are not Istio's have the proxy in the first container.
         let proxy = proxy.or(containers.first());
         let mounts = proxy.and_then(|container| container.volume_mounts.as_ref());
         let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
@@ -52,7 +52,7 @@ impl Pod {
     }
 }
 
-/// Whether there are pods.
+/// Checks that there are pods and that they run.
 pub(super) fn check_any(pods: &[Pod], namespace: &str, selector: &str) -> Check {
     if pods.is_empty() {
         return Check::problem(
@@ -77,7 +77,7 @@ pub(super) fn check_any(pods: &[Pod], namespace: &str, selector: &str) -> Check 
     }
 }
 
-/// Whether the pod has a token to show to the API server.
+/// Checks that a token is mounted.
 pub(super) fn check_token(pod: &Pod) -> Check {
     if pod.has_token {
         Check::ok("token", pod.title(), format!("of ServiceAccount {}", pod.account))
@@ -91,7 +91,7 @@ pub(super) fn check_token(pod: &Pod) -> Check {
     }
 }
 
-/// Whether the Istio in the pod has an Envoy that the filter runs on, where its image tells.
+/// Checks the Istio version, if the tag of the image contains it.
 pub(super) fn check_istio_version(pod: &Pod) -> Option<Check> {
     let tag = pod.image.as_deref()?.rsplit_once("proxyv2:")?.1;
     let mut parts = tag.split(['.', '-', '@']).map(str::parse::<u32>);
@@ -102,7 +102,7 @@ pub(super) fn check_istio_version(pod: &Pod) -> Option<Check> {
         Check::problem(
             "istio",
             pod.title(),
-            format!("Istio {tag} has an Envoy before 1.{}", OLDEST_ENVOY),
+            format!("Istio {tag} has an Envoy before 1.{OLDEST_ENVOY}"),
             format!("update to Istio 1.{OLDEST_ISTIO} or later"),
         )
     })

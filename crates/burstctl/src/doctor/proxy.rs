@@ -1,4 +1,4 @@
-//! What one Envoy tells of itself and of the filter in it.
+//! Checks one Envoy and the filter in it, from its admin interface.
 
 use burst_model::kube::Outcome;
 use burst_model::time::Time;
@@ -9,16 +9,16 @@ use super::stats::Stats;
 use super::versions::{OLDEST_ENVOY, OLDEST_ISTIO};
 use super::{Check, Verdict};
 
-/// What a proxy is measured by.
+/// What the stats are compared with.
 #[derive(Clone, Copy, Debug)]
 pub struct Expected {
-    /// Now.
+    /// The current time.
     pub now: Time,
     /// `max_staleness` in seconds.
     pub max_staleness: u64,
 }
 
-/// Everything that can be said of one proxy.
+/// All checks of one proxy.
 pub(super) fn checks(of: &str, info: &EnvoyInfo, expected: Expected) -> Vec<Check> {
     let mut checks = vec![check_envoy_version(of, &info.envoy)];
     let stats = &info.stats;
@@ -53,10 +53,7 @@ fn check_envoy_version(of: &str, version: &str) -> Check {
             "envoy",
             of,
             format!("Envoy {version} is older than 1.{OLDEST_ENVOY}"),
-            format!(
-                "update the proxy; Istio has Envoy 1.{OLDEST_ENVOY} since 1.{}",
-                OLDEST_ISTIO
-            ),
+            format!("update the proxy; Istio has Envoy 1.{OLDEST_ENVOY} since 1.{OLDEST_ISTIO}"),
         ),
         _ => Check::unknown("envoy", of, "Envoy reports no version", "check its image"),
     }
@@ -130,7 +127,7 @@ fn check_poll(of: &str, stats: &Stats, expected: Expected) -> Check {
     }
 }
 
-/// What to do about polls that end so.
+/// How to fix polls that fail with this outcome.
 fn advice(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Unauthorized => "the API server rejects the token; see the token check, and check its audience",
@@ -174,7 +171,7 @@ fn check_headers(of: &str, stats: &Stats) -> Check {
         [] => String::new(),
         words => format!(", without: {}", words.join(", ")),
     };
-    // A Service without an HPA has none, and a redirect has no cluster: that is as it should be.
+    // A Service without an HPA and a redirect have no header; that is normal.
     let odd = absent
         .iter()
         .any(|(reason, _)| !matches!(*reason, "no_entry" | "no_cluster" | "external"));
@@ -198,10 +195,10 @@ fn check_headers(of: &str, stats: &Stats) -> Check {
 mod tests {
     use super::*;
 
-    /// What an Envoy 1.36 said a second after the filter's first read; tests/doctor records it.
+    /// The stats of an Envoy 1.36 a second after the filter's first read, recorded by tests/cli/doctor.
     const RECORDED: &str = include_str!("../../tests/data/stats.txt");
 
-    /// The check of that name, of what was recorded with some stats changed.
+    /// The check of that name, from the recorded stats with some values changed.
     fn check(about: &str, changes: &[(&str, u64)]) -> (Verdict, String) {
         let lines = RECORDED.lines().map(|line| {
             let (name, value) = line.split_once(": ").unwrap();

@@ -1,14 +1,14 @@
-//! Envoy's stats, as far as they are about the filter.
+//! The filter's stats in Envoy.
 
 use std::collections::BTreeMap;
 
 use burst_model::kube::Outcome;
 use burst_model::version::Version;
 
-/// How Envoy shows what a Wasm module counts.
+/// The prefix of the stats of a Wasm module.
 const PREFIX: &str = "wasmcustom.burst_";
 
-/// Each VM of the runtime that the filter runs in, whatever module it runs.
+/// The number of VMs of the filter's runtime, for any module.
 const ACTIVE_VMS: &str = "wasm.envoy.wasm.runtime.v8.active";
 
 /// The filter's stats in one Envoy.
@@ -16,7 +16,7 @@ const ACTIVE_VMS: &str = "wasm.envoy.wasm.runtime.v8.active";
 pub struct Stats(BTreeMap<String, u64>);
 
 impl Stats {
-    /// Reads the body of Envoy's `/stats`: `name: value` lines, of which those that are no number are left out.
+    /// Parses the body of `/stats`: lines of `name: value`. Values that are not numbers are skipped.
     #[must_use]
     pub fn read(body: &[u8]) -> Self {
         let text = String::from_utf8_lossy(body);
@@ -27,38 +27,38 @@ impl Stats {
         Self(text.lines().filter_map(line).collect())
     }
 
-    /// A stat of the filter by its name behind `burst_`.
+    /// Returns a stat of the filter by its name after `burst_`.
     #[must_use]
     pub fn filter_stat(&self, name: &str) -> Option<u64> {
         self.0.get(&format!("{PREFIX}{name}")).copied()
     }
 
-    /// Whether the filter ever ran in this Envoy. Its stats stay when it goes.
+    /// Returns whether the filter has run in this Envoy; its stats stay after it is removed.
     #[must_use]
     pub fn has_filter(&self) -> bool {
         self.0.keys().any(|name| name.starts_with(PREFIX))
     }
 
-    /// Wasm VMs that run.
+    /// Returns the number of running Wasm VMs.
     #[must_use]
     pub fn vms(&self) -> u64 {
         self.0.get(ACTIVE_VMS).copied().unwrap_or(0)
     }
 
-    /// When the cluster was last read, in Unix seconds; `None` before the first time.
+    /// Returns when the cluster was last read, in Unix seconds; `None` before the first read.
     #[must_use]
     pub fn read_at(&self) -> Option<u64> {
         self.filter_stat("snapshot_timestamp_seconds")
             .filter(|seconds| *seconds > 0)
     }
 
-    /// The filter's version; older ones do not tell.
+    /// Returns the filter's version; older ones do not report it.
     #[must_use]
     pub fn version(&self) -> Option<Version> {
         Version::of_number(self.filter_stat("filter_version")?)
     }
 
-    /// Polls that failed since Envoy started, and how, the most frequent first.
+    /// Returns the failed polls since Envoy started by outcome, the most frequent first.
     #[must_use]
     pub fn failed_polls(&self) -> Vec<(Outcome, u64)> {
         let count = |outcome: Outcome| self.filter_stat(&format!("poll_{}_total", outcome.word())).unwrap_or(0);
@@ -71,7 +71,7 @@ impl Stats {
         failed
     }
 
-    /// Responses without a header since Envoy started, by reason, the most frequent first.
+    /// Returns the responses without a header since Envoy started by reason, the most frequent first.
     #[must_use]
     pub fn absent_headers(&self) -> Vec<(&str, u64)> {
         fn reason<'a>((name, count): (&'a String, &u64)) -> Option<(&'a str, u64)> {

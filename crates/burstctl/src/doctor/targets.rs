@@ -1,4 +1,4 @@
-//! What is asked of a cluster, or of one Envoy.
+//! Collects the facts from a cluster or from one Envoy, and runs all checks on them.
 
 use std::collections::BTreeSet;
 
@@ -20,20 +20,20 @@ use super::{Check, EnvoyInfo, admin};
 use crate::live::{Cluster, LiveError};
 use crate::plugin_config;
 
-/// Envoy's admin interface in a pod of Istio: on its loopback, so that only a port-forward leads there.
+/// The port of Envoy's admin interface in Istio's pods; it listens on loopback, so it needs a port-forward.
 const ADMIN_PORT: u16 = 15000;
 
-/// Pods and objects in a page.
+/// The page size of lists.
 const PAGE: u32 = 500;
 
-/// The kinds that can bring the filter, by the path of their API.
+/// The API and the plural of each kind that can install the filter.
 const KINDS: [(&str, &str); 3] = [
     ("extensions.istio.io/v1alpha1", "wasmplugins"),
     ("extensions.istio.io/v1alpha1", "trafficextensions"),
     ("networking.istio.io/v1alpha3", "envoyfilters"),
 ];
 
-/// Everything about the gateway with those labels in that namespace.
+/// Runs all checks of the gateway with these labels.
 #[must_use]
 pub fn check_cluster(cluster: &Cluster, namespace: &str, selector: &str, now: Time) -> Vec<Check> {
     let mut checks = match check_api_server(cluster) {
@@ -73,10 +73,10 @@ pub fn check_cluster(cluster: &Cluster, namespace: &str, selector: &str, now: Ti
     checks
 }
 
-/// Everything about the Envoy with that admin interface.
+/// Runs the checks of the Envoy with this admin interface.
 ///
 /// # Errors
-/// There is nothing to wait with.
+/// The async runtime cannot be started.
 pub fn check_envoy(url: &str, now: Time) -> Result<Vec<Check>, LiveError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let max_staleness = defaults().map_or(0, |config| config.max_staleness.as_secs());
@@ -96,7 +96,7 @@ fn defaults() -> Option<Config> {
     plugin_config::parse(&json!({"cluster": "kubernetes"})).ok()
 }
 
-/// What is told of it, or why nothing else can be asked of it.
+/// Checks the API server; an error if nothing else can be checked.
 fn check_api_server(cluster: &Cluster) -> Result<Check, Check> {
     let unknown = |found: String, advice| Check::unknown("api-server", "", found, advice);
     let unreachable = "check the server of the context, and that this machine can reach it";
@@ -150,7 +150,7 @@ fn list_pods(cluster: &Cluster, namespace: &str, selector: &str) -> Result<Vec<P
     }
 }
 
-/// The Istio objects of the gateway's namespace and of the mesh's.
+/// Lists the Istio objects in the gateway's namespace and in the root namespace.
 fn list_istio(cluster: &Cluster, namespace: &str) -> Result<Vec<IstioObject>, Box<Check>> {
     let mut objects = Vec::new();
     for namespace in BTreeSet::from([namespace, manifests::ROOT_NAMESPACE]) {
@@ -186,7 +186,7 @@ fn list_kind(cluster: &Cluster, api: &str, namespace: &str, plural: &str) -> Res
                     .cloned()
                     .map(IstioObject),
             ),
-            // This Istio does not know the kind, or there is none.
+            // This version of Istio does not have the kind.
             404 => return Ok(objects),
             status => return Err(unknown(format!("cannot list {plural}: {status}: {}", text("/message")))),
         }
@@ -197,7 +197,7 @@ fn list_kind(cluster: &Cluster, api: &str, namespace: &str, plural: &str) -> Res
     }
 }
 
-/// A check for each ServiceAccount.
+/// Checks the access of each ServiceAccount.
 fn check_rbac(cluster: &Cluster, pods: &[Pod], configs: &[Option<Config>], defaults: Option<&Config>) -> Vec<Check> {
     let of_pods = pods.iter().zip(configs).map(|(pod, config)| {
         let (namespace, name) = (pod.namespace.clone(), pod.account.clone());

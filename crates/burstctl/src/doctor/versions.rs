@@ -1,4 +1,4 @@
-//! The oldest versions that the filter supports; docs/versions.md says why.
+//! The oldest versions that the filter supports; docs/versions.md gives the reasons.
 
 /// The minor version of the oldest Envoy 1.x.
 pub(super) const OLDEST_ENVOY: u32 = 36;

@@ -1,4 +1,4 @@
-//! What one metric asks for, and when it asks for nothing.
+//! Explains one metric: its target, its tolerance and its last proposal.
 
 use burst_hpa::metric::SourceType;
 use burst_hpa::simulate::{MetricFailure, MetricValue, Proposal, Tolerance};
@@ -6,7 +6,7 @@ use burst_hpa::simulate::{MetricFailure, MetricValue, Proposal, Tolerance};
 use crate::metric_model::{MetricModel, TargetValue};
 use crate::unit::rounded;
 
-/// The proposal of the last sync, and the replicas there were.
+/// The proposal of the last sync, and the replicas at that time.
 type LastSync<'a> = (Option<&'a Result<Proposal, MetricFailure>>, i32);
 
 pub(super) fn lines(
@@ -115,7 +115,7 @@ fn current_state(
     )
 }
 
-/// In thousandths, of a per cent too.
+/// The target in thousandths, also for per cent.
 fn target_milli(target: TargetValue) -> i64 {
     match target {
         TargetValue::Utilization(percent) => i64::from(percent) * 1000,
@@ -123,7 +123,7 @@ fn target_milli(target: TargetValue) -> i64 {
     }
 }
 
-/// As the target is.
+/// The current value in the unit of the target.
 fn value_milli(target: TargetValue, current: MetricValue) -> Option<i64> {
     match target {
         TargetValue::Utilization(_) => Some(i64::from(current.average_utilization?) * 1000),

@@ -1,4 +1,4 @@
-//! `burstctl hpa explain`: what an HPA does, in words and numbers a person can check.
+//! `burstctl hpa explain`: what an HPA does, with numbers that a person can check.
 
 mod metric;
 mod replay;
@@ -15,10 +15,10 @@ use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use crate::metric_model::MetricModel;
 use crate::printer::Printer;
 
-/// Explains, in lines, an HPA as Kubernetes stores it; with a status, what the controller saw and did last.
+/// Explains an HPA as Kubernetes stores it, line by line; with a status, also what the controller did last.
 ///
 /// # Errors
-/// If the spec is not one that Kubernetes would store.
+/// The spec is invalid.
 pub fn explain(
     hpa: &HorizontalPodAutoscaler,
     status: Option<&Status>,
@@ -63,7 +63,7 @@ pub fn explain(
     Ok(lines)
 }
 
-/// Writes the lines of several HPAs, with an empty one between them.
+/// Writes the lines of several HPAs, separated by an empty line.
 ///
 /// # Errors
 /// If they cannot be written.
@@ -77,7 +77,7 @@ pub fn write(explanations: &[Vec<String>], printer: &mut Printer<'_>) -> io::Res
     Ok(())
 }
 
-/// The controller of the same cluster.
+/// The controller options that match the options of the validator.
 pub(crate) fn controller_options(options: Options) -> burst_hpa::simulate::Options {
     burst_hpa::simulate::Options {
         scale_to_zero: options.scale_to_zero,

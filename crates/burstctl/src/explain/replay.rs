@@ -1,4 +1,4 @@
-//! The last sync once more, from the values it left in the status: the controller's own arithmetic, not a second one.
+//! Replays the last sync from the values in the status, with the simulated controller.
 
 use burst_hpa::simulate::{Observation, Options, Plan, Ready, Report, Scale, Selector, State, Time, sync};
 use burst_hpa::status::{CurrentMetric, Status};
@@ -7,10 +7,10 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
 use crate::metric_model::{MetricModel, TargetValue, containers, pod};
 
-/// More pods than any workload has are not played.
+/// An HPA with more replicas is not replayed.
 const MAX_REPLICAS: i32 = 50_000;
 
-/// All pods are taken to be ready: the status does not tell.
+/// Replays the last sync. All pods count as ready, because the status does not say otherwise.
 pub(super) fn replay_last_sync(
     spec: &HorizontalPodAutoscalerSpec,
     plan: &Plan,
@@ -51,7 +51,7 @@ pub(super) fn replay_last_sync(
     Some(sync(plan, &observation, options, state, now).1)
 }
 
-/// The value of a metric, times the pods if it is one of each.
+/// The total of a metric: its value, times the pods if it is a value per pod.
 fn total(spec: &MetricSpec, model: &MetricModel, status: &Status, replicas: i32) -> Option<i64> {
     let (selector, object) = (selector(spec), spec.object.as_ref());
     let is_same = |current: &&CurrentMetric| {
@@ -61,7 +61,7 @@ fn total(spec: &MetricSpec, model: &MetricModel, status: &Status, replicas: i32)
             && current.selector.as_ref() == selector
             && current.object.as_ref() == object.map(|source| &source.described_object)
     };
-    // By what it is, not by its place: the status leaves out what failed.
+    // Matched by identity and not by index, because the status omits failed metrics.
     let mut same = status.current_metrics.iter().filter(is_same);
     same.find_map(|current| value(model, current, replicas))
 }
@@ -74,7 +74,7 @@ fn selector(spec: &MetricSpec) -> Option<&LabelSelector> {
 }
 
 fn value(model: &MetricModel, current: &CurrentMetric, replicas: i32) -> Option<i64> {
-    // The average of no pods says nothing about the sum.
+    // With no pods, an average says nothing about the total.
     let per_pod = |each: i64| (replicas > 0).then(|| each.saturating_mul(replicas.into()));
     let milli = |quantity: &Option<burst_hpa::Quantity>| quantity.as_ref().map(burst_hpa::Quantity::milli_value);
     match model.target {

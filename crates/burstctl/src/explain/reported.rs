@@ -1,4 +1,4 @@
-//! What the controller wrote, beside what follows from its numbers.
+//! Compares what the controller wrote with what follows from its numbers.
 
 use burst_hpa::simulate::{Decision, Limit, Outcome, Report};
 use burst_hpa::status::Status;
@@ -29,8 +29,8 @@ pub(super) fn lines(spec: &HorizontalPodAutoscalerSpec, status: &Status, report:
     lines
 }
 
-/// Which limit made the proposal what was asked for. What was proposed within the window the status does not tell, so
-/// the arithmetic holds still where the controller went on to the minimum.
+/// The limit that turned the proposal into the desired replicas. The status does not contain the earlier proposals, so the
+/// replay can differ where the controller went on to the minimum.
 fn limit(spec: &HorizontalPodAutoscalerSpec, desired: i32, decision: &Decision) -> Option<Limit> {
     let (min, max) = (spec.min_replicas.unwrap_or(1), spec.max_replicas);
     if desired == min && decision.recommended < min {
@@ -42,7 +42,7 @@ fn limit(spec: &HorizontalPodAutoscalerSpec, desired: i32, decision: &Decision) 
     }
 }
 
-/// What decided where the metrics did not.
+/// What decided if the metrics did not.
 fn without_metrics(spec: &HorizontalPodAutoscalerSpec, status: &Status, report: &Report) -> Option<String> {
     let limit = match &report.outcome {
         Outcome::Rescaled { .. } if report.decision.is_some() => return None,

@@ -1,4 +1,4 @@
-//! How fast replicas change.
+//! Explains how fast replicas change.
 
 use std::time::Duration;
 

@@ -6,7 +6,7 @@ use crate::args::{DoctorArgs, Output};
 use crate::doctor::{self, Verdict};
 use crate::live::{Cluster, LiveError};
 
-/// Says whether what is installed works.
+/// Runs all checks and writes the results.
 pub(super) fn doctor(args: &DoctorArgs, terminal: &mut Terminal<'_>) -> Outcome {
     let checks = match checks(args) {
         Ok(checks) => checks,

@@ -35,7 +35,7 @@ pub(super) fn explain(args: &ExplainArgs, terminal: &mut Terminal<'_>) -> Outcom
     let mut explanations = Vec::new();
     let targets = ScaleTargets::of(&input);
     for object in input.objects.iter().filter(|object| hpa::is_hpa(object)) {
-        // Why there is none was said above.
+        // The reason was reported above.
         let Some((hpa, status)) = read(object, &targets, options) else {
             end = end.max(Outcome::ProblemsFound);
             continue;
@@ -66,7 +66,7 @@ pub(super) fn explain(args: &ExplainArgs, terminal: &mut Terminal<'_>) -> Outcom
     terminal.finish(written, end)
 }
 
-/// As Kubernetes would store it, and the status, which it would not.
+/// Returns the HPA as Kubernetes stores it, and its status.
 fn read(
     object: &Object,
     targets: &ScaleTargets<'_>,

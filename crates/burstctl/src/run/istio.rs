@@ -5,7 +5,7 @@ use crate::args::IstioRenderArgs;
 use crate::input::Input;
 use crate::istio;
 
-/// Writes the set of one file of values.
+/// Writes the manifests of one file of values.
 pub(super) fn render(args: &IstioRenderArgs, terminal: &mut Terminal<'_>) -> Outcome {
     if args.schema {
         let written = terminal.data().raw(istio::SCHEMA);

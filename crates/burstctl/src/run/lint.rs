@@ -8,7 +8,7 @@ use crate::hpa::is_hpa;
 use crate::input::Input;
 use crate::lint;
 
-/// Says what is wrong with HPAs.
+/// Writes the findings about HPAs.
 pub(super) fn lint(args: &LintArgs, terminal: &mut Terminal<'_>) -> Outcome {
     let paths = args.files.paths();
     if paths.is_empty() {

@@ -58,7 +58,7 @@ pub(super) fn migrate(args: &MigrateArgs, terminal: &mut Terminal<'_>) -> Outcom
     terminal.finish(written, end)
 }
 
-/// What an older version said and the new one does not.
+/// A field of an older version that v2 does not have.
 pub(super) fn migration_note(input: &Input, object: &Object, note: &Note) -> String {
     let place = place(input, object, &note.field);
     format!("{place}: {}: {}: {}", object.title(), note.field, note.text)

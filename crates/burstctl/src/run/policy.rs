@@ -25,7 +25,7 @@ pub(super) fn policy(command: &PolicyCommand, terminal: &mut Terminal<'_>) -> Ou
     }
 }
 
-/// The policies and what the files say of the default; nothing where something is no policy, which is said.
+/// Reads the policies and the default decision; reports errors and returns `None` if a policy is invalid.
 fn read(args: &PolicyArgs, terminal: &mut Terminal<'_>) -> Option<(Vec<Policy>, Default)> {
     let input = Input::read(&args.files, terminal.stdin());
     terminal.report_unreadable(&input);
@@ -108,7 +108,7 @@ fn admission(args: &PolicyAdmissionArgs, terminal: &mut Terminal<'_>) -> Outcome
     let evaluator = evaluator(&args.policies, &groups, &policies, default);
     let documents = admission::admission(&evaluator).map(|object| match Node::from_json(&object.to_string()) {
         Ok(node) => to_yaml(&node),
-        // It is JSON; and JSON is YAML.
+        // JSON is YAML.
         Err(_) => format!("{object}\n"),
     });
     let written = terminal.data().raw(&documents.join("---\n"));

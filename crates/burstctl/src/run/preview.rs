@@ -17,7 +17,7 @@ use crate::live::Cluster;
 use crate::plugin_config;
 use crate::preview::{self, ApiResponse};
 
-/// Says which header each Service would carry.
+/// Writes the header of each Service.
 pub(super) fn preview(args: &PreviewArgs, terminal: &mut Terminal<'_>) -> Outcome {
     let config = match config(args, terminal) {
         Ok(config) => Rc::new(config),
@@ -80,12 +80,12 @@ fn get(cluster: &Cluster, path: &str) -> Result<ApiResponse, Failure> {
     })
 }
 
-/// The configuration of the file, or the filter's defaults, for the namespace that was asked for.
+/// Returns the configuration of the file or the defaults, restricted to the requested namespace.
 fn config(args: &PreviewArgs, terminal: &mut Terminal<'_>) -> Result<Config, String> {
     let mut config = match &args.config {
         Some(file) => config_from_file(file, terminal)?,
         None => {
-            // The name of the cluster is Envoy's affair.
+            // The name of the Envoy cluster does not matter here.
             let defaults = plugin_config::parse(&json!({"cluster": "kubernetes"}));
             defaults.map_err(|error| error.to_string())?
         }
@@ -97,7 +97,7 @@ fn config(args: &PreviewArgs, terminal: &mut Terminal<'_>) -> Result<Config, Str
     Ok(config)
 }
 
-/// The configuration in a file, `-` for stdin: its own, or that in an Istio object.
+/// Reads the configuration in a file, or in an Istio object in a file; `-` is stdin.
 pub(super) fn config_from_file(file: &Path, terminal: &mut Terminal<'_>) -> Result<Config, String> {
     let named = |reason: &dyn std::fmt::Display| format!("{}: {reason}", file.display());
     let input = Input::read(&[file.to_owned()], terminal.stdin());

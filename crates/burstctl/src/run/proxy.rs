@@ -7,7 +7,7 @@ use super::{Outcome, Terminal};
 use crate::args::ProxyArgs;
 use crate::proxy::{self, Proxy};
 
-/// Speaks for a kubeconfig until it is asked to end.
+/// Serves the lists of a cluster until it is terminated.
 pub(super) fn proxy(args: &ProxyArgs, terminal: &mut Terminal<'_>) -> Outcome {
     match started(args, terminal) {
         Ok(end) => end,

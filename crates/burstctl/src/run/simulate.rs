@@ -15,7 +15,7 @@ use crate::printer::Printer;
 use crate::short_form::ScaleTargets;
 use crate::simulate::{Scenario, SyncStep, Trace, json, plot, simulate as run_simulation, svg, table};
 
-/// Plays the controller over a trace.
+/// Runs the simulated controller over a trace.
 pub(super) fn simulate(args: &SimulateArgs, terminal: &mut Terminal<'_>) -> Outcome {
     if [&args.file, &args.trace].iter().all(|path| *path == Path::new("-")) {
         terminal.message("only one of the HPA and the trace can come from stdin");
@@ -35,7 +35,7 @@ pub(super) fn simulate(args: &SimulateArgs, terminal: &mut Terminal<'_>) -> Outc
         return Outcome::ProblemsFound;
     };
     let text = match read_trace(&args.trace, terminal.stdin()) {
-        // What is no text is no number either, and has a line.
+        // Invalid UTF-8 is not a number, so the parser reports it with its line.
         Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
         Err(reason) => {
             terminal.message(format_args!("{}: {reason}", args.trace.display()));
@@ -82,7 +82,7 @@ enum InputError {
     Trace(String),
 }
 
-/// What happened, and what its pictures need to know.
+/// The result of a simulation, with what its plots need.
 struct Simulation {
     title: String,
     min: i32,
