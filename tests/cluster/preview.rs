@@ -7,8 +7,8 @@ use std::time::SystemTime;
 use burst_model::index::{LoadFinding, NoLoadReason};
 use burst_model::time::Time;
 use burst_testkit::ControlPlane;
-use burstctl::plugin;
-use burstctl::preview::{Answer, NoHeader, Preview, preview, read};
+use burstctl::plugin_config;
+use burstctl::preview::{ApiAnswer, NoHeader, Preview, preview, read};
 use serde_json::{Value, json};
 
 use crate::{account::apply_shipped_role, custom_kind, gateway::Gateway, sample};
@@ -36,7 +36,7 @@ fn a_preview_prints_the_headers_that_a_proxy_then_sends() {
     let headers: BTreeMap<_, _> = foretold
         .services
         .iter()
-        .filter_map(|told| Some((told.of.to_string(), told.value.clone().ok()?)))
+        .filter_map(|service_preview| Some((service_preview.of.to_string(), service_preview.value.clone().ok()?)))
         .collect();
     assert_eq!(headers.len(), sample::SERVICES.len() + 3);
 
@@ -51,7 +51,7 @@ fn a_preview_prints_the_headers_that_a_proxy_then_sends() {
     }
 
     let words = words(&foretold);
-    let count = |word| words.iter().filter(|told| **told == word).count() as u64;
+    let count = |word| words.iter().filter(|service_preview| **service_preview == word).count() as u64;
     for (stat, foretold) in [
         ("burst_services", headers.len() as u64),
         ("burst_unobserved_hpas", count("unobserved-hpa")),
@@ -64,12 +64,13 @@ fn a_preview_prints_the_headers_that_a_proxy_then_sends() {
 
 /// What is said of Services without a header, and of odd ones.
 fn words(preview: &Preview) -> Vec<&'static str> {
-    let of = preview.services.iter().flat_map(|told| {
-        let why = told.value.as_ref().err().map(|why| match why {
+    let of = preview.services.iter().flat_map(|service_preview| {
+        let why = service_preview.value.as_ref().err().map(|why| match why {
             NoHeader::NoLoad(why) => NoLoadReason::as_str(why),
             NoHeader::Filter(_) => "filter",
         });
-        why.into_iter().chain(told.remarks.iter().map(LoadFinding::as_str))
+        why.into_iter()
+            .chain(service_preview.remarks.iter().map(LoadFinding::as_str))
     });
     of.collect()
 }
@@ -78,12 +79,12 @@ fn words(preview: &Preview) -> Vec<&'static str> {
 fn foretell(cluster: &ControlPlane) -> Preview {
     let mut words: Value = serde_json::from_str(&format!("{{{MORE}}}")).expect("JSON");
     words["cluster"] = json!("kube");
-    let config = Rc::new(plugin::checked(&words).expect("a configuration"));
+    let config = Rc::new(plugin_config::parse(&words).expect("a configuration"));
     let since = SystemTime::UNIX_EPOCH.elapsed().expect("a clock after 1970");
     let now = Time::from_unix_millis(u64::try_from(since.as_millis()).expect("a time"));
     let read = read(config.clone(), now, |path| {
         let said = cluster.try_kubectl(&["get", "--raw", path], "");
-        Ok(Answer {
+        Ok(ApiAnswer {
             // kubectl does not tell the status; one kind is not there.
             status: if said.is_ok() { 200 } else { 404 },
             content_type: Some(b"application/json".to_vec()),

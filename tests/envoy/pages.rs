@@ -40,7 +40,7 @@ fn a_list_is_read_page_by_page(version: Version) {
     let (proxy, mut main) = Proxy::start(version, &backend, listing(json!({"page_size": PAGE})));
     wait_for_all(&mut main, 1);
     proxy.wait_for_stat("burst_objects", |count| count == 3 * APPS as u64);
-    let seen = backend.api.requests.seen();
+    let seen = backend.api.requests.entries();
     let pages: Vec<_> = seen
         .iter()
         .filter(|seen| seen.resource == HPAS)

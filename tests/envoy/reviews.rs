@@ -77,8 +77,8 @@ fn is_ok(answer: &Answer) -> bool {
 
 fn the_api_server_decides_whether_a_user_gets_an_answer(version: Version) {
     let backend = Backend::sample();
-    backend.api.access.restrict("alice", may_read());
-    backend.api.access.restrict("bob", vec![]);
+    backend.api.access.set_rules("alice", may_read());
+    backend.api.access.set_rules("bob", vec![]);
     let proxy = start(version, &backend, LONG, &json!({}));
     let mut apis = proxy.client("apis");
     // Its own checks need no review; a review from before the first value would have expired by then.
@@ -108,14 +108,14 @@ fn the_api_server_decides_whether_a_user_gets_an_answer(version: Version) {
         "asked again {again} times, and forgotten {forgotten} times"
     );
     // What was allowed is not for ever.
-    backend.api.access.restrict("alice", vec![]);
+    backend.api.access.set_rules("alice", vec![]);
     apis.wait(&by("alice"), "a refusal", |answer| answer.status == 403);
 }
 
 fn each_group_header_is_one_group_of_the_review(version: Version) {
     let backend = Backend::sample();
-    backend.api.access.restrict("carol", vec![]);
-    backend.api.access.restrict("a,b", may_read());
+    backend.api.access.set_rules("carol", vec![]);
+    backend.api.access.set_rules("a,b", may_read());
     let proxy = start(version, &backend, LONG, &json!({}));
     let mut apis = proxy.client("apis");
     apis.wait(&by("carol").header("x-remote-group", "a,b"), "a value", is_ok);
@@ -213,7 +213,7 @@ fn a_client_that_disconnects_affects_no_other_client(version: Version) {
 
 fn requests_for_another_adapters_metrics_follow_the_route(version: Version) {
     let backend = Backend::sample();
-    backend.api.access.restrict("bob", vec![]);
+    backend.api.access.set_rules("bob", vec![]);
     let fallback = json!({"fallback": {"external": {"cluster": "elsewhere"}}});
     let proxy = start(version, &backend, LONG, &fallback);
     let mut apis = proxy.client("apis");

@@ -33,7 +33,7 @@ fn rule(resources: &[&str], namespace: Option<&str>) -> Rule {
 }
 
 fn allow(backend: &Backend, rules: Vec<Rule>) {
-    backend.api.access.restrict("system:anonymous", rules);
+    backend.api.access.set_rules("system:anonymous", rules);
 }
 
 fn a_role_for_one_of_two_namespaces_serves_that_namespace(version: Version) {

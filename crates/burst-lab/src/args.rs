@@ -7,7 +7,7 @@ use std::time::Duration;
 use burst_lab::lab::{API_ADDR, SERVICES_ADDR};
 use clap::{Parser, Subcommand};
 
-/// A Kubernetes API, sample services and an Envoy on one machine
+/// Run a Kubernetes API, sample services and an Envoy on one machine
 #[derive(Debug, Parser)]
 #[command(name = "burst-lab")]
 pub(crate) struct Args {
@@ -17,16 +17,18 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Serve the stand-in Kubernetes API and the sample services until asked to end
+    /// Serve the stand-in Kubernetes API and the sample services
+    ///
+    /// Runs until it gets SIGINT, SIGTERM or SIGHUP.
     Serve(Serve),
-    /// Serve them, start Envoy in front, send traffic through it and show what it answers
+    /// Serve them, start Envoy in front, send traffic and show the responses
     Run(Run),
 }
 
-/// Where the lab listens.
+/// The addresses of the lab.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Addresses {
-    /// Address of the Kubernetes API; /lab on it answers control requests
+    /// Address of the Kubernetes API and of /lab
     #[arg(long, value_name = "ADDR", default_value_t = API_ADDR)]
     pub(crate) api: SocketAddr,
     /// Address of the sample services
@@ -35,45 +37,48 @@ pub(crate) struct Addresses {
 }
 
 #[derive(Debug, clap::Args)]
+#[command(next_line_help = true)]
 pub(crate) struct Serve {
     #[command(flatten)]
     pub(crate) lab: Addresses,
-    /// Leave every HPA as it is instead of letting its load rise and fall
+    /// Keep the replicas of every HPA constant
     #[arg(long)]
     pub(crate) still: bool,
 }
 
 #[derive(Debug, clap::Args)]
+#[command(next_line_help = true)]
 pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) lab: Addresses,
-    /// The Envoy to start
+    /// The Envoy binary
     #[arg(long, value_name = "PATH", default_value = "envoy")]
     pub(crate) envoy: PathBuf,
-    /// Its configuration; file names in it count from the current directory. envoy-local/envoy.yaml if not given, and
-    /// with --context envoy-local/context.yaml
-    #[arg(long, value_name = "FILE")]
+    /// Its configuration; the default is envoy-local/envoy.yaml, and with
+    /// --context envoy-local/context.yaml
+    #[arg(verbatim_doc_comment, long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Where it listens, as the configuration says
+    /// Its listener, as configured
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8080")]
     pub(crate) proxy: SocketAddr,
-    /// Its worker threads
+    /// The number of its worker threads
     #[arg(long, value_name = "N", default_value_t = 2)]
     pub(crate) concurrency: u16,
-    /// End by itself after this time, such as 30s
+    /// Exit after this time, such as 30s
     #[arg(long = "for", value_name = "DURATION", value_parser = humantime::parse_duration)]
     pub(crate) limit: Option<Duration>,
-    /// Lines instead of a table, also in a terminal
+    /// Write lines instead of a table, also in a terminal
     #[arg(long)]
     pub(crate) plain: bool,
-    /// Show what the cluster of this kubeconfig context says instead, without writing to it; "" is the current context
+    /// Read the cluster of this kubeconfig context instead of the stand-in,
+    /// without writing to it; "" is the current context
     #[cfg(feature = "context")]
-    #[arg(long, value_name = "NAME")]
+    #[arg(verbatim_doc_comment, long, value_name = "NAME")]
     pub(crate) context: Option<String>,
 }
 
 impl Run {
-    /// The configuration of Envoy.
+    /// The configuration file of Envoy.
     pub(crate) fn config(&self) -> &Path {
         const SAMPLE: &str = "envoy-local/envoy.yaml";
         #[cfg(feature = "context")]

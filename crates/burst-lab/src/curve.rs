@@ -1,16 +1,16 @@
-//! Load that rises and falls, as a pure function of time.
+//! A load that rises and falls, as a pure function of time.
 
 use std::f64::consts::{PI, TAU};
 use std::time::Duration;
 
-/// A sine between two numbers of replicas that begins at a third.
+/// A sine between `min` and `max` replicas that starts at `start`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Curve {
     /// The lowest value.
     pub min: u32,
     /// The highest value.
     pub max: u32,
-    /// The value at time zero; held between the two.
+    /// The value at time zero; limited to `min` and `max`.
     pub start: u32,
     /// The time from one peak to the next.
     pub period: Duration,
@@ -19,13 +19,13 @@ pub struct Curve {
 }
 
 impl Curve {
-    /// Where the load stands between lowest (0) and highest (1).
+    /// The load at a time, from 0 (lowest) to 1 (highest).
     pub fn level(&self, elapsed: Duration) -> f64 {
         let turn = TAU * elapsed.as_secs_f64() / self.period.as_secs_f64();
         (1.0 + (self.phase() + turn).sin()) / 2.0
     }
 
-    /// The number of replicas the load calls for.
+    /// The replicas at a time.
     pub fn replicas(&self, elapsed: Duration) -> u32 {
         let span = f64::from(self.max.saturating_sub(self.min));
         #[expect(

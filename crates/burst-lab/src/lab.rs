@@ -1,4 +1,4 @@
-//! The stand-in Kubernetes API and the sample services together, as one process serves them.
+//! The stand-in Kubernetes API and the sample services in one process.
 
 use std::io;
 use std::net::SocketAddr;
@@ -13,17 +13,17 @@ use crate::sample::Load;
 use crate::server::Server;
 use crate::services::SampleServices;
 
-/// Where a Kubernetes API usually is when `kubectl proxy` brings it to a machine.
+/// The default address of `kubectl proxy`.
 pub const API_ADDR: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 8001);
-/// Next to it.
+/// The next port.
 pub const SERVICES_ADDR: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 8002);
 
-/// An HPA controller looks every 15 s; one second makes the numbers move while someone watches.
+/// The HPA controller syncs every 15 s; one second makes the changes visible.
 const LOAD_STEP: Duration = Duration::from_secs(1);
 
-/// Both listeners at work; dropping it ends them.
+/// The running servers; dropping it stops them.
 pub struct Lab {
-    /// The API with its handles.
+    /// The API, to change its objects, faults and rules.
     pub api: KubeApi,
     kube: Server,
     services: Server,
@@ -31,11 +31,10 @@ pub struct Lab {
 }
 
 impl Lab {
-    /// Listens on both addresses (port 0 takes a free one). The objects stay as they are until
-    /// [`Lab::move_load`].
+    /// Listens on both addresses (port 0 chooses a free port). The replicas stay constant until [`Lab::vary_load`].
     ///
     /// # Errors
-    /// An address cannot be bound; the error names it.
+    /// An address cannot be bound; the message contains it.
     pub async fn start(cluster: Cluster, api: SocketAddr, services: SocketAddr) -> io::Result<Lab> {
         let answering = KubeApi::new(cluster.clone());
         let kube = Server::start(api, answering.clone()).await?;
@@ -48,10 +47,10 @@ impl Lab {
         })
     }
 
-    /// From now on every HPA's replicas rise and fall; the answer tells how, and since when.
-    pub fn move_load(&mut self) -> (Load, Instant) {
+    /// Starts to vary the replicas of every HPA; returns the load and its start time.
+    pub fn vary_load(&mut self) -> (Load, Instant) {
         let (cluster, started) = (self.api.cluster.clone(), Instant::now());
-        let load = Load::on(&cluster);
+        let load = Load::of_hpas(&cluster);
         let moving = load.clone();
         let task = tokio::spawn(async move {
             let mut steps = interval(LOAD_STEP);
@@ -67,12 +66,12 @@ impl Lab {
         (load, started)
     }
 
-    /// Where the Kubernetes API listens.
+    /// Returns the address of the Kubernetes API.
     pub fn api_addr(&self) -> SocketAddr {
         self.kube.addr()
     }
 
-    /// Where the sample services listen.
+    /// Returns the address of the sample services.
     pub fn services_addr(&self) -> SocketAddr {
         self.services.addr()
     }

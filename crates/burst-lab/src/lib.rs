@@ -1,5 +1,5 @@
-//! What stands in for the world on one machine: a Kubernetes API with faults on demand, a sample cluster whose load
-//! rises and falls, the services of that cluster, and a table of what a real Envoy in front of them answers.
+//! A lab on one machine: a Kubernetes API with faults on demand, a sample cluster with a load that rises and falls, the
+//! services of that cluster, and a dashboard of the responses of a real Envoy.
 
 pub mod api;
 pub mod cluster;
@@ -11,7 +11,7 @@ pub mod services;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A test that failed while it held the lock must not fail every other.
+/// Ignores poisoning: a test that failed with the lock must not fail all others.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

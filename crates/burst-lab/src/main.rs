@@ -1,10 +1,10 @@
-//! The `burst-lab` command. Data goes to stdout, words to stderr; it ends with 0 when it was asked to end, with 1 when
-//! something stopped it.
+//! The `burst-lab` command. Data goes to stdout, messages to stderr. It exits with 0 when it is terminated, with 1 on an
+//! error.
 
 mod args;
 mod run;
 mod signals;
-mod words;
+mod stderr;
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -15,14 +15,14 @@ use clap::Parser;
 
 use args::{Args, Command, Serve};
 use signals::Signals;
-use words::say;
+use stderr::print_line;
 
 fn main() -> ExitCode {
     match start(Args::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            say(format_args!("burst-lab: {error}"));
-            run::last_lines(&*error).iter().for_each(say);
+            print_line(format_args!("burst-lab: {error}"));
+            run::last_lines(&*error).iter().for_each(print_line);
             ExitCode::FAILURE
         }
     }
@@ -40,13 +40,13 @@ async fn start(args: Args) -> Result<(), Box<dyn Error>> {
 async fn serve(options: &Serve, mut signals: Signals) -> Result<(), Box<dyn Error>> {
     let mut lab = Lab::start(sample::cluster()?, options.lab.api, options.lab.services).await?;
     if !options.still {
-        lab.move_load();
+        lab.vary_load();
     }
-    say(format_args!(
+    print_line(format_args!(
         "Kubernetes API on http://{}, its control requests on http://{0}/lab",
         lab.api_addr()
     ));
-    say(format_args!("sample services on http://{}", lab.services_addr()));
-    signals.asked_to_end().await;
+    print_line(format_args!("sample services on http://{}", lab.services_addr()));
+    signals.shutdown_requested().await;
     Ok(())
 }

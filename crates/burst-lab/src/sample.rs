@@ -7,48 +7,48 @@ use serde_json::Value;
 use crate::cluster::{Cluster, DEPLOYMENTS, HPAS, ObjectError, SERVICES, STATEFULSETS};
 use crate::curve::Curve;
 
-/// The objects, as a kube-apiserver would take them.
+/// The manifests of the sample cluster.
 pub const OBJECTS: &str = include_str!("sample-cluster.yaml");
 
-/// About a minute from peak to peak; each HPA takes a little longer than the one before it, so that they drift apart.
+/// About a minute. Each HPA has a longer period than the one before, so that they drift apart.
 const PERIOD: Duration = Duration::from_secs(54);
-const LONGER: Duration = Duration::from_secs(7);
+const PERIOD_STEP: Duration = Duration::from_secs(7);
 
-/// The sample cluster at its start.
+/// Returns the sample cluster in its initial state.
 ///
 /// # Errors
-/// Only if the file in this crate is wrong, which a test would have shown.
+/// Only if the manifests in this crate are invalid.
 pub fn cluster() -> Result<Cluster, ObjectError> {
     let cluster = Cluster::new();
     cluster.apply_yaml(OBJECTS)?;
     Ok(cluster)
 }
 
-/// The load on every HPA of a cluster: between its minimum and its maximum, from the replicas it has now.
+/// The load on every HPA of a cluster, between its minimum and maximum, starting at its current replicas.
 #[derive(Clone, Debug)]
 pub struct Load(Vec<(String, Curve)>);
 
 impl Load {
-    /// Reads the HPAs as they are.
-    pub fn on(cluster: &Cluster) -> Self {
+    /// Reads the HPAs of a cluster.
+    pub fn of_hpas(cluster: &Cluster) -> Self {
         let mut period = PERIOD;
         let mut rising = false;
         let curves = cluster.objects(HPAS).into_iter().map(|(key, hpa)| {
-            (period, rising) = (period + LONGER, !rising);
+            (period, rising) = (period + PERIOD_STEP, !rising);
             (key, curve(&hpa, period, rising))
         });
         Load(curves.collect())
     }
 
-    /// Sets every HPA's replicas to what the load calls for at this time.
+    /// Sets the replicas of every HPA to those of the load at this time.
     pub fn apply(&self, cluster: &Cluster, elapsed: Duration) {
         for (hpa, curve) in &self.0 {
-            // One that was deleted meanwhile has no load.
+            // An HPA that was deleted is skipped.
             let _ = cluster.set_current_replicas(hpa, curve.replicas(elapsed));
         }
     }
 
-    /// The load on one HPA at this time, between 0 and 1; none for an unknown one.
+    /// The load on one HPA at this time, from 0 to 1; `None` for an unknown HPA.
     pub fn level(&self, hpa: &str, elapsed: Duration) -> Option<f64> {
         self.0
             .iter()
@@ -87,13 +87,13 @@ pub struct Service {
 }
 
 impl Service {
-    /// The name it goes by inside a cluster.
+    /// Its DNS name in the cluster.
     pub fn host(&self) -> String {
         format!("{}.{}.svc.cluster.local", self.name, self.namespace)
     }
 }
 
-/// Every Service of a cluster, those of the seed first.
+/// Returns every Service of a cluster, the `ngsa` Services first.
 pub fn services(cluster: &Cluster) -> Vec<Service> {
     let found = cluster.objects(SERVICES).into_iter().filter_map(|(key, service)| {
         let (namespace, name) = key.split_once('/')?;
@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn load_begins_at_the_seeds_values_and_then_moves() {
         let cluster = cluster().unwrap();
-        let load = Load::on(&cluster);
+        let load = Load::of_hpas(&cluster);
         load.apply(&cluster, Duration::ZERO);
         assert_eq!(
             (
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn neighbours_move_in_opposite_directions() {
-        let load = Load::on(&cluster().unwrap());
+        let load = Load::of_hpas(&cluster().unwrap());
         let moves = |hpa| load.level(hpa, Duration::from_secs(5)).unwrap() - load.level(hpa, Duration::ZERO).unwrap();
         assert!(moves("data/queue") > 0.0 && moves("default/ngsa-hpa-1") > 0.0);
         assert!(moves("ngsa/ngsa-hpa-2") < 0.0 || moves("shop/checkout-canary") < 0.0);

@@ -1,4 +1,4 @@
-//! The sample services: one listener that answers for every Service of the cluster and says which one it was.
+//! The sample services: one listener that answers for every Service of the cluster with its name.
 
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HOST};
@@ -7,22 +7,22 @@ use http::{HeaderValue, Request, Response, StatusCode};
 use crate::api::Reply;
 use crate::cluster::Cluster;
 use crate::sample;
-use crate::server::Answer;
+use crate::server::Handler;
 
-/// The services of a cluster, told apart by the request's host.
+/// The services of a cluster, selected by the host of a request.
 pub struct SampleServices {
     cluster: Cluster,
 }
 
 impl SampleServices {
-    /// Answers for the Services the cluster has at the time of each request.
+    /// Answers for the Services that the cluster has at the time of a request.
     pub fn new(cluster: Cluster) -> Self {
         SampleServices { cluster }
     }
 }
 
-impl Answer for SampleServices {
-    fn answer(&self, request: &Request<Bytes>) -> Reply {
+impl Handler for SampleServices {
+    fn handle(&self, request: &Request<Bytes>) -> Reply {
         let host = request
             .headers()
             .get(HOST)
@@ -43,12 +43,12 @@ impl Answer for SampleServices {
                 )
             }
         };
-        let mut answer = Response::new(Bytes::from(body));
-        *answer.status_mut() = status;
-        answer
+        let mut response = Response::new(Bytes::from(body));
+        *response.status_mut() = status;
+        response
             .headers_mut()
             .insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
-        Reply::Answer(answer)
+        Reply::Response(response)
     }
 }
 
@@ -56,32 +56,32 @@ impl Answer for SampleServices {
 mod tests {
     use super::*;
 
-    fn ask(host: &str) -> (u16, String) {
+    fn get(host: &str) -> (u16, String) {
         let services = SampleServices::new(sample::cluster().unwrap());
         let request = Request::builder()
             .uri("/")
             .header("host", host)
             .body(Bytes::new())
             .unwrap();
-        let Reply::Answer(answer) = services.answer(&request) else {
-            panic!("no answer")
+        let Reply::Response(response) = services.handle(&request) else {
+            panic!("no response")
         };
         (
-            answer.status().as_u16(),
-            String::from_utf8(answer.into_body().to_vec()).unwrap(),
+            response.status().as_u16(),
+            String::from_utf8(response.into_body().to_vec()).unwrap(),
         )
     }
 
     #[test]
     fn the_host_says_which_service_answers() {
         let wanted = (200, "hello from default/ngsa-svc-1\n".to_owned());
-        assert_eq!(ask("ngsa-svc-1.default.svc.cluster.local"), wanted);
-        assert_eq!(ask("ngsa-svc-1.default.svc.cluster.local:8080"), wanted);
+        assert_eq!(get("ngsa-svc-1.default.svc.cluster.local"), wanted);
+        assert_eq!(get("ngsa-svc-1.default.svc.cluster.local:8080"), wanted);
     }
 
     #[test]
     fn an_unknown_host_is_told_the_known_ones() {
-        let (status, body) = ask("nobody.here");
+        let (status, body) = get("nobody.here");
         assert_eq!(status, 404);
         assert!(body.contains("queue.data.svc.cluster.local"), "{body}");
     }

@@ -1,10 +1,10 @@
-//! The signals that ask a process to end.
+//! Signals that terminate the process.
 
 use std::io;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// Listens from its creation on, so that none is missed while something starts.
+/// Listens from its creation on, so that no signal is missed during startup.
 pub(crate) struct Signals {
     interrupt: Signal,
     terminate: Signal,
@@ -21,8 +21,8 @@ impl Signals {
         })
     }
 
-    /// Ctrl-C, SIGTERM, or the terminal was closed.
-    pub(crate) async fn asked_to_end(&mut self) {
+    /// Waits for SIGINT, SIGTERM or SIGHUP.
+    pub(crate) async fn shutdown_requested(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}

@@ -21,7 +21,7 @@ async fn lab() -> (KubeApi, Server) {
 }
 
 /// Everything that arrives until the end, and how it ended.
-async fn ask(server: &Server) -> (String, Result<(), ErrorKind>) {
+async fn send_request(server: &Server) -> (String, Result<(), ErrorKind>) {
     let mut stream = TcpStream::connect(server.addr()).await.unwrap();
     stream.write_all(REQUEST).await.unwrap();
     let mut seen = Vec::new();
@@ -35,9 +35,9 @@ async fn ask(server: &Server) -> (String, Result<(), ErrorKind>) {
 }
 
 #[tokio::test]
-async fn an_answer_is_whole_and_has_its_length() {
+async fn a_response_is_complete_and_has_a_content_length() {
     let (_api, server) = lab().await;
-    let (seen, end) = ask(&server).await;
+    let (seen, end) = send_request(&server).await;
     assert!(
         seen.starts_with("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"),
         "{seen}"
@@ -51,16 +51,19 @@ async fn an_answer_is_whole_and_has_its_length() {
 async fn a_reset_sends_no_byte() {
     let (api, server) = lab().await;
     api.faults.inject_times(SERVICES, Fault::Reset, 1);
-    assert_eq!(ask(&server).await, (String::new(), Err(ErrorKind::ConnectionReset)));
-    assert_eq!(ask(&server).await.1, Ok(()));
+    assert_eq!(
+        send_request(&server).await,
+        (String::new(), Err(ErrorKind::ConnectionReset))
+    );
+    assert_eq!(send_request(&server).await.1, Ok(()));
 }
 
 #[tokio::test]
 async fn a_reset_midway_sends_the_head_and_half_of_the_body() {
     let (api, server) = lab().await;
-    let (whole, _) = ask(&server).await;
+    let (whole, _) = send_request(&server).await;
     api.faults.inject_times(SERVICES, Fault::ResetMidway, 1);
-    let (half, end) = ask(&server).await;
+    let (half, end) = send_request(&server).await;
     let body = |text: &str| text.split_once("\r\n\r\n").unwrap().1.len();
     assert_eq!((body(&half), end), (body(&whole) / 2, Err(ErrorKind::ConnectionReset)));
 }
@@ -90,11 +93,11 @@ async fn a_stall_sends_half_and_a_hang_nothing_and_both_keep_the_connection() {
 }
 
 #[tokio::test]
-async fn a_trickle_is_a_whole_answer_in_the_end() {
+async fn a_trickled_response_is_complete_in_the_end() {
     let (api, server) = lab().await;
-    let (whole, _) = ask(&server).await;
+    let (whole, _) = send_request(&server).await;
     api.faults.inject_times(SERVICES, Fault::Trickle { seconds: 1 }, 1);
-    let (seen, end) = ask(&server).await;
+    let (seen, end) = send_request(&server).await;
     let body = |text: &str| text.split_once("\r\n\r\n").unwrap().1.to_owned();
     assert_eq!((body(&seen), end), (body(&whole), Ok(())));
 }
@@ -115,7 +118,7 @@ async fn a_dropped_server_ends_its_connections() {
 }
 
 #[tokio::test]
-async fn a_taken_address_is_named() {
+async fn an_address_in_use_is_named() {
     let (_api, server) = lab().await;
     let error = Server::start(server.addr(), KubeApi::default()).await.err().unwrap();
     assert!(
@@ -127,7 +130,7 @@ async fn a_taken_address_is_named() {
 }
 
 #[tokio::test]
-async fn a_request_that_never_comes_is_told_with_what_came() {
+async fn a_wait_for_requests_fails_with_the_requests_received() {
     let (api, _server) = lab().await;
     let missing = api
         .requests

@@ -1,7 +1,7 @@
-//! Foreign text made safe to print: names, labels, messages and file names that others wrote.
+//! Makes untrusted text safe to print: names, labels, messages and file names.
 //!
-//! A terminal obeys escape sequences, a log reader takes a line break for the end of an entry, and a bidirectional
-//! override shows text in another order than it has. [`Printable`] shows such characters instead of sending them.
+//! A terminal executes escape sequences, a log reader ends an entry at a line break, and a bidirectional override changes
+//! the order in which text is shown. [`Printable`] replaces such characters by visible ones.
 #![forbid(unsafe_code)]
 #![cfg_attr(
     not(test),
@@ -17,7 +17,7 @@
 
 use std::fmt::{self, Display, Formatter, Write};
 
-/// How many characters [`Printable::new`] shows: more than any message of ours has, and less than fills a screen.
+/// The number of characters that [`Printable::new`] shows: longer than our own messages, shorter than a screen.
 pub const LONGEST: usize = 4096;
 
 /// How many characters of text from another program a log line or an error message quotes.
@@ -36,10 +36,10 @@ pub fn printable(value: impl Display, longest: usize) -> String {
     Printable { text, longest }.to_string()
 }
 
-/// Shows text on one line, with a visible character in the place of each one that is not [printable](is_printable):
-/// the symbol of a C0 control character (`␛` for escape, `␊` for a line feed), `\u{fffd}` for any other.
+/// Shows text on one line. Each character that is not [printable](is_printable) is replaced by a visible one: the symbol of
+/// a C0 control character (`␛` for escape, `␊` for a line feed), `\u{fffd}` for any other.
 ///
-/// One character stays one character, so columns and places hold.
+/// Each character is replaced by exactly one, so columns stay valid.
 ///
 /// ```
 /// use burst_printable::Printable;
@@ -54,12 +54,12 @@ pub struct Printable<T> {
 }
 
 impl<T: Display> Printable<T> {
-    /// The first [`LONGEST`] characters, and how many there are beyond them.
+    /// Shows the first [`LONGEST`] characters, and how many follow.
     pub fn new(text: T) -> Self {
         Self { text, longest: LONGEST }
     }
 
-    /// All of it, however long it is.
+    /// Shows the whole text.
     pub fn whole(text: T) -> Self {
         let longest = usize::MAX;
         Self { text, longest }
@@ -82,7 +82,7 @@ impl<T: Display> Display for Printable<T> {
     }
 }
 
-/// Writes as many characters as there is room for, and counts the rest.
+/// Writes the first `room` characters and counts the rest.
 struct Shown<'a, 'b> {
     f: &'a mut Formatter<'b>,
     room: usize,
@@ -112,20 +112,20 @@ fn shown(character: char) -> char {
     }
 }
 
-/// Returns whether a character shows itself and does nothing else: it is no control character, ends no line, changes no
-/// direction of writing, and is not invisible.
+/// Returns whether a character is visible and has no other effect: it is not a control character, a line break, a change of
+/// the writing direction, or invisible.
 ///
-/// White space but the blank is a control character or ends a line here, so a tab is not printable.
+/// The only printable white space is the blank; a tab is not printable.
 #[must_use]
 pub fn is_printable(character: char) -> bool {
     !character.is_control()
         && !matches!(
             character,
-            // Soft hyphen, and the marks and overrides of bidirectional text.
+            // The soft hyphen, and bidirectional marks and overrides.
             '\u{ad}' | '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
-            // The ends of a line and of a paragraph.
+            // Line and paragraph separators.
             | '\u{2028}' | '\u{2029}'
-            // Without width.
+            // Characters of width zero.
             | '\u{180e}' | '\u{200b}'..='\u{200d}' | '\u{2060}'..='\u{2065}' | '\u{206a}'..='\u{206f}' | '\u{feff}'
             | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}'
         )

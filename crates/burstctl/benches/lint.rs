@@ -6,10 +6,10 @@ use std::hint::black_box;
 
 use burst_bench_kit::Table;
 use burst_hpa::Options;
-use burstctl::args::Format;
+use burstctl::args::LintFormat;
 use burstctl::input::{Input, Source};
 use burstctl::lint::{check, write};
-use burstctl::page::Page;
+use burstctl::printer::Printer;
 use burstctl::yaml::documents;
 
 fn main() {
@@ -33,13 +33,13 @@ fn main() {
 /// As the command does it, but for the file.
 fn lint(text: &str) {
     let (name, text) = ("hpas.yaml".to_owned(), text.to_owned());
-    let input = Input::of([Source { name, text }]);
+    let input = Input::from_sources([Source { name, text }]);
     let findings = check(&input, Options::default());
     write(
         &findings,
         &input.sources,
-        Format::Text,
-        &mut Page::new(std::io::sink(), false),
+        LintFormat::Text,
+        &mut Printer::new(std::io::sink(), false),
     )
     .unwrap();
 }

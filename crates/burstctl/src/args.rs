@@ -1,120 +1,145 @@
-//! The words of the command line.
+//! The command line.
 
+mod examples;
+mod kubernetes;
 #[cfg(feature = "live")]
 mod live;
+mod parse;
 mod policy;
-mod read;
 
+pub use kubernetes::KubernetesArgs;
 #[cfg(feature = "live")]
-pub use live::{Doctor, PolicyCheck, Preview};
-pub use policy::{Fallback, Policies, PolicyAdmission, PolicyTest};
-pub use read::read;
+pub use live::{DoctorArgs, PolicyCheckArgs, PreviewArgs};
+pub use parse::parse;
+pub use policy::{DefaultDecisionArg, PolicyAdmissionArgs, PolicyArgs, PolicyTestArgs};
 
 use std::path::PathBuf;
-use std::str::FromStr;
 
-use burst_hpa::Options;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-/// Burst headers and the HorizontalPodAutoscalers behind them: what they say, and what is wrong with them.
+/// Check, write, explain and simulate HorizontalPodAutoscalers, and install and
+/// check the burst-metrics filter.
 ///
-/// Data goes to stdout, words to stderr. Ends with 0 if all is well, with 1 if there is something to object to, with 2
-/// if something could not be read or has nothing in it.
+/// Data goes to stdout, messages go to stderr.
+///
+/// Exits with 0 if everything is in order, with 1 if the command found problems,
+/// and with 2 if some input could not be read or was empty.
 #[derive(Debug, Parser)]
-#[command(name = "burstctl", version, propagate_version = true)]
+#[command(name = "burstctl", version, propagate_version = true, verbatim_doc_comment, after_long_help = examples::BURSTCTL)]
 pub struct Burstctl {
-    /// What about.
+    /// The command to run.
     #[command(subcommand)]
-    pub topic: Topic,
+    pub command: Command,
 }
 
-/// What about.
+/// The commands of `burstctl`.
 #[derive(Debug, Subcommand)]
-pub enum Topic {
-    /// HorizontalPodAutoscalers, mostly without a cluster.
+pub enum Command {
+    /// Work with HorizontalPodAutoscalers, mostly without a cluster.
     Hpa {
-        /// What to do.
+        /// The command to run.
         #[command(subcommand)]
-        command: Hpa,
+        command: HpaCommand,
     },
-    /// The filter on a mesh.
+    /// Install the filter in an Istio mesh.
     Istio {
-        /// What to do.
+        /// The command to run.
         #[command(subcommand)]
-        command: Istio,
+        command: IstioCommand,
     },
-    /// Who may read which external metric, mostly without a cluster.
+    /// Work with policies for external metrics, mostly without a cluster.
     Policy {
-        /// What to do.
+        /// The command to run.
         #[command(subcommand)]
         command: PolicyCommand,
     },
-    /// Serve the lists that the filter reads, of any cluster of the kubeconfig, on loopback and without a token.
+    /// Serve the lists that the filter reads on loopback, without a token
+    ///
+    /// Sends requests to the cluster as the user of the kubeconfig. Only GET requests
+    /// for these lists are forwarded.
     #[cfg(feature = "live")]
-    Proxy(ProxyWords),
-    /// Say which header each Service of a cluster would carry, or why none, without installing anything.
+    #[command(verbatim_doc_comment, after_long_help = examples::PROXY)]
+    Proxy(ProxyArgs),
+    /// Show the header that each Service of a cluster would get
     ///
-    /// Reads HPAs, Services and the workloads behind them as the filter would, joins them as the filter would, and
-    /// writes nothing. Your user needs the verb list on each of them; whether the proxy's ServiceAccount has it is for
-    /// `doctor`.
+    /// Reads HPAs, Services and workloads as the filter does, and writes nothing. If a
+    /// Service would get no header, it shows why. Your user needs the verb list on
+    /// these resources; use `burstctl doctor` to check the proxy's ServiceAccount.
     ///
-    /// Ends with 0 if all is well, with 1 if something is autoscaled and the header does not tell, or not all: an HPA
-    /// that no controller has looked at, two HPAs on one workload, an HPA that scales nothing that is read, an object
-    /// that cannot be read; with 2 if a list could not be had. A Service without a selector, a workload or an HPA is
-    /// nothing to object to.
+    /// Exits with 0 if everything is in order. Exits with 1 if a Service is autoscaled
+    /// but its header is missing or incomplete: no controller has processed the HPA,
+    /// two HPAs scale one workload, the target of an HPA is not read, or an object is
+    /// invalid. Exits with 2 if a list could not be read. A Service without a selector,
+    /// a workload or an HPA is not a problem.
     #[cfg(feature = "live")]
-    Preview(Preview),
-    /// Say whether what is installed on Istio's gateways works, and what to do where it does not.
+    #[command(verbatim_doc_comment, after_long_help = examples::PREVIEW)]
+    Preview(PreviewArgs),
+    /// Check the filter on Istio gateways, and say how to fix what is wrong
     ///
-    /// Looks, and changes nothing. Your user needs the verb list on pods and on the Istio kinds in the gateway's
-    /// namespace, create on subjectaccessreviews.authorization.k8s.io, and get and create on pods/portforward there.
+    /// Changes nothing. Your user needs the verb list on pods and on the Istio kinds in
+    /// the gateway's namespace, create on subjectaccessreviews.authorization.k8s.io,
+    /// and get and create on pods/portforward in that namespace.
     ///
-    /// Ends with 0 if every check is well, with 1 if one is not, with 2 if one could not be made.
+    /// Exits with 0 if every check passes, with 1 if one fails, and with 2 if one could
+    /// not be made.
     #[cfg(feature = "live")]
-    Doctor(Doctor),
+    #[command(verbatim_doc_comment, after_long_help = examples::DOCTOR)]
+    Doctor(DoctorArgs),
 }
 
-/// What to do with policies.
+/// The commands of `burstctl policy`.
 #[derive(Debug, Subcommand)]
 pub enum PolicyCommand {
-    /// Say which external metrics of HPAs pass, and which rule of which policy decides.
+    /// Test which external metrics of HPAs the policies allow
     ///
-    /// Ends with 0 if every external metric passes, with 1 if one is refused or there is no HPA, with 2 if a policy is
-    /// none, or something could not be read or has nothing in it.
-    Test(PolicyTest),
-    /// Write the ValidatingAdmissionPolicy that refuses an HPA for what `test` refuses, and its binding.
+    /// Shows which rule of which policy decides. Exits with 0 if every external metric
+    /// is allowed, with 1 if one is refused or there is no HPA, and with 2 if a policy
+    /// is invalid or some input could not be read or was empty.
+    #[command(verbatim_doc_comment, after_long_help = examples::POLICY_TEST)]
+    Test(PolicyTestArgs),
+    /// Write the policies as a ValidatingAdmissionPolicy with its binding
     ///
-    /// The HPAs that are there already are not looked at until they change.
-    Admission(PolicyAdmission),
-    /// Check the policies of a cluster as the filter does.
+    /// It refuses the HPAs that `burstctl policy test` refuses. Existing HPAs are not
+    /// checked until they change.
+    #[command(verbatim_doc_comment, after_long_help = examples::POLICY_ADMISSION)]
+    Admission(PolicyAdmissionArgs),
+    /// Check the policies of a cluster as the filter does
     ///
-    /// Reads every ExternalMetricPolicy, and says of each whether the filter takes it. Your user needs the verb list on
-    /// externalmetricpolicies.burstmetrics.dev, and with --write-status patch on externalmetricpolicies/status.
+    /// Reads every ExternalMetricPolicy and shows whether the filter accepts it. Your
+    /// user needs the verb list on externalmetricpolicies.burstmetrics.dev, and with
+    /// --write-status the verb patch on externalmetricpolicies/status.
     ///
-    /// Ends with 0 if all are policies, with 1 if one is not, with 2 if they could not be read or a status not be
-    /// written.
+    /// Exits with 0 if all policies are valid, with 1 if one is not, and with 2 if they
+    /// could not be read or a status could not be written.
     #[cfg(feature = "live")]
-    Check(PolicyCheck),
+    #[command(verbatim_doc_comment, after_long_help = examples::POLICY_CHECK)]
+    Check(PolicyCheckArgs),
 }
 
-/// What to do with HPAs.
+/// The commands of `burstctl hpa`.
 #[derive(Debug, Subcommand)]
-pub enum Hpa {
-    /// Say what kube-apiserver would refuse, and what it accepts and never works.
-    Lint(Lint),
-    /// Write autoscaling/v2 YAML, from short files and from HPAs.
-    Render(Render),
-    /// Rewrite autoscaling/v1, v2beta1 and v2beta2 as v2.
-    Migrate(Migrate),
-    /// Say in words and numbers what HPAs do.
-    Explain(Explain),
-    /// Play the HPA controller over a load that changes.
-    Simulate(Simulate),
+pub enum HpaCommand {
+    /// Report what kube-apiserver refuses and what can never work
+    #[command(verbatim_doc_comment, after_long_help = examples::LINT)]
+    Lint(LintArgs),
+    /// Write autoscaling/v2 YAML from short forms and from HPAs
+    #[command(verbatim_doc_comment, after_long_help = examples::RENDER)]
+    Render(RenderArgs),
+    /// Rewrite autoscaling/v1, v2beta1 and v2beta2 as v2
+    #[command(verbatim_doc_comment, after_long_help = examples::MIGRATE)]
+    Migrate(MigrateArgs),
+    /// Explain in words and numbers what HPAs do
+    #[command(verbatim_doc_comment, after_long_help = examples::EXPLAIN)]
+    Explain(ExplainArgs),
+    /// Simulate the HPA controller over a changing load
+    #[command(verbatim_doc_comment, after_long_help = examples::SIMULATE)]
+    Simulate(SimulateArgs),
 }
 
-/// Which files.
+/// The files to read.
 #[derive(Debug, Args)]
-pub struct Files {
+#[command(next_line_help = true)]
+pub struct FileArgs {
     /// YAML or JSON files, directories of them, or `-` for stdin.
     #[arg(value_name = "FILE")]
     paths: Vec<PathBuf>,
@@ -123,117 +148,36 @@ pub struct Files {
     more: Vec<PathBuf>,
 }
 
-impl Files {
-    /// All of them, in the order given.
+impl FileArgs {
+    /// Returns all paths in the order given.
     #[must_use]
     pub fn paths(&self) -> Vec<PathBuf> {
         self.paths.iter().chain(&self.more).cloned().collect()
     }
 }
 
-/// Which cluster.
-#[derive(Clone, Debug, Args)]
-pub struct Cluster {
-    /// The Kubernetes version whose rules hold, 1.33 to 1.36.
-    #[arg(long, value_name = "VERSION", default_value = "1.36")]
-    kube_version: KubeVersion,
-    /// Gates that differ from that version's, as the apiserver's flag has them.
-    #[arg(long, value_name = "GATE=BOOL", value_delimiter = ',')]
-    feature_gates: Vec<FeatureGate>,
-}
-
-impl Cluster {
-    /// As the validator has it.
-    #[must_use]
-    pub fn options(&self) -> Options {
-        let mut options = Options::kubernetes_1(self.kube_version.0);
-        for FeatureGate { gate, on } in &self.feature_gates {
-            match gate {
-                Gate::ScaleToZero => options.scale_to_zero = *on,
-                Gate::Tolerance => options.tolerance = *on,
-            }
-        }
-        options
-    }
-}
-
-#[derive(Clone, Copy, Debug)]
-struct KubeVersion(u32);
-
-/// The versions the validator's rules are those of.
-const MINORS: std::ops::RangeInclusive<u32> = 33..=36;
-
-impl FromStr for KubeVersion {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        minor(text)
-            .map(Self)
-            .ok_or_else(|| format!("expected 1.{} to 1.{}", MINORS.start(), MINORS.end()))
-    }
-}
-
-/// Whoever builds Kubernetes for others adds to the patch: `v1.34.2-eks-1a2b3c`.
-fn minor(version: &str) -> Option<u32> {
-    let rest = version.strip_prefix('v').unwrap_or(version).strip_prefix("1.")?;
-    let (minor, patch) = rest.split_once('.').unwrap_or((rest, "0"));
-    let known = MINORS.into_iter().find(|known| minor == known.to_string());
-    known.filter(|_| patch.starts_with(|first: char| first.is_ascii_digit()))
-}
-
-#[derive(Clone, Copy, Debug)]
-struct FeatureGate {
-    gate: Gate,
-    on: bool,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Gate {
-    ScaleToZero,
-    Tolerance,
-}
-
-impl FromStr for FeatureGate {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (gate, on) = text.split_once('=').unwrap_or((text, ""));
-        let gate = match gate.trim() {
-            "HPAScaleToZero" => Gate::ScaleToZero,
-            "HPAConfigurableTolerance" => Gate::Tolerance,
-            _ => return Err("expected HPAScaleToZero=… or HPAConfigurableTolerance=…"),
-        };
-        // As Go reads a boolean.
-        let on = match on.trim() {
-            "1" | "t" | "T" | "true" | "TRUE" | "True" => true,
-            "0" | "f" | "F" | "false" | "FALSE" | "False" => false,
-            _ => return Err("expected =true or =false"),
-        };
-        Ok(Self { gate, on })
-    }
-}
-
-/// `burstctl hpa lint`
+/// The arguments of `burstctl hpa lint`.
 #[derive(Debug, Args)]
-pub struct Lint {
-    /// Which files.
+#[command(next_line_help = true)]
+pub struct LintArgs {
+    /// The files to read.
     #[command(flatten)]
-    pub files: Files,
-    /// Which cluster.
+    pub files: FileArgs,
+    /// The Kubernetes version whose rules apply.
     #[command(flatten)]
-    pub cluster: Cluster,
-    /// How findings are written.
+    pub cluster: KubernetesArgs,
+    /// The output format of the findings.
     #[arg(long, value_enum, default_value_t)]
-    pub format: Format,
+    pub format: LintFormat,
 }
 
-/// How findings are written.
+/// The output format of findings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Format {
+pub enum LintFormat {
     /// For people, with the line of the file.
     #[default]
     Text,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Json,
     /// SARIF 2.1.0.
     Sarif,
@@ -241,16 +185,17 @@ pub enum Format {
     Github,
 }
 
-/// `burstctl hpa render`
+/// The arguments of `burstctl hpa render`.
 #[derive(Debug, Args)]
-pub struct Render {
-    /// Which files.
+#[command(next_line_help = true)]
+pub struct RenderArgs {
+    /// The files to read.
     #[command(flatten)]
-    pub files: Files,
-    /// Which cluster.
+    pub files: FileArgs,
+    /// The Kubernetes version whose rules apply.
     #[command(flatten)]
-    pub cluster: Cluster,
-    /// Write what Kubernetes stores: every default filled in.
+    pub cluster: KubernetesArgs,
+    /// Fill in every default, as Kubernetes stores the HPA.
     #[arg(long)]
     pub defaults: bool,
     /// Print the JSON schema of the short form, and nothing else.
@@ -258,65 +203,75 @@ pub struct Render {
     pub schema: bool,
 }
 
-/// `burstctl hpa migrate`
+/// The arguments of `burstctl hpa migrate`.
 #[derive(Debug, Args)]
-pub struct Migrate {
-    /// Which files.
+#[command(next_line_help = true)]
+pub struct MigrateArgs {
+    /// The files to read.
     #[command(flatten)]
-    pub files: Files,
+    pub files: FileArgs,
 }
 
-/// `burstctl hpa explain`
+/// The arguments of `burstctl hpa explain`.
 #[derive(Debug, Args)]
-pub struct Explain {
-    /// YAML or JSON files, directories of them, or `-` for stdin; with --context, NAMESPACE/NAME of HPAs there.
-    #[arg(value_name = "FILE | NAMESPACE/NAME", required = true)]
+#[command(next_line_help = true)]
+pub struct ExplainArgs {
+    /// YAML or JSON files, directories of them, or `-` for stdin. With
+    /// --context, the NAMESPACE/NAME of HPAs in the cluster
+    #[arg(verbatim_doc_comment, value_name = "FILE | NAMESPACE/NAME", required = true)]
     pub subjects: Vec<PathBuf>,
-    /// Go by the status in the file: what the controller saw and did last.
+    /// Explain the status in the file: what the controller did last.
     #[arg(long)]
     pub status: bool,
-    /// Which cluster.
+    /// The Kubernetes version whose rules apply.
     #[command(flatten)]
-    pub cluster: Cluster,
-    /// Ask the cluster of this kubeconfig context what the HPA is doing; "" is the current context.
+    pub cluster: KubernetesArgs,
+    /// Read the HPAs and their status from the cluster of this kubeconfig
+    /// context; "" is the current context
     #[cfg(feature = "live")]
-    #[arg(long, value_name = "NAME", conflicts_with = "status")]
+    #[arg(verbatim_doc_comment, long, value_name = "NAME", conflicts_with = "status")]
     pub context: Option<String>,
 }
 
-/// `burstctl hpa simulate`
+/// The arguments of `burstctl hpa simulate`.
 #[derive(Debug, Args)]
-pub struct Simulate {
-    /// The file with one HPA, and perhaps its target; `-` is stdin.
+#[command(next_line_help = true)]
+pub struct SimulateArgs {
+    /// The file with one HPA and optionally its target; `-` is stdin.
     pub file: PathBuf,
-    /// The load over time: CSV with a head of `seconds` and a column for each metric; `-` is stdin.
-    #[arg(long, value_name = "FILE")]
+    /// The load over time: CSV with a header line, a column `seconds` and
+    /// a column for each metric; `-` is stdin
+    #[arg(verbatim_doc_comment, long, value_name = "FILE")]
     pub trace: PathBuf,
-    /// How the story is told.
+    /// The output format of the simulation.
     #[arg(long, value_enum, default_value_t)]
-    pub format: Picture,
-    /// Replicas at the beginning; minReplicas if not given.
+    pub format: SimulateFormat,
+    /// Replicas at the start; the default is minReplicas.
     #[arg(long)]
     pub replicas: Option<i32>,
-    /// Seconds from the birth of a pod until it is ready.
+    /// Seconds until a new pod is ready.
     #[arg(long, default_value_t = 0)]
     pub startup: u32,
-    /// Which cluster.
+    /// The Kubernetes version whose rules apply.
     #[command(flatten)]
-    pub cluster: Cluster,
+    pub cluster: KubernetesArgs,
 }
 
-/// What to do with Istio.
+/// The commands of `burstctl istio`.
 #[derive(Debug, Subcommand)]
-pub enum Istio {
-    /// Write the set for one's own gateway or sidecars, for `kubectl apply -f -`.
-    Render(RenderSet),
+pub enum IstioCommand {
+    /// Write the Istio manifests for your own gateway or sidecars
+    ///
+    /// Pipe the output to `kubectl apply -f -`.
+    #[command(verbatim_doc_comment, after_long_help = examples::ISTIO_RENDER)]
+    Render(IstioRenderArgs),
 }
 
-/// `burstctl istio render`
+/// The arguments of `burstctl istio render`.
 #[derive(Debug, Args)]
-pub struct RenderSet {
-    /// The file of values, or `-` for stdin; istio/values.yaml shows every key.
+#[command(next_line_help = true)]
+pub struct IstioRenderArgs {
+    /// The file of values, or `-` for stdin; istio/values.yaml shows all keys.
     #[arg(long, value_name = "FILE", required_unless_present = "schema")]
     pub values: Option<PathBuf>,
     /// Print the JSON schema of the values, and nothing else.
@@ -324,99 +279,97 @@ pub struct RenderSet {
     pub schema: bool,
 }
 
-/// `burstctl proxy`
+/// The arguments of `burstctl proxy`.
 #[cfg(feature = "live")]
 #[derive(Debug, Args)]
-pub struct ProxyWords {
-    /// The kubeconfig context; the current one if not given.
+#[command(next_line_help = true)]
+pub struct ProxyArgs {
+    /// The kubeconfig context; the default is the current one.
     #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
     pub context: String,
-    /// Where it listens, on loopback; port 0 takes a free one.
+    /// The loopback address to listen on; port 0 chooses a free port.
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8001")]
     pub listen: std::net::SocketAddr,
-    /// The filter's configuration, as JSON or YAML, or a WasmPlugin, TrafficExtension or EnvoyFilter that has it in it;
-    /// `-` is stdin. Only what it reads is served. Services, HPAs, Deployments and StatefulSets if not given.
-    #[arg(long, value_name = "FILE")]
+    /// A file with the filter's configuration as JSON or YAML, or with a
+    /// WasmPlugin, TrafficExtension or EnvoyFilter that contains it; `-` is
+    /// stdin. The proxy serves only the lists that this configuration
+    /// reads. The default is Services, HPAs, Deployments and StatefulSets
+    #[arg(verbatim_doc_comment, long, value_name = "FILE")]
     pub config: Option<PathBuf>,
 }
 
-/// How the story is told.
+/// The output format of a simulation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Picture {
+pub enum SimulateFormat {
     /// A line for each sync in which something changed.
     #[default]
     Table,
     /// One JSON object for each sync.
     Json,
-    /// A picture of characters.
+    /// A plot of text characters.
     Plot,
-    /// A picture for a browser.
+    /// A plot for a browser.
     Svg,
 }
 
-/// How it is written.
+/// The output format of a report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Output {
     /// For people.
     #[default]
     Text,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Json,
 }
 
 #[cfg(test)]
 mod tests {
+    use burst_hpa::Options;
+    use clap::CommandFactory as _;
+
     use super::*;
+
+    /// The help of a command and of all commands below it.
+    fn help_texts(command: &mut clap::Command) -> Vec<String> {
+        let own = command.render_long_help().to_string();
+        let below = command
+            .get_subcommands_mut()
+            .filter(|command| command.get_name() != "help")
+            .flat_map(help_texts);
+        std::iter::once(own).chain(below).collect()
+    }
+
+    #[test]
+    fn help_fits_80_columns() {
+        let texts = help_texts(&mut Burstctl::command());
+        let too_long: Vec<_> = texts
+            .iter()
+            .flat_map(|text| text.lines())
+            .filter(|line| line.chars().count() > 80)
+            .collect();
+        assert!(too_long.is_empty(), "{too_long:#?}");
+    }
 
     #[cfg(feature = "live")]
     #[test]
-    fn help_says_how_a_command_ends() {
+    fn help_states_the_exit_codes_and_has_examples() {
         for words in ["preview", "doctor", "policy test", "policy check"] {
             let words = ["burstctl"].into_iter().chain(words.split(' ')).chain(["--help"]);
             let help = Burstctl::try_parse_from(words).unwrap_err().to_string();
-            assert!(help.contains("Ends with 0 if "), "{help}");
+            assert!(
+                help.contains("Exits with 0 if ") && help.contains("Examples:\n"),
+                "{help}"
+            );
         }
-    }
-
-    #[test]
-    fn versions_are_read_as_clusters_write_them_and_no_others() {
-        for (text, expected) in [
-            ("1.33", Some(33)),
-            ("v1.34.2", Some(34)),
-            ("v1.35.4-eks-1a2b3c", Some(35)),
-            ("1.36.0+k3s1", Some(36)),
-        ] {
-            assert_eq!(minor(text), expected, "{text}");
-        }
-        for text in [
-            "", "1", "1.", "1.32", "1.37", "vv1.36", "1.+36", "1.036", "1.36.x", "1.36.", "2.36", "latest",
-        ] {
-            assert_eq!(minor(text), None, "{text}");
-        }
-    }
-
-    #[test]
-    fn gates_are_read_as_the_apiservers_flag_has_them() {
-        let on = |text: &str| text.parse::<FeatureGate>().map(|gate| gate.on);
-        for (text, expected) in [
-            ("HPAScaleToZero=true", Ok(true)),
-            (" HPAScaleToZero = True", Ok(true)),
-            ("HPAConfigurableTolerance=0", Ok(false)),
-            ("HPAScaleToZero", Err("expected =true or =false")),
-            ("HPAScaleToZero=yes", Err("expected =true or =false")),
-        ] {
-            assert_eq!(on(text), expected, "{text}");
-        }
-        assert!(on("AllAlpha=true").unwrap_err().starts_with("expected HPAScaleToZero"));
     }
 
     #[test]
     fn versions_and_gates_become_options() {
         let cluster = |words: &[&str]| {
             let words = ["burstctl", "hpa", "lint", "-f", "-"].iter().chain(words);
-            let Topic::Hpa {
-                command: Hpa::Lint(lint),
-            } = Burstctl::try_parse_from(words).unwrap().topic
+            let Command::Hpa {
+                command: HpaCommand::Lint(lint),
+            } = Burstctl::try_parse_from(words).unwrap().command
             else {
                 panic!()
             };

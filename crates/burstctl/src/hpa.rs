@@ -1,30 +1,30 @@
-//! HPAs as files have them: of any version of the API, or in the short form.
+//! Reads HPAs of any API version and in the short form.
 
 use burst_hpa::{Options, decode, migrate};
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 
-use crate::lint::Finding;
+use crate::finding::Finding;
 use crate::objects::Object;
-use crate::render::{Targets, build, is_short, short_title};
+use crate::short_form::{self, ScaleTargets, build, is_short};
 
-/// Returns whether an object is an HPA or stands for one.
+/// Returns whether an object is an HPA or a short form.
 pub(crate) fn is_hpa(object: &Object) -> bool {
     object.is_hpa() || is_short(object)
 }
 
-/// `namespace/name` of the HPA that an object is or stands for.
+/// `namespace/name` of the HPA.
 pub(crate) fn title(object: &Object) -> String {
     if is_short(object) {
-        short_title(object)
+        short_form::title(object)
     } else {
         object.title()
     }
 }
 
-/// The HPA as `autoscaling/v2`, without Kubernetes' defaults; or every reason why there is none.
+/// Returns the HPA as `autoscaling/v2` without defaults, or all errors.
 pub(crate) fn read(
     object: &Object,
-    targets: &Targets<'_>,
+    targets: &ScaleTargets<'_>,
     options: Options,
 ) -> Result<HorizontalPodAutoscaler, Vec<String>> {
     if is_short(object) {

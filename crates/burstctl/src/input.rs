@@ -1,4 +1,4 @@
-//! Files in, objects out. What cannot be read costs only itself.
+//! Reads files into objects. A document that cannot be read does not affect the others.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -11,9 +11,9 @@ use crate::yaml::{self, SyntaxError};
 /// A file's name and its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// As it was given; `<stdin>` for `-`.
+    /// The name as given; `<stdin>` for `-`.
     pub name: String,
-    /// All of it.
+    /// The whole text.
     pub text: String,
 }
 
@@ -27,25 +27,25 @@ pub struct Unreadable {
 
 /// A document that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Broken {
+pub struct InvalidDocument {
     /// Index of its source.
     pub source: usize,
     /// Counts from 1.
     pub document: usize,
-    /// Why.
+    /// The reason.
     pub error: SyntaxError,
 }
 
-/// Everything that was given.
+/// All input of a command.
 #[derive(Debug, Default)]
 pub struct Input {
     /// The files.
     pub sources: Vec<Source>,
-    /// What is in them, lists taken apart.
+    /// The objects, with lists expanded.
     pub objects: Vec<Object>,
-    /// What is not YAML.
-    pub broken: Vec<Broken>,
-    /// What could not be opened.
+    /// Documents that cannot be parsed.
+    pub invalid_documents: Vec<InvalidDocument>,
+    /// Files that cannot be read.
     pub unreadable: Vec<Unreadable>,
 }
 
@@ -62,27 +62,27 @@ impl Input {
         input
     }
 
-    /// Reads texts that are there already.
+    /// Parses texts that are already in memory.
     #[must_use]
-    pub fn of(sources: impl IntoIterator<Item = Source>) -> Self {
+    pub fn from_sources(sources: impl IntoIterator<Item = Source>) -> Self {
         let mut input = Self::default();
         sources.into_iter().for_each(|source| input.take(source, &[]));
         input
     }
 
-    /// Whether there is nothing in it: an empty file or folder, or comments alone.
+    /// Returns whether there are no documents, for example an empty directory or only comments.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.objects.is_empty() && self.broken.is_empty() && self.unreadable.is_empty()
+        self.objects.is_empty() && self.invalid_documents.is_empty() && self.unreadable.is_empty()
     }
 
-    /// Whether anything could not be read, or there was nothing to read: then nobody can tell what is right.
+    /// Returns whether something could not be read, or there was nothing to read.
     #[must_use]
     pub fn is_incomplete(&self) -> bool {
-        self.is_empty() || !self.broken.is_empty() || !self.unreadable.is_empty()
+        self.is_empty() || !self.invalid_documents.is_empty() || !self.unreadable.is_empty()
     }
 
-    /// The name of a source.
+    /// Returns the name of a source.
     #[must_use]
     pub fn name(&self, source: usize) -> &str {
         self.sources.get(source).map_or("", |source| &source.name)
@@ -103,7 +103,7 @@ impl Input {
             .map(|entry| entry.map(|entry| entry.path()))
             .collect::<Result<_, _>>()?;
         entries.sort();
-        for entry in entries.iter().filter(|entry| is_wanted(entry)) {
+        for entry in entries.iter().filter(|entry| is_manifest(entry)) {
             if let Err(reason) = self.add(entry, stdin) {
                 let path = entry.clone();
                 self.unreadable.push(Unreadable { path, reason });
@@ -113,38 +113,38 @@ impl Input {
     }
 
     fn take_bytes(&mut self, name: String, bytes: Vec<u8>) {
-        let bytes = from_utf_16(&bytes).map_or(bytes, String::into_bytes);
-        let (text, foreign) = match String::from_utf8(bytes) {
+        let bytes = decode_utf16(&bytes).map_or(bytes, String::into_bytes);
+        let (text, invalid_utf8) = match String::from_utf8(bytes) {
             Ok(text) => (text, Vec::new()),
-            Err(error) => with_foreign(error.as_bytes()),
+            Err(error) => mark_invalid_utf8(error.as_bytes()),
         };
-        self.take(Source { name, text }, &foreign);
+        self.take(Source { name, text }, &invalid_utf8);
     }
 
-    fn take(&mut self, mut source: Source, foreign: &[Mark]) {
+    fn take(&mut self, mut source: Source, invalid_utf8: &[Mark]) {
         let index = self.sources.len();
         for document in yaml::documents(&source.text) {
-            match without_foreign(document.content, foreign) {
-                Ok(tree) => self.objects.extend(objects::of(index, document.number, tree)),
-                Err(error) => self.broken.push(Broken {
+            match reject_invalid_utf8(document.content, invalid_utf8) {
+                Ok(tree) => self.objects.extend(objects::in_document(index, document.number, tree)),
+                Err(error) => self.invalid_documents.push(InvalidDocument {
                     source: index,
                     document: document.number,
                     error,
                 }),
             }
         }
-        if !foreign.is_empty() {
-            source.text = source.text.replace(FOREIGN, "\u{fffd}");
+        if !invalid_utf8.is_empty() {
+            source.text = source.text.replace(INVALID_UTF8, "\u{fffd}");
         }
         self.sources.push(source);
     }
 }
 
-/// Stands for bytes that are not UTF-8: no document may have it, so they cost the one that they are in.
-const FOREIGN: char = '\u{ffff}';
+/// Replaces bytes that are not UTF-8. No document may contain it, so only the document with the bytes is refused.
+const INVALID_UTF8: char = '\u{ffff}';
 
-/// What Windows writes, behind a byte order mark; kubectl reads it too.
-fn from_utf_16(bytes: &[u8]) -> Option<String> {
+/// Decodes UTF-16 with a byte order mark, which Windows writes and kubectl reads.
+fn decode_utf16(bytes: &[u8]) -> Option<String> {
     let (unit, rest): (fn([u8; 2]) -> u16, _) = match bytes {
         [0xff, 0xfe, rest @ ..] => (u16::from_le_bytes, rest),
         [0xfe, 0xff, rest @ ..] => (u16::from_be_bytes, rest),
@@ -155,9 +155,9 @@ fn from_utf_16(bytes: &[u8]) -> Option<String> {
     String::from_utf16(&units).ok().filter(|_| odd.is_empty())
 }
 
-/// The text, and where bytes were that are not.
-fn with_foreign(bytes: &[u8]) -> (String, Vec<Mark>) {
-    let (mut text, mut foreign) = (String::with_capacity(bytes.len()), Vec::new());
+/// Returns the text, and the position of each byte that is not UTF-8.
+fn mark_invalid_utf8(bytes: &[u8]) -> (String, Vec<Mark>) {
+    let (mut text, mut invalid_utf8) = (String::with_capacity(bytes.len()), Vec::new());
     let mut at = Mark { line: 1, column: 1 };
     for chunk in bytes.utf8_chunks() {
         for character in chunk.valid().chars() {
@@ -168,17 +168,17 @@ fn with_foreign(bytes: &[u8]) -> (String, Vec<Mark>) {
         }
         text.push_str(chunk.valid());
         if !chunk.invalid().is_empty() {
-            text.push(FOREIGN);
-            foreign.push(at);
+            text.push(INVALID_UTF8);
+            invalid_utf8.push(at);
             at.column += 1;
         }
     }
-    (text, foreign)
+    (text, invalid_utf8)
 }
 
-/// YAML has stumbled over it already; JSON takes any character in its strings.
-fn without_foreign(content: Result<Node, SyntaxError>, foreign: &[Mark]) -> Result<Node, SyntaxError> {
-    let at = foreign.iter().find(|mark| match &content {
+/// The YAML reader refuses the replacement; JSON strings accept it, so this does.
+fn reject_invalid_utf8(content: Result<Node, SyntaxError>, invalid_utf8: &[Mark]) -> Result<Node, SyntaxError> {
+    let at = invalid_utf8.iter().find(|mark| match &content {
         Ok(tree) => (tree.span().start..tree.span().end).contains(mark),
         Err(error) => error.at == **mark,
     });
@@ -191,16 +191,16 @@ fn without_foreign(content: Result<Node, SyntaxError>, foreign: &[Mark]) -> Resu
     }
 }
 
-/// In a directory; links to directories are not followed, so there is an end.
-fn is_wanted(path: &Path) -> bool {
-    let manifest = path
+/// Whether a directory entry is read. Links to directories are not followed, which prevents loops.
+fn is_manifest(path: &Path) -> bool {
+    let has_manifest_extension = path
         .extension()
         .is_some_and(|extension| ["yaml", "yml", "json"].iter().any(|word| extension == *word));
     match path.metadata() {
         Ok(found) if found.is_dir() => !path.is_symlink(),
-        Ok(found) => manifest && found.is_file(),
-        // A link to nowhere, say: reading it says why.
-        Err(_) => manifest,
+        Ok(found) => has_manifest_extension && found.is_file(),
+        // For example a broken link: reading it reports the reason.
+        Err(_) => has_manifest_extension,
     }
 }
 
@@ -213,7 +213,11 @@ mod tests {
         let titles = input.objects.iter().map(Object::title).collect();
         (
             titles,
-            input.broken.iter().map(|broken| broken.error.to_string()).collect(),
+            input
+                .invalid_documents
+                .iter()
+                .map(|broken| broken.error.to_string())
+                .collect(),
         )
     }
 

@@ -1,4 +1,4 @@
-//! What the `burstctl` command does, as functions from text to text.
+//! The commands of `burstctl`, as functions from text to text.
 #![forbid(unsafe_code)]
 #![cfg_attr(
     not(test),
@@ -6,7 +6,7 @@
         clippy::unwrap_used,
         clippy::expect_used,
         clippy::panic,
-        // There is `page`, which prints nothing that a terminal would obey.
+        // All output goes through `printer`, which escapes untrusted text.
         clippy::print_stdout,
         clippy::print_stderr,
         clippy::indexing_slicing,
@@ -16,27 +16,31 @@
 )]
 
 pub mod args;
+mod deserialize;
 #[cfg(feature = "live")]
 pub mod doctor;
 pub mod explain;
+pub mod finding;
 mod hpa;
 pub mod input;
 pub mod istio;
 pub mod lint;
 #[cfg(feature = "live")]
 pub mod live;
-pub mod measure;
+pub mod metric_model;
 pub mod objects;
-pub mod page;
-pub mod plugin;
+pub mod outcome;
+pub mod plugin_config;
 pub mod policy;
 pub mod preview;
+pub mod printer;
 #[cfg(feature = "live")]
 pub mod proxy;
 pub mod render;
 pub mod run;
+mod short_form;
 pub mod simulate;
 pub mod terminal;
 pub mod unit;
-mod words;
+mod user;
 pub mod yaml;

@@ -1,4 +1,4 @@
-//! A running cluster, by any kubeconfig.
+//! A client of the cluster of a kubeconfig context.
 
 use std::time::Duration;
 
@@ -9,38 +9,38 @@ use kube::config::{KubeConfigOptions, KubeconfigError};
 use kube::{Api, Client, Config};
 use tokio::runtime::Runtime;
 
-/// Longer than a healthy API server takes for one answer.
-const PATIENCE: Duration = Duration::from_secs(15);
+/// Longer than a healthy API server takes.
+const TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Why something of a cluster cannot be had.
+/// Why a cluster cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum LiveError {
-    /// No runtime to wait with.
+    /// The async runtime cannot be started.
     #[error("cannot wait for an answer: {0}")]
     Runtime(#[from] std::io::Error),
-    /// No such context, or no kubeconfig.
+    /// No kubeconfig, or no such context.
     #[error("kubeconfig: {0}")]
     Kubeconfig(#[from] KubeconfigError),
-    /// The cluster does not answer, or says no.
-    #[error("{}", chain(.0))]
+    /// The cluster does not answer, or refuses.
+    #[error("{}", error_chain(.0))]
     Cluster(#[from] kube::Error),
 }
 
-/// A cluster, and a runtime to wait for its answers with.
+/// A client with a runtime of its own.
 pub struct Cluster {
     runtime: Runtime,
     client: Client,
 }
 
 impl Cluster {
-    /// The cluster of a kubeconfig context; an empty one is the current context. Nothing is asked of it yet.
+    /// The cluster of a kubeconfig context; an empty one is the current context. Sends no request.
     ///
     /// # Errors
-    /// If there is no such context, or its credentials cannot be read.
-    pub fn of(context: &str) -> Result<Self, LiveError> {
+    /// No such context, or unusable credentials.
+    pub fn of_context(context: &str) -> Result<Self, LiveError> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let mut config = runtime.block_on(config(context))?;
-        config.read_timeout = Some(PATIENCE);
+        config.read_timeout = Some(TIMEOUT);
         let client = {
             let _inside = runtime.enter();
             Client::try_from(config)?
@@ -48,28 +48,28 @@ impl Cluster {
         Ok(Self { runtime, client })
     }
 
-    /// For what [`Api`] does.
+    /// Returns a client for [`Api`].
     #[must_use]
     pub fn client(&self) -> Client {
         self.client.clone()
     }
 
-    /// Waits.
-    pub fn wait<F: Future>(&self, future: F) -> F::Output {
+    /// Blocks on a future.
+    pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         self.runtime.block_on(future)
     }
 
-    /// GETs a path and query of the API as they are: any status is an answer.
+    /// Sends a GET for a path and query; any status is a response.
     ///
     /// # Errors
-    /// If there is no answer.
+    /// No response.
     pub fn get(&self, path: &str) -> Result<http::Response<Vec<u8>>, LiveError> {
         let request = http::Request::get(path)
             .header("accept", "application/json")
             .header("user-agent", concat!("burstctl/", env!("CARGO_PKG_VERSION")))
             .body(Body::empty())
             .map_err(kube::Error::HttpError)?;
-        self.wait(async {
+        self.block_on(async {
             let (head, body) = self.client.send(request).await?.into_parts();
             let body = body.collect().await?.to_bytes().to_vec();
             Ok(http::Response::from_parts(head, body))
@@ -77,45 +77,45 @@ impl Cluster {
     }
 }
 
-/// The HPA as the cluster has it; an empty context is the current one.
+/// Reads an HPA; an empty context is the current one.
 ///
 /// # Errors
-/// If the kubeconfig, the cluster or the HPA is not there.
+/// The kubeconfig, the cluster or the HPA is not available.
 pub fn fetch(context: &str, namespace: &str, name: &str) -> Result<HorizontalPodAutoscaler, LiveError> {
-    let cluster = Cluster::of(context)?;
+    let cluster = Cluster::of_context(context)?;
     let hpas: Api<HorizontalPodAutoscaler> = Api::namespaced(cluster.client(), namespace);
-    Ok(cluster.wait(hpas.get(name))?)
+    Ok(cluster.block_on(hpas.get(name))?)
 }
 
-/// How the cluster of a context is reached; an empty context is the current one.
+/// The client configuration of a context; an empty context is the current one.
 pub(crate) async fn config(context: &str) -> Result<Config, LiveError> {
     let options = KubeConfigOptions {
         context: (!context.is_empty()).then(|| context.to_owned()),
         ..KubeConfigOptions::default()
     };
     let mut config = Config::from_kubeconfig(&options).await?;
-    config.connect_timeout = Some(PATIENCE);
-    // A cluster that refuses is to be told of, not waited for: it says how long, and that may be an hour.
+    config.connect_timeout = Some(TIMEOUT);
+    // No retries: a Retry-After can be an hour, and the error should be reported at once.
     config.default_retry = false;
     Ok(config)
 }
 
-/// What is at the bottom says more than what is on top.
-pub(crate) fn chain(error: &kube::Error) -> String {
+/// Joins the error with its causes; the innermost cause says most.
+pub(crate) fn error_chain(error: &kube::Error) -> String {
     if let kube::Error::Api(status) = error
         && !status.message.is_empty()
     {
         return status.message.clone();
     }
-    let mut words = error.to_string();
+    let mut message = error.to_string();
     let mut below = std::error::Error::source(error);
     while let Some(cause) = below {
         let cause_words = cause.to_string();
-        if !words.contains(&cause_words) {
-            words.push_str(": ");
-            words.push_str(&cause_words);
+        if !message.contains(&cause_words) {
+            message.push_str(": ");
+            message.push_str(&cause_words);
         }
         below = cause.source();
     }
-    words
+    message
 }

@@ -1,4 +1,4 @@
-//! The `burstctl` command: data on stdout, words on stderr; 0 all is well, 1 something to object to, 2 could not read.
+//! The `burstctl` command: data on stdout, messages on stderr, exit code 0, 1 or 2.
 
 use std::process::ExitCode;
 
@@ -6,8 +6,8 @@ use burstctl::args;
 use burstctl::run::{Terminal, run};
 
 fn main() -> ExitCode {
-    match args::read(std::env::args_os()) {
-        Ok(words) => run(&words.topic, &mut Terminal::new()).into(),
+    match args::parse(std::env::args_os()) {
+        Ok(burstctl) => run(&burstctl.command, &mut Terminal::new()).into(),
         Err(error) => error.exit(),
     }
 }

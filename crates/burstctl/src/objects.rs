@@ -1,13 +1,13 @@
-//! Kubernetes objects, wherever they stood.
+//! Kubernetes objects and their positions in files.
 
 use burst_hpa::node::{Key, Node, NodeValue, Span};
 
-/// One object and where it came from.
+/// An object and its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Object {
-    /// Index of its source.
+    /// The index of its source.
     pub source: usize,
-    /// Counts from 1.
+    /// The number of its document, from 1.
     pub document: usize,
     /// The object.
     pub tree: Node,
@@ -44,7 +44,7 @@ impl Object {
         self.metadata("name").unwrap_or_default()
     }
 
-    /// `metadata.namespace`; where kubectl would put it without being told otherwise.
+    /// `metadata.namespace`; the default is `default`, as in kubectl.
     #[must_use]
     pub fn namespace(&self) -> &str {
         self.metadata("namespace").unwrap_or("default")
@@ -56,16 +56,16 @@ impl Object {
         format!("{}/{}", self.namespace(), self.name())
     }
 
-    /// Why kubectl refuses it, whatever it is: only what has a kind is an object.
+    /// Returns why kubectl refuses the document, if it has no kind or is not an object.
     #[must_use]
-    pub fn fault(&self) -> Option<String> {
+    pub fn invalid_reason(&self) -> Option<String> {
         if !matches!(self.tree.value, NodeValue::Object(_)) {
             return Some("expected an object".to_owned());
         }
-        // From a request's address the apiserver would know them; kubectl has only the file.
+        // The API server could take them from the request path; kubectl cannot.
         let words = [("apiVersion", self.api_version()), ("kind", self.kind())];
         let (missing, _) = words.into_iter().find(|(_, text)| text.is_empty())?;
-        Some(format!("an object without {missing}, so nobody knows what it is"))
+        Some(format!("an object without {missing}, so its type is unknown"))
     }
 
     fn metadata(&self, field: &str) -> Option<&str> {
@@ -78,15 +78,15 @@ pub(crate) fn group(api_version: &str) -> &str {
     api_version.split_once('/').map_or("", |(group, _)| group)
 }
 
-/// The objects of a document: the items of a list, or itself.
-pub(crate) fn of(source: usize, document: usize, tree: Node) -> Vec<Object> {
+/// Returns the objects of a document: the items of a list, or the document itself.
+pub(crate) fn in_document(source: usize, document: usize, tree: Node) -> Vec<Object> {
     let mut objects = Vec::new();
-    take_apart(tree, &mut |tree| objects.push(Object { source, document, tree }));
+    flatten_list(tree, &mut |tree| objects.push(Object { source, document, tree }));
     objects
 }
 
-/// What is called a list and has no items is one object: `AllowList` may be the kind of somebody's own.
-fn take_apart(tree: Node, take: &mut dyn FnMut(Node)) {
+/// Expands a list. A kind that ends in `List` without items, such as a custom `AllowList`, is one object.
+fn flatten_list(tree: Node, take: &mut dyn FnMut(Node)) {
     let kind = tree.text("kind").unwrap_or_default().to_owned();
     let items = tree.field("items").map(|items| &items.value);
     let (Some(item_kind), Some(NodeValue::List(_) | NodeValue::Null)) = (kind.strip_suffix("List"), items) else {
@@ -100,15 +100,15 @@ fn take_apart(tree: Node, take: &mut dyn FnMut(Node)) {
     };
     if let NodeValue::List(items) = items.1.value {
         for item in items {
-            take_apart(named(item, item_kind, &api_version, span), take);
+            flatten_list(with_type_meta(item, item_kind, &api_version, span), take);
         }
     }
 }
 
-/// The items of a typed list do not say what they are.
-fn named(mut tree: Node, kind: &str, api_version: &str, span: Option<Span>) -> Node {
-    let silent = tree.field("kind").is_none() && tree.field("apiVersion").is_none() && !kind.is_empty();
-    if let (NodeValue::Object(fields), true) = (&mut tree.value, silent) {
+/// Sets the kind and version of an item from those of its typed list.
+fn with_type_meta(mut tree: Node, kind: &str, api_version: &str, span: Option<Span>) -> Node {
+    let untyped = tree.field("kind").is_none() && tree.field("apiVersion").is_none() && !kind.is_empty();
+    if let (NodeValue::Object(fields), true) = (&mut tree.value, untyped) {
         for (name, value) in [("kind", kind), ("apiVersion", api_version)] {
             let name = name.to_owned();
             let value = NodeValue::String(value.to_owned());
@@ -128,7 +128,7 @@ mod tests {
         let text = "apiVersion: v1\nkind: List\nitems:\n- kind: HorizontalPodAutoscalerList\n  apiVersion: autoscaling/v2\n  \
                     items:\n  - metadata: {name: a}\n  - metadata: {name: b, namespace: shop}\n- kind: Service\n";
         let tree = documents(text).remove(0).content.unwrap();
-        let objects = of(0, 1, tree);
+        let objects = in_document(0, 1, tree);
         let titles: Vec<_> = objects.iter().map(|object| (object.is_hpa(), object.title())).collect();
         let expected = [(true, "default/a"), (true, "shop/b"), (false, "default/")];
         assert_eq!(titles, expected.map(|(hpa, title)| (hpa, title.to_owned())));
@@ -142,7 +142,7 @@ mod tests {
             ("kind: List\nitems: null\n", &[]),
             ("kind: List\nitems: []\n", &[]),
         ] {
-            let objects = of(0, 1, documents(text).remove(0).content.unwrap());
+            let objects = in_document(0, 1, documents(text).remove(0).content.unwrap());
             assert_eq!(objects.iter().map(Object::kind).collect::<Vec<_>>(), kinds, "{text}");
         }
     }

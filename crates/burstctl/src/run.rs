@@ -1,12 +1,12 @@
-//! The commands from their words to their end.
+//! Runs the commands.
 
 #[cfg(feature = "live")]
 mod doctor;
 mod explain;
+#[cfg(feature = "live")]
+mod explain_cluster;
 mod istio;
 mod lint;
-#[cfg(feature = "live")]
-mod live;
 mod migrate;
 mod policy;
 #[cfg(feature = "live")]
@@ -16,63 +16,33 @@ mod proxy;
 mod render;
 mod simulate;
 
-use std::process::ExitCode;
-
-use crate::args::{Hpa, Istio, Topic};
+use crate::args::{Command, HpaCommand, IstioCommand};
+pub use crate::outcome::Outcome;
 pub use crate::terminal::Terminal;
 
-/// How a command ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum End {
-    /// All is well.
-    Well,
-    /// There is something to object to.
-    Objections,
-    /// Something could not be read, so there may be more.
-    Unread,
-}
-
-impl End {
-    /// 0, 1 or 2.
-    #[must_use]
-    pub fn code(self) -> u8 {
-        match self {
-            Self::Well => 0,
-            Self::Objections => 1,
-            Self::Unread => 2,
-        }
-    }
-}
-
-impl From<End> for ExitCode {
-    fn from(end: End) -> Self {
-        end.code().into()
-    }
-}
-
 /// Runs a command.
-pub fn run(topic: &Topic, terminal: &mut Terminal<'_>) -> End {
-    match topic {
-        Topic::Hpa { command } => hpa(command, terminal),
+pub fn run(command: &Command, terminal: &mut Terminal<'_>) -> Outcome {
+    match command {
+        Command::Hpa { command } => hpa(command, terminal),
         #[cfg(feature = "live")]
-        Topic::Preview(words) => preview::preview(words, terminal),
+        Command::Preview(args) => preview::preview(args, terminal),
         #[cfg(feature = "live")]
-        Topic::Doctor(words) => doctor::doctor(words, terminal),
-        Topic::Istio {
-            command: Istio::Render(words),
-        } => istio::render(words, terminal),
-        Topic::Policy { command } => policy::policy(command, terminal),
+        Command::Doctor(args) => doctor::doctor(args, terminal),
+        Command::Istio {
+            command: IstioCommand::Render(args),
+        } => istio::render(args, terminal),
+        Command::Policy { command } => policy::policy(command, terminal),
         #[cfg(feature = "live")]
-        Topic::Proxy(words) => proxy::proxy(words, terminal),
+        Command::Proxy(args) => proxy::proxy(args, terminal),
     }
 }
 
-fn hpa(command: &Hpa, terminal: &mut Terminal<'_>) -> End {
+fn hpa(command: &HpaCommand, terminal: &mut Terminal<'_>) -> Outcome {
     match command {
-        Hpa::Lint(words) => lint::lint(words, terminal),
-        Hpa::Render(words) => render::render(words, terminal),
-        Hpa::Migrate(words) => migrate::migrate(words, terminal),
-        Hpa::Explain(words) => explain::explain(words, terminal),
-        Hpa::Simulate(words) => simulate::simulate(words, terminal),
+        HpaCommand::Lint(args) => lint::lint(args, terminal),
+        HpaCommand::Render(args) => render::render(args, terminal),
+        HpaCommand::Migrate(args) => migrate::migrate(args, terminal),
+        HpaCommand::Explain(args) => explain::explain(args, terminal),
+        HpaCommand::Simulate(args) => simulate::simulate(args, terminal),
     }
 }

@@ -1,24 +1,24 @@
-//! Amounts as people read them.
+//! Formats amounts for people.
 
 use burst_hpa::Quantity;
 
-/// What an amount is counted in: ` %`, or the suffix of a quantity.
+/// The unit of an amount: ` %`, or the suffix of a quantity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unit {
     suffix: String,
-    /// Thousandths in one of it.
+    /// Thousandths in one unit.
     milli: i64,
 }
 
 impl Unit {
-    /// That of a target as Kubernetes writes it: `Mi` for `0.5Gi`, `m` for `0.1`, nothing for `30`.
+    /// The unit of a target as Kubernetes writes it: `Mi` for `0.5Gi`, `m` for `0.1`, none for `30`.
     #[must_use]
     pub fn of(target: &Quantity) -> Self {
         let canonical = target.to_string();
         let suffix = canonical.trim_start_matches(|c: char| c.is_ascii_digit() || "+-.".contains(c));
         let one = format!("1{suffix}").parse().ok();
         let one = one.filter(|one: &Quantity| Quantity::from_milli(one.milli_value()) == *one);
-        // What is finer than thousandths the controller rounds to them.
+        // The controller rounds to thousandths.
         one.map_or_else(
             || Self::new("m", 1),
             |one: Quantity| Self::new(suffix, one.milli_value()),
@@ -38,24 +38,24 @@ impl Unit {
         }
     }
 
-    /// So many thousandths; where three digits behind the point do not tell all of it, the number without a unit too.
+    /// Formats thousandths; if three decimals are not exact, the exact number follows in parentheses.
     #[must_use]
     pub fn exact(&self, milli: i64) -> String {
         let (milli, unit) = (i128::from(milli), i128::from(self.milli));
         match 1000 * milli % unit {
-            0 => format!("{}{}", shown(1000 * milli / unit), self.suffix),
-            _ => format!("{} ({})", self.rounded(as_f64(milli)), shown(milli)),
+            0 => format!("{}{}", format_milli(1000 * milli / unit), self.suffix),
+            _ => format!("{} ({})", self.rounded(as_f64(milli)), format_milli(milli)),
         }
     }
 
-    /// So many thousandths, with three digits behind the point.
+    /// Formats thousandths with three decimals.
     #[must_use]
     pub fn rounded(&self, milli: f64) -> String {
         format!("{}{}", rounded(milli / as_f64(self.milli.into())), self.suffix)
     }
 }
 
-/// Three digits behind the point, and no zeros at the end.
+/// Formats with three decimals and without trailing zeros.
 #[must_use]
 pub fn rounded(value: f64) -> String {
     let text = format!("{value:.3}");
@@ -67,9 +67,9 @@ fn as_f64(milli: i128) -> f64 {
     milli as f64
 }
 
-/// Thousandths as people write them: `1.5`, `300`.
+/// Formats thousandths: `1.5`, `300`.
 #[must_use]
-pub fn shown(milli: i128) -> String {
+pub fn format_milli(milli: i128) -> String {
     let (whole, rest) = (milli.unsigned_abs() / 1000, milli.unsigned_abs() % 1000);
     let sign = if milli < 0 { "-" } else { "" };
     match rest {

@@ -88,7 +88,7 @@ fn retry_after_is_respected(version: Version) {
         .faults
         .inject_times(HPAS, Fault::TooManyRequests { retry_after: 6 }, 1);
     let of_hpas = || {
-        let seen = backend.api.requests.seen();
+        let seen = backend.api.requests.entries();
         seen.into_iter().filter(|seen| seen.resource == HPAS)
     };
     wait::until(PATIENCE, "a request after the one it throttles", || {

@@ -125,7 +125,7 @@ fn an_answer_over_the_buffer_limit_is_requested_in_smaller_pages(version: Versio
     works_again(&backend, &proxy, &mut main, &[HPAS]);
     assert!(only_complaint(&proxy, HPAS).ends_with("; smaller pages are tried; a smaller `page_size` saves that"));
     assert_eq!(proxy.wait_for_stat("burst_poll_cut_total", |count| count >= 2), 2);
-    let asked = backend.api.requests.seen();
+    let asked = backend.api.requests.entries();
     let last = asked.iter().rfind(|seen| seen.resource == HPAS).expect("a request");
     assert!(last.query.starts_with("limit=2"), "{last:?}");
 }

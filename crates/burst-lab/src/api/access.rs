@@ -1,4 +1,4 @@
-//! Who may ask for what: bearer tokens and, in RBAC's words, the rules of their users.
+//! Authentication by bearer tokens and authorization by RBAC rules.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -12,23 +12,23 @@ use super::status::{Details, Status};
 
 const ANONYMOUS: &str = "system:anonymous";
 
-/// A handle on the tokens and rules; clones share them. As long as no token and no rule is known, everybody may do
-/// everything. After the first token an unknown token is 401, and no token at all is `system:anonymous`, which may
-/// do nothing (403), as on a real server with RBAC.
+/// The tokens and rules; clones share them. While none are set, every request is allowed. Once a token is set, an unknown
+/// token is refused with 401, and a request without a token is `system:anonymous`, which is refused with 403, as on a
+/// real server with RBAC.
 #[derive(Clone, Default)]
-pub struct Access(Arc<Mutex<Book>>);
+pub struct Access(Arc<Mutex<AccessConfig>>);
 
-/// The whole of it, as `PUT /lab/access` takes it.
+/// All tokens and rules, as `PUT /lab/access` sends them.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Book {
+pub struct AccessConfig {
     /// Token → user, such as `system:serviceaccount:istio-system:burst`.
     pub tokens: BTreeMap<String, String>,
-    /// User → what it may do. A user without an entry may do everything, with an empty one nothing.
+    /// The rules of each user. A user without an entry may do everything, one with an empty entry nothing.
     pub rules: BTreeMap<String, Vec<Rule>>,
 }
 
-/// A rule of a ClusterRole, or of a Role when it has a namespace; `*` stands for all.
+/// A rule of a ClusterRole, or of a Role if it has a namespace; `*` matches everything.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Rule {
@@ -38,47 +38,47 @@ pub struct Rule {
     pub resources: Vec<String>,
     /// `get`, `list`, `watch`, …
     pub verbs: Vec<String>,
-    /// Only in this namespace; none is everywhere.
+    /// Only in this namespace; `None` is all namespaces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
 }
 
 impl Access {
-    /// Takes this token as the user's from now on.
-    pub fn accept(&self, token: &str, user: &str) {
+    /// Adds a token of a user.
+    pub fn add_token(&self, token: &str, user: &str) {
         crate::locked(&self.0).tokens.insert(token.to_owned(), user.to_owned());
     }
 
-    /// Takes the token no longer.
+    /// Removes a token.
     pub fn revoke(&self, token: &str) {
         crate::locked(&self.0).tokens.remove(token);
     }
 
-    /// From now on the user may do what these rules say and nothing more.
-    pub fn restrict(&self, user: &str, rules: Vec<Rule>) {
+    /// Sets the rules of a user; everything else is refused.
+    pub fn set_rules(&self, user: &str, rules: Vec<Rule>) {
         crate::locked(&self.0).rules.insert(user.to_owned(), rules);
     }
 
-    /// Everything at once.
-    pub fn set(&self, book: Book) {
-        *crate::locked(&self.0) = book;
+    /// Replaces all tokens and rules.
+    pub fn replace(&self, config: AccessConfig) {
+        *crate::locked(&self.0) = config;
     }
 
-    /// What is in force.
-    pub fn book(&self) -> Book {
+    /// Returns the tokens and rules in force.
+    pub fn config(&self) -> AccessConfig {
         crate::locked(&self.0).clone()
     }
 
     pub(super) fn user(&self, headers: &HeaderMap) -> Result<String, Status> {
-        let book = crate::locked(&self.0);
+        let config = crate::locked(&self.0);
         let token = headers
             .get(AUTHORIZATION)
             .and_then(|value| value.as_bytes().strip_prefix(b"Bearer "));
         match token {
-            Some(token) if !book.tokens.is_empty() => {
+            Some(token) if !config.tokens.is_empty() => {
                 let known = std::str::from_utf8(token)
                     .ok()
-                    .and_then(|token| book.tokens.get(token.trim()));
+                    .and_then(|token| config.tokens.get(token.trim()));
                 known.cloned().ok_or_else(Status::unauthorized)
             }
             _ => Ok(ANONYMOUS.to_owned()),
@@ -86,10 +86,10 @@ impl Access {
     }
 
     pub(super) fn check(&self, user: &str, verb: &str, path: &ResourcePath<'_>) -> Result<(), Status> {
-        let book = crate::locked(&self.0);
-        let allowed = match book.rules.get(user) {
+        let config = crate::locked(&self.0);
+        let allowed = match config.rules.get(user) {
             Some(rules) => rules.iter().any(|rule| rule.allows(verb, path)),
-            None => user != ANONYMOUS || book.tokens.is_empty(),
+            None => user != ANONYMOUS || config.tokens.is_empty(),
         };
         if allowed {
             Ok(())
@@ -100,10 +100,13 @@ impl Access {
 }
 
 impl Access {
-    /// Whether a user or group among these may do that; one without an entry counts for nothing, unless none has one.
-    pub(super) fn allows_one_of(&self, subjects: &[String], verb: &str, path: &ResourcePath<'_>) -> bool {
-        let book = crate::locked(&self.0);
-        let mut known = subjects.iter().filter_map(|subject| book.rules.get(subject)).peekable();
+    /// Returns whether one of these users or groups is allowed. Subjects without rules are ignored, unless none has rules.
+    pub(super) fn allows_any(&self, subjects: &[String], verb: &str, path: &ResourcePath<'_>) -> bool {
+        let config = crate::locked(&self.0);
+        let mut known = subjects
+            .iter()
+            .filter_map(|subject| config.rules.get(subject))
+            .peekable();
         known.peek().is_none() || known.flatten().any(|rule| rule.allows(verb, path))
     }
 }
@@ -116,7 +119,7 @@ impl Rule {
     }
 }
 
-/// The 403 that RBAC gives.
+/// The 403 of RBAC.
 pub(super) fn forbidden(user: &str, verb: &str, path: &ResourcePath<'_>) -> Status {
     let named = path.name.map_or_else(String::new, |name| format!(" {name:?}"));
     let scope = path.namespace.map_or_else(
@@ -132,7 +135,7 @@ pub(super) fn forbidden(user: &str, verb: &str, path: &ResourcePath<'_>) -> Stat
     Status::forbidden(message, details(path))
 }
 
-/// The object or resource as `Status.details` names it.
+/// The object or resource in `Status.details`.
 pub(super) fn details(path: &ResourcePath<'_>) -> Details {
     Details {
         name: path.name.unwrap_or_default().to_owned(),
@@ -170,12 +173,12 @@ mod tests {
     #[test]
     fn a_rule_allows_its_verb_in_its_namespace_only() {
         let access = Access::default();
-        access.restrict("gw", vec![list_hpas(Some("shop"))]);
+        access.set_rules("gw", vec![list_hpas(Some("shop"))]);
         assert!(access.check("gw", "list", &hpas(Some("shop"))).is_ok());
         assert!(access.check("gw", "watch", &hpas(Some("shop"))).is_err());
         assert!(access.check("gw", "list", &hpas(Some("default"))).is_err());
         assert!(access.check("gw", "list", &hpas(None)).is_err());
-        access.restrict("gw", vec![list_hpas(None)]);
+        access.set_rules("gw", vec![list_hpas(None)]);
         assert!(access.check("gw", "list", &hpas(None)).is_ok());
     }
 

@@ -1,4 +1,4 @@
-//! `/lab/…`: the handles of a test in the same process, for those in another. It asks for no token.
+//! `/lab/…`: controls the stand-in from another process. It needs no token.
 
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode};
@@ -6,9 +6,9 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::{Book, Injection, KubeApi, reply};
+use super::{AccessConfig, Injection, KubeApi, response};
 
-/// Every control request there is.
+/// The help text with every control request.
 const USAGE: &str = "\
 GET    /lab/requests              counts by resource and user-agent, and the newest requests
 DELETE /lab/requests              begin to count anew
@@ -39,32 +39,34 @@ struct Replicas {
     current_replicas: u32,
 }
 
-type Outcome = Result<Response<Bytes>, String>;
+type ControlResult = Result<Response<Bytes>, String>;
 
 impl KubeApi {
     pub(super) fn control(&self, path: &str, request: &Request<Bytes>) -> Response<Bytes> {
         let body = request.body();
         let query = request.uri().query().unwrap_or_default();
         let outcome = match (request.method(), path) {
-            (&Method::GET, "requests") => self.seen(),
-            (&Method::DELETE, "requests") => did(|| self.requests.clear()),
-            (&Method::GET, "fault") => shown(&json!(self.faults.pending())),
-            (&Method::PUT, "fault") => read(body).and_then(|fault: Injection| did(|| self.faults.add(fault))),
-            (&Method::DELETE, "fault") => did(|| self.clear_faults(parameter(query, "resource"))),
-            (&Method::GET, "access") => shown(&json!(self.access.book())),
-            (&Method::PUT, "access") => read(body).and_then(|book: Book| did(|| self.access.set(book))),
+            (&Method::GET, "requests") => self.logged_requests(),
+            (&Method::DELETE, "requests") => ok_after(|| self.requests.clear()),
+            (&Method::GET, "fault") => json_response(&json!(self.faults.pending())),
+            (&Method::PUT, "fault") => parse(body).and_then(|fault: Injection| ok_after(|| self.faults.add(fault))),
+            (&Method::DELETE, "fault") => ok_after(|| self.clear_faults(query_parameter(query, "resource"))),
+            (&Method::GET, "access") => json_response(&json!(self.access.config())),
+            (&Method::PUT, "access") => {
+                parse(body).and_then(|config: AccessConfig| ok_after(|| self.access.replace(config)))
+            }
             (&Method::POST, "objects") => self.apply(body),
             (&Method::DELETE, "objects") => self.delete(query),
-            (&Method::PUT, "replicas") => read(body).and_then(|replicas: Replicas| self.scale(&replicas)),
-            (&Method::POST, "compact") => did(|| self.cluster.compact()),
-            (_, "") => Ok(reply::text(StatusCode::OK, USAGE)),
-            _ => return reply::text(StatusCode::NOT_FOUND, USAGE),
+            (&Method::PUT, "replicas") => parse(body).and_then(|replicas: Replicas| self.scale(&replicas)),
+            (&Method::POST, "compact") => ok_after(|| self.cluster.compact()),
+            (_, "") => Ok(response::text(StatusCode::OK, USAGE)),
+            _ => return response::text(StatusCode::NOT_FOUND, USAGE),
         };
-        outcome.unwrap_or_else(|why| reply::text(StatusCode::BAD_REQUEST, &format!("{why}\n")))
+        outcome.unwrap_or_else(|error| response::text(StatusCode::BAD_REQUEST, &format!("{error}\n")))
     }
 
-    fn seen(&self) -> Outcome {
-        shown(&json!({ "counts": self.requests.counts(), "seen": self.requests.seen() }))
+    fn logged_requests(&self) -> ControlResult {
+        json_response(&json!({ "counts": self.requests.counts(), "seen": self.requests.entries() }))
     }
 
     fn clear_faults(&self, resource: Option<String>) {
@@ -74,43 +76,43 @@ impl KubeApi {
         }
     }
 
-    fn apply(&self, body: &[u8]) -> Outcome {
+    fn apply(&self, body: &[u8]) -> ControlResult {
         let text = std::str::from_utf8(body).map_err(|error| error.to_string())?;
         let version = self.cluster.apply_yaml(text).map_err(|error| error.to_string())?;
-        shown(&json!({ "resourceVersion": version.to_string() }))
+        json_response(&json!({ "resourceVersion": version.to_string() }))
     }
 
-    fn delete(&self, query: &str) -> Outcome {
-        let resource = parameter(query, "resource").ok_or("the query wants resource=R")?;
-        let object = parameter(query, "object").ok_or("the query wants object=NAMESPACE/NAME")?;
+    fn delete(&self, query: &str) -> ControlResult {
+        let resource = query_parameter(query, "resource").ok_or("the query wants resource=R")?;
+        let object = query_parameter(query, "object").ok_or("the query wants object=NAMESPACE/NAME")?;
         if self.cluster.delete(&resource, &object) {
-            did(|| ())
+            ok_after(|| ())
         } else {
             Err(format!("{resource} {object:?} not found"))
         }
     }
 
-    fn scale(&self, wanted: &Replicas) -> Outcome {
+    fn scale(&self, wanted: &Replicas) -> ControlResult {
         let scaled = self.cluster.set_current_replicas(&wanted.hpa, wanted.current_replicas);
         let version = scaled.map_err(|error| error.to_string())?;
-        shown(&json!({ "resourceVersion": version.to_string() }))
+        json_response(&json!({ "resourceVersion": version.to_string() }))
     }
 }
 
-fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, String> {
+fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, String> {
     serde_json::from_slice(body).map_err(|error| error.to_string())
 }
 
-fn shown(value: &Value) -> Outcome {
-    Ok(reply::json(StatusCode::OK, value, true))
+fn json_response(value: &Value) -> ControlResult {
+    Ok(response::json(StatusCode::OK, value, true))
 }
 
-fn did(action: impl FnOnce()) -> Outcome {
+fn ok_after(action: impl FnOnce()) -> ControlResult {
     action();
-    Ok(reply::text(StatusCode::OK, "ok\n"))
+    Ok(response::text(StatusCode::OK, "ok\n"))
 }
 
-fn parameter(query: &str, name: &str) -> Option<String> {
+fn query_parameter(query: &str, name: &str) -> Option<String> {
     form_urlencoded::parse(query.as_bytes())
         .find(|(key, _)| key == name)
         .map(|(_, value)| value.into_owned())

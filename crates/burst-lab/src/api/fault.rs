@@ -1,17 +1,17 @@
-//! What can go wrong with a Kubernetes API, on demand.
+//! Faults that can be injected.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 use serde::{Deserialize, Serialize};
 
-/// One way in which an answer fails.
+/// A way in which a response fails.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Fault {
     /// 401, a `Status`.
     Unauthorized,
-    /// 403, a `Status` in RBAC's words.
+    /// 403, a `Status` with the message of RBAC.
     Forbidden,
     /// 404, a `Status`: the server does not know the resource.
     NotFound,
@@ -26,74 +26,73 @@ pub enum Fault {
     InternalError,
     /// 503, a `Status`.
     Unavailable,
-    /// No byte of an answer, ever; the connection stays open.
+    /// No response; the connection stays open.
     Hang,
     /// The head and half of the body, then nothing; the connection stays open.
     Stall,
-    /// The connection is reset before a byte of the answer.
+    /// The connection is reset before the response.
     Reset,
     /// The connection is reset after the head and half of the body.
     ResetMidway,
-    /// A well-framed 200 whose JSON ends in the middle.
+    /// A 200 whose JSON is cut in the middle.
     Truncate,
-    /// The head at once and the body drop by drop, whole only after so many seconds.
+    /// The head at once, the body in small parts over this many seconds.
     Trickle {
-        /// For the whole of it.
+        /// Until the body is complete.
         seconds: u32,
     },
-    /// A 200 of JSON with a byte in it that is not UTF-8.
+    /// A 200 of JSON with one byte that is not UTF-8.
     NotText,
-    /// A 200 whose body is HTML, as a captive portal or a wrong port gives.
+    /// A 200 whose body is HTML, as from a captive portal or a wrong port.
     NotJson,
     /// A 200 of valid JSON that is not a list of this kind.
     OtherKind,
-    /// One object of the list has a text where its `spec` should be; the others are good.
+    /// One object of the list has a string as its `spec`; the others are valid.
     MalformedObject {
-        /// `namespace/name`; without it the first of each page.
+        /// `namespace/name`; the default is the first object of each page.
         #[serde(default)]
         object: Option<String>,
     },
-    /// These objects stand in a list too, or come by the watch, just as they are written here.
+    /// Adds these objects, exactly as written, to lists and to watches.
     Also {
-        /// JSON, or what is none.
+        /// JSON, or invalid JSON.
         objects: Vec<String>,
     },
-    /// Each page of a list leads to one more, by a token that no page before it had, and the objects come again and again.
+    /// Every page has a new continue token, and the objects are repeated forever.
     Endless,
-    /// The Services of a namespace select pods by so many bytes of labels, in lists.
+    /// The Services of a namespace have selectors of this many bytes, in lists.
     LargeSelectors {
-        /// Whose Services.
+        /// The namespace of the Services.
         namespace: String,
         /// Bytes per object.
         bytes: usize,
     },
-    /// Every object carries an annotation of this many bytes, so that smaller pages make smaller bodies.
+    /// Every object has an annotation of this many bytes, so that smaller pages have smaller bodies.
     Padding {
         /// Bytes per object.
         bytes: usize,
     },
 }
 
-/// A fault, what it befalls, and how often; as `PUT /lab/fault` takes it.
+/// A fault with its resource and count, as `PUT /lab/fault` sends it.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Injection {
-    /// Such as `horizontalpodautoscalers.autoscaling`; `*` is every resource.
+    /// Such as `horizontalpodautoscalers.autoscaling`; `*` matches every resource.
     pub resource: String,
-    /// What happens.
+    /// The fault.
     pub fault: Fault,
-    /// For so many requests; none is until cleared.
+    /// The number of requests; `None` is until it is cleared.
     #[serde(default)]
     pub times: Option<u32>,
 }
 
-/// A handle on the faults in force; clones share them. Those of one resource take their turns in the order in which
-/// they were injected.
+/// The faults in force; clones share them. Faults of one resource apply in the order in which they were injected.
 #[derive(Clone, Default)]
 pub struct Faults(Arc<Mutex<VecDeque<Injection>>>);
 
 impl Faults {
-    /// Fails every request for the resource until cleared.
+    /// Fails every request for the resource until the fault is cleared.
     pub fn inject(&self, resource: &str, fault: Fault) {
         self.add(Injection {
             resource: resource.to_owned(),
@@ -111,27 +110,27 @@ impl Faults {
         });
     }
 
-    /// Puts one more in the queue.
+    /// Adds a fault to the queue.
     pub fn add(&self, injection: Injection) {
         crate::locked(&self.0).push_back(injection);
     }
 
-    /// What is still in force, in its order.
+    /// Returns the faults in force, in order.
     pub fn pending(&self) -> Vec<Injection> {
         crate::locked(&self.0).iter().cloned().collect()
     }
 
-    /// Everything works again.
+    /// Clears all faults.
     pub fn clear(&self) {
         crate::locked(&self.0).clear();
     }
 
-    /// This resource works again, unless a fault of `*` is in force.
+    /// Clears the faults of this resource; those of `*` stay.
     pub fn clear_resource(&self, resource: &str) {
         crate::locked(&self.0).retain(|injection| injection.resource != resource);
     }
 
-    /// The fault that meets the next request for the resource, used up by one.
+    /// Returns the fault for the next request of the resource and decreases its count.
     pub(super) fn take(&self, resource: &str) -> Option<Fault> {
         let mut queue = crate::locked(&self.0);
         queue.retain(|injection| injection.times != Some(0));

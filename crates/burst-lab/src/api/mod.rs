@@ -1,55 +1,55 @@
-//! A Kubernetes API over a [`Cluster`], as a function from request to reply: no socket, no clock. It answers as
-//! kube-apiserver v1.36 does for reading: lists in pages, watches that end by themselves, one object by name, errors as
-//! `metav1.Status`.
+//! A Kubernetes API over a [`Cluster`], as a function from request to reply, without sockets and clocks. It answers reads as
+//! kube-apiserver v1.36 does: lists in pages, watches with a timeout, single objects, and errors as `metav1.Status`.
 
 mod access;
 mod control;
+mod corrupt;
+mod error;
 mod fault;
-mod list;
+mod field_selector;
+mod list_page;
 mod path;
 mod query;
-mod refusal;
 mod reply;
 mod request_log;
+mod resource_request;
+mod response;
 mod review;
-mod selector;
-mod serve;
-mod spoil;
 mod status;
 #[cfg(test)]
 mod tests;
-mod window;
+mod watch;
 
 use bytes::Bytes;
 use http::header::USER_AGENT;
 use http::{HeaderMap, Request, StatusCode};
 
-pub use access::{Access, Book, Rule};
+pub use access::{Access, AccessConfig, Rule};
 pub use fault::{Fault, Faults, Injection};
 pub use reply::Reply;
-pub use request_log::{Counts, RequestLog, Seen};
-pub use window::Window;
+pub use request_log::{Counts, LoggedRequest, RequestLog};
+pub use watch::Watch;
 
 use crate::cluster::Cluster;
-use path::{ResourcePath, Target};
+use error::ApiError;
+use path::{Endpoint, ResourcePath};
 use query::Query;
-use refusal::Refusal;
 
-/// The stand-in and its handles; clones share everything.
+/// The stand-in API; clones share its state.
 #[derive(Clone, Default)]
 pub struct KubeApi {
-    /// What is listed.
+    /// The objects.
     pub cluster: Cluster,
-    /// Who may list it.
+    /// Tokens and rules.
     pub access: Access,
-    /// What goes wrong.
+    /// The faults in force.
     pub faults: Faults,
-    /// Who asked.
+    /// The requests received.
     pub requests: RequestLog,
 }
 
 impl KubeApi {
-    /// An API over these objects, with nobody refused and nothing going wrong.
+    /// An API over these objects that allows every request and has no faults.
     pub fn new(cluster: Cluster) -> Self {
         KubeApi {
             cluster,
@@ -57,28 +57,34 @@ impl KubeApi {
         }
     }
 
-    /// The reply to one request; it is in the log before this returns.
-    pub fn answer(&self, request: &Request<Bytes>) -> Reply {
-        match Target::of(request.uri().path()) {
-            Target::Control(path) => Reply::Answer(self.control(path, request)),
-            Target::Health => self.logged(request, None, |_| Reply::Answer(reply::text(StatusCode::OK, "ok"))),
-            Target::Other => self.logged(request, None, |_| Reply::Answer(Refusal::NoSuchPath.answer(false))),
-            Target::Resource(path) => self.logged(request, Some(&path), |fault| self.resource(&path, request, fault)),
+    /// Returns the reply to one request. The request is logged before this returns.
+    pub fn handle(&self, request: &Request<Bytes>) -> Reply {
+        match Endpoint::of(request.uri().path()) {
+            Endpoint::Control(path) => Reply::Response(self.control(path, request)),
+            Endpoint::Health => {
+                self.log_request(request, None, |_| Reply::Response(response::text(StatusCode::OK, "ok")))
+            }
+            Endpoint::Other => self.log_request(request, None, |_| {
+                Reply::Response(ApiError::UnknownPath.response(false))
+            }),
+            Endpoint::Resource(path) => {
+                self.log_request(request, Some(&path), |fault| self.resource(&path, request, fault))
+            }
         }
     }
 
-    fn logged(
+    fn log_request(
         &self,
         request: &Request<Bytes>,
         path: Option<&ResourcePath<'_>>,
-        ask: impl FnOnce(Option<&Fault>) -> Reply,
+        handle: impl FnOnce(Option<&Fault>) -> Reply,
     ) -> Reply {
         let query = request.uri().query().unwrap_or_default();
         let watch = Query::parse(query).is_ok_and(|query| query.watch);
         let resource = path.map(ResourcePath::resource).unwrap_or_default();
         let fault = path.and_then(|_| self.faults.take(&resource));
-        let reply = ask(fault.as_ref());
-        self.requests.record(Seen {
+        let reply = handle(fault.as_ref());
+        self.requests.record(LoggedRequest {
             method: request.method().to_string(),
             path: request.uri().path().to_owned(),
             query: query.to_owned(),

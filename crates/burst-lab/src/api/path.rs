@@ -1,18 +1,18 @@
-//! What a request is about, read from its path as a kube-apiserver's RequestInfo does:
+//! Parses the path of a request as RequestInfo of kube-apiserver does:
 //! <https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-uris>
 
 use http::Method;
 
 use crate::cluster::group_resource;
 
-/// The thing a path names.
+/// What a path addresses.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Target<'a> {
+pub(super) enum Endpoint<'a> {
     /// `/lab/…`, without the prefix.
     Control(&'a str),
     /// `/healthz`, `/livez` or `/readyz`.
     Health,
-    /// A path of some API group.
+    /// A path of an API group.
     Resource(ResourcePath<'a>),
     /// Anything else.
     Other,
@@ -29,30 +29,30 @@ pub(super) struct ResourcePath<'a> {
     pub(super) subresource: Option<&'a str>,
 }
 
-impl<'a> Target<'a> {
+impl<'a> Endpoint<'a> {
     pub(super) fn of(path: &'a str) -> Self {
         let segments: Vec<&str> = path.split('/').filter(|segment| !segment.is_empty()).collect();
         match segments.as_slice() {
-            ["lab", ..] => Target::Control(path.trim_start_matches('/').trim_start_matches("lab").trim_matches('/')),
-            ["healthz" | "livez" | "readyz"] => Target::Health,
+            ["lab", ..] => Endpoint::Control(path.trim_start_matches('/').trim_start_matches("lab").trim_matches('/')),
+            ["healthz" | "livez" | "readyz"] => Endpoint::Health,
             ["api", version, rest @ ..] => ResourcePath::of("", version, rest),
             ["apis", group, version, rest @ ..] => ResourcePath::of(group, version, rest),
-            _ => Target::Other,
+            _ => Endpoint::Other,
         }
     }
 }
 
 impl<'a> ResourcePath<'a> {
-    fn of(group: &'a str, version: &'a str, rest: &[&'a str]) -> Target<'a> {
+    fn of(group: &'a str, version: &'a str, rest: &[&'a str]) -> Endpoint<'a> {
         let (namespace, rest) = match rest {
             ["namespaces", namespace, rest @ ..] if !rest.is_empty() => (Some(*namespace), rest),
             rest => (None, rest),
         };
         let [plural, rest @ ..] = rest else {
-            return Target::Other;
+            return Endpoint::Other;
         };
         let (name, subresource) = (rest.first().copied(), rest.get(1).copied());
-        Target::Resource(ResourcePath {
+        Endpoint::Resource(ResourcePath {
             group,
             version,
             plural,
@@ -62,12 +62,12 @@ impl<'a> ResourcePath<'a> {
         })
     }
 
-    /// The name faults and counts go by, such as `deployments.apps`.
+    /// The name in faults and counts, such as `deployments.apps`.
     pub(super) fn resource(&self) -> String {
         group_resource(self.group, self.plural)
     }
 
-    /// The verb that RBAC would be asked about.
+    /// The verb for RBAC.
     pub(super) fn verb(&self, method: &Method, watch: bool) -> &'static str {
         match (method.as_str(), self.name) {
             ("GET" | "HEAD", _) if watch => "watch",
@@ -102,7 +102,7 @@ mod tests {
             ("/api/v1/namespaces/shop", ("", "v1", "namespaces", None, Some("shop"))),
         ];
         for (path, wanted) in cases {
-            let Target::Resource(found) = Target::of(path) else {
+            let Endpoint::Resource(found) = Endpoint::of(path) else {
                 panic!("{path} is no resource")
             };
             assert_eq!(
@@ -116,15 +116,15 @@ mod tests {
     #[test]
     fn other_paths_are_told_apart() {
         let cases = [
-            ("/lab/requests", Target::Control("requests")),
-            ("/lab", Target::Control("")),
-            ("/readyz", Target::Health),
-            ("/apis/apps/v1", Target::Other),
-            ("/labels", Target::Other),
-            ("/", Target::Other),
+            ("/lab/requests", Endpoint::Control("requests")),
+            ("/lab", Endpoint::Control("")),
+            ("/readyz", Endpoint::Health),
+            ("/apis/apps/v1", Endpoint::Other),
+            ("/labels", Endpoint::Other),
+            ("/", Endpoint::Other),
         ];
         for (path, wanted) in cases {
-            assert_eq!(Target::of(path), wanted, "{path}");
+            assert_eq!(Endpoint::of(path), wanted, "{path}");
         }
     }
 }

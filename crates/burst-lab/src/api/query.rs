@@ -2,25 +2,28 @@
 
 use std::time::Duration;
 
-use super::selector::{FieldSelector, LabelSelector};
+use burst_labels::Selector;
+use serde_json::Value;
+
+use super::field_selector::FieldSelector;
 use super::status::Status;
 
-/// A real server ends a watch that names no time after 30 to 60 minutes.
-const LONG: Duration = Duration::from_secs(30 * 60);
+/// A real server ends a watch without a timeout after 30 to 60 minutes.
+const DEFAULT_WATCH_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 
-/// What is asked for. Parameters that are not named here are ignored, as a real server ignores unknown ones.
+/// The parameters of a request. Others are ignored, as on a real server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Query {
-    /// At most so many objects; none is all of them.
+    /// The largest number of objects; `None` is all.
     pub(super) limit: Option<usize>,
     /// `continue`.
-    pub(super) token: Option<String>,
-    pub(super) labels: LabelSelector,
+    pub(super) continue_token: Option<String>,
+    pub(super) labels: Selector,
     pub(super) fields: FieldSelector,
     pub(super) watch: bool,
-    /// `resourceVersion`, from which a watch begins; none, or 0, for what there is.
-    pub(super) version: Option<u64>,
-    /// `timeoutSeconds`: how long a watch lasts.
+    /// `resourceVersion` at which a watch starts; `None` or 0 starts with the current objects.
+    pub(super) resource_version: Option<u64>,
+    /// `timeoutSeconds` of a watch.
     pub(super) timeout: Duration,
     /// `allowWatchBookmarks`.
     pub(super) bookmarks: bool,
@@ -30,30 +33,44 @@ pub(super) struct Query {
 impl Query {
     pub(super) fn parse(text: &str) -> Result<Self, Status> {
         let mut query = Query {
-            timeout: LONG,
+            timeout: DEFAULT_WATCH_TIMEOUT,
             ..Query::default()
         };
         for (key, value) in form_urlencoded::parse(text.as_bytes()) {
             match key.as_ref() {
                 "limit" => query.limit = limit(&value)?,
-                "continue" => query.token = Some(value.into_owned()).filter(|token| !token.is_empty()),
-                "labelSelector" => query.labels = LabelSelector::parse(&value).map_err(Status::bad_request)?,
+                "continue" => {
+                    query.continue_token = Some(value.into_owned()).filter(|token| !token.is_empty());
+                }
+                "labelSelector" => query.labels = label_selector(&value)?,
                 "fieldSelector" => query.fields = FieldSelector::parse(&value).map_err(Status::bad_request)?,
-                "watch" => query.watch = truth(&value),
-                "resourceVersion" => query.version = version(&value)?,
+                "watch" => query.watch = boolean(&value),
+                "resourceVersion" => query.resource_version = resource_version(&value)?,
                 "timeoutSeconds" => query.timeout = Duration::from_secs(number(&value)?.unsigned_abs()),
-                "allowWatchBookmarks" => query.bookmarks = truth(&value),
-                "pretty" => query.pretty = truth(&value),
+                "allowWatchBookmarks" => query.bookmarks = boolean(&value),
+                "pretty" => query.pretty = boolean(&value),
                 _ => {}
             }
         }
         Ok(query)
     }
 
-    /// Whether objects are left out by what they are rather than by the page's size.
+    /// Returns whether a label or field selector is set.
     pub(super) fn selects(&self) -> bool {
         !self.labels.is_empty() || !self.fields.is_empty()
     }
+
+    /// Returns whether an object matches both selectors.
+    pub(super) fn matches(&self, object: &Value) -> bool {
+        let labels = object.pointer("/metadata/labels");
+        let label = |key: &str| labels?.get(key)?.as_str();
+        self.labels.matches(label) && self.fields.matches(object)
+    }
+}
+
+fn label_selector(text: &str) -> Result<Selector, Status> {
+    text.parse()
+        .map_err(|error: burst_labels::selector::ParseSelectorError| Status::bad_request(error.to_string()))
 }
 
 /// Zero and less mean no limit.
@@ -66,7 +83,7 @@ fn number(text: &str) -> Result<i64, Status> {
         .map_err(|_| Status::bad_request(format!("strconv.ParseInt: parsing {text:?}: invalid syntax")))
 }
 
-fn version(text: &str) -> Result<Option<u64>, Status> {
+fn resource_version(text: &str) -> Result<Option<u64>, Status> {
     if text.is_empty() {
         return Ok(None);
     }
@@ -76,7 +93,7 @@ fn version(text: &str) -> Result<Option<u64>, Status> {
     Ok(Some(version).filter(|version| *version > 0))
 }
 
-fn truth(text: &str) -> bool {
+fn boolean(text: &str) -> bool {
     !matches!(text, "0" | "false" | "False" | "FALSE")
 }
 
@@ -88,11 +105,27 @@ mod tests {
     fn the_known_parameters_are_read() {
         let query = Query::parse("limit=2&continue=abc&labelSelector=app%3Dweb&watch=0&pretty=true&other=x").unwrap();
         assert_eq!(
-            (query.limit, query.token.as_deref(), query.watch, query.pretty),
+            (query.limit, query.continue_token.as_deref(), query.watch, query.pretty),
             (Some(2), Some("abc"), false, true)
         );
         assert!(query.selects());
         assert!(!Query::parse("").unwrap().selects());
+    }
+
+    #[test]
+    fn an_invalid_label_selector_is_a_bad_request_with_the_message_of_a_real_server() {
+        for (text, message) in [
+            (
+                "a b",
+                "unable to parse requirement: found 'b', expected: in, notin, =, ==, !=, gt, lt",
+            ),
+            ("n in (1", "unable to parse requirement: found '', expected: ',' or ')'"),
+        ] {
+            let query: String = form_urlencoded::Serializer::new(String::new())
+                .append_pair("labelSelector", text)
+                .finish();
+            assert_eq!(Query::parse(&query), Err(Status::bad_request(message)), "{text}");
+        }
     }
 
     #[test]

@@ -1,27 +1,25 @@
-//! What goes out for one request, as a value.
+//! The reply to a request, as a value.
 
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER};
-use http::{HeaderValue, Response, StatusCode};
-use serde::Serialize;
+use http::{Response, StatusCode};
 
-use super::window::Window;
+use super::watch::Watch;
 
-/// What a server does about one request.
+/// What the server sends.
 #[derive(Debug)]
 pub enum Reply {
-    /// A whole answer.
-    Answer(Response<Bytes>),
-    /// A watch: its head at once, its lines when it ends.
-    Window(Window),
-    /// The head and half of the body of an answer, then nothing; the connection stays open.
+    /// A complete response.
+    Response(Response<Bytes>),
+    /// A watch: its head at once, its events when it ends.
+    Watch(Watch),
+    /// The head and half of the body, then nothing; the connection stays open.
     Stall(Response<Bytes>),
-    /// The head of an answer at once, and its body in drops that take so long all together.
+    /// The head at once, and the body in small parts over this time.
     Trickle(Response<Bytes>, Duration),
     /// Nothing; the connection stays open.
-    Silence,
+    Hang,
     /// The connection is reset at once.
     Reset,
     /// The connection is reset after the head and half of the body.
@@ -29,58 +27,15 @@ pub enum Reply {
 }
 
 impl Reply {
-    /// The status line it sends, if it sends one.
+    /// The status code, if one is sent.
     pub fn status(&self) -> Option<StatusCode> {
         match self {
-            Reply::Answer(answer) | Reply::Stall(answer) | Reply::ResetMidway(answer) => Some(answer.status()),
-            Reply::Trickle(answer, _) => Some(answer.status()),
-            Reply::Window(_) => Some(StatusCode::OK),
-            Reply::Silence | Reply::Reset => None,
+            Reply::Response(response) | Reply::Stall(response) | Reply::ResetMidway(response) => {
+                Some(response.status())
+            }
+            Reply::Trickle(response, _) => Some(response.status()),
+            Reply::Watch(_) => Some(StatusCode::OK),
+            Reply::Hang | Reply::Reset => None,
         }
     }
-}
-
-/// A body in JSON, compact unless asked otherwise.
-pub(super) fn json(status: StatusCode, body: &impl Serialize, pretty: bool) -> Response<Bytes> {
-    let text = if pretty {
-        serde_json::to_vec_pretty(body)
-    } else {
-        serde_json::to_vec(body)
-    };
-    with_type(status, "application/json", text.unwrap_or_default().into())
-}
-
-/// The head of a watch, and what it says so far.
-pub(super) fn lines(lines: Bytes) -> Response<Bytes> {
-    with_type(StatusCode::OK, "application/json", lines)
-}
-
-pub(super) fn text(status: StatusCode, body: &str) -> Response<Bytes> {
-    with_type(
-        status,
-        "text/plain; charset=utf-8",
-        Bytes::copy_from_slice(body.as_bytes()),
-    )
-}
-
-/// 429 as priority and fairness sends it: no `Status`.
-pub(super) fn too_many_requests(retry_after: u32) -> Response<Bytes> {
-    let mut answer = text(
-        StatusCode::TOO_MANY_REQUESTS,
-        "Too many requests, please try again later.\n",
-    );
-    answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from(retry_after));
-    answer
-}
-
-fn with_type(status: StatusCode, content_type: &'static str, body: Bytes) -> Response<Bytes> {
-    let mut answer = Response::new(body);
-    *answer.status_mut() = status;
-    answer
-        .headers_mut()
-        .insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
-    answer
-        .headers_mut()
-        .insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
-    answer
 }

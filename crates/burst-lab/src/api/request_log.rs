@@ -1,4 +1,4 @@
-//! Every request the API received, so that a test can count who asked for what.
+//! A log of every request to the API, with counts by resource and client.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -7,13 +7,13 @@ use std::time::Duration;
 use serde::Serialize;
 use tokio::sync::watch;
 
-/// How many requests are kept word for word; the counts go on.
-const KEPT: usize = 10_000;
+/// How many requests are kept; the counts include all.
+const CAPACITY: usize = 10_000;
 
 /// One request to the API.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Seen {
+pub struct LoggedRequest {
     /// `GET`, …
     pub method: String,
     /// Without the query.
@@ -26,13 +26,13 @@ pub struct Seen {
     pub verb: String,
     /// Empty when the request had none.
     pub user_agent: String,
-    /// The fault that met it, if one did.
+    /// The fault that was applied, if any.
     pub fault: Option<String>,
-    /// The status it was answered with; none when it was met with silence or a reset.
+    /// The status of the response; `None` after a hang or a reset.
     pub status: Option<u16>,
 }
 
-/// How many requests there were since the start or the last [`RequestLog::clear`].
+/// The number of requests since the start or the last [`RequestLog::clear`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Counts {
@@ -44,80 +44,88 @@ pub struct Counts {
     pub by_user_agent: BTreeMap<String, u64>,
 }
 
-/// A handle on the log; clones share it.
+/// The log; clones share it.
 #[derive(Clone)]
 pub struct RequestLog {
-    book: Arc<Mutex<Book>>,
+    entries: Arc<Mutex<Entries>>,
     total: Arc<watch::Sender<u64>>,
 }
 
 #[derive(Default)]
-struct Book {
+struct Entries {
     counts: Counts,
-    seen: VecDeque<Seen>,
+    requests: VecDeque<LoggedRequest>,
 }
 
 impl Default for RequestLog {
     fn default() -> Self {
         RequestLog {
-            book: Arc::default(),
+            entries: Arc::default(),
             total: Arc::new(watch::Sender::new(0)),
         }
     }
 }
 
 impl RequestLog {
-    /// The newest requests, oldest first; more than ten thousand are not kept.
-    pub fn seen(&self) -> Vec<Seen> {
-        crate::locked(&self.book).seen.iter().cloned().collect()
+    /// Returns the newest requests, oldest first, at most ten thousand.
+    pub fn entries(&self) -> Vec<LoggedRequest> {
+        crate::locked(&self.entries).requests.iter().cloned().collect()
     }
 
-    /// How many of the kept requests fit.
-    pub fn count(&self, fits: impl Fn(&Seen) -> bool) -> usize {
-        crate::locked(&self.book).seen.iter().filter(|seen| fits(seen)).count()
+    /// Returns how many of the kept requests match.
+    pub fn count(&self, fits: impl Fn(&LoggedRequest) -> bool) -> usize {
+        crate::locked(&self.entries)
+            .requests
+            .iter()
+            .filter(|request| fits(request))
+            .count()
     }
 
-    /// The counts, of every request since the last [`RequestLog::clear`].
+    /// Returns the counts since the last [`RequestLog::clear`].
     pub fn counts(&self) -> Counts {
-        crate::locked(&self.book).counts.clone()
+        crate::locked(&self.entries).counts.clone()
     }
 
-    /// Begins anew.
+    /// Clears the log and the counts.
     pub fn clear(&self) {
-        *crate::locked(&self.book) = Book::default();
+        *crate::locked(&self.entries) = Entries::default();
         self.total.send_replace(0);
     }
 
-    /// Waits until the kept requests meet the condition.
+    /// Waits until the kept requests meet a condition.
     ///
     /// # Errors
-    /// They did not within `limit`: what was seen by then.
-    pub async fn wait_until(&self, limit: Duration, met: impl Fn(&[Seen]) -> bool) -> Result<(), Vec<Seen>> {
+    /// The requests received within `limit`, if they do not meet it.
+    pub async fn wait_until(
+        &self,
+        limit: Duration,
+        met: impl Fn(&[LoggedRequest]) -> bool,
+    ) -> Result<(), Vec<LoggedRequest>> {
         let mut total = self.total.subscribe();
         let waiting = async {
-            while !met(&self.seen()) {
+            while !met(&self.entries()) {
                 if total.changed().await.is_err() {
                     break;
                 }
             }
         };
-        tokio::time::timeout(limit, waiting).await.map_err(|_| self.seen())
+        tokio::time::timeout(limit, waiting).await.map_err(|_| self.entries())
     }
 
-    pub(super) fn record(&self, seen: Seen) {
-        let total = crate::locked(&self.book).add(seen);
+    pub(super) fn record(&self, request: LoggedRequest) {
+        let total = crate::locked(&self.entries).add(request);
         self.total.send_replace(total);
     }
 }
 
-impl Book {
-    fn add(&mut self, seen: Seen) -> u64 {
+impl Entries {
+    fn add(&mut self, request: LoggedRequest) -> u64 {
         self.counts.total += 1;
-        *self.counts.by_resource.entry(seen.resource.clone()).or_default() += 1;
-        *self.counts.by_user_agent.entry(seen.user_agent.clone()).or_default() += 1;
-        self.seen.push_back(seen);
-        if self.seen.len() > KEPT {
-            self.seen.pop_front();
+        *self.counts.by_resource.entry(request.resource.clone()).or_default() += 1;
+        *self.counts.by_user_agent.entry(request.user_agent.clone()).or_default() += 1;
+        self.requests.push_back(request);
+        if self.requests.len() > CAPACITY {
+            self.requests.pop_front();
         }
         self.counts.total
     }

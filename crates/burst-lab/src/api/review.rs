@@ -1,4 +1,4 @@
-//! SubjectAccessReviews: what the lab's own rules say of somebody else.
+//! SubjectAccessReviews, decided by the rules of the lab.
 //! <https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/subject-access-review-v1/>
 
 use serde::Deserialize;
@@ -35,23 +35,23 @@ struct Attributes {
     namespace: String,
 }
 
-/// Whether a path is the one where reviews are created.
-pub(super) fn is_asked_for(path: &ResourcePath<'_>) -> bool {
+/// Returns whether the path is that of SubjectAccessReviews.
+pub(super) fn is_subject_access_review(path: &ResourcePath<'_>) -> bool {
     (path.group, path.plural) == ("authorization.k8s.io", "subjectaccessreviews")
 }
 
-/// The review with its answer. What names no resource is allowed to all.
-pub(super) fn answer(access: &Access, body: &[u8]) -> Result<Value, Status> {
+/// Returns the review with its status. A review without resource attributes is allowed.
+pub(super) fn evaluate(access: &Access, body: &[u8]) -> Result<Value, Status> {
     let bad = |error: serde_json::Error| Status::bad_request(error.to_string());
     let Review { spec } = serde_json::from_slice(body).map_err(bad)?;
     let mut review: Value = serde_json::from_slice(body).map_err(bad)?;
-    let asked = spec.resource_attributes.as_ref().map(Attributes::path);
+    let resource = spec.resource_attributes.as_ref().map(Attributes::path);
     let verb = spec
         .resource_attributes
         .as_ref()
         .map_or("", |attributes| &attributes.verb);
     let subjects = [&[spec.user][..], &spec.groups].concat();
-    let allowed = asked.is_none_or(|path| access.allows_one_of(&subjects, verb, &path));
+    let allowed = resource.is_none_or(|path| access.allows_any(&subjects, verb, &path));
     let reason = if allowed { "lab: allowed" } else { "" };
     review["status"] = json!({ "allowed": allowed, "reason": reason });
     Ok(review)
@@ -59,16 +59,16 @@ pub(super) fn answer(access: &Access, body: &[u8]) -> Result<Value, Status> {
 
 impl Attributes {
     fn path(&self) -> ResourcePath<'_> {
-        fn some(text: &str) -> Option<&str> {
+        fn non_empty(text: &str) -> Option<&str> {
             (!text.is_empty()).then_some(text)
         }
         ResourcePath {
             group: &self.group,
             version: &self.version,
             plural: &self.resource,
-            namespace: some(&self.namespace),
-            name: some(&self.name),
-            subresource: some(&self.subresource),
+            namespace: non_empty(&self.namespace),
+            name: non_empty(&self.name),
+            subresource: non_empty(&self.subresource),
         }
     }
 }

@@ -4,7 +4,7 @@
 use http::StatusCode;
 use serde::Serialize;
 
-/// A `metav1.Status` that tells of a failure.
+/// A `metav1.Status` of a failure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub(super) struct Status(Box<Fields>);
@@ -29,7 +29,7 @@ struct Metadata {
     next: Option<String>,
 }
 
-/// What the failure is about; empty parts are left out.
+/// The subject of the failure; empty fields are omitted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub(super) struct Details {
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -78,13 +78,13 @@ impl Status {
         Status::new(StatusCode::FORBIDDEN, "Forbidden", message, Some(details))
     }
 
-    /// The object is not there, though its resource is.
+    /// The resource exists, the object does not.
     pub(super) fn not_found(resource: &str, details: Details) -> Self {
         let message = format!("{resource} {:?} not found", details.name);
         Status::new(StatusCode::NOT_FOUND, "NotFound", message, Some(details))
     }
 
-    /// The group is served, this version or resource of it is not.
+    /// The group is served, but not this version or resource.
     pub(super) fn unknown_resource() -> Self {
         let message = "the server could not find the requested resource";
         Status::new(StatusCode::NOT_FOUND, "NotFound", message, Some(Details::default()))
@@ -100,13 +100,13 @@ impl Status {
         )
     }
 
-    /// 410 of a watch; it comes as an event of a stream that began well.
+    /// 410 of a watch, sent as an event.
     pub(super) fn too_old(asked: u64, oldest: u64) -> Self {
         let message = format!("too old resource version: {asked} ({oldest})");
         Status::new(StatusCode::GONE, "Expired", message, None)
     }
 
-    /// 410; `next` is the token with which the rest can still be read, from the newest version.
+    /// 410; `next` is a token that continues at the newest version.
     pub(super) fn expired(next: Option<String>) -> Self {
         let message = if next.is_some() {
             "The provided continue parameter is too old to display a consistent list result. \

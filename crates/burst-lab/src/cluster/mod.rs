@@ -1,8 +1,8 @@
-//! The objects of a cluster, each change with a resource version of its own, as etcd keeps them.
+//! The objects of a cluster; each change has its own resource version, as in etcd.
 
 mod object;
 mod resource;
-mod table;
+mod store;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -12,12 +12,12 @@ use serde_json::{Value, json};
 pub use object::ObjectError;
 pub use resource::Resource;
 pub(crate) use resource::group_resource;
-pub use table::{Compacted, Event};
+pub use store::{Compacted, Event};
 
-use object::{Identity, admitted, merge};
-use table::Table;
+use object::{Identity, merge, with_server_metadata};
+use store::ResourceStore;
 
-/// The resource that carries the numbers: `horizontalpodautoscalers.autoscaling`.
+/// `horizontalpodautoscalers.autoscaling`.
 pub const HPAS: &str = "horizontalpodautoscalers.autoscaling";
 /// The core resource `services`.
 pub const SERVICES: &str = "services";
@@ -28,14 +28,14 @@ pub const STATEFULSETS: &str = "statefulsets.apps";
 
 /// A handle on the objects; clones share them.
 #[derive(Clone)]
-pub struct Cluster(Arc<Mutex<Store>>);
+pub struct Cluster(Arc<Mutex<State>>);
 
-struct Store {
+struct State {
     version: u64,
-    tables: BTreeMap<String, Table>,
+    resources: BTreeMap<String, ResourceStore>,
 }
 
-/// Objects of one resource at one resource version, in the order of their keys.
+/// The objects of one resource at one resource version, ordered by key.
 pub(crate) struct Listing {
     pub(crate) resource: Resource,
     pub(crate) version: u64,
@@ -49,44 +49,44 @@ impl Default for Cluster {
 }
 
 impl Cluster {
-    /// A cluster with nothing in it that serves Services, Deployments, StatefulSets and HorizontalPodAutoscalers.
+    /// An empty cluster that serves Services, Deployments, StatefulSets and HorizontalPodAutoscalers.
     pub fn new() -> Self {
-        let tables = Resource::everywhere().map(|resource| (resource.id(), Table::new(resource)));
-        Cluster(Arc::new(Mutex::new(Store {
+        let resources = Resource::built_ins().map(|resource| (resource.id(), ResourceStore::new(resource)));
+        Cluster(Arc::new(Mutex::new(State {
             version: 1,
-            tables: tables.into(),
+            resources: resources.into(),
         })))
     }
 
-    /// Serves one more resource from now on, as applying its CustomResourceDefinition would.
+    /// Serves one more resource, as applying its CustomResourceDefinition does.
     pub fn register(&self, resource: Resource) {
-        self.store()
-            .tables
+        self.state()
+            .resources
             .entry(resource.id())
-            .or_insert_with(|| Table::new(resource));
+            .or_insert_with(|| ResourceStore::new(resource));
     }
 
-    /// Creates the object, or replaces the one of its name; the answer is the cluster's resource version.
+    /// Creates or replaces an object; returns the new resource version of the cluster.
     ///
     /// # Errors
-    /// A kind that is not registered, or no name.
+    /// The kind is not registered, or the object has no name.
     pub fn apply(&self, object: Value) -> Result<u64, ObjectError> {
         let identity = Identity::of(&object)?;
-        let mut store = self.store();
-        let id = store.id_of(&identity)?;
-        let serial = store.version + 1;
-        let before = store
-            .table(&id)
-            .and_then(|table| table.object(&identity.key()))
+        let mut state = self.state();
+        let id = state.resource_id(&identity)?;
+        let serial = state.version + 1;
+        let before = state
+            .resource_store(&id)
+            .and_then(|store| store.object(&identity.key()))
             .cloned();
-        let object = admitted(object, before.as_deref(), &identity, serial);
-        Ok(store.put(&id, &identity.key(), before.as_deref(), object))
+        let object = with_server_metadata(object, before.as_deref(), &identity, serial);
+        Ok(state.put(&id, &identity.key(), before.as_deref(), object))
     }
 
-    /// Applies every document of a YAML (or JSON) text.
+    /// Applies every document of a YAML or JSON text.
     ///
     /// # Errors
-    /// As [`Cluster::apply`]; documents before the bad one stay applied.
+    /// As [`Cluster::apply`]; the documents before the invalid one stay applied.
     pub fn apply_yaml(&self, text: &str) -> Result<u64, ObjectError> {
         let documents: Vec<Value> =
             serde_saphyr::from_multiple(text).map_err(|error| ObjectError::Yaml(error.to_string()))?;
@@ -96,13 +96,17 @@ impl Cluster {
             .try_fold(self.version(), |_, object| self.apply(object))
     }
 
-    /// Merges `patch` (RFC 7386) into an object; a patch that changes nothing makes no new resource version.
+    /// Applies a merge patch (RFC 7386); a patch without a change creates no resource version.
     ///
     /// # Errors
-    /// There is no such object.
+    /// The object does not exist.
     pub fn patch(&self, resource: &str, key: &str, patch: &Value) -> Result<u64, ObjectError> {
-        let mut store = self.store();
-        let Some(before) = store.table(resource).and_then(|table| table.object(key)).cloned() else {
+        let mut state = self.state();
+        let Some(before) = state
+            .resource_store(resource)
+            .and_then(|store| store.object(key))
+            .cloned()
+        else {
             return Err(ObjectError::NotFound {
                 resource: resource.to_owned(),
                 key: key.to_owned(),
@@ -110,14 +114,13 @@ impl Cluster {
         };
         let mut object = Value::clone(&before);
         merge(&mut object, patch);
-        Ok(store.put(resource, key, Some(&before), object))
+        Ok(state.put(resource, key, Some(&before), object))
     }
 
-    /// Sets what the HPA controller would write: `status.currentReplicas` and `status.desiredReplicas` of the HPA
-    /// `namespace/name`.
+    /// Sets `status.currentReplicas` and `status.desiredReplicas` of the HPA `namespace/name`, as the HPA controller does.
     ///
     /// # Errors
-    /// There is no such HPA.
+    /// The HPA does not exist.
     pub fn set_current_replicas(&self, hpa: &str, replicas: u32) -> Result<u64, ObjectError> {
         self.patch(
             HPAS,
@@ -126,27 +129,29 @@ impl Cluster {
         )
     }
 
-    /// Takes an object away; false when it was not there.
+    /// Deletes an object; returns false if it does not exist.
     pub fn delete(&self, resource: &str, key: &str) -> bool {
-        let mut store = self.store();
-        let there = store.table(resource).is_some_and(|table| table.object(key).is_some());
+        let mut state = self.state();
+        let there = state
+            .resource_store(resource)
+            .is_some_and(|store| store.object(key).is_some());
         if there {
-            store.change(resource, key, None);
+            state.change(resource, key, None);
         }
         there
     }
 
-    /// One object, by resource and `namespace/name`.
+    /// Returns one object by resource and `namespace/name`.
     pub fn object(&self, resource: &str, key: &str) -> Option<Arc<Value>> {
-        self.store().table(resource)?.object(key).cloned()
+        self.state().resource_store(resource)?.object(key).cloned()
     }
 
-    /// Every object of a resource, by `namespace/name`.
+    /// Returns every object of a resource with its `namespace/name`.
     pub fn objects(&self, resource: &str) -> Vec<(String, Arc<Value>)> {
-        let store = self.store();
-        let table = store.table(resource);
-        table.map_or_else(Vec::new, |table| {
-            table
+        let state = self.state();
+        let store = state.resource_store(resource);
+        store.map_or_else(Vec::new, |store| {
+            store
                 .objects()
                 .iter()
                 .map(|(k, o)| (k.clone(), Arc::clone(o)))
@@ -154,48 +159,54 @@ impl Cluster {
         })
     }
 
-    /// The resource version of the newest change.
+    /// Returns the resource version of the newest change.
     pub fn version(&self) -> u64 {
-        self.store().version
+        self.state().version
     }
 
-    /// The changes of a resource after `version`, oldest first: what a watch from there is made of.
+    /// Returns the changes of a resource after `version`, oldest first, as a watch reports them.
     ///
     /// # Errors
-    /// `version` is older than what is kept. An unknown resource has no changes.
+    /// `version` was compacted. An unknown resource has no changes.
     pub fn events(&self, resource: &str, version: u64) -> Result<Vec<Event>, Compacted> {
-        self.store()
-            .table(resource)
-            .map_or_else(|| Ok(Vec::new()), |table| table.since(version))
+        self.state()
+            .resource_store(resource)
+            .map_or_else(|| Ok(Vec::new()), |store| store.events_since(version))
     }
 
-    /// Forgets every earlier resource version: continue tokens given out so far expire (410), as they do in a real
-    /// cluster after some five minutes.
+    /// Drops all earlier resource versions, so that existing continue tokens expire (410), as in a real cluster after about
+    /// five minutes.
     pub fn compact(&self) {
-        let mut store = self.store();
-        store.version += 1;
-        let version = store.version;
-        store.tables.values_mut().for_each(|table| table.forget_before(version));
+        let mut state = self.state();
+        state.version += 1;
+        let version = state.version;
+        state
+            .resources
+            .values_mut()
+            .for_each(|store| store.forget_before(version));
     }
 
-    /// What is served at a group, version and plural; none for what is not.
+    /// Returns the resource of a group, version and plural, if it is served.
     pub(crate) fn resource(&self, group: &str, version: &str, plural: &str) -> Option<Resource> {
-        let store = self.store();
-        let table = store.table(&group_resource(group, plural))?;
-        (table.resource.version == version).then(|| table.resource.clone())
+        let state = self.state();
+        let store = state.resource_store(&group_resource(group, plural))?;
+        (store.resource.version == version).then(|| store.resource.clone())
     }
 
-    /// Whether anything of the API group is served.
+    /// Returns whether any resource of the API group is served.
     pub(crate) fn serves_group(&self, group: &str) -> bool {
-        self.store().tables.values().any(|table| table.resource.group == group)
+        self.state()
+            .resources
+            .values()
+            .any(|store| store.resource.group == group)
     }
 
     pub(crate) fn listing(&self, resource: &Resource, at: Option<u64>) -> Result<Listing, Compacted> {
-        let store = self.store();
-        let version = at.unwrap_or(store.version);
-        let objects = store
-            .table(&resource.id())
-            .map_or_else(|| Ok(BTreeMap::new()), |table| table.at(version))?;
+        let state = self.state();
+        let version = at.unwrap_or(state.version);
+        let objects = state
+            .resource_store(&resource.id())
+            .map_or_else(|| Ok(BTreeMap::new()), |store| store.objects_at(version))?;
         Ok(Listing {
             resource: resource.clone(),
             version,
@@ -203,24 +214,24 @@ impl Cluster {
         })
     }
 
-    fn store(&self) -> MutexGuard<'_, Store> {
+    fn state(&self) -> MutexGuard<'_, State> {
         crate::locked(&self.0)
     }
 }
 
-impl Store {
-    fn table(&self, id: &str) -> Option<&Table> {
-        self.tables.get(id)
+impl State {
+    fn resource_store(&self, id: &str) -> Option<&ResourceStore> {
+        self.resources.get(id)
     }
 
-    fn id_of(&self, identity: &Identity) -> Result<String, ObjectError> {
-        let named = |table: &&Table| {
-            table.resource.kind == identity.kind && table.resource.api_version() == identity.api_version
+    fn resource_id(&self, identity: &Identity) -> Result<String, ObjectError> {
+        let named = |store: &&ResourceStore| {
+            store.resource.kind == identity.kind && store.resource.api_version() == identity.api_version
         };
-        self.tables
+        self.resources
             .values()
             .find(named)
-            .map(|table| table.resource.id())
+            .map(|store| store.resource.id())
             .ok_or_else(|| ObjectError::UnknownKind {
                 api_version: identity.api_version.clone(),
                 kind: identity.kind.clone(),
@@ -241,8 +252,8 @@ impl Store {
 
     fn change(&mut self, id: &str, key: &str, after: Option<Arc<Value>>) -> u64 {
         self.version += 1;
-        if let Some(table) = self.tables.get_mut(id) {
-            table.change(self.version, key, after);
+        if let Some(store) = self.resources.get_mut(id) {
+            store.change(self.version, key, after);
         }
         self.version
     }

@@ -1,10 +1,10 @@
-//! What a Kubernetes object has in common with every other: its identity, the metadata a server fills in, and patches.
+//! What all Kubernetes objects share: identity, the metadata that a server sets, and patches.
 
 use std::time::SystemTime;
 
 use serde_json::{Map, Value, json};
 
-/// Why an object was not taken.
+/// Why an object was refused.
 #[derive(Debug, thiserror::Error)]
 pub enum ObjectError {
     /// The text is not YAML or JSON.
@@ -13,18 +13,18 @@ pub enum ObjectError {
     /// No registered resource has this `apiVersion` and `kind`.
     #[error("apiVersion {api_version:?}, kind {kind:?}: no such resource is registered")]
     UnknownKind {
-        /// As the object says it.
+        /// Of the object.
         api_version: String,
-        /// As the object says it.
+        /// Of the object.
         kind: String,
     },
     /// `metadata.name` is missing or empty.
     #[error("{kind} without metadata.name")]
-    Nameless {
-        /// As the object says it.
+    MissingName {
+        /// Of the object.
         kind: String,
     },
-    /// There is nothing of that name to change.
+    /// The object to change does not exist.
     #[error("{resource} {key:?} not found")]
     NotFound {
         /// The resource, such as `horizontalpodautoscalers.autoscaling`.
@@ -34,7 +34,7 @@ pub enum ObjectError {
     },
 }
 
-/// `apiVersion`, `kind`, and `namespace/name` with `default` where no namespace is given.
+/// `apiVersion`, `kind`, and `namespace/name`; the default namespace is `default`.
 pub(super) struct Identity {
     pub(super) api_version: String,
     pub(super) kind: String,
@@ -59,7 +59,7 @@ impl Identity {
             name: text("/metadata/name"),
         };
         if identity.name.is_empty() {
-            Err(ObjectError::Nameless { kind: identity.kind })
+            Err(ObjectError::MissingName { kind: identity.kind })
         } else {
             Ok(identity)
         }
@@ -70,9 +70,14 @@ impl Identity {
     }
 }
 
-/// The object as a server keeps it: identity, `uid`, `creationTimestamp` and `generation` filled in or kept from
-/// `before`. A status is a subresource, so one that is not given is kept too.
-pub(super) fn admitted(mut object: Value, before: Option<&Value>, identity: &Identity, serial: u64) -> Value {
+/// The object as a server stores it: sets `uid`, `creationTimestamp` and `generation`, or keeps those of `before`. The
+/// status is a subresource, so a missing one is kept as well.
+pub(super) fn with_server_metadata(
+    mut object: Value,
+    before: Option<&Value>,
+    identity: &Identity,
+    serial: u64,
+) -> Value {
     let kept = |pointer: &str| before.and_then(|before| before.pointer(pointer)).cloned();
     let spec_moved = before.is_some_and(|before| before.get("spec") != object.get("spec"));
     let generation = kept("/metadata/generation").and_then(|g| g.as_u64()).unwrap_or(1) + u64::from(spec_moved);
@@ -90,7 +95,7 @@ pub(super) fn admitted(mut object: Value, before: Option<&Value>, identity: &Ide
     object
 }
 
-/// A JSON merge patch (RFC 7386), what `kubectl patch --type=merge` sends.
+/// Applies a JSON merge patch (RFC 7386), as `kubectl patch --type=merge` sends it.
 pub(super) fn merge(target: &mut Value, patch: &Value) {
     let Value::Object(patch) = patch else {
         *target = patch.clone();
@@ -125,13 +130,13 @@ mod tests {
     #[test]
     fn a_changed_spec_raises_the_generation_and_keeps_the_rest() {
         let identity = Identity::of(&json!({ "kind": "Service", "metadata": { "name": "web" } })).unwrap();
-        let first = admitted(
+        let first = with_server_metadata(
             json!({ "metadata": {}, "spec": 1, "status": "ready" }),
             None,
             &identity,
             7,
         );
-        let second = admitted(json!({ "metadata": {}, "spec": 2 }), Some(&first), &identity, 8);
+        let second = with_server_metadata(json!({ "metadata": {}, "spec": 2 }), Some(&first), &identity, 8);
         assert_eq!(
             (&first["metadata"]["generation"], &second["metadata"]["generation"]),
             (&json!(1), &json!(2))

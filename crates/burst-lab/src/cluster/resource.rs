@@ -1,22 +1,22 @@
-//! The kinds of objects the stand-in serves, by the names Kubernetes gives them.
+//! The resources that the stand-in serves.
 
-/// One namespaced resource: where it is in the API and what its objects are called.
+/// One namespaced resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resource {
     /// The API group; empty for the core group.
     pub group: String,
-    /// The one served version, such as `v2`.
+    /// The served version, such as `v2`.
     pub version: String,
     /// The plural in paths, such as `horizontalpodautoscalers`.
     pub plural: String,
-    /// The kind of one object, such as `HorizontalPodAutoscaler`.
+    /// The kind of an object, such as `HorizontalPodAutoscaler`.
     pub kind: String,
-    /// Whether a CustomResourceDefinition serves it: only then do the items of a list carry `kind` and `apiVersion`.
+    /// Whether a CustomResourceDefinition defines it: only then do list items carry `kind` and `apiVersion`.
     pub custom: bool,
 }
 
 impl Resource {
-    /// A resource that a CustomResourceDefinition adds, such as `argoproj.io/v1alpha1` `rollouts`.
+    /// A resource of a CustomResourceDefinition, such as `argoproj.io/v1alpha1` `rollouts`.
     pub fn custom(group: &str, version: &str, plural: &str, kind: &str) -> Self {
         Resource {
             custom: true,
@@ -34,8 +34,8 @@ impl Resource {
         }
     }
 
-    /// What every cluster here serves from the start.
-    pub(crate) fn everywhere() -> [Resource; 4] {
+    /// The resources that every cluster serves.
+    pub(crate) fn built_ins() -> [Resource; 4] {
         [
             Resource::built_in("", "v1", "services", "Service"),
             Resource::built_in("apps", "v1", "deployments", "Deployment"),
@@ -49,12 +49,12 @@ impl Resource {
         ]
     }
 
-    /// The name used for faults, counts and RBAC messages: `horizontalpodautoscalers.autoscaling`, `services`.
+    /// The name in faults, counts and RBAC messages: `horizontalpodautoscalers.autoscaling`, `services`.
     pub fn id(&self) -> String {
         group_resource(&self.group, &self.plural)
     }
 
-    /// What an object's `apiVersion` says: `autoscaling/v2`, `v1`.
+    /// The `apiVersion` of its objects: `autoscaling/v2`, `v1`.
     pub fn api_version(&self) -> String {
         if self.group.is_empty() {
             self.version.clone()
@@ -64,7 +64,7 @@ impl Resource {
     }
 }
 
-/// `plural.group`, or the plural alone in the core group, as Kubernetes prints a GroupResource.
+/// `plural.group`, or only the plural in the core group, as Kubernetes prints a GroupResource.
 pub(crate) fn group_resource(group: &str, plural: &str) -> String {
     if group.is_empty() {
         plural.to_owned()
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn names_are_written_as_kubernetes_writes_them() {
-        let names: Vec<_> = Resource::everywhere()
+        let names: Vec<_> = Resource::built_ins()
             .iter()
             .map(|r| (r.id(), r.api_version()))
             .collect();

@@ -1,4 +1,4 @@
-//! Envoy as a child process: started, listened to, ended.
+//! Envoy as a child process.
 
 use std::collections::VecDeque;
 use std::io;
@@ -13,32 +13,32 @@ use tokio::time::timeout;
 
 use crate::args::Run;
 
-/// Envoy leaves within a moment of SIGTERM; one that does not is stuck.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// The lines that tell why it ended are its last.
+/// Envoy exits within a moment of SIGTERM; one that does not hangs.
+const STOP_TIMEOUT: Duration = Duration::from_secs(5);
+/// The last lines contain the reason of an exit.
 const KEPT_LINES: usize = 20;
 
-/// Why there is no Envoy.
+/// Why Envoy does not run.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum EnvoyError {
-    /// It could not be started at all.
-    #[error("cannot start Envoy {path:?}: {source}; `make setup` brings one")]
+    /// It could not be started.
+    #[error("cannot start Envoy {path:?}: {source}; `make setup` installs it")]
     Start {
-        /// As the command line names it.
+        /// The path from the command line.
         path: std::path::PathBuf,
         source: io::Error,
     },
-    /// It ended though nobody asked it to.
-    #[error("Envoy ended by itself ({status}); its last lines:")]
-    Left {
-        /// How.
+    /// It exited without being asked to.
+    #[error("Envoy exited ({status}); its last lines:")]
+    Exited {
+        /// Its exit status.
         status: ExitStatus,
-        /// Newest last.
+        /// Its last log lines, newest last.
         lines: Vec<String>,
     },
 }
 
-/// A running Envoy. It is killed when this is dropped without [`Envoy::end`].
+/// A running Envoy. It is killed if this is dropped without [`Envoy::stop`].
 pub(crate) struct Envoy {
     child: Child,
     lines: mpsc::UnboundedReceiver<String>,
@@ -58,7 +58,7 @@ impl Envoy {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped());
-        // A group of its own: Ctrl-C in the terminal reaches this process, which then ends Envoy itself.
+        // A process group of its own: Ctrl-C reaches only this process, which then stops Envoy.
         command.process_group(0).kill_on_drop(true);
         let mut child = command.spawn().map_err(|source| EnvoyError::Start {
             path: options.envoy.clone(),
@@ -66,9 +66,9 @@ impl Envoy {
         })?;
         let (send, lines) = mpsc::unbounded_channel();
         if let Some(stderr) = child.stderr.take() {
-            tokio::spawn(read(stderr, send));
+            tokio::spawn(forward_lines(stderr, send));
         }
-        pid(&child).into_iter().for_each(end_on_panic);
+        pid(&child).into_iter().for_each(stop_on_panic);
         Ok(Envoy {
             child,
             lines,
@@ -76,9 +76,9 @@ impl Envoy {
         })
     }
 
-    /// Waits for its next log line, or for its end.
-    pub(crate) async fn next(&mut self) -> Result<String, EnvoyError> {
-        // Its log closes when it ends, so every line comes before the end.
+    /// Waits for its next log line; an error if it exits.
+    pub(crate) async fn next_log_line(&mut self) -> Result<String, EnvoyError> {
+        // The log closes when Envoy exits, so all lines come before the exit.
         if let Some(line) = self.lines.recv().await {
             self.last.push_back(line.clone());
             if self.last.len() > KEPT_LINES {
@@ -87,33 +87,33 @@ impl Envoy {
             return Ok(line);
         }
         let status = self.child.wait().await.unwrap_or_default();
-        Err(EnvoyError::Left {
+        Err(EnvoyError::Exited {
             status,
             lines: Vec::from(self.last.clone()),
         })
     }
 
-    /// Ends it and waits until it is gone.
-    pub(crate) async fn end(mut self) {
+    /// Terminates it and waits until it has exited.
+    pub(crate) async fn stop(mut self) {
         if let Some(pid) = pid(&self.child) {
-            // It may have ended in this moment.
+            // It may just have exited.
             let _ = kill_process(pid, Signal::TERM);
         }
-        if timeout(PATIENCE, self.child.wait()).await.is_err() {
-            // Nothing is left to try when this fails.
+        if timeout(STOP_TIMEOUT, self.child.wait()).await.is_err() {
+            // Nothing else can be done if this fails.
             let _ = self.child.kill().await;
         }
     }
 }
 
-/// None once it has been waited for.
+/// Returns `None` once the process was waited for.
 fn pid(child: &Child) -> Option<Pid> {
     child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw)
 }
 
-async fn read(stderr: ChildStderr, send: mpsc::UnboundedSender<String>) {
+async fn forward_lines(stderr: ChildStderr, send: mpsc::UnboundedSender<String>) {
     let mut lines = BufReader::new(stderr).lines();
-    // A line that is no text ends the reading; Envoy's are.
+    // A line that is not UTF-8 ends the reading; Envoy writes none.
     while let Ok(Some(line)) = lines.next_line().await {
         if send.send(line).is_err() {
             break;
@@ -121,11 +121,11 @@ async fn read(stderr: ChildStderr, send: mpsc::UnboundedSender<String>) {
     }
 }
 
-/// A panic that aborts runs no destructor, but it does run this.
-fn end_on_panic(envoy: Pid) {
+/// Terminates Envoy on a panic: an abort runs no destructor, but it runs the panic hook.
+fn stop_on_panic(envoy: Pid) {
     let before = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        // It may be gone already.
+        // It may have exited already.
         let _ = kill_process(envoy, Signal::TERM);
         before(panic);
     }));

@@ -1,15 +1,15 @@
-//! `burst-lab run`: the lab or a cluster, Envoy in front of it, traffic through it, and a view of what comes back.
+//! `burst-lab run`: the lab or a cluster, Envoy in front of it, traffic through it, and a dashboard of the responses.
 
-mod board;
+mod backend;
+mod dashboard;
 mod envoy;
 mod lines;
-#[cfg(feature = "context")]
-mod picture;
 mod screen;
-mod spark;
+#[cfg(feature = "context")]
+mod snapshot_client;
+mod sparkline;
 mod table;
 mod traffic;
-mod world;
 
 use std::error::Error;
 use std::io::{self, IsTerminal};
@@ -21,90 +21,90 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use crate::args::Run;
 use crate::signals::Signals;
-use crate::words::say;
-use board::{Board, Seen};
+use crate::stderr::print_line;
+use backend::Backend;
+use dashboard::{Dashboard, ProbeResult};
 use envoy::{Envoy, EnvoyError};
 use screen::Screen;
 use table::Title;
-use world::World;
 
-/// Often enough for a clock, seldom enough for a slow terminal.
+/// Often enough for a clock, rarely enough for a slow terminal.
 const FRAME: Duration = Duration::from_millis(250);
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Something else listens where Envoy would.
+/// Another process listens on Envoy's address.
 #[derive(Debug, thiserror::Error)]
-#[error("{addr} is taken ({source}); end what listens there: `ss -ltnp 'sport = :{}'` names it", addr.port())]
-struct Taken {
+#[error("{addr} is in use ({source}); `ss -ltnp 'sport = :{}'` shows the process", addr.port())]
+struct AddressInUse {
     addr: SocketAddr,
     source: io::Error,
 }
 
-/// What is heard of the services through Envoy.
-enum News {
-    /// An answer of the service at that place of the board.
-    Answer(usize, Seen),
-    /// What Envoy itself told of all of them.
+/// An update of the dashboard.
+enum Update {
+    /// The result of a request to the service at this index.
+    Answer(usize, ProbeResult),
+    /// A snapshot of all services, or why there is none.
     #[cfg(feature = "context")]
-    Picture(picture::Picture),
+    SnapshotResult(snapshot_client::SnapshotResult),
 }
 
-/// Everything at work.
-struct Show {
-    world: World,
-    board: Board,
+/// A running `burst-lab run`.
+struct Session {
+    backend: Backend,
+    dashboard: Dashboard,
     title: Title,
-    view: Option<Screen>,
+    screen: Option<Screen>,
     started: Instant,
-    news: mpsc::UnboundedReceiver<News>,
+    updates: mpsc::UnboundedReceiver<Update>,
 }
 
 pub(crate) async fn run(options: Run, signals: Signals) -> Result<(), Box<dyn Error>> {
-    let mut world = World::start(&options).await?;
-    free(options.proxy)?;
+    let mut backend = Backend::start(&options).await?;
+    check_is_free(options.proxy)?;
     let mut envoy = Envoy::start(&options)?;
-    let (send, news) = mpsc::unbounded_channel();
-    let (board, asking) = world.go(options.proxy, &send);
-    let title = title(&options, &world);
-    let view = if plain(&options) {
-        introduce(&title)
+    let (send, updates) = mpsc::unbounded_channel();
+    let (dashboard, traffic) = backend.start_traffic(options.proxy, &send);
+    let title = title(&options, &backend);
+    let screen = if use_plain_lines(&options) {
+        print_introduction(&title)
     } else {
-        Some(Screen::take()?)
+        Some(Screen::open()?)
     };
-    let mut show = Show {
-        world,
-        board,
+    let mut session = Session {
+        backend,
+        dashboard,
         title,
-        view,
+        screen,
         started: Instant::now(),
-        news,
+        updates,
     };
-    let end = show.go_on(&mut envoy, signals, options.limit).await;
-    drop(asking);
-    show.close();
-    envoy.end().await;
-    end.or_else(reader_left)
+    let end = session.run_until_end(&mut envoy, signals, options.limit).await;
+    drop(traffic);
+    session.finish();
+    envoy.stop().await;
+    end.or_else(ignore_closed_pipe)
 }
 
-/// What Envoy said before it ended by itself, if that is what went wrong.
+/// Returns the last log lines of an Envoy that exited, if that is the error.
 pub(crate) fn last_lines<'a>(error: &'a (dyn Error + 'static)) -> &'a [String] {
     match error.downcast_ref() {
-        Some(EnvoyError::Left { lines, .. }) => lines,
+        Some(EnvoyError::Exited { lines, .. }) => lines,
         _ => &[],
     }
 }
 
-/// Whoever read the lines has seen enough.
-fn reader_left(error: Box<dyn Error>) -> Result<(), Box<dyn Error>> {
+/// A closed pipe, such as `| head`, is a normal end.
+fn ignore_closed_pipe(error: Box<dyn Error>) -> Result<(), Box<dyn Error>> {
     match error.downcast_ref::<io::Error>() {
         Some(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         _ => Err(error),
     }
 }
 
-impl Show {
-    /// Until someone asks it to end, its time is over, or something fails.
-    async fn go_on(
+impl Session {
+    /// Runs until a signal, a key or the time limit ends it, or something fails.
+    async fn run_until_end(
         &mut self,
         envoy: &mut Envoy,
         mut signals: Signals,
@@ -113,128 +113,128 @@ impl Show {
         let mut frames = interval(FRAME);
         frames.set_missed_tick_behavior(MissedTickBehavior::Skip);
         let mut seconds = interval(SECOND);
-        let over = over(limit);
-        tokio::pin!(over);
+        let time_is_up = time_limit(limit);
+        tokio::pin!(time_is_up);
         loop {
             tokio::select! {
                 _ = frames.tick() => self.draw()?,
-                _ = seconds.tick() => self.board.remember(),
-                Some(news) = self.news.recv() => self.hear(news)?,
-                line = envoy.next() => self.heard(&line?),
-                () = quit(&mut self.view) => return Ok(()),
-                () = signals.asked_to_end() => return Ok(()),
-                () = &mut over => return Ok(()),
+                _ = seconds.tick() => self.dashboard.sample_load(),
+                Some(updates) = self.updates.recv() => self.apply(updates)?,
+                line = envoy.next_log_line() => self.record_log_line(&line?),
+                () = quit(&mut self.screen) => return Ok(()),
+                () = signals.shutdown_requested() => return Ok(()),
+                () = &mut time_is_up => return Ok(()),
             }
         }
     }
 
     fn draw(&mut self) -> io::Result<()> {
-        self.board.elapsed = self.started.elapsed();
-        self.board.api_requests = self.world.api_requests();
-        self.view
+        self.dashboard.elapsed = self.started.elapsed();
+        self.dashboard.api_requests = self.backend.api_requests();
+        self.screen
             .as_mut()
-            .map_or(Ok(()), |screen| screen.draw(&self.title, &self.board))
+            .map_or(Ok(()), |screen| screen.draw(&self.title, &self.dashboard))
     }
 
-    fn hear(&mut self, news: News) -> io::Result<()> {
-        match news {
-            News::Answer(row, seen) => self.note(row, seen),
+    fn apply(&mut self, updates: Update) -> io::Result<()> {
+        match updates {
+            Update::Answer(row, result) => self.record(row, result),
             #[cfg(feature = "context")]
-            News::Picture(picture::Picture::Whole(services)) => {
-                let changed = self.board.show(services);
-                let rows = self.board.rows.iter().filter(|row| changed.contains(&row.name));
-                let mut rows = rows.filter(|_| self.view.is_none());
-                rows.try_for_each(|row| lines::changed(&mut io::stdout(), self.started.elapsed(), row))
+            Update::SnapshotResult(snapshot_client::SnapshotResult::Services(services)) => {
+                let changed = self.dashboard.apply_snapshot(services);
+                let rows = self.dashboard.rows.iter().filter(|row| changed.contains(&row.name));
+                let mut rows = rows.filter(|_| self.screen.is_none());
+                rows.try_for_each(|row| lines::write_change(&mut io::stdout(), self.started.elapsed(), row))
             }
             #[cfg(feature = "context")]
-            News::Picture(picture::Picture::None(status, reason)) => {
-                if self.board.cannot_show(&Seen::Failure(status), &reason) && self.view.is_none() {
-                    say(format_args!("{status}: {reason}"));
+            Update::SnapshotResult(snapshot_client::SnapshotResult::Unavailable(status, reason)) => {
+                if self.dashboard.record_error(&ProbeResult::Status(status), &reason) && self.screen.is_none() {
+                    print_line(format_args!("{status}: {reason}"));
                 }
                 Ok(())
             }
         }
     }
 
-    fn note(&mut self, row: usize, seen: Seen) -> io::Result<()> {
-        let changed = self.board.note(row, seen);
-        match self.board.rows.get(row) {
-            Some(row) if changed && self.view.is_none() => {
-                lines::changed(&mut io::stdout(), self.started.elapsed(), row)
+    fn record(&mut self, row: usize, result: ProbeResult) -> io::Result<()> {
+        let changed = self.dashboard.record(row, result);
+        match self.dashboard.rows.get(row) {
+            Some(row) if changed && self.screen.is_none() => {
+                lines::write_change(&mut io::stdout(), self.started.elapsed(), row)
             }
             _ => Ok(()),
         }
     }
 
-    fn heard(&mut self, line: &str) {
+    fn record_log_line(&mut self, line: &str) {
         if !["[warning]", "[error]", "[critical]"]
             .iter()
             .any(|level| line.contains(level))
         {
             return;
         }
-        if self.view.is_none() {
-            say(format_args!("envoy: {line}"));
+        if self.screen.is_none() {
+            print_line(format_args!("envoy: {line}"));
         }
-        self.board.warning = Some(line.to_owned());
+        self.dashboard.warning = Some(line.to_owned());
     }
 
-    /// Gives the terminal back, then says how it was.
-    fn close(&mut self) {
-        self.view = None;
+    /// Restores the terminal, then writes a summary.
+    fn finish(&mut self) {
+        self.screen = None;
         let seconds = self.started.elapsed().as_secs_f64();
-        let requests = self.board.requests();
-        match self.world {
-            World::Sample(_) => say(format_args!("{requests} requests in {seconds:.0} s")),
+        let requests = self.dashboard.requests();
+        match self.backend {
+            Backend::Sample(_) => print_line(format_args!("{requests} requests in {seconds:.0} s")),
             #[cfg(feature = "context")]
-            World::Cluster(_) => {
-                let (lists, api) = (self.world.api_requests(), &self.title.api);
-                say(format_args!("{lists} lists of {api} in {seconds:.0} s"));
+            Backend::Cluster(_) => {
+                let (lists, api) = (self.backend.api_requests(), &self.title.api);
+                print_line(format_args!("{lists} lists of {api} in {seconds:.0} s"));
             }
         }
     }
 }
 
-async fn over(limit: Option<Duration>) {
+async fn time_limit(limit: Option<Duration>) {
     match limit {
         Some(limit) => tokio::time::sleep(limit).await,
         None => std::future::pending().await,
     }
 }
 
-async fn quit(view: &mut Option<Screen>) {
-    match view {
+async fn quit(screen: &mut Option<Screen>) {
+    match screen {
         Some(screen) => screen.quit().await,
         None => std::future::pending().await,
     }
 }
 
-fn plain(options: &Run) -> bool {
+fn use_plain_lines(options: &Run) -> bool {
     options.plain || !io::stdout().is_terminal() || !io::stdin().is_terminal()
 }
 
-/// Envoy tells of a taken port only in the middle of its log.
-fn free(addr: SocketAddr) -> Result<(), Taken> {
+/// Checks the port before Envoy does, because Envoy reports it only in the middle of its log.
+fn check_is_free(addr: SocketAddr) -> Result<(), AddressInUse> {
     TcpListener::bind(addr)
         .map(drop)
-        .map_err(|source| Taken { addr, source })
+        .map_err(|source| AddressInUse { addr, source })
 }
 
-fn title(options: &Run, world: &World) -> Title {
+fn title(options: &Run, backend: &Backend) -> Title {
     let port = options.proxy.port();
-    let service = world.host();
+    let service = backend.host();
     let service = service.map(|host| format!("curl -i -H 'host: {host}' localhost:{port}/"));
     let all = format!("curl -i localhost:{port}/burstmetrics/services/");
     Title {
         proxy: options.proxy,
         workers: options.concurrency,
-        api: world.api(),
+        api: backend.api(),
         commands: service.into_iter().chain([all]).collect(),
     }
 }
 
-fn introduce(title: &Title) -> Option<Screen> {
-    say(format_args!(
+fn print_introduction(title: &Title) -> Option<Screen> {
+    print_line(format_args!(
         "Envoy on localhost:{}, the Kubernetes API on {}; try:",
         title.proxy.port(),
         title.api
@@ -242,6 +242,6 @@ fn introduce(title: &Title) -> Option<Screen> {
     title
         .commands
         .iter()
-        .for_each(|command| say(format_args!("  {command}")));
+        .for_each(|command| print_line(format_args!("  {command}")));
     None
 }

@@ -1,4 +1,4 @@
-//! The terminal: taken over on creation, given back when dropped, also after a panic.
+//! The terminal in raw mode; restored on drop, also after a panic.
 
 use std::io;
 use std::time::Duration;
@@ -7,11 +7,11 @@ use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifier
 use ratatui::DefaultTerminal;
 use tokio::sync::mpsc;
 
-use super::board::Board;
+use super::dashboard::Dashboard;
 use super::table::{self, Title};
 
-/// How soon the reader of keys sees that nobody listens any more.
-const KEY_WAIT: Duration = Duration::from_millis(100);
+/// How long the key reader takes to notice that the receiver is gone.
+const KEY_POLL: Duration = Duration::from_millis(100);
 
 pub(crate) struct Screen {
     terminal: DefaultTerminal,
@@ -19,23 +19,25 @@ pub(crate) struct Screen {
 }
 
 impl Screen {
-    /// Raw mode and the alternate screen; ratatui's panic hook gives both back.
-    pub(crate) fn take() -> io::Result<Self> {
+    /// Switches to raw mode and the alternate screen; ratatui's panic hook restores both.
+    pub(crate) fn open() -> io::Result<Self> {
         let terminal = ratatui::try_init()?;
         let (send, quit) = mpsc::channel(1);
-        // Reading the terminal blocks, so it has a thread of its own; it ends with the receiver.
-        std::thread::spawn(move || while !send.is_closed() && !told(&send) {});
+        // Reading the terminal blocks, so it has a thread of its own, which ends with the receiver.
+        std::thread::spawn(move || while !send.is_closed() && !quit_requested(&send) {});
         Ok(Screen { terminal, quit })
     }
 
-    pub(crate) fn draw(&mut self, title: &Title, board: &Board) -> io::Result<()> {
-        self.terminal.draw(|frame| table::draw(frame, title, board)).map(drop)
+    pub(crate) fn draw(&mut self, title: &Title, dashboard: &Dashboard) -> io::Result<()> {
+        self.terminal
+            .draw(|frame| table::draw(frame, title, dashboard))
+            .map(drop)
     }
 
     /// Returns once q or Ctrl-C was pressed.
     pub(crate) async fn quit(&mut self) {
         if self.quit.recv().await.is_none() {
-            // The keys cannot be read; signals still end the run.
+            // Keys cannot be read; signals still end the run.
             std::future::pending::<()>().await;
         }
     }
@@ -47,16 +49,16 @@ impl Drop for Screen {
     }
 }
 
-/// True once there is nothing more to wait for.
-fn told(quit: &mpsc::Sender<()>) -> bool {
-    match event::poll(KEY_WAIT).and_then(|ready| if ready { event::read().map(Some) } else { Ok(None) }) {
-        Ok(Some(Event::Key(key))) if ends(key) => quit.blocking_send(()).is_ok(),
+/// Returns true once no more keys need to be read.
+fn quit_requested(quit: &mpsc::Sender<()>) -> bool {
+    match event::poll(KEY_POLL).and_then(|ready| if ready { event::read().map(Some) } else { Ok(None) }) {
+        Ok(Some(Event::Key(key))) if is_quit_key(key) => quit.blocking_send(()).is_ok(),
         Ok(_) => false,
         Err(_) => true,
     }
 }
 
-fn ends(key: KeyEvent) -> bool {
+fn is_quit_key(key: KeyEvent) -> bool {
     // Raw mode delivers Ctrl-C as a key.
     let interrupt = key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL);
     key.kind == KeyEventKind::Press && (interrupt || key.code == KeyCode::Char('q'))
@@ -68,7 +70,7 @@ mod tests {
 
     #[test]
     fn q_and_ctrl_c_end_it_and_no_other_key() {
-        let key = |code, modifiers| ends(KeyEvent::new(KeyCode::Char(code), modifiers));
+        let key = |code, modifiers| is_quit_key(KeyEvent::new(KeyCode::Char(code), modifiers));
         assert!(key('q', KeyModifiers::NONE) && key('c', KeyModifiers::CONTROL));
         assert!(!key('c', KeyModifiers::NONE) && !key('x', KeyModifiers::CONTROL));
     }

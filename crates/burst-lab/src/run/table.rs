@@ -1,4 +1,4 @@
-//! The board as a table for people. A pure function of the board and the room there is.
+//! The dashboard as a table, drawn as a pure function of the dashboard and the size of the terminal.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -10,57 +10,60 @@ use ratatui::style::{Color, Style, Stylize};
 use ratatui::text::{Line, Span, Text};
 use ratatui::widgets::{Paragraph, Wrap};
 
-use super::board::{Board, Row, Seen};
-use super::spark;
+use super::dashboard::{Dashboard, ProbeResult, Row};
+use super::sparkline;
 
-/// Name and numbers are always shown.
+/// The columns for name and numbers, which are always shown.
 const NAME_AND_NUMBERS: usize = 32;
 const REQUESTS: usize = 17;
-/// A shorter sparkline shows nothing.
-const LEAST_SPARK: usize = 8;
-/// Two minutes, two of the slowest curves.
-const WIDEST_SPARK: usize = 120;
+/// A shorter sparkline is not useful.
+const MIN_SPARKLINE: usize = 8;
+/// Two minutes, which is two periods of the slowest curves.
+const MAX_SPARKLINE: usize = 120;
 
-/// What does not change while it runs.
+/// What does not change during a run.
 pub(crate) struct Title {
     pub(crate) proxy: SocketAddr,
     pub(crate) workers: u16,
-    /// The Kubernetes API, as people know it.
+    /// The address of the Kubernetes API.
     pub(crate) api: String,
-    /// Commands for another terminal.
+    /// Commands to try in another terminal.
     pub(crate) commands: Vec<String>,
 }
 
-pub(crate) fn draw(frame: &mut Frame<'_>, title: &Title, board: &Board) {
-    let mut foot = foot(title, board);
-    foot.lines.iter_mut().for_each(printable);
-    let foot_height = u16::try_from(foot.height()).unwrap_or(1);
-    let [top, bottom] = Layout::vertical([Constraint::Min(0), Constraint::Length(foot_height)]).areas(frame.area());
+pub(crate) fn draw(frame: &mut Frame<'_>, title: &Title, dashboard: &Dashboard) {
+    let mut footer = footer(title, dashboard);
+    footer.lines.iter_mut().for_each(printable);
+    let footer_height = u16::try_from(footer.height()).unwrap_or(1);
+    let [top, bottom] = Layout::vertical([Constraint::Min(0), Constraint::Length(footer_height)]).areas(frame.area());
     let width = usize::from(top.width);
-    let mut lines = head(title, board);
-    for row in &board.rows {
-        lines.extend([first(row, width), second(row), Line::default()]);
+    let mut lines = header(title, dashboard);
+    for row in &dashboard.rows {
+        lines.extend([status_line(row, width), result_line(row), Line::default()]);
     }
     lines.iter_mut().for_each(printable);
     frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }), top);
-    frame.render_widget(Paragraph::new(foot), bottom);
+    frame.render_widget(Paragraph::new(footer), bottom);
 }
 
-/// What a cluster or Envoy says is shown, and moves no cursor and turns no text around.
+/// Replaces control and bidirectional characters in text from a cluster or from Envoy.
 fn printable(line: &mut Line<'_>) {
     for span in &mut line.spans {
         span.content = Printable::whole(&span.content).to_string().into();
     }
 }
 
-fn head(title: &Title, board: &Board) -> Vec<Line<'static>> {
+fn header(title: &Title, dashboard: &Dashboard) -> Vec<Line<'static>> {
     let workers = if title.workers == 1 {
         "1 worker".to_owned()
     } else {
         format!("{} workers", title.workers)
     };
     let port = title.proxy.port();
-    let about = format!("  Envoy on localhost:{port}, {workers}, up {}", clock(board.elapsed));
+    let about = format!(
+        "  Envoy on localhost:{port}, {workers}, up {}",
+        clock(dashboard.elapsed)
+    );
     let mut lines = vec![
         Line::from(vec!["burst-lab".bold(), about.dim()]),
         Line::from("Try in another terminal:".dim()),
@@ -72,12 +75,12 @@ fn head(title: &Title, board: &Board) -> Vec<Line<'static>> {
             .map(|command| Line::from(format!("  {command}").cyan())),
     );
     lines.push(Line::default());
-    lines.extend(board.trouble.iter().map(|trouble| Line::from(trouble.clone().yellow())));
+    lines.extend(dashboard.error.iter().map(|error| Line::from(error.clone().yellow())));
     lines
 }
 
-/// Name, numbers, sparkline, requests; where there is no room the requests go first, then the sparkline.
-fn first(row: &Row, width: usize) -> Line<'static> {
+/// Name, numbers, sparkline and requests. In a narrow terminal the requests are dropped first, then the sparkline.
+fn status_line(row: &Row, width: usize) -> Line<'static> {
     let style = Style::new().fg(colour(row.load()));
     let numbers = row
         .load()
@@ -86,12 +89,17 @@ fn first(row: &Row, width: usize) -> Line<'static> {
         format!("{:<22}", row.name).bold(),
         Span::styled(format!("{numbers:<10}"), style),
     ];
-    let room = width.saturating_sub(NAME_AND_NUMBERS);
-    let requests = row.requests.filter(|_| room >= LEAST_SPARK + REQUESTS);
-    let spark = room.saturating_sub(requests.map_or(0, |_| REQUESTS)).min(WIDEST_SPARK);
-    if spark >= LEAST_SPARK {
+    let available = width.saturating_sub(NAME_AND_NUMBERS);
+    let requests = row.requests.filter(|_| available >= MIN_SPARKLINE + REQUESTS);
+    let sparkline_width = available
+        .saturating_sub(requests.map_or(0, |_| REQUESTS))
+        .min(MAX_SPARKLINE);
+    if sparkline_width >= MIN_SPARKLINE {
         spans.push(Span::styled(
-            format!("{:<spark$}", spark::line(row.load.iter().copied(), spark)),
+            format!(
+                "{:<sparkline_width$}",
+                sparkline::sparkline(row.load.iter().copied(), sparkline_width)
+            ),
             style,
         ));
     }
@@ -101,23 +109,28 @@ fn first(row: &Row, width: usize) -> Line<'static> {
     Line::from(spans)
 }
 
-fn second(row: &Row) -> Line<'static> {
-    let says = format!("  {}", row.says());
-    match &row.seen {
-        Some(Seen::Normal(Some(_))) => Line::from(says),
-        None => Line::from(says.dim()),
-        Some(_) => Line::from(says.yellow()),
+fn result_line(row: &Row) -> Line<'static> {
+    let summary = format!("  {}", row.summary());
+    match &row.last {
+        Some(ProbeResult::Ok(Some(_))) => Line::from(summary),
+        None => Line::from(summary.dim()),
+        Some(_) => Line::from(summary.yellow()),
     }
 }
 
-fn foot(title: &Title, board: &Board) -> Text<'static> {
-    let requests = format!("  Kubernetes API {}: {} requests", title.api, board.api_requests);
+fn footer(title: &Title, dashboard: &Dashboard) -> Text<'static> {
+    let requests = format!("  Kubernetes API {}: {} requests", title.api, dashboard.api_requests);
     let mut lines = vec![Line::from(vec!["q".bold(), " ends everything".into(), requests.dim()])];
-    lines.extend(board.warning.iter().map(|warning| Line::from(warning.clone().yellow())));
+    lines.extend(
+        dashboard
+            .warning
+            .iter()
+            .map(|warning| Line::from(warning.clone().yellow())),
+    );
     Text::from(lines)
 }
 
-/// Green has room, yellow is above the usual target of 80 %, red is full.
+/// Green below 80 % of the maximum, yellow from there, red at the maximum.
 fn colour(load: Option<(u32, u32)>) -> Color {
     match load {
         None => Color::DarkGray,
@@ -151,23 +164,23 @@ mod tests {
         }
     }
 
-    fn board() -> Board {
-        let mut board = Board::new(&burst_lab::sample::services(&burst_lab::sample::cluster().unwrap()));
-        board.note(0, Seen::Normal(Some(HEADER.to_owned())));
-        board.note(1, Seen::Failure(503));
-        (0..30).for_each(|_| board.remember());
-        board.elapsed = Duration::from_secs(62);
-        board.warning = Some("[warning] something".to_owned());
-        board
+    fn dashboard() -> Dashboard {
+        let mut dashboard = Dashboard::new(&burst_lab::sample::services(&burst_lab::sample::cluster().unwrap()));
+        dashboard.record(0, ProbeResult::Ok(Some(HEADER.to_owned())));
+        dashboard.record(1, ProbeResult::Status(503));
+        (0..30).for_each(|_| dashboard.sample_load());
+        dashboard.elapsed = Duration::from_secs(62);
+        dashboard.warning = Some("[warning] something".to_owned());
+        dashboard
     }
 
     fn drawn(width: u16, height: u16) -> Vec<String> {
-        drawn_board(width, height, &board())
+        drawn_dashboard(width, height, &dashboard())
     }
 
-    fn drawn_board(width: u16, height: u16, board: &Board) -> Vec<String> {
+    fn drawn_dashboard(width: u16, height: u16, dashboard: &Dashboard) -> Vec<String> {
         let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-        terminal.draw(|frame| draw(frame, &title(), board)).unwrap();
+        terminal.draw(|frame| draw(frame, &title(), dashboard)).unwrap();
         let cells = terminal.backend().buffer().content().chunks(usize::from(width.max(1)));
         cells
             .map(|row| {
@@ -202,14 +215,14 @@ mod tests {
     #[cfg(feature = "context")]
     #[test]
     fn a_cluster_is_drawn_without_requests_and_with_what_is_wrong() {
-        let mut board = Board::new(&[]);
-        board.show([("default/ngsa-svc-1".to_owned(), HEADER.to_owned())].into());
-        board.remember();
-        let lines = drawn_board(80, 24, &board);
+        let mut dashboard = Dashboard::new(&[]);
+        dashboard.apply_snapshot([("default/ngsa-svc-1".to_owned(), HEADER.to_owned())].into());
+        dashboard.sample_load();
+        let lines = drawn_dashboard(80, 24, &dashboard);
         assert_eq!(lines[4], "default/ngsa-svc-1    4 of 5    ▆");
         assert_eq!(lines[5], format!("  x-burst: {HEADER}"));
-        board.cannot_show(&Seen::Failure(503), "too stale: 130 s\n");
-        let lines = drawn_board(80, 24, &board);
+        dashboard.record_error(&ProbeResult::Status(503), "too stale: 130 s\n");
+        let lines = drawn_dashboard(80, 24, &dashboard);
         assert_eq!(
             (lines[4].as_str(), lines[5].as_str()),
             ("too stale: 130 s", "default/ngsa-svc-1    -         ▆")
@@ -230,12 +243,12 @@ mod tests {
 
     #[test]
     fn what_a_cluster_says_is_drawn_and_not_obeyed() {
-        let mut board = board();
-        board.rows[0].name = "ngsa\u{202e}\n1".to_owned();
-        board.note(0, Seen::Normal(Some("a\u{1b}[31m".to_owned())));
-        board.trouble = Some("old\u{2066}\u{85}".to_owned());
-        board.warning = Some("[warning]\u{1b}]0;a\u{7}".to_owned());
-        let lines = drawn_board(80, 24, &board);
+        let mut dashboard = dashboard();
+        dashboard.rows[0].name = "ngsa\u{202e}\n1".to_owned();
+        dashboard.record(0, ProbeResult::Ok(Some("a\u{1b}[31m".to_owned())));
+        dashboard.error = Some("old\u{2066}\u{85}".to_owned());
+        dashboard.warning = Some("[warning]\u{1b}]0;a\u{7}".to_owned());
+        let lines = drawn_dashboard(80, 24, &dashboard);
         assert_eq!(lines[4], "old\u{fffd}\u{fffd}");
         assert!(lines[5].starts_with("ngsa\u{fffd}␊1  "), "{lines:#?}");
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Requests through Envoy, more of them while the load is high.
+//! Requests through Envoy; the rate follows the load.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -15,19 +15,19 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::News;
-use super::board::Seen;
+use super::Update;
+use super::dashboard::ProbeResult;
 
-/// Requests per second at the lowest and at the highest load.
+/// Requests per second at the lowest and the highest load.
 const RATES: (f64, f64) = (2.0, 12.0);
-/// Longer than Envoy's default route timeout would be of no use.
-pub(super) const PATIENCE: Duration = Duration::from_secs(5);
+/// Longer than Envoy's default route timeout is pointless.
+pub(super) const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(super) type Http = Client<HttpConnector, Empty<Bytes>>;
 
-/// Who is asked, and when how often.
+/// Sends requests to one service.
 #[derive(Clone)]
-struct Caller {
+struct ServiceClient {
     http: Http,
     proxy: SocketAddr,
     service: Service,
@@ -35,59 +35,59 @@ struct Caller {
     started: Instant,
 }
 
-/// Asks every service until dropped; answers come with the service's place in the list.
+/// Sends requests to every service until the returned tasks are dropped. Updates carry the index of the service.
 pub(crate) fn start(
     services: &[Service],
     proxy: SocketAddr,
     (load, started): &(Load, Instant),
-    answers: &mpsc::UnboundedSender<News>,
+    updates: &mpsc::UnboundedSender<Update>,
 ) -> JoinSet<()> {
     let http: Http = Client::builder(TokioExecutor::new()).build_http();
-    let mut callers = JoinSet::new();
-    for (place, service) in services.iter().enumerate() {
-        let caller = Caller {
+    let mut clients = JoinSet::new();
+    for (index, service) in services.iter().enumerate() {
+        let client = ServiceClient {
             http: http.clone(),
             proxy,
             service: service.clone(),
             load: load.clone(),
             started: *started,
         };
-        callers.spawn(caller.ask_on(place, answers.clone()));
+        clients.spawn(client.run(index, updates.clone()));
     }
-    callers
+    clients
 }
 
-impl Caller {
-    async fn ask_on(self, place: usize, answers: mpsc::UnboundedSender<News>) {
-        while answers.send(News::Answer(place, self.ask().await)).is_ok() {
+impl ServiceClient {
+    async fn run(self, index: usize, updates: mpsc::UnboundedSender<Update>) {
+        while updates.send(Update::Answer(index, self.probe().await)).is_ok() {
             tokio::time::sleep(Duration::from_secs_f64(1.0 / self.rate())).await;
         }
     }
 
-    async fn ask(&self) -> Seen {
-        timeout(PATIENCE, self.answer())
+    async fn probe(&self) -> ProbeResult {
+        timeout(REQUEST_TIMEOUT, self.send())
             .await
             .ok()
             .flatten()
-            .unwrap_or(Seen::Nothing)
+            .unwrap_or(ProbeResult::NoResponse)
     }
 
-    async fn answer(&self) -> Option<Seen> {
+    async fn send(&self) -> Option<ProbeResult> {
         let request = Request::get(format!("http://{}/", self.proxy)).header(HOST, self.service.host());
         let response = self.http.request(request.body(Empty::new()).ok()?).await.ok()?;
         let header = response.headers().get("x-burst");
         let header = header.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
         let status = response.status();
-        // Read to its end, or the connection cannot be used again.
+        // Read the whole body, or the connection cannot be reused.
         response.into_body().collect().await.ok()?;
         Some(if status == StatusCode::OK {
-            Seen::Normal(header)
+            ProbeResult::Ok(header)
         } else {
-            Seen::Failure(status.as_u16())
+            ProbeResult::Status(status.as_u16())
         })
     }
 
-    /// Follows the mean load of the workloads behind the service.
+    /// Requests per second: follows the mean load of the workloads behind the service.
     fn rate(&self) -> f64 {
         let elapsed = self.started.elapsed();
         let levels: Vec<f64> = self

@@ -1,6 +1,7 @@
-//! An HTTP/1.1 listener for anything that answers a request with a [`Reply`]: the Kubernetes API, the sample services.
+//! An HTTP/1.1 server for a [`Handler`]: the Kubernetes API or the sample services.
 
-mod wire;
+mod body;
+mod resettable_stream;
 
 use std::convert::Infallible;
 use std::io;
@@ -19,44 +20,45 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
 use crate::api::{KubeApi, Reply};
-use wire::{Body, Wire};
+use body::Body;
+use resettable_stream::ResettableStream;
 
-/// After a failed accept; long enough not to spin, short enough not to be seen.
+/// The delay after a failed accept: long enough not to spin, short enough not to be noticed.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
 
-/// What answers requests.
-pub trait Answer: Send + Sync + 'static {
-    /// The reply to one whole request.
-    fn answer(&self, request: &Request<Bytes>) -> Reply;
+/// Answers requests.
+pub trait Handler: Send + Sync + 'static {
+    /// Returns the reply to one complete request.
+    fn handle(&self, request: &Request<Bytes>) -> Reply;
 }
 
-impl Answer for KubeApi {
-    fn answer(&self, request: &Request<Bytes>) -> Reply {
-        KubeApi::answer(self, request)
+impl Handler for KubeApi {
+    fn handle(&self, request: &Request<Bytes>) -> Reply {
+        KubeApi::handle(self, request)
     }
 }
 
-/// A listener at work; dropping it closes it and every connection it has.
+/// A running server; dropping it closes the listener and every connection.
 pub struct Server {
     addr: SocketAddr,
     accepting: JoinHandle<()>,
 }
 
 impl Server {
-    /// Listens on `addr` (port 0 takes a free one) and answers from then on.
+    /// Listens on `addr` (port 0 chooses a free port) and answers from then on.
     ///
     /// # Errors
     /// The address cannot be bound; the error names it.
-    pub async fn start(addr: SocketAddr, what: impl Answer) -> io::Result<Server> {
+    pub async fn start(addr: SocketAddr, handler: impl Handler) -> io::Result<Server> {
         let listener = TcpListener::bind(addr)
             .await
             .map_err(|error| bind_error(addr, &error))?;
         let addr = listener.local_addr()?;
-        let accepting = tokio::spawn(accept(listener, Arc::new(what)));
+        let accepting = tokio::spawn(accept(listener, Arc::new(handler)));
         Ok(Server { addr, accepting })
     }
 
-    /// Where it listens.
+    /// Returns the address it listens on.
     pub fn addr(&self) -> SocketAddr {
         self.addr
     }
@@ -68,19 +70,19 @@ impl Drop for Server {
     }
 }
 
-/// The same kind of error, with the address in its words.
+/// Adds the address to the message of a bind error.
 pub(crate) fn bind_error(addr: SocketAddr, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("cannot listen on {addr}: {error}"))
 }
 
-async fn accept(listener: TcpListener, what: Arc<impl Answer>) {
-    // Owned here, so that an end of this task ends every connection.
+async fn accept(listener: TcpListener, handler: Arc<impl Handler>) {
+    // Owned by this task, so that aborting it closes every connection.
     let mut connections = tokio::task::JoinSet::new();
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => drop(connections.spawn(serve(stream, Arc::clone(&what)))),
-                // No file descriptors left, say: others may end meanwhile.
+                Ok((stream, _)) => drop(connections.spawn(serve(stream, Arc::clone(&handler)))),
+                // For example no file descriptors; other connections may close meanwhile.
                 Err(_) => tokio::time::sleep(ACCEPT_AGAIN).await,
             },
             Some(_) = connections.join_next() => {}
@@ -88,43 +90,43 @@ async fn accept(listener: TcpListener, what: Arc<impl Answer>) {
     }
 }
 
-async fn serve(stream: TcpStream, what: Arc<impl Answer>) {
+async fn serve(stream: TcpStream, handler: Arc<impl Handler>) {
     let reset = Arc::new(AtomicBool::new(false));
-    let wire = Wire::new(stream, Arc::clone(&reset));
-    let answer = service_fn(move |request| respond(request, Arc::clone(&what), Arc::clone(&reset)));
-    // A client that goes away is no one's error here.
+    let wire = ResettableStream::new(stream, Arc::clone(&reset));
+    let answer = service_fn(move |request| respond(request, Arc::clone(&handler), Arc::clone(&reset)));
+    // A client that disconnects is not an error.
     let _ = hyper::server::conn::http1::Builder::new()
         .serve_connection(TokioIo::new(wire), answer)
         .await;
 }
 
-/// An error of this service makes hyper close the connection; the wire then resets it.
+/// An error makes hyper close the connection; [`ResettableStream`] then resets it.
 async fn respond(
     request: Request<Incoming>,
-    what: Arc<impl Answer>,
+    handler: Arc<impl Handler>,
     reset: Arc<AtomicBool>,
-) -> Result<Response<Body>, Cut> {
+) -> Result<Response<Body>, Aborted> {
     let (parts, body) = request.into_parts();
-    let body = body.collect().await.map_err(|_| Cut)?.to_bytes();
-    match what.answer(&Request::from_parts(parts, body)) {
-        Reply::Answer(answer) => Ok(answer.map(Body::whole)),
-        Reply::Window(window) => Ok(window.head().map(|_| Body::window(window))),
+    let body = body.collect().await.map_err(|_| Aborted)?.to_bytes();
+    match handler.handle(&Request::from_parts(parts, body)) {
+        Reply::Response(answer) => Ok(answer.map(Body::whole)),
+        Reply::Watch(watch) => Ok(watch.head().map(|_| Body::watch(watch))),
         Reply::Trickle(answer, time) => Ok(answer.map(|body| Body::trickle(body, time))),
         Reply::Stall(answer) => Ok(answer.map(|body| Body::half_then_silence(&body))),
         Reply::ResetMidway(answer) => Ok(answer.map(|body| Body::half_then_reset(&body, reset))),
-        Reply::Silence => Err(never().await),
+        Reply::Hang => Err(never().await),
         Reply::Reset => {
             reset.store(true, std::sync::atomic::Ordering::Release);
-            Err(Cut)
+            Err(Aborted)
         }
     }
 }
 
-async fn never() -> Cut {
+async fn never() -> Aborted {
     match std::future::pending::<Infallible>().await {}
 }
 
-/// The connection ends in the middle of an answer.
+/// The connection is closed in the middle of a response.
 #[derive(Debug, thiserror::Error)]
-#[error("cut on purpose")]
-struct Cut;
+#[error("connection aborted on purpose")]
+struct Aborted;

@@ -1,7 +1,7 @@
 //! The `burst-lab` command as its users start it.
 
-mod context;
 mod process;
+mod proxy_failures;
 mod run;
 mod serve;
 mod terminal;

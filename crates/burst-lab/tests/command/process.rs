@@ -17,7 +17,7 @@ pub(crate) const LIMIT: Duration = Duration::from_secs(120);
 pub(crate) struct Process {
     child: Child,
     lines: mpsc::Receiver<String>,
-    heard: Vec<String>,
+    lines_read: Vec<String>,
 }
 
 impl Process {
@@ -39,12 +39,12 @@ impl Process {
         Process {
             child,
             lines,
-            heard: Vec::new(),
+            lines_read: Vec::new(),
         }
     }
 
     /// One whose output nobody reads.
-    pub(crate) fn unheard(mut command: Command) -> Self {
+    pub(crate) fn start_with_closed_output(mut command: Command) -> Self {
         command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -54,22 +54,22 @@ impl Process {
         Process {
             child,
             lines: mpsc::channel().1,
-            heard: Vec::new(),
+            lines_read: Vec::new(),
         }
     }
 
     /// The first line that holds `text`, waited for if need be.
-    pub(crate) fn says(&mut self, text: &str) -> String {
+    pub(crate) fn wait_for_line(&mut self, text: &str) -> String {
         let deadline = Instant::now() + LIMIT;
         loop {
-            if let Some(line) = self.heard.iter().find(|line| line.contains(text)) {
+            if let Some(line) = self.lines_read.iter().find(|line| line.contains(text)) {
                 return line.clone();
             }
             let line = self
                 .lines
                 .recv_timeout(deadline.saturating_duration_since(Instant::now()));
-            let line = line.unwrap_or_else(|_| panic!("nothing said {text:?}:\n{}", self.heard.join("\n")));
-            self.heard.push(line);
+            let line = line.unwrap_or_else(|_| panic!("nothing said {text:?}:\n{}", self.lines_read.join("\n")));
+            self.lines_read.push(line);
         }
     }
 
@@ -85,14 +85,14 @@ impl Process {
             .lines
             .recv_timeout(deadline.saturating_duration_since(Instant::now()))
         {
-            self.heard.push(line);
+            self.lines_read.push(line);
         }
         wait::until(
             deadline.saturating_duration_since(Instant::now()),
-            &format!("the end of {:#?}", self.heard),
+            &format!("the end of {:#?}", self.lines_read),
             || self.child.try_wait().unwrap().is_some(),
         );
-        (self.child.wait().unwrap(), std::mem::take(&mut self.heard))
+        (self.child.wait().unwrap(), std::mem::take(&mut self.lines_read))
     }
 }
 
@@ -173,7 +173,7 @@ impl FakeEnvoy {
     }
 
     /// Its process id, or what the script put in its place.
-    pub(crate) fn wrote(&self) -> String {
+    pub(crate) fn pid_file_content(&self) -> String {
         fs::read_to_string(self.pid_file()).unwrap_or_default()
     }
 
@@ -182,7 +182,7 @@ impl FakeEnvoy {
     }
 
     /// Whether there is a process of it, also where that has not come to write who it is.
-    pub(crate) fn is_left(&self) -> bool {
+    pub(crate) fn has_process_left(&self) -> bool {
         let file = self.pid_file().into_os_string().into_encoded_bytes();
         let is_of_it = |process: fs::DirEntry| {
             let environment = fs::read(process.path().join("environ"));

@@ -27,7 +27,7 @@ fn terminating_it_asks_envoy_to_end_and_waits_for_it() {
     let (status, said) = process.end();
     assert!(status.success(), "{said:?}");
     assert!(!is_running(pid));
-    assert_eq!(envoy.wrote(), "asked\n");
+    assert_eq!(envoy.pid_file_content(), "asked\n");
 }
 
 #[test]
@@ -37,11 +37,11 @@ fn it_ends_by_itself_after_its_time() {
     command.args(["--for", "2s"]);
     let (status, said) = Process::start(command).end();
     assert!(status.success(), "{said:?}");
-    assert!(!envoy.is_left());
+    assert!(!envoy.has_process_left());
 }
 
 #[test]
-fn what_envoy_says_is_shown_and_not_obeyed() {
+fn control_characters_in_the_log_of_envoy_are_escaped() {
     let script = r"printf '[warning] a\033[2Jb\n' >&2; sleep 1; printf 'c\033]0;d\007\n' >&2; exit 3";
     let (_, said) = run(&FakeEnvoy::new(script), &free_addr()).end();
     let said = said.join("\n");
@@ -53,19 +53,19 @@ fn what_envoy_says_is_shown_and_not_obeyed() {
 }
 
 #[test]
-fn the_end_of_envoy_is_noticed_and_its_last_lines_are_shown() {
+fn when_envoy_exits_its_last_lines_are_shown() {
     let envoy = FakeEnvoy::new("echo first >&2; echo 'no such wasm' >&2; exit 3");
     let (status, said) = run(&envoy, &free_addr()).end();
     assert_eq!(status.code(), Some(1));
     let said = said.join("\n");
     assert!(
-        said.contains("Envoy ended by itself (exit status: 3); its last lines:\nerr: first\nerr: no such wasm"),
+        said.contains("Envoy exited (exit status: 3); its last lines:\nerr: first\nerr: no such wasm"),
         "{said}"
     );
 }
 
 #[test]
-fn a_missing_envoy_is_told_with_the_command_that_brings_it() {
+fn a_missing_envoy_is_reported_with_the_command_that_installs_it() {
     let addresses = [
         "--proxy",
         &free_addr(),
@@ -78,20 +78,20 @@ fn a_missing_envoy_is_told_with_the_command_that_brings_it() {
     assert_eq!(status.code(), Some(1));
     let said = said.concat();
     assert!(
-        said.contains(r#"cannot start Envoy "no/such/envoy""#) && said.contains("`make setup` brings one"),
+        said.contains(r#"cannot start Envoy "no/such/envoy""#) && said.contains("`make setup` installs it"),
         "{said}"
     );
 }
 
 #[test]
-fn a_taken_port_is_told_before_anything_is_started() {
+fn a_port_in_use_is_reported_before_anything_is_started() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let addr = taken.local_addr().unwrap();
     let envoy = FakeEnvoy::new("exec sleep 1000");
     let (status, said) = run(&envoy, &addr.to_string()).end();
     assert_eq!(status.code(), Some(1));
     let hint = format!(
-        "{addr} is taken (Address already in use (os error 98)); end what listens there: `ss -ltnp 'sport = :{}'`",
+        "{addr} is in use (Address already in use (os error 98)); `ss -ltnp 'sport = :{}'`",
         addr.port()
     );
     assert!(said.concat().contains(&hint), "{said:?}");
@@ -104,7 +104,9 @@ fn without_a_terminal_it_writes_a_plain_line_for_each_new_answer() {
     let envoy = sample_services_at(&proxy);
     let mut process = run(&envoy, &proxy);
     let names = ["ngsa-svc-1.default", "ngsa-svc-2.ngsa", "queue.data", "checkout.shop"];
-    names.iter().for_each(|name| drop(process.says(&format!("  {name}"))));
+    names
+        .iter()
+        .for_each(|name| drop(process.wait_for_line(&format!("  {name}"))));
     process.terminate();
     let (_, said) = process.end();
     assert!(said.iter().all(|line| !line.contains(char::is_control)), "{said:?}");
@@ -132,10 +134,10 @@ fn an_envoy_that_ignores_the_request_to_end_is_killed() {
 }
 
 #[test]
-fn it_ends_when_nobody_reads_its_lines_any_more() {
+fn it_ends_when_its_output_is_closed() {
     let proxy = free_addr();
     let envoy = sample_services_at(&proxy);
-    let (status, _) = Process::unheard(envoy.run(&proxy)).end();
+    let (status, _) = Process::start_with_closed_output(envoy.run(&proxy)).end();
     assert!(status.success(), "{status}");
     assert!(!is_running(envoy.pid()));
 }

@@ -17,8 +17,8 @@ fn addr(line: &str) -> SocketAddr {
 fn serve(more: &[&str]) -> (Process, SocketAddr, SocketAddr) {
     let mut process =
         Process::burst_lab(&[&["serve", "--api", "127.0.0.1:0", "--services", "127.0.0.1:0"], more].concat());
-    let api = addr(&process.says("Kubernetes API"));
-    let services = addr(&process.says("sample services"));
+    let api = addr(&process.wait_for_line("Kubernetes API"));
+    let services = addr(&process.wait_for_line("sample services"));
     (process, api, services)
 }
 
@@ -48,7 +48,7 @@ fn it_serves_the_api_and_the_services_until_terminated() {
 }
 
 #[test]
-fn its_load_moves_unless_it_is_told_to_keep_still() {
+fn the_load_varies_unless_still_is_set() {
     let (_moving, moving, _) = serve(&[]);
     let (_still, still, _) = serve(&["--still"]);
     let (before, at_rest) = (version(moving), version(still));
@@ -57,7 +57,7 @@ fn its_load_moves_unless_it_is_told_to_keep_still() {
 }
 
 #[test]
-fn a_taken_address_is_named() {
+fn an_address_in_use_is_named() {
     let (_first, api, _) = serve(&[]);
     let (status, said) = Process::burst_lab(&["serve", "--api", &api.to_string(), "--services", "127.0.0.1:0"]).end();
     assert_eq!(status.code(), Some(1));

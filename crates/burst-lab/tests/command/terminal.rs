@@ -90,7 +90,7 @@ impl Drop for Terminal {
 }
 
 /// Starts it, ends it in one way, and sees that nothing is left of it.
-fn ends_cleanly(by: impl FnOnce(&mut Terminal)) {
+fn assert_clean_end(by: impl FnOnce(&mut Terminal)) {
     let envoy = FakeEnvoy::new("exec sleep 1000");
     let mut terminal = Terminal::run(&envoy);
     terminal.shows(ENTER);
@@ -104,23 +104,23 @@ fn ends_cleanly(by: impl FnOnce(&mut Terminal)) {
 }
 
 #[test]
-fn q_ends_everything_and_gives_the_terminal_back() {
-    ends_cleanly(|terminal| terminal.keyboard.write_all(b"q").unwrap());
+fn q_ends_the_run_and_restores_the_terminal() {
+    assert_clean_end(|terminal| terminal.keyboard.write_all(b"q").unwrap());
 }
 
 #[test]
-fn ctrl_c_ends_everything_and_gives_the_terminal_back() {
-    ends_cleanly(|terminal| terminal.keyboard.write_all(b"\x03").unwrap());
+fn ctrl_c_ends_the_run_and_restores_the_terminal() {
+    assert_clean_end(|terminal| terminal.keyboard.write_all(b"\x03").unwrap());
 }
 
 #[test]
-fn a_signal_ends_everything_and_gives_the_terminal_back() {
+fn a_signal_ends_the_run_and_restores_the_terminal() {
     let term = |pid: u32| kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), Signal::TERM).unwrap();
-    ends_cleanly(|terminal| term(terminal.child.id()));
+    assert_clean_end(|terminal| term(terminal.child.id()));
 }
 
 #[test]
-fn the_end_of_envoy_gives_the_terminal_back() {
+fn the_end_of_envoy_restores_the_terminal() {
     let envoy = FakeEnvoy::new("exit 3");
     let mut terminal = Terminal::run(&envoy);
     terminal.shows(ENTER);

@@ -7,7 +7,7 @@ use std::process::Command;
 use burst_testkit::{Part, http, repository, wait};
 use serde_json::{Value, json};
 
-use crate::ground::{Ground, PATIENCE, Running};
+use crate::folder::{LocalFolder, Running, TIMEOUT};
 
 const SCHEMA: &str = include_str!("fixtures/compose-spec.json");
 
@@ -17,32 +17,32 @@ fn compose() -> Value {
 }
 
 /// The command of a service: its program, and its arguments with the ports moved.
-fn command(ground: &Ground, service: &str) -> (String, Vec<String>) {
+fn command(folder: &LocalFolder, service: &str) -> (String, Vec<String>) {
     let command = &compose()["services"][service]["command"];
     let words = command
         .as_array()
         .unwrap()
         .iter()
-        .map(|word| ground.moved(word.as_str().unwrap()));
+        .map(|word| folder.with_free_ports(word.as_str().unwrap()));
     let mut words = words.collect::<Vec<_>>().into_iter();
     (words.next().unwrap(), words.collect())
 }
 
-fn envoy(ground: &Ground) -> Running {
-    let (program, arguments) = command(ground, "envoy");
+fn envoy(folder: &LocalFolder) -> Running {
+    let (program, arguments) = command(folder, "envoy");
     assert_eq!(program, "envoy");
-    ground.start(
+    folder.start(
         "envoy",
         Command::new(Part::Envoy.path())
             .args(arguments)
-            .current_dir(ground.path()),
+            .current_dir(folder.path()),
     )
 }
 
-fn lab(ground: &Ground) -> Running {
-    let (program, arguments) = command(ground, "lab");
+fn lab(folder: &LocalFolder) -> Running {
+    let (program, arguments) = command(folder, "lab");
     build(&program, &arguments);
-    ground.start("lab", Command::new(program).args(arguments).current_dir(repository()))
+    folder.start("lab", Command::new(program).args(arguments).current_dir(repository()))
 }
 
 /// What the command builds as it starts. That takes as long as it takes; what comes after it has a deadline.
@@ -71,18 +71,18 @@ fn the_image_has_the_envoy_of_the_tests() {
 }
 
 #[test]
-fn its_commands_together_serve_the_sample_cluster() {
-    let ground = Ground::new();
+fn the_commands_serve_the_sample_cluster() {
+    let folder = LocalFolder::new();
     // Envoy first, as in compose: the other shares its network.
-    let (_envoy, _lab) = (envoy(&ground), lab(&ground));
-    let header = ground.header("ngsa-svc-1.default.svc.cluster.local");
+    let (_envoy, _lab) = (envoy(&folder), lab(&folder));
+    let header = folder.header("ngsa-svc-1.default.svc.cluster.local");
     assert!(
         header.starts_with("service=default/ngsa-1, current-load=") && header.ends_with("max-load=5"),
         "{header}"
     );
     // Another worker may see the picture a moment later.
-    let url = format!("http://{}/burstmetrics/services/", ground.addr("8080"));
-    let all = wait::for_ok(PATIENCE, "the bulk answer", || match http::get(&url) {
+    let url = format!("http://{}/burstmetrics/services/", folder.addr("8080"));
+    let all = wait::for_ok(TIMEOUT, "the bulk answer", || match http::get(&url) {
         answer if answer.status == 200 => Ok(answer.body),
         answer => Err(format!("{answer:?}")),
     });

@@ -1,5 +1,6 @@
-//! What stands in `envoy-local/`, with the real Envoy and the real filter: both come with `make setup` and `make wasm`.
+//! The files of `envoy-local/`, with the real Envoy and the real filter: `make setup` and `make wasm` build both.
 
 mod compose;
-mod ground;
+mod context;
+mod folder;
 mod run;

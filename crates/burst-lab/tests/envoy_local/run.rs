@@ -6,16 +6,16 @@ use std::process::Command;
 use burst_lab::sample;
 use burst_testkit::{Version, http, wait};
 
-use crate::ground::{Ground, PATIENCE, Running};
+use crate::folder::{LocalFolder, Running, TIMEOUT};
 
-fn run(ground: &Ground) -> Running {
-    ground.start("burst-lab", &mut ground.run())
+fn run(folder: &LocalFolder) -> Running {
+    folder.start("burst-lab", &mut folder.run())
 }
 
 #[test]
 fn every_service_shows_its_header_and_the_numbers_move() {
-    let ground = Ground::new();
-    let lab = run(&ground);
+    let folder = LocalFolder::new();
+    let lab = run(&folder);
     let wanted = [
         ("ngsa-svc-1.default", "service=default/ngsa-1", "max-load=5"),
         ("ngsa-svc-2.ngsa", "service=ngsa/ngsa-2", "max-load=6"),
@@ -23,7 +23,7 @@ fn every_service_shows_its_header_and_the_numbers_move() {
         ("checkout.shop", "service=shop/checkout", "max-load=13"),
     ];
     for (name, service, max) in wanted {
-        wait::until(PATIENCE, &format!("two headers of {name}"), || {
+        wait::until(TIMEOUT, &format!("two headers of {name}"), || {
             let log = lab.0.log();
             let lines = log.lines().filter_map(|line| line.split_once("  x-burst: "));
             let headers: BTreeSet<_> = lines
@@ -38,26 +38,26 @@ fn every_service_shows_its_header_and_the_numbers_move() {
     }
     assert!(!lab.0.log().contains('\u{1b}'));
     lab.terminate();
-    let gone = http::try_send("GET", &format!("http://{}/", ground.addr("8080")), &[]);
+    let gone = http::try_send("GET", &format!("http://{}/", folder.addr("8080")), &[]);
     assert!(gone.is_err(), "Envoy still answers: {gone:?}");
 }
 
 #[test]
-fn a_host_that_is_no_service_is_told_what_to_try() {
-    let ground = Ground::new();
-    let _lab = run(&ground);
+fn an_unknown_host_gets_a_page_with_commands_to_try() {
+    let folder = LocalFolder::new();
+    let _lab = run(&folder);
     let services = sample::services(&sample::cluster().unwrap());
-    ground.header(&services[0].host());
-    let page = http::get(&format!("http://{}/", ground.addr("8080"))).body;
+    folder.header(&services[0].host());
+    let page = http::get(&format!("http://{}/", folder.addr("8080"))).body;
     for service in services {
         assert!(page.contains(&format!("-H 'host: {}'", service.host())), "{page}");
-        ground.header(&service.host());
+        folder.header(&service.host());
     }
 }
 
 #[test]
 fn both_configurations_are_valid_for_every_supported_envoy() {
-    let ground = Ground::new();
+    let folder = LocalFolder::new();
     let configs = ["envoy-local/envoy.yaml", "envoy-local/context.yaml"];
     for (version, config) in Version::ALL
         .into_iter()
@@ -65,7 +65,7 @@ fn both_configurations_are_valid_for_every_supported_envoy() {
     {
         let mut envoy = Command::new(version.part().path());
         envoy
-            .current_dir(ground.path())
+            .current_dir(folder.path())
             .args(["--mode", "validate", "--disable-hot-restart", "-c"]);
         let output = envoy.arg(config).output().unwrap();
         assert!(

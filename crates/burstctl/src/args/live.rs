@@ -1,4 +1,4 @@
-//! The words of what speaks to a cluster.
+//! The arguments of commands that connect to a cluster.
 
 use std::path::PathBuf;
 
@@ -6,60 +6,66 @@ use clap::Args;
 
 use super::Output;
 
-/// `burstctl preview`
+/// The arguments of `burstctl preview`.
 #[derive(Debug, Args)]
-pub struct Preview {
-    /// The kubeconfig context; the current one if not given.
+#[command(next_line_help = true)]
+pub struct PreviewArgs {
+    /// The kubeconfig context; the default is the current one.
     #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
     pub context: String,
-    /// Only this namespace; a Role in it is enough then.
+    /// Read only this namespace; then a Role in it is enough.
     #[arg(short, long)]
     pub namespace: Option<String>,
-    /// All namespaces that the filter would read, which is the default.
+    /// Read all namespaces of the configuration. This is the default.
     #[arg(short = 'A', long, conflicts_with = "namespace")]
     pub all_namespaces: bool,
-    /// The filter's configuration, as JSON or YAML, or a WasmPlugin, TrafficExtension or EnvoyFilter that has it in it;
-    /// `-` is stdin.
-    #[arg(long, value_name = "FILE")]
+    /// A file with the filter's configuration as JSON or YAML, or with a
+    /// WasmPlugin, TrafficExtension or EnvoyFilter that contains it; `-` is
+    /// stdin
+    #[arg(verbatim_doc_comment, long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// How it is written.
+    /// The output format.
     #[arg(short, long, value_enum, default_value_t)]
     pub output: Output,
 }
 
-/// `burstctl doctor`
+/// The arguments of `burstctl doctor`.
 #[derive(Debug, Args)]
-pub struct Doctor {
-    /// The kubeconfig context; the current one if not given.
+#[command(next_line_help = true)]
+pub struct DoctorArgs {
+    /// The kubeconfig context; the default is the current one.
     #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
     pub context: String,
-    /// The gateway's namespace.
+    /// The namespace of the gateway.
     #[arg(short, long, default_value = "istio-system")]
     pub namespace: String,
     /// The labels of the gateway's pods.
     #[arg(short = 'l', long, value_name = "LABELS", default_value = "istio=ingressgateway")]
     pub selector: String,
-    /// Ask the admin interface of one Envoy, as http://127.0.0.1:9901, and no cluster.
-    #[arg(long, value_name = "URL", conflicts_with_all = ["context", "namespace", "selector"])]
+    /// Check only the Envoy with this admin interface, such as
+    /// http://127.0.0.1:9901, and no cluster
+    #[arg(verbatim_doc_comment, long, value_name = "URL", conflicts_with_all = ["context", "namespace", "selector"])]
     pub admin: Option<String>,
-    /// How it is written.
+    /// The output format.
     #[arg(short, long, value_enum, default_value_t)]
     pub output: Output,
 }
 
-/// `burstctl policy check`
+/// The arguments of `burstctl policy check`.
 #[derive(Debug, Args)]
-pub struct PolicyCheck {
-    /// The kubeconfig context; the current one if not given.
+#[command(next_line_help = true)]
+pub struct PolicyCheckArgs {
+    /// The kubeconfig context; the default is the current one.
     #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
     pub context: String,
-    /// The namespace whose objects are for all: its policies get room first.
-    #[arg(long, value_name = "NAMESPACE")]
+    /// The namespace whose policies apply to all namespaces. Its policies get
+    /// their share of the memory first
+    #[arg(verbatim_doc_comment, long, value_name = "NAMESPACE")]
     pub root_namespace: Option<String>,
-    /// Write what is found into the status of each, where it is not there yet.
+    /// Write the result to the status of each policy whose status differs.
     #[arg(long)]
     pub write_status: bool,
-    /// How it is written.
+    /// The output format.
     #[arg(short, long, value_enum, default_value_t)]
     pub output: Output,
 }

@@ -1,4 +1,4 @@
-//! The words of what policies say.
+//! The arguments of the commands about policies.
 
 use std::path::PathBuf;
 
@@ -6,30 +6,34 @@ use burst_labels::content;
 use clap::{Args, ValueEnum};
 
 use super::Output;
-use crate::policy::{CONTROLLER, groups_of};
+use crate::user::{HPA_CONTROLLER, groups_of};
 
-/// Which policies, and whose queries.
+/// The policies, and the user whose queries they decide.
 #[derive(Clone, Debug, Args)]
-pub struct Policies {
-    /// ExternalMetricPolicies, or the filter's configuration with those in it: YAML or JSON files, directories of them,
-    /// or `-` for stdin.
-    #[arg(value_name = "POLICY", required = true)]
+#[command(next_line_help = true)]
+pub struct PolicyArgs {
+    /// ExternalMetricPolicies, or the filter's configuration that contains
+    /// policies: YAML or JSON files, directories of them, or `-` for stdin
+    #[arg(verbatim_doc_comment, value_name = "POLICY", required = true)]
     pub files: Vec<PathBuf>,
-    /// The namespace whose objects are for all; what the configuration says if not given.
-    #[arg(long, value_name = "NAMESPACE", value_parser = namespace)]
+    /// The namespace whose policies apply to all namespaces; the default is
+    /// the one in the configuration
+    #[arg(verbatim_doc_comment, long, value_name = "NAMESPACE", value_parser = namespace)]
     pub root_namespace: Option<String>,
-    /// What becomes of a query that no policy is for; what the configuration says if not given, and otherwise `allow`.
-    #[arg(long, value_enum)]
-    pub default: Option<Fallback>,
-    /// Who asks; the HPA controller if not given.
-    #[arg(long, default_value = CONTROLLER, hide_default_value = true)]
+    /// The decision for a query that no policy applies to; the default is
+    /// the one in the configuration, otherwise `allow`
+    #[arg(verbatim_doc_comment, long, value_enum)]
+    pub default: Option<DefaultDecisionArg>,
+    /// The user who sends the queries; the default is the HPA controller.
+    #[arg(long, default_value = HPA_CONTROLLER, hide_default_value = true)]
     pub user: String,
-    /// The groups of who asks; those that every such user is in if not given.
-    #[arg(long = "group", value_name = "GROUP")]
+    /// A group of that user; the default is the groups that Kubernetes puts
+    /// every such user into
+    #[arg(verbatim_doc_comment, long = "group", value_name = "GROUP")]
     groups: Vec<String>,
 }
 
-/// A name that a namespace can have: no object is in any other, and every policy would be for its own namespace.
+/// Parses a namespace. An invalid name would match no object, so no policy would apply to all namespaces.
 fn namespace(word: &str) -> Result<String, String> {
     match content::dns_label(word).into_iter().next() {
         None => Ok(word.to_owned()),
@@ -37,8 +41,8 @@ fn namespace(word: &str) -> Result<String, String> {
     }
 }
 
-impl Policies {
-    /// The groups of who asks.
+impl PolicyArgs {
+    /// Returns the groups of the user.
     #[must_use]
     pub fn groups(&self) -> Vec<String> {
         if self.groups.is_empty() {
@@ -49,35 +53,37 @@ impl Policies {
     }
 }
 
-/// What becomes of a query that no policy is for.
+/// The decision for a query that no policy applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Fallback {
-    /// It passes.
+pub enum DefaultDecisionArg {
+    /// Allow it.
     Allow,
-    /// It is refused.
+    /// Refuse it.
     Deny,
 }
 
-/// `burstctl policy test`
+/// The arguments of `burstctl policy test`.
 #[derive(Debug, Args)]
-pub struct PolicyTest {
-    /// Which policies.
+#[command(next_line_help = true)]
+pub struct PolicyTestArgs {
+    /// The policies.
     #[command(flatten)]
-    pub policies: Policies,
+    pub policies: PolicyArgs,
     /// HPAs: files, directories of them, or `-` for stdin.
     #[arg(long = "hpa", value_name = "FILE", required = true)]
     pub hpas: Vec<PathBuf>,
-    /// How it is written.
+    /// The output format.
     #[arg(short, long, value_enum, default_value_t)]
     pub output: Output,
 }
 
-/// `burstctl policy admission`
+/// The arguments of `burstctl policy admission`.
 #[derive(Debug, Args)]
-pub struct PolicyAdmission {
-    /// Which policies.
+#[command(next_line_help = true)]
+pub struct PolicyAdmissionArgs {
+    /// The policies.
     #[command(flatten)]
-    pub policies: Policies,
+    pub policies: PolicyArgs,
 }
 
 #[cfg(test)]

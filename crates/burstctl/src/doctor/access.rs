@@ -1,4 +1,4 @@
-//! Whether a ServiceAccount may list, and where it is configured watch, what the filter reads.
+//! Checks that a ServiceAccount may list, and where configured watch, what the filter reads.
 
 use std::collections::BTreeMap;
 
@@ -10,19 +10,19 @@ use super::Check;
 
 /// A ServiceAccount.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Account {
+pub(super) struct ServiceAccount {
     pub(super) namespace: String,
     pub(super) name: String,
 }
 
-impl Account {
+impl ServiceAccount {
     pub(super) fn title(&self) -> String {
         format!("{}/{}", self.namespace, self.name)
     }
 
-    /// The question whether it may do that, as the API server puts it to itself when the account asks.
+    /// The review of one access, as the API server decides it for a request of the account.
     /// <https://kubernetes.io/docs/reference/access-authn-authz/authorization/#checking-api-access>
-    pub(super) fn may(&self, verb: Verb, source: &Source) -> SubjectAccessReview {
+    pub(super) fn access_review(&self, verb: Verb, source: &Source) -> SubjectAccessReview {
         let Self { namespace, name } = self;
         let groups = [
             "system:serviceaccounts".to_owned(),
@@ -48,32 +48,32 @@ impl Account {
     }
 }
 
-/// What the filter needs of each account: as the configurations of its pods say, all of them; as the defaults say where
-/// none of its pods has one. Nothing of an account whose pods read no cluster, as a spoke needs no role.
-pub(super) fn questions<'a>(
-    pods: impl Iterator<Item = (Account, Option<&'a Config>)>,
+/// The access that each account needs: that of the configurations of all its pods, or of the defaults if no pod has one. An
+/// account whose pods are spokes needs no access.
+pub(super) fn required_access<'a>(
+    pods: impl Iterator<Item = (ServiceAccount, Option<&'a Config>)>,
     defaults: Option<&'a Config>,
-) -> BTreeMap<Account, Vec<(Verb, Source)>> {
+) -> BTreeMap<ServiceAccount, Vec<(Verb, Source)>> {
     let mut configs = BTreeMap::<_, Vec<_>>::new();
     for (account, config) in pods {
         configs.entry(account).or_default().extend(config);
     }
-    let questions = configs.into_iter().map(|(account, mut configs)| {
+    let required_access = configs.into_iter().map(|(account, mut configs)| {
         if configs.is_empty() {
             configs.extend(defaults);
         }
-        let mut asked = Vec::new();
-        for question in configs.into_iter().flat_map(of_config) {
-            if !asked.contains(&question) {
-                asked.push(question);
+        let mut required = Vec::new();
+        for question in configs.into_iter().flat_map(access_of_config) {
+            if !required.contains(&question) {
+                required.push(question);
             }
         }
-        (account, asked)
+        (account, required)
     });
-    questions.filter(|(_, asked)| !asked.is_empty()).collect()
+    required_access.filter(|(_, required)| !required.is_empty()).collect()
 }
 
-fn of_config(config: &Config) -> impl Iterator<Item = (Verb, Source)> {
+fn access_of_config(config: &Config) -> impl Iterator<Item = (Verb, Source)> {
     let verbs = match config.sync.mode {
         SyncMode::List => &[Verb::List][..],
         SyncMode::Watch => &[Verb::List, Verb::Watch],
@@ -82,13 +82,13 @@ fn of_config(config: &Config) -> impl Iterator<Item = (Verb, Source)> {
     sources.flat_map(move |source| verbs.iter().map(|verb| (*verb, source.clone())))
 }
 
-/// What it may do, and what not.
-pub(super) fn check(account: &Account, answers: &[(Verb, Source, bool)]) -> Check {
+/// Reports which access is granted and which is missing.
+pub(super) fn check(account: &ServiceAccount, answers: &[(Verb, Source, bool)]) -> Check {
     let words = |wanted: bool| -> String {
         let of_verb = |verb: Verb| {
             let of = answers
                 .iter()
-                .filter(|(asked, _, may)| (*asked, *may) == (verb, wanted));
+                .filter(|(required, _, may)| (*required, *may) == (verb, wanted));
             let sources: Vec<_> = of.map(|(_, source, _)| source.to_string()).collect();
             (!sources.is_empty()).then(|| format!("{verb} {}", sources.join(", ")))
         };
@@ -97,18 +97,18 @@ pub(super) fn check(account: &Account, answers: &[(Verb, Source, bool)]) -> Chec
     };
     let may_not = words(false);
     if may_not.is_empty() {
-        return Check::well("rbac", account.title(), format!("may {}", words(true)));
+        return Check::ok("rbac", account.title(), format!("may {}", words(true)));
     }
-    Check::trouble(
+    Check::problem(
         "rbac",
         account.title(),
         format!("may not {may_not}"),
-        "add what is lacking to the role of istio/base/rbac.yaml, or this ServiceAccount to its binding",
+        "add the missing verbs to the role in istio/base/rbac.yaml, or this ServiceAccount to its binding",
     )
 }
 
-/// Nobody could be asked.
-pub(super) fn unknown(account: &Account, reason: impl Into<String>) -> Check {
+/// The check if the reviews cannot be made.
+pub(super) fn unknown(account: &ServiceAccount, reason: impl Into<String>) -> Check {
     Check::unknown(
         "rbac",
         account.title(),
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn an_account_is_asked_for_what_the_configurations_of_all_its_pods_read() {
-        let account = |name: &str| Account {
+        let account = |name: &str| ServiceAccount {
             namespace: "shop".to_owned(),
             name: name.to_owned(),
         };
@@ -152,10 +152,10 @@ mod tests {
             (account("none"), None),
             (account("spoke"), Some(&hub)),
         ];
-        let asked = questions(pods.into_iter(), Some(&defaults));
-        let told = |name: &str| {
-            let asked = asked.get(&account(name)).into_iter().flatten();
-            asked
+        let required = required_access(pods.into_iter(), Some(&defaults));
+        let required_for = |name: &str| {
+            let required = required.get(&account(name)).into_iter().flatten();
+            required
                 .map(|(verb, source)| format!("{verb} {source}"))
                 .collect::<Vec<_>>()
         };
@@ -163,31 +163,31 @@ mod tests {
             ["horizontalpodautoscalers.autoscaling", "services"]
                 .map(|plural| format!("list {plural} in namespace {namespace}"))
         };
-        assert_eq!(told("both"), [of("a"), of("b")].concat());
-        assert_eq!(told("none"), of("default"));
-        assert!(!asked.contains_key(&account("spoke")));
+        assert_eq!(required_for("both"), [of("a"), of("b")].concat());
+        assert_eq!(required_for("none"), of("default"));
+        assert!(!required.contains_key(&account("spoke")));
     }
 
     #[test]
     fn what_is_lacking_is_told_by_verb() {
-        let account = Account {
+        let account = ServiceAccount {
             namespace: "shop".to_owned(),
             name: "gateway".to_owned(),
         };
         let source = |resource: Resource| Source::all_namespaces(ObjectKind::Workloads, resource);
         let answers = |may: [bool; 4]| {
-            let asked = [
+            let required = [
                 (Verb::List, Resource::services()),
                 (Verb::Watch, Resource::services()),
                 (Verb::List, Resource::deployments()),
                 (Verb::Watch, Resource::deployments()),
             ];
-            let answers = asked.into_iter().zip(may);
+            let answers = required.into_iter().zip(may);
             answers
                 .map(|((verb, resource), may)| (verb, source(resource), may))
                 .collect::<Vec<_>>()
         };
-        let found = |may| check(&account, &answers(may)).found;
+        let found = |may| check(&account, &answers(may)).finding;
         assert_eq!(
             found([true; 4]),
             "may list services, deployments.apps; watch services, deployments.apps"

@@ -1,4 +1,4 @@
-//! Envoy's admin interface, over whatever stream leads to it.
+//! A client of Envoy's admin interface over any stream.
 //! <https://www.envoyproxy.io/docs/envoy/latest/operations/admin>
 
 use std::future::Future;
@@ -15,48 +15,48 @@ use tokio::net::TcpStream;
 
 use super::stats::Stats;
 
-/// An admin interface answers at once; behind a port-forward there is a kubelet and a network.
-const PATIENCE: Duration = Duration::from_secs(15);
+/// An admin interface answers at once; a port-forward adds a kubelet and a network.
+const TIMEOUT: Duration = Duration::from_secs(15);
 
-/// What an Envoy tells of itself.
+/// What an Envoy reports about itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Told {
-    /// Its version, as `1.36.2`; empty where it has none.
+pub struct EnvoyInfo {
+    /// Its version, such as `1.36.2`; empty if unknown.
     pub envoy: String,
     /// The stats.
     pub stats: Stats,
 }
 
-/// Why an admin interface cannot be asked.
+/// Why an admin interface cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum AdminError {
-    /// Not a URL that can be asked.
-    #[error("{0:?} is not the URL of an admin interface, as http://127.0.0.1:9901")]
+    /// An invalid URL.
+    #[error("{0:?} is not the URL of an admin interface, such as http://127.0.0.1:9901")]
     Url(String),
     /// No connection.
     #[error("{0}")]
     Connect(#[from] std::io::Error),
-    /// No answer, or half of one.
+    /// No response, or an incomplete one.
     #[error("{0}")]
     Http(#[from] hyper::Error),
-    /// An answer, but not of an admin interface.
-    #[error("{path} is answered with {status}: not an admin interface")]
+    /// A response that is not from an admin interface.
+    #[error("{path} returned {status}: this is not an admin interface")]
     Status {
-        /// What was asked for.
+        /// The requested path.
         path: &'static str,
         /// The status code.
         status: StatusCode,
     },
-    /// Nothing came.
-    #[error("no answer within {PATIENCE:?}")]
+    /// No response in time.
+    #[error("no answer within {TIMEOUT:?}")]
     Timeout,
 }
 
-/// Asks the admin interface behind a URL.
+/// Reads the admin interface at a URL.
 ///
 /// # Errors
-/// It cannot be reached, or is none.
-pub(super) async fn ask_url(url: &str) -> Result<Told, AdminError> {
+/// It cannot be reached, or is not an admin interface.
+pub(super) async fn fetch_from_url(url: &str) -> Result<EnvoyInfo, AdminError> {
     let wrong = || AdminError::Url(url.to_owned());
     let parsed: Uri = url.parse().map_err(|_| wrong())?;
     if parsed.scheme_str() != Some("http") {
@@ -64,27 +64,27 @@ pub(super) async fn ask_url(url: &str) -> Result<Told, AdminError> {
     }
     let host = parsed.host().ok_or_else(wrong)?.trim_matches(['[', ']']).to_owned();
     let port = parsed.port_u16().unwrap_or(80);
-    within(async move { ask(TcpStream::connect((host, port)).await?).await }).await
+    with_timeout(async move { fetch(TcpStream::connect((host, port)).await?).await }).await
 }
 
-/// The same over a stream that leads to it.
+/// Reads the admin interface over a stream.
 ///
 /// # Errors
-/// It does not lead to an admin interface.
-pub(super) async fn ask_stream<S>(stream: S) -> Result<Told, AdminError>
+/// The peer is not an admin interface.
+pub(super) async fn fetch_over_stream<S>(stream: S) -> Result<EnvoyInfo, AdminError>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    within(ask(stream)).await
+    with_timeout(fetch(stream)).await
 }
 
-async fn within(asked: impl Future<Output = Result<Told, AdminError>>) -> Result<Told, AdminError> {
-    tokio::time::timeout(PATIENCE, asked)
+async fn with_timeout(asked: impl Future<Output = Result<EnvoyInfo, AdminError>>) -> Result<EnvoyInfo, AdminError> {
+    tokio::time::timeout(TIMEOUT, asked)
         .await
         .unwrap_or(Err(AdminError::Timeout))
 }
 
-async fn ask<S>(stream: S) -> Result<Told, AdminError>
+async fn fetch<S>(stream: S) -> Result<EnvoyInfo, AdminError>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -93,7 +93,7 @@ where
     let told = async {
         let info = get(&mut sender, "/server_info").await?;
         let stats = get(&mut sender, "/stats?filter=%5Ewasm").await?;
-        Ok(Told {
+        Ok(EnvoyInfo {
             envoy: version(&info),
             stats: Stats::read(&stats),
         })

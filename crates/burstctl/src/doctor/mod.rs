@@ -1,95 +1,96 @@
-//! Whether what is installed works: a list of checks, each with what to do where it is not well.
+//! Checks an installation; each failed check says how to fix it.
 //!
-//! What is looked at (`scene`, `admin`) is kept apart from what is made of it (`pods`, `sets`, `access`, `proxy`).
+//! `targets` and `admin` collect the facts; `pods`, `manifests`, `access` and `proxy` judge them.
 
 mod access;
 mod admin;
+mod manifests;
 mod pods;
 mod proxy;
-mod scene;
-mod sets;
 mod stats;
+mod targets;
+mod versions;
 mod write;
 
-pub use admin::{AdminError, Told};
+pub use admin::{AdminError, EnvoyInfo};
 pub use proxy::Expected;
-pub use scene::{cluster, local};
 pub use stats::Stats;
+pub use targets::{check_cluster, check_envoy};
 pub use write::write;
 
-/// What came of one check.
+/// The result of one check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Check {
-    /// What was looked at: `rbac`, `token`, …
-    pub about: &'static str,
-    /// Whose: a pod, a ServiceAccount; empty where there is only one.
-    pub of: String,
-    /// How it is.
+    /// The name of the check: `rbac`, `token`, …
+    pub name: &'static str,
+    /// The pod or ServiceAccount; empty if there is only one.
+    pub subject: String,
+    /// The verdict.
     pub verdict: Verdict,
     /// What was found.
-    pub found: String,
-    /// What to do; empty where all is well.
+    pub finding: String,
+    /// How to fix it; empty if nothing is wrong.
     pub advice: String,
 }
 
-/// How something is.
+/// The verdict of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
-    /// As it should be.
-    Well,
-    /// Not as it should be.
-    Trouble,
-    /// It could not be looked at.
+    /// Nothing is wrong.
+    Ok,
+    /// Something is wrong.
+    Problem,
+    /// The check could not be made.
     Unknown,
 }
 
 impl Verdict {
-    /// The verdict in one word.
+    /// The verdict as one word.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
-            Self::Well => "ok",
-            Self::Trouble => "trouble",
+            Self::Ok => "ok",
+            Self::Problem => "trouble",
             Self::Unknown => "unknown",
         }
     }
 }
 
 impl Check {
-    fn well(about: &'static str, of: impl Into<String>, found: impl Into<String>) -> Self {
-        Self::new(about, of, Verdict::Well, found, "")
+    fn ok(name: &'static str, subject: impl Into<String>, finding: impl Into<String>) -> Self {
+        Self::new(name, subject, Verdict::Ok, finding, "")
     }
 
-    fn trouble(
-        about: &'static str,
-        of: impl Into<String>,
-        found: impl Into<String>,
+    fn problem(
+        name: &'static str,
+        subject: impl Into<String>,
+        finding: impl Into<String>,
         advice: impl Into<String>,
     ) -> Self {
-        Self::new(about, of, Verdict::Trouble, found, advice)
+        Self::new(name, subject, Verdict::Problem, finding, advice)
     }
 
     fn unknown(
-        about: &'static str,
-        of: impl Into<String>,
-        found: impl Into<String>,
+        name: &'static str,
+        subject: impl Into<String>,
+        finding: impl Into<String>,
         advice: impl Into<String>,
     ) -> Self {
-        Self::new(about, of, Verdict::Unknown, found, advice)
+        Self::new(name, subject, Verdict::Unknown, finding, advice)
     }
 
     fn new(
-        about: &'static str,
-        of: impl Into<String>,
+        name: &'static str,
+        subject: impl Into<String>,
         verdict: Verdict,
-        found: impl Into<String>,
+        finding: impl Into<String>,
         advice: impl Into<String>,
     ) -> Self {
         Self {
-            about,
-            of: of.into(),
+            name,
+            subject: subject.into(),
             verdict,
-            found: found.into(),
+            finding: finding.into(),
             advice: advice.into(),
         }
     }

@@ -1,21 +1,19 @@
-//! The gateway's pods: that there are any, their token, and the Istio in them.
+//! Checks the gateway's pods, their token and their Istio version.
 
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1 as core;
 
 use super::Check;
+use super::versions::{OLDEST_ENVOY, OLDEST_ISTIO};
 
-/// The first Istio with the oldest Envoy that the filter runs on: 1.20 had Envoy 1.28, and each has gone one up.
-pub(super) const OLDEST_ISTIO: u32 = 28;
+/// The path from which the manifests of `istio/` read the token.
+const TOKEN_MOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-/// Where the sets of `istio/` read the token.
-const MOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
+/// The container with Envoy.
+const PROXY_CONTAINER: &str = "istio-proxy";
 
-/// The container that Envoy is in.
-const PROXY: &str = "istio-proxy";
-
-/// What counts of a pod.
+/// The parts of a pod that the checks need.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Pod {
     pub(super) namespace: String,
@@ -31,8 +29,8 @@ impl Pod {
     pub(super) fn of(pod: &core::Pod) -> Self {
         let spec = pod.spec.as_ref();
         let containers = spec.map_or(&[][..], |spec| &spec.containers);
-        let proxy = containers.iter().find(|container| container.name == PROXY);
-        // A gateway of another make has its proxy in its first container.
+        let proxy = containers.iter().find(|container| container.name == PROXY_CONTAINER);
+        // Gateways that are not Istio's have the proxy in the first container.
         let proxy = proxy.or(containers.first());
         let mounts = proxy.and_then(|container| container.volume_mounts.as_ref());
         let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
@@ -44,7 +42,7 @@ impl Pod {
                 .and_then(|spec| spec.service_account_name.clone())
                 .unwrap_or_else(|| "default".to_owned()),
             running: phase == Some("Running"),
-            has_token: mounts.is_some_and(|mounts| mounts.iter().any(|mount| mount.mount_path == MOUNT)),
+            has_token: mounts.is_some_and(|mounts| mounts.iter().any(|mount| mount.mount_path == TOKEN_MOUNT)),
             image: proxy.and_then(|container| container.image.clone()),
         }
     }
@@ -54,10 +52,10 @@ impl Pod {
     }
 }
 
-/// Whether there are pods.
-pub(super) fn any(pods: &[Pod], namespace: &str, selector: &str) -> Check {
+/// Checks that there are pods and that they run.
+pub(super) fn check_any(pods: &[Pod], namespace: &str, selector: &str) -> Check {
     if pods.is_empty() {
-        return Check::trouble(
+        return Check::problem(
             "pods",
             "",
             format!("no pod in {namespace} has {selector}"),
@@ -67,10 +65,10 @@ pub(super) fn any(pods: &[Pod], namespace: &str, selector: &str) -> Check {
     let waiting: Vec<_> = pods.iter().filter(|pod| !pod.running).map(|pod| &*pod.name).collect();
     let found = format!("{} in {namespace} with {selector}", pods.len());
     if waiting.is_empty() {
-        Check::well("pods", "", found)
+        Check::ok("pods", "", found)
     } else {
         let advice = format!("kubectl describe pod --namespace {namespace} {}", waiting.join(" "));
-        Check::trouble(
+        Check::problem(
             "pods",
             "",
             format!("{found}, {} of them not running", waiting.len()),
@@ -79,32 +77,32 @@ pub(super) fn any(pods: &[Pod], namespace: &str, selector: &str) -> Check {
     }
 }
 
-/// Whether the pod has a token to show to the API server.
-pub(super) fn token(pod: &Pod) -> Check {
+/// Checks that a token is mounted.
+pub(super) fn check_token(pod: &Pod) -> Check {
     if pod.has_token {
-        Check::well("token", pod.title(), format!("that of ServiceAccount {}", pod.account))
+        Check::ok("token", pod.title(), format!("of ServiceAccount {}", pod.account))
     } else {
-        Check::trouble(
+        Check::problem(
             "token",
             pod.title(),
-            format!("nothing is mounted at {MOUNT}"),
+            format!("no token is mounted at {TOKEN_MOUNT}"),
             "take automountServiceAccountToken: false out of the pod, or out of its ServiceAccount, and restart it",
         )
     }
 }
 
-/// Whether the Istio in the pod has an Envoy that the filter runs on, where its image tells.
-pub(super) fn istio(pod: &Pod) -> Option<Check> {
+/// Checks the Istio version, if the tag of the image contains it.
+pub(super) fn check_istio_version(pod: &Pod) -> Option<Check> {
     let tag = pod.image.as_deref()?.rsplit_once("proxyv2:")?.1;
     let mut parts = tag.split(['.', '-', '@']).map(str::parse::<u32>);
     let (major, minor) = (parts.next()?.ok()?, parts.next()?.ok()?);
     Some(if (major, minor) >= (1, OLDEST_ISTIO) {
-        Check::well("istio", pod.title(), format!("Istio {tag}"))
+        Check::ok("istio", pod.title(), format!("Istio {tag}"))
     } else {
-        Check::trouble(
+        Check::problem(
             "istio",
             pod.title(),
-            format!("Istio {tag} has an Envoy before 1.{}", super::proxy::OLDEST_ENVOY),
+            format!("Istio {tag} has an Envoy before 1.{OLDEST_ENVOY}"),
             format!("update to Istio 1.{OLDEST_ISTIO} or later"),
         )
     })
@@ -125,7 +123,7 @@ mod tests {
             "metadata": {"name": "gateway-0", "namespace": "istio-system"},
             "spec": {
                 "serviceAccountName": "gateway",
-                "containers": [{"name": "other"}, {"name": PROXY, "image": image, "volumeMounts": mounts}],
+                "containers": [{"name": "other"}, {"name": PROXY_CONTAINER, "image": image, "volumeMounts": mounts}],
             },
             "status": {"phase": phase},
         });
@@ -134,26 +132,23 @@ mod tests {
 
     #[test]
     fn a_pod_without_a_token_is_told() {
-        assert_eq!(token(&pod("", &[MOUNT], "Running")).verdict, Verdict::Well);
-        let check = token(&pod("", &["/etc/istio/proxy"], "Running"));
-        assert_eq!(check.found, format!("nothing is mounted at {MOUNT}"));
+        assert_eq!(check_token(&pod("", &[TOKEN_MOUNT], "Running")).verdict, Verdict::Ok);
+        let check = check_token(&pod("", &["/etc/istio/proxy"], "Running"));
+        assert_eq!(check.finding, format!("no token is mounted at {TOKEN_MOUNT}"));
     }
 
     #[test]
     fn the_image_of_the_proxy_tells_istios_version() {
         for (image, verdict) in [
-            ("docker.io/istio/proxyv2:1.28.0", Some(Verdict::Well)),
-            (
-                "registry.example.com:5000/proxyv2:1.31.1-distroless",
-                Some(Verdict::Well),
-            ),
-            ("docker.io/istio/proxyv2:1.27.9", Some(Verdict::Trouble)),
+            ("docker.io/istio/proxyv2:1.28.0", Some(Verdict::Ok)),
+            ("registry.example.com:5000/proxyv2:1.31.1-distroless", Some(Verdict::Ok)),
+            ("docker.io/istio/proxyv2:1.27.9", Some(Verdict::Problem)),
             ("docker.io/istio/proxyv2@sha256:00", None),
             ("docker.io/istio/proxyv2:latest", None),
             ("envoyproxy/envoy:v1.36.2", None),
         ] {
             assert_eq!(
-                istio(&pod(image, &[], "Running")).map(|check| check.verdict),
+                check_istio_version(&pod(image, &[], "Running")).map(|check| check.verdict),
                 verdict,
                 "{image}"
             );
@@ -162,12 +157,12 @@ mod tests {
 
     #[test]
     fn pods_that_do_not_run_are_named() {
-        let check = any(
+        let check = check_any(
             &[pod("", &[], "Running"), pod("", &[], "Pending")],
             "istio-system",
             "a=b",
         );
-        assert_eq!(check.found, "2 in istio-system with a=b, 1 of them not running");
+        assert_eq!(check.finding, "2 in istio-system with a=b, 1 of them not running");
         assert_eq!(check.advice, "kubectl describe pod --namespace istio-system gateway-0");
     }
 }

@@ -1,104 +1,99 @@
-//! What one Envoy tells of itself and of the filter in it.
+//! Checks one Envoy and the filter in it, from its admin interface.
 
 use burst_model::kube::PollOutcome;
 use burst_model::time::Time;
 use burst_model::version::Version;
 
-use super::admin::Told;
+use super::admin::EnvoyInfo;
 use super::stats::Stats;
+use super::versions::{OLDEST_ENVOY, OLDEST_ISTIO};
 use super::{Check, Verdict};
 
-/// The oldest Envoy that the filter runs on; docs/versions.md.
-pub(super) const OLDEST_ENVOY: u32 = 36;
-
-/// What a proxy is measured by.
+/// What the stats are compared with.
 #[derive(Clone, Copy, Debug)]
 pub struct Expected {
-    /// Now.
+    /// The current time.
     pub now: Time,
     /// `max_staleness` in seconds.
     pub max_staleness: u64,
 }
 
-/// Everything that can be said of one proxy.
-pub(super) fn checks(of: &str, told: &Told, expected: Expected) -> Vec<Check> {
-    let mut checks = vec![envoy(of, &told.envoy)];
-    let stats = &told.stats;
+/// All checks of one proxy.
+pub(super) fn checks(of: &str, info: &EnvoyInfo, expected: Expected) -> Vec<Check> {
+    let mut checks = vec![check_envoy_version(of, &info.envoy)];
+    let stats = &info.stats;
     if !stats.has_filter() {
-        checks.push(Check::trouble(
+        checks.push(Check::problem(
             "filter",
             of,
             "Envoy has no stat burst_*: the filter never ran in it",
-            "see whether Envoy took the configuration (istioctl proxy-status, ECDS), and what its log says of Wasm: an \
-             image that cannot be fetched, a checksum, a configuration that is refused",
+            "check whether Envoy accepted the configuration (istioctl proxy-status, ECDS), and look for Wasm in its log: an \
+             image that cannot be fetched, a checksum, a rejected configuration",
         ));
         return checks;
     }
     checks.extend([
-        filter(of, stats),
-        version(of, stats),
-        poll(of, stats, expected),
-        objects(of, stats),
-        headers(of, stats),
+        check_filter(of, stats),
+        check_filter_version(of, stats),
+        check_poll(of, stats, expected),
+        check_objects(of, stats),
+        check_headers(of, stats),
     ]);
     checks
 }
 
-fn envoy(of: &str, version: &str) -> Check {
+fn check_envoy_version(of: &str, version: &str) -> Check {
     let mut parts = version.split('.').map(|part| part.parse::<u32>().ok());
     let (major, minor) = (parts.next().flatten(), parts.next().flatten());
     match (major, minor) {
         (Some(major), Some(minor)) if (major, minor) >= (1, OLDEST_ENVOY) => {
-            Check::well("envoy", of, format!("Envoy {version}"))
+            Check::ok("envoy", of, format!("Envoy {version}"))
         }
-        (Some(_), Some(_)) => Check::trouble(
+        (Some(_), Some(_)) => Check::problem(
             "envoy",
             of,
             format!("Envoy {version} is older than 1.{OLDEST_ENVOY}"),
-            format!(
-                "update the proxy; Istio has Envoy 1.{OLDEST_ENVOY} since 1.{}",
-                super::pods::OLDEST_ISTIO
-            ),
+            format!("update the proxy; Istio has Envoy 1.{OLDEST_ENVOY} since 1.{OLDEST_ISTIO}"),
         ),
-        _ => Check::unknown("envoy", of, "Envoy does not say its version", "look at its image"),
+        _ => Check::unknown("envoy", of, "Envoy reports no version", "check its image"),
     }
 }
 
-fn filter(of: &str, stats: &Stats) -> Check {
+fn check_filter(of: &str, stats: &Stats) -> Check {
     match stats.vms() {
-        0 => Check::trouble(
+        0 => Check::problem(
             "filter",
             of,
-            "the filter ran in this Envoy once, and no Wasm VM runs now",
-            "see what Envoy's log says of Wasm",
+            "the filter has run in this Envoy, but no Wasm VM is running now",
+            "look for Wasm in Envoy's log",
         ),
-        vms => Check::well("filter", of, format!("loaded; {vms} Wasm VMs run")),
+        vms => Check::ok("filter", of, format!("loaded; {vms} Wasm VMs run")),
     }
 }
 
-fn version(of: &str, stats: &Stats) -> Check {
-    const ADVICE: &str = "take the command and the filter of one release, or what preview foretells may differ";
+fn check_filter_version(of: &str, stats: &Stats) -> Check {
+    const ADVICE: &str = "use burstctl and the filter of the same release; otherwise preview may be wrong";
     let own = Version::own().map(|version| version.to_string()).unwrap_or_default();
     match stats.version() {
         Some(version) if version.to_string() == own => {
-            Check::well("version", of, format!("filter {version}, as this command"))
+            Check::ok("version", of, format!("filter {version}, the same as burstctl"))
         }
-        Some(version) => Check::trouble(
+        Some(version) => Check::problem(
             "version",
             of,
-            format!("filter {version}, and this command is {own}"),
+            format!("filter {version}, and burstctl is {own}"),
             ADVICE,
         ),
-        None => Check::trouble(
+        None => Check::problem(
             "version",
             of,
-            format!("the filter does not tell its version, and this command is {own}"),
+            format!("the filter reports no version, and burstctl is {own}"),
             ADVICE,
         ),
     }
 }
 
-fn poll(of: &str, stats: &Stats, expected: Expected) -> Check {
+fn check_poll(of: &str, stats: &Stats, expected: Expected) -> Check {
     let failed = stats.failed_polls();
     let since = match &failed[..] {
         [] => String::new(),
@@ -112,10 +107,10 @@ fn poll(of: &str, stats: &Stats, expected: Expected) -> Check {
     };
     let advice = match failed.first() {
         Some((outcome, _)) => advice(*outcome),
-        None => "see what the proxy's log says of burst-metrics",
+        None => "look for burst-metrics in the proxy's log",
     };
     let Some(read_at) = stats.read_at() else {
-        return Check::trouble(
+        return Check::problem(
             "poll",
             of,
             format!("the Kubernetes API was never read in full{since}"),
@@ -125,48 +120,50 @@ fn poll(of: &str, stats: &Stats, expected: Expected) -> Check {
     let age = expected.now.unix_seconds().saturating_sub(read_at);
     let found = format!("the Kubernetes API was read {age} s ago{since}");
     if age <= expected.max_staleness {
-        Check::well("poll", of, found)
+        Check::ok("poll", of, found)
     } else {
         let found = format!("{found}; {} s are allowed", expected.max_staleness);
-        Check::trouble("poll", of, found, advice)
+        Check::problem("poll", of, found, advice)
     }
 }
 
-/// What to do about polls that end so.
+/// How to fix polls that fail with this outcome.
 fn advice(outcome: PollOutcome) -> &'static str {
     match outcome {
-        PollOutcome::Unauthorized => "the API server does not take the token: see the token check, and the audience",
-        PollOutcome::Forbidden => "the role lacks a list: see the rbac check; the proxy's log names it",
+        PollOutcome::Unauthorized => "the API server rejects the token; see the token check, and check its audience",
+        PollOutcome::Forbidden => {
+            "the role does not allow a list; see the rbac check, and the proxy's log for its name"
+        }
         PollOutcome::NotSent => "`cluster` names no Envoy cluster, or one without a host: apply base/kube-api.yaml",
         PollOutcome::Unreachable => "the proxy cannot reach the API server: its address, its CA, a NetworkPolicy",
         PollOutcome::NotFound => "`workloads` names a kind that the cluster does not serve in that version",
-        _ => "see what the proxy's log says of burst-metrics",
+        _ => "look for burst-metrics in the proxy's log",
     }
 }
 
-fn objects(of: &str, stats: &Stats) -> Check {
-    let count = |name| stats.burst(name).unwrap_or(0);
+fn check_objects(of: &str, stats: &Stats) -> Check {
+    let count = |name| stats.filter_stat(name).unwrap_or(0);
     let (objects, services) = (count("objects"), count("services"));
-    let found = format!("{objects} objects read; Services with a load: {services}");
+    let found = format!("{objects} objects read; Services with replicas: {services}");
     let odd: Vec<_> = [
-        ("bad_objects", "more that cannot be read"),
-        ("unobserved_hpas", "HPAs no controller has looked at"),
-        ("overshadowed_hpas", "HPAs on a target that another one scales"),
+        ("bad_objects", "invalid objects"),
+        ("unobserved_hpas", "HPAs that no controller has processed"),
+        ("overshadowed_hpas", "HPAs whose target another HPA scales"),
     ]
     .into_iter()
     .filter(|(name, _)| count(name) > 0)
     .map(|(name, words)| format!("{} {words}", count(name)))
     .collect();
     if odd.is_empty() {
-        Check::well("objects", of, found)
+        Check::ok("objects", of, found)
     } else {
         let found = format!("{found}; {}", odd.join(", "));
-        Check::trouble("objects", of, found, "`burstctl preview` names them")
+        Check::problem("objects", of, found, "`burstctl preview` names them")
     }
 }
 
-fn headers(of: &str, stats: &Stats) -> Check {
-    let added = stats.burst("header_added_total").unwrap_or(0);
+fn check_headers(of: &str, stats: &Stats) -> Check {
+    let added = stats.filter_stat("header_added_total").unwrap_or(0);
     let absent = stats.absent_headers();
     let words: Vec<_> = absent
         .iter()
@@ -176,17 +173,17 @@ fn headers(of: &str, stats: &Stats) -> Check {
         [] => String::new(),
         words => format!(", without: {}", words.join(", ")),
     };
-    // A Service without an HPA has none, and a redirect has no cluster: that is as it should be.
+    // A Service without an HPA and a redirect have no header; that is normal.
     let odd = absent
         .iter()
         .any(|(reason, _)| !matches!(*reason, "no_entry" | "no_cluster" | "external"));
     let verdict = if added == 0 && odd {
-        Verdict::Trouble
+        Verdict::Problem
     } else {
-        Verdict::Well
+        Verdict::Ok
     };
-    let advice = "docs/stats.md says what each reason means";
-    let advice = if verdict == Verdict::Well { "" } else { advice };
+    let advice = "docs/stats.md explains the reasons";
+    let advice = if verdict == Verdict::Ok { "" } else { advice };
     Check::new(
         "headers",
         of,
@@ -200,10 +197,10 @@ fn headers(of: &str, stats: &Stats) -> Check {
 mod tests {
     use super::*;
 
-    /// What an Envoy 1.36 said a second after the filter's first read; tests/doctor records it.
+    /// The stats of an Envoy 1.36 a second after the filter's first read, recorded by tests/cli/doctor.
     const RECORDED: &str = include_str!("../../tests/data/stats.txt");
 
-    /// The check of that name, of what was recorded with some stats changed.
+    /// The check of that name, from the recorded stats with some values changed.
     fn check(about: &str, changes: &[(&str, u64)]) -> (Verdict, String) {
         let lines = RECORDED.lines().map(|line| {
             let (name, value) = line.split_once(": ").unwrap();
@@ -213,7 +210,7 @@ mod tests {
                 change.map_or(value.to_owned(), |(_, value)| value.to_string())
             )
         });
-        let told = Told {
+        let info = EnvoyInfo {
             envoy: "1.36.2".to_owned(),
             stats: Stats::read(lines.collect::<String>().as_bytes()),
         };
@@ -221,10 +218,10 @@ mod tests {
             now: Time::from_unix_millis(1_700_000_100_000),
             max_staleness: 60,
         };
-        let checks = checks("shop/gateway", &told, expected);
-        let check = checks.iter().find(|check| check.about == about).unwrap();
+        let checks = checks("shop/gateway", &info, expected);
+        let check = checks.iter().find(|check| check.name == about).unwrap();
         let advice = if check.advice.is_empty() { "" } else { " => " };
-        (check.verdict, format!("{}{advice}{}", check.found, check.advice))
+        (check.verdict, format!("{}{advice}{}", check.finding, check.advice))
     }
 
     const READ: &str = "burst_snapshot_timestamp_seconds";
@@ -234,12 +231,12 @@ mod tests {
         for (changes, verdict, words) in [
             (
                 &[(READ, 1_700_000_088)][..],
-                Verdict::Well,
+                Verdict::Ok,
                 "the Kubernetes API was read 12 s ago",
             ),
             (
                 &[(READ, 1_700_000_088), ("poll_timeout_total", 3)],
-                Verdict::Well,
+                Verdict::Ok,
                 "the Kubernetes API was read 12 s ago; failed since Envoy started: 3 timeout",
             ),
             (
@@ -248,15 +245,15 @@ mod tests {
                     ("poll_timeout_total", 3),
                     ("poll_forbidden_total", 7),
                 ],
-                Verdict::Trouble,
+                Verdict::Problem,
                 "the Kubernetes API was read 100 s ago; failed since Envoy started: 7 forbidden, 3 timeout; 60 s are \
-                 allowed => the role lacks a list: see the rbac check; the proxy's log names it",
+                 allowed => the role does not allow a list; see the rbac check, and the proxy's log for its name",
             ),
             (
                 &[(READ, 0), ("poll_unauthorized_total", 4)],
-                Verdict::Trouble,
+                Verdict::Problem,
                 "the Kubernetes API was never read in full; failed since Envoy started: 4 unauthorized => the API server \
-                 does not take the token: see the token check, and the audience",
+                 rejects the token; see the token check, and check its audience",
             ),
         ] {
             assert_eq!(check("poll", changes), (verdict, words.to_owned()));
@@ -265,33 +262,33 @@ mod tests {
 
     #[test]
     fn objects_that_are_odd_are_counted() {
-        let found = "4 objects read; Services with a load: 1";
-        assert_eq!(check("objects", &[]), (Verdict::Well, found.to_owned()));
-        let odd = format!("{found}; 2 HPAs no controller has looked at => `burstctl preview` names them");
+        let found = "4 objects read; Services with replicas: 1";
+        assert_eq!(check("objects", &[]), (Verdict::Ok, found.to_owned()));
+        let odd = format!("{found}; 2 HPAs that no controller has processed => `burstctl preview` names them");
         assert_eq!(
             check("objects", &[("burst_unobserved_hpas", 2)]),
-            (Verdict::Trouble, odd)
+            (Verdict::Problem, odd)
         );
     }
 
     #[test]
     fn responses_without_a_header_are_odd_where_none_has_one() {
-        let table = "docs/stats.md says what each reason means";
+        let table = "docs/stats.md explains the reasons";
         for (changes, verdict, words) in [
-            (&[][..], Verdict::Well, "0 responses with the header".to_owned()),
+            (&[][..], Verdict::Ok, "0 responses with the header".to_owned()),
             (
                 &[("absent_no_entry_total", 5)],
-                Verdict::Well,
+                Verdict::Ok,
                 "0 responses with the header, without: 5 no_entry".to_owned(),
             ),
             (
                 &[("absent_unmapped_total", 5), ("absent_other_domain_total", 9)],
-                Verdict::Trouble,
+                Verdict::Problem,
                 format!("0 responses with the header, without: 9 other_domain, 5 unmapped => {table}"),
             ),
             (
                 &[("absent_unmapped_total", 5), ("header_added_total", 1)],
-                Verdict::Well,
+                Verdict::Ok,
                 "1 responses with the header, without: 5 unmapped".to_owned(),
             ),
         ] {
@@ -302,41 +299,27 @@ mod tests {
     #[test]
     fn a_filter_of_another_release_is_told() {
         let own = env!("CARGO_PKG_VERSION");
-        assert_eq!(check("version", &[]).1, format!("filter {own}, as this command"));
+        assert_eq!(check("version", &[]).1, format!("filter {own}, the same as burstctl"));
         let (verdict, words) = check("version", &[("filter_version", 2_003_004)]);
-        assert_eq!(verdict, Verdict::Trouble);
+        assert_eq!(verdict, Verdict::Problem);
         assert!(
-            words.starts_with(&format!("filter 2.3.4, and this command is {own} => ")),
+            words.starts_with(&format!("filter 2.3.4, and burstctl is {own} => ")),
             "{words}"
         );
-        assert_eq!(check("version", &[("filter_version", 0)]).0, Verdict::Trouble);
-        assert_eq!(check("filter", &[("v8.active", 0)]).0, Verdict::Trouble);
+        assert_eq!(check("version", &[("filter_version", 0)]).0, Verdict::Problem);
+        assert_eq!(check("filter", &[("v8.active", 0)]).0, Verdict::Problem);
     }
 
     #[test]
     fn an_envoy_is_new_enough_or_not_or_does_not_tell() {
         for (version, verdict) in [
-            ("1.36.2", Verdict::Well),
-            ("1.40.0-dev", Verdict::Well),
-            ("2.0.0", Verdict::Well),
-            ("1.35.9", Verdict::Trouble),
+            ("1.36.2", Verdict::Ok),
+            ("1.40.0-dev", Verdict::Ok),
+            ("2.0.0", Verdict::Ok),
+            ("1.35.9", Verdict::Problem),
             ("", Verdict::Unknown),
         ] {
-            assert_eq!(envoy("", version).verdict, verdict, "{version}");
-        }
-    }
-
-    #[test]
-    fn the_oldest_versions_are_those_of_the_documentation() {
-        let read = |file| std::fs::read_to_string(format!("{}/../../{file}", env!("CARGO_MANIFEST_DIR"))).unwrap();
-        let oldest = format!("ENVOY_OLDEST_VERSION=1.{OLDEST_ENVOY}.");
-        assert!(read("setup/versions.env").contains(&oldest), "{oldest}");
-        let documented = read("docs/versions.md");
-        for words in [
-            format!("Istio 1.{}", super::super::pods::OLDEST_ISTIO),
-            format!("Kubernetes 1.{}", super::super::scene::OLDEST_KUBERNETES),
-        ] {
-            assert!(documented.contains(&words), "{words}");
+            assert_eq!(check_envoy_version("", version).verdict, verdict, "{version}");
         }
     }
 }

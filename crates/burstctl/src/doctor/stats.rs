@@ -1,22 +1,22 @@
-//! Envoy's stats, as far as they are about the filter.
+//! The filter's stats in Envoy.
 
 use std::collections::BTreeMap;
 
 use burst_model::kube::PollOutcome;
 use burst_model::version::Version;
 
-/// How Envoy shows what a Wasm module counts.
-const CUSTOM: &str = "wasmcustom.burst_";
+/// The prefix of the stats of a Wasm module.
+const PREFIX: &str = "wasmcustom.burst_";
 
-/// Each VM of the runtime that the filter runs in, whatever module it runs.
-const VMS: &str = "wasm.envoy.wasm.runtime.v8.active";
+/// The number of VMs of the filter's runtime, for any module.
+const ACTIVE_VMS: &str = "wasm.envoy.wasm.runtime.v8.active";
 
 /// The filter's stats in one Envoy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stats(BTreeMap<String, u64>);
 
 impl Stats {
-    /// Reads the body of Envoy's `/stats`: `name: value` lines, of which those that are no number are left out.
+    /// Parses the body of `/stats`: lines of `name: value`. Values that are not numbers are skipped.
     #[must_use]
     pub fn read(body: &[u8]) -> Self {
         let text = String::from_utf8_lossy(body);
@@ -27,40 +27,44 @@ impl Stats {
         Self(text.lines().filter_map(line).collect())
     }
 
-    /// A stat of the filter by its name behind `burst_`.
+    /// Returns a stat of the filter by its name after `burst_`.
     #[must_use]
-    pub fn burst(&self, name: &str) -> Option<u64> {
-        self.0.get(&format!("{CUSTOM}{name}")).copied()
+    pub fn filter_stat(&self, name: &str) -> Option<u64> {
+        self.0.get(&format!("{PREFIX}{name}")).copied()
     }
 
-    /// Whether the filter ever ran in this Envoy. Its stats stay when it goes.
+    /// Returns whether the filter has run in this Envoy; its stats stay after it is removed.
     #[must_use]
     pub fn has_filter(&self) -> bool {
-        self.0.keys().any(|name| name.starts_with(CUSTOM))
+        self.0.keys().any(|name| name.starts_with(PREFIX))
     }
 
-    /// Wasm VMs that run.
+    /// Returns the number of running Wasm VMs.
     #[must_use]
     pub fn vms(&self) -> u64 {
-        self.0.get(VMS).copied().unwrap_or(0)
+        self.0.get(ACTIVE_VMS).copied().unwrap_or(0)
     }
 
-    /// When the cluster was last read, in Unix seconds; `None` before the first time.
+    /// Returns when the cluster was last read, in Unix seconds; `None` before the first read.
     #[must_use]
     pub fn read_at(&self) -> Option<u64> {
-        self.burst("snapshot_timestamp_seconds").filter(|seconds| *seconds > 0)
+        self.filter_stat("snapshot_timestamp_seconds")
+            .filter(|seconds| *seconds > 0)
     }
 
-    /// The filter's version; older ones do not tell.
+    /// Returns the filter's version; older ones do not report it.
     #[must_use]
     pub fn version(&self) -> Option<Version> {
-        Version::from_number(self.burst("filter_version")?)
+        Version::from_number(self.filter_stat("filter_version")?)
     }
 
-    /// Polls that failed since Envoy started, and how, the most frequent first.
+    /// Returns the failed polls since Envoy started by outcome, the most frequent first.
     #[must_use]
     pub fn failed_polls(&self) -> Vec<(PollOutcome, u64)> {
-        let count = |outcome: PollOutcome| self.burst(&format!("poll_{}_total", outcome.as_str())).unwrap_or(0);
+        let count = |outcome: PollOutcome| {
+            self.filter_stat(&format!("poll_{}_total", outcome.as_str()))
+                .unwrap_or(0)
+        };
         let failures = PollOutcome::ALL
             .into_iter()
             .filter(|outcome| *outcome != PollOutcome::Ok);
@@ -72,11 +76,11 @@ impl Stats {
         failed
     }
 
-    /// Responses without a header since Envoy started, by reason, the most frequent first.
+    /// Returns the responses without a header since Envoy started by reason, the most frequent first.
     #[must_use]
     pub fn absent_headers(&self) -> Vec<(&str, u64)> {
         fn reason<'a>((name, count): (&'a String, &u64)) -> Option<(&'a str, u64)> {
-            let reason = name.strip_prefix(CUSTOM)?.strip_prefix("header_absent_")?;
+            let reason = name.strip_prefix(PREFIX)?.strip_prefix("header_absent_")?;
             Some((reason.strip_suffix("_total")?, *count)).filter(|(_, count)| *count > 0)
         }
         let mut absent: Vec<_> = self.0.iter().filter_map(reason).collect();

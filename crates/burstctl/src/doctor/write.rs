@@ -7,11 +7,11 @@ use serde::Serialize;
 
 use super::{Check, Verdict};
 use crate::args::Output;
-use crate::page::Page;
+use crate::printer::Printer;
 
 /// The order of the fields is part of the format.
 #[derive(Serialize)]
-struct Line<'a> {
+struct JsonLine<'a> {
     check: &'a str,
     of: &'a str,
     verdict: &'a str,
@@ -23,33 +23,36 @@ struct Line<'a> {
 ///
 /// # Errors
 /// If they cannot be written.
-pub fn write(checks: &[Check], output: Output, page: &mut Page<'_>) -> io::Result<()> {
+pub fn write(checks: &[Check], output: Output, printer: &mut Printer<'_>) -> io::Result<()> {
     match output {
-        Output::Text => text(checks, page),
-        Output::Json => checks.iter().try_for_each(|check| page.json(&json(check))),
+        Output::Text => text(checks, printer),
+        Output::Json => checks.iter().try_for_each(|check| printer.json(&json(check))),
     }
 }
 
-fn json(check: &Check) -> Line<'_> {
-    Line {
-        check: check.about,
-        of: &check.of,
+fn json(check: &Check) -> JsonLine<'_> {
+    JsonLine {
+        check: check.name,
+        of: &check.subject,
         verdict: check.verdict.word(),
-        found: &check.found,
+        found: &check.finding,
         advice: &check.advice,
     }
 }
 
-fn text(checks: &[Check], page: &mut Page<'_>) -> io::Result<()> {
-    let wide = |of: fn(&Check) -> &str| checks.iter().map(|check| of(check).chars().count()).max().unwrap_or(0);
-    let (about, of) = (wide(|check| check.about), wide(|check| &check.of));
+fn text(checks: &[Check], printer: &mut Printer<'_>) -> io::Result<()> {
+    let width = |of: fn(&Check) -> &str| checks.iter().map(|check| of(check).chars().count()).max().unwrap_or(0);
+    let (name, subject) = (width(|check| check.name), width(|check| &check.subject));
     for check in checks {
         let verdict = format!("{:7}", check.verdict.word());
-        let gap = if of > 0 { "  " } else { "" };
-        let rest = format!("  {:about$}  {:of$}{gap}{}", check.about, check.of, check.found);
-        page.parts(&[(style(check.verdict), &verdict), (Style::new(), &rest)])?;
+        let gap = if subject > 0 { "  " } else { "" };
+        let rest = format!(
+            "  {:name$}  {:subject$}{gap}{}",
+            check.name, check.subject, check.finding
+        );
+        printer.styled_line(&[(style(check.verdict), &verdict), (Style::new(), &rest)])?;
         if !check.advice.is_empty() {
-            page.line(format_args!("         what to do: {}", check.advice))?;
+            printer.line(format_args!("         what to do: {}", check.advice))?;
         }
     }
     Ok(())
@@ -57,8 +60,8 @@ fn text(checks: &[Check], page: &mut Page<'_>) -> io::Result<()> {
 
 fn style(verdict: Verdict) -> Style {
     match verdict {
-        Verdict::Well => AnsiColor::Green.on_default(),
-        Verdict::Trouble => AnsiColor::Red.on_default().bold(),
+        Verdict::Ok => AnsiColor::Green.on_default(),
+        Verdict::Problem => AnsiColor::Red.on_default().bold(),
         Verdict::Unknown => AnsiColor::Yellow.on_default(),
     }
 }

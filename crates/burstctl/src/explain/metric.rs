@@ -1,40 +1,40 @@
-//! What one metric asks for, and when it asks for nothing.
+//! Explains one metric: its target, its tolerance and its last proposal.
 
 use burst_hpa::metric::SourceType;
 use burst_hpa::simulate::{MetricFailure, MetricValue, Proposal, Tolerance};
 
-use crate::measure::{Aim, Measure};
+use crate::metric_model::{MetricModel, TargetValue};
 use crate::unit::rounded;
 
-/// The proposal of the last sync, and the replicas there were.
-type Seen<'a> = (Option<&'a Result<Proposal, MetricFailure>>, i32);
+/// The proposal of the last sync, and the replicas at that time.
+type LastSync<'a> = (Option<&'a Result<Proposal, MetricFailure>>, i32);
 
 pub(super) fn lines(
     index: usize,
-    measure: Option<&Measure>,
+    model: Option<&MetricModel>,
     tolerance: Tolerance,
-    seen: Option<Seen<'_>>,
+    last_sync: Option<LastSync<'_>>,
 ) -> Vec<String> {
-    let Some(measure) = measure else {
+    let Some(model) = model else {
         return vec![format!(
-            "{}. A metric the controller cannot use: burstctl hpa lint says why.",
+            "{}. The controller cannot use this metric; burstctl hpa lint explains why.",
             index + 1
         )];
     };
     let mut lines = vec![
-        format!("{}. {}: {}.", index + 1, title(measure), aim(measure)),
-        format!("   Nothing happens {}.", band(measure, tolerance)),
-        format!("   Otherwise it proposes {}.", formula(measure)),
+        format!("{}. {}: {}.", index + 1, title(model), describe_target(model)),
+        format!("   Nothing happens {}.", tolerance_band(model, tolerance)),
+        format!("   Otherwise it proposes {}.", formula(model)),
     ];
-    if let Some((proposal, replicas)) = seen {
-        lines.push(format!("   {}", now(measure, proposal, replicas, tolerance)));
+    if let Some((proposal, replicas)) = last_sync {
+        lines.push(format!("   {}", current_state(model, proposal, replicas, tolerance)));
     }
     lines
 }
 
-fn title(measure: &Measure) -> String {
-    let name = &measure.name;
-    match (measure.source, &measure.container, &measure.object) {
+fn title(model: &MetricModel) -> String {
+    let name = &model.name;
+    match (model.source, &model.container, &model.object) {
         (SourceType::ContainerResource, Some(container), _) => format!("{name} of container {container}"),
         (SourceType::Object, _, Some((kind, object))) => format!("{name} of {kind} {object}"),
         (SourceType::Pods, ..) => format!("{name} of the pods"),
@@ -43,20 +43,20 @@ fn title(measure: &Measure) -> String {
     }
 }
 
-fn aim(measure: &Measure) -> String {
-    let target = measure.unit.exact(target(measure.aim));
-    match measure.aim {
-        Aim::Utilization(_) => format!("{target} of what is requested"),
-        Aim::Average(_) => format!("{target} for each pod"),
-        Aim::Value(_) => format!("{target} in all"),
+fn describe_target(model: &MetricModel) -> String {
+    let target = model.unit.exact(target_milli(model.target));
+    match model.target {
+        TargetValue::Utilization(_) => format!("{target} of the request"),
+        TargetValue::AverageValue(_) => format!("{target} for each pod"),
+        TargetValue::Value(_) => format!("{target} in all"),
     }
 }
 
 /// `from 72 % to 88 % (tolerance 10 %)`
-fn band(measure: &Measure, tolerance: Tolerance) -> String {
-    let target = as_f64(target(measure.aim));
-    let edge = |share: f64| measure.unit.rounded(target * share);
-    let percent = |share: f64| rounded(share * 100.0);
+fn tolerance_band(model: &MetricModel, tolerance: Tolerance) -> String {
+    let target = as_f64(target_milli(model.target));
+    let bound = |ratio: f64| model.unit.rounded(target * ratio);
+    let percent = |ratio: f64| rounded(ratio * 100.0);
     let name = if tolerance.down == tolerance.up {
         format!("tolerance {} %", percent(tolerance.up))
     } else {
@@ -68,36 +68,36 @@ fn band(measure: &Measure, tolerance: Tolerance) -> String {
     };
     format!(
         "from {} to {} ({name})",
-        edge((1.0 - tolerance.down).max(0.0)),
-        edge(1.0 + tolerance.up)
+        bound((1.0 - tolerance.down).max(0.0)),
+        bound(1.0 + tolerance.up)
     )
 }
 
-fn formula(measure: &Measure) -> &'static str {
-    match (measure.is_per_pod(), measure.aim) {
-        (true, Aim::Utilization(_)) => "ready pods × utilization ÷ target, rounded up",
+fn formula(model: &MetricModel) -> &'static str {
+    match (model.is_per_pod(), model.target) {
+        (true, TargetValue::Utilization(_)) => "ready pods × utilization ÷ target, rounded up",
         (true, _) => "ready pods × average ÷ target, rounded up",
-        (false, Aim::Value(_)) => "ready pods × value ÷ target, rounded up",
+        (false, TargetValue::Value(_)) => "ready pods × value ÷ target, rounded up",
         (false, _) => "value ÷ target, rounded up",
     }
 }
 
-fn now(
-    measure: &Measure,
+fn current_state(
+    model: &MetricModel,
     proposal: Option<&Result<Proposal, MetricFailure>>,
     replicas: i32,
     tolerance: Tolerance,
 ) -> String {
     let proposal = match proposal {
         Some(Ok(proposal)) => proposal,
-        Some(Err(failure)) => return format!("Now it gives nothing: {failure}."),
-        None => return "The last sync did not look at it.".to_owned(),
+        Some(Err(failure)) => return format!("Now it has no value: {failure}."),
+        None => return "The last sync did not evaluate it.".to_owned(),
     };
     let wanted = proposal.replicas;
-    let Some(value) = value(measure.aim, proposal.current) else {
+    let Some(value) = value_milli(model.target, proposal.current) else {
         return format!("Now it proposes {wanted}.");
     };
-    let (target, unit) = (target(measure.aim), &measure.unit);
+    let (target, unit) = (target_milli(model.target), &model.unit);
     let ratio = as_f64(value) / as_f64(target);
     let compared = format!(
         "Now it is {}: {} ÷ {} = {}",
@@ -107,7 +107,7 @@ fn now(
         rounded(ratio)
     );
     if ratio >= 1.0 - tolerance.down && ratio <= 1.0 + tolerance.up {
-        return format!("{compared}, within the tolerance: it proposes the {wanted} there are.");
+        return format!("{compared}, within the tolerance, so it proposes the current {wanted}.");
     }
     format!(
         "{compared}; × {replicas} replicas = {}, so it proposes {wanted}.",
@@ -115,20 +115,20 @@ fn now(
     )
 }
 
-/// In thousandths, of a per cent too.
-fn target(aim: Aim) -> i64 {
-    match aim {
-        Aim::Utilization(percent) => i64::from(percent) * 1000,
-        Aim::Average(milli) | Aim::Value(milli) => milli,
+/// The target in thousandths, also for per cent.
+fn target_milli(target: TargetValue) -> i64 {
+    match target {
+        TargetValue::Utilization(percent) => i64::from(percent) * 1000,
+        TargetValue::AverageValue(milli) | TargetValue::Value(milli) => milli,
     }
 }
 
-/// As the target is.
-fn value(aim: Aim, current: MetricValue) -> Option<i64> {
-    match aim {
-        Aim::Utilization(_) => Some(i64::from(current.average_utilization?) * 1000),
-        Aim::Average(_) => current.average_value,
-        Aim::Value(_) => current.value,
+/// The current value in the unit of the target.
+fn value_milli(target: TargetValue, current: MetricValue) -> Option<i64> {
+    match target {
+        TargetValue::Utilization(_) => Some(i64::from(current.average_utilization?) * 1000),
+        TargetValue::AverageValue(_) => current.average_value,
+        TargetValue::Value(_) => current.value,
     }
 }
 

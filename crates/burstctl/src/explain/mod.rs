@@ -1,9 +1,9 @@
-//! `burstctl hpa explain`: what an HPA does, in words and numbers a person can check.
+//! `burstctl hpa explain`: what an HPA does, with numbers that a person can check.
 
 mod metric;
 mod replay;
+mod reported;
 mod rules;
-mod told;
 
 use std::io;
 
@@ -12,20 +12,20 @@ use burst_hpa::simulate::{Plan, ReadError, Tolerance};
 use burst_hpa::status::Status;
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 
-use crate::measure::Measure;
-use crate::page::Page;
+use crate::metric_model::MetricModel;
+use crate::printer::Printer;
 
-/// Explains, in lines, an HPA as Kubernetes stores it; with a status, what the controller saw and did last.
+/// Explains an HPA as Kubernetes stores it, line by line; with a status, also what the controller did last.
 ///
 /// # Errors
-/// If the spec is not one that Kubernetes would store.
+/// The spec is invalid.
 pub fn explain(
     hpa: &HorizontalPodAutoscaler,
     status: Option<&Status>,
     options: Options,
 ) -> Result<Vec<String>, ReadError> {
     let namespace = hpa.metadata.namespace.as_deref().unwrap_or("default");
-    let (spec, options) = (&hpa.spec, controller(options));
+    let (spec, options) = (&hpa.spec, controller_options(options));
     let plan = Plan::read(namespace, spec)?;
     let tolerance = Tolerance::of(&plan, &options);
     let target = &spec.scale_target_ref;
@@ -37,17 +37,17 @@ pub fn explain(
         spec.min_replicas.unwrap_or(1),
         spec.max_replicas,
     )];
-    let report = status.and_then(|status| replay::report(spec, &plan, status, &options));
-    let metrics: Vec<Option<Measure>> = spec.metrics.iter().flatten().map(Measure::of).collect();
+    let report = status.and_then(|status| replay::replay_last_sync(spec, &plan, status, &options));
+    let metrics: Vec<Option<MetricModel>> = spec.metrics.iter().flatten().map(MetricModel::from_spec).collect();
     lines.push(String::new());
-    for (index, measure) in metrics.iter().enumerate() {
-        let seen = report.as_ref().map(|report| {
+    for (index, model) in metrics.iter().enumerate() {
+        let last_sync = report.as_ref().map(|report| {
             (
                 report.proposals.get(index),
                 status.map_or(0, |status| status.current_replicas),
             )
         });
-        lines.extend(metric::lines(index, measure.as_ref(), tolerance, seen));
+        lines.extend(metric::lines(index, model.as_ref(), tolerance, last_sync));
     }
     if metrics.len() > 1 {
         lines.push(
@@ -58,27 +58,27 @@ pub fn explain(
     lines.extend(rules::lines(spec, &options));
     if let (Some(status), Some(report)) = (status, &report) {
         lines.push(String::new());
-        lines.extend(told::lines(spec, status, report));
+        lines.extend(reported::lines(spec, status, report));
     }
     Ok(lines)
 }
 
-/// Writes the lines of several HPAs, with an empty one between them.
+/// Writes the lines of several HPAs, separated by an empty line.
 ///
 /// # Errors
 /// If they cannot be written.
-pub fn write(told: &[Vec<String>], page: &mut Page<'_>) -> io::Result<()> {
-    for (place, lines) in told.iter().enumerate() {
+pub fn write(explanations: &[Vec<String>], printer: &mut Printer<'_>) -> io::Result<()> {
+    for (place, lines) in explanations.iter().enumerate() {
         if place > 0 {
-            page.line("")?;
+            printer.line("")?;
         }
-        lines.iter().try_for_each(|line| page.line(line))?;
+        lines.iter().try_for_each(|line| printer.line(line))?;
     }
     Ok(())
 }
 
-/// The controller of the same cluster.
-pub(crate) fn controller(options: Options) -> burst_hpa::simulate::Options {
+/// The controller options that match the options of the validator.
+pub(crate) fn controller_options(options: Options) -> burst_hpa::simulate::Options {
     burst_hpa::simulate::Options {
         scale_to_zero: options.scale_to_zero,
         configurable_tolerance: options.tolerance,

@@ -1,43 +1,40 @@
-//! The last sync once more, from the values it left in the status: the controller's own arithmetic, not a second one.
+//! Replays the last sync from the values in the status, with the simulated controller.
 
 use burst_hpa::simulate::{Observation, Options, Plan, Ready, Report, Scale, Selector, State, Time, sync};
 use burst_hpa::status::{CurrentMetric, Status};
 use k8s_openapi::api::autoscaling::v2::{HorizontalPodAutoscalerSpec, MetricSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
-use crate::measure::{Aim, Measure, containers, pod};
+use crate::metric_model::{MetricModel, TargetValue, containers, pod};
 
-/// More pods than any workload has are not played.
-const MOST_REPLICAS: i32 = 50_000;
+/// An HPA with more replicas is not replayed.
+const MAX_REPLICAS: i32 = 50_000;
 
-/// All pods are taken to be ready: the status does not tell.
-pub(super) fn report(
+/// Replays the last sync. All pods count as ready, because the status does not say otherwise.
+pub(super) fn replay_last_sync(
     spec: &HorizontalPodAutoscalerSpec,
     plan: &Plan,
     status: &Status,
     options: &Options,
 ) -> Option<Report> {
     let now = Time::from_secs(0);
-    let replicas = Some(status.current_replicas).filter(|replicas| (0..=MOST_REPLICAS).contains(replicas))?;
-    let metrics: Vec<Option<Measure>> = spec.metrics.iter().flatten().map(Measure::of).collect();
-    let known: Vec<Measure> = metrics.iter().flatten().cloned().collect();
-    let names = containers(&known);
+    let replicas = Some(status.current_replicas).filter(|replicas| (0..=MAX_REPLICAS).contains(replicas))?;
+    let metrics: Vec<Option<MetricModel>> = spec.metrics.iter().flatten().map(MetricModel::from_spec).collect();
+    let usable: Vec<MetricModel> = metrics.iter().flatten().cloned().collect();
+    let container_names = containers(&usable);
     let long_ago = now - 2 * options.cpu_initialization_period;
     let ready = Ready {
         status: Some(true),
         since: long_ago,
     };
     let pods: Vec<_> = (0..replicas)
-        .map(|index| pod(format!("pod-{index}"), &names, &known, long_ago, ready))
+        .map(|index| pod(format!("pod-{index}"), &container_names, &usable, long_ago, ready))
         .collect();
-    let readings = metrics
-        .iter()
-        .zip(spec.metrics.iter().flatten())
-        .map(|(measure, spec)| {
-            let measure = measure.as_ref().ok_or("the controller cannot use it")?;
-            let total = total(spec, measure, status, replicas).ok_or("the status has no value for it")?;
-            Ok(measure.reading(total, &pods, names.len(), now))
-        });
+    let readings = metrics.iter().zip(spec.metrics.iter().flatten()).map(|(model, spec)| {
+        let model = model.as_ref().ok_or("the controller cannot use it")?;
+        let total = total(spec, model, status, replicas).ok_or("the status has no value for it")?;
+        Ok(model.reading(total, &pods, container_names.len(), now))
+    });
     let observation = Observation {
         scale: Ok(Scale {
             spec_replicas: replicas,
@@ -45,7 +42,7 @@ pub(super) fn report(
             selector: Selector::Valid,
         }),
         readings: readings
-            .map(|reading| reading.map_err(|words: &str| words.to_owned()))
+            .map(|reading| reading.map_err(|message: &str| message.to_owned()))
             .collect(),
         pods,
         write: Ok(()),
@@ -54,19 +51,19 @@ pub(super) fn report(
     Some(sync(plan, &observation, options, state, now).1)
 }
 
-/// The value of a metric, times the pods if it is one of each.
-fn total(spec: &MetricSpec, measure: &Measure, status: &Status, replicas: i32) -> Option<i64> {
+/// The total of a metric: its value, times the pods if it is a value per pod.
+fn total(spec: &MetricSpec, model: &MetricModel, status: &Status, replicas: i32) -> Option<i64> {
     let (selector, object) = (selector(spec), spec.object.as_ref());
     let is_same = |current: &&CurrentMetric| {
-        current.source_type == measure.source.as_str()
-            && current.name == measure.name
-            && current.container == measure.container
+        current.source_type == model.source.as_str()
+            && current.name == model.name
+            && current.container == model.container
             && current.selector.as_ref() == selector
             && current.object.as_ref() == object.map(|source| &source.described_object)
     };
-    // By what it is, not by its place: the status leaves out what failed.
+    // Matched by identity and not by index, because the status omits failed metrics.
     let mut same = status.current_metrics.iter().filter(is_same);
-    same.find_map(|current| value(measure, current, replicas))
+    same.find_map(|current| value(model, current, replicas))
 }
 
 fn selector(spec: &MetricSpec) -> Option<&LabelSelector> {
@@ -76,13 +73,13 @@ fn selector(spec: &MetricSpec) -> Option<&LabelSelector> {
     pods.or(object).or(external)?.selector.as_ref()
 }
 
-fn value(measure: &Measure, current: &CurrentMetric, replicas: i32) -> Option<i64> {
-    // The average of no pods says nothing about the sum.
+fn value(model: &MetricModel, current: &CurrentMetric, replicas: i32) -> Option<i64> {
+    // With no pods, an average says nothing about the total.
     let per_pod = |each: i64| (replicas > 0).then(|| each.saturating_mul(replicas.into()));
     let milli = |quantity: &Option<burst_hpa::Quantity>| quantity.as_ref().map(burst_hpa::Quantity::milli_value);
-    match measure.aim {
-        Aim::Utilization(_) => per_pod(i64::from(current.average_utilization?).saturating_mul(1000)),
-        Aim::Average(_) => milli(&current.average_value).and_then(per_pod),
-        Aim::Value(_) => milli(&current.value),
+    match model.target {
+        TargetValue::Utilization(_) => per_pod(i64::from(current.average_utilization?).saturating_mul(1000)),
+        TargetValue::AverageValue(_) => milli(&current.average_value).and_then(per_pod),
+        TargetValue::Value(_) => milli(&current.value),
     }
 }

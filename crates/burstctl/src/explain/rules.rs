@@ -1,4 +1,4 @@
-//! How fast replicas change.
+//! Explains how fast replicas change.
 
 use std::time::Duration;
 
@@ -10,13 +10,13 @@ pub(super) fn lines(spec: &HorizontalPodAutoscalerSpec, options: &Options) -> Ve
     let stabilization = length(options.downscale_stabilization);
     let Some(behavior) = &spec.behavior else {
         return vec![
-            format!("Up: every {sync} at most to twice the replicas, or to 4 where that is more."),
+            format!("Up: every {sync} at most to twice the replicas, or to 4 if that is more."),
             format!("Down: at once, but not below the highest proposal of the last {stabilization}."),
         ];
     };
     let rules = |word: &str, rules: &Option<HPAScalingRules>, unset: &str| {
         rules.as_ref().map_or_else(
-            || format!("{word}: as Kubernetes' defaults have it."),
+            || format!("{word}: the defaults of Kubernetes apply."),
             |rules| direction(word, rules, unset),
         )
     };

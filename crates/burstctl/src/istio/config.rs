@@ -4,75 +4,73 @@
 use burst_model::config::{Artifact, Config, ConfigError};
 use serde_json::{Value, json};
 
-use super::set::{self, BadValues, CLUSTER_DOMAIN};
 use super::template::{GATEWAY_PLUGIN, SIDECAR_PLUGIN};
-use super::words::{Proxy, Values};
+use super::validate::{self, CLUSTER_DOMAIN, InvalidValues, SERVICE};
+use super::values::{ProxyKind, Values};
 
 /// Keys of the filter that belong to the whole set, and so stand elsewhere among the values.
-const ELSEWHERE: [(&str, &str); 5] = [
-    ("cluster", "the set brings its own, burst_kube_api"),
+const MANAGED_KEYS: [(&str, &str); 5] = [
+    ("cluster", "the manifests define their own, burst_kube_api"),
     (
         "source",
-        "the set reads the Kubernetes API; a spoke of a hub needs neither its role nor its cluster",
+        "the manifests are for a filter that reads the Kubernetes API; a spoke needs neither the role nor the cluster",
     ),
     ("namespaces", "`namespaces` above gives the role as well"),
     ("workloads", "`workloads` above gives the role as well"),
-    ("cluster_domain", "`clusterDomain` above tells the whole set"),
+    ("cluster_domain", "set `clusterDomain`, which applies to all manifests"),
 ];
 
 /// `service.namespace` of the gateway that ships.
 const SHIPPED_GATEWAY: &str = "istio-ingressgateway.istio-system";
-/// What Istio's own gateway and its ServiceAccount are called.
-pub(super) const SERVICE: &str = "istio-ingressgateway";
 
 /// `pluginConfig`, and what the filter makes of it.
-pub(super) fn check(words: &Values) -> Result<(Value, Config), BadValues> {
-    for (key, reason) in ELSEWHERE {
-        if words.config.contains_key(key) {
-            return Err(BadValues::NotHere(key.to_owned(), reason));
+pub(super) fn plugin_config(values: &Values) -> Result<(Value, Config), InvalidValues> {
+    for (key, reason) in MANAGED_KEYS {
+        if values.config.contains_key(key) {
+            return Err(InvalidValues::ManagedKey(key.to_owned(), reason));
         }
     }
-    let mut config = shipped(words)?;
-    if let Some(namespaces) = &words.namespaces {
+    let mut config = shipped(values)?;
+    if let Some(namespaces) = &values.namespaces {
         config = with(config, "namespaces", json!(namespaces));
         if namespaces.is_empty() {
-            let default = match words.proxy {
-                Proxy::Gateway => "all of them",
-                Proxy::Sidecar => "the sidecars' own",
+            let default = match values.proxy {
+                ProxyKind::Gateway => "all of them",
+                ProxyKind::Sidecar => "the sidecars' own",
             };
-            return Err(BadValues::NoNamespaces(default));
+            return Err(InvalidValues::NoNamespaces(default));
         }
     }
-    if let Some(workloads) = &words.workloads {
+    if let Some(workloads) = &values.workloads {
         config = with(config, "workloads", json!(workloads));
     }
-    if let Some(domain) = &words.cluster_domain {
+    if let Some(domain) = &values.cluster_domain {
         config = with(config, "cluster_domain", json!(domain));
     }
-    json_patch::merge(&mut config, &Value::Object(words.config.clone()));
+    json_patch::merge(&mut config, &Value::Object(values.config.clone()));
     let checked = Config::parse(config.to_string().as_bytes(), Artifact::Full);
-    let checked = checked.map_err(|error| BadValues::Config {
-        key: place(&error),
+    let checked = checked.map_err(|error| InvalidValues::Config {
+        key: value_of_key(&error),
         error,
     })?;
     Ok((config, checked))
 }
 
 /// Of the set that ships, for proxies of this name.
-fn shipped(words: &Values) -> Result<Value, BadValues> {
-    let namespace = set::namespace(words.proxy, words.namespace.clone())?;
-    let service = set::name("service", words.service.clone())?;
-    if words.proxy == Proxy::Sidecar {
+fn shipped(values: &Values) -> Result<Value, InvalidValues> {
+    let namespace = validate::namespace(values.proxy, values.namespace.clone())?;
+    let service = validate::name("service", values.service.clone())?;
+    if values.proxy == ProxyKind::Sidecar {
         if service.is_some() {
-            return Err(BadValues::ServiceOfSidecar);
+            return Err(InvalidValues::ServiceOfSidecar);
         }
         let mut plugin = SIDECAR_PLUGIN.object()?;
         plugin.replace("/spec/pluginConfig/namespaces", json!([namespace]))?;
         return Ok(plugin.at("/spec/pluginConfig")?.clone());
     }
-    let service = service.or_else(|| words.service_account.clone());
+    let service = service.or_else(|| values.service_account.clone());
     let gateway = format!("{}.{namespace}", service.as_deref().unwrap_or(SERVICE));
-    let domain = set::cluster_domain(words.cluster_domain.clone())?;
+    let domain = validate::cluster_domain(values.cluster_domain.clone())?;
     let mut plugin = GATEWAY_PLUGIN.object()?;
     let hosts = plugin.at("/spec/pluginConfig/endpoints/hosts")?.as_array();
     let hosts: Vec<_> = hosts
@@ -93,7 +91,7 @@ fn with(mut config: Value, key: &str, value: Value) -> Value {
 }
 
 /// Where among the values a key of the filter stands.
-fn place(error: &ConfigError) -> String {
+fn value_of_key(error: &ConfigError) -> String {
     let key = match error {
         ConfigError::Parse(refusal) => refusal.path().to_owned(),
         ConfigError::InvalidValue { key, .. } => key.clone(),

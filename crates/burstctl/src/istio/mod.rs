@@ -1,23 +1,25 @@
 //! `burstctl istio render`: the set of `istio/` for one's own gateway or sidecars.
 
+mod authorization_policy;
 mod config;
 mod filter;
-mod lock;
 mod module;
 mod rbac;
-mod set;
+mod settings;
 mod template;
-mod words;
+mod validate;
+mod values;
 
 use burst_hpa::{Node, Severity};
 use serde_json::Value;
-use set::{BadValues, NAME, Set};
-pub use template::Changed;
+use settings::{NAME, Settings};
+pub use template::TemplateMismatch;
+use validate::InvalidValues;
 
+use crate::deserialize::{DeserializeError, deserialize, span_of};
+use crate::finding::{Finding, FindingKind};
 use crate::input::Input;
-use crate::lint::{Finding, Mistake};
 use crate::objects::Object;
-use crate::words::{Misread, place, read};
 use crate::yaml::to_yaml;
 
 /// The JSON schema of the values.
@@ -28,12 +30,12 @@ pub const SCHEMA: &str = include_str!("../../istio-values.schema.json");
 /// # Errors
 /// The first value that is wrong, with its place.
 pub fn render(values: &Object) -> Result<Vec<String>, Box<Finding>> {
-    let words = read(&values.tree).map_err(|Misread { field, span, detail }| {
+    let parsed = deserialize(&values.tree).map_err(|DeserializeError { field, span, detail }| {
         let mut finding = refused(values, &field, detail);
         finding.span = span;
         finding
     })?;
-    let objects = Set::check(words).and_then(|set| Ok(objects(&set)?));
+    let objects = Settings::from_values(parsed).and_then(|settings| Ok(objects(&settings)?));
     let objects = objects.map_err(|error| refused(values, &error.key(), detail(&error)))?;
     Ok(objects.iter().map(written).collect())
 }
@@ -47,12 +49,12 @@ pub fn only_document(input: &Input) -> Option<&Object> {
     }
 }
 
-fn objects(set: &Set) -> Result<Vec<Value>, Changed> {
-    let mut objects = rbac::objects(set)?;
-    objects.push(filter::kube_api(set)?);
-    objects.push(filter::object(set)?);
-    objects.extend(lock::object(set)?);
-    objects.iter_mut().for_each(|object| rename(object, &set.name));
+fn objects(settings: &Settings) -> Result<Vec<Value>, TemplateMismatch> {
+    let mut objects = rbac::objects(settings)?;
+    objects.push(filter::kube_api(settings)?);
+    objects.push(filter::object(settings)?);
+    objects.extend(authorization_policy::object(settings)?);
+    objects.iter_mut().for_each(|object| rename(object, &settings.name));
     Ok(objects)
 }
 
@@ -66,23 +68,23 @@ fn rename(object: &mut Value, name: &str) {
 
 fn refused(values: &Object, field: &str, detail: String) -> Box<Finding> {
     Box::new(Finding {
-        span: place(&values.tree, field, &detail),
+        span: span_of(&values.tree, field, &detail),
         object: String::new(),
-        mistake: Mistake::Values,
+        kind: FindingKind::Values,
         severity: Severity::Error,
         ..Finding::at(values, field, detail)
     })
 }
 
 /// What the filter says, without what the field and its place say already.
-fn detail(error: &BadValues) -> String {
+fn detail(error: &InvalidValues) -> String {
     use burst_model::config::ConfigError;
     match error {
-        BadValues::Config {
+        InvalidValues::Config {
             error: ConfigError::InvalidValue { reason, .. },
             ..
         } => reason.clone(),
-        BadValues::Config {
+        InvalidValues::Config {
             error: ConfigError::Parse(refusal),
             ..
         } => refusal.reason().to_owned(),

@@ -1,6 +1,6 @@
 //! Where the module is, and how Istio knows that it got the right one.
 
-use super::words;
+use super::values;
 
 /// A place that is complete: whatever can be swapped for something else on its way has its checksum.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,18 +13,18 @@ pub(super) enum Module {
 
 /// Why that is no place of a module.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum BadModule {
-    #[error("name one place: image with digest, or url")]
+pub(super) enum InvalidModule {
+    #[error("set one of image with digest, or url")]
     NotOnePlace,
     #[error("{image:?} is not a name such as registry.example.org/burst-metrics:0.1.0")]
     Image { image: String },
-    #[error("is missing; an image without it is whatever its tag is moved to")]
+    #[error("is missing; without it the image changes when its tag is moved")]
     NoDigest,
-    #[error("is missing; a file of the network without it is whatever is there that day")]
+    #[error("is missing; without it the file can change")]
     NoChecksum,
     #[error("{given:?} is not {allowed}")]
     NotAChecksum { given: String, allowed: &'static str },
-    #[error("is the placeholder of istio/; put in what the push printed")]
+    #[error("is the placeholder of istio/; replace it by what the push printed")]
     Placeholder,
     #[error("belongs to {0}")]
     Belongs(&'static str),
@@ -33,12 +33,12 @@ pub(super) enum BadModule {
 }
 
 /// What of `module` is wrong, and why.
-pub(super) type Refused = (&'static str, BadModule);
+pub(super) type Refused = (&'static str, InvalidModule);
 
 impl Module {
-    pub(super) fn check(words: words::Module) -> Result<Self, Refused> {
-        match words {
-            words::Module {
+    pub(super) fn check(values: values::ModuleValues) -> Result<Self, Refused> {
+        match values {
+            values::ModuleValues {
                 image: Some(image),
                 url: None,
                 digest,
@@ -47,7 +47,7 @@ impl Module {
                 unused("sha256", sha256.as_ref(), "url")?;
                 of_image(image, digest)
             }
-            words::Module {
+            values::ModuleValues {
                 url: Some(url),
                 image: None,
                 digest,
@@ -56,7 +56,7 @@ impl Module {
                 unused("digest", digest.as_ref(), "image")?;
                 of_url(url, sha256)
             }
-            _ => Err(("", BadModule::NotOnePlace)),
+            _ => Err(("", InvalidModule::NotOnePlace)),
         }
     }
 
@@ -80,9 +80,9 @@ fn of_image(image: String, digest: Option<String>) -> Result<Module, Refused> {
     let image = image.strip_prefix("oci://").map(str::to_owned).unwrap_or(image);
     let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:/[]".contains(&byte);
     if image.is_empty() || !image.bytes().all(is_name) || image.contains("://") {
-        return Err(("image", BadModule::Image { image }));
+        return Err(("image", InvalidModule::Image { image }));
     }
-    let digest = digest.ok_or(("digest", BadModule::NoDigest))?;
+    let digest = digest.ok_or(("digest", InvalidModule::NoDigest))?;
     let sha256 = digest.strip_prefix("sha256:").and_then(checksum);
     let sha256 = sha256.ok_or_else(|| wrong("digest", &digest, "sha256: with 64 hexadecimal digits"))?;
     fetched(format!("oci://{image}"), sha256, "digest")
@@ -91,20 +91,24 @@ fn of_image(image: String, digest: Option<String>) -> Result<Module, Refused> {
 fn of_url(url: String, sha256: Option<String>) -> Result<Module, Refused> {
     if let Some(path) = url.strip_prefix("file://").filter(|path| path.starts_with('/')) {
         let path = path.to_owned();
-        unused("sha256", sha256.as_ref(), "a url that is fetched; nobody checks a file")?;
+        unused(
+            "sha256",
+            sha256.as_ref(),
+            "a url that is fetched; a file is not checked",
+        )?;
         return Ok(Module::File { path });
     }
     if !["http://", "https://"].iter().any(|scheme| url.starts_with(scheme)) {
-        return Err(("url", BadModule::Url { url }));
+        return Err(("url", InvalidModule::Url { url }));
     }
-    let given = sha256.ok_or(("sha256", BadModule::NoChecksum))?;
+    let given = sha256.ok_or(("sha256", InvalidModule::NoChecksum))?;
     let sha256 = checksum(&given).ok_or_else(|| wrong("sha256", &given, "64 hexadecimal digits"))?;
     fetched(url, sha256, "sha256")
 }
 
 fn fetched(url: String, sha256: String, key: &'static str) -> Result<Module, Refused> {
     if sha256.bytes().all(|byte| byte == b'0') {
-        return Err((key, BadModule::Placeholder));
+        return Err((key, InvalidModule::Placeholder));
     }
     Ok(Module::Fetched { url, sha256 })
 }
@@ -116,12 +120,12 @@ fn checksum(text: &str) -> Option<String> {
 
 fn wrong(key: &'static str, given: &str, allowed: &'static str) -> Refused {
     let given = given.to_owned();
-    (key, BadModule::NotAChecksum { given, allowed })
+    (key, InvalidModule::NotAChecksum { given, allowed })
 }
 
 fn unused(key: &'static str, value: Option<&String>, to: &'static str) -> Result<(), Refused> {
     match value {
-        Some(_) => Err((key, BadModule::Belongs(to))),
+        Some(_) => Err((key, InvalidModule::Belongs(to))),
         None => Ok(()),
     }
 }
@@ -130,8 +134,8 @@ fn unused(key: &'static str, value: Option<&String>, to: &'static str) -> Result
 mod tests {
     use super::*;
 
-    fn check(words: &str) -> Result<String, String> {
-        let module = Module::check(serde_json::from_str(words).unwrap());
+    fn check(values: &str) -> Result<String, String> {
+        let module = Module::check(serde_json::from_str(values).unwrap());
         module
             .map(|module| format!("{} {}", module.url(), module.sha256().unwrap_or("unchecked")))
             .map_err(|(key, error)| format!("{key}: {error}"))
@@ -159,12 +163,12 @@ mod tests {
                 "file:///b.wasm unchecked".to_owned(),
             ),
         ];
-        for (words, place) in taken {
-            assert_eq!(check(&words), Ok(place), "{words}");
+        for (values, place) in taken {
+            assert_eq!(check(&values), Ok(place), "{values}");
         }
         let refused = [
-            ("{}".to_owned(), ": name one place"),
-            (r#"{"image": "a", "url": "b"}"#.to_owned(), ": name one place"),
+            ("{}".to_owned(), ": set one of"),
+            (r#"{"image": "a", "url": "b"}"#.to_owned(), ": set one of"),
             (
                 r#"{"image": "a b", "digest": ""}"#.to_owned(),
                 "image: \"a b\" is not a name",
@@ -193,9 +197,9 @@ mod tests {
                 "sha256: belongs to a url that is fetched",
             ),
         ];
-        for (words, said) in refused {
-            let error = check(&words).unwrap_err();
-            assert!(error.starts_with(said), "{words}: {error}");
+        for (values, said) in refused {
+            let error = check(&values).unwrap_err();
+            assert!(error.starts_with(said), "{values}: {error}");
         }
     }
 }

@@ -5,23 +5,23 @@ use std::collections::{BTreeMap, BTreeSet};
 use burst_model::kube::Source;
 use serde_json::{Value, json};
 
-use super::set::Set;
-use super::template::{Changed, RBAC, SIDECAR_BINDING, Template};
-use super::words::Proxy;
+use super::settings::Settings;
+use super::template::{RBAC, SIDECAR_BINDING, Template, TemplateMismatch};
+use super::values::ProxyKind;
 
 /// The role and its binding, or one of each for every namespace.
-pub(super) fn objects(set: &Set) -> Result<Vec<Value>, Changed> {
+pub(super) fn objects(settings: &Settings) -> Result<Vec<Value>, TemplateMismatch> {
     let [mut role, binding] = RBAC.objects()?;
-    let sources = &set.config.content.sources;
+    let sources = &settings.config.content.sources;
     let rules = rules(role.at("/rules")?, sources);
     role.replace("/rules", rules)?;
-    let binding = match set.proxy {
-        Proxy::Gateway => of_gateway(binding, set)?,
-        Proxy::Sidecar => of_sidecars(set)?,
+    let binding = match settings.proxy {
+        ProxyKind::Gateway => of_gateway(binding, settings)?,
+        ProxyKind::Sidecar => of_sidecars(settings)?,
     };
     let name = binding.at("/roleRef/name")?.clone();
     role.replace("/metadata/name", name)?;
-    if !set.by_namespace {
+    if !settings.by_namespace {
         return Ok(vec![role.object, binding.object]);
     }
     let namespaces: BTreeSet<_> = sources.iter().filter_map(|source| source.namespace.as_ref()).collect();
@@ -35,41 +35,41 @@ pub(super) fn objects(set: &Set) -> Result<Vec<Value>, Changed> {
     Ok(objects)
 }
 
-fn within(mut template: Template, kind: &str, namespace: &str) -> Result<Value, Changed> {
+fn within(mut template: Template, kind: &str, namespace: &str) -> Result<Value, TemplateMismatch> {
     template.replace("/kind", kind)?;
     template.put("/metadata", "namespace", Some(namespace.into()))?;
     Ok(template.object)
 }
 
 /// What ships names the ServiceAccounts that Istio's own gateway may have.
-fn of_gateway(mut binding: Template, set: &Set) -> Result<Template, Changed> {
+fn of_gateway(mut binding: Template, settings: &Settings) -> Result<Template, TemplateMismatch> {
     let mut subjects = binding.at("/subjects")?.clone();
     let fields = subjects.as_array_mut().into_iter().flatten();
     for subject in fields.filter_map(Value::as_object_mut) {
-        subject.insert("namespace".to_owned(), json!(set.namespace));
+        subject.insert("namespace".to_owned(), json!(settings.namespace));
     }
-    if set.service_account.is_some() {
-        subjects = account(set);
+    if settings.service_account.is_some() {
+        subjects = account(settings);
     }
     binding.replace("/subjects", subjects)?;
     Ok(binding)
 }
 
 /// What ships is for every ServiceAccount of their namespace.
-fn of_sidecars(set: &Set) -> Result<Template, Changed> {
+fn of_sidecars(settings: &Settings) -> Result<Template, TemplateMismatch> {
     let mut binding = SIDECAR_BINDING.object()?;
-    binding.replace("/metadata/namespace", set.namespace.as_str())?;
-    if set.service_account.is_some() {
-        binding.replace("/subjects", account(set))?;
+    binding.replace("/metadata/namespace", settings.namespace.as_str())?;
+    if settings.service_account.is_some() {
+        binding.replace("/subjects", account(settings))?;
     } else {
-        let group = format!("system:serviceaccounts:{}", set.namespace);
+        let group = format!("system:serviceaccounts:{}", settings.namespace);
         binding.replace("/subjects/0/name", group)?;
     }
     Ok(binding)
 }
 
-fn account(set: &Set) -> Value {
-    json!([{"kind": "ServiceAccount", "name": set.service_account, "namespace": set.namespace}])
+fn account(settings: &Settings) -> Value {
+    json!([{"kind": "ServiceAccount", "name": settings.service_account, "namespace": settings.namespace}])
 }
 
 /// Those of the shipped rules that are needed, and the same verbs for every other kind that is read.

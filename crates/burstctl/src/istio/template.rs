@@ -33,10 +33,10 @@ pub(super) struct File {
 
 /// A file has changed, and this command with it should have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("istio/{file}: this command does not know what to do with it: {trouble}")]
-pub struct Changed {
+#[error("istio/{file}: this version of burstctl does not support its content: {problem}")]
+pub struct TemplateMismatch {
     file: &'static str,
-    trouble: String,
+    problem: String,
 }
 
 /// An object of a file.
@@ -49,13 +49,13 @@ pub(super) struct Template {
 
 impl File {
     /// Its one object.
-    pub(super) fn object(self) -> Result<Template, Changed> {
+    pub(super) fn object(self) -> Result<Template, TemplateMismatch> {
         let [template] = self.objects()?;
         Ok(template)
     }
 
     /// So many objects.
-    pub(super) fn objects<const N: usize>(self) -> Result<[Template; N], Changed> {
+    pub(super) fn objects<const N: usize>(self) -> Result<[Template; N], TemplateMismatch> {
         let documents = yaml::documents(self.text).into_iter().map(|document| document.content);
         let trees = documents.collect::<Result<Vec<_>, _>>();
         let trees = trees.map_err(|error| self.changed(error.to_string()))?;
@@ -71,34 +71,34 @@ impl File {
     }
 
     /// As a JSON patch.
-    fn patch(self) -> Result<Patch, Changed> {
+    fn patch(self) -> Result<Patch, TemplateMismatch> {
         serde_json::from_value(self.object()?.object).map_err(|error| self.changed(error.to_string()))
     }
 
-    fn changed(self, trouble: impl Into<String>) -> Changed {
-        let trouble = trouble.into();
-        Changed {
+    fn changed(self, problem: impl Into<String>) -> TemplateMismatch {
+        let problem = problem.into();
+        TemplateMismatch {
             file: self.path,
-            trouble,
+            problem,
         }
     }
 }
 
 impl Template {
     /// What stands there.
-    pub(super) fn at(&self, pointer: &str) -> Result<&Value, Changed> {
+    pub(super) fn at(&self, pointer: &str) -> Result<&Value, TemplateMismatch> {
         let found = self.object.pointer(pointer);
         found.ok_or_else(|| self.file.changed(format!("nothing at {pointer}")))
     }
 
     /// The same as text.
-    pub(super) fn text(&self, pointer: &str) -> Result<&str, Changed> {
+    pub(super) fn text(&self, pointer: &str) -> Result<&str, TemplateMismatch> {
         let text = self.at(pointer)?.as_str();
         text.ok_or_else(|| self.file.changed(format!("no text at {pointer}")))
     }
 
     /// Puts another value in the place of one that stands there.
-    pub(super) fn replace(&mut self, pointer: &str, value: impl Into<Value>) -> Result<(), Changed> {
+    pub(super) fn replace(&mut self, pointer: &str, value: impl Into<Value>) -> Result<(), TemplateMismatch> {
         match self.object.pointer_mut(pointer) {
             Some(place) => *place = value.into(),
             None => return Err(self.file.changed(format!("nothing at {pointer}"))),
@@ -107,7 +107,7 @@ impl Template {
     }
 
     /// Puts a field into an object, whether or not one of that name is there; `None` takes it away.
-    pub(super) fn put(&mut self, object: &str, name: &str, value: Option<Value>) -> Result<(), Changed> {
+    pub(super) fn put(&mut self, object: &str, name: &str, value: Option<Value>) -> Result<(), TemplateMismatch> {
         let Some(fields) = self.object.pointer_mut(object).and_then(Value::as_object_mut) else {
             return Err(self.file.changed(format!("no object at {object}")));
         };
@@ -119,7 +119,7 @@ impl Template {
     }
 
     /// Does what a file of patches says.
-    pub(super) fn patched(mut self, patches: File) -> Result<Self, Changed> {
+    pub(super) fn patched(mut self, patches: File) -> Result<Self, TemplateMismatch> {
         let done = json_patch::patch(&mut self.object, &patches.patch()?);
         done.map_err(|error| patches.changed(error.to_string()))?;
         Ok(self)

@@ -3,10 +3,10 @@
 use burst_hpa::decode::API_VERSION;
 use burst_hpa::{Lint, Objects, Options, decode, defaulted, lint, lint_among, migrate, validate};
 
-use super::finding::Finding;
+use crate::finding::Finding;
 use crate::input::Input;
 use crate::objects::Object;
-use crate::render::{self, Targets};
+use crate::short_form::{self, ScaleTargets};
 
 /// Which versions of the API are read.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -30,49 +30,49 @@ pub fn check_of_any_version(input: &Input, options: Options) -> Vec<Finding> {
 }
 
 fn check_versions(input: &Input, options: Options, versions: Versions) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = input.broken.iter().map(Finding::broken).collect();
-    let mut around = Objects::default();
+    let mut findings: Vec<Finding> = input.invalid_documents.iter().map(Finding::syntax_error).collect();
+    let mut related = Objects::default();
     for object in &input.objects {
         // An HPA that is not like its kind is found below, with places.
-        if let (Err(reason), false) = (around.insert(object.tree.to_json()), object.is_hpa()) {
-            findings.push(Finding::neighbour(object, &reason));
+        if let (Err(reason), false) = (related.insert(object.tree.to_json()), object.is_hpa()) {
+            findings.push(Finding::related_object(object, &reason));
         }
     }
-    let targets = Targets::of(input);
+    let targets = ScaleTargets::of(input);
     let mut shorts = Vec::new();
-    for object in input.objects.iter().filter(|object| render::is_short(object)) {
-        match render::build(object, &targets, options) {
+    for object in input.objects.iter().filter(|object| short_form::is_short(object)) {
+        match short_form::build(object, &targets, options) {
             Ok(hpa) => {
                 let stored = defaulted(hpa, options);
-                around.insert_hpa(stored.clone());
+                related.insert_hpa(stored.clone());
                 shorts.push((object, stored));
             }
             Err(reasons) => findings.extend(reasons),
         }
     }
     for (object, stored) in shorts {
-        let regrets = lint_among(&stored, &around, options).into_iter();
-        findings.extend(regrets.map(|finding| render::regretted(object, finding)));
+        let lints = lint_among(&stored, &related, options).into_iter();
+        findings.extend(lints.map(|finding| short_form::lint_finding(object, finding)));
     }
     for object in &input.objects {
-        findings.extend(of_object(object, &around, (options, versions)));
+        findings.extend(of_object(object, &related, (options, versions)));
     }
     findings.sort_by_key(|finding| (finding.source, finding.span.start));
     findings
 }
 
-fn of_object(object: &Object, around: &Objects, (options, versions): (Options, Versions)) -> Vec<Finding> {
-    if let Some(fault) = object.fault() {
-        return vec![Finding::unread(object, fault)];
+fn of_object(object: &Object, related: &Objects, (options, versions): (Options, Versions)) -> Vec<Finding> {
+    if let Some(fault) = object.invalid_reason() {
+        return vec![Finding::undecodable(object, fault)];
     }
     if object.is_hpa() {
-        of_hpa(object, around, (options, versions))
-    } else if let Some(finding) = Finding::nearly_an_hpa(object) {
+        of_hpa(object, related, (options, versions))
+    } else if let Some(finding) = Finding::misnamed_hpa(object) {
         vec![finding]
-    } else if let Some(finding) = Finding::no_list(object) {
+    } else if let Some(finding) = Finding::invalid_list(object) {
         vec![finding]
-    } else if object.api_version().starts_with("burstctl/") && !render::is_short(object) {
-        vec![Finding::unread(
+    } else if object.api_version().starts_with("burstctl/") && !short_form::is_short(object) {
+        vec![Finding::undecodable(
             object,
             "the short form is kind Hpa of apiVersion burstctl/v1",
         )]
@@ -81,7 +81,7 @@ fn of_object(object: &Object, around: &Objects, (options, versions): (Options, V
     }
 }
 
-fn of_hpa(object: &Object, around: &Objects, (options, versions): (Options, Versions)) -> Vec<Finding> {
+fn of_hpa(object: &Object, related: &Objects, (options, versions): (Options, Versions)) -> Vec<Finding> {
     let mut node = object.tree.clone();
     match (object.api_version(), versions) {
         (API_VERSION, _) => {}
@@ -89,10 +89,10 @@ fn of_hpa(object: &Object, around: &Objects, (options, versions): (Options, Vers
         ("autoscaling/v1", _) | ("autoscaling/v2beta1" | "autoscaling/v2beta2", Versions::Known) => {
             match migrate(&node) {
                 Ok(migration) => node = migration.document,
-                Err(error) => return vec![Finding::unread(object, error.to_string())],
+                Err(error) => return vec![Finding::undecodable(object, error.to_string())],
             }
         }
-        _ => return vec![Finding::other_version(object)],
+        _ => return vec![Finding::unsupported_version(object)],
     }
     let written = match decode(&node) {
         Ok(hpa) => hpa,
@@ -107,7 +107,7 @@ fn of_hpa(object: &Object, around: &Objects, (options, versions): (Options, Vers
     let dropped = lint(&written, options)
         .into_iter()
         .filter(|finding| matches!(finding.lint, Lint::DroppedTolerance | Lint::IgnoredStatus));
-    let kept = lint_among(&stored, around, options);
+    let kept = lint_among(&stored, related, options);
     dropped
         .chain(kept)
         .map(|finding| Finding::lint(object, finding))

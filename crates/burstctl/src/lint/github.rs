@@ -5,23 +5,23 @@ use std::io;
 
 use burst_printable::Printable;
 
-use super::finding::Finding;
 use super::json::detail;
 use super::text::title;
+use crate::finding::Finding;
 use crate::input::Source;
-use crate::page::Page;
+use crate::printer::Printer;
 
-pub(super) fn write(findings: &[Finding], sources: &[Source], page: &mut Page<'_>) -> io::Result<()> {
+pub(super) fn write(findings: &[Finding], sources: &[Source], printer: &mut Printer<'_>) -> io::Result<()> {
     for finding in findings {
         let file = sources.get(finding.source).map_or("", |source| &source.name);
         let start = finding.span.start;
-        page.encoded(&format!(
+        printer.raw(&format!(
             "::{} file={},line={},col={},title={}::{}\n",
             finding.severity,
             property(file),
             start.line,
             start.column,
-            property(finding.mistake.rule()),
+            property(finding.kind.rule()),
             escaped(&format!("{}: {}", title(finding), detail(finding))),
         ))?;
     }

@@ -4,13 +4,13 @@ use std::io;
 
 use serde::Serialize;
 
-use super::finding::{Finding, Mistake};
+use crate::finding::{Finding, FindingKind};
 use crate::input::Source;
-use crate::page::Page;
+use crate::printer::Printer;
 
 /// The order of the fields is part of the format.
 #[derive(Serialize)]
-struct Line<'a> {
+struct JsonLine<'a> {
     file: &'a str,
     document: usize,
     line: usize,
@@ -24,25 +24,25 @@ struct Line<'a> {
     severity: String,
 }
 
-pub(super) fn write(findings: &[Finding], sources: &[Source], page: &mut Page<'_>) -> io::Result<()> {
+pub(super) fn write(findings: &[Finding], sources: &[Source], printer: &mut Printer<'_>) -> io::Result<()> {
     for finding in findings {
-        let line = Line {
+        let line = JsonLine {
             file: sources.get(finding.source).map_or("", |source| &source.name),
             document: finding.document,
             line: finding.span.start.line,
             column: finding.span.start.column,
             object: &finding.object,
             field: &finding.field,
-            type_: finding.mistake.type_(),
-            detail: match finding.mistake {
+            type_: finding.kind.type_(),
+            detail: match finding.kind {
                 // Word for word, so that programs can compare.
-                Mistake::Decode | Mistake::Invalid(_) => finding.detail.clone(),
+                FindingKind::Decode | FindingKind::Invalid(_) => finding.detail.clone(),
                 _ => detail(finding),
             },
-            rule: finding.mistake.rule(),
+            rule: finding.kind.rule(),
             severity: finding.severity.to_string(),
         };
-        page.json(&line)?;
+        printer.json(&line)?;
     }
     Ok(())
 }

@@ -1,7 +1,6 @@
 //! `burstctl hpa lint`: what is wrong, and where.
 
 mod check;
-mod finding;
 mod github;
 mod json;
 mod sarif;
@@ -11,22 +10,27 @@ use std::io;
 
 use burst_hpa::Severity;
 pub use check::{check, check_of_any_version};
-pub use finding::{Finding, Mistake};
 
-use crate::args::Format;
+use crate::args::LintFormat;
+use crate::finding::Finding;
 use crate::input::Source;
-use crate::page::Page;
+use crate::printer::Printer;
 
 /// Writes findings.
 ///
 /// # Errors
 /// If `out` cannot be written to.
-pub fn write(findings: &[Finding], sources: &[Source], format: Format, page: &mut Page<'_>) -> io::Result<()> {
+pub fn write(
+    findings: &[Finding],
+    sources: &[Source],
+    format: LintFormat,
+    printer: &mut Printer<'_>,
+) -> io::Result<()> {
     match format {
-        Format::Text => text::write(findings, sources, page),
-        Format::Json => json::write(findings, sources, page),
-        Format::Sarif => sarif::write(findings, sources, page),
-        Format::Github => github::write(findings, sources, page),
+        LintFormat::Text => text::write(findings, sources, printer),
+        LintFormat::Json => json::write(findings, sources, printer),
+        LintFormat::Sarif => sarif::write(findings, sources, printer),
+        LintFormat::Github => github::write(findings, sources, printer),
     }
 }
 

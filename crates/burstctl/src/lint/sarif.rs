@@ -6,14 +6,14 @@ use std::io;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 
-use super::finding::Finding;
 use super::json::detail;
 use super::text::title;
+use crate::finding::Finding;
 use crate::input::Source;
-use crate::page::Page;
+use crate::printer::Printer;
 
-pub(super) fn write(findings: &[Finding], sources: &[Source], page: &mut Page<'_>) -> io::Result<()> {
-    let rules: BTreeSet<&str> = findings.iter().map(|finding| finding.mistake.rule()).collect();
+pub(super) fn write(findings: &[Finding], sources: &[Source], printer: &mut Printer<'_>) -> io::Result<()> {
+    let rules: BTreeSet<&str> = findings.iter().map(|finding| finding.kind.rule()).collect();
     let log = json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -27,14 +27,14 @@ pub(super) fn write(findings: &[Finding], sources: &[Source], page: &mut Page<'_
             "results": findings.iter().map(|finding| result(finding, sources)).collect::<Vec<_>>(),
         }],
     });
-    page.long_json(&log)
+    printer.pretty_json(&log)
 }
 
 fn result(finding: &Finding, sources: &[Source]) -> Value {
     let file = sources.get(finding.source).map_or("", |source| &source.name);
     let (start, end) = (finding.span.start, finding.span.end);
     json!({
-        "ruleId": finding.mistake.rule(),
+        "ruleId": finding.kind.rule(),
         "level": finding.severity.to_string(),
         "message": {"text": format!("{}: {}", title(finding), detail(finding))},
         "locations": [{
@@ -51,7 +51,7 @@ fn result(finding: &Finding, sources: &[Source]) -> Value {
 }
 
 /// What stands for itself in a path; a colon would end the scheme of a URI.
-const OF_PATHS: AsciiSet = NON_ALPHANUMERIC
+const PATH_SET: AsciiSet = NON_ALPHANUMERIC
     .remove(b'/')
     .remove(b'-')
     .remove(b'.')
@@ -60,5 +60,5 @@ const OF_PATHS: AsciiSet = NON_ALPHANUMERIC
 
 /// A name of a file as a URI, relative as it was given.
 fn uri(file: &str) -> String {
-    utf8_percent_encode(&file.replace('\\', "/"), &OF_PATHS).to_string()
+    utf8_percent_encode(&file.replace('\\', "/"), &PATH_SET).to_string()
 }

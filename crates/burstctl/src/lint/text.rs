@@ -7,13 +7,13 @@ use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use burst_hpa::{ErrorType, Severity};
 use burst_printable::Printable;
 
-use super::finding::{Finding, Mistake};
+use crate::finding::{Finding, FindingKind};
 use crate::input::Source;
-use crate::page::Page;
+use crate::printer::Printer;
 use burst_hpa::node::Span;
 
-pub(super) fn write(findings: &[Finding], sources: &[Source], page: &mut Page<'_>) -> io::Result<()> {
-    let renderer = if page.is_styled() {
+pub(super) fn write(findings: &[Finding], sources: &[Source], printer: &mut Printer<'_>) -> io::Result<()> {
+    let renderer = if printer.is_styled() {
         Renderer::styled()
     } else {
         Renderer::plain()
@@ -26,13 +26,13 @@ pub(super) fn write(findings: &[Finding], sources: &[Source], page: &mut Page<'_
         let line = lines.get(finding.span.start.line.saturating_sub(1));
         let line = line.map_or("", AsRef::as_ref);
         let advice = finding.advice.as_ref().map(|advice| Printable::new(advice).to_string());
-        let words = Words {
+        let raw = PrintableText {
             title: Printable::new(title(finding)).to_string(),
             detail: Printable::new(&finding.detail).to_string(),
             advice,
         };
-        page.rendered(&renderer.render(&[report(finding, &words, file, line)]))?;
-        page.line("")?;
+        printer.rendered_lines(&renderer.render(&[report(finding, &raw, file, line)]))?;
+        printer.line("")?;
     }
     Ok(())
 }
@@ -49,29 +49,26 @@ fn printable(source: &Source) -> (String, Vec<Cow<'_, str>>) {
 }
 
 /// What the renderer is given of a finding; it takes its title as it is.
-struct Words {
+struct PrintableText {
     title: String,
     detail: String,
     advice: Option<String>,
 }
 
-fn report<'a>(finding: &Finding, words: &'a Words, file: &'a str, line: &'a str) -> Group<'a> {
+fn report<'a>(finding: &Finding, raw: &'a PrintableText, file: &'a str, line: &'a str) -> Group<'a> {
     let level = match finding.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
     };
     let marked = AnnotationKind::Primary
-        .span(bytes(line, finding.span))
-        .label(&words.detail);
+        .span(byte_range(line, finding.span))
+        .label(&raw.detail);
     let snippet = Snippet::source(line)
         .line_start(finding.span.start.line)
         .path(file)
         .annotation(marked);
-    let group = level
-        .primary_title(&words.title)
-        .id(finding.mistake.rule())
-        .element(snippet);
-    match &words.advice {
+    let group = level.primary_title(&raw.title).id(finding.kind.rule()).element(snippet);
+    match &raw.advice {
         Some(advice) => group.element(Level::HELP.message(advice)),
         None => group,
     }
@@ -79,19 +76,19 @@ fn report<'a>(finding: &Finding, words: &'a Words, file: &'a str, line: &'a str)
 
 /// `shop/web: spec.maxReplicas: required value`
 pub(super) fn title(finding: &Finding) -> String {
-    let words = match finding.mistake {
-        Mistake::Syntax => "not YAML",
-        Mistake::Decode | Mistake::Short | Mistake::Values => "cannot be read",
-        Mistake::Invalid(ErrorType::Required) => "required value",
-        Mistake::Invalid(ErrorType::Invalid) => "invalid value",
-        Mistake::Invalid(ErrorType::Forbidden) => "forbidden",
-        Mistake::Invalid(ErrorType::NotSupported) => "unsupported value",
-        Mistake::Invalid(ErrorType::TooLong) => "too long",
-        Mistake::Lint(_) if finding.severity == Severity::Error => "never works",
-        Mistake::Lint(_) => "probably not as meant",
-        Mistake::Neighbour => "left out",
+    let raw = match finding.kind {
+        FindingKind::Syntax => "not YAML",
+        FindingKind::Decode | FindingKind::Short | FindingKind::Values => "cannot be read",
+        FindingKind::Invalid(ErrorType::Required) => "required value",
+        FindingKind::Invalid(ErrorType::Invalid) => "invalid value",
+        FindingKind::Invalid(ErrorType::Forbidden) => "forbidden",
+        FindingKind::Invalid(ErrorType::NotSupported) => "unsupported value",
+        FindingKind::Invalid(ErrorType::TooLong) => "too long",
+        FindingKind::Lint(_) if finding.severity == Severity::Error => "never works",
+        FindingKind::Lint(_) => "probably unintended",
+        FindingKind::RelatedObject => "left out",
     };
-    let parts = [finding.object.as_str(), finding.field.as_str(), words];
+    let parts = [finding.object.as_str(), finding.field.as_str(), raw];
     parts
         .into_iter()
         .filter(|part| !part.is_empty())
@@ -100,7 +97,7 @@ pub(super) fn title(finding: &Finding) -> String {
 }
 
 /// The part of the line that is meant; what goes on below is not underlined.
-fn bytes(line: &str, span: Span) -> std::ops::Range<usize> {
+fn byte_range(line: &str, span: Span) -> std::ops::Range<usize> {
     let offset = |column: usize| {
         let mut characters = line.char_indices().map(|(index, _)| index);
         characters.nth(column.saturating_sub(1)).unwrap_or(line.len())

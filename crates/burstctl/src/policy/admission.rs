@@ -6,8 +6,8 @@ use burst_policy::evaluate::Denial;
 use burst_policy::{DefaultDecision, Policy, PolicyDecision, RuleEffect, UserInfo};
 use serde_json::{Value, json};
 
-use super::Court;
-use super::narrow::{literal, selects_nothing, within};
+use super::Evaluator;
+use super::cel_labels::{literal, selects_nothing, within};
 
 /// The name of both objects.
 const NAME: &str = "external-metric-policies";
@@ -23,13 +23,13 @@ const OPERATORS: &str = "['In', 'NotIn', 'Exists', 'DoesNotExist']";
 
 /// The policy and its binding.
 #[must_use]
-pub fn admission(court: &Court<'_>) -> [Value; 2] {
-    let user = UserInfo::new(court.user, court.groups);
+pub fn admission(evaluator: &Evaluator<'_>) -> [Value; 2] {
+    let user = UserInfo::new(evaluator.user, evaluator.groups);
     let applies = |policy: &&Policy| {
         let namespace = policy.namespace().unwrap_or_default();
         policy.applies(namespace, &user)
     };
-    let policies: Vec<_> = court.policies.iter().filter(applies).collect();
+    let policies: Vec<_> = evaluator.policies.iter().filter(applies).collect();
     let mut variables = vec![
         variable("external", EXTERNAL),
         variable("asked", asked()),
@@ -38,14 +38,13 @@ pub fn admission(court: &Court<'_>) -> [Value; 2] {
     let mut validations = vec![json!({
         "expression": "!variables.queries.exists(q, q.odd)",
         "messageExpression":
-            "variables.queries.filter(q, q.odd).map(q, 'external metric ' + q.metric + ': its selector has an operator \
-             that is none')[0]",
+            "variables.queries.filter(q, q.odd).map(q, 'external metric ' + q.metric + ': its selector has an unknown operator')[0]",
         "reason": "Forbidden",
     })];
-    validations.extend(without_policy(court.default, &policies));
+    validations.extend(without_policy(evaluator.default, &policies));
     for (place, policy) in policies.iter().enumerate() {
         variables.push(variable(&format!("words{place}"), reasons(policy)));
-        variables.push(variable(&format!("refused{place}"), refused(policy, court.default)));
+        variables.push(variable(&format!("refused{place}"), refused(policy, evaluator.default)));
         validations.push(validation(place, policy));
     }
     let spec = json!({

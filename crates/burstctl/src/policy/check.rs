@@ -11,17 +11,17 @@ use kube::{Api, Client};
 use serde_json::{Value, json};
 
 use super::files::{API_VERSION, KIND};
-use super::limits::over_limits;
+use super::limits::exceeding_limits;
 use crate::args::Output;
-use crate::live::{Cluster, LiveError, chain};
-use crate::page::Page;
+use crate::live::{Cluster, LiveError, error_chain};
+use crate::printer::Printer;
 
 const PLURAL: &str = "externalmetricpolicies";
 const ACCEPTED: &str = "Accepted";
 
 /// What is found of a policy.
 #[derive(Debug)]
-pub struct Checked {
+pub struct CheckedPolicy {
     /// `namespace/name`
     pub title: String,
     /// How many rules it has; 0 where it is none.
@@ -29,23 +29,23 @@ pub struct Checked {
     /// Why it is none; `None` if it is one.
     pub reason: Option<String>,
     /// Why its status could not be written.
-    pub unwritten: Option<String>,
+    pub status_error: Option<String>,
 }
 
 /// Checks every policy of a cluster, and may write what is found. `root` is the namespace whose policies are for all.
 ///
 /// # Errors
 /// If there is no such cluster, or the policies cannot be listed.
-pub fn check(context: &str, root: Option<&str>, write_status: bool) -> Result<Vec<Checked>, LiveError> {
-    let cluster = Cluster::of(context)?;
+pub fn check(context: &str, root: Option<&str>, write_status: bool) -> Result<Vec<CheckedPolicy>, LiveError> {
+    let cluster = Cluster::of_context(context)?;
     let all: Api<DynamicObject> = Api::all_with(cluster.client(), &resource());
-    let objects = cluster.wait(all.list(&ListParams::default()))?.items;
+    let objects = cluster.block_on(all.list(&ListParams::default()))?.items;
     let mut checked = checked(&objects, root);
     if write_status {
         for (object, found) in objects.iter().zip(&mut checked) {
             if let Some(status) = status(object, found) {
-                let written = cluster.wait(write_to(cluster.client(), object, &status));
-                found.unwritten = written.err().map(|error| chain(&error));
+                let written = cluster.block_on(write_to(cluster.client(), object, &status));
+                found.status_error = written.err().map(|error| error_chain(&error));
             }
         }
     }
@@ -58,16 +58,16 @@ fn resource() -> ApiResource {
 }
 
 /// What is found of each, for itself and with the others.
-fn checked(objects: &[DynamicObject], root: Option<&str>) -> Vec<Checked> {
+fn checked(objects: &[DynamicObject], root: Option<&str>) -> Vec<CheckedPolicy> {
     let parsed: Vec<_> = objects.iter().map(parse).collect();
-    let of = |(title, parsed): &(String, Result<Policy, PolicyError>)| Checked {
+    let of = |(title, parsed): &(String, Result<Policy, PolicyError>)| CheckedPolicy {
         title: title.clone(),
         rules: parsed.as_ref().map_or(0, |policy| policy.rules().len()),
         reason: parsed
             .as_ref()
             .err()
             .map(|PolicyError { path, kind }| format!("spec.{path}: {kind}")),
-        unwritten: None,
+        status_error: None,
     };
     let mut checked: Vec<_> = parsed.iter().map(of).collect();
     let good = objects.iter().zip(&parsed).enumerate();
@@ -78,7 +78,7 @@ fn checked(objects: &[DynamicObject], root: Option<&str>) -> Vec<Checked> {
         .iter()
         .map(|(_, namespace, policy)| (*namespace, *policy))
         .collect();
-    for (place, reason) in over_limits(&policies, root) {
+    for (place, reason) in exceeding_limits(&policies, root) {
         let place = good.get(place).map(|(place, ..)| *place);
         if let Some(found) = place.and_then(|place| checked.get_mut(place)) {
             found.reason = Some(reason);
@@ -100,7 +100,7 @@ fn parse(object: &DynamicObject) -> (String, Result<Policy, PolicyError>) {
 }
 
 /// The status that says so; `None` where it is there already.
-fn status(object: &DynamicObject, found: &Checked) -> Option<Value> {
+fn status(object: &DynamicObject, found: &CheckedPolicy) -> Option<Value> {
     let generation = object.metadata.generation;
     let (word, reason) = match found.reason {
         Some(_) => ("False", "Invalid"),
@@ -137,19 +137,19 @@ async fn write_to(client: Client, object: &DynamicObject, status: &Value) -> kub
 ///
 /// # Errors
 /// If it cannot be written.
-pub fn write(checked: &[Checked], output: Output, page: &mut Page<'_>) -> io::Result<()> {
+pub fn write(checked: &[CheckedPolicy], output: Output, printer: &mut Printer<'_>) -> io::Result<()> {
     checked.iter().try_for_each(
-        |Checked {
+        |CheckedPolicy {
              title, rules, reason, ..
          }| match (output, reason) {
-            (Output::Text, None) => page.line(format_args!(
+            (Output::Text, None) => printer.line(format_args!(
                 "{title}: accepted, {rules} rule{}",
                 if *rules == 1 { "" } else { "s" }
             )),
-            (Output::Text, Some(reason)) => page.line(format_args!("{title}: refused: {reason}")),
+            (Output::Text, Some(reason)) => printer.line(format_args!("{title}: refused: {reason}")),
             (Output::Json, _) => {
                 let object = json!({"policy": title, "rules": rules, "accepted": reason.is_none(), "reason": reason});
-                page.json(&object)
+                printer.json(&object)
             }
         },
     )

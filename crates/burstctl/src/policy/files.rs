@@ -2,10 +2,10 @@
 
 use burst_policy::{DefaultDecision, Policy, PolicyError};
 
-use super::limits::over_limits;
+use super::limits::exceeding_limits;
 use crate::input::Input;
 use crate::objects::Object;
-use crate::plugin;
+use crate::plugin_config;
 use burst_hpa::node::{Mark, NodeValue};
 
 /// The group and version that ship.
@@ -14,18 +14,18 @@ pub(super) const KIND: &str = "ExternalMetricPolicy";
 
 /// What files say of policies.
 #[derive(Debug, Default)]
-pub struct Policies {
+pub struct PolicyFiles {
     /// In the order in which the filter asks them: of the configuration, of the root namespace, and of the others.
     pub policies: Vec<Policy>,
     /// What is no policy.
-    pub faulty: Vec<Faulty>,
+    pub invalid: Vec<InvalidPolicy>,
     /// As a configuration says.
     pub default: Option<DefaultDecision>,
 }
 
 /// What is no policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Faulty {
+pub struct InvalidPolicy {
     /// Index of its source.
     pub source: usize,
     /// Where it begins to be none.
@@ -34,14 +34,14 @@ pub struct Faulty {
     pub reason: String,
 }
 
-impl Policies {
+impl PolicyFiles {
     /// Reads all that there are. Objects of the root namespace are for all; a configuration may say which that is.
     #[must_use]
     pub fn read(input: &Input, root_namespace: Option<&str>) -> Self {
         let mut read = Self::default();
         let mut root = root_namespace.map(str::to_owned);
         for object in input.objects.iter().filter(|object| object.kind() != KIND) {
-            read.take_configuration(object, &mut root);
+            read.add_configuration(object, &mut root);
         }
         let mut objects: Vec<_> = input.objects.iter().filter(|object| object.kind() == KIND).collect();
         let is_root = |object: &Object| Some(object.namespace()) == root.as_deref();
@@ -51,33 +51,32 @@ impl Policies {
             let applies = Some(object.namespace()).filter(|_| !is_root(object));
             match policy(object, applies) {
                 Ok(policy) => taken.push((object, policy)),
-                Err((field, reason)) => read.object_to(object, &field, &reason),
+                Err((field, reason)) => read.reject(object, &field, &reason),
             }
         }
         let all: Vec<_> = taken
             .iter()
             .map(|(object, policy)| (object.namespace(), policy))
             .collect();
-        for (place, reason) in over_limits(&all, root.as_deref()) {
+        for (place, reason) in exceeding_limits(&all, root.as_deref()) {
             if let Some((object, _)) = taken.get(place) {
-                read.object_to(object, "spec.rules", &reason);
+                read.reject(object, "spec.rules", &reason);
             }
         }
         read.policies.extend(taken.into_iter().map(|(_, policy)| policy));
         read
     }
 
-    fn take_configuration(&mut self, object: &Object, root: &mut Option<String>) {
+    fn add_configuration(&mut self, object: &Object, root: &mut Option<String>) {
         let json = object.tree.to_json();
-        let Some(words) = plugin::configuration_of_document(&json).filter(|words| words.get("metrics_apis").is_some())
-        else {
-            return self.object_to(
+        let Some(words) = plugin_config::in_document(&json).filter(|words| words.get("metrics_apis").is_some()) else {
+            return self.reject(
                 object,
                 "",
                 "neither an ExternalMetricPolicy nor the filter's configuration",
             );
         };
-        match plugin::checked(&words) {
+        match plugin_config::parse(&words) {
             Ok(config) => {
                 if let Some(policies) = config.metrics_apis.and_then(|apis| apis.into_inner().policies) {
                     self.policies.extend(policies.given);
@@ -86,11 +85,11 @@ impl Policies {
                     *root = root.take().or(root_namespace);
                 }
             }
-            Err(refused) => self.object_to(object, "", &refused.to_string()),
+            Err(refused) => self.reject(object, "", &refused.to_string()),
         }
     }
 
-    fn object_to(&mut self, object: &Object, field: &str, reason: &str) {
+    fn reject(&mut self, object: &Object, field: &str, reason: &str) {
         let at = object.tree.place(field).start;
         let title = match object.kind() {
             KIND => format!("{}: ", object.title()),
@@ -101,7 +100,7 @@ impl Policies {
         } else {
             format!("{field}: ")
         };
-        self.faulty.push(Faulty {
+        self.invalid.push(InvalidPolicy {
             source: object.source,
             at,
             reason: format!("{title}{place}{reason}"),

@@ -6,7 +6,7 @@ use burst_policy::Policy;
 use burst_policy::cost::{self, MemoryQuota, QuotaExceeded};
 
 /// The places of the policies that cannot be in force with the others, and why. Each comes with its namespace.
-pub(super) fn over_limits(policies: &[(&str, &Policy)], root: Option<&str>) -> Vec<(usize, String)> {
+pub(super) fn exceeding_limits(policies: &[(&str, &Policy)], root: Option<&str>) -> Vec<(usize, String)> {
     let mut namespaces = BTreeMap::<&str, Vec<usize>>::new();
     for (place, (namespace, _)) in policies.iter().enumerate() {
         namespaces.entry(namespace).or_default().push(place);
@@ -59,7 +59,7 @@ mod tests {
             ("shop", &many),
             ("shop", &many),
         ];
-        let found = over_limits(&all, None);
+        let found = exceeding_limits(&all, None);
         assert_eq!(
             found[0],
             (
@@ -77,11 +77,11 @@ mod tests {
             .into_iter()
             .map(|namespace| (namespace, &small))
             .collect();
-        assert!(over_limits(&all, None).is_empty());
+        assert!(exceeding_limits(&all, None).is_empty());
         let names: Vec<_> = (0..400).map(|number| format!("n{number:03}")).collect();
         let mut all: Vec<_> = names.iter().map(|name| (name.as_str(), &large)).collect();
         all.push(("shop", &small));
-        let found = places(over_limits(&all, Some("n399")));
+        let found = places(exceeding_limits(&all, Some("n399")));
         assert!(found.len() > 200 && !found.contains(&399) && !found.contains(&400) && found.contains(&398));
     }
 }

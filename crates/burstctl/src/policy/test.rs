@@ -9,13 +9,13 @@ use k8s_openapi::api::autoscaling::v2::{HorizontalPodAutoscaler, MetricIdentifie
 use k8s_openapi::apimachinery::pkg::apis::meta::v1 as meta;
 use serde_json::json;
 
-use super::Court;
+use super::Evaluator;
 use crate::args::Output;
-use crate::page::Page;
+use crate::printer::Printer;
 
 /// What is said of one metric of an HPA.
 #[derive(Debug)]
-pub struct Told {
+pub struct MetricDecision {
     /// `namespace/name` of the HPA.
     pub hpa: String,
     /// The canonical name.
@@ -30,19 +30,24 @@ pub struct Told {
 
 /// What the policies say of each external metric.
 #[must_use]
-pub fn test(court: &Court<'_>, namespace: &str, title: &str, hpa: &HorizontalPodAutoscaler) -> Vec<Told> {
+pub fn test(
+    evaluator: &Evaluator<'_>,
+    namespace: &str,
+    title: &str,
+    hpa: &HorizontalPodAutoscaler,
+) -> Vec<MetricDecision> {
     let metrics = hpa.spec.metrics.iter().flatten();
     let external = metrics
         .filter(|metric| metric.type_ == "External")
         .filter_map(|metric| metric.external.as_ref());
     external
-        .map(|external| of_metric(court, namespace, title, &external.metric))
+        .map(|external| decide(evaluator, namespace, title, &external.metric))
         .collect()
 }
 
-fn of_metric(court: &Court<'_>, namespace: &str, title: &str, metric: &MetricIdentifier) -> Told {
+fn decide(evaluator: &Evaluator<'_>, namespace: &str, title: &str, metric: &MetricIdentifier) -> MetricDecision {
     let selector = metric.selector.as_ref().map(words).unwrap_or_default();
-    let mut told = Told {
+    let mut decision = MetricDecision {
         hpa: title.to_owned(),
         metric: name::canonical(&metric.name),
         selector: text(&selector),
@@ -52,22 +57,22 @@ fn of_metric(court: &Court<'_>, namespace: &str, title: &str, metric: &MetricIde
     let labels = match LabelConstraints::from_label_selector(&selector) {
         Ok(labels) => labels,
         Err(_) => {
-            told.refusal = Some("its selector has an operator that is none".to_owned());
-            return told;
+            decision.refusal = Some("its selector has an unknown operator".to_owned());
+            return decision;
         }
     };
     let query = AccessRequest {
         namespace,
-        metric: &told.metric,
-        user: court.user,
-        groups: court.groups,
+        metric: &decision.metric,
+        user: evaluator.user,
+        groups: evaluator.groups,
         labels: &labels,
     };
-    let evaluation = evaluate(court.policies, court.default, query);
+    let evaluation = evaluate(evaluator.policies, evaluator.default, query);
     let named = |(policy, decision): &(&burst_policy::Policy, PolicyDecision)| (policy.name().to_owned(), *decision);
-    told.refusal = evaluation.denial().map(|refusal: Denial<'_>| refusal.to_string());
-    told.decisions = evaluation.decisions.iter().map(named).collect();
-    told
+    decision.refusal = evaluation.denial().map(|refusal: Denial<'_>| refusal.to_string());
+    decision.decisions = evaluation.decisions.iter().map(named).collect();
+    decision
 }
 
 fn words(selector: &meta::LabelSelector) -> LabelSelector {
@@ -101,27 +106,27 @@ fn text(selector: &LabelSelector) -> String {
 ///
 /// # Errors
 /// If it cannot be written.
-pub fn write(told: &[Told], output: Output, page: &mut Page<'_>) -> io::Result<()> {
-    told.iter().try_for_each(|told| match output {
-        Output::Text => page.line(line(told)),
-        Output::Json => page.json(&object(told)),
+pub fn write(decision: &[MetricDecision], output: Output, printer: &mut Printer<'_>) -> io::Result<()> {
+    decision.iter().try_for_each(|decision| match output {
+        Output::Text => printer.line(line(decision)),
+        Output::Json => printer.json(&object(decision)),
     })
 }
 
-fn line(told: &Told) -> String {
-    let Told {
+fn line(decision: &MetricDecision) -> String {
+    let MetricDecision {
         hpa, metric, selector, ..
-    } = told;
+    } = decision;
     let selector = if selector.is_empty() {
         String::new()
     } else {
         format!("{{{selector}}}")
     };
-    let verdict = match &told.refusal {
+    let verdict = match &decision.refusal {
         Some(reason) => format!("refused: {reason}"),
-        None if told.decisions.is_empty() => "passes: no ExternalMetricPolicy applies".to_owned(),
+        None if decision.decisions.is_empty() => "passes: no ExternalMetricPolicy applies".to_owned(),
         None => {
-            let rules = told.decisions.iter().map(|(policy, decision)| match decision {
+            let rules = decision.decisions.iter().map(|(policy, decision)| match decision {
                 PolicyDecision::Allowed(place) => format!("{policy} rule {}", place + 1),
                 _ => format!("{policy} has no rule for it"),
             });
@@ -131,8 +136,8 @@ fn line(told: &Told) -> String {
     format!("{hpa}: {metric}{selector}: {verdict}")
 }
 
-fn object(told: &Told) -> serde_json::Value {
-    let decisions = told.decisions.iter().map(|(policy, decision)| {
+fn object(decision: &MetricDecision) -> serde_json::Value {
+    let decisions = decision.decisions.iter().map(|(policy, decision)| {
         let (says, rule) = match decision {
             PolicyDecision::Allowed(place) => ("allow", Some(place + 1)),
             PolicyDecision::Denied(place) => ("deny", Some(place + 1)),
@@ -142,7 +147,7 @@ fn object(told: &Told) -> serde_json::Value {
         json!({"policy": policy, "rule": rule, "says": says})
     });
     json!({
-        "hpa": told.hpa, "metric": told.metric, "selector": told.selector, "passes": told.refusal.is_none(),
-        "decisions": decisions.collect::<Vec<_>>(), "reason": told.refusal,
+        "hpa": decision.hpa, "metric": decision.metric, "selector": decision.selector, "passes": decision.refusal.is_none(),
+        "decisions": decisions.collect::<Vec<_>>(), "reason": decision.refusal,
     })
 }

@@ -5,8 +5,8 @@ use std::io;
 use burst_model::index::{LoadFinding, UnmatchedHpa};
 use serde::Serialize;
 
-use super::{ABSENT, ABSENT_ADVICE, BAD, BAD_ADVICE, Preview, Told};
-use crate::page::Page;
+use super::{ABSENT, ABSENT_ADVICE, BAD, BAD_ADVICE, Preview, ServicePreview};
+use crate::printer::Printer;
 
 /// The order of the fields is part of the format.
 #[derive(Serialize)]
@@ -15,14 +15,14 @@ struct Service<'a> {
     header: &'a str,
     value: Option<&'a str>,
     #[serde(flatten)]
-    why: Option<Why<'a>>,
+    why: Option<Reason<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    remarks: Vec<Why<'a>>,
+    remarks: Vec<Reason<'a>>,
 }
 
 /// A reason, and what to do.
 #[derive(Serialize)]
-struct Why<'a> {
+struct Reason<'a> {
     reason: &'a str,
     detail: String,
     advice: &'a str,
@@ -31,7 +31,7 @@ struct Why<'a> {
 
 /// What is about no Service: `hpa`, `object` or `resource`, and why it is told.
 #[derive(Serialize)]
-struct Other<'a> {
+struct OtherFinding<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     hpa: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -39,64 +39,64 @@ struct Other<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     resource: Option<&'a str>,
     #[serde(flatten)]
-    why: Why<'a>,
+    why: Reason<'a>,
 }
 
-pub(super) fn write(preview: &Preview, page: &mut Page<'_>) -> io::Result<()> {
-    for told in &preview.services {
-        page.json(&service(&preview.header, told))?;
+pub(super) fn write(preview: &Preview, printer: &mut Printer<'_>) -> io::Result<()> {
+    for service_preview in &preview.services {
+        printer.json(&service(&preview.header, service_preview))?;
     }
-    let astray = preview.astray.iter().map(|astray| Other {
+    let astray = preview.astray.iter().map(|astray| OtherFinding {
         hpa: Some(astray.hpa.to_string()),
         object: None,
         resource: None,
-        why: why_astray(astray),
+        why: reason_of_astray(astray),
     });
-    let bad = preview.bad.iter().map(|(kind, bad)| Other {
+    let bad = preview.bad.iter().map(|(kind, bad)| OtherFinding {
         hpa: None,
         object: Some(format!("{kind} {}", bad.name)),
         resource: None,
-        why: Why {
+        why: Reason {
             reason: BAD,
             detail: bad.reason.clone(),
             advice: BAD_ADVICE,
             trouble: true,
         },
     });
-    let absent = preview.absent.iter().map(|resource| Other {
+    let absent = preview.absent.iter().map(|resource| OtherFinding {
         hpa: None,
         object: None,
         resource: Some(resource),
-        why: Why {
+        why: Reason {
             reason: ABSENT,
-            detail: "the cluster does not know this kind".to_owned(),
+            detail: "the cluster does not serve this kind".to_owned(),
             advice: ABSENT_ADVICE,
             trouble: false,
         },
     });
     for other in astray.chain(bad).chain(absent) {
-        page.json(&other)?;
+        printer.json(&other)?;
     }
     Ok(())
 }
 
-fn service<'a>(header: &'a str, told: &'a Told) -> Service<'a> {
+fn service<'a>(header: &'a str, service_preview: &'a ServicePreview) -> Service<'a> {
     Service {
-        service: told.of.to_string(),
+        service: service_preview.of.to_string(),
         header,
-        value: told.value.as_deref().ok(),
-        why: told.value.as_ref().err().map(|why| Why {
+        value: service_preview.value.as_deref().ok(),
+        why: service_preview.value.as_ref().err().map(|why| Reason {
             reason: why.word(),
             detail: why.to_string(),
             advice: why.advice(),
-            trouble: why.is_trouble(),
+            trouble: why.is_problem(),
         }),
-        remarks: told.remarks.iter().map(why_remark).collect(),
+        remarks: service_preview.remarks.iter().map(reason_of_remark).collect(),
     }
 }
 
-fn why_remark(remark: &LoadFinding) -> Why<'_> {
-    Why {
+fn reason_of_remark(remark: &LoadFinding) -> Reason<'_> {
+    Reason {
         reason: remark.as_str(),
         detail: remark.to_string(),
         advice: remark.advice(),
@@ -104,8 +104,8 @@ fn why_remark(remark: &LoadFinding) -> Why<'_> {
     }
 }
 
-fn why_astray(astray: &UnmatchedHpa) -> Why<'_> {
-    Why {
+fn reason_of_astray(astray: &UnmatchedHpa) -> Reason<'_> {
+    Reason {
         reason: astray.as_str(),
         detail: astray.to_string(),
         advice: astray.advice(),

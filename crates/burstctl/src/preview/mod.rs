@@ -16,9 +16,9 @@ use burst_model::snapshot::InvalidSnapshot;
 use burst_model::time::Time;
 
 use crate::args::Output;
-use crate::page::Page;
+use crate::printer::Printer;
 
-pub use read::{Answer, Read, Refused, read};
+pub use read::{ApiAnswer, ClusterRead, ListError, read};
 
 /// What the filter would say.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ pub struct Preview {
     /// The name of the header.
     pub header: String,
     /// Every Service, by `namespace/name`.
-    pub services: Vec<Told>,
+    pub services: Vec<ServicePreview>,
     /// HPAs that stand for nothing that is read.
     pub astray: Vec<UnmatchedHpa>,
     /// Objects that cannot be read, each with its kind.
@@ -37,7 +37,7 @@ pub struct Preview {
 
 /// What the filter would say of one Service.
 #[derive(Debug)]
-pub struct Told {
+pub struct ServicePreview {
     /// Which.
     pub of: ObjectName,
     /// The header's value, or why there is none.
@@ -59,13 +59,13 @@ pub enum NoHeader {
 ///
 /// # Errors
 /// The snapshot cannot be read back, which would be a bug.
-pub fn preview(config: &Config, read: Read, now: Time) -> Result<Preview, InvalidSnapshot> {
+pub fn preview(config: &Config, read: ClusterRead, now: Time) -> Result<Preview, InvalidSnapshot> {
     let mut picture = ServingCache::default();
     picture.take(read.snapshot)?;
     picture.refresh(config, Some(&read.confirmed), now);
     let lists = read.resume.lists.iter().map(|list| list.objects.as_slice());
     let Explanation { services, astray } = explain(config.content.sources.iter().zip(lists), config.content.target);
-    let told = services.into_iter().map(|explained| Told {
+    let service_preview = services.into_iter().map(|explained| ServicePreview {
         value: picture
             .header_of_service(config, &explained.of)
             .map(|value| value.to_string())
@@ -75,7 +75,7 @@ pub fn preview(config: &Config, read: Read, now: Time) -> Result<Preview, Invali
     });
     Ok(Preview {
         header: config.header.name.clone(),
-        services: told.collect(),
+        services: service_preview.collect(),
         astray,
         bad: read.bad,
         absent: read.absent,
@@ -85,19 +85,19 @@ pub fn preview(config: &Config, read: Read, now: Time) -> Result<Preview, Invali
 /// The configuration reads other namespaces than the one asked for.
 #[derive(Debug, thiserror::Error)]
 #[error("the configuration does not read namespace {0}: it is not in `namespaces`")]
-pub struct NotRead(Name);
+pub struct NamespaceNotConfigured(Name);
 
 /// Reads one namespace of those that the configuration names, or of all. Nothing of the join reaches over the border of
 /// a namespace.
 ///
 /// # Errors
 /// The configuration leaves it out.
-pub fn narrow(content: &mut Content, namespace: Name) -> Result<(), NotRead> {
+pub fn restrict_to_namespace(content: &mut Content, namespace: Name) -> Result<(), NamespaceNotConfigured> {
     content
         .sources
         .retain(|source| source.namespace.as_ref().is_none_or(|read| *read == namespace));
     if content.sources.is_empty() {
-        return Err(NotRead(namespace));
+        return Err(NamespaceNotConfigured(namespace));
     }
     for source in &mut content.sources {
         source.namespace = Some(namespace.clone());
@@ -106,7 +106,7 @@ pub fn narrow(content: &mut Content, namespace: Name) -> Result<(), NotRead> {
 }
 
 impl NoHeader {
-    fn is_trouble(&self) -> bool {
+    fn is_problem(&self) -> bool {
         match self {
             Self::NoLoad(why) => why.is_trouble(),
             Self::Filter(_) => true,
@@ -123,7 +123,7 @@ impl NoHeader {
     fn advice(&self) -> &'static str {
         match self {
             Self::NoLoad(why) => why.advice(),
-            Self::Filter(_) => "this should not be: report it",
+            Self::Filter(_) => "this is a bug; please report it",
         }
     }
 }
@@ -132,31 +132,40 @@ impl std::fmt::Display for NoHeader {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::NoLoad(why) => why.fmt(f),
-            Self::Filter(absence) => write!(f, "the filter says {absence:?}"),
+            Self::Filter(absence) => write!(f, "the filter reports {absence:?}"),
         }
     }
 }
 
-impl Told {
-    fn is_trouble(&self) -> bool {
-        self.value.as_ref().is_err_and(NoHeader::is_trouble) || self.remarks.iter().any(LoadFinding::is_trouble)
+impl ServicePreview {
+    fn is_problem(&self) -> bool {
+        self.value.as_ref().is_err_and(NoHeader::is_problem) || self.remarks.iter().any(LoadFinding::is_trouble)
     }
 }
 
 impl Preview {
     /// How many things there are to object to.
     #[must_use]
-    pub fn troubles(&self) -> usize {
-        self.services.iter().filter(|told| told.is_trouble()).count() + self.astray.len() + self.bad.len()
+    pub fn problems(&self) -> usize {
+        self.services
+            .iter()
+            .filter(|service_preview| service_preview.is_problem())
+            .count()
+            + self.astray.len()
+            + self.bad.len()
     }
 
     /// A line of numbers.
     #[must_use]
     pub fn summary(&self) -> String {
-        let with = self.services.iter().filter(|told| told.value.is_ok()).count();
+        let with = self
+            .services
+            .iter()
+            .filter(|service_preview| service_preview.value.is_ok())
+            .count();
         let (all, header) = (self.services.len(), &self.header);
         let services = if all == 1 { "Service" } else { "Services" };
-        format!("{all} {services}, {with} with {header}; {} to look at", self.troubles())
+        format!("{all} {services}, {with} with {header}; problems: {}", self.problems())
     }
 }
 
@@ -164,18 +173,18 @@ impl Preview {
 ///
 /// # Errors
 /// If it cannot be written.
-pub fn write(preview: &Preview, output: Output, page: &mut Page<'_>) -> io::Result<()> {
+pub fn write(preview: &Preview, output: Output, printer: &mut Printer<'_>) -> io::Result<()> {
     match output {
-        Output::Text => text::write(preview, page),
-        Output::Json => json::write(preview, page),
+        Output::Text => text::write(preview, printer),
+        Output::Json => json::write(preview, printer),
     }
 }
 
 /// What a bad object costs.
 const BAD: &str = "unreadable";
 /// What to do about it.
-const BAD_ADVICE: &str = "correct the object; the filter leaves it out, and serves the others";
+const BAD_ADVICE: &str = "correct the object; the filter ignores it and serves the others";
 /// A kind that is not there.
 const ABSENT: &str = "kind-absent";
 /// What to do about it.
-const ABSENT_ADVICE: &str = "nothing, if its CRD is still to come; else take it out of `workloads`";
+const ABSENT_ADVICE: &str = "nothing if its CRD will be installed later; otherwise remove it from `workloads`";

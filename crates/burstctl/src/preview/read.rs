@@ -12,11 +12,11 @@ use burst_model::sync::scheduler::ScheduledRequest;
 use burst_model::time::Time;
 
 /// The longest pause after a failure: nobody waits for a second try here.
-const CHANCE: u32 = u32::MAX;
+const MAX_BACKOFF_JITTER: u32 = u32::MAX;
 
 /// What the API answered to a GET.
 #[derive(Clone, Debug)]
-pub struct Answer {
+pub struct ApiAnswer {
     /// The status code.
     pub status: u16,
     /// `content-type`.
@@ -27,7 +27,7 @@ pub struct Answer {
 
 /// What a round brought.
 #[derive(Debug, Default)]
-pub struct Read {
+pub struct ClusterRead {
     /// The snapshot's bytes.
     pub snapshot: Vec<u8>,
     /// The objects behind it.
@@ -43,7 +43,7 @@ pub struct Read {
 /// A list that could not be had.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot list {list}: {failure}; {}", advice(.list, .failure))]
-pub struct Refused {
+pub struct ListError {
     list: Source,
     failure: Failure,
 }
@@ -55,11 +55,11 @@ pub struct Refused {
 pub fn read(
     config: Rc<Config>,
     now: Time,
-    mut get: impl FnMut(&str) -> Result<Answer, Failure>,
-) -> Result<Read, Vec<Refused>> {
+    mut get: impl FnMut(&str) -> Result<ApiAnswer, Failure>,
+) -> Result<ClusterRead, Vec<ListError>> {
     let mut leader = Leader::new(config, Handover::default(), now);
     let mut effects = VecDeque::from(leader.tick(now));
-    let (mut read, mut lists) = (Read::default(), BTreeMap::<usize, List>::new());
+    let (mut read, mut lists) = (ClusterRead::default(), BTreeMap::<usize, ListState>::new());
     loop {
         let Some(effect) = effects.pop_front() else {
             if !leader.is_busy() {
@@ -77,8 +77,11 @@ pub fn read(
                 };
                 let answer =
                     get(&request.path).and_then(|answer| response::parse_list(&source, answer.response(), &mut ()));
-                lists.entry(id.0).or_insert_with(|| List::of(source)).note(&answer);
-                effects.extend(leader.answer(id, answer.map(kube::Payload::Page), now, CHANCE));
+                lists
+                    .entry(id.0)
+                    .or_insert_with(|| ListState::new(source))
+                    .record(&answer);
+                effects.extend(leader.answer(id, answer.map(kube::Payload::Page), now, MAX_BACKOFF_JITTER));
             }
             Effect::PublishSnapshot(snapshot) => read.snapshot = snapshot,
             Effect::WriteCheckpoint(resume) => read.resume = Checkpoint::from_bytes(&resume).unwrap_or_default(),
@@ -95,12 +98,12 @@ pub fn read(
         }
     }
     let mut refused = Vec::new();
-    for List { source, bad, failure } in lists.into_values() {
+    for ListState { source, bad, failure } in lists.into_values() {
         let kind = &source.resource.kind;
         read.bad.extend(bad.into_iter().map(|bad| (kind.clone(), bad)));
         match failure {
             Some(Failure::NotFound(_)) if source.may_be_absent() => read.absent.push(source.resource.to_string()),
-            Some(failure) => refused.push(Refused { list: source, failure }),
+            Some(failure) => refused.push(ListError { list: source, failure }),
             None => {}
         }
     }
@@ -108,15 +111,15 @@ pub fn read(
 }
 
 /// One list, as far as it was read.
-struct List {
+struct ListState {
     source: Source,
     bad: Vec<InvalidItem>,
     /// Of the last page; the poller asks for an expired list again by itself.
     failure: Option<Failure>,
 }
 
-impl List {
-    fn of(source: Source) -> Self {
+impl ListState {
+    fn new(source: Source) -> Self {
         Self {
             source,
             bad: Vec::new(),
@@ -124,7 +127,7 @@ impl List {
         }
     }
 
-    fn note(&mut self, answer: &Result<ListPage, Failure>) {
+    fn record(&mut self, answer: &Result<ListPage, Failure>) {
         match answer {
             Ok(page) => self.bad.extend(page.invalid.iter().cloned()),
             Err(_) => self.bad.clear(),
@@ -133,7 +136,7 @@ impl List {
     }
 }
 
-impl Answer {
+impl ApiAnswer {
     fn response(&self) -> ApiResponse<'_> {
         ApiResponse {
             status: Some(self.status),
@@ -155,8 +158,8 @@ fn advice(list: &Source, failure: &Failure) -> String {
             };
             format!("your user needs the verb list on {resource} {scope}")
         }
-        Failure::Unauthorized(_) => "log in again: the cluster does not take the credentials of this context".into(),
-        Failure::Unreachable(_) => "check the context's server, and whether it can be reached from here".into(),
+        Failure::Unauthorized(_) => "log in again: the cluster rejects the credentials of this context".into(),
+        Failure::Unreachable(_) => "check the server of the context, and that this machine can reach it".into(),
         _ => failure.advice(list, Verb::List),
     }
 }
@@ -164,17 +167,17 @@ fn advice(list: &Source, failure: &Failure) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plugin::checked;
+    use crate::plugin_config;
     use serde_json::{Value, json};
 
     const NOW: Time = Time::from_unix_millis(1_700_000_000_000);
 
     fn config(words: &Value) -> Rc<Config> {
-        Rc::new(checked(words).unwrap())
+        Rc::new(plugin_config::parse(words).unwrap())
     }
 
     /// An empty list of whatever is asked for.
-    fn empty(path: &str) -> Answer {
+    fn empty(path: &str) -> ApiAnswer {
         let plural = path.split('?').next().and_then(|path| path.rsplit('/').next());
         let kind = match plural.unwrap() {
             "horizontalpodautoscalers" => "HorizontalPodAutoscaler",
@@ -188,8 +191,8 @@ mod tests {
         )
     }
 
-    fn answer(status: u16, body: &Value) -> Answer {
-        Answer {
+    fn answer(status: u16, body: &Value) -> ApiAnswer {
+        ApiAnswer {
             status,
             content_type: Some(b"application/json".to_vec()),
             body: body.to_string().into_bytes(),

@@ -6,51 +6,51 @@ use std::io;
 use clap::builder::styling::{AnsiColor, Style};
 
 use super::{ABSENT, ABSENT_ADVICE, BAD, BAD_ADVICE, Preview};
-use crate::page::Page;
+use crate::printer::Printer;
 
 /// Between the columns.
 const GAP: &str = "  ";
 
-const HEAD: Style = Style::new().bold();
+const HEADING: Style = Style::new().bold();
 const NONE: Style = Style::new().dimmed();
 const TROUBLE: Style = AnsiColor::Yellow.on_default();
 
 /// A line of the table.
-struct Line {
+struct Row {
     first: String,
     second: String,
     style: Style,
 }
 
-pub(super) fn write(preview: &Preview, page: &mut Page<'_>) -> io::Result<()> {
+pub(super) fn write(preview: &Preview, printer: &mut Printer<'_>) -> io::Result<()> {
     let (lines, advice) = lines(preview);
-    let wide = lines.iter().map(|line| line.first.chars().count()).max().unwrap_or(0);
-    for Line { first, second, style } in &lines {
-        page.parts(&[(*style, &format_args!("{first:wide$}{GAP}{second}"))])?;
+    let width = lines.iter().map(|line| line.first.chars().count()).max().unwrap_or(0);
+    for Row { first, second, style } in &lines {
+        printer.styled_line(&[(*style, &format_args!("{first:width$}{GAP}{second}"))])?;
     }
     if !advice.is_empty() {
-        page.line("")?;
+        printer.line("")?;
     }
     for (reason, advice) in advice {
-        page.line(format_args!("{reason}: {advice}"))?;
+        printer.line(format_args!("{reason}: {advice}"))?;
     }
     Ok(())
 }
 
 /// The lines, and what to do about each reason in them.
-fn lines(preview: &Preview) -> (Vec<Line>, BTreeMap<&'static str, &'static str>) {
+fn lines(preview: &Preview) -> (Vec<Row>, BTreeMap<&'static str, &'static str>) {
     let mut table = Table::default();
-    table.line("SERVICE", preview.header.clone(), HEAD);
-    for told in &preview.services {
-        match &told.value {
-            Ok(value) => table.line(&told.of.to_string(), value.clone(), Style::new()),
+    table.row("SERVICE", preview.header.clone(), HEADING);
+    for service_preview in &preview.services {
+        match &service_preview.value {
+            Ok(value) => table.row(&service_preview.of.to_string(), value.clone(), Style::new()),
             Err(why) => {
-                let style = if why.is_trouble() { TROUBLE } else { NONE };
-                let first = told.of.to_string();
+                let style = if why.is_problem() { TROUBLE } else { NONE };
+                let first = service_preview.of.to_string();
                 table.reason(&first, why, (why.word(), why.advice()), style);
             }
         }
-        for remark in &told.remarks {
+        for remark in &service_preview.remarks {
             let style = if remark.is_trouble() { TROUBLE } else { NONE };
             table.reason("", remark, (remark.as_str(), remark.advice()), style);
         }
@@ -63,7 +63,7 @@ fn lines(preview: &Preview) -> (Vec<Line>, BTreeMap<&'static str, &'static str>)
         table.reason("-", words, (BAD, BAD_ADVICE), TROUBLE);
     }
     for resource in &preview.absent {
-        let words = format!("the cluster does not know {resource}");
+        let words = format!("the cluster does not serve {resource}");
         table.reason("-", words, (ABSENT, ABSENT_ADVICE), NONE);
     }
     (table.lines, table.advice)
@@ -71,14 +71,14 @@ fn lines(preview: &Preview) -> (Vec<Line>, BTreeMap<&'static str, &'static str>)
 
 #[derive(Default)]
 struct Table {
-    lines: Vec<Line>,
+    lines: Vec<Row>,
     advice: BTreeMap<&'static str, &'static str>,
 }
 
 impl Table {
-    fn line(&mut self, first: &str, second: String, style: Style) {
+    fn row(&mut self, first: &str, second: String, style: Style) {
         let first = first.to_owned();
-        self.lines.push(Line { first, second, style });
+        self.lines.push(Row { first, second, style });
     }
 
     fn reason(
@@ -88,7 +88,7 @@ impl Table {
         (word, advice): (&'static str, &'static str),
         style: Style,
     ) {
-        self.line(first, format!("{word}: {words}"), style);
+        self.row(first, format!("{word}: {words}"), style);
         self.advice.insert(word, advice);
     }
 }

@@ -3,9 +3,9 @@
 //! The credentials stay in this process, and with them everything else they are good for: only a GET of one of those
 //! lists gets through, and only from this machine.
 
-mod allowed;
-mod answer;
+mod allowlist;
 mod listener;
+mod response;
 mod upstream;
 
 use std::net::SocketAddr;
@@ -18,7 +18,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
 use crate::live::{self, LiveError};
-use crate::plugin;
+use crate::plugin_config;
 use upstream::Upstream;
 
 /// Why there is no proxy.
@@ -44,7 +44,7 @@ pub enum ProxyError {
 pub struct Proxy {
     addr: SocketAddr,
     server: String,
-    passed: Arc<AtomicU64>,
+    forwarded: Arc<AtomicU64>,
     accepting: JoinHandle<()>,
 }
 
@@ -61,7 +61,7 @@ impl Proxy {
         let config = live::config(context).await?;
         let server = config.cluster_url.to_string();
         let upstream = Upstream::new(config, sources).map_err(LiveError::from)?;
-        let passed = upstream.passed();
+        let forwarded = upstream.forwarded();
         let refused = |source| ProxyError::Listen { addr, source };
         let listener = TcpListener::bind(addr).await.map_err(refused)?;
         let addr = listener.local_addr().map_err(refused)?;
@@ -69,7 +69,7 @@ impl Proxy {
         Ok(Self {
             addr,
             server,
-            passed,
+            forwarded,
             accepting,
         })
     }
@@ -88,8 +88,8 @@ impl Proxy {
 
     /// Requests that were passed on.
     #[must_use]
-    pub fn passed(&self) -> u64 {
-        self.passed.load(Ordering::Relaxed)
+    pub fn forwarded(&self) -> u64 {
+        self.forwarded.load(Ordering::Relaxed)
     }
 }
 
@@ -103,20 +103,20 @@ impl Drop for Proxy {
 ///
 /// # Errors
 /// What the filter would say of the configuration, or that it reads no cluster.
-pub fn sources(config: Option<&[u8]>) -> Result<Vec<Source>, NoSources> {
+pub fn sources(config: Option<&[u8]>) -> Result<Vec<Source>, SourcesError> {
     let config = config.unwrap_or(br#"{"cluster": "kube_api"}"#);
     let config = Config::parse(config, Artifact::Full)?;
-    plugin::reads_a_cluster(&config)?;
+    plugin_config::require_cluster_source(&config)?;
     Ok(config.content.sources)
 }
 
 /// Why a configuration does not say what to list.
 #[derive(Debug, thiserror::Error)]
-pub enum NoSources {
+pub enum SourcesError {
     /// The filter refuses it.
     #[error(transparent)]
     Bad(#[from] ConfigError),
     /// It reads a hub.
     #[error(transparent)]
-    Hub(#[from] plugin::Refused),
+    Hub(#[from] plugin_config::InvalidConfig),
 }

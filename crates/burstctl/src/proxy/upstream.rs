@@ -10,19 +10,19 @@ use http::uri::PathAndQuery;
 use kube::client::Body;
 use kube::{Client, Config};
 
-use super::allowed;
-use super::answer::{self, Answer};
+use super::allowlist;
+use super::response::{self, ProxyResponse};
 use crate::live;
 
 /// What says how the answer should be. Whatever else a request has, `Authorization` and `Impersonate-User` above all,
 /// stays here.
-const PASSED: [HeaderName; 3] = [ACCEPT, ACCEPT_ENCODING, USER_AGENT];
+const FORWARDED_HEADERS: [HeaderName; 3] = [ACCEPT, ACCEPT_ENCODING, USER_AGENT];
 
 /// The cluster with its credentials.
 pub(super) struct Upstream {
     client: Client,
     sources: Vec<Source>,
-    passed: Arc<AtomicU64>,
+    forwarded: Arc<AtomicU64>,
 }
 
 impl Upstream {
@@ -31,35 +31,35 @@ impl Upstream {
         Ok(Self {
             client,
             sources,
-            passed: Arc::default(),
+            forwarded: Arc::default(),
         })
     }
 
     /// A counter of requests that were passed on.
-    pub(super) fn passed(&self) -> Arc<AtomicU64> {
-        Arc::clone(&self.passed)
+    pub(super) fn forwarded(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.forwarded)
     }
 
     /// The cluster's answer, or why it was not asked.
-    pub(super) async fn answer<B>(&self, request: &Request<B>) -> Answer {
-        match allowed::check(request, &self.sources) {
-            Ok(path) => self.ask(&path, request).await,
-            Err(refusal) => answer::refused(&refusal),
+    pub(super) async fn respond<B>(&self, request: &Request<B>) -> ProxyResponse {
+        match allowlist::check(request, &self.sources) {
+            Ok(path) => self.forward(&path, request).await,
+            Err(denied) => response::denied(&denied),
         }
     }
 
-    async fn ask<B>(&self, path: &PathAndQuery, request: &Request<B>) -> Answer {
-        self.passed.fetch_add(1, Ordering::Relaxed);
+    async fn forward<B>(&self, path: &PathAndQuery, request: &Request<B>) -> ProxyResponse {
+        self.forwarded.fetch_add(1, Ordering::Relaxed);
         let mut asked = Request::new(Body::empty());
         *asked.uri_mut() = path.clone().into();
-        for name in PASSED {
+        for name in FORWARDED_HEADERS {
             for value in request.headers().get_all(&name) {
                 asked.headers_mut().append(name.clone(), value.clone());
             }
         }
         match self.client.send(asked).await {
-            Ok(response) => answer::passed(response),
-            Err(error) => answer::unanswered(&live::chain(&error)),
+            Ok(response) => response::forwarded(response),
+            Err(error) => response::bad_gateway(&live::error_chain(&error)),
         }
     }
 }

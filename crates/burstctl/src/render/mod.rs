@@ -1,27 +1,21 @@
 //! `burstctl hpa render`: canonical `autoscaling/v2` YAML, from HPAs and from the short form.
 
-mod build;
-mod duration;
-mod strip;
-mod targets;
-mod words;
+mod strip_replicas;
 
-pub(crate) use build::{hpa as build, regretted, title as short_title};
 use burst_hpa::migrate::Note;
 use burst_hpa::{Node, Options, Severity, decode, defaulted, migrate};
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
-use strip::Scaled;
-pub use strip::Stripped;
-pub(crate) use targets::Targets;
-pub(crate) use words::is_short;
+use strip_replicas::ScaledWorkloads;
+pub use strip_replicas::StrippedReplicas;
 
+use crate::finding::Finding;
 use crate::input::Input;
-use crate::lint::{self, Finding};
+use crate::lint;
 use crate::objects::Object;
+use crate::short_form::{ScaleTargets, build, is_short};
 use crate::yaml::to_yaml;
 
-/// The JSON schema of the short form.
-pub const SCHEMA: &str = include_str!("../../l2.schema.json");
+pub use crate::short_form::SCHEMA;
 
 /// What came of an input.
 #[derive(Debug, Default)]
@@ -31,7 +25,7 @@ pub struct Rendered {
     /// Why the others have none.
     pub findings: Vec<Finding>,
     /// Fixed replicas that are gone.
-    pub stripped: Vec<Stripped>,
+    pub stripped: Vec<StrippedReplicas>,
     /// What an older version said and the new one does not, but for a status, which is never written.
     pub lost: Vec<(Object, Note)>,
 }
@@ -45,11 +39,11 @@ pub fn render(input: &Input, options: Options, defaults: bool) -> Rendered {
         .into_iter()
         .filter(|finding| finding.severity == Severity::Error)
         .collect();
-    let targets = Targets::of(input);
+    let targets = ScaleTargets::of(input);
     let mut others = Vec::new();
     let mut hpas = Vec::new();
     // What is no object is among what was refused, and is not passed on.
-    for object in input.objects.iter().filter(|object| object.fault().is_none()) {
+    for object in input.objects.iter().filter(|object| object.invalid_reason().is_none()) {
         let hpa = if is_short(object) {
             // Why there is none is among what was refused.
             build(object, &targets, options).ok()
@@ -62,11 +56,11 @@ pub fn render(input: &Input, options: Options, defaults: bool) -> Rendered {
         };
         if let Some(hpa) = hpa {
             let hpa = if defaults { defaulted(hpa, options) } else { hpa };
-            rendered.documents.push(written(&hpa));
+            rendered.documents.push(to_document(&hpa));
             hpas.push(hpa);
         }
     }
-    let scaled = Scaled::by(&hpas);
+    let scaled = ScaledWorkloads::by(&hpas);
     for (index, object) in others {
         let (node, stripped) = scaled.without_replicas(object);
         rendered.stripped.extend(stripped);
@@ -81,7 +75,7 @@ pub fn render(input: &Input, options: Options, defaults: bool) -> Rendered {
 /// An HPA that nothing was said against, whatever its version.
 fn read(object: &Object, refused: &[Finding], lost: &mut Vec<(Object, Note)>) -> Option<HorizontalPodAutoscaler> {
     let refused = refused.iter().any(|finding| {
-        finding.mistake.rule() == "apiserver"
+        finding.kind.rule() == "apiserver"
             && (finding.source, finding.document) == (object.source, object.document)
             && finding.object == object.title()
     });
@@ -94,7 +88,7 @@ fn read(object: &Object, refused: &[Finding], lost: &mut Vec<(Object, Note)>) ->
     Some(hpa)
 }
 
-fn written(hpa: &HorizontalPodAutoscaler) -> String {
+fn to_document(hpa: &HorizontalPodAutoscaler) -> String {
     let json = serde_json::to_string(hpa).unwrap_or_default();
     Node::from_json(&json).map(|node| to_yaml(&node)).unwrap_or_default()
 }

@@ -1,44 +1,42 @@
 //! `burstctl doctor`
 
 use super::preview::now;
-use super::{End, Terminal};
-use crate::args::{Doctor, Output};
+use super::{Outcome, Terminal};
+use crate::args::{DoctorArgs, Output};
 use crate::doctor::{self, Verdict};
 use crate::live::{Cluster, LiveError};
 
-/// Says whether what is installed works.
-pub(super) fn doctor(words: &Doctor, terminal: &mut Terminal<'_>) -> End {
-    let checks = match checks(words) {
+/// Runs all checks and writes the results.
+pub(super) fn doctor(args: &DoctorArgs, terminal: &mut Terminal<'_>) -> Outcome {
+    let checks = match checks(args) {
         Ok(checks) => checks,
         Err(error) => {
-            terminal.say(error);
-            return End::Unread;
+            terminal.message(error);
+            return Outcome::Incomplete;
         }
     };
-    let written = doctor::write(&checks, words.output, terminal.data());
+    let written = doctor::write(&checks, args.output, terminal.data());
     let count = |verdict| checks.iter().filter(|check| check.verdict == verdict).count();
-    let (troubles, unknown) = (count(Verdict::Trouble), count(Verdict::Unknown));
-    if words.output == Output::Text {
+    let (problems, unknown) = (count(Verdict::Problem), count(Verdict::Unknown));
+    if args.output == Output::Text {
         let all = checks.len();
         let counted = format!("{all} check{}", if all == 1 { "" } else { "s" });
-        terminal.say(format_args!(
-            "{counted}: {troubles} not well, {unknown} could not be made"
-        ));
+        terminal.message(format_args!("{counted}: {problems} failed, {unknown} unknown"));
     }
-    let end = match (troubles, unknown) {
-        (0, 0) => End::Well,
-        (_, 0) => End::Objections,
-        _ => End::Unread,
+    let end = match (problems, unknown) {
+        (0, 0) => Outcome::Success,
+        (_, 0) => Outcome::ProblemsFound,
+        _ => Outcome::Incomplete,
     };
-    terminal.ended(written, end)
+    terminal.finish(written, end)
 }
 
-fn checks(words: &Doctor) -> Result<Vec<doctor::Check>, LiveError> {
-    match &words.admin {
-        Some(url) => doctor::local(url, now()),
+fn checks(args: &DoctorArgs) -> Result<Vec<doctor::Check>, LiveError> {
+    match &args.admin {
+        Some(url) => doctor::check_envoy(url, now()),
         None => {
-            let cluster = Cluster::of(&words.context)?;
-            Ok(doctor::cluster(&cluster, &words.namespace, &words.selector, now()))
+            let cluster = Cluster::of_context(&args.context)?;
+            Ok(doctor::check_cluster(&cluster, &args.namespace, &args.selector, now()))
         }
     }
 }

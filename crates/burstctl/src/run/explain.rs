@@ -4,66 +4,74 @@ use burst_hpa::status::Status;
 use burst_hpa::{Options, defaulted, validate};
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 
-use super::{End, Terminal};
-use crate::args::Explain;
+use super::{Outcome, Terminal};
+use crate::args::ExplainArgs;
 use crate::explain;
 use crate::hpa;
 use crate::input::Input;
 use crate::lint;
 use crate::objects::Object;
-use crate::render::Targets;
+use crate::short_form::ScaleTargets;
 
 /// Explains the HPAs of files.
-pub(super) fn explain(words: &Explain, terminal: &mut Terminal<'_>) -> End {
-    let options = words.cluster.options();
+pub(super) fn explain(args: &ExplainArgs, terminal: &mut Terminal<'_>) -> Outcome {
+    let options = args.cluster.options();
     #[cfg(feature = "live")]
-    if let Some(context) = &words.context {
-        return super::live::explain(context, &words.subjects, options, terminal);
+    if let Some(context) = &args.context {
+        return super::explain_cluster::explain(context, &args.subjects, options, terminal);
     }
-    let input = Input::read(&words.subjects, terminal.stdin());
-    terminal.say_unreadable(&input);
+    let input = Input::read(&args.subjects, terminal.stdin());
+    terminal.report_unreadable(&input);
     let refused: Vec<_> = lint::check_of_any_version(&input, options)
         .into_iter()
-        .filter(|finding| matches!(finding.mistake.rule(), "apiserver" | "yaml" | "short-form"))
+        .filter(|finding| matches!(finding.kind.rule(), "apiserver" | "yaml" | "short-form"))
         .collect();
-    terminal.say_findings(&refused, &input);
-    let mut end = if input.is_incomplete() { End::Unread } else { End::Well };
-    let mut told = Vec::new();
-    let targets = Targets::of(&input);
+    terminal.print_findings(&refused, &input);
+    let mut end = if input.is_incomplete() {
+        Outcome::Incomplete
+    } else {
+        Outcome::Success
+    };
+    let mut explanations = Vec::new();
+    let targets = ScaleTargets::of(&input);
     for object in input.objects.iter().filter(|object| hpa::is_hpa(object)) {
-        // Why there is none was said above.
+        // The reason was reported above.
         let Some((hpa, status)) = read(object, &targets, options) else {
-            end = end.max(End::Objections);
+            end = end.max(Outcome::ProblemsFound);
             continue;
         };
-        if words.status && status.is_none() {
-            terminal.say(format_args!(
+        if args.status && status.is_none() {
+            terminal.message(format_args!(
                 "{}: no controller has written a status",
                 hpa::title(object)
             ));
-            end = end.max(End::Objections);
+            end = end.max(Outcome::ProblemsFound);
         }
-        match explain::explain(&hpa, status.as_ref().filter(|_| words.status), options) {
-            Ok(lines) => told.push(lines),
+        match explain::explain(&hpa, status.as_ref().filter(|_| args.status), options) {
+            Ok(lines) => explanations.push(lines),
             Err(error) => {
-                terminal.say(format_args!("{}: {error}", hpa::title(object)));
-                end = end.max(End::Objections);
+                terminal.message(format_args!("{}: {error}", hpa::title(object)));
+                end = end.max(Outcome::ProblemsFound);
             }
         }
     }
     if !refused.is_empty() {
-        end = end.max(End::Objections);
+        end = end.max(Outcome::ProblemsFound);
     }
-    if told.is_empty() && end == End::Well {
-        terminal.say("no HPA was given");
-        end = End::Objections;
+    if explanations.is_empty() && end == Outcome::Success {
+        terminal.message("no HPA was given");
+        end = Outcome::ProblemsFound;
     }
-    let written = explain::write(&told, terminal.data());
-    terminal.ended(written, end)
+    let written = explain::write(&explanations, terminal.data());
+    terminal.finish(written, end)
 }
 
-/// As Kubernetes would store it, and the status, which it would not.
-fn read(object: &Object, targets: &Targets<'_>, options: Options) -> Option<(HorizontalPodAutoscaler, Option<Status>)> {
+/// Returns the HPA as Kubernetes stores it, and its status.
+fn read(
+    object: &Object,
+    targets: &ScaleTargets<'_>,
+    options: Options,
+) -> Option<(HorizontalPodAutoscaler, Option<Status>)> {
     let written = hpa::read(object, targets, options).ok()?;
     let status = Status::of(&written);
     let stored = defaulted(written, options);

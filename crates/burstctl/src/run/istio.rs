@@ -1,34 +1,34 @@
 //! `burstctl istio render`
 
-use super::{End, Terminal};
-use crate::args::RenderSet;
+use super::{Outcome, Terminal};
+use crate::args::IstioRenderArgs;
 use crate::input::Input;
 use crate::istio;
 
-/// Writes the set of one file of values.
-pub(super) fn render(words: &RenderSet, terminal: &mut Terminal<'_>) -> End {
-    if words.schema {
-        let written = terminal.data().encoded(istio::SCHEMA);
-        return terminal.ended(written, End::Well);
+/// Writes the manifests of one file of values.
+pub(super) fn render(args: &IstioRenderArgs, terminal: &mut Terminal<'_>) -> Outcome {
+    if args.schema {
+        let written = terminal.data().raw(istio::SCHEMA);
+        return terminal.finish(written, Outcome::Success);
     }
-    let input = Input::read(words.values.as_slice(), terminal.stdin());
-    terminal.say_unreadable(&input);
-    terminal.say_broken(&input);
+    let input = Input::read(args.values.as_slice(), terminal.stdin());
+    terminal.report_unreadable(&input);
+    terminal.report_syntax_errors(&input);
     if input.is_incomplete() {
-        return End::Unread;
+        return Outcome::Incomplete;
     }
     let Some(values) = istio::only_document(&input) else {
-        terminal.say("expected one document of values");
-        return End::Unread;
+        terminal.message("expected one document of values");
+        return Outcome::Incomplete;
     };
     match istio::render(values) {
         Ok(documents) => {
-            let written = terminal.data().encoded(&documents.join("---\n"));
-            terminal.ended(written, End::Well)
+            let written = terminal.data().raw(&documents.join("---\n"));
+            terminal.finish(written, Outcome::Success)
         }
         Err(finding) => {
-            terminal.say_findings(&[*finding], &input);
-            End::Objections
+            terminal.print_findings(&[*finding], &input);
+            Outcome::ProblemsFound
         }
     }
 }

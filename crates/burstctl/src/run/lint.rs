@@ -2,34 +2,34 @@
 
 use burst_hpa::Severity;
 
-use super::{End, Terminal};
-use crate::args::{Format, Lint};
+use super::{Outcome, Terminal};
+use crate::args::{LintArgs, LintFormat};
 use crate::hpa::is_hpa;
 use crate::input::Input;
 use crate::lint;
 
-/// Says what is wrong with HPAs.
-pub(super) fn lint(words: &Lint, terminal: &mut Terminal<'_>) -> End {
-    let paths = words.files.paths();
+/// Writes the findings about HPAs.
+pub(super) fn lint(args: &LintArgs, terminal: &mut Terminal<'_>) -> Outcome {
+    let paths = args.files.paths();
     if paths.is_empty() {
-        terminal.say("no file was given; `-` is stdin");
-        return End::Unread;
+        terminal.message("no file was given; `-` is stdin");
+        return Outcome::Incomplete;
     }
     let input = Input::read(&paths, terminal.stdin());
-    let findings = lint::check(&input, words.cluster.options());
-    let written = lint::write(&findings, &input.sources, words.format, terminal.data());
-    terminal.say_unreadable(&input);
+    let findings = lint::check(&input, args.cluster.options());
+    let written = lint::write(&findings, &input.sources, args.format, terminal.data());
+    terminal.report_unreadable(&input);
     let hpas = input.objects.iter().filter(|object| is_hpa(object)).count();
-    if words.format == Format::Text {
+    if args.format == LintFormat::Text {
         let counted = format!("{hpas} HPA{}", if hpas == 1 { "" } else { "s" });
-        terminal.say(format_args!("{counted}: {}", lint::summary(&findings)));
+        terminal.message(format_args!("{counted}: {}", lint::summary(&findings)));
     }
     let end = if input.is_incomplete() {
-        End::Unread
+        Outcome::Incomplete
     } else if findings.iter().any(|finding| finding.severity == Severity::Error) {
-        End::Objections
+        Outcome::ProblemsFound
     } else {
-        End::Well
+        Outcome::Success
     };
-    terminal.ended(written, end)
+    terminal.finish(written, end)
 }

@@ -1,29 +1,33 @@
 //! `burstctl hpa migrate`
 
-use super::{End, Terminal};
+use super::{Outcome, Terminal};
 use burst_hpa::migrate::Note;
 
-use crate::args::Migrate;
+use crate::args::MigrateArgs;
 use crate::input::Input;
 use crate::objects::Object;
 use crate::yaml::to_yaml;
 
 /// Rewrites HPAs of older versions as `autoscaling/v2`; other objects pass as they are.
-pub(super) fn migrate(words: &Migrate, terminal: &mut Terminal<'_>) -> End {
-    let paths = words.files.paths();
+pub(super) fn migrate(args: &MigrateArgs, terminal: &mut Terminal<'_>) -> Outcome {
+    let paths = args.files.paths();
     if paths.is_empty() {
-        terminal.say("no file was given; `-` is stdin");
-        return End::Unread;
+        terminal.message("no file was given; `-` is stdin");
+        return Outcome::Incomplete;
     }
     let input = Input::read(&paths, terminal.stdin());
-    terminal.say_unreadable(&input);
-    terminal.say_broken(&input);
-    let mut end = if input.is_incomplete() { End::Unread } else { End::Well };
-    if terminal.say_faults(&input) {
-        end = end.max(End::Objections);
+    terminal.report_unreadable(&input);
+    terminal.report_syntax_errors(&input);
+    let mut end = if input.is_incomplete() {
+        Outcome::Incomplete
+    } else {
+        Outcome::Success
+    };
+    if terminal.report_invalid_objects(&input) {
+        end = end.max(Outcome::ProblemsFound);
     }
     let (mut documents, mut said) = (Vec::new(), Vec::new());
-    for object in input.objects.iter().filter(|object| object.fault().is_none()) {
+    for object in input.objects.iter().filter(|object| object.invalid_reason().is_none()) {
         let place = |field: &str| place(&input, object, field);
         if !object.is_hpa() {
             documents.push(to_yaml(&object.tree));
@@ -31,9 +35,9 @@ pub(super) fn migrate(words: &Migrate, terminal: &mut Terminal<'_>) -> End {
         }
         match burst_hpa::migrate(&object.tree) {
             Ok(migration) => {
-                said.extend(migration.notes.iter().map(|note| lost(&input, object, note)));
+                said.extend(migration.notes.iter().map(|note| migration_note(&input, object, note)));
                 if let Err(errors) = burst_hpa::decode(&migration.document) {
-                    end = end.max(End::Objections);
+                    end = end.max(Outcome::ProblemsFound);
                     for error in errors {
                         said.push(format!("{}: {}: {error}", place(error.path()), object.title()));
                     }
@@ -41,21 +45,21 @@ pub(super) fn migrate(words: &Migrate, terminal: &mut Terminal<'_>) -> End {
                 documents.push(to_yaml(&migration.document));
             }
             Err(error) => {
-                end = end.max(End::Objections);
+                end = end.max(Outcome::ProblemsFound);
                 said.push(format!("{}: {}: {error}", place(""), object.title()));
             }
         }
     }
-    let written = terminal.data().encoded(&documents.join("---\n"));
-    said.iter().for_each(|words| terminal.say(words));
+    let written = terminal.data().raw(&documents.join("---\n"));
+    said.iter().for_each(|args| terminal.message(args));
     if !documents.is_empty() {
-        terminal.say_comments(&input);
+        terminal.warn_about_comments(&input);
     }
-    terminal.ended(written, end)
+    terminal.finish(written, end)
 }
 
-/// What an older version said and the new one does not.
-pub(super) fn lost(input: &Input, object: &Object, note: &Note) -> String {
+/// A field of an older version that v2 does not have.
+pub(super) fn migration_note(input: &Input, object: &Object, note: &Note) -> String {
     let place = place(input, object, &note.field);
     format!("{place}: {}: {}: {}", object.title(), note.field, note.text)
 }

@@ -3,128 +3,137 @@
 use burst_hpa::{Node, Options};
 use burst_policy::{DefaultDecision, Policy};
 
-use super::{End, Terminal};
+use super::{Outcome, Terminal};
 #[cfg(feature = "live")]
-use crate::args::PolicyCheck;
-use crate::args::{Fallback, Policies as Words, PolicyAdmission, PolicyCommand, PolicyTest};
+use crate::args::PolicyCheckArgs;
+use crate::args::{DefaultDecisionArg, PolicyAdmissionArgs, PolicyArgs, PolicyCommand, PolicyTestArgs};
 use crate::hpa;
 use crate::input::Input;
 #[cfg(feature = "live")]
 use crate::policy::check;
-use crate::policy::{Court, Policies, admission, test};
-use crate::render::Targets;
+use crate::policy::{Evaluator, PolicyFiles, admission, test};
+use crate::short_form::ScaleTargets;
 use crate::yaml::to_yaml;
 
 /// Runs a command about policies.
-pub(super) fn policy(command: &PolicyCommand, terminal: &mut Terminal<'_>) -> End {
+pub(super) fn policy(command: &PolicyCommand, terminal: &mut Terminal<'_>) -> Outcome {
     match command {
-        PolicyCommand::Test(words) => test(words, terminal),
-        PolicyCommand::Admission(words) => admission(words, terminal),
+        PolicyCommand::Test(args) => test(args, terminal),
+        PolicyCommand::Admission(args) => admission(args, terminal),
         #[cfg(feature = "live")]
-        PolicyCommand::Check(words) => check(words, terminal),
+        PolicyCommand::Check(args) => check(args, terminal),
     }
 }
 
-/// The policies and what the files say of the default; nothing where something is no policy, which is said.
-fn read(words: &Words, terminal: &mut Terminal<'_>) -> Option<(Vec<Policy>, DefaultDecision)> {
-    let input = Input::read(&words.files, terminal.stdin());
-    terminal.say_unreadable(&input);
-    terminal.say_broken(&input);
-    let read = Policies::read(&input, words.root_namespace.as_deref());
-    for faulty in &read.faulty {
-        let file = input.name(faulty.source);
-        let (line, column) = (faulty.at.line, faulty.at.column);
-        terminal.say(format_args!("{file}:{line}:{column}: {}", faulty.reason));
+/// Reads the policies and the default decision; reports errors and returns `None` if a policy is invalid.
+fn read(args: &PolicyArgs, terminal: &mut Terminal<'_>) -> Option<(Vec<Policy>, DefaultDecision)> {
+    let input = Input::read(&args.files, terminal.stdin());
+    terminal.report_unreadable(&input);
+    terminal.report_syntax_errors(&input);
+    let read = PolicyFiles::read(&input, args.root_namespace.as_deref());
+    for invalid in &read.invalid {
+        let file = input.name(invalid.source);
+        let (line, column) = (invalid.at.line, invalid.at.column);
+        terminal.message(format_args!("{file}:{line}:{column}: {}", invalid.reason));
     }
-    let default = match words.default {
-        Some(Fallback::Allow) => DefaultDecision::Allow,
-        Some(Fallback::Deny) => DefaultDecision::Deny,
+    let default = match args.default {
+        Some(DefaultDecisionArg::Allow) => DefaultDecision::Allow,
+        Some(DefaultDecisionArg::Deny) => DefaultDecision::Deny,
         None => read.default.unwrap_or_default(),
     };
-    (!input.is_incomplete() && read.faulty.is_empty()).then_some((read.policies, default))
+    (!input.is_incomplete() && read.invalid.is_empty()).then_some((read.policies, default))
 }
 
-fn court<'a>(words: &'a Words, groups: &'a [String], policies: &'a [Policy], default: DefaultDecision) -> Court<'a> {
-    Court {
+fn evaluator<'a>(
+    args: &'a PolicyArgs,
+    groups: &'a [String],
+    policies: &'a [Policy],
+    default: DefaultDecision,
+) -> Evaluator<'a> {
+    Evaluator {
         policies,
         default,
-        user: &words.user,
+        user: &args.user,
         groups,
     }
 }
 
-fn test(words: &PolicyTest, terminal: &mut Terminal<'_>) -> End {
-    let Some((policies, default)) = read(&words.policies, terminal) else {
-        return End::Unread;
+fn test(args: &PolicyTestArgs, terminal: &mut Terminal<'_>) -> Outcome {
+    let Some((policies, default)) = read(&args.policies, terminal) else {
+        return Outcome::Incomplete;
     };
-    let groups = words.policies.groups();
-    let court = court(&words.policies, &groups, &policies, default);
-    let input = Input::read(&words.hpas, terminal.stdin());
-    terminal.say_unreadable(&input);
-    terminal.say_broken(&input);
-    let is_unread = terminal.say_faults(&input) || input.is_incomplete();
-    let mut end = if is_unread { End::Unread } else { End::Well };
-    if end == End::Well && !input.objects.iter().any(hpa::is_hpa) {
-        terminal.say("no HPA was given");
-        end = End::Objections;
+    let groups = args.policies.groups();
+    let evaluator = evaluator(&args.policies, &groups, &policies, default);
+    let input = Input::read(&args.hpas, terminal.stdin());
+    terminal.report_unreadable(&input);
+    terminal.report_syntax_errors(&input);
+    let is_incomplete = terminal.report_invalid_objects(&input) || input.is_incomplete();
+    let mut end = if is_incomplete {
+        Outcome::Incomplete
+    } else {
+        Outcome::Success
+    };
+    if end == Outcome::Success && !input.objects.iter().any(hpa::is_hpa) {
+        terminal.message("no HPA was given");
+        end = Outcome::ProblemsFound;
     }
-    let targets = Targets::of(&input);
-    let mut told = Vec::new();
+    let targets = ScaleTargets::of(&input);
+    let mut explanations = Vec::new();
     for object in input.objects.iter().filter(|object| hpa::is_hpa(object)) {
         match hpa::read(object, &targets, Options::default()) {
             Ok(hpa) => {
                 let namespace = hpa.metadata.namespace.as_deref().unwrap_or("default");
-                told.extend(test::test(&court, namespace, &hpa::title(object), &hpa));
+                explanations.extend(test::test(&evaluator, namespace, &hpa::title(object), &hpa));
             }
             Err(reasons) => {
                 for reason in reasons {
-                    terminal.say(format_args!("{}: {reason}", hpa::title(object)));
+                    terminal.message(format_args!("{}: {reason}", hpa::title(object)));
                 }
-                end = End::Unread;
+                end = Outcome::Incomplete;
             }
         }
     }
-    if told.iter().any(|told| told.refusal.is_some()) {
-        end = end.max(End::Objections);
+    if explanations.iter().any(|explanations| explanations.refusal.is_some()) {
+        end = end.max(Outcome::ProblemsFound);
     }
-    let written = test::write(&told, words.output, terminal.data());
-    terminal.ended(written, end)
+    let written = test::write(&explanations, args.output, terminal.data());
+    terminal.finish(written, end)
 }
 
-fn admission(words: &PolicyAdmission, terminal: &mut Terminal<'_>) -> End {
-    let Some((policies, default)) = read(&words.policies, terminal) else {
-        return End::Unread;
+fn admission(args: &PolicyAdmissionArgs, terminal: &mut Terminal<'_>) -> Outcome {
+    let Some((policies, default)) = read(&args.policies, terminal) else {
+        return Outcome::Incomplete;
     };
-    let groups = words.policies.groups();
-    let court = court(&words.policies, &groups, &policies, default);
-    let documents = admission::admission(&court).map(|object| match Node::from_json(&object.to_string()) {
+    let groups = args.policies.groups();
+    let evaluator = evaluator(&args.policies, &groups, &policies, default);
+    let documents = admission::admission(&evaluator).map(|object| match Node::from_json(&object.to_string()) {
         Ok(node) => to_yaml(&node),
-        // It is JSON; and JSON is YAML.
+        // JSON is YAML.
         Err(_) => format!("{object}\n"),
     });
-    let written = terminal.data().encoded(&documents.join("---\n"));
-    terminal.ended(written, End::Well)
+    let written = terminal.data().raw(&documents.join("---\n"));
+    terminal.finish(written, Outcome::Success)
 }
 
 #[cfg(feature = "live")]
-fn check(words: &PolicyCheck, terminal: &mut Terminal<'_>) -> End {
-    let checked = match check::check(&words.context, words.root_namespace.as_deref(), words.write_status) {
+fn check(args: &PolicyCheckArgs, terminal: &mut Terminal<'_>) -> Outcome {
+    let checked = match check::check(&args.context, args.root_namespace.as_deref(), args.write_status) {
         Ok(checked) => checked,
         Err(reason) => {
-            terminal.say(reason);
-            return End::Unread;
+            terminal.message(reason);
+            return Outcome::Incomplete;
         }
     };
-    let mut end = End::Well;
+    let mut end = Outcome::Success;
     for one in &checked {
         if one.reason.is_some() {
-            end = end.max(End::Objections);
+            end = end.max(Outcome::ProblemsFound);
         }
-        if let Some(reason) = &one.unwritten {
-            terminal.say(format_args!("{}: the status cannot be written: {reason}", one.title));
-            end = End::Unread;
+        if let Some(reason) = &one.status_error {
+            terminal.message(format_args!("{}: the status cannot be written: {reason}", one.title));
+            end = Outcome::Incomplete;
         }
     }
-    let written = check::write(&checked, words.output, terminal.data());
-    terminal.ended(written, end)
+    let written = check::write(&checked, args.output, terminal.data());
+    terminal.finish(written, end)
 }

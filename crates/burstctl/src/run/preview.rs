@@ -10,54 +10,54 @@ use burst_model::name::Name;
 use burst_model::time::Time;
 use serde_json::{Value, json};
 
-use super::{End, Terminal};
-use crate::args::{Output, Preview};
+use super::{Outcome, Terminal};
+use crate::args::{Output, PreviewArgs};
 use crate::input::Input;
 use crate::live::Cluster;
-use crate::plugin;
-use crate::preview::{self, Answer};
+use crate::plugin_config;
+use crate::preview::{self, ApiAnswer};
 
-/// Says which header each Service would carry.
-pub(super) fn preview(words: &Preview, terminal: &mut Terminal<'_>) -> End {
-    let config = match config(words, terminal) {
+/// Writes the header of each Service.
+pub(super) fn preview(args: &PreviewArgs, terminal: &mut Terminal<'_>) -> Outcome {
+    let config = match config(args, terminal) {
         Ok(config) => Rc::new(config),
         Err(reason) => {
-            terminal.say(reason);
-            return End::Unread;
+            terminal.message(reason);
+            return Outcome::Incomplete;
         }
     };
-    let cluster = match Cluster::of(&words.context) {
+    let cluster = match Cluster::of_context(&args.context) {
         Ok(cluster) => cluster,
         Err(error) => {
-            terminal.say(error);
-            return End::Unread;
+            terminal.message(error);
+            return Outcome::Incomplete;
         }
     };
     let now = now();
     let read = match preview::read(config.clone(), now, |path| get(&cluster, path)) {
         Ok(read) => read,
         Err(refused) => {
-            refused.iter().for_each(|refused| terminal.say(refused));
-            return End::Unread;
+            refused.iter().for_each(|refused| terminal.message(refused));
+            return Outcome::Incomplete;
         }
     };
     let preview = match preview::preview(&config, read, now) {
         Ok(preview) => preview,
         Err(damaged) => {
-            terminal.say(damaged);
-            return End::Unread;
+            terminal.message(damaged);
+            return Outcome::Incomplete;
         }
     };
-    let written = preview::write(&preview, words.output, terminal.data());
-    if words.output == Output::Text {
-        terminal.say(preview.summary());
+    let written = preview::write(&preview, args.output, terminal.data());
+    if args.output == Output::Text {
+        terminal.message(preview.summary());
     }
-    let end = if preview.troubles() == 0 {
-        End::Well
+    let end = if preview.problems() == 0 {
+        Outcome::Success
     } else {
-        End::Objections
+        Outcome::ProblemsFound
     };
-    terminal.ended(written, end)
+    terminal.finish(written, end)
 }
 
 /// The wall clock, as the filter gets it from its host.
@@ -66,11 +66,11 @@ pub(super) fn now() -> Time {
     Time::from_unix_millis(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }
 
-fn get(cluster: &Cluster, path: &str) -> Result<Answer, Failure> {
+fn get(cluster: &Cluster, path: &str) -> Result<ApiAnswer, Failure> {
     let answer = cluster
         .get(path)
         .map_err(|error| Failure::Unreachable(error.to_string()))?;
-    Ok(Answer {
+    Ok(ApiAnswer {
         status: answer.status().as_u16(),
         content_type: answer
             .headers()
@@ -80,39 +80,39 @@ fn get(cluster: &Cluster, path: &str) -> Result<Answer, Failure> {
     })
 }
 
-/// The configuration of the file, or the filter's defaults, for the namespace that was asked for.
-fn config(words: &Preview, terminal: &mut Terminal<'_>) -> Result<Config, String> {
-    let mut config = match &words.config {
-        Some(file) => of_file(file, terminal)?,
+/// Returns the configuration of the file or the defaults, restricted to the requested namespace.
+fn config(args: &PreviewArgs, terminal: &mut Terminal<'_>) -> Result<Config, String> {
+    let mut config = match &args.config {
+        Some(file) => config_from_file(file, terminal)?,
         None => {
-            // The name of the cluster is Envoy's affair.
-            let defaults = plugin::checked(&json!({"cluster": "kubernetes"}));
+            // The name of the Envoy cluster does not matter here.
+            let defaults = plugin_config::parse(&json!({"cluster": "kubernetes"}));
             defaults.map_err(|error| error.to_string())?
         }
     };
-    if let Some(namespace) = &words.namespace {
+    if let Some(namespace) = &args.namespace {
         let namespace = Name::parse(namespace).map_err(|error| format!("--namespace: {error}"))?;
-        preview::narrow(&mut config.content, namespace).map_err(|error| error.to_string())?;
+        preview::restrict_to_namespace(&mut config.content, namespace).map_err(|error| error.to_string())?;
     }
     Ok(config)
 }
 
-/// The configuration in a file, `-` for stdin: its own, or that in an Istio object.
-pub(super) fn of_file(file: &Path, terminal: &mut Terminal<'_>) -> Result<Config, String> {
+/// Reads the configuration in a file, or in an Istio object in a file; `-` is stdin.
+pub(super) fn config_from_file(file: &Path, terminal: &mut Terminal<'_>) -> Result<Config, String> {
     let named = |reason: &dyn std::fmt::Display| format!("{}: {reason}", file.display());
     let input = Input::read(&[file.to_owned()], terminal.stdin());
     if let Some(unreadable) = input.unreadable.first() {
         return Err(unreadable.to_string());
     }
-    if let Some(broken) = input.broken.first() {
+    if let Some(broken) = input.invalid_documents.first() {
         return Err(format!("{}:{}", file.display(), broken.error));
     }
     let documents = input.objects.iter().map(|object| object.tree.to_json());
     let written = documents
         .filter(Value::is_object)
-        .find_map(|document| plugin::configuration_of_document(&document))
-        .ok_or_else(|| named(&"neither the filter's configuration nor an Istio object that has it in it"))?;
-    let config = plugin::checked(&written).map_err(|error| named(&error))?;
-    plugin::reads_a_cluster(&config).map_err(|error| named(&error))?;
+        .find_map(|document| plugin_config::in_document(&document))
+        .ok_or_else(|| named(&"neither the filter's configuration nor an Istio object that contains it"))?;
+    let config = plugin_config::parse(&written).map_err(|error| named(&error))?;
+    plugin_config::require_cluster_source(&config).map_err(|error| named(&error))?;
     Ok(config)
 }

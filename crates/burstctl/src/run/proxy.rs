@@ -2,36 +2,36 @@
 
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::preview::of_file;
-use super::{End, Terminal};
-use crate::args::ProxyWords;
+use super::preview::config_from_file;
+use super::{Outcome, Terminal};
+use crate::args::ProxyArgs;
 use crate::proxy::{self, Proxy};
 
-/// Speaks for a kubeconfig until it is asked to end.
-pub(super) fn proxy(words: &ProxyWords, terminal: &mut Terminal<'_>) -> End {
-    match started(words, terminal) {
+/// Serves the lists of a cluster until it is terminated.
+pub(super) fn proxy(args: &ProxyArgs, terminal: &mut Terminal<'_>) -> Outcome {
+    match started(args, terminal) {
         Ok(end) => end,
         Err(reason) => {
-            terminal.say(reason);
-            End::Unread
+            terminal.message(reason);
+            Outcome::Incomplete
         }
     }
 }
 
-fn started(words: &ProxyWords, terminal: &mut Terminal<'_>) -> Result<End, Box<dyn std::error::Error>> {
-    let sources = match &words.config {
-        Some(file) => of_file(file, terminal)?.content.sources,
+fn started(args: &ProxyArgs, terminal: &mut Terminal<'_>) -> Result<Outcome, Box<dyn std::error::Error>> {
+    let sources = match &args.config {
+        Some(file) => config_from_file(file, terminal)?.content.sources,
         None => proxy::sources(None)?,
     };
     let lists: Vec<_> = sources.iter().map(ToString::to_string).collect();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
-        let proxy = Proxy::start(&words.context, words.listen, sources).await?;
-        terminal.say(format_args!("lists of {}: {}", proxy.server(), lists.join(", ")));
+        let proxy = Proxy::start(&args.context, args.listen, sources).await?;
+        terminal.message(format_args!("lists of {}: {}", proxy.server(), lists.join(", ")));
         let written = terminal.data().line(format_args!("http://{}", proxy.addr()));
-        let end = terminal.ended(written, End::Well);
-        if end == End::Well {
+        let end = terminal.finish(written, Outcome::Success);
+        if end == Outcome::Success {
             tokio::select! {
                 _ = interrupt.recv() => {}
                 _ = terminate.recv() => {}

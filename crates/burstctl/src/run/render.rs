@@ -1,48 +1,48 @@
 //! `burstctl hpa render`
 
-use super::migrate::lost;
-use super::{End, Terminal};
-use crate::args::Render;
+use super::migrate::migration_note;
+use super::{Outcome, Terminal};
+use crate::args::RenderArgs;
 use crate::input::Input;
 use crate::render;
 
 /// Writes `autoscaling/v2` YAML.
-pub(super) fn render(words: &Render, terminal: &mut Terminal<'_>) -> End {
-    if words.schema {
-        let written = terminal.data().encoded(render::SCHEMA);
-        return terminal.ended(written, End::Well);
+pub(super) fn render(args: &RenderArgs, terminal: &mut Terminal<'_>) -> Outcome {
+    if args.schema {
+        let written = terminal.data().raw(render::SCHEMA);
+        return terminal.finish(written, Outcome::Success);
     }
-    let paths = words.files.paths();
+    let paths = args.files.paths();
     if paths.is_empty() {
-        terminal.say("no file was given; `-` is stdin");
-        return End::Unread;
+        terminal.message("no file was given; `-` is stdin");
+        return Outcome::Incomplete;
     }
     let input = Input::read(&paths, terminal.stdin());
-    terminal.say_unreadable(&input);
-    let rendered = render::render(&input, words.cluster.options(), words.defaults);
-    let written = terminal.data().encoded(&rendered.documents.join("---\n"));
+    terminal.report_unreadable(&input);
+    let rendered = render::render(&input, args.cluster.options(), args.defaults);
+    let written = terminal.data().raw(&rendered.documents.join("---\n"));
     for (object, note) in &rendered.lost {
-        terminal.say(lost(&input, object, note));
+        terminal.message(migration_note(&input, object, note));
     }
     for stripped in &rendered.stripped {
         let file = input.name(stripped.source);
-        terminal.say(format_args!(
-            "{file}:{}: left spec.replicas of {} out: HPA {} decides, and every apply would set it back. If the \
+        terminal.message(format_args!(
+            "{file}:{}: removed spec.replicas of {}: HPA {} sets it, and every apply would reset it. If the \
              field is in the cluster already, hand it over first (kubectl apply edit-last-applied), or the first apply \
-             without it sets it to 1 for a moment.",
+             without it sets it to 1 briefly.",
             stripped.line, stripped.target, stripped.hpa
         ));
     }
     if !rendered.documents.is_empty() {
-        terminal.say_comments(&input);
+        terminal.warn_about_comments(&input);
     }
-    terminal.say_findings(&rendered.findings, &input);
+    terminal.print_findings(&rendered.findings, &input);
     let end = if input.is_incomplete() {
-        End::Unread
+        Outcome::Incomplete
     } else if rendered.findings.is_empty() {
-        End::Well
+        Outcome::Success
     } else {
-        End::Objections
+        Outcome::ProblemsFound
     };
-    terminal.ended(written, end)
+    terminal.finish(written, end)
 }

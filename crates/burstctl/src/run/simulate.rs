@@ -5,64 +5,61 @@ use std::path::Path;
 
 use burst_hpa::{defaulted, validate};
 
-use super::{End, Terminal};
-use crate::args::{Picture, Simulate};
-use crate::explain::controller;
+use super::{Outcome, Terminal};
+use crate::args::{SimulateArgs, SimulateFormat};
+use crate::explain::controller_options;
 use crate::hpa;
 use crate::input::Input;
 use crate::objects::Object;
-use crate::page::Page;
-use crate::render::Targets;
-use crate::simulate::{Setting, Tick, Trace, json, play, plot, svg, table};
+use crate::printer::Printer;
+use crate::short_form::ScaleTargets;
+use crate::simulate::{Scenario, SyncStep, Trace, json, plot, simulate as run_simulation, svg, table};
 
-/// Plays the controller over a trace.
-pub(super) fn simulate(words: &Simulate, terminal: &mut Terminal<'_>) -> End {
-    if [&words.file, &words.trace].iter().all(|path| *path == Path::new("-")) {
-        terminal.say("only one of the HPA and the trace can come from stdin");
-        return End::Unread;
+/// Runs the simulated controller over a trace.
+pub(super) fn simulate(args: &SimulateArgs, terminal: &mut Terminal<'_>) -> Outcome {
+    if [&args.file, &args.trace].iter().all(|path| *path == Path::new("-")) {
+        terminal.message("only one of the HPA and the trace can come from stdin");
+        return Outcome::Incomplete;
     }
-    let input = Input::read(std::slice::from_ref(&words.file), terminal.stdin());
-    terminal.say_unreadable(&input);
-    terminal.say_broken(&input);
-    if terminal.say_faults(&input) || input.is_incomplete() {
-        return End::Unread;
+    let input = Input::read(std::slice::from_ref(&args.file), terminal.stdin());
+    terminal.report_unreadable(&input);
+    terminal.report_syntax_errors(&input);
+    if terminal.report_invalid_objects(&input) || input.is_incomplete() {
+        return Outcome::Incomplete;
     }
-    let targets = Targets::of(&input);
+    let targets = ScaleTargets::of(&input);
     let mut hpas = hpas_of(&input);
     let (Some(object), 0) = (hpas.next(), hpas.count()) else {
         let found = hpas_of(&input).count();
-        terminal.say(format_args!(
-            "{}: expected one HPA, found {found}",
-            words.file.display()
-        ));
-        return End::Objections;
+        terminal.message(format_args!("{}: expected one HPA, found {found}", args.file.display()));
+        return Outcome::ProblemsFound;
     };
-    let text = match load(&words.trace, terminal.stdin()) {
-        // What is no text is no number either, and has a line.
+    let text = match read_trace(&args.trace, terminal.stdin()) {
+        // Invalid UTF-8 is not a number, so the parser reports it with its line.
         Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
         Err(reason) => {
-            terminal.say(format_args!("{}: {reason}", words.trace.display()));
-            return End::Unread;
+            terminal.message(format_args!("{}: {reason}", args.trace.display()));
+            return Outcome::Incomplete;
         }
     };
-    match story(words, object, &targets, &text) {
-        Ok(story) => {
-            let written = story.write(words.format, terminal.data());
-            terminal.ended(written, End::Well)
+    match simulation(args, object, &targets, &text) {
+        Ok(simulation) => {
+            let written = simulation.write(args.format, terminal.data());
+            terminal.finish(written, Outcome::Success)
         }
-        Err(Trouble::Hpa(reasons)) => {
+        Err(InputError::Hpa(reasons)) => {
             for reason in reasons {
-                terminal.say(format_args!(
+                terminal.message(format_args!(
                     "{}: {}: {reason}",
-                    words.file.display(),
+                    args.file.display(),
                     hpa::title(object)
                 ));
             }
-            End::Objections
+            Outcome::ProblemsFound
         }
-        Err(Trouble::Trace(reason)) => {
-            terminal.say(format_args!("{}:{reason}", words.trace.display()));
-            End::Unread
+        Err(InputError::Trace(reason)) => {
+            terminal.message(format_args!("{}:{reason}", args.trace.display()));
+            Outcome::Incomplete
         }
     }
 }
@@ -71,7 +68,7 @@ fn hpas_of(input: &Input) -> impl Iterator<Item = &Object> {
     input.objects.iter().filter(|object| hpa::is_hpa(object))
 }
 
-fn load(trace: &Path, stdin: &mut dyn Read) -> io::Result<Vec<u8>> {
+fn read_trace(trace: &Path, stdin: &mut dyn Read) -> io::Result<Vec<u8>> {
     if trace != Path::new("-") {
         return std::fs::read(trace);
     }
@@ -80,63 +77,68 @@ fn load(trace: &Path, stdin: &mut dyn Read) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-enum Trouble {
+enum InputError {
     Hpa(Vec<String>),
     Trace(String),
 }
 
-/// What happened, and what its pictures need to know.
-struct Story {
+/// The result of a simulation, with what its plots need.
+struct Simulation {
     title: String,
     min: i32,
     max: i32,
     names: Vec<String>,
-    ticks: Vec<Tick>,
+    steps: Vec<SyncStep>,
 }
 
-impl Story {
-    fn write(&self, format: Picture, page: &mut Page<'_>) -> io::Result<()> {
+impl Simulation {
+    fn write(&self, format: SimulateFormat, printer: &mut Printer<'_>) -> io::Result<()> {
         let Self {
             title,
             min,
             max,
             names,
-            ticks,
+            steps,
         } = self;
         match format {
-            Picture::Table => table(ticks, names).iter().try_for_each(|line| page.line(line)),
-            Picture::Json => json(ticks, names).iter().try_for_each(|tick| page.json(tick)),
-            Picture::Plot => page.encoded(&plot(ticks, *min, *max)),
-            Picture::Svg => page.encoded(&svg(ticks, *min, *max, title)),
+            SimulateFormat::Table => table(steps, names).iter().try_for_each(|line| printer.line(line)),
+            SimulateFormat::Json => json(steps, names).iter().try_for_each(|step| printer.json(step)),
+            SimulateFormat::Plot => printer.raw(&plot(steps, *min, *max)),
+            SimulateFormat::Svg => printer.raw(&svg(steps, *min, *max, title)),
         }
     }
 }
 
-fn story(words: &Simulate, object: &Object, targets: &Targets<'_>, trace: &str) -> Result<Story, Trouble> {
-    let options = words.cluster.options();
-    let refused = |reason: String| Trouble::Hpa(vec![reason]);
-    let hpa = hpa::read(object, targets, options).map_err(Trouble::Hpa)?;
+fn simulation(
+    args: &SimulateArgs,
+    object: &Object,
+    targets: &ScaleTargets<'_>,
+    trace: &str,
+) -> Result<Simulation, InputError> {
+    let options = args.cluster.options();
+    let refused = |reason: String| InputError::Hpa(vec![reason]);
+    let hpa = hpa::read(object, targets, options).map_err(InputError::Hpa)?;
     let hpa = defaulted(hpa, options);
     let errors = validate(&hpa, options);
     if !errors.is_empty() {
-        return Err(Trouble::Hpa(errors.iter().map(ToString::to_string).collect()));
+        return Err(InputError::Hpa(errors.iter().map(ToString::to_string).collect()));
     }
     let namespace = hpa.metadata.namespace.as_deref().unwrap_or("default");
     let spec = &hpa.spec;
     let (min, max) = (spec.min_replicas.unwrap_or(1), spec.max_replicas);
     let metrics = spec.metrics.as_ref().map_or(0, Vec::len);
-    let trace = Trace::read(trace, metrics).map_err(|error| Trouble::Trace(error.to_string()))?;
-    let setting = Setting {
-        replicas: words.replicas.unwrap_or(min),
-        startup: words.startup,
+    let trace = Trace::read(trace, metrics).map_err(|error| InputError::Trace(error.to_string()))?;
+    let scenario = Scenario {
+        replicas: args.replicas.unwrap_or(min),
+        startup: args.startup,
     };
-    let ticks =
-        play(namespace, spec, &trace, setting, &controller(options)).map_err(|error| refused(error.to_string()))?;
-    Ok(Story {
+    let steps = run_simulation(namespace, spec, &trace, scenario, &controller_options(options))
+        .map_err(|error| refused(error.to_string()))?;
+    Ok(Simulation {
         title: hpa::title(object),
         min,
         max,
         names: trace.names,
-        ticks,
+        steps,
     })
 }

@@ -1,12 +1,12 @@
 //! `burstctl hpa simulate`: the controller, played over a load that changes.
 
-mod play;
+mod engine;
 mod plot;
 mod svg;
 mod table;
 mod trace;
 
-pub use play::{PlayError, Setting, Tick, play};
+pub use engine::{Scenario, SimulateError, SyncStep, simulate};
 pub use plot::plot;
 pub use svg::svg;
 pub use table::{json, table};

@@ -1,19 +1,19 @@
 //! A picture of characters.
 
-use super::play::Tick;
+use super::engine::SyncStep;
 
 const WIDTH: usize = 72;
 const HEIGHT: usize = 16;
 
 /// Replicas `█`, the proposal `·` above them, the limits `─`.
 #[must_use]
-pub fn plot(ticks: &[Tick], min: i32, max: i32) -> String {
-    let columns: Vec<&Tick> = sampled(ticks);
-    let proposals = ticks.iter().filter_map(|tick| tick.proposal);
+pub fn plot(steps: &[SyncStep], min: i32, max: i32) -> String {
+    let columns: Vec<&SyncStep> = sampled(steps);
+    let proposals = steps.iter().filter_map(|step| step.proposal);
     // A proposal far above the limit would leave no room for the rest.
-    let top = ticks
+    let top = steps
         .iter()
-        .map(|tick| tick.replicas)
+        .map(|step| step.replicas)
         .chain(proposals)
         .max()
         .unwrap_or(0)
@@ -32,8 +32,8 @@ pub fn plot(ticks: &[Tick], min: i32, max: i32) -> String {
         };
         let line: String = columns
             .iter()
-            .map(|tick| match tick.proposal {
-                _ if row <= row_of(tick.replicas) => '█',
+            .map(|step| match step.proposal {
+                _ if row <= row_of(step.replicas) => '█',
                 Some(proposal) if row == row_of(proposal.min(top)) => '·',
                 _ if row == row_of(max) || row == row_of(min) => '─',
                 _ => ' ',
@@ -42,8 +42,8 @@ pub fn plot(ticks: &[Tick], min: i32, max: i32) -> String {
         out.push_str(format!("{label:>9} │{line}").trim_end());
         out.push('\n');
     }
-    let last = ticks.last().map_or(0, |tick| tick.seconds);
-    let first = ticks.first().map_or(0, |tick| tick.seconds);
+    let last = steps.last().map_or(0, |step| step.seconds);
+    let first = steps.first().map_or(0, |step| step.seconds);
     out.push_str(&format!("{:>9} └{}\n", "0", "─".repeat(columns.len())));
     let end = format!("{last} s");
     let room = columns
@@ -64,8 +64,8 @@ fn scaled(replicas: i32, top: i32, rows: usize) -> usize {
 }
 
 /// Each tick wide enough to be seen, and never more than the width.
-fn sampled(ticks: &[Tick]) -> Vec<&Tick> {
-    let count = ticks.len();
+fn sampled(steps: &[SyncStep]) -> Vec<&SyncStep> {
+    let count = steps.len();
     let wide = if count == 0 {
         0
     } else if count >= WIDTH {
@@ -74,6 +74,6 @@ fn sampled(ticks: &[Tick]) -> Vec<&Tick> {
         count * (WIDTH / count)
     };
     (0..wide)
-        .filter_map(|column| ticks.get(column * count / wide))
+        .filter_map(|column| steps.get(column * count / wide))
         .collect()
 }

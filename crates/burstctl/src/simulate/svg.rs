@@ -2,7 +2,7 @@
 
 use burst_printable::Printable;
 
-use super::play::Tick;
+use super::engine::SyncStep;
 
 const WIDTH: f64 = 800.0;
 const HEIGHT: f64 = 300.0;
@@ -12,12 +12,12 @@ const TOP: f64 = 30.0;
 
 /// Replicas, proposal and limits over time.
 #[must_use]
-pub fn svg(ticks: &[Tick], min: i32, max: i32, title: &str) -> String {
-    let seconds = |tick: Option<&Tick>| f64::from(tick.map_or(0, |tick| tick.seconds));
-    let (first, last) = (seconds(ticks.first()), seconds(ticks.last()));
-    let highest = ticks
+pub fn svg(steps: &[SyncStep], min: i32, max: i32, title: &str) -> String {
+    let seconds = |step: Option<&SyncStep>| f64::from(step.map_or(0, |step| step.seconds));
+    let (first, last) = (seconds(steps.first()), seconds(steps.last()));
+    let highest = steps
         .iter()
-        .filter_map(|tick| tick.proposal)
+        .filter_map(|step| step.proposal)
         .chain([max])
         .max()
         .unwrap_or(1);
@@ -36,8 +36,8 @@ pub fn svg(ticks: &[Tick], min: i32, max: i32, title: &str) -> String {
             y + 4.0
         )
     };
-    let replicas = frame.steps(ticks, |tick| Some(tick.replicas));
-    let proposal = frame.steps(ticks, |tick| tick.proposal);
+    let replicas = frame.steps(steps, |step| Some(step.replicas));
+    let proposal = frame.steps(steps, |step| step.proposal);
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" font-family=\"sans-serif\" font-size=\"12\">\n\
          <title>{title}</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n\
@@ -73,15 +73,15 @@ impl Frame {
     }
 
     /// A gap where there is no value.
-    fn steps(&self, ticks: &[Tick], value: impl Fn(&Tick) -> Option<i32>) -> String {
+    fn steps(&self, steps: &[SyncStep], value: impl Fn(&SyncStep) -> Option<i32>) -> String {
         let mut path = String::new();
         let mut drawing = false;
-        for tick in ticks {
-            let Some(replicas) = value(tick) else {
+        for step in steps {
+            let Some(replicas) = value(step) else {
                 drawing = false;
                 continue;
             };
-            let (x, y) = (self.x(tick.seconds), self.y(replicas));
+            let (x, y) = (self.x(step.seconds), self.y(replicas));
             path.push_str(&if drawing {
                 format!("H{x:.1}V{y:.1}")
             } else {

@@ -2,24 +2,24 @@
 
 use serde_json::{Value, json};
 
-use super::play::Tick;
-use crate::unit::shown;
+use super::engine::SyncStep;
+use crate::unit::format_milli;
 
 /// Columns for people, in lines; syncs in which nothing changed are left out.
 #[must_use]
-pub fn table(ticks: &[Tick], names: &[String]) -> Vec<String> {
+pub fn table(steps: &[SyncStep], names: &[String]) -> Vec<String> {
     let mut head = vec!["seconds".to_owned()];
     head.extend(names.iter().cloned());
     head.extend(["ready", "proposal", "replicas", "held by", "why"].map(str::to_owned));
     let mut rows = vec![head];
-    let mut before: Option<&Tick> = None;
-    for tick in ticks {
-        if before.is_none_or(|before| !is_like(before, tick)) {
-            rows.push(cells(tick));
+    let mut before: Option<&SyncStep> = None;
+    for step in steps {
+        if before.is_none_or(|before| !is_same(before, step)) {
+            rows.push(cells(step));
         }
-        before = Some(tick);
+        before = Some(step);
     }
-    if let (Some(last), Some(row)) = (ticks.last(), rows.last())
+    if let (Some(last), Some(row)) = (steps.last(), rows.last())
         && row.first() != Some(&last.seconds.to_string())
     {
         rows.push(cells(last));
@@ -27,32 +27,32 @@ pub fn table(ticks: &[Tick], names: &[String]) -> Vec<String> {
     aligned(&rows)
 }
 
-fn is_like(one: &Tick, other: &Tick) -> bool {
-    let story = |tick: &Tick| {
+fn is_same(one: &SyncStep, other: &SyncStep) -> bool {
+    let summary = |step: &SyncStep| {
         (
-            tick.loads.clone(),
-            tick.ready,
-            tick.proposal,
-            tick.replicas,
-            tick.held_by,
-            tick.reason.clone(),
+            step.loads.clone(),
+            step.ready,
+            step.proposal,
+            step.replicas,
+            step.held_by,
+            step.reason.clone(),
         )
     };
-    story(one) == story(other)
+    summary(one) == summary(other)
 }
 
-fn cells(tick: &Tick) -> Vec<String> {
-    let mut cells = vec![tick.seconds.to_string()];
+fn cells(step: &SyncStep) -> Vec<String> {
+    let mut cells = vec![step.seconds.to_string()];
     cells.extend(
-        tick.loads
+        step.loads
             .iter()
-            .map(|load| load.map_or("-".to_owned(), |milli| shown(milli.into()))),
+            .map(|load| load.map_or("-".to_owned(), |milli| format_milli(milli.into()))),
     );
-    cells.push(tick.ready.to_string());
-    cells.push(tick.proposal.map_or("-".to_owned(), |proposal| proposal.to_string()));
-    cells.push(tick.replicas.to_string());
-    cells.push(tick.held_by.unwrap_or_default().to_owned());
-    cells.push(tick.reason.clone().unwrap_or_default());
+    cells.push(step.ready.to_string());
+    cells.push(step.proposal.map_or("-".to_owned(), |proposal| proposal.to_string()));
+    cells.push(step.replicas.to_string());
+    cells.push(step.held_by.unwrap_or_default().to_owned());
+    cells.push(step.reason.clone().unwrap_or_default());
     cells
 }
 
@@ -83,15 +83,15 @@ fn aligned(rows: &[Vec<String>]) -> Vec<String> {
 
 /// An object for every sync.
 #[must_use]
-pub fn json(ticks: &[Tick], names: &[String]) -> Vec<Value> {
-    let line = |tick: &Tick| {
-        let load = |load: &Option<i64>| load.map_or(Value::Null, |milli| shown(milli.into()).into());
-        let loads: serde_json::Map<String, Value> = names.iter().cloned().zip(tick.loads.iter().map(load)).collect();
+pub fn json(steps: &[SyncStep], names: &[String]) -> Vec<Value> {
+    let line = |step: &SyncStep| {
+        let load = |load: &Option<i64>| load.map_or(Value::Null, |milli| format_milli(milli.into()).into());
+        let loads: serde_json::Map<String, Value> = names.iter().cloned().zip(step.loads.iter().map(load)).collect();
         json!({
-            "seconds": tick.seconds, "load": loads, "ready": tick.ready, "proposals": tick.proposals,
-            "proposal": tick.proposal, "stabilized": tick.stabilized, "replicas": tick.replicas,
-            "heldBy": tick.held_by, "reason": tick.reason,
+            "seconds": step.seconds, "load": loads, "ready": step.ready, "proposals": step.proposals,
+            "proposal": step.proposal, "stabilized": step.stabilized, "replicas": step.replicas,
+            "heldBy": step.held_by, "reason": step.reason,
         })
     };
-    ticks.iter().map(line).collect()
+    steps.iter().map(line).collect()
 }

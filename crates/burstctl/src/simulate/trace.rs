@@ -3,7 +3,7 @@
 use burst_hpa::Quantity;
 
 /// How long a trace may be: a day has 5,760 syncs.
-const MOST_SECONDS: u32 = 7 * 24 * 3600;
+const MAX_SECONDS: u32 = 7 * 24 * 3600;
 
 /// A load over time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,8 +89,8 @@ fn row(line: &str, metrics: usize) -> Result<Row, String> {
     let seconds: u32 = seconds
         .parse()
         .ok()
-        .filter(|seconds| *seconds <= MOST_SECONDS)
-        .ok_or_else(|| format!("seconds: {seconds:?} is not a whole number from 0 to {MOST_SECONDS}"))?;
+        .filter(|seconds| *seconds <= MAX_SECONDS)
+        .ok_or_else(|| format!("seconds: {seconds:?} is not a whole number from 0 to {MAX_SECONDS}"))?;
     let loads = cells.map(|cell| match cell {
         "" => Ok(None),
         cell => match cell.parse::<Quantity>() {

@@ -5,7 +5,7 @@ use burst_hpa::node::{Key, Node, NodeValue};
 use burst_printable::is_printable;
 
 use super::scalar::{self, Scalar};
-use crate::page::no_command;
+use crate::printer::escape_workflow_commands;
 
 /// A document, ending in a line break.
 #[must_use]
@@ -75,7 +75,7 @@ fn list(items: &[Node], indent: usize, out: &mut String) {
 fn is_lines(text: &str) -> bool {
     let whole = text.strip_suffix('\n').unwrap_or(text);
     let is_ascii = |line: &str| line.chars().all(|character| (' '..='~').contains(&character));
-    let plain = |line: &str| line.trim_end() == line && is_ascii(line) && no_command(line) == line;
+    let plain = |line: &str| line.trim_end() == line && is_ascii(line) && escape_workflow_commands(line) == line;
     let begins = whole.starts_with(|first: char| first.is_ascii_graphic());
     whole.contains('\n') && begins && !whole.ends_with('\n') && whole.split('\n').all(plain)
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::{http::RUNTIME, port, wait};
 use burst_lab::api::{KubeApi, Reply};
 use burst_lab::cluster::{Cluster, HPAS};
-use burst_lab::server::{Answer, Server};
+use burst_lab::server::{Handler, Server};
 use bytes::Bytes;
 use http::Request;
 use serde_json::{Value, json};
@@ -166,11 +166,11 @@ fn locked(arrivals: &Arrivals) -> MutexGuard<'_, Vec<(String, Instant)>> {
 ///
 /// # Panics
 /// When there is none.
-pub fn serve(what: impl Answer) -> Server {
+pub fn serve(what: impl Handler) -> Server {
     serve_at(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), what)
 }
 
-fn serve_at(address: SocketAddr, what: impl Answer) -> Server {
+fn serve_at(address: SocketAddr, what: impl Handler) -> Server {
     RUNTIME.block_on(Server::start(address, what)).expect("a listener")
 }
 
@@ -184,14 +184,14 @@ struct Front {
     arrivals: Arrivals,
 }
 
-impl Answer for Front {
-    fn answer(&self, request: &Request<Bytes>) -> Reply {
+impl Handler for Front {
+    fn handle(&self, request: &Request<Bytes>) -> Reply {
         let arrival = (request.uri().path().to_owned(), Instant::now());
         locked(&self.arrivals).push(arrival);
         let goes_on = request.uri().query().is_some_and(|query| query.contains("continue="));
         if goes_on && self.forgetful.load(Ordering::Relaxed) {
             self.api.cluster.compact();
         }
-        self.api.answer(request)
+        self.api.handle(request)
     }
 }

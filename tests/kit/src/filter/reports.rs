@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::wait;
 use burst_lab::api::Reply;
-use burst_lab::server::{Answer, Server};
+use burst_lab::server::{Handler, Server};
 use burst_model::request_rates::{RequestCounts, Tally, report};
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
@@ -55,8 +55,8 @@ impl Reports {
 
 struct Keeper(Arc<Mutex<String>>);
 
-impl Answer for Keeper {
-    fn answer(&self, request: &Request<Bytes>) -> Reply {
+impl Handler for Keeper {
+    fn handle(&self, request: &Request<Bytes>) -> Reply {
         let mut answer = Response::new(Bytes::new());
         *answer.status_mut() = StatusCode::NO_CONTENT;
         let text = request
@@ -69,6 +69,6 @@ impl Answer for Keeper {
             }
             _ => *answer.status_mut() = StatusCode::BAD_REQUEST,
         }
-        Reply::Answer(answer)
+        Reply::Response(answer)
     }
 }

@@ -1,6 +1,6 @@
 //! The upstream of every Envoy cluster.
 
-use burst_lab::{api::Reply, server::Answer};
+use burst_lab::{api::Reply, server::Handler};
 use bytes::Bytes;
 use http::{Request, Response};
 
@@ -25,13 +25,13 @@ pub fn echo(length: usize) -> String {
 #[derive(Debug)]
 pub struct Upstream;
 
-impl Answer for Upstream {
-    fn answer(&self, request: &Request<Bytes>) -> Reply {
+impl Handler for Upstream {
+    fn handle(&self, request: &Request<Bytes>) -> Reply {
         if request.uri().path() == SILENT {
-            return Reply::Silence;
+            return Reply::Hang;
         }
         if let Some(answer) = request.uri().path().strip_prefix(ECHO).and_then(echoed) {
-            return Reply::Answer(answer);
+            return Reply::Response(answer);
         }
         let mut answer = Response::new(Bytes::from_static(b"hello\n"));
         if request.uri().path() == WITH_BURST {
@@ -41,7 +41,7 @@ impl Answer for Upstream {
                     .insert(name, http::HeaderValue::from_static(ITS_OWN));
             }
         }
-        Reply::Answer(answer)
+        Reply::Response(answer)
     }
 }
 

@@ -9,7 +9,7 @@ use std::{
 
 use burst_lab::{
     api::Reply,
-    server::{Answer, Server},
+    server::{Handler, Server},
 };
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
@@ -85,8 +85,8 @@ impl ReviewServer {
 
 struct Reviews(Arc<Mutex<State>>);
 
-impl Answer for Reviews {
-    fn answer(&self, request: &Request<Bytes>) -> Reply {
+impl Handler for Reviews {
+    fn handle(&self, request: &Request<Bytes>) -> Reply {
         let Ok(mut review) = serde_json::from_slice::<Value>(request.body()) else {
             return Reply::Reset;
         };
@@ -97,7 +97,7 @@ impl Answer for Reviews {
         *answer.status_mut() = state.code;
         let json = http::HeaderValue::from_static("application/json");
         answer.headers_mut().insert(http::header::CONTENT_TYPE, json);
-        Reply::Answer(answer)
+        Reply::Response(answer)
     }
 }
 

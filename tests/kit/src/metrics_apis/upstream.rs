@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use burst_lab::{
     api::Reply,
-    server::{Answer, Server},
+    server::{Handler, Server},
 };
 use bytes::Bytes;
 use http::{Request, Response};
@@ -18,13 +18,13 @@ pub(super) fn start() -> Server {
 
 struct Echo;
 
-impl Answer for Echo {
-    fn answer(&self, request: &Request<Bytes>) -> Reply {
+impl Handler for Echo {
+    fn handle(&self, request: &Request<Bytes>) -> Reply {
         let mut head = format!("{} {} {:?}\n", request.method(), request.uri(), request.version());
         for (name, value) in request.headers() {
             let value = String::from_utf8_lossy(value.as_bytes());
             writeln!(head, "{name}: {value}").expect("text");
         }
-        Reply::Answer(Response::new(head.into()))
+        Reply::Response(Response::new(head.into()))
     }
 }

@@ -8,13 +8,13 @@ fn requests_are_counted_by_resource_and_user_agent() {
     api.faults.inject_times(SERVICES, Fault::Hang, 1);
     text(&api, &format!("{ALL_HPAS}?limit=5"));
     text(&api, ALL_HPAS);
-    api.answer(&request("/api/v1/services"));
+    api.handle(&request("/api/v1/services"));
     let counts = api.requests.counts();
     assert_eq!(
         (counts.total, counts.by_resource[HPAS], counts.by_user_agent["test"]),
         (3, 2, 3)
     );
-    let seen = api.requests.seen();
+    let seen = api.requests.entries();
     assert_eq!(
         (seen[0].query.as_str(), seen[0].verb.as_str(), seen[0].status),
         ("limit=5", "list", Some(200))
@@ -25,7 +25,7 @@ fn requests_are_counted_by_resource_and_user_agent() {
 }
 
 #[test]
-fn everything_a_handle_does_can_be_done_over_http() {
+fn every_handle_is_reachable_over_http() {
     let api = api(&["a/1"]);
     let send = |method: &str, uri: &str, body: &str| {
         let request = Request::builder()
@@ -33,7 +33,7 @@ fn everything_a_handle_does_can_be_done_over_http() {
             .uri(uri)
             .body(Bytes::copy_from_slice(body.as_bytes()))
             .unwrap();
-        let answer = whole(api.answer(&request));
+        let answer = complete(api.handle(&request));
         (
             answer.status().as_u16(),
             String::from_utf8(answer.into_body().to_vec()).unwrap(),
@@ -84,7 +84,7 @@ fn every_fault_that_the_usage_names_can_be_injected() {
     for fault in &faults {
         let body = format!(r#"{{"resource":"services","fault":{fault}}}"#);
         let put = Request::put("/lab/fault").body(Bytes::from(body)).unwrap();
-        assert_eq!(api.answer(&put).status(), Some(StatusCode::OK), "{fault}");
+        assert_eq!(api.handle(&put).status(), Some(StatusCode::OK), "{fault}");
     }
     assert_eq!(api.faults.pending().len(), 21);
 }

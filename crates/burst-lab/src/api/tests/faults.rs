@@ -25,10 +25,10 @@ fn each_status_fault_answers_with_its_code_and_reason() {
 }
 
 #[test]
-fn too_many_requests_say_when_to_come_again() {
+fn too_many_requests_has_retry_after() {
     let api = api(&[]);
     api.faults.inject(HPAS, Fault::TooManyRequests { retry_after: 7 });
-    let answer = whole(api.answer(&request(ALL_HPAS)));
+    let answer = complete(api.handle(&request(ALL_HPAS)));
     assert_eq!(
         (answer.status().as_u16(), answer.headers()["retry-after"].as_bytes()),
         (429, b"7".as_slice())
@@ -37,18 +37,18 @@ fn too_many_requests_say_when_to_come_again() {
 }
 
 #[test]
-fn body_faults_spoil_what_would_have_been_good() {
+fn body_faults_corrupt_a_good_response() {
     let api = api(&["a/1", "a/2"]);
     let (_, good) = text(&api, ALL_HPAS);
-    let spoiled = |fault| {
+    let corrupted = |fault| {
         api.faults.inject_times(HPAS, fault, 1);
         text(&api, ALL_HPAS)
     };
-    let (status, truncated) = spoiled(Fault::Truncate);
+    let (status, truncated) = corrupted(Fault::Truncate);
     assert!(status == 200 && good.starts_with(&truncated) && truncated.len() < good.len());
-    assert!(serde_json::from_str::<Value>(&spoiled(Fault::NotJson).1).is_err());
+    assert!(serde_json::from_str::<Value>(&corrupted(Fault::NotJson).1).is_err());
     assert_eq!(
-        serde_json::from_str::<Value>(&spoiled(Fault::OtherKind).1).unwrap()["kind"],
+        serde_json::from_str::<Value>(&corrupted(Fault::OtherKind).1).unwrap()["kind"],
         "APIGroupList"
     );
     assert_eq!(text(&api, ALL_HPAS).1, good);
@@ -97,13 +97,13 @@ fn an_endless_list_begins_again_by_another_token_each_time() {
 }
 
 #[test]
-fn wire_faults_are_values_for_the_server_to_carry_out() {
+fn connection_faults_are_returned_for_the_server_to_carry_out() {
     let api = api(&["a/1"]);
     let reply = |fault| {
         api.faults.inject_times(HPAS, fault, 1);
-        api.answer(&request(ALL_HPAS))
+        api.handle(&request(ALL_HPAS))
     };
-    assert!(matches!(reply(Fault::Hang), Reply::Silence));
+    assert!(matches!(reply(Fault::Hang), Reply::Hang));
     assert!(matches!(reply(Fault::Reset), Reply::Reset));
     assert!(matches!(reply(Fault::Stall), Reply::Stall(answer) if answer.status() == 200));
     assert!(matches!(reply(Fault::ResetMidway), Reply::ResetMidway(answer) if answer.status() == 200));

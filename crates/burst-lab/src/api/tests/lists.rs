@@ -21,7 +21,7 @@ fn a_list_has_the_shape_of_a_real_one() {
 }
 
 #[test]
-fn an_empty_list_has_items_all_the_same() {
+fn an_empty_list_has_an_items_field() {
     let (_, body) = text(
         &api(&[]),
         "/apis/autoscaling/v2/namespaces/nons/horizontalpodautoscalers",
@@ -51,7 +51,7 @@ fn pages_together_hold_every_object_once_as_of_one_version() {
 }
 
 #[test]
-fn a_namespace_is_paged_by_itself() {
+fn the_list_of_one_namespace_is_paged() {
     let api = api(&["a/1", "b/2", "b/3", "c/4"]);
     let path = "/apis/autoscaling/v2/namespaces/b/horizontalpodautoscalers";
     let first = get(&api, &format!("{path}?limit=1"));
@@ -62,7 +62,7 @@ fn a_namespace_is_paged_by_itself() {
 }
 
 #[test]
-fn an_expired_token_is_gone_and_its_answer_says_how_to_read_on() {
+fn an_expired_token_is_gone_and_its_response_has_a_token_to_continue_with() {
     let api = api(&["a/1", "a/2", "a/3"]);
     let first = get(&api, &format!("{ALL_HPAS}?limit=1"));
     api.cluster.compact();
@@ -82,7 +82,7 @@ fn an_expired_token_is_gone_and_its_answer_says_how_to_read_on() {
 }
 
 #[test]
-fn a_token_that_is_none_is_a_bad_request() {
+fn an_invalid_continue_token_is_a_bad_request() {
     let api = api(&["a/1"]);
     let strange = URL_SAFE_NO_PAD.encode(r#"{"v":"meta.k8s.io/v1"}"#);
     let wrong = get(&api, &format!("{ALL_HPAS}?continue={strange}"));
@@ -92,7 +92,7 @@ fn a_token_that_is_none_is_a_bad_request() {
 }
 
 #[test]
-fn selectors_choose_and_hide_the_remaining_count() {
+fn selectors_filter_and_hide_the_remaining_count() {
     let api = api(&["a/1", "a/2", "b/3"]);
     let chosen = get(&api, &format!("{ALL_HPAS}?limit=1&labelSelector=name%20in%20(2,3)"));
     assert_eq!(names(&chosen), ["2"]);
@@ -136,8 +136,8 @@ fn curl_gets_indented_json_and_a_filter_does_not() {
     let mut curl = request(ALL_HPAS);
     curl.headers_mut().insert("user-agent", "curl/8.5.0".parse().unwrap());
     let lines = |answer: Response<Bytes>| answer.into_body().iter().filter(|byte| **byte == b'\n').count();
-    assert!(lines(whole(api.answer(&curl))) > 5);
-    assert_eq!(lines(whole(api.answer(&request(ALL_HPAS)))), 0);
+    assert!(lines(complete(api.handle(&curl))) > 5);
+    assert_eq!(lines(complete(api.handle(&request(ALL_HPAS)))), 0);
 }
 
 #[test]

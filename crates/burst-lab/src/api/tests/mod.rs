@@ -1,11 +1,11 @@
 //! The answers as a client gets them. The texts of errors were recorded from kube-apiserver v1.36.3.
 
 mod control;
+mod errors;
 mod faults;
 mod lists;
-mod refusals;
 mod reviews;
-mod windows;
+mod watches;
 
 use bytes::Bytes;
 use http::{Request, Response};
@@ -37,15 +37,15 @@ fn request(uri: &str) -> Request<Bytes> {
         .unwrap()
 }
 
-fn whole(reply: Reply) -> Response<Bytes> {
+fn complete(reply: Reply) -> Response<Bytes> {
     match reply {
-        Reply::Answer(answer) => answer,
-        other => panic!("no whole answer: {other:?}"),
+        Reply::Response(answer) => answer,
+        other => panic!("no complete answer: {other:?}"),
     }
 }
 
 fn text(api: &KubeApi, uri: &str) -> (u16, String) {
-    let answer = whole(api.answer(&request(uri)));
+    let answer = complete(api.handle(&request(uri)));
     (
         answer.status().as_u16(),
         String::from_utf8(answer.into_body().to_vec()).unwrap(),

@@ -2,11 +2,11 @@ use super::*;
 
 const REVIEWS: &str = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
 
-fn ask(api: &KubeApi, body: &str) -> (u16, Value) {
+fn review(api: &KubeApi, body: &str) -> (u16, Value) {
     let request = Request::post(REVIEWS)
         .body(Bytes::copy_from_slice(body.as_bytes()))
         .unwrap();
-    let answer = whole(api.answer(&request));
+    let answer = complete(api.handle(&request));
     let body = serde_json::from_slice(answer.body()).unwrap();
     (answer.status().as_u16(), body)
 }
@@ -27,8 +27,8 @@ fn a_review_is_answered_by_the_rules_of_a_user_or_a_group() {
         verbs: vec!["list".into()],
         namespace: Some(namespace.into()),
     };
-    api.access.restrict("alice", vec![rule("shop")]);
-    api.access.restrict("a,b", vec![rule("data")]);
+    api.access.set_rules("alice", vec![rule("shop")]);
+    api.access.set_rules("a,b", vec![rule("data")]);
     for (user, groups, namespace, allowed) in [
         ("alice", &[][..], "shop", true),
         ("alice", &[], "data", false),
@@ -36,7 +36,7 @@ fn a_review_is_answered_by_the_rules_of_a_user_or_a_group() {
         ("alice", &["a", "b"], "data", false),
         ("bob", &["dev"], "data", true),
     ] {
-        let (status, review) = ask(&api, &about(user, groups, namespace));
+        let (status, review) = review(&api, &about(user, groups, namespace));
         assert_eq!(
             (status, &review["status"]["allowed"]),
             (201, &json!(allowed)),
@@ -44,8 +44,8 @@ fn a_review_is_answered_by_the_rules_of_a_user_or_a_group() {
         );
         assert_eq!(review["spec"]["user"], user);
     }
-    assert_eq!(ask(&api, "{}").0, 400);
-    let seen = api.requests.seen();
+    assert_eq!(review(&api, "{}").0, 400);
+    let seen = api.requests.entries();
     assert_eq!(
         (seen[0].resource.as_str(), seen[0].verb.as_str()),
         ("subjectaccessreviews.authorization.k8s.io", "create")

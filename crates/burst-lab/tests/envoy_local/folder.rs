@@ -1,0 +1,127 @@
+//! A folder like the root of the repository, with the ports of `envoy-local/` replaced by free ones, so that tests do not
+//! collide with each other or with a `make run`.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::net::SocketAddr;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use burst_testkit::{Part, Process, http, port, repository, wait, wasm};
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+
+/// Compiling the module alone takes seconds on a busy machine.
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(120);
+
+/// The ports of Envoy, its admin interface, the Kubernetes API and the services.
+const PORTS: [&str; 4] = ["8080", "9901", "8001", "8002"];
+const MODULE: &str = "burst-metrics.wasm";
+
+/// The `burst-lab` that cargo built for these tests, under a name of its own. A test of the compose file builds
+/// `burst-lab` without the feature `context`, which replaces the file that `CARGO_BIN_EXE_burst-lab` names. A hard link
+/// keeps the first one; a copy could fail to execute while another thread forks.
+static BURST_LAB: LazyLock<PathBuf> = LazyLock::new(|| {
+    let link = Path::new(env!("CARGO_TARGET_TMPDIR")).join("burst-lab-with-context");
+    match fs::remove_file(&link) {
+        Err(error) if error.kind() != ErrorKind::NotFound => panic!("{}: {error}", link.display()),
+        _ => fs::hard_link(env!("CARGO_BIN_EXE_burst-lab"), &link).unwrap(),
+    }
+    link
+});
+
+pub(crate) struct LocalFolder {
+    dir: TempDir,
+    ports: [u16; 4],
+}
+
+impl LocalFolder {
+    pub(crate) fn new() -> Self {
+        LazyLock::force(&BURST_LAB);
+        let folder = LocalFolder {
+            dir: tempfile::tempdir().unwrap(),
+            ports: PORTS.map(|_| port::free()),
+        };
+        for name in ["envoy-local", "target/wasm"] {
+            fs::create_dir_all(folder.path().join(name)).unwrap();
+        }
+        symlink(wasm(MODULE), folder.path().join("target/wasm").join(MODULE)).unwrap();
+        for config in ["envoy.yaml", "context.yaml"] {
+            let config = Path::new("envoy-local").join(config);
+            let text = fs::read_to_string(repository().join(&config)).unwrap();
+            let text = folder.with_free_ports(&text).replace("0.0.0.0", "127.0.0.1");
+            fs::write(folder.path().join(config), text).unwrap();
+        }
+        folder
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// Replaces every port of `envoy-local/` in a text by a free one.
+    pub(crate) fn with_free_ports(&self, text: &str) -> String {
+        // Placeholders first, because a new port may contain the digits of an old one.
+        let mark = |place: usize| format!("\u{0}{place}\u{0}");
+        let marked = (0..)
+            .zip(PORTS)
+            .fold(text.to_owned(), |text, (place, port)| text.replace(port, &mark(place)));
+        (0..).zip(self.ports).fold(marked, |text, (place, port)| {
+            text.replace(&mark(place), &port.to_string())
+        })
+    }
+
+    pub(crate) fn addr(&self, port: &str) -> SocketAddr {
+        self.with_free_ports(&format!("127.0.0.1:{port}")).parse().unwrap()
+    }
+
+    /// Starts a program for this folder; it is terminated when the result is dropped.
+    pub(crate) fn start(&self, name: &str, command: &mut Command) -> Running {
+        Running(Process::start(name, self.path(), command))
+    }
+
+    /// `burst-lab run` in this folder, with the real Envoy.
+    pub(crate) fn run(&self) -> Command {
+        let mut command = Command::new(&*BURST_LAB);
+        command.current_dir(self.path()).arg("run");
+        command.arg("--envoy").arg(Part::Envoy.path());
+        for (option, port) in [("--proxy", "8080"), ("--api", "8001"), ("--services", "8002")] {
+            command.arg(option).arg(self.addr(port).to_string());
+        }
+        command
+    }
+
+    /// Waits until a response of a service through Envoy has the header, and returns the header.
+    pub(crate) fn header(&self, host: &str) -> String {
+        let url = format!("http://{}/", self.addr("8080"));
+        wait::for_ok(TIMEOUT, &format!("x-burst of {host}"), || {
+            let answer = http::try_send("GET", &url, &[("host", host)]).map_err(|error| error.to_string())?;
+            answer.header("x-burst").map(str::to_owned).ok_or(format!("{answer:?}"))
+        })
+    }
+}
+
+/// A program with child processes, which a SIGKILL would leave behind.
+pub(crate) struct Running(pub(crate) Process);
+
+impl Running {
+    pub(crate) fn terminate(&self) {
+        // It may have exited already.
+        let _ = kill_process(Pid::from_raw(self.0.id().cast_signed()).unwrap(), Signal::TERM);
+        wait::until(TIMEOUT, "it ends after SIGTERM", || !is_running(self.0.id()));
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.terminate();
+    }
+}
+
+/// Returns false for a process that has exited, also if it was not yet waited for.
+fn is_running(id: u32) -> bool {
+    fs::read_to_string(format!("/proc/{id}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
+}

@@ -1,0 +1,205 @@
+//! Which requests get through.
+
+use burst_model::kube::Source;
+use burst_model::name::Name;
+use http::header::HOST;
+use http::uri::{Authority, PathAndQuery};
+use http::{Method, Request, StatusCode};
+
+/// Why a request does not get through.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum RequestDenied {
+    /// A page in a browser can make a name of its own lead here, and would read the cluster with it.
+    #[error("the host {0:?} is not this machine; ask for localhost, 127.0.0.1 or [::1]")]
+    ForeignHost(String),
+    #[error("{0} is not forwarded: this proxy only reads")]
+    NotGet(Method),
+    #[error("{path} is not forwarded: this proxy only lists {lists}")]
+    NotAList { path: String, lists: String },
+}
+
+impl RequestDenied {
+    pub(super) fn status(&self) -> StatusCode {
+        match self {
+            Self::NotGet(_) => StatusCode::METHOD_NOT_ALLOWED,
+            Self::ForeignHost(_) | Self::NotAList { .. } => StatusCode::FORBIDDEN,
+        }
+    }
+}
+
+/// What to ask the cluster for.
+pub(super) fn check<B>(request: &Request<B>, sources: &[Source]) -> Result<PathAndQuery, RequestDenied> {
+    check_host(request)?;
+    if request.method() != Method::GET {
+        return Err(RequestDenied::NotGet(request.method().clone()));
+    }
+    let path = request.uri().path();
+    match request.uri().path_and_query() {
+        Some(asked) if sources.iter().any(|source| is_path_of(path, source)) => Ok(asked.clone()),
+        _ => {
+            let lists: Vec<_> = sources.iter().map(ToString::to_string).collect();
+            Err(RequestDenied::NotAList {
+                path: path.to_owned(),
+                lists: lists.join(", "),
+            })
+        }
+    }
+}
+
+/// Both the header and, in a request as to a forward proxy, the target.
+fn check_host<B>(request: &Request<B>) -> Result<(), RequestDenied> {
+    let foreign = |host: &[u8]| RequestDenied::ForeignHost(String::from_utf8_lossy(host).into_owned());
+    let mut hosts = request.headers().get_all(HOST).iter();
+    let host = hosts.next().ok_or_else(|| foreign(b""))?;
+    let hosts = std::iter::once(host).chain(hosts).map(http::HeaderValue::as_bytes);
+    let target = request.uri().authority().map(|target| target.as_str().as_bytes());
+    for host in hosts.chain(target) {
+        if !Authority::try_from(host).is_ok_and(|host| is_loopback(&host)) {
+            return Err(foreign(host));
+        }
+    }
+    Ok(())
+}
+
+fn is_loopback(authority: &Authority) -> bool {
+    let host = authority.host().trim_start_matches('[').trim_end_matches(']');
+    let address = host.parse::<std::net::IpAddr>();
+    !authority.as_str().contains('@')
+        && (host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback()))
+}
+
+/// The list itself, or, where it is of the whole cluster, that of any namespace.
+fn is_path_of(path: &str, source: &Source) -> bool {
+    let list = |namespace: Option<Name>| {
+        let source = Source {
+            namespace,
+            ..source.clone()
+        };
+        let asked = source.list_path(1, None);
+        asked.split_once('?').is_some_and(|(list, _)| list == path)
+    };
+    let within = || {
+        let (_, rest) = path.split_once("/namespaces/")?;
+        let (namespace, _) = rest.split_once('/')?;
+        Name::parse(namespace).ok()
+    };
+    list(source.namespace.clone()) || (source.namespace.is_none() && within().is_some_and(|name| list(Some(name))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::proxy::sources;
+
+    fn ask(method: &str, target: &str, hosts: &[&str], sources: &[Source]) -> Result<String, RequestDenied> {
+        let request = Request::builder().method(method).uri(target);
+        let request = hosts.iter().fold(request, |request, host| request.header(HOST, *host));
+        check(&request.body(()).unwrap(), sources).map(|path| path.to_string())
+    }
+
+    #[test]
+    fn the_lists_of_the_filter_get_through_with_their_query() {
+        let all = sources(None).unwrap();
+        for path in [
+            "/api/v1/services?limit=500",
+            "/api/v1/services",
+            "/apis/autoscaling/v2/horizontalpodautoscalers?limit=5&continue=a%2Fb%3D%26",
+            "/apis/apps/v1/deployments?watch=1&resourceVersion=7&timeoutSeconds=10",
+            "/apis/apps/v1/namespaces/shop/statefulsets?labelSelector=a%20in%20%28b%29",
+        ] {
+            assert_eq!(
+                ask("GET", path, &["localhost:8001"], &all),
+                Ok(path.to_owned()),
+                "{path}"
+            );
+        }
+    }
+
+    #[test]
+    fn nothing_else_does() {
+        let all = sources(None).unwrap();
+        for path in [
+            "/",
+            "/api",
+            "/api/v1/secrets",
+            "/api/v1/namespaces/shop/secrets",
+            "/api/v1/namespaces/services",
+            "/api/v1/services/",
+            "/api/v1//services",
+            "/api/v1/watch/services",
+            "/api/v1/namespaces/shop/services/web",
+            "/api/v1/namespaces/shop/services/web/proxy",
+            "/api/v1/namespaces/shop/secrets/../services",
+            "/api/v1/namespaces/shop%2Fsecrets/services",
+            "/api/v1/namespaces/../services",
+            "/api/v1/%73ecrets",
+            "/apis/autoscaling/v2/horizontalpodautoscalers/status",
+            "/apis/autoscaling/v1/horizontalpodautoscalers",
+            "/apis/argoproj.io/v1alpha1/rollouts",
+            "/metrics",
+        ] {
+            let denied = ask("GET", path, &["localhost"], &all).unwrap_err();
+            assert_eq!(denied.status(), 403, "{path}");
+            assert!(
+                denied.to_string().ends_with(
+                    "only lists horizontalpodautoscalers.autoscaling, services, \
+                 deployments.apps, statefulsets.apps"
+                ),
+                "{denied}"
+            );
+        }
+        for method in ["POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"] {
+            let denied = ask(method, "/api/v1/services", &["localhost"], &all).unwrap_err();
+            assert_eq!(denied.status(), 405, "{method}");
+        }
+    }
+
+    #[test]
+    fn a_configuration_says_which_lists() {
+        let config = br#"{"cluster": "c", "namespaces": ["shop"], "workloads": [
+            {"group": "argoproj.io", "version": "v1alpha1", "resource": "rollouts", "kind": "Rollout"}]}"#;
+        let some = sources(Some(config)).unwrap();
+        let asks = |path: &str| ask("GET", path, &["localhost"], &some).is_ok();
+        assert!(
+            asks("/apis/argoproj.io/v1alpha1/namespaces/shop/rollouts") && asks("/api/v1/namespaces/shop/services")
+        );
+        assert!(!asks("/api/v1/services") && !asks("/api/v1/namespaces/data/services"));
+        assert!(!asks("/apis/apps/v1/namespaces/shop/deployments"));
+    }
+
+    #[test]
+    fn only_a_loopback_host_is_answered() {
+        let all = sources(None).unwrap();
+        let path = "/api/v1/services";
+        for host in [
+            "localhost",
+            "LocalHost:1",
+            "127.0.0.1:8001",
+            "127.9.9.9",
+            "[::1]:8001",
+            "[::1]",
+        ] {
+            assert!(ask("GET", path, &[host], &all).is_ok(), "{host}");
+        }
+        for host in [
+            "evil.example",
+            "localhost.evil.example",
+            "127.0.0.1.evil.example:8001",
+            "kubernetes.default.svc",
+            "10.0.0.1",
+            "localhost@evil.example",
+            "evil@localhost",
+            "",
+        ] {
+            let denied = ask("GET", path, &[host], &all).unwrap_err();
+            assert_eq!(denied, RequestDenied::ForeignHost(host.to_owned()));
+        }
+        assert!(ask("GET", path, &[], &all).is_err());
+        assert!(ask("GET", path, &["localhost", "evil.example"], &all).is_err());
+        assert!(ask("GET", "http://evil.example/api/v1/services", &["localhost"], &all).is_err());
+        assert_eq!(
+            ask("GET", "http://localhost/api/v1/services", &["localhost"], &all),
+            Ok(path.to_owned())
+        );
+    }
+}

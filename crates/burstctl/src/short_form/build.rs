@@ -1,0 +1,372 @@
+//! From the short form, through the builder, to an HPA.
+
+use burst_hpa::behavior::SelectPolicy;
+use burst_hpa::builder::{
+    AverageValue, BuildError, ContainerResourceMetric, ExternalMetric, Hpa, Metric, ObjectMetric, ObjectReference,
+    PodsMetric, Policy, ResourceMetric, ScalingRules, Selector, Target, Utilization, Value,
+};
+use burst_hpa::metric::Resource;
+use burst_hpa::{ErrorType, Options, Severity};
+use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
+use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
+
+use super::raw;
+use super::scale_targets::ScaleTargets;
+use crate::deserialize::DeserializeError;
+use crate::finding::{Finding, FindingKind};
+use crate::objects::Object;
+
+/// A target that is in the input is looked at: its containers have to request what is measured.
+pub(crate) fn hpa(
+    object: &Object,
+    targets: &ScaleTargets<'_>,
+    options: Options,
+) -> Result<HorizontalPodAutoscaler, Vec<Finding>> {
+    let raw = read(object).map_err(|finding| vec![*finding])?;
+    let metrics: Vec<Metric> = collect(raw.metrics.iter().enumerate().map(|(index, written)| {
+        metric(written).map_err(|message| short_form_finding(object, &format!("metrics[{index}]"), message.to_owned()))
+    }))?;
+    let mut hpa = Hpa::new(target(&raw, targets), raw.max).for_cluster(options);
+    hpa = raw.name.iter().fold(hpa, Hpa::name);
+    hpa = raw.namespace.iter().fold(hpa, Hpa::namespace);
+    hpa = raw.labels.iter().fold(hpa, |hpa, (key, value)| hpa.label(key, value));
+    hpa = raw
+        .annotations
+        .iter()
+        .fold(hpa, |hpa, (key, value)| hpa.annotation(key, value));
+    hpa = raw.min.into_iter().fold(hpa, Hpa::min_replicas);
+    hpa = metrics.into_iter().fold(hpa, Hpa::metric);
+    if let Some(written) = &raw.scale_up {
+        hpa = hpa.scale_up(rules(written, "scaleUp", object)?);
+    }
+    if let Some(written) = &raw.scale_down {
+        hpa = hpa.scale_down(rules(written, "scaleDown", object)?);
+    }
+    hpa.build().map_err(|errors| {
+        errors
+            .as_slice()
+            .iter()
+            .map(|error| build_finding(object, error))
+            .collect()
+    })
+}
+
+/// All errors, not only the first.
+fn collect<T>(results: impl Iterator<Item = Result<T, Box<Finding>>>) -> Result<Vec<T>, Vec<Finding>> {
+    let (mut good, mut bad) = (Vec::new(), Vec::new());
+    for result in results {
+        match result {
+            Ok(value) => good.push(value),
+            Err(finding) => bad.push(*finding),
+        }
+    }
+    if bad.is_empty() { Ok(good) } else { Err(bad) }
+}
+
+fn read(object: &Object) -> Result<raw::ShortHpa, Box<Finding>> {
+    crate::deserialize::deserialize(&object.tree).map_err(|DeserializeError { field, span, detail }| {
+        let mut finding = short_form_finding(object, &field, detail);
+        finding.span = span;
+        finding
+    })
+}
+
+fn target(raw: &raw::ShortHpa, targets: &ScaleTargets<'_>) -> Target {
+    let reference = &raw.target;
+    let namespace = raw.namespace.as_deref().unwrap_or("default");
+    let found = (reference.api_version == "apps/v1")
+        .then(|| targets.find(&reference.kind, namespace, &reference.name))
+        .flatten();
+    let json = || found.map(|object| object.tree.to_json()).unwrap_or_default();
+    let read = match reference.kind.as_str() {
+        "Deployment" => serde_json::from_value::<Deployment>(json())
+            .ok()
+            .map(|deployment| Target::from(&deployment)),
+        "StatefulSet" => serde_json::from_value::<StatefulSet>(json())
+            .ok()
+            .map(|set| Target::from(&set)),
+        _ => None,
+    };
+    read.unwrap_or_else(|| Target::reference_to(&reference.api_version, &reference.kind, &reference.name))
+}
+
+const SOURCES: &str = "name one source: resource (perhaps of a container), pods, object with metric, or external";
+
+fn metric(written: &raw::Metric) -> Result<Metric, &'static str> {
+    let raw::Metric {
+        resource,
+        container,
+        pods,
+        object,
+        external,
+        metric,
+        selector,
+        ..
+    } = written;
+    let selector = selector.as_ref().map(|labels| {
+        labels
+            .iter()
+            .fold(Selector::new(), |selector, (key, value)| selector.label(key, value))
+    });
+    let named = [pods.is_some(), object.is_some(), external.is_some(), resource.is_some()];
+    if named.iter().filter(|named| **named).count() != 1 {
+        return Err(SOURCES);
+    }
+    if metric.is_some() != object.is_some() {
+        return Err("object and metric belong together");
+    }
+    if let Some(resource) = resource {
+        if selector.is_some() {
+            return Err("a resource has no labels to select by");
+        }
+        return resource_metric(*resource, container.as_deref(), written);
+    }
+    if container.is_some() {
+        return Err("container belongs to resource");
+    }
+    if written.utilization.is_some() {
+        return Err("utilization is a share of a request, and only a resource has one; use average");
+    }
+    if let Some(name) = pods {
+        let average = written.average.clone().filter(|_| written.value.is_none());
+        let average = average.ok_or("pods are compared by average")?;
+        let metric = PodsMetric::new(name, AverageValue::new(average.0));
+        return Ok(match selector {
+            Some(selector) => metric.selector(selector).into(),
+            None => metric.into(),
+        });
+    }
+    series(written, selector)
+}
+
+fn resource_metric(
+    resource: raw::Resource,
+    container: Option<&str>,
+    written: &raw::Metric,
+) -> Result<Metric, &'static str> {
+    let resource = match resource {
+        raw::Resource::Cpu => Resource::Cpu,
+        raw::Resource::Memory => Resource::Memory,
+    };
+    let target = match (written.utilization, &written.average, &written.value) {
+        (Some(percent), None, None) => Utilization(percent).into(),
+        (None, Some(average), None) => AverageValue::new(average.0.clone()).into(),
+        _ => return Err("a resource is compared by utilization or by average, one of them"),
+    };
+    let target: burst_hpa::builder::ResourceTarget = target;
+    Ok(match container {
+        Some(container) => ContainerResourceMetric::new(container, resource, target).into(),
+        None => ResourceMetric::new(resource, target).into(),
+    })
+}
+
+/// An object's value or one from outside.
+fn series(written: &raw::Metric, selector: Option<Selector>) -> Result<Metric, &'static str> {
+    let target: burst_hpa::builder::SeriesTarget = match (&written.average, &written.value) {
+        (Some(average), None) => AverageValue::new(average.0.clone()).into(),
+        (None, Some(value)) => Value::new(value.0.clone()).into(),
+        _ => return Err("compared by value or by average, one of them"),
+    };
+    Ok(match (&written.object, &written.metric, &written.external) {
+        (Some(object), Some(name), _) => {
+            let object = ObjectReference::new(&object.api_version, &object.kind, &object.name);
+            let metric = ObjectMetric::new(object, name, target);
+            selector
+                .map(|selector| metric.clone().selector(selector))
+                .unwrap_or(metric)
+                .into()
+        }
+        (_, _, Some(name)) => {
+            let metric = ExternalMetric::new(name, target);
+            selector
+                .map(|selector| metric.clone().selector(selector))
+                .unwrap_or(metric)
+                .into()
+        }
+        _ => return Err(SOURCES),
+    })
+}
+
+fn rules(written: &raw::Rules, field: &str, object: &Object) -> Result<ScalingRules, Vec<Finding>> {
+    let mut rules = ScalingRules::new();
+    if let Some(length) = written.window {
+        rules = rules.window(length.0);
+    }
+    rules = match (written.disabled, written.select) {
+        (true, None) => rules.select(SelectPolicy::Disabled),
+        (true, Some(_)) => {
+            return Err(vec![*short_form_finding(
+                object,
+                field,
+                "select has no effect if disabled is set".to_owned(),
+            )]);
+        }
+        (false, Some(raw::Select::Max)) => rules.select(SelectPolicy::Max),
+        (false, Some(raw::Select::Min)) => rules.select(SelectPolicy::Min),
+        (false, None) => rules,
+    };
+    if let Some(amount) = &written.tolerance {
+        rules = rules.tolerance(amount.0.clone());
+    }
+    let policies = written
+        .policies
+        .iter()
+        .enumerate()
+        .map(|(index, policy)| match (policy.pods, policy.percent) {
+            (Some(count), None) => Ok(Policy::pods(count, policy.every.0)),
+            (None, Some(percent)) => Ok(Policy::percent(percent, policy.every.0)),
+            _ => Err(short_form_finding(
+                object,
+                &format!("{field}.policies[{index}]"),
+                "either pods or percent".to_owned(),
+            )),
+        });
+    Ok(collect(policies)?.into_iter().fold(rules, ScalingRules::policy))
+}
+
+fn short_form_finding(object: &Object, field: &str, detail: String) -> Box<Finding> {
+    Box::new(Finding {
+        object: title(object),
+        kind: FindingKind::Short,
+        ..Finding::at(object, field, detail)
+    })
+}
+
+/// `namespace/name`, which the short form may leave to the target.
+pub(crate) fn title(object: &Object) -> String {
+    let word = |name| object.tree.text(name);
+    let named = || object.tree.field("target")?.text("name");
+    let target = word("target")
+        .and_then(|target| target.split_once('/'))
+        .map(|(_, name)| name)
+        .or_else(named);
+    format!(
+        "{}/{}",
+        word("namespace").unwrap_or("default"),
+        word("name").or(target).unwrap_or_default()
+    )
+}
+
+/// The builder speaks of `autoscaling/v2`; the place is that of the short word.
+fn build_finding(object: &Object, error: &BuildError) -> Finding {
+    let (field, kind, detail, advice) = match error {
+        BuildError::Refused(error) => (
+            &error.field,
+            FindingKind::Invalid(error.error_type),
+            error.detail.clone(),
+            None,
+        ),
+        BuildError::NeverWorks(finding) => (
+            &finding.field,
+            FindingKind::Lint(finding.lint),
+            finding.effect.clone(),
+            Some(finding.advice.clone()),
+        ),
+        BuildError::OtherNamespace { .. } => {
+            return Finding {
+                object: title(object),
+                kind: FindingKind::Short,
+                ..Finding::at(object, &short_path("metadata.namespace"), error.to_string())
+            };
+        }
+        BuildError::NotWholeSeconds { field, duration } => {
+            let detail = format!("{duration:?} is not a whole number of seconds");
+            (field, FindingKind::Invalid(ErrorType::Invalid), detail, None)
+        }
+    };
+    let at = Finding::at(object, &short_path(field), detail);
+    Finding {
+        object: title(object),
+        field: field.clone(),
+        kind,
+        advice,
+        severity: Severity::Error,
+        ..at
+    }
+}
+
+/// What the rules say of an HPA, where the short form says it.
+pub(crate) fn lint_finding(object: &Object, finding: burst_hpa::Finding) -> Finding {
+    let severity = finding.severity;
+    let build_finding = build_finding(object, &BuildError::NeverWorks(finding));
+    Finding {
+        severity,
+        ..build_finding
+    }
+}
+
+const SHORT_NAMES: [(&str, &str); 9] = [
+    ("spec.behavior.", ""),
+    ("spec.", ""),
+    ("metadata.", ""),
+    ("stabilizationWindowSeconds", "window"),
+    ("selectPolicy", "select"),
+    ("periodSeconds", "every"),
+    ("scaleTargetRef", "target"),
+    ("maxReplicas", "max"),
+    ("minReplicas", "min"),
+];
+
+fn short_path(field: &str) -> String {
+    let shortened = SHORT_NAMES
+        .iter()
+        .fold(field.to_owned(), |field, (long, short)| field.replace(long, short));
+    short_metric_path(&shortened).unwrap_or(shortened)
+}
+
+/// Where the short form has one level: `metrics[0].pods.target.averageValue` is `metrics[0].average`.
+fn short_metric_path(field: &str) -> Option<String> {
+    let (metric, field) = field.strip_prefix("metrics")?.split_once("].")?;
+    let word = match field.split_once('.')? {
+        (_, "target.averageUtilization") => "utilization",
+        (_, "target.averageValue") => "average",
+        (_, "target.value") => "value",
+        (_, field) if field.starts_with("metric.selector") => "selector",
+        ("object", "metric.name") => "metric",
+        (source @ ("pods" | "external"), "metric.name") => source,
+        ("object", field) => {
+            return Some(format!(
+                "metrics{metric}].{}",
+                field.replace("describedObject", "object")
+            ));
+        }
+        ("resource" | "containerResource", "name") => "resource",
+        ("containerResource", "container") => "container",
+        _ => return None,
+    };
+    Some(format!("metrics{metric}].{word}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::short_path;
+
+    #[test]
+    fn a_field_is_found_where_the_short_form_has_it() {
+        for (field, place) in [
+            ("spec.maxReplicas", "max"),
+            (
+                "spec.behavior.scaleUp.policies[1].periodSeconds",
+                "scaleUp.policies[1].every",
+            ),
+            ("spec.scaleTargetRef.apiVersion", "target.apiVersion"),
+            ("spec.metrics[12].pods.target.averageValue", "metrics[12].average"),
+            (
+                "spec.metrics[0].resource.target.averageUtilization",
+                "metrics[0].utilization",
+            ),
+            ("spec.metrics[0].object.target.value", "metrics[0].value"),
+            ("spec.metrics[0].object.describedObject.name", "metrics[0].object.name"),
+            ("spec.metrics[0].object.metric.name", "metrics[0].metric"),
+            ("spec.metrics[0].external.metric.name", "metrics[0].external"),
+            (
+                "spec.metrics[0].external.metric.selector.matchLabels",
+                "metrics[0].selector",
+            ),
+            ("spec.metrics[0].containerResource.container", "metrics[0].container"),
+            ("spec.metrics[0].containerResource.name", "metrics[0].resource"),
+        ] {
+            assert_eq!(short_path(field), place, "{field}");
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! `doctor` before a real API server, and of a real Envoy with the real filter.
+
+mod gateway;
+mod kubelet;
+
+use std::path::Path;
+use std::time::Duration;
+use std::{env, fs};
+
+use burst_testkit::{Envoy, Version, port, wait};
+
+use crate::support::service_account::Kubeconfig;
+use gateway::{CommandOutput, Gateway, doctor, doctor_without_cluster};
+
+/// A poll a second, and a machine that builds other things meanwhile.
+const SOON: Duration = Duration::from_secs(120);
+
+/// Waits until a check says that.
+#[track_caller]
+fn wait_for(ask: impl Fn() -> CommandOutput, about: &str, words: &str) -> CommandOutput {
+    wait::for_ok(SOON, &format!("{about}: {words}"), || {
+        let output = ask();
+        if output.find(about).is_some_and(|said| said.contains(words)) {
+            Ok(output)
+        } else {
+            Err(output.text)
+        }
+    })
+}
+
+/// Waits until the first poll is over and shown.
+#[track_caller]
+fn wait_until_healthy(ask: impl Fn() -> CommandOutput) -> CommandOutput {
+    wait::for_ok(SOON, "all is well", || {
+        let output = ask();
+        if output.code == Some(0) && output.text.contains("with replicas: 1") {
+            Ok(output)
+        } else {
+            Err(output.text)
+        }
+    })
+}
+
+/// A text with the numbers that are others each time taken out.
+fn mask_changing_numbers(text: &str) -> String {
+    let mut text = text.to_owned();
+    for (before, after) in [
+        ("Kubernetes v1.", "\n"),
+        ("  Envoy 1.", "\n"),
+        ("loaded; ", " Wasm VMs"),
+        ("was read ", " s ago"),
+    ] {
+        let number = |text: &str| {
+            let from = text.find(before)? + before.len();
+            Some(from..from + text[from..].find(after)?)
+        };
+        if let Some(range) = number(&text) {
+            text.replace_range(range, "N");
+        }
+    }
+    text
+}
+
+#[test]
+fn each_missing_part_is_found_by_its_check() {
+    let cluster = Gateway::bare();
+    let nothing = doctor(&cluster.kubeconfig(), &[]);
+    assert_eq!(nothing.code, Some(1), "{nothing:?}");
+    insta::assert_snapshot!("doctor_without_a_gateway", mask_changing_numbers(&nothing.text));
+
+    let gateway = Gateway::installed(cluster, Version::Tested);
+    let output = wait_until_healthy(|| gateway.doctor(&[]));
+    insta::assert_snapshot!("doctor_well", mask_changing_numbers(&output.text));
+    let json = gateway.doctor(&["--output", "json"]).text;
+    assert_eq!(json.lines().count(), output.text.lines().count() - 1, "{json}");
+    let first = "{\"check\":\"api-server\",\"of\":\"\",\"verdict\":\"ok\",\"found\":\"Kubernetes v";
+    assert!(json.starts_with(first), "{json}");
+
+    let cluster = &gateway.cluster;
+    let with = |patch: &str| {
+        let patch = ["--namespace=istio-system", "--type=merge", "--patch", patch];
+        cluster.kubectl(&[&["patch", "wasmplugin", "burst-metrics"], &patch[..]].concat());
+        gateway.doctor(&[])
+    };
+    insta::assert_snapshot!(
+        "doctor_policy",
+        with(r#"{"spec":{"failStrategy":"FAIL_OPEN"}}"#).check("policy")
+    );
+    let bad = r#"{"spec":{"failStrategy":"FAIL_RELOAD","pluginConfig":{"target_percent":400}}}"#;
+    insta::assert_snapshot!("doctor_configuration", with(bad).check("configuration"));
+    let elsewhere = r#"{"spec":{"pluginConfig":{"target_percent":80,"cluster":"elsewhere"}}}"#;
+    insta::assert_snapshot!("doctor_kube_api", with(elsewhere).check("kube-api"));
+    let egress = r#"{"spec":{"selector":{"matchLabels":{"istio":"egressgateway"}}}}"#;
+    insta::assert_snapshot!("doctor_plugin", with(egress).check("plugin"));
+    let rollouts = r#"[{"group":"argoproj.io","version":"v1alpha1","resource":"rollouts","kind":"Rollout"}]"#;
+    let output = with(&format!(
+        r#"{{"spec":{{"selector":{{"matchLabels":{{"istio":"ingressgateway"}}}},
+        "pluginConfig":{{"cluster":"burst_kube_api","max_staleness":"15s","workloads":{rollouts}}}}}}}"#
+    ));
+    assert_eq!(output.code, Some(1), "{output:?}");
+    assert_eq!(
+        mask_changing_numbers(&readme_example("burstctl doctor")),
+        mask_changing_numbers(&output.text)
+    );
+
+    cluster.kubectl(&["delete", "clusterrolebinding", "burst-metrics"]);
+    let output = wait_for(|| gateway.doctor(&[]), "poll", "15 s are allowed");
+    assert_eq!(output.code, Some(1), "{output:?}");
+    assert!(output.check("poll").contains(" forbidden;"), "{output:?}");
+    assert!(
+        output
+            .check("poll")
+            .ends_with("the role does not allow a list; see the rbac check, and the proxy's log for its name")
+    );
+    check_that_missing_rights_are_reported(&gateway);
+}
+
+/// What the README shows under a command.
+fn readme_example(command: &str) -> String {
+    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+    let (_, block) = readme.split_once(&format!("```console\n$ {command}\n")).unwrap();
+    block.split_once("```").unwrap().0.to_owned()
+}
+
+fn check_that_missing_rights_are_reported(gateway: &Gateway) {
+    let cluster = &gateway.cluster;
+    cluster.kubectl(&["create", "serviceaccount", "reader"]);
+    let kubeconfig = Kubeconfig::of(cluster, "reader");
+    let ask = || doctor(&kubeconfig.path(), &[]);
+    let output = ask();
+    assert_eq!(output.code, Some(2), "{output:?}");
+    insta::assert_snapshot!("doctor_pods_without_rights", output.check("pods"));
+    let give = |resource: &str| {
+        let name = resource.replace(['.', ','], "-");
+        let role = ["create", "clusterrole", &name, "--verb=list", "--resource", resource];
+        cluster.kubectl(&role);
+        let role = format!("--clusterrole={name}");
+        cluster.kubectl(&[
+            "create",
+            "clusterrolebinding",
+            &name,
+            &role,
+            "--serviceaccount=default:reader",
+        ]);
+    };
+    give("pods");
+    // An API server takes a moment to know a new role.
+    let output = wait_for(ask, "pods", "1 in istio-system");
+    insta::assert_snapshot!("doctor_plugin_without_rights", output.check("plugin"));
+    insta::assert_snapshot!("doctor_rbac_without_rights", output.check("rbac"));
+    insta::assert_snapshot!("doctor_envoy_without_rights", output.check("envoy"));
+}
+
+#[test]
+fn one_envoy_is_checked_without_a_cluster() {
+    let gateway = Gateway::installed(Gateway::bare(), Version::Oldest);
+    let admin = gateway.envoy.admin_url("");
+    let ask = || doctor_without_cluster(&["--admin", &admin]);
+    let output = wait_until_healthy(ask);
+    insta::assert_snapshot!("doctor_of_an_envoy", mask_changing_numbers(&output.text));
+    check_that_the_recorded_stats_are_current(&gateway.envoy);
+
+    let bare = Envoy::start(Version::Tested, "node: {id: bare, cluster: bare}", 1);
+    let output = doctor_without_cluster(&["--admin", &bare.admin_url("")]);
+    assert_eq!(output.code, Some(1), "{output:?}");
+    insta::assert_snapshot!(
+        "doctor_of_an_envoy_without_the_filter",
+        mask_changing_numbers(&output.text)
+    );
+
+    let api = format!("http://127.0.0.1:{}", port::free());
+    for (url, words) in [
+        (api.as_str(), "onnection refused"),
+        (
+            "https://127.0.0.1",
+            "\"https://127.0.0.1\" is not the URL of an admin interface",
+        ),
+    ] {
+        let output = doctor_without_cluster(&["--admin", url]);
+        assert!(output.code == Some(2) && output.text.contains(words), "{output:?}");
+    }
+}
+
+/// `BURST_RECORD=1` records them again.
+fn check_that_the_recorded_stats_are_current(envoy: &Envoy) {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/stats.txt");
+    let live = envoy.admin("/stats?filter=%5Ewasm").body;
+    if env::var_os("BURST_RECORD").is_some() {
+        fs::write(&file, &live).unwrap();
+    }
+    let recorded = fs::read_to_string(file).unwrap();
+    let names = |text: &str| -> Vec<String> {
+        let names = text.lines().filter_map(|line| line.split_once(": "));
+        names.map(|(name, _)| name.to_owned()).collect()
+    };
+    assert_eq!(names(&live), names(&recorded));
+}

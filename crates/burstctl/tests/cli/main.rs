@@ -1,0 +1,21 @@
+//! The `burstctl` command as its users run it: its output, its messages and its exit code.
+
+#[cfg(feature = "live")]
+mod doctor;
+#[cfg(feature = "live")]
+mod explain_cluster;
+mod explain_simulate;
+mod istio;
+mod lint;
+#[cfg(feature = "live")]
+mod policy;
+#[cfg(feature = "live")]
+mod preview;
+#[cfg(feature = "live")]
+mod proxy;
+mod readme;
+mod render_migrate;
+mod support;
+#[cfg(feature = "live")]
+mod unavailable_cluster;
+mod untrusted_text;

@@ -1,0 +1,81 @@
+//! What the README shows is what the command says.
+
+use std::io::Read as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Each `$ burstctl …` of a console block and what stands under it. What needs a cluster is held by tests/preview.rs and
+/// tests/doctor.
+fn examples(readme: &str) -> Vec<(&str, &str)> {
+    let blocks = readme
+        .split("```console\n")
+        .skip(1)
+        .filter_map(|block| block.split_once("\n```"));
+    let commands = blocks.filter_map(|(block, _)| block.strip_prefix("$ burstctl "));
+    let commands = commands.filter(|block| !block.starts_with("preview") && !block.starts_with("doctor"));
+    commands
+        .map(|block| block.split_once('\n').unwrap_or((block, "")))
+        .collect()
+}
+
+/// Data and words in the order in which a terminal shows them.
+fn said(words: &str, folder: &Path) -> String {
+    let (mut shown, screen) = std::io::pipe().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_burstctl"));
+    let command = command.args(words.split(' ')).current_dir(folder);
+    let mut child = command
+        .stdout(screen.try_clone().unwrap())
+        .stderr(screen)
+        .spawn()
+        .unwrap();
+    // The command holds this side of the pipe too, and there is no end before it lets go.
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut said = String::new();
+    shown.read_to_string(&mut said).unwrap();
+    child.wait().unwrap();
+    said
+}
+
+#[test]
+fn every_example_shows_the_real_output() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
+    let examples = examples(&readme);
+    assert_eq!(examples.len(), 8);
+    for (words, shown) in examples {
+        let said = said(words, &root.join("tests/data"));
+        let said: Vec<&str> = said.trim_end().lines().map(str::trim_end).collect();
+        assert_eq!(said.join("\n"), shown, "burstctl {words}");
+    }
+}
+
+#[test]
+fn the_short_form_in_the_readme_is_the_rendered_one() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
+    let short = std::fs::read_to_string(root.join("tests/data/short.yaml")).unwrap();
+    let (first, _) = short.split_once("\n---").unwrap();
+    assert!(readme.contains(&format!("```yaml\n{first}\n```")));
+}
+
+#[test]
+fn the_process_exits_with_the_code_of_the_command() {
+    let code = |words: &[&str]| {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+        let output = Command::new(env!("CARGO_BIN_EXE_burstctl"))
+            .args(words)
+            .current_dir(folder)
+            .output()
+            .unwrap();
+        assert!(
+            !String::from_utf8_lossy(&output.stdout).contains('\u{1b}'),
+            "colours where no one sees them"
+        );
+        output.status.code()
+    };
+    assert_eq!(code(&["hpa", "lint", "load.yaml"]), Some(0));
+    assert_eq!(code(&["hpa", "lint", "shop.yaml"]), Some(1));
+    assert_eq!(code(&["hpa", "lint", "absent.yaml", "load.yaml"]), Some(2));
+    assert_eq!(code(&["hpa", "lint", "."]), Some(1));
+    assert_eq!(code(&["hpa", "lint"]), Some(2));
+}

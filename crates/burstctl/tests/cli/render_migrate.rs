@@ -1,0 +1,272 @@
+//! `hpa render` and `hpa migrate`: what they write, and that it is right.
+
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+use crate::support::{burstctl, hpa_command, transcript};
+use burst_hpa::{Options, Severity};
+use burst_testkit::Part;
+use burstctl::input::{Input, Source};
+use burstctl::render::SCHEMA;
+use burstctl::run::Outcome;
+use burstctl::yaml::documents;
+use burstctl::{lint, render};
+use proptest::prelude::*;
+
+#[test]
+fn the_short_form_is_rendered_and_fixed_replicas_are_removed() {
+    insta::assert_snapshot!(transcript(&["render", "-"], include_str!("../data/short.yaml")));
+}
+
+#[test]
+fn defaults_are_shown_on_demand() {
+    let text = "apiVersion: burstctl/v1\nkind: Hpa\ntarget: StatefulSet/db\nmax: 3\nscaleUp: {}\n";
+    insta::assert_snapshot!(transcript(&["render", "--defaults", "-"], text));
+}
+
+#[test]
+fn an_invalid_short_form_is_reported_with_its_position() {
+    insta::assert_snapshot!(transcript(&["render", "-"], include_str!("../data/short-wrong.yaml")));
+}
+
+#[test]
+fn older_versions_become_v2_and_losses_are_reported() {
+    insta::assert_snapshot!(transcript(&["migrate", "-"], include_str!("../data/old.yaml")));
+}
+
+#[test]
+fn every_version_is_rendered_and_explained_as_v2() {
+    let old = include_str!("../data/old.yaml");
+    let (_, migrated, _) = hpa_command(&["migrate", "-"], old);
+    for words in [&["render", "-"][..], &["render", "--defaults", "-"], &["explain", "-"]] {
+        let (end, out, said) = hpa_command(words, old);
+        assert_eq!(end, Outcome::Success, "{words:?}: {said}");
+        assert_eq!(out, hpa_command(words, &migrated).1, "{words:?}");
+        assert!(!out.is_empty() && !out.contains("v2beta"), "{out}");
+    }
+    let beta = old.replace("maxReplicas: 10", "maxReplicas: 1");
+    let (end, out, said) = hpa_command(&["render", "-"], &beta);
+    assert_eq!(
+        (end, out.matches("kind: HorizontalPodAutoscaler").count()),
+        (Outcome::ProblemsFound, 1)
+    );
+    assert!(
+        said.contains("must be greater than or equal to `minReplicas`"),
+        "{said}"
+    );
+    let (end, _, said) = hpa_command(&["lint", "-"], old);
+    assert_eq!(end, Outcome::ProblemsFound, "no cluster serves it: {said}");
+}
+
+#[test]
+fn render_reports_what_an_older_version_loses() {
+    let torn = include_str!("../data/old.yaml").replace("'{\"ScaleDown\":", "'{\"ScaleDown\"");
+    let (end, _, said) = hpa_command(&["render", "-"], &torn);
+    assert_eq!(end, Outcome::Success, "{said}");
+    let field = "metadata.annotations.autoscaling.alpha.kubernetes.io/behavior";
+    let expected = format!("default/web: {field}: dropped: it does not hold what it should");
+    assert!(said.contains(&expected) && !said.contains("status: dropped"), "{said}");
+}
+
+#[test]
+fn empty_input_exits_with_2() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("below")).unwrap();
+    let empty = folder.path().to_str().unwrap();
+    let trace = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/load.csv");
+    let policies = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/policies/policies.yaml");
+    for path in [empty, "-"] {
+        for words in [
+            &["hpa", "lint", path][..],
+            &["hpa", "lint", "--format", "json", path],
+            &["hpa", "render", path],
+            &["hpa", "migrate", path],
+            &["hpa", "explain", path],
+            &["hpa", "simulate", path, "--trace", trace],
+            &["policy", "test", path, "--hpa", policies],
+            &["policy", "test", policies, "--hpa", path],
+            &["policy", "admission", path],
+            &["istio", "render", "--values", path],
+        ] {
+            let (end, out, said) = burstctl(words, "# nothing\n---\n");
+            assert_eq!((end, out.as_str()), (Outcome::Incomplete, ""), "{words:?}: {said}");
+            assert!(said.contains("burstctl: no document was given\n"), "{words:?}: {said}");
+        }
+    }
+    let (end, _, said) = hpa_command(&["lint", "-"], "apiVersion: v1\nkind: Service\n");
+    assert_eq!(
+        (end, said.as_str()),
+        (Outcome::Success, "burstctl: 0 HPAs: 0 errors, 0 warnings\n")
+    );
+}
+
+/// What a file may have behind an HPA, and whether kubectl takes it.
+const BEHIND: [(&str, bool); 14] = [
+    ("", true),
+    ("null", true),
+    ("---\n# c\n", true),
+    (
+        "{\"apiVersion\": \"v1\", \"kind\": \"Service\", \"metadata\": {\"name\": \"a\"}}",
+        true,
+    ),
+    ("---\napiVersion: v1\nkind: Service\nmetadata: {name: a}\n", true),
+    ("5", false),
+    ("word", false),
+    ("\"word\"", false),
+    ("true", false),
+    ("[]", false),
+    ("---\n5\n", false),
+    ("---\nword\n", false),
+    ("---\n- a\n", false),
+    ("---\na: b\n", false),
+];
+
+#[test]
+fn a_document_without_a_kind_is_refused_as_kubectl_does() {
+    let hpa = r#"{"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": {"name": "web"},
+        "spec": {"scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}, "maxReplicas": 3}}"#;
+    let trace = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(trace.path(), "seconds,cpu\n0,5\n").unwrap();
+    let trace = trace.path().to_str().unwrap();
+    let policies = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/policies/policies.yaml");
+    let other = r#"{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}"#;
+    for (behind, is_taken) in BEHIND {
+        let text = format!("{hpa}\n{behind}");
+        assert_eq!(kubectl_accepts(&text), is_taken, "kubectl and {behind:?}");
+        let (end, ..) = burstctl(&["hpa", "simulate", "-", "--trace", trace], &text);
+        assert_eq!(end == Outcome::Success, is_taken, "simulate {behind:?}");
+        // Behind two JSON objects kubectl reads no YAML.
+        for text in [text, format!("{hpa} {other}\n{behind}")] {
+            let is_taken = kubectl_accepts(&text);
+            for words in [
+                &["hpa", "lint", "-"][..],
+                &["hpa", "render", "-"],
+                &["hpa", "migrate", "-"],
+                &["hpa", "explain", "-"],
+                &["policy", "test", policies, "--hpa", "-"],
+            ] {
+                let (end, out, said) = burstctl(words, &text);
+                assert_eq!(end == Outcome::Success, is_taken, "{words:?} {text:?}: {said}");
+                let passes_on = ["render", "migrate"].contains(&words[1]);
+                assert!(
+                    !passes_on || !out.contains("word") && !out.contains("\n5\n"),
+                    "{words:?}: {out}"
+                );
+            }
+        }
+    }
+}
+
+/// Whether the real kubectl reads it, without a cluster.
+fn kubectl_accepts(text: &str) -> bool {
+    let mut command = Command::new(Part::Kubectl.path());
+    command.args(["annotate", "--local", "--filename=-", "a=b", "--output=name"]);
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    child.wait().unwrap().success()
+}
+
+#[test]
+fn dropped_comments_are_reported() {
+    let text = include_str!("../data/load.yaml");
+    let words = "burstctl: <stdin>:1:1: comments are not kept; this is the first one\n";
+    for command in ["render", "migrate"] {
+        assert_eq!(hpa_command(&[command, "-"], text).2, "");
+        assert_eq!(hpa_command(&[command, "-"], format!("# why\n{text}# more\n")).2, words);
+    }
+}
+
+#[test]
+fn rendered_output_has_no_findings_and_renders_to_itself() {
+    let (end, once, _) = hpa_command(&["render", "-"], include_str!("../data/short.yaml"));
+    assert_eq!(end, Outcome::Success);
+    let (end, _, said) = hpa_command(&["lint", "-"], &once);
+    assert_eq!(end, Outcome::Success, "{said}");
+    assert_eq!(hpa_command(&["render", "-"], &once).1, once);
+}
+
+#[test]
+fn the_schema_takes_what_render_takes() {
+    let schema = jsonschema::validator_for(&serde_json::from_str(SCHEMA).unwrap()).unwrap();
+    let json = |text: &str| documents(text).remove(0).content.unwrap().to_json();
+    let whole = json(include_str!("../data/short.yaml"));
+    assert!(
+        schema.is_valid(&whole),
+        "{:?}",
+        schema.iter_errors(&whole).collect::<Vec<_>>()
+    );
+    for document in documents(include_str!("../data/short-wrong.yaml")).into_iter().take(3) {
+        let wrong = document.content.unwrap().to_json();
+        assert!(!schema.is_valid(&wrong), "{wrong}");
+    }
+}
+
+#[test]
+fn the_schema_is_printed() {
+    let (end, out, _) = hpa_command(&["render", "--schema"], "");
+    assert_eq!((end, out.as_str()), (Outcome::Success, SCHEMA));
+}
+
+fn any_short() -> impl Strategy<Value = String> {
+    let fields = prop::sample::subsequence(
+        vec![
+            "target: Deployment/web",
+            "max: 5",
+            "max: 0",
+            "min: 9",
+            "name: x",
+            "namespace: 7",
+            "labels: {a: b}",
+            "metrics: [{resource: cpu, utilization: 0}]",
+            "metrics: [{pods: a, value: 1}, {external: q, average: -1}]",
+            "scaleUp: {window: 1h, tolerance: 1}",
+            "scaleDown: {policies: [{pods: 1, every: 2h}]}",
+            "surplus: 1",
+            "scaleUp: {window: 1500ms}",
+            "metrics: [{resource: memory, container: c, average: 1E}]",
+        ],
+        0..10,
+    );
+    fields.prop_map(|fields| format!("apiVersion: burstctl/v1\nkind: Hpa\n{}\n", fields.join("\n")))
+}
+
+proptest! {
+    #[test]
+    fn rendered_output_is_valid(text in any_short()) {
+        let source = Source { name: "short.yaml".to_owned(), text };
+        let input = Input::from_sources([source]);
+        let rendered = render::render(&input, Options::default(), false);
+        prop_assert_eq!(rendered.documents.len() + usize::from(!rendered.findings.is_empty()), 1);
+        for text in rendered.documents {
+            let input = Input::from_sources([Source { name: String::new(), text }]);
+            let errors: Vec<_> = lint::check(&input, Options::default())
+                .into_iter()
+                .filter(|finding| finding.severity == Severity::Error)
+                .collect();
+            prop_assert!(errors.is_empty(), "{:?}", errors);
+        }
+    }
+
+    #[test]
+    fn invalid_utf8_is_reported(mut bytes in any::<Vec<u8>>()) {
+        bytes.push(0xff);
+        for words in ["render", "migrate", "lint", "explain"] {
+            prop_assert_eq!(hpa_command(&[words, "-"], &bytes).0, Outcome::Incomplete);
+        }
+    }
+
+    #[test]
+    fn no_input_makes_render_or_migrate_panic(text in any::<String>(), at in any::<prop::sample::Index>()) {
+        let old = include_str!("../data/old.yaml");
+        let cut = at.index(old.len());
+        let torn = format!("{}{text}{}", &old[..cut], &old[cut..]);
+        for words in ["render", "migrate", "lint", "explain"] {
+            prop_assert!(hpa_command(&[words, "-"], &torn).0.code() <= 2);
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! What the tests share: commands in this process, and kubeconfigs.
+
+#[cfg(feature = "live")]
+pub(crate) mod kubeconfig;
+#[cfg(feature = "live")]
+pub(crate) mod service_account;
+
+use std::fmt::Write as _;
+use std::io::Cursor;
+use std::sync::{Arc, Mutex};
+
+use burstctl::args::Burstctl;
+use burstctl::run::{Outcome, Terminal, run};
+use clap::Parser as _;
+
+/// What a stream got.
+#[derive(Clone, Default)]
+struct Captured(Arc<Mutex<Vec<u8>>>);
+
+impl std::io::Write for Captured {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Captured {
+    fn text(&self) -> String {
+        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+    }
+}
+
+/// `burstctl hpa …`: its end, data and args.
+#[allow(dead_code, reason = "not every test is about them")]
+pub(crate) fn hpa_command(args: &[&str], stdin: impl AsRef<[u8]>) -> (Outcome, String, String) {
+    burstctl(&[&["hpa"], args].concat(), stdin)
+}
+
+/// `burstctl …`: its end, data and args.
+pub(crate) fn burstctl(args: &[&str], stdin: impl AsRef<[u8]>) -> (Outcome, String, String) {
+    burstctl_styled(args, stdin, false)
+}
+
+/// The same, in colours if it is `styled`.
+pub(crate) fn burstctl_styled(args: &[&str], stdin: impl AsRef<[u8]>, styled: bool) -> (Outcome, String, String) {
+    let (out, messages) = (Captured::default(), Captured::default());
+    let mut terminal = Terminal::with_streams(
+        Cursor::new(stdin.as_ref().to_vec()),
+        out.clone(),
+        messages.clone(),
+        styled,
+    );
+    let args = ["burstctl"].iter().chain(args);
+    let outcome = run(&Burstctl::try_parse_from(args).unwrap().command, &mut terminal);
+    drop(terminal);
+    (outcome, out.text(), messages.text())
+}
+
+/// All of it in one text.
+#[allow(dead_code, reason = "not every test shows it")]
+pub(crate) fn transcript(args: &[&str], stdin: &str) -> String {
+    let (outcome, out, messages) = hpa_command(args, stdin);
+    let mut output = String::new();
+    write!(output, "{out}--- words\n{messages}--- end {}", outcome.code()).unwrap();
+    output
+}

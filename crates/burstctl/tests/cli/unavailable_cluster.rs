@@ -1,0 +1,118 @@
+//! What is said of a cluster that answers and does not serve, and how soon.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use crate::support::kubeconfig::kubeconfig;
+use burst_testkit::wait;
+use tempfile::TempDir;
+
+const SOON: Duration = Duration::from_secs(120);
+
+const BUSY: &str = "503 Service Unavailable\r\nretry-after: 3600";
+
+/// A folder with the kubeconfig of a cluster.
+struct Cluster(TempDir);
+
+impl Cluster {
+    /// It answers every request with that status, and with what stands behind it in the head.
+    fn responding(head: &'static str) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let server = format!("http://{}", listener.local_addr().unwrap());
+        thread::spawn(move || listener.incoming().flatten().for_each(|stream| answer(stream, head)));
+        Self(kubeconfig(&server))
+    }
+
+    /// What a command says, and how it ends.
+    fn run(&self, words: &[&str]) -> (String, Option<i32>) {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_burstctl"));
+        command.args(words).env("KUBECONFIG", self.0.path().join("kubeconfig"));
+        let mut running = Running(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
+        let child = &mut running.0;
+        wait::until(SOON, &format!("the end of {words:?}"), || {
+            child.try_wait().unwrap().is_some()
+        });
+        let mut output = String::new();
+        child.stdout.take().unwrap().read_to_string(&mut output).unwrap();
+        child.stderr.take().unwrap().read_to_string(&mut output).unwrap();
+        (output, child.wait().unwrap().code())
+    }
+}
+
+/// Ended with the test, whatever becomes of that.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
+}
+
+/// Whoever hangs up meanwhile asks anew.
+fn answer(mut stream: TcpStream, head: &str) {
+    let body = r#"{"kind":"Status","apiVersion":"v1","status":"Failure","message":"not now"}"#;
+    let length = body.len();
+    let mut request = BufReader::new(stream.try_clone().unwrap()).lines();
+    while request
+        .next()
+        .is_some_and(|line| line.is_ok_and(|line| !line.is_empty()))
+    {}
+    let answer = format!(
+        "HTTP/1.1 {head}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
+    );
+    drop(stream.write_all(answer.as_bytes()));
+}
+
+#[test]
+fn a_retry_after_is_reported_at_once_and_not_waited_for() {
+    let cluster = Cluster::responding(BUSY);
+    for words in [
+        &["preview"][..],
+        &["doctor"],
+        &["policy", "check"],
+        &["hpa", "explain", "--context", "", "shop/web"],
+    ] {
+        let (output, code) = cluster.run(words);
+        assert_eq!(code, Some(2), "{words:?}: {output}");
+        assert!(
+            output.contains("503") || output.contains("not now"),
+            "{words:?}: {output}"
+        );
+    }
+}
+
+#[test]
+fn doctor_advises_to_log_in_on_401() {
+    let (output, code) = Cluster::responding("401 Unauthorized").run(&["doctor"]);
+    assert_eq!(code, Some(2), "{output}");
+    assert!(output.contains("401 Unauthorized for /version"), "{output}");
+    assert!(output.contains("what to do: log in again"), "{output}");
+}
+
+#[test]
+fn doctor_goes_on_when_the_version_is_forbidden() {
+    let (output, code) = Cluster::responding("403 Forbidden").run(&["doctor"]);
+    assert_eq!(code, Some(2), "{output}");
+    assert!(
+        output.contains("what to do: your user needs the verb get on /version"),
+        "{output}"
+    );
+    assert!(output.contains("unknown  pods "), "{output}");
+}
+
+#[test]
+fn a_missing_configuration_file_is_reported_once() {
+    let cluster = Cluster::responding(BUSY);
+    for command in ["preview", "proxy"] {
+        let (output, code) = cluster.run(&[command, "--config", "not-there.yaml"]);
+        assert_eq!(
+            output,
+            "burstctl: not-there.yaml: No such file or directory (os error 2)\n"
+        );
+        assert_eq!(code, Some(2));
+    }
+}

@@ -1,0 +1,241 @@
+//! Every command that asks a cluster or an Envoy, before ones that answer with hostile text.
+
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::process::Command;
+use std::thread;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::text::{Printed, all_parts, violation};
+use crate::support::kubeconfig::kubeconfig;
+
+/// Answers a path with a status and a body.
+type Answers = fn(path: &str) -> (u16, Value);
+
+/// Where it listens. It ends with the test.
+fn serve(answers: Answers) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let server = format!("http://{}", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            // A command that has heard enough hangs up.
+            thread::spawn(move || drop(answer(&stream, answers)));
+        }
+    });
+    server
+}
+
+/// Every request of a connection.
+fn answer(mut stream: &TcpStream, answers: Answers) -> io::Result<()> {
+    let mut requests = BufReader::new(stream);
+    loop {
+        let (mut path, mut length, mut line) = (String::new(), 0, String::new());
+        while requests.read_line(&mut line)? > 2 {
+            if path.is_empty() {
+                path = line.split(' ').nth(1).unwrap_or_default().to_owned();
+            }
+            if let Some(value) = line.to_lowercase().strip_prefix("content-length:") {
+                length = value.trim().parse().unwrap();
+            }
+            line.clear();
+        }
+        if path.is_empty() {
+            return Ok(());
+        }
+        requests.read_exact(&mut vec![0; length])?;
+        let (status, body) = answers(&path);
+        let body = body.as_str().map_or_else(|| body.to_string(), str::to_owned);
+        let length = body.len();
+        let head = format!("HTTP/1.1 {status} x\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n");
+        stream.write_all(format!("{head}{body}").as_bytes())?;
+    }
+}
+
+fn failure(status: u16) -> (u16, Value) {
+    let body = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "message": all_parts(), "reason": all_parts(),
+        "code": status});
+    (status, body)
+}
+
+fn refuses(_: &str) -> (u16, Value) {
+    failure(403)
+}
+
+fn fails(_: &str) -> (u16, Value) {
+    failure(500)
+}
+
+fn answer_with_noise(_: &str) -> (u16, Value) {
+    (200, json!(all_parts()))
+}
+
+/// Objects whose every text is hostile, and some with sound names and hostile words elsewhere.
+fn lists(path: &str) -> (u16, Value) {
+    let foreign = all_parts();
+    let path = path.split('?').next().unwrap_or_default();
+    let plural = path.rsplit('/').next().unwrap_or_default();
+    let metadata = |name: &str, namespace: &str| json!({"name": name, "namespace": namespace, "labels": {&foreign: &foreign}, "annotations": {&foreign: &foreign}});
+    let sound = metadata("web", "shop");
+    let hostile = metadata(&foreign, &foreign);
+    let spec =
+        json!({"selector": {"matchLabels": {"app": "web"}}, "template": {"metadata": {"labels": {"app": "web"}}}});
+    let items = match plural {
+        "version" => return (200, json!({"gitVersion": format!("v1.36.3{foreign}")})),
+        "horizontalpodautoscalers" => json!([
+            {"metadata": hostile, "spec": {}},
+            {"metadata": sound, "spec": {"scaleTargetRef": {"kind": foreign, "name": foreign, "apiVersion": foreign}, "maxReplicas": 3}},
+            {"metadata": metadata("api", "shop"), "spec": {"maxReplicas": 3, "scaleTargetRef":
+                {"kind": "Rollout", "name": "api", "apiVersion": format!("{foreign}/v1")}}},
+        ]),
+        "web" => {
+            let metric = json!({"type": "External", "external": {"metric": {"name": foreign}, "target": {"type": "Value", "value": "1"}}});
+            let conditions = json!([{"type": foreign, "status": foreign, "reason": foreign, "message": foreign}]);
+            let hpa = json!({"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": sound,
+                "spec": {"scaleTargetRef": {"kind": foreign, "name": foreign}, "maxReplicas": 3, "minReplicas": 1, "metrics": [metric]},
+                "status": {"currentReplicas": 1, "desiredReplicas": 1, "conditions": conditions}});
+            return (200, hpa);
+        }
+        "pods" => json!([
+            {"metadata": hostile, "spec": {"serviceAccountName": foreign, "containers": [
+                {"name": "istio-proxy", "image": format!("proxyv2:1.31{foreign}")}]}, "status": {"phase": foreign}},
+        ]),
+        "wasmplugins" => json!([
+            {"kind": "WasmPlugin", "metadata": {"name": format!("burst-metrics{foreign}"), "namespace": "istio-system"},
+                "spec": {"failStrategy": foreign, "phase": foreign, "pluginConfig": {"cluster": foreign, &foreign: foreign}}},
+        ]),
+        "externalmetricpolicies" => json!([
+            {"metadata": hostile, "spec": {"rules": [{&foreign: 1}]}},
+            {"metadata": sound, "spec": {"rules": []}},
+        ]),
+        "subjectaccessreviews" => {
+            return (
+                201,
+                json!({"spec": {}, "status": {"allowed": false, "reason": foreign}}),
+            );
+        }
+        "portforward" | "status" => return failure(403),
+        _ => {
+            json!([{"metadata": hostile, "spec": spec}, {"metadata": sound, "spec": spec}, {"metadata": sound, "spec": foreign}])
+        }
+    };
+    let kind = match plural {
+        "horizontalpodautoscalers" => "HorizontalPodAutoscaler",
+        "services" => "Service",
+        "deployments" => "Deployment",
+        "statefulsets" => "StatefulSet",
+        "pods" => "Pod",
+        "externalmetricpolicies" => "ExternalMetricPolicy",
+        _ => "Unknown",
+    };
+    (
+        200,
+        json!({"kind": format!("{kind}List"), "apiVersion": "v1", "metadata": {}, "items": items}),
+    )
+}
+
+/// What an Envoy's admin interface would never say.
+fn admin(path: &str) -> (u16, Value) {
+    let foreign = all_parts().replace(['\n', '\r'], "");
+    if path == "/server_info" {
+        return (200, json!({"version": format!("hash/1.36.2{}/Clean", all_parts())}));
+    }
+    (
+        200,
+        Value::String(format!(
+            "wasmcustom.burst_header_absent_{foreign}_total: 7\nwasmcustom.burst_objects: 1\n"
+        )),
+    )
+}
+
+/// Runs it with and without colours, and holds what it prints to what is allowed.
+fn assert_clean(words: &[&str], kubeconfig: &TempDir) -> String {
+    let kind = if words.contains(&"json") {
+        Printed::Data
+    } else {
+        Printed::Lines
+    };
+    let run = |colours: &[(&str, &str)]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_burstctl"));
+        command
+            .args(words)
+            .env("KUBECONFIG", kubeconfig.path().join("kubeconfig"))
+            .env_remove("CLICOLOR_FORCE")
+            .envs(colours.iter().copied());
+        let output = command.output().unwrap();
+        [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap())
+    };
+    let [out, said] = run(&[]);
+    let [coloured, also_said] = run(&[("CLICOLOR_FORCE", "1")]);
+    for (text, kind) in [
+        (&out, kind),
+        (&said, Printed::Lines),
+        (&coloured, Printed::Coloured),
+        (&also_said, Printed::Coloured),
+    ] {
+        assert_eq!(violation(text, kind), None, "{words:?}");
+    }
+    out + &said
+}
+
+#[test]
+fn text_from_a_cluster_is_escaped() {
+    let foreign = all_parts();
+    for answers in [lists as Answers, refuses, fails, answer_with_noise] {
+        let kubeconfig = kubeconfig(&serve(answers));
+        for words in [
+            &["preview"][..],
+            &["preview", "--namespace", &foreign],
+            &["preview", "--config", &foreign],
+            &["preview", "-o", "json"],
+            &["preview", "--context", &foreign],
+            &["doctor"],
+            &["doctor", "-o", "json"],
+            &["doctor", "--namespace", &foreign, "--selector", &foreign],
+            &["policy", "check"],
+            &["policy", "check", "-o", "json"],
+            &["policy", "check", "--write-status"],
+            &["hpa", "explain", "--context", "", "shop/web"],
+            &["hpa", "explain", "--context", "", &foreign],
+            &["hpa", "explain", "--context", &foreign, "shop/web"],
+            &["proxy", "--listen", "127.0.0.1:0", "--config", &foreign],
+        ] {
+            let output = assert_clean(words, &kubeconfig);
+            assert!(!output.is_empty(), "{words:?}");
+        }
+    }
+}
+
+#[test]
+fn text_from_an_envoy_is_escaped() {
+    let kubeconfig = kubeconfig("http://127.0.0.1:1");
+    for answers in [admin as Answers, fails, answer_with_noise] {
+        let url = serve(answers);
+        for words in [
+            &["doctor", "--admin", &url][..],
+            &["doctor", "-o", "json", "--admin", &url],
+        ] {
+            assert_clean(words, &kubeconfig);
+        }
+    }
+    let output = assert_clean(&["doctor", "--admin", &serve(admin)], &kubeconfig);
+    assert!(output.contains("responses with the header, without: 7 "), "{output}");
+    assert_clean(&["doctor", "--admin", &all_parts()], &kubeconfig);
+}
+
+#[test]
+fn text_from_the_command_line_is_escaped() {
+    let kubeconfig = kubeconfig("http://127.0.0.1:1");
+    let foreign = all_parts();
+    // As a shell gives them for `*`, in a folder with such a file.
+    for words in [
+        &["hpa", "lint", &format!("--{foreign}")][..],
+        &["hpa", &foreign],
+        &["hpa", "lint", "--kube-version", &foreign, "a.yaml"],
+        &["policy", "test", "--root-namespace", &foreign, "--hpa", "b", "a"],
+    ] {
+        let output = assert_clean(words, &kubeconfig);
+        assert!(output.contains("error: "), "{output}");
+    }
+}
