@@ -3,7 +3,7 @@
 use crate::host;
 use burst_model::config::{Config, Origin};
 use burst_model::confirmation;
-use burst_model::hub_client::{self, HubClient, HubRequest, LARGEST_ANSWER};
+use burst_model::hub_client::{self, HubClient, HubRequest, MAX_RESPONSE_BYTES};
 use burst_model::kube::{self, Failure, ParseGuard, Verb};
 use burst_model::leader::{Effect, Handover, Leader, Successor};
 use burst_model::sync::scheduler::{ScheduledRequest, SourceId};
@@ -109,7 +109,7 @@ impl CalloutResponse {
             etag: etag.as_deref(),
             retry_after: retry_after.as_deref(),
             // One byte more than is looked at tells that there are more.
-            body: &host::callout_body(self.body_size.min(LARGEST_ANSWER + 1)),
+            body: &host::callout_body(self.body_size.min(MAX_RESPONSE_BYTES + 1)),
         })
     }
 }
@@ -209,7 +209,7 @@ impl ClusterReader {
     pub(crate) fn take(&mut self, ended: ReadResult, now: Time, chance: u32) -> Vec<Effect> {
         match (self, ended) {
             (Self::Cluster(leader), ReadResult::List(id, answer)) => leader.answer(id, answer, now, chance),
-            (Self::Hub(spoke), ReadResult::Hub(answer)) => spoke.answer(answer, now, chance),
+            (Self::Hub(spoke), ReadResult::Hub(answer)) => spoke.handle_response(answer, now, chance),
             _ => Vec::new(),
         }
     }

@@ -230,7 +230,7 @@ impl Stats {
         self.services.set(totals.services);
         self.refused_policy_namespaces.set(totals.refused_policies);
         self.unobserved_hpas.set(totals.findings.unobserved);
-        self.overshadowed_hpas.set(totals.findings.overshadowed);
+        self.overshadowed_hpas.set(totals.findings.shadowed);
     }
 
     /// Whether the leader can read a list. Its gauge is made when there is something to show, so that a thread that

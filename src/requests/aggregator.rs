@@ -103,20 +103,20 @@ impl Aggregator {
         let stats = vm::stats();
         let hub = ReportSettings {
             since: self.since(now),
-            patience,
-            reports_too: self.requests.hub.is_some(),
+            max_age: patience,
+            sends_reports: self.requests.hub.is_some(),
         };
         let mut all = hub.begin(own);
         self.reports.add_to(&mut all, &stats, guard, patience, now);
         let share = all.tally(now);
-        stats.show_proxies(share.as_ref().map_or(0, |_| all.total.tallies()));
-        self.publish(share.as_ref(), &all.total)
+        stats.show_proxies(share.as_ref().map_or(0, |_| all.sum.tallies()));
+        self.publish(share.as_ref(), &all.sum)
     }
 
     fn publish(&mut self, share: Option<&Tally<'_>>, total: &TallySum) -> Result<(), CasConflict> {
         vm::stats().show_uncounted(total.excluded());
         if let Some(share) = share {
-            vm::stats().show_counted(share.taken);
+            vm::stats().show_counted(share.taken_at);
         }
         let text = share.map(Tally::to_text).unwrap_or_default();
         self.sum.write(text.as_bytes())
@@ -159,7 +159,7 @@ impl Aggregator {
         }
         self.call = None;
         let status = host::callout_status(has_headers);
-        self.report_outcome(report::outcome(status, &host::callout_body(body_size)));
+        self.report_outcome(report::parse_response(status, &host::callout_body(body_size)));
         true
     }
 

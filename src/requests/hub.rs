@@ -53,7 +53,7 @@ fn keep(config: &Config, stats: &Stats) -> Result<(), LocalReply> {
     let report = host::request_header(report::HEADER).unwrap_or_default();
     let refused = |error: InvalidReport| text(400, format!("{error}\n"));
     let now = host::now();
-    let share = report::read(&report, requests.window, requests.report_patience(), now).map_err(refused)?;
+    let share = report::parse(&report, requests.window, requests.report_patience(), now).map_err(refused)?;
     let reports = ReportStore::new(RequestCountKeys::new(config.counting_hash()));
     let kept = reports.put(reporter(), &share, stats, now);
     kept.map_err(|no_room: ReportsFull| text(507, format!("{no_room}\n")))

@@ -5,7 +5,7 @@ use crate::host::{self, SharedValue};
 use crate::quarantine::LeaderGuard;
 use crate::stats::Stats;
 use burst_model::records::{Record, RequestCountKeys};
-use burst_model::request_rates::report_index::{MOST_REPORTS, ReportIndex, ReportsFull};
+use burst_model::request_rates::report_index::{MAX_REPORTS, ReportIndex, ReportsFull};
 use burst_model::request_rates::{HubTally, Tally};
 use burst_model::time::Time;
 use std::time::Duration;
@@ -45,11 +45,11 @@ impl ReportStore {
             if host::compare_and_set(&self.index, &index.to_bytes(), found.cas).is_err() {
                 continue;
             }
-            for place in admitted.emptied {
+            for place in admitted.freed {
                 host::overwrite(&self.key(place), &[]);
             }
             stats.hub_reports_evicted.count_all(admitted.evicted);
-            host::overwrite(&self.key(admitted.place), text.as_bytes());
+            host::overwrite(&self.key(admitted.slot), text.as_bytes());
             return Ok(());
         }
         Err(ReportsFull)
@@ -73,8 +73,8 @@ impl ReportStore {
             }
         }
         stats.show_report_bytes(index.bytes());
-        for kept in index.in_order() {
-            let found = SharedValue::read(&self.key(kept.place));
+        for kept in index.by_usage() {
+            let found = SharedValue::read(&self.key(kept.slot));
             if !guard.admits(&found.bytes) {
                 continue;
             }
@@ -88,10 +88,10 @@ impl ReportStore {
     /// Empties the places that are in no index: if it is lost, they would stay as they are.
     pub(super) fn sweep(&self) {
         let is_used = |place: &usize| !SharedValue::read(&self.key(*place)).bytes.is_empty();
-        let used: Vec<_> = (0..MOST_REPORTS).filter(is_used).collect();
+        let used: Vec<_> = (0..MAX_REPORTS).filter(is_used).collect();
         // After the places: the index is written before them, so that of a report that comes meanwhile is in it.
         let (index, _) = self.read();
-        for place in used.into_iter().filter(|place| !index.has(*place)) {
+        for place in used.into_iter().filter(|place| !index.is_used(*place)) {
             host::overwrite(&self.key(place), &[]);
         }
     }

@@ -48,7 +48,7 @@ impl Slots {
         let (mut free, mut used) = (None, 0);
         for (place, found) in self.all() {
             used = place.saturating_add(1);
-            if request_rates::id(&found.bytes) == Some(id) {
+            if request_rates::id_of(&found.bytes) == Some(id) {
                 return Some((place, found.cas));
             }
             if found.bytes.is_empty() {

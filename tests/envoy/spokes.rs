@@ -63,7 +63,7 @@ fn a_spoke_says_what_its_hub_says_and_asks_nobody_else(version: Version) {
     assert!(
         refused
             .body
-            .contains("this proxy reads a hub, which tells of nothing else"),
+            .contains("this proxy reads a hub, which serves nothing else"),
         "{}",
         refused.body
     );

@@ -147,7 +147,7 @@ impl Leader {
         // What others with the same lists left is served until there is something newer.
         let mut joined = IncrementalJoin::new(config.content.sources.as_slice().into(), config.content.target);
         for (place, list) in lists.iter().enumerate() {
-            let left = |object: &Rc<Object>| Delta::from(None, Some(object.clone()));
+            let left = |object: &Rc<Object>| Delta::new(None, Some(object.clone()));
             joined.enqueue(place, list.objects.iter().map(left));
         }
         let is_heir = content.is_none() && lists.iter().any(|list| list.read_at.is_some());

@@ -44,8 +44,8 @@ fn config() -> Config {
 
 #[test]
 fn the_header_of_a_known_cluster_takes_no_memory() {
-    let (config, mut picture) = (config(), ServingCache::default());
-    let mut header = || drop(picture.header(&config, CLUSTER, &()).unwrap());
+    let (config, mut cache) = (config(), ServingCache::default());
+    let mut header = || drop(cache.header(&config, CLUSTER, &()).unwrap());
     assert!(allocations(&mut header) > 0, "the first time it is made");
     assert_eq!(allocations(&mut header), 0);
 }
@@ -55,7 +55,7 @@ fn counting_a_request_of_a_known_cluster_takes_no_memory() {
     let (config, mut meter) = (config(), Meter::default());
     let mut count = || {
         let place = meter.begin(&config.upstreams, CLUSTER, &());
-        meter.answered(&config.upstreams, CLUSTER, &(), false);
+        meter.count_response(&config.upstreams, CLUSTER, &(), false);
         meter.end(place.unwrap());
     };
     assert!(allocations(&mut count) > 0, "the first time its place is made");

@@ -1,9 +1,9 @@
 //! How much memory foreign answers take at most, whatever is in them.
 
 use burst_model::config::{Artifact, Config};
-use burst_model::hub_client::{self, HubClient, HubResponse, LARGEST_ANSWER};
+use burst_model::hub_client::{self, HubClient, HubResponse, MAX_RESPONSE_BYTES};
 use burst_model::leader::Handover;
-use burst_model::request_rates::{LONGEST, MOST_SERVICES, ReportSettings, Tally};
+use burst_model::request_rates::{MAX_REPORT_BYTES, MAX_SERVICES, ReportSettings, Tally};
 use burst_model::time::Time;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -61,7 +61,7 @@ fn answer(entry: impl Fn(usize) -> Vec<u8>) -> Vec<u8> {
     let mut body = b"{".to_vec();
     for n in 0.. {
         let entry = entry(n);
-        if body.len() + entry.len() + 1 > LARGEST_ANSWER {
+        if body.len() + entry.len() + 1 > MAX_RESPONSE_BYTES {
             break;
         }
         body.extend(entry);
@@ -115,7 +115,7 @@ fn a_broken_hub_costs_its_spoke_no_more_than_some_times_its_answer() {
                 spoke.tick(now);
                 let answer = hub_client::parse(response, &mut ());
                 assert!(answer.is_ok(), "{what}: {answer:?}");
-                let published = spoke.answer(answer, now, 0);
+                let published = spoke.handle_response(answer, now, 0);
                 assert!(!published.is_empty(), "{what}");
             }
             // Its memory counts as kept.
@@ -133,19 +133,23 @@ fn reports_of_any_names_cost_the_hub_no_more_than_one_sum() {
     let ((), most, _) = memory(|| {
         let hub = ReportSettings {
             since: Time::default(),
-            patience: Duration::from_secs(15),
-            reports_too: false,
+            max_age: Duration::from_secs(15),
+            sends_reports: false,
         };
         let mut total = hub.begin(&Tally::parse(own.as_bytes()).unwrap());
         // Each is a report of the largest size, and ten of them have more names than a sum holds.
         for id in 1..=50 {
-            let text = text(id, MOST_SERVICES);
-            assert!(text.len() > LONGEST / 3 && text.len() <= LONGEST, "{}", text.len());
+            let text = text(id, MAX_SERVICES);
+            assert!(
+                text.len() > MAX_REPORT_BYTES / 3 && text.len() <= MAX_REPORT_BYTES,
+                "{}",
+                text.len()
+            );
             total.add(&Tally::parse(text.as_bytes()).unwrap(), NOW);
         }
         let share = total.tally(NOW).unwrap();
         assert!(Tally::parse(share.to_text().as_bytes()).is_ok());
-        assert_eq!(share.services.len(), MOST_SERVICES);
+        assert_eq!(share.services.len(), MAX_SERVICES);
     });
     assert!(most < 16, "{most} MiB at once");
 }

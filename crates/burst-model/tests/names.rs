@@ -29,7 +29,7 @@ fn every_row_of_the_table_is_true() {
     assert_eq!(rows.len(), 11, "{rows:?}");
     let upstreams = Upstreams::new(vec![], "cluster.local");
     for (cluster, expected) in rows {
-        let found = upstreams.of(cluster.as_bytes(), &()).map_err(Unmapped::as_str);
+        let found = upstreams.resolve(cluster.as_bytes(), &()).map_err(Unmapped::as_str);
         let found = found.map(|services| match services.as_slice() {
             [UpstreamTarget::Service(service)] => service.to_string(),
             other => panic!("{cluster}: {other:?}"),

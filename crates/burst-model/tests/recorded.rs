@@ -54,9 +54,9 @@ fn joined(hpas_file: &str) -> (Table, u64) {
     ];
     let lists = lists.map(|(source, file)| (objects(&source, file), source));
     let lists = lists.iter().map(|(objects, source)| (source, objects.as_slice()));
-    let (table, notes) = join(lists, Percent::new(80).unwrap());
-    assert_eq!(notes.overshadowed, 0);
-    (table, notes.unobserved)
+    let (table, findings) = join(lists, Percent::new(80).unwrap());
+    assert_eq!(findings.shadowed, 0);
+    (table, findings.unobserved)
 }
 
 fn lines(table: &Table, kind: &str) -> Vec<String> {

@@ -203,7 +203,7 @@ fn what_is_no_report_is_refused_and_costs_nothing() {
             Request::new("POST", PATH),
             reports(),
             400,
-            "the report is not a share of version 1\n",
+            "the report is not a tally of version 1\n",
         ),
         (
             header("1;0000000000000007;500;30000;shop/web=5,6"),

@@ -128,7 +128,7 @@ fn what_is_refused_is_named_with_its_value_and_what_is_allowed() {
         ),
         (
             r#"{"cluster":"k","clusters":[{"name":"a"}]}"#,
-            r#"clusters[0].name: "a" holds no {namespace}"#,
+            r#"clusters[0].name: "a" has no {namespace}"#,
         ),
         (
             r#"{"cluster":"k","clusters":[{"name":"a","service":"b"}]}"#,

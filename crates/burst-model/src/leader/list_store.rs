@@ -159,15 +159,15 @@ impl ListStore {
         let mut moved = Vec::new();
         for kept in &mut self.objects {
             while let Some(gone) = before.next_if(|gone| gone.name() < kept.name()) {
-                moved.push(Delta::from(Some(gone), None));
+                moved.push(Delta::new(Some(gone), None));
             }
             match before.next_if(|was| was.name() == kept.name()) {
                 // The one that is joined already stays.
                 Some(was) if was == *kept => *kept = was,
-                was => moved.push(Delta::from(was, Some(kept.clone()))),
+                was => moved.push(Delta::new(was, Some(kept.clone()))),
             }
         }
-        moved.extend(before.map(|gone| Delta::from(Some(gone), None)));
+        moved.extend(before.map(|gone| Delta::new(Some(gone), None)));
         moved
     }
 
@@ -207,7 +207,7 @@ impl ListStore {
             });
         }
         let over = self.fit(resource, room);
-        moved.extend(over.into_iter().map(|over| Delta::from(Some(over), None)));
+        moved.extend(over.into_iter().map(|over| Delta::new(Some(over), None)));
         let objects = &self.objects;
         let is_kept = |name| objects.binary_search_by(|kept| kept.name().cmp(&name)).is_ok();
         self.excluded
@@ -231,13 +231,13 @@ impl ListStore {
             }
         };
         self.account.add(&object);
-        Some(Delta::from(before, Some(object)))
+        Some(Delta::new(before, Some(object)))
     }
 
     fn remove(&mut self, name: &ObjectName) -> Option<Delta> {
         let gone = self.objects.remove(self.find(name).ok()?);
         self.account.remove(&gone);
-        Some(Delta::from(Some(gone), None))
+        Some(Delta::new(Some(gone), None))
     }
 
     /// Where an object stands, or would.

@@ -57,7 +57,7 @@ impl Leader {
                 return;
             }
         }
-        let snapshot = draft.snapshot.and_then(|snapshot| self.published(snapshot.end()));
+        let snapshot = draft.snapshot.and_then(|snapshot| self.published(snapshot.finish()));
         self.checkpoint_due |= self.is_checkpoint_due(snapshot.is_some(), now);
         self.written.extend(snapshot.map(Effect::PublishSnapshot));
         let policies = self.publish_policies(now);

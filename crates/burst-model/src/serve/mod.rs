@@ -1,4 +1,4 @@
-//! What is served: every answer is a pure function of the [`cache`].
+//! Headers and local replies: each is a pure function of the request and the [`cache`].
 
 pub mod burst;
 pub mod cache;

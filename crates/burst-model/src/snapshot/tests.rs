@@ -49,15 +49,15 @@ fn table() -> impl Strategy<Value = Table> {
 proptest! {
     #[test]
     fn in_parts_of_any_size_it_is_written_the_same(table in table(), parts in proptest::collection::vec(1..9usize, 1..20)) {
-        let mut writing = SnapshotWriter::begin(&table, 3);
+        let mut writer = SnapshotWriter::begin(&table, 3);
         let whole = parts.into_iter().cycle().any(|part| {
             let mut left = part;
-            let whole = writing.advance(&table, &mut left);
+            let whole = writer.advance(&table, &mut left);
             assert!(whole == (left > 0));
             whole
         });
         prop_assert!(whole);
-        prop_assert_eq!(writing.end(), write(&table, 3));
+        prop_assert_eq!(writer.finish(), write(&table, 3));
     }
 }
 

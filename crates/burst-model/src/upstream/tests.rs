@@ -19,8 +19,8 @@ impl Known {
 }
 
 impl UpstreamHints for Known {
-    fn service(&self, place: usize) -> Option<IstioService> {
-        self.services.get(place).cloned()
+    fn service(&self, index: usize) -> Option<IstioService> {
+        self.services.get(index).cloned()
     }
 
     fn owner(&self) -> Option<String> {
@@ -42,7 +42,7 @@ fn of(upstreams: &Upstreams, cluster: &str, known: &Known) -> Result<String, &'s
         UpstreamTarget::Service(name) => name.to_string(),
         UpstreamTarget::Workload { plural, name } => format!("{plural} {name}"),
     };
-    let found = upstreams.of(cluster.as_bytes(), known).map_err(Unmapped::as_str)?;
+    let found = upstreams.resolve(cluster.as_bytes(), known).map_err(Unmapped::as_str)?;
     Ok(found.iter().map(shown).collect::<Vec<_>>().join(", "))
 }
 
@@ -202,7 +202,7 @@ fn any_other_name_is_unmapped() {
     ] {
         by_name(cluster, Err("unmapped"));
     }
-    assert_eq!(plain().of(b"\xff", &()), Err(Unmapped::Unknown));
+    assert_eq!(plain().resolve(b"\xff", &()), Err(Unmapped::Unknown));
 }
 
 #[test]
@@ -226,7 +226,7 @@ proptest! {
     fn arbitrary_names_and_hints_are_survived(cluster in ".{0,60}", host in ".{0,40}", name in ".{0,10}") {
         let known = Known::default().service(&host, &name, &name);
         for cluster in [cluster.as_str(), &format!("outbound|80||{host}"), &format!("inbound|{cluster}")] {
-            let _ = plain().of(cluster.as_bytes(), &known);
+            let _ = plain().resolve(cluster.as_bytes(), &known);
         }
         let _ = owner::workload(&host);
         let _ = owner::workload(&format!("kubernetes://apis/{host}/namespaces/{name}"));

@@ -100,7 +100,7 @@ fn why_remark(remark: &LoadFinding) -> Why<'_> {
         reason: remark.as_str(),
         detail: remark.to_string(),
         advice: remark.advice(),
-        trouble: remark.is_trouble(),
+        trouble: remark.is_problem(),
     }
 }
 

@@ -64,14 +64,17 @@ pub fn preview(config: &Config, read: Read, now: Time) -> Result<Preview, Invali
     picture.take(read.snapshot)?;
     picture.refresh(config, Some(&read.confirmed), now);
     let lists = read.resume.lists.iter().map(|list| list.objects.as_slice());
-    let Explanation { services, astray } = explain(config.content.sources.iter().zip(lists), config.content.target);
+    let Explanation {
+        services,
+        unmatched_hpas: astray,
+    } = explain(config.content.sources.iter().zip(lists), config.content.target);
     let told = services.into_iter().map(|explained| Told {
         value: picture
             .header_of_service(config, &explained.of)
             .map(|value| value.to_string())
             .map_err(|absence| explained.no_load.map_or(NoHeader::Filter(absence), NoHeader::NoLoad)),
         of: explained.of,
-        remarks: explained.remarks,
+        remarks: explained.findings,
     });
     Ok(Preview {
         header: config.header.name.clone(),
@@ -108,7 +111,7 @@ pub fn narrow(content: &mut Content, namespace: Name) -> Result<(), NotRead> {
 impl NoHeader {
     fn is_trouble(&self) -> bool {
         match self {
-            Self::NoLoad(why) => why.is_trouble(),
+            Self::NoLoad(why) => why.is_problem(),
             Self::Filter(_) => true,
         }
     }
@@ -139,7 +142,7 @@ impl std::fmt::Display for NoHeader {
 
 impl Told {
     fn is_trouble(&self) -> bool {
-        self.value.as_ref().is_err_and(NoHeader::is_trouble) || self.remarks.iter().any(LoadFinding::is_trouble)
+        self.value.as_ref().is_err_and(NoHeader::is_trouble) || self.remarks.iter().any(LoadFinding::is_problem)
     }
 }
 

@@ -51,7 +51,7 @@ fn lines(preview: &Preview) -> (Vec<Line>, BTreeMap<&'static str, &'static str>)
             }
         }
         for remark in &told.remarks {
-            let style = if remark.is_trouble() { TROUBLE } else { NONE };
+            let style = if remark.is_problem() { TROUBLE } else { NONE };
             table.reason("", remark, (remark.as_str(), remark.advice()), style);
         }
     }

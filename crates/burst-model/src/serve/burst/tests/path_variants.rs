@@ -68,13 +68,13 @@ fn is_locked(path: &str) -> bool {
 #[test]
 fn each_path_is_answered_as_it_is_written_or_not_at_all() {
     let config = config("");
-    let mut picture = picture(&config);
+    let mut cache = serving_cache(&config);
     let mut seen = 0;
     for (beginning, of) in BEGINNINGS {
         for (end, status) in ENDS {
             let path = format!("{beginning}{end}");
             let status_of_end = Some(status).filter(|status| *status > 0);
-            let answered = ask(&config, &mut picture, get(&path)).map(|answer| answer.status);
+            let answered = ask(&config, &mut cache, get(&path)).map(|answer| answer.status);
             match of {
                 Plain => assert_eq!(answered, status_of_end, "{path}"),
                 Below => assert!(matches!(answered, Some(400 | 404)), "{path}: {answered:?}"),
@@ -91,7 +91,7 @@ fn each_path_is_answered_as_it_is_written_or_not_at_all() {
 #[test]
 fn a_host_is_one_of_those_given_or_none() {
     let config = config(r#","endpoints":{"hosts":["burst.internal"]}"#);
-    let mut picture = picture(&config);
+    let mut cache = serving_cache(&config);
     for (host, is_own) in [
         ("burst.internal", true),
         ("BURST.Internal:8080", true),
@@ -116,7 +116,7 @@ fn a_host_is_one_of_those_given_or_none() {
             host: host.as_bytes(),
             ..get("/burstmetrics/services")
         };
-        let answered = ask(&config, &mut picture, request).is_some();
+        let answered = ask(&config, &mut cache, request).is_some();
         assert_eq!(answered, is_own, "{host:?}");
     }
 }
@@ -126,7 +126,7 @@ proptest! {
     #[test]
     fn whatever_is_not_locked_is_not_answered(path in "[/.%;?#\\\\a-z0-9]{0,12}(burstmetrics)?[/.%;?#\\\\2fF]{0,4}(services)?[/.%;?#a-z]{0,6}") {
         let config = config("");
-        let answered = ask(&config, &mut picture(&config), get(&path));
+        let answered = ask(&config, &mut serving_cache(&config), get(&path));
         prop_assert!(is_locked(&path) || answered.is_none_or(|answer| answer.status == 404), "{}", path);
     }
 }
