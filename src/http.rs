@@ -1,264 +1,228 @@
-//! What is done with a request and with its response: replies of the proxy's own, and the header on the way back.
+//! Handles a request and its response: replies of the filter itself, counting, and the header on the response.
 
-use crate::host;
-use crate::metrics_apis::{self, Taken, Waiting};
-use crate::quarantine::Quarantine;
+use crate::host::{self, CalloutAnswer};
+use crate::local_reply;
+use crate::metrics_apis::{Disposition, MetricsApis, PendingGuard};
 use crate::requests::{self, InFlightRequest, RequestCounter};
+use crate::view::View;
 use crate::vm::{self, BulkPermit};
-use burst_model::config::{Config, Requests, Upstream};
+use burst_model::config::UpstreamHeader;
 use burst_model::name::ObjectName;
-use burst_model::policies::Enforced;
-use burst_model::records::{RequestCountKeys, SharedKeys};
-use burst_model::request_rates::LatestRates;
-use burst_model::serve::burst;
-use burst_model::serve::{Absence, LocalReply, ServingCache};
+use burst_model::serve::Absence;
+use burst_model::serve::burst::{self, BurstRequest};
+use burst_model::time::Time;
 use burst_model::upstream::{IstioService, UpstreamHints};
 use proxy_wasm::types::Action;
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::OnceCell;
 use std::rc::Rc;
 
-/// What a root context and its HTTP contexts look at together.
-pub(crate) struct View {
-    pub(crate) config: Rc<Config>,
-    pub(crate) picture: RefCell<ServingCache>,
-    /// What the proxies count of requests, as of the last tick.
-    pub(crate) rates: RefCell<LatestRates>,
-    /// What other adapters have, as of the last tick.
-    pub(crate) others: RefCell<metrics_apis::Known>,
-    /// Whether the log tells already that requests for metrics come without mutual TLS.
-    pub(crate) told_insecure: Cell<bool>,
-    /// What is asked of the API server about requests for metrics.
-    pub(crate) reviews: metrics_apis::Desk,
-    /// The policies that are objects.
-    pub(crate) enforced: RefCell<Enforced>,
-    /// The hash of their record.
-    pub(crate) policies: Cell<u64>,
-    /// What is taken from shared data is taken under its marks.
-    pub(crate) quarantine: Quarantine,
-    counter: Option<Rc<RequestCounter>>,
+/// What the response needs to know of its request.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct StreamFlags {
+    /// The request has the header that `header.condition` asks for. The header-only module sees no request, so there it is false.
+    has_gate_header: bool,
+    /// The response is a reply of this filter, which Envoy sends through the filter like any other, or one of the metrics
+    /// APIs.
+    is_own_reply: bool,
 }
 
-impl View {
-    pub(crate) fn new(config: Config, keys: &SharedKeys) -> Self {
-        let counter = config.requests.as_ref().map(|requests| {
-            let counting = config.counting_hash();
-            let make = || RequestCounter::new(RequestCountKeys::new(counting), requests.window, host::now());
-            vm::counter(counting, make)
-        });
-        Self {
-            counter,
-            config: Rc::new(config),
-            picture: RefCell::default(),
-            rates: RefCell::default(),
-            others: RefCell::default(),
-            told_insecure: Cell::default(),
-            reviews: metrics_apis::Desk::default(),
-            enforced: RefCell::default(),
-            policies: Cell::default(),
-            quarantine: Quarantine::new(keys),
-        }
-    }
-
-    /// The counter of the requests and the settings of it, where they are counted.
-    pub(crate) fn counting(&self) -> Option<(&Rc<RequestCounter>, &Requests)> {
-        Some((self.counter.as_ref()?, self.config.requests.as_deref()?))
-    }
-}
-
-/// What is remembered of a stream from its request to its end, where there is anything.
+/// What is kept of a stream until its end.
 #[derive(Default)]
 pub(crate) struct StreamState {
-    /// Whether the request has the header that the gate asks for. One that this filter never saw has not.
-    passed_gate: bool,
-    /// Whether the response is a reply of this filter's, which Envoy sends through the filter like any other, or one of
-    /// the metrics APIs.
-    own_reply: bool,
-    /// The request, where it is counted while it is under way.
+    pub(crate) flags: StreamFlags,
     #[expect(dead_code, reason = "held until it is dropped")]
-    under_way: Option<InFlightRequest>,
-    /// While a request for metrics waits for a review.
-    waiting: Option<Waiting>,
-    /// Where the reply is a bulk one.
+    in_flight: Option<InFlightRequest>,
+    #[expect(dead_code, reason = "held until it is dropped")]
+    pending: Option<PendingGuard>,
+    #[expect(dead_code, reason = "held until it is dropped")]
     bulk: Option<BulkPermit>,
 }
 
 impl StreamState {
-    fn own_reply(bulk: Option<BulkPermit>) -> Self {
+    fn own_reply(bulk: Option<BulkPermit>, pending: Option<PendingGuard>) -> Self {
         Self {
-            own_reply: true,
+            flags: StreamFlags {
+                is_own_reply: true,
+                ..StreamFlags::default()
+            },
             bulk,
-            ..Self::default()
-        }
-    }
-
-    /// A reply to a request that waited is under way; what it waited with.
-    pub(crate) fn end_wait(&mut self, bulk: Option<BulkPermit>) -> Option<Waiting> {
-        self.bulk = bulk;
-        self.waiting.take()
-    }
-}
-
-/// Replies to the current stream; what the stream has to hold for as long as the reply is under way. Where there is no room
-/// for a bulk reply, `busy` says what to reply instead.
-pub(crate) fn reply(answer: &LocalReply, busy: impl FnOnce() -> LocalReply) -> Option<BulkPermit> {
-    let Some(size) = answer.bulk_size() else {
-        send(answer);
-        return None;
-    };
-    let permit = vm::permit_bulk(size);
-    if permit.is_some() {
-        send(answer);
-    } else {
-        vm::stats().count_rejected_bulk();
-        send(&busy());
-    }
-    permit
-}
-
-fn send(LocalReply { status, headers, body }: &LocalReply) {
-    vm::stats().count_reply(*status);
-    host::reply(*status, headers, body);
-}
-
-/// Takes the current request, of that stream: what is to be remembered of it, and whether it goes on.
-pub(crate) fn handle_request(view: &Rc<View>, stream: u32) -> (Option<StreamState>, Action) {
-    #[cfg(feature = "test-trap")]
-    if host::request_header("x-burst-test-trap").is_some() {
-        host::trap();
-    }
-    if let Some((remembered, action)) = take_metrics_apis(view, stream) {
-        return (Some(remembered), action);
-    }
-    if take_report(view) {
-        return (Some(StreamState::own_reply(None)), Action::Pause);
-    }
-    if let Some(Replied(bulk)) = answer(view) {
-        return (Some(StreamState::own_reply(bulk)), Action::Pause);
-    }
-    let under_way = begin(view);
-    let passed_gate = has_gate_header(&view.config);
-    let remembered = (passed_gate || under_way.is_some()).then(|| StreamState {
-        passed_gate,
-        under_way,
-        ..StreamState::default()
-    });
-    (remembered, Action::Continue)
-}
-
-/// Takes a request on the filter chain of the metrics APIs, if it is one. None of their responses is marked.
-fn take_metrics_apis(view: &Rc<View>, stream: u32) -> Option<(StreamState, Action)> {
-    let taken = metrics_apis::take(view, stream)?;
-    let mut remembered = StreamState::own_reply(None);
-    let action = match taken {
-        Taken::Answered(answer) => {
-            remembered.bulk = metrics_apis::reply(&answer);
-            Action::Pause
-        }
-        Taken::Passed => Action::Continue,
-        Taken::Waits(waiting) => {
-            remembered.waiting = Some(waiting);
-            Action::Pause
-        }
-    };
-    Some((remembered, action))
-}
-
-/// Takes a request on the filter chain of the reports; whether it was one.
-fn take_report(view: &View) -> bool {
-    let answer = requests::take(&view.config, &vm::stats());
-    if let Some(LocalReply { status, headers, body }) = &answer {
-        host::reply(*status, headers, body);
-    }
-    answer.is_some()
-}
-
-/// The request was replied to.
-struct Replied(Option<BulkPermit>);
-
-/// Answers a request for the endpoints, if it is one.
-fn answer(view: &View) -> Option<Replied> {
-    let endpoints = view.config.endpoints.as_ref()?;
-    let path = host::request_header(":path").unwrap_or_default();
-    if !burst::is_own(endpoints, &path) {
-        return None;
-    }
-    let [method, host] = [":method", ":authority"].map(|name| host::request_header(name).unwrap_or_default());
-    let if_none_match = host::request_header("if-none-match");
-    let if_none_match = if_none_match.as_deref();
-    let request = burst::BurstRequest {
-        method: &method,
-        path: &path,
-        host: &host,
-        if_none_match,
-        now: host::now(),
-    };
-    let answer = burst::answer(&view.config, endpoints, &mut view.picture.borrow_mut(), request)?;
-    if method == b"HEAD" {
-        send(&answer);
-        return Some(Replied(None));
-    }
-    Some(Replied(reply(&answer, || burst::busy(&answer))))
-}
-
-fn has_gate_header(config: &Config) -> bool {
-    let gate = config.header.gate.as_ref();
-    gate.is_some_and(|gate| host::request_header(&gate.name).is_some_and(|value| value.starts_with(&gate.prefix)))
-}
-
-/// Counts the request as under way.
-fn begin(view: &View) -> Option<InFlightRequest> {
-    let (counter, Requests { in_flight: true, .. }) = view.counting()? else {
-        return None;
-    };
-    let cluster = host::cluster_name().unwrap_or_default();
-    counter.clone().begin(&view.config.upstreams, &cluster, &ProxyHints)
-}
-
-/// Marks the current response, of a stream of which this is remembered, unless it is a reply of this filter's.
-pub(crate) fn handle_response(view: &View, remembered: Option<&StreamState>) {
-    if remembered.is_some_and(|remembered| remembered.own_reply) {
-        return;
-    }
-    let passed_gate = remembered.is_some_and(|remembered| remembered.passed_gate);
-    let cluster = ResponseCluster::default();
-    count_response(view, &cluster);
-    let (header, stats) = (&view.config.header, vm::stats());
-    if header.upstream == Upstream::Keep && host::has_response_header(&header.name) {
-        return stats.header_upstream_kept.count();
-    }
-    if header.gate.is_some() && !passed_gate {
-        stats.header_gated.count();
-        return host::set_response_header(&header.name, None);
-    }
-    match value(view, &cluster) {
-        Ok(value) => {
-            stats.header_added.count();
-            host::set_response_header(&header.name, Some(&value));
-        }
-        Err(absence) => {
-            stats.count_absence(absence);
-            host::set_response_header(&header.name, None);
+            pending,
+            in_flight: None,
         }
     }
 }
 
-/// Counts the response of that cluster.
-fn count_response(view: &View, cluster: &ResponseCluster) {
-    if let Some((counter, _)) = view.counting()
-        && let Some(cluster) = cluster.name()
-    {
-        let status = host::response_header(":status").unwrap_or_default();
-        counter.answered(&view.config.upstreams, cluster, &ProxyHints, &status);
+/// Handles the streams of a root context.
+pub(crate) struct Handler {
+    view: Rc<View>,
+    /// If requests are counted.
+    counter: Option<Rc<RequestCounter>>,
+    /// If the metrics APIs are configured.
+    metrics_apis: Option<Rc<MetricsApis>>,
+}
+
+impl Handler {
+    pub(crate) fn new(view: &Rc<View>) -> Self {
+        Self {
+            view: view.clone(),
+            counter: RequestCounter::of(&view.config),
+            metrics_apis: MetricsApis::new(view).map(Rc::new),
+        }
+    }
+
+    /// Called once a tick: publishes the request counts of this VM.
+    pub(crate) fn tick(&self, now: Time) {
+        if let (Some(counter), Some(requests)) = (&self.counter, &self.view.config.requests) {
+            counter.tick(requests.report_interval, now);
+        }
+    }
+
+    /// Takes what the leader published for the metrics APIs.
+    pub(crate) fn refresh(&self) {
+        if let Some(apis) = &self.metrics_apis {
+            apis.refresh();
+        }
+    }
+
+    /// Sends the SubjectAccessReviews that streams wait for, and answers some of the streams that have their result.
+    pub(crate) fn send_reviews(&self) {
+        if let Some(apis) = &self.metrics_apis {
+            apis.send_reviews();
+        }
+    }
+
+    /// Handles the answer to a SubjectAccessReview, or why it could not be sent.
+    pub(crate) fn on_review(&self, review: &Rc<str>, answer: Result<CalloutAnswer, String>) {
+        if let Some(apis) = &self.metrics_apis {
+            apis.on_review(review, answer);
+        }
+    }
+
+    /// Handles the current request, of this stream. Returns what to keep of the stream, and whether Envoy sends the request
+    /// on.
+    pub(crate) fn handle_request(&self, stream: u32) -> (Option<StreamState>, Action) {
+        #[cfg(feature = "test-trap")]
+        if host::request_header("x-burst-test-trap").is_some() {
+            host::trap();
+        }
+        if let Some((state, action)) = self.handle_metrics_request(stream) {
+            return (Some(state), action);
+        }
+        if let Some(reply) = requests::answer_report(&self.view.config, &vm::stats()) {
+            host::reply(reply.status, &reply.headers, &reply.body);
+            return (Some(StreamState::own_reply(None, None)), Action::Pause);
+        }
+        if let Some(state) = self.answer_endpoint() {
+            return (Some(state), Action::Pause);
+        }
+        let in_flight = self.count_in_flight();
+        let has_gate_header = self.has_gate_header();
+        let state = (has_gate_header || in_flight.is_some()).then(|| StreamState {
+            flags: StreamFlags {
+                has_gate_header,
+                ..StreamFlags::default()
+            },
+            in_flight,
+            ..StreamState::default()
+        });
+        (state, Action::Continue)
+    }
+
+    /// Handles a request on the filter chain of the metrics APIs. Their responses get no header.
+    fn handle_metrics_request(&self, stream: u32) -> Option<(StreamState, Action)> {
+        Some(match self.metrics_apis.as_ref()?.handle_request(stream)? {
+            Disposition::Answered(bulk) => (StreamState::own_reply(bulk, None), Action::Pause),
+            Disposition::Delegated => (StreamState::own_reply(None, None), Action::Continue),
+            Disposition::Pending(guard) => (StreamState::own_reply(None, Some(guard)), Action::Pause),
+        })
+    }
+
+    /// Answers a request for `/burstmetrics`.
+    fn answer_endpoint(&self) -> Option<StreamState> {
+        let config = &self.view.config;
+        let endpoints = config.endpoints.as_ref()?;
+        let path = host::request_header(":path").unwrap_or_default();
+        if !burst::is_own(endpoints, &path) {
+            return None;
+        }
+        let [method, authority] = [":method", ":authority"].map(|name| host::request_header(name).unwrap_or_default());
+        let if_none_match = host::request_header("if-none-match");
+        let request = BurstRequest {
+            method: &method,
+            path: &path,
+            host: &authority,
+            if_none_match: if_none_match.as_deref(),
+            now: host::now(),
+        };
+        let reply = burst::answer(config, endpoints, &mut self.view.cache.borrow_mut(), request)?;
+        if method == b"HEAD" {
+            local_reply::send(&reply);
+            return Some(StreamState::own_reply(None, None));
+        }
+        let bulk = local_reply::send_or(&reply, || burst::busy(&reply));
+        Some(StreamState::own_reply(bulk, None))
+    }
+
+    fn has_gate_header(&self) -> bool {
+        let gate = self.view.config.header.condition.as_ref();
+        gate.is_some_and(|gate| host::request_header(&gate.name).is_some_and(|value| value.starts_with(&gate.prefix)))
+    }
+
+    fn count_in_flight(&self) -> Option<InFlightRequest> {
+        let config = &self.view.config;
+        let counter = self
+            .counter
+            .as_ref()
+            .filter(|_| config.requests.as_ref().is_some_and(|requests| requests.in_flight))?;
+        let cluster = host::cluster_name().unwrap_or_default();
+        counter.clone().begin(&config.upstreams, &cluster, &ProxyHints)
+    }
+
+    /// Counts the current response and puts the header on it, unless the filter itself has sent it.
+    pub(crate) fn handle_response(&self, flags: StreamFlags) {
+        if flags.is_own_reply {
+            return;
+        }
+        let cluster = ResponseCluster::default();
+        self.count_response(&cluster);
+        let (header, stats) = (&self.view.config.header, vm::stats());
+        if header.upstream == UpstreamHeader::Keep && host::has_response_header(&header.name) {
+            return stats.header_upstream_kept.count();
+        }
+        if header.condition.is_some() && !flags.has_gate_header {
+            stats.header_gated.count();
+            return host::set_response_header(&header.name, None);
+        }
+        match self.header_value(&cluster) {
+            Ok(value) => {
+                stats.header_added.count();
+                host::set_response_header(&header.name, Some(&value));
+            }
+            Err(absence) => {
+                stats.count_absence(absence);
+                host::set_response_header(&header.name, None);
+            }
+        }
+    }
+
+    fn count_response(&self, cluster: &ResponseCluster) {
+        if let Some(counter) = &self.counter
+            && let Some(cluster) = cluster.name()
+        {
+            let status = host::response_header(":status").unwrap_or_default();
+            counter.answered(&self.view.config.upstreams, cluster, &ProxyHints, &status);
+        }
+    }
+
+    /// The header of the response, or why there is none.
+    fn header_value(&self, cluster: &ResponseCluster) -> Result<Rc<str>, Absence> {
+        let cluster = cluster.name().ok_or(Absence::NoCluster)?;
+        let mut cache = self.view.cache.borrow_mut();
+        cache.header(&self.view.config, cluster, &ProxyHints)
     }
 }
 
-/// The header of the response, or why there is none.
-fn value(view: &View, cluster: &ResponseCluster) -> Result<Rc<str>, Absence> {
-    let cluster = cluster.name().ok_or(Absence::NoCluster)?;
-    view.picture.borrow_mut().header(&view.config, cluster, &ProxyHints)
-}
-
-/// The cluster that the response comes from; Envoy is asked for its name at most once.
+/// The cluster that the response comes from. Its name is read from the host at most once.
 #[derive(Default)]
 struct ResponseCluster(OnceCell<Option<Vec<u8>>>);
 
@@ -268,14 +232,14 @@ impl ResponseCluster {
     }
 }
 
-/// What Istio tells of the cluster that the response comes from, and of the proxy itself.
+/// What the host knows of the current upstream cluster and of the proxy.
 struct ProxyHints;
 
 impl UpstreamHints for ProxyHints {
-    fn service(&self, place: usize) -> Option<IstioService> {
+    fn service(&self, index: usize) -> Option<IstioService> {
         const SERVICES: [&str; 5] = ["xds", "cluster_metadata", "filter_metadata", "istio", "services"];
-        let place = place.to_string();
-        let part = |name| host::text_property(&[&SERVICES[..], &[place.as_str(), name]].concat());
+        let index = index.to_string();
+        let part = |name| host::text_property(&[&SERVICES[..], &[index.as_str(), name]].concat());
         Some(IstioService {
             host: part("host")?,
             name: part("name")?,
@@ -291,7 +255,9 @@ impl UpstreamHints for ProxyHints {
         const LOCALITY: [&str; 3] = ["xds", "upstream_host_locality_metadata", "filter_metadata"];
         const RESOURCE: [&str; 3] = ["envoy-gateway", "resources", "0"];
         let part = |name| host::text_property(&[&LOCALITY[..], &RESOURCE, &[name]].concat());
-        let is_service = part("kind")? == "Service";
-        is_service.then(|| ObjectName::new(&part("namespace")?, &part("name")?).ok())?
+        if part("kind")? != "Service" {
+            return None;
+        }
+        ObjectName::new(&part("namespace")?, &part("name")?).ok()
     }
 }

@@ -1,96 +1,94 @@
-//! The office of the leader: the pure [`ClusterReader`] with its calls under way and its fenced writes.
+//! The task of a root context while it leads: it runs the [`ClusterReader`], sends its requests, and writes what it
+//! publishes into shared data.
 //!
-//! What it writes it writes by [`FencedKey`], so that one that was deposed overwrites nothing. One key is not the office's own:
-//! what a successor goes on with, see [`burst_model::records::Resume`].
+//! Its writes are fenced by [`FencedKey`], so a deposed leader overwrites nothing. The checkpoint is the exception, because
+//! leaders with other settings write its key too. See [`burst_model::records::Checkpoint`].
 
-use crate::attic::GarbageCollector;
-use crate::calls::Calls;
-use crate::cluster_reader::{CalloutResponse, ClusterReader, ReadPurpose, ReadRequest, ReadResult};
-use crate::host::{self, CasConflict, SharedValue};
-use crate::http::View;
-use crate::key::{FencedKey, Term};
-use crate::log;
-use crate::metrics_apis::Survey;
-use crate::quarantine::{LeaderGuard, trap_on};
+use crate::callouts::{self, Callout, Purpose};
+use crate::host::CalloutAnswer;
+use crate::leader_guard::LeaderGuard;
+use crate::metrics_apis::AdapterDiscovery;
+use crate::quarantine::trap_on;
 use crate::requests::Aggregator;
-use crate::vm;
+use crate::shared_data::{CasConflict, FencedKey, GarbageCollector, SharedValue, Term, overwrite};
+use crate::view::View;
+use crate::{log, vm};
+use burst_model::cluster_reader::{ClusterReader, ReadRequest, ReadResult};
 use burst_model::hash;
 use burst_model::leader::{Effect, Handover};
 use burst_model::quarantine::{Item, ItemKind, Marks};
-use burst_model::records::{Record, SharedKeys};
+use burst_model::records::Record;
 use burst_model::snapshot::Snapshot;
 use burst_model::sync::election::Lease;
 use burst_model::time::Time;
-use std::collections::VecDeque;
 use std::rc::Rc;
 
-/// The leader at work.
 pub(crate) struct LeaderTask {
     view: Rc<View>,
     reader: ClusterReader,
-    calls: Calls<ReadPurpose>,
     snapshot: FencedKey,
-    /// What was published and is not served here yet.
-    published: Option<Vec<u8>>,
     confirmed: FencedKey,
-    /// A key that leaders of other settings write too.
-    resume: String,
-    troubles: FencedKey,
+    failures: FencedKey,
     policies: FencedKey,
+    /// A snapshot that was published and that this VM does not serve yet.
+    published: Option<Vec<u8>>,
     guard: LeaderGuard,
-    /// What the last leader left, while it is read.
-    checkpoint: Option<Item>,
-    /// Where requests are counted.
-    desk: Option<Aggregator>,
-    /// Where there are other adapters.
-    survey: Option<Survey>,
-    attic: GarbageCollector,
+    /// The checkpoint of the last leader, while it is restored.
+    restoring: Option<Item>,
+    /// If requests are counted.
+    aggregator: Option<Aggregator>,
+    /// If there are other adapters.
+    discovery: Option<AdapterDiscovery>,
+    garbage_collector: GarbageCollector,
+    /// The results that were handled, as a seed of [`Self::random`].
+    results: u32,
 }
 
 impl LeaderTask {
-    /// Takes over what the last leader left, with the lease that was written for it.
-    pub(crate) fn start(view: Rc<View>, keys: &SharedKeys, lease: &Lease, now: Time) -> Result<Self, CasConflict> {
+    /// Begins a term with what the last leader left. `lease` is the record that this VM has just written.
+    pub(crate) fn start(view: Rc<View>, lease: &Lease, now: Time) -> Result<Self, CasConflict> {
+        let keys = &view.keys;
         let mut guard = LeaderGuard::new(keys);
         guard.begin_work();
         guard.observe_marks(&view.quarantine.tick(), now);
-        let tenure = Rc::new(Term::new(&keys.lease, lease.holder));
-        let (snapshot, bytes) = FencedKey::open(&keys.snapshot, &tenure)?;
-        let (confirmed, confirmed_bytes) = FencedKey::open(&keys.confirmed, &tenure)?;
-        let (troubles, troubles_bytes) = FencedKey::open(&keys.failures, &tenure)?;
-        let (policies, policies_bytes) = FencedKey::open(&keys.policies, &tenure)?;
-        let desk = Aggregator::start(&view.config, &tenure)?;
-        let survey = Survey::take(&view.config, keys, &tenure)?;
-        let attic = GarbageCollector::new(keys, &view.config);
-        let told = Item::of_bytes(ItemKind::Policies, &policies_bytes);
-        let told = view.quarantine.take(told, || Record::from_bytes(&policies_bytes));
-        let estate = Handover {
-            snapshot: Snapshot::open(bytes).ok(),
+        let term = Rc::new(Term::new(&keys.lease, lease.holder));
+        let (snapshot, snapshot_bytes) = FencedKey::open(&keys.snapshot, &term)?;
+        let (confirmed, confirmed_bytes) = FencedKey::open(&keys.confirmed, &term)?;
+        let (failures, failures_bytes) = FencedKey::open(&keys.failures, &term)?;
+        let (policies, policies_bytes) = FencedKey::open(&keys.policies, &term)?;
+        let aggregator = Aggregator::start(&view.config, &term)?;
+        let discovery = AdapterDiscovery::start(&view, &term)?;
+        let policies_item = Item::of_bytes(ItemKind::Policies, &policies_bytes);
+        let last_policies = view
+            .quarantine
+            .take(policies_item, || Record::from_bytes(&policies_bytes));
+        let handover = Handover {
+            snapshot: Snapshot::open(snapshot_bytes).ok(),
             confirmed: Record::from_bytes(&confirmed_bytes),
             checkpoint: None,
-            failures: Record::from_bytes(&troubles_bytes),
-            policies: told.flatten(),
+            failures: Record::from_bytes(&failures_bytes),
+            policies: last_policies.flatten(),
         };
-        let (reader, checkpoint) = begin(&view, keys, estate, now);
+        let (reader, restoring) = start_reader(&view, handover, now);
         guard.end_work();
         Ok(Self {
-            view,
             reader,
-            calls: Calls::default(),
             snapshot,
-            published: None,
             confirmed,
-            resume: keys.checkpoint.clone(),
-            troubles,
+            failures,
             policies,
+            published: None,
             guard,
-            checkpoint,
-            desk,
-            survey,
-            attic,
+            restoring,
+            aggregator,
+            discovery,
+            garbage_collector: GarbageCollector::new(keys, &view.config),
+            results: 0,
+            view,
         })
     }
 
-    /// Does some work, while a mark tells that this VM is at it. One that was outrun leaves its successor's mark alone.
+    /// Does some work under the leader's mark. A leader that was deposed leaves the mark of its successor in place.
     pub(crate) fn guarded(
         &mut self,
         work: impl FnOnce(&mut Self) -> Result<(), CasConflict>,
@@ -101,47 +99,55 @@ impl LeaderTask {
         Ok(())
     }
 
-    /// Goes by the marks of all VMs.
+    /// Takes over the marks of all VMs.
     pub(crate) fn observe_marks(&mut self, marks: &Marks, now: Time) {
         if self.guard.observe_marks(marks, now) {
             self.reader.requeue_skipped();
         }
     }
 
-    /// Goes on reading; what the last leader left is read under a mark.
-    fn step(&mut self, is_tick: bool, now: Time) -> Vec<Effect> {
-        let checkpoint = self.checkpoint.filter(|_| self.reader.is_restoring());
-        if checkpoint.is_some_and(|checkpoint| !self.view.quarantine.begin(checkpoint)) {
-            return Vec::new();
-        }
-        let effects = match is_tick {
-            true => self.reader.tick(now),
-            false => self.reader.advance(now),
-        };
-        if checkpoint.is_some() {
-            self.view.quarantine.end();
-        }
-        effects
-    }
-
+    /// Whether no request is under way or due, so that another VM may take over.
     pub(crate) fn is_idle(&self, now: Time) -> bool {
         self.reader.is_idle(now)
     }
 
-    /// Once a tick.
-    pub(crate) fn tick(&mut self, now: Time) -> Result<(), CasConflict> {
-        let effects = self.step(true, now);
-        self.carry_out(effects, now)?;
-        self.attic.tick(now);
-        self.desk.as_mut().map_or(Ok(()), |desk| desk.tick(now, &self.guard))?;
-        self.survey.as_mut().map_or(Ok(()), |survey| survey.tick(now))
-    }
-
+    /// Whether there is work left that waits for no response.
     pub(crate) fn is_busy(&self) -> bool {
         self.reader.is_busy()
     }
 
-    /// What was published since the last time; nobody needs to read here what is known here.
+    /// Called once a tick.
+    pub(crate) fn tick(&mut self, now: Time) -> Result<(), CasConflict> {
+        let effects = self.restore_or(ClusterReader::tick, now);
+        self.apply(effects)?;
+        self.garbage_collector.tick(now);
+        if let Some(aggregator) = &mut self.aggregator {
+            aggregator.tick(now, &self.guard)?;
+        }
+        if let Some(discovery) = &mut self.discovery {
+            discovery.tick(now);
+        }
+        Ok(())
+    }
+
+    /// Does a part of the work that is left.
+    pub(crate) fn advance(&mut self, now: Time) -> Result<(), CasConflict> {
+        let effects = self.restore_or(ClusterReader::advance, now);
+        self.apply(effects)
+    }
+
+    /// Runs a step of the reader. While it restores a checkpoint, that is marked.
+    fn restore_or(&mut self, step: fn(&mut ClusterReader, Time) -> Vec<Effect>, now: Time) -> Vec<Effect> {
+        let Some(checkpoint) = self.restoring.filter(|_| self.reader.is_restoring()) else {
+            return step(&mut self.reader, now);
+        };
+        let quarantine = &self.view.quarantine;
+        quarantine
+            .take(checkpoint, || step(&mut self.reader, now))
+            .unwrap_or_default()
+    }
+
+    /// Takes the snapshot that was published since the last call, so that this VM need not read it from shared data.
     pub(crate) fn take_published(&mut self) -> Option<Vec<u8>> {
         self.published.take()
     }
@@ -150,61 +156,56 @@ impl LeaderTask {
         self.published.is_some()
     }
 
-    /// Lets go of a part of what it holds; whether there was any left.
+    /// Drops a part of what it holds. Returns whether there was any left.
     pub(crate) fn release(&mut self) -> bool {
         self.reader.release()
     }
 
-    /// Does a part of what is left to do.
-    pub(crate) fn advance(&mut self, now: Time) -> Result<(), CasConflict> {
-        let effects = self.step(false, now);
-        self.carry_out(effects, now)
-    }
-
-    /// Takes the answer to a callout, which is the current one of the host.
-    pub(crate) fn answer(
+    /// Handles the answer to a callout, or why it could not be sent.
+    pub(crate) fn on_callout(
         &mut self,
-        token: u32,
-        has_headers: bool,
-        body_size: usize,
+        purpose: Purpose,
+        answer: Result<CalloutAnswer, String>,
         now: Time,
     ) -> Result<(), CasConflict> {
-        if let Some(desk) = &mut self.desk
-            && desk.answer(token, has_headers, body_size)
-        {
-            return Ok(());
+        match purpose {
+            Purpose::Read(purpose) => {
+                let result = match answer {
+                    Ok(answer) => self.reader.parse(purpose, &answer, &mut self.guard),
+                    Err(reason) => Some(ReadResult::not_sent(purpose, reason)),
+                };
+                // If the VM traps from here on, no object is the cause.
+                self.guard.begin_work();
+                let random = self.random(now);
+                let effects = result.map(|result| self.reader.handle(result, now, random));
+                self.apply(effects.unwrap_or_default())
+            }
+            Purpose::AdapterResources(api) => match &mut self.discovery {
+                Some(discovery) => discovery.on_callout(api, answer, &self.guard),
+                None => Ok(()),
+            },
+            Purpose::Report => {
+                if let Some(aggregator) = &mut self.aggregator {
+                    aggregator.on_callout(answer);
+                }
+                Ok(())
+            }
+            Purpose::Review(_) => Ok(()),
         }
-        if let Some(survey) = &mut self.survey
-            && survey.answer(token, has_headers, body_size, &self.guard)?
-        {
-            return Ok(());
-        }
-        let Some(call) = self.calls.remove(token) else {
-            return Ok(());
-        };
-        let answered = CalloutResponse { has_headers, body_size };
-        let Some(ended) = self.reader.read(call, answered, &mut self.guard) else {
-            return Ok(());
-        };
-        // Whatever it dies of from here on is no object's fault.
-        self.guard.begin_work();
-        let effects = self.reader.take(ended, now, random(now, token));
-        self.carry_out(effects, now)
     }
 
-    fn carry_out(&mut self, effects: Vec<Effect>, now: Time) -> Result<(), CasConflict> {
-        let mut effects = VecDeque::from(effects);
-        while let Some(effect) = effects.pop_front() {
+    fn apply(&mut self, effects: Vec<Effect>) -> Result<(), CasConflict> {
+        for effect in effects {
             match effect {
-                Effect::Request(ask) => effects.extend(self.send(&ask.into(), now)),
-                Effect::RequestHub(question) => effects.extend(self.send(&question.into(), now)),
+                Effect::Request(request) => self.send(request.into()),
+                Effect::RequestHub(request) => self.send(request.into()),
                 Effect::PublishSnapshot(snapshot) => {
                     self.snapshot.write(&snapshot)?;
                     self.published = Some(snapshot);
                 }
                 Effect::PublishPolicies(policies) => self.policies.write(&policies.to_bytes())?,
-                Effect::WriteCheckpoint(resume) => host::overwrite(&self.resume, &resume),
-                Effect::RecordFailures(troubles) => self.troubles.write(&troubles.to_bytes())?,
+                Effect::WriteCheckpoint(checkpoint) => overwrite(&self.view.keys.checkpoint, &checkpoint),
+                Effect::RecordFailures(failures) => self.failures.write(&failures.to_bytes())?,
                 Effect::SetGauges(totals) => vm::stats().show_totals(&totals),
                 Effect::SetListGauge(source, readable) => vm::stats().show_list(&source, readable),
                 Effect::Confirm(confirmed) => self.confirmed.write(&confirmed.to_bytes())?,
@@ -216,44 +217,44 @@ impl LeaderTask {
         Ok(())
     }
 
-    /// Sends a request; what follows where it cannot be sent.
-    fn send(&mut self, request: &ReadRequest, now: Time) -> Vec<Effect> {
-        let (api, if_none_match) = (&self.view.config.api, request.if_none_match.as_deref());
-        let timeout = api.timeout.saturating_add(request.lasts);
-        match host::get(&api.cluster, &api.authority, &request.path, if_none_match, timeout) {
-            Ok(token) => {
-                self.calls.insert(token, request.call);
-                Vec::new()
-            }
-            Err(reason) => {
-                let ended = ReadResult::not_sent(request.call, format!("{reason} ({})", api.cluster));
-                self.reader.take(ended, now, random(now, 0))
-            }
-        }
+    fn send(&self, request: ReadRequest) {
+        let api = &self.view.config.api;
+        let if_none_match = request.if_none_match.map(|tag| ("if-none-match", tag));
+        callouts::queue(Callout {
+            purpose: Purpose::Read(request.purpose),
+            cluster: api.cluster.clone(),
+            authority: api.authority.clone(),
+            method: "GET",
+            path: request.path,
+            headers: [callouts::accept_json()].into_iter().chain(if_none_match).collect(),
+            body: None,
+            timeout: api.timeout.saturating_add(request.duration),
+        });
+    }
+
+    /// A Wasm module has no source of randomness. A hash of the time is enough to spread the pauses of many proxies.
+    fn random(&mut self, now: Time) -> u32 {
+        self.results = self.results.wrapping_add(1);
+        let hash = hash::of(&(now.unix_millis(), self.results));
+        u32::try_from(hash >> 32).unwrap_or_default()
     }
 }
 
-/// Begins to read, with the checkpoint of the last leader unless that is left alone: then all lists are read.
-fn begin(view: &Rc<View>, keys: &SharedKeys, estate: Handover, now: Time) -> (ClusterReader, Option<Item>) {
-    let left = SharedValue::read(&keys.checkpoint).bytes;
-    let checkpoint = Item::of_bytes(ItemKind::Checkpoint, &left);
-    let is_marked = !left.is_empty() && view.quarantine.begin(checkpoint);
-    let resume = || match is_marked {
-        true => {
-            trap_on(ItemKind::Checkpoint, &left);
-            left
+/// Starts the reader with the checkpoint of the last leader. If that is in quarantine, the reader lists everything.
+fn start_reader(view: &View, handover: Handover, now: Time) -> (ClusterReader, Option<Item>) {
+    let bytes = SharedValue::read(&view.keys.checkpoint).bytes;
+    let checkpoint = Item::of_bytes(ItemKind::Checkpoint, &bytes);
+    let is_marked = !bytes.is_empty() && view.quarantine.begin(checkpoint);
+    let read_checkpoint = || {
+        if !is_marked {
+            return Vec::new();
         }
-        false => Vec::new(),
+        trap_on(ItemKind::Checkpoint, &bytes);
+        bytes
     };
-    let reader = ClusterReader::new(view.config.clone(), estate, resume, now);
+    let reader = ClusterReader::new(view.config.clone(), handover, read_checkpoint, now);
     if is_marked {
         view.quarantine.end();
     }
-    (reader, Some(checkpoint).filter(|_| is_marked))
-}
-
-/// A Wasm module has no source of randomness; the low bits of the time will do to spread proxies over a pause.
-fn random(now: Time, token: u32) -> u32 {
-    let hash = hash::of(&(now.unix_millis(), token));
-    u32::try_from(hash >> 32).unwrap_or_default()
+    (reader, is_marked.then_some(checkpoint))
 }

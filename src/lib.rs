@@ -1,5 +1,5 @@
-//! The Envoy filter: the only code that speaks proxy-wasm. What it does is decided in `burst-model`; here the host is
-//! asked, the model is told, and its effects are carried out.
+//! The Envoy filter: the only code that speaks proxy-wasm. `burst-model` decides what to do. This crate passes events of the
+//! host to the model, and carries out the effects that the model returns.
 #![cfg_attr(
     not(test),
     deny(
@@ -14,25 +14,25 @@
     )
 )]
 
-mod attic;
-mod calls;
-mod cluster_reader;
+mod callouts;
+mod dispatch;
 mod host;
 mod http;
-mod key;
 mod leader;
+mod leader_guard;
+mod local_reply;
 mod log;
 mod metrics_apis;
 mod quarantine;
 mod requests;
 mod root;
-mod roots;
+mod shared_data;
 mod stats;
-mod streams;
+mod view;
 mod vm;
 
 mod start {
     proxy_wasm::main! {{
-        crate::log::on_panic();
+        crate::log::log_panics();
     }}
 }

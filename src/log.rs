@@ -1,6 +1,5 @@
-//! The log. Each line leaves the filter here, and nowhere else: of a bounded length, printable, and so many a minute,
-//! whatever foreign text is in it. The SDK's own logger, and with it the `log` crate, formats and passes on whatever it is
-//! given, so neither is used.
+//! The log of the filter. Every line goes through here: it has a limited length, is printable, and there are so many in a
+//! minute at most. The logger of the SDK, and so the `log` crate, would pass on any text that a request or an object holds.
 
 use crate::host;
 use burst_model::printable::printable;
@@ -10,14 +9,14 @@ use proxy_wasm::types::LogLevel;
 use std::cell::RefCell;
 use std::fmt::Arguments;
 
-/// Bytes of a line. The longest that the filter writes of its own is the one that lists all keys of the configuration.
-const LONGEST: usize = 4 << 10;
+/// Bytes of a line. The longest line of the filter itself lists all keys of the configuration.
+const MAX_LINE_BYTES: usize = 4 << 10;
 
 /// Lines of a VM in a minute.
-const MOST_LINES: usize = 60;
+const MAX_LINES: usize = 60;
 
 thread_local! {
-    static LINES: RefCell<Quota> = const { RefCell::new(Quota::new(MOST_LINES)) };
+    static LINES: RefCell<Quota> = const { RefCell::new(Quota::new(MAX_LINES)) };
 }
 
 pub(crate) fn error(line: Arguments<'_>) {
@@ -33,25 +32,25 @@ pub(crate) fn info(line: Arguments<'_>) {
 }
 
 fn write(level: LogLevel, line: Arguments<'_>) {
-    let (allowed, left_out) = LINES.with_borrow_mut(|lines| lines.take(host::now()));
-    if left_out > 0 {
-        put(
+    let (is_allowed, dropped) = LINES.with_borrow_mut(|lines| lines.take(host::now()));
+    if dropped > 0 {
+        send(
             LogLevel::Warn,
-            format_args!("{left_out} lines of the last minute were left out"),
+            format_args!("{dropped} lines of the last minute were left out"),
         );
     }
-    if allowed {
-        put(level, line);
+    if is_allowed {
+        send(level, line);
     }
 }
 
-fn put(level: LogLevel, line: Arguments<'_>) {
-    let _ = hostcalls::log(level, &printable(line, LONGEST));
+fn send(level: LogLevel, line: Arguments<'_>) {
+    let _ = hostcalls::log(level, &printable(line, MAX_LINE_BYTES));
 }
 
-/// Has a panic say where it was: without this it is a trap without a word.
-pub(crate) fn on_panic() {
-    // Natively the panics of the fake host's guests are its own affair.
+/// Makes a panic log where it happened. Without this the host sees a trap only.
+pub(crate) fn log_panics() {
+    // In native tests the fake host reports the panics of its guests.
     #[cfg(target_arch = "wasm32")]
-    std::panic::set_hook(Box::new(|panic| put(LogLevel::Critical, format_args!("{panic}"))));
+    std::panic::set_hook(Box::new(|panic| send(LogLevel::Critical, format_args!("{panic}"))));
 }

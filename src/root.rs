@@ -1,36 +1,30 @@
-//! The root context: configured once, then a tick a second. Each tick it looks at the lease, does the leader's work if
-//! that is its own, and looks at what there is to serve.
-//!
-//! Nothing that comes from the cluster may trap a VM again after its reload, neither in `configure` nor in a tick: whatever
-//! is taken from shared data here is taken under a mark of [`crate::quarantine`].
+//! A root context: it is configured once and ticks once a second. In each tick it takes part in the election, does the
+//! leader's work if it leads, and takes what the leader published.
 
-use crate::host::{self, SharedValue};
-use crate::http::View;
+use crate::callouts::{self, Purpose};
+use crate::host::{self, CalloutAnswer};
+use crate::http::Handler;
 use crate::leader::LeaderTask;
 use crate::log;
-use crate::metrics_apis;
-use crate::quarantine::trap_on;
-use crate::streams;
-use crate::vm::{self, PollerGroup};
+use crate::shared_data::{CasConflict, SharedValue, compare_and_set, new_vm_id};
+use crate::view::View;
+use crate::vm::{self, Candidates};
 use burst_model::config::{Artifact, Config, Role};
-use burst_model::quarantine::{Item, ItemKind};
-use burst_model::records::{Confirmed, ID_KEY, Record, RequestCountKeys, SharedKeys};
-use burst_model::sync::election::{self, Decision, Elector, ElectorState, Lease, VmId};
+use burst_model::records::Record;
+use burst_model::sync::election::{self, Decision, Elector, ElectorState, Lease};
 use burst_model::time::Time;
 use std::rc::Rc;
 use std::time::Duration;
 
-/// Fine enough that a change shows within a second, and nothing is done in it that costs when nothing happened.
+/// Short enough that a change shows within a second. A tick without news costs almost nothing.
 ///
-/// A shared queue would wake the other threads at once. It would save half a second on average, behind a window of five;
-/// and each thread needs a queue of its own, known to the leader by a list in shared data. Envoy never takes a queue away:
-/// those of threads that died fill up for as long as the proxy lives. The tick is needed anyway, as it finds what no
-/// wake-up told of.
+/// A shared queue could wake the other threads at once. It would save half a second on average, after a watch of five
+/// seconds. But each thread needs a queue of its own that the leader knows from a list in shared data, and Envoy never
+/// removes a queue: those of threads that ended would fill up as long as the proxy runs.
 const TICK: Duration = Duration::from_secs(1);
 
-/// While the leader has work left, a part of it comes this soon after the one before: in between the thread sees to
-/// everybody else.
-const SOON: Duration = Duration::from_millis(10);
+/// The time between two parts of the leader's work. The thread does its other work in between.
+const BUSY_TICK: Duration = Duration::from_millis(10);
 
 const ARTIFACT: Artifact = if cfg!(feature = "header-only") {
     Artifact::HeaderOnly
@@ -40,345 +34,237 @@ const ARTIFACT: Artifact = if cfg!(feature = "header-only") {
 
 /// A root context, before and after its configuration.
 pub(crate) struct RootContext {
-    context_id: u32,
-    configured: Option<ActiveRoot>,
+    id: u32,
+    active: Option<ActiveRoot>,
 }
 
 impl RootContext {
-    pub(crate) fn new(context_id: u32) -> Self {
-        Self {
-            context_id,
-            configured: None,
-        }
+    pub(crate) fn new(id: u32) -> Self {
+        Self { id, active: None }
     }
 
-    /// Takes the configuration that the host has; whether it can be.
-    pub(crate) fn configure(&mut self) -> bool {
+    /// Reads the configuration. Returns the handler of its streams, or `None` if the configuration is refused.
+    pub(crate) fn configure(&mut self) -> Option<Rc<Handler>> {
         match Config::parse(&host::configuration(), ARTIFACT) {
             Ok(config) => {
-                let mut configured = ActiveRoot::new(self.context_id, config);
-                // Without it a reload would serve nothing until its first tick. All that it takes it takes under a mark:
-                // what traps here would trap each reload.
-                configured.refresh(host::now());
-                streams::show(self.context_id, &configured.view);
-                self.configured = Some(configured);
+                let mut active = ActiveRoot::new(self.id, config);
+                // Otherwise a VM would serve nothing after a reload until its first tick.
+                active.refresh(host::now());
+                let handler = active.handler.clone();
+                self.active = Some(active);
                 host::tick_every(TICK);
-                true
+                Some(handler)
             }
-            // Envoy refuses the listener with this, keeps the one before, and does not say why; the log does.
+            // Envoy refuses the listener then and keeps the previous one, but it does not say why.
             Err(error) => {
                 log::error(format_args!("the configuration is refused: {error}"));
-                false
+                None
             }
         }
     }
 
     pub(crate) fn tick(&mut self) {
-        if let Some(configured) = &mut self.configured {
-            configured.tick();
+        if let Some(active) = &mut self.active {
+            active.tick();
         }
     }
 
-    /// Takes note of a bell that rang.
-    pub(crate) fn on_wake(&mut self, bell: u32) {
-        host::drain_wake_queue(bell);
-        if let Some(configured) = &self.configured {
-            metrics_apis::send(&configured.view);
+    /// Handles an item in the shared queue: a stream waits for a review.
+    pub(crate) fn on_queue_ready(&mut self, queue: u32) {
+        host::drain_wake_queue(queue);
+        if let Some(active) = &self.active {
+            active.handler.send_reviews();
         }
     }
 
-    /// Takes the answer to a callout.
-    pub(crate) fn answer(&mut self, token: u32, has_headers: bool, body_size: usize) {
-        let Some(configured) = &mut self.configured else { return };
-        if metrics_apis::take_review(&configured.view, token, has_headers, body_size) {
-            return;
+    /// Handles the answer to a callout, or why it could not be sent.
+    pub(crate) fn on_callout(&mut self, purpose: Purpose, answer: Result<CalloutAnswer, String>) {
+        let Some(active) = &mut self.active else { return };
+        if let Purpose::Review(review) = purpose {
+            return active.handler.on_review(&review, answer);
         }
         let now = host::now();
-        configured.work(now, |office| office.answer(token, has_headers, body_size, now));
-        configured.refresh(now);
-        configured.set_tick_period();
+        active.work(now, |leader| leader.on_callout(purpose, answer, now));
+        active.refresh(now);
+        active.set_tick_period();
     }
 }
 
-/// The end of a drain. The host says so by `on_done` and, at once after that, by `on_delete`: a module has the second one
-/// at most, so that a stream, too, is a call shorter (`xtask/src/artifact.rs`).
+/// The end of a drain. The host announces it by `on_done`, and then calls `on_delete`. A module exports at most the second
+/// one, so that a stream needs one call less (`xtask/src/artifact.rs`).
 impl Drop for RootContext {
     fn drop(&mut self) {
-        if let Some(configured) = &mut self.configured {
-            configured.release();
+        if let Some(active) = &mut self.active {
+            active.resign();
         }
     }
 }
 
 struct ActiveRoot {
-    context_id: u32,
-    pollers: PollerGroup,
-    keys: SharedKeys,
-    /// What the proxies count of requests, where the metrics APIs serve it.
-    sum: Option<String>,
+    id: u32,
+    candidates: Candidates,
     view: Rc<View>,
-    /// Made in the first tick: the canary that a configuration is tried on has none, and must leave no traces.
-    candidate: Option<Elector>,
-    /// Ticks without a beat after which a leader is gone.
-    patience: u32,
-    office: Option<LeaderTask>,
-    /// What is left of an office that this context has no more.
-    left: Option<LeaderTask>,
-    /// When the last whole tick was, and whether there are others between two of them.
-    ticked: Time,
-    hurries: bool,
-    /// When what is served was read: not the last time, while a newer snapshot is left alone.
-    confirmed: Option<Confirmed>,
+    handler: Rc<Handler>,
+    /// Made in the first tick. Envoy tries a configuration in a canary VM, which never ticks and must write nothing.
+    elector: Option<Elector>,
+    /// A leader is gone if its lease was not renewed for so many ticks.
+    expiry_ticks: u32,
+    leader: Option<LeaderTask>,
+    /// The task of a term that is over. Its memory is released part by part.
+    former_leader: Option<LeaderTask>,
+    last_tick: Time,
+    /// Whether it ticks every [`BUSY_TICK`].
+    is_busy: bool,
 }
 
 impl ActiveRoot {
-    fn new(context_id: u32, config: Config) -> Self {
-        let settings = config.settings_hash();
-        let (keys, pollers) = (
-            SharedKeys::new(settings, config.lists_hash()),
-            PollerGroup::of(settings),
-        );
+    fn new(id: u32, config: Config) -> Self {
+        let candidates = Candidates::of(config.settings_hash());
         if config.role == Role::Auto {
-            pollers.join(context_id);
+            candidates.add(id);
         }
-        let serves = config.requests.is_some() && config.metrics_apis.is_some();
-        let sum = serves.then(|| RequestCountKeys::new(config.counting_hash()).sum);
+        let view = Rc::new(View::new(config));
         Self {
-            context_id,
-            pollers,
-            sum,
-            view: Rc::new(View::new(config, &keys)),
-            keys,
-            candidate: None,
-            patience: election::EXPIRY_TICKS,
-            office: None,
-            left: None,
-            ticked: Time::default(),
-            hurries: false,
-            confirmed: None,
+            id,
+            candidates,
+            handler: Rc::new(Handler::new(&view)),
+            view,
+            elector: None,
+            expiry_ticks: election::EXPIRY_TICKS,
+            leader: None,
+            former_leader: None,
+            last_tick: Time::default(),
+            is_busy: false,
         }
     }
 
     fn tick(&mut self) {
         let now = host::now();
-        let is_between = self.hurries && now >= self.ticked && now.since(self.ticked) < TICK;
-        if is_between {
-            self.work(now, |office| office.advance(now));
-            // What was published is served here too, as soon as after an answer.
-            let has_news = |office: &LeaderTask| office.has_published() || !office.is_busy();
-            if self.office.as_ref().is_none_or(has_news) {
+        let is_busy_tick = self.is_busy && now >= self.last_tick && now.since(self.last_tick) < TICK;
+        if is_busy_tick {
+            self.work(now, |leader| leader.advance(now));
+            // Serve at once what was published.
+            let has_news = |leader: &LeaderTask| leader.has_published() || !leader.is_busy();
+            if self.leader.as_ref().is_none_or(has_news) {
                 self.refresh(now);
             }
         } else {
-            self.ticked = now;
-            self.whole_tick(now);
+            self.last_tick = now;
+            self.full_tick(now);
         }
-        if !self.left.as_mut().is_some_and(LeaderTask::release) {
-            self.left = None;
+        if !self.former_leader.as_mut().is_some_and(LeaderTask::release) {
+            self.former_leader = None;
         }
         self.set_tick_period();
     }
 
-    /// Leaves the office, and what it holds to later.
-    fn leave(&mut self) {
-        if let Some(office) = self.office.take() {
-            self.left = Some(office);
-        }
-    }
-
-    /// Ticks as soon as the leader's work wants it.
-    fn set_tick_period(&mut self) {
-        let hurries = self.left.is_some() || self.office.as_ref().is_some_and(LeaderTask::is_busy);
-        if hurries != self.hurries {
-            self.hurries = hurries;
-            host::tick_every(if hurries { SOON } else { TICK });
-        }
-    }
-
-    fn whole_tick(&mut self, now: Time) {
-        if let Some((counter, requests)) = self.view.counting() {
-            counter.tick(requests.report_interval, now);
-        }
+    fn full_tick(&mut self, now: Time) {
+        self.handler.tick(now);
         let marks = self.view.quarantine.tick();
-        self.patience = election::expiry_ticks(marks.pause_of_leaders(now));
-        if let Some(office) = &mut self.office {
-            office.observe_marks(&marks, now);
+        self.expiry_ticks = election::expiry_ticks(marks.pause_of_leaders(now));
+        if let Some(leader) = &mut self.leader {
+            leader.observe_marks(&marks, now);
         }
         self.elect(now);
-        self.work(now, |office| office.tick(now));
+        self.work(now, |leader| leader.tick(now));
         self.refresh(now);
-        metrics_apis::send(&self.view);
+        self.handler.send_reviews();
         let stats = vm::stats();
-        stats.show_age(&self.view.picture.borrow());
+        stats.show_age(&self.view.cache.borrow());
         stats.flush();
     }
 
-    /// Looks at the lease, and takes, keeps or leaves the office.
+    /// Ticks more often while the leader has work left.
+    fn set_tick_period(&mut self) {
+        let is_busy = self.former_leader.is_some() || self.leader.as_ref().is_some_and(LeaderTask::is_busy);
+        if is_busy != self.is_busy {
+            self.is_busy = is_busy;
+            host::tick_every(if is_busy { BUSY_TICK } else { TICK });
+        }
+    }
+
+    /// Takes what the leader published, and the age of it.
+    fn refresh(&mut self, now: Time) {
+        let leader = &mut self.leader;
+        self.view
+            .refresh(|| leader.as_mut().and_then(LeaderTask::take_published), now);
+        self.handler.refresh();
+    }
+
+    /// Observes the lease, and begins, continues or ends a term.
     fn elect(&mut self, now: Time) {
-        let Some(candidate) = self.candidate.take().or_else(|| unique_id().map(Elector::new)) else {
+        let Some(elector) = self.elector.take().or_else(|| new_vm_id().map(Elector::new)) else {
             return;
         };
-        let candidate = self.candidate.insert(candidate);
-        let found = SharedValue::read(&self.keys.lease);
-        let standing = ElectorState {
+        let elector = self.elector.insert(elector);
+        let found = SharedValue::read(&self.view.keys.lease);
+        let state = ElectorState {
             served: vm::has_served(),
-            // Who has just taken the lease is about to begin.
-            idle: self.office.as_ref().is_some_and(|office| office.is_idle(now)),
-            eligible: self.pollers.is_newest(self.context_id),
+            // A VM that has just taken the lease is about to begin, so it is not idle.
+            idle: self.leader.as_ref().is_some_and(|leader| leader.is_idle(now)),
+            eligible: self.candidates.is_newest(self.id),
         };
-        match candidate.observe(found.record().as_ref(), self.patience, standing) {
-            Decision::Hold(lease) => match write(&self.keys, &lease, &found) {
-                Ok(()) => self.hold(&lease, now),
-                Err(host::CasConflict) => self.leave(),
-            },
-            Decision::Succeed(lease) => match write(&self.keys, &lease, &found) {
-                Ok(()) => {
-                    self.view.quarantine.suspect(now);
-                    self.hold(&lease, now);
-                }
-                Err(host::CasConflict) => self.leave(),
-            },
-            Decision::Release(lease) => {
-                let _ = write(&self.keys, &lease, &found);
-                self.leave();
-            }
-            Decision::Follow => self.leave(),
+        let decision = elector.observe(found.record().as_ref(), self.expiry_ticks, state);
+        let (Decision::Hold(lease) | Decision::Succeed(lease) | Decision::Release(lease)) = &decision else {
+            return self.end_term();
+        };
+        if self.write_lease(lease, &found).is_err() || matches!(decision, Decision::Release(_)) {
+            return self.end_term();
+        }
+        if matches!(decision, Decision::Succeed(_)) {
+            self.view.quarantine.suspect(now);
+        }
+        if self.leader.is_none() {
+            log::info(format_args!(
+                "this thread polls {} from now on",
+                self.view.config.origin
+            ));
+            self.leader = LeaderTask::start(self.view.clone(), lease, now).ok();
+            vm::stats().leader_changes.count();
         }
     }
 
-    fn hold(&mut self, lease: &Lease, now: Time) {
-        if self.office.is_some() {
-            return;
-        }
-        log::info(format_args!(
-            "this thread polls {} from now on",
-            self.view.config.origin
-        ));
-        self.office = LeaderTask::start(self.view.clone(), &self.keys, lease, now).ok();
-        vm::stats().leader_changes.count();
+    fn write_lease(&self, lease: &Lease, found: &SharedValue) -> Result<(), CasConflict> {
+        compare_and_set(&self.view.keys.lease, &lease.to_bytes(), found.cas)
     }
 
-    /// Does something as the leader, if that is what this context is; a leader that was outrun is none any more.
-    fn work(&mut self, now: Time, work: impl FnOnce(&mut LeaderTask) -> Result<(), host::CasConflict>) {
-        let Some(office) = &mut self.office else { return };
-        let was_resting = office.is_idle(now);
-        let outrun = office.guarded(work).is_err();
-        let turned = office.is_idle(now) != was_resting;
-        if outrun {
-            self.leave();
-        } else if turned {
-            // The lease says at all times whether a round is under way, or about to be: nobody takes over then.
+    /// Ends the term, and keeps what its task holds to release it later.
+    fn end_term(&mut self) {
+        if let Some(leader) = self.leader.take() {
+            callouts::forget_leader(self.id);
+            self.former_leader = Some(leader);
+        }
+    }
+
+    /// Does some work as the leader, if this root context leads.
+    fn work(&mut self, now: Time, work: impl FnOnce(&mut LeaderTask) -> Result<(), CasConflict>) {
+        let Some(leader) = &mut self.leader else { return };
+        let was_idle = leader.is_idle(now);
+        let is_deposed = leader.guarded(work).is_err();
+        if is_deposed {
+            self.end_term();
+        } else if leader.is_idle(now) != was_idle {
+            // The lease always says whether the leader is idle, because another VM takes over only from an idle leader.
             self.elect(now);
         }
     }
 
-    /// Takes up what the leader published, and looks at the age of it.
-    fn refresh(&mut self, now: Time) {
-        let confirmed: Option<Confirmed> = SharedValue::read(&self.keys.confirmed).record();
-        self.take_snapshot(confirmed.as_ref());
-        let mut picture = self.view.picture.borrow_mut();
-        picture.refresh(&self.view.config, self.confirmed.as_ref(), now);
-        drop(picture);
-        self.take_policies(confirmed.as_ref());
-        if let (Some(sum), Some(requests)) = (&self.sum, &self.view.config.requests) {
-            let mut rates = self.view.rates.borrow_mut();
-            rates.refresh(SharedValue::read(sum).bytes, requests.window, requests.max_age(), now);
-        }
-        if self.view.config.metrics_apis.is_some() {
-            let mut others = self.view.others.borrow_mut();
-            others.look(&self.keys.adapter_resources, &self.view.quarantine);
-        }
-    }
-
-    /// Takes a snapshot that is newer than the one that is held. One that is left alone leaves the one that is held as it
-    /// is, and as old as it is.
-    fn take_snapshot(&mut self, confirmed: Option<&Confirmed>) {
-        let mut picture = self.view.picture.borrow_mut();
-        if let Some(newer) = confirmed.filter(|confirmed| picture.is_behind(confirmed)) {
-            let own = self.office.as_mut().and_then(LeaderTask::take_published);
-            let item = Item {
-                kind: ItemKind::Snapshot,
-                hash: newer.generation,
-            };
-            let taken = self.view.quarantine.take(item, || {
-                picture.drop_snapshot();
-                let bytes = own.unwrap_or_else(|| SharedValue::read(&self.keys.snapshot).bytes);
-                trap_on(ItemKind::Snapshot, &bytes);
-                picture.take(bytes)
-            });
-            match taken {
-                None => return,
-                Some(Ok(())) => {}
-                Some(Err(damaged)) => log::warn(format_args!("{damaged}")),
-            }
-        }
-        self.confirmed = confirmed.cloned();
-    }
-
-    /// Takes policies that are others than those in force. Those that are left alone leave these in force.
-    fn take_policies(&self, confirmed: Option<&Confirmed>) {
-        let Some(root) = self.view.config.root_namespace() else {
-            return;
-        };
-        let (quarantine, mut enforced) = (&self.view.quarantine, self.view.enforced.borrow_mut());
-        let taken = &self.view.policies;
-        let mut is_marked = false;
-        enforced.look(root, confirmed, || {
-            let bytes = SharedValue::read(&self.keys.policies).bytes;
-            let item = Item::of_bytes(ItemKind::Policies, &bytes);
-            if taken.get() == item.hash {
-                return bytes;
-            }
-            is_marked = quarantine.begin(item);
-            if !is_marked {
-                return Vec::new();
-            }
-            taken.set(item.hash);
-            trap_on(ItemKind::Policies, &bytes);
-            bytes
-        });
-        if is_marked {
-            quarantine.end();
-        }
-    }
-
-    /// Leaves the office in order: the next tick of any other context takes it.
-    fn release(&mut self) {
-        self.pollers.leave(self.context_id);
+    /// Releases the lease, so that another VM leads after its next tick.
+    fn resign(&mut self) {
+        self.candidates.remove(self.id);
         self.view.quarantine.tick();
-        let found = SharedValue::read(&self.keys.lease);
-        let standing = ElectorState {
+        let found = SharedValue::read(&self.view.keys.lease);
+        let state = ElectorState {
             served: false,
             idle: true,
             eligible: false,
         };
-        let leave = self
-            .candidate
-            .as_mut()
-            .map(|candidate| candidate.observe(found.record().as_ref(), self.patience, standing));
-        if let Some(Decision::Release(lease)) = leave {
-            let _ = write(&self.keys, &lease, &found);
+        let elector = self.elector.as_mut();
+        let decision = elector.map(|elector| elector.observe(found.record().as_ref(), self.expiry_ticks, state));
+        if let Some(Decision::Release(lease)) = decision {
+            let _ = self.write_lease(&lease, &found);
         }
-        self.office = None;
+        self.leader = None;
         vm::stats().flush();
     }
-}
-
-fn write(keys: &SharedKeys, lease: &Lease, found: &SharedValue) -> Result<(), host::CasConflict> {
-    host::compare_and_set(&keys.lease, &lease.to_bytes(), found.cas)
-}
-
-/// A number that no other root context of this proxy has: a counter in shared data. `None` where others are faster
-/// this time; the next tick tries again.
-pub(crate) fn unique_id() -> Option<VmId> {
-    let last = SharedValue::read(ID_KEY);
-    let next = last
-        .bytes
-        .first_chunk()
-        .copied()
-        .map_or(0, u32::from_le_bytes)
-        .wrapping_add(1);
-    host::compare_and_set(ID_KEY, &next.to_le_bytes(), last.cas)
-        .ok()
-        .map(|()| VmId(next))
 }

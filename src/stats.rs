@@ -1,21 +1,20 @@
-//! The stats, each named once. Envoy shows them as `wasmcustom.NAME`, Prometheus as `NAME`; they carry no labels,
-//! because a label is part of the name unless the proxy's bootstrap knows how to cut it out.
+//! The stats of the filter and their names. Envoy shows them as `wasmcustom.NAME`, Prometheus as `NAME`. They have no
+//! labels, because a label is part of the name unless the bootstrap of the proxy extracts it.
 //!
-//! Counters add up over all threads. A gauge is its last writer's: the totals are the leader's, the age is everyone's,
-//! so that it does not freeze with a leader that is gone.
+//! A counter is the sum over all threads. A gauge shows what was written last: the leader writes the totals, and every VM
+//! writes the age of its snapshot, so that the age still grows when no VM leads.
 
 use crate::host::HostMetric;
+use burst_metrics_api::ApiVersion;
 use burst_model::kube::{PollOutcome, Source};
 use burst_model::leader::{Readable, Totals};
-use burst_model::serve::metrics::Api;
 use burst_model::serve::{Absence, ServingCache};
-use burst_model::time::Time;
 use burst_model::upstream::Unmapped;
 use burst_model::version::Version;
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
-/// A counter that is told to the host once a tick: an increment on the response path is one addition.
+/// A counter that is passed to the host once a tick, so that an increment on the response path is one addition.
 #[derive(Debug)]
 pub(crate) struct Counter {
     metric: HostMetric,
@@ -41,13 +40,122 @@ impl Counter {
 
     fn flush(&self) {
         match self.pending.take() {
-            0 => {} // The host refuses an increment by nothing.
+            0 => {} // The host refuses an increment by 0.
             pending => self.metric.add(pending),
         }
     }
 }
 
-/// Requests that are refused because too much is under way.
+/// Defines [`Stats`]: a counter or gauge for each line, with its name.
+macro_rules! stats {
+    (
+        counters { $($counter:ident = $counter_name:literal,)* }
+        gauges { $($gauge:ident = $gauge_name:literal,)* }
+        histograms { $($histogram:ident = $histogram_name:literal,)* }
+    ) => {
+        /// All stats of a VM.
+        #[derive(Debug)]
+        pub(crate) struct Stats {
+            $(pub(crate) $counter: Counter,)*
+            $(pub(crate) $gauge: HostMetric,)*
+            $($histogram: HostMetric,)*
+            polls: [Counter; PollOutcome::ALL.len()],
+            unmapped: [Counter; Unmapped::ALL.len()],
+            replies: [(u16, Counter); REPLIES.len()],
+            /// Not in the header-only module, which answers no requests.
+            rejected: Option<Rejected>,
+            /// By the names of the gauges.
+            unreadable: RefCell<Vec<(String, HostMetric)>>,
+        }
+
+        impl Stats {
+            /// Defines all stats. A host makes a new stat for each definition, so a VM does it once. The VM of a canary
+            /// never does it: its increments would stay.
+            pub(crate) fn define() -> Self {
+                let version = Version::own().map_or(0, Version::number);
+                // Written once: if an old and a new binary run side by side, the newer one writes last.
+                HostMetric::gauge("burst_filter_version").set(version);
+                Self {
+                    $($counter: Counter::new($counter_name),)*
+                    $($gauge: HostMetric::gauge($gauge_name),)*
+                    $($histogram: HostMetric::histogram($histogram_name),)*
+                    polls: PollOutcome::ALL.map(|outcome| Counter::new(&format!("burst_poll_{}_total", outcome.as_str()))),
+                    unmapped: Unmapped::ALL
+                        .map(|reason| Counter::new(&format!("burst_header_absent_{}_total", reason.as_str()))),
+                    replies: REPLIES.map(|status| (status, Counter::new(&format!("burst_reply_{status}_total")))),
+                    rejected: (!cfg!(feature = "header-only")).then(Rejected::define),
+                    unreadable: RefCell::default(),
+                }
+            }
+
+            /// Passes the counts to the host.
+            pub(crate) fn flush(&self) {
+                if let Some(rejected) = &self.rejected {
+                    rejected.reviews.flush();
+                    rejected.bulk.flush();
+                }
+                let replies = self.replies.iter().map(|(_, counter)| counter);
+                [$(&self.$counter,)*]
+                    .into_iter()
+                    .chain(&self.polls)
+                    .chain(&self.unmapped)
+                    .chain(replies)
+                    .for_each(Counter::flush);
+            }
+        }
+    };
+}
+
+stats! {
+    counters {
+        leader_changes = "burst_leader_changes_total",
+        header_added = "burst_header_added_total",
+        header_gated = "burst_header_gated_total",
+        header_upstream_kept = "burst_header_upstream_kept_total",
+        no_cluster = "burst_header_absent_no_cluster_total",
+        no_entry = "burst_header_absent_no_entry_total",
+        unsynced = "burst_header_absent_unsynced_total",
+        stale = "burst_header_absent_stale_total",
+        reports_ok = "burst_report_ok_total",
+        reports_failed = "burst_report_failed_total",
+        hub_reports_taken = "burst_hub_report_taken_total",
+        hub_reports_refused = "burst_hub_report_refused_total",
+        hub_reports_late = "burst_hub_report_late_total",
+        hub_reports_evicted = "burst_hub_report_evicted_total",
+        reviews_allowed = "burst_review_allowed_total",
+        reviews_denied = "burst_review_denied_total",
+        reviews_failed = "burst_review_failed_total",
+        offers_ok = "burst_fallback_list_ok_total",
+        offers_failed = "burst_fallback_list_failed_total",
+        passed_on = "burst_fallback_request_total",
+        quarantined_records = "burst_quarantined_records_total",
+        insecure_refused = "burst_metrics_apis_insecure_total",
+    }
+    gauges {
+        hub_proxies = "burst_hub_proxies",
+        hub_report_bytes = "burst_hub_report_bytes",
+        uncounted_services = "burst_requests_left_out_services",
+        counted_timestamp = "burst_requests_timestamp_seconds",
+        objects = "burst_objects",
+        bad_objects = "burst_bad_objects",
+        over_limits = "burst_objects_over_limits",
+        services = "burst_services",
+        refused_policy_namespaces = "burst_refused_policy_namespaces",
+        unobserved_hpas = "burst_unobserved_hpas",
+        overshadowed_hpas = "burst_overshadowed_hpas",
+        snapshot_timestamp = "burst_snapshot_timestamp_seconds",
+        snapshot_generation = "burst_snapshot_generation",
+    }
+    histograms {
+        custom_metrics_age = "burst_custom_metrics_age_milliseconds",
+        external_metrics_age = "burst_external_metrics_age_milliseconds",
+    }
+}
+
+/// The statuses of local replies.
+const REPLIES: [u16; 13] = [200, 204, 304, 400, 401, 403, 404, 405, 406, 414, 429, 500, 503];
+
+/// Requests that are refused because too many are under way.
 #[derive(Debug)]
 struct Rejected {
     reviews: Counter,
@@ -61,117 +169,9 @@ impl Rejected {
             bulk: Counter::new("burst_reply_bulk_rejected_total"),
         }
     }
-
-    fn flush(&self) {
-        self.reviews.flush();
-        self.bulk.flush();
-    }
-}
-
-/// All stats of a VM.
-#[derive(Debug)]
-pub(crate) struct Stats {
-    polls: [Counter; PollOutcome::ALL.len()],
-    pub(crate) leader_changes: Counter,
-    pub(crate) header_added: Counter,
-    pub(crate) header_gated: Counter,
-    pub(crate) header_upstream_kept: Counter,
-    no_cluster: Counter,
-    unmapped: [Counter; Unmapped::ALL.len()],
-    no_entry: Counter,
-    unsynced: Counter,
-    stale: Counter,
-    replies: [(u16, Counter); 13],
-    pub(crate) reports_ok: Counter,
-    pub(crate) reports_failed: Counter,
-    pub(crate) hub_reports_taken: Counter,
-    pub(crate) hub_reports_refused: Counter,
-    pub(crate) hub_reports_late: Counter,
-    pub(crate) hub_reports_evicted: Counter,
-    pub(crate) reviews_allowed: Counter,
-    pub(crate) reviews_denied: Counter,
-    pub(crate) reviews_failed: Counter,
-    /// Not in the header-only module, which answers no requests.
-    rejected: Option<Rejected>,
-    pub(crate) offers_ok: Counter,
-    pub(crate) offers_failed: Counter,
-    pub(crate) passed_on: Counter,
-    pub(crate) quarantined_records: Counter,
-    pub(crate) insecure_refused: Counter,
-    hub_proxies: HostMetric,
-    hub_report_bytes: HostMetric,
-    uncounted_services: HostMetric,
-    counted_timestamp: HostMetric,
-    custom_metrics_age: HostMetric,
-    external_metrics_age: HostMetric,
-    objects: HostMetric,
-    bad_objects: HostMetric,
-    over_limits: HostMetric,
-    services: HostMetric,
-    refused_policy_namespaces: HostMetric,
-    unobserved_hpas: HostMetric,
-    overshadowed_hpas: HostMetric,
-    timestamp: HostMetric,
-    generation: HostMetric,
-    /// By the names of the gauges.
-    unreadable: RefCell<Vec<(String, HostMetric)>>,
 }
 
 impl Stats {
-    /// Defines all stats. Each definition makes a new one in the host, so this is done once per VM, and not in the
-    /// canary, whose increments would stay.
-    pub(crate) fn define() -> Self {
-        let version = Version::own().map_or(0, Version::number);
-        // Once: of an old and a new binary side by side, the newer one came last.
-        HostMetric::gauge("burst_filter_version").set(version);
-        let absent = |reason: &str| Counter::new(&format!("burst_header_absent_{reason}_total"));
-        Self {
-            polls: PollOutcome::ALL.map(|outcome| Counter::new(&format!("burst_poll_{}_total", outcome.as_str()))),
-            leader_changes: Counter::new("burst_leader_changes_total"),
-            header_added: Counter::new("burst_header_added_total"),
-            header_gated: Counter::new("burst_header_gated_total"),
-            header_upstream_kept: Counter::new("burst_header_upstream_kept_total"),
-            no_cluster: absent("no_cluster"),
-            unmapped: Unmapped::ALL.map(|reason| absent(reason.as_str())),
-            no_entry: absent("no_entry"),
-            unsynced: absent("unsynced"),
-            stale: absent("stale"),
-            replies: [200, 204, 304, 400, 401, 403, 404, 405, 406, 414, 429, 500, 503]
-                .map(|status| (status, Counter::new(&format!("burst_reply_{status}_total")))),
-            reports_ok: Counter::new("burst_report_ok_total"),
-            reports_failed: Counter::new("burst_report_failed_total"),
-            hub_reports_taken: Counter::new("burst_hub_report_taken_total"),
-            hub_reports_refused: Counter::new("burst_hub_report_refused_total"),
-            hub_reports_late: Counter::new("burst_hub_report_late_total"),
-            hub_reports_evicted: Counter::new("burst_hub_report_evicted_total"),
-            reviews_allowed: Counter::new("burst_review_allowed_total"),
-            reviews_denied: Counter::new("burst_review_denied_total"),
-            reviews_failed: Counter::new("burst_review_failed_total"),
-            rejected: (!cfg!(feature = "header-only")).then(Rejected::define),
-            offers_ok: Counter::new("burst_fallback_list_ok_total"),
-            offers_failed: Counter::new("burst_fallback_list_failed_total"),
-            passed_on: Counter::new("burst_fallback_request_total"),
-            quarantined_records: Counter::new("burst_quarantined_records_total"),
-            insecure_refused: Counter::new("burst_metrics_apis_insecure_total"),
-            hub_proxies: HostMetric::gauge("burst_hub_proxies"),
-            hub_report_bytes: HostMetric::gauge("burst_hub_report_bytes"),
-            uncounted_services: HostMetric::gauge("burst_requests_left_out_services"),
-            counted_timestamp: HostMetric::gauge("burst_requests_timestamp_seconds"),
-            custom_metrics_age: HostMetric::histogram("burst_custom_metrics_age_milliseconds"),
-            external_metrics_age: HostMetric::histogram("burst_external_metrics_age_milliseconds"),
-            objects: HostMetric::gauge("burst_objects"),
-            bad_objects: HostMetric::gauge("burst_bad_objects"),
-            over_limits: HostMetric::gauge("burst_objects_over_limits"),
-            services: HostMetric::gauge("burst_services"),
-            refused_policy_namespaces: HostMetric::gauge("burst_refused_policy_namespaces"),
-            unobserved_hpas: HostMetric::gauge("burst_unobserved_hpas"),
-            overshadowed_hpas: HostMetric::gauge("burst_overshadowed_hpas"),
-            timestamp: HostMetric::gauge("burst_snapshot_timestamp_seconds"),
-            generation: HostMetric::gauge("burst_snapshot_generation"),
-            unreadable: RefCell::default(),
-        }
-    }
-
     pub(crate) fn count_poll(&self, outcome: PollOutcome) {
         let place = PollOutcome::ALL.iter().position(|known| *known == outcome);
         if let Some(counter) = place.and_then(|place| self.polls.get(place)) {
@@ -203,26 +203,26 @@ impl Stats {
         }
     }
 
-    /// A request that could have waited for a review.
+    /// Counts a request that was refused because too many wait for a review.
     pub(crate) fn count_rejected_review(&self) {
         self.rejected.iter().for_each(|rejected| rejected.reviews.count());
     }
 
-    /// A bulk reply that could have been sent.
+    /// Counts a bulk reply that was refused because too many are under way.
     pub(crate) fn count_rejected_bulk(&self) {
         self.rejected.iter().for_each(|rejected| rejected.bulk.count());
     }
 
-    /// How old the values in an answer of the metrics APIs are.
-    pub(crate) fn record_age(&self, api: Api, age: Duration) {
+    /// Records the age of the values in a response of the metrics APIs.
+    pub(crate) fn record_age(&self, api: ApiVersion, age: Duration) {
         let histogram = match api {
-            Api::CustomV1Beta1 | Api::CustomV1Beta2 => self.custom_metrics_age,
-            Api::External => self.external_metrics_age,
+            ApiVersion::CustomV1Beta1 | ApiVersion::CustomV1Beta2 => self.custom_metrics_age,
+            ApiVersion::ExternalV1Beta1 => self.external_metrics_age,
         };
         histogram.set(u64::try_from(age.as_millis()).unwrap_or(u64::MAX));
     }
 
-    /// What the leader sees.
+    /// Shows what the leader has read.
     pub(crate) fn show_totals(&self, totals: &Totals) {
         self.objects.set(totals.objects);
         self.bad_objects.set(totals.bad_objects);
@@ -233,8 +233,8 @@ impl Stats {
         self.overshadowed_hpas.set(totals.findings.shadowed);
     }
 
-    /// Whether the leader can read a list. Its gauge is made when there is something to show, so that a thread that
-    /// never polls makes none.
+    /// Shows whether the leader can read a list. The first call defines the gauge, so that a thread that never leads
+    /// defines none.
     pub(crate) fn show_list(&self, source: &Source, readable: Readable) {
         let mut name = format!("burst_unreadable_{}", source.resource.plural);
         if let Some(namespace) = &source.namespace {
@@ -253,67 +253,11 @@ impl Stats {
         });
     }
 
-    /// The proxies whose requests the hub knows.
-    pub(crate) fn show_proxies(&self, proxies: usize) {
-        self.hub_proxies.set(proxies as u64);
-    }
-
-    /// The bytes of the reports that the hub keeps.
-    pub(crate) fn show_report_bytes(&self, bytes: usize) {
-        self.hub_report_bytes.set(bytes as u64);
-    }
-
-    /// How many counts of Services have no room in the sum.
-    pub(crate) fn show_uncounted(&self, services: usize) {
-        self.uncounted_services.set(services as u64);
-    }
-
-    /// When the requests were counted that are served.
-    pub(crate) fn show_counted(&self, taken: Time) {
-        self.counted_timestamp.set(taken.unix_seconds());
-    }
-
-    /// What every VM sees.
-    pub(crate) fn show_age(&self, picture: &ServingCache) {
-        if let (Some(as_of), Some(generation)) = (picture.as_of(), picture.generation()) {
-            self.timestamp.set(as_of.unix_seconds());
-            self.generation.set(generation);
+    /// Shows the age of the snapshot that this VM serves.
+    pub(crate) fn show_age(&self, cache: &ServingCache) {
+        if let (Some(as_of), Some(generation)) = (cache.as_of(), cache.generation()) {
+            self.snapshot_timestamp.set(as_of.unix_seconds());
+            self.snapshot_generation.set(generation);
         }
-    }
-
-    /// Tells the host what was counted.
-    pub(crate) fn flush(&self) {
-        let named = [
-            &self.leader_changes,
-            &self.header_added,
-            &self.header_gated,
-            &self.header_upstream_kept,
-            &self.reports_ok,
-            &self.reports_failed,
-            &self.hub_reports_taken,
-            &self.hub_reports_refused,
-            &self.hub_reports_late,
-            &self.hub_reports_evicted,
-            &self.reviews_allowed,
-            &self.reviews_denied,
-            &self.reviews_failed,
-            &self.offers_ok,
-            &self.offers_failed,
-            &self.passed_on,
-            &self.quarantined_records,
-            &self.insecure_refused,
-        ];
-        let absent = [&self.no_cluster, &self.no_entry, &self.unsynced, &self.stale];
-        let replies = self.replies.iter().map(|(_, counter)| counter);
-        if !cfg!(feature = "header-only") {
-            self.rejected.iter().for_each(Rejected::flush);
-        }
-        self.polls
-            .iter()
-            .chain(named)
-            .chain(absent)
-            .chain(&self.unmapped)
-            .chain(replies)
-            .for_each(Counter::flush);
     }
 }

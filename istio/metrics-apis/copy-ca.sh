@@ -1,6 +1,6 @@
 #!/bin/sh
-# Copies the request-header CA, which the API server publishes, to where the gateway takes it from. After it has changed
-# istiod tells the proxies, without a restart. Run by copy-ca.yaml, and by hand whenever it shall be at once.
+# Copies the request-header CA from the ConfigMap of the API server to the Secret of the gateway. If it changes, istiod updates
+# the proxies without a restart. copy-ca.yaml runs this script; run it yourself to copy the CA at once.
 set -eu
 
 namespace=istio-system

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Lets the API servers through the NetworkPolicy of the metrics APIs. It takes their addresses from the endpoints of the
+# Admits the API servers in the NetworkPolicy of the metrics APIs. It takes their addresses from the endpoints of the
 # Service `kubernetes`. copy-ca.yaml runs it every ten minutes; run it yourself once after `kubectl apply`.
 set -eu
 

@@ -1,5 +1,5 @@
-//! Sending a callout. The SDK's function also notes whose it is, for callbacks that are ours (`src/roots.rs`), and would
-//! never forget it.
+//! Sends an HTTP callout. The SDK's function also remembers the token for the SDK's own callbacks. The filter replaces
+//! those (`src/dispatch.rs`), so the SDK would never forget a token.
 
 use std::ptr;
 use std::time::Duration;
@@ -23,17 +23,17 @@ unsafe extern "C" {
     ) -> u32;
 }
 
-/// The token of a callout that the host took, or why it did not.
-pub(super) fn send(
+/// Sends a callout and returns its token. Fails at once if the cluster does not exist or has no host.
+pub(crate) fn send(
     cluster: &str,
     headers: &[(&str, &str)],
     body: Option<&[u8]>,
     timeout: Duration,
 ) -> Result<u32, &'static str> {
-    let (headers, trailers) = (written(headers), written(&[]));
+    let (headers, trailers) = (encode(headers), encode(&[]));
     let timeout = u32::try_from(timeout.as_millis()).unwrap_or(u32::MAX);
     let mut token = 0;
-    // SAFETY: the host reads that many bytes of each, and writes to the token, before it comes back.
+    // SAFETY: the host reads that many bytes of each argument, and writes the token, before it returns.
     let status = unsafe {
         proxy_http_call(
             cluster.as_ptr(),
@@ -55,9 +55,9 @@ pub(super) fn send(
     }
 }
 
-/// A map as the ABI has it: how many pairs, the lengths of each, and then each with a NUL behind its parts.
+/// A map in the encoding of the ABI: the number of pairs, all lengths, then all names and values, each with a NUL after it.
 /// <https://github.com/proxy-wasm/spec/tree/main/abi-versions/v0.2.1#serialization>
-fn written(pairs: &[(&str, &str)]) -> Vec<u8> {
+fn encode(pairs: &[(&str, &str)]) -> Vec<u8> {
     let number = |length: usize| u32::try_from(length).unwrap_or(u32::MAX).to_le_bytes();
     let mut map = Vec::from(number(pairs.len()));
     for (name, value) in pairs {

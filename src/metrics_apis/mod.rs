@@ -1,169 +1,220 @@
-//! The metrics APIs: answered on one filter chain, and on no other.
+//! Answers the requests of the metrics APIs, which have a filter chain of their own.
+//!
+//! The crate `burst-metrics-api` parses a request and decides what happens. This module reads the request from the host and
+//! carries the decision out.
 
-mod review;
-mod survey;
+mod adapter_discovery;
+mod authorizer;
 
-pub(crate) use review::{Desk, Waiting, send, take as take_review};
-pub(crate) use survey::{Known, Survey};
+pub(crate) use adapter_discovery::AdapterDiscovery;
+pub(crate) use authorizer::PendingGuard;
 
-use crate::host;
-use crate::http::{self, View};
+use crate::host::{self, CalloutAnswer};
+use crate::local_reply;
 use crate::log;
+use crate::view::View;
 use crate::vm::{self, BulkPermit};
-use burst_model::config::{Authorization, MetricsApis};
+use adapter_discovery::KnownAdapters;
+use authorizer::Authorizer;
+use burst_metrics_api::connection::{self, DownstreamConnection};
+use burst_metrics_api::review::{self, AccessReview, ReviewResult, ReviewVerdict};
+use burst_metrics_api::{self as metrics, MetricSources, MetricsRequest, RoutedRequest};
+use burst_model::config::{Authorization, MetricsApisConfig};
 use burst_model::quarantine::{Item, ItemKind};
 use burst_model::serve::LocalReply;
-use burst_model::serve::metrics::connection::{self, Connection};
-use burst_model::serve::metrics::review::{Access, Verdict};
-use burst_model::serve::metrics::{self, Reply, Request, Sources, others};
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-/// The header-only module sees no requests, and there need be nothing in it that answers them.
-const ARE_LEFT_OUT: bool = cfg!(feature = "header-only");
+/// The header-only module receives no requests. This constant lets the compiler leave out the code that answers them.
+const COMPILED_OUT: bool = cfg!(feature = "header-only");
 
-/// What becomes of a request of the filter chain.
-pub(crate) enum Taken {
-    /// It is answered so.
-    Answered(LocalReply),
-    /// Another adapter answers it, to which Envoy's route leads.
-    Passed,
-    /// It is answered as soon as it is known whether its user may ask.
-    Waits(Waiting),
+/// What happened to a request of the filter chain.
+pub(crate) enum Disposition {
+    /// The filter has answered it. The stream holds the permit of a bulk reply until its end.
+    Answered(Option<BulkPermit>),
+    /// Another adapter answers it: Envoy's route leads there.
+    Delegated,
+    /// It waits for a SubjectAccessReview.
+    Pending(PendingGuard),
 }
 
-/// Takes the current request, of that stream, if it came by the filter chain of the metrics APIs. What a client says of
-/// its user counts there only, and over mutual TLS only, as the listener lets nobody in but the API server's front proxy.
-pub(crate) fn take(view: &Rc<View>, stream: u32) -> Option<Taken> {
-    let apis = view.config.metrics_apis.as_deref()?;
-    let chain = host::property(&["xds", "filter_chain_name"])?;
-    if chain != apis.filter_chain.as_bytes() {
-        return None;
+/// The metrics APIs of a root context.
+pub(crate) struct MetricsApis {
+    view: Rc<View>,
+    /// What other adapters serve, as of the last tick.
+    adapters: RefCell<KnownAdapters>,
+    authorizer: Rc<Authorizer>,
+    has_logged_insecure: Cell<bool>,
+}
+
+impl MetricsApis {
+    /// `None` if they are not configured.
+    pub(crate) fn new(view: &Rc<View>) -> Option<Self> {
+        view.config.metrics_apis.as_ref()?;
+        Some(Self {
+            view: view.clone(),
+            adapters: RefCell::default(),
+            authorizer: Rc::default(),
+            has_logged_insecure: Cell::new(false),
+        })
     }
-    if let Err(refused) = check_connection(view, apis) {
-        return Some(Taken::Answered(refused));
+
+    /// Takes what the leader published of other adapters.
+    pub(crate) fn refresh(&self) {
+        let (key, quarantine) = (&self.view.keys.adapter_resources, &self.view.quarantine);
+        self.adapters.borrow_mut().refresh(key, quarantine);
     }
-    let asked = Asked::read(apis);
-    Some(match apis.authorization {
-        Authorization::ApiServer => asked.serve(view, apis),
-        Authorization::SubjectAccessReview => review(view, apis, asked, stream),
-    })
-}
 
-/// One line of the log for all requests: anybody who reaches the listener can send another.
-fn check_connection(view: &View, apis: &MetricsApis) -> Result<(), LocalReply> {
-    let local_address = host::property(&["destination", "address"]).unwrap_or_default();
-    let connection = Connection {
-        is_mutual_tls: host::is_mutual_tls(),
-        local_address: &local_address,
-    };
-    connection::check(apis, connection).inspect_err(|_| {
-        vm::stats().insecure_refused.count();
-        if !view.told_insecure.replace(true) {
-            log::warn(format_args!(
-                "requests of the metrics APIs are refused, because they come to {:?} without mutual TLS: \
-                 let the listener of filter chain {:?} require a client certificate",
-                String::from_utf8_lossy(&local_address),
-                apis.filter_chain,
-            ));
-        }
-    })
-}
-
-fn review(view: &Rc<View>, apis: &MetricsApis, asked: Asked, stream: u32) -> Taken {
-    let headers = host::request_headers();
-    let headers = headers.iter().map(|(name, value)| (name.as_str(), value.as_slice()));
-    let access = match Access::of(&asked.method, &asked.path, headers) {
-        Ok(access) => access,
-        Err(answer) => return Taken::Answered(answer),
-    };
-    if access.is_exempt() {
-        return asked.serve(view, apis);
-    }
-    let question = access.question();
-    match view.reviews.known(&question) {
-        Some(Verdict::Allowed) => asked.serve(view, apis),
-        Some(Verdict::Denied(reason)) => Taken::Answered(access.forbidden(&reason)),
-        None => view.reviews.wait(view, question, stream, asked, access),
-    }
-}
-
-/// What a request says that counts for its answer.
-struct Asked {
-    method: Vec<u8>,
-    path: Vec<u8>,
-    accept: Vec<u8>,
-    if_none_match: Vec<u8>,
-    user: Vec<u8>,
-    /// Where policies want to know them. One may have a comma in its name, so they are taken as they came, a header
-    /// each.
-    groups: Vec<String>,
-}
-
-impl Asked {
-    /// Of the current request.
-    fn read(apis: &MetricsApis) -> Self {
-        let header = |name| host::request_header(name).unwrap_or_default();
-        Self {
-            method: header(":method"),
-            path: header(":path"),
-            accept: header("accept"),
-            if_none_match: header("if-none-match"),
-            user: header("x-remote-user"),
-            groups: apis.policies.as_ref().map(|_| groups()).unwrap_or_default(),
+    /// Sends the reviews that are not sent yet, and answers a batch of the requests that have their result.
+    pub(crate) fn send_reviews(&self) {
+        if !COMPILED_OUT {
+            self.authorizer.send(&self.view.config.api);
+            self.answer_batch();
         }
     }
 
-    /// Under a mark: patterns of policies are compiled, and the sum of counted requests is parsed, by the first request that
-    /// needs them.
-    fn serve(&self, view: &View, apis: &MetricsApis) -> Taken {
-        let bytes = [&view.policies.get().to_le_bytes(), &self.path[..], &self.user].concat();
-        let request = Item::of_bytes(ItemKind::Query, &bytes);
-        let answered = view.quarantine.answer(request, || self.answer(view, apis));
-        answered.unwrap_or_else(|| Taken::Answered(metrics::left_alone()))
+    /// Handles the answer to a review, or why it could not be sent.
+    pub(crate) fn on_review(&self, review: &Rc<str>, answer: Result<CalloutAnswer, String>) {
+        if COMPILED_OUT {
+            return;
+        }
+        let was_sent = answer.is_ok();
+        self.authorizer.complete(review, answer);
+        if was_sent {
+            self.answer_batch();
+        } else {
+            // Many reviews can fail in one callback, which may answer one batch only.
+            self.authorizer.wake_if_completed();
+        }
     }
 
-    fn answer(&self, view: &View, apis: &MetricsApis) -> Taken {
-        let request = Request {
-            method: &self.method,
-            path: &self.path,
-            accept: &self.accept,
-            if_none_match: &self.if_none_match,
-            user: &self.user,
-            groups: &self.groups,
+    /// Answers a batch of the requests that have their result. The others are answered in a callback of their own.
+    fn answer_batch(&self) {
+        for _ in 0..authorizer::BATCH {
+            let Some((pending, result)) = self.authorizer.next_completed() else {
+                return;
+            };
+            if !host::set_effective_context(pending.stream) {
+                continue;
+            }
+            match self.answer_reviewed(&pending.request, &result) {
+                Disposition::Answered(bulk) => pending.bulk.set(bulk),
+                Disposition::Delegated => host::resume(),
+                Disposition::Pending(_) => {}
+            }
+        }
+        self.authorizer.wake_if_completed();
+    }
+
+    fn answer_reviewed(&self, request: &MetricsRequest, result: &ReviewResult) -> Disposition {
+        let Some(apis) = self.view.config.metrics_apis.as_deref() else {
+            return Disposition::Answered(None);
         };
-        let rates = view.rates.borrow();
-        let sources = Sources {
-            picture: &view.picture.borrow(),
+        match result {
+            Ok(ReviewVerdict::Allowed) => self.serve(request, apis),
+            Ok(ReviewVerdict::Denied(reason)) => reply(&AccessReview::of(request).forbidden(reason)),
+            Err(error) => reply(&review::review_failed(error)),
+        }
+    }
+
+    /// Handles the current request, of this stream. Returns `None` if it is not on the filter chain of the metrics APIs.
+    ///
+    /// The headers that name a user count only on that chain and only over mutual TLS, because its listener accepts no other
+    /// client than the API server's front proxy.
+    pub(crate) fn handle_request(&self, stream: u32) -> Option<Disposition> {
+        let apis = self.view.config.metrics_apis.as_deref()?;
+        let chain = host::property(&["xds", "filter_chain_name"])?;
+        if chain != apis.filter_chain.as_bytes() {
+            return None;
+        }
+        let request = match self.check_connection(apis).and_then(|()| parse_request(apis)) {
+            Ok(request) => request,
+            Err(refused) => return Some(reply(&refused)),
+        };
+        Some(match apis.authorization {
+            Authorization::ApiServer => self.serve(&request, apis),
+            Authorization::SubjectAccessReview => self.review(request, apis, stream),
+        })
+    }
+
+    /// Refuses requests without mutual TLS. Every client that reaches the listener can send such requests, so only the first
+    /// one is logged.
+    fn check_connection(&self, apis: &MetricsApisConfig) -> Result<(), LocalReply> {
+        let local_address = host::property(&["destination", "address"]).unwrap_or_default();
+        let connection = DownstreamConnection {
+            is_mutual_tls: host::is_mutual_tls(),
+            local_address: &local_address,
+        };
+        connection::check(apis, connection).inspect_err(|_| {
+            vm::stats().insecure_refused.count();
+            if !self.has_logged_insecure.replace(true) {
+                log::warn(format_args!(
+                    "requests of the metrics APIs are refused, because they come to {:?} without mutual TLS: \
+                     let the listener of filter chain {:?} require a client certificate",
+                    String::from_utf8_lossy(&local_address),
+                    apis.filter_chain,
+                ));
+            }
+        })
+    }
+
+    fn review(&self, request: MetricsRequest, apis: &MetricsApisConfig, stream: u32) -> Disposition {
+        let review = AccessReview::of(&request);
+        if review.is_exempt() {
+            return self.serve(&request, apis);
+        }
+        let json = review.to_json();
+        match self.authorizer.verdict(&json) {
+            Some(ReviewVerdict::Allowed) => self.serve(&request, apis),
+            Some(ReviewVerdict::Denied(reason)) => reply(&review.forbidden(&reason)),
+            None => match self.authorizer.enqueue(json, stream, request) {
+                Ok(guard) => Disposition::Pending(guard),
+                Err(refused) => reply(&refused),
+            },
+        }
+    }
+
+    /// Answers an authorized request, unless it is in quarantine. The first request that needs them compiles the patterns of
+    /// the policies and parses the counted requests, so a bad one could end the VM here.
+    fn serve(&self, request: &MetricsRequest, apis: &MetricsApisConfig) -> Disposition {
+        let policies = self.view.policies_hash.get().to_le_bytes();
+        let item = Item::of_bytes(ItemKind::Query, &[&policies[..], &request.fingerprint()].concat());
+        let answered = self.view.quarantine.answer(item, || self.route(request, apis));
+        answered.unwrap_or_else(|| reply(&metrics::quarantined()))
+    }
+
+    fn route(&self, request: &MetricsRequest, apis: &MetricsApisConfig) -> Disposition {
+        let rates = self.view.rates.borrow();
+        let sources = MetricSources {
+            config: &self.view.config,
+            apis,
+            cache: &self.view.cache.borrow(),
             rates: rates.rates(),
-            offers: &view.others.borrow().offers,
-            enforced: &view.enforced.borrow(),
+            adapter_resources: &self.adapters.borrow().resources,
+            policies: &self.view.policies.borrow(),
             now: host::now(),
         };
-        match others::goes_on(&view.config, apis, sources, request) {
-            Ok(false) => {}
-            Ok(true) => {
+        match metrics::serve(&sources, request) {
+            RoutedRequest::Delegated => {
                 vm::stats().passed_on.count();
-                return Taken::Passed;
+                Disposition::Delegated
             }
-            Err(refused) => return Taken::Answered(refused),
+            RoutedRequest::Answered(response) => {
+                if let Some((api, age)) = response.value_age {
+                    vm::stats().record_age(api, age);
+                }
+                reply(&response.answer)
+            }
         }
-        let Reply { answer, age } = metrics::answer(&view.config, apis, sources, request);
-        if let Some((api, age)) = age {
-            vm::stats().record_age(api, age);
-        }
-        Taken::Answered(answer)
     }
 }
 
-fn groups() -> Vec<String> {
-    let headers = host::request_headers().into_iter();
-    let groups = headers.filter(|(name, _)| name == "x-remote-group");
-    groups
-        .map(|(_, group)| String::from_utf8_lossy(&group).into_owned())
-        .collect()
+fn parse_request(apis: &MetricsApisConfig) -> Result<MetricsRequest, LocalReply> {
+    let headers = host::request_headers();
+    let headers = headers.iter().map(|(name, value)| (name.as_str(), value.as_slice()));
+    MetricsRequest::parse(headers, apis.authorization)
 }
 
-/// Answers the current stream from the proxy; what the stream has to hold for as long as the answer is under way.
-pub(crate) fn reply(answer: &LocalReply) -> Option<BulkPermit> {
-    http::reply(answer, metrics::busy)
+fn reply(answer: &LocalReply) -> Disposition {
+    Disposition::Answered(local_reply::send_or(answer, metrics::too_many_bulk_answers))
 }

@@ -1,16 +1,21 @@
-//! Counting of requests: every VM counts its own, the leader adds them up, and tells the hub or is it.
+//! Counting requests: every VM counts its own, the leader adds the counts up, and a hub adds up what proxies report.
 
 mod aggregator;
 mod counter;
 mod hub;
-mod reports;
-mod slots;
+mod report_store;
 
 pub(crate) use aggregator::Aggregator;
 pub(crate) use counter::{InFlightRequest, RequestCounter};
-pub(crate) use hub::take;
+pub(crate) use hub::answer_report;
 
-use slots::Slots;
+use burst_model::time::Time;
+use std::time::Duration;
 
-/// Threads of a proxy that count, at most. Envoy itself runs out of memory for VMs before.
-const MOST_VMS: usize = 1024;
+/// The VMs of a proxy that can count. Envoy runs out of memory before there are so many.
+const MAX_VMS: usize = 1024;
+
+/// Whether `interval` has passed since `last`. A time in the future means that the clock was set back, and is due too.
+fn is_due(last: Option<Time>, interval: Duration, now: Time) -> bool {
+    last.is_none_or(|last| now >= last.after(interval) || now < last)
+}

@@ -66,28 +66,28 @@ fn a_bad_configuration_is_refused_and_the_one_before_goes_on(version: Version) {
         (
             Module::Full,
             r#"{"cluster":"k","header":{"name":"x burst"}}"#,
-            r#"header.name: "x burst" is not the name"#,
+            r#"header.name: "x burst" is not a valid header name"#,
         ),
         (Module::Full, "cluster: k", "expected value at line 1 column 1"),
         (
             Module::HeaderOnly,
             r#"{"cluster":"k","endpoints":{"enabled":true}}"#,
-            "endpoints.enabled: cannot be had in the header-only module, which sees no requests",
+            "endpoints.enabled: is not supported by the header-only module, which does not see requests",
         ),
         (
             Module::HeaderOnly,
             r#"{"cluster":"k","header":{"when":{"request_header":"user-agent"}}}"#,
-            "header.when: cannot be had in the header-only module, which sees no requests",
+            "header.when: is not supported by the header-only module, which does not see requests",
         ),
         (
             Module::HeaderOnly,
             r#"{"cluster":"k","metrics_apis":{"filter_chain":"m"}}"#,
-            "metrics_apis: cannot be had in the header-only module, which sees no requests",
+            "metrics_apis: is not supported by the header-only module, which does not see requests",
         ),
         (
             Module::HeaderOnly,
             r#"{"cluster":"k","requests":{}}"#,
-            "requests: cannot be had in the header-only module, which sees no requests",
+            "requests: is not supported by the header-only module, which does not see requests",
         ),
     ]) {
         let bad = Plugin::written("main", configuration).port(port).module(module);

@@ -60,7 +60,7 @@ fn a_snapshot_that_traps_whoever_takes_it(version: Version) {
     });
     rebuild(&proxy, &mut main);
     wait::until(PATIENCE, "that it is left alone is told", || {
-        !proxy.log_lines("the snapshot is left alone: ").is_empty()
+        !proxy.log_lines("the snapshot is in quarantine: ").is_empty()
     });
     assert!(world.cluster.delete(HPAS, "ngsa/burst-test-trap-snapshot"));
     world.scale_ngsa_1(3);
@@ -89,7 +89,7 @@ fn policies_that_trap_whoever_takes_them(version: Version) {
     main.wait_for_header(&request(), Some(NGSA_1));
     wait::until(PATIENCE, "that they are left alone is told", || {
         !proxy
-            .log_lines("the set of ExternalMetricPolicies is left alone: ")
+            .log_lines("the set of ExternalMetricPolicies is in quarantine: ")
             .is_empty()
     });
     assert!(world.cluster.delete(ID, "ngsa/trap"));
@@ -120,7 +120,7 @@ fn a_checkpoint_that_traps_the_next_leader(version: Version) {
     wait::until(PATIENCE, "the next leader dies", || proxy.log_lines(TRAP).len() == 2);
     world.scale_ngsa_1(3);
     main.wait_for_header(&request(), Some(&replicas(3)));
-    let words = "the checkpoint of the last leader is left alone: ";
+    let words = "the checkpoint of the last leader is in quarantine: ";
     assert_eq!(proxy.log_lines(words).len(), 1, "{}", proxy.envoy.log());
     rebuild(&proxy, &mut main);
     main.wait_for_header(&request(), Some(&replicas(3)));

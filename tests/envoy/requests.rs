@@ -23,7 +23,7 @@ on_each_envoy!(
 const WEB: &str = "ngsa-svc-1.default";
 
 /// What the log says where a report failed, once for each change of the reason.
-const UNREPORTED: &str = "the hub does not know of this proxy's requests: ";
+const UNREPORTED: &str = "the hub does not know the requests of this proxy: ";
 
 /// Counting with the shortest interval, and a window in which every request of a story is still there at its end.
 fn counting(more: Value) -> Value {

@@ -1,6 +1,8 @@
 //! Who may read which metric: by the RBAC of a real API server, and asked as the library of every adapter asks.
 
-use burst_model::serve::metrics::review::{Access, Unreviewed};
+use burst_metrics_api::MetricsRequest;
+use burst_metrics_api::review::{AccessReview, ReviewError, review_failed};
+use burst_model::config::Authorization;
 use burst_testkit::{Controllers, Version, http::Answer, http::Tls, port, repository, wait};
 use serde_json::{Value, json};
 
@@ -298,9 +300,13 @@ fn the_api_server_is_asked_and_users_are_told_as_every_other_adapter_does() {
             for (method, path) in REQUESTS {
                 for user in USERS {
                     let theirs = ask(method, path, user);
-                    let headers = user.iter().map(|(name, value)| (*name, value.as_bytes()));
-                    let ours = Access::of(method.as_bytes(), path.as_bytes(), headers).expect("a question");
-                    let spec: Value = serde_json::from_str(&ours.question()).expect("JSON");
+                    let pseudo_headers = [(":method", method), (":path", path)];
+                    let headers = pseudo_headers.iter().chain(user);
+                    let headers = headers.map(|(name, value)| (*name, value.as_bytes()));
+                    let request = MetricsRequest::parse(headers, Authorization::SubjectAccessReview);
+                    let request = request.expect("a request with a user");
+                    let ours = AccessReview::of(&request);
+                    let spec: Value = serde_json::from_str(&ours.to_json()).expect("JSON");
                     let spec = without_empty(spec["spec"].clone());
                     kept.extend(asked_of(&judge, user));
                     assert!(
@@ -317,7 +323,7 @@ fn the_api_server_is_asked_and_users_are_told_as_every_other_adapter_does() {
                 let user = [("x-remote-user", "dave")];
                 assert_eq!(
                     ask("GET", "/apis", &user).status,
-                    Access::unreviewed(&Unreviewed::NoAnswer).status
+                    review_failed(&ReviewError::NoAnswer).status
                 );
             }
         },
@@ -340,7 +346,7 @@ fn without_empty(mut spec: Value) -> Value {
     spec
 }
 
-fn refuses_alike(method: &str, path: &str, ours: &Access, theirs: &Answer) {
+fn refuses_alike(method: &str, path: &str, ours: &AccessReview<'_>, theirs: &Answer) {
     let ours = ours.forbidden("a <reason>");
     assert_eq!(theirs.status, ours.status, "{method} {path}: {theirs:?}");
     if method != "HEAD" {

@@ -36,8 +36,7 @@ const BOTH_WAYS: &[&str] = &[
     "proxy_on_delete",
 ];
 
-/// Exports with this in front take the place of the SDK's of the same name with [`THEIRS`] in front (`src/streams.rs`,
-/// `src/roots.rs`).
+/// Exports with this in front take the place of the SDK's of the same name with [`THEIRS`] in front (`src/dispatch.rs`).
 pub(crate) const OURS: &str = "own_";
 pub(crate) const THEIRS: &str = "proxy_";
 

@@ -56,6 +56,8 @@ pub(crate) fn compile(artifact: &Artifact, target: &Path, metadata: &Metadata) -
         .args(["--crate-type", "cdylib"])
         .args(artifact.feature.map(|feature| format!("--features={feature}")))
         .env("CARGO_TARGET_DIR", target)
+        // Without it `build.rs` refuses to compile for wasm32.
+        .env("BURST_METRICS_XTASK", "1")
         .env("CARGO_ENCODED_RUSTFLAGS", flags(metadata).join("\x1f"))
         .current_dir(repository())
         .stdout(Stdio::piped())

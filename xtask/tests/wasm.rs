@@ -1,6 +1,7 @@
 //! The modules that `cargo xtask wasm --test` made: what they export, and how large they are.
 
 use burst_testkit::wasm;
+use std::process::Command;
 use walrus::Module;
 
 /// Of a root context, and what a host needs to run a module at all.
@@ -16,10 +17,10 @@ const LIFE: [&str; 9] = [
     "proxy_on_tick",
 ];
 
-/// How much each may weigh, in bytes. What would be more needs a reason (bench/README.md says what there is now).
-const FULL: u64 = 812_000;
-/// The goal: 416 KiB.
-const HEADER_ONLY: u64 = 416 << 10;
+/// The largest allowed size of each module, in bytes, a little above its size now. bench/README.md has the sizes; the compressed
+/// size is what a proxy fetches. Give a reason in the commit that raises a limit.
+const FULL: u64 = 860_000;
+const HEADER_ONLY: u64 = 452_000;
 
 fn exports(file: &str) -> Vec<String> {
     let module = Module::from_file(wasm(file)).expect("a module");
@@ -59,5 +60,23 @@ fn no_module_is_larger_than_it_may_be() {
 #[test]
 fn a_back_trace_has_names() {
     let module = Module::from_file(wasm("burst-metrics.wasm")).expect("a module");
-    assert!(module.funcs.by_name("Reader::take").is_some());
+    assert!(module.funcs.by_name("ClusterReader::handle").is_some());
+}
+
+#[test]
+fn a_plain_build_for_wasm32_fails_and_names_the_command() {
+    let output = Command::new("setup/wasm-cargo")
+        .args(["check", "--package", "burst-metrics", "--lib"])
+        .env("CARGO_TARGET_DIR", concat!(env!("CARGO_TARGET_TMPDIR"), "/plain"))
+        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
+        .output()
+        .expect("setup/wasm-cargo runs");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success(), "{text}");
+    let errors: Vec<_> = text.lines().filter(|line| line.contains("burst-metrics@")).collect();
+    assert_eq!(errors.len(), 1, "{text}");
+    assert!(
+        errors[0].ends_with("a plain build makes a module that does nothing: run `make wasm`"),
+        "{text}"
+    );
 }

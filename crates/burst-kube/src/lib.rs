@@ -23,7 +23,6 @@ pub mod name;
 pub mod object;
 pub mod outcome;
 pub mod page;
-pub mod printable;
 pub mod resource;
 pub mod response;
 pub mod size;

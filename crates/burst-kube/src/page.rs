@@ -2,9 +2,9 @@
 
 use crate::json;
 use crate::object::Object;
-use crate::printable::{MOST_WORDS, printable};
 use crate::resource::Source;
 use crate::response::Failure;
+use burst_printable::{LONGEST_QUOTE, printable};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -136,7 +136,7 @@ pub(super) fn parse_item(source: &Source, json: &str, progress: &mut dyn ParseGu
         ParseDecision::Exclude => return Err(SkippedItem::Bad(QUARANTINED.to_owned())),
     }
     let object = Object::read(source.kind, json, source.labels);
-    let object = object.map_err(|error| SkippedItem::Bad(printable(error, MOST_WORDS)))?;
+    let object = object.map_err(|error| SkippedItem::Bad(printable(error, LONGEST_QUOTE)))?;
     let (size, most) = (object.size(), object.size_limit());
     match size > most {
         true => Err(SkippedItem::Bad(format!(

@@ -3,9 +3,9 @@
 
 use crate::json;
 use crate::page::{self, ListPage, ParseGuard};
-use crate::printable::{MOST_WORDS, printable};
 use crate::resource::{Source, Verb};
 use crate::watch::{self, WatchBatch};
+use burst_printable::{LONGEST_QUOTE, printable};
 use serde::Deserialize;
 use std::fmt;
 use std::time::Duration;
@@ -114,7 +114,7 @@ pub enum Failure {
 impl Failure {
     /// JSON that is not what it should be: its error may quote all of it.
     pub fn malformed(error: impl fmt::Display) -> Self {
-        Self::Malformed(printable(error, MOST_WORDS))
+        Self::Malformed(printable(error, LONGEST_QUOTE))
     }
 
     /// How long the server wants to be left alone.
@@ -265,7 +265,7 @@ fn message(body: &[u8]) -> String {
         Ok(status) => status.message,
         Err(_) => String::from_utf8_lossy(body).into_owned(),
     };
-    printable(text.trim(), MOST_WORDS)
+    printable(text.trim(), LONGEST_QUOTE)
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
 //! The formats of names, as in <https://github.com/kubernetes/apimachinery/tree/v0.36.3/pkg/api/validate/content>.
-//! Each function gives the apiserver's messages; none if the text is well formed.
+//! Each function returns the messages of the API server. The list is empty if the text is valid.
 
 const DNS_LABEL: &str = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
 const DNS_LABEL_LENGTH: usize = 63;
@@ -9,7 +9,7 @@ const LABEL_KEY_RULE: &str =
     "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";
 const LABEL_LENGTH: usize = 63;
 
-/// A name that can stand in a URL's path.
+/// Checks a name that is part of a URL path.
 #[must_use]
 pub fn path_segment(name: &str) -> Vec<String> {
     if matches!(name, "." | "..") {
@@ -22,7 +22,7 @@ pub fn path_segment(name: &str) -> Vec<String> {
         .collect()
 }
 
-/// A DNS-1123 label.
+/// Checks a DNS-1123 label.
 #[must_use]
 pub fn dns_label(name: &str) -> Vec<String> {
     let mut messages = too_long(name, DNS_LABEL_LENGTH, "characters");
@@ -42,13 +42,13 @@ pub fn dns_label(name: &str) -> Vec<String> {
     messages
 }
 
-/// A DNS-1123 subdomain.
+/// Checks a DNS-1123 subdomain.
 #[must_use]
 pub fn dns_subdomain(name: &str) -> Vec<String> {
     subdomain(name, "characters")
 }
 
-/// The older of Go's two validators counts characters in its message, the newer bytes; both mean bytes.
+/// The messages of Go's two validators name different units, characters and bytes. Both count bytes.
 fn subdomain(name: &str, unit: &str) -> Vec<String> {
     let mut messages = too_long(name, DNS_SUBDOMAIN_LENGTH, unit);
     if !is_dns_subdomain(name) {
@@ -62,7 +62,7 @@ fn subdomain(name: &str, unit: &str) -> Vec<String> {
     messages
 }
 
-/// A label's key, also called a qualified name: `name` or `prefix/name`.
+/// Checks the key of a label, also called a qualified name: `name` or `prefix/name`.
 #[must_use]
 pub fn label_key(key: &str) -> Vec<String> {
     let rule = || regex(LABEL_KEY_RULE, LABEL_KEY, &["MyName", "my.name", "123-abc"]);
@@ -100,7 +100,7 @@ pub fn label_key(key: &str) -> Vec<String> {
     messages
 }
 
-/// The value of a label, which may be empty.
+/// Checks the value of a label, which may be empty.
 #[must_use]
 pub fn label_value(value: &str) -> Vec<String> {
     let mut messages = too_long(value, LABEL_LENGTH, "bytes");
@@ -132,7 +132,7 @@ fn is_label_name(name: &str) -> bool {
     )
 }
 
-/// Not empty, and begins and ends with an `outer` byte.
+/// Returns whether the text is not empty, begins and ends with an `outer` byte, and has only `inner` bytes.
 fn is_framed(text: &str, outer: impl Fn(u8) -> bool, inner: impl Fn(u8) -> bool) -> bool {
     let mut ends = text.bytes().take(1).chain(text.bytes().next_back());
     !text.is_empty() && ends.all(outer) && text.bytes().all(inner)
@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_judged_by_their_first_last_and_every_character() {
+    fn the_first_the_last_and_all_characters_of_a_name_are_checked() {
         for name in ["a", "0", "a-b", "a.b-c.d"] {
             assert!(dns_subdomain(name).is_empty(), "{name}");
         }
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dotted_name_is_told_so_where_a_label_is_asked_for() {
+    fn a_label_with_dots_has_a_message_of_its_own() {
         assert_eq!(dns_label("a.b"), ["must not contain dots"]);
     }
 

@@ -1,4 +1,4 @@
-//! Kubernetes' label selectors and the formats of its names, equal to Go's in what they accept, match and say.
+//! Kubernetes' label selectors and the formats of its names, with the same results and messages as Go's implementation.
 #![forbid(unsafe_code)]
 #![cfg_attr(
     not(test),

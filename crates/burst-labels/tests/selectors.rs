@@ -115,9 +115,9 @@ const NOISE: &[&str] = &[
     "(", ")", ",", "!", "=", "==", "!=", ">", "<", "in", "notin", "=!", "===", "!==", "\u{0}", "a",
 ];
 
-struct Dice(Rng);
+struct Generator(Rng);
 
-impl Dice {
+impl Generator {
     fn one(&mut self, of: &[&'static str]) -> &'static str {
         of[self.0.usize(0..of.len())]
     }
@@ -199,8 +199,8 @@ fn assert_same(question: &Question, theirs: &Answer, seed: u64) {
 #[test]
 fn selectors_mean_and_say_what_they_do_in_go() {
     let seed = seed();
-    let mut dice = Dice(Rng::with_seed(seed));
-    let questions: Vec<_> = (0..100_000).map(|_| dice.question()).collect();
+    let mut generator = Generator(Rng::with_seed(seed));
+    let questions: Vec<_> = (0..100_000).map(|_| generator.question()).collect();
     let answers = go(&questions);
     let (taken, matched) = (
         answers.iter().filter(|answer| answer.error.is_empty()).count(),
@@ -243,8 +243,8 @@ fn recorded_selectors_mean_and_say_what_they_did_in_go() {
 
 /// As many that are refused as are taken, so that every error is there often.
 fn record() {
-    let mut dice = Dice(Rng::with_seed(36));
-    let questions: Vec<_> = (0..50_000).map(|_| dice.question()).collect();
+    let mut generator = Generator(Rng::with_seed(36));
+    let questions: Vec<_> = (0..50_000).map(|_| generator.question()).collect();
     let answers = go(&questions);
     let pairs: Vec<_> = questions.into_iter().zip(answers).collect();
     let some = |refused: bool| {

@@ -1,5 +1,5 @@
-//! One hash for keys, ETags and marks: 64-bit FNV-1a, the same on every target and in every build, which
-//! `std`'s hashers do not promise. <http://www.isthe.com/chongo/tech/comp/fnv/>
+//! The hash for keys and ETags: 64-bit FNV-1a. It is the same on every target and in every build, which the hashers of `std` do
+//! not promise. <http://www.isthe.com/chongo/tech/comp/fnv/>
 
 use std::hash::{Hash, Hasher};
 
@@ -20,7 +20,7 @@ impl Hasher for Fnv {
         }
     }
 
-    // What `derive(Hash)` writes for a length and for a variant has the target's word size; here all have 64 bits.
+    // `derive(Hash)` writes lengths and variants in the word size of the target. Here they always have 64 bits.
     fn write_usize(&mut self, number: usize) {
         self.write_u64(number as u64);
     }
@@ -34,7 +34,7 @@ impl Hasher for Fnv {
     }
 }
 
-/// The hash of some bytes.
+/// Returns the FNV-1a hash of bytes.
 #[must_use]
 pub fn of_bytes(bytes: &[u8]) -> u64 {
     let mut hasher = Fnv::default();
@@ -42,15 +42,14 @@ pub fn of_bytes(bytes: &[u8]) -> u64 {
     hasher.finish()
 }
 
-/// The hash of many bytes, in an eighth of the steps: each takes eight of them, and mixes what they change into the bits
-/// that the next one's can reach. Not FNV, and nothing that a peer would know.
+/// Returns a hash of many bytes. It is not FNV: it takes eight bytes in a step, and only this filter reads it.
 #[must_use]
 pub fn of_words(bytes: &[u8]) -> u64 {
     let (words, rest) = bytes.as_chunks();
     let mut last = [0; 8];
     last.iter_mut().zip(rest).for_each(|(place, byte)| *place = *byte);
     let mix = |hash: u64, word: u64| {
-        // Upwards a product spreads its factors by itself; the shifts do so downwards.
+        // A product spreads bits upwards only. The shifts spread them downwards.
         let folded = hash ^ word;
         let spread = (folded ^ (folded >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         spread ^ (spread >> 29)
@@ -59,7 +58,7 @@ pub fn of_words(bytes: &[u8]) -> u64 {
     mix(words.fold(0, mix), bytes.len() as u64)
 }
 
-/// The hash of a value.
+/// Returns the FNV-1a hash of a value.
 #[must_use]
 pub fn of(value: &impl Hash) -> u64 {
     let mut hasher = Fnv::default();

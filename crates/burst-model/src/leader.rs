@@ -9,11 +9,11 @@ mod publish;
 mod successor;
 
 use crate::config::Config;
-use crate::config::duration::Written;
+use crate::config::duration::DurationText;
 use crate::hub_client::HubRequest;
 use crate::index::{Delta, IncrementalJoin, JoinFindings};
 use crate::kube::{Failure, ListPage, Object, Payload, PollOutcome, Source, Verb};
-use crate::policies::{Gathered, PolicySets};
+use crate::policies::{PolicyCollector, PolicySets};
 use crate::quota::Quota;
 use crate::records::{Confirmed, Failures};
 use crate::snapshot::Snapshot;
@@ -125,7 +125,7 @@ pub struct Leader {
     checkpointed_at: Option<Time>,
     /// What a successor was last told of what fails.
     recorded_failures: Failures,
-    policies: Gathered,
+    policies: PolicyCollector,
     object_lines: Quota,
     policy_lines: Quota,
     /// When the last tick was.
@@ -142,7 +142,7 @@ impl Leader {
         let confirmed = estate.confirmed.as_ref().map_or(0, |confirmed| confirmed.generation);
         let generation = snapshot.map_or(0, Snapshot::generation).max(confirmed);
         let admitted = estate.failures.clone().unwrap_or_default();
-        let policies = Gathered::new(estate.policies.clone());
+        let policies = PolicyCollector::new(estate.policies.clone());
         let (lists, kept): (Vec<_>, Vec<_>) = estate.lists(&config, now).into_iter().unzip();
         // What others with the same lists left is served until there is something newer.
         let mut joined = IncrementalJoin::new(config.content.sources.as_slice().into(), config.content.target);
@@ -152,7 +152,7 @@ impl Leader {
         }
         let is_heir = content.is_none() && lists.iter().any(|list| list.read_at.is_some());
         let mut leader = Self {
-            scheduler: Scheduler::new(kept, config.sync.most_windows),
+            scheduler: Scheduler::new(kept, config.sync.max_windows),
             lists,
             core: None,
             generation,
@@ -243,7 +243,7 @@ impl Leader {
         };
         match self.scheduler.handle_response(id, answer, now, chance) {
             Some(ReflectorEvent::Request(request)) => {
-                effects.push(Effect::Request(ScheduledRequest { source: id, request }))
+                effects.push(Effect::Request(ScheduledRequest { source: id, request }));
             }
             Some(ReflectorEvent::Relisted(listed)) => {
                 // A first page is not yet a list that works.
@@ -330,7 +330,10 @@ impl Leader {
         }
         let advice = failure.advice(source, verb);
         let instead = match falls_back {
-            true => format!("; it is listed every {} meanwhile", Written(self.config.poll_interval)),
+            true => format!(
+                "; it is listed every {} meanwhile",
+                DurationText(self.config.poll_interval)
+            ),
             false => String::new(),
         };
         Some(Effect::LogWarning(format!(

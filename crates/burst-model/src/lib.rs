@@ -21,15 +21,17 @@
 )]
 
 pub mod budget;
+pub mod cluster_reader;
 pub mod config;
 pub mod confirmation;
+pub mod failure_state;
 pub mod garbage_collection;
 pub mod hash;
 pub mod hub_client;
 pub mod index;
 pub mod leader;
 pub mod load;
-mod order;
+pub mod order;
 pub mod policies;
 pub mod quarantine;
 pub mod quota;
@@ -43,6 +45,7 @@ pub mod upstream;
 pub mod version;
 
 pub use burst_kube as kube;
-pub use burst_kube::{label_text, name, printable};
+pub use burst_kube::{label_text, name};
+pub use burst_printable as printable;
 
 use burst_kube::json;

@@ -1,19 +1,19 @@
-//! The formula: from what an HPA says of itself to the three numbers of the header (design, "Semantics").
+//! Computes the three numbers of the header from the replicas of an HPA.
 
-/// How busy something is, in replicas.
+/// The load of a workload or Service, in replicas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Load {
     /// `status.currentReplicas`.
     pub current: u32,
-    /// The load a caller should aim at: a percentage of `max`.
+    /// The load that callers should aim for: a percentage of `max`.
     pub target: u32,
     /// `spec.maxReplicas`: the burst capacity.
     pub max: u32,
 }
 
 impl Load {
-    /// The load of `current` replicas where `max` are possible, with the target at `percent` of the maximum, rounded
-    /// down; where that gives 0 the maximum itself is the target, since a target of nothing would turn everyone away.
+    /// Creates the load for `current` of `max` replicas. The target is `percent` of the maximum, rounded down; if that is 0, it is
+    /// the maximum, because a target of 0 would turn all callers away.
     #[must_use]
     pub fn new(current: u32, max: u32, percent: Percent) -> Self {
         let target = u64::from(max) * u64::from(percent.0) / 100;
@@ -31,7 +31,7 @@ impl Load {
 pub struct Percent(u8);
 
 impl Percent {
-    /// Takes a percentage; `None` outside 1 to 100.
+    /// Creates a percentage; `None` if it is not between 1 and 100.
     #[must_use]
     pub const fn new(percent: u8) -> Option<Self> {
         if percent >= 1 && percent <= 100 {
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_target_is_eighty_percent_rounded_down_and_never_nothing() {
+    fn the_target_is_rounded_down_and_never_0() {
         let eighty = Percent::new(80).unwrap();
         for (max, target) in [
             (1, 1),

@@ -1,10 +1,10 @@
-//! Sorting, by one piece of code for all types. That of the standard library is 8 KB of the Wasm module for each type.
+//! Sorting with one copy of the code for all types. The sort of the standard library adds 8 KB to the Wasm module for each type.
 
 use std::cmp::Ordering;
 
-/// Sorts; what is equal stays in its order.
-pub(crate) fn sort_by<T>(items: &mut Vec<T>, compare: impl Fn(&T, &T) -> Ordering) {
-    // As most lists come.
+/// Sorts items. The sort is stable.
+pub fn sort_by<T>(items: &mut Vec<T>, compare: impl Fn(&T, &T) -> Ordering) {
+    // Most lists are sorted already.
     if items.is_sorted_by(|a, b| compare(a, b).is_le()) {
         return;
     }
@@ -16,7 +16,7 @@ pub(crate) fn sort_by<T>(items: &mut Vec<T>, compare: impl Fn(&T, &T) -> Orderin
     items.extend(places.into_iter().filter_map(|place| unsorted.get_mut(place)?.take()));
 }
 
-/// The places of that many things, in their order.
+/// Returns the sorted order of `count` items as their indices.
 fn order(count: usize, compare: &dyn Fn(usize, usize) -> Ordering) -> Vec<usize> {
     let mut places: Vec<_> = (0..count).collect();
     places.sort_by(|a, b| compare(*a, *b));

@@ -1,42 +1,42 @@
-//! So many of something a minute.
+//! A limit on how often something happens in a minute.
 
 use crate::time::Time;
 use std::time::Duration;
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// What of a minute's allowance is taken.
+/// A quota for each minute.
 #[derive(Clone, Copy, Debug)]
 pub struct Quota {
-    most: usize,
-    /// When the minute began.
+    limit: usize,
+    /// The start of the current minute.
     since: Time,
     taken: usize,
     refused: usize,
 }
 
 impl Quota {
-    /// An allowance of so many a minute.
+    /// Creates a quota of `limit` a minute.
     #[must_use]
-    pub const fn new(most: usize) -> Self {
+    pub const fn new(limit: usize) -> Self {
         Self {
-            most,
+            limit,
             since: Time::from_unix_millis(0),
             taken: 0,
             refused: 0,
         }
     }
 
-    /// Asks for one. Returns whether it may be, and how many were refused in a minute that ended with this call.
+    /// Takes one. Returns whether the quota allows it, and how many were refused in the minute that this call ended, if any.
     pub fn take(&mut self, now: Time) -> (bool, usize) {
         let mut refused = 0;
-        // A clock that was set back begins a new minute too.
+        // A clock that was set back starts a new minute too.
         if now.since(self.since) >= MINUTE || now < self.since {
             refused = self.refused;
-            *self = Self::new(self.most);
+            *self = Self::new(self.limit);
             self.since = now;
         }
-        let is_allowed = self.taken < self.most;
+        let is_allowed = self.taken < self.limit;
         match is_allowed {
             true => self.taken += 1,
             false => self.refused = self.refused.saturating_add(1),
@@ -44,7 +44,7 @@ impl Quota {
         (is_allowed, refused)
     }
 
-    /// The first of some lines, as many as may be, and instead of the others, once a minute, the word that there are more.
+    /// Returns the first lines that the quota allows. Once a minute a last line says how many others there are.
     pub(crate) fn lines(&mut self, lines: impl IntoIterator<Item = String>, now: Time) -> Vec<String> {
         let mut said = Vec::new();
         let mut left_out = 0_usize;
@@ -56,7 +56,7 @@ impl Quota {
         }
         if left_out > 0 && self.refused == left_out {
             said.push(format!(
-                "{left_out} more lines of this kind are left out for a minute; `burst_bad_objects` counts the objects"
+                "{left_out} more lines of this kind are suppressed for a minute; `burst_bad_objects` counts the objects"
             ));
         }
         said
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_minute_has_so_many_and_the_next_one_as_many_again() {
+    fn each_minute_has_a_quota() {
         let mut quota = Quota::new(3);
         let mut take = |seconds| quota.take(at(seconds));
         for seconds in [0, 1, 59] {
@@ -82,11 +82,11 @@ mod tests {
             assert_eq!(take(59), (false, 0), "ten times as many are refused");
         }
         assert_eq!(take(60), (true, 30));
-        assert_eq!(take(61), (true, 0), "told once");
+        assert_eq!(take(61), (true, 0), "reported once");
     }
 
     #[test]
-    fn a_clock_that_is_set_back_silences_nothing() {
+    fn a_clock_that_is_set_back_does_not_suppress_lines() {
         let mut quota = Quota::new(1);
         assert!(quota.take(at(1_000)).0);
         assert!(!quota.take(at(1_001)).0);
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn the_word_that_there_are_more_comes_once_a_minute() {
+    fn suppressed_lines_are_counted_once_a_minute() {
         let lines = |count: usize| (0..count).map(|n| format!("line {n}"));
         let mut quota = Quota::new(10);
         assert_eq!(quota.lines(lines(10), at(0)).len(), 10);

@@ -118,7 +118,7 @@ pub struct SharedKeys {
     pub parsing: String,
     /// [`Marks`](crate::quarantine::Marks).
     pub quarantine: String,
-    /// [`Offers`](crate::serve::metrics::others::Offers).
+    /// `burst_metrics_api::adapters::AdapterResources`.
     pub adapter_resources: String,
 }
 

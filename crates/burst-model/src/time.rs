@@ -1,33 +1,33 @@
-//! Moments as numbers. On wasm32-unknown-unknown the host is the only clock, so `std::time::SystemTime::now` is not
-//! an option and every function that needs the time is given it.
+//! Points in time. On wasm32-unknown-unknown only the host has a clock and `std::time::SystemTime::now` panics, so every
+//! function that needs the time takes it as an argument.
 
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// A moment, in milliseconds since the Unix epoch.
+/// A point in time, in milliseconds since the Unix epoch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Time(u64);
 
 impl Time {
-    /// The moment that many milliseconds after the Unix epoch.
+    /// Creates a time from milliseconds since the Unix epoch.
     #[must_use]
     pub const fn from_unix_millis(millis: u64) -> Self {
         Self(millis)
     }
 
-    /// Whole seconds since the Unix epoch.
+    /// Returns whole seconds since the Unix epoch.
     #[must_use]
     pub const fn unix_seconds(self) -> u64 {
         self.0 / 1000
     }
 
-    /// Milliseconds since the Unix epoch.
+    /// Returns milliseconds since the Unix epoch.
     #[must_use]
     pub const fn unix_millis(self) -> u64 {
         self.0
     }
 
-    /// The moment `pause` later; the end of time where that would overflow.
+    /// Returns the time `pause` later; the latest possible time on overflow.
     #[must_use]
     pub fn after(self, pause: Duration) -> Self {
         Self(
@@ -36,7 +36,7 @@ impl Time {
         )
     }
 
-    /// The moment `pause` before; the beginning of time where that lies before it.
+    /// Returns the time `pause` earlier; the Unix epoch on underflow.
     #[must_use]
     pub fn before(self, pause: Duration) -> Self {
         Self(
@@ -45,14 +45,14 @@ impl Time {
         )
     }
 
-    /// How long ago `earlier` was; zero where it lies ahead, as it can when the wall clock is set back.
+    /// Returns the time since `earlier`; zero if `earlier` is in the future, which happens when the clock is set back.
     #[must_use]
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(self.0.saturating_sub(earlier.0))
     }
 
-    /// A past moment by the clock of `now`, which said `last` shortly before. One that lies ahead was taken before the
-    /// clock was set back, by the difference of the two; where that is not known it counts as the present.
+    /// Corrects a past time after the clock was set back. `last` is the time shortly before that and `now` the current one. A
+    /// time in the future is moved back by their difference, and at least to `now`.
     #[must_use]
     pub fn set_back(self, last: Self, now: Self) -> Self {
         if self <= now {
@@ -77,17 +77,17 @@ mod tests {
     }
 
     #[test]
-    fn what_was_before_the_clock_was_set_back_is_as_old_as_it_was() {
+    fn a_time_keeps_its_age_when_the_clock_is_set_back() {
         let [past, last, now] = [9_000, 9_500, 2_000].map(Time::from_unix_millis);
         assert_eq!(now.since(past.set_back(last, now)), Duration::from_millis(500));
-        assert_eq!(past.set_back(Time::default(), now), now, "nobody knows by how much");
-        assert_eq!(past.set_back(last, last), past, "it was not");
+        assert_eq!(past.set_back(Time::default(), now), now, "the difference is unknown");
+        assert_eq!(past.set_back(last, last), past, "the clock was not set back");
         let since = Time::from_unix_millis(1_900);
-        assert_eq!(since.set_back(last, now), since, "it was taken after that");
+        assert_eq!(since.set_back(last, now), since, "taken after the change");
     }
 
     #[test]
-    fn the_ends_of_time_are_not_passed() {
+    fn times_do_not_overflow() {
         let end = Time::from_unix_millis(u64::MAX);
         assert_eq!(end.after(Duration::MAX), end);
         assert_eq!(Time::from_unix_millis(1).before(Duration::MAX), Time::default());

@@ -1,5 +1,5 @@
-//! The filter's version as a number: a stat holds nothing else, and a version in a stat's name would leave one behind
-//! for every update.
+//! The version of the filter as a number, because the value of a stat is a number. A version in the name of a stat would leave an
+//! unused stat behind after every update.
 
 use std::fmt;
 
@@ -11,17 +11,17 @@ pub struct Version {
     patch: u64,
 }
 
-/// Of each part but the first. <https://semver.org/> sets no limit; nobody comes near this one.
-const PARTS: u64 = 1000;
+/// The minor and patch versions are below this. <https://semver.org/> sets no limit, but real versions stay below it.
+const PART_LIMIT: u64 = 1000;
 
 impl Version {
-    /// The version of this crate, and so of the filter and the command that were built with it.
+    /// Returns the version of this crate, which is that of the filter and the command built with it.
     #[must_use]
     pub fn own() -> Option<Self> {
         Self::parse(env!("CARGO_PKG_VERSION"))
     }
 
-    /// Takes `1.2.3`; what stands behind a `-` or `+` does not count.
+    /// Reads a version such as `1.2.3`, and ignores everything after a `-` or `+`.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let mut parts = text.split(['-', '+']).next()?.split('.').map(str::parse);
@@ -31,28 +31,28 @@ impl Version {
             minor: part()?,
             patch: part()?,
         };
-        (version.minor < PARTS && version.patch < PARTS && parts.next().is_none()).then_some(version)
+        (version.minor < PART_LIMIT && version.patch < PART_LIMIT && parts.next().is_none()).then_some(version)
     }
 
-    /// The version that a stat shows; `None` for 0, which is no version.
+    /// Returns the version for the value of a stat; `None` for 0, the value of an unset stat.
     #[must_use]
-    pub const fn of_number(number: u64) -> Option<Self> {
+    pub const fn from_number(number: u64) -> Option<Self> {
         if number == 0 {
             return None;
         }
         Some(Self {
-            major: number / (PARTS * PARTS),
-            minor: number / PARTS % PARTS,
-            patch: number % PARTS,
+            major: number / (PART_LIMIT * PART_LIMIT),
+            minor: number / PART_LIMIT % PART_LIMIT,
+            patch: number % PART_LIMIT,
         })
     }
 
-    /// `1.2.3` as 1002003.
+    /// Returns the version as a number: 1002003 for `1.2.3`.
     #[must_use]
     pub const fn number(self) -> u64 {
         self.major
-            .saturating_mul(PARTS * PARTS)
-            .saturating_add(self.minor * PARTS + self.patch)
+            .saturating_mul(PART_LIMIT * PART_LIMIT)
+            .saturating_add(self.minor * PART_LIMIT + self.patch)
     }
 }
 
@@ -72,14 +72,14 @@ mod tests {
         for (text, number) in [("0.1.0", 1000), ("1.2.3", 1_002_003), ("12.345.999", 12_345_999)] {
             let version = Version::parse(text).unwrap();
             assert_eq!(version.number(), number, "{text}");
-            assert_eq!(Version::of_number(number), Some(version), "{text}");
+            assert_eq!(Version::from_number(number), Some(version), "{text}");
             assert_eq!(version.to_string(), text);
         }
-        assert_eq!(Version::of_number(0), None, "a gauge that nobody set");
+        assert_eq!(Version::from_number(0), None, "an unset gauge");
     }
 
     #[test]
-    fn what_is_no_version_is_none() {
+    fn an_invalid_version_is_refused() {
         assert_eq!(Version::parse("1.2.3-rc.1"), Version::parse("1.2.3"));
         for text in ["", "1", "1.2", "1.2.3.4", "1.2.x", "1.1000.0", "v1.2.3"] {
             assert_eq!(Version::parse(text), None, "{text}");

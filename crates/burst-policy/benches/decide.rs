@@ -7,9 +7,9 @@ mod table;
 
 use std::hint::black_box;
 
-use burst_policy::name::LONGEST;
+use burst_policy::name::MAX_LENGTH;
 use burst_policy::policy::Rule;
-use burst_policy::{Default, Labels, Policy, Query, judge};
+use burst_policy::{AccessRequest, DefaultDecision, LabelConstraints, Policy, evaluate};
 use table::Table;
 
 /// As many as a namespace may have.
@@ -22,7 +22,7 @@ fn main() {
     let mut table = Table::new("policy");
     let spec = spec();
     table.row(format!("{RULES} rules: read"), || drop(black_box(policy(&spec))));
-    let labels = Labels::of_query(&"team=web,queue in (a,b),tier!=x".parse().unwrap());
+    let labels = LabelConstraints::from_query(&"team=web,queue in (a,b),tier!=x".parse().unwrap());
     for (what, first) in [
         ("names that were asked for", "metric_998_depth"),
         ("a name that the first rule matches", "metric_0_depth"),
@@ -52,14 +52,14 @@ fn main() {
 }
 
 /// As many rules as may be, and the longest names.
-fn worst(table: &mut Table, what: &str, pattern: &str, labels: &Labels) {
+fn worst(table: &mut Table, what: &str, pattern: &str, labels: &LabelConstraints) {
     let rule = format!(r#"{{"metric":"{pattern}","deny":true}}"#);
     let policies = (1..=RULES).map_while(|rules| {
         let spec = format!(r#"{{"rules":[{}]}}"#, vec![&*rule; rules].join(","));
         Policy::parse("shop/worst", Some("shop"), &spec).ok()
     });
     let policy = policies.last().unwrap();
-    let (name, mut asked) = ("a".repeat(LONGEST - 8), 0);
+    let (name, mut asked) = ("a".repeat(MAX_LENGTH - 8), 0);
     let steps: usize = policy.rules().iter().map(|rule| rule.pattern.steps()).sum();
     table.row(format!("1 query, {steps} steps: {what}"), || {
         asked += 1;
@@ -97,21 +97,21 @@ fn values(table: &mut Table) {
     let policy = policy(&format!(
         r#"{{"rules":[{{"metric":"burst_headroom","selector":{selector}}}]}}"#
     ));
-    let asked = Labels::of_query(&format!("team notin ({})", all(5000).join(",")).parse().unwrap());
+    let asked = LabelConstraints::from_query(&format!("team notin ({})", all(5000).join(",")).parse().unwrap());
     table.row("1 query for other than 5000 values, of a rule with 3000", || {
         ask(&policy, "burst_headroom", &asked);
     });
 }
 
-fn ask(policy: &Policy, metric: &str, labels: &Labels) {
-    let query = Query {
+fn ask(policy: &Policy, metric: &str, labels: &LabelConstraints) {
+    let query = AccessRequest {
         namespace: "shop",
         metric,
         user: "system:serviceaccount:kube-system:horizontal-pod-autoscaler",
         groups: &[],
         labels,
     };
-    black_box(judge([policy], Default::Allow, query).refusal().is_some());
+    black_box(evaluate([policy], DefaultDecision::Allow, query).denial().is_some());
 }
 
 fn policy(spec: &str) -> Policy {

@@ -1,46 +1,46 @@
-//! What policies cost, known before anything is compiled: the filter decides on the thread that serves requests, and
-//! compiles in every thread.
+//! The cost of policies in time and memory, computed before any pattern is compiled. The filter evaluates policies on the
+//! threads that serve requests, and every thread compiles its own patterns.
 //!
-//! Policies are in force as sets: those of a namespace, and those of the configuration. A query meets three at most: of
-//! the configuration, of the root namespace, and of its own. None of them may need more than [`MOST_STEPS`] to decide
-//! on any query, or more than [`MOST_BYTES`] when all of it is compiled; what could is refused when it is read.
+//! Policies are accepted as sets: one for each namespace, and one for the configuration. At most three sets apply to a
+//! request: that of the configuration, of the root namespace, and of its own namespace. A set is refused when it is read if
+//! a request could take more than [`MAX_STEPS`], or if the set could take more than [`MAX_BYTES`] after compilation.
 //!
-//! A step is a state of a pattern that is visited for a character of the name, or something that takes as long: up to 4 ns
-//! as native code, and 16 ns in Envoy (`cargo bench --package burst-policy`). A name meets the patterns with a prefix that it begins with. So of
-//! patterns for different metrics only those of one metric count together.
+//! A step is one visit of a pattern's state for a character of the name, or something that takes as long: up to 4 ns in native
+//! code and 16 ns in Envoy (`cargo bench --package burst-policy`). The filter tries a pattern only on names that begin with one
+//! of its prefixes, so the costs of patterns for different metrics do not add up.
 
-use crate::decided;
 use crate::pattern::Pattern;
-use crate::policy::{Policy, Rule, Ruling};
-use crate::words::Subject;
+use crate::policy::{Policy, Rule, RuleEffect};
+use crate::raw::Subject;
+use crate::rule_cache;
 
-/// Rules of one policy, and of all policies of a set.
-pub const MOST_RULES: usize = 1000;
-/// Steps to decide on a query.
-pub const MOST_STEPS: usize = 200_000;
-/// Bytes of memory.
-pub const MOST_BYTES: usize = 4 << 20;
-/// Bytes of memory of the sets of all namespaces.
-pub const MOST_TOTAL_BYTES: usize = 16 << 20;
+/// The largest number of rules in a policy, and in a set of policies.
+pub const MAX_RULES: usize = 1000;
+/// The largest number of steps to evaluate a set for a request.
+pub const MAX_STEPS: usize = 200_000;
+/// The largest size of a set after compilation, in bytes.
+pub const MAX_BYTES: usize = 4 << 20;
+/// The largest size of the sets of all namespaces together, in bytes.
+pub const MAX_TOTAL_BYTES: usize = 16 << 20;
 
-/// To look at a policy: for whom it is, and whether the name was met before.
+/// The cost of a policy: to check whether it applies, and whether the name is cached.
 const POLICY_STEPS: usize = 40;
-/// To look a user's groups up for a subject.
+/// The cost of a subject: to look it up among the groups of the user.
 const SUBJECT_STEPS: usize = 20;
-/// To look one value of a selector up among those of a query, or a key.
+/// The cost of a key or value of a selector: to look it up in the request.
 const VALUE_STEPS: usize = 32;
-/// To compare a prefix.
+/// The cost of comparing a prefix.
 const PREFIX_STEPS: usize = 2;
-/// Bytes of a prefix that one step compares.
+/// The number of bytes of a prefix that one step compares.
 const PREFIX_BYTES_A_STEP: usize = 16;
-/// Bytes of a text beside its own, and of what holds it.
+/// The overhead of a text in memory, in bytes.
 const TEXT_BYTES: usize = 32;
-/// Bytes of a rule beside its texts.
+/// The size of a rule without its texts, in bytes.
 const RULE_BYTES: usize = 128;
-/// Bytes of a policy beside its rules.
+/// The size of a policy without its rules, in bytes.
 const POLICY_BYTES: usize = 256;
 
-/// More of something than a policy, or a set of them, may have.
+/// A policy or a set of policies exceeds a limit.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{count} {what}; {most} are allowed")]
 pub struct LimitExceeded {
@@ -58,22 +58,22 @@ impl LimitExceeded {
     }
 }
 
-/// Looks whether policies can be in force together, and tells the bytes that they occupy then.
+/// Checks the limits of a set of policies, and returns its size in bytes.
 ///
 /// # Errors
-/// The place of the first one with which they cannot be, and why.
-pub fn of_set(policies: &[&Policy]) -> Result<usize, (usize, LimitExceeded)> {
+/// The index of the first policy that exceeds a limit together with those before it, and which limit.
+pub fn check_set(policies: &[&Policy]) -> Result<usize, (usize, LimitExceeded)> {
     let fits = |count: usize| of_policies(policies.get(..count).unwrap_or_default());
     first_over(policies.len(), fits)
 }
 
-/// The sets of namespaces, in the order in which they get room: that of the root namespace, which all queries need, and
-/// then from the smallest, so that no set costs another namespace a smaller one.
+/// Sorts the sets of namespaces by priority for memory: the root namespace first, because its set applies to all requests,
+/// then by size, so that a large set cannot take the memory of a smaller one.
 pub fn quota_order(root: Option<&str>, sets: &mut [(&str, usize)]) {
     sets.sort_unstable_by_key(|(namespace, bytes)| (Some(*namespace) != root, *bytes, *namespace));
 }
 
-/// MemoryQuota for the sets of all namespaces.
+/// The memory that is left for the sets of all namespaces.
 #[derive(Debug)]
 pub struct MemoryQuota {
     left: usize,
@@ -81,13 +81,13 @@ pub struct MemoryQuota {
 
 impl Default for MemoryQuota {
     fn default() -> Self {
-        let left = MOST_TOTAL_BYTES;
+        let left = MAX_TOTAL_BYTES;
         Self { left }
     }
 }
 
 impl MemoryQuota {
-    /// Takes room for a set, if there is any.
+    /// Reserves memory for a set. Returns `false` if there is not enough.
     #[must_use]
     pub fn take(&mut self, bytes: usize) -> bool {
         let left = self.left.checked_sub(bytes);
@@ -96,15 +96,15 @@ impl MemoryQuota {
     }
 }
 
-/// Why a set is left out that has no room.
+/// There is no memory left for a set.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error(
-    "those of all namespaces have more than {MOST_TOTAL_BYTES} bytes when they are compiled, and the largest are left out"
+    "the policies of all namespaces take more than {MAX_TOTAL_BYTES} bytes when compiled, so the largest sets are not used"
 )]
 pub struct QuotaExceeded;
 
-/// The place of the first rule with which a policy costs too much, and why.
-pub(crate) fn of_rules(subjects: &[Subject], rules: &[Rule]) -> Result<usize, (usize, LimitExceeded)> {
+/// Checks the limits of a policy, and returns the index of the first rule that exceeds one together with those before it.
+pub(crate) fn check_rules(subjects: &[Subject], rules: &[Rule]) -> Result<usize, (usize, LimitExceeded)> {
     let fits = |count: usize| {
         let mut cost = Cost::default();
         cost.add(subjects, rules.get(..count).unwrap_or_default());
@@ -122,7 +122,7 @@ fn of_policies(policies: &[&Policy]) -> Result<usize, LimitExceeded> {
     cost.check()
 }
 
-/// What all cost together, where `fits` says for so many of them; more never cost less.
+/// Finds the first item that exceeds a limit, by bisection. `fits` checks the first items, and more items never cost less.
 fn first_over(
     count: usize,
     fits: impl Fn(usize) -> Result<usize, LimitExceeded>,
@@ -141,46 +141,46 @@ fn first_over(
     Err((least, excess))
 }
 
-/// What some rules cost.
+/// The cost of some rules.
 #[derive(Default)]
 struct Cost<'a> {
     rules: usize,
-    /// Whatever the name is.
+    /// The cost for any name.
     steps: usize,
-    /// What a name with a prefix costs besides.
+    /// The additional cost for names with a prefix.
     patterns: Vec<(&'a str, usize)>,
     bytes: usize,
 }
 
 impl<'a> Cost<'a> {
-    /// Those of one policy.
+    /// Adds the rules of a policy.
     fn add(&mut self, subjects: &[Subject], rules: &'a [Rule]) {
         let patterns = || rules.iter().map(|rule| &rule.pattern);
         let prefixes: usize = patterns().map(prefix_steps).sum();
-        // One rule at most decides.
-        let values = rules.iter().map(|rule| rule.ruling.values()).max().unwrap_or_default();
+        // At most one rule compares selectors.
+        let values = rules.iter().map(|rule| rule.effect.values()).max().unwrap_or_default();
         self.rules += rules.len();
         self.steps += POLICY_STEPS + subjects.len() * SUBJECT_STEPS + prefixes + values * VALUE_STEPS;
         self.patterns.extend(patterns().flat_map(costly));
         let of_subjects: usize = subjects.iter().map(|subject| subject.name.len() + TEXT_BYTES).sum();
-        let of_rules: usize = rules
+        let check_rules: usize = rules
             .iter()
-            .map(|rule| rule.pattern.bytes() + rule.ruling.bytes() + RULE_BYTES)
+            .map(|rule| rule.pattern.bytes() + rule.effect.bytes() + RULE_BYTES)
             .sum();
-        self.bytes += POLICY_BYTES + decided::BYTES + of_subjects + of_rules;
+        self.bytes += POLICY_BYTES + rule_cache::MAX_BYTES + of_subjects + check_rules;
     }
 
-    /// The bytes, where nothing is too much.
+    /// Checks the limits, and returns the size in bytes.
     fn check(mut self) -> Result<usize, LimitExceeded> {
-        LimitExceeded::of(self.rules, "rules", MOST_RULES)?;
+        LimitExceeded::of(self.rules, "rules", MAX_RULES)?;
         let steps = self.steps.saturating_add(most_expensive(&mut self.patterns));
-        LimitExceeded::of(steps, "steps for the most expensive query", MOST_STEPS)?;
-        LimitExceeded::of(self.bytes, "bytes when they are compiled", MOST_BYTES)?;
+        LimitExceeded::of(steps, "steps for the most expensive query", MAX_STEPS)?;
+        LimitExceeded::of(self.bytes, "bytes when compiled", MAX_BYTES)?;
         Ok(self.bytes)
     }
 }
 
-/// To compare a name with its prefixes.
+/// Returns the cost of comparing a name with the prefixes of a pattern.
 fn prefix_steps(pattern: &Pattern) -> usize {
     let (bytes, count) = pattern.prefixes();
     count * PREFIX_STEPS + bytes / PREFIX_BYTES_A_STEP
@@ -190,7 +190,8 @@ fn costly(pattern: &Pattern) -> impl Iterator<Item = (&str, usize)> {
     pattern.open_prefixes().map(|prefix| (prefix, pattern.steps()))
 }
 
-/// The most that one name costs of patterns with these prefixes: those which it begins with begin with each other.
+/// Returns the largest cost of a single name for patterns with these prefixes. All prefixes of one name are prefixes of each
+/// other.
 fn most_expensive(patterns: &mut [(&str, usize)]) -> usize {
     patterns.sort_unstable();
     let (mut open, mut most_expensive) = (Vec::<(&str, usize)>::new(), 0_usize);
@@ -205,20 +206,20 @@ fn most_expensive(patterns: &mut [(&str, usize)]) -> usize {
     most_expensive
 }
 
-impl Ruling {
-    /// Keys and values that it looks up in a query.
+impl RuleEffect {
+    /// The number of keys and values that are looked up in a request.
     fn values(&self) -> usize {
         match self {
             Self::Deny => 0,
-            Self::Within { labels, .. } => labels.count(),
+            Self::AllowWithin { selected, .. } => selected.count(),
         }
     }
 
     fn bytes(&self) -> usize {
         match self {
+            // The text contains all that is selected.
             Self::Deny => 0,
-            // The text has all that the labels have.
-            Self::Within { labels, text } => 2 * text.len() + labels.count() * TEXT_BYTES,
+            Self::AllowWithin { selected, text } => 2 * text.len() + selected.count() * TEXT_BYTES,
         }
     }
 }

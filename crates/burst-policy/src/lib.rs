@@ -1,14 +1,14 @@
-//! Who may read which external metric: the `ExternalMetricPolicy` that Kubernetes' design of the external metrics API
-//! leaves to the future, with no host, no clock and no IO.
+//! Decides which user may read which external metric, by the `ExternalMetricPolicy` objects that the design of the external
+//! metrics API leaves as future work. This crate uses no host, no clock and no IO.
 //!
 //! ```text
-//! words ─▶ Policy ─┐
-//! query ───────────┴▶ Judgement: may it, and which rule of which policy says so
+//! RawPolicySpec ─▶ Policy ─┐
+//! AccessRequest ───────────┴▶ Evaluation: allowed or denied, and by which rule of which policy
 //! ```
 //!
-//! A policy is an ordered list of rules. A rule has a [pattern] for the metric's [name], and then a
-//! label selector or `deny`. The first rule that matches decides; a query passes a selector if it
-//! [asks for no more](labels) than that selects. Every policy that applies must let a query pass.
+//! A policy is an ordered list of rules. A rule has a [pattern] for the [name] of the metric, and either a label selector or
+//! `deny`. The first rule that matches the name decides. A selector allows a request that
+//! [selects a subset](labels) of its series. A request is allowed if every policy that applies allows it.
 //! <https://github.com/kubernetes/design-proposals-archive/blob/main/instrumentation/external-metrics-api.md>
 #![forbid(unsafe_code)]
 #![cfg_attr(
@@ -23,18 +23,18 @@
     )
 )]
 
-mod check;
 pub mod cost;
-mod decided;
-pub mod judge;
+pub mod evaluate;
 pub mod labels;
 pub mod name;
 pub mod pattern;
 pub mod policy;
-pub mod words;
+pub mod raw;
+mod rule_cache;
+mod validate;
 
-pub use check::{BadPolicy, Fault};
-pub use cost::{LimitExceeded, MOST_RULES};
-pub use judge::{Default, Judgement, Query, judge};
-pub use labels::Labels;
-pub use policy::{Decision, Policy, Ruling, User};
+pub use cost::{LimitExceeded, MAX_RULES};
+pub use evaluate::{AccessRequest, DefaultDecision, Evaluation, evaluate};
+pub use labels::LabelConstraints;
+pub use policy::{Policy, PolicyDecision, RuleEffect, UserInfo};
+pub use validate::{PolicyError, PolicyErrorKind};

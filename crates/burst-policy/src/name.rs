@@ -1,13 +1,14 @@
-//! The name of a metric as policies see it, however a client spells it.
+//! The canonical name of a metric. Policies match it, whatever spelling a client uses.
 
 use std::borrow::Cow;
 
-/// Longer than any metric's name that somebody wrote; a pattern is tried on each character.
-pub const LONGEST: usize = 512;
+/// The longest name that policies match, in bytes. No real name is longer, and the cost of a pattern grows with it.
+pub const MAX_LENGTH: usize = 512;
 
-/// The canonical name: in lower case, as client-go asks for it; with a slash where it is written `\|` or `|`, as an HPA
-/// cannot have one; and of the metrics of this project, which may have a slash for their first underscore, that with
-/// the underscore.
+/// Returns the canonical name.
+///
+/// It is in lower case, as client-go sends it. `\|` and `|` become a slash, because an HPA cannot contain one. The prefix `burst/`
+/// becomes `burst_`, because the metrics of this project can be written with either.
 ///
 /// ```
 /// assert_eq!(burst_policy::name::canonical(r"Burst\|headroom"), "burst_headroom");
@@ -22,9 +23,9 @@ pub fn canonical(name: &str) -> String {
     }
 }
 
-/// The same where a name may be too long to be looked at.
+/// Returns a name for a message, cut after 64 characters.
 #[must_use]
-pub fn shown(name: &str) -> Cow<'_, str> {
+pub fn abbreviated(name: &str) -> Cow<'_, str> {
     match name.char_indices().nth(64) {
         None => name.into(),
         Some((end, _)) => format!("{}…", name.get(..end).unwrap_or_default()).into(),

@@ -1,8 +1,8 @@
-//! Regular expressions for names: the part of the syntax that this engine, Go's and CEL's `matches` understand alike,
-//! so that a policy means the same to the proxy and to an admission policy made of it. All three take time in
-//! proportion to the name's length.
+//! Regular expressions for names of metrics: the subset of the syntax that means the same to this engine, to Go and to `matches`
+//! in CEL. So the proxy and an admission policy generated from the same policy agree. All three engines take time in
+//! proportion to the length of the name.
 //!
-//! The engine is regex-lite: in a Wasm module it takes 72 KB, and regex without its optional parts 391 KB.
+//! The engine is regex-lite: it adds 72 KB to the Wasm module, and regex without its optional features would add 391 KB.
 //! <https://github.com/google/re2/wiki/Syntax>
 
 mod automaton;
@@ -13,58 +13,61 @@ use regex_lite::{Regex, RegexBuilder};
 use std::cell::OnceCell;
 use std::fmt;
 
-/// Bytes of a pattern.
-pub const LONGEST: usize = 256;
-/// Characters that a pattern stands for with its repetitions written out; a class counts one for each four ranges.
-pub const MOST_STATES: usize = 1000;
+/// The longest pattern, in bytes.
+pub const MAX_LENGTH: usize = 256;
+/// The largest number of characters in a pattern with its repetitions expanded. A class counts one for every four ranges.
+pub const MAX_STATES: usize = 1000;
 
-/// A pattern that a whole name is compared with. It is compiled when a name that begins as it must is compared for the
-/// first time: most patterns begin with the name of a metric, and most metrics nobody asks for.
+/// A pattern that must match a whole name. It is compiled when the first name with one of its prefixes is matched: most
+/// patterns begin with the name of a metric, and clients read few metrics.
 #[derive(Clone, Debug)]
 pub struct Pattern {
     text: Box<str>,
-    /// Of each branch.
+    /// The prefix of each branch.
     prefixes: Box<[Prefix]>,
     steps: usize,
-    /// What the engine may take for it.
+    /// The size limit for the compiled pattern.
     bytes: usize,
-    /// `None` inside where the engine refuses it.
+    /// The inner value is `None` if the engine cannot compile the pattern.
     regex: OnceCell<Option<Regex>>,
 }
 
-/// The characters that a branch begins with, up to the first thing that is more than one character.
+/// The literal characters at the beginning of a branch.
 #[derive(Clone, Debug)]
 struct Prefix {
     text: String,
-    /// It is the whole branch.
-    is_all: bool,
+    /// Whether it is the whole branch.
+    is_complete: bool,
 }
 
 impl Default for Prefix {
     fn default() -> Self {
         let text = String::new();
-        Self { text, is_all: true }
+        Self {
+            text,
+            is_complete: true,
+        }
     }
 }
 
-/// Why a text is no pattern.
+/// Why a pattern is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BadPattern {
-    /// Nothing.
+pub enum PatternError {
+    /// The pattern is empty.
     #[error("is empty; `.*` matches every metric")]
     Empty,
-    /// Too many bytes.
-    #[error("has {0} bytes; {LONGEST} are allowed")]
+    /// The pattern has too many bytes.
+    #[error("has {0} bytes; {MAX_LENGTH} are allowed")]
     TooLong(usize),
-    /// Too many states.
-    #[error("is too large with its repetitions written out; {MOST_STATES} characters are allowed")]
+    /// The pattern has too many states.
+    #[error("is too large with its repetitions expanded; {MAX_STATES} characters are allowed")]
     TooLarge,
-    /// Something that is not understood, or not by all.
+    /// The syntax is invalid, or not supported by all engines.
     #[error("{reason}, at character {at}")]
     Syntax {
-        /// Counts from 1.
+        /// The index of the character, counted from 1.
         at: usize,
-        /// What is wrong there.
+        /// What is wrong.
         reason: String,
     },
 }
@@ -73,66 +76,66 @@ impl Pattern {
     /// Reads a pattern.
     ///
     /// # Errors
-    /// See [`BadPattern`].
-    pub fn parse(text: &str) -> Result<Self, BadPattern> {
+    /// See [`PatternError`].
+    pub fn parse(text: &str) -> Result<Self, PatternError> {
         if text.is_empty() {
-            return Err(BadPattern::Empty);
+            return Err(PatternError::Empty);
         }
-        if text.len() > LONGEST {
-            return Err(BadPattern::TooLong(text.len()));
+        if text.len() > MAX_LENGTH {
+            return Err(PatternError::TooLong(text.len()));
         }
-        let grammar::Analysis { automaton, prefixes } = grammar::read(text)?;
+        let grammar::Analysis { automaton, prefixes } = grammar::parse(text)?;
         Ok(Self {
             text: text.into(),
             prefixes: prefixes.into(),
-            steps: automaton.steps(name::LONGEST) + automaton.states() * COMPILE_STEPS,
+            steps: automaton.steps(name::MAX_LENGTH) + automaton.states() * COMPILE_STEPS,
             bytes: BYTES + automaton.states() * STATE_BYTES + automaton.ranges() * RANGE_BYTES,
             regex: OnceCell::new(),
         })
     }
 
-    /// Whether it matches the whole of a name; `None` where the engine does not know, which the grammar lets no pattern
-    /// come to.
+    /// Returns whether the pattern matches a whole name; `None` if the engine cannot compile the pattern, which the grammar
+    /// prevents.
     #[must_use]
     pub fn matches(&self, name: &str) -> Option<bool> {
-        let is_whole = |prefix: &Prefix| prefix.is_all && prefix.text == name;
+        let is_whole = |prefix: &Prefix| prefix.is_complete && prefix.text == name;
         if self.prefixes.iter().any(is_whole) {
             return Some(true);
         }
-        if !self.meets(name) {
+        if !self.may_match(name) {
             return Some(false);
         }
         let regex = self.regex.get_or_init(|| compile(&self.text, self.bytes));
         regex.as_ref().map(|regex| regex.is_match(name))
     }
 
-    /// Whether the engine is asked about a name: it begins as a branch does.
+    /// Returns whether a name has one of the prefixes, so that the engine must match it.
     #[must_use]
-    pub fn meets(&self, name: &str) -> bool {
+    pub fn may_match(&self, name: &str) -> bool {
         self.open_prefixes().any(|prefix| name.starts_with(prefix))
     }
 
-    /// How a name must begin for the engine to be asked; each of them is one of the ways to begin.
+    /// Returns the prefixes of the names that the engine must match.
     pub(crate) fn open_prefixes(&self) -> impl Iterator<Item = &str> {
         self.prefixes
             .iter()
-            .filter(|prefix| !prefix.is_all)
+            .filter(|prefix| !prefix.is_complete)
             .map(|prefix| &*prefix.text)
     }
 
-    /// The bytes of all prefixes, and how many those are.
+    /// Returns the size of all prefixes in bytes, and their number.
     pub(crate) fn prefixes(&self) -> (usize, usize) {
         let bytes = self.prefixes.iter().map(|prefix| prefix.text.len()).sum();
         (bytes, self.prefixes.len())
     }
 
-    /// The most [steps](crate::cost) that a name costs of which the engine is asked: to compile it, and to compare.
+    /// Returns the largest number of [steps](crate::cost) for a name that the engine must match, including compilation.
     #[must_use]
     pub fn steps(&self) -> usize {
         self.steps
     }
 
-    /// What it occupies, compiled if it ever is.
+    /// Returns the size in bytes after compilation, if the pattern ever needs that.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let (bytes, count) = self.prefixes();
@@ -140,65 +143,65 @@ impl Pattern {
         self.text.len() + bytes + count * PREFIX_BYTES + compiled
     }
 
-    /// Whether the engine was asked to compile it, and could not.
-    pub(crate) fn is_refused(&self) -> bool {
+    /// Returns whether the engine tried to compile the pattern and could not.
+    pub(crate) fn failed_to_compile(&self) -> bool {
         matches!(self.regex.get(), Some(None))
     }
 
-    /// Whether it was needed so far.
+    /// Returns whether the pattern has been compiled.
     #[must_use]
     pub fn is_compiled(&self) -> bool {
         self.regex.get().is_some()
     }
 
-    /// The same as a text for other engines, which match anywhere in a text.
+    /// Returns the pattern with anchors, for engines that match anywhere in a text.
     #[must_use]
-    pub fn anchored(&self) -> String {
-        whole(&self.text)
+    pub fn anchored_text(&self) -> String {
+        anchored(&self.text)
     }
 }
 
-/// To make a state, in steps.
+/// The steps to compile a state.
 const COMPILE_STEPS: usize = 12;
-/// What the engine keeps of any pattern, its own text among it.
+/// The fixed size of a compiled pattern in bytes, including its text.
 const BYTES: usize = 512;
-/// A state: on wasm32 32 bytes in a vector that may be half empty, 24 where it forks, and 16 in the set of active states
-/// for this character and for the next one. With a margin.
+/// The size of a state in bytes: on wasm32 32 in a vector that may be half empty, 24 for a fork, and 16 in each of the two sets of
+/// active states, with a margin.
 const STATE_BYTES: usize = 96;
-/// A prefix beside its text.
+/// The size of a prefix without its text, in bytes.
 const PREFIX_BYTES: usize = 32;
-/// A pair of characters.
+/// The size of a character range, in bytes.
 const RANGE_BYTES: usize = 8;
 
-/// `bytes` is what the engine may take for it.
-fn compile(text: &str, bytes: usize) -> Option<Regex> {
-    RegexBuilder::new(&whole(&uncaptured(text)))
-        .size_limit(bytes)
+/// Compiles a pattern. Returns `None` if it exceeds the size limit.
+fn compile(text: &str, size_limit: usize) -> Option<Regex> {
+    RegexBuilder::new(&anchored(&without_captures(text)))
+        .size_limit(size_limit)
         .build()
         .ok()
 }
 
-/// The same without captures: the engine would keep the places of each for each state. A parenthesis stands for itself
-/// behind a backslash only.
-fn uncaptured(text: &str) -> String {
-    let mut uncaptured = String::with_capacity(text.len());
+/// Returns the pattern without capture groups, because the engine would store their positions for each state. Only a
+/// backslash makes a parenthesis literal.
+fn without_captures(text: &str) -> String {
+    let mut without_captures = String::with_capacity(text.len());
     let mut rest = text.chars().peekable();
     while let Some(next) = rest.next() {
-        uncaptured.push(next);
+        without_captures.push(next);
         match next {
-            '\\' => uncaptured.extend(rest.next()),
-            '(' if rest.peek() != Some(&'?') => uncaptured.push_str("?:"),
+            '\\' => without_captures.extend(rest.next()),
+            '(' if rest.peek() != Some(&'?') => without_captures.push_str("?:"),
             _ => {}
         }
     }
-    uncaptured
+    without_captures
 }
 
-fn whole(text: &str) -> String {
+fn anchored(text: &str) -> String {
     format!("^(?:{text})$")
 }
 
-/// As it was written.
+/// The pattern as written.
 impl fmt::Display for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
@@ -236,47 +239,47 @@ mod tests {
     }
 
     #[test]
-    fn what_engines_differ_in_is_refused_with_its_place() {
+    fn syntax_on_which_engines_differ_is_refused_with_its_position() {
         for (pattern, reason) in [
             ("", "is empty; `.*` matches every metric"),
             (
                 "^a$",
-                "`^` need not be written: a pattern matches the whole name, at character 1",
+                "`^` is not needed: a pattern matches the whole name, at character 1",
             ),
-            ("a$", "`$` need not be written"),
+            ("a$", "`$` is not needed"),
             (
                 "burst|Headroom",
-                "`H` matches nothing: names are in lower case here, at character 7",
+                "`H` matches nothing: names are in lower case, at character 7",
             ),
             ("[A-Z]", "`A` matches nothing"),
             (
                 r"burst\|headroom",
-                r"`\|` matches nothing: a slash in a name is `/` here, at character 7",
+                r"`\|` matches nothing: write `/` for a slash in a name, at character 7",
             ),
             ("(a", "`(` is not closed"),
             ("a)", "`)` was not opened"),
             ("[a", "`[` is not closed"),
-            ("[]a]", "`[]` has nothing in it"),
-            ("[z-a]", "`z-a` is from the last to the first"),
-            ("[a-]", "`-` must be written `\\-` unless it is between two"),
+            ("[]a]", "`[]` is empty"),
+            ("[z-a]", "`z-a` is in reverse order"),
+            ("[a-]", "`-` must be written `\\-` unless it is between two characters"),
             ("[[:alpha:]]", "`[` must be written `\\[`"),
             ("[a&&b]", "`&` must be written `\\&`"),
             ("*a", "`*` has nothing to repeat"),
             ("a**", "`*` repeats a repetition"),
             ("a+?", "`?` repeats a repetition"),
             ("a{2}{3}", "`{` repeats a repetition"),
-            ("a{,2}", "`{` is followed by no number"),
+            ("a{,2}", "`{` is not followed by a number"),
             ("a{2", "`{` is not closed"),
-            ("a{3,2}", "`{3,2}` is from the last to the first"),
+            ("a{3,2}", "`{3,2}` is in reverse order"),
             ("a{1001}", "`1001` is more than 1000"),
-            ("a||b", "`|` has nothing on one side"),
-            ("(|a)", "`|` has nothing on one side"),
-            ("()", "`()` has nothing in it"),
-            (r"\pL", r"`\p` is not understood"),
-            (r"\bx", r"`\b` is not understood"),
-            ("(?i)a", "`(?` is not understood"),
-            ("ä", "`ä` is no ASCII character; `.` matches any"),
-            (r"a\", r"`\` has nothing behind it"),
+            ("a||b", "`|` has an empty side"),
+            ("(|a)", "`|` has an empty side"),
+            ("()", "`()` is empty"),
+            (r"\pL", r"`\p` is not supported"),
+            (r"\bx", r"`\b` is not supported"),
+            ("(?i)a", "`(?` is not supported"),
+            ("ä", "`ä` is not an ASCII character; `.` matches any character"),
+            (r"a\", r"`\` is not followed by a character"),
             ("(a{100}){100}", "is too large"),
             (
                 "((((((((((((((((((a))))))))))))))))))",
@@ -290,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn any_punctuation_can_be_escaped_but_what_no_name_has() {
+    fn punctuation_can_be_escaped_unless_no_name_has_it() {
         let punctuation = (b'!'..=b'~').map(char::from).filter(char::is_ascii_punctuation);
         for character in punctuation.filter(|character| !"<>|".contains(*character)) {
             for pattern in [format!("\\{character}"), format!("[\\{character}]")] {
@@ -303,15 +306,15 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2000))]
 
-        /// The engine is asked only for what it understands, and for no more memory than was said. Neither a prefix that
-        /// is compared first nor groups that capture nothing change what matches.
+        /// The engine compiles every valid pattern within the size limit. Neither the comparison of prefixes nor the removal of
+        /// capture groups changes what matches.
         #[test]
-        fn what_the_grammar_takes_the_engine_takes_and_means_the_same(
+        fn the_engine_accepts_what_the_grammar_accepts(
             text in r"(ab?){0,2}[a-c.*+?|()\[\]{},0-3\\^$dw_/-]{0,12}",
             name in "[abcdw1_/-]{0,9}",
         ) {
             if let Ok(pattern) = Pattern::parse(&text) {
-                let plain = Regex::new(&whole(&text)).unwrap();
+                let plain = Regex::new(&anchored(&text)).unwrap();
                 let begun = pattern.prefixes.iter().flat_map(|prefix| [prefix.text.clone(), format!("{}b", prefix.text)]);
                 for name in begun.chain([name]) {
                     prop_assert_eq!(pattern.matches(&name), Some(plain.is_match(&name)), "{} {}", text, name);
@@ -320,13 +323,13 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_survived(text in ".{0,40}", name in ".{0,40}") {
+        fn any_text_is_a_pattern_or_an_error(text in ".{0,40}", name in ".{0,40}") {
             let _ = Pattern::parse(&text).map(|pattern| pattern.matches(&name));
         }
     }
 
     #[test]
-    fn a_pattern_is_compiled_when_a_name_begins_as_it_must() {
+    fn a_pattern_is_compiled_for_the_first_name_with_its_prefix() {
         let pattern = Pattern::parse(r"queue\.d[0-9]+|topic").unwrap();
         assert_eq!(pattern.matches("burst_headroom"), Some(false));
         assert_eq!(pattern.matches("topic"), Some(true));
@@ -348,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_written_out_is_compared_and_never_compiled() {
+    fn a_literal_name_is_compared_and_never_compiled() {
         let pattern = Pattern::parse(r"burst_requests\.a").unwrap();
         assert_eq!(pattern.matches("burst_requests.a"), Some(true));
         assert_eq!(pattern.matches("burst_requests.ab"), Some(false));
@@ -358,14 +361,14 @@ mod tests {
 
     #[test]
     fn each_range_of_a_class_counts() {
-        // No two stand beside each other.
+        // No two of them are neighbours.
         let every_other = r"\!\#\%\'\)\+\-\/13579\;\=\?acegikmoqsuwy\{\}";
         let class = |inside: &str, times: usize| format!("[{inside}]{{{times}}}");
         assert_eq!(
             refusal(&class("acegikmoqsuwy02468", 900)),
-            BadPattern::TooLarge.to_string()
+            PatternError::TooLarge.to_string()
         );
-        assert_eq!(refusal(&class(every_other, 900)), BadPattern::TooLarge.to_string());
+        assert_eq!(refusal(&class(every_other, 900)), PatternError::TooLarge.to_string());
         let ordinary = Pattern::parse(&class("a-z0-9_", 900)).unwrap();
         assert!(ordinary.bytes() < 150 << 10, "{} bytes", ordinary.bytes());
         assert_eq!(ordinary.matches(&"z".repeat(900)), Some(true));

@@ -1,54 +1,54 @@
-//! One policy, ready to decide.
+//! A checked policy.
 
-use crate::decided::Decided;
-use crate::labels::Labels;
+use crate::labels::LabelConstraints;
 use crate::pattern::Pattern;
-use crate::words::{Subject, SubjectKind};
+use crate::raw::{Subject, SubjectKind};
+use crate::rule_cache::RuleCache;
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// A policy that was [checked](Policy::new).
+/// A policy that was [checked](Policy::new) and can be evaluated.
 #[derive(Debug)]
 pub struct Policy {
     pub(crate) name: Box<str>,
     pub(crate) namespace: Option<Box<str>>,
     pub(crate) subjects: Vec<Subject>,
     pub(crate) rules: Vec<Rule>,
-    pub(crate) decided: Decided,
+    pub(crate) rule_cache: RuleCache,
 }
 
-/// A rule of it.
+/// A rule of a policy.
 #[derive(Debug)]
 pub struct Rule {
-    /// Which metrics it is for.
+    /// The names of the metrics to which the rule applies.
     pub pattern: Pattern,
-    /// What becomes of a query for one.
-    pub ruling: Ruling,
+    /// What the rule allows.
+    pub effect: RuleEffect,
 }
 
-/// What becomes of a query.
+/// What a rule allows.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ruling {
-    /// It is refused.
+pub enum RuleEffect {
+    /// Nothing.
     Deny,
-    /// It passes if it lies within what these select.
-    Within {
-        /// What they select.
-        labels: Labels,
-        /// As a query would have it.
+    /// Requests that select a subset of these series.
+    AllowWithin {
+        /// The series that may be read.
+        selected: LabelConstraints,
+        /// The same as the text of a label selector.
         text: Box<str>,
     },
 }
 
-/// A user, and the groups it is in.
+/// A user with its groups.
 #[derive(Clone, Debug)]
-pub struct User<'a> {
+pub struct UserInfo<'a> {
     name: &'a str,
     groups: BTreeSet<&'a str>,
 }
 
-impl<'a> User<'a> {
-    /// Of a name and groups.
+impl<'a> UserInfo<'a> {
+    /// Creates a user from its name and groups.
     #[must_use]
     pub fn new(name: &'a str, groups: &'a [String]) -> Self {
         let groups = groups.iter().map(String::as_str).collect();
@@ -56,73 +56,75 @@ impl<'a> User<'a> {
     }
 }
 
-/// What a policy says of a query. Rules count from 0.
+/// The decision of one policy on a request. Rules are counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Decision {
-    /// That rule lets it pass.
+pub enum PolicyDecision {
+    /// This rule allows the request.
     Allowed(usize),
-    /// That rule denies the metric.
+    /// This rule denies the metric.
     Denied(usize),
-    /// That rule lets narrower queries pass.
-    TooWide(usize),
-    /// No rule is for the metric.
-    NoRule,
+    /// This rule allows only requests that select fewer series.
+    TooBroad(usize),
+    /// No rule matches the metric.
+    NoMatchingRule,
 }
 
 impl Policy {
-    /// Its name, as it was given: `NAMESPACE/NAME` of an object.
+    /// The name of the policy; `NAMESPACE/NAME` for an object.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Where it applies; `None` for every namespace.
+    /// The namespace to which the policy applies; `None` for all.
     #[must_use]
     pub fn namespace(&self) -> Option<&str> {
         self.namespace.as_deref()
     }
 
-    /// From the first to the last.
+    /// The rules in the order in which they are tried.
     #[must_use]
     pub fn rules(&self) -> &[Rule] {
         &self.rules
     }
 
-    /// Whether it is for queries of that user in that namespace.
+    /// Returns whether the policy applies to requests of a user in a namespace.
     #[must_use]
-    pub fn applies(&self, namespace: &str, user: &User<'_>) -> bool {
-        let is_meant = |subject: &Subject| match subject.kind {
+    pub fn applies(&self, namespace: &str, user: &UserInfo<'_>) -> bool {
+        let is_subject = |subject: &Subject| match subject.kind {
             SubjectKind::User => subject.name == user.name,
             SubjectKind::Group => user.groups.contains(&*subject.name),
         };
-        let is_there = self.namespace().is_none_or(|own| own == namespace);
-        is_there && (self.subjects.is_empty() || self.subjects.iter().any(is_meant))
+        let is_in_scope = self.namespace().is_none_or(|own| own == namespace);
+        is_in_scope && (self.subjects.is_empty() || self.subjects.iter().any(is_subject))
     }
 
-    /// What it says of a query for a metric of that canonical name.
+    /// Decides on a request for a metric, given by its canonical name.
     #[must_use]
-    pub fn decide(&self, metric: &str, asked: &Labels) -> Decision {
-        // A pattern that the engine refuses denies: no later rule may let the name pass.
+    pub fn decide(&self, metric: &str, asked: &LabelConstraints) -> PolicyDecision {
+        // A pattern that the engine cannot compile denies: no later rule may allow the name.
         let first = || {
             self.rules
                 .iter()
                 .position(|rule| rule.pattern.matches(metric) != Some(false))
         };
-        let Some(place) = self.decided.rule(metric, first) else {
-            return Decision::NoRule;
+        let Some(place) = self.rule_cache.rule(metric, first) else {
+            return PolicyDecision::NoMatchingRule;
         };
         let rule = self.rules.get(place);
-        match rule.map(|rule| &rule.ruling) {
-            _ if rule.is_some_and(|rule| rule.pattern.is_refused()) => Decision::Denied(place),
-            Some(Ruling::Within { labels, .. }) if asked.is_within(labels) => Decision::Allowed(place),
-            Some(Ruling::Within { .. }) => Decision::TooWide(place),
-            Some(Ruling::Deny) => Decision::Denied(place),
-            None => Decision::NoRule,
+        match rule.map(|rule| &rule.effect) {
+            _ if rule.is_some_and(|rule| rule.pattern.failed_to_compile()) => PolicyDecision::Denied(place),
+            Some(RuleEffect::AllowWithin { selected, .. }) if asked.is_subset_of(selected) => {
+                PolicyDecision::Allowed(place)
+            }
+            Some(RuleEffect::AllowWithin { .. }) => PolicyDecision::TooBroad(place),
+            Some(RuleEffect::Deny) => PolicyDecision::Denied(place),
+            None => PolicyDecision::NoMatchingRule,
         }
     }
 }
 
-/// As messages name it.
+/// The policy as messages name it.
 impl fmt::Display for Policy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "ExternalMetricPolicy \"{}\"", self.name)

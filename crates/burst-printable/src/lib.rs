@@ -20,6 +20,22 @@ use std::fmt::{self, Display, Formatter, Write};
 /// How many characters [`Printable::new`] shows: more than any message of ours has, and less than fills a screen.
 pub const LONGEST: usize = 4096;
 
+/// How many characters of text from another program a log line or an error message quotes.
+pub const LONGEST_QUOTE: usize = 300;
+
+/// Returns a value as [`Printable`] shows it: its first `longest` characters, and how many there are beyond them.
+///
+/// The characters beyond are counted but never held in memory.
+///
+/// ```
+/// assert_eq!(burst_printable::printable("web\nok, and more", 6), "web␊ok… (10 more characters)");
+/// ```
+#[must_use]
+pub fn printable(value: impl Display, longest: usize) -> String {
+    let text = format_args!("{value}");
+    Printable { text, longest }.to_string()
+}
+
 /// Shows text on one line, with a visible character in the place of each one that is not [printable](is_printable):
 /// the symbol of a C0 control character (`␛` for escape, `␊` for a line feed), `\u{fffd}` for any other.
 ///
@@ -148,7 +164,26 @@ mod tests {
         assert_eq!(Printable::whole(&whole).to_string(), "␊".repeat(10 * LONGEST));
     }
 
+    #[test]
+    fn a_quote_is_cut_between_characters() {
+        for (text, quote) in [("äöü", "äöü"), ("äöüß", "äöü… (1 more character)"), ("a\n\n", "a␊␊")]
+        {
+            assert_eq!(printable(text, 3), quote);
+        }
+        assert_eq!(
+            printable(format_args!("{}{}", "x".repeat(10), "ü"), 9),
+            "xxxxxxxxx… (2 more characters)"
+        );
+    }
+
     proptest! {
+        #[test]
+        fn a_quote_is_one_line_of_a_bounded_length(text in any::<String>(), longest in 0..64_usize) {
+            let quote = printable(&text, longest);
+            prop_assert!(quote.chars().count() <= longest + "… (18446744073709551615 more characters)".len());
+            prop_assert!(quote.chars().all(is_printable));
+        }
+
         #[test]
         fn each_character_becomes_one_that_is_printable(text in any::<String>()) {
             let shown = Printable::new(&text).to_string();

@@ -1,7 +1,7 @@
-//! Kubernetes quantities (`100m`, `1Gi`, `3e6`), equal to Go's [`resource.Quantity`] in what they accept, print and round.
+//! Kubernetes quantities (`100m`, `1Gi`, `3e6`), with the same parsing, printing and rounding as Go's [`resource.Quantity`].
 //!
-//! No digit is lost and no float is involved; the oddities of Go's type are kept, because the apiserver stores what it
-//! prints and the HPA controller computes with what it rounds.
+//! No digit is lost and no float is used. The quirks of Go's type are kept, because the API server stores what it prints and the
+//! HPA controller computes with what it rounds.
 //!
 //! [`resource.Quantity`]: https://pkg.go.dev/k8s.io/apimachinery/pkg/api/resource#Quantity
 #![forbid(unsafe_code)]
@@ -29,7 +29,7 @@ use std::fmt;
 
 use decimal::Decimal;
 #[cfg(feature = "k8s-openapi")]
-use k8s_openapi::apimachinery::pkg::api::resource::Quantity as Written;
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity as K8sQuantity;
 pub use parse::ParseQuantityError;
 
 /// A fixed-point number that remembers the family of suffixes it was written with.
@@ -45,8 +45,8 @@ pub use parse::ParseQuantityError;
 pub struct Quantity {
     amount: Amount,
     format: Format,
-    /// The text itself, where Go's parser takes it for canonical. It does so for `+5` and `007` too, so those are
-    /// stored as they came.
+    /// The original text if Go's parser treats it as canonical. It does so for `+5` and `007` too, so those are kept as
+    /// written.
     verbatim: Option<Box<str>>,
 }
 
@@ -57,7 +57,7 @@ enum Format {
     BinarySi,
 }
 
-/// Go has two representations that round and overflow differently, so [`Quantity::milli_value`] needs to know which it is.
+/// Go has two representations, which round and overflow differently. [`Quantity::milli_value`] depends on which one it is.
 #[derive(Clone, Debug)]
 enum Amount {
     /// `value × 10^scale`.
@@ -69,21 +69,21 @@ enum Amount {
 }
 
 impl Quantity {
-    /// Thousandths, rounded up: the unit in which the HPA controller does its sums (Go's `MilliValue`).
+    /// Returns thousandths, rounded up: the unit in which the HPA controller computes (Go's `MilliValue`).
     ///
-    /// As in Go, an amount that does not fit is *not* refused: it gives 0 or wraps around.
+    /// As in Go, an amount that does not fit is *not* an error: the result is 0 or wraps around.
     #[must_use]
     pub fn milli_value(&self) -> i64 {
         self.scaled_value(-3)
     }
 
-    /// Whole units, rounded up (Go's `Value`); what does not fit gives 0 or wraps around.
+    /// Returns whole units, rounded up (Go's `Value`). An amount that does not fit gives 0 or wraps around.
     #[must_use]
     pub fn value(&self) -> i64 {
         self.scaled_value(0)
     }
 
-    /// -1, 0 or 1.
+    /// Returns the sign: -1, 0 or 1.
     #[must_use]
     pub fn signum(&self) -> i8 {
         match &self.amount {
@@ -98,7 +98,7 @@ impl Quantity {
         }
     }
 
-    /// Whether [`milli_value`](Self::milli_value) is this amount, rounded up, and not what is left after an overflow.
+    /// Returns whether [`milli_value`](Self::milli_value) is exact up to rounding, and not the result of an overflow.
     ///
     /// ```
     /// # use burst_quantity::Quantity;
@@ -144,7 +144,7 @@ impl fmt::Display for Quantity {
     }
 }
 
-/// By amount: `1Gi` equals `1024Mi`.
+/// Compares amounts: `1Gi` equals `1024Mi`.
 impl PartialEq for Quantity {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other) == Ordering::Equal
@@ -166,7 +166,7 @@ impl Ord for Quantity {
 }
 
 impl Quantity {
-    /// That many thousandths.
+    /// Creates a quantity from thousandths.
     ///
     /// ```
     /// # use burst_quantity::Quantity;
@@ -206,18 +206,18 @@ impl From<u32> for Quantity {
 }
 
 #[cfg(feature = "k8s-openapi")]
-impl From<Quantity> for Written {
+impl From<Quantity> for K8sQuantity {
     fn from(quantity: Quantity) -> Self {
         Self(quantity.to_string())
     }
 }
 
 #[cfg(feature = "k8s-openapi")]
-impl TryFrom<&Written> for Quantity {
+impl TryFrom<&K8sQuantity> for Quantity {
     type Error = ParseQuantityError;
 
-    fn try_from(written: &Written) -> Result<Self, Self::Error> {
-        written.0.trim().parse()
+    fn try_from(quantity: &K8sQuantity) -> Result<Self, Self::Error> {
+        quantity.0.trim().parse()
     }
 }
 

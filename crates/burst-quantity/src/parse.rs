@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use super::decimal::Decimal;
-use super::scan::{Parts, scan};
+use super::scan::{QuantityParts, scan};
 use super::suffix::{self, Suffix};
 use super::{Amount, Format, Quantity};
 
@@ -47,7 +47,7 @@ impl FromStr for Quantity {
 }
 
 struct Integer<'a> {
-    parts: &'a Parts<'a>,
+    parts: &'a QuantityParts<'a>,
     /// Of the digits as written, before a binary suffix multiplied them.
     written: i64,
     value: i64,
@@ -56,7 +56,7 @@ struct Integer<'a> {
 }
 
 /// The fast way: the digits, and what a binary suffix makes of them, fit an `i64`.
-fn integer<'a>(parts: &'a Parts<'a>, suffix: &Suffix) -> Option<Integer<'a>> {
+fn integer<'a>(parts: &'a QuantityParts<'a>, suffix: &Suffix) -> Option<Integer<'a>> {
     let (factor, scale, format, room) = match suffix {
         Suffix::Decimal { exponent, format } => (1, *exponent, *format, INTEGER_DIGITS),
         Suffix::Binary { bits } if parts.fraction.is_empty() => {
@@ -107,7 +107,7 @@ impl Integer<'_> {
     }
 }
 
-fn decimal(parts: &Parts<'_>, suffix: &Suffix) -> Quantity {
+fn decimal(parts: &QuantityParts<'_>, suffix: &Suffix) -> Quantity {
     let fraction = i64::try_from(parts.fraction.len()).unwrap_or(i64::MAX);
     let digits: Vec<u8> = parts.digits().collect();
     let (amount, format) = match suffix {
@@ -143,7 +143,7 @@ fn decimal(parts: &Parts<'_>, suffix: &Suffix) -> Quantity {
     }
 }
 
-impl Parts<'_> {
+impl QuantityParts<'_> {
     fn digits(&self) -> impl Iterator<Item = u8> {
         self.whole.bytes().chain(self.fraction.bytes()).map(|byte| byte - b'0')
     }

@@ -1,8 +1,8 @@
-//! Takes the text of a quantity apart, with the tolerance of Go's scanner: `-`, `.`, `5.` and `Ki` are numbers to it.
+//! Splits the text of a quantity into its parts, as tolerantly as Go's scanner, which accepts `-`, `.`, `5.` and `Ki`.
 
 /// The parts of a quantity's text.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Parts<'a> {
+pub(super) struct QuantityParts<'a> {
     pub negative: bool,
     /// Digits before the point, without leading zeros.
     pub whole: &'a str,
@@ -14,7 +14,7 @@ pub(super) struct Parts<'a> {
 }
 
 /// `None` if what follows the number is not shaped like a suffix.
-pub(super) fn scan(text: &str) -> Option<Parts<'_>> {
+pub(super) fn scan(text: &str) -> Option<QuantityParts<'_>> {
     let negative = text.starts_with('-');
     let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
     let significant = unsigned.trim_start_matches('0');
@@ -24,7 +24,7 @@ pub(super) fn scan(text: &str) -> Option<Parts<'_>> {
         None => ("", rest),
     };
     let has_digits = significant.len() < unsigned.len() || !whole.is_empty() || !fraction.is_empty();
-    is_suffix(suffix).then_some(Parts {
+    is_suffix(suffix).then_some(QuantityParts {
         negative,
         whole,
         fraction,

@@ -5,8 +5,8 @@ use super::metrics_apis::over_mutual_tls;
 use super::reviews::{review, yes};
 use super::{SECOND, envoy};
 use crate::host::{Answer, Callout, FakeEnvoy, OpenStream, Request, Route, Seen, Vm};
+use burst_metrics_api::review::PATH;
 use burst_model::records::ID_KEY;
-use burst_model::serve::metrics::review::PATH;
 use proxy_wasm::hostcalls;
 
 const CONFIGURATION: &str = r#"{"cluster":"kube_api","poll_interval":"1s","metrics_apis":{"filter_chain":"metrics","authorization":"subject_access_review"}}"#;

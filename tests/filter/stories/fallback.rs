@@ -142,7 +142,7 @@ fn ours_is_listed_alone_while_the_other_adapter_is_away_and_the_log_says_so() {
         told,
         [
             format!("{LIST} lists this filter's metrics alone, because of the other adapter: it answered 503"),
-            format!("the other adapter tells again what it has in {LIST}"),
+            format!("the other adapter lists its metrics in {LIST} again"),
         ]
     );
     assert_eq!(envoy.stat("burst_fallback_list_failed_total"), Some(8));

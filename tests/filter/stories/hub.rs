@@ -191,7 +191,7 @@ fn what_is_no_report_is_refused_and_costs_nothing() {
             Request::get("/burstmetricsx"),
             reports(),
             404,
-            "only reports are taken here\n",
+            "only reports are accepted here\n",
         ),
         (
             Request::get("/burstmetrics/services"),
@@ -351,9 +351,9 @@ fn a_hub_that_cannot_be_reached_is_told_of_once_and_its_return_too() {
         .into_iter()
         .filter(|line| line.starts_with("the hub "))
         .collect();
-    let trouble = "the hub does not know of this proxy's requests: nothing answers as the hub does; \
+    let trouble = "the hub does not know the requests of this proxy: nothing answers as the hub does; \
                    check the cluster, its certificates and the hub's `requests.accept`";
-    assert_eq!(lines, [trouble, "the hub knows of this proxy's requests again"]);
+    assert_eq!(lines, [trouble, "the hub knows the requests of this proxy again"]);
     assert!(gateway.stat("burst_report_ok_total") >= Some(2));
 }
 

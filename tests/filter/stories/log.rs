@@ -88,7 +88,7 @@ fn a_hundred_bad_objects_are_ten_lines_and_the_word_that_there_are_more() {
     envoy.advance(Duration::from_secs(30)).answer();
     let lines = envoy.log();
     assert!(lines.len() <= MOST_LINES, "{} lines", lines.len());
-    let more = "90 more lines of this kind are left out for a minute; `burst_bad_objects` counts the objects";
+    let more = "90 more lines of this kind are suppressed for a minute; `burst_bad_objects` counts the objects";
     assert_eq!(lines.iter().filter(|line| line.text == more).count(), 1, "{lines:?}");
     assert_eq!(envoy.stat("burst_bad_objects"), Some(100));
     envoy.advance(Duration::from_secs(60)).answer();

@@ -79,7 +79,7 @@ fn a_snapshot_that_traps_ends_one_vm_and_the_next_one_is_taken() {
     envoy.advance(SECOND * 60).answer();
     assert_eq!((served(&envoy, &workers), traps.load(Ordering::Relaxed)), (3, 1));
     assert_eq!(
-        told(&envoy, "the snapshot is left alone: "),
+        told(&envoy, "the snapshot is in quarantine: "),
         3,
         "once a thread: {:?}",
         logged(&envoy)
@@ -229,7 +229,7 @@ fn a_checkpoint_that_traps_is_read_once_and_the_next_leader_lists_instead() {
     envoy.advance(SECOND * 30).answer();
     assert_eq!(traps.load(Ordering::Relaxed), 1);
     assert!(kube.asked().iter().any(|path| path.contains("limit=")), "it lists");
-    assert_eq!(told(&envoy, "the checkpoint of the last leader is left alone: "), 1);
+    assert_eq!(told(&envoy, "the checkpoint of the last leader is in quarantine: "), 1);
     assert_eq!(served(&envoy, &workers), 2);
     kube.scale("shop/web", 3);
     envoy.advance(SECOND * 10).answer();

@@ -4,7 +4,7 @@ use super::kube::Kube;
 use super::metrics_apis::over_mutual_tls;
 use super::{SECOND, envoy, logged};
 use crate::host::{Answer, By, Callout, FakeEnvoy, Request, Response, Route, Seen, Vm};
-use burst_model::serve::metrics::review::PATH;
+use burst_metrics_api::review::PATH;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -205,12 +205,12 @@ fn where_nobody_answers_nobody_may() {
     assert_eq!(envoy.stat("burst_review_failed_total"), Some(7));
     let refused: Vec<_> = logged(&envoy)
         .into_iter()
-        .filter(|line| line.contains("nobody tells"))
+        .filter(|line| line.contains("cannot be authorized"))
         .collect();
     assert_eq!(refused.len(), 6, "malformed twice is one line: {refused:#?}");
     assert_eq!(
         logged(&envoy).last().unwrap(),
-        "the API server tells again who may read the metrics"
+        "the API server authorizes requests of the metrics APIs again"
     );
 }
 

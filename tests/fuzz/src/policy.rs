@@ -1,8 +1,8 @@
 //! Policies, and what they decide.
 
 use burst_labels::Selector;
-use burst_policy::cost::{self, MOST_BYTES, MOST_STEPS};
-use burst_policy::{Default, Labels, Policy, Query, judge, name};
+use burst_policy::cost::{self, MAX_BYTES, MAX_STEPS};
+use burst_policy::{AccessRequest, DefaultDecision, LabelConstraints, Policy, evaluate, name};
 use regex_automata::nfa::thompson::{NFA, State, WhichCaptures};
 use regex_automata::util::{primitives::StateID, syntax};
 use std::collections::BTreeSet;
@@ -17,17 +17,19 @@ pub(crate) fn policies(bytes: &[u8]) -> bool {
     let Ok(policy) = Policy::parse("shop/p", Some("shop"), spec) else {
         return false;
     };
-    let size = cost::of_set(&[&policy]).unwrap_or_else(|(_, excess)| panic!("{excess}"));
-    assert!(size <= MOST_BYTES, "{size}");
-    let labels = selector.parse::<Selector>().map(|selector| Labels::of_query(&selector));
+    let size = cost::check_set(&[&policy]).unwrap_or_else(|(_, excess)| panic!("{excess}"));
+    assert!(size <= MAX_BYTES, "{size}");
+    let labels = selector
+        .parse::<Selector>()
+        .map(|selector| LabelConstraints::from_query(&selector));
     let labels = labels.unwrap_or_default();
     // Whatever is made of it, a name has a length.
-    let longest: String = metric.chars().cycle().take(name::LONGEST / 4).collect();
+    let longest: String = metric.chars().cycle().take(name::MAX_LENGTH / 4).collect();
     for metric in [metric.as_str(), &longest]
         .into_iter()
-        .filter(|metric| metric.len() <= name::LONGEST)
+        .filter(|metric| metric.len() <= name::MAX_LENGTH)
     {
-        for rule in policy.rules().iter().filter(|rule| rule.pattern.meets(metric)) {
+        for rule in policy.rules().iter().filter(|rule| rule.pattern.may_match(metric)) {
             let (visited, allowed) = (visits(&rule.pattern.to_string(), metric), rule.pattern.steps());
             assert!(
                 visited <= allowed,
@@ -35,9 +37,9 @@ pub(crate) fn policies(bytes: &[u8]) -> bool {
                 rule.pattern
             );
         }
-        let met = policy.rules().iter().filter(|rule| rule.pattern.meets(metric));
+        let met = policy.rules().iter().filter(|rule| rule.pattern.may_match(metric));
         let steps: usize = met.map(|rule| rule.pattern.steps()).sum();
-        assert!(steps <= MOST_STEPS, "{steps} steps for {metric}");
+        assert!(steps <= MAX_STEPS, "{steps} steps for {metric}");
         for rule in policy.rules() {
             assert!(
                 rule.pattern.matches(metric).is_some(),
@@ -45,18 +47,18 @@ pub(crate) fn policies(bytes: &[u8]) -> bool {
                 rule.pattern
             );
         }
-        let query = Query {
+        let query = AccessRequest {
             namespace: "shop",
             metric,
             user: "alice",
             groups: &[],
             labels: &labels,
         };
-        let first = judge([&policy], Default::Deny, query)
-            .refusal()
+        let first = evaluate([&policy], DefaultDecision::Deny, query)
+            .denial()
             .map(|reason| reason.to_string());
-        let again = judge([&policy], Default::Deny, query)
-            .refusal()
+        let again = evaluate([&policy], DefaultDecision::Deny, query)
+            .denial()
             .map(|reason| reason.to_string());
         assert_eq!(first, again, "what is remembered is what was decided");
     }

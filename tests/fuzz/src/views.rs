@@ -1,15 +1,16 @@
 //! Requests for what the filter answers itself.
 
 use crate::leader::T0;
+use burst_metrics_api::adapters::AdapterResources;
+use burst_metrics_api::{MetricSources, MetricsRequest, RoutedRequest};
 use burst_model::config::{Artifact, Config};
 use burst_model::index::{Row, Table};
 use burst_model::load::Load;
 use burst_model::name::ObjectName;
-use burst_model::policies::Enforced;
+use burst_model::policies::EffectivePolicies;
 use burst_model::records::Confirmed;
 use burst_model::request_rates::Rates;
-use burst_model::serve::metrics::others::Offers;
-use burst_model::serve::{LocalReply, ServingCache, burst, metrics};
+use burst_model::serve::{LocalReply, ServingCache, burst};
 use burst_model::snapshot;
 use serde_json::Value;
 
@@ -87,45 +88,60 @@ fn burst(config: &Config, picture: &mut ServingCache, path: &[u8], header: &[u8]
     burst::answer(config, endpoints, picture, request)
 }
 
-/// A request to the metrics APIs: its path, and lines of `accept` and the user. Taken means: answered with 200.
+/// A request to the metrics APIs: lines with its path, `accept` and user. It is valid if it is answered with 200.
 pub(crate) fn metrics(bytes: &[u8]) -> bool {
     let mut lines = bytes.split(|byte| *byte == b'\n');
     let (path, accept, user) = (lines.next(), lines.next(), lines.next());
-    let request = metrics::Request {
-        method: b"GET",
-        path: path.unwrap_or_default(),
-        accept: accept.unwrap_or(b"application/json"),
-        if_none_match: accept.unwrap_or_default(),
-        user: user.unwrap_or(b"system:kube-aggregator"),
-        groups: &[],
-    };
+    let headers = [
+        (":method", &b"GET"[..]),
+        (":path", path.unwrap_or_default()),
+        ("accept", accept.unwrap_or(b"application/json")),
+        ("if-none-match", accept.unwrap_or_default()),
+        ("x-remote-user", user.unwrap_or(b"system:kube-aggregator")),
+    ];
     let config = config();
-    let statuses = [ServingCache::default(), picture(&config, known())].map(|picture| ask(&config, &picture, request));
+    let statuses =
+        [ServingCache::default(), picture(&config, known())].map(|picture| metrics_status(&config, &picture, headers));
     statuses.contains(&200)
 }
 
-fn reply(config: &Config, picture: &ServingCache, request: metrics::Request<'_>) -> LocalReply {
+fn metrics_answer<'a>(
+    config: &Config,
+    picture: &ServingCache,
+    headers: impl IntoIterator<Item = (&'a str, &'a [u8])>,
+) -> LocalReply {
     let apis = config.metrics_apis.as_ref().expect("metrics APIs");
-    let sources = metrics::Sources {
-        picture,
+    let request = match MetricsRequest::parse(headers, apis.authorization) {
+        Ok(request) => request,
+        Err(answer) => return answer,
+    };
+    let sources = MetricSources {
+        config,
+        apis,
+        cache: picture,
         rates: &Rates::default(),
-        offers: &Offers::default(),
-        enforced: &Enforced::default(),
+        adapter_resources: &AdapterResources::default(),
+        policies: &EffectivePolicies::default(),
         now: T0,
     };
-    metrics::answer(config, apis, sources, request).answer
+    match burst_metrics_api::serve(&sources, &request) {
+        RoutedRequest::Answered(response) => response.answer,
+        RoutedRequest::Delegated => unreachable!("there is no other adapter"),
+    }
 }
 
-fn ask(config: &Config, picture: &ServingCache, request: metrics::Request<'_>) -> u16 {
-    let answer = reply(config, picture, request);
-    let allowed = [200, 304, 400, 401, 404, 406, 503];
+fn metrics_status<'a>(
+    config: &Config,
+    picture: &ServingCache,
+    headers: impl IntoIterator<Item = (&'a str, &'a [u8])>,
+) -> u16 {
+    let answer = metrics_answer(config, picture, headers);
+    let allowed = [200, 304, 400, 401, 404, 405, 406, 414, 503];
     assert!(allowed.contains(&answer.status), "{}", answer.status);
     let is_json = |(name, value): &(&str, String)| *name == "content-type" && value.contains("json");
     if answer.headers.iter().any(is_json) && !answer.body.is_empty() {
-        assert!(
-            serde_json::from_slice::<Value>(&answer.body).is_ok(),
-            "JSON that is none"
-        );
+        let body = serde_json::from_slice::<Value>(&answer.body);
+        assert!(body.is_ok(), "the body is not JSON");
     }
     answer.status
 }
@@ -149,14 +165,12 @@ pub(crate) fn all(snapshot: &[u8]) {
     let custom = "/apis/custom.metrics.k8s.io/v1beta2/namespaces/shop/services/*/burst_current";
     let external = "/apis/external.metrics.k8s.io/v1beta1/namespaces/shop/burst_current?labelSelector=service%3Dweb";
     for path in [custom, external] {
-        let request = metrics::Request {
-            method: b"GET",
-            path: path.as_bytes(),
-            accept: b"application/json",
-            if_none_match: b"",
-            user: b"system:kube-aggregator",
-            groups: &[],
-        };
-        let _ = reply(&config, &picture, request);
+        let headers = [
+            (":method", &b"GET"[..]),
+            (":path", path.as_bytes()),
+            ("accept", b"application/json"),
+            ("x-remote-user", b"system:kube-aggregator"),
+        ];
+        let _ = metrics_answer(&config, &picture, headers);
     }
 }

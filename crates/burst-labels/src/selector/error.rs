@@ -1,54 +1,54 @@
-//! Why a text is not a selector, in Go's words: clients show them, and people search for them.
+//! Errors of the parser with the messages of Go's parser: clients show them, and people search for them.
 
 use super::quote::Quote;
 
-/// Why a text is not a selector.
+/// Why a selector is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParseSelectorError {
-    /// Something else where a requirement should begin.
+    /// A requirement begins with another token.
     #[error("found '{0}', expected: !, identifier, or 'end of string'")]
     Start(String),
-    /// Nothing behind a comma.
+    /// No requirement follows a comma.
     #[error("found '{0}', expected: identifier after ','")]
     AfterComma(String),
-    /// Something behind a requirement.
+    /// Another token follows a requirement.
     #[error("found '{0}', expected: ',' or 'end of string'")]
     End(String),
-    /// A requirement that is none.
+    /// A requirement is invalid.
     #[error("unable to parse requirement: {0}")]
     Requirement(#[from] ParseRequirementError),
 }
 
-/// Why a part of a text is not a requirement.
+/// Why a requirement is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParseRequirementError {
-    /// No key, or no value.
+    /// The key or the value is missing.
     #[error("found '{0}', expected: identifier")]
     Identifier(String),
-    /// No operator behind a key.
+    /// No operator follows the key.
     #[error("found '{0}', expected: in, notin, =, ==, !=, gt, lt")]
     Operator(String),
-    /// No list behind `in` or `notin`.
+    /// No list follows `in` or `notin`.
     #[error("found '{0}' expected: '('")]
     List(String),
-    /// A list that begins with something else.
+    /// The list begins with another token.
     #[error("found '{0}', expected: ',', ')' or identifier")]
     ListStart(String),
-    /// Something else behind a value of a list.
+    /// Another token follows a value of the list.
     #[error("found '{0}', expected: ',' or ')'")]
     ListEnd(String),
-    /// Something else behind a comma of a list.
+    /// Another token follows a comma of the list.
     #[error("found '{0}', expected: ',', or identifier")]
     ListValue(String),
-    /// A key that is no label key.
+    /// The key is not a valid label key.
     #[error("<nil>: {0}")]
     Key(Invalid),
-    /// Values that cannot be.
+    /// Some values are invalid.
     #[error("{}", aggregate(.0))]
     Values(Vec<(String, Invalid)>),
 }
 
-/// A text, and what is wrong with it.
+/// An invalid text, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("Invalid value: {}: {reason}", Quote(value))]
 pub struct Invalid {
@@ -58,7 +58,7 @@ pub struct Invalid {
     pub reason: String,
 }
 
-/// Several errors as one: each message once.
+/// Joins errors into one message, without duplicates.
 fn aggregate(errors: &[(String, Invalid)]) -> String {
     let mut messages: Vec<_> = errors
         .iter()

@@ -1,6 +1,6 @@
-//! From text to tokens. A NUL ends a word, and the text where a word would begin, as it does in Go.
+//! Splits a selector into tokens. As in Go, a NUL ends a word, and it ends the text if it is the first byte of a word.
 
-/// What a stretch of text is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Token {
     Close,
@@ -18,9 +18,9 @@ pub(super) enum Token {
     Open,
 }
 
-/// The tokens of a text with what they were written as; the last one is [`Token::End`].
+/// Returns the tokens of a text with their spelling. The last one is [`Token::End`].
 pub(super) fn tokens(text: &str) -> Vec<(Token, &str)> {
-    let mut lexer = Lexer { text, place: 0 };
+    let mut lexer = Lexer { text, position: 0 };
     let mut tokens = Vec::new();
     loop {
         let token = lexer.token();
@@ -33,18 +33,22 @@ pub(super) fn tokens(text: &str) -> Vec<(Token, &str)> {
 
 struct Lexer<'a> {
     text: &'a str,
-    place: usize,
+    position: usize,
 }
 
 impl<'a> Lexer<'a> {
-    /// The byte at the place; `None` at the end, and for a NUL.
+    /// Returns the next byte; `None` at the end and for a NUL.
     fn peek(&self) -> Option<u8> {
-        self.text.as_bytes().get(self.place).copied().filter(|byte| *byte != 0)
+        self.text
+            .as_bytes()
+            .get(self.position)
+            .copied()
+            .filter(|byte| *byte != 0)
     }
 
     fn token(&mut self) -> (Token, &'a str) {
         while self.peek().is_some_and(is_space) {
-            self.place += 1;
+            self.position += 1;
         }
         match self.peek() {
             None => (Token::End, ""),
@@ -53,9 +57,9 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// All operators but `in` and `notin`: the longest there is.
+    /// Reads the longest operator, except `in` and `notin`.
     fn special(&mut self) -> (Token, &'a str) {
-        let start = self.place;
+        let start = self.position;
         let rest = self.text.get(start..).unwrap_or_default();
         let two = rest.get(..2).unwrap_or_default();
         let (token, length) = match (two, rest.bytes().next()) {
@@ -69,17 +73,17 @@ impl<'a> Lexer<'a> {
             (_, Some(b'>')) => (Token::GreaterThan, 1),
             _ => (Token::LessThan, 1),
         };
-        self.place += length;
+        self.position += length;
         self.skip_nul();
         (token, rest.get(..length).unwrap_or_default())
     }
 
     fn word(&mut self) -> (Token, &'a str) {
-        let start = self.place;
+        let start = self.position;
         while self.peek().is_some_and(|byte| !is_special(byte) && !is_space(byte)) {
-            self.place += 1;
+            self.position += 1;
         }
-        let word = self.text.get(start..self.place).unwrap_or_default();
+        let word = self.text.get(start..self.position).unwrap_or_default();
         self.skip_nul();
         match word {
             "in" => (Token::In, word),
@@ -88,10 +92,10 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Go reads the byte that ends a word, and gives it back unless it is a NUL.
+    /// Go reads the byte that ends a word, and puts it back unless it is a NUL.
     fn skip_nul(&mut self) {
-        if self.text.as_bytes().get(self.place) == Some(&0) {
-            self.place += 1;
+        if self.text.as_bytes().get(self.position) == Some(&0) {
+            self.position += 1;
         }
     }
 }

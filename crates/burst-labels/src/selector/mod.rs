@@ -1,4 +1,4 @@
-//! Label selectors as a query carries them: `app in (web,api),!canary,tier>2`.
+//! Label selectors as in a `labelSelector` parameter: `app in (web,api),!canary,tier>2`.
 //! <https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors>
 
 mod error;
@@ -10,13 +10,13 @@ pub use error::{Invalid, ParseRequirementError, ParseSelectorError};
 
 use std::fmt;
 
-/// A text as Go quotes it in its messages.
+/// Quotes a text as Go's messages do.
 #[must_use]
 pub fn quoted(text: &str) -> String {
     quote::Quote(text).to_string()
 }
 
-/// Requirements that labels meet all of, sorted by key. An empty one is met by any labels.
+/// Requirements, sorted by key, all of which labels must meet. An empty selector matches all labels.
 ///
 /// ```
 /// # use burst_labels::Selector;
@@ -28,54 +28,54 @@ pub fn quoted(text: &str) -> String {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selector(Vec<Requirement>);
 
-/// A key, and what is wanted of its value.
+/// A requirement for the label of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Requirement {
     /// A valid label key.
     pub key: Box<str>,
     /// How the value relates to `values`.
     pub operator: Operator,
-    /// Valid label values, sorted, each once.
+    /// Valid label values, sorted and without duplicates.
     pub values: Vec<Box<str>>,
 }
 
-/// What is wanted of a label.
+/// The operator of a requirement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operator {
     /// `key=value`.
     Equals,
-    /// `key==value`, which is the same.
+    /// `key==value`, with the same meaning.
     DoubleEquals,
-    /// `key!=value`; an absent label will do.
+    /// `key!=value`; matches an absent label.
     NotEquals,
     /// `key in (a,b)`.
     In,
-    /// `key notin (a,b)`; an absent label will do.
+    /// `key notin (a,b)`; matches an absent label.
     NotIn,
     /// `key`.
     Exists,
     /// `!key`.
     DoesNotExist,
-    /// `key>1`; an absent label will not do.
+    /// `key>1`; does not match an absent label.
     GreaterThan,
-    /// `key<1`; an absent label will not do.
+    /// `key<1`; does not match an absent label.
     LessThan,
 }
 
 impl Selector {
-    /// The requirements, sorted by key.
+    /// Returns the requirements, sorted by key.
     #[must_use]
     pub fn requirements(&self) -> &[Requirement] {
         &self.0
     }
 
-    /// Whether it asks for nothing.
+    /// Returns whether there are no requirements.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether labels meet it, which are looked up by their keys.
+    /// Returns whether labels match. `label` looks up a value by its key.
     pub fn matches<'a>(&self, label: impl Fn(&str) -> Option<&'a str>) -> bool {
         self.0
             .iter()
@@ -84,7 +84,7 @@ impl Selector {
 }
 
 impl Requirement {
-    /// Whether the label of this key will do; `None` where there is none.
+    /// Returns whether a label of this key matches; `None` is an absent label.
     #[must_use]
     pub fn matches(&self, label: Option<&str>) -> bool {
         let is_listed = |value: &str| self.values.binary_search_by(|listed| (**listed).cmp(value)).is_ok();

@@ -1,4 +1,4 @@
-//! From tokens to requirements, by the steps of Go's parser: which of several mistakes is named depends on them.
+//! Parses tokens into requirements, in the same steps as Go's parser: the steps decide which of several errors is reported.
 
 use super::error::{Invalid, ParseRequirementError, ParseSelectorError};
 use super::lex::{Token, tokens};
@@ -21,13 +21,13 @@ impl FromStr for Selector {
     }
 }
 
-/// The tokens that are left.
+/// The remaining tokens.
 struct Parser<'a> {
     tokens: &'a [(Token, &'a str)],
 }
 
 impl<'a> Parser<'a> {
-    /// The next token, as a key or value would be read: `in` and `notin` are words there.
+    /// Returns the next token as part of a key or value, where `in` and `notin` are identifiers.
     fn peek(&self) -> (Token, &'a str) {
         match self.tokens.first().copied() {
             None => (Token::End, ""),
@@ -100,7 +100,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The one value behind `=` and its like. Nothing is an empty one.
+    /// Reads the value after `=` and similar operators. A missing value is empty.
     fn value(&mut self) -> Result<Values<'a>, ParseRequirementError> {
         if matches!(self.peek().0, Token::End | Token::Comma) {
             return Ok(Values::from([""]));
@@ -111,7 +111,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The values in parentheses. Nothing between two commas is an empty one.
+    /// Reads the values in parentheses. A missing value between commas is empty.
     fn list(&mut self) -> Result<Values<'a>, ParseRequirementError> {
         match self.take() {
             (Token::Open, _) => {}
@@ -122,7 +122,7 @@ impl<'a> Parser<'a> {
             (Token::Close, _) => Values::from([""]),
             (_, found) => return Err(ParseRequirementError::ListStart(found.into())),
         };
-        // What is next is the closing one: nothing else ends a list.
+        // The next token is the closing parenthesis: nothing else ends a list.
         self.take();
         Ok(values)
     }

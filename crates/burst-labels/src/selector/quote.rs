@@ -1,4 +1,4 @@
-//! A text as Go quotes it in messages (`%q`).
+//! Quotes a text as Go does with `%q`.
 
 use std::fmt;
 use std::fmt::Write as _;
@@ -29,8 +29,8 @@ impl fmt::Display for Quote<'_> {
     }
 }
 
-/// By the tables of the standard library, which has them for its own quotes; behind another letter, because at the
-/// start of a text it escapes marks as well.
+/// Uses the tables of the standard library, which has them for `escape_debug`. The character follows a letter because at the
+/// start of a text combining marks are escaped too.
 fn is_printable(c: char) -> bool {
     c.is_ascii_graphic() || c == ' ' || format!("a{c}").escape_debug().nth(2).is_none()
 }

@@ -3,11 +3,11 @@
 use std::fmt;
 use std::time::Duration;
 
-/// A duration in a message: in seconds, or in milliseconds where it has a part of one. The standard library has every
-/// unit and any number of digits for it, which is 2 KB more.
-pub(crate) struct Written(pub(crate) Duration);
+/// Writes a duration in seconds, or in milliseconds if it is not a whole number of seconds. `Debug` of the standard library
+/// would make the module 2 KB larger.
+pub(crate) struct DurationText(pub(crate) Duration);
 
-impl fmt::Display for Written {
+impl fmt::Display for DurationText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0.subsec_millis() {
             0 => write!(f, "{}s", self.0.as_secs()),
@@ -21,10 +21,10 @@ impl fmt::Display for Written {
 #[error("is not a duration such as 500ms, 15s, 2m or 1h30m")]
 pub(super) struct NotADuration;
 
-/// Takes a duration of whole numbers with units, `h`, `m`, `s` and `ms`.
+/// Reads a duration: whole numbers with the units `h`, `m`, `s` and `ms`.
 ///
 /// # Errors
-/// The text is anything else.
+/// The text is not such a duration.
 pub(super) fn parse(text: &str) -> Result<Duration, NotADuration> {
     let mut rest = text;
     let mut sum = Duration::ZERO;
@@ -57,13 +57,13 @@ mod tests {
     fn a_duration_in_a_message_can_be_read_again() {
         for (millis, written) in [(0, "0s"), (500, "500ms"), (1_500, "1500ms"), (90_000, "90s")] {
             let duration = Duration::from_millis(millis);
-            assert_eq!(Written(duration).to_string(), written);
+            assert_eq!(DurationText(duration).to_string(), written);
             assert_eq!(parse(written), Ok(duration));
         }
     }
 
     #[test]
-    fn durations_are_those_of_kubernetes() {
+    fn durations_are_written_as_in_kubernetes() {
         for (text, millis) in [
             ("500ms", 500),
             ("15s", 15_000),
@@ -91,7 +91,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn arbitrary_text_is_survived(text in ".{0,30}") {
+        fn any_text_is_a_duration_or_an_error(text in ".{0,30}") {
             let _ = parse(&text);
         }
     }

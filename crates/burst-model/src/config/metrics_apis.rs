@@ -1,59 +1,59 @@
-//! `metrics_apis`, checked.
+//! `metrics_apis`: who is served which metrics.
 
-use super::check::{bad, text};
 use super::policies;
-use super::words;
-use super::{Adapter, Artifact, BadConfig, Fallback, Full, MetricsApis};
+use super::raw;
+use super::validate::{invalid, text};
+use super::{AdapterConfig, Artifact, ConfigError, FallbackConfig, MetricsApisConfig, RequestPath};
 use crate::kube::{ObjectKind, Source};
 use crate::request_rates::CountingSettings;
 use burst_labels::content;
 use std::collections::BTreeMap;
 
-/// The labels that every external series may have, whatever the kinds of the workloads.
+/// Labels that an external series may have with any kind of workload.
 const OWN_LABELS: [&str; 3] = ["namespace", "service", "hpa"];
-/// Adapters look at who asks, and not at what they are called.
+/// Adapters do not check the host name of a request.
 const AUTHORITY: &str = "metrics-adapter";
-/// Resources with a meaning of their own in the paths of the custom metrics API.
+/// Resources that have a special meaning in the paths of the custom metrics API.
 const OWN_RESOURCES: [&str; 3] = ["metrics", "namespaces", "pods"];
 
 pub(super) fn check(
-    words: Option<Full<words::MetricsApis>>,
+    raw: Option<RequestPath<raw::RawMetricsApis>>,
     sources: &[Source],
     counting: Option<CountingSettings>,
     artifact: Artifact,
-) -> Result<Option<Full<MetricsApis>>, BadConfig> {
-    let Some(words) = words.map(Full::into_inner) else {
+) -> Result<Option<RequestPath<MetricsApisConfig>>, ConfigError> {
+    let Some(raw) = raw.map(RequestPath::into_inner) else {
         return Ok(None);
     };
     if artifact == Artifact::HeaderOnly {
-        return Err(BadConfig::NeedsRequests("metrics_apis"));
+        return Err(ConfigError::NeedsFullModule("metrics_apis"));
     }
     workloads(sources)?;
-    Ok(Full::new(MetricsApis {
-        filter_chain: text("metrics_apis.filter_chain", &words.filter_chain)?,
-        insecure_loopback_demo: words.insecure_loopback_demo.unwrap_or_default(),
-        labels: labels(words.labels, sources)?,
-        unknown_external: words.unknown_external.unwrap_or_default(),
-        authorization: words.authorization.unwrap_or_default(),
-        fallback: fallback(words.fallback)?,
+    Ok(RequestPath::new(MetricsApisConfig {
+        filter_chain: text("metrics_apis.filter_chain", &raw.filter_chain)?,
+        insecure_loopback_demo: raw.insecure_loopback_demo.unwrap_or_default(),
+        labels: labels(raw.labels, sources)?,
+        unknown_external: raw.unknown_external.unwrap_or_default(),
+        authorization: raw.authorization.unwrap_or_default(),
+        fallback: fallback(raw.fallback)?,
         counting,
-        policies: words.policies.map(policies::check).transpose()?,
+        policies: raw.policies.map(policies::check).transpose()?,
     }))
 }
 
-fn fallback(words: words::Fallback) -> Result<Fallback, BadConfig> {
-    let of = |group, words: Option<words::Adapter>| words.map(|words| adapter(group, &words)).transpose();
-    Ok(Fallback {
-        custom: of("custom", words.custom)?,
-        external: of("external", words.external)?,
+fn fallback(raw: raw::RawFallback) -> Result<FallbackConfig, ConfigError> {
+    let of = |group, raw: Option<raw::RawAdapter>| raw.map(|raw| adapter(group, &raw)).transpose();
+    Ok(FallbackConfig {
+        custom: of("custom", raw.custom)?,
+        external: of("external", raw.external)?,
     })
 }
 
-fn adapter(group: &str, words: &words::Adapter) -> Result<Adapter, BadConfig> {
+fn adapter(group: &str, raw: &raw::RawAdapter) -> Result<AdapterConfig, ConfigError> {
     let key = |name: &str| format!("metrics_apis.fallback.{group}.{name}");
-    Ok(Adapter {
-        cluster: text(&key("cluster"), &words.cluster)?,
-        authority: text(&key("authority"), words.authority.as_deref().unwrap_or(AUTHORITY))?,
+    Ok(AdapterConfig {
+        cluster: text(&key("cluster"), &raw.cluster)?,
+        authority: text(&key("authority"), raw.authority.as_deref().unwrap_or(AUTHORITY))?,
     })
 }
 
@@ -61,53 +61,53 @@ fn of_workloads(sources: &[Source]) -> impl Iterator<Item = &Source> {
     sources.iter().filter(|source| source.kind == ObjectKind::Workloads)
 }
 
-/// The snapshot knows a kind by its plural name alone, and the APIs by name and group.
-fn workloads(sources: &[Source]) -> Result<(), BadConfig> {
+/// The snapshot identifies a resource by its plural name only, and the metrics APIs by name and group.
+fn workloads(sources: &[Source]) -> Result<(), ConfigError> {
     for source in of_workloads(sources) {
         let resource = &source.resource;
         let refused = |why: &str| {
-            Err(bad(
+            Err(invalid(
                 "workloads",
                 format_args!("{resource} {why} while metrics_apis is on"),
             ))
         };
         if OWN_RESOURCES.contains(&resource.plural.as_str()) {
-            return refused("means something else in the metrics APIs, and cannot be had");
+            return refused("has a special meaning in the metrics APIs and is not supported");
         }
         if of_workloads(sources).any(|other| other.resource.plural == resource.plural && other.resource != *resource) {
-            return refused("shares its plural name with another kind, which cannot be told apart");
+            return refused("has the same plural name as another resource and cannot be told apart");
         }
     }
     Ok(())
 }
 
-fn labels(words: BTreeMap<String, String>, sources: &[Source]) -> Result<BTreeMap<String, String>, BadConfig> {
-    for (key, value) in &words {
+fn labels(raw: BTreeMap<String, String>, sources: &[Source]) -> Result<BTreeMap<String, String>, ConfigError> {
+    for (key, value) in &raw {
         let path = || format!("metrics_apis.labels.{key}");
         let faults = [content::label_key(key), content::label_value(value)].concat();
         if let Some(fault) = faults.first() {
-            return Err(bad(path(), format_args!("{value:?} is no label: {fault}")));
+            return Err(invalid(path(), format_args!("{value:?} is not a valid label: {fault}")));
         }
         let is_kind = of_workloads(sources).any(|source| source.resource.kind.eq_ignore_ascii_case(key));
         if is_kind || OWN_LABELS.contains(&key.as_str()) {
-            return Err(bad(path(), "the metrics have a label of that name already"));
+            return Err(invalid(path(), "the metrics already have a label of that name"));
         }
     }
-    Ok(words)
+    Ok(raw)
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::config::{Artifact, Authorization, Config, Fallback, MetricsApis};
+    use crate::config::{Artifact, Authorization, Config, FallbackConfig, MetricsApisConfig};
 
-    fn parse(more: &str) -> Result<MetricsApis, String> {
+    fn parse(more: &str) -> Result<MetricsApisConfig, String> {
         let json = format!(r#"{{"cluster":"k","metrics_apis":{{"filter_chain":"m"{more}}}}}"#);
         let config = Config::parse(json.as_bytes(), Artifact::Full).map_err(|error| error.to_string())?;
         Ok(config.metrics_apis.unwrap().into_inner())
     }
 
     #[test]
-    fn clients_show_a_certificate_unless_the_configuration_says_that_this_is_a_demo() {
+    fn clients_need_a_certificate_except_in_a_demo() {
         assert!(!parse("").unwrap().insecure_loopback_demo);
         for written in [true, false] {
             let apis = parse(&format!(r#","insecure_loopback_demo":{written}"#)).unwrap();
@@ -118,11 +118,11 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_asked_and_nobody_stands_behind_unless_told() {
+    fn by_default_there_is_no_review_and_no_fallback() {
         let apis = parse("").unwrap();
         assert_eq!(
             (apis.authorization, apis.fallback),
-            (Authorization::ApiServer, Fallback::default())
+            (Authorization::ApiServer, FallbackConfig::default())
         );
         let apis = parse(r#","authorization":"subject_access_review","fallback":{"custom":{"cluster":"a"}}"#).unwrap();
         assert_eq!(apis.authorization, Authorization::SubjectAccessReview);
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused_by_its_key() {
+    fn an_error_names_the_key() {
         for (more, why) in [
             (
                 r#","authorization":"rbac""#,

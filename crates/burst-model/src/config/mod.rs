@@ -1,21 +1,21 @@
-//! The configuration: first the words as they are written, then the things, checked. A configuration is whole before
-//! it replaces the one before it.
+//! The configuration of the filter: first as written (`raw.rs`), then checked. A configuration replaces the one before it
+//! only if all of it is valid.
 
-mod check;
 pub(crate) mod duration;
-mod full;
 mod metrics_apis;
 mod origin;
 mod policies;
+mod raw;
+mod request_path;
 mod requests;
 mod sync;
-mod words;
+mod validate;
 
-pub use full::Full;
 pub use origin::Origin;
-pub use requests::{Hub, Requests};
-pub use sync::Sync;
-pub use words::{Authorization, ExtraKey, OnStale, Role, SyncMode, UnknownExternal, Upstream};
+pub use raw::{Authorization, ExtraKey, OnStale, Role, SyncMode, UnknownExternal, UpstreamHeader};
+pub use request_path::RequestPath;
+pub use requests::{HubConfig, RequestsConfig};
+pub use sync::SyncConfig;
 
 use crate::hash;
 use crate::kube::Source;
@@ -24,202 +24,202 @@ use crate::name::Name;
 use crate::printable::printable;
 use crate::request_rates::CountingSettings;
 use crate::upstream::Upstreams;
-use full::NEEDS_REQUESTS;
+use request_path::NEEDS_FULL_MODULE;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Enough for the keys that there are, which stand in the words about one that is not.
-const MOST_WORDS: usize = 2_000;
+/// The longest message, in characters. The message about an unknown key lists all keys that exist.
+const MAX_MESSAGE: usize = 2_000;
 
 /// Which of the two modules this is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Artifact {
     /// The whole filter.
     Full,
-    /// The one that sees responses only, and so can neither answer requests nor look at them.
+    /// The module that sees responses only, and so can neither read nor answer requests.
     HeaderOnly,
 }
 
 /// A checked configuration.
 #[derive(Debug)]
 pub struct Config {
-    /// Whom the picture is from.
+    /// Where the snapshot comes from.
     pub origin: Origin,
-    /// Where that is.
-    pub api: Api,
-    /// Whether this proxy polls.
+    /// How the Kubernetes API or the hub is called.
+    pub api: ApiConfig,
+    /// Whether a thread of this proxy may become the leader.
     pub role: Role,
-    /// What is read, and how it is counted.
+    /// Which objects are read, and how the loads are computed.
     pub content: Content,
-    /// How it is kept up to date.
-    pub sync: Sync,
-    /// The time between two reads of a list that is not watched, or of a hub.
+    /// How the lists are kept up to date.
+    pub sync: SyncConfig,
+    /// The time between two reads of the hub, or of a list that is not watched.
     pub poll_interval: Duration,
-    /// Objects asked for in one page.
+    /// The number of objects in a page of a list.
     pub page_size: u32,
-    /// The age at which the picture is too old.
+    /// The age from which the snapshot is stale.
     pub max_staleness: Duration,
-    /// What becomes of the header then.
+    /// What happens to the header when the snapshot is stale.
     pub on_stale: OnStale,
-    /// From Envoy's clusters to Services.
+    /// How Envoy clusters map to Services.
     pub upstreams: Upstreams,
     /// The response header.
-    pub header: Header,
-    /// `/burstmetrics`, unless it is off.
-    pub endpoints: Option<Full<Endpoints>>,
-    /// Counting of requests, unless it is off.
-    pub requests: Option<Full<Requests>>,
-    /// The custom and external metrics APIs, unless they are off.
-    pub metrics_apis: Option<Full<MetricsApis>>,
+    pub header: HeaderConfig,
+    /// `/burstmetrics`; `None` if it is disabled.
+    pub endpoints: Option<RequestPath<EndpointsConfig>>,
+    /// The counting of requests; `None` if it is disabled.
+    pub requests: Option<RequestPath<RequestsConfig>>,
+    /// The custom and external metrics APIs; `None` if they are disabled.
+    pub metrics_apis: Option<RequestPath<MetricsApisConfig>>,
 }
 
 /// How the Kubernetes API is called, or the hub.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Api {
+pub struct ApiConfig {
     /// The Envoy cluster.
     pub cluster: String,
     /// `:authority`.
     pub authority: String,
-    /// For one page, or one answer of a hub.
+    /// The time limit for one page of a list, or one response of the hub.
     pub timeout: Duration,
 }
 
-/// Everything that changes the bytes in shared data, besides the API itself.
+/// All settings, besides those of the API, that change the bytes in shared data.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Content {
-    /// The lists that are kept; none where a hub is read.
+    /// The lists to read. It is empty if the snapshot comes from a hub.
     pub sources: Vec<Source>,
-    /// The target load in percent of the maximum.
+    /// The target load as a percentage of the maximum.
     pub target: Percent,
 }
 
 /// The response header.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Header {
-    /// Its name, in lower case.
+pub struct HeaderConfig {
+    /// The name of the header, in lower case.
     pub name: String,
-    /// What it says for every mapped Service; `None` for the live value.
+    /// A fixed value for every mapped Service; `None` for the live value.
     pub constant: Option<String>,
-    /// Keys after `max-load`.
+    /// The keys that follow `max-load`.
     pub extra_keys: Vec<ExtraKey>,
-    /// Which requests get it; `None` for all.
-    pub gate: Option<Gate>,
-    /// What becomes of the upstream's.
-    pub upstream: Upstream,
+    /// The condition a request must meet to get the header; `None` if all requests get it.
+    pub condition: Option<HeaderCondition>,
+    /// What happens to a header of the same name from the upstream.
+    pub upstream: UpstreamHeader,
 }
 
 /// A request header that a request must carry to get the burst header.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Gate {
-    /// Its name, in lower case.
+pub struct HeaderCondition {
+    /// The name of the header, in lower case.
     pub name: String,
-    /// What its value begins with; empty for any value.
+    /// The prefix of its value. An empty prefix allows any value.
     pub prefix: Vec<u8>,
 }
 
-/// Where `/burstmetrics` is answered.
+/// Where the filter answers `/burstmetrics`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Endpoints {
-    /// The path above the kinds, without a slash at its end.
+pub struct EndpointsConfig {
+    /// The path above the resources, without a trailing slash.
     pub prefix: String,
-    /// The hosts it is answered for, in lower case and without a port; empty for all.
+    /// The hosts for which the filter answers, in lower case and without a port. An empty list allows all.
     pub hosts: Vec<String>,
 }
 
-/// How the metrics APIs are answered.
+/// How the filter serves the metrics APIs.
 #[derive(Debug)]
-pub struct MetricsApis {
-    /// The filter chain whose every request is for them; no other chain answers.
+pub struct MetricsApisConfig {
+    /// The name of the filter chain whose requests are all for the metrics APIs. Other chains do not serve them.
     pub filter_chain: String,
-    /// Whether a connection to a loopback address is believed without mutual TLS.
+    /// Whether the filter trusts connections to a loopback address without mutual TLS.
     pub insecure_loopback_demo: bool,
-    /// Labels that every series has besides its own.
+    /// Labels that are added to every series.
     pub labels: BTreeMap<String, String>,
-    /// The answer for an external metric that there is none of.
+    /// The answer to a request for an unknown external metric.
     pub unknown_external: UnknownExternal,
-    /// Who decides whether a user may read a metric.
+    /// How a user's permission to read a metric is checked.
     pub authorization: Authorization,
-    /// Whose the metrics are that have no name of ours.
-    pub fallback: Fallback,
-    /// What is counted of requests; `None` where nothing is, and no metric of it is named.
+    /// The adapters that serve the metrics this filter does not know.
+    pub fallback: FallbackConfig,
+    /// What is counted of requests; `None` if nothing is counted, and then no such metric exists.
     pub counting: Option<CountingSettings>,
-    /// Who may read which external metric; `None` where the API server alone says that.
-    pub policies: Option<Policies>,
+    /// Who may read which external metric; `None` if only the API server decides.
+    pub policies: Option<PoliciesConfig>,
 }
 
 /// Who may read which external metric.
 #[derive(Debug)]
-pub struct Policies {
-    /// What becomes of a query that none is for.
-    pub default: burst_policy::Default,
-    /// Those of the configuration.
+pub struct PoliciesConfig {
+    /// The decision on a request to which no policy applies.
+    pub default: burst_policy::DefaultDecision,
+    /// The policies in the configuration.
     pub given: Vec<burst_policy::Policy>,
-    /// Where the objects are that are for every namespace; `None` where objects are not read.
+    /// The namespace whose policy objects apply to all namespaces; `None` if policy objects are not read.
     pub root_namespace: Option<Name>,
 }
 
-/// The adapters behind this one, of each group at most one.
+/// The adapters behind this one, at most one for each API group.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Fallback {
-    /// Of `custom.metrics.k8s.io`.
-    pub custom: Option<Adapter>,
-    /// Of `external.metrics.k8s.io`.
-    pub external: Option<Adapter>,
+pub struct FallbackConfig {
+    /// The adapter for `custom.metrics.k8s.io`.
+    pub custom: Option<AdapterConfig>,
+    /// The adapter for `external.metrics.k8s.io`.
+    pub external: Option<AdapterConfig>,
 }
 
-/// Another adapter, which is asked what it has; requests for it go by Envoy's route.
+/// Another metrics adapter. The filter reads its discovery documents; Envoy's route forwards requests to it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Adapter {
+pub struct AdapterConfig {
     /// The Envoy cluster.
     pub cluster: String,
     /// `:authority`.
     pub authority: String,
 }
 
-/// Why a configuration is refused: the key, its value and what is allowed.
+/// Why a configuration is refused. The message names the key, its value and what is allowed.
 #[derive(Debug, thiserror::Error)]
-pub enum BadConfig {
-    /// Not JSON, an unknown key, which may be any text, or a value of the wrong type.
-    #[error("{}", printable(.0, MOST_WORDS))]
-    Words(#[from] burst_words::Refusal),
+pub enum ConfigError {
+    /// The text is not JSON, a key is unknown, or a value has the wrong type.
+    #[error("{}", printable(.0, MAX_MESSAGE))]
+    Parse(#[from] burst_kube::json::JsonError),
     /// A value that is not allowed.
     #[error("{key}: {reason}")]
-    Value {
-        /// The key, as a path.
+    InvalidValue {
+        /// The path of the key.
         key: String,
-        /// The value, and what is wrong with it or would be right.
+        /// The value, and what is wrong or what is allowed.
         reason: String,
     },
-    /// The one key without a default.
+    /// `cluster`, the only key without a default, is missing.
     #[error("cluster: is missing; name the Envoy cluster of the Kubernetes API, or of the hub")]
-    NoCluster,
-    /// A key that needs the request, in the module that does not see it.
-    #[error("{0}: {NEEDS_REQUESTS}")]
-    NeedsRequests(&'static str),
+    MissingCluster,
+    /// A key needs to see requests, and this is the header-only module.
+    #[error("{0}: {NEEDS_FULL_MODULE}")]
+    NeedsFullModule(&'static str),
 }
 
 impl Config {
-    /// Takes the bytes that Envoy hands over: JSON, from a `StringValue` or a `Struct`.
+    /// Reads the configuration that Envoy passes on: JSON, from a `StringValue` or a `Struct`.
     ///
     /// # Errors
-    /// The first thing that is wrong, named.
-    pub fn parse(bytes: &[u8], artifact: Artifact) -> Result<Self, BadConfig> {
-        // Envoy gives no bytes where nothing is configured; that is an empty object, which lacks its cluster.
+    /// The first thing that is wrong.
+    pub fn parse(bytes: &[u8], artifact: Artifact) -> Result<Self, ConfigError> {
+        // Envoy passes no bytes if there is no configuration. Read that as an object without a `cluster`.
         let json = if bytes.is_empty() { b"{}" } else { bytes };
-        Self::check(burst_words::read(json)?, artifact)
+        Self::validate(burst_kube::json::read_with_path(json)?, artifact)
     }
 
-    /// The namespace whose policies are for all of them, where policies are read.
+    /// Returns the namespace whose policies apply to all namespaces, if policy objects are read.
     #[must_use]
     pub fn root_namespace(&self) -> Option<&Name> {
         self.metrics_apis.as_deref()?.policies.as_ref()?.root_namespace.as_ref()
     }
 
-    /// The hash of every setting that changes what is in shared data.
+    /// Returns a hash of all settings that change what is in shared data.
     #[must_use]
     pub fn settings_hash(&self) -> u64 {
         let fallback = self.metrics_apis.as_deref().map(|apis| &apis.fallback);
-        let fallback = fallback.filter(|fallback| **fallback != Fallback::default());
+        let fallback = fallback.filter(|fallback| **fallback != FallbackConfig::default());
         hash::of(&(
             &self.api.cluster,
             &self.api.authority,
@@ -229,7 +229,7 @@ impl Config {
         ))
     }
 
-    /// The hash of every setting that changes what is read.
+    /// Returns a hash of all settings that change which objects are read.
     #[must_use]
     pub fn lists_hash(&self) -> u64 {
         hash::of(&(&self.api.cluster, &self.api.authority, &self.content.sources))

@@ -1,40 +1,40 @@
-//! Where the picture comes from: the Kubernetes API, or another proxy that reads it, the hub of this spoke.
+//! `source`: whether the snapshot comes from the Kubernetes API or from a hub, which is another proxy with this filter.
 
-use super::check::{bad, path};
-use super::words::{Selectors, Source, Sync, Words};
-use super::{BadConfig, requests};
+use super::raw::{RawConfig, RawSelectors, RawSource, RawSync};
+use super::validate::{invalid, path};
+use super::{ConfigError, requests};
 use crate::index::SERVICES;
 use std::fmt;
 
-/// Seed 000, and so what a hub has unless it was told otherwise.
+/// The default of `endpoints.prefix`, and so the prefix of a hub.
 const HUB_PREFIX: &str = "/burstmetrics";
 
 /// The name in the API server's certificate.
 const AUTHORITY: &str = "kubernetes.default.svc";
 
-/// Where the picture comes from.
+/// Where the snapshot comes from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Origin {
     /// The Kubernetes API.
     #[default]
     Kubernetes,
-    /// Another proxy with this filter, the hub. It tells of Services and of nothing else.
+    /// A hub: another proxy with this filter. It serves Services only.
     Hub {
-        /// The path of its Services.
+        /// The path of the Services at the hub.
         path: String,
     },
 }
 
 impl Origin {
-    pub(super) fn check(words: &Words) -> Result<Self, BadConfig> {
-        match words.source.unwrap_or_default() {
-            Source::Kubernetes if words.hub_prefix.is_some() => {
-                Err(bad("hub_prefix", "is of no use unless source is hub"))
+    pub(super) fn check(raw: &RawConfig) -> Result<Self, ConfigError> {
+        match raw.source.unwrap_or_default() {
+            RawSource::Kubernetes if raw.hub_prefix.is_some() => {
+                Err(invalid("hub_prefix", "has no effect unless source is hub"))
             }
-            Source::Kubernetes => Ok(Self::Kubernetes),
-            Source::Hub => {
-                refuse_what_the_hub_decides(words)?;
-                let prefix = path("hub_prefix", words.hub_prefix.as_deref().unwrap_or(HUB_PREFIX))?;
+            RawSource::Kubernetes => Ok(Self::Kubernetes),
+            RawSource::Hub => {
+                refuse_what_the_hub_decides(raw)?;
+                let prefix = path("hub_prefix", raw.hub_prefix.as_deref().unwrap_or(HUB_PREFIX))?;
                 Ok(Self::Hub {
                     path: format!("{prefix}/{SERVICES}"),
                 })
@@ -42,7 +42,7 @@ impl Origin {
         }
     }
 
-    /// The host name in requests to it. A hub has one name, whether it is read or reported to.
+    /// Returns the default host name of requests. A hub has one name for reads and reports.
     pub(super) fn authority(&self) -> &'static str {
         match self {
             Self::Kubernetes => AUTHORITY,
@@ -51,7 +51,7 @@ impl Origin {
     }
 }
 
-/// As it stands in log lines and answers.
+/// The name in log lines and responses.
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -61,26 +61,26 @@ impl fmt::Display for Origin {
     }
 }
 
-/// Somebody who sets these here believes that they do something.
-fn refuse_what_the_hub_decides(words: &Words) -> Result<(), BadConfig> {
-    if words.metrics_apis.is_some() {
-        let reason = "cannot be had with source hub: a hub tells of Services only; serve them at the hub";
-        return Err(bad("metrics_apis", reason));
+/// Refuses keys that would have no effect, because the hub decides them.
+fn refuse_what_the_hub_decides(raw: &RawConfig) -> Result<(), ConfigError> {
+    if raw.metrics_apis.is_some() {
+        let reason = "is not available with source hub, which serves Services only; serve the metrics APIs at the hub";
+        return Err(invalid("metrics_apis", reason));
     }
     let given = [
-        ("sync", words.sync != Sync::default()),
-        ("page_size", words.page_size.is_some()),
-        ("target_percent", words.target_percent.is_some()),
-        ("namespaces", !words.namespaces.is_empty()),
-        ("hpas", words.hpas != Selectors::default()),
-        ("services", words.services != Selectors::default()),
-        ("workloads", words.workloads.is_some()),
+        ("sync", raw.sync != RawSync::default()),
+        ("page_size", raw.page_size.is_some()),
+        ("target_percent", raw.target_percent.is_some()),
+        ("namespaces", !raw.namespaces.is_empty()),
+        ("hpas", raw.hpas != RawSelectors::default()),
+        ("services", raw.services != RawSelectors::default()),
+        ("workloads", raw.workloads.is_some()),
     ];
     match given.into_iter().find(|(_, given)| *given) {
         None => Ok(()),
-        Some((key, _)) => Err(bad(
+        Some((key, _)) => Err(invalid(
             key,
-            "is of no use with source hub: the hub decides what is read of the cluster",
+            "has no effect with source hub: the hub decides what is read from the cluster",
         )),
     }
 }
@@ -91,12 +91,12 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    fn parse(more: &str) -> Result<Config, BadConfig> {
+    fn parse(more: &str) -> Result<Config, ConfigError> {
         Config::parse(format!(r#"{{"cluster":"c"{more}}}"#).as_bytes(), Artifact::Full)
     }
 
     #[test]
-    fn a_picture_is_of_the_kubernetes_api_unless_it_is_a_hubs() {
+    fn the_default_source_is_the_kubernetes_api() {
         for default in ["", r#","source":"kubernetes""#] {
             let config = parse(default).unwrap();
             assert_eq!(
@@ -129,13 +129,13 @@ mod tests {
     }
 
     #[test]
-    fn the_staleness_of_a_spoke_does_not_mind_windows_that_it_does_not_open() {
+    fn watch_windows_do_not_limit_the_staleness_of_a_spoke() {
         let config = parse(r#","source":"hub","poll_interval":"1s","max_staleness":"4s""#).unwrap();
         assert_eq!(config.max_staleness, Duration::from_secs(4));
     }
 
     #[test]
-    fn what_the_other_source_decides_is_refused() {
+    fn keys_that_the_hub_decides_are_refused() {
         for key in [
             r#""sync":{"mode":"list"}"#,
             r#""sync":{"max_windows":3}"#,
@@ -150,17 +150,17 @@ mod tests {
             let name = key.split('"').nth(1).unwrap();
             assert_eq!(
                 error,
-                format!("{name}: is of no use with source hub: the hub decides what is read of the cluster")
+                format!("{name}: has no effect with source hub: the hub decides what is read from the cluster")
             );
         }
         for (more, message) in [
             (
                 r#","source":"hub","metrics_apis":{"filter_chain":"m"}"#,
-                "metrics_apis: cannot be had with source hub: a hub tells of Services only; serve them at the hub",
+                "metrics_apis: is not available with source hub, which serves Services only; serve the metrics APIs at the hub",
             ),
             (
                 r#","hub_prefix":"/load""#,
-                "hub_prefix: is of no use unless source is hub",
+                "hub_prefix: has no effect unless source is hub",
             ),
             (
                 r#","source":"hub","hub_prefix":"load""#,
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn another_origin_has_other_bytes() {
+    fn the_source_changes_the_settings_hash() {
         let hash = |more: &str| parse(more).unwrap().settings_hash();
         let hub = hash(r#","source":"hub""#);
         assert_ne!(hub, hash(r#","source":"hub","hub_prefix":"/load""#));

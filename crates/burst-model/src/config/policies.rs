@@ -1,55 +1,58 @@
-//! `metrics_apis.policies`, checked.
+//! `metrics_apis.policies`: who may read which external metric.
 
-use super::check::bad;
-use super::{BadConfig, Policies, words};
+use super::validate::invalid;
+use super::{ConfigError, PoliciesConfig, raw};
 use crate::kube::{ObjectKind, Resource, Source};
 use crate::name::Name;
 use burst_policy::{Policy, cost};
 
 const KEY: &str = "metrics_apis.policies";
 
-pub(super) fn check(words: words::Policies) -> Result<Policies, BadConfig> {
+pub(super) fn check(raw: raw::RawPolicies) -> Result<PoliciesConfig, ConfigError> {
     let mut given: Vec<Policy> = Vec::new();
-    for (place, words) in words.given.into_iter().enumerate() {
+    for (place, raw) in raw.given.into_iter().enumerate() {
         let at = |key: &str| format!("{KEY}.given[{place}].{key}");
-        for (key, name) in [("name", Some(&words.name)), ("namespace", words.namespace.as_ref())] {
+        for (key, name) in [("name", Some(&raw.name)), ("namespace", raw.namespace.as_ref())] {
             name.map_or(Ok(()), |name| Name::parse(name).map(drop))
-                .map_err(|error| bad(at(key), error))?;
+                .map_err(|error| invalid(at(key), error))?;
         }
-        let (name, namespace, spec) = words.into_spec();
+        let (name, namespace, spec) = raw.into_spec();
         let policy = Policy::new(&name, namespace.as_deref(), &spec);
-        let policy = policy.map_err(|refused| bad(at(&refused.place), refused.fault))?;
+        let policy = policy.map_err(|refused| invalid(at(&refused.path), refused.kind))?;
         if given.iter().any(|before| before.name() == name) {
-            return Err(bad(at("name"), format_args!("{name} is the name of one before it")));
+            return Err(invalid(
+                at("name"),
+                format_args!("{name} is the name of an earlier policy"),
+            ));
         }
         given.push(policy);
     }
     let all: Vec<_> = given.iter().collect();
-    cost::of_set(&all).map_err(|(place, excess)| {
-        bad(
+    cost::check_set(&all).map_err(|(place, excess)| {
+        invalid(
             format!("{KEY}.given[{place}]"),
-            format_args!("up to here they have {excess}"),
+            format_args!("the policies up to this one have {excess}"),
         )
     })?;
-    Ok(Policies {
-        default: words.default.unwrap_or_default(),
+    Ok(PoliciesConfig {
+        default: raw.default.unwrap_or_default(),
         given,
-        root_namespace: root_namespace(words.root_namespace.as_deref())?,
+        root_namespace: root_namespace(raw.root_namespace.as_deref())?,
     })
 }
 
-fn root_namespace(word: Option<&str>) -> Result<Option<Name>, BadConfig> {
+fn root_namespace(word: Option<&str>) -> Result<Option<Name>, ConfigError> {
     let name = word.map(Name::parse).transpose();
-    name.map_err(|error| bad(format!("{KEY}.root_namespace"), error))
+    name.map_err(|error| invalid(format!("{KEY}.root_namespace"), error))
 }
 
-/// The lists of the policies that are objects: of the root namespace, wherever else is read.
+/// Returns the lists of policy objects: those of all namespaces that are read, and of the root namespace.
 pub(super) fn sources(
-    words: Option<&words::MetricsApis>,
+    raw: Option<&raw::RawMetricsApis>,
     namespaces: &[Option<Name>],
-) -> Result<Vec<Source>, BadConfig> {
-    let words = words.and_then(|words| words.policies.as_ref());
-    let Some(root) = root_namespace(words.and_then(|words| words.root_namespace.as_deref()))? else {
+) -> Result<Vec<Source>, ConfigError> {
+    let raw = raw.and_then(|raw| raw.policies.as_ref());
+    let Some(root) = root_namespace(raw.and_then(|raw| raw.root_namespace.as_deref()))? else {
         return Ok(Vec::new());
     };
     let mut namespaces = namespaces.to_vec();

@@ -1,87 +1,84 @@
-//! How requests are counted, and which proxies tell each other.
+//! `requests`: how requests are counted, and to which hub they are reported.
 
-use super::check::{text, time};
-use super::{Artifact, BadConfig, Config, words};
+use super::validate::{text, time};
+use super::{Artifact, Config, ConfigError, raw};
 use crate::hash;
 use crate::request_rates::{CountingSettings, RateScope};
 use std::time::Duration;
 
-/// Two syncs of an HPA, so that no request falls between two of them.
+/// Two syncs of the HPA controller, so that it sees every request.
 const WINDOW: Duration = Duration::from_secs(30);
-/// With ticks of a second a shorter window is more noise than rate.
-const LEAST_WINDOW: Duration = Duration::from_secs(10);
-/// A count is at most three of these old when an HPA sees it, which looks every 15 s.
+/// The filter counts by ticks of a second, so a rate over a shorter window would be mostly noise.
+const MIN_WINDOW: Duration = Duration::from_secs(10);
+/// A count is at most three intervals old when the HPA controller reads it, which it does every 15 s.
 const REPORT_INTERVAL: Duration = Duration::from_secs(3);
-/// The tick is a second; nothing can happen more often.
-const LEAST_REPORT_INTERVAL: Duration = Duration::from_secs(1);
-/// What a tick, a callout and a busy thread can add to an interval.
+/// The tick of the filter is one second.
+const MIN_REPORT_INTERVAL: Duration = Duration::from_secs(1);
+/// The delay that a tick, a callout and a busy thread can add to an interval.
 const SLACK: Duration = Duration::from_secs(3);
-/// The name in the certificate of the hub, as a Service of the shipped manifests has it.
+/// The name in the certificate of the hub: its Service in the manifests that we ship.
 pub(super) const AUTHORITY: &str = "burst-hub";
 
 /// How requests are counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Requests {
-    /// The time that rates are of.
+pub struct RequestsConfig {
+    /// The time over which rates are computed.
     pub window: Duration,
-    /// Whether requests under way are counted.
+    /// Whether requests in flight are counted.
     pub in_flight: bool,
-    /// How often a VM tells its proxy, and a proxy the hub.
+    /// The time between two reports of a VM to its proxy, and of a proxy to the hub.
     pub report_interval: Duration,
-    /// The proxy that adds up what all proxies see, if one does.
-    pub hub: Option<Hub>,
-    /// The name of the filter chain on which reports of other proxies are taken, if this is the hub.
+    /// The proxy that adds up the counts of all proxies, if there is one.
+    pub hub: Option<HubConfig>,
+    /// The name of the filter chain that accepts reports of other proxies, if this proxy is the hub.
     pub accept: Option<String>,
 }
 
-/// Where reports go.
+/// The hub that receives reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hub {
+pub struct HubConfig {
     /// The Envoy cluster.
     pub cluster: String,
     /// `:authority`.
     pub authority: String,
 }
 
-impl Hub {
-    fn check(words: &words::Hub) -> Result<Self, BadConfig> {
+impl HubConfig {
+    fn check(raw: &raw::RawHub) -> Result<Self, ConfigError> {
         Ok(Self {
-            cluster: text("requests.hub.cluster", &words.cluster)?,
-            authority: text(
-                "requests.hub.authority",
-                words.authority.as_deref().unwrap_or(AUTHORITY),
-            )?,
+            cluster: text("requests.hub.cluster", &raw.cluster)?,
+            authority: text("requests.hub.authority", raw.authority.as_deref().unwrap_or(AUTHORITY))?,
         })
     }
 }
 
-impl Requests {
-    pub(super) fn check(words: words::Requests, artifact: Artifact) -> Result<Self, BadConfig> {
+impl RequestsConfig {
+    pub(super) fn check(raw: raw::RawRequests, artifact: Artifact) -> Result<Self, ConfigError> {
         if artifact == Artifact::HeaderOnly {
-            return Err(BadConfig::NeedsRequests("requests"));
+            return Err(ConfigError::NeedsFullModule("requests"));
         }
         let report_interval = time(
             "requests.report_interval",
-            words.report_interval.as_deref(),
+            raw.report_interval.as_deref(),
             REPORT_INTERVAL,
-            LEAST_REPORT_INTERVAL,
+            MIN_REPORT_INTERVAL,
         )?;
-        let least_window = LEAST_WINDOW.max(report_interval.saturating_mul(2));
-        let window = time("requests.window", words.window.as_deref(), WINDOW, least_window)?;
-        let hub = words.hub.as_ref().map(Hub::check).transpose()?;
-        let accept = words
+        let least_window = MIN_WINDOW.max(report_interval.saturating_mul(2));
+        let window = time("requests.window", raw.window.as_deref(), WINDOW, least_window)?;
+        let hub = raw.hub.as_ref().map(HubConfig::check).transpose()?;
+        let accept = raw
             .accept
             .map(|accept| text("requests.accept.filter_chain", &accept.filter_chain));
         Ok(Self {
             window,
-            in_flight: words.in_flight.unwrap_or(true),
+            in_flight: raw.in_flight.unwrap_or(true),
             report_interval,
             hub,
             accept: accept.transpose()?,
         })
     }
 
-    /// What is counted, and whose requests those are.
+    /// Returns what is counted, and for which scope.
     #[must_use]
     pub fn counting(&self) -> CountingSettings {
         CountingSettings {
@@ -94,29 +91,29 @@ impl Requests {
         }
     }
 
-    /// The age from which what a VM counted says nothing any more: it missed two of its intervals.
+    /// Returns the age from which the count of a worker is ignored: the worker has missed two reports.
     #[must_use]
-    pub fn vm_patience(&self) -> Duration {
+    pub fn worker_report_max_age(&self) -> Duration {
         self.report_interval.saturating_mul(2).saturating_add(SLACK)
     }
 
-    /// The age from which a proxy's report says nothing any more: what it counted was up to two intervals old when it
-    /// came, and two more were missed.
+    /// Returns the age from which the report of a proxy is ignored. Its counts can be two intervals old on arrival, and the
+    /// proxy has missed two more reports.
     #[must_use]
-    pub fn report_patience(&self) -> Duration {
+    pub fn proxy_report_max_age(&self) -> Duration {
         self.report_interval.saturating_mul(4).saturating_add(SLACK)
     }
 
-    /// The age from which the sum is not served any more. Another thread may have to take over in between.
+    /// Returns the age from which the total is no longer served. Another thread may have to take over in between.
     #[must_use]
-    pub fn max_age(&self) -> Duration {
-        self.report_patience().saturating_mul(2)
+    pub fn total_max_age(&self) -> Duration {
+        self.proxy_report_max_age().saturating_mul(2)
     }
 }
 
 impl Config {
-    /// The hash of every setting that changes what is counted, and in whose name: what is counted by different
-    /// settings does not add up.
+    /// Returns a hash of all settings that change what is counted, and for which Service. Counts by different settings
+    /// must not be added up.
     #[must_use]
     pub fn counting_hash(&self) -> u64 {
         let counting = self
@@ -131,12 +128,12 @@ impl Config {
 mod tests {
     use super::*;
 
-    fn parse(json: &str) -> Result<Config, BadConfig> {
+    fn parse(json: &str) -> Result<Config, ConfigError> {
         Config::parse(json.as_bytes(), Artifact::Full)
     }
 
     #[test]
-    fn nothing_is_counted_unless_it_is_asked_for() {
+    fn requests_are_counted_only_if_configured() {
         assert_eq!(parse(r#"{"cluster":"k"}"#).unwrap().requests, None);
         let requests = parse(r#"{"cluster":"k","requests":{}}"#)
             .unwrap()
@@ -151,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_refused_is_named() {
+    fn an_error_names_the_key_and_what_is_allowed() {
         for (requests, message) in [
             (
                 r#"{"windw":"1s"}"#,
@@ -189,7 +186,7 @@ mod tests {
             header_only
                 .unwrap_err()
                 .to_string()
-                .starts_with("requests: cannot be had")
+                .starts_with("requests: is not supported")
         );
     }
 
@@ -209,13 +206,13 @@ mod tests {
         assert_eq!(metrics_apis.counting, Some(counting));
         let error = config("apis").unwrap_err().to_string();
         assert!(
-            error.starts_with(r#"requests.accept.filter_chain: "apis" is that of metrics_apis"#),
+            error.starts_with(r#"requests.accept.filter_chain: "apis" is the filter chain of metrics_apis"#),
             "{error}"
         );
     }
 
     #[test]
-    fn counts_that_do_not_add_up_are_kept_apart() {
+    fn the_hash_changes_with_every_setting_that_changes_counts() {
         let hash = |json: &str| parse(json).unwrap().counting_hash();
         let plain = hash(r#"{"cluster":"k","requests":{}}"#);
         for same in [

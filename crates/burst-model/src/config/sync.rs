@@ -1,80 +1,83 @@
-//! How the lists are kept up to date: by reading them whole, or by watching them.
+//! `sync`: whether lists are polled or watched.
 
-use super::check::{bad, time, within};
-use super::duration::Written;
-use super::words::{self, SyncMode};
-use super::{BadConfig, Config};
+use super::duration::DurationText;
+use super::raw::{RawSync, SyncMode};
+use super::validate::{invalid, time, within};
+use super::{Config, ConfigError};
 use crate::kube::{ObjectKind, Source};
 use crate::sync::reflector::Schedule;
 use std::time::Duration;
 
-/// Half as long a header would be fresher than anyone looks; twice as long saves a request in ten seconds.
+/// Clients do not notice a shorter window; one of twice the length saves only one request in ten seconds.
 const WINDOW: Duration = Duration::from_secs(5);
-/// Workloads change all the time, and only the labels of their pods count, which hardly ever do.
+/// Workloads change all the time, but the filter uses only their pod labels, which rarely change.
 const WORKLOAD_WINDOW: Duration = Duration::from_secs(30);
-/// The API server says how far a quiet window went 2 s before its end, and only in windows that long.
-const LEAST_WINDOW: Duration = Duration::from_secs(3);
-/// Every kind of the default configuration, and a namespace or two.
+/// The API server sends the bookmark of a watch 2 s before its end, and only if the watch is long enough.
+const MIN_WINDOW: Duration = Duration::from_secs(3);
+/// Enough for every resource of the default configuration, in one or two namespaces.
 const MAX_WINDOWS: u32 = 8;
-/// Each is a request that stays open at the API server.
-const LARGEST_MAX_WINDOWS: u32 = 100;
+/// Each window is a request that stays open at the API server.
+const MAX_MAX_WINDOWS: u32 = 100;
 
 /// How the lists are kept up to date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sync {
-    /// By reading them whole, or by watching them.
+pub struct SyncConfig {
+    /// Whether lists are polled or watched.
     pub mode: SyncMode,
-    /// How long a watch of HPAs and Services lasts.
+    /// The duration of a watch of HPAs, Services or policies.
     pub window: Duration,
-    /// How long a watch of workloads lasts.
+    /// The duration of a watch of workloads.
     pub workload_window: Duration,
-    /// How many watches are open at once.
-    pub most_windows: usize,
-    /// Lists that watch in turn, for each of these, at most.
-    turns: u32,
+    /// The largest number of open watches.
+    pub max_windows: usize,
+    /// The largest number of lists that share one watch slot and take turns.
+    lists_per_window: u32,
 }
 
-impl Sync {
-    /// Windows that are not given are short enough that none of them makes the picture too old; and where so many lists
-    /// cannot watch at once, all are as much shorter as it takes for each to come as often.
-    pub(super) fn check(words: &words::Sync, lists: usize, max_staleness: Duration) -> Result<Self, BadConfig> {
+impl SyncConfig {
+    /// Checks `sync`. A default window is short enough that the snapshot does not become stale in it. If there are more
+    /// lists than watch slots, all windows are shortened so that each list is updated as often.
+    pub(super) fn check(raw: &RawSync, lists: usize, max_staleness: Duration) -> Result<Self, ConfigError> {
         let longest = Duration::from_secs(max_staleness.as_secs() / 2);
         let window = |key, text: &Option<String>, default: Duration| {
-            let window = time(key, text.as_deref(), default.min(longest), LEAST_WINDOW)?;
-            // The API takes whole seconds.
+            let window = time(key, text.as_deref(), default.min(longest), MIN_WINDOW)?;
+            // `timeoutSeconds` of the Kubernetes API is a whole number.
             match window.subsec_nanos() {
                 0 => Ok(window),
-                _ => Err(bad(
+                _ => Err(invalid(
                     key,
-                    format_args!("{} is not a whole number of seconds", Written(window)),
+                    format_args!("{} is not a whole number of seconds", DurationText(window)),
                 )),
             }
         };
-        let max_windows = words.max_windows.unwrap_or(MAX_WINDOWS);
-        let most_windows = within("sync.max_windows", max_windows, 1, LARGEST_MAX_WINDOWS)?;
-        let most_windows = usize::try_from(most_windows).unwrap_or(usize::MAX);
-        let turns = u32::try_from(lists.div_ceil(most_windows).max(1)).unwrap_or(u32::MAX);
-        let in_turn = |window: Duration| Duration::from_secs((window / turns).as_secs()).max(LEAST_WINDOW);
+        let max_windows = raw.max_windows.unwrap_or(MAX_WINDOWS);
+        let max_windows = within("sync.max_windows", max_windows, 1, MAX_MAX_WINDOWS)?;
+        let max_windows = usize::try_from(max_windows).unwrap_or(usize::MAX);
+        let lists_per_window = u32::try_from(lists.div_ceil(max_windows).max(1)).unwrap_or(u32::MAX);
+        let in_turn = |window: Duration| Duration::from_secs((window / lists_per_window).as_secs()).max(MIN_WINDOW);
         Ok(Self {
-            mode: words.mode.unwrap_or_default(),
-            window: in_turn(window("sync.window", &words.window, WINDOW)?),
-            workload_window: in_turn(window("sync.workload_window", &words.workload_window, WORKLOAD_WINDOW)?),
-            most_windows,
-            turns,
+            mode: raw.mode.unwrap_or_default(),
+            window: in_turn(window("sync.window", &raw.window, WINDOW)?),
+            workload_window: in_turn(window("sync.workload_window", &raw.workload_window, WORKLOAD_WINDOW)?),
+            max_windows,
+            lists_per_window,
         })
     }
 
-    /// The longest time that a list goes without a word, where windows are what keeps it up to date.
-    pub(super) fn slowest(&self) -> Duration {
+    /// Returns the longest time between two updates of a watched list.
+    pub(super) fn longest_update_gap(&self) -> Duration {
         match self.mode {
             SyncMode::List => Duration::ZERO,
-            SyncMode::Watch => self.window.max(self.workload_window).saturating_mul(self.turns),
+            SyncMode::Watch => self
+                .window
+                .max(self.workload_window)
+                .saturating_mul(self.lists_per_window),
         }
     }
 }
 
 impl Config {
-    /// How a list of that source is kept up to date.
+    /// Returns how the list of a source is kept up to date.
     #[must_use]
     pub fn pace(&self, source: &Source) -> Schedule {
         let window = match source.kind {

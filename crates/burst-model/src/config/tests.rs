@@ -3,12 +3,12 @@ use crate::kube::ObjectKind;
 use proptest::prelude::*;
 use std::time::Duration;
 
-fn parse(json: &str) -> Result<Config, BadConfig> {
+fn parse(json: &str) -> Result<Config, ConfigError> {
     Config::parse(json.as_bytes(), Artifact::Full)
 }
 
 #[test]
-fn the_name_of_the_cluster_is_enough() {
+fn only_the_cluster_is_required() {
     let config = parse(r#"{"cluster":"kube_api"}"#).unwrap();
     assert_eq!(config.poll_interval, Duration::from_secs(15));
     assert_eq!(config.header.name, "x-burst");
@@ -26,7 +26,7 @@ fn the_name_of_the_cluster_is_enough() {
 }
 
 #[test]
-fn lists_are_watched_unless_it_is_said_otherwise() {
+fn lists_are_watched_by_default() {
     assert_eq!(parse(r#"{"cluster":"k"}"#).unwrap().sync.mode, SyncMode::Watch);
     let listed = parse(r#"{"cluster":"k","sync":{"mode":"list"}}"#).unwrap();
     assert!(
@@ -39,7 +39,7 @@ fn lists_are_watched_unless_it_is_said_otherwise() {
 }
 
 #[test]
-fn a_time_that_is_not_given_fits_those_that_are() {
+fn default_durations_fit_the_configured_ones() {
     let seconds = |json: &str| {
         let config = parse(json).unwrap();
         let times = [config.sync.window, config.sync.workload_window, config.max_staleness];
@@ -54,7 +54,7 @@ fn a_time_that_is_not_given_fits_those_that_are() {
         ),
         (r#"{"cluster":"k","sync":{"workload_window":"50s"}}"#, [5, 50, 100]),
         (r#"{"cluster":"k","poll_interval":"60s"}"#, [5, 30, 120]),
-        // Twelve lists take turns at four windows, and at one.
+        // Twelve lists take lists_per_window at four windows, and at one.
         (
             r#"{"cluster":"k","namespaces":["a","b","c"],"sync":{"max_windows":4}}"#,
             [3, 10, 60],
@@ -71,7 +71,7 @@ fn a_time_that_is_not_given_fits_those_that_are() {
 }
 
 #[test]
-fn what_is_refused_is_named_with_its_value_and_what_is_allowed() {
+fn an_error_names_the_key_its_value_and_what_is_allowed() {
     for (json, message) in [
         ("", "cluster: is missing; name the Envoy cluster of the Kubernetes API"),
         (
@@ -136,7 +136,7 @@ fn what_is_refused_is_named_with_its_value_and_what_is_allowed() {
         ),
         (
             r#"{"cluster":"k","header":{"name":"x burst"}}"#,
-            r#"header.name: "x burst" is not the name of a header"#,
+            r#"header.name: "x burst" is not a valid header name"#,
         ),
         (
             r#"{"cluster":"k","header":{"value":"a\nb"}}"#,
@@ -148,7 +148,7 @@ fn what_is_refused_is_named_with_its_value_and_what_is_allowed() {
         ),
         (
             r#"{"cluster":"k","workloads":[{"version":"v1","resource":"services","kind":"Service"}]}"#,
-            "workloads[0].resource: services is read anyway",
+            "workloads[0].resource: services is always read",
         ),
         (r#"{"cluster":"k","metrics_apis":{}}"#, "missing field `filter_chain`"),
         (
@@ -157,26 +157,26 @@ fn what_is_refused_is_named_with_its_value_and_what_is_allowed() {
         ),
         (
             r#"{"cluster":"k","metrics_apis":{"filter_chain":"m","labels":{"service":"a"}}}"#,
-            "metrics_apis.labels.service: the metrics have a label of that name already",
+            "metrics_apis.labels.service: the metrics already have a label of that name",
         ),
         (
             r#"{"cluster":"k","metrics_apis":{"filter_chain":"m","labels":{"deployment":"a"}}}"#,
-            "metrics_apis.labels.deployment: the metrics have a label",
+            "metrics_apis.labels.deployment: the metrics already have a label",
         ),
         (
             r#"{"cluster":"k","metrics_apis":{"filter_chain":"m","labels":{"a b":"c"}}}"#,
-            r#"metrics_apis.labels.a b: "c" is no label: name part must consist of"#,
+            r#"metrics_apis.labels.a b: "c" is not a valid label: name part must consist of"#,
         ),
         (
             r#"{"cluster":"k","metrics_apis":{"filter_chain":"m"},
                 "workloads":[{"version":"v1","resource":"pods","kind":"Pod"}]}"#,
-            "workloads: pods means something else in the metrics APIs",
+            "workloads: pods has a special meaning in the metrics APIs",
         ),
         (
             r#"{"cluster":"k","metrics_apis":{"filter_chain":"m"},"workloads":[
                 {"group":"a.b","version":"v1","resource":"sets","kind":"Set"},
                 {"group":"c.d","version":"v1","resource":"sets","kind":"Set"}]}"#,
-            "workloads: sets.a.b shares its plural name with another kind",
+            "workloads: sets.a.b has the same plural name as another resource",
         ),
         (
             r#"{"cluster":"k","metrics_apis":{"filter_chain":"m","policies":{"root_namespace":"A"}}}"#,
@@ -190,14 +190,27 @@ fn what_is_refused_is_named_with_its_value_and_what_is_allowed() {
         (
             r#"{"cluster":"k","metrics_apis":{"filter_chain":"m","policies":{"given":[
                 {"name":"p","rules":[{"metric":"a","deny":true}]},{"name":"p","rules":[{"metric":"a","deny":true}]}]}}}"#,
-            "metrics_apis.policies.given[1].name: p is the name of one before it",
+            "metrics_apis.policies.given[1].name: p is the name of an earlier policy",
         ),
         (
             r#"{"cluster":"k","metrics_apis":{"filter_chain":"m","policies":{"given":[{"name":"p","rule":[]}]}}}"#,
             "metrics_apis.policies.given[0].rule: unknown field `rule`",
         ),
         (r#"{"cluster":"k"} {"#, "trailing characters at line 1"),
-        ("[", "EOF while parsing"),
+        ("{", "EOF while parsing"),
+        ("[]", "invalid type: sequence, expected an object"),
+        (
+            r#"{"cluster":"k","header":[]}"#,
+            "header: invalid type: sequence, expected an object",
+        ),
+        (
+            r#"{"cluster":"k","on_stale":{"drop":null}}"#,
+            "on_stale: invalid type: map, expected a string",
+        ),
+        (
+            r#"{"cluster":"k","page_size":1,"page_size":2}"#,
+            "duplicate field `page_size`",
+        ),
     ] {
         let error = parse(json).unwrap_err().to_string();
         assert!(error.contains(message), "{json}: {error}");
@@ -205,7 +218,7 @@ fn what_is_refused_is_named_with_its_value_and_what_is_allowed() {
 }
 
 #[test]
-fn the_header_only_module_refuses_what_needs_the_request() {
+fn the_header_only_module_refuses_keys_that_need_requests() {
     let parse = |json: &str| Config::parse(json.as_bytes(), Artifact::HeaderOnly);
     assert!(parse(r#"{"cluster":"k"}"#).unwrap().endpoints.is_none());
     for (json, key) in [
@@ -224,7 +237,7 @@ fn the_header_only_module_refuses_what_needs_the_request() {
 }
 
 #[test]
-fn lists_are_kept_for_each_kind_and_namespace() {
+fn there_is_a_list_for_each_resource_and_namespace() {
     let config = parse(
         r#"{"cluster":"k","namespaces":["b","a","b"],"workloads":[
             {"group":"argoproj.io","version":"v1alpha1","resource":"rollouts","kind":"Rollout","label_selector":"team=x"}]}"#,
@@ -244,7 +257,7 @@ fn lists_are_kept_for_each_kind_and_namespace() {
 }
 
 #[test]
-fn what_does_not_change_the_bytes_does_not_change_their_keys() {
+fn settings_that_do_not_change_shared_data_do_not_change_the_hash() {
     let hash = |json: &str| parse(json).unwrap().settings_hash();
     let plain = hash(r#"{"cluster":"k"}"#);
     for same in [
@@ -276,7 +289,7 @@ fn what_does_not_change_the_bytes_does_not_change_their_keys() {
 }
 
 #[test]
-fn what_is_left_to_a_successor_is_for_all_who_read_the_same() {
+fn the_lists_hash_depends_only_on_what_is_read() {
     let hash = |json: &str| parse(json).unwrap().lists_hash();
     let plain = hash(r#"{"cluster":"k"}"#);
     assert_eq!(
@@ -290,12 +303,12 @@ fn what_is_left_to_a_successor_is_for_all_who_read_the_same() {
 
 proptest! {
     #[test]
-    fn arbitrary_bytes_are_refused_and_nothing_worse(bytes in proptest::collection::vec(any::<u8>(), 0..256)) {
+    fn any_bytes_are_refused_without_a_panic(bytes in proptest::collection::vec(any::<u8>(), 0..256)) {
         prop_assert!(Config::parse(&bytes, Artifact::Full).is_err());
     }
 
     #[test]
-    fn arbitrary_values_are_taken_or_refused(value in "\\PC{0,20}", number: i64) {
+    fn any_value_is_accepted_or_refused(value in "\\PC{0,20}", number: i64) {
         let value = serde_json::to_string(&value).unwrap();
         for key in ["cluster", "poll_interval", "cluster_domain", "authority"] {
             let _ = parse(&format!(r#"{{"cluster":"k","{key}":{value},"page_size":{number}}}"#));
@@ -305,7 +318,7 @@ proptest! {
 }
 
 #[test]
-fn policies_are_read_where_everything_is_and_in_the_root_namespace() {
+fn policies_are_read_in_all_namespaces_that_are_read_and_the_root_namespace() {
     let policies = |more: &str| {
         let json = format!(
             r#"{{"cluster":"k"{more},"metrics_apis":{{"filter_chain":"m","policies":{{"root_namespace":"istio-system"}}}}}}"#

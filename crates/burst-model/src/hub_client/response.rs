@@ -171,7 +171,7 @@ mod tests {
         let refused = "upstream connect error";
         assert_eq!(failure(503, None, refused), Failure::Unreachable(refused.into()));
         assert_eq!(failure(504, None, "upstream request timeout"), Failure::Timeout);
-        assert_eq!(failure(404, None, "no\nroute"), Failure::NotFound(r"no\nroute".into()));
+        assert_eq!(failure(404, None, "no\nroute"), Failure::NotFound("no␊route".into()));
         assert_eq!(failure(302, None, ""), Failure::Unexpected(302));
         assert_eq!(
             parse(HubResponse::default(), &mut ()).unwrap_err(),

@@ -6,7 +6,7 @@ use crate::kube::page::{InvalidItem, LONGEST_NAME, QUARANTINED};
 use crate::kube::{Failure, ParseDecision, ParseGuard};
 use crate::name::ObjectName;
 use crate::order;
-use crate::printable::{MOST_WORDS, printable};
+use crate::printable::{LONGEST_QUOTE, printable};
 use crate::serve::header;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, Visitor};
@@ -82,7 +82,7 @@ impl HubServices {
         }
         self.invalid.push(InvalidItem {
             name: printable(name, LONGEST_NAME),
-            reason: printable(reason, MOST_WORDS),
+            reason: printable(reason, LONGEST_QUOTE),
         });
     }
 

@@ -130,7 +130,7 @@ impl Leader {
                 Object::Hpa(_) | Object::Service(_) | Object::Workload(_) => None,
             });
         let bad = bad.chain(lists.iter().flat_map(|(_, list)| list.excluded.lines()));
-        let (sets, lines) = self.policies.gather(Some(root.as_str()), specs, bad);
+        let (sets, lines) = self.policies.update(Some(root.as_str()), specs, bad);
         let lines = lines.into_iter().filter(|_| self.policy_lines.take(now).0);
         lines
             .map(Effect::LogWarning)

@@ -1,93 +1,93 @@
-//! Policies that are objects, from the leader that reads them to every VM that goes by them.
+//! Policy objects: the leader reads and publishes them, and every VM evaluates them.
 //!
-//! All of a namespace are one set, which is in force as a whole: with one policy left out, more would pass than anybody
-//! wrote. So a set with something wrong in it is refused, and the one before it stays in force. Namespaces do not
-//! wait for each other: nobody can hold up another's policies.
+//! The policies of a namespace form one set that is in force as a whole. Without one of its policies a set would allow more
+//! than its author wrote, so a set with an invalid policy is refused and the previous set stays in force. Sets are
+//! independent: an invalid policy in one namespace does not delay those of another.
 
-mod enforced;
+mod effective;
 
-pub use enforced::{Enforced, NotInForce};
+pub use effective::{EffectivePolicies, PoliciesUnavailable};
 
 use crate::hash;
 use crate::kube::PolicyObject;
 use crate::printable::printable;
 use burst_policy::cost::{self, MemoryQuota, QuotaExceeded};
-use burst_policy::{BadPolicy, Policy};
+use burst_policy::{Policy, PolicyError};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Bytes of a reason, which may quote what is wrong: every thread keeps it, and says it where it refuses a metric.
-const MOST_REASON: usize = 1024;
+/// The longest reason, in characters. It may quote the invalid value; every thread stores it, and names it in denials.
+const MAX_REASON: usize = 1024;
 
-/// The policies of every namespace that has any, by its name: what the leader tells the other VMs.
+/// The sets of all namespaces that have policies, sorted by namespace. The leader publishes them to the other VMs.
 pub type PolicySets = Vec<PolicySet>;
 
 /// The policies of one namespace.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PolicySet {
-    /// Which.
+    /// The name of the namespace.
     pub namespace: Box<str>,
-    /// The last ones without a fault: the name of each, and its `spec` as JSON. `None` before the first.
-    pub in_force: Option<Vec<Spec>>,
-    /// Why those that there are now are not in force.
+    /// The last valid set: the name of each policy and its `spec` as JSON. `None` if no set was valid yet.
+    pub in_force: Option<Vec<NamedSpec>>,
+    /// Why the current policies are not in force, if they are not.
     pub refused: Option<String>,
 }
 
-/// The policies as the leader read them.
+/// Collects the policies that the leader reads into sets.
 #[derive(Debug)]
-pub(crate) struct Gathered {
-    /// What was told last; `None` before anything was.
-    told: Option<PolicySets>,
-    /// The hash of what that was made of.
-    made_of: Option<u64>,
-    sizes: Sizes,
+pub(crate) struct PolicyCollector {
+    /// The sets that were published last, if any.
+    published: Option<PolicySets>,
+    /// The hash of the objects that they were made of.
+    input_hash: Option<u64>,
+    sizes: SizeCache,
 }
 
-/// The bytes of sets, or why they cannot be in force, by the hash of each: when one namespace changes, the others are not
-/// read again.
-type Sizes = BTreeMap<u64, Result<usize, String>>;
+/// The size of each set in bytes, or why it is refused, by the hash of the set. When one namespace changes, the others are
+/// not compiled again.
+type SizeCache = BTreeMap<u64, Result<usize, String>>;
 
-/// A namespace's objects: the spec of each by its name, and a line about one that could not even be read.
+/// The policy objects of a namespace, and a message about one that could not be read.
 #[derive(Debug, Hash)]
-struct Found<'a> {
+struct NamespaceObjects<'a> {
     namespace: &'a str,
     specs: Vec<&'a PolicyObject>,
     bad: Option<&'a str>,
 }
 
-/// Where a namespace stands among others, or would.
-fn place<T>(sets: &[T], namespace: &str, of: impl Fn(&T) -> &str) -> Result<usize, usize> {
+/// Returns the index of a namespace among sorted ones, or where to insert it.
+fn position<T>(sets: &[T], namespace: &str, of: impl Fn(&T) -> &str) -> Result<usize, usize> {
     sets.binary_search_by(|set| of(set).cmp(namespace))
 }
 
-fn found<'a, 'b>(all: &'b mut Vec<Found<'a>>, namespace: &'a str) -> Option<&'b mut Found<'a>> {
-    let place = place(all, namespace, |found| found.namespace).unwrap_or_else(|place| {
+fn found<'a, 'b>(all: &'b mut Vec<NamespaceObjects<'a>>, namespace: &'a str) -> Option<&'b mut NamespaceObjects<'a>> {
+    let place = position(all, namespace, |found| found.namespace).unwrap_or_else(|place| {
         let (specs, bad) = (Vec::new(), None);
-        all.insert(place, Found { namespace, specs, bad });
+        all.insert(place, NamespaceObjects { namespace, specs, bad });
         place
     });
     all.get_mut(place)
 }
 
-impl Gathered {
-    /// Goes on from what the last leader told.
+impl PolicyCollector {
+    /// Continues from the sets that the last leader published.
     pub(crate) fn new(told: Option<PolicySets>) -> Self {
         Self {
-            told,
-            made_of: None,
-            sizes: Sizes::new(),
+            published: told,
+            input_hash: None,
+            sizes: SizeCache::new(),
         }
     }
 
-    /// The namespaces whose policies are refused.
+    /// Returns the number of namespaces whose policies are refused.
     pub(crate) fn refused(&self) -> usize {
-        let told = self.told.iter().flatten();
+        let told = self.published.iter().flatten();
         told.filter(|set| set.refused.is_some()).count()
     }
 
-    /// Takes all objects that there are, and the lines about those that could not be read. The sets where they are
-    /// others than before, and what to warn of.
-    pub(crate) fn gather<'a>(
+    /// Takes all current objects, and messages about those that could not be read. Returns the sets if they changed, and
+    /// warnings to log.
+    pub(crate) fn update<'a>(
         &mut self,
         root: Option<&str>,
         objects: impl Iterator<Item = &'a PolicyObject>,
@@ -104,64 +104,64 @@ impl Gathered {
                 .into_iter()
                 .for_each(|set| set.bad = Some(line));
         }
-        let made_of = Some(hash::of(&all));
-        if made_of == self.made_of {
+        let input_hash = Some(hash::of(&all));
+        if input_hash == self.input_hash {
             return (None, Vec::new());
         }
-        self.made_of = made_of;
-        let before = self.told.as_deref().unwrap_or_default();
+        self.input_hash = input_hash;
+        let before = self.published.as_deref().unwrap_or_default();
         let mut known = std::mem::take(&mut self.sizes);
-        let mut size = |namespace: &str, specs: &[Spec]| {
+        let mut size = |namespace: &str, specs: &[NamedSpec]| {
             let mark = hash::of(&(namespace, specs));
             let fresh = || {
                 known
                     .remove(&mark)
-                    .unwrap_or_else(|| read(namespace, None, specs).map(|read| read.bytes))
+                    .unwrap_or_else(|| compile(namespace, None, specs).map(|read| read.bytes))
             };
             self.sizes.entry(mark).or_insert_with(fresh).clone()
         };
         let mut candidates: Vec<_> = all
             .iter()
-            .map(|found| Candidates::of(found, of_namespace(before, found.namespace), &mut size))
+            .map(|found| Candidate::of(found, find_namespace(before, found.namespace), &mut size))
             .collect();
         apply_quota(root, &mut candidates);
-        let sets: PolicySets = candidates.into_iter().map(Candidates::into_set).collect();
+        let sets: PolicySets = candidates.into_iter().map(Candidate::into_set).collect();
         let is_new = |set: &&PolicySet| {
-            let before = of_namespace(before, &set.namespace);
+            let before = find_namespace(before, &set.namespace);
             set.refused.as_ref() != before.and_then(|before| before.refused.as_ref())
         };
         let lines = sets.iter().filter(is_new).filter_map(PolicySet::warning).collect();
-        let sets = Some(sets).filter(|sets| self.told.as_ref() != Some(sets));
+        let sets = Some(sets).filter(|sets| self.published.as_ref() != Some(sets));
         if sets.is_some() {
-            self.told.clone_from(&sets);
+            self.published.clone_from(&sets);
         }
         (sets, lines)
     }
 }
 
-/// The set of a namespace.
-fn of_namespace<'a>(sets: &'a [PolicySet], namespace: &str) -> Option<&'a PolicySet> {
-    sets.get(place(sets, namespace, |set| &set.namespace).ok()?)
+/// Returns the set of a namespace.
+fn find_namespace<'a>(sets: &'a [PolicySet], namespace: &str) -> Option<&'a PolicySet> {
+    sets.get(position(sets, namespace, |set| &set.namespace).ok()?)
 }
 
 /// The name of a policy, and its `spec` as JSON.
-type Spec = (Box<str>, Box<str>);
+type NamedSpec = (Box<str>, Box<str>);
 
-/// A namespace's policies, and the room that they need.
+/// The policies of a namespace and the memory that they need.
 #[derive(Debug)]
-struct Candidates<'a> {
+struct Candidate<'a> {
     namespace: &'a str,
-    /// Those that there are now, or why they cannot be in force.
-    now: Result<(usize, Vec<Spec>), String>,
-    /// Those that were in force before.
-    before: Option<(usize, &'a [Spec])>,
+    /// The current policies with their size, or why they are refused.
+    now: Result<(usize, Vec<NamedSpec>), String>,
+    /// The policies that were in force before, with their size.
+    before: Option<(usize, &'a [NamedSpec])>,
 }
 
-impl<'a> Candidates<'a> {
+impl<'a> Candidate<'a> {
     fn of(
-        found: &Found<'a>,
+        found: &NamespaceObjects<'a>,
         before: Option<&'a PolicySet>,
-        size: &mut impl FnMut(&str, &[Spec]) -> Result<usize, String>,
+        size: &mut impl FnMut(&str, &[NamedSpec]) -> Result<usize, String>,
     ) -> Self {
         let namespace = found.namespace;
         let spec = |policy: &&PolicyObject| (policy.name.name.as_str().into(), policy.spec.clone());
@@ -170,19 +170,19 @@ impl<'a> Candidates<'a> {
             Some(line) => Err(line.to_owned()),
             None => size(namespace, &specs).map(|bytes| (bytes, specs)),
         };
-        // An older leader may have left what is too much now.
+        // A leader with an older version may have published a set that exceeds the limits of this one.
         let before = before.and_then(|before| before.in_force.as_deref());
         let before = before.and_then(|specs| Some((size(namespace, specs).ok()?, specs)));
         Self { namespace, now, before }
     }
 
-    /// The bytes of those that are to be in force.
+    /// Returns the size of the policies that should be in force.
     fn bytes(&self) -> usize {
         let now = self.now.as_ref().map(|(bytes, _)| *bytes).ok();
         now.or(self.before.map(|(bytes, _)| bytes)).unwrap_or_default()
     }
 
-    /// Takes room for those that there are now, or else for those before.
+    /// Reserves memory for the current policies, or else for the previous ones.
     fn take(&mut self, quota: &mut MemoryQuota) {
         if self.now.as_ref().is_ok_and(|(bytes, _)| !quota.take(*bytes)) {
             self.now = Err(QuotaExceeded.to_string());
@@ -205,13 +205,13 @@ impl<'a> Candidates<'a> {
     }
 }
 
-/// Leaves out what there is no room for.
-fn apply_quota(root: Option<&str>, sets: &mut [Candidates<'_>]) {
+/// Refuses the sets for which there is no memory.
+fn apply_quota(root: Option<&str>, sets: &mut [Candidate<'_>]) {
     let mut order: Vec<_> = sets.iter().map(|set| (set.namespace, set.bytes())).collect();
     cost::quota_order(root, &mut order);
     let mut quota = MemoryQuota::default();
     for (namespace, _) in order {
-        let set = place(sets, namespace, |set| set.namespace)
+        let set = position(sets, namespace, |set| set.namespace)
             .ok()
             .and_then(|place| sets.get_mut(place));
         set.into_iter().for_each(|set| set.take(&mut quota));
@@ -222,8 +222,8 @@ impl PolicySet {
     fn warning(&self) -> Option<String> {
         let namespace = &self.namespace;
         let instead = match self.in_force {
-            Some(_) => "those before them stay in force",
-            None => "there were none before them, so no external metric is served by them",
+            Some(_) => "the previous ones stay in force",
+            None => "there were no previous ones, so no external metric is served there",
         };
         let reason = self.refused.as_ref()?;
         Some(format!(
@@ -232,32 +232,32 @@ impl PolicySet {
     }
 }
 
-/// The policies of a namespace, ready to decide.
+/// The checked policies of a namespace.
 #[derive(Debug)]
-struct Loaded {
+struct CompiledSet {
     policies: Vec<Policy>,
-    /// What they occupy, their specs among it.
+    /// Their size in bytes, including their specs.
     bytes: usize,
 }
 
-/// The policies of a namespace, or why they are none; `applies` is where they do.
-fn read(namespace: &str, applies: Option<&str>, specs: &[Spec]) -> Result<Loaded, String> {
+/// Checks the policies of a namespace. They apply to the namespace `applies`, or to all if that is `None`.
+fn compile(namespace: &str, applies: Option<&str>, specs: &[NamedSpec]) -> Result<CompiledSet, String> {
     let mut policies = Vec::with_capacity(specs.len());
     for (name, spec) in specs {
         let title = format!("{namespace}/{name}");
         let policy = Policy::parse(&title, applies, spec);
-        policies.push(policy.map_err(|BadPolicy { place, fault }| {
-            printable(format_args!("{title}: spec.{place}: {fault}"), MOST_REASON)
+        policies.push(policy.map_err(|PolicyError { path, kind }| {
+            printable(format_args!("{title}: spec.{path}: {kind}"), MAX_REASON)
         })?);
     }
-    let cost = cost::of_set(&policies.iter().collect::<Vec<_>>());
+    let cost = cost::check_set(&policies.iter().collect::<Vec<_>>());
     let bytes = cost.map_err(|(place, excess)| {
         let title = policies.get(place).map_or("", Policy::name);
-        format!("up to {title} they have {excess}")
+        format!("the policies up to {title} have {excess}")
     })?;
     let of_specs: usize = specs.iter().map(|(_, spec)| spec.len()).sum();
     let bytes = bytes + of_specs;
-    Ok(Loaded { policies, bytes })
+    Ok(CompiledSet { policies, bytes })
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Policies as a leader tells them.
+//! Policies as a leader publishes them.
 
 use super::*;
 use crate::name::ObjectName;
@@ -14,8 +14,8 @@ fn objects(all: &[(&str, &str)]) -> Vec<PolicyObject> {
     all.iter().map(object).collect()
 }
 
-fn gather(gathered: &mut Gathered, all: &[(&str, &str)]) -> (Option<PolicySets>, Vec<String>) {
-    gathered.gather(Some("root"), objects(all).iter(), std::iter::empty())
+fn update(collector: &mut PolicyCollector, all: &[(&str, &str)]) -> (Option<PolicySets>, Vec<String>) {
+    collector.update(Some("root"), objects(all).iter(), std::iter::empty())
 }
 
 fn names(sets: &PolicySets, namespace: &str) -> Option<Vec<String>> {
@@ -24,68 +24,72 @@ fn names(sets: &PolicySets, namespace: &str) -> Option<Vec<String>> {
 }
 
 fn set<'a>(sets: &'a PolicySets, namespace: &str) -> &'a PolicySet {
-    of_namespace(sets, namespace).unwrap()
+    find_namespace(sets, namespace).unwrap()
 }
 
 #[test]
-fn what_did_not_change_is_not_told_again() {
-    let mut gathered = Gathered::new(None);
+fn unchanged_policies_are_not_published_again() {
+    let mut collector = PolicyCollector::new(None);
     assert_eq!(
-        gather(&mut gathered, &[]).0,
+        update(&mut collector, &[]).0,
         Some(PolicySets::new()),
-        "that there are none is told"
+        "the empty list is published"
     );
-    assert!(gather(&mut gathered, &[]).0.is_none());
-    let (sets, lines) = gather(&mut gathered, &[("shop/a", DENY), ("shop/b", DENY), ("data/c", DENY)]);
+    assert!(update(&mut collector, &[]).0.is_none());
+    let (sets, lines) = update(&mut collector, &[("shop/a", DENY), ("shop/b", DENY), ("data/c", DENY)]);
     let sets = sets.unwrap();
     assert_eq!(names(&sets, "shop").unwrap(), ["a", "b"]);
     assert!(lines.is_empty());
-    let mut successor = Gathered::new(Some(sets));
+    let mut successor = PolicyCollector::new(Some(sets));
     assert!(
-        gather(&mut successor, &[("shop/a", DENY), ("shop/b", DENY), ("data/c", DENY)])
+        update(&mut successor, &[("shop/a", DENY), ("shop/b", DENY), ("data/c", DENY)])
             .0
             .is_none()
     );
 }
 
 #[test]
-fn a_set_with_a_fault_is_refused_as_a_whole_and_the_last_good_one_stays() {
-    let mut gathered = Gathered::new(None);
-    gather(&mut gathered, &[("shop/a", DENY)]);
+fn an_invalid_set_is_refused_as_a_whole_and_the_last_valid_one_stays() {
+    let mut collector = PolicyCollector::new(None);
+    update(&mut collector, &[("shop/a", DENY)]);
     let spoiled = [("shop/a", BAD), ("shop/b", DENY), ("data/c", DENY)];
-    let (sets, lines) = gather(&mut gathered, &spoiled);
+    let (sets, lines) = update(&mut collector, &spoiled);
     let sets = sets.unwrap();
-    assert_eq!(names(&sets, "shop").unwrap(), ["a"], "of before");
+    assert_eq!(names(&sets, "shop").unwrap(), ["a"], "the previous one");
     assert_eq!(set(&sets, "shop").in_force.as_ref().unwrap()[0].1.as_ref(), DENY);
-    assert_eq!(names(&sets, "data").unwrap(), ["c"], "which has nothing to do with it");
+    assert_eq!(
+        names(&sets, "data").unwrap(),
+        ["c"],
+        "another namespace is not affected"
+    );
     assert_eq!(
         lines,
         [
             "the ExternalMetricPolicies of namespace shop are refused: shop/a: spec.rules[0].metric: `(` is not \
-          closed, at character 1; those before them stay in force"
+          closed, at character 1; the previous ones stay in force"
         ]
     );
-    let (sets, lines) = gather(&mut gathered, &[&spoiled[..], &[("data/d", DENY)]].concat());
-    assert!(sets.is_some() && lines.is_empty(), "said once");
-    let (sets, _) = gather(&mut gathered, &[("shop/b", DENY)]);
+    let (sets, lines) = update(&mut collector, &[&spoiled[..], &[("data/d", DENY)]].concat());
+    assert!(sets.is_some() && lines.is_empty(), "logged once");
+    let (sets, _) = update(&mut collector, &[("shop/b", DENY)]);
     assert_eq!(names(&sets.unwrap(), "shop").unwrap(), ["b"]);
 }
 
 #[test]
-fn a_set_that_never_was_without_a_fault_is_not_in_force() {
-    let (sets, lines) = gather(&mut Gathered::new(None), &[("shop/a", BAD)]);
+fn a_set_that_was_never_valid_is_not_in_force() {
+    let (sets, lines) = update(&mut PolicyCollector::new(None), &[("shop/a", BAD)]);
     assert_eq!(set(&sets.unwrap(), "shop").in_force, None);
     assert!(
-        lines[0].ends_with("there were none before them, so no external metric is served by them"),
+        lines[0].ends_with("there were no previous ones, so no external metric is served there"),
         "{lines:?}"
     );
 }
 
 #[test]
-fn an_object_that_cannot_be_read_is_a_fault_of_its_set() {
-    let mut gathered = Gathered::new(None);
+fn an_object_that_cannot_be_read_makes_its_set_invalid() {
+    let mut collector = PolicyCollector::new(None);
     let bad = [("shop/b", "left out ExternalMetricPolicy shop/b: a proxy thread died")];
-    let (sets, _) = gathered.gather(None, objects(&[("shop/a", DENY)]).iter(), bad.into_iter());
+    let (sets, _) = collector.update(None, objects(&[("shop/a", DENY)]).iter(), bad.into_iter());
     assert_eq!(set(&sets.unwrap(), "shop").refused.as_deref(), Some(bad[0].1));
 }
 
@@ -93,19 +97,19 @@ fn an_object_that_cannot_be_read_is_a_fault_of_its_set() {
 fn a_namespace_has_a_thousand_rules_together() {
     let rules = vec![r#"{"metric":"a","deny":true}"#; 501].join(",");
     let many = format!(r#"{{"rules":[{rules}]}}"#);
-    let (sets, _) = gather(
-        &mut Gathered::new(None),
+    let (sets, _) = update(
+        &mut PolicyCollector::new(None),
         &[("shop/a", &many), ("shop/b", &many), ("data/c", &many)],
     );
     let sets = sets.unwrap();
     assert_eq!(
         set(&sets, "shop").refused.as_deref(),
-        Some("up to shop/b they have 1002 rules; 1000 are allowed")
+        Some("the policies up to shop/b have 1002 rules; 1000 are allowed")
     );
     assert!(set(&sets, "data").refused.is_none());
 }
 
-/// Large, and good for a namespace: 3.3 MB when it is compiled.
+/// A large policy that one namespace may have: 3.3 MB when compiled.
 fn large(name: &str) -> (String, String) {
     let rules = (0..28).map(|number| format!(r#"{{"metric":"m{number:02}[a-z0-9_/]{{900}}","deny":true}}"#));
     let rules: Vec<_> = rules.collect();
@@ -121,8 +125,8 @@ fn a_pattern_of_many_ranges_is_refused_in_its_own_namespace() {
     let pattern = "[acegikmoqsuwy02468]{900}";
     let rules = vec![format!(r#"{{"metric":"{pattern}","deny":true}}"#); 430].join(",");
     let attack = format!(r#"{{"rules":[{rules}]}}"#);
-    let (sets, lines) = gather(
-        &mut Gathered::new(None),
+    let (sets, lines) = update(
+        &mut PolicyCollector::new(None),
         &[("a1/p", &attack), ("a2/p", &attack), ("shop/a", DENY)],
     );
     let sets = sets.unwrap();
@@ -134,12 +138,12 @@ fn a_pattern_of_many_ranges_is_refused_in_its_own_namespace() {
 }
 
 #[test]
-fn there_is_room_for_small_sets_first_and_what_is_left_out_is_named() {
+fn small_sets_get_memory_first_and_the_others_are_named() {
     let mut all: Vec<_> = (0..40).map(|number| large(&format!("a{number:02}/p"))).collect();
     all.push(large("root/p"));
     all.extend((0..100).map(|number| (format!("small{number:03}/p"), DENY.to_owned())));
-    let mut gathered = Gathered::new(None);
-    let (sets, lines) = gather(&mut gathered, &borrowed(&all));
+    let mut collector = PolicyCollector::new(None);
+    let (sets, lines) = update(&mut collector, &borrowed(&all));
     let sets = sets.unwrap();
     let in_force: Vec<_> = sets
         .iter()
@@ -149,39 +153,39 @@ fn there_is_room_for_small_sets_first_and_what_is_left_out_is_named() {
     assert_eq!(
         in_force[..5],
         ["a00", "a01", "a02", "root", "small000"],
-        "that of the root namespace is the first"
+        "the root namespace comes first"
     );
-    assert_eq!((in_force.len(), lines.len(), gathered.refused()), (104, 37, 37));
+    assert_eq!((in_force.len(), lines.len(), collector.refused()), (104, 37, 37));
     assert_eq!(
         lines[0],
-        "the ExternalMetricPolicies of namespace a03 are refused: those of all namespaces have more than 16777216 \
-         bytes when they are compiled, and the largest are left out; there were none before them, so no external \
-         metric is served by them"
+        "the ExternalMetricPolicies of namespace a03 are refused: the policies of all namespaces take more than \
+         16777216 bytes when compiled, so the largest sets are not used; there were no previous ones, so no \
+         external metric is served there"
     );
     all.retain(|(name, _)| !name.starts_with("a0"));
-    let (sets, lines) = gather(&mut gathered, &borrowed(&all));
-    assert_eq!(names(&sets.unwrap(), "a10").unwrap(), ["p"], "there is room again");
-    assert_eq!((lines.len(), gathered.refused()), (0, 27));
+    let (sets, lines) = update(&mut collector, &borrowed(&all));
+    assert_eq!(names(&sets.unwrap(), "a10").unwrap(), ["p"], "there is memory again");
+    assert_eq!((lines.len(), collector.refused()), (0, 27));
 }
 
 #[test]
-fn a_set_that_there_is_no_room_for_any_more_leaves_the_one_before_it_in_force() {
-    let (mut gathered, small) = (
-        Gathered::new(None),
+fn a_set_that_exceeds_the_memory_leaves_the_previous_one_in_force() {
+    let (mut collector, small) = (
+        PolicyCollector::new(None),
         r#"{"rules":[{"metric":"a","deny":true}]}"#.to_owned(),
     );
     let mut all: Vec<_> = (0..5).map(|number| large(&format!("a{number}/p"))).collect();
     all.push(("zz/p".into(), small.clone()));
-    gather(&mut gathered, &borrowed(&all));
+    update(&mut collector, &borrowed(&all));
     all[5] = large("zz/p");
-    let sets = gather(&mut gathered, &borrowed(&all)).0.unwrap();
+    let sets = update(&mut collector, &borrowed(&all)).0.unwrap();
     let found = set(&sets, "zz");
     assert!(found.refused.is_some());
     assert_eq!(found.in_force.as_ref().unwrap()[0].1.as_ref(), small);
 }
 
 #[test]
-fn what_an_older_leader_told_that_is_too_much_does_not_stay_in_force() {
+fn a_published_set_that_exceeds_a_limit_does_not_stay_in_force() {
     let slow = format!(
         r#"{{"rules":[{}]}}"#,
         [r#"{"metric":"(?:.{0,30}){30}x","deny":true}"#; 99].join(",")
@@ -191,6 +195,6 @@ fn what_an_older_leader_told_that_is_too_much_does_not_stay_in_force() {
         in_force: Some(vec![("p".into(), slow.as_str().into())]),
         refused: None,
     };
-    let (sets, _) = gather(&mut Gathered::new(Some(vec![told])), &[("shop/p", &slow)]);
+    let (sets, _) = update(&mut PolicyCollector::new(Some(vec![told])), &[("shop/p", &slow)]);
     assert_eq!(set(&sets.unwrap(), "shop").in_force, None);
 }

@@ -5,7 +5,7 @@
 
 use super::tally::Tally;
 use super::text::InvalidTally;
-use crate::printable::{MOST_WORDS, printable};
+use crate::printable::{LONGEST_QUOTE, printable};
 use crate::time::Time;
 use std::time::Duration;
 
@@ -82,7 +82,7 @@ pub fn parse_response(status: Option<u16>, body: &[u8]) -> Result<(), ReportFail
         Some(431) => Err(ReportFailure::TooLarge),
         Some(status @ (400 | 403 | 405 | 507)) => Err(ReportFailure::Refused {
             status,
-            message: printable(String::from_utf8_lossy(body).trim(), MOST_WORDS),
+            message: printable(String::from_utf8_lossy(body).trim(), LONGEST_QUOTE),
         }),
         Some(_) => Err(ReportFailure::NoHub),
     }
@@ -130,7 +130,7 @@ mod tests {
             .to_string();
         assert_eq!(
             refused,
-            r"the hub refuses the report with 400: the report is\r\nof 40 s ago"
+            "the hub refuses the report with 400: the report is␍␊of 40 s ago"
         );
     }
 }

@@ -17,7 +17,8 @@ pub struct LocalReply {
 }
 
 impl LocalReply {
-    pub(super) fn new(status: u16, content_type: &str, body: impl Into<Rc<[u8]>>) -> Self {
+    /// A reply with a body of this type, and no other header.
+    pub fn new(status: u16, content_type: &str, body: impl Into<Rc<[u8]>>) -> Self {
         Self {
             status,
             headers: vec![("content-type", content_type.into())],
@@ -32,7 +33,8 @@ impl LocalReply {
     }
 
     /// A reply without a body.
-    pub(super) fn empty(status: u16) -> Self {
+    #[must_use]
+    pub fn empty(status: u16) -> Self {
         Self {
             status,
             headers: Vec::new(),
@@ -40,7 +42,9 @@ impl LocalReply {
         }
     }
 
-    pub(super) fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
+    /// The same reply with one more header.
+    #[must_use]
+    pub fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.headers.push((name, value.into()));
         self
     }
@@ -48,7 +52,8 @@ impl LocalReply {
 
 /// Returns whether a list of entity tags contains this one, by weak comparison.
 /// <https://www.rfc-editor.org/rfc/rfc9110#name-if-none-match>
-pub(super) fn has_tag(tags: &[u8], etag: &str) -> bool {
+#[must_use]
+pub fn has_tag(tags: &[u8], etag: &str) -> bool {
     let mut tags = tags.split(|b| *b == b',').map(<[u8]>::trim_ascii);
     tags.any(|tag| tag == b"*" || tag.strip_prefix(b"W/").unwrap_or(tag) == etag.as_bytes())
 }

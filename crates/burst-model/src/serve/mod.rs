@@ -4,7 +4,6 @@ pub mod burst;
 pub mod cache;
 pub mod header;
 mod local_reply;
-pub mod metrics;
 
 pub use cache::{Absence, ServingCache};
-pub use local_reply::LocalReply;
+pub use local_reply::{LocalReply, has_tag};

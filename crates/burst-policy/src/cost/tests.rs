@@ -1,5 +1,5 @@
 use super::*;
-use crate::labels::Labels;
+use crate::labels::LabelConstraints;
 use proptest::prelude::*;
 
 fn spec(rules: impl IntoIterator<Item = String>) -> String {
@@ -88,7 +88,7 @@ fn what_is_looked_up_in_a_query_counts() {
     let policies = |values: usize, count: usize| {
         let one = policy(&spec([none_of(values, 9)])).unwrap();
         let all: Vec<_> = (0..count).map(|_| &one).collect();
-        of_set(&all).map_err(|(place, excess)| (place, excess.to_string()))
+        check_set(&all).map_err(|(place, excess)| (place, excess.to_string()))
     };
     assert!(policies(1000, 5).is_ok());
     let (place, said) = policies(2900, 1000).unwrap_err();
@@ -103,7 +103,7 @@ fn what_is_looked_up_in_a_query_counts() {
         &spec([deny("burst_headroom")])[1..]
     );
     let one = policy(&for_groups).unwrap();
-    assert_eq!(of_set(&vec![&one; 1000]).unwrap_err().0, 97, "each is looked up");
+    assert_eq!(check_set(&vec![&one; 1000]).unwrap_err().0, 97, "each is looked up");
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn what_would_fill_the_memory_is_refused() {
     let said = refusal(&spec((0..430).map(|number| deny(&large(number)))));
     assert!(said.starts_with("rules[3"), "{said}");
     assert!(
-        said.ends_with(&format!(" bytes when they are compiled; {MOST_BYTES} are allowed")),
+        said.ends_with(&format!(" bytes when compiled; {MAX_BYTES} are allowed")),
         "{said}"
     );
     // Texts are kept as well.
@@ -124,18 +124,18 @@ fn what_would_fill_the_memory_is_refused() {
 #[test]
 fn a_set_has_its_limits_together_and_names_the_first_that_is_too_much() {
     let one = policy(&spec((0..300).map(|number| deny(&format!("metric_{number}"))))).unwrap();
-    assert!(of_set(&[&one; 3]).is_ok());
-    let (place, excess) = of_set(&[&one; 30]).unwrap_err();
+    assert!(check_set(&[&one; 3]).is_ok());
+    let (place, excess) = check_set(&[&one; 30]).unwrap_err();
     assert_eq!((place, excess.to_string()), (3, "1200 rules; 1000 are allowed".into()));
-    assert!(of_set(&[]).is_ok());
+    assert!(check_set(&[]).is_ok());
 }
 
 #[test]
 fn what_no_name_begins_with_is_never_compiled() {
     let one = policy(&spec((0..1000).map(|number| deny(&format!("metric_{number}_.*"))))).unwrap();
     assert_eq!(
-        one.decide("metric_17_depth", &Labels::default()),
-        crate::Decision::Denied(17)
+        one.decide("metric_17_depth", &LabelConstraints::default()),
+        crate::PolicyDecision::Denied(17)
     );
     let compiled = one.rules().iter().filter(|rule| rule.pattern.is_compiled());
     assert_eq!(compiled.count(), 1);

@@ -16,7 +16,7 @@ fn query(text: &str) -> Selector {
 }
 
 fn within(narrow: &str, wide: &str) -> bool {
-    Labels::of_query(&query(narrow)).is_within(&Labels::of_query(&query(wide)))
+    LabelConstraints::from_query(&query(narrow)).is_subset_of(&LabelConstraints::from_query(&query(wide)))
 }
 
 #[test]
@@ -95,21 +95,21 @@ proptest! {
     fn it_is_decided_as_by_looking_at_everything((narrow, wide) in pair()) {
         let looked = universe().all(|labels| !selects(&narrow, labels) || selects(&wide, labels));
         prop_assert_eq!(
-            Labels::of_query(&narrow).is_within(&Labels::of_query(&wide)), looked,
+            LabelConstraints::from_query(&narrow).is_subset_of(&LabelConstraints::from_query(&wide)), looked,
             "{} within {}", narrow, wide
         );
     }
 
     #[test]
     fn what_selects_nothing_is_known((selector, _) in pair()) {
-        let labels = Labels::of_query(&selector);
+        let labels = LabelConstraints::from_query(&selector);
         prop_assert_eq!(labels.contradiction().is_some(), !universe().any(|labels| selects(&selector, labels)));
     }
 
     #[test]
     fn a_set_has_what_the_selector_selects((selector, _) in pair(), team in option::of(select([&NAMED[..], &OTHERS[..]].concat()))) {
         let own: Vec<_> = selector.requirements().iter().filter(|one| &*one.key == "team").collect();
-        let labels = Labels::of_query(&selector);
+        let labels = LabelConstraints::from_query(&selector);
         let values = labels.iter().find(|(key, _)| *key == "team").map(|(_, values)| values.clone());
         let selected = own.iter().all(|one| one.matches(team));
         prop_assert_eq!(values.unwrap_or_default().have(team), selected);

@@ -1,30 +1,30 @@
 //! The values that one label may have.
 
-/// A set of values, of which being absent is one.
+/// A set of label values. "Absent" is one of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Values {
+pub struct ValueSet {
     /// Whether the label may be absent.
     absent: bool,
-    present: Present,
+    present: PresentValues,
 }
 
-/// The lists are in order, without one twice: a query may name thousands, and so may a policy.
+/// The lists are sorted and have no duplicates, because requests and policies can have thousands of values.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Present {
+enum PresentValues {
     OneOf(Vec<Box<str>>),
-    /// All but these, within the limits.
-    NoneOf(Vec<Box<str>>, Option<Limits>),
+    /// All values but these, within the range.
+    NoneOf(Vec<Box<str>>, Option<IntegerRange>),
 }
 
-/// Values that are numbers between the two, which are left out themselves.
+/// Values that are integers between the two bounds, which are excluded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Limits {
+struct IntegerRange {
     above: Option<i64>,
     below: Option<i64>,
 }
 
-impl Limits {
-    /// As the API server reads a value.
+impl IntegerRange {
+    /// Returns whether the API server would read the value as an integer in the range.
     fn have(self, value: &str) -> bool {
         let is_between = |number: i64| {
             self.above.is_none_or(|above| number > above) && self.below.is_none_or(|below| number < below)
@@ -47,21 +47,21 @@ impl Limits {
     }
 }
 
-/// Any value, or none.
-impl Default for Values {
+/// Any value, or an absent label.
+impl Default for ValueSet {
     fn default() -> Self {
         Self::none_of([])
     }
 }
 
-impl Values {
+impl ValueSet {
     pub(super) fn one_of(values: impl IntoIterator<Item = Box<str>>) -> Self {
-        let present = Present::OneOf(sorted(values.into_iter().collect()));
+        let present = PresentValues::OneOf(sorted(values.into_iter().collect()));
         Self { absent: false, present }
     }
 
     pub(super) fn none_of(values: impl IntoIterator<Item = Box<str>>) -> Self {
-        let present = Present::NoneOf(sorted(values.into_iter().collect()), None);
+        let present = PresentValues::NoneOf(sorted(values.into_iter().collect()), None);
         Self { absent: true, present }
     }
 
@@ -92,106 +92,105 @@ impl Values {
     }
 
     fn limited(above: Option<i64>, below: Option<i64>) -> Self {
-        let present = Present::NoneOf(Vec::new(), Some(Limits { above, below }));
+        let present = PresentValues::NoneOf(Vec::new(), Some(IntegerRange { above, below }));
         Self { absent: false, present }
     }
 
-    /// What both have.
+    /// Returns the intersection.
     pub(super) fn and(self, other: Self) -> Self {
         let absent = self.absent && other.absent;
         let present = match (self.present, other.present) {
-            (Present::NoneOf(mut these, one), Present::NoneOf(those, two)) => {
+            (PresentValues::NoneOf(mut these, one), PresentValues::NoneOf(those, two)) => {
                 these.extend(those);
                 let limits = one.zip(two).map(|(one, two)| one.and(two)).or(one).or(two);
-                Present::NoneOf(sorted(these), limits)
+                PresentValues::NoneOf(sorted(these), limits)
             }
-            (Present::OneOf(mut these), other) | (other, Present::OneOf(mut these)) => {
+            (PresentValues::OneOf(mut these), other) | (other, PresentValues::OneOf(mut these)) => {
                 these.retain(|value| other.has(value));
-                Present::OneOf(these)
+                PresentValues::OneOf(these)
             }
         };
         Self { absent, present }
     }
 
-    /// Whether a label may neither be there nor be absent.
+    /// Returns whether the set is empty.
     #[must_use]
     pub fn is_nothing(&self) -> bool {
         !self.absent && self.present.is_empty()
     }
 
-    /// Whether the label of that value is one; `None` is an absent one.
+    /// Returns whether the set contains a value; `None` is an absent label.
     #[must_use]
     pub fn have(&self, value: Option<&str>) -> bool {
         value.map_or(self.absent, |value| self.present.has(value))
     }
 
-    /// Whether the other set has all of these.
+    /// Returns whether `wider` contains all values of this set.
     #[must_use]
-    pub fn is_within(&self, wider: &Self) -> bool {
-        (wider.absent || !self.absent) && self.present.is_within(&wider.present)
+    pub fn is_subset_of(&self, wider: &Self) -> bool {
+        (wider.absent || !self.absent) && self.present.is_subset_of(&wider.present)
     }
 
-    /// The values that are listed, allowed or not.
+    /// Returns the number of listed values, allowed or excluded.
     #[must_use]
     pub fn count(&self) -> usize {
         let (Ok(values) | Err(values)) = self.listed();
         values.len()
     }
 
-    /// Whether a label may be absent.
+    /// Returns whether the label may be absent.
     #[must_use]
     pub fn may_be_absent(&self) -> bool {
         self.absent
     }
 
-    /// The values where there are so many and no more; otherwise the ones that are not allowed. Limits stand in no
-    /// object's selector.
+    /// Returns the allowed values if the set is a list of values. Selectors of objects have no integer ranges.
     ///
     /// # Errors
-    /// Those that are not allowed.
+    /// The excluded values, if all others are allowed.
     pub fn listed(&self) -> Result<&[Box<str>], &[Box<str>]> {
         match &self.present {
-            Present::OneOf(values) => Ok(values),
-            Present::NoneOf(values, _) => Err(values),
+            PresentValues::OneOf(values) => Ok(values),
+            PresentValues::NoneOf(values, _) => Err(values),
         }
     }
 }
 
 fn sorted(mut values: Vec<Box<str>>) -> Vec<Box<str>> {
-    // Of two lists that are in order, this merges.
+    // The sort is fast here: it merges two sorted lists.
     values.sort();
     values.dedup();
     values
 }
 
-fn is_one(values: &[Box<str>], value: &str) -> bool {
+fn is_listed(values: &[Box<str>], value: &str) -> bool {
     values.binary_search_by(|one| (**one).cmp(value)).is_ok()
 }
 
-impl Present {
+impl PresentValues {
     fn has(&self, value: &str) -> bool {
         match self {
-            Self::OneOf(values) => is_one(values, value),
-            Self::NoneOf(values, limits) => !is_one(values, value) && limits.is_none_or(|limits| limits.have(value)),
+            Self::OneOf(values) => is_listed(values, value),
+            Self::NoneOf(values, limits) => !is_listed(values, value) && limits.is_none_or(|limits| limits.have(value)),
         }
     }
 
     fn is_empty(&self) -> bool {
         match self {
             Self::OneOf(values) => values.is_empty(),
-            // A number can be written in more ways than can be listed.
-            Self::NoneOf(_, limits) => limits.is_some_and(Limits::is_empty),
+            // A number has so many spellings that a list cannot exclude them all.
+            Self::NoneOf(_, limits) => limits.is_some_and(IntegerRange::is_empty),
         }
     }
 
-    /// Looks up no more than the wider one lists: that one is a policy's, which was looked at for what it costs.
-    fn is_within(&self, wider: &Self) -> bool {
+    /// Looks up at most as many values as `wider` lists. That is the set of a policy, whose cost was checked.
+    fn is_subset_of(&self, wider: &Self) -> bool {
         match (self, wider) {
             _ if self.is_empty() => true,
             (Self::OneOf(values), Self::OneOf(wider)) => {
-                values.len() <= wider.len() && values.iter().all(|value| is_one(wider, value))
+                values.len() <= wider.len() && values.iter().all(|value| is_listed(wider, value))
             }
-            (Self::OneOf(own), Self::NoneOf(values, None)) => !values.iter().any(|value| is_one(own, value)),
+            (Self::OneOf(own), Self::NoneOf(values, None)) => !values.iter().any(|value| is_listed(own, value)),
             (Self::OneOf(values), wider) => values.iter().all(|value| wider.has(value)),
             (Self::NoneOf(..), Self::OneOf(_)) => false,
             (Self::NoneOf(..), Self::NoneOf(values, limits)) => {
@@ -200,7 +199,7 @@ impl Present {
         }
     }
 
-    fn is_limited_to(&self, limits: Option<Limits>) -> bool {
+    fn is_limited_to(&self, limits: Option<IntegerRange>) -> bool {
         match (self, limits) {
             (_, None) => true,
             (Self::NoneOf(_, Some(own)), Some(limits)) => own.and(limits) == *own,

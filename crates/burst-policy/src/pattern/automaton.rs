@@ -1,66 +1,66 @@
-//! What the engine makes of a pattern, as a caller can know it without compiling: how large that is, and the most that
-//! a match with a name can cost.
+//! A model of the automaton that the engine compiles from a pattern. It gives the size, and the largest cost of matching a
+//! name, without compilation.
 //!
 //! regex-lite compiles to Thompson's automaton, a state for each character with repetitions written out and one or two
 //! for each repetition and alternative, and goes through the name once. At each character it visits the states that
-//! some beginning of that length leads to. A [`Node`] has bounds for those lengths, so what all states can cost together
+//! some beginning of that length leads to. A [`State`] has bounds for those lengths, so what all states can cost together
 //! is a sum, and a name that costs more cannot exist. <https://swtch.com/~rsc/regexp/regexp2.html>
 
-/// States, and what they cost.
+/// The states of a pattern and their costs.
 #[derive(Debug)]
 pub(super) struct Automaton {
-    nodes: Vec<Node>,
-    /// Characters of a name that it stands for: the least, and the most.
-    least: usize,
-    most: usize,
-    /// As [`MOST_STATES`](super::MOST_STATES) counts.
+    states: Vec<State>,
+    /// The smallest and largest number of characters that it matches.
+    min: usize,
+    max: usize,
+    /// As [`MAX_STATES`](super::MAX_STATES) counts.
     characters: usize,
     ranges: usize,
 }
 
 /// A state of the automaton.
 #[derive(Clone, Copy, Debug)]
-struct Node {
+struct State {
     /// The least number of characters in front of it, and the most.
-    first: usize,
-    last: usize,
-    /// Steps of one visit.
+    min_position: usize,
+    max_position: usize,
+    /// The steps of one visit.
     weight: usize,
 }
 
-/// How often something is repeated.
+/// How often a part is repeated.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Times {
-    pub(super) least: usize,
-    /// `None`: without end.
-    pub(super) most: Option<usize>,
+pub(super) struct Repetition {
+    pub(super) min: usize,
+    /// `None` if there is no upper bound.
+    pub(super) max: Option<usize>,
 }
 
-impl Times {
-    /// How often it is written out.
-    fn written(self) -> usize {
-        self.most.unwrap_or(self.least).max(1)
+impl Repetition {
+    /// The number of copies that the engine makes.
+    fn copies(self) -> usize {
+        self.max.unwrap_or(self.min).max(1)
     }
 }
 
-/// More than any name has.
-const WITHOUT_END: usize = usize::MAX;
+/// More characters than any name has.
+const UNBOUNDED: usize = usize::MAX;
 
-/// Steps of a state with two ways on.
-const FORK: usize = 2;
+/// The steps of a state with two successors.
+const FORK_STEPS: usize = 2;
 
-/// Steps at each character, whatever is active: it is decoded, and the engine looks whether a match begins there.
-const AT_EACH: usize = 4;
+/// The fixed steps for each character: the engine decodes it and tries to begin a match.
+const STEPS_PER_CHARACTER: usize = 4;
 
-/// Ranges that one step compares a character with.
-const RANGES_A_STEP: usize = 4;
+/// The number of ranges that one step compares.
+const RANGES_PER_STEP: usize = 4;
 
 impl Automaton {
     pub(super) fn empty() -> Self {
         Self {
-            nodes: Vec::new(),
-            least: 0,
-            most: 0,
+            states: Vec::new(),
+            min: 0,
+            max: 0,
             characters: 0,
             ranges: 0,
         }
@@ -73,16 +73,16 @@ impl Automaton {
 
     /// One character of so many ranges.
     pub(super) fn class(ranges: usize) -> Self {
-        let weight = ranges.div_ceil(RANGES_A_STEP).max(1);
-        let node = Node {
-            first: 0,
-            last: 0,
+        let weight = ranges.div_ceil(RANGES_PER_STEP).max(1);
+        let state = State {
+            min_position: 0,
+            max_position: 0,
             weight,
         };
         Self {
-            nodes: vec![node],
-            least: 1,
-            most: 1,
+            states: vec![state],
+            min: 1,
+            max: 1,
             characters: weight,
             ranges,
         }
@@ -94,109 +94,114 @@ impl Automaton {
         self
     }
 
-    /// This, and then the other.
+    /// Appends another automaton.
     pub(super) fn then(mut self, next: &Self) -> Self {
-        self.put(next, self.least, self.most);
-        self.least = self.least.saturating_add(next.least);
-        self.most = self.most.saturating_add(next.most);
+        self.add_states(next, self.min, self.max);
+        self.min = self.min.saturating_add(next.min);
+        self.max = self.max.saturating_add(next.max);
         self.characters += next.characters;
         self
     }
 
-    /// Takes the states of another with so many characters in front of it.
-    fn put(&mut self, other: &Self, least: usize, most: usize) {
-        self.nodes.extend(other.nodes.iter().map(|node| Node {
-            first: node.first.saturating_add(least),
-            last: node.last.saturating_add(most),
-            weight: node.weight,
+    /// Adds the states of another automaton, which begins after the given number of characters.
+    fn add_states(&mut self, other: &Self, min: usize, max: usize) {
+        self.states.extend(other.states.iter().map(|state| State {
+            min_position: state.min_position.saturating_add(min),
+            max_position: state.max_position.saturating_add(max),
+            weight: state.weight,
         }));
         self.ranges += other.ranges;
     }
 
-    /// A state between characters.
-    fn join(&mut self, first: usize, last: usize, weight: usize) {
-        self.nodes.push(Node { first, last, weight });
+    /// Adds a state that reads no character.
+    fn add_state(&mut self, min_position: usize, max_position: usize, weight: usize) {
+        self.states.push(State {
+            min_position,
+            max_position,
+            weight,
+        });
     }
 
-    /// One of several.
+    /// Combines alternatives.
     pub(super) fn any_of(branches: Vec<Self>) -> Self {
         let count = branches.len();
-        let least = branches.iter().map(|branch| branch.least).min().unwrap_or_default();
-        let most = branches.iter().map(|branch| branch.most).max().unwrap_or_default();
+        let min = branches.iter().map(|branch| branch.min).min().unwrap_or_default();
+        let max = branches.iter().map(|branch| branch.max).max().unwrap_or_default();
         let mut all = Self::empty();
         for branch in branches {
-            all.put(&branch, 0, 0);
+            all.add_states(&branch, 0, 0);
             all.characters += branch.characters;
         }
-        (all.least, all.most) = (least, most);
+        (all.min, all.max) = (min, max);
         if count > 1 {
             all.characters += count - 1;
-            all.join(0, 0, count);
-            all.join(least, most, count);
+            all.add_state(0, 0, count);
+            all.add_state(min, max, count);
         }
         all
     }
 
-    /// How many characters it stands for if it is repeated.
-    pub(super) fn characters_repeated(&self, times: Times) -> usize {
-        self.characters.saturating_mul(times.written()).saturating_add(1)
+    /// Returns the number of characters of a repetition, as [`Self::characters`] counts.
+    pub(super) fn characters_repeated(&self, repetition: Repetition) -> usize {
+        self.characters.saturating_mul(repetition.copies()).saturating_add(1)
     }
 
-    /// The same again and again. The caller looks at [`Self::characters_repeated`] before.
-    pub(super) fn repeated(&self, times: Times) -> Self {
+    /// Repeats the automaton. The caller checks [`Self::characters_repeated`] first.
+    pub(super) fn repeated(&self, repetition: Repetition) -> Self {
         let mut all = Self::empty();
-        all.least = self.least.saturating_mul(times.least);
-        all.most = match times.most {
-            Some(most) => self.most.saturating_mul(most),
-            None if self.most == 0 => 0,
-            None => WITHOUT_END,
+        all.min = self.min.saturating_mul(repetition.min);
+        all.max = match repetition.max {
+            Some(max) => self.max.saturating_mul(max),
+            None if self.max == 0 => 0,
+            None => UNBOUNDED,
         };
-        all.characters = self.characters_repeated(times);
-        let last = times.written() - 1;
+        all.characters = self.characters_repeated(repetition);
+        let last = repetition.copies() - 1;
         for copy in 0..=last {
-            let least = self.least.saturating_mul(copy);
-            let most = match times.most {
-                None if copy == last => all.most,
-                _ => self.most.saturating_mul(copy),
+            let min = self.min.saturating_mul(copy);
+            let max = match repetition.max {
+                None if copy == last => all.max,
+                _ => self.max.saturating_mul(copy),
             };
-            if times.most.is_some() && copy >= times.least {
-                all.join(least, most, FORK);
+            if repetition.max.is_some() && copy >= repetition.min {
+                all.add_state(min, max, FORK_STEPS);
             }
-            all.put(self, least, most);
+            all.add_states(self, min, max);
         }
-        match times.most {
-            Some(most) if most == times.least => {}
-            // Where all that may be left out go on.
-            Some(_) => all.join(all.least, all.most, 1),
+        match repetition.max {
+            Some(max) if max == repetition.min => {}
+            // All optional copies continue here.
+            Some(_) => all.add_state(all.min, all.max, 1),
             None => {
-                all.join(0, all.most, FORK);
-                if self.least == 0 {
-                    all.join(0, all.most, FORK + 1);
+                all.add_state(0, all.max, FORK_STEPS);
+                if self.min == 0 {
+                    all.add_state(0, all.max, FORK_STEPS + 1);
                 }
             }
         }
         all
     }
 
-    /// The characters it stands for, with repetitions written out; some ranges of a class are one more.
+    /// Returns the number of characters with repetitions expanded. A class counts one for every four ranges.
     pub(super) fn characters(&self) -> usize {
         self.characters
     }
 
     pub(super) fn states(&self) -> usize {
-        self.nodes.len()
+        self.states.len()
     }
 
     pub(super) fn ranges(&self) -> usize {
         self.ranges
     }
 
-    /// The most steps that a name of so many characters can cost: the visits of each state, and at each character what
-    /// the engine does there in any case.
+    /// Returns the largest number of steps to match a name of a length: the visits of each state, and the fixed steps for each
+    /// character.
     pub(super) fn steps(&self, length: usize) -> usize {
-        let visits = |node: &Node| (node.last.min(length) + 1).saturating_sub(node.first) * node.weight;
-        let characters = self.most.min(length) + 1;
-        self.nodes.iter().map(visits).sum::<usize>() + characters * AT_EACH
+        let visits =
+            |state: &State| (state.max_position.min(length) + 1).saturating_sub(state.min_position) * state.weight;
+        let characters = self.max.min(length) + 1;
+        self.states.iter().map(visits).sum::<usize>() + characters * STEPS_PER_CHARACTER
     }
 }
 
@@ -205,12 +210,12 @@ mod tests {
     use super::super::grammar;
 
     fn steps(text: &str, length: usize) -> usize {
-        grammar::read(text).unwrap().automaton.steps(length)
+        grammar::parse(text).unwrap().automaton.steps(length)
     }
 
     #[test]
     fn steps_are_those_of_the_states_that_a_beginning_leads_to() {
-        let each = super::AT_EACH;
+        let each = super::STEPS_PER_CHARACTER;
         for (text, length, states, characters) in [
             ("abc", 512, 3, 4),
             // A name that is no longer meets no more of it.

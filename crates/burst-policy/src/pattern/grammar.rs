@@ -1,32 +1,32 @@
-//! The syntax: what is not known to mean the same everywhere is refused.
+//! The parser of patterns. It refuses syntax that does not mean the same to all engines.
 
-use super::automaton::{Automaton, Times};
-use super::{BadPattern, MOST_STATES, Prefix};
+use super::automaton::{Automaton, Repetition};
+use super::{MAX_STATES, PatternError, Prefix};
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// Deeper than a person writes, and shallow enough for any stack.
-const DEEPEST: usize = 16;
-/// What Go's engine takes.
-const MOST_TIMES: usize = 1000;
+/// Deeper than any real pattern, and shallow enough for the stack of a Wasm module.
+const MAX_DEPTH: usize = 16;
+/// The limit of Go's engine.
+const MAX_REPETITIONS: usize = 1000;
 
-/// Ranges of `\d`, and of `\w`, which has more: digits, two of letters, and the underscore.
+/// The number of ranges of `\w`: digits, upper case, lower case and the underscore. `\d` counts as many.
 const ESCAPED_RANGES: usize = 4;
-/// Of `.`, which is all but a line's end.
+/// The number of ranges of `.`, which excludes the line feed.
 const ANY_RANGES: usize = 2;
 
-type Parsed<T> = Result<T, BadPattern>;
+type Parsed<T> = Result<T, PatternError>;
 
-/// What a text says, if it is a pattern.
+/// A parsed pattern.
 pub(super) struct Analysis {
-    /// What the engine makes of it.
+    /// A model of what the engine compiles.
     pub(super) automaton: Automaton,
-    /// How each branch begins.
+    /// The prefix of each branch.
     pub(super) prefixes: Vec<Prefix>,
 }
 
-/// Reads a pattern.
-pub(super) fn read(text: &str) -> Parsed<Analysis> {
+/// Parses a pattern.
+pub(super) fn parse(text: &str) -> Parsed<Analysis> {
     let mut parser = Parser {
         rest: text.chars().peekable(),
         at: 0,
@@ -39,13 +39,13 @@ pub(super) fn read(text: &str) -> Parsed<Analysis> {
             automaton,
             prefixes: parser.prefixes,
         }),
-        Some(_) => Err(parser.fault("`)` was not opened")),
+        Some(_) => Err(parser.syntax_error("`)` was not opened")),
     }
 }
 
 struct Parser<'a> {
     rest: Peekable<Chars<'a>>,
-    /// Characters that were taken.
+    /// The number of characters read.
     at: usize,
     depth: usize,
     prefixes: Vec<Prefix>,
@@ -62,94 +62,94 @@ impl Parser<'_> {
         self.rest.peek().copied()
     }
 
-    /// One more character that each name has there.
-    fn prefix(&mut self, character: char) {
-        if let Some(prefix) = self.prefixes.last_mut().filter(|prefix| prefix.is_all) {
+    /// Adds a literal character to the prefix of the current branch.
+    fn extend_prefix(&mut self, character: char) {
+        if let Some(prefix) = self.prefixes.last_mut().filter(|prefix| prefix.is_complete) {
             prefix.text.push(character);
         }
     }
 
-    /// From here on names may differ.
-    fn end_prefix(&mut self) {
+    /// Ends the prefix of the current branch.
+    fn close_prefix(&mut self) {
         if let Some(prefix) = self.prefixes.last_mut() {
-            prefix.is_all = false;
+            prefix.is_complete = false;
         }
     }
 
-    /// About the character that was taken last.
-    fn fault(&self, reason: impl Into<String>) -> BadPattern {
-        BadPattern::Syntax {
+    /// Returns an error at the character that was read last.
+    fn syntax_error(&self, reason: impl Into<String>) -> PatternError {
+        PatternError::Syntax {
             at: self.at,
             reason: reason.into(),
         }
     }
 
-    /// Up to the end, or to the parenthesis that closes.
+    /// Parses branches up to the end or the closing parenthesis.
     fn alternatives(&mut self) -> Parsed<Automaton> {
-        let mut branches = vec![self.sequence()?];
+        let mut branches = vec![self.concatenation()?];
         while self.peek() == Some('|') {
             if self.depth == 0 {
                 self.prefixes.push(Prefix::default());
             }
             self.next();
-            branches.push(self.sequence()?);
+            branches.push(self.concatenation()?);
         }
-        self.fits(Automaton::any_of(branches))
+        self.within_limit(Automaton::any_of(branches))
     }
 
-    fn sequence(&mut self) -> Parsed<Automaton> {
+    fn concatenation(&mut self) -> Parsed<Automaton> {
         let (mut all, mut is_empty) = (Automaton::empty(), true);
         while let Some(next) = self.peek().filter(|next| !matches!(next, '|' | ')')) {
             self.next();
-            let once = self.one(next)?;
+            let once = self.atom(next)?;
             let repeated = self.repeated(once)?;
-            all = self.fits(all.then(&repeated))?;
+            all = self.within_limit(all.then(&repeated))?;
             is_empty = false;
         }
         match (is_empty, self.peek()) {
-            (true, Some(')')) if self.depth > 0 => Err(self.fault("`()` has nothing in it")),
+            (true, Some(')')) if self.depth > 0 => Err(self.syntax_error("`()` is empty")),
             (true, Some(')')) => Ok(all),
-            (true, None) if self.depth > 0 => Err(self.fault("`(` is not closed")),
-            (true, _) => Err(self.fault("`|` has nothing on one side")),
+            (true, None) if self.depth > 0 => Err(self.syntax_error("`(` is not closed")),
+            (true, _) => Err(self.syntax_error("`|` has an empty side")),
             _ => Ok(all),
         }
     }
 
-    /// As soon as a part is too large, so that none is ever written out that is.
-    fn fits(&self, automaton: Automaton) -> Parsed<Automaton> {
-        match automaton.characters() <= MOST_STATES {
+    /// Refuses a part as soon as it is too large, so that its repetitions are never expanded.
+    fn within_limit(&self, automaton: Automaton) -> Parsed<Automaton> {
+        match automaton.characters() <= MAX_STATES {
             true => Ok(automaton),
-            false => Err(BadPattern::TooLarge),
+            false => Err(PatternError::TooLarge),
         }
     }
 
-    fn one(&mut self, first: char) -> Parsed<Automaton> {
+    fn atom(&mut self, first: char) -> Parsed<Automaton> {
         match first {
             '(' => {
-                self.end_prefix();
+                self.close_prefix();
                 self.group()
             }
             '[' => {
-                self.end_prefix();
+                self.close_prefix();
                 self.class()
             }
             '\\' => Ok(match self.escape()? {
                 Some(character) => self.character(character),
                 None => {
-                    self.end_prefix();
+                    self.close_prefix();
                     Automaton::class(ESCAPED_RANGES)
                 }
             }),
             '.' => {
-                self.end_prefix();
+                self.close_prefix();
                 Ok(Automaton::class(ANY_RANGES))
             }
-            '*' | '+' | '?' | '{' => Err(self.fault(format!("`{first}` has nothing to repeat"))),
+            '*' | '+' | '?' | '{' => Err(self.syntax_error(format!("`{first}` has nothing to repeat"))),
             '^' | '$' => {
-                let reason = format!("`{first}` need not be written: a pattern matches the whole name");
-                Err(self.fault(reason))
+                let reason = format!("`{first}` is not needed: a pattern matches the whole name");
+                Err(self.syntax_error(reason))
             }
-            ']' | '}' => Err(self.fault(format!("`{first}` must be written `\\{first}`"))),
+            ']' | '}' => Err(self.syntax_error(format!("`{first}` must be written `\\{first}`"))),
             other => {
                 self.literal(other)?;
                 Ok(self.character(other))
@@ -157,59 +157,61 @@ impl Parser<'_> {
         }
     }
 
-    /// One character, which is of the prefix unless it is repeated.
+    /// Adds one character. It belongs to the prefix unless it is repeated.
     fn character(&mut self, character: char) -> Automaton {
         match self.peek() {
-            Some('*' | '+' | '?' | '{') => self.end_prefix(),
-            _ => self.prefix(character),
+            Some('*' | '+' | '?' | '{') => self.close_prefix(),
+            _ => self.extend_prefix(character),
         }
         Automaton::character()
     }
 
     fn literal(&self, character: char) -> Parsed<()> {
         if character.is_ascii_uppercase() {
-            let reason = format!("`{character}` matches nothing: names are in lower case here");
-            return Err(self.fault(reason));
+            let reason = format!("`{character}` matches nothing: names are in lower case");
+            return Err(self.syntax_error(reason));
         }
         if character != ' ' && !character.is_ascii_graphic() {
-            return Err(self.fault(format!("`{character}` is no ASCII character; `.` matches any")));
+            return Err(self.syntax_error(format!(
+                "`{character}` is not an ASCII character; `.` matches any character"
+            )));
         }
         Ok(())
     }
 
     fn group(&mut self) -> Parsed<Automaton> {
         self.depth += 1;
-        if self.depth > DEEPEST {
-            return Err(self.fault(format!("parentheses are nested more than {DEEPEST} times")));
+        if self.depth > MAX_DEPTH {
+            return Err(self.syntax_error(format!("parentheses are nested more than {MAX_DEPTH} times")));
         }
         if self.peek() == Some('?') {
             self.next();
             if self.next() != Some(':') {
-                return Err(self.fault("`(?` is not understood unless it is `(?:`"));
+                return Err(self.syntax_error("`(?` is not supported unless it is `(?:`"));
             }
         }
         let automaton = self.alternatives()?;
         if self.next() != Some(')') {
-            return Err(self.fault("`(` is not closed"));
+            return Err(self.syntax_error("`(` is not closed"));
         }
         self.depth -= 1;
         Ok(automaton.grouped())
     }
 
-    /// What stands for one character; `None` where it stands for several.
+    /// Parses an escape. Returns `None` for a class such as `\d`.
     fn escape(&mut self) -> Parsed<Option<char>> {
         match self.next() {
-            None => Err(self.fault("`\\` has nothing behind it")),
+            None => Err(self.syntax_error("`\\` is not followed by a character")),
             Some('d' | 'w') => Ok(None),
-            Some('|') => Err(self.fault("`\\|` matches nothing: a slash in a name is `/` here")),
-            // Newer engines have a use for the two.
+            Some('|') => Err(self.syntax_error("`\\|` matches nothing: write `/` for a slash in a name")),
+            // Newer engines give a meaning to `\<` and `\>`.
             Some(other) if other.is_ascii_punctuation() && !matches!(other, '<' | '>') => Ok(Some(other)),
-            Some(other) => Err(self.fault(format!("`\\{other}` is not understood"))),
+            Some(other) => Err(self.syntax_error(format!("`\\{other}` is not supported"))),
         }
     }
 
     fn class(&mut self) -> Parsed<Automaton> {
-        // All but some ranges are one range more than those.
+        // The complement of n ranges has n + 1 ranges.
         let mut ranges = 0;
         if self.peek() == Some('^') {
             self.next();
@@ -218,10 +220,10 @@ impl Parser<'_> {
         let mut is_empty = true;
         loop {
             let first = match self.next() {
-                None => return Err(self.fault("`[` is not closed")),
-                Some(']') if is_empty => return Err(self.fault("`[]` has nothing in it")),
+                None => return Err(self.syntax_error("`[` is not closed")),
+                Some(']') if is_empty => return Err(self.syntax_error("`[]` is empty")),
                 Some(']') => return Ok(Automaton::class(ranges)),
-                Some(first) => self.member(first)?,
+                Some(first) => self.class_member(first)?,
             };
             is_empty = false;
             ranges += first.map_or(ESCAPED_RANGES, |_| 1);
@@ -234,23 +236,25 @@ impl Parser<'_> {
 
     fn range(&mut self, first: char) -> Parsed<()> {
         let last = match self.next() {
-            None => return Err(self.fault("`[` is not closed")),
-            Some(']') => return Err(self.fault("`-` must be written `\\-` unless it is between two")),
-            Some(last) => self.member(last)?,
+            None => return Err(self.syntax_error("`[` is not closed")),
+            Some(']') => return Err(self.syntax_error("`-` must be written `\\-` unless it is between two characters")),
+            Some(last) => self.class_member(last)?,
         };
         match last {
             Some(last) if first <= last => Ok(()),
-            Some(last) => Err(self.fault(format!("`{first}-{last}` is from the last to the first"))),
-            None => Err(self.fault("`-` must be written `\\-` unless it is between two")),
+            Some(last) => Err(self.syntax_error(format!("`{first}-{last}` is in reverse order"))),
+            None => Err(self.syntax_error("`-` must be written `\\-` unless it is between two characters")),
         }
     }
 
-    fn member(&mut self, character: char) -> Parsed<Option<char>> {
+    fn class_member(&mut self, character: char) -> Parsed<Option<char>> {
         match character {
             '\\' => self.escape(),
-            '-' => Err(self.fault("`-` must be written `\\-` unless it is between two")),
+            '-' => Err(self.syntax_error("`-` must be written `\\-` unless it is between two characters")),
             ' ' | '_' | '.' | '/' | ':' | ',' | '=' | '@' => Ok(Some(character)),
-            other if other.is_ascii_punctuation() => Err(self.fault(format!("`{other}` must be written `\\{other}`"))),
+            other if other.is_ascii_punctuation() => {
+                Err(self.syntax_error(format!("`{other}` must be written `\\{other}`")))
+            }
             other => self.literal(other).map(|()| Some(other)),
         }
     }
@@ -260,47 +264,39 @@ impl Parser<'_> {
             return Ok(once);
         };
         self.next();
-        let times = match sign {
-            '*' => Times { least: 0, most: None },
-            '+' => Times { least: 1, most: None },
-            '?' => Times {
-                least: 0,
-                most: Some(1),
-            },
-            _ => self.times()?,
+        let repetition = match sign {
+            '*' => Repetition { min: 0, max: None },
+            '+' => Repetition { min: 1, max: None },
+            '?' => Repetition { min: 0, max: Some(1) },
+            _ => self.repetition()?,
         };
         if let Some(again @ ('*' | '+' | '?' | '{')) = self.peek() {
             self.next();
-            return Err(self.fault(format!("`{again}` repeats a repetition")));
+            return Err(self.syntax_error(format!("`{again}` repeats a repetition")));
         }
-        match once.characters_repeated(times) <= MOST_STATES {
-            true => Ok(once.repeated(times)),
-            false => Err(BadPattern::TooLarge),
+        match once.characters_repeated(repetition) <= MAX_STATES {
+            true => Ok(once.repeated(repetition)),
+            false => Err(PatternError::TooLarge),
         }
     }
 
-    /// Behind the brace that opens.
-    fn times(&mut self) -> Parsed<Times> {
-        let least = self.number()?;
-        let most = match (self.next(), self.peek()) {
+    /// Parses the repetition after an opening brace.
+    fn repetition(&mut self) -> Parsed<Repetition> {
+        let min = self.number()?;
+        let max = match (self.next(), self.peek()) {
             (Some('}'), _) => {
-                return Ok(Times {
-                    least,
-                    most: Some(least),
-                });
+                return Ok(Repetition { min, max: Some(min) });
             }
             (Some(','), Some('}')) => None,
             (Some(','), _) => Some(self.number()?),
-            _ => return Err(self.fault("`{` is not closed")),
+            _ => return Err(self.syntax_error("`{` is not closed")),
         };
         if self.next() != Some('}') {
-            return Err(self.fault("`{` is not closed"));
+            return Err(self.syntax_error("`{` is not closed"));
         }
-        match most {
-            Some(most) if most < least => {
-                Err(self.fault(format!("`{{{least},{most}}}` is from the last to the first")))
-            }
-            most => Ok(Times { least, most }),
+        match max {
+            Some(max) if max < min => Err(self.syntax_error(format!("`{{{min},{max}}}` is in reverse order"))),
+            max => Ok(Repetition { min, max }),
         }
     }
 
@@ -311,9 +307,9 @@ impl Parser<'_> {
             digits.push(digit);
         }
         match digits.parse() {
-            Ok(number) if number <= MOST_TIMES => Ok(number),
-            _ if digits.is_empty() => Err(self.fault("`{` is followed by no number")),
-            _ => Err(self.fault(format!("`{digits}` is more than {MOST_TIMES}"))),
+            Ok(number) if number <= MAX_REPETITIONS => Ok(number),
+            _ if digits.is_empty() => Err(self.syntax_error("`{` is not followed by a number")),
+            _ => Err(self.syntax_error(format!("`{digits}` is more than {MAX_REPETITIONS}"))),
         }
     }
 }

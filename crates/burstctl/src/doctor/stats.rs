@@ -54,7 +54,7 @@ impl Stats {
     /// The filter's version; older ones do not tell.
     #[must_use]
     pub fn version(&self) -> Option<Version> {
-        Version::of_number(self.burst("filter_version")?)
+        Version::from_number(self.burst("filter_version")?)
     }
 
     /// Polls that failed since Envoy started, and how, the most frequent first.

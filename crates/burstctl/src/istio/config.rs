@@ -1,7 +1,7 @@
 //! The filter's own configuration: that of the shipped set, what the values say elsewhere, and `config` over all of it.
 //! The filter's own check has the last word, so a set never carries what the filter refuses.
 
-use burst_model::config::{Artifact, BadConfig, Config};
+use burst_model::config::{Artifact, Config, ConfigError};
 use serde_json::{Value, json};
 
 use super::set::{self, BadValues, CLUSTER_DOMAIN};
@@ -93,11 +93,11 @@ fn with(mut config: Value, key: &str, value: Value) -> Value {
 }
 
 /// Where among the values a key of the filter stands.
-fn place(error: &BadConfig) -> String {
+fn place(error: &ConfigError) -> String {
     let key = match error {
-        BadConfig::Words(refusal) => refusal.path().to_owned(),
-        BadConfig::Value { key, .. } => key.clone(),
-        BadConfig::NoCluster | BadConfig::NeedsRequests(_) => return "config".to_owned(),
+        ConfigError::Parse(refusal) => refusal.path().to_owned(),
+        ConfigError::InvalidValue { key, .. } => key.clone(),
+        ConfigError::MissingCluster | ConfigError::NeedsFullModule(_) => return "config".to_owned(),
     };
     if ["namespaces", "workloads"].iter().any(|above| key.starts_with(above)) {
         key

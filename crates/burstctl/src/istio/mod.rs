@@ -76,14 +76,14 @@ fn refused(values: &Object, field: &str, detail: String) -> Box<Finding> {
 
 /// What the filter says, without what the field and its place say already.
 fn detail(error: &BadValues) -> String {
-    use burst_model::config::BadConfig;
+    use burst_model::config::ConfigError;
     match error {
         BadValues::Config {
-            error: BadConfig::Value { reason, .. },
+            error: ConfigError::InvalidValue { reason, .. },
             ..
         } => reason.clone(),
         BadValues::Config {
-            error: BadConfig::Words(refusal),
+            error: ConfigError::Parse(refusal),
             ..
         } => refusal.reason().to_owned(),
         other => other.to_string(),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use burst_labels::content;
-use burst_model::config::{BadConfig, Config};
+use burst_model::config::{Config, ConfigError};
 use burst_model::name::{InvalidName, Name};
 use serde_json::{Map, Value};
 
@@ -77,7 +77,7 @@ pub(super) enum BadValues {
     #[error("is not to be set here: {1}")]
     NotHere(String, &'static str),
     #[error("{error}")]
-    Config { key: String, error: BadConfig },
+    Config { key: String, error: ConfigError },
     #[error("{0}")]
     Changed(#[from] Changed),
 }

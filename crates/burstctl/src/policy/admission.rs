@@ -2,8 +2,8 @@
 //! the metrics that the filter would refuse to its controller later.
 //! <https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-policy/>
 
-use burst_policy::judge::Refusal;
-use burst_policy::{Decision, Default, Policy, Ruling, User};
+use burst_policy::evaluate::Denial;
+use burst_policy::{DefaultDecision, Policy, PolicyDecision, RuleEffect, UserInfo};
 use serde_json::{Value, json};
 
 use super::Court;
@@ -24,7 +24,7 @@ const OPERATORS: &str = "['In', 'NotIn', 'Exists', 'DoesNotExist']";
 /// The policy and its binding.
 #[must_use]
 pub fn admission(court: &Court<'_>) -> [Value; 2] {
-    let user = User::new(court.user, court.groups);
+    let user = UserInfo::new(court.user, court.groups);
     let applies = |policy: &&Policy| {
         let namespace = policy.namespace().unwrap_or_default();
         policy.applies(namespace, &user)
@@ -101,12 +101,12 @@ fn queries() -> String {
 }
 
 /// Where no policy applies, and without one nothing passes.
-fn without_policy(default: Default, policies: &[&Policy]) -> Option<Value> {
+fn without_policy(default: DefaultDecision, policies: &[&Policy]) -> Option<Value> {
     let namespaces: Option<Vec<_>> = policies.iter().map(|policy| policy.namespace().map(literal)).collect();
-    let namespaces = namespaces.filter(|_| default == Default::Deny)?.join(", ");
+    let namespaces = namespaces.filter(|_| default == DefaultDecision::Deny)?.join(", ");
     Some(json!({
         "expression": format!("size(variables.external) == 0 || request.namespace in [{namespaces}]"),
-        "message": Refusal::NoPolicy.to_string(),
+        "message": Denial::NoPolicy.to_string(),
         "reason": "Forbidden",
     }))
 }
@@ -114,29 +114,29 @@ fn without_policy(default: Default, policies: &[&Policy]) -> Option<Value> {
 /// What is said where a rule refuses, by its place.
 fn reasons(policy: &Policy) -> String {
     let reason = |(place, rule): (usize, &burst_policy::policy::Rule)| {
-        let decision = match rule.ruling {
-            Ruling::Deny => Decision::Denied(place),
-            Ruling::Within { .. } => Decision::TooWide(place),
+        let decision = match rule.effect {
+            RuleEffect::Deny => PolicyDecision::Denied(place),
+            RuleEffect::AllowWithin { .. } => PolicyDecision::TooBroad(place),
         };
-        literal(&Refusal::Policy(policy, decision).to_string())
+        literal(&Denial::Policy(policy, decision).to_string())
     };
     let reasons: Vec<_> = policy.rules().iter().enumerate().map(reason).collect();
     format!("[{}]", reasons.join(", "))
 }
 
 /// The queries that a policy refuses, each with the place of the rule that was the first for it.
-fn refused(policy: &Policy, default: Default) -> String {
+fn refused(policy: &Policy, default: DefaultDecision) -> String {
     let rules = || policy.rules().iter().enumerate();
-    let patterns = rules().map(|(_, rule)| format!("q.metric.matches({})", literal(&rule.pattern.anchored())));
+    let patterns = rules().map(|(_, rule)| format!("q.metric.matches({})", literal(&rule.pattern.anchored_text())));
     let patterns = patterns.collect::<Vec<_>>().join(", ");
-    let passes = rules().filter_map(|(place, rule)| match &rule.ruling {
-        Ruling::Deny => None,
-        Ruling::Within { labels, .. } => {
-            let within = within(labels);
+    let passes = rules().filter_map(|(place, rule)| match &rule.effect {
+        RuleEffect::Deny => None,
+        RuleEffect::AllowWithin { selected, .. } => {
+            let within = within(selected);
             Some(format!("d.rule == {place} && (d.query.nothing || ({within}))"))
         }
     });
-    let without_rule = (default == Default::Allow).then(|| "d.rule == -1".to_owned());
+    let without_rule = (default == DefaultDecision::Allow).then(|| "d.rule == -1".to_owned());
     let passes = without_rule.into_iter().chain(passes).collect::<Vec<_>>().join(" || ");
     let passes = if passes.is_empty() { "false" } else { &passes };
     format!(
@@ -150,7 +150,7 @@ fn validation(place: usize, policy: &Policy) -> Value {
         None => everywhere,
         Some(namespace) => format!("request.namespace != {} || {everywhere}", literal(namespace)),
     };
-    let no_rule = literal(&Refusal::Policy(policy, Decision::NoRule).to_string());
+    let no_rule = literal(&Denial::Policy(policy, PolicyDecision::NoMatchingRule).to_string());
     let reason = format!("d.rule == -1 ? {no_rule} : variables.words{place}[d.rule]");
     let message =
         format!("variables.refused{place}.map(d, 'external metric ' + d.query.metric + ': ' + ({reason}))[0]");

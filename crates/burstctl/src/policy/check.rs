@@ -4,7 +4,7 @@
 
 use std::io;
 
-use burst_policy::{BadPolicy, Policy};
+use burst_policy::{Policy, PolicyError};
 use k8s_openapi::jiff::Timestamp;
 use kube::api::{ApiResource, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams};
 use kube::{Api, Client};
@@ -60,13 +60,13 @@ fn resource() -> ApiResource {
 /// What is found of each, for itself and with the others.
 fn checked(objects: &[DynamicObject], root: Option<&str>) -> Vec<Checked> {
     let parsed: Vec<_> = objects.iter().map(parse).collect();
-    let of = |(title, parsed): &(String, Result<Policy, BadPolicy>)| Checked {
+    let of = |(title, parsed): &(String, Result<Policy, PolicyError>)| Checked {
         title: title.clone(),
         rules: parsed.as_ref().map_or(0, |policy| policy.rules().len()),
         reason: parsed
             .as_ref()
             .err()
-            .map(|BadPolicy { place, fault }| format!("spec.{place}: {fault}")),
+            .map(|PolicyError { path, kind }| format!("spec.{path}: {kind}")),
         unwritten: None,
     };
     let mut checked: Vec<_> = parsed.iter().map(of).collect();
@@ -91,7 +91,7 @@ fn namespace(object: &DynamicObject) -> &str {
     object.metadata.namespace.as_deref().unwrap_or_default()
 }
 
-fn parse(object: &DynamicObject) -> (String, Result<Policy, BadPolicy>) {
+fn parse(object: &DynamicObject) -> (String, Result<Policy, PolicyError>) {
     let name = object.metadata.name.as_deref().unwrap_or_default();
     let title = format!("{}/{name}", namespace(object));
     let spec = object.data.get("spec").map(Value::to_string).unwrap_or_default();

@@ -1,6 +1,6 @@
 //! Policies out of files: `ExternalMetricPolicy` objects, and the filter's configuration with those that stand in it.
 
-use burst_policy::{BadPolicy, Default, Policy};
+use burst_policy::{DefaultDecision, Policy, PolicyError};
 
 use super::limits::over_limits;
 use crate::input::Input;
@@ -13,14 +13,14 @@ pub(super) const API_VERSION: &str = "burstmetrics.dev/v1alpha1";
 pub(super) const KIND: &str = "ExternalMetricPolicy";
 
 /// What files say of policies.
-#[derive(Debug, std::default::Default)]
+#[derive(Debug, Default)]
 pub struct Policies {
     /// In the order in which the filter asks them: of the configuration, of the root namespace, and of the others.
     pub policies: Vec<Policy>,
     /// What is no policy.
     pub faulty: Vec<Faulty>,
     /// As a configuration says.
-    pub default: Option<Default>,
+    pub default: Option<DefaultDecision>,
 }
 
 /// What is no policy.
@@ -129,15 +129,15 @@ pub(super) fn policy(object: &Object, applies: Option<&str>) -> Result<Policy, (
     }
     let spec = object.tree.field("spec").map(|spec| spec.to_json().to_string());
     let spec = spec.ok_or_else(|| ("spec".to_owned(), "is missing".to_owned()))?;
-    Policy::parse(&object.title(), applies, &spec).map_err(|BadPolicy { place, fault }| {
-        let place = place.trim_start_matches('.');
-        let field = if place.is_empty() {
+    Policy::parse(&object.title(), applies, &spec).map_err(|PolicyError { path, kind }| {
+        let path = path.trim_start_matches('.');
+        let field = if path.is_empty() {
             "spec".to_owned()
         } else {
-            format!("spec.{place}")
+            format!("spec.{path}")
         };
         // The place in a JSON that nobody wrote.
-        let reason = fault.to_string();
+        let reason = kind.to_string();
         let reason = reason.rsplit_once(" at line ").map_or(&*reason, |(reason, _)| reason);
         (field, reason.to_owned())
     })

@@ -18,7 +18,7 @@ pub(super) fn over_limits(policies: &[(&str, &Policy)], root: Option<&str>) -> V
             .filter_map(|place| policies.get(*place))
             .map(|(_, policy)| *policy)
             .collect();
-        match cost::of_set(&set) {
+        match cost::check_set(&set) {
             Ok(bytes) => sizes.push((*namespace, bytes)),
             Err((first, excess)) => {
                 let name = set.get(first).map_or("", |policy| policy.name());

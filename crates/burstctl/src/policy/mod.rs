@@ -10,7 +10,7 @@ pub mod test;
 
 pub use files::{Faulty, Policies};
 
-use burst_policy::{Default, Policy};
+use burst_policy::{DefaultDecision, Policy};
 
 /// The user that the HPA controller is to an API server.
 pub const CONTROLLER: &str = "system:serviceaccount:kube-system:horizontal-pod-autoscaler";
@@ -38,7 +38,7 @@ pub struct Court<'a> {
     /// All of them, in the order in which they are asked.
     pub policies: &'a [Policy],
     /// What becomes of a query that none is for.
-    pub default: Default,
+    pub default: DefaultDecision,
     /// Who asks.
     pub user: &'a str,
     /// Their groups.

@@ -1,9 +1,9 @@
 //! In CEL: whether the selector of an HPA's metric is at least as narrow as a policy's. The same as
-//! [`burst_policy::Labels::is_within`], written for each selector of a policy.
+//! [`burst_policy::LabelConstraints::is_subset_of`], written for each selector of a policy.
 //!
 //! A query's requirements are a list `wants` of `{key, operator, values}`, `matchLabels` among them as `In`.
 
-use burst_policy::Labels;
+use burst_policy::LabelConstraints;
 
 /// Whether a requirement `w` lets the value `v` pass.
 fn lets(v: &str) -> String {
@@ -22,7 +22,7 @@ pub(super) fn selects_nothing() -> String {
 }
 
 /// Whether a query `d.query` that selects something selects no more than these.
-pub(super) fn within(labels: &Labels) -> String {
+pub(super) fn within(labels: &LabelConstraints) -> String {
     let each = labels.iter().map(|(key, values)| {
         let key = literal(key);
         match values.listed() {

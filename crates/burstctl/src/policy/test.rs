@@ -2,9 +2,9 @@
 
 use std::io;
 
-use burst_policy::judge::Refusal;
-use burst_policy::words::{Expression, LabelSelector};
-use burst_policy::{Decision, Labels, Query, judge, name};
+use burst_policy::evaluate::Denial;
+use burst_policy::raw::{LabelSelector, LabelSelectorRequirement};
+use burst_policy::{AccessRequest, LabelConstraints, PolicyDecision, evaluate, name};
 use k8s_openapi::api::autoscaling::v2::{HorizontalPodAutoscaler, MetricIdentifier};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1 as meta;
 use serde_json::json;
@@ -23,7 +23,7 @@ pub struct Told {
     /// As a query has it.
     pub selector: String,
     /// What each policy that applies says.
-    pub decisions: Vec<(String, Decision)>,
+    pub decisions: Vec<(String, PolicyDecision)>,
     /// Why the metric would not be served; `None` if it would.
     pub refusal: Option<String>,
 }
@@ -49,29 +49,29 @@ fn of_metric(court: &Court<'_>, namespace: &str, title: &str, metric: &MetricIde
         decisions: Vec::new(),
         refusal: None,
     };
-    let labels = match Labels::of_object(&selector) {
+    let labels = match LabelConstraints::from_label_selector(&selector) {
         Ok(labels) => labels,
         Err(_) => {
             told.refusal = Some("its selector has an operator that is none".to_owned());
             return told;
         }
     };
-    let query = Query {
+    let query = AccessRequest {
         namespace,
         metric: &told.metric,
         user: court.user,
         groups: court.groups,
         labels: &labels,
     };
-    let judgement = judge(court.policies, court.default, query);
-    let named = |(policy, decision): &(&burst_policy::Policy, Decision)| (policy.name().to_owned(), *decision);
-    told.refusal = judgement.refusal().map(|refusal: Refusal<'_>| refusal.to_string());
-    told.decisions = judgement.decisions.iter().map(named).collect();
+    let evaluation = evaluate(court.policies, court.default, query);
+    let named = |(policy, decision): &(&burst_policy::Policy, PolicyDecision)| (policy.name().to_owned(), *decision);
+    told.refusal = evaluation.denial().map(|refusal: Denial<'_>| refusal.to_string());
+    told.decisions = evaluation.decisions.iter().map(named).collect();
     told
 }
 
 fn words(selector: &meta::LabelSelector) -> LabelSelector {
-    let expression = |one: &meta::LabelSelectorRequirement| Expression {
+    let expression = |one: &meta::LabelSelectorRequirement| LabelSelectorRequirement {
         key: one.key.clone(),
         operator: one.operator.clone(),
         values: one.values.clone(),
@@ -93,7 +93,7 @@ fn text(selector: &LabelSelector) -> String {
         .match_expressions
         .iter()
         .flatten()
-        .map(burst_policy::words::Expression::to_string);
+        .map(burst_policy::raw::LabelSelectorRequirement::to_string);
     labels.chain(expressions).collect::<Vec<_>>().join(",")
 }
 
@@ -122,7 +122,7 @@ fn line(told: &Told) -> String {
         None if told.decisions.is_empty() => "passes: no ExternalMetricPolicy applies".to_owned(),
         None => {
             let rules = told.decisions.iter().map(|(policy, decision)| match decision {
-                Decision::Allowed(place) => format!("{policy} rule {}", place + 1),
+                PolicyDecision::Allowed(place) => format!("{policy} rule {}", place + 1),
                 _ => format!("{policy} has no rule for it"),
             });
             format!("passes: {}", rules.collect::<Vec<_>>().join(", "))
@@ -134,10 +134,10 @@ fn line(told: &Told) -> String {
 fn object(told: &Told) -> serde_json::Value {
     let decisions = told.decisions.iter().map(|(policy, decision)| {
         let (says, rule) = match decision {
-            Decision::Allowed(place) => ("allow", Some(place + 1)),
-            Decision::Denied(place) => ("deny", Some(place + 1)),
-            Decision::TooWide(place) => ("too-wide", Some(place + 1)),
-            Decision::NoRule => ("no-rule", None),
+            PolicyDecision::Allowed(place) => ("allow", Some(place + 1)),
+            PolicyDecision::Denied(place) => ("deny", Some(place + 1)),
+            PolicyDecision::TooBroad(place) => ("too-wide", Some(place + 1)),
+            PolicyDecision::NoMatchingRule => ("no-rule", None),
         };
         json!({"policy": policy, "rule": rule, "says": says})
     });

@@ -12,7 +12,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use burst_model::config::{Artifact, BadConfig, Config};
+use burst_model::config::{Artifact, Config, ConfigError};
 use burst_model::kube::Source;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -115,7 +115,7 @@ pub fn sources(config: Option<&[u8]>) -> Result<Vec<Source>, NoSources> {
 pub enum NoSources {
     /// The filter refuses it.
     #[error(transparent)]
-    Bad(#[from] BadConfig),
+    Bad(#[from] ConfigError),
     /// It reads a hub.
     #[error(transparent)]
     Hub(#[from] plugin::Refused),

@@ -1,7 +1,7 @@
 //! `burstctl policy`
 
 use burst_hpa::{Node, Options};
-use burst_policy::{Default, Policy};
+use burst_policy::{DefaultDecision, Policy};
 
 use super::{End, Terminal};
 #[cfg(feature = "live")]
@@ -26,7 +26,7 @@ pub(super) fn policy(command: &PolicyCommand, terminal: &mut Terminal<'_>) -> En
 }
 
 /// The policies and what the files say of the default; nothing where something is no policy, which is said.
-fn read(words: &Words, terminal: &mut Terminal<'_>) -> Option<(Vec<Policy>, Default)> {
+fn read(words: &Words, terminal: &mut Terminal<'_>) -> Option<(Vec<Policy>, DefaultDecision)> {
     let input = Input::read(&words.files, terminal.stdin());
     terminal.say_unreadable(&input);
     terminal.say_broken(&input);
@@ -37,14 +37,14 @@ fn read(words: &Words, terminal: &mut Terminal<'_>) -> Option<(Vec<Policy>, Defa
         terminal.say(format_args!("{file}:{line}:{column}: {}", faulty.reason));
     }
     let default = match words.default {
-        Some(Fallback::Allow) => Default::Allow,
-        Some(Fallback::Deny) => Default::Deny,
+        Some(Fallback::Allow) => DefaultDecision::Allow,
+        Some(Fallback::Deny) => DefaultDecision::Deny,
         None => read.default.unwrap_or_default(),
     };
     (!input.is_incomplete() && read.faulty.is_empty()).then_some((read.policies, default))
 }
 
-fn court<'a>(words: &'a Words, groups: &'a [String], policies: &'a [Policy], default: Default) -> Court<'a> {
+fn court<'a>(words: &'a Words, groups: &'a [String], policies: &'a [Policy], default: DefaultDecision) -> Court<'a> {
     Court {
         policies,
         default,

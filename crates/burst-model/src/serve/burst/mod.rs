@@ -5,7 +5,7 @@ mod path;
 use super::cache::{Freshness, ServingCache};
 use super::header;
 use super::local_reply::{LocalReply, has_tag};
-use crate::config::{Config, Endpoints, Origin};
+use crate::config::{Config, EndpointsConfig, Origin};
 use crate::confirmation::{self, Confirmation};
 use crate::hash;
 use crate::index::{HPAS, SERVICES};
@@ -62,7 +62,7 @@ pub struct BurstRequest<'a> {
 
 /// Returns whether a path is under the prefix. For other requests, the filter checks nothing else.
 #[must_use]
-pub fn is_own(endpoints: &Endpoints, path: &[u8]) -> bool {
+pub fn is_own(endpoints: &EndpointsConfig, path: &[u8]) -> bool {
     path.strip_prefix(endpoints.prefix.as_bytes())
         .is_some_and(|rest| matches!(rest.first(), None | Some(b'/' | b'?')))
 }
@@ -71,7 +71,7 @@ pub fn is_own(endpoints: &Endpoints, path: &[u8]) -> bool {
 /// to its upstream.
 pub fn answer(
     config: &Config,
-    endpoints: &Endpoints,
+    endpoints: &EndpointsConfig,
     cache: &mut ServingCache,
     request: BurstRequest<'_>,
 ) -> Option<LocalReply> {
@@ -96,7 +96,7 @@ pub fn answer(
 }
 
 /// Compares the host without its port.
-fn is_own_host(endpoints: &Endpoints, host: &[u8]) -> bool {
+fn is_own_host(endpoints: &EndpointsConfig, host: &[u8]) -> bool {
     let digits = host.iter().rev().take_while(|b| b.is_ascii_digit()).count();
     let name = match host.split_at_checked(host.len() - digits) {
         Some(([name @ .., b':'], _)) => name,
@@ -126,7 +126,7 @@ fn kinds(config: &Config) -> impl Iterator<Item = &str> {
         .chain(workloads.map(|source| source.resource.plural.as_str()))
 }
 
-fn not_found(config: &Config, endpoints: &Endpoints) -> LocalReply {
+fn not_found(config: &Config, endpoints: &EndpointsConfig) -> LocalReply {
     let mut kinds: Vec<_> = kinds(config).collect();
     sort_by(&mut kinds, Ord::cmp);
     kinds.dedup();

@@ -1,0 +1,109 @@
+//! What the other adapters behind this one serve, so that discovery can list their metrics beside ours.
+//!
+//! The shell requests [`resource_list_path`] from each adapter of [`adapters`], reads the response with
+//! [`read_resource_list`] and keeps it in [`AdapterResources`].
+
+mod resource_list;
+
+pub use resource_list::{AdapterDiscoveryError, AdapterResource, read_resource_list, resource_list_path};
+
+use crate::api_version::ApiVersion;
+use burst_model::config::{AdapterConfig, MetricsApisConfig};
+use burst_model::records::Record;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The API versions that another adapter serves too, each with the adapter.
+pub fn adapters(apis: &MetricsApisConfig) -> impl Iterator<Item = (ApiVersion, &AdapterConfig)> {
+    ApiVersion::ALL
+        .into_iter()
+        .filter_map(|api| Some((api, adapter(apis, api)?)))
+}
+
+/// The adapter that serves the metrics that are not ours.
+pub(crate) fn adapter(apis: &MetricsApisConfig, api: ApiVersion) -> Option<&AdapterConfig> {
+    match api {
+        ApiVersion::CustomV1Beta1 | ApiVersion::CustomV1Beta2 => apis.fallback.custom.as_ref(),
+        ApiVersion::ExternalV1Beta1 => apis.fallback.external.as_ref(),
+    }
+}
+
+/// The resources that the other adapters list, or why they could not be read.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AdapterResources {
+    /// By the path of the version. A version that is absent has no resources.
+    versions: Vec<(String, Result<Vec<AdapterResource>, AdapterDiscoveryError>)>,
+}
+
+impl Record for AdapterResources {}
+
+impl AdapterResources {
+    /// Stores what an adapter answered. Returns whether that differs from what was stored.
+    pub fn update(&mut self, api: ApiVersion, listed: Result<Vec<AdapterResource>, AdapterDiscoveryError>) -> bool {
+        let is_unchanged = match &listed {
+            Ok(resources) => self.error(api).is_none() && self.resources(api) == resources,
+            Err(error) => self.error(api) == Some(error),
+        };
+        if is_unchanged {
+            return false;
+        }
+        let path = resource_list_path(api);
+        self.versions.retain(|(other, _)| *other != path);
+        self.versions.push((path, listed));
+        true
+    }
+
+    /// Why the resources of a version could not be read.
+    #[must_use]
+    pub fn error(&self, api: ApiVersion) -> Option<&AdapterDiscoveryError> {
+        self.find(api)?.as_ref().err()
+    }
+
+    /// The resources of a version; none if they could not be read.
+    fn resources(&self, api: ApiVersion) -> &[AdapterResource] {
+        self.find(api)
+            .and_then(|listed| listed.as_ref().ok())
+            .map_or(&[], Vec::as_slice)
+    }
+
+    fn find(&self, api: ApiVersion) -> Option<&Result<Vec<AdapterResource>, AdapterDiscoveryError>> {
+        let path = resource_list_path(api);
+        let mut versions = self.versions.iter();
+        versions.find(|(other, _)| *other == path).map(|(_, listed)| listed)
+    }
+
+    /// The resources to list beside ours, each of which is a name and whether it is namespaced.
+    ///
+    /// A resource that we list is left out. So is one whose scope differs from that of an earlier subresource of the same
+    /// resource: mixed scopes would stop the API server's garbage collection for the whole cluster.
+    pub(crate) fn listed_beside<'a, 'b>(
+        &'a self,
+        api: ApiVersion,
+        ours: impl IntoIterator<Item = (&'b str, bool)>,
+    ) -> Vec<&'a AdapterResource> {
+        let mut is_namespaced_by_parent: BTreeMap<&str, bool> = BTreeMap::new();
+        let mut listed: BTreeSet<&str> = BTreeSet::new();
+        for (name, is_namespaced) in ours {
+            is_namespaced_by_parent.insert(parent(name), is_namespaced);
+            listed.insert(name);
+        }
+        let mut beside = Vec::new();
+        for resource in self.resources(api).iter().filter(|resource| resource.is_well_named()) {
+            let is_namespaced = *is_namespaced_by_parent
+                .entry(parent(&resource.name))
+                .or_insert(resource.namespaced);
+            if is_namespaced == resource.namespaced && listed.insert(&resource.name) {
+                beside.push(resource);
+            }
+        }
+        beside
+    }
+}
+
+/// The resource that a subresource belongs to; for an external metric, the metric itself.
+fn parent(name: &str) -> &str {
+    name.split_once('/').map_or(name, |(parent, _)| parent)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,267 @@
+//! Answers `custom.metrics.k8s.io`: values of objects, of all objects that labels select, and of namespaces.
+//! <https://github.com/kubernetes/metrics/blob/v0.36.3/pkg/apis/custom_metrics/v1beta2/types.go>
+
+use crate::accept::ResponseFormat;
+use crate::api_version::{ApiVersion, CUSTOM_GROUP};
+use crate::catalog::{DescribedKind, ServedMetric};
+use crate::json::JsonString;
+use crate::list_options::ListOptions;
+use crate::metric_values::MetricValues;
+use crate::milli_value::MilliValue;
+use crate::path::CustomMetricPath;
+use crate::response::MetricsResponse;
+use crate::response_body::{ResponseBody, ValueListMeta, row_object};
+use crate::selector_json::label_selector_json;
+use crate::sources::MetricSources;
+use crate::status::{StatusDetails, StatusError};
+use burst_kube::Resource;
+use burst_labels::Selector;
+use burst_model::config::Config;
+use std::fmt::Write as _;
+
+/// The name that stands for all objects. As the namespace of a sum, it stands for all namespaces.
+const ALL: &str = "*";
+/// The only label of namespaces that is known: kube-apiserver sets it to the name of the namespace.
+/// <https://kubernetes.io/docs/reference/labels-annotations-taints/#kubernetes-io-metadata-name>
+const NAMESPACE_LABEL: &str = "kubernetes.io/metadata.name";
+
+/// Answers with the values that a path names and the options select.
+pub(crate) fn answer(
+    sources: &MetricSources<'_>,
+    api: ApiVersion,
+    format: ResponseFormat,
+    path: &CustomMetricPath,
+    options: &ListOptions,
+) -> Result<MetricsResponse, StatusError> {
+    options.check_name(&path.name)?;
+    let (kind, metric) = resolve(sources, path).map_err(|error| error.to_status(path, sources.config))?;
+    let values = MetricValues::read(sources, metric)?;
+    let meta = ValueListMeta::new(api, format, &values, sources.now);
+    let items = items(sources, path, options, &kind, &values)?;
+    let namespace = kind.is_namespaced().then(|| path.namespace.clone().unwrap_or_default());
+    let writer = CustomItemWriter::new(&meta, &kind, namespace, metric, &options.metric_label_selector);
+    let mut body = ResponseBody::new(&meta, &["Name", "Value", "Age"], items.len());
+    for (name, value) in items {
+        writer.write(body.next_item(), name, value);
+    }
+    Ok(MetricsResponse::with_values(body.finish(), api, meta.age))
+}
+
+/// Why a path cannot have a value, whatever the cluster looks like.
+#[derive(Clone, Copy, Debug)]
+enum LookupError {
+    /// There are no values of single pods.
+    Pods,
+    UnknownResource,
+    MissingNamespace,
+    UnknownMetric,
+}
+
+impl LookupError {
+    fn to_status(self, path: &CustomMetricPath, config: &Config) -> StatusError {
+        let reason = match self {
+            Self::Pods => {
+                ": there are no metrics of single pods; request those of the Service or the workload".to_owned()
+            }
+            Self::UnknownResource => {
+                let names: Vec<_> = DescribedKind::all(config).iter().map(DescribedKind::name).collect();
+                format!(": there are metrics of {}", names.join(", "))
+            }
+            Self::MissingNamespace => ": the path has to name the namespace".to_owned(),
+            Self::UnknownMetric => String::new(),
+        };
+        StatusError::not_found(format!("{}{reason}", not_found_message(path)), details(path))
+    }
+}
+
+/// Finds the kind of objects and the metric that a path names.
+fn resolve(sources: &MetricSources<'_>, path: &CustomMetricPath) -> Result<(DescribedKind, ServedMetric), LookupError> {
+    if matches!(path.resource.as_str(), "pods" | "pod") {
+        return Err(LookupError::Pods);
+    }
+    let kind = DescribedKind::all(sources.config)
+        .into_iter()
+        .find(|kind| kind.is_called(&path.resource))
+        // A path names a namespace object only inside that namespace.
+        .filter(|kind| kind.is_namespaced() || path.namespace.as_ref() == Some(&path.name))
+        .ok_or(LookupError::UnknownResource)?;
+    if path.namespace.is_none() {
+        return Err(LookupError::MissingNamespace);
+    }
+    let metric = ServedMetric::find(sources.apis, &path.metric)
+        .filter(|metric| kind.has(*metric))
+        .ok_or(LookupError::UnknownMetric)?;
+    Ok((kind, metric))
+}
+
+/// The names and values of a path. A single object without a value is an error; a list may be empty.
+fn items<'a>(
+    sources: &MetricSources<'a>,
+    path: &'a CustomMetricPath,
+    options: &ListOptions,
+    kind: &DescribedKind,
+    values: &MetricValues<'a>,
+) -> Result<Vec<(&'a str, MilliValue)>, StatusError> {
+    let namespace = path.namespace.as_deref().unwrap_or_default();
+    let is_selected = options
+        .metric_label_selector
+        .matches(|key| sources.apis.labels.get(key).map(String::as_str));
+    if path.name == ALL {
+        let items = match kind {
+            DescribedKind::Namespace => namespace_sums(&options.label_selector, values)?,
+            other => objects(&options.label_selector, values, other.section(), namespace),
+        };
+        return Ok(if is_selected { items } else { Vec::new() });
+    }
+    let value = match kind {
+        _ if !is_selected => None,
+        DescribedKind::Namespace => values.namespace_sum(namespace),
+        other => values.object(other.section(), namespace, &path.name),
+    };
+    value
+        .map(|value| vec![(path.name.as_str(), value)])
+        .ok_or_else(|| not_found(path, options))
+}
+
+/// The values of the objects that a selector selects.
+fn objects<'a>(
+    selector: &Selector,
+    values: &MetricValues<'a>,
+    section: &str,
+    namespace: &str,
+) -> Vec<(&'a str, MilliValue)> {
+    // An object whose labels are not known cannot match a selector.
+    values
+        .objects(section, namespace, selector.is_empty())
+        .into_iter()
+        .filter(|object| selector.matches(|key| object.labels.value(key)))
+        .map(|object| (object.name, object.value))
+        .collect()
+}
+
+/// The sums of the namespaces that a selector selects. A label that is not known neither selects a namespace nor excludes
+/// it, so it is an error.
+fn namespace_sums<'a>(
+    selector: &Selector,
+    values: &MetricValues<'a>,
+) -> Result<Vec<(&'a str, MilliValue)>, StatusError> {
+    let mut requirements = selector.requirements().iter();
+    if !requirements.all(|requirement| *requirement.key == *NAMESPACE_LABEL) {
+        let message = format!("the only known label of namespaces is {NAMESPACE_LABEL}");
+        return Err(StatusError::bad_request(message));
+    }
+    let mut sums = values.namespace_sums();
+    sums.retain(|(name, _)| selector.matches(|_| Some(name)));
+    Ok(sums)
+}
+
+fn not_found(path: &CustomMetricPath, options: &ListOptions) -> StatusError {
+    let mut message = not_found_message(path);
+    if !options.metric_label_selector_text.is_empty() {
+        message.extend([" with selector ", &options.metric_label_selector_text]);
+    }
+    StatusError::not_found(message, details(path))
+}
+
+/// The message of the reference implementation for a metric or an object that does not exist.
+fn not_found_message(path: &CustomMetricPath) -> String {
+    let name = object_name(path).map_or_else(String::new, |name| format!(" {name}"));
+    let CustomMetricPath { metric, resource, .. } = path;
+    format!("the server could not find the metric {metric} for {resource}{name}")
+}
+
+fn details(path: &CustomMetricPath) -> StatusDetails {
+    StatusDetails {
+        name: object_name(path).unwrap_or_default().to_owned(),
+        group: CUSTOM_GROUP.into(),
+        kind: path.resource.clone(),
+    }
+}
+
+/// The object that a path names. Returns `None` if it names all of them.
+fn object_name(path: &CustomMetricPath) -> Option<&str> {
+    Some(path.name.as_str()).filter(|name| *name != ALL)
+}
+
+/// Writes items. What all items have in common is prepared once.
+enum CustomItemWriter {
+    Item {
+        before_name: String,
+        before_value: String,
+        after_value: String,
+    },
+    /// A row of a `Table`.
+    Row { namespace: Option<String>, age: u64 },
+}
+
+impl CustomItemWriter {
+    fn new(
+        meta: &ValueListMeta,
+        kind: &DescribedKind,
+        namespace: Option<String>,
+        metric: ServedMetric,
+        selector: &Selector,
+    ) -> Self {
+        if let ResponseFormat::Table(_) = meta.format {
+            let age = meta.age.as_secs();
+            return Self::Row { namespace, age };
+        }
+        let resource = kind.resource();
+        let api_version = api_version(&resource);
+        let kind = resource.kind;
+        let namespace = namespace.map_or_else(String::new, |name| format!(r#""namespace":{},"#, JsonString(&name)));
+        let (name, selector) = (metric.name(), label_selector_json(selector));
+        let (metric, window_key, after_value) = match meta.api {
+            ApiVersion::CustomV1Beta1 => (
+                format!(r#""metricName":"{name}""#),
+                "window",
+                format!(r#","selector":{selector}}}"#),
+            ),
+            _ => (
+                format!(r#""metric":{{"name":"{name}","selector":{selector}}}"#),
+                "windowSeconds",
+                "}".to_owned(),
+            ),
+        };
+        let window = meta
+            .window
+            .map_or_else(String::new, |window| format!(r#""{window_key}":{window},"#));
+        let timestamp = &meta.timestamp;
+        Self::Item {
+            before_name: format!(r#"{{"describedObject":{{"kind":"{kind}",{namespace}"name":"#),
+            before_value: format!(
+                r#","apiVersion":"{api_version}"}},{metric},"timestamp":"{timestamp}",{window}"value":"#
+            ),
+            after_value,
+        }
+    }
+
+    fn write(&self, body: &mut String, name: &str, value: MilliValue) {
+        let quoted_name = JsonString(name);
+        // Writing to a string cannot fail.
+        let _ = match self {
+            Self::Item {
+                before_name,
+                before_value,
+                after_value,
+            } => write!(
+                body,
+                r#"{before_name}{quoted_name}{before_value}"{value}"{after_value}"#
+            ),
+            Self::Row { namespace, age } => {
+                let object = row_object(name, namespace.as_deref());
+                write!(body, r#"{{"cells":[{quoted_name},"{value}","{age}s"],{object}}}"#)
+            }
+        };
+    }
+}
+
+/// The `apiVersion` of a resource: `apps/v1`, or `v1` for the core group.
+fn api_version(resource: &Resource) -> String {
+    let Resource { group, version, .. } = resource;
+    if group.is_empty() {
+        version.to_string()
+    } else {
+        format!("{group}/{version}")
+    }
+}

@@ -1,0 +1,191 @@
+//! Answers `external.metrics.k8s.io`: the series of a namespace that labels select.
+//! <https://github.com/kubernetes/metrics/blob/v0.36.3/pkg/apis/external_metrics/v1beta1/types.go>
+
+use crate::accept::ResponseFormat;
+use crate::api_version::{ApiVersion, EXTERNAL_GROUP};
+use crate::catalog::ServedMetric;
+use crate::json::{JsonString, comma_separated};
+use crate::list_options::ListOptions;
+use crate::metric_values::{MetricValues, SeriesValue};
+use crate::path::ExternalMetricPath;
+use crate::response::MetricsResponse;
+use crate::response_body::{ResponseBody, ValueListMeta, row_object};
+use crate::sources::MetricSources;
+use crate::status::{StatusDetails, StatusError};
+use burst_labels::Selector;
+use burst_model::config::{MetricsApisConfig, UnknownExternal};
+use std::fmt::Write as _;
+
+const COLUMNS: [&str; 4] = ["Name", "Value", "Labels", "Age"];
+
+/// Answers with the series of a metric that the options select.
+pub(crate) fn answer(
+    sources: &MetricSources<'_>,
+    format: ResponseFormat,
+    path: &ExternalMetricPath,
+    options: &ListOptions,
+) -> Result<MetricsResponse, StatusError> {
+    let Some(metric) = ServedMetric::find_external(sources.apis, &path.metric) else {
+        return unknown_metric(sources, format, path);
+    };
+    let values = MetricValues::read(sources, metric)?;
+    let meta = ValueListMeta::new(ApiVersion::ExternalV1Beta1, format, &values, sources.now);
+    let series = values.series(&path.namespace);
+    let writer = ExternalItemWriter::new(&meta, &path.namespace, metric);
+    let (mut body, mut labels) = (ResponseBody::new(&meta, &COLUMNS, series.len()), Vec::new());
+    for series in &series {
+        let series_labels = SeriesLabels::new(&path.namespace, series, sources.apis);
+        if let Some(service) = series_labels.matching_service(&options.label_selector) {
+            series_labels.write_sorted(&mut labels, service);
+            writer.write(body.next_item(), series, &labels);
+        }
+    }
+    Ok(MetricsResponse::with_values(
+        body.finish(),
+        ApiVersion::ExternalV1Beta1,
+        meta.age,
+    ))
+}
+
+fn unknown_metric(
+    sources: &MetricSources<'_>,
+    format: ResponseFormat,
+    path: &ExternalMetricPath,
+) -> Result<MetricsResponse, StatusError> {
+    if sources.apis.unknown_external == UnknownExternal::Empty {
+        let meta = ValueListMeta::without_values(ApiVersion::ExternalV1Beta1, format, sources.now);
+        let body = ResponseBody::new(&meta, &COLUMNS, 0).finish();
+        return Ok(MetricsResponse::with_values(
+            body,
+            ApiVersion::ExternalV1Beta1,
+            meta.age,
+        ));
+    }
+    let names: Vec<_> = ServedMetric::all(sources.apis).map(ServedMetric::name).collect();
+    let (metric, names) = (&path.metric, names.join(", "));
+    let message = format!("the server could not find the external metric {metric}: there are {names}");
+    let details = StatusDetails {
+        name: String::new(),
+        group: EXTERNAL_GROUP.into(),
+        kind: metric.clone(),
+    };
+    Err(StatusError::not_found(message, details))
+}
+
+/// The labels of a series. Of the Services in front of an HPA, only one is shown.
+struct SeriesLabels<'a> {
+    namespace: &'a str,
+    series: &'a SeriesValue<'a>,
+    /// What an HPA scales: its kind in lower case, and its name.
+    scale_target: Option<(&'a str, &'a str)>,
+    apis: &'a MetricsApisConfig,
+}
+
+impl<'a> SeriesLabels<'a> {
+    fn new(namespace: &'a str, series: &'a SeriesValue<'a>, apis: &'a MetricsApisConfig) -> Self {
+        Self {
+            namespace,
+            series,
+            scale_target: series.labels.iter().next().filter(|(key, _)| *key != "service"),
+            apis,
+        }
+    }
+
+    /// The first Service with which the selector matches the series. Returns `None` if the series does not match, and
+    /// `Some(None)` if it has no Services and matches without one.
+    fn matching_service(&self, selector: &Selector) -> Option<Option<&'a str>> {
+        let labels = self.series.labels.iter();
+        let mut services = labels
+            .filter(|(key, _)| *key == "service")
+            .map(|(_, name)| Some(name))
+            .peekable();
+        let without_service = services.peek().is_none().then_some(None);
+        services
+            .chain(without_service)
+            .find(|service| selector.matches(|key| self.value(key, *service)))
+    }
+
+    fn value(&self, key: &str, service: Option<&'a str>) -> Option<&'a str> {
+        match key {
+            "namespace" => Some(self.namespace),
+            key if key == self.series.key => Some(self.series.name),
+            "service" => service,
+            key => self
+                .scale_target
+                .filter(|(kind, _)| *kind == key)
+                .map(|(_, name)| name)
+                .or_else(|| self.apis.labels.get(key).map(String::as_str)),
+        }
+    }
+
+    /// Replaces `labels` by all labels of the series, sorted.
+    fn write_sorted(&self, labels: &mut Vec<(&'a str, &'a str)>, service: Option<&'a str>) {
+        let own = [("namespace", self.namespace), (self.series.key, self.series.name)];
+        let configured = self.apis.labels.iter();
+        let all = own
+            .into_iter()
+            .chain(self.scale_target)
+            .chain(service.map(|name| ("service", name)))
+            .chain(configured.map(|(key, value)| (key.as_str(), value.as_str())));
+        labels.clear();
+        for label in all {
+            labels.insert(labels.partition_point(|before| *before < label), label);
+        }
+        // The kind of a custom resource may equal the key of another label.
+        labels.dedup_by_key(|(key, _)| *key);
+    }
+}
+
+/// Writes items. What all items have in common is prepared once.
+enum ExternalItemWriter<'a> {
+    Item {
+        before_labels: String,
+        before_value: String,
+    },
+    /// A row of a `Table`.
+    Row { namespace: &'a str, age: u64 },
+}
+
+impl<'a> ExternalItemWriter<'a> {
+    fn new(meta: &ValueListMeta, namespace: &'a str, metric: ServedMetric) -> Self {
+        if let ResponseFormat::Table(_) = meta.format {
+            let age = meta.age.as_secs();
+            return Self::Row { namespace, age };
+        }
+        let window = meta
+            .window
+            .map_or_else(String::new, |window| format!(r#""window":{window},"#));
+        Self::Item {
+            before_labels: format!(r#"{{"metricName":"{}","metricLabels":{{"#, metric.name()),
+            before_value: format!(r#"}},"timestamp":"{}",{window}"value":"#, meta.timestamp),
+        }
+    }
+
+    fn write(&self, body: &mut String, series: &SeriesValue<'_>, labels: &[(&str, &str)]) {
+        let SeriesValue { name, value, .. } = series;
+        // Writing to a string cannot fail.
+        let _ = match self {
+            Self::Item {
+                before_labels,
+                before_value,
+            } => {
+                body.push_str(before_labels);
+                for (index, (key, value)) in labels.iter().enumerate() {
+                    let comma = if index > 0 { "," } else { "" };
+                    let _ = write!(body, "{comma}{}:{}", JsonString(key), JsonString(value));
+                }
+                write!(body, r#"{before_value}"{value}"}}"#)
+            }
+            Self::Row { namespace, age } => {
+                let labels = comma_separated(labels.iter().map(|(key, value)| format!("{key}={value}")));
+                let object = row_object(name, Some(namespace));
+                write!(
+                    body,
+                    r#"{{"cells":[{},"{value}",{},"{age}s"],{object}}}"#,
+                    JsonString(name),
+                    JsonString(&labels)
+                )
+            }
+        };
+    }
+}

@@ -1,0 +1,32 @@
+//! An answer of the metrics APIs, with what the stats need to know about it.
+
+use crate::api_version::ApiVersion;
+use burst_model::serve::LocalReply;
+use std::time::Duration;
+
+/// An answer of the metrics APIs.
+#[derive(Debug)]
+pub struct MetricsResponse {
+    /// The answer.
+    pub answer: LocalReply,
+    /// The API version and the age of the values; `None` if the answer has none.
+    pub value_age: Option<(ApiVersion, Duration)>,
+}
+
+impl MetricsResponse {
+    pub(crate) fn with_values(body: String, api: ApiVersion, age: Duration) -> Self {
+        Self {
+            answer: LocalReply::new(200, "application/json", body.into_bytes()),
+            value_age: Some((api, age)),
+        }
+    }
+}
+
+impl From<LocalReply> for MetricsResponse {
+    fn from(answer: LocalReply) -> Self {
+        Self {
+            answer,
+            value_age: None,
+        }
+    }
+}

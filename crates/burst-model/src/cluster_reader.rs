@@ -1,0 +1,233 @@
+//! Reads what a snapshot is made of: the lists of the Kubernetes API, or the Services of a hub. The reader says which
+//! request to send next, and the caller sends it.
+
+use crate::config::{Config, Origin};
+use crate::confirmation;
+use crate::hub_client::{self, HubClient, HubPayload, HubRequest, HubResponse, MAX_RESPONSE_BYTES};
+use crate::kube::{self, ApiResponse, Failure, ParseGuard, Payload, Verb};
+use crate::leader::{Effect, Handover, Leader, Successor};
+use crate::sync::scheduler::{ScheduledRequest, SourceId};
+use crate::time::Time;
+use std::rc::Rc;
+use std::time::Duration;
+
+/// The reader of a leader.
+#[derive(Debug)]
+pub enum ClusterReader {
+    /// It restores the checkpoint of the last leader, and reads the Kubernetes API after that.
+    Restoring(Box<Successor>),
+    /// It reads the Kubernetes API.
+    Kubernetes(Box<Leader>),
+    /// It reads a hub.
+    Hub(HubClient),
+}
+
+/// What a request reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadPurpose {
+    /// A page of a list, or a watch of it.
+    List(SourceId, Verb),
+    /// The Services of a hub.
+    Hub,
+}
+
+/// A GET to be sent to the Kubernetes API, or to the hub.
+#[derive(Debug)]
+pub struct ReadRequest {
+    /// What it reads.
+    pub purpose: ReadPurpose,
+    /// Path and query.
+    pub path: String,
+    /// `if-none-match`.
+    pub if_none_match: Option<String>,
+    /// How long the server holds the response back on purpose.
+    pub duration: Duration,
+}
+
+impl From<ScheduledRequest> for ReadRequest {
+    fn from(ScheduledRequest { source, request }: ScheduledRequest) -> Self {
+        Self {
+            purpose: ReadPurpose::List(source, request.verb),
+            path: request.path,
+            if_none_match: None,
+            duration: request.lasts,
+        }
+    }
+}
+
+impl From<HubRequest> for ReadRequest {
+    fn from(HubRequest { path, if_none_match }: HubRequest) -> Self {
+        Self {
+            purpose: ReadPurpose::Hub,
+            path,
+            if_none_match,
+            duration: Duration::ZERO,
+        }
+    }
+}
+
+/// The response to a request, as the caller has it.
+pub trait HttpResponse {
+    /// The status. `None` if the connection broke before it came.
+    fn status(&self) -> Option<u16>;
+    /// A header.
+    fn header(&self, name: &str) -> Option<Vec<u8>>;
+    /// At most `limit` bytes of the body.
+    fn body(&self, limit: usize) -> Vec<u8>;
+}
+
+/// What a request brought.
+#[derive(Debug)]
+pub enum ReadResult {
+    /// Of a list.
+    List(SourceId, Result<Payload, Failure>),
+    /// Of the hub.
+    Hub(Result<HubPayload, Failure>),
+}
+
+impl ReadResult {
+    /// The result of a request that could not be sent.
+    #[must_use]
+    pub fn not_sent(purpose: ReadPurpose, reason: String) -> Self {
+        let failure = Failure::NotSent(reason);
+        match purpose {
+            ReadPurpose::List(id, _) => Self::List(id, Err(failure)),
+            ReadPurpose::Hub => Self::Hub(Err(failure)),
+        }
+    }
+}
+
+fn parse_list(
+    source: &kube::Source,
+    verb: Verb,
+    response: &impl HttpResponse,
+    guard: &mut dyn ParseGuard,
+) -> Result<Payload, Failure> {
+    let [content_type, retry_after] = ["content-type", "retry-after"].map(|name| response.header(name));
+    let body = response.body(usize::MAX);
+    let response = ApiResponse {
+        status: response.status(),
+        content_type: content_type.as_deref(),
+        retry_after: retry_after.as_deref(),
+        body: &body,
+    };
+    kube::response::parse(source, verb, response, guard)
+}
+
+fn parse_hub(response: &impl HttpResponse, guard: &mut dyn ParseGuard) -> Result<HubPayload, Failure> {
+    let names = [confirmation::HEADER, "etag", "retry-after"];
+    let [confirmed, etag, retry_after] = names.map(|name| response.header(name));
+    // One byte over the limit shows that the body is too long.
+    let body = response.body(MAX_RESPONSE_BYTES + 1);
+    let response = HubResponse {
+        status: response.status(),
+        confirmed: confirmed.as_deref(),
+        etag: etag.as_deref(),
+        retry_after: retry_after.as_deref(),
+        body: &body,
+    };
+    hub_client::parse(response, guard)
+}
+
+impl ClusterReader {
+    /// Begins with what the last leader left. `checkpoint` is called only if the reader needs the bytes of its checkpoint.
+    pub fn new(config: Rc<Config>, handover: Handover, checkpoint: impl FnOnce() -> Vec<u8>, now: Time) -> Self {
+        match &config.origin {
+            Origin::Kubernetes => Self::Restoring(Successor::new(config, handover, checkpoint()).into()),
+            Origin::Hub { path } => Self::Hub(HubClient::new(config.clone(), path, handover, now)),
+        }
+    }
+
+    /// Whether the checkpoint of the last leader is still being read.
+    #[must_use]
+    pub fn is_restoring(&self) -> bool {
+        matches!(self, Self::Restoring(_))
+    }
+
+    /// Reads skipped objects again; call it when the quarantine has changed.
+    pub fn requeue_skipped(&mut self) {
+        match self {
+            Self::Restoring(_) => {}
+            Self::Kubernetes(leader) => leader.requeue_skipped(),
+            Self::Hub(hub) => hub.requeue_skipped(),
+        }
+    }
+
+    /// Whether no request is under way or due, so that another VM may take over.
+    #[must_use]
+    pub fn is_idle(&self, now: Time) -> bool {
+        match self {
+            Self::Restoring(_) => false,
+            Self::Kubernetes(leader) => leader.is_idle(now),
+            Self::Hub(hub) => hub.is_idle(now),
+        }
+    }
+
+    /// Whether there is work left that waits for no response. The response of a hub is handled at once.
+    #[must_use]
+    pub fn is_busy(&self) -> bool {
+        match self {
+            Self::Restoring(_) => true,
+            Self::Kubernetes(leader) => leader.is_busy(),
+            Self::Hub(_) => false,
+        }
+    }
+
+    /// Does a part of that work.
+    pub fn advance(&mut self, now: Time) -> Vec<Effect> {
+        match self {
+            Self::Restoring(successor) => match successor.advance(now) {
+                Some(leader) => {
+                    *self = Self::Kubernetes(leader.into());
+                    self.tick(now)
+                }
+                None => Vec::new(),
+            },
+            Self::Kubernetes(leader) => leader.advance(now),
+            Self::Hub(_) => Vec::new(),
+        }
+    }
+
+    /// Drops a part of what it holds. Returns whether there was any left.
+    pub fn release(&mut self) -> bool {
+        match self {
+            Self::Kubernetes(leader) => leader.release(),
+            Self::Restoring(_) | Self::Hub(_) => false,
+        }
+    }
+
+    /// Once a tick.
+    pub fn tick(&mut self, now: Time) -> Vec<Effect> {
+        match self {
+            Self::Restoring(_) => self.advance(now),
+            Self::Kubernetes(leader) => leader.tick(now),
+            Self::Hub(hub) => hub.tick(now),
+        }
+    }
+
+    /// Parses the response to a request. `None` if the reader does not wait for it.
+    pub fn parse(
+        &self,
+        purpose: ReadPurpose,
+        response: &impl HttpResponse,
+        guard: &mut dyn ParseGuard,
+    ) -> Option<ReadResult> {
+        match (self, purpose) {
+            (Self::Kubernetes(leader), ReadPurpose::List(id, verb)) => {
+                let payload = parse_list(leader.source(id)?, verb, response, guard);
+                Some(ReadResult::List(id, payload))
+            }
+            (Self::Hub(_), ReadPurpose::Hub) => Some(ReadResult::Hub(parse_hub(response, guard))),
+            _ => None,
+        }
+    }
+
+    /// Handles what a request brought. `random` spreads the pauses of many proxies.
+    pub fn handle(&mut self, result: ReadResult, now: Time, random: u32) -> Vec<Effect> {
+        match (self, result) {
+            (Self::Kubernetes(leader), ReadResult::List(id, payload)) => leader.answer(id, payload, now, random),
+            (Self::Hub(hub), ReadResult::Hub(payload)) => hub.handle_response(payload, now, random),
+            _ => Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,347 @@
+//! Turns a [`RawConfig`] into a [`Config`]: defaults and limits, with the reason for each.
+
+use super::raw::{self, RawConfig};
+use super::{
+    ApiConfig, Artifact, Config, ConfigError, Content, EndpointsConfig, HeaderCondition, HeaderConfig,
+    MetricsApisConfig, Origin, RequestPath, RequestsConfig, SyncConfig,
+    duration::{self, DurationText},
+    metrics_apis, policies,
+};
+use crate::kube::{ObjectKind, Resource, Source};
+use crate::load::Percent;
+use crate::name::{Name, ObjectName};
+use crate::order::sort_by;
+use crate::upstream::{MappingRule, Upstreams};
+use std::fmt::Display;
+use std::time::Duration;
+
+/// The HPA controller syncs every 15 s by default, so polling more often shows little that is new.
+const POLL_INTERVAL: Duration = Duration::from_secs(15);
+/// The tick of the filter is one second.
+const MIN_POLL_INTERVAL: Duration = Duration::from_secs(1);
+/// A page of 500 objects takes tens of milliseconds. An API server that needs five seconds is in trouble.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
+/// With a shorter timeout the ordinary jitter of a network looks like an outage.
+const MIN_REQUEST_TIMEOUT: Duration = Duration::from_millis(100);
+/// The page size of kubectl and client-go.
+const PAGE_SIZE: u32 = 500;
+/// At about 3 KB an object, a larger page would exceed the 32 MiB that Envoy buffers for a callout.
+const MAX_PAGE_SIZE: u32 = 10_000;
+/// Four missed polls, or the longest backoff. Clients do not notice a shorter outage of the API.
+const MAX_STALENESS: Duration = Duration::from_secs(60);
+/// The target load of the original filter, in percent of the maximum.
+const TARGET_PERCENT: u32 = 80;
+/// The default of every Kubernetes distribution.
+const CLUSTER_DOMAIN: &str = "cluster.local";
+/// The header of the original filter.
+const HEADER_NAME: &str = "x-burst";
+/// The path of the original filter.
+const PREFIX: &str = "/burstmetrics";
+
+impl Config {
+    pub(super) fn validate(raw: RawConfig, artifact: Artifact) -> Result<Self, ConfigError> {
+        let origin = Origin::check(&raw)?;
+        let api = api(&raw, &origin)?;
+        let content = content(&raw, &origin)?;
+        let poll_interval = time(
+            "poll_interval",
+            raw.poll_interval.as_deref(),
+            POLL_INTERVAL,
+            MIN_POLL_INTERVAL,
+        )?;
+        let staleness = |default, least| time("max_staleness", raw.max_staleness.as_deref(), default, least);
+        let sync = SyncConfig::check(
+            &raw.sync,
+            content.sources.len(),
+            staleness(MAX_STALENESS, poll_interval)?,
+        )?;
+        let longest_update_gap = match origin {
+            Origin::Kubernetes => poll_interval.max(sync.longest_update_gap()),
+            Origin::Hub { .. } => poll_interval,
+        };
+        // With a maximum of one interval the snapshot would be stale just before each read.
+        let max_staleness = staleness(
+            MAX_STALENESS.max(longest_update_gap.saturating_mul(2)),
+            longest_update_gap,
+        )?;
+        let requests = raw
+            .requests
+            .map(|raw| RequestsConfig::check(raw.into_inner(), artifact))
+            .transpose()?
+            .and_then(RequestPath::new);
+        let counting = requests.as_deref().map(RequestsConfig::counting);
+        let metrics_apis = metrics_apis::check(raw.metrics_apis, &content.sources, counting, artifact)?;
+        let chain = |apis: &MetricsApisConfig| apis.filter_chain.clone();
+        if let Some(taken) = metrics_apis.as_deref().map(chain)
+            && requests.as_ref().and_then(|requests| requests.accept.as_ref()) == Some(&taken)
+        {
+            let reason =
+                format_args!("{taken:?} is the filter chain of metrics_apis, which serves only the metrics APIs");
+            return Err(invalid("requests.accept.filter_chain", reason));
+        }
+        Ok(Self {
+            origin,
+            api,
+            role: raw.role.unwrap_or_default(),
+            content,
+            sync,
+            poll_interval,
+            page_size: within("page_size", raw.page_size.unwrap_or(PAGE_SIZE), 1, MAX_PAGE_SIZE)?,
+            max_staleness,
+            on_stale: raw.on_stale.unwrap_or_default(),
+            upstreams: upstreams(raw.clusters, raw.cluster_domain.as_deref())?,
+            header: header(raw.header, artifact)?,
+            endpoints: endpoints(&raw.endpoints, artifact)?,
+            requests,
+            metrics_apis,
+        })
+    }
+}
+
+pub(super) fn invalid(key: impl Into<String>, reason: impl Display) -> ConfigError {
+    ConfigError::InvalidValue {
+        key: key.into(),
+        reason: reason.to_string(),
+    }
+}
+
+pub(super) fn time(key: &str, text: Option<&str>, default: Duration, least: Duration) -> Result<Duration, ConfigError> {
+    let Some(text) = text else {
+        return Ok(default.max(least));
+    };
+    match duration::parse(text) {
+        Ok(time) if time < least => Err(invalid(
+            key,
+            format_args!("{text} is below the least allowed, {}", DurationText(least)),
+        )),
+        Ok(time) => Ok(time),
+        Err(error) => Err(invalid(key, format_args!("{text:?} {error}"))),
+    }
+}
+
+pub(super) fn within(key: &str, number: u32, least: u32, most: u32) -> Result<u32, ConfigError> {
+    if (least..=most).contains(&number) {
+        Ok(number)
+    } else {
+        Err(invalid(key, format_args!("{number} is not between {least} and {most}")))
+    }
+}
+
+/// Checks a value that must not be empty, and must fit into a header of a request.
+pub(super) fn text(key: &str, text: &str) -> Result<String, ConfigError> {
+    if text.is_empty() || text.bytes().any(|b| b.is_ascii_control()) {
+        return Err(invalid(
+            key,
+            format_args!("{text:?} must be a text of at least one character, on one line"),
+        ));
+    }
+    Ok(text.into())
+}
+
+fn api(raw: &RawConfig, origin: &Origin) -> Result<ApiConfig, ConfigError> {
+    Ok(ApiConfig {
+        cluster: text("cluster", raw.cluster.as_deref().ok_or(ConfigError::MissingCluster)?)?,
+        authority: text("authority", raw.authority.as_deref().unwrap_or(origin.authority()))?,
+        timeout: time(
+            "request_timeout",
+            raw.request_timeout.as_deref(),
+            REQUEST_TIMEOUT,
+            MIN_REQUEST_TIMEOUT,
+        )?,
+    })
+}
+
+fn content(raw: &RawConfig, origin: &Origin) -> Result<Content, ConfigError> {
+    let percent = raw.target_percent.unwrap_or(TARGET_PERCENT);
+    let target = u8::try_from(percent)
+        .ok()
+        .and_then(Percent::new)
+        .ok_or_else(|| invalid("target_percent", format_args!("{percent} is not between 1 and 100")))?;
+    let namespaces = namespaces(&raw.namespaces)?;
+    let selected = |selectors: &raw::RawSelectors, reads, resource| Kind {
+        reads,
+        resource,
+        label_selector: selectors.label_selector.clone(),
+        field_selector: selectors.field_selector.clone(),
+    };
+    let mut kinds = vec![
+        selected(&raw.hpas, ObjectKind::Hpas, Resource::hpas()),
+        selected(&raw.services, ObjectKind::Services, Resource::services()),
+    ];
+    match &raw.workloads {
+        None => kinds.extend([Resource::deployments(), Resource::statefulsets()].map(Kind::workload)),
+        Some(workloads) => {
+            for (place, workload) in workloads.iter().enumerate() {
+                kinds.push(Kind::written(&format!("workloads[{place}]"), workload)?);
+            }
+        }
+    }
+    // Only the metrics APIs select by labels.
+    let labels = raw.metrics_apis.is_some();
+    let sources = kinds.iter().flat_map(|kind| {
+        namespaces
+            .iter()
+            .map(|namespace| kind.source(namespace.clone(), labels))
+    });
+    let policies = policies::sources(raw.metrics_apis.as_deref(), &namespaces)?;
+    let sources = match origin {
+        Origin::Kubernetes => sources.chain(policies).collect(),
+        Origin::Hub { .. } => Vec::new(),
+    };
+    Ok(Content { sources, target })
+}
+
+/// Returns the namespaces to list; a single `None` stands for all.
+fn namespaces(raw: &[String]) -> Result<Vec<Option<Name>>, ConfigError> {
+    let mut namespaces = Vec::new();
+    for (place, word) in raw.iter().enumerate() {
+        namespaces.push(Some(
+            Name::parse(word).map_err(|error| invalid(format!("namespaces[{place}]"), error))?,
+        ));
+    }
+    sort_by(&mut namespaces, Ord::cmp);
+    namespaces.dedup();
+    if namespaces.is_empty() {
+        namespaces.push(None);
+    }
+    Ok(namespaces)
+}
+
+/// A resource to list, in any namespace.
+struct Kind {
+    reads: ObjectKind,
+    resource: Resource,
+    label_selector: Option<String>,
+    field_selector: Option<String>,
+}
+
+impl Kind {
+    fn workload(resource: Resource) -> Self {
+        Self {
+            reads: ObjectKind::Workloads,
+            resource,
+            label_selector: None,
+            field_selector: None,
+        }
+    }
+
+    fn written(key: &str, raw: &raw::RawWorkload) -> Result<Self, ConfigError> {
+        let part = |name: &str, value: &str| {
+            let ok = !value.is_empty()
+                && value
+                    .bytes()
+                    .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.'));
+            let error = || {
+                invalid(
+                    format!("{key}.{name}"),
+                    format_args!("{value:?} is not a valid name in the Kubernetes API"),
+                )
+            };
+            ok.then(|| value.to_owned()).ok_or_else(error)
+        };
+        let group = if raw.group.is_empty() {
+            String::new()
+        } else {
+            part("group", &raw.group)?
+        };
+        let resource = Resource {
+            group,
+            version: part("version", &raw.version)?,
+            plural: part("resource", &raw.resource)?,
+            kind: part("kind", &raw.kind)?,
+        };
+        if [Resource::hpas().plural, Resource::services().plural, "hpas".into()].contains(&resource.plural) {
+            let reason = format_args!("{} is always read, and is not a workload", resource.plural);
+            return Err(invalid(format!("{key}.resource"), reason));
+        }
+        let (label_selector, field_selector) = (raw.label_selector.clone(), raw.field_selector.clone());
+        Ok(Self {
+            label_selector,
+            field_selector,
+            ..Self::workload(resource)
+        })
+    }
+
+    fn source(&self, namespace: Option<Name>, labels: bool) -> Source {
+        Source {
+            kind: self.reads,
+            resource: self.resource.clone(),
+            namespace,
+            label_selector: self.label_selector.clone().filter(|selector| !selector.is_empty()),
+            field_selector: self.field_selector.clone().filter(|selector| !selector.is_empty()),
+            labels,
+        }
+    }
+}
+
+fn upstreams(raw: Vec<raw::RawCluster>, domain: Option<&str>) -> Result<Upstreams, ConfigError> {
+    let mut rules = Vec::new();
+    for (place, word) in raw.into_iter().enumerate() {
+        let key = |name: &str| format!("clusters[{place}].{name}");
+        let service = match word.service {
+            None => None,
+            Some(service) => Some(
+                ObjectName::parse(&service)
+                    .map_err(|_| invalid(key("service"), format_args!("{service:?} is not namespace/name")))?,
+            ),
+        };
+        rules.push(MappingRule::new(&word.name, service).map_err(|error| invalid(key("name"), error))?);
+    }
+    Ok(Upstreams::new(
+        rules,
+        &text("cluster_domain", domain.unwrap_or(CLUSTER_DOMAIN))?,
+    ))
+}
+
+fn header(raw: raw::RawHeader, artifact: Artifact) -> Result<HeaderConfig, ConfigError> {
+    let condition = match raw.when {
+        None => None,
+        Some(_) if artifact == Artifact::HeaderOnly => return Err(ConfigError::NeedsFullModule("header.when")),
+        Some(when) => Some(HeaderCondition {
+            name: header_name("header.when.request_header", &when.request_header)?,
+            prefix: when.prefix.unwrap_or_default().into_bytes(),
+        }),
+    };
+    let constant = raw.value.map(|value| text("header.value", &value)).transpose()?;
+    Ok(HeaderConfig {
+        name: header_name("header.name", raw.name.as_deref().unwrap_or(HEADER_NAME))?,
+        constant,
+        extra_keys: raw.extra_keys,
+        condition,
+        upstream: raw.upstream.unwrap_or_default(),
+    })
+}
+
+/// Checks a field name of RFC 9110, and returns it in lower case, as Envoy stores it.
+fn header_name(key: &str, name: &str) -> Result<String, ConfigError> {
+    let is_token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
+    if name.is_empty() || !name.bytes().all(is_token) {
+        return Err(invalid(key, format_args!("{name:?} is not a valid header name")));
+    }
+    Ok(name.to_ascii_lowercase())
+}
+
+fn endpoints(raw: &raw::RawEndpoints, artifact: Artifact) -> Result<Option<RequestPath<EndpointsConfig>>, ConfigError> {
+    match (raw.enabled, artifact) {
+        (Some(false), _) | (None, Artifact::HeaderOnly) => return Ok(None),
+        (Some(true), Artifact::HeaderOnly) => return Err(ConfigError::NeedsFullModule("endpoints.enabled")),
+        (Some(true) | None, Artifact::Full) => {}
+    }
+    let prefix = path("endpoints.prefix", raw.prefix.as_deref().unwrap_or(PREFIX))?;
+    let mut hosts = Vec::new();
+    for (place, host) in raw.hosts.iter().enumerate() {
+        hosts.push(text(&format!("endpoints.hosts[{place}]"), host)?.to_ascii_lowercase());
+    }
+    Ok(RequestPath::new(EndpointsConfig { prefix, hosts }))
+}
+
+/// Checks a path prefix, and returns it without a trailing slash.
+pub(super) fn path(key: &str, prefix: &str) -> Result<String, ConfigError> {
+    let is_path = |b: u8| b.is_ascii_graphic() && !b"?#%".contains(&b);
+    let whole = prefix.trim_end_matches('/');
+    if !whole.starts_with('/') || whole.contains("//") || !whole.bytes().all(is_path) {
+        let allowed = "a path such as /burstmetrics, which begins with a slash and has at least one segment";
+        return Err(invalid(key, format_args!("{prefix:?} is not {allowed}")));
+    }
+    Ok(whole.into())
+}

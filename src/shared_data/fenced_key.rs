@@ -1,0 +1,65 @@
+//! Keys that only the leader writes, for as long as it leads.
+//!
+//! A leader rewrites each key when its term begins, and every later write carries the CAS number of the write before. So
+//! a leader that was deposed and does not know it yet cannot overwrite anything.
+
+use super::{Cas, CasConflict, SharedValue, compare_and_set};
+use burst_model::sync::election::{Lease, VmId};
+use std::rc::Rc;
+
+/// The time from taking the lease to losing it.
+#[derive(Debug)]
+pub(crate) struct Term {
+    lease: String,
+    holder: Option<VmId>,
+}
+
+impl Term {
+    /// The term of `holder`, which has just taken the lease under that key.
+    pub(crate) fn new(lease: &str, holder: Option<VmId>) -> Self {
+        Self {
+            lease: lease.into(),
+            holder,
+        }
+    }
+
+    fn is_current(&self) -> bool {
+        let lease: Option<Lease> = SharedValue::read(&self.lease).record();
+        lease.is_some_and(|lease| lease.holder == self.holder)
+    }
+}
+
+/// A key that only the leader writes.
+#[derive(Debug)]
+pub(crate) struct FencedKey {
+    name: String,
+    cas: Cas,
+    term: Rc<Term>,
+}
+
+impl FencedKey {
+    /// Rewrites the key, so that CAS numbers of earlier leaders no longer hold. Returns its bytes too.
+    pub(crate) fn open(name: &str, term: &Rc<Term>) -> Result<(Self, Vec<u8>), CasConflict> {
+        let found = SharedValue::read(name);
+        let mut key = Self {
+            name: name.into(),
+            cas: found.cas,
+            term: term.clone(),
+        };
+        key.write(&found.bytes)?;
+        Ok((key, found.bytes))
+    }
+
+    /// Writes the key. Fails if another VM leads now.
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), CasConflict> {
+        compare_and_set(&self.name, bytes, self.cas)?;
+        // A write does not return its CAS number, and a successor may have rewritten the same bytes in between. A
+        // successor takes the lease first, so if we still hold it after the read, this CAS number is ours.
+        self.cas = SharedValue::read(&self.name).cas;
+        if self.term.is_current() {
+            Ok(())
+        } else {
+            Err(CasConflict)
+        }
+    }
+}
