@@ -3,7 +3,8 @@
 
 use crate::config::{Config, Origin};
 use crate::confirmation;
-use crate::hub_client::{self, HubClient, HubPayload, HubRequest, HubResponse, MAX_RESPONSE_BYTES};
+use crate::hub_client::{self, HubClient, HubPayload, HubResponse, MAX_RESPONSE_BYTES};
+use crate::hub_request::HubRequest;
 use crate::kube::{self, ApiResponse, Failure, ParseGuard, Payload, Verb};
 use crate::leader::{Effect, Handover, Leader, Successor};
 use crate::sync::scheduler::{ScheduledRequest, SourceId};

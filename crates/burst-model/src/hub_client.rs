@@ -13,13 +13,14 @@ pub use services::HubServices;
 
 use crate::config::Config;
 use crate::confirmation::Confirmation;
+use crate::hub_request::HubRequest;
 use crate::index::{SERVICES, Table};
 use crate::kube::page::InvalidItem;
 use crate::kube::{Failure, PollOutcome, Verb};
 use crate::leader::{Effect, Handover, Totals};
 use crate::quota::Quota;
 use crate::records::{Confirmed, Failures, ListFailure};
-use crate::serve::burst::BulkBody;
+use crate::serve::BulkBody;
 use crate::snapshot::{self, Snapshot};
 use crate::sync::backoff::{Backoff, PROBE};
 use crate::sync::interval::next_read;
@@ -30,15 +31,6 @@ use std::rc::Rc;
 
 /// Log lines about invalid entries per minute. A broken hub must not flood the logs of its spokes.
 const MAX_LINES: usize = 10;
-
-/// A request to the hub.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HubRequest {
-    /// The path.
-    pub path: String,
-    /// `if-none-match`.
-    pub if_none_match: Option<String>,
-}
 
 /// Whether a request is in flight.
 #[derive(Clone, Copy, Debug)]

@@ -10,7 +10,7 @@ mod successor;
 
 use crate::config::Config;
 use crate::config::duration::DurationText;
-use crate::hub_client::HubRequest;
+use crate::hub_request::HubRequest;
 use crate::index::{Delta, IncrementalJoin, JoinFindings};
 use crate::kube::{Failure, ListPage, Object, Payload, PollOutcome, Source, Verb};
 use crate::policies::{PolicyCollector, PolicySets};

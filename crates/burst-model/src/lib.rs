@@ -28,6 +28,7 @@ pub mod failure_state;
 pub mod garbage_collection;
 pub mod hash;
 pub mod hub_client;
+pub mod hub_request;
 pub mod index;
 pub mod leader;
 pub mod load;

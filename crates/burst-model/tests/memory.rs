@@ -73,7 +73,7 @@ fn answer(entry: impl Fn(usize) -> Vec<u8>) -> Vec<u8> {
 }
 
 #[test]
-fn a_broken_hub_costs_its_spoke_no_more_than_some_times_its_answer() {
+fn the_response_of_a_broken_hub_takes_limited_memory() {
     let header = "service=a/b, current-load=1, target-load=4, max-load=5";
     let long = "x".repeat(1 << 20);
     let answers = [

@@ -197,7 +197,7 @@ fn fresh() -> Option<u64> {
 
 proptest! {
     #[test]
-    fn answers_that_are_changed_on_the_way_cost_no_more_than_themselves(rounds in rounds(), is_known: bool) {
+    fn mutated_responses_have_no_lasting_effect(rounds in rounds(), is_known: bool) {
         let (mut now, mut served) = (T0, Served::default());
         let mut leader = leader(now);
         if is_known {

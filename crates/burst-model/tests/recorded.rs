@@ -70,7 +70,7 @@ fn lines(table: &Table, kind: &str) -> Vec<String> {
 }
 
 #[test]
-fn hpas_that_a_controller_has_looked_at_are_joined_to_their_services() {
+fn hpas_with_a_status_are_joined_to_their_services() {
     let (table, unobserved) = joined("hpas.json");
     assert_eq!(unobserved, 0);
     assert_eq!(
@@ -97,7 +97,7 @@ fn hpas_that_a_controller_has_looked_at_are_joined_to_their_services() {
 }
 
 #[test]
-fn hpas_that_no_controller_has_looked_at_are_unknown() {
+fn hpas_without_a_status_have_no_rows() {
     let (table, unobserved) = joined("hpas-fresh.json");
     assert_eq!(unobserved, 5);
     assert!(table.values().all(Vec::is_empty), "{table:?}");
@@ -121,7 +121,7 @@ fn two_pages_are_the_whole_list() {
 }
 
 #[test]
-fn refusals_are_known_and_say_what_is_missing() {
+fn refusals_of_the_api_server_say_what_is_missing() {
     let rollouts = workloads(Resource::new("argoproj.io", "v1alpha1", "rollouts", "Rollout"));
     for (source, status, file, words, advice) in [
         (

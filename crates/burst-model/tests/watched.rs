@@ -305,7 +305,7 @@ fn at(second: usize) -> Time {
 
 proptest! {
     #[test]
-    fn whatever_happens_the_end_is_what_a_fresh_list_shows(
+    fn after_any_events_the_snapshot_equals_a_fresh_list(
         happenings in proptest::collection::vec(happening(), 0..120),
     ) {
         let mut api = Api::default();
@@ -344,7 +344,7 @@ proptest! {
 }
 
 #[test]
-fn a_hand_over_lists_nothing() {
+fn a_handover_lists_nothing() {
     let mut api = Api::default();
     (0..5).for_each(|name| (0..KINDS.len()).for_each(|kind| api.put(kind, name, 1)));
     let mut proxy = Proxy::new(config("watch"), T0);
@@ -365,7 +365,7 @@ fn a_hand_over_lists_nothing() {
 }
 
 #[test]
-fn another_configuration_lists_nothing_and_serves_at_once_what_is_left() {
+fn another_configuration_lists_nothing_and_serves_the_checkpoint_at_once() {
     let mut api = Api::default();
     (0..5).for_each(|name| (0..KINDS.len()).for_each(|kind| api.put(kind, name, 1)));
     let mut proxy = Proxy::new(config("watch"), T0);
@@ -386,7 +386,7 @@ fn another_configuration_lists_nothing_and_serves_at_once_what_is_left() {
 }
 
 #[test]
-fn a_successor_does_not_go_back_to_what_it_was_left() {
+fn a_successor_does_not_serve_an_older_checkpoint_than_the_snapshot() {
     let mut api = Api::default();
     (0..KINDS.len()).for_each(|kind| api.put(kind, 1, 1));
     let mut proxy = Proxy::new(config("watch"), T0);
@@ -403,7 +403,7 @@ fn a_successor_does_not_go_back_to_what_it_was_left() {
 }
 
 #[test]
-fn an_api_server_that_knows_no_role_for_a_while_costs_a_successor_nothing() {
+fn a_successor_keeps_the_snapshot_while_a_restarted_api_server_answers_403() {
     let mut api = Api::default();
     (0..KINDS.len()).for_each(|kind| api.put(kind, 1, 1));
     let mut proxy = Proxy::new(config("watch"), T0);
@@ -417,7 +417,7 @@ fn an_api_server_that_knows_no_role_for_a_while_costs_a_successor_nothing() {
 }
 
 #[test]
-fn what_a_successor_leaves_out_it_lists_again() {
+fn a_successor_lists_an_excluded_resource_again() {
     let mut api = Api::default();
     (0..KINDS.len()).for_each(|kind| api.put(kind, 1, 1));
     let mut proxy = Proxy::new(config("watch"), T0);
@@ -434,7 +434,7 @@ fn what_a_successor_leaves_out_it_lists_again() {
 }
 
 #[test]
-fn however_many_lists_take_turns_none_of_them_is_ever_too_old() {
+fn no_list_becomes_stale_however_many_take_turns() {
     for (namespaces, max_windows) in [(3, 8), (20, 8), (40, 1), (100, 8)] {
         let names: Vec<_> = (0..namespaces).map(|n| format!(r#""ns-{n}""#)).collect();
         let names = names.join(",");

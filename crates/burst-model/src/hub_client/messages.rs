@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_speaks_of_the_hub_and_says_what_to_do() {
+    fn a_log_line_names_the_hub_and_says_what_to_do() {
         for failure in [
             Failure::NotSent("no".into()),
             Failure::Unreachable("no".into()),

@@ -65,7 +65,7 @@ impl fmt::Display for EntityTag {
     }
 }
 
-/// Parses the response to a [`HubRequest`](super::HubRequest).
+/// Parses the response to a [`HubRequest`](crate::hub_request::HubRequest).
 ///
 /// # Errors
 /// It is not the response of a hub that has a snapshot of the cluster.
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hub_says_all_or_nothing_or_nothing_new() {
+    fn a_response_has_all_services_or_none_or_is_unchanged() {
         let body = r#"{"shop/web": "service=shop/web, current-load=1, target-load=4, max-load=5"}"#;
         let Ok(HubPayload::Services { services, tag, .. }) = parse(answer(200, body), &mut ()) else {
             panic!("all")
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_does_not_say_when_the_cluster_was_read_is_not_a_hubs() {
+    fn a_response_without_the_time_of_the_read_is_not_a_hubs() {
         for status in [200, 204, 304] {
             for confirmed in [None, Some(&b"never"[..]), Some(b"\xff")] {
                 let response = HubResponse {
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_envoy_says_in_the_hubs_place_is_not_the_hubs_word() {
+    fn a_failure_of_envoy_is_told_apart_from_one_of_the_hub() {
         let failure = |status, confirmed, body| {
             let response = HubResponse {
                 confirmed,
@@ -180,14 +180,14 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_is_too_large_is_not_looked_at() {
+    fn a_response_that_is_too_large_is_not_parsed() {
         let body = " ".repeat(MAX_RESPONSE_BYTES) + "{}";
         assert_eq!(parse(answer(200, &body), &mut ()).unwrap_err(), Failure::Disconnected);
         assert!(parse(answer(200, &body[2..]), &mut ()).is_ok());
     }
 
     #[test]
-    fn only_what_can_be_sent_back_is_a_tag() {
+    fn only_a_valid_entity_tag_is_parsed() {
         for good in [r#""dfe606111821d160""#, r#"W/"1""#, r#""""#] {
             assert_eq!(
                 EntityTag::parse(good.as_bytes()).map(|tag| tag.to_string()).as_deref(),
@@ -214,7 +214,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn arbitrary_answers_are_survived(
+        fn arbitrary_responses_do_not_panic(
             status in proptest::option::of(prop_oneof![Just(200), Just(204), Just(304), any::<u16>()]),
             headers in proptest::collection::vec(proptest::option::of(proptest::collection::vec(any::<u8>(), 0..20)), 3),
             confirmed: bool,

@@ -177,7 +177,7 @@ mod tests {
     use super::*;
     use crate::hash;
     use crate::index::{SERVICES, Table};
-    use crate::serve::burst::BulkBody;
+    use crate::serve::BulkBody;
     use crate::snapshot::{self, Snapshot};
     use proptest::prelude::*;
 
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_hub_writes_is_read_to_the_letter() {
+    fn a_hubs_body_is_parsed_and_renders_to_the_same_tag() {
         let body = format!(r#"{{"shop/web": "{WEB}", "a-b/x": "{WEB}", "a/x": "{WEB}"}}"#);
         let services = parse(body.as_bytes(), &mut ()).unwrap();
         assert_eq!(names(&services), ["a-b/x", "a/x", "shop/web"]);
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn one_bad_entry_costs_one_entry() {
+    fn one_invalid_entry_costs_one_entry() {
         let long = "x".repeat(100_000);
         for (entry, why) in [
             (format!(r#""web": "{WEB}""#), "not a DNS-1123"),
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_bad_entries_the_first_are_named_and_the_others_counted() {
+    fn of_many_invalid_entries_the_first_are_named_and_the_others_counted() {
         let bad: String = (0..10 * MAX_INVALID).map(|n| format!(r#""{n}": {n}, "#)).collect();
         let body = format!(r#"{{{bad}"shop/web": "{WEB}", "shop/web": "{WEB}"}}"#);
         let services = parse(body.as_bytes(), &mut ()).unwrap();
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_text_cost_the_entry_they_are_in() {
+    fn invalid_utf8_costs_only_the_entry_that_contains_it() {
         let bytes = [
             b"{\"shop/\xff\": \"\", \"shop/web\": \"",
             WEB.as_bytes(),
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_refused_whole() {
+    fn a_body_that_is_not_an_object_is_refused() {
         for body in ["", "[]", "null", "<html>", r#"{"a/b": "#, r#"{"a/b": 1} {"#] {
             assert!(
                 matches!(parse(body.as_bytes(), &mut ()), Err(Failure::Malformed(_))),
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_that_killed_a_thread_is_left_out() {
+    fn a_quarantined_entry_is_excluded() {
         let body = format!(r#"{{"shop/web": "{WEB}", "shop/x": "{WEB}"}}"#);
         let services = parse(body.as_bytes(), &mut Deadly).unwrap();
         assert_eq!(names(&services), ["shop/x"]);
@@ -309,12 +309,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn arbitrary_bytes_are_survived(body in proptest::collection::vec(any::<u8>(), 0..512)) {
+        fn arbitrary_bytes_do_not_panic(body in proptest::collection::vec(any::<u8>(), 0..512)) {
             let _ = parse(&body, &mut ());
         }
 
         #[test]
-        fn what_is_taken_makes_a_whole_snapshot(
+        fn parsed_services_make_a_valid_snapshot(
             entries in proptest::collection::vec(("[a-c]/[a-c-]{1,2}|.{0,9}", "[a-c]/[a-c-]{1,2}", any::<u32>()), 0..12),
         ) {
             let entry = |(of, label, max): (String, String, u32)| {

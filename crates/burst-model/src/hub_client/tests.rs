@@ -125,7 +125,7 @@ fn a_first_answer_is_published_with_the_time_of_the_hubs_read() {
 }
 
 #[test]
-fn what_is_unchanged_is_confirmed_by_a_question_with_its_tag() {
+fn an_unchanged_response_confirms_the_snapshot() {
     let mut client = client(Handover::default());
     round(&mut client, T0, services(1, T0, T0));
     let quiet = round(&mut client, later(15), unchanged(later(12), later(15)));
@@ -141,7 +141,7 @@ fn what_is_unchanged_is_confirmed_by_a_question_with_its_tag() {
 }
 
 #[test]
-fn the_same_again_under_another_tag_is_not_published_again() {
+fn equal_services_under_another_tag_are_not_published_again() {
     let mut client = client(Handover::default());
     round(&mut client, T0, services(1, T0, T0));
     let mut same = services(1, later(12), later(15));
@@ -153,7 +153,7 @@ fn the_same_again_under_another_tag_is_not_published_again() {
 }
 
 #[test]
-fn the_hub_is_asked_once_an_interval_and_a_question_under_way_is_no_rest() {
+fn the_client_requests_once_per_interval_and_is_not_idle_meanwhile() {
     let mut client = client(Handover::default());
     assert!(!client.is_idle(T0), "about to begin");
     assert_eq!(client.tick(T0).len(), 1);
@@ -165,7 +165,7 @@ fn the_hub_is_asked_once_an_interval_and_a_question_under_way_is_no_rest() {
 }
 
 #[test]
-fn a_hub_that_fails_is_left_alone_and_its_last_word_keeps_its_age() {
+fn after_a_failure_the_client_backs_off_and_the_snapshot_keeps_its_age() {
     let mut client = client(Handover::default());
     round(&mut client, T0, services(1, T0, T0));
     let failed = round(&mut client, later(15), Err(Failure::Timeout));
@@ -183,7 +183,7 @@ fn a_hub_that_fails_is_left_alone_and_its_last_word_keeps_its_age() {
 }
 
 #[test]
-fn a_hub_that_is_back_is_noticed_soon_however_long_it_was_away() {
+fn the_client_notices_soon_that_the_hub_is_back_after_any_outage() {
     let mut client = client(Handover::default());
     let mut requests = vec![0];
     for second in 0..600 {
@@ -202,7 +202,7 @@ fn a_hub_that_is_back_is_noticed_soon_however_long_it_was_away() {
 }
 
 #[test]
-fn a_hub_may_wish_for_a_pause_but_not_for_one_that_loses_the_picture() {
+fn retry_after_is_limited_by_the_allowed_staleness() {
     let mut client = client(Handover::default());
     let wish = |seconds| {
         Err(Failure::Throttled {
@@ -216,7 +216,7 @@ fn a_hub_may_wish_for_a_pause_but_not_for_one_that_loses_the_picture() {
 }
 
 #[test]
-fn nothing_is_unchanged_for_a_spoke_that_named_nothing() {
+fn a_304_without_a_tag_in_the_request_is_a_failure() {
     let first = round(&mut client(Handover::default()), T0, unchanged(T0, T0));
     assert!(first.confirmed.is_empty());
     assert_eq!(first.counted, [PollOutcome::Malformed]);
@@ -242,7 +242,7 @@ fn an_older_read_of_another_hub_changes_nothing() {
 }
 
 #[test]
-fn a_clock_that_was_set_back_does_not_keep_the_spoke_from_going_on() {
+fn a_spoke_accepts_new_reads_after_the_clock_was_set_back() {
     let mut client = client(Handover::default());
     round(&mut client, T0, services(1, T0, T0));
     let back = T0.before(Duration::from_secs(3_600));
@@ -251,7 +251,7 @@ fn a_clock_that_was_set_back_does_not_keep_the_spoke_from_going_on() {
 }
 
 #[test]
-fn what_a_spoke_read_before_the_clock_was_set_back_is_as_old_as_it_was() {
+fn a_read_keeps_its_age_when_the_clock_is_set_back() {
     let mut client = client(Handover::default());
     round(&mut client, T0, services(1, T0, T0));
     round(&mut client, later(5), services(1, T0, T0));
@@ -261,7 +261,7 @@ fn what_a_spoke_read_before_the_clock_was_set_back_is_as_old_as_it_was() {
 }
 
 #[test]
-fn a_hub_behind_a_clock_of_its_own_is_as_old_as_it_says() {
+fn a_read_is_as_old_as_the_hub_says_whatever_its_clock() {
     for clock in [T0.before(Duration::from_secs(3_600)), later(3_600)] {
         let read = clock.before(Duration::from_secs(40));
         let first = round(&mut client(Handover::default()), T0, services(1, read, clock));
@@ -270,7 +270,7 @@ fn a_hub_behind_a_clock_of_its_own_is_as_old_as_it_says() {
 }
 
 #[test]
-fn a_bad_entry_is_named_once_and_counted_while_it_is_there() {
+fn an_invalid_entry_is_logged_once_and_counted_in_each_response() {
     let mut client = client(Handover::default());
     let with_invalid = |now: Time| {
         let bad = (0..20).map(|n| InvalidItem {
@@ -317,7 +317,7 @@ fn a_hub_without_services_is_no_failure() {
 }
 
 #[test]
-fn a_successor_asks_at_once_with_the_tag_of_what_is_published() {
+fn a_successor_requests_at_once_with_the_tag_of_the_published_snapshot() {
     let mut first = client(Handover::default());
     let mut left = round(&mut first, T0, services(1, T0, T0));
     let snapshot = left.published.pop();
@@ -337,7 +337,7 @@ fn a_successor_asks_at_once_with_the_tag_of_what_is_published() {
 }
 
 #[test]
-fn a_successor_neither_asks_sooner_nor_says_again_what_fails() {
+fn a_successor_continues_the_backoff_and_does_not_repeat_the_log_line() {
     let mut first = client(Handover::default());
     round(&mut first, T0, Err(Failure::Timeout));
     let left = round(&mut first, later(1), Err(Failure::Timeout));
@@ -359,7 +359,7 @@ fn a_successor_neither_asks_sooner_nor_says_again_what_fails() {
 }
 
 #[test]
-fn an_answer_that_nobody_asked_for_is_nothing() {
+fn a_response_without_a_request_is_ignored() {
     let mut client = client(Handover::default());
     assert!(client.handle_response(services(1, T0, T0), T0, 0).is_empty());
     assert_eq!(client.tick(T0).len(), 1, "it is still to be requests");

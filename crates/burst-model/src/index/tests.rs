@@ -130,7 +130,7 @@ fn every_pair_of_the_selector_must_be_met() {
 }
 
 #[test]
-fn a_service_of_several_autoscaled_workloads_stands_for_their_sum() {
+fn a_service_with_several_autoscaled_workloads_has_the_sum_of_their_loads() {
     let (lines, _) = joined(
         vec![hpa("shop/a", "a", 1, 3), hpa("shop/b", "b", 2, 3)],
         vec![service("shop/all", "app=web")],
@@ -158,7 +158,7 @@ fn of_two_hpas_on_one_workload_the_alphabetically_first_counts() {
 }
 
 #[test]
-fn an_hpa_that_no_controller_has_seen_has_no_entry_and_is_counted() {
+fn an_hpa_without_a_status_has_no_row_and_is_counted() {
     let (lines, findings) = joined(
         vec![hpa_of("Deployment", "shop/web", "web", None, 5)],
         vec![service("shop/web", "app=web")],
@@ -169,7 +169,7 @@ fn an_hpa_that_no_controller_has_seen_has_no_entry_and_is_counted() {
 }
 
 #[test]
-fn an_hpa_of_another_kind_does_not_speak_for_a_deployment_of_that_name() {
+fn an_hpa_of_another_kind_does_not_count_for_a_deployment_of_that_name() {
     let (lines, _) = joined(
         vec![hpa_of("StatefulSet", "shop/web", "web", Some(1), 5)],
         vec![service("shop/web", "app=web")],
@@ -224,7 +224,7 @@ fn without_labels_there_are_no_series() {
 proptest! {
     /// The index by label finds what comparing everything with everything finds.
     #[test]
-    fn the_join_is_the_one_of_the_definition(
+    fn the_join_equals_a_comparison_of_all_pairs(
         services in proptest::collection::vec((0u8..2, "(a=[12])?(,b=[12])?"), 0..6),
         templates in proptest::collection::vec((0u8..2, "(a=[12])?(,b=[12])?"), 0..6),
     ) {
@@ -244,7 +244,7 @@ proptest! {
     }
     /// A Service has a load or words why not, never both and never neither.
     #[test]
-    fn what_has_no_load_is_explained(
+    fn every_service_has_a_load_or_an_explanation(
         services in proptest::collection::vec("(a=[12])?(,b=[12])?", 0..6),
         templates in proptest::collection::vec("(a=[12])?(,b=[12])?", 0..6),
         hpas in proptest::collection::vec((0usize..6, any::<bool>()), 0..6),

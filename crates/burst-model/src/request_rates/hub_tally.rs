@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hub_that_has_just_begun_does_not_take_the_first_reports_for_all() {
+    fn a_new_hub_has_no_sum_until_every_proxy_can_have_reported() {
         let hub = ReportSettings { since: at(90), ..HUB };
         let sum = |now| seen(hub, &tally(1, now, 1), &[tally(2, now, 20)], now);
         assert_eq!(sum(104), None);
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn of_proxies_that_are_configured_alike_the_one_that_hears_itself_is_the_hub() {
+    fn of_proxies_with_one_configuration_the_hub_receives_its_own_report() {
         let hub = ReportSettings {
             sends_reports: true,
             ..HUB

@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_vm_summed_up_is_known_to_every_vm() {
+    fn the_sum_of_one_vm_is_served_by_every_vm() {
         let mut latest = LatestRates::default();
         assert_eq!(latest.rates(), &Rates::Unknown);
         latest.refresh(RECORD.into(), WINDOW, LIMIT, at(101));
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_that_nobody_renews_become_stale() {
+    fn counts_that_are_not_renewed_become_stale() {
         let mut latest = LatestRates::default();
         for (now, stale) in [(130, None), (131, Some(31)), (140, Some(40)), (101, None)] {
             latest.refresh(RECORD.into(), WINDOW, LIMIT, at(now));

@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_for_no_service_is_not_counted_and_asked_about_once() {
+    fn a_cluster_without_a_service_is_not_counted_and_is_resolved_once() {
         let (mut meter, upstreams, hints) = (Meter::default(), upstreams(), Asked::default());
         for _ in 0..3 {
             meter.count_response(&upstreams, b"somewhere", &hints, false);
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn the_endpoint_that_answers_tells_where_the_cluster_does_not() {
+    fn the_endpoint_determines_the_service_if_the_cluster_does_not() {
         let (mut meter, upstreams) = (Meter::default(), upstreams());
         let route = b"httproute/shop/web/rule/0";
         assert_eq!(meter.begin(&upstreams, route, &()), None, "nobody knows yet");
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn services_beyond_the_limit_are_not_counted_and_those_before_go_on() {
+    fn services_beyond_the_limit_are_not_counted_and_others_still_are() {
         let (mut meter, upstreams) = (Meter::default(), upstreams());
         for n in 0..MAX_SERVICES + 10 {
             meter.count_response(&upstreams, format!("s{n}.shop").as_bytes(), &(), false);

@@ -96,7 +96,7 @@ mod tests {
     const MAX_AGE: Duration = Duration::from_secs(15);
 
     #[test]
-    fn a_report_that_would_spoil_the_sum_is_refused() {
+    fn a_report_that_would_make_the_sum_wrong_is_refused() {
         let now = Time::from_unix_millis(1_000_000);
         let read = |age: u64, span: u64| {
             let text = format!("1;0000000000000002;{age};{span};shop/web=1,0");
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_hubs_own_word_counts_as_taken() {
+    fn only_a_204_means_that_the_hub_accepted_the_report() {
         assert_eq!(parse_response(Some(204), b""), Ok(()));
         for (status, error) in [
             (None, ReportFailure::Timeout),

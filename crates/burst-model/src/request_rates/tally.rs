@@ -57,7 +57,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_tally_from_before_the_clock_was_set_back_does_not_count_for_ever() {
+    fn a_tally_from_the_future_is_fresh_only_within_the_maximum_age() {
         let (now, max_age) = (Time::from_unix_millis(100_000), Duration::from_secs(9));
         for (taken, is_fresh) in [(100, true), (91, true), (90, false), (101, true), (1000, false)] {
             let tally = Tally {

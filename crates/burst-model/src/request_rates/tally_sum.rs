@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_under_way_that_one_does_not_count_are_unknown() {
+    fn requests_in_flight_are_unknown_if_one_observer_does_not_count_them() {
         let mut blind = seen(100, &[("shop/web", [1, 0, 0])]);
         blind.services[0].1.in_flight_milli = None;
         let both = total([seen(100, &[("shop/web", [1, 0, 7])]), blind]);
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sum_of_ten_times_what_it_holds_can_be_read_and_has_in_full_what_came_first() {
+    fn a_sum_at_its_limit_can_be_parsed_and_counts_the_first_services_in_full() {
         for length in [20, 100, 500] {
             let per_tally = (MAX_REPORT_BYTES / (length + 80)).min(MAX_SERVICES);
             let reports: Vec<_> = (0..10).map(|number| names(number, per_tally, length)).collect();
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sum_of_as_many_services_as_a_tally_may_have_is_whole() {
+    fn a_sum_of_the_most_services_that_a_tally_may_have_excludes_none() {
         let names = names(0, MAX_SERVICES, 60);
         let total = total([of(&names, 1000), of(&names, 1000)]);
         assert_eq!(

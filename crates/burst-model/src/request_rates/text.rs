@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_exactly_a_tally_is_refused_and_told_where() {
+    fn an_invalid_tally_is_refused_with_the_position() {
         let head = "1;00000000000000ff;5000;30000";
         let number = InvalidTally::Number;
         for (text, error) in [
@@ -294,7 +294,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_written_is_read(tally in tally()) {
+        fn what_is_written_is_parsed(tally in tally()) {
             let tally = tally.borrow();
             let text = tally.to_text();
             let services: usize = tally.services.iter().map(|(name, count)| length(name, count)).sum();
@@ -305,7 +305,7 @@ mod tests {
         }
 
         #[test]
-        fn a_changed_text_is_refused_or_another_tally(
+        fn a_changed_text_is_invalid_or_another_tally(
             tally in tally(),
             at: prop::sample::Index,
             byte: u8,
@@ -321,13 +321,13 @@ mod tests {
         }
 
         #[test]
-        fn arbitrary_bytes_are_refused_and_nothing_worse(bytes in proptest::collection::vec(any::<u8>(), 0..128)) {
+        fn arbitrary_bytes_are_refused(bytes in proptest::collection::vec(any::<u8>(), 0..128)) {
             prop_assert!(Tally::parse(&bytes).is_err());
             let _ = id_of(&bytes);
         }
 
         #[test]
-        fn arbitrary_text_of_the_kind_is_survived(text in "1;[0-9a-f]{16};[0-9]{1,20};[0-9]{1,20}(;[a-b/]{1,3}=[0-9,]{1,5}){0,3}") {
+        fn arbitrary_text_of_the_format_does_not_panic(text in "1;[0-9a-f]{16};[0-9]{1,20};[0-9]{1,20}(;[a-b/]{1,3}=[0-9,]{1,5}){0,3}") {
             let now = Time::from_unix_millis(1_000_000);
             if let Ok(tally) = Tally::parse_report(text.as_bytes(), now) {
                 prop_assert!(tally.taken_at <= now);

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_young_vm_counts_over_its_life_and_an_old_one_over_the_window() {
+    fn a_young_vm_counts_over_its_lifetime_and_an_old_one_over_the_window() {
         let mut vm = Vm::new();
         assert_eq!(vm.seen(), None, "no time has passed");
         vm.run(3, 10);
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_jumps_begins_a_new_window() {
+    fn a_clock_jump_starts_a_new_window() {
         for by in [-3_600_000, -1, 3_600_000] {
             let mut vm = Vm::new();
             vm.run(20, 10);
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_under_way_are_averaged_over_the_window() {
+    fn requests_in_flight_are_averaged_over_the_window() {
         let mut vm = Vm::new();
         let slot = vm.meter.begin(&vm.upstreams, WEB, &()).unwrap();
         vm.meter.begin(&vm.upstreams, WEB, &()).unwrap();
@@ -261,7 +261,7 @@ mod tests {
         }
 
         #[test]
-        fn any_clock_is_survived(jumps in proptest::collection::vec(-50_000..50_000i64, 0..60)) {
+        fn any_clock_keeps_few_samples(jumps in proptest::collection::vec(-50_000..50_000i64, 0..60)) {
             let mut vm = Vm::new();
             for millis in jumps {
                 vm.serve(1);

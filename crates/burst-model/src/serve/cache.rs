@@ -1,7 +1,7 @@
 //! The snapshot that one VM serves from, and the headers and bodies that it has rendered. The age is computed in the
 //! tick. A response costs one look-up by Envoy's cluster name.
 
-use super::burst::BulkBody;
+use super::bulk_body::BulkBody;
 use super::header;
 use crate::config::{Config, ExtraKey, OnStale};
 use crate::index::{self, SERVICES};

@@ -97,7 +97,7 @@ fn with_metadata_the_domain_does_not_matter() {
 }
 
 #[test]
-fn a_host_outside_is_external() {
+fn a_host_outside_the_cluster_is_external() {
     by_name("outbound|443||api.example.org", Err("external"));
     by_name("outbound|443||mysql", Err("external"));
     by_name("outbound|80||web.svc.cluster.local", Err("external"));
@@ -117,7 +117,7 @@ fn a_service_entry_for_a_services_host_is_that_service() {
 }
 
 #[test]
-fn inbound_is_the_services_of_the_port_and_then_the_workload() {
+fn inbound_maps_to_the_services_of_the_port_and_then_the_workload() {
     let two = Known {
         owner: Some("kubernetes://apis/apps/v1/namespaces/shop/deployments/web-v1"),
         ..Known::default()
@@ -129,7 +129,7 @@ fn inbound_is_the_services_of_the_port_and_then_the_workload() {
 }
 
 #[test]
-fn inbound_without_metadata_is_the_workload_of_the_node() {
+fn inbound_without_metadata_maps_to_the_workload_of_the_node() {
     for (owner, expected) in [
         (
             "kubernetes://apis/apps/v1/namespaces/shop/deployments/web",
@@ -166,7 +166,7 @@ fn inbound_without_metadata_is_the_workload_of_the_node() {
 }
 
 #[test]
-fn where_the_caller_chose_the_address_there_is_no_service() {
+fn passthrough_clusters_have_no_service() {
     for cluster in [
         "PassthroughCluster",
         "BlackHoleCluster",
@@ -216,14 +216,14 @@ fn metadata_comes_before_the_name_and_rules_before_both() {
 }
 
 #[test]
-fn metadata_that_is_no_name_is_not_believed() {
+fn metadata_that_is_not_a_valid_name_is_ignored() {
     let known = Known::default().service("h", "line\nbreak", "shop");
     assert_eq!(of(&plain(), "outbound|80||h", &known), Err("external"));
 }
 
 proptest! {
     #[test]
-    fn arbitrary_names_and_hints_are_survived(cluster in ".{0,60}", host in ".{0,40}", name in ".{0,10}") {
+    fn arbitrary_names_and_hints_do_not_panic(cluster in ".{0,60}", host in ".{0,40}", name in ".{0,10}") {
         let known = Known::default().service(&host, &name, &name);
         for cluster in [cluster.as_str(), &format!("outbound|80||{host}"), &format!("inbound|{cluster}")] {
             let _ = plain().resolve(cluster.as_bytes(), &known);

@@ -32,7 +32,7 @@ fn explained(hpas: Vec<Object>, services: Vec<Object>, deployments: Vec<Object>)
 }
 
 #[test]
-fn a_service_whose_workload_is_scaled_by_one_hpa_needs_no_words() {
+fn a_service_whose_workload_is_scaled_by_one_hpa_has_no_findings() {
     let explained = explained(
         vec![hpa("shop/web", "web", 1, 5)],
         vec![service("shop/web", "app=web")],
@@ -42,7 +42,7 @@ fn a_service_whose_workload_is_scaled_by_one_hpa_needs_no_words() {
 }
 
 #[test]
-fn each_reason_why_there_is_no_load_has_its_words() {
+fn each_reason_for_no_load_has_its_text() {
     let explained = explained(
         vec![
             hpa_of("Deployment", "shop/new", "new", None, 5),
@@ -73,7 +73,7 @@ fn each_reason_why_there_is_no_load_has_its_words() {
 }
 
 #[test]
-fn a_second_hpa_is_named_with_the_one_that_counts() {
+fn a_shadowed_hpa_is_reported_with_the_one_that_counts() {
     let explained = explained(
         vec![hpa("shop/z", "web", 9, 9), hpa("shop/a", "web", 1, 5)],
         vec![service("shop/web", "app=web")],
@@ -86,7 +86,7 @@ fn a_second_hpa_is_named_with_the_one_that_counts() {
 }
 
 #[test]
-fn what_is_missing_from_the_sums_is_named() {
+fn workloads_missing_from_the_sums_are_reported() {
     let explained = explained(
         vec![hpa("shop/a", "a", 1, 3), hpa_of("Deployment", "shop/b", "b", None, 3)],
         vec![service("shop/all", "app=web")],
@@ -106,7 +106,7 @@ fn what_is_missing_from_the_sums_is_named() {
 }
 
 #[test]
-fn an_hpa_of_nothing_that_was_read_is_astray() {
+fn an_hpa_whose_target_was_not_read_is_unmatched() {
     let explained = explained(
         vec![
             hpa("shop/gone", "gone", 1, 1),

@@ -32,7 +32,7 @@ fn change(objects: &mut Vec<Rc<Object>>, object: Rc<Object>, stays: bool) -> Del
 
 proptest! {
     #[test]
-    fn what_is_kept_up_to_date_is_what_a_fresh_join_shows(
+    fn the_incremental_join_equals_a_fresh_join(
         changes in proptest::collection::vec((object(), any::<bool>(), 0..9usize), 1..80),
         labelled: bool,
     ) {
@@ -81,7 +81,7 @@ fn joined(lists: &[(Source, Vec<Rc<Object>>)]) -> IncrementalJoin {
 }
 
 #[test]
-fn a_change_makes_the_rows_that_it_touches_and_no_others() {
+fn a_change_recomputes_only_the_rows_that_depend_on_it() {
     let mut lists = many_services(50);
     let mut joined = joined(&lists);
     joined.advance(&mut usize::MAX.clone());

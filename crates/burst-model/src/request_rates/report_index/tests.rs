@@ -32,7 +32,7 @@ fn reports_of(index: &ReportIndex, reporter: u64) -> usize {
 }
 
 #[test]
-fn a_proxy_keeps_its_place_and_a_place_that_is_free_is_taken_again() {
+fn a_proxy_keeps_its_slot_and_free_slots_are_reused() {
     let mut index = ReportIndex::default();
     for (id, seconds, slot) in [(1, 0, 0), (2, 10, 1), (3, 10, 2), (2, 10, 1)] {
         let admitted = index.admit(7, id, USUAL, at(seconds)).unwrap();
@@ -45,7 +45,7 @@ fn a_proxy_keeps_its_place_and_a_place_that_is_free_is_taken_again() {
 }
 
 #[test]
-fn many_small_reports_of_one_certificate_cost_no_one_else_theirs() {
+fn many_small_reports_of_one_certificate_evict_only_its_own() {
     let mut index = ReportIndex::default();
     for honest in 0..100 {
         index.admit(honest, honest, USUAL, at(0)).unwrap();
@@ -69,7 +69,7 @@ fn many_small_reports_of_one_certificate_cost_no_one_else_theirs() {
 }
 
 #[test]
-fn large_reports_of_one_certificate_cost_no_one_else_theirs() {
+fn large_reports_of_one_certificate_evict_only_its_own() {
     let mut index = ReportIndex::default();
     for honest in 0..100 {
         index.admit(honest, honest, USUAL, at(0)).unwrap();
@@ -87,7 +87,7 @@ fn large_reports_of_one_certificate_cost_no_one_else_theirs() {
 }
 
 #[test]
-fn the_id_of_another_proxy_takes_nothing_away_from_it() {
+fn the_id_of_another_proxy_does_not_replace_its_report() {
     let mut index = ReportIndex::default();
     let honest = index.admit(1, 42, USUAL, at(0)).unwrap().slot;
     let other = index.admit(EVIL, 42, USUAL, at(0)).unwrap().slot;
@@ -96,7 +96,7 @@ fn the_id_of_another_proxy_takes_nothing_away_from_it() {
 }
 
 #[test]
-fn as_many_proxies_as_there_may_be_have_their_reports_whatever_their_certificates() {
+fn the_most_proxies_have_their_reports_whatever_their_certificates() {
     for reporters in [1, 2, MAX_REPORTS as u64] {
         let mut index = ReportIndex::default();
         for round in 0..3 {
@@ -120,7 +120,7 @@ fn a_report_that_is_refused_changes_nothing() {
 }
 
 #[test]
-fn what_came_before_the_clock_was_set_back_goes() {
+fn reports_from_the_future_expire() {
     let mut index = ReportIndex::default();
     index.admit(1, 1, USUAL, at(1000)).unwrap();
     assert_eq!(index.expire(MAX_AGE, at(1010)), Vec::<usize>::new());
@@ -128,7 +128,7 @@ fn what_came_before_the_clock_was_set_back_goes() {
 }
 
 #[test]
-fn those_with_the_least_are_added_up_first() {
+fn reports_of_the_smallest_reporters_are_added_first() {
     let mut index = ReportIndex::default();
     for (reporter, id, bytes) in [(EVIL, 1, 10), (EVIL, 2, 5000), (1, 3, 300), (2, 4, 200)] {
         index.admit(reporter, id, bytes, at(0)).unwrap();

@@ -2,48 +2,21 @@
 
 mod path;
 
+use super::bulk_body::BulkBody;
 use super::cache::{Freshness, ServingCache};
 use super::header;
 use super::local_reply::{LocalReply, has_tag};
 use crate::config::{Config, EndpointsConfig, Origin};
 use crate::confirmation::{self, Confirmation};
-use crate::hash;
 use crate::index::{HPAS, SERVICES};
 use crate::kube::ObjectKind;
 use crate::order::sort_by;
-use crate::snapshot::Section;
 use crate::time::Time;
 use path::{BurstPath, InvalidPath};
-use std::rc::Rc;
 use std::time::Duration;
 
 const TEXT: &str = "text/plain; charset=utf-8";
 const JSON: &str = "application/json; charset=utf-8";
-
-/// All rows of a kind as JSON.
-#[derive(Debug)]
-pub struct BulkBody {
-    body: Rc<[u8]>,
-    etag: String,
-}
-
-impl BulkBody {
-    pub(crate) fn render(section: Section<'_>) -> Self {
-        // Names and values hold no character that JSON escapes: they were checked when they were read.
-        let rows: Vec<_> = section
-            .rows()
-            .map(|row| format!("    \"{}\": \"{}\"", row.of, header::value(&row)))
-            .collect();
-        let body: Rc<[u8]> = format!("{{\n{}\n}}\n", rows.join(",\n")).into_bytes().into();
-        let etag = format!("\"{:016x}\"", hash::of_bytes(&body));
-        Self { body, etag }
-    }
-
-    /// The tag of it.
-    pub(crate) fn etag(&self) -> &str {
-        &self.etag
-    }
-}
 
 /// A request that may be for the endpoints. The shell fills it in only if [`is_own`] accepts the path.
 #[derive(Clone, Copy, Debug)]
@@ -183,7 +156,7 @@ pub fn busy(bulk: &LocalReply) -> LocalReply {
 
 fn find(cache: &mut ServingCache, target: &BurstPath<'_>, if_none_match: Option<&[u8]>) -> Option<LocalReply> {
     match target {
-        BurstPath::Bulk { kind } => cache.bulk_body(kind).map(|bulk| bulk_answer(&bulk, if_none_match)),
+        BurstPath::Bulk { kind } => cache.bulk_body(kind).map(|bulk| bulk_reply(&bulk, if_none_match)),
         BurstPath::Single { kind, of } => {
             let section = cache.snapshot().and_then(|snapshot| snapshot.section(kind));
             let entry = section.and_then(|section| section.find(of));
@@ -209,11 +182,11 @@ fn text(status: u16, body: impl Into<String>) -> LocalReply {
     LocalReply::new(status, TEXT, body.into().into_bytes())
 }
 
-fn bulk_answer(bulk: &BulkBody, if_none_match: Option<&[u8]>) -> LocalReply {
-    if if_none_match.is_some_and(|tags| has_tag(tags, &bulk.etag)) {
-        return LocalReply::empty(304).with("etag", &bulk.etag);
+fn bulk_reply(bulk: &BulkBody, if_none_match: Option<&[u8]>) -> LocalReply {
+    if if_none_match.is_some_and(|tags| has_tag(tags, bulk.etag())) {
+        return LocalReply::empty(304).with("etag", bulk.etag());
     }
-    LocalReply::new(200, JSON, bulk.body.clone()).with("etag", &bulk.etag)
+    LocalReply::new(200, JSON, bulk.body()).with("etag", bulk.etag())
 }
 
 #[cfg(test)]

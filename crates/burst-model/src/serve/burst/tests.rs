@@ -38,7 +38,7 @@ fn header<'a>(answer: &'a LocalReply, name: &str) -> Option<&'a str> {
 const VALUE: &str = "service=shop/web-1, current-load=1, target-load=4, max-load=5";
 
 #[test]
-fn bulk_and_single_answers_are_those_of_the_seed() {
+fn bulk_and_single_replies_have_their_type_and_body() {
     let config = config("");
     let mut cache = serving_cache(&config);
     for path in ["/burstmetrics/services", "/burstmetrics/services/"] {
@@ -62,14 +62,14 @@ fn bulk_and_single_answers_are_those_of_the_seed() {
 }
 
 #[test]
-fn a_bulk_answer_is_json() {
+fn a_bulk_reply_is_json() {
     let (_, body) = plain(get("/burstmetrics/services"));
     let parsed: std::collections::BTreeMap<String, String> = serde_json::from_str(&body).unwrap();
     assert_eq!(parsed.get("shop/web").map(String::as_str), Some(VALUE));
 }
 
 #[test]
-fn nothing_there_is_no_content_and_nothing_known_is_not_found() {
+fn an_absent_row_is_no_content_and_an_unknown_path_is_not_found() {
     for (path, status) in [
         ("/burstmetrics/hpas", 204),
         ("/burstmetrics/deployments/", 204),
@@ -93,7 +93,7 @@ fn nothing_there_is_no_content_and_nothing_known_is_not_found() {
 }
 
 #[test]
-fn what_may_be_in_a_list_that_is_refused_is_not_said_to_be_absent() {
+fn a_row_that_may_be_in_an_unread_list_is_a_503() {
     let config = config("");
     let mut cache = serving_cache(&config);
     let lists = vec![Some(T0), Some(T0), Some(T0), None];
@@ -139,7 +139,7 @@ fn methods_other_than_get_and_head_are_told_what_is_allowed() {
 }
 
 #[test]
-fn other_paths_and_other_hosts_go_on_to_the_upstream() {
+fn other_paths_and_other_hosts_continue_to_the_upstream() {
     let config = config(r#","endpoints":{"prefix":"/load/","hosts":["burst.internal"]}"#);
     let mut cache = serving_cache(&config);
     let mut status = |path, host: &str| {
@@ -189,7 +189,7 @@ fn an_entity_tag_saves_the_body_until_the_content_changes() {
 }
 
 #[test]
-fn every_answer_about_the_cluster_says_when_it_was_read() {
+fn every_reply_about_the_cluster_says_when_it_was_read() {
     let config = config("");
     let mut cache = serving_cache(&config);
     let confirmed = |answer: &LocalReply| header(answer, confirmation::HEADER).map(str::to_owned);
@@ -246,7 +246,7 @@ fn never_synced_and_too_stale_are_told_apart() {
 }
 
 #[test]
-fn a_spoke_knows_services_only_and_says_so() {
+fn a_spoke_serves_only_services_and_says_so() {
     let config = config(r#","source":"hub""#);
     let mut spoke = serving_cache(&config);
     let mut ask = |path: &str| {
@@ -262,7 +262,7 @@ fn a_spoke_knows_services_only_and_says_so() {
 }
 
 #[test]
-fn a_spoke_says_whose_read_is_too_old() {
+fn a_stale_reply_of_a_spoke_names_the_hub() {
     let config = config(r#","source":"hub""#);
     let unsynced = ask(&config, &mut ServingCache::default(), get("/burstmetrics/services")).unwrap();
     assert_eq!(*unsynced.body, *b"not synced yet: the hub was never read in full\n");
@@ -277,7 +277,7 @@ fn a_spoke_says_whose_read_is_too_old() {
 
 proptest! {
     #[test]
-    fn arbitrary_requests_are_survived(
+    fn arbitrary_requests_do_not_panic(
         path in proptest::collection::vec(any::<u8>(), 0..64),
         host in proptest::collection::vec(any::<u8>(), 0..16),
         tags in proptest::collection::vec(any::<u8>(), 0..16),

@@ -94,7 +94,7 @@ impl UpstreamHints for Pod {
 }
 
 #[test]
-fn a_service_of_a_list_that_is_refused_is_not_one_without_an_hpa() {
+fn a_service_that_may_be_in_an_unread_list_is_unsynced() {
     let config = config(r#","namespaces":["shop","data"]"#);
     let mut cache = serving_cache(&config);
     let mut lists = vec![Some(T0); config.content.sources.len()];
@@ -149,7 +149,7 @@ impl UpstreamHints for Owned {
 }
 
 #[test]
-fn a_new_snapshot_shows_in_headers_that_were_ready_made() {
+fn a_new_snapshot_replaces_cached_headers() {
     let config = config("");
     let mut cache = serving_cache(&config);
     header(&mut cache, &config, "web.shop").unwrap();
@@ -162,7 +162,7 @@ fn a_new_snapshot_shows_in_headers_that_were_ready_made() {
 }
 
 #[test]
-fn a_snapshot_too_old_is_dropped_marked_or_kept_to_the_millisecond() {
+fn a_stale_snapshot_is_dropped_marked_or_kept_to_the_millisecond() {
     let limit = T0.after(Duration::from_secs(60));
     let late = limit.after(Duration::from_millis(1));
     let marked = format!("{VALUE}, stale=true");
@@ -219,7 +219,7 @@ fn a_constant_needs_no_cluster_to_be_read() {
 }
 
 #[test]
-fn damaged_bytes_leave_the_older_snapshot_standing() {
+fn damaged_bytes_keep_the_older_snapshot() {
     let config = config("");
     let mut cache = serving_cache(&config);
     let mut bytes = snapshot::write(&table(3), 2);
@@ -246,7 +246,7 @@ impl UpstreamHints for Endpoint {
 }
 
 #[test]
-fn in_a_cluster_of_several_services_the_endpoint_tells() {
+fn in_a_cluster_of_several_services_the_endpoint_determines_the_service() {
     let config = config("");
     let mut cache = serving_cache(&config);
     let cluster = b"httproute/shop/web/rule/0";

@@ -66,7 +66,7 @@ fn is_locked(path: &str) -> bool {
 }
 
 #[test]
-fn each_path_is_answered_as_it_is_written_or_not_at_all() {
+fn each_path_is_answered_as_it_is_written_or_continues_to_the_upstream() {
     let config = config("");
     let mut cache = serving_cache(&config);
     let mut seen = 0;
@@ -89,7 +89,7 @@ fn each_path_is_answered_as_it_is_written_or_not_at_all() {
 }
 
 #[test]
-fn a_host_is_one_of_those_given_or_none() {
+fn only_configured_hosts_are_answered() {
     let config = config(r#","endpoints":{"hosts":["burst.internal"]}"#);
     let mut cache = serving_cache(&config);
     for (host, is_own) in [
@@ -124,7 +124,7 @@ fn a_host_is_one_of_those_given_or_none() {
 proptest! {
     /// Of any bytes, those that a lock on the prefix does not cover learn nothing.
     #[test]
-    fn whatever_is_not_locked_is_not_answered(path in "[/.%;?#\\\\a-z0-9]{0,12}(burstmetrics)?[/.%;?#\\\\2fF]{0,4}(services)?[/.%;?#a-z]{0,6}") {
+    fn a_path_that_the_policy_does_not_lock_is_not_answered(path in "[/.%;?#\\\\a-z0-9]{0,12}(burstmetrics)?[/.%;?#\\\\2fF]{0,4}(services)?[/.%;?#a-z]{0,6}") {
         let config = config("");
         let answered = ask(&config, &mut serving_cache(&config), get(&path));
         prop_assert!(is_locked(&path) || answered.is_none_or(|answer| answer.status == 404), "{}", path);
