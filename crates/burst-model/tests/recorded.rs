@@ -1,4 +1,4 @@
-//! What a real API server sent (`tests/golden/kubernetes`), read and joined.
+//! Parses and joins the recorded responses of a real API server (`tests/golden/kubernetes`).
 
 use burst_model::index::{Row, Table, join};
 use burst_model::kube::{ApiResponse, Failure, ListPage, Object, ObjectKind, Resource, Source, Verb, response};
@@ -44,7 +44,7 @@ fn objects(source: &Source, file: &str) -> Vec<Rc<Object>> {
     page.objects.into_iter().map(Rc::new).collect()
 }
 
-/// The join of the recorded lists with those HPAs, and how many of them nobody has observed.
+/// The join of the recorded lists with those HPAs, and how many HPAs have no status.
 fn joined(hpas_file: &str) -> (Table, u64) {
     let lists = [
         (hpas(), hpas_file),
@@ -81,7 +81,7 @@ fn hpas_with_a_status_are_joined_to_their_services() {
             "ngsa/ngsa-svc-2: ngsa/ngsa-2 2 of 6, at best 4",
             "shop/checkout: shop/checkout 6 of 13, at best 10",
         ],
-        "and default/kubernetes, which has no selector, to nothing"
+        "default/kubernetes has no selector and so no row"
     );
     assert_eq!(
         lines(&table, "hpas"),

@@ -1,5 +1,5 @@
-//! A leader that watches, against a Kubernetes API that changes, cuts answers off, forgets what happened, and is asked
-//! by one leader after the other: in the end what is served is what a fresh list shows.
+//! A leader that watches a Kubernetes API whose objects change, which truncates responses and forgets old versions, while
+//! leaders take over from each other. In the end, the snapshot equals that of a fresh list.
 
 use burst_model::config::{Artifact, Config};
 use burst_model::kube::{ApiResponse, Failure, Source, Verb, response};
@@ -13,9 +13,9 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-/// What happens in one second.
+/// An event of one second.
 #[derive(Clone, Debug)]
-enum Happening {
+enum Event {
     Put {
         kind: usize,
         name: u8,
@@ -25,15 +25,15 @@ enum Happening {
         kind: usize,
         name: u8,
     },
-    /// The answers of this second are as given instead.
+    /// The responses of this second fail.
     Fault(Fault),
-    /// The API forgets what happened until now.
+    /// The API forgets all changes until now.
     Forget,
     /// Another thread takes over.
     HandOver,
     /// Another configuration takes over, with the same lists.
     Reconfigure,
-    /// The clock is set back by so many seconds.
+    /// The clock is set back by that many seconds.
     SetBack(u16),
     Nothing,
 }
@@ -41,13 +41,13 @@ enum Happening {
 #[derive(Clone, Copy, Debug)]
 enum Fault {
     Cut,
-    HalfALine,
+    Truncated,
     Status(u16),
 }
 
 const KINDS: [&str; 3] = ["horizontalpodautoscalers", "services", "deployments"];
 
-/// A Kubernetes API with a memory: every change is a version.
+/// A Kubernetes API that keeps a log. Each change is a resource version.
 #[derive(Default)]
 struct Api {
     log: Vec<(usize, String, Option<String>)>,
@@ -61,7 +61,7 @@ impl Api {
                 r#""spec":{{"scaleTargetRef":{{"apiVersion":"apps/v1","kind":"Deployment","name":"n{name}"}},
                 "maxReplicas":9}},"status":{{"currentReplicas":{value}}}"#
             ),
-            // Now and then one that cannot be read.
+            // Some Services are invalid.
             1 if value == 0 => r#""spec":7"#.into(),
             1 => format!(r#""spec":{{"selector":{{"app":"a{}"}}}}"#, value % 4),
             _ => format!(
@@ -74,10 +74,10 @@ impl Api {
 
     fn objects(&self, kind: usize, version: usize) -> BTreeMap<&str, String> {
         let mut objects = BTreeMap::new();
-        for (place, (of, name, spec)) in self.log.iter().enumerate().take(version) {
+        for (index, (of, name, spec)) in self.log.iter().enumerate().take(version) {
             match spec {
                 Some(spec) if *of == kind => {
-                    objects.insert(name.as_str(), object(name, place + 1, spec));
+                    objects.insert(name.as_str(), object(name, index + 1, spec));
                 }
                 None if *of == kind => {
                     objects.remove(name.as_str());
@@ -92,7 +92,7 @@ impl Api {
         let parameter = |name: &str| path.split(['?', '&']).find_map(|pair| pair.strip_prefix(name));
         let limit: usize = parameter("limit=").unwrap().parse().unwrap();
         let (version, skip) = match parameter("continue=") {
-            Some(cursor) => cursor
+            Some(token) => token
                 .split_once('.')
                 .map(|(v, s)| (v.parse().unwrap(), s.parse().unwrap()))
                 .unwrap(),
@@ -102,13 +102,13 @@ impl Api {
             .map(|kind| self.objects(kind, version))
             .unwrap_or_default();
         let items: Vec<_> = objects.values().skip(skip).take(limit).cloned().collect();
-        let cursor = match objects.len() > skip + limit {
+        let token = match objects.len() > skip + limit {
             true => format!(r#","continue":"{version}.{}""#, skip + limit),
             false => String::new(),
         };
         let kind = &source.resource.kind;
         let items = items.join(",");
-        format!(r#"{{"kind":"{kind}List","metadata":{{"resourceVersion":"{version}"{cursor}}},"items":[{items}]}}"#)
+        format!(r#"{{"kind":"{kind}List","metadata":{{"resourceVersion":"{version}"{token}}},"items":[{items}]}}"#)
     }
 
     fn watch(&self, source: &Source, path: &str) -> Result<String, u16> {
@@ -117,13 +117,13 @@ impl Api {
             return Err(410);
         }
         let mut lines = String::new();
-        for (place, (kind, name, spec)) in self.log.iter().enumerate().skip(from) {
+        for (index, (kind, name, spec)) in self.log.iter().enumerate().skip(from) {
             if kind_of(source) == Some(*kind) {
                 let (event, spec) = match spec {
                     Some(spec) => ("MODIFIED", spec.as_str()),
                     None => ("DELETED", r#""spec":{}"#),
                 };
-                let object = object(name, place + 1, spec).replace('\n', " ");
+                let object = object(name, index + 1, spec).replace('\n', " ");
                 lines.push_str(&format!("{{\"type\":\"{event}\",\"object\":{object}}}\n"));
             }
         }
@@ -134,15 +134,15 @@ impl Api {
         Ok(lines)
     }
 
-    fn answer(
+    fn respond(
         &self,
         source: &Source,
-        ask: &ScheduledRequest,
+        scheduled: &ScheduledRequest,
         fault: Option<Fault>,
     ) -> Result<response::Payload, Failure> {
-        let (mut status, mut body) = match ask.request.verb {
-            Verb::List => (200, self.list(source, &ask.request.path)),
-            Verb::Watch => match self.watch(source, &ask.request.path) {
+        let (mut status, mut body) = match scheduled.request.verb {
+            Verb::List => (200, self.list(source, &scheduled.request.path)),
+            Verb::Watch => match self.watch(source, &scheduled.request.path) {
                 Ok(lines) => (200, lines),
                 Err(status) => (status, "{}".into()),
             },
@@ -150,7 +150,7 @@ impl Api {
         match fault {
             Some(Fault::Cut) => return Err(Failure::Disconnected),
             Some(Fault::Status(other)) => (status, body) = (other, "{}".into()),
-            Some(Fault::HalfALine) => body.truncate(body.len() * 2 / 3),
+            Some(Fault::Truncated) => body.truncate(body.len() * 2 / 3),
             None => {}
         }
         let response = ApiResponse {
@@ -159,7 +159,7 @@ impl Api {
             retry_after: None,
             body: body.as_bytes(),
         };
-        response::parse(source, ask.request.verb, response, &mut ())
+        response::parse(source, scheduled.request.verb, response, &mut ())
     }
 }
 
@@ -176,20 +176,20 @@ fn config(mode: &str) -> Rc<Config> {
     Rc::new(Config::parse(json.as_bytes(), Artifact::Full).unwrap())
 }
 
-/// The proxy: who leads, what stands in shared data, what is under way.
+/// The proxy: its leader, its shared data and the requests in flight.
 struct Proxy {
     config: Rc<Config>,
     leader: Leader,
     snapshot: Vec<u8>,
-    resume: Vec<u8>,
-    troubles: Option<Failures>,
+    checkpoint: Vec<u8>,
+    failures: Option<Failures>,
     confirmed: Option<Confirmed>,
-    under_way: Vec<(Time, ScheduledRequest)>,
-    /// By how much its clock was set back. The tests reckon in the time that passes.
+    in_flight: Vec<(Time, ScheduledRequest)>,
+    /// By how much its clock was set back. The tests use the time that really passes.
     set_back: Duration,
-    /// Pages asked for.
+    /// The number of list requests.
     lists: usize,
-    /// How many Services each snapshot had.
+    /// The number of Services in each snapshot.
     services: Vec<usize>,
 }
 
@@ -199,10 +199,10 @@ impl Proxy {
             leader: Leader::new(config.clone(), Handover::default(), now),
             config,
             snapshot: Vec::new(),
-            resume: Vec::new(),
-            troubles: None,
+            checkpoint: Vec::new(),
+            failures: None,
             confirmed: None,
-            under_way: Vec::new(),
+            in_flight: Vec::new(),
             set_back: Duration::ZERO,
             lists: 0,
             services: Vec::new(),
@@ -210,29 +210,29 @@ impl Proxy {
     }
 
     fn hand_over(&mut self, now: Time) {
-        let estate = Handover {
+        let handover = Handover {
             snapshot: Snapshot::open(self.snapshot.clone()).ok(),
             confirmed: self.confirmed.clone(),
-            checkpoint: Checkpoint::from_bytes(&self.resume),
-            failures: self.troubles.clone(),
+            checkpoint: Checkpoint::from_bytes(&self.checkpoint),
+            failures: self.failures.clone(),
             policies: None,
         };
-        self.leader = Leader::new(self.config.clone(), estate, now.before(self.set_back));
-        self.under_way.clear();
+        self.leader = Leader::new(self.config.clone(), handover, now.before(self.set_back));
+        self.in_flight.clear();
     }
 
-    /// What others with the same lists left is all there is.
+    /// Starts another configuration with the same lists. It finds only their checkpoint.
     fn reconfigure(&mut self, now: Time) {
-        (self.snapshot, self.confirmed, self.troubles) = (Vec::new(), None, None);
+        (self.snapshot, self.confirmed, self.failures) = (Vec::new(), None, None);
         self.hand_over(now);
     }
 
-    fn carry_out(&mut self, effects: Vec<Effect>, now: Time) {
+    fn apply(&mut self, effects: Vec<Effect>, now: Time) {
         for effect in effects {
             match effect {
-                Effect::Request(ask) => {
-                    self.lists += usize::from(ask.request.verb == Verb::List);
-                    self.under_way.push((now.after(ask.request.lasts), ask));
+                Effect::Request(scheduled) => {
+                    self.lists += usize::from(scheduled.request.verb == Verb::List);
+                    self.in_flight.push((now.after(scheduled.request.lasts), scheduled));
                 }
                 Effect::PublishSnapshot(snapshot) => {
                     let generation = |bytes: &[u8]| Snapshot::open(bytes.to_vec()).map_or(0, |s| s.generation());
@@ -244,8 +244,8 @@ impl Proxy {
                     let served = Snapshot::open(self.snapshot.clone()).unwrap();
                     self.services.push(served.section("services").unwrap().len());
                 }
-                Effect::WriteCheckpoint(resume) => self.resume = resume,
-                Effect::RecordFailures(troubles) => self.troubles = Some(troubles),
+                Effect::WriteCheckpoint(checkpoint) => self.checkpoint = checkpoint,
+                Effect::RecordFailures(failures) => self.failures = Some(failures),
                 Effect::Confirm(confirmed) => self.confirmed = Some(confirmed),
                 Effect::PublishPolicies(_)
                 | Effect::RequestHub(_)
@@ -261,39 +261,39 @@ impl Proxy {
     fn second(&mut self, api: &Api, fault: Option<Fault>, now: Time) {
         let clock = now.before(self.set_back);
         let effects = self.leader.tick(clock);
-        self.carry_out(effects, now);
-        while let Some(place) = self.under_way.iter().position(|(due, _)| *due <= now) {
-            let (_, ask) = self.under_way.remove(place);
-            let source = self.leader.source(ask.source).unwrap().clone();
-            // Chance sets the lists apart.
-            let chance = (u32::MAX / 4).wrapping_mul(u32::try_from(ask.source.0).unwrap());
-            let answer = api.answer(&source, &ask, fault);
-            let effects = self.leader.answer(ask.source, answer, clock, chance);
-            self.carry_out(effects, now);
+        self.apply(effects, now);
+        while let Some(index) = self.in_flight.iter().position(|(due, _)| *due <= now) {
+            let (_, scheduled) = self.in_flight.remove(index);
+            let source = self.leader.source(scheduled.source).unwrap().clone();
+            // Different jitter keeps the lists from running in step.
+            let chance = (u32::MAX / 4).wrapping_mul(u32::try_from(scheduled.source.0).unwrap());
+            let answer = api.respond(&source, &scheduled, fault);
+            let effects = self.leader.answer(scheduled.source, answer, clock, chance);
+            self.apply(effects, now);
         }
     }
 
-    /// The bytes that count, without the generation.
+    /// The content hash, which ignores the generation.
     fn content(&self) -> u64 {
         Snapshot::open(self.snapshot.clone()).unwrap().content_hash()
     }
 }
 
-fn happening() -> impl Strategy<Value = Happening> {
+fn event() -> impl Strategy<Value = Event> {
     let fault = prop_oneof![
         Just(Fault::Cut),
-        Just(Fault::HalfALine),
+        Just(Fault::Truncated),
         prop::sample::select(vec![401, 403, 405, 410, 429, 500, 503]).prop_map(Fault::Status),
     ];
     prop_oneof![
-        6 => (0..KINDS.len(), 0u8..5, 0u8..8).prop_map(|(kind, name, value)| Happening::Put { kind, name, value }),
-        2 => (0..KINDS.len(), 0u8..5).prop_map(|(kind, name)| Happening::Delete { kind, name }),
-        2 => fault.prop_map(Happening::Fault),
-        1 => Just(Happening::Forget),
-        1 => Just(Happening::HandOver),
-        1 => Just(Happening::Reconfigure),
-        1 => (1..5_000u16).prop_map(Happening::SetBack),
-        4 => Just(Happening::Nothing),
+        6 => (0..KINDS.len(), 0u8..5, 0u8..8).prop_map(|(kind, name, value)| Event::Put { kind, name, value }),
+        2 => (0..KINDS.len(), 0u8..5).prop_map(|(kind, name)| Event::Delete { kind, name }),
+        2 => fault.prop_map(Event::Fault),
+        1 => Just(Event::Forget),
+        1 => Just(Event::HandOver),
+        1 => Just(Event::Reconfigure),
+        1 => (1..5_000u16).prop_map(Event::SetBack),
+        4 => Just(Event::Nothing),
     ]
 }
 
@@ -306,31 +306,31 @@ fn at(second: usize) -> Time {
 proptest! {
     #[test]
     fn after_any_events_the_snapshot_equals_a_fresh_list(
-        happenings in proptest::collection::vec(happening(), 0..120),
+        events in proptest::collection::vec(event(), 0..120),
     ) {
         let mut api = Api::default();
         let mut proxy = Proxy::new(config("watch"), T0);
-        let end = happenings.len();
-        for (second, happening) in happenings.into_iter().enumerate() {
+        let end = events.len();
+        for (second, event) in events.into_iter().enumerate() {
             let mut fault = None;
-            match happening {
-                Happening::Put { kind, name, value } => api.put(kind, name, value),
-                Happening::Delete { kind, name } => {
+            match event {
+                Event::Put { kind, name, value } => api.put(kind, name, value),
+                Event::Delete { kind, name } => {
                     let name = format!("n{name}");
                     if api.objects(kind, api.log.len()).contains_key(name.as_str()) {
                         api.log.push((kind, name, None));
                     }
                 }
-                Happening::Fault(some) => fault = Some(some),
-                Happening::Forget => api.forgotten = api.log.len(),
-                Happening::HandOver => proxy.hand_over(at(second)),
-                Happening::Reconfigure => proxy.reconfigure(at(second)),
-                Happening::SetBack(seconds) => proxy.set_back += Duration::from_secs(seconds.into()),
-                Happening::Nothing => {}
+                Event::Fault(some) => fault = Some(some),
+                Event::Forget => api.forgotten = api.log.len(),
+                Event::HandOver => proxy.hand_over(at(second)),
+                Event::Reconfigure => proxy.reconfigure(at(second)),
+                Event::SetBack(seconds) => proxy.set_back += Duration::from_secs(seconds.into()),
+                Event::Nothing => {}
             }
             proxy.second(&api, fault, at(second));
         }
-        // The longest backoff, and a window of the slowest kind after it.
+        // The longest backoff and then the longest watch.
         for second in end..end + 75 {
             proxy.second(&api, None, at(second));
         }
@@ -339,7 +339,7 @@ proptest! {
         prop_assert_eq!(proxy.content(), fresh.content());
         let oldest = proxy.confirmed.unwrap().oldest().unwrap();
         let clock = at(end + 75).before(proxy.set_back);
-        prop_assert!(oldest <= clock && clock.since(oldest) <= Duration::from_secs(31), "a quiet cluster is confirmed all the time");
+        prop_assert!(oldest <= clock && clock.since(oldest) <= Duration::from_secs(31), "a quiet cluster is confirmed continually");
     }
 }
 
@@ -391,12 +391,12 @@ fn a_successor_does_not_serve_an_older_checkpoint_than_the_snapshot() {
     (0..KINDS.len()).for_each(|kind| api.put(kind, 1, 1));
     let mut proxy = Proxy::new(config("watch"), T0);
     (0..40).for_each(|second| proxy.second(&api, None, at(second)));
-    let left = proxy.resume.clone();
+    let left = proxy.checkpoint.clone();
     api.put(1, 1, 2);
     (40..46).for_each(|second| proxy.second(&api, None, at(second)));
-    assert!(left == proxy.resume, "not yet bequeathed");
+    assert!(left == proxy.checkpoint, "no new checkpoint yet");
     proxy.hand_over(at(46));
-    // The first window that ends is one of HPAs.
+    // The first watch that ends is the one of HPAs.
     api.put(0, 2, 1);
     (46..60).for_each(|second| proxy.second(&api, None, at(second)));
     assert_eq!(proxy.services, [1, 0, 0], "of each snapshot");
@@ -409,7 +409,7 @@ fn a_successor_keeps_the_snapshot_while_a_restarted_api_server_answers_403() {
     let mut proxy = Proxy::new(config("watch"), T0);
     (0..40).for_each(|second| proxy.second(&api, None, at(second)));
     proxy.hand_over(at(40));
-    // One that was restarted, before it has read them.
+    // A restarted API server answers 403 until it has read the roles.
     (40..43).for_each(|second| proxy.second(&api, Some(Fault::Status(403)), at(second)));
     api.put(0, 1, 2);
     (43..60).for_each(|second| proxy.second(&api, None, at(second)));
@@ -422,7 +422,7 @@ fn a_successor_lists_an_excluded_resource_again() {
     (0..KINDS.len()).for_each(|kind| api.put(kind, 1, 1));
     let mut proxy = Proxy::new(config("watch"), T0);
     (0..40).for_each(|second| proxy.second(&api, None, at(second)));
-    // Longer than a list may be old.
+    // Longer than the allowed staleness.
     let refused = Some(Fault::Status(403));
     (40..105).for_each(|second| proxy.second(&api, refused, at(second)));
     proxy.hand_over(at(105));

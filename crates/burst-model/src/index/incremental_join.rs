@@ -236,7 +236,7 @@ impl IncrementalJoin {
                 .index
                 .get(&of.namespace, &IndexKey::workload(&source.resource, of.name.as_str()));
             let mut here = all.iter().filter(|indexed| indexed.list == list);
-            let workload = here.find_map(|indexed| workload(indexed).filter(|workload| workload.name == *of))?;
+            let workload = here.find_map(|indexed| indexed.workload().filter(|workload| workload.name == *of))?;
             let row = self.row_of_target(&of.namespace, &target_of(&source.resource, workload))?;
             Some(Row {
                 of: of.clone(),
@@ -278,14 +278,14 @@ impl IncrementalJoin {
             .index
             .get(namespace, &IndexKey::target(target))
             .iter()
-            .filter_map(hpa);
+            .filter_map(IndexedObject::hpa);
         all.filter(move |hpa| hpa.name.namespace == *namespace && hpa.target == *target)
     }
 
     /// The workloads that a target names.
     fn workloads_scaled(&self, namespace: &Name, target: &ScaleTarget) -> impl Iterator<Item = (&Resource, &Workload)> {
         let all = self.index.get(namespace, &IndexKey::workload_of(target)).iter();
-        let all = all.filter_map(|indexed| Some((self.resource(indexed)?, workload(indexed)?)));
+        let all = all.filter_map(|indexed| Some((self.resource(indexed)?, indexed.workload()?)));
         all.filter(move |(resource, workload)| {
             let ObjectName { namespace: own, name } = &workload.name;
             own == namespace && *name == target.name && is_kind(resource, target)
@@ -300,7 +300,7 @@ impl IncrementalJoin {
         let fewest = candidates.min_by_key(|found| found.len()).unwrap_or_default();
         let all = fewest
             .iter()
-            .filter_map(|indexed| Some((self.resource(indexed)?, workload(indexed)?)));
+            .filter_map(|indexed| Some((self.resource(indexed)?, indexed.workload()?)));
         all.filter(|(_, workload)| is_selected(service, workload))
     }
 
@@ -309,19 +309,23 @@ impl IncrementalJoin {
         let namespace = &workload.name.namespace;
         let pairs = workload.labels.iter();
         let all = pairs.flat_map(|(key, value)| self.index.get(namespace, &IndexKey::Selector(key, value)));
-        all.filter_map(service).filter(|service| is_selected(service, workload))
+        all.filter_map(IndexedObject::service)
+            .filter(|service| is_selected(service, workload))
     }
 
     /// The HPAs of that name, in the order of the lists.
     fn hpas_named(&self, of: &ObjectName) -> impl Iterator<Item = &Hpa> {
         self.objects_named(HPA, of)
             .into_iter()
-            .filter_map(hpa)
+            .filter_map(IndexedObject::hpa)
             .filter(move |hpa| hpa.name == *of)
     }
 
     fn services_named(&self, of: &ObjectName) -> impl Iterator<Item = &Service> {
-        let all = self.objects_named(SERVICE, of).into_iter().filter_map(service);
+        let all = self
+            .objects_named(SERVICE, of)
+            .into_iter()
+            .filter_map(IndexedObject::service);
         all.filter(move |service| service.name == *of)
     }
 
@@ -340,27 +344,6 @@ impl IncrementalJoin {
 fn with_keys(list: usize, source: &Source, object: &Option<Rc<Object>>) -> Option<(Vec<u64>, IndexedObject)> {
     let object = object.clone()?;
     Some((index_keys(source, &object), IndexedObject { list, object }))
-}
-
-fn hpa(indexed: &IndexedObject) -> Option<&Hpa> {
-    match &*indexed.object {
-        Object::Hpa(hpa) => Some(hpa),
-        Object::Service(_) | Object::Workload(_) | Object::Policy(_) => None,
-    }
-}
-
-fn service(indexed: &IndexedObject) -> Option<&Service> {
-    match &*indexed.object {
-        Object::Service(service) => Some(service),
-        Object::Hpa(_) | Object::Workload(_) | Object::Policy(_) => None,
-    }
-}
-
-fn workload(indexed: &IndexedObject) -> Option<&Workload> {
-    match &*indexed.object {
-        Object::Workload(workload) => Some(workload),
-        Object::Hpa(_) | Object::Service(_) | Object::Policy(_) => None,
-    }
 }
 
 fn lists_target(source: &Source, target: &ScaleTarget) -> bool {

@@ -1,7 +1,7 @@
 //! An index of objects by the keys that join them: names, targets, labels and selectors.
 
 use crate::hash::{self, Fnv};
-use crate::kube::{Object, Resource, ScaleTarget, Service, Source};
+use crate::kube::{Hpa, Object, Resource, ScaleTarget, Service, Source, Workload};
 use crate::name::{Name, ObjectName};
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
@@ -27,6 +27,29 @@ pub(super) enum IndexKey<'a> {
 pub(super) struct IndexedObject {
     pub(super) list: usize,
     pub(super) object: Rc<Object>,
+}
+
+impl IndexedObject {
+    pub(super) fn hpa(&self) -> Option<&Hpa> {
+        match &*self.object {
+            Object::Hpa(hpa) => Some(hpa),
+            Object::Service(_) | Object::Workload(_) | Object::Policy(_) => None,
+        }
+    }
+
+    pub(super) fn service(&self) -> Option<&Service> {
+        match &*self.object {
+            Object::Service(service) => Some(service),
+            Object::Hpa(_) | Object::Workload(_) | Object::Policy(_) => None,
+        }
+    }
+
+    pub(super) fn workload(&self) -> Option<&Workload> {
+        match &*self.object {
+            Object::Workload(workload) => Some(workload),
+            Object::Hpa(_) | Object::Service(_) | Object::Policy(_) => None,
+        }
+    }
 }
 
 /// Objects by the hash of each of their keys. Two keys may have the same hash, so callers compare what they find.

@@ -102,22 +102,21 @@ impl ServingCache {
             Some(age) if age <= config.max_staleness => Freshness::Fresh,
             Some(age) => Freshness::Stale(age),
         };
-        let mut lists = confirmed
+        let unread_lists: Vec<_> = confirmed
             .map(|confirmed| confirmed.lists.iter())
             .unwrap_or_default()
-            .enumerate();
-        let lacking: Vec<_> = lists
-            .by_ref()
+            .enumerate()
             .filter(|(_, read)| read.is_none())
             .map(|(index, _)| index)
             .collect();
-        let turned = matches!(freshness, Freshness::Stale(_)) != matches!(self.freshness, Freshness::Stale(_));
+        let staleness_changed =
+            matches!(freshness, Freshness::Stale(_)) != matches!(self.freshness, Freshness::Stale(_));
         // A new `as_of` clears the headers even if they do not show it: the control plane may send the metadata of a new
         // Service later than the snapshot, so a cluster's mapping must be resolved again.
-        if turned || as_of != self.as_of || lacking != self.unread_lists {
+        if staleness_changed || as_of != self.as_of || unread_lists != self.unread_lists {
             self.clear_headers();
         }
-        (self.as_of, self.freshness, self.unread_lists) = (as_of, freshness, lacking);
+        (self.as_of, self.freshness, self.unread_lists) = (as_of, freshness, unread_lists);
     }
 
     /// The generation of the cached snapshot.
@@ -147,16 +146,11 @@ impl ServingCache {
     /// A list that was not read and may contain a row of that section, in that namespace or in any.
     #[must_use]
     pub fn unread_list<'a>(&self, config: &'a Config, section: &str, namespace: Option<&str>) -> Option<&'a Source> {
-        let lacking = self
-            .unread_lists
+        self.unread_lists
             .iter()
-            .filter_map(|index| config.content.sources.get(*index));
-        let holds = |source: &&Source| {
-            let everywhere = source.namespace.as_ref().map(Name::as_str);
-            let is_there = everywhere.is_none() || namespace.is_none() || everywhere == namespace;
-            is_there && index::produces_section(source, section)
-        };
-        lacking.into_iter().find(holds)
+            .filter_map(|index| config.content.sources.get(*index))
+            .filter(|source| index::produces_section(source, section))
+            .find(|source| includes_namespace(source, namespace))
     }
 
     /// The header for a response from an Envoy cluster. The hints about a cluster are used once per read of the API. The
@@ -219,16 +213,16 @@ impl ServingCache {
         if stale && config.on_stale == OnStale::Drop {
             return Err(Absence::Stale);
         }
-        let entry = upstreams.iter().find_map(|upstream| entry(snapshot, upstream));
-        let entry = entry.ok_or_else(|| {
-            match upstreams
+        let Some(entry) = upstreams.iter().find_map(|upstream| entry(snapshot, upstream)) else {
+            let is_unsynced = upstreams
                 .iter()
-                .any(|upstream| self.may_be_in_unread_list(config, upstream))
-            {
-                true => Absence::Unsynced,
-                false => Absence::NoEntry,
-            }
-        })?;
+                .any(|upstream| self.may_be_in_unread_list(config, upstream));
+            return Err(if is_unsynced {
+                Absence::Unsynced
+            } else {
+                Absence::NoEntry
+            });
+        };
         let keys = &config.header.extra_keys;
         let mark = stale && config.on_stale == OnStale::Mark && !keys.contains(&ExtraKey::Stale);
         let keys = if mark {
@@ -259,6 +253,12 @@ impl ServingCache {
         self.bulk_bodies.insert(kind.into(), bulk.clone());
         Some(bulk)
     }
+}
+
+/// Returns whether a list may contain objects of a namespace, or of any if that is `None`.
+fn includes_namespace(source: &Source, namespace: Option<&str>) -> bool {
+    let listed = source.namespace.as_ref().map(Name::as_str);
+    listed.is_none() || namespace.is_none() || listed == namespace
 }
 
 fn insert_header<Key: Eq + Hash>(

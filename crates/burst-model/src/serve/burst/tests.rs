@@ -2,6 +2,7 @@ use super::super::cache::tests::{T0, config, confirmed, serving_cache};
 use super::*;
 use crate::records::Confirmed;
 use proptest::prelude::*;
+use std::rc::Rc;
 use std::time::Duration;
 
 mod path_variants;
