@@ -19,7 +19,7 @@ const T0: Time = Time::from_unix_millis(1_700_000_000_000);
 const ROLLOUTS: &str =
     r#","workloads":[{"group":"argoproj.io","version":"v1alpha1","resource":"rollouts","kind":"Rollout"}]"#;
 
-/// Lists that are read in rounds; what is watched has its stories in `tests/watched.rs`.
+/// Lists that are read in rounds; what is watched has its stories in `tests/watched/`.
 fn config(more: &str) -> Rc<Config> {
     parse(&format!(r#"{{"cluster":"k","sync":{{"mode":"list"}}{more}}}"#))
 }
