@@ -246,7 +246,11 @@ mod tests {
     fn the_endpoint_determines_the_service_if_the_cluster_does_not() {
         let (mut meter, upstreams) = (Meter::default(), upstreams());
         let route = b"httproute/shop/web/rule/0";
-        assert_eq!(meter.begin(&upstreams, route, &()), None, "nobody knows yet");
+        assert_eq!(
+            meter.begin(&upstreams, route, &()),
+            None,
+            "the Service is not known yet"
+        );
         let backend = ObjectName::parse("shop/web").ok();
         let hints = Asked {
             backend,
@@ -257,7 +261,7 @@ mod tests {
         assert_eq!(
             counted(&meter),
             [("shop/web", 1, 0)],
-            "and where no endpoint answered, nobody does"
+            "a response without an endpoint is not counted"
         );
         assert!(meter.services().all(|(.., knows_load)| !knows_load));
     }

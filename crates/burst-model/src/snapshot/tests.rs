@@ -100,8 +100,8 @@ fn the_rows_of_a_namespace_are_those_and_no_others() {
     let names = |namespace| services.namespace(namespace).map(|(name, _)| name).collect::<Vec<_>>();
     assert_eq!(names("a"), ["x", "y-1", "y.1"]);
     assert_eq!(names("aa"), ["x"]);
-    for nobody in ["", "0", "a/", "b", "a/x", "zz"] {
-        assert_eq!(names(nobody), [""; 0], "{nobody}");
+    for absent in ["", "0", "a/", "b", "a/x", "zz"] {
+        assert_eq!(names(absent), [""; 0], "{absent}");
     }
 }
 

@@ -249,9 +249,9 @@ fn never_synced_and_too_stale_are_told_apart() {
 #[test]
 fn a_spoke_serves_only_services_and_says_so() {
     let config = config(r#","source":"hub""#);
-    let mut spoke = serving_cache(&config);
+    let mut cache = serving_cache(&config);
     let mut ask = |path: &str| {
-        let answer = ask(&config, &mut spoke, get(path)).unwrap();
+        let answer = ask(&config, &mut cache, get(path)).unwrap();
         (answer.status, String::from_utf8(answer.body.to_vec()).unwrap())
     };
     assert_eq!(ask("/burstmetrics/services/shop/web"), (200, VALUE.into()));
