@@ -230,7 +230,7 @@ impl Stats {
         self.services.set(totals.services);
         self.refused_policy_namespaces.set(totals.refused_policies);
         self.unobserved_hpas.set(totals.findings.unobserved);
-        self.overshadowed_hpas.set(totals.findings.overshadowed);
+        self.overshadowed_hpas.set(totals.findings.shadowed);
     }
 
     /// Shows whether the leader can read a list. The first call defines the gauge, so that a thread that never leads

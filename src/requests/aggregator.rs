@@ -100,22 +100,22 @@ impl Aggregator {
         let stats = vm::stats();
         let hub = ReportSettings {
             since: self.since(now),
-            patience,
-            reports_too: self.requests.hub.is_some(),
+            max_age: patience,
+            sends_reports: self.requests.hub.is_some(),
         };
         let mut all = hub.begin(own);
         self.reports.add_to(&mut all, &stats, guard, patience, now);
         let tally = all.tally(now);
-        let proxies = tally.as_ref().map_or(0, |_| all.total.tallies());
+        let proxies = tally.as_ref().map_or(0, |_| all.sum.tallies());
         stats.hub_proxies.set(proxies as u64);
-        self.publish(tally.as_ref(), &all.total)
+        self.publish(tally.as_ref(), &all.sum)
     }
 
     fn publish(&mut self, tally: Option<&Tally<'_>>, total: &TallySum) -> Result<(), CasConflict> {
         let stats = vm::stats();
         stats.uncounted_services.set(total.excluded() as u64);
         if let Some(tally) = tally {
-            stats.counted_timestamp.set(tally.taken.unix_seconds());
+            stats.counted_timestamp.set(tally.taken_at.unix_seconds());
         }
         let text = tally.map(Tally::to_text).unwrap_or_default();
         self.sum.write(text.as_bytes())
@@ -153,7 +153,7 @@ impl Aggregator {
     pub(crate) fn on_callout(&mut self, answer: Result<CalloutAnswer, String>) {
         self.report_under_way = false;
         let outcome = match answer {
-            Ok(answer) => report::outcome(answer.status(), &answer.body(usize::MAX)),
+            Ok(answer) => report::parse_response(answer.status(), &answer.body(usize::MAX)),
             Err(reason) => Err(ReportFailure::NotSent(reason)),
         };
         let stats = vm::stats();

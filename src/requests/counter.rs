@@ -59,7 +59,7 @@ impl RequestCounter {
     /// Counts a response.
     pub(crate) fn answered(&self, upstreams: &Upstreams, cluster: &[u8], hints: &impl UpstreamHints, status: &[u8]) {
         let mut meter = self.meter.borrow_mut();
-        meter.answered(upstreams, cluster, hints, is_rejected(status));
+        meter.count_response(upstreams, cluster, hints, is_rejected(status));
     }
 
     /// Counts a request as in flight until the returned value is dropped.

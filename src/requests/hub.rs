@@ -53,7 +53,7 @@ fn store(config: &Config, stats: &Stats) -> Result<(), LocalReply> {
     let report = host::request_header(report::HEADER).unwrap_or_default();
     let refused = |error: InvalidReport| text(400, format!("{error}\n"));
     let now = host::now();
-    let tally = report::read(&report, requests.window, requests.proxy_report_max_age(), now).map_err(refused)?;
+    let tally = report::parse(&report, requests.window, requests.proxy_report_max_age(), now).map_err(refused)?;
     let reports = ReportStore::new(RequestCountKeys::new(config.counting_hash()));
     let stored = reports.put(reporter(), &tally, stats, now);
     stored.map_err(|no_room: ReportsFull| text(507, format!("{no_room}\n")))

@@ -5,7 +5,7 @@ use crate::leader_guard::LeaderGuard;
 use crate::shared_data::{self, SharedValue, Slots, overwrite};
 use crate::stats::Stats;
 use burst_model::records::{Record, RequestCountKeys};
-use burst_model::request_rates::report_index::{MOST_REPORTS, ReportIndex, ReportsFull};
+use burst_model::request_rates::report_index::{MAX_REPORTS, ReportIndex, ReportsFull};
 use burst_model::request_rates::{HubTally, Tally};
 use burst_model::time::Time;
 use std::time::Duration;
@@ -37,11 +37,11 @@ impl ReportStore {
             Ok((index.to_bytes(), admitted))
         });
         let admitted = admitted.unwrap_or(Err(ReportsFull))?;
-        for slot in admitted.emptied {
+        for slot in admitted.freed {
             overwrite(&self.key(slot), &[]);
         }
         stats.hub_reports_evicted.count_all(admitted.evicted);
-        overwrite(&self.key(admitted.place), text.as_bytes());
+        overwrite(&self.key(admitted.slot), text.as_bytes());
         Ok(())
     }
 
@@ -64,8 +64,8 @@ impl ReportStore {
             }
         }
         stats.hub_report_bytes.set(index.bytes() as u64);
-        for stored in index.in_order() {
-            let bytes = SharedValue::read(&self.key(stored.place)).bytes;
+        for stored in index.by_usage() {
+            let bytes = SharedValue::read(&self.key(stored.slot)).bytes;
             if !guard.admits(&bytes) {
                 continue;
             }
@@ -79,10 +79,10 @@ impl ReportStore {
     /// Empties the slots that the index does not name. They would stay if the index was lost.
     pub(super) fn sweep(&self) {
         let is_used = |slot: &usize| !SharedValue::read(&self.key(*slot)).bytes.is_empty();
-        let used: Vec<_> = (0..MOST_REPORTS).filter(is_used).collect();
+        let used: Vec<_> = (0..MAX_REPORTS).filter(is_used).collect();
         // Read after the slots: the index is written before a slot, so it names a report that comes meanwhile.
         let index = ReportIndex::read(&SharedValue::read(&self.index).bytes);
-        for slot in used.into_iter().filter(|slot| !index.has(*slot)) {
+        for slot in used.into_iter().filter(|slot| !index.is_used(*slot)) {
             overwrite(&self.key(slot), &[]);
         }
     }

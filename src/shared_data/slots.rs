@@ -47,7 +47,7 @@ impl Slots {
         let (mut free, mut used) = (None, 0);
         for (slot, found) in self.all() {
             used = slot.saturating_add(1);
-            if request_rates::id(&found.bytes) == Some(id) {
+            if request_rates::id_of(&found.bytes) == Some(id) {
                 return Some((slot, found.cas));
             }
             if found.bytes.is_empty() {

@@ -66,7 +66,7 @@ fn a_spoke_serves_the_answers_of_its_hub_and_reads_nothing_else(version: Version
     assert!(
         refused
             .body
-            .contains("this proxy reads a hub, which tells of nothing else"),
+            .contains("this proxy reads a hub, which serves nothing else"),
         "{}",
         refused.body
     );

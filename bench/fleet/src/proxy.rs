@@ -92,7 +92,7 @@ impl Proxy {
     pub fn answer(&mut self, answered: Answered, now: Time, chance: u32) -> Vec<Asks> {
         let effects = match (&mut self.reader, answered) {
             (Reader::Leader(leader), Answered::Api(id, answer)) => leader.answer(id, answer, now, chance),
-            (Reader::Spoke(spoke), Answered::Hub(answer)) => spoke.answer(answer, now, chance),
+            (Reader::Spoke(spoke), Answered::Hub(answer)) => spoke.handle_response(answer, now, chance),
             _ => Vec::new(),
         };
         self.follow(effects, now)

@@ -3,7 +3,8 @@
 
 use crate::config::{Config, Origin};
 use crate::confirmation;
-use crate::hub_client::{self, HubClient, HubPayload, HubRequest, HubResponse, LARGEST_ANSWER};
+use crate::hub_client::{self, HubClient, HubPayload, HubResponse, MAX_RESPONSE_BYTES};
+use crate::hub_request::HubRequest;
 use crate::kube::{self, ApiResponse, Failure, ParseGuard, Payload, Verb};
 use crate::leader::{Effect, Handover, Leader, Successor};
 use crate::sync::scheduler::{ScheduledRequest, SourceId};
@@ -118,7 +119,7 @@ fn parse_hub(response: &impl HttpResponse, guard: &mut dyn ParseGuard) -> Result
     let names = [confirmation::CONFIRMED_HEADER, "etag", "retry-after"];
     let [confirmed, etag, retry_after] = names.map(|name| response.header(name));
     // One byte over the limit shows that the body is too long.
-    let body = response.body(LARGEST_ANSWER + 1);
+    let body = response.body(MAX_RESPONSE_BYTES + 1);
     let response = HubResponse {
         status: response.status(),
         confirmed: confirmed.as_deref(),
@@ -226,7 +227,7 @@ impl ClusterReader {
     pub fn handle(&mut self, result: ReadResult, now: Time, random: u32) -> Vec<Effect> {
         match (self, result) {
             (Self::Kubernetes(leader), ReadResult::List(id, payload)) => leader.answer(id, payload, now, random),
-            (Self::Hub(hub), ReadResult::Hub(payload)) => hub.answer(payload, now, random),
+            (Self::Hub(hub), ReadResult::Hub(payload)) => hub.handle_response(payload, now, random),
             _ => Vec::new(),
         }
     }

@@ -1,25 +1,26 @@
-//! What the polling root context of a spoke does: it asks another proxy, the hub, for its Services instead of asking the
-//! Kubernetes API for lists, and publishes a snapshot when one changed. Like the [`Leader`](crate::leader::Leader) it
-//! says what is to be done, and the shell does it.
+//! The client of a spoke. A spoke does not list objects at the Kubernetes API. Its leader requests the Services of
+//! another proxy, the hub, and publishes a snapshot when they change. Like the [`Leader`](crate::leader::Leader), it
+//! returns effects, which the shell carries out.
 //!
-//! The picture is as old as the hub's: what counts is when the hub read the cluster, not when the hub was asked.
+//! The snapshot is as old as the hub's: its age counts from when the hub read the cluster, not from the request.
 
 mod messages;
 mod response;
 mod services;
 
-pub use response::{EntityTag, HubPayload, HubResponse, LARGEST_ANSWER, parse};
+pub use response::{EntityTag, HubPayload, HubResponse, MAX_RESPONSE_BYTES, parse};
 pub use services::HubServices;
 
 use crate::config::Config;
 use crate::confirmation::Confirmation;
+use crate::hub_request::HubRequest;
 use crate::index::{SERVICES, Table};
 use crate::kube::page::InvalidItem;
 use crate::kube::{Failure, PollOutcome, Verb};
 use crate::leader::{Effect, Handover, Totals};
 use crate::quota::Quota;
 use crate::records::{Confirmed, Failures, ListFailure};
-use crate::serve::burst::BulkBody;
+use crate::serve::BulkBody;
 use crate::snapshot::{self, Snapshot};
 use crate::sync::backoff::{Backoff, PROBE_INTERVAL};
 use crate::sync::interval::next_read;
@@ -28,68 +29,58 @@ use crate::time::Time;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// Lines about bad entries in a minute: a broken hub must not flood the logs of its spokes.
-const MOST_LINES: usize = 10;
+/// Log lines about invalid entries per minute. A broken hub must not flood the logs of its spokes.
+const MAX_LINES: usize = 10;
 
-/// What the hub is asked.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HubRequest {
-    /// The path.
-    pub path: String,
-    /// `if-none-match`.
-    pub if_none_match: Option<String>,
-}
-
-/// What a spoke does at the moment.
+/// Whether a request is in flight.
 #[derive(Clone, Copy, Debug)]
 enum HubClientState {
-    /// Nothing is under way, since then and until then.
+    /// No request is in flight. The next one is due at `due`.
     Waiting { since: Time, due: Time },
-    /// The hub was asked.
-    Asking { asked: Time },
+    /// A request was sent.
+    InFlight { sent: Time },
 }
 
-/// The polling root context of a spoke.
+/// The state of a spoke's leader.
 #[derive(Debug)]
 pub struct HubClient {
     config: Rc<Config>,
-    /// Of the hub's Services.
+    /// The path of the hub's Services.
     path: String,
-    life: HubClientState,
+    state: HubClientState,
     backoff: Backoff,
-    /// The hub's tag of what is published.
+    /// The hub's entity tag of the published Services.
     tag: Option<EntityTag>,
     generation: u64,
-    /// The hash of what is published.
-    content: Option<u64>,
+    /// The content hash of the published snapshot.
+    content_hash: Option<u64>,
     /// When the hub read the cluster.
-    read: Option<Time>,
-    /// The entries that are left out, with the line that says why: the first hundred.
-    bad: BTreeMap<String, String>,
-    lines: Quota,
-    /// What the operator was told of last.
-    trouble: Option<PollOutcome>,
-    /// When the last tick was.
-    ticked: Time,
+    read_at: Option<Time>,
+    /// The log line of each excluded entry, by name. Only the first hundred entries are kept.
+    invalid: BTreeMap<String, String>,
+    line_quota: Quota,
+    /// The failure that the log named last, until a request succeeds.
+    reported_failure: Option<PollOutcome>,
+    /// The time of the last tick.
+    last_tick: Time,
 }
 
 impl HubClient {
-    /// Takes over, and asks at once, unless the last one left the hub alone: what that published has a tag, with which a
-    /// question costs next to nothing.
+    /// Takes over from another leader. The first request is due at once, or at the end of the pause that the other leader
+    /// was in. It carries the entity tag of the published snapshot, so it costs little if nothing changed.
     #[must_use]
-    pub fn new(config: Rc<Config>, path: &str, estate: Handover, now: Time) -> Self {
+    pub fn new(config: Rc<Config>, path: &str, handover: Handover, now: Time) -> Self {
         let Handover {
-            snapshot,
-            confirmed,
-            failures: troubles,
-            ..
-        } = estate;
-        let trouble = troubles.and_then(|troubles| troubles.lists.first().copied());
+            snapshot, confirmed, ..
+        } = handover;
         let ListFailure {
-            reported_failure: told,
+            reported_failure,
             pause,
             ..
-        } = trouble.unwrap_or_default();
+        } = handover
+            .failures
+            .and_then(|failures| failures.lists.first().copied())
+            .unwrap_or_default();
         let due_now = FailurePause {
             failures: 0,
             since: now,
@@ -102,33 +93,33 @@ impl HubClient {
         Self {
             config,
             path: path.into(),
-            life: HubClientState::Waiting { since, due },
+            state: HubClientState::Waiting { since, due },
             backoff: Backoff::with_failures(failures),
             tag: snapshot.as_ref().and_then(tag_of),
             generation: snapshot
                 .as_ref()
                 .map_or(0, Snapshot::generation)
                 .max(confirmed.as_ref().map_or(0, |confirmed| confirmed.generation)),
-            content: snapshot.as_ref().map(Snapshot::content_hash),
-            read: confirmed.as_ref().and_then(Confirmed::oldest),
-            bad: BTreeMap::new(),
-            lines: Quota::new(MOST_LINES),
-            trouble: told.map(|(_, outcome)| outcome),
-            ticked: Time::default(),
+            content_hash: snapshot.as_ref().map(Snapshot::content_hash),
+            read_at: confirmed.as_ref().and_then(Confirmed::oldest),
+            invalid: BTreeMap::new(),
+            line_quota: Quota::new(MAX_LINES),
+            reported_failure: reported_failure.map(|(_, outcome)| outcome),
+            last_tick: Time::default(),
         }
     }
 
-    /// Whether nothing is under way, and nothing about to begin: another may take over.
+    /// Returns whether no request is in flight or due, so that another VM may take over.
     #[must_use]
     pub fn is_idle(&self, now: Time) -> bool {
-        matches!(self.life, HubClientState::Waiting { .. }) && !self.is_due(now)
+        matches!(self.state, HubClientState::Waiting { .. }) && !self.is_due(now)
     }
 
-    /// Once a tick.
+    /// Call this once a tick.
     pub fn tick(&mut self, now: Time) -> Vec<Effect> {
-        let mut effects = Vec::from_iter(self.set_back(now));
+        let mut effects = Vec::from_iter(self.adjust_to_clock(now));
         if self.is_due(now) {
-            self.life = HubClientState::Asking { asked: now };
+            self.state = HubClientState::InFlight { sent: now };
             effects.push(Effect::RequestHub(HubRequest {
                 path: self.path.clone(),
                 if_none_match: self.tag.as_ref().map(ToString::to_string),
@@ -137,34 +128,34 @@ impl HubClient {
         effects
     }
 
-    /// Has what was read before the clock was set back grow old by the clock as it is.
-    fn set_back(&mut self, now: Time) -> Option<Effect> {
-        let last = std::mem::replace(&mut self.ticked, now);
-        let read = self.read.map(|read| read.set_back(last, now));
-        (read != std::mem::replace(&mut self.read, read)).then(|| self.confirm())
+    /// Corrects the time of the last read if the clock was set back, so that the snapshot keeps its age.
+    fn adjust_to_clock(&mut self, now: Time) -> Option<Effect> {
+        let last = std::mem::replace(&mut self.last_tick, now);
+        let read = self.read_at.map(|read| read.set_back(last, now));
+        (read != std::mem::replace(&mut self.read_at, read)).then(|| self.confirm())
     }
 
     fn confirm(&self) -> Effect {
         Effect::Confirm(Confirmed {
             generation: self.generation,
-            lists: vec![self.read],
+            lists: vec![self.read_at],
         })
     }
 
-    /// Takes what the question brought.
-    pub fn answer(&mut self, answer: Result<HubPayload, Failure>, now: Time, chance: u32) -> Vec<Effect> {
-        let HubClientState::Asking { asked } = self.life else {
+    /// Handles the response to a request. `chance` is a random number for the jitter of the backoff.
+    pub fn handle_response(&mut self, response: Result<HubPayload, Failure>, now: Time, chance: u32) -> Vec<Effect> {
+        let HubClientState::InFlight { sent } = self.state else {
             return Vec::new();
         };
-        let answer = answer.and_then(|answer| self.asked_for(answer));
+        let payload = response.and_then(|payload| self.check_not_modified(payload));
         let mut effects = vec![Effect::CountPoll(
-            answer.as_ref().map_or_else(PollOutcome::from, |_| PollOutcome::Ok),
+            payload.as_ref().map_or_else(PollOutcome::from, |_| PollOutcome::Ok),
         )];
-        match answer {
-            Ok(answer) => {
-                self.schedule_next(asked, now);
+        match payload {
+            Ok(payload) => {
+                self.schedule_next(sent, now);
                 effects.extend(self.report_recovery());
-                effects.extend(self.take(answer, asked, now));
+                effects.extend(self.apply(payload, sent, now));
             }
             Err(failure) => {
                 self.back_off(&failure, now, chance);
@@ -175,51 +166,54 @@ impl HubClient {
         effects
     }
 
-    /// What may be parsed is other than it was: the next answer comes whole.
+    /// Parses entries again that were excluded. Call this when the quarantine changes. The next request carries no entity
+    /// tag, so its response is complete.
     pub fn requeue_skipped(&mut self) {
-        if !self.bad.is_empty() {
+        if !self.invalid.is_empty() {
             self.tag = None;
         }
     }
 
     fn is_due(&self, now: Time) -> bool {
-        match self.life {
-            // A clock that was set back would make a long wait of a short one.
+        match self.state {
+            // After the clock is set back, `due` would be too far away.
             HubClientState::Waiting { since, due } => due <= now || now < since,
-            HubClientState::Asking { .. } => false,
+            HubClientState::InFlight { .. } => false,
         }
     }
 
-    fn schedule_next(&mut self, asked: Time, now: Time) {
+    fn schedule_next(&mut self, sent: Time, now: Time) {
         self.backoff.reset();
-        self.life = HubClientState::Waiting {
+        self.state = HubClientState::Waiting {
             since: now,
-            due: next_read(asked, self.config.poll_interval, now),
+            due: next_read(sent, self.config.poll_interval, now),
         };
     }
 
     fn back_off(&mut self, failure: &Failure, now: Time, chance: u32) {
-        // A hub may wish for what it likes: in a longer pause the picture would be lost for nothing.
-        let wish = failure.retry_after().map(|wish| wish.min(self.config.max_staleness));
-        let due = now.after(self.backoff.next_delay(PROBE_INTERVAL, wish, chance));
-        self.life = HubClientState::Waiting { since: now, due };
+        // In a longer pause the snapshot would become stale.
+        let requested = failure
+            .retry_after()
+            .map(|requested| requested.min(self.config.max_staleness));
+        let due = now.after(self.backoff.next_delay(PROBE_INTERVAL, requested, chance));
+        self.state = HubClientState::Waiting { since: now, due };
     }
 
-    /// Nothing can be unchanged for who has named nothing.
-    fn asked_for(&self, answer: HubPayload) -> Result<HubPayload, Failure> {
-        match answer {
+    /// A 304 is only valid if the request carried an entity tag.
+    fn check_not_modified(&self, payload: HubPayload) -> Result<HubPayload, Failure> {
+        match payload {
             HubPayload::Unchanged(_) if self.tag.is_none() => Err(Failure::Unexpected(304)),
-            answer => Ok(answer),
+            payload => Ok(payload),
         }
     }
 
-    fn take(&mut self, answer: HubPayload, asked: Time, now: Time) -> Vec<Effect> {
-        let (HubPayload::Unchanged(confirmation) | HubPayload::Services { confirmation, .. }) = &answer;
-        let Some(read) = self.newer(confirmation, asked, now) else {
+    fn apply(&mut self, payload: HubPayload, sent: Time, now: Time) -> Vec<Effect> {
+        let (HubPayload::Unchanged(confirmation) | HubPayload::Services { confirmation, .. }) = &payload;
+        let Some(read) = self.newer_read(confirmation, sent, now) else {
             return Vec::new();
         };
-        self.read = Some(read);
-        let mut effects = match answer {
+        self.read_at = Some(read);
+        let mut effects = match payload {
             HubPayload::Unchanged(_) => Vec::new(),
             HubPayload::Services { services, tag, .. } => self.publish(services, tag, now),
         };
@@ -227,21 +221,25 @@ impl HubClient {
         effects
     }
 
-    /// When the hub read the cluster, unless more is known than that: behind one address there may be several hubs, and
-    /// the picture must not go back and forth between them. A read that lies ahead was made before the clock was set
-    /// back.
-    fn newer(&self, confirmation: &Confirmation, asked: Time, now: Time) -> Option<Time> {
-        let read = confirmation.read_at(asked, now);
-        let known = self.read.filter(|known| *known <= now);
+    /// When the hub read the cluster; `None` if that is older than the last known read. Several hubs may share one address,
+    /// and the snapshot must not alternate between them. A known read in the future was made before the clock was set
+    /// back, and does not count.
+    fn newer_read(&self, confirmation: &Confirmation, sent: Time, now: Time) -> Option<Time> {
+        let read = confirmation.read_at(sent, now);
+        let known = self.read_at.filter(|known| *known <= now);
         (known <= Some(read)).then_some(read)
     }
 
     fn publish(&mut self, services: HubServices, tag: Option<EntityTag>, now: Time) -> Vec<Effect> {
-        let HubServices { rows, bad, more_bad } = services;
-        let mut effects = self.complain(bad, now);
+        let HubServices {
+            rows,
+            invalid,
+            more_invalid,
+        } = services;
+        let mut effects = self.report_invalid(invalid, now);
         let totals = Totals {
             objects: rows.len() as u64,
-            bad_objects: self.bad.len().saturating_add(more_bad) as u64,
+            bad_objects: self.invalid.len().saturating_add(more_invalid) as u64,
             services: rows.len() as u64,
             ..Totals::default()
         };
@@ -249,8 +247,8 @@ impl HubClient {
         if let Ok(snapshot) = Snapshot::open(snapshot::write(&table, self.generation.wrapping_add(1))) {
             self.tag = tag;
             let content = Some(snapshot.content_hash());
-            if content != self.content {
-                (self.content, self.generation) = (content, snapshot.generation());
+            if content != self.content_hash {
+                (self.content_hash, self.generation) = (content, snapshot.generation());
                 effects.push(Effect::PublishSnapshot(snapshot.into_bytes()));
             }
         }
@@ -258,48 +256,55 @@ impl HubClient {
         effects
     }
 
-    /// A line for each entry that is left out and was not before.
-    fn complain(&mut self, bad: Vec<InvalidItem>, now: Time) -> Vec<Effect> {
-        let line = |InvalidItem { name, reason }| (format!("excluded Service {name}: {reason}"), name);
-        let before = std::mem::take(&mut self.bad);
-        self.bad
-            .extend(bad.into_iter().map(line).map(|(line, name)| (name, line)));
-        let is_new = |(name, line): &(&String, &String)| before.get(*name) != Some(*line);
-        let lines = self.bad.iter().filter(is_new).map(|(_, line)| line.clone());
-        let lines = self.lines.lines(lines, now);
-        lines.into_iter().map(Effect::LogWarning).collect()
+    /// Logs each excluded entry that was not excluded before, or for another reason.
+    fn report_invalid(&mut self, invalid: Vec<InvalidItem>, now: Time) -> Vec<Effect> {
+        let before = std::mem::take(&mut self.invalid);
+        for InvalidItem { name, reason } in invalid {
+            let line = format!("excluded Service {name}: {reason}");
+            self.invalid.insert(name, line);
+        }
+        let new_lines = self
+            .invalid
+            .iter()
+            .filter(|(name, line)| before.get(*name) != Some(*line))
+            .map(|(_, line)| line.clone());
+        self.line_quota
+            .lines(new_lines, now)
+            .into_iter()
+            .map(Effect::LogWarning)
+            .collect()
     }
 
-    /// One line for a change of state, not one for every failure.
+    /// Logs a failure, unless the last request failed in the same way.
     fn report_failure(&mut self, failure: &Failure) -> Option<Effect> {
-        let trouble = Some(PollOutcome::from(failure));
-        let is_news = std::mem::replace(&mut self.trouble, trouble) != trouble;
-        is_news.then(|| Effect::LogWarning(messages::trouble(&self.config.api.cluster, failure)))
+        let outcome = Some(PollOutcome::from(failure));
+        let is_new = std::mem::replace(&mut self.reported_failure, outcome) != outcome;
+        is_new.then(|| Effect::LogWarning(messages::failure_line(&self.config.api.cluster, failure)))
     }
 
     fn report_recovery(&mut self) -> Vec<Effect> {
-        match self.trouble.take() {
+        match self.reported_failure.take() {
             None => Vec::new(),
             Some(_) => vec![
-                Effect::LogInfo(messages::recovered(&self.config.api.cluster)),
+                Effect::LogInfo(messages::recovery_line(&self.config.api.cluster)),
                 Effect::RecordFailures(Failures::default()),
             ],
         }
     }
 
-    /// What fails, for a successor.
+    /// Records the failure and the backoff for a successor.
     fn record_failures(&self) -> Effect {
         let failures = self.backoff.failures();
-        let pause = match self.life {
+        let pause = match self.state {
             HubClientState::Waiting { since, due } => Some(FailurePause {
                 failures,
                 since,
                 due,
                 not_before: due,
             }),
-            HubClientState::Asking { .. } => None,
+            HubClientState::InFlight { .. } => None,
         };
-        let told = self.trouble.map(|outcome| (Verb::List, outcome));
+        let told = self.reported_failure.map(|outcome| (Verb::List, outcome));
         Effect::RecordFailures(Failures {
             lists: vec![ListFailure {
                 reported_failure: told,
@@ -310,7 +315,8 @@ impl HubClient {
     }
 }
 
-/// The tag that a hub gives what was made of its answer, if every entry of it was taken: it is a hash of the rows.
+/// The entity tag that the hub gives the rows of this snapshot. It is a hash of the rows, so it only matches the hub's if
+/// no entry was excluded.
 fn tag_of(snapshot: &Snapshot) -> Option<EntityTag> {
     let services = snapshot.section(SERVICES).filter(|services| !services.is_empty())?;
     EntityTag::parse(BulkBody::render(services).etag().as_bytes())

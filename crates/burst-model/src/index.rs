@@ -1,4 +1,4 @@
-//! Services joined to workloads joined to HPAs: from objects to the table that is served.
+//! Joins Services to workloads and workloads to HPAs: from API objects to the table that the proxy serves.
 
 use crate::kube::object::LabelMap;
 use crate::kube::{Hpa, Object, ObjectKind, Resource, ScaleTarget, Service, Source, Workload};
@@ -19,30 +19,30 @@ pub use incremental_join::{Delta, IncrementalJoin};
 
 /// The section of Services.
 pub const SERVICES: &str = "services";
-/// The section of HPAs, by the short name of seed 000.
+/// The section of HPAs, by the short name that the endpoints use.
 pub const HPAS: &str = "hpas";
-/// The section of what the external metrics API sums up: the HPAs that count, once each, with what they scale and the
-/// Services in front of it as labels. No kind has such a name.
+/// The section that the external metrics API sums up: one row for each HPA that counts. Its labels are the scaled
+/// workload and the Services that select it. No kind has this name.
 pub const SERIES: &str = ":series";
 
-/// One line of the table.
+/// One row of the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// Whose load it is.
+    /// The object whose load this is.
     pub of: ObjectName,
-    /// What the header calls it: the scaled workload, or the Service itself where it stands for several.
+    /// The name in the header: the scaled workload, or the Service itself if it selects several workloads.
     pub label: ObjectName,
     /// The numbers.
     pub load: Load,
-    /// Labels of it, as [`LabelText`](crate::label_text::LabelText); empty where they are not kept.
+    /// Its labels, as [`LabelText`](crate::label_text::LabelText). Empty if the configuration does not keep labels.
     pub labels: Box<str>,
 }
 
-/// What is served: a section for each kind, by its plural name, the rows sorted by `namespace/name`.
+/// A section for each kind, by its plural name. Rows are sorted by `namespace/name`.
 pub type Table = BTreeMap<String, Vec<Row>>;
 
-/// Whether rows of that section are made of what the list holds. Every row has an HPA; a Service has a load by any
-/// workload that it selects.
+/// Returns whether rows of that section depend on the objects of the list. Every row depends on HPAs, and the row of a
+/// Service also depends on the workloads that it selects.
 #[must_use]
 pub fn produces_section(source: &Source, section: &str) -> bool {
     match source.kind {
@@ -53,47 +53,51 @@ pub fn produces_section(source: &Source, section: &str) -> bool {
     }
 }
 
-/// What an operator should know of a join, besides the table.
+/// Problems with HPAs that a join found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct JoinFindings {
-    /// HPAs that no controller has looked at yet; they have no load.
+    /// HPAs without a status, because no controller has processed them yet. They have no load.
     pub unobserved: u64,
-    /// HPAs whose target another HPA, alphabetically before them, already scales.
-    pub overshadowed: u64,
+    /// HPAs whose target is already scaled by another HPA, which sorts before them.
+    pub shadowed: u64,
 }
 
-/// Joins the objects of all lists. `percent` of the maximum is the target load. It is what a join means, with nothing
-/// kept; the filter has a [`IncrementalJoin`], which is held to it.
+/// Joins the objects of all lists from scratch. The target load is `percent` of the maximum.
+///
+/// This is the definition of the join. The filter uses [`IncrementalJoin`], which a property test compares with it.
 #[must_use]
 pub fn join<'a>(
     lists: impl Iterator<Item = (&'a Source, &'a [Rc<Object>])> + Clone,
     percent: Percent,
 ) -> (Table, JoinFindings) {
     let hpas = hpas(lists.clone());
-    let claims = hpas_by_target(&hpas, percent);
-    // Workloads without a load are of no use to a Service.
-    let scaled: Vec<_> = workloads(lists.clone(), &claims)
-        .filter(|scalable| scalable.row().is_some())
+    let by_target = hpas_by_target(&hpas, percent);
+    // A workload without a load adds nothing to a Service.
+    let scaled_workloads: Vec<_> = workloads(lists.clone(), &by_target)
+        .filter(|scaled| scaled.row().is_some())
         .collect();
     let mut table = Table::new();
     table.insert(
         HPAS.into(),
-        hpas.iter().filter_map(|hpa| row_of(hpa, percent)).collect(),
+        hpas.iter().filter_map(|hpa| row_of_hpa(hpa, percent)).collect(),
     );
     for (source, _) in lists.clone().filter(|(source, _)| source.kind == ObjectKind::Workloads) {
         table.entry(source.resource.plural.clone()).or_default();
     }
-    for scalable in &scaled {
-        let row = scalable.row().map(|row| Row {
-            of: scalable.workload.name.clone(),
-            labels: scalable.workload.own_labels.clone(),
+    for scaled in &scaled_workloads {
+        let row = scaled.row().map(|row| Row {
+            of: scaled.workload.name.clone(),
+            labels: scaled.workload.own_labels.clone(),
             ..row.clone()
         });
-        table.entry(scalable.resource.plural.clone()).or_default().extend(row);
+        table.entry(scaled.resource.plural.clone()).or_default().extend(row);
     }
-    let by_label = LabelIndex::new(&scaled);
+    let by_label = LabelIndex::new(&scaled_workloads);
     if lists.clone().any(|(source, _)| source.keep_labels) {
-        table.insert(SERIES.into(), series::rows(&claims, services(lists.clone()), &by_label));
+        table.insert(
+            SERIES.into(),
+            series::rows(&by_target, services(lists.clone()), &by_label),
+        );
     }
     let services =
         services(lists).filter_map(|service| row_of_service(service, &rows_of(&by_label.selected(service)), percent));
@@ -102,7 +106,7 @@ pub fn join<'a>(
         sort_by(rows, |a, b| a.of.cmp_as_text(&b.of));
         rows.dedup_by(|a, b| a.of == b.of);
     }
-    (table, findings(&hpas, &claims))
+    (table, findings(&hpas, &by_target))
 }
 
 fn objects<'a>(lists: impl Iterator<Item = (&'a Source, &'a [Rc<Object>])>) -> impl Iterator<Item = &'a Object> {
@@ -116,7 +120,7 @@ fn services<'a>(lists: impl Iterator<Item = (&'a Source, &'a [Rc<Object>])>) -> 
     })
 }
 
-/// All HPAs, alphabetically.
+/// All HPAs, sorted by name.
 fn hpas<'a>(lists: impl Iterator<Item = (&'a Source, &'a [Rc<Object>])>) -> Vec<&'a Hpa> {
     let mut hpas: Vec<_> = objects(lists)
         .filter_map(|object| match object {
@@ -128,8 +132,8 @@ fn hpas<'a>(lists: impl Iterator<Item = (&'a Source, &'a [Rc<Object>])>) -> Vec<
     hpas
 }
 
-/// The row of an HPA; `None` while no controller has looked at it.
-fn row_of(hpa: &Hpa, percent: Percent) -> Option<Row> {
+/// The row of an HPA. `None` if it has no status yet.
+fn row_of_hpa(hpa: &Hpa, percent: Percent) -> Option<Row> {
     let label = ObjectName {
         namespace: hpa.name.namespace.clone(),
         name: hpa.target.name.clone(),
@@ -142,11 +146,11 @@ fn row_of(hpa: &Hpa, percent: Percent) -> Option<Row> {
     })
 }
 
-/// Namespace, group, kind and name of what is scaled.
+/// Namespace, group, kind and name of a scaled workload.
 type TargetKey<'a> = (&'a Name, &'a str, &'a str, &'a Name);
 
-/// What the HPAs on one target come to. The alphabetically first counts, observed or not: a second one may not speak
-/// for it meanwhile.
+/// The HPAs of one target. The first by name counts, even while it has no status: otherwise the load would jump when
+/// it gets one.
 struct TargetHpas<'a> {
     first: &'a Hpa,
     others: Vec<&'a Hpa>,
@@ -154,75 +158,79 @@ struct TargetHpas<'a> {
 }
 
 fn hpas_by_target<'a>(hpas: &[&'a Hpa], percent: Percent) -> BTreeMap<TargetKey<'a>, TargetHpas<'a>> {
-    let mut claims = BTreeMap::<_, TargetHpas<'_>>::new();
+    let mut by_target = BTreeMap::<_, TargetHpas<'_>>::new();
     for hpa in hpas {
         let ScaleTarget { group, kind, name } = &hpa.target;
-        let claim = TargetHpas {
+        let hpas = TargetHpas {
             first: hpa,
             others: Vec::new(),
-            row: row_of(hpa, percent),
+            row: row_of_hpa(hpa, percent),
         };
-        match claims.entry((&hpa.name.namespace, &**group, &**kind, name)) {
-            Entry::Vacant(free) => drop(free.insert(claim)),
+        match by_target.entry((&hpa.name.namespace, &**group, &**kind, name)) {
+            Entry::Vacant(free) => drop(free.insert(hpas)),
             Entry::Occupied(mut taken) => taken.get_mut().others.push(hpa),
         }
     }
-    claims
+    by_target
 }
 
-fn findings(hpas: &[&Hpa], claims: &BTreeMap<TargetKey<'_>, TargetHpas<'_>>) -> JoinFindings {
+fn findings(hpas: &[&Hpa], by_target: &BTreeMap<TargetKey<'_>, TargetHpas<'_>>) -> JoinFindings {
     JoinFindings {
         unobserved: hpas.iter().filter(|hpa| hpa.current_replicas.is_none()).count() as u64,
-        overshadowed: claims.values().map(|claim| claim.others.len() as u64).sum(),
+        shadowed: by_target.values().map(|hpas| hpas.others.len() as u64).sum(),
     }
 }
 
-/// A workload, and the HPAs on it.
+/// A workload and the HPAs that scale it.
 struct ScaledWorkload<'a> {
     resource: &'a Resource,
     workload: &'a Workload,
-    claim: Option<&'a TargetHpas<'a>>,
+    hpas: Option<&'a TargetHpas<'a>>,
 }
 
 impl<'a> ScaledWorkload<'a> {
+    fn new<'b: 'a>(
+        resource: &'a Resource,
+        workload: &'a Workload,
+        by_target: &'a BTreeMap<TargetKey<'b>, TargetHpas<'b>>,
+    ) -> Self {
+        let ObjectName { namespace, name } = &workload.name;
+        Self {
+            resource,
+            workload,
+            hpas: by_target.get(&(namespace, &*resource.group, &*resource.kind, name)),
+        }
+    }
+
     fn row(&self) -> Option<&'a Row> {
-        self.claim?.row.as_ref()
+        self.hpas?.row.as_ref()
     }
 }
 
 fn workloads<'a: 'b, 'b>(
     lists: impl Iterator<Item = (&'a Source, &'a [Rc<Object>])>,
-    claims: &'b BTreeMap<TargetKey<'a>, TargetHpas<'a>>,
+    by_target: &'b BTreeMap<TargetKey<'a>, TargetHpas<'a>>,
 ) -> impl Iterator<Item = ScaledWorkload<'b>> {
-    let of = |resource: &'b Resource, workload: &'b Workload| {
-        let ObjectName { namespace, name } = &workload.name;
-        ScaledWorkload {
-            resource,
-            workload,
-            claim: claims.get(&(namespace, &*resource.group, &*resource.kind, name)),
-        }
-    };
-    let of_list = move |(source, objects): (&'a Source, &'a [Rc<Object>])| {
-        objects.iter().filter_map(move |object| match &**object {
-            Object::Workload(workload) => Some(of(&source.resource, workload)),
+    lists
+        .flat_map(|(source, objects)| objects.iter().map(move |object| (&source.resource, &**object)))
+        .filter_map(|(resource, object)| match object {
+            Object::Workload(workload) => Some(ScaledWorkload::new(resource, workload, by_target)),
             Object::Hpa(_) | Object::Service(_) | Object::Policy(_) => None,
         })
-    };
-    lists.flat_map(of_list)
 }
 
-/// Workloads by namespace and each of their labels, so that a Service looks at few of them.
+/// Workloads by namespace and each of their labels, so that a Service is compared with few of them.
 struct LabelIndex<'a>(BTreeMap<(&'a Name, &'a str, &'a str), Vec<&'a ScaledWorkload<'a>>>);
 
 impl<'a> LabelIndex<'a> {
     fn new(workloads: &'a [ScaledWorkload<'a>]) -> Self {
         let mut index = BTreeMap::<_, Vec<_>>::new();
-        for scalable in workloads {
-            for (key, value) in &scalable.workload.labels {
+        for workload in workloads {
+            for (key, value) in &workload.workload.labels {
                 index
-                    .entry((&scalable.workload.name.namespace, &**key, &**value))
+                    .entry((&workload.workload.name.namespace, &**key, &**value))
                     .or_default()
-                    .push(scalable);
+                    .push(workload);
             }
         }
         Self(index)
@@ -234,25 +242,25 @@ impl<'a> LabelIndex<'a> {
         let candidates = service
             .selector
             .iter()
-            .map(|(key, value)| self.with(namespace, key, value));
+            .map(|(key, value)| self.labelled(namespace, key, value));
         let fewest = candidates.min_by_key(|found| found.len()).unwrap_or_default();
         fewest
             .iter()
-            .filter(|scalable| selects(&service.selector, &scalable.workload.labels))
+            .filter(|scaled| matches_selector(&service.selector, &scaled.workload.labels))
             .copied()
             .collect()
     }
 
-    fn with<'b>(&'b self, namespace: &'b Name, key: &'b str, value: &'b str) -> &'b [&'b ScaledWorkload<'a>] {
+    fn labelled<'b>(&'b self, namespace: &'b Name, key: &'b str, value: &'b str) -> &'b [&'b ScaledWorkload<'a>] {
         self.0.get(&(namespace, key, value)).map_or(&[], Vec::as_slice)
     }
 }
 
 fn rows_of(selected: &[&ScaledWorkload<'_>]) -> Vec<Row> {
-    selected.iter().filter_map(|scalable| scalable.row().cloned()).collect()
+    selected.iter().filter_map(|scaled| scaled.row().cloned()).collect()
 }
 
-/// The row of a Service: that of the one scaled workload it selects, or the sum of several.
+/// The row of a Service: the row of the one scaled workload that it selects, or the sum of several.
 fn row_of_service(service: &Service, rows: &[Row], percent: Percent) -> Option<Row> {
     let (of, labels) = (service.name.clone(), service.own_labels.clone());
     let (first, others) = rows.split_first()?;
@@ -269,8 +277,8 @@ fn row_of_service(service: &Service, rows: &[Row], percent: Percent) -> Option<R
     })
 }
 
-/// Whether an equality selector is met by labels.
-fn selects(selector: &LabelMap, labels: &LabelMap) -> bool {
+/// Returns whether the labels match an equality selector.
+fn matches_selector(selector: &LabelMap, labels: &LabelMap) -> bool {
     selector.iter().all(|(key, value)| labels.get(key) == Some(value))
 }
 

@@ -190,7 +190,7 @@ fn join_of(config: &Config, lists: &[WatchedList]) -> IncrementalJoin {
 }
 
 fn added(object: &Rc<Object>) -> Delta {
-    Delta::from(None, Some(object.clone()))
+    Delta::new(None, Some(object.clone()))
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
-//! The pure half of burst-metrics: from Kubernetes answers to burst headers, with no host, no clock and no IO.
+//! The pure half of burst-metrics: it turns Kubernetes API responses into burst headers without a host, a clock or IO.
 //!
-//! The way of the data, one direction only:
+//! Data flows in one direction:
 //!
 //! ```text
-//! config ─▶ sync ─▶ kube request ═▶ (the shell) ═▶ kube answer ─▶ index ─▶ snapshot ─▶ view
+//! config ─▶ sync ─▶ API request ═▶ (the shell) ═▶ API response ─▶ index ─▶ snapshot ─▶ serve
 //! ```
 //!
-//! `now` and chance are arguments everywhere. Nothing here panics on foreign bytes.
+//! The current time and random numbers are arguments everywhere. No input bytes make this crate panic.
 #![forbid(unsafe_code)]
 #![cfg_attr(
     not(test),
@@ -28,6 +28,7 @@ pub mod failure_state;
 pub mod garbage_collection;
 pub mod hash;
 pub mod hub_client;
+pub mod hub_request;
 pub mod index;
 pub mod leader;
 pub mod load;

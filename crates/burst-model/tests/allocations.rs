@@ -1,4 +1,4 @@
-//! What a response costs once its cluster is known: a look-up, and no memory.
+//! Once its cluster is known, a response costs a look-up and no allocation.
 
 use burst_model::config::{Artifact, Config};
 use burst_model::request_rates::Meter;
@@ -10,7 +10,7 @@ thread_local! {
     static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
 }
 
-/// The system's allocator, which counts.
+/// The system allocator, with a counter.
 struct Counting;
 
 #[global_allocator]
@@ -28,7 +28,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// How often memory is taken meanwhile. To grow what is there counts too.
+/// The number of allocations during `work`. A reallocation counts as one.
 fn allocations(work: impl FnOnce()) -> usize {
     let before = ALLOCATIONS.get();
     work();
@@ -44,9 +44,9 @@ fn config() -> Config {
 
 #[test]
 fn the_header_of_a_known_cluster_takes_no_memory() {
-    let (config, mut picture) = (config(), ServingCache::default());
-    let mut header = || drop(picture.header(&config, CLUSTER, &()).unwrap());
-    assert!(allocations(&mut header) > 0, "the first time it is made");
+    let (config, mut cache) = (config(), ServingCache::default());
+    let mut header = || drop(cache.header(&config, CLUSTER, &()).unwrap());
+    assert!(allocations(&mut header) > 0, "the first time it is rendered");
     assert_eq!(allocations(&mut header), 0);
 }
 
@@ -54,10 +54,10 @@ fn the_header_of_a_known_cluster_takes_no_memory() {
 fn counting_a_request_of_a_known_cluster_takes_no_memory() {
     let (config, mut meter) = (config(), Meter::default());
     let mut count = || {
-        let place = meter.begin(&config.upstreams, CLUSTER, &());
-        meter.answered(&config.upstreams, CLUSTER, &(), false);
-        meter.end(place.unwrap());
+        let slot = meter.begin(&config.upstreams, CLUSTER, &());
+        meter.count_response(&config.upstreams, CLUSTER, &(), false);
+        meter.end(slot.unwrap());
     };
-    assert!(allocations(&mut count) > 0, "the first time its place is made");
+    assert!(allocations(&mut count) > 0, "the first time its slot is created");
     assert_eq!(allocations(&mut count), 0);
 }

@@ -1,12 +1,12 @@
-//! The table of docs/configuration.md names the keys that there are, and no others.
+//! The table of docs/configuration.md names exactly the keys of the configuration.
 
 use burst_model::config::{Artifact, Config};
 use std::collections::BTreeSet;
 
 const TABLE: &str = include_str!("../../../docs/configuration.md");
 
-/// Where keys nest: a path in the table, and a configuration with a key at that place that cannot be.
-const PLACES: [(&str, &str); 17] = [
+/// The objects of the configuration: a path in the table, and a configuration with an invalid key there.
+const OBJECTS: [(&str, &str); 17] = [
     ("", r#"{"?":0}"#),
     ("sync.", r#"{"sync":{"?":0}}"#),
     ("hpas.", r#"{"hpas":{"?":0}}"#),
@@ -32,7 +32,7 @@ const PLACES: [(&str, &str); 17] = [
     ("requests.accept.", r#"{"requests":{"accept":{"?":0}}}"#),
 ];
 
-/// Keys that say nothing but by the keys under them.
+/// Keys that only contain other keys.
 const WITHOUT_A_ROW: [&str; 13] = [
     "sync",
     "hpas",
@@ -49,28 +49,28 @@ const WITHOUT_A_ROW: [&str; 13] = [
     "requests.accept",
 ];
 
-/// The keys that the refusal of an unknown one says are allowed.
+/// The keys that the error about an unknown key lists as allowed.
 fn keys() -> BTreeSet<String> {
-    let at = |(place, json): (&str, &str)| {
+    let at = |(path, json): (&str, &str)| {
         let refusal = Config::parse(json.as_bytes(), Artifact::Full).unwrap_err().to_string();
         let (_, allowed) = refusal
             .split_once("expected ")
             .unwrap_or_else(|| panic!("{json}: {refusal}"));
-        quoted(allowed).map(|key| format!("{place}{key}")).collect::<Vec<_>>()
+        quoted(allowed).map(|key| format!("{path}{key}")).collect::<Vec<_>>()
     };
-    let all: BTreeSet<_> = PLACES.into_iter().flat_map(at).collect();
-    // A key with keys of its own stands in the table by those, unless its value can be given as a whole.
+    let all: BTreeSet<_> = OBJECTS.into_iter().flat_map(at).collect();
+    // The table lists a key that only contains other keys by those.
     all.into_iter()
         .filter(|key| !WITHOUT_A_ROW.contains(&key.as_str()))
         .collect()
 }
 
-/// The texts between backticks.
+/// The text between each pair of backticks.
 fn quoted(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
 }
 
-/// The keys of the table; `.version` behind `workloads[].group` is short for `workloads[].version`.
+/// The keys of the table. `.version` after `workloads[].group` is short for `workloads[].version`.
 fn documented() -> BTreeSet<String> {
     let rows = TABLE.lines().filter(|line| line.starts_with("| `"));
     let of_row = |row: &str| {

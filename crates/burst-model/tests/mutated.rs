@@ -1,5 +1,5 @@
-//! What a real API server sent (`tests/golden/kubernetes`), changed on the way, while the clock jumps: no leader panics,
-//! what it serves is sound, and the first good answers make up for all of it.
+//! Mutates the responses of a real API server (`tests/golden/kubernetes`) while the clock jumps. The leader does not panic,
+//! every snapshot is valid, and the first good responses repair everything.
 
 use burst_model::config::{Artifact, Config};
 use burst_model::kube::{ApiResponse, Source, response};
@@ -17,21 +17,21 @@ use std::time::Duration;
 
 const T0: Time = Time::from_unix_millis(1_700_000_000_000);
 
-/// Longer than any line should be.
+/// The limit of a log line.
 const LONGEST_LINE: usize = 2_000;
 
-/// What becomes of an answer.
+/// A mutation of a response.
 #[derive(Clone, Debug)]
 enum Mutation {
     Byte(Index, u8),
     Cut(Index),
-    /// A part of it stands there once more.
-    Again(Index, Index),
-    /// A value of its JSON is another one.
+    /// A part is repeated.
+    Repeat(Index, Index),
+    /// A JSON value is replaced.
     Other(Index, usize),
 }
 
-/// One round: what becomes of the answer to each list, and by how many seconds the clock jumps before it.
+/// One round: the mutations of each list's response, and by how many seconds the clock jumps before it.
 type Round = (Vec<(usize, Mutation)>, i32);
 
 fn recorded(source: &Source) -> Vec<u8> {
@@ -45,9 +45,9 @@ fn recorded(source: &Source) -> Vec<u8> {
     fs::read(golden.join(file)).unwrap()
 }
 
-/// Values where others are expected.
-fn odd(which: usize) -> Value {
-    let odd = [
+/// Unexpected JSON values.
+fn unexpected(which: usize) -> Value {
+    let values = [
         json!(null),
         json!(true),
         json!(-1),
@@ -60,7 +60,7 @@ fn odd(which: usize) -> Value {
         json!({}),
         json!([[[{"metadata": {"name": "web"}}]]]),
     ];
-    odd[which % odd.len()].clone()
+    values[which % values.len()].clone()
 }
 
 fn count(value: &Value) -> usize {
@@ -72,15 +72,15 @@ fn count(value: &Value) -> usize {
     inner + 1
 }
 
-/// Puts another value in the place of that one, counted from the outside.
-fn replace(value: &mut Value, place: &mut usize, other: &Value) {
-    if *place == 0 {
+/// Replaces the value with that index, counted in pre-order.
+fn replace(value: &mut Value, index: &mut usize, other: &Value) {
+    if *index == 0 {
         value.clone_from(other);
     }
-    *place = place.wrapping_sub(1);
+    *index = index.wrapping_sub(1);
     match value {
-        Value::Array(all) => all.iter_mut().for_each(|value| replace(value, place, other)),
-        Value::Object(all) => all.values_mut().for_each(|value| replace(value, place, other)),
+        Value::Array(all) => all.iter_mut().for_each(|value| replace(value, index, other)),
+        Value::Object(all) => all.values_mut().for_each(|value| replace(value, index, other)),
         _ => {}
     }
 }
@@ -93,15 +93,15 @@ impl Mutation {
                 body[at] = *byte;
             }
             Self::Cut(at) => body.truncate(at.index(body.len() - 1) + 1),
-            Self::Again(from, to) => {
+            Self::Repeat(from, to) => {
                 let (from, to) = (from.index(body.len()), to.index(body.len()));
                 let part = body[from.min(to)..from.max(to)].to_vec();
                 body.splice(from..from, part);
             }
             Self::Other(at, which) => {
                 if let Ok(mut value) = serde_json::from_slice::<Value>(&body) {
-                    let mut place = at.index(count(&value));
-                    replace(&mut value, &mut place, &odd(*which));
+                    let mut index = at.index(count(&value));
+                    replace(&mut value, &mut index, &unexpected(*which));
                     body = serde_json::to_vec(&value).unwrap();
                 }
             }
@@ -114,7 +114,7 @@ fn mutation() -> impl Strategy<Value = Mutation> {
     prop_oneof![
         1 => (any::<Index>(), any::<u8>()).prop_map(|(at, byte)| Mutation::Byte(at, byte)),
         1 => any::<Index>().prop_map(Mutation::Cut),
-        1 => (any::<Index>(), any::<Index>()).prop_map(|(from, to)| Mutation::Again(from, to)),
+        1 => (any::<Index>(), any::<Index>()).prop_map(|(from, to)| Mutation::Repeat(from, to)),
         6 => (any::<Index>(), any::<usize>()).prop_map(|(at, which)| Mutation::Other(at, which)),
     ]
 }
@@ -125,25 +125,25 @@ fn rounds() -> impl Strategy<Value = Vec<Round>> {
     proptest::collection::vec((proptest::collection::vec(of_a_list, 0..4), jump), 1..6)
 }
 
-/// What a leader came to.
+/// What a leader published and logged.
 #[derive(Default)]
 struct Served {
     content: Option<u64>,
     lines: Vec<String>,
 }
 
-/// Some seconds of a leader, with every list answered by what `body` makes of it.
-fn go(leader: &mut Leader, now: Time, served: &mut Served, body: &dyn Fn(usize, &Source) -> Vec<u8>) {
+/// Runs a leader until it is idle. `body` makes the first page of each list.
+fn run(leader: &mut Leader, now: Time, served: &mut Served, body: &dyn Fn(usize, &Source) -> Vec<u8>) {
     let mut effects = leader.tick(now);
     while !effects.is_empty() || leader.is_busy() {
         for effect in std::mem::take(&mut effects) {
             match effect {
-                Effect::Request(ask) => {
-                    let source = leader.source(ask.source).unwrap().clone();
-                    // A page that leads to another one is the only one that is mutated.
-                    let is_first = !ask.request.path.contains("continue=");
+                Effect::Request(scheduled) => {
+                    let source = leader.source(scheduled.source).unwrap().clone();
+                    // Only the first page is mutated.
+                    let is_first = !scheduled.request.path.contains("continue=");
                     let body = if is_first {
-                        body(ask.source.0, &source)
+                        body(scheduled.source.0, &source)
                     } else {
                         recorded(&source)
                     };
@@ -153,11 +153,11 @@ fn go(leader: &mut Leader, now: Time, served: &mut Served, body: &dyn Fn(usize, 
                         retry_after: None,
                         body: &body,
                     };
-                    let answer = response::parse(&source, ask.request.verb, response, &mut ());
-                    effects.extend(leader.answer(ask.source, answer, now, 0));
+                    let answer = response::parse(&source, scheduled.request.verb, response, &mut ());
+                    effects.extend(leader.answer(scheduled.source, answer, now, 0));
                 }
                 Effect::PublishSnapshot(bytes) => {
-                    let snapshot = Snapshot::open(bytes).expect("a sound snapshot");
+                    let snapshot = Snapshot::open(bytes).expect("a valid snapshot");
                     for row in ["services", "hpas", "deployments", "statefulsets"]
                         .iter()
                         .flat_map(|section| snapshot.section(section).unwrap().rows())
@@ -191,31 +191,31 @@ fn leader(now: Time) -> Leader {
 
 fn fresh() -> Option<u64> {
     let mut served = Served::default();
-    go(&mut leader(T0), T0, &mut served, &|_, source| recorded(source));
+    run(&mut leader(T0), T0, &mut served, &|_, source| recorded(source));
     served.content
 }
 
 proptest! {
     #[test]
-    fn answers_that_are_changed_on_the_way_cost_no_more_than_themselves(rounds in rounds(), is_known: bool) {
+    fn mutated_responses_have_no_lasting_effect(rounds in rounds(), is_known: bool) {
         let (mut now, mut served) = (T0, Served::default());
         let mut leader = leader(now);
         if is_known {
-            go(&mut leader, now, &mut served, &|_, source| recorded(source));
+            run(&mut leader, now, &mut served, &|_, source| recorded(source));
         }
         for (mutations, jump) in &rounds {
             now = now.after(Duration::from_secs(15));
             let by = Duration::from_secs(jump.unsigned_abs().into());
             now = if *jump < 0 { now.before(by) } else { now.after(by) };
-            go(&mut leader, now, &mut served, &|place, source| {
-                let of_it = mutations.iter().filter(|(list, _)| *list == place);
+            run(&mut leader, now, &mut served, &|index, source| {
+                let of_it = mutations.iter().filter(|(list, _)| *list == index);
                 of_it.fold(recorded(source), |body, (_, mutation)| mutation.of(body))
             });
         }
-        // As long as the longest pause.
+        // Longer than the longest backoff.
         for _ in 0..2 {
             now = now.after(Duration::from_secs(31));
-            go(&mut leader, now, &mut served, &|_, source| recorded(source));
+            run(&mut leader, now, &mut served, &|_, source| recorded(source));
         }
         prop_assert!(fresh().is_some());
         prop_assert_eq!(served.content, fresh(), "{:?}", served.lines);

@@ -1,10 +1,10 @@
-//! The table of istio/README.md says what the names of clusters stand for.
+//! Checks the table of cluster names in istio/README.md.
 
 use burst_model::upstream::{Unmapped, UpstreamTarget, Upstreams};
 
 const README: &str = include_str!("../../../istio/README.md");
 
-/// A row: the name of a cluster, and what the last cell says: a Service, or else the reason in the name of a counter.
+/// A row: the name of a cluster, and its last cell: a Service, or the reason from the name of a counter.
 fn row(line: &'static str) -> Option<(String, Result<&'static str, &'static str>)> {
     let cells: Vec<_> = line.strip_prefix('|')?.split(" | ").collect();
     let &[clusters, _, stands_for] = cells.as_slice() else {
@@ -16,7 +16,7 @@ fn row(line: &'static str) -> Option<(String, Result<&'static str, &'static str>
     Some((cluster, quoted(stands_for).find_map(reason).map(Err).or(service)?))
 }
 
-/// The texts between backticks.
+/// The text between each pair of backticks.
 fn quoted(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
 }
@@ -29,7 +29,7 @@ fn every_row_of_the_table_is_true() {
     assert_eq!(rows.len(), 11, "{rows:?}");
     let upstreams = Upstreams::new(vec![], "cluster.local");
     for (cluster, expected) in rows {
-        let found = upstreams.of(cluster.as_bytes(), &()).map_err(Unmapped::as_str);
+        let found = upstreams.resolve(cluster.as_bytes(), &()).map_err(Unmapped::as_str);
         let found = found.map(|services| match services.as_slice() {
             [UpstreamTarget::Service(service)] => service.to_string(),
             other => panic!("{cluster}: {other:?}"),

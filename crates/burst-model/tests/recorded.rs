@@ -1,4 +1,4 @@
-//! What a real API server sent (`tests/golden/kubernetes`), read and joined.
+//! Parses and joins the recorded responses of a real API server (`tests/golden/kubernetes`).
 
 use burst_model::index::{Row, Table, join};
 use burst_model::kube::{ApiResponse, Failure, ListPage, Object, ObjectKind, Resource, Source, Verb, response};
@@ -47,7 +47,7 @@ fn objects(source: &Source, file: &str) -> Vec<Rc<Object>> {
     page.objects.into_iter().map(Rc::new).collect()
 }
 
-/// The join of the recorded lists with those HPAs, and how many of them nobody has observed.
+/// The join of the recorded lists with those HPAs, and how many HPAs have no status.
 fn joined(hpas_file: &str) -> (Table, u64) {
     let lists = [
         (hpas(), hpas_file),
@@ -57,9 +57,9 @@ fn joined(hpas_file: &str) -> (Table, u64) {
     ];
     let lists = lists.map(|(source, file)| (objects(&source, file), source));
     let lists = lists.iter().map(|(objects, source)| (source, objects.as_slice()));
-    let (table, notes) = join(lists, Percent::new(80).unwrap());
-    assert_eq!(notes.overshadowed, 0);
-    (table, notes.unobserved)
+    let (table, findings) = join(lists, Percent::new(80).unwrap());
+    assert_eq!(findings.shadowed, 0);
+    (table, findings.unobserved)
 }
 
 fn lines(table: &Table, kind: &str) -> Vec<String> {
@@ -73,7 +73,7 @@ fn lines(table: &Table, kind: &str) -> Vec<String> {
 }
 
 #[test]
-fn hpas_that_a_controller_has_looked_at_are_joined_to_their_services() {
+fn hpas_with_a_status_are_joined_to_their_services() {
     let (table, unobserved) = joined("hpas.json");
     assert_eq!(unobserved, 0);
     assert_eq!(
@@ -84,7 +84,7 @@ fn hpas_that_a_controller_has_looked_at_are_joined_to_their_services() {
             "ngsa/ngsa-svc-2: ngsa/ngsa-2 2 of 6, at best 4",
             "shop/checkout: shop/checkout 6 of 13, at best 10",
         ],
-        "and default/kubernetes, which has no selector, to nothing"
+        "default/kubernetes has no selector and so no row"
     );
     assert_eq!(
         lines(&table, "hpas"),
@@ -100,7 +100,7 @@ fn hpas_that_a_controller_has_looked_at_are_joined_to_their_services() {
 }
 
 #[test]
-fn hpas_that_no_controller_has_looked_at_are_unknown() {
+fn hpas_without_a_status_have_no_rows() {
     let (table, unobserved) = joined("hpas-fresh.json");
     assert_eq!(unobserved, 5);
     assert!(table.values().all(Vec::is_empty), "{table:?}");
@@ -127,7 +127,7 @@ fn two_pages_are_the_whole_list() {
 }
 
 #[test]
-fn refusals_are_known_and_say_what_is_missing() {
+fn refusals_of_the_api_server_say_what_is_missing() {
     let rollouts = workloads(Resource::new("argoproj.io", "v1alpha1", "rollouts", "Rollout"));
     for (source, status, file, words, advice) in [
         (

@@ -203,7 +203,7 @@ fn malformed_reports_are_refused_and_change_nothing() {
             Request::new("POST", PATH),
             reports(),
             400,
-            "the report is not a share of version 1\n",
+            "the report is not a tally of version 1\n",
         ),
         (
             header("1;0000000000000007;500;30000;shop/web=5,6"),

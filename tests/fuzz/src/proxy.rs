@@ -52,8 +52,8 @@ pub(crate) fn hub(bytes: &[u8]) -> bool {
 /// A report of requests: what can be read is written again as the same.
 pub(crate) fn report(bytes: &[u8]) -> bool {
     let now = Time::from_unix_millis(1_700_000_000_000);
-    let _ = report::read(bytes, Duration::from_secs(60), Duration::from_secs(30), now);
-    let _ = report::outcome(Some(200), bytes);
+    let _ = report::parse(bytes, Duration::from_secs(60), Duration::from_secs(30), now);
+    let _ = report::parse_response(Some(200), bytes);
     let Ok(share) = Tally::parse(bytes) else { return false };
     let text = share.to_text();
     assert_eq!(Tally::parse(text.as_bytes()).expect("a share"), share);
@@ -72,7 +72,7 @@ pub(crate) fn upstream(bytes: &[u8]) -> bool {
     let mut lines = bytes.split(|byte| *byte == b'\n');
     let name = lines.next().unwrap_or_default();
     let told = Told(lines.map(|line| String::from_utf8_lossy(line).into_owned()).collect());
-    config.upstreams.of(name, &told).is_ok()
+    config.upstreams.resolve(name, &told).is_ok()
 }
 
 struct Told(Vec<String>);

@@ -128,7 +128,7 @@ fn an_error_names_the_key_its_value_and_what_is_allowed() {
         ),
         (
             r#"{"cluster":"k","clusters":[{"name":"a"}]}"#,
-            r#"clusters[0].name: "a" holds no {namespace}"#,
+            r#"clusters[0].name: "a" has no {namespace}"#,
         ),
         (
             r#"{"cluster":"k","clusters":[{"name":"a","service":"b"}]}"#,

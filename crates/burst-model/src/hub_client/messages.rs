@@ -1,10 +1,10 @@
-//! A failure to read the hub, for its operator: the words of [`Failure`] where they fit a hub, and others where they
-//! speak of the Kubernetes API.
+//! Log lines about a hub that cannot be read. Where the text of [`Failure`] is about the Kubernetes API, this module has
+//! its own.
 
 use crate::kube::Failure;
 
-/// What is wrong, and what can be done about it.
-pub(super) fn trouble(cluster: &str, failure: &Failure) -> String {
+/// The log line of a failure: what is wrong and what to do about it.
+pub(super) fn failure_line(cluster: &str, failure: &Failure) -> String {
     format!(
         "cannot read the hub {cluster}: {}; {}",
         reason(failure),
@@ -12,7 +12,7 @@ pub(super) fn trouble(cluster: &str, failure: &Failure) -> String {
     )
 }
 
-pub(super) fn recovered(cluster: &str) -> String {
+pub(super) fn recovery_line(cluster: &str) -> String {
     format!("reading the hub {cluster} works again")
 }
 
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_speaks_of_the_hub_and_says_what_to_do() {
+    fn a_log_line_names_the_hub_and_says_what_to_do() {
         for failure in [
             Failure::NotSent("no".into()),
             Failure::Unreachable("no".into()),
@@ -63,7 +63,7 @@ mod tests {
             Failure::Unexpected(302),
             Failure::Malformed("no".into()),
         ] {
-            let line = trouble("burst_hub", &failure);
+            let line = failure_line("burst_hub", &failure);
             assert!(line.starts_with("cannot read the hub burst_hub: "), "{line}");
             assert!(
                 !line.contains("Kubernetes") && !line.contains("Role") && !line.contains("page"),

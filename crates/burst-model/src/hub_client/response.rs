@@ -1,21 +1,21 @@
-//! What a hub's answer means. It comes from another proxy, so nothing in it is believed before it was looked at.
+//! Parses the response of a hub. It comes from another proxy, so every part of it is checked.
 
 use super::services::{self, HubServices};
 use crate::confirmation::Confirmation;
 use crate::kube::{self, Failure, ParseGuard};
 use std::fmt;
 
-/// Bytes of an answer that are looked at, at most: some hundred thousand Services. Envoy would hand over 32 MiB, and a
-/// VM's memory never shrinks.
-pub const LARGEST_ANSWER: usize = 16 << 20;
+/// The largest response that is parsed. It has room for more than 100,000 Services. Envoy would hand over 32 MiB, and the
+/// memory of a VM never shrinks.
+pub const MAX_RESPONSE_BYTES: usize = 16 << 20;
 
-/// A tag goes back to the hub with each question; a longer one would be a burden, and is not kept.
-const LONGEST_TAG: usize = 128;
+/// The longest entity tag that is kept. Each request sends it back to the hub.
+const MAX_TAG_BYTES: usize = 128;
 
-/// An answer to a callout, as the host hands it over.
+/// The response to a callout, as the host provides it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HubResponse<'a> {
-    /// `:status`; `None` where the callout ended without headers.
+    /// `:status`. `None` if the callout ended without headers.
     pub status: Option<u16>,
     /// [`confirmation::HEADER`](crate::confirmation::HEADER).
     pub confirmed: Option<&'a [u8]>,
@@ -23,23 +23,23 @@ pub struct HubResponse<'a> {
     pub etag: Option<&'a [u8]>,
     /// `retry-after`.
     pub retry_after: Option<&'a [u8]>,
-    /// The body; more of it than [`LARGEST_ANSWER`] need not be there.
+    /// The body. The caller may cut it off one byte after [`MAX_RESPONSE_BYTES`].
     pub body: &'a [u8],
 }
 
-/// What a good answer brought.
+/// The content of a successful response.
 #[derive(Debug)]
 pub enum HubPayload {
     /// All Services.
     Services {
-        /// Those.
+        /// The Services.
         services: HubServices,
-        /// What they are called as a whole.
+        /// Their entity tag.
         tag: Option<EntityTag>,
-        /// When they were read.
+        /// When the hub read them.
         confirmation: Confirmation,
     },
-    /// What was named with the question is still all there is.
+    /// The Services still have the entity tag that the request carried.
     Unchanged(Confirmation),
 }
 
@@ -48,13 +48,13 @@ pub enum HubPayload {
 pub struct EntityTag(String);
 
 impl EntityTag {
-    /// The tag that a header is, weak or not; `None` where it is none, or a long one.
+    /// Parses a weak or strong tag. `None` if the header is not a tag, or is too long.
     #[must_use]
     pub fn parse(header: &[u8]) -> Option<Self> {
         let text = std::str::from_utf8(header).ok()?;
         let quoted = text.strip_prefix("W/").unwrap_or(text);
         let opaque = quoted.strip_prefix('"')?.strip_suffix('"')?;
-        let fits = text.len() <= LONGEST_TAG && opaque.bytes().all(|b| b.is_ascii_graphic() && b != b'"');
+        let fits = text.len() <= MAX_TAG_BYTES && opaque.bytes().all(|b| b.is_ascii_graphic() && b != b'"');
         fits.then(|| Self(text.into()))
     }
 }
@@ -65,22 +65,22 @@ impl fmt::Display for EntityTag {
     }
 }
 
-/// Says what the answer to a question means.
+/// Parses the response to a [`HubRequest`](crate::hub_request::HubRequest).
 ///
 /// # Errors
-/// Anything but the answer of a hub that has a picture of the cluster.
+/// It is not the response of a hub that has a snapshot of the cluster.
 pub fn parse(response: HubResponse<'_>, progress: &mut dyn ParseGuard) -> Result<HubPayload, Failure> {
     let status = response.status.ok_or(Failure::Disconnected)?;
-    let told = response.confirmed.unwrap_or_default();
-    let confirmation = || Confirmation::parse(told).map_err(Failure::malformed);
+    let confirmed = response.confirmed.unwrap_or_default();
+    let confirmation = || Confirmation::parse(confirmed).map_err(Failure::malformed);
     match status {
-        200 if response.body.len() > LARGEST_ANSWER => Err(Failure::Disconnected),
+        200 if response.body.len() > MAX_RESPONSE_BYTES => Err(Failure::Disconnected),
         200 => Ok(HubPayload::Services {
             confirmation: confirmation()?,
-            services: services::read(response.body, progress)?,
+            services: services::parse(response.body, progress)?,
             tag: response.etag.and_then(EntityTag::parse),
         }),
-        // Seed 000: there are none.
+        // A hub without any Service sends no content.
         204 => Ok(HubPayload::Services {
             confirmation: confirmation()?,
             services: HubServices::default(),
@@ -99,7 +99,7 @@ fn failure(status: u16, response: HubResponse<'_>) -> Failure {
         retry_after,
         body,
     };
-    // Envoy's own 503 says nothing of a cluster; a hub says even that it never read one.
+    // Every response of a hub has the header, even if the hub never read the cluster. A 503 without it is Envoy's own.
     kube::response::failure_from_status(status, answer, response.confirmed.is_some())
 }
 
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hub_says_all_or_nothing_or_nothing_new() {
+    fn a_response_has_all_services_or_none_or_is_unchanged() {
         let body = r#"{"shop/web": "service=shop/web, current-load=1, target-load=4, max-load=5"}"#;
         let Ok(HubPayload::Services { services, tag, .. }) = parse(answer(200, body), &mut ()) else {
             panic!("all")
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_does_not_say_when_the_cluster_was_read_is_not_a_hubs() {
+    fn a_response_without_the_time_of_the_read_is_not_a_hubs() {
         for status in [200, 204, 304] {
             for confirmed in [None, Some(&b"never"[..]), Some(b"\xff")] {
                 let response = HubResponse {
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_envoy_says_in_the_hubs_place_is_not_the_hubs_word() {
+    fn a_failure_of_envoy_is_told_apart_from_one_of_the_hub() {
         let failure = |status, confirmed, body| {
             let response = HubResponse {
                 confirmed,
@@ -180,21 +180,21 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_is_too_large_is_not_looked_at() {
-        let body = " ".repeat(LARGEST_ANSWER) + "{}";
+    fn a_response_that_is_too_large_is_not_parsed() {
+        let body = " ".repeat(MAX_RESPONSE_BYTES) + "{}";
         assert_eq!(parse(answer(200, &body), &mut ()).unwrap_err(), Failure::Disconnected);
         assert!(parse(answer(200, &body[2..]), &mut ()).is_ok());
     }
 
     #[test]
-    fn only_what_can_be_sent_back_is_a_tag() {
+    fn only_a_valid_entity_tag_is_parsed() {
         for good in [r#""dfe606111821d160""#, r#"W/"1""#, r#""""#] {
             assert_eq!(
                 EntityTag::parse(good.as_bytes()).map(|tag| tag.to_string()).as_deref(),
                 Some(good)
             );
         }
-        let long = format!("\"{}\"", "x".repeat(LONGEST_TAG));
+        let long = format!("\"{}\"", "x".repeat(MAX_TAG_BYTES));
         for bad in [
             "",
             "\"",
@@ -214,7 +214,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn arbitrary_answers_are_survived(
+        fn arbitrary_responses_do_not_panic(
             status in proptest::option::of(prop_oneof![Just(200), Just(204), Just(304), any::<u16>()]),
             headers in proptest::collection::vec(proptest::option::of(proptest::collection::vec(any::<u8>(), 0..20)), 3),
             confirmed: bool,

@@ -1,6 +1,5 @@
-//! The Services in a hub's answer: `namespace/name` to header, as JSON. What is no such entry costs itself and nothing
-//! else, so that a hub with one odd Service still serves the others; and what is kept of such entries has a limit, so that
-//! a hub with nothing else costs no memory.
+//! Parses the Services in a hub's response: a JSON object from `namespace/name` to header value. An invalid entry is
+//! excluded and costs no other entry. The memory for excluded entries is limited.
 
 use crate::index::Row;
 use crate::kube::page::{InvalidItem, MAX_NAME_BYTES, QUARANTINED_REASON};
@@ -15,29 +14,29 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
 
-/// Entries that are left out and remembered by name; the others are counted.
-pub(super) const MOST_BAD: usize = 100;
+/// Excluded entries that are kept by name. Further ones are only counted.
+pub(super) const MAX_INVALID: usize = 100;
 
-/// Bytes of an entry, name and header together: twice what the longest that a hub writes has.
-const LONGEST_ENTRY: usize = 4 << 10;
+/// The largest entry that is parsed, name and header together: twice as long as any that a hub writes.
+const MAX_ENTRY_BYTES: usize = 4 << 10;
 
-/// All that a hub knows.
+/// The Services of a hub.
 #[derive(Debug, Default)]
 pub struct HubServices {
     /// Sorted by `namespace/name`.
     pub rows: Vec<Row>,
-    /// The entries that are left out, with the reason: the first hundred.
-    pub bad: Vec<InvalidItem>,
-    /// How many are left out besides.
-    pub more_bad: usize,
+    /// The first hundred excluded entries, each with the reason.
+    pub invalid: Vec<InvalidItem>,
+    /// How many further entries are excluded.
+    pub more_invalid: usize,
 }
 
-/// Reads the body of a bulk answer.
+/// Parses the body of a bulk response.
 ///
 /// # Errors
-/// It is no JSON object.
-pub(super) fn read(body: &[u8], progress: &mut dyn ParseGuard) -> Result<HubServices, Failure> {
-    let text = readable(body);
+/// It is not a JSON object.
+pub(super) fn parse(body: &[u8], progress: &mut dyn ParseGuard) -> Result<HubServices, Failure> {
+    let text = to_text(body);
     let mut services = HubServices::default();
     let entries = JsonEntries {
         services: &mut services,
@@ -52,9 +51,9 @@ pub(super) fn read(body: &[u8], progress: &mut dyn ParseGuard) -> Result<HubServ
     Ok(services)
 }
 
-/// The body as text, with one character in the place of bytes that are none: it is in no name and in no header. The
-/// longer replacement character would make three times as much of a body of nothing else.
-fn readable(body: &[u8]) -> Cow<'_, str> {
+/// The body as text, with `?` in place of invalid UTF-8. No name and no header contains a `?`. The Unicode replacement
+/// character takes three bytes, so a body of invalid bytes would grow to three times its size.
+fn to_text(body: &[u8]) -> Cow<'_, str> {
     if let Ok(text) = std::str::from_utf8(body) {
         return text.into();
     }
@@ -69,19 +68,19 @@ fn readable(body: &[u8]) -> Cow<'_, str> {
 }
 
 impl HubServices {
-    fn take(&mut self, name: &str, value: &RawValue, progress: &mut dyn ParseGuard) {
-        match read_entry(name, value, progress) {
+    fn add(&mut self, name: &str, value: &RawValue, progress: &mut dyn ParseGuard) {
+        match parse_entry(name, value, progress) {
             Ok(row) => self.rows.push(row),
-            Err(reason) => self.leave_out(name, reason),
+            Err(reason) => self.exclude(name, reason),
         }
     }
 
-    fn leave_out(&mut self, name: impl fmt::Display, reason: impl fmt::Display) {
-        if self.bad.len() >= MOST_BAD {
-            self.more_bad = self.more_bad.saturating_add(1);
+    fn exclude(&mut self, name: impl fmt::Display, reason: impl fmt::Display) {
+        if self.invalid.len() >= MAX_INVALID {
+            self.more_invalid = self.more_invalid.saturating_add(1);
             return;
         }
-        self.bad.push(InvalidItem {
+        self.invalid.push(InvalidItem {
             name: printable(name, MAX_NAME_BYTES),
             reason: printable(reason, LONGEST_QUOTE),
         });
@@ -93,7 +92,7 @@ impl HubServices {
         rows.dedup_by(|again, first| {
             let is_same = again.of == first.of;
             if is_same {
-                self.leave_out(&again.of, "it is there twice, and the first counts");
+                self.exclude(&again.of, "it is there twice, and the first counts");
             }
             is_same
         });
@@ -101,37 +100,37 @@ impl HubServices {
     }
 }
 
-/// Why an entry is left out.
+/// Why an entry is excluded.
 #[derive(Debug, thiserror::Error)]
 enum InvalidEntry {
-    #[error("its {0} bytes are more than the {LONGEST_ENTRY} that are read")]
+    #[error("its {0} bytes are more than the {MAX_ENTRY_BYTES} that are read")]
     TooLong(usize),
     #[error("a proxy thread may have died while it parsed these bytes")]
-    Held,
+    Retained,
     #[error("{QUARANTINED_REASON}")]
     Quarantined,
     #[error(transparent)]
     Name(#[from] crate::name::InvalidName),
     #[error(transparent)]
     Json(#[from] serde_json::Error),
-    #[error("{0:?} is no burst header")]
+    #[error("{0:?} is not a burst header")]
     Header(String),
 }
 
-fn read_entry(name: &str, value: &RawValue, progress: &mut dyn ParseGuard) -> Result<Row, InvalidEntry> {
+fn parse_entry(name: &str, value: &RawValue, progress: &mut dyn ParseGuard) -> Result<Row, InvalidEntry> {
     let value = value.get();
     let length = name.len().saturating_add(value.len());
-    if length > LONGEST_ENTRY {
+    if length > MAX_ENTRY_BYTES {
         return Err(InvalidEntry::TooLong(length));
     }
     match progress.begin(&format!("{name}: {value}")) {
         ParseDecision::Parse => {}
-        ParseDecision::Retain => return Err(InvalidEntry::Held),
+        ParseDecision::Retain => return Err(InvalidEntry::Retained),
         ParseDecision::Exclude => return Err(InvalidEntry::Quarantined),
     }
     let of = ObjectName::parse(name)?;
     let header: String = crate::json::read(value.as_bytes())?;
-    let (label, load) = header::read(&header).ok_or(InvalidEntry::Header(header))?;
+    let (label, load) = header::parse(&header).ok_or(InvalidEntry::Header(header))?;
     Ok(Row {
         of,
         label,
@@ -140,13 +139,13 @@ fn read_entry(name: &str, value: &RawValue, progress: &mut dyn ParseGuard) -> Re
     })
 }
 
-/// The entries of a JSON object, each taken as it comes, those of the same name too.
+/// Visits the entries of a JSON object one by one, including repeated names.
 struct JsonEntries<'s> {
     services: &'s mut HubServices,
     progress: &'s mut dyn ParseGuard,
 }
 
-/// A name, not copied where nothing in it is escaped.
+/// The name of an entry, borrowed from the body unless it contains an escape.
 #[derive(Deserialize)]
 struct EntryName<'a>(#[serde(borrow)] Cow<'a, str>);
 
@@ -167,7 +166,7 @@ impl<'de> Visitor<'de> for JsonEntries<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         while let Some((EntryName(name), value)) = map.next_entry::<EntryName<'de>, &RawValue>()? {
-            self.services.take(&name, value, self.progress);
+            self.services.add(&name, value, self.progress);
         }
         Ok(())
     }
@@ -178,7 +177,7 @@ mod tests {
     use super::*;
     use crate::hash;
     use crate::index::{SERVICES, Table};
-    use crate::serve::burst::BulkBody;
+    use crate::serve::BulkBody;
     use crate::snapshot::{self, Snapshot};
     use proptest::prelude::*;
 
@@ -189,9 +188,9 @@ mod tests {
     }
 
     #[test]
-    fn what_a_hub_writes_is_read_to_the_letter() {
+    fn a_hubs_body_is_parsed_and_renders_to_the_same_tag() {
         let body = format!(r#"{{"shop/web": "{WEB}", "a-b/x": "{WEB}", "a/x": "{WEB}"}}"#);
-        let services = read(body.as_bytes(), &mut ()).unwrap();
+        let services = parse(body.as_bytes(), &mut ()).unwrap();
         assert_eq!(names(&services), ["a-b/x", "a/x", "shop/web"]);
         let table = Table::from([(SERVICES.into(), services.rows)]);
         let snapshot = Snapshot::open(snapshot::write(&table, 1)).unwrap();
@@ -203,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn one_bad_entry_costs_one_entry() {
+    fn one_invalid_entry_costs_one_entry() {
         let long = "x".repeat(100_000);
         for (entry, why) in [
             (format!(r#""web": "{WEB}""#), "not a DNS-1123"),
@@ -218,10 +217,10 @@ mod tests {
                 format!(r#""shop/bad": {}1{}"#, "[".repeat(100), "]".repeat(100)),
                 "invalid type: sequence",
             ),
-            (r#""shop/bad": "full""#.into(), r#""full" is no burst header"#),
+            (r#""shop/bad": "full""#.into(), r#""full" is not a burst header"#),
             (
                 format!(r#""shop/bad": "{}""#, WEB.replace("=5", "=99999999999")),
-                "is no burst header",
+                "is not a burst header",
             ),
             (
                 format!(r#""shop/web": "{}""#, WEB.replace("=1", "=2")),
@@ -229,11 +228,11 @@ mod tests {
             ),
         ] {
             let body = format!(r#"{{"shop/web": "{WEB}", {entry}, "shop/x": "{WEB}"}}"#);
-            let services = read(body.as_bytes(), &mut ()).unwrap();
+            let services = parse(body.as_bytes(), &mut ()).unwrap();
             assert_eq!(names(&services), ["shop/web", "shop/x"], "{why}");
             assert_eq!(services.rows[0].load.current, 1);
-            let [InvalidItem { name, reason }] = &services.bad[..] else {
-                panic!("{:?}", services.bad)
+            let [InvalidItem { name, reason }] = &services.invalid[..] else {
+                panic!("{:?}", services.invalid)
             };
             assert!(reason.contains(why), "{reason}");
             assert!(
@@ -244,13 +243,16 @@ mod tests {
     }
 
     #[test]
-    fn of_many_bad_entries_the_first_are_named_and_the_others_counted() {
-        let bad: String = (0..10 * MOST_BAD).map(|n| format!(r#""{n}": {n}, "#)).collect();
+    fn of_many_invalid_entries_the_first_are_named_and_the_others_counted() {
+        let bad: String = (0..10 * MAX_INVALID).map(|n| format!(r#""{n}": {n}, "#)).collect();
         let body = format!(r#"{{{bad}"shop/web": "{WEB}", "shop/web": "{WEB}"}}"#);
-        let services = read(body.as_bytes(), &mut ()).unwrap();
+        let services = parse(body.as_bytes(), &mut ()).unwrap();
         assert_eq!(names(&services), ["shop/web"]);
-        assert_eq!((services.bad.len(), services.more_bad), (MOST_BAD, 9 * MOST_BAD + 1));
-        assert_eq!(services.bad[0].name, "0");
+        assert_eq!(
+            (services.invalid.len(), services.more_invalid),
+            (MAX_INVALID, 9 * MAX_INVALID + 1)
+        );
+        assert_eq!(services.invalid[0].name, "0");
     }
 
     #[test]
@@ -258,26 +260,29 @@ mod tests {
         let name = format!("{}/{}", "n".repeat(253), "s".repeat(253));
         let header = WEB.replace("shop/web", &name);
         let body = format!(r#"{{"{name}": "{header}"}}"#);
-        assert_eq!(names(&read(body.as_bytes(), &mut ()).unwrap()), [name]);
+        assert_eq!(names(&parse(body.as_bytes(), &mut ()).unwrap()), [name]);
     }
 
     #[test]
-    fn bytes_that_are_no_text_cost_the_entry_they_are_in() {
+    fn invalid_utf8_costs_only_the_entry_that_contains_it() {
         let bytes = [
             b"{\"shop/\xff\": \"\", \"shop/web\": \"",
             WEB.as_bytes(),
             b"\", \"a/b\": \"\xc3\"}",
         ]
         .concat();
-        let services = read(&bytes, &mut ()).unwrap();
-        assert_eq!((names(&services), services.bad.len()), (vec!["shop/web".to_owned()], 2));
+        let services = parse(&bytes, &mut ()).unwrap();
+        assert_eq!(
+            (names(&services), services.invalid.len()),
+            (vec!["shop/web".to_owned()], 2)
+        );
     }
 
     #[test]
-    fn what_is_no_object_is_refused_whole() {
+    fn a_body_that_is_not_an_object_is_refused() {
         for body in ["", "[]", "null", "<html>", r#"{"a/b": "#, r#"{"a/b": 1} {"#] {
             assert!(
-                matches!(read(body.as_bytes(), &mut ()), Err(Failure::Malformed(_))),
+                matches!(parse(body.as_bytes(), &mut ()), Err(Failure::Malformed(_))),
                 "{body}"
             );
         }
@@ -295,21 +300,21 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_that_killed_a_thread_is_left_out() {
+    fn a_quarantined_entry_is_excluded() {
         let body = format!(r#"{{"shop/web": "{WEB}", "shop/x": "{WEB}"}}"#);
-        let services = read(body.as_bytes(), &mut Deadly).unwrap();
+        let services = parse(body.as_bytes(), &mut Deadly).unwrap();
         assert_eq!(names(&services), ["shop/x"]);
-        assert_eq!(services.bad[0].reason, QUARANTINED_REASON);
+        assert_eq!(services.invalid[0].reason, QUARANTINED_REASON);
     }
 
     proptest! {
         #[test]
-        fn arbitrary_bytes_are_survived(body in proptest::collection::vec(any::<u8>(), 0..512)) {
-            let _ = read(&body, &mut ());
+        fn arbitrary_bytes_do_not_panic(body in proptest::collection::vec(any::<u8>(), 0..512)) {
+            let _ = parse(&body, &mut ());
         }
 
         #[test]
-        fn what_is_taken_makes_a_whole_snapshot(
+        fn parsed_services_make_a_valid_snapshot(
             entries in proptest::collection::vec(("[a-c]/[a-c-]{1,2}|.{0,9}", "[a-c]/[a-c-]{1,2}", any::<u32>()), 0..12),
         ) {
             let entry = |(of, label, max): (String, String, u32)| {
@@ -318,8 +323,8 @@ mod tests {
             };
             let count = entries.len();
             let body = format!("{{{}}}", entries.into_iter().map(entry).collect::<Vec<_>>().join(","));
-            let HubServices { rows, bad, more_bad } = read(body.as_bytes(), &mut ()).unwrap();
-            prop_assert_eq!((rows.len() + bad.len(), more_bad), (count, 0));
+            let HubServices { rows, invalid, more_invalid } = parse(body.as_bytes(), &mut ()).unwrap();
+            prop_assert_eq!((rows.len() + invalid.len(), more_invalid), (count, 0));
             let table = Table::from([(SERVICES.into(), rows)]);
             prop_assert!(Snapshot::open(snapshot::write(&table, 1)).is_ok());
         }

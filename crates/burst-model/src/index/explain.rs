@@ -1,5 +1,5 @@
-//! The same join in words: why each Service has the load it has, or none. For people who look at a whole cluster; the
-//! filter does not need it.
+//! Explains a join: why a Service has no load, and what is wrong with the load of another. `burstctl` shows it. The
+//! filter does not use it.
 
 use super::{
     LabelIndex, ScaledWorkload, TargetKey, hpas, hpas_by_target, row_of_service, rows_of, services, workloads,
@@ -12,24 +12,24 @@ use std::rc::Rc;
 
 mod text;
 
-/// Everything that is to be said of a join.
+/// The explanation of a join.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Explanation {
-    /// Every Service that was read, by `namespace/name`.
+    /// Every Service that was read, sorted by `namespace/name`.
     pub services: Vec<ServiceExplanation>,
-    /// HPAs that stand for no workload that was read.
-    pub astray: Vec<UnmatchedHpa>,
+    /// HPAs whose target is not among the workloads that were read.
+    pub unmatched_hpas: Vec<UnmatchedHpa>,
 }
 
-/// What is to be said of one Service.
+/// The explanation of one Service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServiceExplanation {
-    /// Which.
+    /// The Service.
     pub of: ObjectName,
-    /// Why it has no load, where it has none.
+    /// Why it has no load, if it has none.
     pub no_load: Option<NoLoadReason>,
-    /// What is odd about it besides.
-    pub remarks: Vec<LoadFinding>,
+    /// Other findings about its workloads.
+    pub findings: Vec<LoadFinding>,
 }
 
 /// A workload, as `Deployment shop/web`.
@@ -42,29 +42,29 @@ pub struct WorkloadRef {
 /// Why a Service has no load.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoLoadReason {
-    /// It has no selector: its endpoints are somebody else's affair.
+    /// It has no selector, so another component manages its endpoints.
     NoSelector,
-    /// No workload that was read has pods with such labels.
+    /// Its selector matches no workload that was read.
     NothingSelected,
-    /// The workloads it selects have no HPA.
+    /// No HPA scales the workloads that it selects.
     NoHpa(Vec<WorkloadRef>),
-    /// No controller has looked at the HPAs yet that count for its workloads.
+    /// The HPAs that count for its workloads have no status yet.
     Unobserved(Vec<ObjectName>),
 }
 
-/// What is odd about the load of a Service, or keeps it from being right.
+/// A finding about the load of a Service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LoadFinding {
-    /// Two HPAs scale one workload; the alphabetically first counts.
+    /// Two HPAs scale one workload. The first by name counts.
     Shadowed {
-        /// The one that does not count.
+        /// The HPA that does not count.
         hpa: ObjectName,
-        /// The one that does.
+        /// The HPA that counts.
         by: ObjectName,
-        /// What both scale.
+        /// The workload that both scale.
         workload: WorkloadRef,
     },
-    /// One of several workloads is missing from the sums, because no controller has looked at its HPA yet.
+    /// One of several workloads is missing from the sums, because its HPA has no status yet.
     Excluded {
         /// Its HPA.
         hpa: ObjectName,
@@ -75,44 +75,48 @@ pub enum LoadFinding {
     Fixed(WorkloadRef),
 }
 
-/// An HPA that scales no workload that was read.
+/// An HPA whose target is not among the workloads that were read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnmatchedHpa {
-    /// Which.
+    /// The HPA.
     pub hpa: ObjectName,
-    /// What it scales.
+    /// Its target.
     pub target: ScaleTarget,
-    /// Whether workloads of that kind were read, so that this one is not there.
+    /// Whether workloads of the target's kind were read. If so, the target does not exist.
     pub kind_is_read: bool,
 }
 
-/// Joins the objects of all lists, as [`super::join`] does, and says what came of each Service and why.
+/// Joins the objects of all lists as [`super::join`] does, and explains the result for each Service.
 #[must_use]
 pub fn explain<'a>(
     lists: impl Iterator<Item = (&'a Source, &'a [Rc<Object>])> + Clone,
     percent: Percent,
 ) -> Explanation {
     let hpas = hpas(lists.clone());
-    let claims = hpas_by_target(&hpas, percent);
-    let workloads: Vec<_> = workloads(lists.clone(), &claims).collect();
+    let by_target = hpas_by_target(&hpas, percent);
+    let workloads: Vec<_> = workloads(lists.clone(), &by_target).collect();
     let by_label = LabelIndex::new(&workloads);
-    let explained = |service| explain_service(service, &by_label.selected(service), percent);
-    let mut services: Vec<_> = services(lists.clone()).map(explained).collect();
+    let mut services: Vec<_> = services(lists.clone())
+        .map(|service| explain_service(service, &by_label.selected(service), percent))
+        .collect();
     services.sort_by(|a, b| a.of.cmp_as_text(&b.of));
     services.dedup_by(|a, b| a.of == b.of);
     let found: BTreeSet<TargetKey<'_>> = workloads.iter().map(ScaledWorkload::target).collect();
     let kinds: BTreeSet<_> = lists
         .map(|(source, _)| (&source.resource.group, &source.resource.kind))
         .collect();
-    let astray = claims.iter().filter(|(target, _)| !found.contains(target));
-    let astray = astray.map(|((_, group, kind, _), claim)| UnmatchedHpa {
-        hpa: claim.first.name.clone(),
-        target: claim.first.target.clone(),
-        kind_is_read: kinds.iter().any(|(g, k)| (g.as_str(), k.as_str()) == (*group, *kind)),
-    });
+    let unmatched_hpas = by_target
+        .iter()
+        .filter(|(target, _)| !found.contains(target))
+        .map(|((_, group, kind, _), hpas)| UnmatchedHpa {
+            hpa: hpas.first.name.clone(),
+            target: hpas.first.target.clone(),
+            kind_is_read: kinds.iter().any(|(g, k)| (g.as_str(), k.as_str()) == (*group, *kind)),
+        })
+        .collect();
     Explanation {
         services,
-        astray: astray.collect(),
+        unmatched_hpas,
     }
 }
 
@@ -122,7 +126,7 @@ impl<'a> ScaledWorkload<'a> {
         (namespace, &self.resource.group, &self.resource.kind, name)
     }
 
-    fn named(&self) -> WorkloadRef {
+    fn workload_ref(&self) -> WorkloadRef {
         WorkloadRef {
             kind: self.resource.kind.clone(),
             of: self.workload.name.clone(),
@@ -133,36 +137,36 @@ impl<'a> ScaledWorkload<'a> {
 fn explain_service(service: &Service, selected: &[&ScaledWorkload<'_>], percent: Percent) -> ServiceExplanation {
     let no_load = row_of_service(service, &rows_of(selected), percent)
         .is_none()
-        .then(|| no_load(service, selected));
-    let overshadowed = selected.iter().flat_map(|scalable| {
-        let others = scalable
-            .claim
+        .then(|| no_load_reason(service, selected));
+    let shadowed = selected.iter().flat_map(|workload| {
+        let others = workload
+            .hpas
             .iter()
-            .flat_map(|claim| claim.others.iter().map(move |hpa| (claim, hpa)));
-        others.map(|(claim, hpa)| LoadFinding::Shadowed {
+            .flat_map(|hpas| hpas.others.iter().map(move |hpa| (hpas, hpa)));
+        others.map(|(hpas, hpa)| LoadFinding::Shadowed {
             hpa: hpa.name.clone(),
-            by: claim.first.name.clone(),
-            workload: scalable.named(),
+            by: hpas.first.name.clone(),
+            workload: workload.workload_ref(),
         })
     });
-    let left_out = selected
+    let excluded = selected
         .iter()
-        .filter(|scalable| no_load.is_none() && scalable.row().is_none())
-        .map(|scalable| match scalable.claim {
-            Some(claim) => LoadFinding::Excluded {
-                hpa: claim.first.name.clone(),
-                workload: scalable.named(),
+        .filter(|workload| no_load.is_none() && workload.row().is_none())
+        .map(|workload| match workload.hpas {
+            Some(hpas) => LoadFinding::Excluded {
+                hpa: hpas.first.name.clone(),
+                workload: workload.workload_ref(),
             },
-            None => LoadFinding::Fixed(scalable.named()),
+            None => LoadFinding::Fixed(workload.workload_ref()),
         });
     ServiceExplanation {
         of: service.name.clone(),
-        remarks: overshadowed.chain(left_out).collect(),
+        findings: shadowed.chain(excluded).collect(),
         no_load,
     }
 }
 
-fn no_load(service: &Service, selected: &[&ScaledWorkload<'_>]) -> NoLoadReason {
+fn no_load_reason(service: &Service, selected: &[&ScaledWorkload<'_>]) -> NoLoadReason {
     if service.selector.is_empty() {
         return NoLoadReason::NoSelector;
     }
@@ -171,10 +175,10 @@ fn no_load(service: &Service, selected: &[&ScaledWorkload<'_>]) -> NoLoadReason 
     }
     let hpas: Vec<_> = selected
         .iter()
-        .filter_map(|scalable| Some(scalable.claim?.first.name.clone()))
+        .filter_map(|workload| Some(workload.hpas?.first.name.clone()))
         .collect();
     if hpas.is_empty() {
-        NoLoadReason::NoHpa(selected.iter().map(|scalable| scalable.named()).collect())
+        NoLoadReason::NoHpa(selected.iter().map(|workload| workload.workload_ref()).collect())
     } else {
         NoLoadReason::Unobserved(hpas)
     }

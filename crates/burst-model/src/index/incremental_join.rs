@@ -1,9 +1,8 @@
-//! A join that is kept up to date, object by object: a change touches the rows that it can touch, and those are made
-//! anew of what there is then. How much of it is done at a time is up to the caller; when nothing is left to do the rows
-//! are those of a fresh [`join`](super::join()).
+//! A join that is updated object by object. A change recomputes only the rows that depend on the object. The caller
+//! limits the work of each call. When no change is pending, the table equals that of a fresh [`join`](super::join()).
 
 use super::lookup::{HPA, IndexKey, IndexedObject, ObjectIndex, SERVICE, index_keys};
-use super::{HPAS, JoinFindings, Row, SERIES, SERVICES, Table, row_of, row_of_service, selects, series};
+use super::{HPAS, JoinFindings, Row, SERIES, SERVICES, Table, matches_selector, row_of_hpa, row_of_service, series};
 use crate::kube::{Hpa, Object, ObjectKind, Resource, ScaleTarget, Service, Source, Workload};
 use crate::load::Percent;
 use crate::name::{Name, ObjectName};
@@ -11,225 +10,221 @@ use crate::order::sort_by;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-/// What became of an object of a list.
+/// A change of one object: created, updated or deleted.
 #[derive(Clone, Debug)]
 pub struct Delta {
-    /// As it was.
+    /// The object before the change. `None` if it was created.
     pub before: Option<Rc<Object>>,
-    /// As it is.
+    /// The object after the change. `None` if it was deleted.
     pub after: Option<Rc<Object>>,
 }
 
 impl Delta {
-    /// From that to this.
+    /// A change from one state to another.
     #[must_use]
-    pub fn from(before: Option<Rc<Object>>, after: Option<Rc<Object>>) -> Self {
+    pub fn new(before: Option<Rc<Object>>, after: Option<Rc<Object>>) -> Self {
         Self { before, after }
     }
 }
 
-/// Lists that are joined, and stay so.
+/// The lists and their join.
 #[derive(Debug)]
 pub struct IncrementalJoin {
     percent: Percent,
     sources: Rc<[Source]>,
-    links: ObjectIndex,
+    index: ObjectIndex,
     table: Table,
-    notes: JoinFindings,
-    /// What is not joined yet, each with the place of its list.
-    waiting: VecDeque<(usize, Delta)>,
+    findings: JoinFindings,
+    /// Changes that are not applied yet, each with the index of its list.
+    pending: VecDeque<(usize, Delta)>,
 }
 
-/// A row, by its section and its name.
+/// The section and the name of a row.
 type RowKey<'a> = (&'a str, ObjectName);
 
 impl IncrementalJoin {
-    /// Lists without an object. `percent` of the maximum is the target load.
+    /// A join of empty lists. The target load is `percent` of the maximum.
     #[must_use]
     pub fn new(sources: Rc<[Source]>, percent: Percent) -> Self {
-        let sections = sources.iter().filter(|source| source.kind == ObjectKind::Workloads);
-        let sections = sections.map(|source| source.resource.plural.as_str());
-        let series = sources.iter().any(|source| source.keep_labels).then_some(SERIES);
-        let sections = sections.chain([HPAS, SERVICES]).chain(series);
-        let mut table = Table::new();
-        table.extend(sections.map(|section| (section.to_owned(), Vec::new())));
+        let table = sources
+            .iter()
+            .filter(|source| source.kind == ObjectKind::Workloads)
+            .map(|source| source.resource.plural.as_str())
+            .chain([HPAS, SERVICES])
+            .chain(sources.iter().any(|source| source.keep_labels).then_some(SERIES))
+            .map(|section| (section.to_owned(), Vec::new()))
+            .collect();
         Self {
             percent,
             table,
             sources,
-            links: ObjectIndex::default(),
-            notes: JoinFindings::default(),
-            waiting: VecDeque::new(),
+            index: ObjectIndex::default(),
+            findings: JoinFindings::default(),
+            pending: VecDeque::new(),
         }
     }
 
-    /// Takes note of what changed in the list of that place.
-    pub fn enqueue(&mut self, list: usize, moved: impl IntoIterator<Item = Delta>) {
-        self.waiting.extend(moved.into_iter().map(|moved| (list, moved)));
+    /// Queues changes of the list with that index.
+    pub fn enqueue(&mut self, list: usize, delta: impl IntoIterator<Item = Delta>) {
+        self.pending.extend(delta.into_iter().map(|delta| (list, delta)));
     }
 
-    /// Whether everything that was noted is joined.
+    /// Returns whether every queued change is applied.
     #[must_use]
     pub fn is_up_to_date(&self) -> bool {
-        self.waiting.is_empty()
+        self.pending.is_empty()
     }
 
-    /// Joins what was noted, until as many rows were made as `budget` allows or nothing is left to do; whether a row
-    /// changed.
+    /// Applies queued changes until `budget` rows are recomputed or the queue is empty, and subtracts the recomputed rows
+    /// from `budget`. Returns whether a row changed.
     pub fn advance(&mut self, budget: &mut usize) -> bool {
         let mut changed = false;
         while *budget > 0
-            && let Some((list, moved)) = self.waiting.pop_front()
+            && let Some((list, delta)) = self.pending.pop_front()
         {
-            let (rows, has_changed) = self.apply(list, &moved);
+            let (rows, has_changed) = self.apply(list, &delta);
             *budget = budget.saturating_sub(rows.max(1));
             changed |= has_changed;
         }
         changed
     }
 
-    /// Lets go of so many objects, and as many rows; whether there were any left.
-    pub fn release(&mut self, most: usize) -> bool {
-        self.waiting.truncate(self.waiting.len().saturating_sub(most));
+    /// Frees at count `count` queued changes, rows and index entries each. Returns whether any are left.
+    pub fn release(&mut self, count: usize) -> bool {
+        self.pending.truncate(self.pending.len().saturating_sub(count));
         let rows = self.table.values_mut();
-        rows.for_each(|rows| rows.truncate(rows.len().saturating_sub(most)));
+        rows.for_each(|rows| rows.truncate(rows.len().saturating_sub(count)));
         self.table.retain(|_, rows| !rows.is_empty());
-        self.links.release(most) || !self.waiting.is_empty() || !self.table.is_empty()
+        self.index.release(count) || !self.pending.is_empty() || !self.table.is_empty()
     }
 
-    /// The rows.
+    /// The table, as far as queued changes are applied.
     #[must_use]
     pub fn table(&self) -> &Table {
         &self.table
     }
 
-    /// What an operator should know of it.
+    /// The problems found so far.
     #[must_use]
     pub fn findings(&self) -> JoinFindings {
-        self.notes
+        self.findings
     }
 
-    /// How many rows it made, and whether that changed one.
+    /// Applies one change. Returns how many rows were recomputed and whether one of them changed.
     fn apply(&mut self, list: usize, Delta { before, after }: &Delta) -> (usize, bool) {
         let sources = self.sources.clone();
         let Some(source) = sources.get(list) else {
             return (0, false);
         };
-        let linked = |object: &Option<Rc<Object>>| {
-            let object = object.clone()?;
-            Some((index_keys(source, &object), IndexedObject { list, object }))
-        };
-        let (before, after) = (linked(before), linked(after));
-        let mut places = Vec::new();
-        if let (Some((traits, before)), Some((same, after))) = (&before, &after)
-            && traits == same
+        let (before, after) = (with_keys(list, source, before), with_keys(list, source, after));
+        let mut rows = Vec::new();
+        if let (Some((keys, before)), Some((same, after))) = (&before, &after)
+            && keys == same
         {
-            // What a Service selects besides is no trait of it.
+            // A Service has one key for its whole selector, so equal keys do not mean an equal selector.
             if matches!(*before.object, Object::Service(_)) {
-                places.extend(self.affected_rows(&sources, source, &before.object));
+                rows.extend(self.affected_rows(&sources, source, &before.object));
             }
-            self.count(&before.object, u64::checked_sub);
-            self.links.replace(traits, before, after);
-            self.count(&after.object, u64::checked_add);
+            self.update_findings(&before.object, u64::checked_sub);
+            self.index.replace(keys, before, after);
+            self.update_findings(&after.object, u64::checked_add);
         } else {
-            if let Some((traits, linked)) = &before {
-                places.extend(self.affected_rows(&sources, source, &linked.object));
-                self.count(&linked.object, u64::checked_sub);
-                self.links.remove(traits, linked);
+            if let Some((keys, indexed)) = &before {
+                rows.extend(self.affected_rows(&sources, source, &indexed.object));
+                self.update_findings(&indexed.object, u64::checked_sub);
+                self.index.remove(keys, indexed);
             }
-            if let Some((traits, linked)) = &after {
-                self.links.add(traits, linked);
-                self.count(&linked.object, u64::checked_add);
+            if let Some((keys, indexed)) = &after {
+                self.index.add(keys, indexed);
+                self.update_findings(&indexed.object, u64::checked_add);
             }
         }
-        if let Some((_, linked)) = &after {
-            places.extend(self.affected_rows(&sources, source, &linked.object));
+        if let Some((_, indexed)) = &after {
+            rows.extend(self.affected_rows(&sources, source, &indexed.object));
         }
-        // Not everybody has series.
-        places.retain(|(section, _)| self.table.contains_key(*section));
-        sort_by(&mut places, Ord::cmp);
-        places.dedup();
+        // The table has no series unless the configuration keeps labels.
+        rows.retain(|(section, _)| self.table.contains_key(*section));
+        sort_by(&mut rows, Ord::cmp);
+        rows.dedup();
         let mut changed = false;
-        for (section, of) in &places {
+        for (section, of) in &rows {
             let row = self.row(section, of);
             let rows = self.table.get_mut(*section);
-            changed |= rows.is_some_and(|rows| put(rows, of, row));
+            changed |= rows.is_some_and(|rows| set_row(rows, of, row));
         }
-        (places.len(), changed)
+        (rows.len(), changed)
     }
 
-    /// Counts an HPA: after it was linked, or before it is not any more.
-    fn count(&mut self, object: &Object, add: fn(u64, u64) -> Option<u64>) {
+    /// Adds an HPA to the findings, or takes it out. Call it while the HPA is in the index.
+    fn update_findings(&mut self, object: &Object, add: fn(u64, u64) -> Option<u64>) {
         let Object::Hpa(hpa) = object else { return };
         let is_unobserved = hpa.current_replicas.is_none();
-        let is_one_of_several = self.scaling(&hpa.name.namespace, &hpa.target).count() > 1;
-        let JoinFindings {
-            unobserved,
-            overshadowed,
-        } = &mut self.notes;
-        for (count, is_one) in [(unobserved, is_unobserved), (overshadowed, is_one_of_several)] {
+        let is_one_of_several = self.hpas_scaling(&hpa.name.namespace, &hpa.target).count() > 1;
+        let JoinFindings { unobserved, shadowed } = &mut self.findings;
+        for (count, is_one) in [(unobserved, is_unobserved), (shadowed, is_one_of_several)] {
             *count = add(*count, u64::from(is_one)).unwrap_or_default();
         }
     }
 
-    /// The rows that an object can touch.
+    /// The rows that depend on an object.
     fn affected_rows<'a>(&self, sources: &'a [Source], source: &'a Source, object: &Object) -> Vec<RowKey<'a>> {
         let of = object.name();
-        let mut places = Vec::new();
+        let mut rows = Vec::new();
         match object {
             Object::Hpa(hpa) => {
-                places.extend([(HPAS, of.clone()), (SERIES, of.clone())]);
+                rows.extend([(HPAS, of.clone()), (SERIES, of.clone())]);
                 let name = ObjectName {
                     namespace: of.namespace.clone(),
                     name: hpa.target.name.clone(),
                 };
-                let scaled = sources.iter().filter(|source| is_of(source, &hpa.target));
-                places.extend(scaled.map(|source| (source.resource.plural.as_str(), name.clone())));
-                let workloads = self.scaled(&of.namespace, &hpa.target);
-                let services = workloads.flat_map(|(_, workload)| self.selecting(workload));
-                places.extend(services.map(|service| (SERVICES, service.name.clone())));
-                places.extend(self.series_of(&of.namespace, &hpa.target));
+                let scaled = sources.iter().filter(|source| lists_target(source, &hpa.target));
+                rows.extend(scaled.map(|source| (source.resource.plural.as_str(), name.clone())));
+                let workloads = self.workloads_scaled(&of.namespace, &hpa.target);
+                let services = workloads.flat_map(|(_, workload)| self.services_selecting(workload));
+                rows.extend(services.map(|service| (SERVICES, service.name.clone())));
+                rows.extend(self.series_of(&of.namespace, &hpa.target));
             }
             Object::Workload(workload) => {
-                places.push((&source.resource.plural, of.clone()));
-                let services = self.selecting(workload);
-                places.extend(services.map(|service| (SERVICES, service.name.clone())));
-                places.extend(self.series_of(&of.namespace, &target(&source.resource, workload)));
+                rows.push((&source.resource.plural, of.clone()));
+                let services = self.services_selecting(workload);
+                rows.extend(services.map(|service| (SERVICES, service.name.clone())));
+                rows.extend(self.series_of(&of.namespace, &target_of(&source.resource, workload)));
             }
             Object::Service(service) => {
-                places.push((SERVICES, of.clone()));
-                // Without series there is nothing that a Service tells of but itself.
+                rows.push((SERVICES, of.clone()));
+                // Only series show Services of other rows.
                 if self.table.contains_key(SERIES) {
                     let targets = self
-                        .selected(service)
-                        .map(|(resource, workload)| target(resource, workload));
-                    places
-                        .extend(targets.flat_map(|target| self.series_of(&of.namespace, &target).collect::<Vec<_>>()));
+                        .workloads_selected(service)
+                        .map(|(resource, workload)| target_of(resource, workload));
+                    rows.extend(targets.flat_map(|target| self.series_of(&of.namespace, &target).collect::<Vec<_>>()));
                 }
             }
             Object::Policy(_) => {}
         }
-        places
+        rows
     }
 
     fn series_of<'a>(&self, namespace: &Name, target: &ScaleTarget) -> impl Iterator<Item = RowKey<'a>> {
-        self.scaling(namespace, target).map(|hpa| (SERIES, hpa.name.clone()))
+        self.hpas_scaling(namespace, target)
+            .map(|hpa| (SERIES, hpa.name.clone()))
     }
 
-    /// A row as it is now.
+    /// Computes a row from the indexed objects.
     fn row(&self, section: &str, of: &ObjectName) -> Option<Row> {
         match section {
-            HPAS => self.hpas(of).find_map(|hpa| row_of(hpa, self.percent)),
-            SERIES => self.hpas(of).find_map(|hpa| self.series(hpa)),
-            SERVICES => self.services(of).find_map(|service| self.row_of_service(service)),
+            HPAS => self.hpas_named(of).find_map(|hpa| row_of_hpa(hpa, self.percent)),
+            SERIES => self.hpas_named(of).find_map(|hpa| self.row_of_series(hpa)),
+            SERVICES => self.services_named(of).find_map(|service| self.row_of_service(service)),
             plural => self.row_of_workload(plural, of),
         }
     }
 
     fn row_of_service(&self, service: &Service) -> Option<Row> {
         let namespace = &service.name.namespace;
-        let selected = self.selected(service);
-        let rows = selected.filter_map(|(resource, workload)| self.load(namespace, &target(resource, workload)));
+        let selected = self.workloads_selected(service);
+        let rows =
+            selected.filter_map(|(resource, workload)| self.row_of_target(namespace, &target_of(resource, workload)));
         row_of_service(service, &rows.collect::<Vec<_>>(), self.percent)
     }
 
@@ -238,11 +233,11 @@ impl IncrementalJoin {
         let mut lists = lists.filter(|(_, source)| source.resource.plural == plural);
         lists.find_map(|(list, source)| {
             let all = self
-                .links
-                .get(&of.namespace, &IndexKey::is(&source.resource, of.name.as_str()));
-            let mut here = all.iter().filter(|linked| linked.list == list);
-            let workload = here.find_map(|linked| workload(linked).filter(|workload| workload.name == *of))?;
-            let row = self.load(&of.namespace, &target(&source.resource, workload))?;
+                .index
+                .get(&of.namespace, &IndexKey::workload(&source.resource, of.name.as_str()));
+            let mut here = all.iter().filter(|indexed| indexed.list == list);
+            let workload = here.find_map(|indexed| indexed.workload().filter(|workload| workload.name == *of))?;
+            let row = self.row_of_target(&of.namespace, &target_of(&source.resource, workload))?;
             Some(Row {
                 of: of.clone(),
                 labels: workload.own_labels.clone(),
@@ -251,12 +246,15 @@ impl IncrementalJoin {
         })
     }
 
-    /// The row of an HPA, where it is the one that counts for its target, with what it scales and who selects that.
-    fn series(&self, hpa: &Hpa) -> Option<Row> {
+    /// The series of an HPA: its row, with its target and the selecting Services as labels. `None` if it does not count
+    /// for its target.
+    fn row_of_series(&self, hpa: &Hpa) -> Option<Row> {
         let namespace = &hpa.name.namespace;
-        let row = self.load(namespace, &hpa.target).filter(|row| row.of == hpa.name)?;
-        let workloads = self.scaled(namespace, &hpa.target);
-        let services = workloads.flat_map(|(_, workload)| self.selecting(workload));
+        let row = self
+            .row_of_target(namespace, &hpa.target)
+            .filter(|row| row.of == hpa.name)?;
+        let workloads = self.workloads_scaled(namespace, &hpa.target);
+        let services = workloads.flat_map(|(_, workload)| self.services_selecting(workload));
         let mut names: Vec<_> = services.map(|service| &service.name.name).collect();
         sort_by(&mut names, Ord::cmp);
         names.dedup();
@@ -266,26 +264,28 @@ impl IncrementalJoin {
         })
     }
 
-    /// The row of the HPA that counts for a target: the alphabetically first.
-    fn load(&self, namespace: &Name, target: &ScaleTarget) -> Option<Row> {
-        let first = self.scaling(namespace, target).min_by(|a, b| a.name.cmp(&b.name))?;
-        row_of(first, self.percent)
+    /// The row of the HPA that counts for a target: the first by name.
+    fn row_of_target(&self, namespace: &Name, target: &ScaleTarget) -> Option<Row> {
+        let first = self
+            .hpas_scaling(namespace, target)
+            .min_by(|a, b| a.name.cmp(&b.name))?;
+        row_of_hpa(first, self.percent)
     }
 
-    /// The HPAs on a target.
-    fn scaling(&self, namespace: &Name, target: &ScaleTarget) -> impl Iterator<Item = &Hpa> {
+    /// The HPAs that scale a target.
+    fn hpas_scaling(&self, namespace: &Name, target: &ScaleTarget) -> impl Iterator<Item = &Hpa> {
         let all = self
-            .links
-            .get(namespace, &IndexKey::scales(target))
+            .index
+            .get(namespace, &IndexKey::target(target))
             .iter()
-            .filter_map(hpa);
+            .filter_map(IndexedObject::hpa);
         all.filter(move |hpa| hpa.name.namespace == *namespace && hpa.target == *target)
     }
 
-    /// The workloads that a target is.
-    fn scaled(&self, namespace: &Name, target: &ScaleTarget) -> impl Iterator<Item = (&Resource, &Workload)> {
-        let all = self.links.get(namespace, &IndexKey::is_target(target)).iter();
-        let all = all.filter_map(|linked| Some((self.resource(linked)?, workload(linked)?)));
+    /// The workloads that a target names.
+    fn workloads_scaled(&self, namespace: &Name, target: &ScaleTarget) -> impl Iterator<Item = (&Resource, &Workload)> {
+        let all = self.index.get(namespace, &IndexKey::workload_of(target)).iter();
+        let all = all.filter_map(|indexed| Some((self.resource(indexed)?, indexed.workload()?)));
         all.filter(move |(resource, workload)| {
             let ObjectName { namespace: own, name } = &workload.name;
             own == namespace && *name == target.name && is_kind(resource, target)
@@ -293,72 +293,60 @@ impl IncrementalJoin {
     }
 
     /// The workloads whose pods a Service selects. An empty selector selects nothing.
-    fn selected<'a>(&'a self, service: &'a Service) -> impl Iterator<Item = (&'a Resource, &'a Workload)> {
+    fn workloads_selected<'a>(&'a self, service: &'a Service) -> impl Iterator<Item = (&'a Resource, &'a Workload)> {
         let namespace = &service.name.namespace;
         let pairs = service.selector.iter();
-        let candidates = pairs.map(|(key, value)| self.links.get(namespace, &IndexKey::Has(key, value)));
+        let candidates = pairs.map(|(key, value)| self.index.get(namespace, &IndexKey::Label(key, value)));
         let fewest = candidates.min_by_key(|found| found.len()).unwrap_or_default();
         let all = fewest
             .iter()
-            .filter_map(|linked| Some((self.resource(linked)?, workload(linked)?)));
+            .filter_map(|indexed| Some((self.resource(indexed)?, indexed.workload()?)));
         all.filter(|(_, workload)| is_selected(service, workload))
     }
 
     /// The Services that select the pods of a workload.
-    fn selecting<'a>(&'a self, workload: &'a Workload) -> impl Iterator<Item = &'a Service> {
+    fn services_selecting<'a>(&'a self, workload: &'a Workload) -> impl Iterator<Item = &'a Service> {
         let namespace = &workload.name.namespace;
         let pairs = workload.labels.iter();
-        let all = pairs.flat_map(|(key, value)| self.links.get(namespace, &IndexKey::Selects(key, value)));
-        all.filter_map(service).filter(|service| is_selected(service, workload))
+        let all = pairs.flat_map(|(key, value)| self.index.get(namespace, &IndexKey::Selector(key, value)));
+        all.filter_map(IndexedObject::service)
+            .filter(|service| is_selected(service, workload))
     }
 
-    /// Those of that name, in the order of the lists.
-    fn hpas(&self, of: &ObjectName) -> impl Iterator<Item = &Hpa> {
-        self.named(HPA, of)
+    /// The HPAs of that name, in the order of the lists.
+    fn hpas_named(&self, of: &ObjectName) -> impl Iterator<Item = &Hpa> {
+        self.objects_named(HPA, of)
             .into_iter()
-            .filter_map(hpa)
+            .filter_map(IndexedObject::hpa)
             .filter(move |hpa| hpa.name == *of)
     }
 
-    fn services(&self, of: &ObjectName) -> impl Iterator<Item = &Service> {
-        let all = self.named(SERVICE, of).into_iter().filter_map(service);
+    fn services_named(&self, of: &ObjectName) -> impl Iterator<Item = &Service> {
+        let all = self
+            .objects_named(SERVICE, of)
+            .into_iter()
+            .filter_map(IndexedObject::service);
         all.filter(move |service| service.name == *of)
     }
 
-    fn named(&self, kind: &str, of: &ObjectName) -> Vec<&IndexedObject> {
-        let all = self.links.get(&of.namespace, &IndexKey::Named(kind, of.name.as_str()));
+    fn objects_named(&self, kind: &str, of: &ObjectName) -> Vec<&IndexedObject> {
+        let all = self.index.get(&of.namespace, &IndexKey::Name(kind, of.name.as_str()));
         let mut all: Vec<_> = all.iter().collect();
         sort_by(&mut all, |a, b| a.list.cmp(&b.list));
         all
     }
 
-    fn resource(&self, linked: &IndexedObject) -> Option<&Resource> {
-        self.sources.get(linked.list).map(|source| &source.resource)
+    fn resource(&self, indexed: &IndexedObject) -> Option<&Resource> {
+        self.sources.get(indexed.list).map(|source| &source.resource)
     }
 }
 
-fn hpa(linked: &IndexedObject) -> Option<&Hpa> {
-    match &*linked.object {
-        Object::Hpa(hpa) => Some(hpa),
-        Object::Service(_) | Object::Workload(_) | Object::Policy(_) => None,
-    }
+fn with_keys(list: usize, source: &Source, object: &Option<Rc<Object>>) -> Option<(Vec<u64>, IndexedObject)> {
+    let object = object.clone()?;
+    Some((index_keys(source, &object), IndexedObject { list, object }))
 }
 
-fn service(linked: &IndexedObject) -> Option<&Service> {
-    match &*linked.object {
-        Object::Service(service) => Some(service),
-        Object::Hpa(_) | Object::Workload(_) | Object::Policy(_) => None,
-    }
-}
-
-fn workload(linked: &IndexedObject) -> Option<&Workload> {
-    match &*linked.object {
-        Object::Workload(workload) => Some(workload),
-        Object::Hpa(_) | Object::Service(_) | Object::Policy(_) => None,
-    }
-}
-
-fn is_of(source: &Source, target: &ScaleTarget) -> bool {
+fn lists_target(source: &Source, target: &ScaleTarget) -> bool {
     source.kind == ObjectKind::Workloads && is_kind(&source.resource, target)
 }
 
@@ -367,11 +355,11 @@ fn is_kind(resource: &Resource, target: &ScaleTarget) -> bool {
 }
 
 fn is_selected(service: &Service, workload: &Workload) -> bool {
-    service.name.namespace == workload.name.namespace && selects(&service.selector, &workload.labels)
+    service.name.namespace == workload.name.namespace && matches_selector(&service.selector, &workload.labels)
 }
 
-/// What an HPA on a workload names.
-fn target(resource: &Resource, workload: &Workload) -> ScaleTarget {
+/// The target of an HPA that scales a workload.
+fn target_of(resource: &Resource, workload: &Workload) -> ScaleTarget {
     ScaleTarget {
         group: resource.group.as_str().into(),
         kind: resource.kind.as_str().into(),
@@ -379,18 +367,18 @@ fn target(resource: &Resource, workload: &Workload) -> ScaleTarget {
     }
 }
 
-/// Puts a row in its place, or takes it away; whether that changed anything.
-fn put(rows: &mut Vec<Row>, of: &ObjectName, row: Option<Row>) -> bool {
+/// Inserts, replaces or removes a row. Returns whether anything changed.
+fn set_row(rows: &mut Vec<Row>, of: &ObjectName, row: Option<Row>) -> bool {
     let found = rows.binary_search_by(|row| row.of.cmp_as_text(of));
     match (found, row) {
-        (Ok(place), Some(row)) => {
-            let Some(kept) = rows.get_mut(place).filter(|kept| **kept != row) else {
+        (Ok(index), Some(row)) => {
+            let Some(kept) = rows.get_mut(index).filter(|kept| **kept != row) else {
                 return false;
             };
             *kept = row;
         }
-        (Ok(place), None) => drop(rows.remove(place)),
-        (Err(place), Some(row)) => rows.insert(place, row),
+        (Ok(index), None) => drop(rows.remove(index)),
+        (Err(index), Some(row)) => rows.insert(index, row),
         (Err(_), None) => return false,
     }
     true

@@ -69,7 +69,7 @@ pub(super) fn lists(
 fn joined(hpas: Vec<Object>, services: Vec<Object>, deployments: Vec<Object>) -> (Vec<String>, JoinFindings) {
     let lists = lists(hpas, services, deployments);
     let lists = lists.iter().map(|(source, objects)| (source, objects.as_slice()));
-    let (table, notes) = join(lists, Percent::new(80).unwrap());
+    let (table, findings) = join(lists, Percent::new(80).unwrap());
     let line = |kind: &str,
                 Row {
                     of,
@@ -81,7 +81,7 @@ fn joined(hpas: Vec<Object>, services: Vec<Object>, deployments: Vec<Object>) ->
         .iter()
         .flat_map(|(kind, rows)| rows.iter().map(move |row| line(kind, row)))
         .collect();
-    (lines, notes)
+    (lines, findings)
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn every_pair_of_the_selector_must_be_met() {
 }
 
 #[test]
-fn a_service_of_several_autoscaled_workloads_stands_for_their_sum() {
+fn a_service_with_several_autoscaled_workloads_has_the_sum_of_their_loads() {
     let (lines, _) = joined(
         vec![hpa("shop/a", "a", 1, 3), hpa("shop/b", "b", 2, 3)],
         vec![service("shop/all", "app=web")],
@@ -145,7 +145,7 @@ fn a_service_of_several_autoscaled_workloads_stands_for_their_sum() {
 
 #[test]
 fn of_two_hpas_on_one_workload_the_alphabetically_first_counts() {
-    let (lines, notes) = joined(
+    let (lines, findings) = joined(
         vec![hpa("shop/z", "web", 9, 9), hpa("shop/a", "web", 1, 5)],
         vec![service("shop/web", "app=web")],
         vec![workload("shop/web", "app=web")],
@@ -154,22 +154,22 @@ fn of_two_hpas_on_one_workload_the_alphabetically_first_counts() {
         lines.contains(&"services: shop/web -> shop/web 1/4/5".into()),
         "{lines:?}"
     );
-    assert_eq!(notes.overshadowed, 1);
+    assert_eq!(findings.shadowed, 1);
 }
 
 #[test]
-fn an_hpa_that_no_controller_has_seen_has_no_entry_and_is_counted() {
-    let (lines, notes) = joined(
+fn an_hpa_without_a_status_has_no_row_and_is_counted() {
+    let (lines, findings) = joined(
         vec![hpa_of("Deployment", "shop/web", "web", None, 5)],
         vec![service("shop/web", "app=web")],
         vec![workload("shop/web", "app=web")],
     );
     assert!(lines.is_empty(), "{lines:?}");
-    assert_eq!(notes.unobserved, 1);
+    assert_eq!(findings.unobserved, 1);
 }
 
 #[test]
-fn an_hpa_of_another_kind_does_not_speak_for_a_deployment_of_that_name() {
+fn an_hpa_of_another_kind_does_not_count_for_a_deployment_of_that_name() {
     let (lines, _) = joined(
         vec![hpa_of("StatefulSet", "shop/web", "web", Some(1), 5)],
         vec![service("shop/web", "app=web")],
@@ -224,7 +224,7 @@ fn without_labels_there_are_no_series() {
 proptest! {
     /// The index by label finds what comparing everything with everything finds.
     #[test]
-    fn the_join_is_the_one_of_the_definition(
+    fn the_join_equals_a_comparison_of_all_pairs(
         services in proptest::collection::vec((0u8..2, "(a=[12])?(,b=[12])?"), 0..6),
         templates in proptest::collection::vec((0u8..2, "(a=[12])?(,b=[12])?"), 0..6),
     ) {
@@ -236,7 +236,7 @@ proptest! {
         let (lines, _) = joined(hpas.collect(), objects, deployments);
         for (n, (ns, selector)) in services.iter().enumerate() {
             let selector = labels(selector);
-            let met = |(at, text): &&(u8, String)| at == ns && selects(&selector, &labels(text));
+            let met = |(at, text): &&(u8, String)| at == ns && matches_selector(&selector, &labels(text));
             let met = if selector.is_empty() { 0 } else { templates.iter().filter(met).count() };
             let line = lines.iter().find(|line| line.starts_with(&format!("services: ns{ns}/s{n} ")));
             prop_assert_eq!(line.map(|line| line.ends_with(&format!(" {met}/{}/{met}", (met * 4 / 5).max(1)))), (met > 0).then_some(true));
@@ -244,7 +244,7 @@ proptest! {
     }
     /// A Service has a load or words why not, never both and never neither.
     #[test]
-    fn what_has_no_load_is_explained(
+    fn every_service_has_a_load_or_an_explanation(
         services in proptest::collection::vec("(a=[12])?(,b=[12])?", 0..6),
         templates in proptest::collection::vec("(a=[12])?(,b=[12])?", 0..6),
         hpas in proptest::collection::vec((0usize..6, any::<bool>()), 0..6),
@@ -259,13 +259,13 @@ proptest! {
         );
         let lists = lists.iter().map(|(source, objects)| (source, objects.as_slice()));
         let percent = Percent::new(80).unwrap();
-        let (table, notes) = join(lists.clone(), percent);
-        let Explanation { services: explained, astray } = explain(lists, percent);
+        let (table, findings) = join(lists.clone(), percent);
+        let Explanation { services: explained, unmatched_hpas } = explain(lists, percent);
         prop_assert_eq!(explained.len(), services.len());
         for ServiceExplanation { of, no_load, .. } in &explained {
             let has_load = table[SERVICES].iter().any(|row| row.of == *of);
             prop_assert_eq!(has_load, no_load.is_none(), "{}", of);
         }
-        prop_assert!(astray.len() as u64 + notes.overshadowed <= hpas.len() as u64);
+        prop_assert!(unmatched_hpas.len() as u64 + findings.shadowed <= hpas.len() as u64);
     }
 }

@@ -1,6 +1,6 @@
 //! What a leader, or a hub client, asks the shell to do.
 
-use crate::hub_client::HubRequest;
+use crate::hub_request::HubRequest;
 use crate::index::JoinFindings;
 use crate::kube::{PollOutcome, Source};
 use crate::policies::PolicySets;

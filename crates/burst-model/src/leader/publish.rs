@@ -157,7 +157,7 @@ impl Leader {
     }
 
     fn complete(&mut self, draft: Draft, now: Time) -> Vec<Effect> {
-        let bytes = draft.snapshot.map(SnapshotWriter::end);
+        let bytes = draft.snapshot.map(SnapshotWriter::finish);
         let snapshot = bytes.and_then(|bytes| self.publisher.changed_snapshot(bytes));
         self.request_checkpoint_if_due(snapshot.is_some(), now);
         let mut effects = Vec::from_iter(snapshot.map(Effect::PublishSnapshot));

@@ -151,7 +151,7 @@ impl Store {
             }
         }
         let evicted = self.evict_over_limit(resource, max_bytes);
-        deltas.extend(evicted.into_iter().map(|object| Delta::from(Some(object), None)));
+        deltas.extend(evicted.into_iter().map(|object| Delta::new(Some(object), None)));
         let objects = &self.objects;
         self.excluded
             .remove_included(|name| ObjectName::parse(name).is_ok_and(|name| position(objects, &name).is_ok()));
@@ -193,15 +193,15 @@ impl Store {
         let mut deltas = Vec::new();
         for object in &mut self.objects {
             while let Some(deleted) = before.next_if(|old| old.name() < object.name()) {
-                deltas.push(Delta::from(Some(deleted), None));
+                deltas.push(Delta::new(Some(deleted), None));
             }
             match before.next_if(|old| old.name() == object.name()) {
                 // The join holds the old one already, so keep that.
                 Some(old) if old == *object => *object = old,
-                old => deltas.push(Delta::from(old, Some(object.clone()))),
+                old => deltas.push(Delta::new(old, Some(object.clone()))),
             }
         }
-        deltas.extend(before.map(|deleted| Delta::from(Some(deleted), None)));
+        deltas.extend(before.map(|deleted| Delta::new(Some(deleted), None)));
         deltas
     }
 
@@ -220,13 +220,13 @@ impl Store {
             }
         };
         self.account.add(&object);
-        Some(Delta::from(before, Some(object)))
+        Some(Delta::new(before, Some(object)))
     }
 
     fn remove(&mut self, name: &ObjectName) -> Option<Delta> {
         let deleted = self.objects.remove(self.position(name).ok()?);
         self.account.remove(&deleted);
-        Some(Delta::from(Some(deleted), None))
+        Some(Delta::new(Some(deleted), None))
     }
 
     fn position(&self, name: &ObjectName) -> Result<usize, usize> {

@@ -20,7 +20,7 @@ const T0: Time = Time::from_unix_millis(1_700_000_000_000);
 const ROLLOUTS: &str =
     r#","workloads":[{"group":"argoproj.io","version":"v1alpha1","resource":"rollouts","kind":"Rollout"}]"#;
 
-/// A configuration whose lists are read in rounds. For watches see `tests/watched.rs`.
+/// A configuration whose lists are read in rounds. For watches see `tests/watched/`.
 fn config(more: &str) -> Rc<Config> {
     parse(&format!(r#"{{"cluster":"k","sync":{{"mode":"list"}}{more}}}"#))
 }

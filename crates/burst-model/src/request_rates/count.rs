@@ -1,20 +1,20 @@
-//! What was counted of the requests to one Service.
+//! The request counts of one Service.
 
-/// Counts of one Service over some time.
+/// The request counts of one Service over a period.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RequestCounts {
-    /// Requests that got a response, the rejected ones included.
+    /// Requests that got a response, including rejected ones.
     pub requests: u64,
     /// Requests that got 503 or 429.
     pub rejected: u64,
-    /// Thousandths of a request that was under way, on average over that time; `None` where it is not counted.
+    /// Average requests in flight, in thousandths. `None` if they are not counted.
     pub in_flight_milli: Option<u64>,
 }
 
 impl RequestCounts {
-    /// Both together, seen at the same time by two observers. Requests under way are known only where both know them.
+    /// Adds the counts of another observer over the same period. Requests in flight are known only if both know them.
     #[must_use]
-    pub fn and(self, other: Self) -> Self {
+    pub fn combine(self, other: Self) -> Self {
         Self {
             requests: self.requests.saturating_add(other.requests),
             rejected: self.rejected.saturating_add(other.rejected),
@@ -26,8 +26,8 @@ impl RequestCounts {
     }
 }
 
-/// Whether a response of that status says that the Service had no room: 503, also by a proxy that has no healthy
-/// upstream for it, and 429.
+/// Returns whether the status means that the Service had no capacity: 429, or 503, which a proxy also sends if it has no
+/// healthy upstream.
 #[must_use]
 pub fn is_rejected(status: &[u8]) -> bool {
     matches!(status, b"503" | b"429")

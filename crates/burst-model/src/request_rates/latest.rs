@@ -1,4 +1,4 @@
-//! The sum as every VM that serves it has it: bytes until somebody asks.
+//! The latest sum, as every VM serves it. It is parsed when a request first needs it.
 
 use super::rate::Rates;
 use super::tally::Tally;
@@ -7,7 +7,7 @@ use crate::time::Time;
 use std::cell::OnceCell;
 use std::time::Duration;
 
-/// What was summed up last.
+/// The latest sum and its rates.
 #[derive(Debug, Default)]
 pub struct LatestRates {
     bytes: Vec<u8>,
@@ -16,11 +16,11 @@ pub struct LatestRates {
 }
 
 impl LatestRates {
-    /// Takes the record as it stands, once a tick. Counts older than `limit` are not served, nor those of less than a
-    /// window: that nothing was counted in a moment says little, and an autoscaler would take it for an end.
+    /// Takes the record from shared data. Call this once a tick. Counts older than `limit` are not served. Counts over less
+    /// than a window are not served either, because an autoscaler would scale down on a moment without requests.
     pub fn refresh(&mut self, bytes: Vec<u8>, window: Duration, limit: Duration, now: Time) {
         self.window = window;
-        let age = text::taken(&bytes).map(|taken| now.since(taken));
+        let age = text::taken_at(&bytes).map(|taken| now.since(taken));
         if let Some(age) = age.filter(|age| *age > limit) {
             self.rates = Rates::Stale { age, limit }.into();
         } else if bytes != self.bytes || matches!(self.rates.get(), Some(Rates::Stale { .. })) {
@@ -33,10 +33,10 @@ impl LatestRates {
     #[must_use]
     pub fn rates(&self) -> &Rates {
         self.rates.get_or_init(|| {
-            let share = Tally::parse(&self.bytes).ok();
-            share
-                .filter(|share| share.span >= self.window)
-                .and_then(|share| share.rates())
+            let tally = Tally::parse(&self.bytes).ok();
+            tally
+                .filter(|tally| tally.span >= self.window)
+                .and_then(|tally| tally.rates())
                 .map_or(Rates::Unknown, Rates::Known)
         })
     }
@@ -55,15 +55,15 @@ mod tests {
     }
 
     #[test]
-    fn what_one_vm_summed_up_is_known_to_every_vm() {
+    fn the_sum_of_one_vm_is_served_by_every_vm() {
         let mut latest = LatestRates::default();
         assert_eq!(latest.rates(), &Rates::Unknown);
         latest.refresh(RECORD.into(), WINDOW, LIMIT, at(101));
-        let Rates::Known(shares) = latest.rates() else {
+        let Rates::Known(tallies) = latest.rates() else {
             panic!("{latest:?}")
         };
         assert_eq!(
-            (shares.as_of, shares.services["shop/web"].requests_milli),
+            (tallies.as_of, tallies.services["shop/web"].requests_milli),
             (at(100), 2_000)
         );
         latest.refresh(Vec::new(), WINDOW, LIMIT, at(102));
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_that_nobody_renews_become_stale() {
+    fn counts_that_are_not_renewed_become_stale() {
         let mut latest = LatestRates::default();
         for (now, stale) in [(130, None), (131, Some(31)), (140, Some(40)), (101, None)] {
             latest.refresh(RECORD.into(), WINDOW, LIMIT, at(now));

@@ -1,41 +1,41 @@
-//! The counters of one VM: on the response path a look-up by Envoy's cluster name and an addition.
+//! The request counters of one VM. Counting a response is a look-up by Envoy's cluster name and an addition.
 
-use super::tally::MOST_SERVICES;
+use super::tally::MAX_SERVICES;
 use crate::name::ObjectName;
 use crate::upstream::{Unmapped, UpstreamHints, UpstreamTarget, Upstreams};
 use std::collections::{BTreeMap, HashMap};
 
-/// Cluster names that are remembered at most, as in [`crate::serve::cache`]; those of Services stay counted.
-const MOST_CLUSTERS: usize = 20_000;
+/// The most cluster names that are cached, as in [`crate::serve::cache`]. Clearing the cache keeps the counters.
+const MAX_CLUSTERS: usize = 20_000;
 
-/// Where a Service is counted. It holds as long as the meter.
+/// The counters of a Service. It stays valid as long as the meter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MeterSlot(usize);
 
-/// What was counted of a Service, ever. The numbers go round at their end; only differences mean something.
+/// The counters of a Service since the start of the VM. They wrap around, so only differences are meaningful.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct ServiceCounters {
     pub(super) requests: u32,
     pub(super) rejected: u32,
-    /// Requests under way, added up over time: request-milliseconds.
+    /// The integral of requests in flight over time, in request-milliseconds.
     pub(super) load: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct MeterCell {
-    tally: ServiceCounters,
+    counters: ServiceCounters,
     in_flight: u32,
-    /// Whether requests for it are seen only when they end: then nobody knows how many are under way.
-    late: bool,
+    /// Whether requests are counted only when they end. Then the number in flight is unknown.
+    misses_begin: bool,
 }
 
-/// What a cluster's name is known to stand for.
+/// The cached mapping of a cluster name.
 #[derive(Clone, Copy, Debug)]
 enum CachedMapping {
-    At(MeterSlot),
-    /// No Service, or one too many.
+    Slot(MeterSlot),
+    /// No Service, or one beyond the limit.
     Nothing,
-    /// Several Services: the endpoint that answers tells which.
+    /// Several Services. The endpoint that responds determines which.
     ByBackend,
 }
 
@@ -43,112 +43,123 @@ enum CachedMapping {
 #[derive(Debug, Default)]
 pub struct Meter {
     clusters: HashMap<Box<[u8]>, CachedMapping>,
-    places: BTreeMap<Box<str>, MeterSlot>,
+    slots: BTreeMap<Box<str>, MeterSlot>,
     cells: Vec<MeterCell>,
 }
 
 impl Meter {
-    /// Counts a request that begins; where it must be taken off again with [`Self::end`].
+    /// Counts a request that begins. Pass the returned slot to [`Self::end`] when the request ends.
     pub fn begin(&mut self, upstreams: &Upstreams, cluster: &[u8], hints: &impl UpstreamHints) -> Option<MeterSlot> {
-        let CachedMapping::At(place) = self.known(upstreams, cluster, hints) else {
+        let CachedMapping::Slot(slot) = self.mapping(upstreams, cluster, hints) else {
             return None;
         };
-        let cell = self.cells.get_mut(place.0)?;
+        let cell = self.cells.get_mut(slot.0)?;
         cell.in_flight = cell.in_flight.saturating_add(1);
-        Some(place)
+        Some(slot)
     }
 
-    /// A request that was counted by [`Self::begin`] is over.
-    pub fn end(&mut self, place: MeterSlot) {
-        if let Some(cell) = self.cells.get_mut(place.0) {
+    /// Ends a request that [`Self::begin`] counted.
+    pub fn end(&mut self, slot: MeterSlot) {
+        if let Some(cell) = self.cells.get_mut(slot.0) {
             cell.in_flight = cell.in_flight.saturating_sub(1);
         }
     }
 
     /// Counts a response.
-    pub fn answered(&mut self, upstreams: &Upstreams, cluster: &[u8], hints: &impl UpstreamHints, rejected: bool) {
-        let place = match self.known(upstreams, cluster, hints) {
-            CachedMapping::At(place) => place,
+    pub fn count_response(
+        &mut self,
+        upstreams: &Upstreams,
+        cluster: &[u8],
+        hints: &impl UpstreamHints,
+        rejected: bool,
+    ) {
+        let slot = match self.mapping(upstreams, cluster, hints) {
+            CachedMapping::Slot(slot) => slot,
             CachedMapping::Nothing => return,
-            CachedMapping::ByBackend => match self.by_backend(hints) {
-                Some(place) => place,
+            CachedMapping::ByBackend => match self.slot_of_backend(hints) {
+                Some(slot) => slot,
                 None => return,
             },
         };
-        if let Some(MeterCell { tally, .. }) = self.cells.get_mut(place.0) {
+        if let Some(MeterCell { counters: tally, .. }) = self.cells.get_mut(slot.0) {
             tally.requests = tally.requests.wrapping_add(1);
             tally.rejected = tally.rejected.wrapping_add(u32::from(rejected));
         }
     }
 
-    fn known(&mut self, upstreams: &Upstreams, cluster: &[u8], hints: &impl UpstreamHints) -> CachedMapping {
+    fn mapping(&mut self, upstreams: &Upstreams, cluster: &[u8], hints: &impl UpstreamHints) -> CachedMapping {
         if let Some(known) = self.clusters.get(cluster) {
             return *known;
         }
-        let known = match upstreams.of(cluster, hints) {
+        let known = match upstreams.resolve(cluster, hints) {
             Err(Unmapped::Route) => CachedMapping::ByBackend,
             Err(_) => CachedMapping::Nothing,
             Ok(upstreams) => {
                 let mut services = upstreams.iter().filter_map(service);
                 services
                     .next()
-                    .and_then(|name| self.place(name))
-                    .map_or(CachedMapping::Nothing, CachedMapping::At)
+                    .and_then(|name| self.slot(name))
+                    .map_or(CachedMapping::Nothing, CachedMapping::Slot)
             }
         };
-        if self.clusters.len() >= MOST_CLUSTERS {
+        if self.clusters.len() >= MAX_CLUSTERS {
             self.clusters.clear();
         }
         self.clusters.insert(cluster.into(), known);
         known
     }
 
-    fn by_backend(&mut self, hints: &impl UpstreamHints) -> Option<MeterSlot> {
-        let place = self.place(&hints.backend()?)?;
-        self.cells.get_mut(place.0)?.late = true;
-        Some(place)
+    fn slot_of_backend(&mut self, hints: &impl UpstreamHints) -> Option<MeterSlot> {
+        let slot = self.slot(&hints.backend()?)?;
+        self.cells.get_mut(slot.0)?.misses_begin = true;
+        Some(slot)
     }
 
-    fn place(&mut self, service: &ObjectName) -> Option<MeterSlot> {
+    fn slot(&mut self, service: &ObjectName) -> Option<MeterSlot> {
         let name = service.to_string();
-        if let Some(place) = self.places.get(name.as_str()) {
-            return Some(*place);
+        if let Some(slot) = self.slots.get(name.as_str()) {
+            return Some(*slot);
         }
-        let place = MeterSlot(self.cells.len());
-        (place.0 < MOST_SERVICES).then_some(())?;
+        let slot = MeterSlot(self.cells.len());
+        (slot.0 < MAX_SERVICES).then_some(())?;
         self.cells.push(MeterCell::default());
-        self.places.insert(name.into(), place);
-        Some(place)
+        self.slots.insert(name.into(), slot);
+        Some(slot)
     }
 
-    /// Lets that many milliseconds pass over the requests under way.
-    pub(super) fn pass(&mut self, millis: u64) {
-        for MeterCell { tally, in_flight, .. } in &mut self.cells {
+    /// Adds that many milliseconds for each request in flight.
+    pub(super) fn advance(&mut self, millis: u64) {
+        for MeterCell {
+            counters: tally,
+            in_flight,
+            ..
+        } in &mut self.cells
+        {
             tally.load = tally.load.wrapping_add(u64::from(*in_flight).wrapping_mul(millis));
         }
     }
 
-    /// What stands in all places.
+    /// The counters of all slots.
     pub(super) fn counters(&self) -> Box<[ServiceCounters]> {
-        self.cells.iter().map(|cell| cell.tally).collect()
+        self.cells.iter().map(|cell| cell.counters).collect()
     }
 
-    /// All Services in order: where each is counted, what was counted, and whether the requests under way are known.
+    /// All Services by name: the slot of each, its counters, and whether its requests in flight are known.
     pub(super) fn services(&self) -> impl Iterator<Item = (&str, usize, ServiceCounters, bool)> {
-        let at = |(name, place): (_, &MeterSlot)| Some((name, place.0, self.cells.get(place.0)?));
-        let places = self.places.iter().map(|(name, place)| (&**name, place));
-        places
+        let at = |(name, slot): (_, &MeterSlot)| Some((name, slot.0, self.cells.get(slot.0)?));
+        let slots = self.slots.iter().map(|(name, slot)| (&**name, slot));
+        slots
             .filter_map(at)
-            .map(|(name, place, cell)| (name, place, cell.tally, !cell.late))
+            .map(|(name, slot, cell)| (name, slot, cell.counters, !cell.misses_begin))
     }
 }
 
 #[cfg(test)]
 impl Meter {
-    /// As if that many requests had been counted for each Service.
-    pub(super) fn count_from(&mut self, requests: u32) {
+    /// Sets the request counter of each Service.
+    pub(super) fn set_requests(&mut self, requests: u32) {
         for cell in &mut self.cells {
-            cell.tally.requests = requests;
+            cell.counters.requests = requests;
         }
     }
 }
@@ -214,17 +225,17 @@ mod tests {
             (b"web-canary", false),
             (b"api.shop", true),
         ] {
-            meter.answered(&upstreams, cluster, &(), rejected);
+            meter.count_response(&upstreams, cluster, &(), rejected);
         }
         assert_eq!(counted(&meter), [("shop/api", 1, 1), ("shop/web", 3, 1)]);
     }
 
     #[test]
-    fn what_stands_for_no_service_is_not_counted_and_asked_about_once() {
+    fn a_cluster_without_a_service_is_not_counted_and_is_resolved_once() {
         let (mut meter, upstreams, hints) = (Meter::default(), upstreams(), Asked::default());
         for _ in 0..3 {
-            meter.answered(&upstreams, b"somewhere", &hints, false);
-            meter.answered(&upstreams, b"PassthroughCluster", &hints, false);
+            meter.count_response(&upstreams, b"somewhere", &hints, false);
+            meter.count_response(&upstreams, b"PassthroughCluster", &hints, false);
             assert_eq!(meter.begin(&upstreams, b"somewhere", &hints), None);
         }
         assert_eq!(hints.times.get(), 1, "and of passthrough nothing is asked");
@@ -232,33 +243,37 @@ mod tests {
     }
 
     #[test]
-    fn the_endpoint_that_answers_tells_where_the_cluster_does_not() {
+    fn the_endpoint_determines_the_service_if_the_cluster_does_not() {
         let (mut meter, upstreams) = (Meter::default(), upstreams());
         let route = b"httproute/shop/web/rule/0";
-        assert_eq!(meter.begin(&upstreams, route, &()), None, "nobody knows yet");
+        assert_eq!(
+            meter.begin(&upstreams, route, &()),
+            None,
+            "the Service is not known yet"
+        );
         let backend = ObjectName::parse("shop/web").ok();
         let hints = Asked {
             backend,
             ..Asked::default()
         };
-        meter.answered(&upstreams, route, &hints, false);
-        meter.answered(&upstreams, route, &(), true);
+        meter.count_response(&upstreams, route, &hints, false);
+        meter.count_response(&upstreams, route, &(), true);
         assert_eq!(
             counted(&meter),
             [("shop/web", 1, 0)],
-            "and where no endpoint answered, nobody does"
+            "a response without an endpoint is not counted"
         );
         assert!(meter.services().all(|(.., knows_load)| !knows_load));
     }
 
     #[test]
-    fn services_beyond_the_limit_are_not_counted_and_those_before_go_on() {
+    fn services_beyond_the_limit_are_not_counted_and_others_still_are() {
         let (mut meter, upstreams) = (Meter::default(), upstreams());
-        for n in 0..MOST_SERVICES + 10 {
-            meter.answered(&upstreams, format!("s{n}.shop").as_bytes(), &(), false);
+        for n in 0..MAX_SERVICES + 10 {
+            meter.count_response(&upstreams, format!("s{n}.shop").as_bytes(), &(), false);
         }
-        meter.answered(&upstreams, b"s0.shop", &(), false);
-        assert_eq!(meter.services().count(), MOST_SERVICES);
+        meter.count_response(&upstreams, b"s0.shop", &(), false);
+        assert_eq!(meter.services().count(), MAX_SERVICES);
         assert_eq!(counted(&meter).first(), Some(&("shop/s0", 2, 0)));
     }
 }

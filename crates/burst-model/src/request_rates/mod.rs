@@ -1,15 +1,14 @@
-//! What the proxies see of the requests to each Service: how many a second, how many of them were rejected, how many
-//! are under way. Nobody else in a cluster knows it without a metrics pipeline, and of a Service at zero replicas
-//! nobody but the proxy knows it at all.
+//! Request rates of each Service as the proxies see them: requests per second, rejected requests and requests in flight.
+//! A cluster has these numbers only with a metrics pipeline, and for a Service at zero replicas only a proxy can count.
 //!
 //! ```text
-//! response ─▶ meter of the VM ─▶ its share ─▶ sum of the proxy ═▶ (the shell: a report) ═▶ sum of the hub ─▶ rates
+//! response ─▶ meter of the VM ─▶ its tally ─▶ sum of the proxy ═▶ (the shell: a report) ═▶ sum of the hub ─▶ rates
 //! ```
 //!
-//! A share holds counts and the time they were counted over, so shares add up, and become rates at the very end.
+//! A tally holds counts and the time that they cover, so tallies can be added. The sum is turned into rates at the end.
 
 #[cfg(test)]
-mod any;
+mod arbitrary;
 mod count;
 mod hub_tally;
 mod latest;
@@ -27,7 +26,7 @@ pub use hub_tally::{HubTally, ReportSettings};
 pub use latest::LatestRates;
 pub use meter::{Meter, MeterSlot};
 pub use rate::{CountingSettings, RateScope, RateSums, Rates, ServiceRate};
-pub use tally::{MOST_SERVICES, Tally};
+pub use tally::{MAX_SERVICES, Tally};
 pub use tally_sum::TallySum;
-pub use text::{InvalidTally, LONGEST, id};
+pub use text::{InvalidTally, MAX_REPORT_BYTES, id_of};
 pub use window::SlidingWindow;

@@ -1,57 +1,58 @@
-//! Which reports the hub keeps, whose they are, and where they stand in shared data. Their number and their bytes have a
-//! limit, which those who report share: where there is no room left, a report takes the place of one of the reporter that
-//! has the most, and is refused where that is its own reporter. So nobody who sends much costs others their reports.
+//! The reports that the hub keeps, their reporters, and their slots in shared data.
 //!
-//! A reporter is what its certificate says; the id of a proxy is only what it says of itself. Proxies with one name in
-//! their certificates are one reporter.
+//! The number and the bytes of all reports are limited. At a limit, a new report evicts a report of the reporter that uses
+//! the most, or is refused if that is its own reporter. So a reporter that sends much evicts only its own reports.
+//!
+//! A reporter is identified by its certificate. A proxy chooses its own id, so ids only tell the reports of one reporter
+//! apart. Proxies whose certificates have the same name are one reporter.
 
 use crate::records::Record;
 use crate::time::Time;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// Reports that are kept.
-pub const MOST_REPORTS: usize = 512;
+/// The most reports that are stored.
+pub const MAX_REPORTS: usize = 512;
 
-/// Bytes of all of them.
-pub const MOST_BYTES: usize = 32 << 20;
+/// The most bytes that all reports may have together.
+pub const MAX_BYTES: usize = 32 << 20;
 
-/// The reports that are kept.
+/// The reports that are stored.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReportIndex(Vec<StoredReport>);
 
-/// A report that is kept.
+/// A report that is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredReport {
-    /// The number of its place.
-    pub place: usize,
-    /// A hash of what its certificate says.
+    /// Its slot in shared data.
+    pub slot: usize,
+    /// A hash of the name in the reporter's certificate.
     reporter: u64,
     /// The id of the proxy.
     pub id: u64,
     bytes: usize,
-    came: Time,
+    received_at: Time,
 }
 
-/// Where a report goes.
+/// Where to store a report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AdmittedReport {
-    /// The number of the place.
-    pub place: usize,
-    /// Places whose reports had to go for it, and that hold no other now.
-    pub emptied: Vec<usize>,
-    /// How many had to go.
+    /// Its slot in shared data.
+    pub slot: usize,
+    /// Slots whose reports were evicted, and that are free now.
+    pub freed: Vec<usize>,
+    /// How many reports were evicted.
     pub evicted: usize,
 }
 
-/// There is no room for a report of a reporter that has at least as much as each other.
+/// The limits are reached, and no other reporter uses more than this one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "there is no room for more reports with this certificate: {MOST_REPORTS} reports of {MOST_BYTES} bytes are kept"
+    "there is no room for more reports with this certificate: {MAX_REPORTS} reports of {MAX_BYTES} bytes are stored"
 )]
 pub struct ReportsFull;
 
-/// What a reporter has.
+/// How much a reporter uses.
 #[derive(Clone, Copy, Debug)]
 struct ReporterUsage {
     reporter: u64,
@@ -62,86 +63,89 @@ struct ReporterUsage {
 impl Record for ReportIndex {}
 
 impl ReportIndex {
-    /// Takes what stands in shared data; an empty index where that is none.
+    /// Parses the index from shared data. Invalid bytes give an empty index.
     #[must_use]
     pub fn read(bytes: &[u8]) -> Self {
-        Self::from_bytes(bytes).filter(Self::is_sound).unwrap_or_default()
+        Self::from_bytes(bytes).filter(Self::is_consistent).unwrap_or_default()
     }
 
-    /// Whether each report has a place of its own.
-    fn is_sound(&self) -> bool {
-        let mut taken = [false; MOST_REPORTS];
-        let mut take = |place: usize| {
-            taken
-                .get_mut(place)
-                .is_some_and(|taken| !std::mem::replace(taken, true))
-        };
-        self.0.iter().all(|kept| take(kept.place))
+    /// Returns whether each report has a valid slot of its own.
+    fn is_consistent(&self) -> bool {
+        let mut taken = [false; MAX_REPORTS];
+        let mut take = |slot: usize| taken.get_mut(slot).is_some_and(|taken| !std::mem::replace(taken, true));
+        self.0.iter().all(|stored| take(stored.slot))
     }
 
-    /// Makes room for a report that came just now, in place of the last one of that proxy. Where it is refused, nothing
-    /// has changed.
+    /// Finds a slot for a report that was received at `now`. It replaces the last report of the same proxy. A refused
+    /// report changes nothing.
     ///
     /// # Errors
-    /// There is no room.
+    /// The limits are reached, and no other reporter uses more than this one.
     pub fn admit(&mut self, reporter: u64, id: u64, bytes: usize, now: Time) -> Result<AdmittedReport, ReportsFull> {
-        let mut kept = self.0.clone();
-        let is_same = |kept: &StoredReport| kept.reporter == reporter && kept.id == id;
-        let own = kept.iter().position(is_same).map(|at| kept.swap_remove(at).place);
+        let mut stored = self.0.clone();
+        let is_same = |stored: &StoredReport| stored.reporter == reporter && stored.id == id;
+        let own = stored.iter().position(is_same).map(|at| stored.swap_remove(at).slot);
         let mut evicted = Vec::new();
-        while let Some(full) = ExceededLimit::of(&kept, bytes) {
-            evicted.push(evict(&mut kept, full, reporter, bytes).ok_or(ReportsFull)?);
+        while let Some(full) = ExceededLimit::of(&stored, bytes) {
+            evicted.push(evict(&mut stored, full, reporter, bytes).ok_or(ReportsFull)?);
         }
         let count = evicted.len();
-        let place = own.or_else(|| evicted.pop()).unwrap_or_else(|| free(&kept));
-        kept.push(StoredReport {
-            place,
+        let slot = own
+            .or_else(|| evicted.pop())
+            .unwrap_or_else(|| first_free_slot(&stored));
+        stored.push(StoredReport {
+            slot,
             reporter,
             id,
             bytes,
-            came: now,
+            received_at: now,
         });
-        self.0 = kept;
+        self.0 = stored;
         Ok(AdmittedReport {
-            place,
-            emptied: evicted,
+            slot,
+            freed: evicted,
             evicted: count,
         })
     }
 
-    /// Takes out what came too long ago, and what lies ahead, which came before the clock was set back: the places.
-    pub fn expire(&mut self, patience: Duration, now: Time) -> Vec<usize> {
-        let is_late = |kept: &StoredReport| now.since(kept.came) > patience || kept.came.since(now) > patience;
-        let late = self.0.extract_if(.., |kept| is_late(kept)).map(|kept| kept.place);
+    /// Removes reports that are older than `max_age`, and those that lie as far in the future because the clock was set
+    /// back. Returns their slots.
+    pub fn expire(&mut self, max_age: Duration, now: Time) -> Vec<usize> {
+        let is_late =
+            |stored: &StoredReport| now.since(stored.received_at) > max_age || stored.received_at.since(now) > max_age;
+        let late = self
+            .0
+            .extract_if(.., |stored| is_late(stored))
+            .map(|stored| stored.slot);
         late.collect()
     }
 
-    /// The reports, those of the reporters with the fewest bytes first.
+    /// All reports. Those of the reporters with the fewest bytes come first.
     #[must_use]
-    pub fn in_order(&self) -> Vec<StoredReport> {
-        let used = uses(&self.0);
-        let bytes = |kept: &StoredReport| use_of(&used, kept.reporter).map_or(0, |used| used.bytes);
-        let mut kept = self.0.clone();
-        crate::order::sort_by(&mut kept, |a, b| {
-            (bytes(a), a.reporter, a.place).cmp(&(bytes(b), b.reporter, b.place))
+    pub fn by_usage(&self) -> Vec<StoredReport> {
+        let used = usages(&self.0);
+        let bytes = |stored: &StoredReport| usage_of(&used, stored.reporter).map_or(0, |used| used.bytes);
+        let mut stored = self.0.clone();
+        crate::order::sort_by(&mut stored, |a, b| {
+            (bytes(a), a.reporter, a.slot).cmp(&(bytes(b), b.reporter, b.slot))
         });
-        kept
+        stored
     }
 
     /// Bytes of all reports.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.0.iter().map(|kept| kept.bytes).fold(0, usize::saturating_add)
+        self.0.iter().map(|stored| stored.bytes).fold(0, usize::saturating_add)
     }
 
-    /// Whether a report stands there.
+    /// Returns whether a report is stored in that slot.
     #[must_use]
-    pub fn has(&self, place: usize) -> bool {
-        self.0.iter().any(|kept| kept.place == place)
+    pub fn is_used(&self, slot: usize) -> bool {
+        self.0.iter().any(|stored| stored.slot == slot)
     }
 }
 
-/// What there is no room for.
+/// The limit that another report would exceed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ExceededLimit {
     Reports,
@@ -149,11 +153,14 @@ enum ExceededLimit {
 }
 
 impl ExceededLimit {
-    fn of(kept: &[StoredReport], bytes: usize) -> Option<Self> {
-        let used = kept.iter().map(|kept| kept.bytes).fold(bytes, usize::saturating_add);
-        if kept.len() >= MOST_REPORTS {
+    fn of(stored: &[StoredReport], bytes: usize) -> Option<Self> {
+        let used = stored
+            .iter()
+            .map(|stored| stored.bytes)
+            .fold(bytes, usize::saturating_add);
+        if stored.len() >= MAX_REPORTS {
             Some(Self::Reports)
-        } else if used > MOST_BYTES {
+        } else if used > MAX_BYTES {
             Some(Self::Bytes)
         } else {
             None
@@ -161,15 +168,15 @@ impl ExceededLimit {
     }
 }
 
-/// Takes out the largest report of the reporter that has the most, if that is more than what `reporter` would have then;
-/// its place.
-fn evict(kept: &mut Vec<StoredReport>, full: ExceededLimit, reporter: u64, bytes: usize) -> Option<usize> {
-    let used = uses(kept);
+/// Removes the largest report of the reporter that uses the most, and returns its slot. `None` if no other reporter uses
+/// more than `reporter` would with the new report.
+fn evict(stored: &mut Vec<StoredReport>, full: ExceededLimit, reporter: u64, bytes: usize) -> Option<usize> {
+    let used = usages(stored);
     let weigh = |used: &ReporterUsage| match full {
         ExceededLimit::Reports => used.reports,
         ExceededLimit::Bytes => used.bytes,
     };
-    let own = use_of(&used, reporter).map_or(0, weigh);
+    let own = usage_of(&used, reporter).map_or(0, weigh);
     let own = own.saturating_add(match full {
         ExceededLimit::Reports => 1,
         ExceededLimit::Bytes => bytes,
@@ -178,37 +185,40 @@ fn evict(kept: &mut Vec<StoredReport>, full: ExceededLimit, reporter: u64, bytes
         .iter()
         .filter(|used| used.reporter != reporter && weigh(used) > own);
     let heaviest = others.max_by_key(|used| weigh(used))?.reporter;
-    let theirs = kept.iter().enumerate().filter(|(_, kept)| kept.reporter == heaviest);
-    let (at, _) = theirs.max_by_key(|(_, kept)| kept.bytes)?;
-    Some(kept.swap_remove(at).place)
+    let theirs = stored
+        .iter()
+        .enumerate()
+        .filter(|(_, stored)| stored.reporter == heaviest);
+    let (at, _) = theirs.max_by_key(|(_, stored)| stored.bytes)?;
+    Some(stored.swap_remove(at).slot)
 }
 
-fn uses(kept: &[StoredReport]) -> Vec<ReporterUsage> {
+fn usages(stored: &[StoredReport]) -> Vec<ReporterUsage> {
     let mut uses: Vec<ReporterUsage> = Vec::new();
-    for kept in kept {
-        match uses.iter_mut().find(|used| used.reporter == kept.reporter) {
+    for stored in stored {
+        match uses.iter_mut().find(|used| used.reporter == stored.reporter) {
             Some(used) => {
                 used.reports = used.reports.saturating_add(1);
-                used.bytes = used.bytes.saturating_add(kept.bytes);
+                used.bytes = used.bytes.saturating_add(stored.bytes);
             }
             None => uses.push(ReporterUsage {
-                reporter: kept.reporter,
+                reporter: stored.reporter,
                 reports: 1,
-                bytes: kept.bytes,
+                bytes: stored.bytes,
             }),
         }
     }
     uses
 }
 
-fn use_of(uses: &[ReporterUsage], reporter: u64) -> Option<&ReporterUsage> {
+fn usage_of(uses: &[ReporterUsage], reporter: u64) -> Option<&ReporterUsage> {
     uses.iter().find(|used| used.reporter == reporter)
 }
 
-/// The first place that is free.
-fn free(kept: &[StoredReport]) -> usize {
-    let is_taken = |place: &usize| kept.iter().any(|kept| kept.place == *place);
-    (0..MOST_REPORTS).find(|place| !is_taken(place)).unwrap_or(MOST_REPORTS)
+/// The first slot that is free.
+fn first_free_slot(stored: &[StoredReport]) -> usize {
+    let is_taken = |slot: &usize| stored.iter().any(|stored| stored.slot == *slot);
+    (0..MAX_REPORTS).find(|slot| !is_taken(slot)).unwrap_or(MAX_REPORTS)
 }
 
 #[cfg(test)]

@@ -1,36 +1,36 @@
-//! What one observer saw of all Services: a VM of its own requests, a proxy of its VMs', the hub of all proxies'. The
-//! [sum](super::Total) of shares is a share again.
+//! A tally: the request counts of all Services, as one VM, one proxy or the hub counted them. The
+//! [sum](super::TallySum) of tallies is a tally.
 
 use super::count::RequestCounts;
 use super::rate::{RateSums, ServiceRate};
 use crate::time::Time;
 use std::time::Duration;
 
-/// Services in one share, at most: a VM counts no further ones, and a report with more is refused.
-pub const MOST_SERVICES: usize = 20_000;
+/// The most Services in one tally. A VM counts no further ones, and a report with more is refused.
+pub const MAX_SERVICES: usize = 20_000;
 
-/// What one observer saw over some time. The names are those of Services, as `namespace/name`.
+/// The request counts of one observer over a period.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tally<'a> {
-    /// Whose it is.
+    /// The id of the observer.
     pub id: u64,
-    /// When the counts were taken.
-    pub taken: Time,
-    /// The time up to then that they were counted over.
+    /// The end of the period.
+    pub taken_at: Time,
+    /// The length of the period.
     pub span: Duration,
-    /// By name, in order, each once.
+    /// By `namespace/name` of the Service, sorted and unique.
     pub services: Vec<(&'a str, RequestCounts)>,
 }
 
 impl Tally<'_> {
-    /// Whether it is recent enough to count. One that lies ahead was written before the clock was set back: it is as
-    /// little worth as one that lies so far behind.
+    /// Returns whether the tally is recent enough. One in the future was written before the clock was set back, and may
+    /// lie ahead by as much.
     #[must_use]
-    pub fn is_fresh(&self, now: Time, patience: Duration) -> bool {
-        now.since(self.taken) <= patience && self.taken.since(now) <= patience
+    pub fn is_fresh(&self, now: Time, max_age: Duration) -> bool {
+        now.since(self.taken_at) <= max_age && self.taken_at.since(now) <= max_age
     }
 
-    /// The rates that these counts are. Nothing was counted over no time.
+    /// The rates of these counts. `None` if the period is empty.
     #[must_use]
     pub fn rates(&self) -> Option<RateSums> {
         let millis = u64::try_from(self.span.as_millis()).ok().filter(|millis| *millis > 0)?;
@@ -43,7 +43,7 @@ impl Tally<'_> {
         let services = self.services.iter();
         let services = services.map(|(name, count)| ((*name).to_owned(), rate(count)));
         Some(RateSums {
-            as_of: self.taken,
+            as_of: self.taken_at,
             window: self.span,
             services: services.collect(),
         })
@@ -52,28 +52,28 @@ impl Tally<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::any::share;
+    use super::super::arbitrary::tally;
     use super::*;
     use proptest::prelude::*;
 
     #[test]
-    fn a_share_from_before_the_clock_was_set_back_does_not_count_for_ever() {
-        let (now, patience) = (Time::from_unix_millis(100_000), Duration::from_secs(9));
+    fn a_tally_from_the_future_is_fresh_only_within_the_maximum_age() {
+        let (now, max_age) = (Time::from_unix_millis(100_000), Duration::from_secs(9));
         for (taken, is_fresh) in [(100, true), (91, true), (90, false), (101, true), (1000, false)] {
-            let share = Tally {
+            let tally = Tally {
                 id: 1,
-                taken: Time::from_unix_millis(taken * 1000),
+                taken_at: Time::from_unix_millis(taken * 1000),
                 span: Duration::from_secs(30),
                 services: Vec::new(),
             };
-            assert_eq!(share.is_fresh(now, patience), is_fresh, "taken at {taken} s");
+            assert_eq!(tally.is_fresh(now, max_age), is_fresh, "taken at {taken} s");
         }
     }
 
     proptest! {
         #[test]
-        fn any_share_has_rates_or_none(share in share()) {
-            let _ = share.borrow().rates();
+        fn any_tally_has_rates_or_none(tally in tally()) {
+            let _ = tally.borrow().rates();
         }
     }
 }

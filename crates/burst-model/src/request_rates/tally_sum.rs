@@ -1,41 +1,41 @@
-//! Shares added up one after the other, so that only one of them has to be in memory beside the sum; and the sum has the
-//! limits of a share, whatever names are in what is added.
+//! Adds up tallies one by one, so that only one of them is in memory beside the sum. The sum has the limits of a tally,
+//! whatever names the tallies contain.
 
 use super::count::RequestCounts;
-use super::tally::{MOST_SERVICES, Tally};
-use super::text::{LONGEST, length};
+use super::tally::{MAX_SERVICES, Tally};
+use super::text::{MAX_REPORT_BYTES, length};
 use crate::time::Time;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// The sum of some shares. It was counted over the longest of their spans: in the time before a younger observer was
-/// there it saw nothing. The window is over when the oldest of them was taken.
+/// The sum of tallies. Its span is the longest of theirs, because a younger observer saw no requests before it started.
+/// Its period ends when the earliest of theirs does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TallySum {
     services: BTreeMap<Box<str>, RequestCounts>,
-    /// What the services are as text, for which there is as much room as for one report.
+    /// The length of the Services as text, which is limited like a report.
     length: usize,
-    taken: Option<Time>,
+    taken_at: Option<Time>,
     span: Duration,
-    shares: usize,
-    left_out: usize,
+    tallies: usize,
+    excluded: usize,
 }
 
 impl TallySum {
-    /// Adds a share. A service that is new is left out where there is no room for it, and stays left out, so that each
-    /// service is counted in full or not at all: add first what must not be left out.
-    pub fn add(&mut self, share: &Tally<'_>) {
-        self.taken = Some(self.taken.map_or(share.taken, |taken| taken.min(share.taken)));
-        self.span = self.span.max(share.span);
-        self.shares = self.shares.saturating_add(1);
-        for (name, count) in &share.services {
+    /// Adds a tally. At the limits, Services that are not in the sum yet are excluded from it, also from later tallies: a
+    /// Service is counted in full or not at all. Add the tallies first that matter most.
+    pub fn add(&mut self, tally: &Tally<'_>) {
+        self.taken_at = Some(self.taken_at.map_or(tally.taken_at, |taken| taken.min(tally.taken_at)));
+        self.span = self.span.max(tally.span);
+        self.tallies = self.tallies.saturating_add(1);
+        for (name, count) in &tally.services {
             if let Some(sum) = self.services.get_mut(*name) {
-                *sum = sum.and(*count);
+                *sum = sum.combine(*count);
                 continue;
             }
             let length = self.length.saturating_add(length(name, count));
-            if self.services.len() >= MOST_SERVICES || length > LONGEST {
-                self.left_out = self.left_out.saturating_add(1);
+            if self.services.len() >= MAX_SERVICES || length > MAX_REPORT_BYTES {
+                self.excluded = self.excluded.saturating_add(1);
                 continue;
             }
             self.length = length;
@@ -43,25 +43,25 @@ impl TallySum {
         }
     }
 
-    /// How many shares were added.
+    /// How many tallies were added.
     #[must_use]
     pub fn tallies(&self) -> usize {
-        self.shares
+        self.tallies
     }
 
-    /// How often a service of a share was left out.
+    /// How often a Service of a tally was excluded.
     #[must_use]
     pub fn excluded(&self) -> usize {
-        self.left_out
+        self.excluded
     }
 
-    /// The sum in the name of `id`; `None` where nothing was added.
+    /// The sum as the tally of `id`. `None` if no tally was added.
     #[must_use]
     pub fn tally(&self, id: u64) -> Option<Tally<'_>> {
         let services = self.services.iter();
         Some(Tally {
             id,
-            taken: self.taken?,
+            taken_at: self.taken_at?,
             span: self.span,
             services: services.map(|(name, count)| (&**name, *count)).collect(),
         })
@@ -70,7 +70,7 @@ impl TallySum {
 
 #[cfg(test)]
 mod tests {
-    use super::super::any::shares;
+    use super::super::arbitrary::tallies;
     use super::*;
     use proptest::prelude::*;
 
@@ -86,20 +86,20 @@ mod tests {
         };
         Tally {
             id: 1,
-            taken: at(taken),
+            taken_at: at(taken),
             span: Duration::from_secs(30),
             services: services.iter().map(|(name, counts)| (*name, count(*counts))).collect(),
         }
     }
 
-    fn total<'a>(shares: impl IntoIterator<Item = Tally<'a>>) -> TallySum {
+    fn total<'a>(tallies: impl IntoIterator<Item = Tally<'a>>) -> TallySum {
         let mut total = TallySum::default();
-        shares.into_iter().for_each(|share| total.add(&share));
+        tallies.into_iter().for_each(|tally| total.add(&tally));
         total
     }
 
     #[test]
-    fn a_sum_is_as_old_as_the_oldest_share() {
+    fn a_sum_is_as_old_as_the_oldest_tally() {
         let one = seen(100, &[("shop/web", [60, 3, 500])]);
         let two = seen(103, &[("shop/api", [5, 5, 0]), ("shop/web", [30, 0, 250])]);
         let both = total([one, two]);
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_under_way_that_one_does_not_count_are_unknown() {
+    fn requests_in_flight_are_unknown_if_one_observer_does_not_count_them() {
         let mut blind = seen(100, &[("shop/web", [1, 0, 0])]);
         blind.services[0].1.in_flight_milli = None;
         let both = total([seen(100, &[("shop/web", [1, 0, 7])]), blind]);
@@ -148,10 +148,10 @@ mod tests {
     }
 
     #[test]
-    fn a_sum_of_ten_times_what_it_holds_can_be_read_and_has_in_full_what_came_first() {
+    fn a_sum_at_its_limit_can_be_parsed_and_counts_the_first_services_in_full() {
         for length in [20, 100, 500] {
-            let per_share = (LONGEST / (length + 80)).min(MOST_SERVICES);
-            let reports: Vec<_> = (0..10).map(|number| names(number, per_share, length)).collect();
+            let per_tally = (MAX_REPORT_BYTES / (length + 80)).min(MAX_SERVICES);
+            let reports: Vec<_> = (0..10).map(|number| names(number, per_tally, length)).collect();
             let web = seen(100, &[("shop/web", [7, 0, 0])]);
             let mut total = total([web.clone()]);
             // The numbers grow once there is no room for names any more.
@@ -159,47 +159,47 @@ mod tests {
                 reports.iter().for_each(|names| total.add(&of(names, count)));
             }
             total.add(&web);
-            let share = total.tally(9).unwrap();
-            assert!(total.excluded() >= 2 * 8 * per_share, "{}", total.excluded());
-            let text = share.to_text();
+            let tally = total.tally(9).unwrap();
+            assert!(total.excluded() >= 2 * 8 * per_tally, "{}", total.excluded());
+            let text = tally.to_text();
             assert!(
-                Tally::parse(text.as_bytes()).as_ref() == Ok(&share),
+                Tally::parse(text.as_bytes()).as_ref() == Ok(&tally),
                 "{} bytes",
                 text.len()
             );
-            let found = share.services.iter().find(|(name, _)| *name == "shop/web");
+            let found = tally.services.iter().find(|(name, _)| *name == "shop/web");
             assert_eq!(found.unwrap().1.requests, 14, "what came first is counted in full");
         }
     }
 
     #[test]
-    fn a_sum_of_as_many_services_as_a_share_may_have_is_whole() {
-        let names = names(0, MOST_SERVICES, 60);
+    fn a_sum_of_the_most_services_that_a_tally_may_have_excludes_none() {
+        let names = names(0, MAX_SERVICES, 60);
         let total = total([of(&names, 1000), of(&names, 1000)]);
         assert_eq!(
             (total.excluded(), total.tally(9).unwrap().services.len()),
-            (0, MOST_SERVICES)
+            (0, MAX_SERVICES)
         );
     }
 
     proptest! {
         #[test]
-        fn nothing_is_lost_and_nothing_counted_twice(all in shares()) {
-            let all: Vec<_> = all.iter().map(|share| share.borrow()).collect();
+        fn nothing_is_lost_and_nothing_counted_twice(all in tallies()) {
+            let all: Vec<_> = all.iter().map(|tally| tally.borrow()).collect();
             let mut wanted: BTreeMap<&str, u64> = BTreeMap::new();
-            for (name, count) in all.iter().flat_map(|share| &share.services) {
+            for (name, count) in all.iter().flat_map(|tally| &tally.services) {
                 *wanted.entry(name).or_default() += count.requests;
             }
             let total = total(all);
-            let services = total.tally(0).map(|share| share.services).unwrap_or_default();
+            let services = total.tally(0).map(|tally| tally.services).unwrap_or_default();
             prop_assert!(services.is_sorted_by(|a, b| a.0 < b.0));
             let found: BTreeMap<_, _> = services.iter().map(|(name, count)| (*name, count.requests)).collect();
             prop_assert_eq!(found, wanted);
         }
 
         #[test]
-        fn the_order_of_the_shares_does_not_matter_while_there_is_room(all in shares(), turn in 0..8usize) {
-            let all: Vec<_> = all.iter().map(|share| share.borrow()).collect();
+        fn the_order_of_the_tallies_does_not_matter_while_there_is_room(all in tallies(), turn in 0..8usize) {
+            let all: Vec<_> = all.iter().map(|tally| tally.borrow()).collect();
             let mut turned = all.clone();
             turned.rotate_left(turn.min(all.len()));
             let [one, other] = [total(all), total(turned)];

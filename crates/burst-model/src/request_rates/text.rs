@@ -1,59 +1,59 @@
-//! A share as text: in a slot of shared data, and in the header of a report.
+//! The text format of a tally, in shared data and in the header of a report.
 //!
 //! ```text
 //! 1;ID;MILLIS;SPAN;NAMESPACE/NAME=REQUESTS,REJECTED,IN-FLIGHT;NAMESPACE/NAME=REQUESTS,REJECTED;…
 //! ```
 //!
-//! Numbers are decimal, the id is 16 hexadecimal digits, times are milliseconds, names stand in order. A header cannot
-//! hold just any byte, and one form is less to get wrong than two.
+//! Numbers are decimal, the id has 16 hexadecimal digits, times are in milliseconds, and names are sorted. The format is
+//! text because a header cannot hold arbitrary bytes.
 
 use super::count::RequestCounts;
-use super::tally::{MOST_SERVICES, Tally};
+use super::tally::{MAX_SERVICES, Tally};
 use crate::name::ObjectName;
 use crate::time::Time;
 use std::fmt::Write;
 use std::time::Duration;
 
-/// Raised whenever the text changes its meaning.
+/// The version of the format. Increase it whenever the format changes.
 const VERSION: &str = "1";
 
-/// The longest report that is read. 20,000 Services of usual names take less than 1 MiB.
-pub const LONGEST: usize = 2 << 20;
+/// The longest report that is parsed. 20,000 Services with common names take less than 1 MiB.
+pub const MAX_REPORT_BYTES: usize = 2 << 20;
 
-/// The longest text that is read where the proxy wrote it itself: in a sum the numbers are longer than in its parts.
-const LONGEST_SUM: usize = 2 * LONGEST;
+/// The longest text of this proxy that is parsed. The numbers of a sum are longer than those of its tallies.
+const MAX_TALLY_BYTES: usize = 2 * MAX_REPORT_BYTES;
 
-/// Why a text is no share.
+/// Why a text is not a tally.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidTally {
-    /// There is too much of it.
+    /// The text is too long.
     #[error("of {0} bytes is longer than the {1} bytes that are read")]
     TooLong(usize, usize),
-    /// It is not of this version, or nothing of the kind.
-    #[error("is not a share of version {VERSION}")]
+    /// The text has another version, or is something else.
+    #[error("is not a tally of version {VERSION}")]
     Version,
-    /// A number that should stand there does not.
+    /// The number with that name is invalid.
     #[error("{0}: is not a number as it should be")]
     Number(&'static str),
-    /// Something that should be a Service with its counts.
+    /// The Service with that index is invalid.
     #[error("service {0}: is not NAMESPACE/NAME=REQUESTS,REJECTED or …,IN-FLIGHT")]
     Service(usize),
-    /// A Service that should stand before the one before it, or is it.
+    /// The Service with that index is not sorted, or is there twice.
     #[error("service {0}: is out of order")]
     Order(usize),
-    /// More Services than a share may have.
-    #[error("there are more than {MOST_SERVICES} services")]
+    /// There are more Services than a tally may have.
+    #[error("there are more than {MAX_SERVICES} services")]
     TooMany,
 }
 
-/// Whose share a text is, where it is one: all else is not looked at.
+/// The id of a tally's observer. Only the start of the text is parsed.
 #[must_use]
-pub fn id(text: &[u8]) -> Option<u64> {
+pub fn id_of(text: &[u8]) -> Option<u64> {
     head(text).map(|(id, _)| id)
 }
 
-/// When the counts of a share were taken.
-pub(super) fn taken(text: &[u8]) -> Option<Time> {
+/// The end of a tally's period. Only the start of the text is parsed.
+pub(super) fn taken_at(text: &[u8]) -> Option<Time> {
     head(text).map(|(_, taken)| taken)
 }
 
@@ -66,16 +66,16 @@ fn head(text: &[u8]) -> Option<(u64, Time)> {
 }
 
 impl<'a> Tally<'a> {
-    /// The share as text.
+    /// The tally as text.
     #[must_use]
     pub fn to_text(&self) -> String {
-        self.to_text_with(self.taken.unix_millis())
+        self.to_text_with(self.taken_at.unix_millis())
     }
 
-    /// The share as text for another machine, whose clock may be another: with its age in place of the time.
+    /// The tally as text for another machine: with its age in index of the time, because clocks differ.
     #[must_use]
     pub fn to_report(&self, now: Time) -> String {
-        self.to_text_with(millis(now.since(self.taken)))
+        self.to_text_with(millis(now.since(self.taken_at)))
     }
 
     fn to_text_with(&self, moment: u64) -> String {
@@ -90,7 +90,7 @@ impl<'a> Tally<'a> {
             },
         ) in &self.services
         {
-            // Into a text nothing can fail.
+            // Writing to a `String` cannot fail.
             let _ = write!(text, ";{name}={requests},{rejected}");
             if let Some(in_flight) = in_flight_milli {
                 let _ = write!(text, ",{in_flight}");
@@ -99,12 +99,12 @@ impl<'a> Tally<'a> {
         text
     }
 
-    /// Reads a text.
+    /// Parses a text.
     ///
     /// # Errors
-    /// It is not exactly what this version writes.
+    /// It is not exactly what [`Self::to_text`] writes.
     pub fn parse(text: &'a [u8]) -> Result<Self, InvalidTally> {
-        is_short(text, LONGEST_SUM)?;
+        check_length(text, MAX_TALLY_BYTES)?;
         let text = std::str::from_utf8(text).map_err(|_| InvalidTally::Version)?;
         let mut parts = text.split(';');
         if parts.next() != Some(VERSION) {
@@ -116,52 +116,55 @@ impl<'a> Tally<'a> {
         let taken = Time::from_unix_millis(number("time", decimal)?);
         let span = Duration::from_millis(number("span", decimal)?);
         let mut services: Vec<(&str, RequestCounts)> = Vec::new();
-        for (place, part) in parts.enumerate() {
-            let (name, count) = service(part).ok_or(InvalidTally::Service(place))?;
+        for (index, part) in parts.enumerate() {
+            let (name, count) = service(part).ok_or(InvalidTally::Service(index))?;
             if services.last().is_some_and(|(last, _)| *last >= name) {
-                return Err(InvalidTally::Order(place));
+                return Err(InvalidTally::Order(index));
             }
-            if place >= MOST_SERVICES {
+            if index >= MAX_SERVICES {
                 return Err(InvalidTally::TooMany);
             }
             services.push((name, count));
         }
         Ok(Self {
             id,
-            taken,
+            taken_at: taken,
             span,
             services,
         })
     }
 
-    /// Reads what [`Self::to_report`] wrote, as of now.
+    /// Parses the text of a report that was received at `now`.
     ///
     /// # Errors
-    /// It is not exactly that.
+    /// It is not exactly what [`Self::to_report`] writes.
     pub fn parse_report(text: &'a [u8], now: Time) -> Result<Self, InvalidTally> {
-        is_short(text, LONGEST)?;
-        let share = Self::parse(text)?;
-        let age = share.taken.unix_millis();
+        check_length(text, MAX_REPORT_BYTES)?;
+        let tally = Self::parse(text)?;
+        let age = tally.taken_at.unix_millis();
         let taken = Time::from_unix_millis(now.unix_millis().saturating_sub(age));
-        Ok(Self { taken, ..share })
+        Ok(Self {
+            taken_at: taken,
+            ..tally
+        })
     }
 }
 
-fn is_short(text: &[u8], most: usize) -> Result<(), InvalidTally> {
+fn check_length(text: &[u8], most: usize) -> Result<(), InvalidTally> {
     match text.len() <= most {
         true => Ok(()),
         false => Err(InvalidTally::TooLong(text.len(), most)),
     }
 }
 
-/// Bytes that a Service takes in a share.
+/// The bytes that a Service takes in the text.
 pub(super) fn length(name: &str, count: &RequestCounts) -> usize {
     let digits = |number: u64| number.checked_ilog10().map_or(1, |log| log.saturating_add(1)) as usize;
     let in_flight = count
         .in_flight_milli
         .map_or(0, |number| digits(number).saturating_add(1));
     let numbers = digits(count.requests).saturating_add(digits(count.rejected));
-    // With `;`, `=` and `,`.
+    // The name and the numbers, with `;`, `=` and `,`.
     name.len()
         .saturating_add(3)
         .saturating_add(numbers)
@@ -203,17 +206,17 @@ fn hexadecimal(text: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::any::share;
+    use super::super::arbitrary::tally;
     use super::*;
     use proptest::prelude::*;
 
-    const SHARE: &[u8] = b"1;00000000000000ff;5000;30000;shop/api=3,3;shop/web=60,2,1500";
+    const TALLY: &[u8] = b"1;00000000000000ff;5000;30000;shop/api=3,3;shop/web=60,2,1500";
 
     #[test]
-    fn a_share_is_one_line_of_text() {
-        let share = Tally::parse(SHARE).unwrap();
+    fn a_tally_is_one_line_of_text() {
+        let tally = Tally::parse(TALLY).unwrap();
         assert_eq!(
-            (share.id, share.taken, share.span),
+            (tally.id, tally.taken_at, tally.span),
             (255, Time::from_unix_millis(5_000), Duration::from_secs(30))
         );
         let web = RequestCounts {
@@ -221,24 +224,24 @@ mod tests {
             rejected: 2,
             in_flight_milli: Some(1500),
         };
-        assert_eq!(share.services[1], ("shop/web", web));
-        assert_eq!(share.services[0].1.in_flight_milli, None);
-        assert_eq!(share.to_text().as_bytes(), SHARE);
-        assert_eq!(head(SHARE), Some((255, share.taken)));
+        assert_eq!(tally.services[1], ("shop/web", web));
+        assert_eq!(tally.services[0].1.in_flight_milli, None);
+        assert_eq!(tally.to_text().as_bytes(), TALLY);
+        assert_eq!(head(TALLY), Some((255, tally.taken_at)));
     }
 
     #[test]
     fn clocks_that_differ_do_not_matter_to_a_report() {
-        let share = Tally::parse(SHARE).unwrap();
-        let report = share.to_report(Time::from_unix_millis(5_700));
+        let tally = Tally::parse(TALLY).unwrap();
+        let report = tally.to_report(Time::from_unix_millis(5_700));
         let here = Time::from_unix_millis(1_000_000);
         let read = Tally::parse_report(report.as_bytes(), here).unwrap();
-        assert_eq!(read.taken, Time::from_unix_millis(999_300));
-        assert_eq!(read.services, share.services);
+        assert_eq!(read.taken_at, Time::from_unix_millis(999_300));
+        assert_eq!(read.services, tally.services);
     }
 
     #[test]
-    fn what_is_not_exactly_a_share_is_refused_and_told_where() {
+    fn an_invalid_tally_is_refused_with_the_position() {
         let head = "1;00000000000000ff;5000;30000";
         let number = InvalidTally::Number;
         for (text, error) in [
@@ -263,68 +266,71 @@ mod tests {
         ] {
             assert_eq!(Tally::parse(text.as_bytes()), Err(error), "{text}");
         }
-        let long = vec![b'1'; LONGEST_SUM + 1];
+        let long = vec![b'1'; MAX_TALLY_BYTES + 1];
         assert_eq!(
             Tally::parse(&long),
-            Err(InvalidTally::TooLong(LONGEST_SUM + 1, LONGEST_SUM))
+            Err(InvalidTally::TooLong(MAX_TALLY_BYTES + 1, MAX_TALLY_BYTES))
         );
-        let report = Tally::parse_report(&long[..=LONGEST], Time::default());
-        assert_eq!(report, Err(InvalidTally::TooLong(LONGEST + 1, LONGEST)));
+        let report = Tally::parse_report(&long[..=MAX_REPORT_BYTES], Time::default());
+        assert_eq!(
+            report,
+            Err(InvalidTally::TooLong(MAX_REPORT_BYTES + 1, MAX_REPORT_BYTES))
+        );
         assert_eq!(Tally::parse(b"1;\xff"), Err(InvalidTally::Version));
     }
 
     #[test]
-    fn services_beyond_what_a_share_may_have_are_refused() {
+    fn services_beyond_what_a_tally_may_have_are_refused() {
         let of = |services: usize| {
             let rows: Vec<_> = (0..services).map(|n| format!(";a/{n:05}=1,0")).collect();
             format!("1;00000000000000ff;5000;30000{}", rows.concat())
         };
-        assert!(Tally::parse(of(MOST_SERVICES).as_bytes()).is_ok());
+        assert!(Tally::parse(of(MAX_SERVICES).as_bytes()).is_ok());
         assert_eq!(
-            Tally::parse(of(MOST_SERVICES + 1).as_bytes()),
+            Tally::parse(of(MAX_SERVICES + 1).as_bytes()),
             Err(InvalidTally::TooMany)
         );
     }
 
     proptest! {
         #[test]
-        fn what_was_written_is_read(share in share()) {
-            let share = share.borrow();
-            let text = share.to_text();
-            let services: usize = share.services.iter().map(|(name, count)| length(name, count)).sum();
-            let empty = Tally { services: Vec::new(), ..share.clone() }.to_text();
+        fn what_is_written_is_parsed(tally in tally()) {
+            let tally = tally.borrow();
+            let text = tally.to_text();
+            let services: usize = tally.services.iter().map(|(name, count)| length(name, count)).sum();
+            let empty = Tally { services: Vec::new(), ..tally.clone() }.to_text();
             prop_assert_eq!(empty.len() + services, text.len());
-            prop_assert_eq!(Tally::parse(text.as_bytes()), Ok(share.clone()));
-            prop_assert_eq!(head(text.as_bytes()), Some((share.id, share.taken)));
+            prop_assert_eq!(Tally::parse(text.as_bytes()), Ok(tally.clone()));
+            prop_assert_eq!(head(text.as_bytes()), Some((tally.id, tally.taken_at)));
         }
 
         #[test]
-        fn a_changed_text_is_refused_or_another_share(
-            share in share(),
+        fn a_changed_text_is_invalid_or_another_tally(
+            tally in tally(),
             at: prop::sample::Index,
             byte: u8,
         ) {
-            let share = share.borrow();
-            let text = share.to_text();
+            let tally = tally.borrow();
+            let text = tally.to_text();
             let mut bytes = text.clone().into_bytes();
             let at = at.index(bytes.len());
             prop_assume!(bytes[at] != byte);
             bytes[at] = byte;
-            prop_assert_ne!(Tally::parse(&bytes), Ok(share.clone()));
-            prop_assert!(Tally::parse(&text.as_bytes()[..at]) != Ok(share));
+            prop_assert_ne!(Tally::parse(&bytes), Ok(tally.clone()));
+            prop_assert!(Tally::parse(&text.as_bytes()[..at]) != Ok(tally));
         }
 
         #[test]
-        fn arbitrary_bytes_are_refused_and_nothing_worse(bytes in proptest::collection::vec(any::<u8>(), 0..128)) {
+        fn arbitrary_bytes_are_refused(bytes in proptest::collection::vec(any::<u8>(), 0..128)) {
             prop_assert!(Tally::parse(&bytes).is_err());
-            let _ = id(&bytes);
+            let _ = id_of(&bytes);
         }
 
         #[test]
-        fn arbitrary_text_of_the_kind_is_survived(text in "1;[0-9a-f]{16};[0-9]{1,20};[0-9]{1,20}(;[a-b/]{1,3}=[0-9,]{1,5}){0,3}") {
+        fn arbitrary_text_of_the_format_does_not_panic(text in "1;[0-9a-f]{16};[0-9]{1,20};[0-9]{1,20}(;[a-b/]{1,3}=[0-9,]{1,5}){0,3}") {
             let now = Time::from_unix_millis(1_000_000);
-            if let Ok(share) = Tally::parse_report(text.as_bytes(), now) {
-                prop_assert!(share.taken <= now);
+            if let Ok(tally) = Tally::parse_report(text.as_bytes(), now) {
+                prop_assert!(tally.taken_at <= now);
             }
         }
     }

@@ -1,5 +1,5 @@
-//! What a VM counted within the window: the difference between its counters now and at the window's begin, of which
-//! a few older states are kept.
+//! The requests of a VM within a sliding window: the difference between its counters now and at the start of the window,
+//! from which a few samples are kept.
 
 use super::count::RequestCounts;
 use super::meter::{Meter, ServiceCounters};
@@ -8,81 +8,81 @@ use crate::time::Time;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// States kept within a window: it is longer than asked by a sixth at most.
+/// Samples within a window. The window is longer than configured by a sixth at most.
 const STEPS: u32 = 6;
 
-/// The counters at a moment.
+/// The counters at a point in time.
 #[derive(Debug)]
 struct CounterSample {
     at: Time,
-    tallies: Box<[ServiceCounters]>,
+    counters: Box<[ServiceCounters]>,
 }
 
 /// The recent past of a [`Meter`].
 #[derive(Debug)]
 pub struct SlidingWindow {
     length: Duration,
-    /// The oldest is where the window begins. Never empty.
-    states: VecDeque<CounterSample>,
-    looked: Time,
+    /// The window begins at the oldest sample. Never empty.
+    samples: VecDeque<CounterSample>,
+    last_tick: Time,
 }
 
 impl SlidingWindow {
-    /// A window of that length, for a meter that has not counted yet.
+    /// A window of that length, for a meter that has counted nothing.
     #[must_use]
     pub fn new(length: Duration, now: Time) -> Self {
         let mut window = Self {
             length,
-            states: VecDeque::new(),
-            looked: now,
+            samples: VecDeque::new(),
+            last_tick: now,
         };
-        window.begin(&Meter::default(), now);
+        window.restart(&Meter::default(), now);
         window
     }
 
-    fn begin(&mut self, meter: &Meter, now: Time) {
-        self.states.clear();
-        self.keep(meter, now);
+    fn restart(&mut self, meter: &Meter, now: Time) {
+        self.samples.clear();
+        self.record_sample(meter, now);
     }
 
-    fn keep(&mut self, meter: &Meter, now: Time) {
-        self.states.push_back(CounterSample {
+    fn record_sample(&mut self, meter: &Meter, now: Time) {
+        self.samples.push_back(CounterSample {
             at: now,
-            tallies: meter.counters(),
+            counters: meter.counters(),
         });
     }
 
-    /// Lets time pass, once a tick of the VM, whichever of its root contexts is ticked.
+    /// Advances the window. Any root context of the VM may call this, in each of its ticks.
     pub fn tick(&mut self, meter: &mut Meter, now: Time) {
-        let passed = now.since(self.looked);
-        let jumped = now < self.looked || passed > self.length;
-        self.looked = now;
+        let passed = now.since(self.last_tick);
+        let jumped = now < self.last_tick || passed > self.length;
+        self.last_tick = now;
         if jumped {
-            // Nobody knows when what was counted since was counted.
-            return self.begin(meter, now);
+            // The time of the requests since the last tick is unknown.
+            return self.restart(meter, now);
         }
-        meter.pass(u64::try_from(passed.as_millis()).unwrap_or(u64::MAX));
+        meter.advance(u64::try_from(passed.as_millis()).unwrap_or(u64::MAX));
         if self
-            .states
+            .samples
             .back()
             .is_none_or(|state| now.since(state.at) >= self.length / STEPS)
         {
-            self.keep(meter, now);
+            self.record_sample(meter, now);
         }
         let is_old = |state: &CounterSample| now.since(state.at) >= self.length;
-        while self.states.get(1).is_some_and(is_old) {
-            self.states.pop_front();
+        while self.samples.get(1).is_some_and(is_old) {
+            self.samples.pop_front();
         }
     }
 
-    /// What was counted within the window, up to the last tick's moment `now`; `None` where no time has passed in it.
+    /// The tally of the window up to `now`, the time of the last tick. `None` if no time has passed.
     #[must_use]
     pub fn tally<'a>(&self, meter: &'a Meter, id: u64, now: Time) -> Option<Tally<'a>> {
-        let begin = self.states.front()?;
+        let begin = self.samples.front()?;
         let span = now.since(begin.at);
         let millis = u64::try_from(span.as_millis()).ok().filter(|millis| *millis > 0)?;
-        let services = meter.services().map(|(name, place, tally, knows_load)| {
-            let before = begin.tallies.get(place).copied().unwrap_or_default();
+        let services = meter.services().map(|(name, slot, tally, knows_load)| {
+            let before = begin.counters.get(slot).copied().unwrap_or_default();
             let load = tally.load.wrapping_sub(before.load);
             let count = RequestCounts {
                 requests: tally.requests.wrapping_sub(before.requests).into(),
@@ -93,7 +93,7 @@ impl SlidingWindow {
         });
         Some(Tally {
             id,
-            taken: now,
+            taken_at: now,
             span,
             services: services.collect(),
         })
@@ -130,7 +130,7 @@ mod tests {
 
         fn serve(&mut self, requests: u32) {
             for _ in 0..requests {
-                self.meter.answered(&self.upstreams, WEB, &(), false);
+                self.meter.count_response(&self.upstreams, WEB, &(), false);
             }
         }
 
@@ -150,14 +150,14 @@ mod tests {
 
         /// The requests to the one Service, and the seconds they were counted over.
         fn seen(&self) -> Option<(u64, u64)> {
-            let share = self.window.tally(&self.meter, 1, self.now)?;
-            let requests = share.services.first().map_or(0, |(_, count)| count.requests);
-            Some((requests, share.span.as_secs()))
+            let tally = self.window.tally(&self.meter, 1, self.now)?;
+            let requests = tally.services.first().map_or(0, |(_, count)| count.requests);
+            Some((requests, tally.span.as_secs()))
         }
     }
 
     #[test]
-    fn a_young_vm_counts_over_its_life_and_an_old_one_over_the_window() {
+    fn a_young_vm_counts_over_its_lifetime_and_an_old_one_over_the_window() {
         let mut vm = Vm::new();
         assert_eq!(vm.seen(), None, "no time has passed");
         vm.run(3, 10);
@@ -185,7 +185,7 @@ mod tests {
     fn a_counter_may_go_round() {
         let mut vm = Vm::new();
         vm.run(1, 5);
-        vm.meter.count_from(u32::MAX - 3);
+        vm.meter.set_requests(u32::MAX - 3);
         // The window begins anew, with the counter there.
         vm.jump(-1);
         vm.run(2, 5);
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_jumps_begins_a_new_window() {
+    fn a_clock_jump_starts_a_new_window() {
         for by in [-3_600_000, -1, 3_600_000] {
             let mut vm = Vm::new();
             vm.run(20, 10);
@@ -206,12 +206,12 @@ mod tests {
     }
 
     #[test]
-    fn requests_under_way_are_averaged_over_the_window() {
+    fn requests_in_flight_are_averaged_over_the_window() {
         let mut vm = Vm::new();
-        let place = vm.meter.begin(&vm.upstreams, WEB, &()).unwrap();
+        let slot = vm.meter.begin(&vm.upstreams, WEB, &()).unwrap();
         vm.meter.begin(&vm.upstreams, WEB, &()).unwrap();
         vm.run(15, 0);
-        vm.meter.end(place);
+        vm.meter.end(slot);
         vm.run(15, 0);
         let in_flight = |vm: &Vm| {
             vm.window.tally(&vm.meter, 1, vm.now).unwrap().services[0]
@@ -219,9 +219,9 @@ mod tests {
                 .in_flight_milli
         };
         assert_eq!(in_flight(&vm), Some(1_500));
-        vm.meter.end(place);
+        vm.meter.end(slot);
         vm.run(40, 0);
-        vm.meter.end(place);
+        vm.meter.end(slot);
         assert_eq!(in_flight(&vm), Some(0), "and never below none");
     }
 
@@ -234,8 +234,8 @@ mod tests {
             vm.jump(0);
         }
         assert_eq!(vm.seen(), Some((300, 30)));
-        let share = vm.window.tally(&vm.meter, 1, vm.now).unwrap();
-        assert_eq!(share.services[0].1.in_flight_milli, Some(1_000));
+        let tally = vm.window.tally(&vm.meter, 1, vm.now).unwrap();
+        assert_eq!(tally.services[0].1.in_flight_milli, Some(1_000));
     }
 
     proptest! {
@@ -250,18 +250,18 @@ mod tests {
                 vm.jump(millis);
                 past.push((vm.now, u64::from(requests)));
             }
-            let share = vm.window.tally(&vm.meter, 1, vm.now).unwrap();
-            let covered = u64::try_from(share.span.as_millis()).unwrap();
+            let tally = vm.window.tally(&vm.meter, 1, vm.now).unwrap();
+            let covered = u64::try_from(tally.span.as_millis()).unwrap();
             let begin = vm.now.unix_millis() - covered;
             let wanted: u64 = past.iter().filter(|(at, _)| at.unix_millis() > begin).map(|(_, requests)| requests).sum();
-            prop_assert_eq!(share.services.first().map_or(0, |(_, count)| count.requests), wanted);
+            prop_assert_eq!(tally.services.first().map_or(0, |(_, count)| count.requests), wanted);
             let whole = vm.now.unix_millis() - 1_000_000_000;
             prop_assert!(covered == whole || covered >= 30_000, "{covered} ms of {whole}");
             prop_assert!(covered < 30_000 + 5_000 + 20_000, "a step and a late tick at most: {covered} ms");
         }
 
         #[test]
-        fn any_clock_is_survived(jumps in proptest::collection::vec(-50_000..50_000i64, 0..60)) {
+        fn any_clock_keeps_few_samples(jumps in proptest::collection::vec(-50_000..50_000i64, 0..60)) {
             let mut vm = Vm::new();
             for millis in jumps {
                 vm.serve(1);
@@ -269,7 +269,7 @@ mod tests {
                     vm.jump(millis);
                 }
                 let _ = vm.seen();
-                prop_assert!(vm.window.states.len() <= STEPS as usize + 2);
+                prop_assert!(vm.window.samples.len() <= STEPS as usize + 2);
             }
         }
     }

@@ -1,7 +1,7 @@
-//! What one VM knows of the cluster, and the answers it has ready. Everything that costs anything, the age included,
-//! is worked out in the tick; on the response path there is one look-up by Envoy's cluster name.
+//! The snapshot that one VM serves from, and the headers and bodies that it has rendered. The age is computed in the
+//! tick. A response costs one look-up by Envoy's cluster name.
 
-use super::burst::BulkBody;
+use super::bulk_body::BulkBody;
 use super::header;
 use crate::config::{Config, ExtraKey, OnStale};
 use crate::index::{self, SERVICES};
@@ -17,26 +17,26 @@ use std::hash::Hash;
 use std::rc::Rc;
 use std::time::Duration;
 
-/// Cluster names that are remembered at most. Names come from the proxy's own configuration, but a cluster that is
-/// made up per request (a dynamic forward proxy) must not fill the VM, whose memory never shrinks.
-const MOST_CLUSTERS: usize = 20_000;
+/// The most cluster names that are cached. Names come from the proxy's configuration, but a dynamic forward proxy makes
+/// up a cluster per request, and the memory of a VM never shrinks.
+const MAX_CLUSTERS: usize = 20_000;
 
 /// Why there is no header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Absence {
     /// The request went to no cluster.
     NoCluster,
-    /// The cluster stands for no Service that can be told.
+    /// The cluster cannot be mapped to a Service.
     Unmapped(Unmapped),
     /// The Service has no HPA.
     NoEntry,
-    /// What it is made of was never read, or cannot be.
+    /// A resource that the header depends on was never read, or cannot be.
     Unsynced,
-    /// What was read is too old.
+    /// The snapshot is too old.
     Stale,
 }
 
-/// How far the picture can be trusted.
+/// Whether the snapshot is recent enough.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Freshness {
     /// Nothing was read yet.
@@ -44,55 +44,55 @@ pub enum Freshness {
     Unsynced,
     /// Read within `max_staleness`.
     Fresh,
-    /// Read before that: this long ago, when it was looked at last.
+    /// Read before that. This was its age at the last refresh.
     Stale(Duration),
 }
 
-/// Ready-made headers, or why there is none. Each response looks here, so the hash is one that costs little; the one of
-/// the standard library has no better seed on wasm32 either.
+/// Rendered headers, or why there is none. Each response looks one up, so the hash function is a fast one. The standard
+/// library's has no random seed on wasm32 either.
 type HeaderCache<Key> = HashMap<Key, Result<Rc<str>, Absence>, RandomState>;
 
-/// What one VM knows.
+/// The snapshot of one VM and what was rendered from it.
 #[derive(Debug, Default)]
 pub struct ServingCache {
     snapshot: Option<Snapshot>,
     as_of: Option<Time>,
     freshness: Freshness,
-    /// The lists that nothing is known of, by their place in the configuration.
-    lacking: Vec<usize>,
+    /// The lists that were never read or cannot be, by their index in the configuration.
+    unread_lists: Vec<usize>,
     headers: HeaderCache<Box<[u8]>>,
-    /// By Service, where one cluster has endpoints of several.
+    /// By Service, for clusters with endpoints of several Services.
     services: HeaderCache<ObjectName>,
-    bulks: HashMap<Box<str>, Rc<BulkBody>>,
+    bulk_bodies: HashMap<Box<str>, Rc<BulkBody>>,
 }
 
 impl ServingCache {
-    /// Whether a confirmed snapshot is another one than is held.
+    /// Returns whether the confirmed snapshot differs from the cached one.
     #[must_use]
     pub fn is_behind(&self, confirmed: &Confirmed) -> bool {
         self.generation() != Some(confirmed.generation)
     }
 
-    /// Forgets the snapshot that is held, before the bytes of a newer one are there: the memory of a VM never shrinks, so
-    /// it should not hold two of a large cluster even for a moment.
+    /// Drops the cached snapshot. Call this before fetching the bytes of a newer one: the memory of a VM never shrinks, so
+    /// it should never hold two snapshots of a large cluster.
     pub fn drop_snapshot(&mut self) {
         self.snapshot = None;
-        self.forget_headers();
-        self.bulks.clear();
+        self.clear_headers();
+        self.bulk_bodies.clear();
     }
 
-    /// Takes the bytes of a newer snapshot.
+    /// Replaces the cached snapshot by these bytes.
     ///
     /// # Errors
-    /// They are damaged; the older snapshot stays.
+    /// The bytes are damaged. The cached snapshot stays.
     pub fn take(&mut self, bytes: Vec<u8>) -> Result<(), InvalidSnapshot> {
         self.snapshot = Some(Snapshot::open(bytes)?);
-        self.forget_headers();
-        self.bulks.clear();
+        self.clear_headers();
+        self.bulk_bodies.clear();
         Ok(())
     }
 
-    /// Looks at the age of the picture, once a tick.
+    /// Updates the age of the snapshot. Call this once a tick.
     pub fn refresh(&mut self, config: &Config, confirmed: Option<&Confirmed>, now: Time) {
         let as_of = confirmed
             .and_then(Confirmed::oldest)
@@ -102,25 +102,24 @@ impl ServingCache {
             Some(age) if age <= config.max_staleness => Freshness::Fresh,
             Some(age) => Freshness::Stale(age),
         };
-        let mut lists = confirmed
+        let unread_lists: Vec<_> = confirmed
             .map(|confirmed| confirmed.lists.iter())
             .unwrap_or_default()
-            .enumerate();
-        let lacking: Vec<_> = lists
-            .by_ref()
+            .enumerate()
             .filter(|(_, read)| read.is_none())
-            .map(|(place, _)| place)
+            .map(|(index, _)| index)
             .collect();
-        let turned = matches!(freshness, Freshness::Stale(_)) != matches!(self.freshness, Freshness::Stale(_));
-        // Not only for the time that a header may show: a control plane tells the proxy of a new Service on another
-        // way, maybe later than the snapshot has it, and what a cluster stands for must not be fixed before.
-        if turned || as_of != self.as_of || lacking != self.lacking {
-            self.forget_headers();
+        let staleness_changed =
+            matches!(freshness, Freshness::Stale(_)) != matches!(self.freshness, Freshness::Stale(_));
+        // A new `as_of` clears the headers even if they do not show it: the control plane may send the metadata of a new
+        // Service later than the snapshot, so a cluster's mapping must be resolved again.
+        if staleness_changed || as_of != self.as_of || unread_lists != self.unread_lists {
+            self.clear_headers();
         }
-        (self.as_of, self.freshness, self.lacking) = (as_of, freshness, lacking);
+        (self.as_of, self.freshness, self.unread_lists) = (as_of, freshness, unread_lists);
     }
 
-    /// The generation of the snapshot that is held.
+    /// The generation of the cached snapshot.
     #[must_use]
     pub fn generation(&self) -> Option<u64> {
         self.snapshot.as_ref().map(Snapshot::generation)
@@ -132,39 +131,33 @@ impl ServingCache {
         self.as_of
     }
 
-    /// How far the picture can be trusted, as of the last look.
+    /// Whether the snapshot is recent enough, as of the last refresh.
     #[must_use]
     pub fn freshness(&self) -> Freshness {
         self.freshness
     }
 
-    /// The snapshot that is held.
+    /// The cached snapshot.
     #[must_use]
     pub fn snapshot(&self) -> Option<&Snapshot> {
         self.snapshot.as_ref()
     }
 
-    /// A list that cannot be read, and that may hold what is asked for: a row of that section, in that namespace or
-    /// in any.
+    /// A list that was not read and may contain a row of that section, in that namespace or in any.
     #[must_use]
-    pub fn refused<'a>(&self, config: &'a Config, section: &str, namespace: Option<&str>) -> Option<&'a Source> {
-        let lacking = self
-            .lacking
+    pub fn unread_list<'a>(&self, config: &'a Config, section: &str, namespace: Option<&str>) -> Option<&'a Source> {
+        self.unread_lists
             .iter()
-            .filter_map(|place| config.content.sources.get(*place));
-        let holds = |source: &&Source| {
-            let everywhere = source.namespace.as_ref().map(Name::as_str);
-            let is_there = everywhere.is_none() || namespace.is_none() || everywhere == namespace;
-            is_there && index::produces_section(source, section)
-        };
-        lacking.into_iter().find(holds)
+            .filter_map(|index| config.content.sources.get(*index))
+            .filter(|source| index::produces_section(source, section))
+            .find(|source| includes_namespace(source, namespace))
     }
 
-    /// The header for a response of an Envoy cluster. The hints are asked once per cluster and read of the API; the
-    /// endpoint that answered is asked for each response, where nothing but that tells the Service.
+    /// The header for a response from an Envoy cluster. The hints about a cluster are used once per read of the API. The
+    /// hint about the endpoint is used for each response if only the endpoint determines the Service.
     ///
     /// # Errors
-    /// Why there is none.
+    /// Why there is no header.
     pub fn header(&mut self, config: &Config, cluster: &[u8], hints: &impl UpstreamHints) -> Result<Rc<str>, Absence> {
         match self.header_of_cluster(config, cluster, hints) {
             Err(Absence::Unmapped(Unmapped::Route)) => self.header_of_backend(config, hints),
@@ -172,16 +165,16 @@ impl ServingCache {
         }
     }
 
-    /// The header for a response of a Service, whatever cluster it comes by.
+    /// The header for a response from a Service.
     ///
     /// # Errors
-    /// Why there is none.
+    /// Why there is no header.
     pub fn header_of_service(&mut self, config: &Config, service: &ObjectName) -> Result<Rc<str>, Absence> {
         if let Some(known) = self.services.get(service) {
             return known.clone();
         }
         let made = self.make_header(config, &[UpstreamTarget::Service(service.clone())]);
-        remember(&mut self.services, service.clone(), made)
+        insert_header(&mut self.services, service.clone(), made)
     }
 
     fn header_of_cluster(
@@ -193,9 +186,9 @@ impl ServingCache {
         if let Some(known) = self.headers.get(cluster) {
             return known.clone();
         }
-        let upstreams = config.upstreams.of(cluster, hints).map_err(Absence::Unmapped);
+        let upstreams = config.upstreams.resolve(cluster, hints).map_err(Absence::Unmapped);
         let made = upstreams.and_then(|upstreams| self.make_header(config, &upstreams));
-        remember(&mut self.headers, cluster.into(), made)
+        insert_header(&mut self.headers, cluster.into(), made)
     }
 
     fn header_of_backend(&mut self, config: &Config, hints: &impl UpstreamHints) -> Result<Rc<str>, Absence> {
@@ -203,12 +196,12 @@ impl ServingCache {
         self.header_of_service(config, &service)
     }
 
-    fn forget_headers(&mut self) {
+    fn clear_headers(&mut self) {
         self.headers.clear();
         self.services.clear();
     }
 
-    /// The header of the first of them that has a load.
+    /// The header of the first target that has a load.
     fn make_header(&self, config: &Config, upstreams: &[UpstreamTarget]) -> Result<Rc<str>, Absence> {
         if let Some(constant) = &config.header.constant {
             return Ok(constant.as_str().into());
@@ -220,13 +213,16 @@ impl ServingCache {
         if stale && config.on_stale == OnStale::Drop {
             return Err(Absence::Stale);
         }
-        let entry = upstreams.iter().find_map(|upstream| entry(snapshot, upstream));
-        let entry = entry.ok_or_else(
-            || match upstreams.iter().any(|upstream| self.is_refused(config, upstream)) {
-                true => Absence::Unsynced,
-                false => Absence::NoEntry,
-            },
-        )?;
+        let Some(entry) = upstreams.iter().find_map(|upstream| entry(snapshot, upstream)) else {
+            let is_unsynced = upstreams
+                .iter()
+                .any(|upstream| self.may_be_in_unread_list(config, upstream));
+            return Err(if is_unsynced {
+                Absence::Unsynced
+            } else {
+                Absence::NoEntry
+            });
+        };
         let keys = &config.header.extra_keys;
         let mark = stale && config.on_stale == OnStale::Mark && !keys.contains(&ExtraKey::Stale);
         let keys = if mark {
@@ -237,14 +233,15 @@ impl ServingCache {
         Ok(header::value_with(&entry, keys, as_of, stale).into())
     }
 
-    fn is_refused(&self, config: &Config, upstream: &UpstreamTarget) -> bool {
-        let (section, name) = place(upstream);
-        self.refused(config, section, Some(name.namespace.as_str())).is_some()
+    fn may_be_in_unread_list(&self, config: &Config, upstream: &UpstreamTarget) -> bool {
+        let (section, name) = section_and_name(upstream);
+        self.unread_list(config, section, Some(name.namespace.as_str()))
+            .is_some()
     }
 
-    /// The bulk answer of a kind, made at most once per snapshot; `None` where there are no rows.
-    pub(super) fn bulk(&mut self, kind: &str) -> Option<Rc<BulkBody>> {
-        if let Some(bulk) = self.bulks.get(kind) {
+    /// The bulk body of a kind, rendered at most once per snapshot. `None` if it has no rows.
+    pub(super) fn bulk_body(&mut self, kind: &str) -> Option<Rc<BulkBody>> {
+        if let Some(bulk) = self.bulk_bodies.get(kind) {
             return Some(bulk.clone());
         }
         let section = self
@@ -253,25 +250,31 @@ impl ServingCache {
             .section(kind)
             .filter(|section| !section.is_empty())?;
         let bulk = Rc::new(BulkBody::render(section));
-        self.bulks.insert(kind.into(), bulk.clone());
+        self.bulk_bodies.insert(kind.into(), bulk.clone());
         Some(bulk)
     }
 }
 
-fn remember<Key: Eq + Hash>(
+/// Returns whether a list may contain objects of a namespace, or of any if that is `None`.
+fn includes_namespace(source: &Source, namespace: Option<&str>) -> bool {
+    let listed = source.namespace.as_ref().map(Name::as_str);
+    listed.is_none() || namespace.is_none() || listed == namespace
+}
+
+fn insert_header<Key: Eq + Hash>(
     headers: &mut HeaderCache<Key>,
     key: Key,
     made: Result<Rc<str>, Absence>,
 ) -> Result<Rc<str>, Absence> {
-    if headers.len() >= MOST_CLUSTERS {
+    if headers.len() >= MAX_CLUSTERS {
         headers.clear();
     }
     headers.insert(key, made.clone());
     made
 }
 
-/// The section and the name of what an upstream stands for.
-fn place(upstream: &UpstreamTarget) -> (&str, &ObjectName) {
+/// The section and the name of an upstream target's row.
+fn section_and_name(upstream: &UpstreamTarget) -> (&str, &ObjectName) {
     match upstream {
         UpstreamTarget::Service(name) => (SERVICES, name),
         UpstreamTarget::Workload { plural, name } => (plural.as_str(), name),
@@ -279,7 +282,7 @@ fn place(upstream: &UpstreamTarget) -> (&str, &ObjectName) {
 }
 
 fn entry<'a>(snapshot: &'a Snapshot, upstream: &UpstreamTarget) -> Option<Entry<'a>> {
-    let (section, name) = place(upstream);
+    let (section, name) = section_and_name(upstream);
     snapshot.section(section)?.find(&name.to_string())
 }
 

@@ -1,4 +1,4 @@
-//! The text of a burst header (seed 000, "formatted burst header"; design, "Semantics").
+//! The value of the burst header.
 
 use crate::config::ExtraKey;
 use crate::load::Load;
@@ -16,9 +16,9 @@ pub fn value(entry: &Entry<'_>) -> String {
     )
 }
 
-/// Reads what [`value`] writes, and nothing else: whose load it is, and the load.
+/// Parses exactly what [`value`] writes: the name and its load.
 #[must_use]
-pub fn read(value: &str) -> Option<(ObjectName, Load)> {
+pub fn parse(value: &str) -> Option<(ObjectName, Load)> {
     let (label, rest) = value.strip_prefix("service=")?.split_once(", current-load=")?;
     let (current, rest) = rest.split_once(", target-load=")?;
     let (target, max) = rest.split_once(", max-load=")?;
@@ -30,12 +30,12 @@ pub fn read(value: &str) -> Option<(ObjectName, Load)> {
     Some((ObjectName::parse(label).ok()?, load))
 }
 
-/// A number as it is written here: `+1` and `01` are not.
+/// Parses a number as [`value`] writes it, so neither `+1` nor `01`.
 fn number(text: &str) -> Option<u32> {
     text.parse().ok().filter(|number: &u32| number.to_string() == text)
 }
 
-/// The same with extra keys, always after `max-load`: the four are what existing readers split at.
+/// Like [`value`], with extra keys after `max-load`, so that clients that expect the four keys can still parse it.
 #[must_use]
 pub fn value_with(entry: &Entry<'_>, extra_keys: &[ExtraKey], as_of: Time, stale: bool) -> String {
     let mut value = value(entry);
@@ -66,7 +66,7 @@ mod tests {
     };
 
     #[test]
-    fn the_value_is_the_one_of_the_seed() {
+    fn the_value_names_the_workload_and_its_load() {
         assert_eq!(
             value(&ENTRY),
             "service=default/ngsa-1, current-load=1, target-load=4, max-load=5"
@@ -74,18 +74,19 @@ mod tests {
     }
 
     #[test]
-    fn extra_keys_stand_behind_max_load_in_the_order_they_are_listed() {
+    fn extra_keys_follow_max_load_in_the_configured_order() {
         let as_of = Time::from_unix_millis(1_700_000_000_999);
         assert_eq!(
             value_with(&ENTRY, &[ExtraKey::Stale, ExtraKey::AsOf], as_of, true),
             "service=default/ngsa-1, current-load=1, target-load=4, max-load=5, stale=true, as-of=1700000000"
         );
     }
+
     #[test]
-    fn only_what_is_written_here_is_read() {
+    fn parse_accepts_only_what_value_writes() {
         let text = value(&ENTRY);
         let label = ObjectName::parse(ENTRY.label).unwrap();
-        assert_eq!(read(&text), Some((label, ENTRY.load)));
+        assert_eq!(parse(&text), Some((label, ENTRY.load)));
         for (part, other) in [
             ("max-load=5", "max-load=5, stale=true"),
             ("max-load=5", "max-load=05"),
@@ -100,14 +101,14 @@ mod tests {
             ("service=default/ngsa-1", "service=ngsa-1"),
             ("service", " service"),
         ] {
-            assert_eq!(read(&text.replace(part, other)), None, "{other}");
+            assert_eq!(parse(&text.replace(part, other)), None, "{other}");
         }
     }
 
     proptest! {
         #[test]
-        fn arbitrary_text_is_survived(text in "(service=|, current-load=|, max-load=|[a-z/0-9])*|.{0,99}") {
-            let _ = read(&text);
+        fn arbitrary_text_does_not_panic(text in "(service=|, current-load=|, max-load=|[a-z/0-9])*|.{0,99}") {
+            let _ = parse(&text);
         }
     }
 }

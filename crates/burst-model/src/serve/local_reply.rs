@@ -1,18 +1,18 @@
-//! A reply of the proxy's own, whatever asked for it.
+//! A response that the filter sends itself.
 
 use std::rc::Rc;
 
-/// A longer body is bulk. Shorter ones are too small to be worth refusing.
-const SMALL: usize = 16 << 10;
+/// A longer body is a bulk body. Shorter ones are too small to limit.
+const MAX_SMALL_BODY: usize = 16 << 10;
 
-/// A reply of the proxy's own.
+/// A response that the filter sends itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LocalReply {
     /// The status code.
     pub status: u16,
     /// Headers besides the status.
     pub headers: Vec<(&'static str, String)>,
-    /// The body; Envoy leaves it out for HEAD.
+    /// The body. Envoy drops it for HEAD.
     pub body: Rc<[u8]>,
 }
 
@@ -26,10 +26,10 @@ impl LocalReply {
         }
     }
 
-    /// How long the body of a bulk answer is; `None` for any other. Envoy keeps such a body until its client takes it.
+    /// The size of a bulk body. `None` for a small one. Envoy holds the body in memory until the client reads it.
     #[must_use]
     pub fn bulk_size(&self) -> Option<usize> {
-        Some(self.body.len()).filter(|size| *size > SMALL)
+        Some(self.body.len()).filter(|size| *size > MAX_SMALL_BODY)
     }
 
     /// A reply without a body.
@@ -50,7 +50,7 @@ impl LocalReply {
     }
 }
 
-/// Whether a list of entity tags holds this one, by weak comparison.
+/// Returns whether a list of entity tags contains this one, by weak comparison.
 /// <https://www.rfc-editor.org/rfc/rfc9110#name-if-none-match>
 #[must_use]
 pub fn has_tag(tags: &[u8], etag: &str) -> bool {

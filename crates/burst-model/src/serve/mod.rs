@@ -1,9 +1,11 @@
-//! What is served: every answer is a pure function of the [`cache`].
+//! Headers and local replies: each is a pure function of the request and the [`cache`].
 
+mod bulk_body;
 pub mod burst;
 pub mod cache;
 pub mod header;
 mod local_reply;
 
+pub use bulk_body::BulkBody;
 pub use cache::{Absence, ServingCache};
 pub use local_reply::{LocalReply, has_tag};

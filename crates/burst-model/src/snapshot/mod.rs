@@ -1,22 +1,22 @@
-//! The bytes in shared data: sections of sorted rows that every thread reads in place, without parsing.
+//! The snapshot format in shared data: sections of sorted rows, which every thread reads in place without parsing.
 //!
-//! Little-endian throughout; offsets count from the first byte.
+//! Numbers are little-endian. Offsets count from the first byte.
 //!
 //! ```text
 //! header    magic 8 · generation u64 · content u64 · length of all u32 · sections u32
 //! section   name (offset u32, length u32) · first row u32 · rows u32 · labels u32
 //! row       texts (offset u32, length of `of` u16, of `label` u16) · current, target, max      u32 each
-//! labels    (offset, length) for each row, from where its section says; 0 where no row has any
+//! labels    (offset, length) for each row, from the index in its section; the index is 0 if no row has labels
 //! heap      the texts
 //! ```
 //!
-//! The text of a row's `label` stands behind that of its `of`; where both are the same it is there once, and the second
-//! length is 0. Every thread copies every snapshot, so that it is small counts.
+//! The text of a row's `label` follows the text of its `of`. If both are equal, the text is stored once and the length of
+//! `label` is 0. Every thread copies every snapshot, so a small format matters.
 //!
-//! `content` is a hash of what stands behind it: who wrote the bytes has worked it out, and nobody does so again.
+//! `content` is a hash of everything after it. The writer computes it once, and readers trust it.
 //!
-//! The format's version is part of the magic and of every key in shared data ([`FORMAT`]): during a drain an old and
-//! a new binary run side by side.
+//! The version of the format ([`FORMAT`]) is part of the magic and of every key in shared data, because an old and a new
+//! binary run side by side during a drain.
 
 mod read;
 mod write;
@@ -24,17 +24,17 @@ mod write;
 pub use read::{Entry, InvalidSnapshot, Section, Snapshot};
 pub use write::{SnapshotWriter, write};
 
-/// Raised whenever the bytes change their meaning.
+/// The version of the format. Increase it whenever the format changes.
 pub const FORMAT: u32 = 6;
 
 const MAGIC: [u8; 8] = *b"burst\0\x06\0";
-/// Where the generation stands.
+/// The offset of the generation.
 const GENERATION: usize = 8;
-/// Where the hash of the content stands.
+/// The offset of the content hash.
 const CONTENT: usize = 16;
-/// Where the number of bytes stands; the content begins here.
+/// The offset of the total length. The hash covers everything from here.
 const LENGTH: usize = 24;
-/// Where the number of sections stands.
+/// The offset of the number of sections.
 const SECTIONS: usize = 28;
 const HEADER: usize = 32;
 const SECTION: usize = 20;

@@ -1,18 +1,18 @@
-//! From bytes to rows, in place. Whether all of them are there, and where the rows are, is checked when the bytes are
-//! opened; a row is checked when it is looked at. Every thread opens every snapshot, and between two requests: to look at
-//! all rows of a large cluster would keep a worker for longer than any request does. A look-up is a binary search.
+//! Reads a snapshot in index. [`Snapshot::open`] checks the length and the positions of the sections; a row is checked
+//! when it is read. Every worker opens every snapshot between two requests, and checking all rows of a large cluster would
+//! delay requests. A look-up is a binary search.
 
 use super::{CONTENT, GENERATION, HEADER, LENGTH, MAGIC, ROW, SECTION, SECTIONS, TEXT};
 use crate::label_text::LabelText;
 use crate::load::Load;
 
-/// A whole snapshot.
+/// A snapshot whose sections are valid.
 #[derive(Debug)]
 pub struct Snapshot {
     bytes: Vec<u8>,
 }
 
-/// The bytes are not a whole snapshot of this format.
+/// The bytes are not a complete snapshot of this format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the snapshot is damaged: {0}")]
 pub struct InvalidSnapshot(&'static str);
@@ -29,9 +29,9 @@ pub struct Section<'a> {
 /// One row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry<'a> {
-    /// `namespace/name` of what this is the load of.
+    /// `namespace/name` of the object whose load this is.
     pub of: &'a str,
-    /// `namespace/name` that the header calls it by.
+    /// `namespace/name` in the header.
     pub label: &'a str,
     /// The numbers.
     pub load: Load,
@@ -40,10 +40,10 @@ pub struct Entry<'a> {
 }
 
 impl Snapshot {
-    /// Takes bytes, in a time that does not depend on their number. A row that is damaged in itself is nobody's.
+    /// Opens a snapshot in a time that does not depend on its size. A damaged row is not found later.
     ///
     /// # Errors
-    /// They are of another format, cut short, or their rows are not in them.
+    /// The bytes have another format, are cut short, or do not contain all rows.
     pub fn open(bytes: Vec<u8>) -> Result<Self, InvalidSnapshot> {
         if !bytes.starts_with(&MAGIC) {
             return Err(InvalidSnapshot("it is of another format"));
@@ -55,30 +55,30 @@ impl Snapshot {
         if snapshot.number(LENGTH) != Some(snapshot.bytes.len()) {
             return Err(InvalidSnapshot("it is cut short"));
         }
-        let names = (0..count).map(|place| snapshot.section_at(place).map(|(name, _)| name));
+        let names = (0..count).map(|index| snapshot.section_at(index).map(|(name, _)| name));
         ascending(names).ok_or(InvalidSnapshot("its sections are cut short or out of order"))?;
-        for place in 0..count {
+        for index in 0..count {
             let (_, section) = snapshot
-                .section_at(place)
+                .section_at(index)
                 .ok_or(InvalidSnapshot("a section is cut short"))?;
             section.end().ok_or(InvalidSnapshot("its rows are somewhere else"))?;
         }
         Ok(snapshot)
     }
 
-    /// The bytes that were opened.
+    /// The bytes of the snapshot.
     #[must_use]
     pub fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
 
-    /// Rises with every snapshot that is written.
+    /// Increases with every snapshot that is written.
     #[must_use]
     pub fn generation(&self) -> u64 {
         self.u64(GENERATION)
     }
 
-    /// The hash of all but the generation: the same for the same table.
+    /// The hash of everything but the generation. Equal tables have equal hashes.
     #[must_use]
     pub fn content_hash(&self) -> u64 {
         self.u64(CONTENT)
@@ -89,7 +89,7 @@ impl Snapshot {
     pub fn section(&self, kind: &str) -> Option<Section<'_>> {
         let count = self.section_count()?;
         (0..count)
-            .filter_map(|place| self.section_at(place))
+            .filter_map(|index| self.section_at(index))
             .find(|(name, _)| *name == kind)
             .map(|(_, section)| section)
     }
@@ -98,8 +98,8 @@ impl Snapshot {
         self.number(SECTIONS)
     }
 
-    fn section_at(&self, place: usize) -> Option<(&str, Section<'_>)> {
-        let at = place.checked_mul(SECTION)?.checked_add(HEADER)?;
+    fn section_at(&self, index: usize) -> Option<(&str, Section<'_>)> {
+        let at = index.checked_mul(SECTION)?.checked_add(HEADER)?;
         let section = Section {
             snapshot: self,
             first: self.number(at + 8)?,
@@ -126,7 +126,7 @@ impl Snapshot {
         self.bytes.get(at..)?.first_chunk().copied().map(u32::from_le_bytes)
     }
 
-    /// The text whose offset and length stand at `at`.
+    /// The text whose offset and length are at `at`.
     fn text(&self, at: usize) -> Option<&str> {
         self.text_of(self.number(at)?, self.number(at.checked_add(4)?)?)
     }
@@ -137,7 +137,7 @@ impl Snapshot {
     }
 }
 
-/// Whether all texts are there and each is greater than the one before.
+/// Returns `Some` if all texts are present and strictly ascending.
 fn ascending<'a>(texts: impl Iterator<Item = Option<&'a str>>) -> Option<()> {
     let mut last = None;
     for text in texts {
@@ -195,7 +195,7 @@ impl<'a> Section<'a> {
         low
     }
 
-    /// The end of its rows and of their labels, where all of them are there.
+    /// The end of its rows and their labels, if all of them are within the bytes.
     fn end(self) -> Option<usize> {
         let rows = self.row_at(self.rows)?;
         let labels = match self.labels {
@@ -205,7 +205,7 @@ impl<'a> Section<'a> {
         Some(rows.max(labels)).filter(|end| *end <= self.snapshot.bytes.len())
     }
 
-    /// Where a row begins.
+    /// The offset of a row.
     fn row_at(self, row: usize) -> Option<usize> {
         let sections = self
             .snapshot

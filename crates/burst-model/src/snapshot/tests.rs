@@ -48,16 +48,16 @@ fn table() -> impl Strategy<Value = Table> {
 
 proptest! {
     #[test]
-    fn in_parts_of_any_size_it_is_written_the_same(table in table(), parts in proptest::collection::vec(1..9usize, 1..20)) {
-        let mut writing = SnapshotWriter::begin(&table, 3);
+    fn a_snapshot_written_in_parts_of_any_size_is_the_same(table in table(), parts in proptest::collection::vec(1..9usize, 1..20)) {
+        let mut writer = SnapshotWriter::begin(&table, 3);
         let whole = parts.into_iter().cycle().any(|part| {
             let mut left = part;
-            let whole = writing.advance(&table, &mut left);
+            let whole = writer.advance(&table, &mut left);
             assert!(whole == (left > 0));
             whole
         });
         prop_assert!(whole);
-        prop_assert_eq!(writing.end(), write(&table, 3));
+        prop_assert_eq!(writer.finish(), write(&table, 3));
     }
 }
 
@@ -76,7 +76,7 @@ fn a_row_is_found_by_its_name_and_only_by_it() {
 }
 
 #[test]
-fn a_label_that_is_the_name_of_the_row_costs_nothing() {
+fn a_label_that_equals_the_name_takes_no_space() {
     let of_label = |label| {
         write(
             &Table::from([("hpas".into(), vec![row("shop/web", label, [1, 4, 5])])]),
@@ -100,13 +100,13 @@ fn the_rows_of_a_namespace_are_those_and_no_others() {
     let names = |namespace| services.namespace(namespace).map(|(name, _)| name).collect::<Vec<_>>();
     assert_eq!(names("a"), ["x", "y-1", "y.1"]);
     assert_eq!(names("aa"), ["x"]);
-    for nobody in ["", "0", "a/", "b", "a/x", "zz"] {
-        assert_eq!(names(nobody), [""; 0], "{nobody}");
+    for absent in ["", "0", "a/", "b", "a/x", "zz"] {
+        assert_eq!(names(absent), [""; 0], "{absent}");
     }
 }
 
 #[test]
-fn the_content_hash_does_not_see_the_generation() {
+fn the_content_hash_ignores_the_generation() {
     let hash = |table: &Table, generation| Snapshot::open(write(table, generation)).unwrap().content_hash();
     assert_eq!(hash(&sample(), 1), hash(&sample(), 2));
     let mut other = sample();
@@ -115,7 +115,7 @@ fn the_content_hash_does_not_see_the_generation() {
 }
 
 #[test]
-fn a_damaged_row_is_nobodys_and_does_no_harm() {
+fn a_damaged_row_is_not_found() {
     let mut bytes = write(&sample(), 1);
     let name = b"default/ngsa-svc-1";
     let at = bytes.windows(name.len()).position(|text| text == name).unwrap();
@@ -141,7 +141,7 @@ fn rows_that_are_not_in_the_bytes_are_refused() {
 
 proptest! {
     #[test]
-    fn what_was_written_is_read(table in table(), generation: u64) {
+    fn what_is_written_is_parsed(table in table(), generation: u64) {
         let snapshot = Snapshot::open(write(&table, generation)).unwrap();
         prop_assert_eq!(snapshot.generation(), generation);
         for (kind, rows) in &table {

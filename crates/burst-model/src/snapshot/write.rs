@@ -1,6 +1,6 @@
-//! From a table to bytes. How many there will be at most is known beforehand, so that they are written once and in one
-//! place: the memory of a VM never shrinks. The names of a large cluster lie all over it, so each is looked at once, and
-//! as many at a time as the caller has time for.
+//! Writes a table as a snapshot. The buffer is allocated once, at its largest size, because the memory of a VM never
+//! shrinks. The names of a large cluster are scattered over the heap, so each is read once, and the caller limits how many
+//! rows are written at a time.
 
 use super::{CONTENT, HEADER, LENGTH, MAGIC, ROW, SECTION, SECTIONS, TEXT};
 use crate::hash;
@@ -8,43 +8,43 @@ use crate::index::{Row, Table};
 use crate::load::Load;
 use crate::name::ObjectName;
 
-/// The bytes of a table. The same table and generation give the same bytes on every target.
+/// Writes a table at once. The same table and generation give the same bytes on every target.
 #[must_use]
 pub fn write(table: &Table, generation: u64) -> Vec<u8> {
-    let mut writing = SnapshotWriter::begin(table, generation);
-    let mut all = usize::MAX;
-    writing.advance(table, &mut all);
-    writing.end()
+    let mut writer = SnapshotWriter::begin(table, generation);
+    let mut unlimited = usize::MAX;
+    writer.advance(table, &mut unlimited);
+    writer.finish()
 }
 
-/// The bytes of a table, row by row; of one that does not change meanwhile.
+/// Writes a table row by row. The table must not change in between.
 #[derive(Debug)]
 pub struct SnapshotWriter {
     bytes: Vec<u8>,
-    /// Rows that are written, and rows whose labels are.
+    /// How many rows are written, and how many rows' labels.
     rows: usize,
     labelled: usize,
-    /// Where the next line goes, and where the next labels are said to be.
-    line: usize,
-    labels: usize,
+    /// The offsets of the next row and of the next labels' position.
+    next_row: usize,
+    next_labels: usize,
 }
 
 impl SnapshotWriter {
-    /// Writes what stands before the rows.
+    /// Writes everything before the rows.
     #[must_use]
     pub fn begin(table: &Table, generation: u64) -> Self {
         let lines = HEADER + table.len() * SECTION;
-        let labels = lines + all(table).count() * ROW;
+        let labels = lines + rows(table).count() * ROW;
         let names = labels + labelled(table).count() * TEXT;
         let texts = names + table.keys().map(String::len).sum::<usize>();
-        // No more than that: most labels are none of their own.
-        let most = all(table).map(|row| length(&row.of) + length(&row.label) + row.labels.len());
+        // This is an upper bound: a label that equals its name is not written.
+        let max_texts = rows(table).map(|row| length(&row.of) + length(&row.label) + row.labels.len());
 
-        let mut bytes = Vec::with_capacity(texts + most.sum::<usize>());
+        let mut bytes = Vec::with_capacity(texts + max_texts.sum::<usize>());
         bytes.extend_from_slice(&MAGIC);
         bytes.extend_from_slice(&generation.to_le_bytes());
         bytes.extend_from_slice(&[0; SECTIONS - CONTENT]);
-        put(&mut bytes, [number(table.len())]);
+        put(&mut bytes, [to_u32(table.len())]);
         sections(table, names, labels, &mut bytes);
         bytes.resize(names, 0);
         table.keys().for_each(|kind| bytes.extend_from_slice(kind.as_bytes()));
@@ -52,33 +52,33 @@ impl SnapshotWriter {
             bytes,
             rows: 0,
             labelled: 0,
-            line: lines,
-            labels,
+            next_row: lines,
+            next_labels: labels,
         }
     }
 
-    /// Writes at most so many rows, and counts them down; whether none is left.
-    pub fn advance(&mut self, table: &Table, most: &mut usize) -> bool {
-        for row in all(table).skip(self.rows).take(*most) {
+    /// Writes at most `budget` rows and subtracts them from `budget`. Returns whether all rows are written.
+    pub fn advance(&mut self, table: &Table, budget: &mut usize) -> bool {
+        for row in rows(table).skip(self.rows).take(*budget) {
             self.row(row);
-            *most -= 1;
+            *budget -= 1;
         }
-        for row in labelled(table).skip(self.labelled).take(*most) {
+        for row in labelled(table).skip(self.labelled).take(*budget) {
             self.labels(row);
-            *most -= 1;
+            *budget -= 1;
         }
-        *most > 0
+        *budget > 0
     }
 
-    /// The bytes, when no row is left.
+    /// Completes the bytes. Call this when all rows are written.
     #[must_use]
-    pub fn end(self) -> Vec<u8> {
+    pub fn finish(self) -> Vec<u8> {
         let mut bytes = self.bytes;
         bytes.shrink_to_fit();
-        let length = number(bytes.len());
-        place(&mut bytes, LENGTH, &length.to_le_bytes());
+        let length = to_u32(bytes.len());
+        overwrite(&mut bytes, LENGTH, &length.to_le_bytes());
         let content = hash::of_words(bytes.get(LENGTH..).unwrap_or_default());
-        place(&mut bytes, CONTENT, &content.to_le_bytes());
+        overwrite(&mut bytes, CONTENT, &content.to_le_bytes());
         bytes
     }
 
@@ -90,22 +90,22 @@ impl SnapshotWriter {
             name(&row.label, &mut self.bytes);
         }
         let Load { current, target, max } = row.load;
-        let lengths = u32::from(short(length(&row.of))) | u32::from(short(label)) << 16;
-        let line = [number(text), lengths, current, target, max].map(u32::to_le_bytes);
-        self.line = place(&mut self.bytes, self.line, line.as_flattened());
+        let lengths = u32::from(to_u16(length(&row.of))) | u32::from(to_u16(label)) << 16;
+        let line = [to_u32(text), lengths, current, target, max].map(u32::to_le_bytes);
+        self.next_row = overwrite(&mut self.bytes, self.next_row, line.as_flattened());
         self.rows += 1;
     }
 
     fn labels(&mut self, row: &Row) {
         let at = self.bytes.len();
         self.bytes.extend_from_slice(row.labels.as_bytes());
-        let labels = [at, row.labels.len()].map(|count| number(count).to_le_bytes());
-        self.labels = place(&mut self.bytes, self.labels, labels.as_flattened());
+        let labels = [at, row.labels.len()].map(|count| to_u32(count).to_le_bytes());
+        self.next_labels = overwrite(&mut self.bytes, self.next_labels, labels.as_flattened());
         self.labelled += 1;
     }
 }
 
-fn all(table: &Table) -> impl Iterator<Item = &Row> {
+fn rows(table: &Table) -> impl Iterator<Item = &Row> {
     table.values().flatten()
 }
 
@@ -117,19 +117,19 @@ fn sections(table: &Table, mut name: usize, mut labels: usize, bytes: &mut Vec<u
     let mut row = 0;
     for (kind, rows) in table {
         let labels_at = if is_labelled(rows) { labels } else { 0 };
-        put(bytes, [name, kind.len(), row, rows.len(), labels_at].map(number));
+        put(bytes, [name, kind.len(), row, rows.len(), labels_at].map(to_u32));
         name += kind.len();
         row += rows.len();
         labels += if labels_at > 0 { rows.len() * TEXT } else { 0 };
     }
 }
 
-/// Whether labels are written of rows: where there are none, they cost nothing.
+/// Returns whether the labels of a section are written. A section without labels takes no space for them.
 fn is_labelled(rows: &[Row]) -> bool {
     rows.iter().any(|row| !row.labels.is_empty())
 }
 
-/// Of `namespace/name`.
+/// The length of `namespace/name`.
 fn length(name: &ObjectName) -> usize {
     name.namespace.as_str().len() + "/".len() + name.name.as_str().len()
 }
@@ -141,25 +141,25 @@ fn name(name: &ObjectName, bytes: &mut Vec<u8>) {
 }
 
 fn put<const NUMBERS: usize>(bytes: &mut Vec<u8>, numbers: [u32; NUMBERS]) {
-    // One piece of memory for all of them: a row at a time is several times faster than a number.
+    // Writing a row at a time is several times faster than writing number by number.
     bytes.extend_from_slice(numbers.map(u32::to_le_bytes).as_flattened());
 }
 
-/// Overwrites what is there; where that ends.
-fn place(bytes: &mut [u8], at: usize, value: &[u8]) -> usize {
+/// Overwrites the bytes at an offset. Returns the offset after them.
+fn overwrite(bytes: &mut [u8], at: usize, value: &[u8]) -> usize {
     let end = at + value.len();
-    if let Some(place) = bytes.get_mut(at..end) {
-        place.copy_from_slice(value);
+    if let Some(target) = bytes.get_mut(at..end) {
+        target.copy_from_slice(value);
     }
     end
 }
 
-/// Nothing that fits into a VM's 32-bit memory is larger than this counts.
-fn number(count: usize) -> u32 {
+/// Sizes fit because a VM has 32-bit memory.
+fn to_u32(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-/// Two names of at most 253 bytes, and a slash, are not longer than this counts.
-fn short(length: usize) -> u16 {
+/// Lengths fit because two names of at most 253 bytes and a slash are shorter than 64 KiB.
+fn to_u16(length: usize) -> u16 {
     u16::try_from(length).unwrap_or(u16::MAX)
 }

@@ -1,8 +1,8 @@
-//! What an Envoy cluster stands for.
+//! Maps Envoy clusters to Services and workloads.
 //!
-//! Four sources, the most explicit first: rules of the configuration (plain Envoy, Envoy Gateway), the metadata that
-//! Istio puts on its clusters, the names that Istio gives them, and, before the workload itself, what the proxy knows
-//! of its own pod. One cluster of Envoy Gateway has the endpoints of several Services. Where none of them tells, there is a reason.
+//! There are four sources, the most explicit first: the rules of the configuration (plain Envoy, Envoy Gateway), the
+//! metadata and the names of Istio's clusters, and, for inbound clusters, the proxy's node metadata. A cluster of Envoy
+//! Gateway can have endpoints of several Services. A cluster that cannot be mapped has a reason.
 
 mod istio;
 mod owner;
@@ -14,10 +14,10 @@ pub use rule::{InvalidRule, MappingRule};
 use crate::name::ObjectName;
 use istio::IstioCluster;
 
-/// A pod is of a few Services; more than these are not looked at.
-const MOST_SERVICES: usize = 8;
+/// The most Services of an inbound cluster that are used. A pod usually belongs to few.
+const MAX_SERVICES: usize = 8;
 
-/// The rules of a configuration.
+/// The mapping rules of a configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Upstreams {
     rules: Vec<MappingRule>,
@@ -25,35 +25,35 @@ pub struct Upstreams {
     suffix: String,
 }
 
-/// What a cluster stands for.
+/// The target that a cluster is mapped to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UpstreamTarget {
     /// A Service.
     Service(ObjectName),
-    /// The workload that the proxy's own pod is of.
+    /// The workload of the proxy's own pod.
     Workload {
-        /// Its kind, as `deployments`.
+        /// Its kind, such as `deployments`.
         plural: String,
-        /// Which of that kind.
+        /// Its name.
         name: ObjectName,
     },
 }
 
-/// Why a cluster stands for no Service that can be told.
+/// Why a cluster cannot be mapped to a Service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unmapped {
-    /// Nobody knows the name: it needs a rule.
+    /// The name is unknown, so the configuration needs a rule for it.
     Unknown,
-    /// The caller chose an address that the mesh knows nothing of, or that it refuses.
+    /// The client chose an address that the mesh does not know or does not allow.
     Passthrough,
-    /// A host that is no Service of a cluster, as of most `ServiceEntry` objects.
+    /// A host that is not a Service of a cluster, such as the host of most `ServiceEntry` objects.
     External,
-    /// A Service of a cluster domain that is not the configured one.
+    /// A Service of another cluster domain than the configured one.
     OtherDomain,
-    /// The proxy's own pod, of which neither Istio nor the node metadata tell what it is.
+    /// The proxy's own pod, and neither Istio's metadata nor the node metadata names its Service or workload.
     Inbound,
-    /// A route of Envoy Gateway, which gives all Services behind a route rule one cluster: the endpoint that answered
-    /// may tell.
+    /// A route of Envoy Gateway. All Services of a route rule share one cluster, so only the endpoint that responded
+    /// determines the Service.
     Route,
 }
 
@@ -68,7 +68,7 @@ impl Unmapped {
         Self::Route,
     ];
 
-    /// The reason in the name of a stat.
+    /// The reason, as part of a stat name.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -82,19 +82,19 @@ impl Unmapped {
     }
 }
 
-/// What the proxy can tell of a cluster beside its name. Each answer is a few calls of the host.
+/// What the proxy knows about a cluster besides its name. Each method makes a few host calls.
 pub trait UpstreamHints {
-    /// Istio's metadata of the cluster: `istio.services[place]`.
-    fn service(&self, place: usize) -> Option<IstioService>;
+    /// Istio's metadata of the cluster: `istio.services[index]`.
+    fn service(&self, index: usize) -> Option<IstioService>;
     /// `OWNER` in the proxy's own node metadata.
     fn owner(&self) -> Option<String>;
-    /// The Service of the endpoint that answered, where Envoy Gateway says it.
+    /// The Service of the endpoint that responded, if Envoy Gateway's metadata names it.
     fn backend(&self) -> Option<ObjectName>;
 }
 
-/// A proxy that knows the names of its clusters and nothing else.
+/// A proxy that knows only the names of its clusters.
 impl UpstreamHints for () {
-    fn service(&self, _place: usize) -> Option<IstioService> {
+    fn service(&self, _index: usize) -> Option<IstioService> {
         None
     }
 
@@ -108,7 +108,7 @@ impl UpstreamHints for () {
 }
 
 impl Upstreams {
-    /// These rules, in a cluster of that domain (`cluster.local`).
+    /// Creates the mapping for a cluster domain such as `cluster.local`.
     #[must_use]
     pub fn new(rules: Vec<MappingRule>, cluster_domain: &str) -> Self {
         Self {
@@ -117,11 +117,11 @@ impl Upstreams {
         }
     }
 
-    /// What a cluster stands for, the best candidate first; more than one only for the proxy's own pod.
+    /// The targets of a cluster, the best candidate first. Only the proxy's own pod has more than one.
     ///
     /// # Errors
-    /// Why nothing can be said.
-    pub fn of(&self, cluster: &[u8], hints: &impl UpstreamHints) -> Result<Vec<UpstreamTarget>, Unmapped> {
+    /// Why the cluster cannot be mapped.
+    pub fn resolve(&self, cluster: &[u8], hints: &impl UpstreamHints) -> Result<Vec<UpstreamTarget>, Unmapped> {
         let cluster = std::str::from_utf8(cluster).map_err(|_| Unmapped::Unknown)?;
         if let Some(service) = self.rules.iter().find_map(|rule| rule.service_of(cluster)) {
             return Ok(vec![UpstreamTarget::Service(service)]);
@@ -129,7 +129,7 @@ impl Upstreams {
         match IstioCluster::parse(cluster) {
             Some(IstioCluster::Passthrough) => Err(Unmapped::Passthrough),
             Some(IstioCluster::Inbound) => self.inbound(hints),
-            Some(IstioCluster::To(host)) => self
+            Some(IstioCluster::Service(host)) => self
                 .by_metadata(hints)
                 .unwrap_or_else(|| istio::service_of_host(host, &self.suffix))
                 .map(|service| vec![UpstreamTarget::Service(service)]),
@@ -141,13 +141,13 @@ impl Upstreams {
     }
 
     fn by_metadata(&self, hints: &impl UpstreamHints) -> Option<Result<ObjectName, Unmapped>> {
-        Some(hints.service(0)?.object(&self.suffix))
+        Some(hints.service(0)?.service_name(&self.suffix))
     }
 
-    /// The Services that have the port, then the workload.
+    /// The Services of the port, then the workload.
     fn inbound(&self, hints: &impl UpstreamHints) -> Result<Vec<UpstreamTarget>, Unmapped> {
-        let services = (0..MOST_SERVICES).map_while(|place| hints.service(place));
-        let services = services.filter_map(|service| service.object(&self.suffix).ok());
+        let services = (0..MAX_SERVICES).map_while(|index| hints.service(index));
+        let services = services.filter_map(|service| service.service_name(&self.suffix).ok());
         let owner = || owner::workload(&hints.owner()?);
         let all: Vec<_> = services.map(UpstreamTarget::Service).chain(owner()).collect();
         if all.is_empty() {
@@ -158,7 +158,7 @@ impl Upstreams {
     }
 }
 
-/// `httproute/NAMESPACE/NAME/rule/0` and its like.
+/// Recognizes names such as `httproute/NAMESPACE/NAME/rule/0`.
 /// <https://gateway.envoyproxy.io/docs/tasks/observability/gateway-api-metadata>
 fn of_envoy_gateway(cluster: &str) -> Option<Unmapped> {
     let (kind, rest) = cluster.split_once('/')?;

@@ -1,10 +1,10 @@
-//! The workload that a proxy's own pod is of, as Istio's injector writes it into the node metadata.
+//! The workload of the proxy's own pod, from the node metadata that Istio's injector writes.
 //! <https://github.com/istio/istio/blob/master/manifests/charts/istio-control/istio-discovery/files/injection-template.yaml> (`ISTIO_META_OWNER`)
 
 use super::UpstreamTarget;
 use crate::name::ObjectName;
 
-/// `kubernetes://apis/apps/v1/namespaces/NAMESPACE/deployments/NAME`.
+/// Parses `kubernetes://apis/apps/v1/namespaces/NAMESPACE/deployments/NAME`.
 pub(super) fn workload(owner: &str) -> Option<UpstreamTarget> {
     let (_, path) = owner.strip_prefix("kubernetes://apis/")?.split_once("/namespaces/")?;
     let mut parts = path.split('/');

@@ -1,62 +1,62 @@
-//! Rules of the configuration: from the names of clusters to Services, literally or by a pattern.
+//! Rules of the configuration that map cluster names to Services, literally or by a pattern.
 
 use crate::name::ObjectName;
 
-/// A rule from cluster names to a Service.
+/// A rule that maps cluster names to a Service.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MappingRule {
     pattern: Vec<PatternPart>,
-    /// The Service, where the pattern does not hold its name.
+    /// The Service, if the pattern has no placeholders for its name.
     service: Option<ObjectName>,
 }
 
-/// A piece of a pattern.
+/// A part of a pattern.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum PatternPart {
     Literal(String),
     Namespace,
     Service,
-    Anything,
+    Wildcard,
 }
 
-/// Why a rule cannot be.
+/// Why a rule is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidRule {
-    /// A pattern without placeholders needs to be told the Service.
-    #[error("{0:?} holds no {{namespace}} and {{service}}, so `service: namespace/name` must stand beside it")]
-    NoService(String),
-    /// A pattern with placeholders must not be told the Service.
-    #[error("{0:?} holds {{namespace}} or {{service}}, so no `service` may stand beside it")]
-    TwoServices(String),
-    /// Both placeholders are needed.
-    #[error("{0:?} must hold {{namespace}} and {{service}}, each once")]
-    Halves(String),
-    /// Two placeholders in a row have no border.
-    #[error("{0:?} has two placeholders side by side, and no text to tell where one ends")]
-    NoBorder(String),
+    /// The pattern has no placeholders, and the rule names no Service.
+    #[error("{0:?} has no {{namespace}} and {{service}}, so the rule needs `service: namespace/name`")]
+    MissingService(String),
+    /// The pattern has placeholders, and the rule names a Service too.
+    #[error("{0:?} has {{namespace}} or {{service}}, so the rule must not have `service`")]
+    RedundantService(String),
+    /// The pattern does not have each placeholder once.
+    #[error("{0:?} must have {{namespace}} and {{service}}, each once")]
+    IncompletePlaceholders(String),
+    /// Two placeholders follow each other without text in between.
+    #[error("{0:?} has two placeholders side by side, without text between them")]
+    AdjacentPlaceholders(String),
 }
 
 impl MappingRule {
-    /// Takes a pattern: literal text, `{namespace}`, `{service}` and `*` for anything.
+    /// Parses a pattern of literal text, `{namespace}`, `{service}` and `*` for any text.
     ///
     /// # Errors
-    /// The pattern does not tell exactly one Service.
+    /// The rule does not determine exactly one Service.
     pub fn new(pattern: &str, service: Option<ObjectName>) -> Result<Self, InvalidRule> {
         let parts = parts(pattern);
         let count = |wanted: &PatternPart| parts.iter().filter(|part| *part == wanted).count();
         let is_open = |part: &PatternPart| !matches!(part, PatternPart::Literal(_));
         match (count(&PatternPart::Namespace), count(&PatternPart::Service), &service) {
-            (0, 0, None) => Err(InvalidRule::NoService(pattern.into())),
+            (0, 0, None) => Err(InvalidRule::MissingService(pattern.into())),
             (0, 0, Some(_)) | (1, 1, None) => Ok(()),
-            (_, _, Some(_)) => Err(InvalidRule::TwoServices(pattern.into())),
-            (_, _, None) => Err(InvalidRule::Halves(pattern.into())),
+            (_, _, Some(_)) => Err(InvalidRule::RedundantService(pattern.into())),
+            (_, _, None) => Err(InvalidRule::IncompletePlaceholders(pattern.into())),
         }?;
         if parts
             .iter()
             .zip(parts.iter().skip(1))
             .any(|(a, b)| is_open(a) && is_open(b))
         {
-            return Err(InvalidRule::NoBorder(pattern.into()));
+            return Err(InvalidRule::AdjacentPlaceholders(pattern.into()));
         }
         Ok(Self {
             pattern: parts,
@@ -79,7 +79,7 @@ fn parts(pattern: &str) -> Vec<PatternPart> {
     let placeholders = [
         ("{namespace}", PatternPart::Namespace),
         ("{service}", PatternPart::Service),
-        ("*", PatternPart::Anything),
+        ("*", PatternPart::Wildcard),
     ];
     let mut parts = Vec::new();
     let mut rest = pattern;
@@ -107,8 +107,8 @@ struct Captures<'a> {
     service: Option<&'a str>,
 }
 
-/// Whether the parts cover the text. An open part reaches to the first place where the literal behind it stands, or
-/// to the end: names have few parts and no need for more.
+/// Returns whether the parts match the whole text. A placeholder matches up to the first occurrence of the literal after
+/// it, or up to the end. There is no backtracking, because cluster names do not need it.
 fn matches<'a>(parts: &[PatternPart], text: &'a str, found: &mut Captures<'a>) -> bool {
     let Some((part, parts)) = parts.split_first() else {
         return text.is_empty();
@@ -129,7 +129,7 @@ fn matches<'a>(parts: &[PatternPart], text: &'a str, found: &mut Captures<'a>) -
     match part {
         PatternPart::Namespace => found.namespace = Some(open),
         PatternPart::Service => found.service = Some(open),
-        PatternPart::Anything | PatternPart::Literal(_) => {}
+        PatternPart::Wildcard | PatternPart::Literal(_) => {}
     }
     matches(parts, rest, found)
 }
@@ -163,12 +163,12 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_tells_exactly_one_service() {
+    fn a_rule_determines_exactly_one_service() {
         let shop = || ObjectName::parse("shop/web").ok();
         for (pattern, service, message) in [
-            ("web", None, "holds no {namespace}"),
-            ("{service}", None, "must hold {namespace} and {service}"),
-            ("{service}.{namespace}", shop(), "so no `service` may stand beside it"),
+            ("web", None, "has no {namespace}"),
+            ("{service}", None, "must have {namespace} and {service}"),
+            ("{service}.{namespace}", shop(), "so the rule must not have `service`"),
             ("{service}{namespace}", None, "two placeholders side by side"),
         ] {
             let error = MappingRule::new(pattern, service).unwrap_err().to_string();
@@ -178,7 +178,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn arbitrary_names_and_patterns_are_survived(pattern in ".{0,20}", cluster in ".{0,40}") {
+        fn arbitrary_names_and_patterns_do_not_panic(pattern in ".{0,20}", cluster in ".{0,40}") {
             for pattern in [&pattern, "*-{service}|{namespace}*x"] {
                 let _ = MappingRule::new(pattern, None).map(|rule| rule.service_of(&cluster));
             }

@@ -19,8 +19,8 @@ impl Known {
 }
 
 impl UpstreamHints for Known {
-    fn service(&self, place: usize) -> Option<IstioService> {
-        self.services.get(place).cloned()
+    fn service(&self, index: usize) -> Option<IstioService> {
+        self.services.get(index).cloned()
     }
 
     fn owner(&self) -> Option<String> {
@@ -42,7 +42,7 @@ fn of(upstreams: &Upstreams, cluster: &str, known: &Known) -> Result<String, &'s
         UpstreamTarget::Service(name) => name.to_string(),
         UpstreamTarget::Workload { plural, name } => format!("{plural} {name}"),
     };
-    let found = upstreams.of(cluster.as_bytes(), known).map_err(Unmapped::as_str)?;
+    let found = upstreams.resolve(cluster.as_bytes(), known).map_err(Unmapped::as_str)?;
     Ok(found.iter().map(shown).collect::<Vec<_>>().join(", "))
 }
 
@@ -97,7 +97,7 @@ fn with_metadata_the_domain_does_not_matter() {
 }
 
 #[test]
-fn a_host_outside_is_external() {
+fn a_host_outside_the_cluster_is_external() {
     by_name("outbound|443||api.example.org", Err("external"));
     by_name("outbound|443||mysql", Err("external"));
     by_name("outbound|80||web.svc.cluster.local", Err("external"));
@@ -117,7 +117,7 @@ fn a_service_entry_for_a_services_host_is_that_service() {
 }
 
 #[test]
-fn inbound_is_the_services_of_the_port_and_then_the_workload() {
+fn inbound_maps_to_the_services_of_the_port_and_then_the_workload() {
     let two = Known {
         owner: Some("kubernetes://apis/apps/v1/namespaces/shop/deployments/web-v1"),
         ..Known::default()
@@ -129,7 +129,7 @@ fn inbound_is_the_services_of_the_port_and_then_the_workload() {
 }
 
 #[test]
-fn inbound_without_metadata_is_the_workload_of_the_node() {
+fn inbound_without_metadata_maps_to_the_workload_of_the_node() {
     for (owner, expected) in [
         (
             "kubernetes://apis/apps/v1/namespaces/shop/deployments/web",
@@ -166,7 +166,7 @@ fn inbound_without_metadata_is_the_workload_of_the_node() {
 }
 
 #[test]
-fn where_the_caller_chose_the_address_there_is_no_service() {
+fn passthrough_clusters_have_no_service() {
     for cluster in [
         "PassthroughCluster",
         "BlackHoleCluster",
@@ -202,7 +202,7 @@ fn any_other_name_is_unmapped() {
     ] {
         by_name(cluster, Err("unmapped"));
     }
-    assert_eq!(plain().of(b"\xff", &()), Err(Unmapped::Unknown));
+    assert_eq!(plain().resolve(b"\xff", &()), Err(Unmapped::Unknown));
 }
 
 #[test]
@@ -216,17 +216,17 @@ fn metadata_comes_before_the_name_and_rules_before_both() {
 }
 
 #[test]
-fn metadata_that_is_no_name_is_not_believed() {
+fn metadata_that_is_not_a_valid_name_is_ignored() {
     let known = Known::default().service("h", "line\nbreak", "shop");
     assert_eq!(of(&plain(), "outbound|80||h", &known), Err("external"));
 }
 
 proptest! {
     #[test]
-    fn arbitrary_names_and_hints_are_survived(cluster in ".{0,60}", host in ".{0,40}", name in ".{0,10}") {
+    fn arbitrary_names_and_hints_do_not_panic(cluster in ".{0,60}", host in ".{0,40}", name in ".{0,10}") {
         let known = Known::default().service(&host, &name, &name);
         for cluster in [cluster.as_str(), &format!("outbound|80||{host}"), &format!("inbound|{cluster}")] {
-            let _ = plain().of(cluster.as_bytes(), &known);
+            let _ = plain().resolve(cluster.as_bytes(), &known);
         }
         let _ = owner::workload(&host);
         let _ = owner::workload(&format!("kubernetes://apis/{host}/namespaces/{name}"));

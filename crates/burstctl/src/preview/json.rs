@@ -46,11 +46,11 @@ pub(super) fn write(preview: &Preview, printer: &mut Printer<'_>) -> io::Result<
     for service_preview in &preview.services {
         printer.json(&service(&preview.header, service_preview))?;
     }
-    let astray = preview.astray.iter().map(|astray| OtherFinding {
-        hpa: Some(astray.hpa.to_string()),
+    let unmatched_hpas = preview.unmatched_hpas.iter().map(|unmatched_hpa| OtherFinding {
+        hpa: Some(unmatched_hpa.hpa.to_string()),
         object: None,
         resource: None,
-        why: reason_of_astray(astray),
+        why: reason_of_astray(unmatched_hpas),
     });
     let bad = preview.bad.iter().map(|(kind, bad)| OtherFinding {
         hpa: None,
@@ -74,7 +74,7 @@ pub(super) fn write(preview: &Preview, printer: &mut Printer<'_>) -> io::Result<
             trouble: false,
         },
     });
-    for other in astray.chain(bad).chain(absent) {
+    for other in unmatched_hpas.chain(bad).chain(absent) {
         printer.json(&other)?;
     }
     Ok(())
@@ -100,15 +100,15 @@ fn reason_of_remark(remark: &LoadFinding) -> Reason<'_> {
         reason: remark.as_str(),
         detail: remark.to_string(),
         advice: remark.advice(),
-        trouble: remark.is_trouble(),
+        trouble: remark.is_problem(),
     }
 }
 
-fn reason_of_astray(astray: &UnmatchedHpa) -> Reason<'_> {
+fn reason_of_astray(unmatched_hpas: &UnmatchedHpa) -> Reason<'_> {
     Reason {
-        reason: astray.as_str(),
-        detail: astray.to_string(),
-        advice: astray.advice(),
+        reason: unmatched_hpa.as_str(),
+        detail: unmatched_hpa.to_string(),
+        advice: unmatched_hpa.advice(),
         trouble: true,
     }
 }

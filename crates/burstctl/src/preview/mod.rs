@@ -28,7 +28,7 @@ pub struct Preview {
     /// Every Service, by `namespace/name`.
     pub services: Vec<ServicePreview>,
     /// HPAs that stand for nothing that is read.
-    pub astray: Vec<UnmatchedHpa>,
+    pub unmatched_hpas: Vec<UnmatchedHpa>,
     /// Objects that cannot be read, each with its kind.
     pub bad: Vec<(String, InvalidItem)>,
     /// Kinds that the cluster does not know, as RBAC names them.
@@ -64,19 +64,22 @@ pub fn preview(config: &Config, read: ClusterRead, now: Time) -> Result<Preview,
     picture.take(read.snapshot)?;
     picture.refresh(config, Some(&read.confirmed), now);
     let lists = read.resume.lists.iter().map(|list| list.objects.as_slice());
-    let Explanation { services, astray } = explain(config.content.sources.iter().zip(lists), config.content.target);
+    let Explanation {
+        services,
+        unmatched_hpas,
+    } = explain(config.content.sources.iter().zip(lists), config.content.target);
     let service_preview = services.into_iter().map(|explained| ServicePreview {
         value: picture
             .header_of_service(config, &explained.of)
             .map(|value| value.to_string())
             .map_err(|absence| explained.no_load.map_or(NoHeader::Filter(absence), NoHeader::NoLoad)),
         of: explained.of,
-        remarks: explained.remarks,
+        remarks: explained.findings,
     });
     Ok(Preview {
         header: config.header.name.clone(),
         services: service_preview.collect(),
-        astray,
+        unmatched_hpas,
         bad: read.bad,
         absent: read.absent,
     })
@@ -108,7 +111,7 @@ pub fn restrict_to_namespace(content: &mut Content, namespace: Name) -> Result<(
 impl NoHeader {
     fn is_problem(&self) -> bool {
         match self {
-            Self::NoLoad(why) => why.is_trouble(),
+            Self::NoLoad(why) => why.is_problem(),
             Self::Filter(_) => true,
         }
     }
@@ -139,7 +142,7 @@ impl std::fmt::Display for NoHeader {
 
 impl ServicePreview {
     fn is_problem(&self) -> bool {
-        self.value.as_ref().is_err_and(NoHeader::is_problem) || self.remarks.iter().any(LoadFinding::is_trouble)
+        self.value.as_ref().is_err_and(NoHeader::is_problem) || self.remarks.iter().any(LoadFinding::is_problem)
     }
 }
 
@@ -151,7 +154,7 @@ impl Preview {
             .iter()
             .filter(|service_preview| service_preview.is_problem())
             .count()
-            + self.astray.len()
+            + self.unmatched_hpas.len()
             + self.bad.len()
     }
 

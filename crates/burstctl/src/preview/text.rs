@@ -51,12 +51,17 @@ fn lines(preview: &Preview) -> (Vec<Row>, BTreeMap<&'static str, &'static str>) 
             }
         }
         for remark in &service_preview.remarks {
-            let style = if remark.is_trouble() { TROUBLE } else { NONE };
+            let style = if remark.is_problem() { TROUBLE } else { NONE };
             table.reason("", remark, (remark.as_str(), remark.advice()), style);
         }
     }
-    for astray in &preview.astray {
-        table.reason("-", astray, (astray.as_str(), astray.advice()), TROUBLE);
+    for unmatched_hpa in &preview.unmatched_hpas {
+        table.reason(
+            "-",
+            unmatched_hpa,
+            (unmatched_hpa.as_str(), unmatched_hpa.advice()),
+            TROUBLE,
+        );
     }
     for (kind, bad) in &preview.bad {
         let words = format!("{kind} {}: {}", bad.name, bad.reason);

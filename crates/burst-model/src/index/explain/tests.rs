@@ -3,36 +3,47 @@ use super::*;
 
 const EIGHTY: Percent = Percent::new(80).unwrap();
 
-/// What is said of a small cluster: a line for each thing.
-fn said(hpas: Vec<Object>, services: Vec<Object>, deployments: Vec<Object>) -> Vec<String> {
+/// What is explained of a small cluster: a line for each thing.
+fn explained(hpas: Vec<Object>, services: Vec<Object>, deployments: Vec<Object>) -> Vec<String> {
     let lists = lists(hpas, services, deployments);
     let lists = lists.iter().map(|(source, objects)| (source, objects.as_slice()));
-    let Explanation { services, astray } = explain(lists, EIGHTY);
-    let of_service = services.iter().flat_map(|ServiceExplanation { of, no_load, remarks }| {
-        let no_load = no_load.iter().map(move |why| format!("{of}: {}: {why}", why.as_str()));
-        no_load.chain(
-            remarks
-                .iter()
-                .map(move |remark| format!("{of}: {}: {remark}", remark.as_str())),
-        )
-    });
-    let astray = astray.iter().map(|astray| format!("{}: {astray}", astray.as_str()));
-    of_service.chain(astray).collect()
+    let Explanation {
+        services,
+        unmatched_hpas: unmatched,
+    } = explain(lists, EIGHTY);
+    let of_service = services.iter().flat_map(
+        |ServiceExplanation {
+             of,
+             no_load,
+             findings: remarks,
+         }| {
+            let no_load = no_load.iter().map(move |why| format!("{of}: {}: {why}", why.as_str()));
+            no_load.chain(
+                remarks
+                    .iter()
+                    .map(move |remark| format!("{of}: {}: {remark}", remark.as_str())),
+            )
+        },
+    );
+    let unmatched = unmatched
+        .iter()
+        .map(|unmatched| format!("{}: {unmatched}", unmatched.as_str()));
+    of_service.chain(unmatched).collect()
 }
 
 #[test]
-fn a_service_whose_workload_is_scaled_by_one_hpa_needs_no_words() {
-    let said = said(
+fn a_service_whose_workload_is_scaled_by_one_hpa_has_no_findings() {
+    let explained = explained(
         vec![hpa("shop/web", "web", 1, 5)],
         vec![service("shop/web", "app=web")],
         vec![workload("shop/web", "app=web")],
     );
-    assert!(said.is_empty(), "{said:?}");
+    assert!(explained.is_empty(), "{explained:?}");
 }
 
 #[test]
-fn each_reason_why_there_is_no_load_has_its_words() {
-    let said = said(
+fn each_reason_for_no_load_has_its_text() {
+    let explained = explained(
         vec![
             hpa_of("Deployment", "shop/new", "new", None, 5),
             hpa("shop/other", "other", 1, 1),
@@ -51,7 +62,7 @@ fn each_reason_why_there_is_no_load_has_its_words() {
         ],
     );
     assert_eq!(
-        said,
+        explained,
         [
             "shop/api: no-hpa: no HPA scales Deployment shop/api and Deployment shop/api-canary",
             "shop/bare: no-selector: the Service has no selector",
@@ -62,21 +73,21 @@ fn each_reason_why_there_is_no_load_has_its_words() {
 }
 
 #[test]
-fn a_second_hpa_is_named_with_the_one_that_counts() {
-    let said = said(
+fn a_shadowed_hpa_is_reported_with_the_one_that_counts() {
+    let explained = explained(
         vec![hpa("shop/z", "web", 9, 9), hpa("shop/a", "web", 1, 5)],
         vec![service("shop/web", "app=web")],
         vec![workload("shop/web", "app=web")],
     );
     assert_eq!(
-        said,
+        explained,
         ["shop/web: two-hpas: HPA shop/z scales Deployment shop/web too, and only shop/a counts"]
     );
 }
 
 #[test]
-fn what_is_missing_from_the_sums_is_named() {
-    let said = said(
+fn workloads_missing_from_the_sums_are_reported() {
+    let explained = explained(
         vec![hpa("shop/a", "a", 1, 3), hpa_of("Deployment", "shop/b", "b", None, 3)],
         vec![service("shop/all", "app=web")],
         vec![
@@ -86,7 +97,7 @@ fn what_is_missing_from_the_sums_is_named() {
         ],
     );
     assert_eq!(
-        said,
+        explained,
         [
             "shop/all: unobserved-hpa: Deployment shop/b is not in the sums: no controller has looked at HPA shop/b yet",
             "shop/all: not-autoscaled: Deployment shop/fixed does not count: no HPA scales it",
@@ -95,8 +106,8 @@ fn what_is_missing_from_the_sums_is_named() {
 }
 
 #[test]
-fn an_hpa_of_nothing_that_was_read_is_astray() {
-    let said = said(
+fn an_hpa_whose_target_was_not_read_is_unmatched() {
+    let explained = explained(
         vec![
             hpa("shop/gone", "gone", 1, 1),
             hpa_of("Rollout", "shop/roll", "web", Some(1), 5),
@@ -105,7 +116,7 @@ fn an_hpa_of_nothing_that_was_read_is_astray() {
         vec![workload("shop/web", "app=web")],
     );
     assert_eq!(
-        said,
+        explained,
         [
             "shop/web: no-hpa: no HPA scales Deployment shop/web",
             "no-target: HPA shop/gone scales Deployment.apps gone, which is not there",

@@ -1,10 +1,10 @@
-//! How an explanation reads: for people a sentence and what to do, for programs one word.
+//! The text of an explanation: a sentence and advice for people, a stable reason code for programs.
 
 use super::{LoadFinding, NoLoadReason, UnmatchedHpa, WorkloadRef};
 use std::fmt;
 
 impl NoLoadReason {
-    /// The reason in one word, for programs.
+    /// The reason code, for programs.
     #[must_use]
     pub const fn as_str(&self) -> &'static str {
         match self {
@@ -15,13 +15,13 @@ impl NoLoadReason {
         }
     }
 
-    /// Whether something is meant to be autoscaled and is not told of.
+    /// Returns whether the Service is meant to be autoscaled, so that the missing load is a problem.
     #[must_use]
-    pub const fn is_trouble(&self) -> bool {
+    pub const fn is_problem(&self) -> bool {
         matches!(self, Self::Unobserved(_))
     }
 
-    /// What to do about it, if a header is wanted.
+    /// What to do about it, if the Service should have a header.
     #[must_use]
     pub const fn advice(&self) -> &'static str {
         match self {
@@ -41,14 +41,14 @@ impl fmt::Display for NoLoadReason {
         match self {
             Self::NoSelector => f.write_str("the Service has no selector"),
             Self::NothingSelected => f.write_str("its selector matches the pods of no workload that is read"),
-            Self::NoHpa(workloads) => write!(f, "no HPA scales {}", listed(workloads)),
-            Self::Unobserved(hpas) => write!(f, "no controller has looked at HPA {} yet", listed(hpas)),
+            Self::NoHpa(workloads) => write!(f, "no HPA scales {}", joined_with_and(workloads)),
+            Self::Unobserved(hpas) => write!(f, "no controller has looked at HPA {} yet", joined_with_and(hpas)),
         }
     }
 }
 
 impl LoadFinding {
-    /// The remark in one word, for programs.
+    /// The reason code, for programs.
     #[must_use]
     pub const fn as_str(&self) -> &'static str {
         match self {
@@ -68,9 +68,9 @@ impl LoadFinding {
         }
     }
 
-    /// Whether the load is other than it should be; else it only needs to be known.
+    /// Returns whether the load is wrong. Otherwise, the finding is for information only.
     #[must_use]
-    pub const fn is_trouble(&self) -> bool {
+    pub const fn is_problem(&self) -> bool {
         !matches!(self, Self::Fixed(_))
     }
 }
@@ -93,7 +93,7 @@ impl fmt::Display for LoadFinding {
 }
 
 impl UnmatchedHpa {
-    /// The reason in one word, for programs.
+    /// The reason code, for programs.
     #[must_use]
     pub const fn as_str(&self) -> &'static str {
         if self.kind_is_read {
@@ -138,7 +138,7 @@ impl fmt::Display for WorkloadRef {
 }
 
 /// `a, b and c`
-fn listed(things: &[impl fmt::Display]) -> String {
+fn joined_with_and(things: &[impl fmt::Display]) -> String {
     let words: Vec<_> = things.iter().map(ToString::to_string).collect();
     match words.split_last() {
         Some((last, others)) if !others.is_empty() => format!("{} and {last}", others.join(", ")),

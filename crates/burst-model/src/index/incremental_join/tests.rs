@@ -32,7 +32,7 @@ fn change(objects: &mut Vec<Rc<Object>>, object: Rc<Object>, stays: bool) -> Del
 
 proptest! {
     #[test]
-    fn what_is_kept_up_to_date_is_what_a_fresh_join_shows(
+    fn the_incremental_join_equals_a_fresh_join(
         changes in proptest::collection::vec((object(), any::<bool>(), 0..9usize), 1..80),
         labelled: bool,
     ) {
@@ -46,15 +46,15 @@ proptest! {
             let changed = joined.advance(&mut budget);
             prop_assert!(changed || before == *joined.table());
             if joined.is_up_to_date() {
-                let (table, notes) = join(lists.iter().map(|(source, objects)| (source, &objects[..])), percent);
-                prop_assert_eq!((joined.table(), joined.findings()), (&table, notes));
+                let (table, findings) = join(lists.iter().map(|(source, objects)| (source, &objects[..])), percent);
+                prop_assert_eq!((joined.table(), joined.findings()), (&table, findings));
             }
         }
     }
 }
 
 /// Services `n0`, `n1`, … with a Deployment and an HPA each.
-fn crowd(count: usize) -> [(Source, Vec<Rc<Object>>); 3] {
+fn many_services(count: usize) -> [(Source, Vec<Rc<Object>>); 3] {
     let each = |object: &dyn Fn(String, String) -> Object| {
         (0..count)
             .map(|n| object(format!("shop/n{n}"), format!("app=n{n}")))
@@ -71,18 +71,18 @@ fn joined(lists: &[(Source, Vec<Rc<Object>>)]) -> IncrementalJoin {
     let sources = lists.iter().map(|(source, _)| source.clone()).collect();
     let mut joined = IncrementalJoin::new(sources, Percent::new(80).unwrap());
     for (list, (_, objects)) in lists.iter().enumerate() {
-        let moved = |object: &Rc<Object>| Delta {
+        let delta = |object: &Rc<Object>| Delta {
             before: None,
             after: Some(object.clone()),
         };
-        joined.enqueue(list, objects.iter().map(moved));
+        joined.enqueue(list, objects.iter().map(delta));
     }
     joined
 }
 
 #[test]
-fn a_change_makes_the_rows_that_it_touches_and_no_others() {
-    let mut lists = crowd(50);
+fn a_change_recomputes_only_the_rows_that_depend_on_it() {
+    let mut lists = many_services(50);
     let mut joined = joined(&lists);
     joined.advance(&mut usize::MAX.clone());
     for (list, object, rows, changes) in [
@@ -99,7 +99,7 @@ fn a_change_makes_the_rows_that_it_touches_and_no_others() {
 
 #[test]
 fn a_large_join_is_done_in_small_steps() {
-    let lists = crowd(500);
+    let lists = many_services(500);
     let mut joined = joined(&lists);
     let mut steps = 0;
     while !joined.is_up_to_date() {
@@ -109,6 +109,6 @@ fn a_large_join_is_done_in_small_steps() {
     }
     assert!((20..60).contains(&steps), "{steps}");
     assert_eq!(joined.table()[SERVICES].len(), 500);
-    let let_go = (1..).find(|_| !joined.release(100));
-    assert!(let_go > Some(10) && joined.table().is_empty(), "{let_go:?}");
+    let rounds = (1..).find(|_| !joined.release(100));
+    assert!(rounds > Some(10) && joined.table().is_empty(), "{rounds:?}");
 }

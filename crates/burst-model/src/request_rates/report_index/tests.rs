@@ -2,7 +2,7 @@ use super::*;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-const PATIENCE: Duration = Duration::from_secs(15);
+const MAX_AGE: Duration = Duration::from_secs(15);
 const EVIL: u64 = 666;
 const USUAL: usize = 10 << 10;
 const LARGE: usize = 900 << 10;
@@ -11,55 +11,55 @@ fn at(seconds: u64) -> Time {
     Time::from_unix_millis(1_000_000 + seconds * 1000)
 }
 
-/// Whatever was done, it stays within its limits, and no place has two reports.
+/// Whatever was done, it stays within its limits, and no slot has two reports.
 fn is_sound(index: &ReportIndex) {
-    assert!(index.0.len() <= MOST_REPORTS, "{} reports", index.0.len());
-    let places: BTreeSet<_> = index.0.iter().map(|kept| kept.place).collect();
-    assert_eq!(places.len(), index.0.len());
-    assert!(places.iter().all(|place| *place < MOST_REPORTS));
+    assert!(index.0.len() <= MAX_REPORTS, "{} reports", index.0.len());
+    let slots: BTreeSet<_> = index.0.iter().map(|stored| stored.slot).collect();
+    assert_eq!(slots.len(), index.0.len());
+    assert!(slots.iter().all(|slot| *slot < MAX_REPORTS));
 }
 
 /// … and no proxy has two.
 fn is_in_order(index: &ReportIndex) {
     is_sound(index);
-    assert!(index.bytes() <= MOST_BYTES, "{} bytes", index.bytes());
-    let proxies: BTreeSet<_> = index.0.iter().map(|kept| (kept.reporter, kept.id)).collect();
+    assert!(index.bytes() <= MAX_BYTES, "{} bytes", index.bytes());
+    let proxies: BTreeSet<_> = index.0.iter().map(|stored| (stored.reporter, stored.id)).collect();
     assert_eq!(proxies.len(), index.0.len());
 }
 
 fn reports_of(index: &ReportIndex, reporter: u64) -> usize {
-    index.0.iter().filter(|kept| kept.reporter == reporter).count()
+    index.0.iter().filter(|stored| stored.reporter == reporter).count()
 }
 
 #[test]
-fn a_proxy_keeps_its_place_and_a_place_that_is_free_is_taken_again() {
+fn a_proxy_keeps_its_slot_and_free_slots_are_reused() {
     let mut index = ReportIndex::default();
-    for (id, seconds, place) in [(1, 0, 0), (2, 10, 1), (3, 10, 2), (2, 10, 1)] {
+    for (id, seconds, slot) in [(1, 0, 0), (2, 10, 1), (3, 10, 2), (2, 10, 1)] {
         let admitted = index.admit(7, id, USUAL, at(seconds)).unwrap();
-        assert_eq!((admitted.place, admitted.evicted), (place, 0));
+        assert_eq!((admitted.slot, admitted.evicted), (slot, 0));
     }
-    assert_eq!(index.expire(PATIENCE, at(20)), [0]);
-    assert_eq!(index.admit(7, 4, USUAL, at(20)).unwrap().place, 0);
+    assert_eq!(index.expire(MAX_AGE, at(20)), [0]);
+    assert_eq!(index.admit(7, 4, USUAL, at(20)).unwrap().slot, 0);
     assert_eq!(index.bytes(), 3 * USUAL);
     is_in_order(&index);
 }
 
 #[test]
-fn many_small_reports_of_one_certificate_cost_no_one_else_theirs() {
+fn many_small_reports_of_one_certificate_evict_only_its_own() {
     let mut index = ReportIndex::default();
     for honest in 0..100 {
         index.admit(honest, honest, USUAL, at(0)).unwrap();
     }
-    let refused = (0..10 * MOST_REPORTS as u64)
+    let refused = (0..10 * MAX_REPORTS as u64)
         .filter(|id| index.admit(EVIL, *id, 100, at(1)).is_err())
         .count();
     is_in_order(&index);
-    assert_eq!(refused, 10 * MOST_REPORTS - (MOST_REPORTS - 100));
+    assert_eq!(refused, 10 * MAX_REPORTS - (MAX_REPORTS - 100));
     assert!((0..100).all(|honest| reports_of(&index, honest) == 1));
     for honest in 100..300 {
         let admitted = index.admit(honest, honest, USUAL, at(2)).unwrap();
         assert_eq!(
-            (admitted.evicted, admitted.emptied),
+            (admitted.evicted, admitted.freed),
             (1, vec![]),
             "proxy {honest} is let in"
         );
@@ -69,14 +69,14 @@ fn many_small_reports_of_one_certificate_cost_no_one_else_theirs() {
 }
 
 #[test]
-fn large_reports_of_one_certificate_cost_no_one_else_theirs() {
+fn large_reports_of_one_certificate_evict_only_its_own() {
     let mut index = ReportIndex::default();
     for honest in 0..100 {
         index.admit(honest, honest, USUAL, at(0)).unwrap();
     }
-    let ten_times = 10 * MOST_BYTES / LARGE;
+    let ten_times = 10 * MAX_BYTES / LARGE;
     let taken = (0..ten_times as u64).filter(|id| index.admit(EVIL, *id, LARGE, at(1)).is_ok());
-    assert_eq!(taken.count(), (MOST_BYTES - 100 * USUAL) / LARGE);
+    assert_eq!(taken.count(), (MAX_BYTES - 100 * USUAL) / LARGE);
     is_in_order(&index);
     for honest in 0..300 {
         index.admit(honest, honest, 3 * USUAL, at(2)).unwrap();
@@ -87,21 +87,21 @@ fn large_reports_of_one_certificate_cost_no_one_else_theirs() {
 }
 
 #[test]
-fn the_id_of_another_proxy_takes_nothing_away_from_it() {
+fn the_id_of_another_proxy_does_not_replace_its_report() {
     let mut index = ReportIndex::default();
-    let honest = index.admit(1, 42, USUAL, at(0)).unwrap().place;
-    let other = index.admit(EVIL, 42, USUAL, at(0)).unwrap().place;
+    let honest = index.admit(1, 42, USUAL, at(0)).unwrap().slot;
+    let other = index.admit(EVIL, 42, USUAL, at(0)).unwrap().slot;
     assert_ne!(honest, other);
     assert_eq!(reports_of(&index, 1), 1);
 }
 
 #[test]
-fn as_many_proxies_as_there_may_be_have_their_reports_whatever_their_certificates() {
-    for reporters in [1, 2, MOST_REPORTS as u64] {
+fn the_most_proxies_have_their_reports_whatever_their_certificates() {
+    for reporters in [1, 2, MAX_REPORTS as u64] {
         let mut index = ReportIndex::default();
         for round in 0..3 {
-            for id in 0..MOST_REPORTS as u64 {
-                let admitted = index.admit(id % reporters, id, MOST_BYTES / MOST_REPORTS, at(round));
+            for id in 0..MAX_REPORTS as u64 {
+                let admitted = index.admit(id % reporters, id, MAX_BYTES / MAX_REPORTS, at(round));
                 assert_eq!(admitted.map(|admitted| admitted.evicted), Ok(0), "{id} of {reporters}");
             }
         }
@@ -112,28 +112,28 @@ fn as_many_proxies_as_there_may_be_have_their_reports_whatever_their_certificate
 #[test]
 fn a_report_that_is_refused_changes_nothing() {
     let mut index = ReportIndex::default();
-    index.admit(EVIL, 1, MOST_BYTES, at(0)).unwrap();
+    index.admit(EVIL, 1, MAX_BYTES, at(0)).unwrap();
     let before = index.clone();
     assert_eq!(index.admit(EVIL, 2, 1, at(0)), Err(ReportsFull));
-    assert_eq!(index.admit(7, 2, MOST_BYTES + 1, at(0)), Err(ReportsFull));
+    assert_eq!(index.admit(7, 2, MAX_BYTES + 1, at(0)), Err(ReportsFull));
     assert_eq!(index, before);
 }
 
 #[test]
-fn what_came_before_the_clock_was_set_back_goes() {
+fn reports_from_the_future_expire() {
     let mut index = ReportIndex::default();
     index.admit(1, 1, USUAL, at(1000)).unwrap();
-    assert_eq!(index.expire(PATIENCE, at(1010)), Vec::<usize>::new());
-    assert_eq!(index.expire(PATIENCE, at(10)), [0]);
+    assert_eq!(index.expire(MAX_AGE, at(1010)), Vec::<usize>::new());
+    assert_eq!(index.expire(MAX_AGE, at(10)), [0]);
 }
 
 #[test]
-fn those_with_the_least_are_added_up_first() {
+fn reports_of_the_smallest_reporters_are_added_first() {
     let mut index = ReportIndex::default();
     for (reporter, id, bytes) in [(EVIL, 1, 10), (EVIL, 2, 5000), (1, 3, 300), (2, 4, 200)] {
         index.admit(reporter, id, bytes, at(0)).unwrap();
     }
-    let ids: Vec<_> = index.in_order().iter().map(|kept| kept.id).collect();
+    let ids: Vec<_> = index.by_usage().iter().map(|stored| stored.id).collect();
     assert_eq!(ids, [4, 3, 1, 2]);
 }
 
@@ -146,7 +146,7 @@ proptest! {
         for (reporter, id, bytes, seconds) in reports {
             let before = index.clone();
             match index.admit(reporter, id, bytes, at(seconds)) {
-                Ok(admitted) => prop_assert!(admitted.emptied.iter().all(|place| !index.has(*place))),
+                Ok(admitted) => prop_assert!(admitted.freed.iter().all(|slot| !index.is_used(*slot))),
                 Err(ReportsFull) => prop_assert_eq!(&before, &index),
             }
             is_in_order(&index);
@@ -157,7 +157,7 @@ proptest! {
     fn arbitrary_bytes_are_an_index_or_none(bytes in proptest::collection::vec(any::<u8>(), 0..256)) {
         let mut index = ReportIndex::read(&bytes);
         let _ = index.admit(1, 1, 100, at(0));
-        let _ = (index.in_order(), index.bytes(), index.expire(PATIENCE, at(0)));
+        let _ = (index.by_usage(), index.bytes(), index.expire(MAX_AGE, at(0)));
         is_sound(&ReportIndex::read(&index.to_bytes()));
     }
 }

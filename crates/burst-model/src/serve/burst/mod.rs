@@ -1,54 +1,24 @@
-//! `/burstmetrics/…`, as seed 000 has it.
-//!
-//! Two answers are clearer than the seed's: its 500 was an unhandled exception, of which there are none here; and
-//! where nothing was read yet, or too long ago, the answer is a 503 that says which.
+//! The endpoints `/burstmetrics/…`. A 503 says whether the cluster was never read or the snapshot is too old.
 
 mod path;
 
+use super::bulk_body::BulkBody;
 use super::cache::{Freshness, ServingCache};
 use super::header;
 use super::local_reply::{LocalReply, has_tag};
 use crate::config::{Config, EndpointsConfig, Origin};
 use crate::confirmation::{self, Confirmation};
-use crate::hash;
 use crate::index::{HPAS, SERVICES};
 use crate::kube::ObjectKind;
 use crate::order::sort_by;
-use crate::snapshot::Section;
 use crate::time::Time;
 use path::{BurstPath, InvalidPath};
-use std::rc::Rc;
 use std::time::Duration;
 
 const TEXT: &str = "text/plain; charset=utf-8";
 const JSON: &str = "application/json; charset=utf-8";
 
-/// All rows of a kind as JSON.
-#[derive(Debug)]
-pub struct BulkBody {
-    body: Rc<[u8]>,
-    etag: String,
-}
-
-impl BulkBody {
-    pub(crate) fn render(section: Section<'_>) -> Self {
-        // Names and values hold no character that JSON escapes: they were checked when they were read.
-        let rows: Vec<_> = section
-            .rows()
-            .map(|row| format!("    \"{}\": \"{}\"", row.of, header::value(&row)))
-            .collect();
-        let body: Rc<[u8]> = format!("{{\n{}\n}}\n", rows.join(",\n")).into_bytes().into();
-        let etag = format!("\"{:016x}\"", hash::of_bytes(&body));
-        Self { body, etag }
-    }
-
-    /// The tag of it.
-    pub(crate) fn etag(&self) -> &str {
-        &self.etag
-    }
-}
-
-/// A request that may be for the endpoints. The shell reads the rest only where [`is_own`] says so.
+/// A request that may be for the endpoints. The shell fills it in only if [`is_own`] accepts the path.
 #[derive(Clone, Copy, Debug)]
 pub struct BurstRequest<'a> {
     /// `:method`.
@@ -59,22 +29,23 @@ pub struct BurstRequest<'a> {
     pub host: &'a [u8],
     /// `if-none-match`.
     pub if_none_match: Option<&'a [u8]>,
-    /// When it came.
+    /// When the request was received.
     pub now: Time,
 }
 
-/// Whether a path lies under the prefix. All that is asked of a request that is not ours.
+/// Returns whether a path is under the prefix. For other requests, the filter checks nothing else.
 #[must_use]
 pub fn is_own(endpoints: &EndpointsConfig, path: &[u8]) -> bool {
     path.strip_prefix(endpoints.prefix.as_bytes())
         .is_some_and(|rest| matches!(rest.first(), None | Some(b'/' | b'?')))
 }
 
-/// Answers a request under the prefix; `None` where its host is not one of those configured, and the request goes on.
+/// Answers a request under the prefix. `None` if the path or the host is not the endpoints', so that the request continues
+/// to its upstream.
 pub fn answer(
     config: &Config,
     endpoints: &EndpointsConfig,
-    picture: &mut ServingCache,
+    cache: &mut ServingCache,
     request: BurstRequest<'_>,
 ) -> Option<LocalReply> {
     if !is_own(endpoints, request.path) || !is_own_host(endpoints, request.host) {
@@ -89,15 +60,15 @@ pub fn answer(
         Ok(_) if !matches!(request.method, b"GET" | b"HEAD") => {
             text(405, "only GET and HEAD are answered here\n").with("allow", "GET, HEAD")
         }
-        Ok(target) => unavailable(config, picture)
-            .or_else(|| found(picture, &target, request.if_none_match))
-            .or_else(|| refused(config, picture, &target))
+        Ok(target) => unavailable(config, cache)
+            .or_else(|| find(cache, &target, request.if_none_match))
+            .or_else(|| unreadable(config, cache, &target))
             .unwrap_or_else(|| LocalReply::empty(204))
-            .with(confirmation::CONFIRMED_HEADER, confirmed(picture, request.now)),
+            .with(confirmation::CONFIRMED_HEADER, confirmation_header(cache, request.now)),
     })
 }
 
-/// A host counts with or without a port.
+/// Compares the host without its port.
 fn is_own_host(endpoints: &EndpointsConfig, host: &[u8]) -> bool {
     let digits = host.iter().rev().take_while(|b| b.is_ascii_digit()).count();
     let name = match host.split_at_checked(host.len() - digits) {
@@ -111,7 +82,7 @@ fn is_own_host(endpoints: &EndpointsConfig, host: &[u8]) -> bool {
             .any(|own| own.as_bytes().eq_ignore_ascii_case(name))
 }
 
-/// The kinds there are, by their names in the path. A hub tells of Services only.
+/// The kinds that are served, by their names in the path. A hub serves only Services, so a spoke does too.
 fn kinds(config: &Config) -> impl Iterator<Item = &str> {
     let joined = match config.origin {
         Origin::Kubernetes => Some(HPAS),
@@ -138,17 +109,17 @@ fn not_found(config: &Config, endpoints: &EndpointsConfig) -> LocalReply {
         404,
         match config.origin {
             Origin::Kubernetes => format!("{ask} one of {kinds}\n"),
-            Origin::Hub { .. } => format!("{ask} {kinds}: this proxy reads a hub, which tells of nothing else\n"),
+            Origin::Hub { .. } => format!("{ask} {kinds}: this proxy reads a hub, which serves nothing else\n"),
         },
     )
 }
 
-fn unavailable(config: &Config, picture: &ServingCache) -> Option<LocalReply> {
+fn unavailable(config: &Config, cache: &ServingCache) -> Option<LocalReply> {
     let by = match config.origin {
         Origin::Kubernetes => "",
         Origin::Hub { .. } => " by the hub",
     };
-    let body = match picture.freshness() {
+    let body = match cache.freshness() {
         Freshness::Fresh => return None,
         Freshness::Unsynced => format!("not synced yet: {} was never read in full\n", config.origin),
         Freshness::Stale(age) => {
@@ -156,24 +127,24 @@ fn unavailable(config: &Config, picture: &ServingCache) -> Option<LocalReply> {
             format!("too stale: the Kubernetes API was last read{by} {age} s ago, and {limit} s are allowed\n")
         }
     };
-    Some(retry(config, body))
+    Some(service_unavailable(config, body))
 }
 
-/// When the cluster was last read: a spoke counts from then, and not from its question.
-fn confirmed(picture: &ServingCache, now: Time) -> String {
-    let read = picture.as_of().map(|at| Confirmation::new(at, now).to_text());
+/// The value of the header that says when the cluster was last read. A spoke counts the age from then.
+fn confirmation_header(cache: &ServingCache, now: Time) -> String {
+    let read = cache.as_of().map(|at| Confirmation::new(at, now).to_text());
     read.unwrap_or_else(|| confirmation::NEVER.into())
 }
 
-/// An API server that is back is noticed within some seconds, and spokes take this word for it.
-const LONGEST_RETRY: Duration = Duration::from_secs(5);
+/// The filter notices within seconds that the API server is back, so clients and spokes should not wait for longer.
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(5);
 
-fn retry(config: &Config, body: String) -> LocalReply {
-    let retry_after = config.poll_interval.min(LONGEST_RETRY);
+fn service_unavailable(config: &Config, body: String) -> LocalReply {
+    let retry_after = config.poll_interval.min(MAX_RETRY_AFTER);
     text(503, body).with("retry-after", retry_after.as_secs().to_string())
 }
 
-/// The answer in the place of that bulk one, which would be one too many at a time.
+/// The reply in place of a bulk reply if too many bulk replies are in flight.
 #[must_use]
 pub fn busy(bulk: &LocalReply) -> LocalReply {
     let answer = text(503, "too many bulk answers are under way: ask again in a second\n");
@@ -186,25 +157,25 @@ pub fn busy(bulk: &LocalReply) -> LocalReply {
     answer
 }
 
-fn found(picture: &mut ServingCache, target: &BurstPath<'_>, if_none_match: Option<&[u8]>) -> Option<LocalReply> {
+fn find(cache: &mut ServingCache, target: &BurstPath<'_>, if_none_match: Option<&[u8]>) -> Option<LocalReply> {
     match target {
-        BurstPath::Bulk { kind } => picture.bulk(kind).map(|bulk| bulk_answer(&bulk, if_none_match)),
+        BurstPath::Bulk { kind } => cache.bulk_body(kind).map(|bulk| bulk_reply(&bulk, if_none_match)),
         BurstPath::Single { kind, of } => {
-            let section = picture.snapshot().and_then(|snapshot| snapshot.section(kind));
+            let section = cache.snapshot().and_then(|snapshot| snapshot.section(kind));
             let entry = section.and_then(|section| section.find(of));
             entry.map(|entry| text(200, header::value(&entry)))
         }
     }
 }
 
-/// Where nothing was found, and a list that might have it cannot be read: nobody knows that there is nothing.
-fn refused(config: &Config, picture: &ServingCache, target: &BurstPath<'_>) -> Option<LocalReply> {
+/// The reply if nothing was found, but a list that was not read may contain it.
+fn unreadable(config: &Config, cache: &ServingCache, target: &BurstPath<'_>) -> Option<LocalReply> {
     let namespace = match target {
         BurstPath::Bulk { .. } => None,
         BurstPath::Single { of, .. } => of.split_once('/').map(|(namespace, _)| namespace),
     };
-    let list = picture.refused(config, target.kind(), namespace)?;
-    Some(retry(
+    let list = cache.unread_list(config, target.kind(), namespace)?;
+    Some(service_unavailable(
         config,
         format!("not readable: the Kubernetes API does not list {list}\n"),
     ))
@@ -214,11 +185,11 @@ fn text(status: u16, body: impl Into<String>) -> LocalReply {
     LocalReply::new(status, TEXT, body.into().into_bytes())
 }
 
-fn bulk_answer(bulk: &BulkBody, if_none_match: Option<&[u8]>) -> LocalReply {
-    if if_none_match.is_some_and(|tags| has_tag(tags, &bulk.etag)) {
-        return LocalReply::empty(304).with("etag", &bulk.etag);
+fn bulk_reply(bulk: &BulkBody, if_none_match: Option<&[u8]>) -> LocalReply {
+    if if_none_match.is_some_and(|tags| has_tag(tags, bulk.etag())) {
+        return LocalReply::empty(304).with("etag", bulk.etag());
     }
-    LocalReply::new(200, JSON, bulk.body.clone()).with("etag", &bulk.etag)
+    LocalReply::new(200, JSON, bulk.body()).with("etag", bulk.etag())
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
-//! The paths below the prefix: `/KIND` and `/KIND/NAMESPACE/NAME`, with or without a slash at the end.
+//! The paths under the prefix: `/KIND` and `/KIND/NAMESPACE/NAME`, with or without a trailing slash.
 
 use percent_encoding::percent_decode;
 use std::borrow::Cow;
 
-/// Longer than any two names and a kind can be, escaped or not.
-const LONGEST: usize = 2048;
+/// The longest path that is parsed. A kind and two names are shorter, even percent-encoded.
+const MAX_BYTES: usize = 2048;
 
-/// What a path asks for.
+/// The target of a path.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum BurstPath<'a> {
     /// All rows of a kind.
@@ -15,7 +15,7 @@ pub(super) enum BurstPath<'a> {
     Single { kind: Cow<'a, str>, of: String },
 }
 
-/// Why a path asks for nothing.
+/// Why a path has no target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum InvalidPath {
     TooLong,
@@ -31,15 +31,15 @@ impl BurstPath<'_> {
     }
 }
 
-/// Reads what stands behind the prefix, the query included.
+/// Parses the part of a path after the prefix, with or without a query.
 pub(super) fn parse(path: &[u8]) -> Result<BurstPath<'_>, InvalidPath> {
-    if path.len() > LONGEST {
+    if path.len() > MAX_BYTES {
         return Err(InvalidPath::TooLong);
     }
     let path = path.split(|b| matches!(b, b'?' | b'#')).next().unwrap_or_default();
     let path = path.strip_prefix(b"/").ok_or(InvalidPath::Shape)?;
     let path = path.strip_suffix(b"/").unwrap_or(path);
-    // Segments are told apart before they are decoded: an escaped slash is no border.
+    // Segments are split before they are decoded, so that an encoded slash does not separate them.
     let segments: Result<Vec<_>, _> = path.split(|b| *b == b'/').map(decode).collect();
     match &mut segments?[..] {
         [kind] if !kind.is_empty() => Ok(BurstPath::Bulk {
@@ -95,12 +95,12 @@ mod tests {
         ] {
             assert_eq!(parse(path.as_bytes()), target, "{path}");
         }
-        assert_eq!(parse(&[b'/'; LONGEST + 1]), Err(InvalidPath::TooLong));
+        assert_eq!(parse(&[b'/'; MAX_BYTES + 1]), Err(InvalidPath::TooLong));
     }
 
     proptest! {
         #[test]
-        fn arbitrary_bytes_are_survived(path in proptest::collection::vec(any::<u8>(), 0..64)) {
+        fn arbitrary_bytes_do_not_panic(path in proptest::collection::vec(any::<u8>(), 0..64)) {
             let _ = parse(&path);
         }
     }

@@ -1,10 +1,11 @@
-use super::super::cache::tests::{T0, config, confirmed, picture};
+use super::super::cache::tests::{T0, config, confirmed, serving_cache};
 use super::*;
 use crate::records::Confirmed;
 use proptest::prelude::*;
+use std::rc::Rc;
 use std::time::Duration;
 
-mod tricks;
+mod path_variants;
 
 fn get<'a>(path: &'a str) -> BurstRequest<'a> {
     BurstRequest {
@@ -16,14 +17,14 @@ fn get<'a>(path: &'a str) -> BurstRequest<'a> {
     }
 }
 
-fn ask(config: &Config, picture: &mut ServingCache, request: BurstRequest<'_>) -> Option<LocalReply> {
-    answer(config, config.endpoints.as_ref().unwrap(), picture, request)
+fn ask(config: &Config, cache: &mut ServingCache, request: BurstRequest<'_>) -> Option<LocalReply> {
+    answer(config, config.endpoints.as_ref().unwrap(), cache, request)
 }
 
-/// The answer of a fresh picture with the default configuration: status and body.
+/// The answer of a fresh cache with the default configuration: status and body.
 fn plain(request: BurstRequest<'_>) -> (u16, String) {
     let config = config("");
-    let answer = ask(&config, &mut picture(&config), request).unwrap();
+    let answer = ask(&config, &mut serving_cache(&config), request).unwrap();
     (answer.status, String::from_utf8(answer.body.to_vec()).unwrap())
 }
 
@@ -38,11 +39,11 @@ fn header<'a>(answer: &'a LocalReply, name: &str) -> Option<&'a str> {
 const VALUE: &str = "service=shop/web-1, current-load=1, target-load=4, max-load=5";
 
 #[test]
-fn bulk_and_single_answers_are_those_of_the_seed() {
+fn bulk_and_single_replies_have_their_type_and_body() {
     let config = config("");
-    let mut picture = picture(&config);
+    let mut cache = serving_cache(&config);
     for path in ["/burstmetrics/services", "/burstmetrics/services/"] {
-        let bulk = ask(&config, &mut picture, get(path)).unwrap();
+        let bulk = ask(&config, &mut cache, get(path)).unwrap();
         assert_eq!(
             (bulk.status, header(&bulk, "content-type")),
             (200, Some("application/json; charset=utf-8"))
@@ -53,7 +54,7 @@ fn bulk_and_single_answers_are_those_of_the_seed() {
             "{path}"
         );
     }
-    let single = ask(&config, &mut picture, get("/burstmetrics/services/shop/web")).unwrap();
+    let single = ask(&config, &mut cache, get("/burstmetrics/services/shop/web")).unwrap();
     assert_eq!(
         (single.status, header(&single, "content-type")),
         (200, Some("text/plain; charset=utf-8"))
@@ -62,14 +63,14 @@ fn bulk_and_single_answers_are_those_of_the_seed() {
 }
 
 #[test]
-fn a_bulk_answer_is_json() {
+fn a_bulk_reply_is_json() {
     let (_, body) = plain(get("/burstmetrics/services"));
     let parsed: std::collections::BTreeMap<String, String> = serde_json::from_str(&body).unwrap();
     assert_eq!(parsed.get("shop/web").map(String::as_str), Some(VALUE));
 }
 
 #[test]
-fn nothing_there_is_no_content_and_nothing_known_is_not_found() {
+fn an_absent_row_is_no_content_and_an_unknown_path_is_not_found() {
     for (path, status) in [
         ("/burstmetrics/hpas", 204),
         ("/burstmetrics/deployments/", 204),
@@ -93,11 +94,11 @@ fn nothing_there_is_no_content_and_nothing_known_is_not_found() {
 }
 
 #[test]
-fn what_may_be_in_a_list_that_is_refused_is_not_said_to_be_absent() {
+fn a_row_that_may_be_in_an_unread_list_is_a_503() {
     let config = config("");
-    let mut picture = picture(&config);
+    let mut cache = serving_cache(&config);
     let lists = vec![Some(T0), Some(T0), Some(T0), None];
-    picture.refresh(&config, Some(&Confirmed { generation: 1, lists }), T0);
+    cache.refresh(&config, Some(&Confirmed { generation: 1, lists }), T0);
     for (path, status) in [
         ("/burstmetrics/services", 200),
         ("/burstmetrics/services/shop/web", 200),
@@ -107,11 +108,11 @@ fn what_may_be_in_a_list_that_is_refused_is_not_said_to_be_absent() {
         ("/burstmetrics/deployments/shop/other", 204),
         ("/burstmetrics/hpas", 204),
     ] {
-        let answer = ask(&config, &mut picture, get(path)).unwrap();
+        let answer = ask(&config, &mut cache, get(path)).unwrap();
         assert_eq!(answer.status, status, "{path}");
         if status == 503 {
-            let words = b"not readable: the Kubernetes API does not list statefulsets.apps\n";
-            assert_eq!(*answer.body, *words, "{path}");
+            let message = b"not readable: the Kubernetes API does not list statefulsets.apps\n";
+            assert_eq!(*answer.body, *message, "{path}");
             assert_eq!(header(&answer, "retry-after"), Some("5"));
         }
     }
@@ -132,20 +133,20 @@ fn methods_other_than_get_and_head_are_told_what_is_allowed() {
             method: method.as_bytes(),
             ..get("/burstmetrics/services")
         };
-        let answer = ask(&config, &mut picture(&config), request).unwrap();
+        let answer = ask(&config, &mut serving_cache(&config), request).unwrap();
         assert_eq!(answer.status, status, "{method}");
         assert_eq!(header(&answer, "allow"), (status == 405).then_some("GET, HEAD"));
     }
 }
 
 #[test]
-fn other_paths_and_other_hosts_go_on_to_the_upstream() {
+fn other_paths_and_other_hosts_continue_to_the_upstream() {
     let config = config(r#","endpoints":{"prefix":"/load/","hosts":["burst.internal"]}"#);
-    let mut picture = picture(&config);
+    let mut cache = serving_cache(&config);
     let mut status = |path, host: &str| {
         ask(
             &config,
-            &mut picture,
+            &mut cache,
             BurstRequest {
                 host: host.as_bytes(),
                 ..get(path)
@@ -164,36 +165,36 @@ fn other_paths_and_other_hosts_go_on_to_the_upstream() {
 #[test]
 fn an_entity_tag_saves_the_body_until_the_content_changes() {
     let config = config("");
-    let mut picture = picture(&config);
-    let with = |picture: &mut ServingCache, tags: &str| {
+    let mut cache = serving_cache(&config);
+    let with = |cache: &mut ServingCache, tags: &str| {
         let request = BurstRequest {
             if_none_match: Some(tags.as_bytes()),
             ..get("/burstmetrics/services")
         };
-        ask(&config, picture, request).unwrap()
+        ask(&config, cache, request).unwrap()
     };
-    let etag = header(&with(&mut picture, ""), "etag").unwrap().to_owned();
+    let etag = header(&with(&mut cache, ""), "etag").unwrap().to_owned();
     for tags in [etag.clone(), format!("W/{etag}"), format!("\"x\", {etag}"), "*".into()] {
-        let answer = with(&mut picture, &tags);
+        let answer = with(&mut cache, &tags);
         assert_eq!(
             (answer.status, &*answer.body, header(&answer, "etag")),
             (304, &[][..], Some(&*etag)),
             "{tags}"
         );
     }
-    assert_eq!(with(&mut picture, "\"x\"").status, 200);
-    picture
+    assert_eq!(with(&mut cache, "\"x\"").status, 200);
+    cache
         .take(crate::snapshot::write(&super::super::cache::tests::table(2), 2))
         .unwrap();
-    assert_eq!(with(&mut picture, &etag).status, 200);
+    assert_eq!(with(&mut cache, &etag).status, 200);
 }
 
 #[test]
-fn every_answer_about_the_cluster_says_when_it_was_read() {
+fn every_reply_about_the_cluster_says_when_it_was_read() {
     let config = config("");
-    let mut picture = picture(&config);
+    let mut cache = serving_cache(&config);
     let confirmed = |answer: &LocalReply| header(answer, confirmation::CONFIRMED_HEADER).map(str::to_owned);
-    let bulk = ask(&config, &mut picture, get("/burstmetrics/services")).unwrap();
+    let bulk = ask(&config, &mut cache, get("/burstmetrics/services")).unwrap();
     let unchanged = BurstRequest {
         if_none_match: header(&bulk, "etag").map(str::as_bytes),
         ..get("/burstmetrics/services")
@@ -205,20 +206,20 @@ fn every_answer_about_the_cluster_says_when_it_was_read() {
         (get("/burstmetrics/services/shop/web"), 200),
         (get("/burstmetrics/hpas"), 204),
     ] {
-        let answer = ask(&config, &mut picture, request).unwrap();
+        let answer = ask(&config, &mut cache, request).unwrap();
         assert_eq!((answer.status, confirmed(&answer)), (status, read.clone()));
     }
     let unsynced = ask(&config, &mut ServingCache::default(), get("/burstmetrics/services")).unwrap();
     assert_eq!(confirmed(&unsynced).as_deref(), Some("never"));
-    let elsewhere = ask(&config, &mut picture, get("/burstmetrics/pods")).unwrap();
+    let elsewhere = ask(&config, &mut cache, get("/burstmetrics/pods")).unwrap();
     assert_eq!(confirmed(&elsewhere), None);
 }
 
 #[test]
 fn a_bulk_body_is_rendered_once_per_snapshot() {
     let config = config("");
-    let mut picture = picture(&config);
-    let mut body = || ask(&config, &mut picture, get("/burstmetrics/services")).unwrap().body;
+    let mut cache = serving_cache(&config);
+    let mut body = || ask(&config, &mut cache, get("/burstmetrics/services")).unwrap().body;
     assert!(Rc::ptr_eq(&body(), &body()));
 }
 
@@ -228,7 +229,7 @@ fn never_synced_and_too_stale_are_told_apart() {
     let unsynced = ask(&config, &mut ServingCache::default(), get("/burstmetrics/services")).unwrap();
     assert_eq!((unsynced.status, header(&unsynced, "retry-after")), (503, Some("5")));
     assert!(unsynced.body.starts_with(b"not synced yet"));
-    let mut old = picture(&config);
+    let mut old = serving_cache(&config);
     old.refresh(&config, Some(&confirmed(T0)), T0.after(Duration::from_secs(75)));
     let request = BurstRequest {
         now: T0.after(Duration::from_secs(76)),
@@ -246,27 +247,27 @@ fn never_synced_and_too_stale_are_told_apart() {
 }
 
 #[test]
-fn a_spoke_knows_services_only_and_says_so() {
+fn a_spoke_serves_only_services_and_says_so() {
     let config = config(r#","source":"hub""#);
-    let mut spoke = picture(&config);
+    let mut cache = serving_cache(&config);
     let mut ask = |path: &str| {
-        let answer = ask(&config, &mut spoke, get(path)).unwrap();
+        let answer = ask(&config, &mut cache, get(path)).unwrap();
         (answer.status, String::from_utf8(answer.body.to_vec()).unwrap())
     };
     assert_eq!(ask("/burstmetrics/services/shop/web"), (200, VALUE.into()));
     for kind in ["hpas", "deployments", "statefulsets", "pods"] {
-        let words = "ask for /burstmetrics/KIND or /burstmetrics/KIND/NAMESPACE/NAME, \
-             where KIND is services: this proxy reads a hub, which tells of nothing else\n";
-        assert_eq!(ask(&format!("/burstmetrics/{kind}")), (404, words.into()));
+        let message = "ask for /burstmetrics/KIND or /burstmetrics/KIND/NAMESPACE/NAME, \
+             where KIND is services: this proxy reads a hub, which serves nothing else\n";
+        assert_eq!(ask(&format!("/burstmetrics/{kind}")), (404, message.into()));
     }
 }
 
 #[test]
-fn a_spoke_says_whose_read_is_too_old() {
+fn a_stale_reply_of_a_spoke_names_the_hub() {
     let config = config(r#","source":"hub""#);
     let unsynced = ask(&config, &mut ServingCache::default(), get("/burstmetrics/services")).unwrap();
     assert_eq!(*unsynced.body, *b"not synced yet: the hub was never read in full\n");
-    let mut old = picture(&config);
+    let mut old = serving_cache(&config);
     old.refresh(&config, Some(&confirmed(T0)), T0.after(Duration::from_secs(75)));
     let stale = ask(&config, &mut old, get("/burstmetrics/services")).unwrap();
     assert_eq!(
@@ -277,15 +278,15 @@ fn a_spoke_says_whose_read_is_too_old() {
 
 proptest! {
     #[test]
-    fn arbitrary_requests_are_survived(
+    fn arbitrary_requests_do_not_panic(
         path in proptest::collection::vec(any::<u8>(), 0..64),
         host in proptest::collection::vec(any::<u8>(), 0..16),
         tags in proptest::collection::vec(any::<u8>(), 0..16),
     ) {
         let config = config("");
-        let mut picture = picture(&config);
+        let mut cache = serving_cache(&config);
         let path = [b"/burstmetrics/", &path[..]].concat();
         let request = BurstRequest { method: b"GET", path: &path, host: &host, if_none_match: Some(&tags), now: T0 };
-        prop_assert!(ask(&config, &mut picture, request).is_some());
+        prop_assert!(ask(&config, &mut cache, request).is_some());
     }
 }

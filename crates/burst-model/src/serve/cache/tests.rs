@@ -29,12 +29,12 @@ pub(crate) fn table(current: u32) -> Table {
     Table::from([("hpas".into(), vec![]), ("services".into(), vec![row])])
 }
 
-/// A picture read at `T0`.
-pub(crate) fn picture(config: &Config) -> ServingCache {
-    let mut picture = ServingCache::default();
-    picture.take(snapshot::write(&table(1), 1)).unwrap();
-    picture.refresh(config, Some(&confirmed(T0)), T0);
-    picture
+/// A cache read at `T0`.
+pub(crate) fn serving_cache(config: &Config) -> ServingCache {
+    let mut cache = ServingCache::default();
+    cache.take(snapshot::write(&table(1), 1)).unwrap();
+    cache.refresh(config, Some(&confirmed(T0)), T0);
+    cache
 }
 
 pub(crate) fn confirmed(at: Time) -> Confirmed {
@@ -44,8 +44,8 @@ pub(crate) fn confirmed(at: Time) -> Confirmed {
     }
 }
 
-fn header(picture: &mut ServingCache, config: &Config, cluster: &str) -> Result<String, Absence> {
-    picture
+fn header(cache: &mut ServingCache, config: &Config, cluster: &str) -> Result<String, Absence> {
+    cache
         .header(config, cluster.as_bytes(), &())
         .map(|value| value.to_string())
 }
@@ -55,11 +55,11 @@ const VALUE: &str = "service=shop/web-1, current-load=1, target-load=4, max-load
 #[test]
 fn a_mapped_service_has_its_header_and_the_others_a_reason() {
     let config = config("");
-    let mut picture = picture(&config);
-    assert_eq!(header(&mut picture, &config, "web.shop").as_deref(), Ok(VALUE));
-    assert_eq!(header(&mut picture, &config, "other.shop"), Err(Absence::NoEntry));
+    let mut cache = serving_cache(&config);
+    assert_eq!(header(&mut cache, &config, "web.shop").as_deref(), Ok(VALUE));
+    assert_eq!(header(&mut cache, &config, "other.shop"), Err(Absence::NoEntry));
     assert_eq!(
-        header(&mut picture, &config, "PassthroughCluster"),
+        header(&mut cache, &config, "PassthroughCluster"),
         Err(Absence::Unmapped(Unmapped::Passthrough))
     );
     assert_eq!(
@@ -67,7 +67,7 @@ fn a_mapped_service_has_its_header_and_the_others_a_reason() {
         Err(Absence::Unsynced)
     );
     assert_eq!(
-        picture.header(&config, b"\xff\xfe", &()),
+        cache.header(&config, b"\xff\xfe", &()),
         Err(Absence::Unmapped(Unmapped::Unknown))
     );
 }
@@ -75,8 +75,8 @@ fn a_mapped_service_has_its_header_and_the_others_a_reason() {
 struct Pod;
 
 impl UpstreamHints for Pod {
-    fn service(&self, place: usize) -> Option<IstioService> {
-        let name = ["unscaled", "web"].get(place)?;
+    fn service(&self, index: usize) -> Option<IstioService> {
+        let name = ["unscaled", "web"].get(index)?;
         Some(IstioService {
             host: format!("{name}.shop.svc.cluster.local"),
             name: (*name).into(),
@@ -94,9 +94,9 @@ impl UpstreamHints for Pod {
 }
 
 #[test]
-fn a_service_of_a_list_that_is_refused_is_not_one_without_an_hpa() {
+fn a_service_that_may_be_in_an_unread_list_is_unsynced() {
     let config = config(r#","namespaces":["shop","data"]"#);
-    let mut picture = picture(&config);
+    let mut cache = serving_cache(&config);
     let mut lists = vec![Some(T0); config.content.sources.len()];
     let refused = config
         .content
@@ -105,12 +105,12 @@ fn a_service_of_a_list_that_is_refused_is_not_one_without_an_hpa() {
         .position(|source| source.to_string() == "deployments.apps in namespace data");
     lists[refused.unwrap()] = None;
     let confirmed = Confirmed { generation: 1, lists };
-    assert_eq!(header(&mut picture, &config, "other.data"), Err(Absence::NoEntry));
-    picture.refresh(&config, Some(&confirmed), T0);
-    assert_eq!(header(&mut picture, &config, "other.data"), Err(Absence::Unsynced));
-    assert_eq!(header(&mut picture, &config, "other.shop"), Err(Absence::NoEntry));
-    assert_eq!(header(&mut picture, &config, "web.shop").as_deref(), Ok(VALUE));
-    let refused = |section, namespace| picture.refused(&config, section, namespace).is_some();
+    assert_eq!(header(&mut cache, &config, "other.data"), Err(Absence::NoEntry));
+    cache.refresh(&config, Some(&confirmed), T0);
+    assert_eq!(header(&mut cache, &config, "other.data"), Err(Absence::Unsynced));
+    assert_eq!(header(&mut cache, &config, "other.shop"), Err(Absence::NoEntry));
+    assert_eq!(header(&mut cache, &config, "web.shop").as_deref(), Ok(VALUE));
+    let refused = |section, namespace| cache.unread_list(&config, section, namespace).is_some();
     assert!(refused("services", None) && refused("deployments", Some("data")));
     assert!(!refused("hpas", Some("data")) && !refused("statefulsets", None) && !refused("deployments", Some("shop")));
 }
@@ -118,13 +118,13 @@ fn a_service_of_a_list_that_is_refused_is_not_one_without_an_hpa() {
 #[test]
 fn of_several_candidates_the_first_with_a_load_counts() {
     let config = config("");
-    let header = picture(&config).header(&config, b"inbound|8080||", &Pod);
+    let header = serving_cache(&config).header(&config, b"inbound|8080||", &Pod);
     assert_eq!(header.as_deref(), Ok(VALUE));
     let workloads = Table::from([("deployments".into(), table(2).remove("services").unwrap())]);
-    let mut picture = ServingCache::default();
-    picture.take(snapshot::write(&workloads, 1)).unwrap();
-    picture.refresh(&config, Some(&confirmed(T0)), T0);
-    let header = picture.header(&config, b"inbound|8080||", &Owned);
+    let mut cache = ServingCache::default();
+    cache.take(snapshot::write(&workloads, 1)).unwrap();
+    cache.refresh(&config, Some(&confirmed(T0)), T0);
+    let header = cache.header(&config, b"inbound|8080||", &Owned);
     assert_eq!(
         header.as_deref(),
         Ok(VALUE.replace("current-load=1", "current-load=2").as_str())
@@ -149,20 +149,20 @@ impl UpstreamHints for Owned {
 }
 
 #[test]
-fn a_new_snapshot_shows_in_headers_that_were_ready_made() {
+fn a_new_snapshot_replaces_cached_headers() {
     let config = config("");
-    let mut picture = picture(&config);
-    header(&mut picture, &config, "web.shop").unwrap();
-    picture.take(snapshot::write(&table(3), 2)).unwrap();
+    let mut cache = serving_cache(&config);
+    header(&mut cache, &config, "web.shop").unwrap();
+    cache.take(snapshot::write(&table(3), 2)).unwrap();
     assert!(
-        header(&mut picture, &config, "web.shop")
+        header(&mut cache, &config, "web.shop")
             .unwrap()
             .contains("current-load=3")
     );
 }
 
 #[test]
-fn a_picture_too_old_is_dropped_marked_or_kept_to_the_millisecond() {
+fn a_stale_snapshot_is_dropped_marked_or_kept_to_the_millisecond() {
     let limit = T0.after(Duration::from_secs(60));
     let late = limit.after(Duration::from_millis(1));
     let marked = format!("{VALUE}, stale=true");
@@ -172,19 +172,19 @@ fn a_picture_too_old_is_dropped_marked_or_kept_to_the_millisecond() {
         ("keep", Ok(VALUE)),
     ] {
         let config = config(&format!(r#","on_stale":"{how}""#));
-        let mut picture = picture(&config);
-        picture.refresh(&config, Some(&confirmed(T0)), limit);
+        let mut cache = serving_cache(&config);
+        cache.refresh(&config, Some(&confirmed(T0)), limit);
         assert_eq!(
-            header(&mut picture, &config, "web.shop").as_deref(),
+            header(&mut cache, &config, "web.shop").as_deref(),
             Ok(VALUE),
             "{how}: just in time"
         );
-        picture.refresh(&config, Some(&confirmed(T0)), late);
-        let found = header(&mut picture, &config, "web.shop");
+        cache.refresh(&config, Some(&confirmed(T0)), late);
+        let found = header(&mut cache, &config, "web.shop");
         assert_eq!(found.as_deref(), expected.as_ref().copied(), "{how}: too late");
-        picture.refresh(&config, Some(&confirmed(late)), late);
+        cache.refresh(&config, Some(&confirmed(late)), late);
         assert_eq!(
-            header(&mut picture, &config, "web.shop").as_deref(),
+            header(&mut cache, &config, "web.shop").as_deref(),
             Ok(VALUE),
             "{how}: read again"
         );
@@ -194,15 +194,15 @@ fn a_picture_too_old_is_dropped_marked_or_kept_to_the_millisecond() {
 #[test]
 fn the_time_of_the_read_follows_every_confirmation() {
     let config = config(r#","header":{"extra_keys":["as-of"]}"#);
-    let mut picture = picture(&config);
+    let mut cache = serving_cache(&config);
     assert_eq!(
-        header(&mut picture, &config, "web.shop").unwrap(),
+        header(&mut cache, &config, "web.shop").unwrap(),
         format!("{VALUE}, as-of=1700000000")
     );
     let later = T0.after(Duration::from_secs(5));
-    picture.refresh(&config, Some(&confirmed(later)), later);
+    cache.refresh(&config, Some(&confirmed(later)), later);
     assert_eq!(
-        header(&mut picture, &config, "web.shop").unwrap(),
+        header(&mut cache, &config, "web.shop").unwrap(),
         format!("{VALUE}, as-of=1700000005")
     );
 }
@@ -219,13 +219,13 @@ fn a_constant_needs_no_cluster_to_be_read() {
 }
 
 #[test]
-fn damaged_bytes_leave_the_older_snapshot_standing() {
+fn damaged_bytes_keep_the_older_snapshot() {
     let config = config("");
-    let mut picture = picture(&config);
+    let mut cache = serving_cache(&config);
     let mut bytes = snapshot::write(&table(3), 2);
     bytes.pop();
-    assert!(picture.take(bytes).is_err());
-    assert_eq!(header(&mut picture, &config, "web.shop").as_deref(), Ok(VALUE));
+    assert!(cache.take(bytes).is_err());
+    assert_eq!(header(&mut cache, &config, "web.shop").as_deref(), Ok(VALUE));
 }
 
 /// An endpoint of that Service, in a cluster of several.
@@ -246,9 +246,9 @@ impl UpstreamHints for Endpoint {
 }
 
 #[test]
-fn in_a_cluster_of_several_services_the_endpoint_tells() {
+fn in_a_cluster_of_several_services_the_endpoint_determines_the_service() {
     let config = config("");
-    let mut picture = picture(&config);
+    let mut cache = serving_cache(&config);
     let cluster = b"httproute/shop/web/rule/0";
     let route = Err(Absence::Unmapped(Unmapped::Route));
     for (service, expected) in [
@@ -257,10 +257,10 @@ fn in_a_cluster_of_several_services_the_endpoint_tells() {
         (None, route),
         (Some("shop/web"), Ok(VALUE)),
     ] {
-        let header = picture.header(&config, cluster, &Endpoint(service));
+        let header = cache.header(&config, cluster, &Endpoint(service));
         assert_eq!(header.as_deref(), expected.as_ref().copied(), "{service:?}");
     }
-    let header = picture.header(&config, b"somewhere", &Endpoint(Some("shop/web")));
+    let header = cache.header(&config, b"somewhere", &Endpoint(Some("shop/web")));
     assert_eq!(
         header,
         Err(Absence::Unmapped(Unmapped::Unknown)),

@@ -1,4 +1,4 @@
-//! Arbitrary shares for the tests.
+//! Arbitrary tallies for the property tests.
 
 use super::count::RequestCounts;
 use super::tally::Tally;
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// A share that owns its names.
+/// A tally that owns its names.
 #[derive(Clone, Debug)]
 pub(super) struct OwnedTally {
     id: u64,
@@ -26,7 +26,7 @@ impl OwnedTally {
         };
         Tally {
             id: self.id,
-            taken: Time::from_unix_millis(self.taken),
+            taken_at: Time::from_unix_millis(self.taken),
             span: Duration::from_millis(self.span),
             services: self
                 .services
@@ -37,7 +37,7 @@ impl OwnedTally {
     }
 }
 
-pub(super) fn share() -> impl Strategy<Value = OwnedTally> {
+pub(super) fn tally() -> impl Strategy<Value = OwnedTally> {
     let counts = (0..1u64 << 40, 0..1u64 << 40, proptest::option::of(0..1u64 << 40));
     let services = btree_map("[a-c]{1,2}/[a-z0-9]{1,5}", counts, 0..12);
     (any::<u64>(), any::<u64>(), any::<u64>(), services).prop_map(|(id, taken, span, services)| OwnedTally {
@@ -48,6 +48,6 @@ pub(super) fn share() -> impl Strategy<Value = OwnedTally> {
     })
 }
 
-pub(super) fn shares() -> impl Strategy<Value = Vec<OwnedTally>> {
-    vec(share(), 0..6)
+pub(super) fn tallies() -> impl Strategy<Value = Vec<OwnedTally>> {
+    vec(tally(), 0..6)
 }

@@ -66,15 +66,15 @@ fn is_locked(path: &str) -> bool {
 }
 
 #[test]
-fn each_path_is_answered_as_it_is_written_or_not_at_all() {
+fn each_path_is_answered_as_it_is_written_or_continues_to_the_upstream() {
     let config = config("");
-    let mut picture = picture(&config);
+    let mut cache = serving_cache(&config);
     let mut seen = 0;
     for (beginning, of) in BEGINNINGS {
         for (end, status) in ENDS {
             let path = format!("{beginning}{end}");
             let status_of_end = Some(status).filter(|status| *status > 0);
-            let answered = ask(&config, &mut picture, get(&path)).map(|answer| answer.status);
+            let answered = ask(&config, &mut cache, get(&path)).map(|answer| answer.status);
             match of {
                 Plain => assert_eq!(answered, status_of_end, "{path}"),
                 Below => assert!(matches!(answered, Some(400 | 404)), "{path}: {answered:?}"),
@@ -89,9 +89,9 @@ fn each_path_is_answered_as_it_is_written_or_not_at_all() {
 }
 
 #[test]
-fn a_host_is_one_of_those_given_or_none() {
+fn only_configured_hosts_are_answered() {
     let config = config(r#","endpoints":{"hosts":["burst.internal"]}"#);
-    let mut picture = picture(&config);
+    let mut cache = serving_cache(&config);
     for (host, is_own) in [
         ("burst.internal", true),
         ("BURST.Internal:8080", true),
@@ -116,7 +116,7 @@ fn a_host_is_one_of_those_given_or_none() {
             host: host.as_bytes(),
             ..get("/burstmetrics/services")
         };
-        let answered = ask(&config, &mut picture, request).is_some();
+        let answered = ask(&config, &mut cache, request).is_some();
         assert_eq!(answered, is_own, "{host:?}");
     }
 }
@@ -124,9 +124,9 @@ fn a_host_is_one_of_those_given_or_none() {
 proptest! {
     /// Of any bytes, those that a lock on the prefix does not cover learn nothing.
     #[test]
-    fn whatever_is_not_locked_is_not_answered(path in "[/.%;?#\\\\a-z0-9]{0,12}(burstmetrics)?[/.%;?#\\\\2fF]{0,4}(services)?[/.%;?#a-z]{0,6}") {
+    fn a_path_that_the_policy_does_not_lock_is_not_answered(path in "[/.%;?#\\\\a-z0-9]{0,12}(burstmetrics)?[/.%;?#\\\\2fF]{0,4}(services)?[/.%;?#a-z]{0,6}") {
         let config = config("");
-        let answered = ask(&config, &mut picture(&config), get(&path));
+        let answered = ask(&config, &mut serving_cache(&config), get(&path));
         prop_assert!(is_locked(&path) || answered.is_none_or(|answer| answer.status == 404), "{}", path);
     }
 }
