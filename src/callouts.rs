@@ -16,23 +16,23 @@ thread_local! {
 }
 
 /// What a callout is for.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) enum Purpose {
-    /// The leader reads a list of the Kubernetes API, or the Services of a hub.
-    Read(ReadPurpose),
-    /// The leader asks another adapter what it serves.
-    AdapterResources(ApiVersion),
-    /// The leader reports the request counts of this proxy to a hub.
-    Report,
+    /// A root context sends it as the leader.
+    Leader(LeaderPurpose),
     /// A root context asks whether a user may read metrics; the JSON of the SubjectAccessReview.
     Review(Rc<str>),
 }
 
-impl Purpose {
-    /// Whether the root context sends it as the leader.
-    fn is_of_leader(&self) -> bool {
-        !matches!(self, Self::Review(_))
-    }
+/// What a callout of the leader is for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum LeaderPurpose {
+    /// It reads a list of the Kubernetes API, or the Services of a hub.
+    Read(ReadPurpose),
+    /// It asks another adapter what it serves.
+    AdapterResources(ApiVersion),
+    /// It reports the request counts of this proxy to a hub.
+    Report,
 }
 
 /// A callout to be sent.
@@ -108,9 +108,9 @@ pub(crate) fn end(token: u32) -> Option<(u32, Purpose)> {
 
 /// Forgets what a root context sent or queued as the leader; its term is over.
 pub(crate) fn forget_leader(root: u32) {
-    QUEUE.with_borrow_mut(|queue| queue.retain(|callout| !callout.purpose.is_of_leader()));
+    QUEUE.with_borrow_mut(|queue| queue.retain(|callout| !matches!(callout.purpose, Purpose::Leader(_))));
     UNDER_WAY.with_borrow_mut(|under_way| {
-        under_way.retain(|callout| callout.root != root || !callout.purpose.is_of_leader());
+        under_way.retain(|callout| callout.root != root || !matches!(callout.purpose, Purpose::Leader(_)));
     });
 }
 

@@ -4,7 +4,7 @@
 //! Its writes are fenced by [`FencedKey`], so a deposed leader overwrites nothing. The checkpoint is the exception, because
 //! leaders with other settings write its key too. See [`burst_model::records::Checkpoint`].
 
-use crate::callouts::{self, Callout, Purpose};
+use crate::callouts::{self, Callout, LeaderPurpose, Purpose};
 use crate::host::CalloutAnswer;
 use crate::leader_guard::LeaderGuard;
 use crate::metrics_apis::AdapterDiscovery;
@@ -164,12 +164,12 @@ impl LeaderTask {
     /// Handles the answer to a callout, or why it could not be sent.
     pub(crate) fn on_callout(
         &mut self,
-        purpose: Purpose,
+        purpose: LeaderPurpose,
         answer: Result<CalloutAnswer, String>,
         now: Time,
     ) -> Result<(), CasConflict> {
         match purpose {
-            Purpose::Read(purpose) => {
+            LeaderPurpose::Read(purpose) => {
                 let result = match answer {
                     Ok(answer) => self.reader.parse(purpose, &answer, &mut self.guard),
                     Err(reason) => Some(ReadResult::not_sent(purpose, reason)),
@@ -180,17 +180,16 @@ impl LeaderTask {
                 let effects = result.map(|result| self.reader.handle(result, now, random));
                 self.apply(effects.unwrap_or_default())
             }
-            Purpose::AdapterResources(api) => match &mut self.discovery {
+            LeaderPurpose::AdapterResources(api) => match &mut self.discovery {
                 Some(discovery) => discovery.on_callout(api, answer, &self.guard),
                 None => Ok(()),
             },
-            Purpose::Report => {
+            LeaderPurpose::Report => {
                 if let Some(aggregator) = &mut self.aggregator {
                     aggregator.on_callout(answer);
                 }
                 Ok(())
             }
-            Purpose::Review(_) => Ok(()),
         }
     }
 
@@ -221,7 +220,7 @@ impl LeaderTask {
         let api = &self.view.config.api;
         let if_none_match = request.if_none_match.map(|tag| ("if-none-match", tag));
         callouts::queue(Callout {
-            purpose: Purpose::Read(request.purpose),
+            purpose: Purpose::Leader(LeaderPurpose::Read(request.purpose)),
             cluster: api.cluster.clone(),
             authority: api.authority.clone(),
             method: "GET",

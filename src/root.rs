@@ -80,13 +80,15 @@ impl RootContext {
     /// Handles the answer to a callout, or why it could not be sent.
     pub(crate) fn on_callout(&mut self, purpose: Purpose, answer: Result<CalloutAnswer, String>) {
         let Some(active) = &mut self.active else { return };
-        if let Purpose::Review(review) = purpose {
-            return active.handler.on_review(&review, answer);
+        match purpose {
+            Purpose::Review(review) => active.handler.on_review(&review, answer),
+            Purpose::Leader(purpose) => {
+                let now = host::now();
+                active.work(now, |leader| leader.on_callout(purpose, answer, now));
+                active.refresh(now);
+                active.set_tick_period();
+            }
         }
-        let now = host::now();
-        active.work(now, |leader| leader.on_callout(purpose, answer, now));
-        active.refresh(now);
-        active.set_tick_period();
     }
 }
 

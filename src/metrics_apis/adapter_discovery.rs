@@ -1,7 +1,7 @@
 //! Reads which metrics the other adapters list. The leader requests the lists, and shares them with the other threads of
 //! the proxy.
 
-use crate::callouts::{self, Callout, Purpose};
+use crate::callouts::{self, Callout, LeaderPurpose, Purpose};
 use crate::host::CalloutAnswer;
 use crate::leader_guard::LeaderGuard;
 use crate::log;
@@ -81,7 +81,7 @@ impl AdapterDiscovery {
             self.under_way += 1;
             let user = USER.map(|(name, value)| (name, value.to_owned()));
             callouts::queue(Callout {
-                purpose: Purpose::AdapterResources(api),
+                purpose: Purpose::Leader(LeaderPurpose::AdapterResources(api)),
                 cluster: adapter.cluster.clone(),
                 authority: adapter.authority.clone(),
                 method: "GET",

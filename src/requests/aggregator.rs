@@ -3,7 +3,7 @@
 
 use super::report_store::ReportStore;
 use super::{MAX_VMS, is_due};
-use crate::callouts::{self, Callout, Purpose};
+use crate::callouts::{self, Callout, LeaderPurpose, Purpose};
 use crate::host::CalloutAnswer;
 use crate::leader_guard::LeaderGuard;
 use crate::shared_data::{CasConflict, FencedKey, SharedValue, Slots, Term, compare_and_set, proxy_id};
@@ -138,7 +138,7 @@ impl Aggregator {
         };
         self.report_under_way = true;
         callouts::queue(Callout {
-            purpose: Purpose::Report,
+            purpose: Purpose::Leader(LeaderPurpose::Report),
             cluster: hub.cluster.clone(),
             authority: hub.authority.clone(),
             method: "POST",

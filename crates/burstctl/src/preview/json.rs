@@ -50,7 +50,7 @@ pub(super) fn write(preview: &Preview, printer: &mut Printer<'_>) -> io::Result<
         hpa: Some(unmatched_hpa.hpa.to_string()),
         object: None,
         resource: None,
-        why: reason_of_astray(unmatched_hpas),
+        why: reason_of_unmatched_hpa(unmatched_hpa),
     });
     let bad = preview.bad.iter().map(|(kind, bad)| OtherFinding {
         hpa: None,
@@ -104,7 +104,7 @@ fn reason_of_remark(remark: &LoadFinding) -> Reason<'_> {
     }
 }
 
-fn reason_of_astray(unmatched_hpas: &UnmatchedHpa) -> Reason<'_> {
+fn reason_of_unmatched_hpa(unmatched_hpa: &UnmatchedHpa) -> Reason<'_> {
     Reason {
         reason: unmatched_hpa.as_str(),
         detail: unmatched_hpa.to_string(),
