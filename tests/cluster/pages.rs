@@ -35,7 +35,7 @@ fn a_list_in_pages_of_two_is_complete_and_restarts_after_an_expired_continue_tok
     let mount = apply_shipped_role(&cluster).mount(&cluster);
     sample::create_with_status(&cluster);
     let cursor = expired_cursor(&cluster);
-    let codec = "            # The last one, always.\n            - name: envoy.filters.http.upstream_codec";
+    let codec = "            - name: envoy.filters.http.upstream_codec";
     let bootstrap = Shipped::bootstrap(Token::Injected, &cluster, &mount)
         .configured(r#""page_size": 2"#)
         .with(PACE, r#""sync": {"mode": "list"}"#)

@@ -7,6 +7,7 @@
 
 mod artifact;
 mod cargo;
+mod digest;
 mod image;
 mod names;
 mod sbom;

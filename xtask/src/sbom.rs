@@ -10,7 +10,7 @@ use cargo_metadata::{DependencyKind, Metadata, Package, PackageId};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::{cargo, image::sha256, wasm::Module};
+use crate::{cargo, digest::sha256, wasm::Module};
 
 /// A component of a module.
 #[derive(Serialize)]

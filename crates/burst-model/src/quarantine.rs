@@ -8,7 +8,7 @@
 //! that is one callback, so a mark that another VM finds is of a VM that is taking the item now, is slow, or is gone.
 //! Nobody can tell these apart, and nobody needs to: while the mark stands, no other VM takes the item. A VM that is
 //! merely slow removes its mark when it goes on. A VM that is gone does not, and its mark counts until it
-//! [expires](EXPIRY); then one VM tries the item again.
+//! [expires](MARK_TTL); then one VM tries the item again.
 //!
 //! The lease, the confirmation and the failures are not marked: they hold numbers of the filter's own, and no text of the
 //! cluster's.
@@ -114,7 +114,7 @@ pub enum QuarantineVerdict {
     Clear,
     /// Another VM may have died of it, or of bytes like it.
     Suspected,
-    /// Another VM has not come back from it for [`SUSPICION`].
+    /// Another VM has not come back from it for [`SUSPICION_PERIOD`].
     Guilty,
 }
 

@@ -7,8 +7,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::digest::sha256;
 use serde::Serialize;
-use sha2::{Digest as _, Sha256};
 
 pub(super) const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 pub(super) const CONFIG: &str = "application/vnd.oci.image.config.v1+json";
@@ -89,11 +89,6 @@ impl RootFs {
 
 fn digest(bytes: &[u8]) -> String {
     format!("sha256:{}", sha256(bytes))
-}
-
-/// Returns 64 hexadecimal digits.
-pub(crate) fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -18,7 +18,6 @@ use crate::{
 };
 use form::Form;
 use manifest::Descriptor;
-pub(crate) use manifest::sha256;
 
 /// The tag of the images: the version of the workspace.
 const TAG: &str = env!("CARGO_PKG_VERSION");

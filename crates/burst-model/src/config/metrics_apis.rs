@@ -2,7 +2,7 @@
 
 use super::policies;
 use super::raw;
-use super::validate::{invalid, text};
+use super::value::{invalid, text};
 use super::{AdapterConfig, Artifact, ConfigError, FallbackConfig, MetricsApisConfig, RequestPath};
 use crate::kube::{ObjectKind, Source};
 use crate::request_rates::CountingSettings;

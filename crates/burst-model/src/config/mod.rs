@@ -10,6 +10,7 @@ mod request_path;
 mod requests;
 mod sync;
 mod validate;
+mod value;
 
 pub use origin::Origin;
 pub use raw::{Authorization, ExtraKey, OnStale, Role, SyncMode, UnknownExternal, UpstreamHeader};

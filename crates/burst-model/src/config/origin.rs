@@ -1,7 +1,7 @@
 //! `source`: whether the snapshot comes from the Kubernetes API or from a hub, which is another proxy with this filter.
 
 use super::raw::{RawConfig, RawSelectors, RawSource, RawSync};
-use super::validate::{invalid, path};
+use super::value::{invalid, path};
 use super::{ConfigError, requests};
 use crate::index::SERVICES;
 use std::fmt;

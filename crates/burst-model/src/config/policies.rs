@@ -1,6 +1,6 @@
 //! `metrics_apis.policies`: who may read which external metric.
 
-use super::validate::invalid;
+use super::value::invalid;
 use super::{ConfigError, PoliciesConfig, raw};
 use crate::kube::{ObjectKind, Resource, Source};
 use crate::name::Name;

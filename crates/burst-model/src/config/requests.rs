@@ -1,6 +1,6 @@
 //! `requests`: how requests are counted, and to which hub they are reported.
 
-use super::validate::{text, time};
+use super::value::{text, time};
 use super::{Artifact, Config, ConfigError, raw};
 use crate::hash;
 use crate::request_rates::{CountingSettings, RateScope};

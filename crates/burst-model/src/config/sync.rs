@@ -2,7 +2,7 @@
 
 use super::duration::DurationText;
 use super::raw::{RawSync, SyncMode};
-use super::validate::{invalid, time, within};
+use super::value::{invalid, time, within};
 use super::{Config, ConfigError};
 use crate::kube::{ObjectKind, Source};
 use crate::sync::reflector::Schedule;

@@ -1,18 +1,16 @@
 //! Turns a [`RawConfig`] into a [`Config`]: defaults and limits, with the reason for each.
 
 use super::raw::{self, RawConfig};
+use super::value::{invalid, path, text, time, within};
 use super::{
     ApiConfig, Artifact, Config, ConfigError, Content, EndpointsConfig, HeaderCondition, HeaderConfig,
-    MetricsApisConfig, Origin, RequestPath, RequestsConfig, SyncConfig,
-    duration::{self, DurationText},
-    metrics_apis, policies,
+    MetricsApisConfig, Origin, RequestPath, RequestsConfig, SyncConfig, metrics_apis, policies,
 };
 use crate::kube::{ObjectKind, Resource, Source};
 use crate::load::Percent;
 use crate::name::{Name, ObjectName};
 use crate::order::sort_by;
 use crate::upstream::{MappingRule, Upstreams};
-use std::fmt::Display;
 use std::time::Duration;
 
 /// The HPA controller syncs every 15 s by default, so polling more often shows little that is new.
@@ -96,46 +94,6 @@ impl Config {
             metrics_apis,
         })
     }
-}
-
-pub(super) fn invalid(key: impl Into<String>, reason: impl Display) -> ConfigError {
-    ConfigError::InvalidValue {
-        key: key.into(),
-        reason: reason.to_string(),
-    }
-}
-
-pub(super) fn time(key: &str, text: Option<&str>, default: Duration, least: Duration) -> Result<Duration, ConfigError> {
-    let Some(text) = text else {
-        return Ok(default.max(least));
-    };
-    match duration::parse(text) {
-        Ok(time) if time < least => Err(invalid(
-            key,
-            format_args!("{text} is below the least allowed, {}", DurationText(least)),
-        )),
-        Ok(time) => Ok(time),
-        Err(error) => Err(invalid(key, format_args!("{text:?} {error}"))),
-    }
-}
-
-pub(super) fn within(key: &str, number: u32, least: u32, most: u32) -> Result<u32, ConfigError> {
-    if (least..=most).contains(&number) {
-        Ok(number)
-    } else {
-        Err(invalid(key, format_args!("{number} is not between {least} and {most}")))
-    }
-}
-
-/// Checks a value that must not be empty, and must fit into a header of a request.
-pub(super) fn text(key: &str, text: &str) -> Result<String, ConfigError> {
-    if text.is_empty() || text.bytes().any(|b| b.is_ascii_control()) {
-        return Err(invalid(
-            key,
-            format_args!("{text:?} must be a text of at least one character, on one line"),
-        ));
-    }
-    Ok(text.into())
 }
 
 fn api(raw: &RawConfig, origin: &Origin) -> Result<ApiConfig, ConfigError> {
@@ -333,15 +291,4 @@ fn endpoints(raw: &raw::RawEndpoints, artifact: Artifact) -> Result<Option<Reque
         hosts.push(text(&format!("endpoints.hosts[{place}]"), host)?.to_ascii_lowercase());
     }
     Ok(RequestPath::new(EndpointsConfig { prefix, hosts }))
-}
-
-/// Checks a path prefix, and returns it without a trailing slash.
-pub(super) fn path(key: &str, prefix: &str) -> Result<String, ConfigError> {
-    let is_path = |b: u8| b.is_ascii_graphic() && !b"?#%".contains(&b);
-    let whole = prefix.trim_end_matches('/');
-    if !whole.starts_with('/') || whole.contains("//") || !whole.bytes().all(is_path) {
-        let allowed = "a path such as /burstmetrics, which begins with a slash and has at least one segment";
-        return Err(invalid(key, format_args!("{prefix:?} is not {allowed}")));
-    }
-    Ok(whole.into())
 }

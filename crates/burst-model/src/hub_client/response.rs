@@ -17,7 +17,7 @@ const MAX_TAG_BYTES: usize = 128;
 pub struct HubResponse<'a> {
     /// `:status`. `None` if the callout ended without headers.
     pub status: Option<u16>,
-    /// [`confirmation::HEADER`](crate::confirmation::HEADER).
+    /// [`confirmation::CONFIRMED_HEADER`](crate::confirmation::CONFIRMED_HEADER).
     pub confirmed: Option<&'a [u8]>,
     /// `etag`.
     pub etag: Option<&'a [u8]>,

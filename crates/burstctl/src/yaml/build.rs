@@ -6,9 +6,9 @@ use std::collections::HashMap;
 use libyaml_safer::EventData;
 
 use super::document::{SyntaxError, error};
+use super::lines::{is_blank_or_comment, position_in_file};
 use super::merge::Fields;
 use super::parser::Source;
-use super::split::{says_nothing, shifted};
 use super::{characters, tag};
 
 /// How deep a document may nest. An HPA needs 12.
@@ -46,11 +46,11 @@ pub(super) fn documents(chunk: &str, lines_above: usize, take: &mut dyn FnMut(Co
 
 /// A directive is always alone in its chunk, and YAML wants its document behind it.
 fn check_directive(chunk: &str, lines_above: usize) -> Result<(), SyntaxError> {
-    match chunk.lines().enumerate().find(|(_, line)| !says_nothing(line)) {
+    match chunk.lines().enumerate().find(|(_, line)| !is_blank_or_comment(line)) {
         Some((index, line)) if line.starts_with('%') => {
             let message =
                 "kubectl splits a file at each `---`, also at the one below a directive, so a directive is not allowed";
-            Err(error(shifted(index + 1, 0, lines_above), message))
+            Err(error(position_in_file(index + 1, 0, lines_above), message))
         }
         _ => Ok(()),
     }

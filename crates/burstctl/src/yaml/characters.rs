@@ -2,7 +2,7 @@
 //! a manifest on purpose; a document with one is refused before it is misread.
 
 use super::document::{SyntaxError, error};
-use super::split::shifted;
+use super::lines::position_in_file;
 
 /// The first such character of a chunk.
 pub(super) fn check(chunk: &str, lines_above: usize) -> Result<(), SyntaxError> {
@@ -19,7 +19,7 @@ pub(super) fn check(chunk: &str, lines_above: usize) -> Result<(), SyntaxError> 
             } else {
                 format!("U+{code:04X}, a control character")
             };
-            return Err(error(shifted(index + 1, column, lines_above), message));
+            return Err(error(position_in_file(index + 1, column, lines_above), message));
         }
     }
     Ok(())

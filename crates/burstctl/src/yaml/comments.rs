@@ -3,8 +3,9 @@
 use burst_hpa::node::{Mark, Span};
 use libyaml_safer::EventData;
 
+use super::lines::position_in_file;
 use super::parser::Source;
-use super::split::{self, Chunk, shifted};
+use super::split::{self, Chunk};
 
 /// Where the first comment of a file stands. What cannot be read has none.
 #[must_use]
@@ -23,7 +24,7 @@ pub fn first_comment(text: &str) -> Option<Mark> {
     let mut signs = yaml
         .lines()
         .enumerate()
-        .flat_map(|(line, text)| signs(text).map(move |column| shifted(line + 1, column, lines_above)));
+        .flat_map(|(line, text)| signs(text).map(move |column| position_in_file(line + 1, column, lines_above)));
     signs.find(|sign| !is_text(sign))
 }
 
@@ -38,7 +39,7 @@ fn texts(chunk: &Chunk<'_>) -> Vec<Span> {
                 let last = chunk.text.lines().count() + 1;
                 texts.push(Span {
                     start: error.at,
-                    end: shifted(last, 0, chunk.lines_above),
+                    end: position_in_file(last, 0, chunk.lines_above),
                 });
                 break;
             }

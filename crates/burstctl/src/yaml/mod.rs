@@ -9,6 +9,7 @@ mod characters;
 mod comments;
 mod document;
 mod json;
+mod lines;
 mod merge;
 mod parser;
 mod scalar;

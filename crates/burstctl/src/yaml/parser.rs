@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use libyaml_safer::{Encoding, Event, EventData, MappingStyle, Parser, ScalarStyle, SequenceStyle};
 
 use super::document::{SyntaxError, error};
-use super::split::shifted;
+use super::lines::position_in_file;
 
 /// A chunk of a file that can be parsed without a panic.
 ///
@@ -163,7 +163,7 @@ impl Events<'_> {
     fn refused(&self, refused: &libyaml_safer::Error) -> SyntaxError {
         let at = refused
             .problem_mark()
-            .map_or(shifted(1, 0, self.source.lines_above), |mark| self.mark(mark));
+            .map_or(position_in_file(1, 0, self.source.lines_above), |mark| self.mark(mark));
         match refused.context() {
             Some(context) => error(at, format!("{} {context}", refused.problem())),
             None => error(at, refused.problem()),
@@ -172,6 +172,6 @@ impl Events<'_> {
 
     fn mark(&self, mark: libyaml_safer::Mark) -> Mark {
         let number = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-        shifted(number(mark.line) + 1, number(mark.column), self.source.lines_above)
+        position_in_file(number(mark.line) + 1, number(mark.column), self.source.lines_above)
     }
 }

@@ -2,10 +2,11 @@
 //! <https://github.com/kubernetes/apimachinery/blob/v0.36.3/pkg/util/yaml/decoder.go>. Each is read for itself, so that one
 //! that cannot be read costs no other.
 
-use burst_hpa::node::{Mark, NodeValue};
+use burst_hpa::node::NodeValue;
 use std::borrow::Cow;
 
 use super::document::{Document, SyntaxError, error};
+use super::lines::{is_blank_or_comment, position_in_file};
 use super::{build, json};
 
 /// Every document of a file that says something; documents of comments alone are left out, and counted unless they are
@@ -64,7 +65,10 @@ fn without_mark(text: &str) -> &str {
 fn of_yaml(text: &str, lines_above: usize, documents: &mut Vec<Document>) {
     let mut number = documents.len() + 1;
     for (index, chunk) in chunks(text, lines_above).into_iter().enumerate() {
-        let is_head = index == 0 && chunk.as_ref().is_ok_and(|chunk| chunk.text.lines().all(says_nothing));
+        let is_head = index == 0
+            && chunk
+                .as_ref()
+                .is_ok_and(|chunk| chunk.text.lines().all(is_blank_or_comment));
         let mut take =
             |content: build::Content| documents.extend(content.transpose().map(|content| Document { number, content }));
         match chunk {
@@ -103,7 +107,7 @@ pub(super) fn chunks(text: &str, first_lines: usize) -> Vec<Result<Chunk<'_>, Sy
         }
         if !divides {
             let message = format!("{behind:?} behind `---`, where kubectl takes only a comment");
-            chunks.push(Err(error(shifted(line_number + 1, 3, 0), message)));
+            chunks.push(Err(error(position_in_file(line_number + 1, 3, 0), message)));
         }
         (rest, lines_above, length) = (below, line_number + 1, 0);
     }
@@ -114,23 +118,10 @@ pub(super) fn chunks(text: &str, first_lines: usize) -> Vec<Result<Chunk<'_>, Sy
     chunks
 }
 
-/// A comment, or nothing.
-pub(super) fn says_nothing(line: &str) -> bool {
-    let text = line.trim_start_matches(' ');
-    text.trim().is_empty() || text.starts_with('#')
-}
-
-/// A place in a chunk as one in its file.
-pub(super) fn shifted(line: usize, column: usize, lines_above: usize) -> Mark {
-    Mark {
-        line: line + lines_above,
-        column: column + 1,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use burst_hpa::node::Mark;
 
     fn shown(text: &str) -> Vec<(usize, Result<String, SyntaxError>)> {
         let document = |document: Document| {
