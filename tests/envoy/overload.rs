@@ -54,12 +54,12 @@ fn requests_that_wait_for_one_review_do_not_trap_the_vm(version: Version) {
     let unrelated = Request::to(NGSA_1_CLUSTER);
     gateway.wait_for_header(&unrelated, Some(NGSA_1));
     // Just as many as may, then the attack.
-    for crowd in [MOST_WAITING, TIMES * MOST_WAITING] {
+    for requests in [MOST_WAITING, TIMES * MOST_WAITING] {
         backend.api.faults.inject(REVIEWS, Fault::Hang);
-        let waiting = wait_for_a_review(&proxy, crowd);
+        let waiting = wait_for_a_review(&proxy, requests);
         wait::until(PATIENCE, "as many wait as may", || {
             proxy.envoy.stat("http.apis.downstream_rq_active") == Some(MOST_WAITING as u64)
-                && proxy.stat("burst_review_rejected_total") == (crowd - MOST_WAITING) as u64
+                && proxy.stat("burst_review_rejected_total") == (requests - MOST_WAITING) as u64
         });
         gateway.wait_for_header(&unrelated, Some(NGSA_1));
         // The unanswered review fails now, for all requests that wait.
@@ -72,7 +72,7 @@ fn requests_that_wait_for_one_review_do_not_trap_the_vm(version: Version) {
             statuses.push(answer.status);
         }
         let count = |status| statuses.iter().filter(|other| **other == status).count();
-        assert_eq!((count(500), count(429)), (MOST_WAITING, crowd - MOST_WAITING));
+        assert_eq!((count(500), count(429)), (MOST_WAITING, requests - MOST_WAITING));
         gateway.wait_for_header(&unrelated, Some(NGSA_1));
         backend.api.faults.clear();
         backend.accept_connections();
@@ -90,14 +90,14 @@ fn by_dave() -> Request {
 }
 
 /// Connections with such a request each.
-fn wait_for_a_review(proxy: &Proxy, crowd: usize) -> Vec<Connection> {
+fn wait_for_a_review(proxy: &Proxy, requests: usize) -> Vec<Connection> {
     let address = proxy.envoy.listener("apis");
     let one = |_| {
         let mut connection = Connection::open(address).expect("a connection");
         connection.send(&by_dave()).expect("a request");
         connection
     };
-    (0..crowd).map(one).collect()
+    (0..requests).map(one).collect()
 }
 
 fn bulk_replies_that_no_client_reads_use_bounded_memory(version: Version) {

@@ -54,7 +54,7 @@ fn leadership_moves_to_the_main_thread_once_workers_serve_and_stays_there(versio
     }
     let setup = setup.argument("--drain-time-s").argument("1");
     let proxy = setup.plugin(plugin(80)).start(&backend);
-    wait::until(PATIENCE, "a poller", || proxy.poller().is_some());
+    wait::until(PATIENCE, "a poller", || proxy.leader().is_some());
     let main_thread = Some(proxy.envoy.id());
 
     // The threads race for the lease of each new configuration, and the main one has an advantage.
@@ -67,13 +67,13 @@ fn leadership_moves_to_the_main_thread_once_workers_serve_and_stays_there(versio
         });
         // Each configuration has a lease of its own, which drifts by itself.
         proxy.wait_for_the_drain();
-        if proxy.poller() != main_thread {
+        if proxy.leader() != main_thread {
             break;
         }
     }
     drop(busy);
     let lines = proxy.leader_changes();
-    assert_ne!(proxy.poller(), main_thread, "no worker was ever faster");
+    assert_ne!(proxy.leader(), main_thread, "no worker was ever faster");
     let stays = || proxy.leader_changes() == lines;
     wait::throughout(
         Duration::from_secs(2),
@@ -83,7 +83,7 @@ fn leadership_moves_to_the_main_thread_once_workers_serve_and_stays_there(versio
 
     let mut main = proxy.client("main");
     main.ask_each(&Request::to(NGSA_1_CLUSTER));
-    wait::until(PATIENCE, "the main thread polls", || proxy.poller() == main_thread);
+    wait::until(PATIENCE, "the main thread polls", || proxy.leader() == main_thread);
     let lines = proxy.leader_changes();
     wait::throughout(Duration::from_secs(3), "the main thread goes on", || {
         main.ask_each(&Request::to(NGSA_1_CLUSTER));
@@ -111,7 +111,7 @@ fn a_singleton_polls_for_workers_that_only_read(version: Version) {
     backend.scale_ngsa_1(3);
     let risen = NGSA_1.replace("current-load=1", "current-load=3");
     main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(&risen));
-    assert_eq!((proxy.leader_changes(), proxy.poller()), (1, Some(proxy.envoy.id())));
+    assert_eq!((proxy.leader_changes(), proxy.leader()), (1, Some(proxy.envoy.id())));
 }
 
 /// Somebody who asks a lot of Envoy's admin interface, which the main thread answers.

@@ -58,7 +58,7 @@ fn trapped(version: Version, keys: serde_json::Value) {
 
     annotate(&backend, &json!("1"));
     wait::until(PATIENCE, "the poller traps", || proxy.log_lines(TRAP).len() == 1);
-    wait::until(PATIENCE, "another thread polls", || proxy.poller() != main_thread);
+    wait::until(PATIENCE, "another thread polls", || proxy.leader() != main_thread);
     let words = "excluded HorizontalPodAutoscaler ngsa/ngsa-hpa-2: ";
     wait::until(PATIENCE, words, || proxy.log_lines(words).len() == 1);
     let its_own = Request::get("/burstmetrics/hpas/ngsa/ngsa-hpa-2");

@@ -75,10 +75,10 @@ fn a_configuration_that_returns_just_before_the_deletion_loses_nothing() {
     });
     envoy.advance(SECOND * 60 * 70).answer();
     assert_eq!(held(&envoy, "/snapshot"), 2);
-    let offices = envoy
+    let terms = envoy
         .log()
         .into_iter()
         .filter(|line| line.thread == ThreadName::Worker(1) && line.text.starts_with("this thread polls"));
-    assert_eq!(offices.count(), 1, "who is outrun takes the office again");
+    assert_eq!(terms.count(), 1, "a deposed leader begins a new term");
     assert!(two.response("web.shop").header("x-burst").is_some());
 }

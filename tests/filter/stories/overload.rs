@@ -14,7 +14,7 @@ const METRIC: &str = "/apis/external.metrics.k8s.io/v1beta1/namespaces/shop/burs
 
 /// Requests that may wait in a VM, and ten times as many.
 const MOST_WAITING: usize = 256;
-const CROWD: usize = 10 * MOST_WAITING;
+const TEN_TIMES_WAITING: usize = 10 * MOST_WAITING;
 
 /// Far from where Envoy's stack ends.
 const DEEPEST: usize = 8;
@@ -91,11 +91,11 @@ fn as_many_requests_as_may_wait_for_one_review_are_answered() {
 fn requests_over_the_waiting_limit_are_refused_at_once() {
     for same in [true, false] {
         let (envoy, worker) = synced(CONFIGURATION, yes());
-        let crowd = (0..CROWD).map(|number| by(&user(same, number), METRIC));
-        let seen = finish_all(&worker, wait_all(&worker, crowd));
+        let requests = (0..TEN_TIMES_WAITING).map(|number| by(&user(same, number), METRIC));
+        let seen = finish_all(&worker, wait_all(&worker, requests));
         assert_eq!(
             (count(&seen, 200), count(&seen, 429)),
-            (MOST_WAITING, CROWD - MOST_WAITING)
+            (MOST_WAITING, TEN_TIMES_WAITING - MOST_WAITING)
         );
         let refused = seen.last().unwrap();
         assert_eq!(refused.header("retry-after"), Some("1"));
@@ -108,7 +108,7 @@ fn requests_over_the_waiting_limit_are_refused_at_once() {
         let seen = finish_all(&worker, wait_all(&worker, vec![by("late", METRIC); MOST_WAITING]));
         assert_eq!(count(&seen, 200), MOST_WAITING);
         envoy.advance(SECOND);
-        let rejected = (CROWD - MOST_WAITING) as u64;
+        let rejected = (TEN_TIMES_WAITING - MOST_WAITING) as u64;
         assert_eq!(envoy.stat("burst_review_rejected_total"), Some(rejected));
         assert_eq!(envoy.stat("burst_reply_429_total"), Some(rejected));
     }
@@ -117,7 +117,7 @@ fn requests_over_the_waiting_limit_are_refused_at_once() {
 #[test]
 fn clients_that_disconnect_free_capacity_for_others() {
     let (_envoy, worker) = synced(CONFIGURATION, yes());
-    for stream in wait_all(&worker, vec![by("alice", METRIC); CROWD]) {
+    for stream in wait_all(&worker, vec![by("alice", METRIC); TEN_TIMES_WAITING]) {
         stream.abandon();
     }
     let seen = finish_all(&worker, wait_all(&worker, vec![by("bob", METRIC); MOST_WAITING]));
@@ -128,7 +128,7 @@ fn clients_that_disconnect_free_capacity_for_others() {
 #[test]
 fn reviews_of_disconnected_clients_are_bounded_too() {
     let (envoy, worker) = synced(CONFIGURATION, Answer::Never);
-    for number in 0..CROWD {
+    for number in 0..TEN_TIMES_WAITING {
         worker
             .open(by(&user(false, number), METRIC), over_mutual_tls())
             .abandon();
@@ -175,13 +175,13 @@ fn reviews_that_cannot_be_sent_are_answered_in_batches_too() {
                 other.inside(|| hostcalls::set_shared_data(ID_KEY, Some(&[9, 0, 0, 0]), None).unwrap());
             });
         }
-        let crowd = (0..CROWD).map(|number| by(&user(same, number), METRIC));
-        let streams = wait_all(&worker, crowd);
+        let requests = (0..TEN_TIMES_WAITING).map(|number| by(&user(same, number), METRIC));
+        let streams = wait_all(&worker, requests);
         worker.tick();
         let seen: Vec<_> = streams.into_iter().map(OpenStream::finish).collect();
         assert_eq!(
             (count(&seen, 500), count(&seen, 429)),
-            (MOST_WAITING, CROWD - MOST_WAITING)
+            (MOST_WAITING, TEN_TIMES_WAITING - MOST_WAITING)
         );
         assert!(
             worker.alive() && worker.most_deferred() <= DEEPEST,

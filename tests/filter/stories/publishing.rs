@@ -51,7 +51,7 @@ fn no_callback_does_two_large_steps_and_a_leader_serves_its_publication_at_once(
 
 #[test]
 fn the_successor_of_a_leader_that_dies_at_any_write_of_a_publication_serves() {
-    // The first write of what is only the leader's own is that of taking the office.
+    // A leader begins its term with a write to a key that only the leader writes.
     for (part, writes) in [("/snapshot", 1), ("/confirmed", 1), ("/resume", 0)] {
         for publications in 0..2 {
             let kube = Kube::new();

@@ -239,7 +239,7 @@ fn an_entry_that_ended_a_thread_does_not_end_its_successor() {
     let line = Line::to(&hub_worker);
     let (envoy, worker) = spoke(SPOKE, &line);
     let main = envoy.main_thread();
-    // The office is taken, the tick done, and both entries of the answer begun: then the thread dies.
+    // The thread has taken the lease, ticked, and begun both entries of the response when it dies.
     for _ in 0..7 {
         main.before_write("parsing", || {});
     }

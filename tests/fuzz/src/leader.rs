@@ -57,8 +57,8 @@ fn status(what: u8) -> Option<u16> {
 }
 
 /// A leader takes over whatever was left, and goes on.
-pub(crate) fn takes_over(estate: Handover, resume: &[u8]) {
-    let mut proxy = Proxy::new(estate, resume);
+pub(crate) fn takes_over(handover: Handover, checkpoint: &[u8]) {
+    let mut proxy = Proxy::new(handover, checkpoint);
     for _ in 0..8 {
         proxy.pass(Duration::from_secs(1));
         proxy.answer(
@@ -75,32 +75,32 @@ struct Proxy {
     under_way: VecDeque<ScheduledRequest>,
     snapshot: Option<Vec<u8>>,
     confirmed: Option<Confirmed>,
-    resume: Option<Vec<u8>>,
+    checkpoint: Option<Vec<u8>>,
     troubles: Option<Failures>,
     published: usize,
 }
 
 /// Who takes over, when it has read what was left.
-fn leads(config: &Rc<Config>, estate: Handover, resume: &[u8], now: Time) -> Leader {
-    let mut heir = Successor::new(config.clone(), estate, resume.to_vec());
+fn leads(config: &Rc<Config>, handover: Handover, checkpoint: &[u8], now: Time) -> Leader {
+    let mut successor = Successor::new(config.clone(), handover, checkpoint.to_vec());
     loop {
-        if let Some(leader) = heir.advance(now) {
+        if let Some(leader) = successor.advance(now) {
             return leader;
         }
     }
 }
 
 impl Proxy {
-    fn new(estate: Handover, resume: &[u8]) -> Self {
+    fn new(handover: Handover, checkpoint: &[u8]) -> Self {
         let config = Rc::new(Config::parse(CONFIG, Artifact::Full).expect("a configuration"));
         let mut proxy = Self {
-            leader: leads(&config, estate, resume, T0),
+            leader: leads(&config, handover, checkpoint, T0),
             config,
             now: T0,
             under_way: VecDeque::new(),
             snapshot: None,
             confirmed: None,
-            resume: None,
+            checkpoint: None,
             troubles: None,
             published: 0,
         };
@@ -110,7 +110,7 @@ impl Proxy {
 
     /// Another thread takes what stands in shared data, as bytes.
     fn hand_over(&mut self) {
-        let estate = Handover {
+        let handover = Handover {
             snapshot: self
                 .snapshot
                 .clone()
@@ -119,8 +119,8 @@ impl Proxy {
             failures: self.troubles.clone(),
             ..Handover::default()
         };
-        let resume = self.resume.as_deref().unwrap_or_default();
-        self.leader = leads(&self.config, estate, resume, self.now);
+        let checkpoint = self.checkpoint.as_deref().unwrap_or_default();
+        self.leader = leads(&self.config, handover, checkpoint, self.now);
         self.under_way.clear();
     }
 
@@ -166,7 +166,7 @@ impl Proxy {
                     self.snapshot = Some(bytes);
                     self.published += 1;
                 }
-                Effect::WriteCheckpoint(resume) => self.resume = Some(resume),
+                Effect::WriteCheckpoint(checkpoint) => self.checkpoint = Some(checkpoint),
                 Effect::RecordFailures(troubles) => self.troubles = Some(troubles),
                 Effect::Confirm(confirmed) => self.confirmed = Some(confirmed),
                 Effect::LogWarning(line) | Effect::LogInfo(line) => {

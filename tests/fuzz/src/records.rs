@@ -22,27 +22,30 @@ pub(crate) fn records(bytes: &[u8]) -> bool {
         };
         let _ = Elector::new(VmId(7)).observe(Some(lease), EXPIRY_TICKS, standing);
     }
-    let (resume, confirmed): (Option<Checkpoint>, Option<Confirmed>) = (record(bytes), record(bytes));
+    let (checkpoint, confirmed): (Option<Checkpoint>, Option<Confirmed>) = (record(bytes), record(bytes));
     let troubles: Option<Failures> = record(bytes);
     let taken = [
         lease.is_some(),
-        resume.is_some(),
+        checkpoint.is_some(),
         confirmed.is_some(),
         troubles.is_some(),
     ]
     .contains(&true);
     if taken {
-        let of_each = resume.as_ref().map(|resume| resume.lists.len()).unwrap_or_default();
+        let of_each = checkpoint
+            .as_ref()
+            .map(|checkpoint| checkpoint.lists.len())
+            .unwrap_or_default();
         let confirmed = confirmed.unwrap_or_else(|| Confirmed {
             generation: 3,
             lists: vec![Some(crate::leader::T0); of_each],
         });
-        let estate = Handover {
+        let handover = Handover {
             confirmed: Some(confirmed),
             failures: troubles,
             ..Handover::default()
         };
-        takes_over(estate, bytes);
+        takes_over(handover, bytes);
     }
     taken
 }
@@ -60,10 +63,10 @@ pub(crate) fn snapshot(bytes: &[u8]) -> bool {
     };
     views::all(bytes);
     let sections = ["services", "hpas"].map(|kind| snapshot.section(kind).map(|section| section.rows().count()));
-    let estate = Handover {
+    let handover = Handover {
         snapshot: Some(snapshot),
         ..Handover::default()
     };
-    takes_over(estate, &[]);
+    takes_over(handover, &[]);
     sections.iter().any(Option::is_some)
 }

@@ -80,7 +80,7 @@ fn the_commands_serve_the_sample_cluster() {
         header.starts_with("service=default/ngsa-1, current-load=") && header.ends_with("max-load=5"),
         "{header}"
     );
-    // Another worker may see the picture a moment later.
+    // Another worker may take the snapshot a moment later.
     let url = format!("http://{}/burstmetrics/services/", folder.addr("8080"));
     let all = wait::for_ok(TIMEOUT, "the bulk answer", || match http::get(&url) {
         answer if answer.status == 200 => Ok(answer.body),

@@ -1,5 +1,5 @@
-//! What the filter would say of a cluster that it does not run in yet: read by the filter's own poller, joined by its
-//! own index, served from its own snapshot.
+//! Shows what the filter would serve for a cluster that it does not run in yet. The model of the filter reads the cluster,
+//! joins it and serves it.
 
 mod json;
 mod read;
@@ -60,16 +60,16 @@ pub enum NoHeader {
 /// # Errors
 /// The snapshot cannot be read back, which would be a bug.
 pub fn preview(config: &Config, read: ClusterRead, now: Time) -> Result<Preview, InvalidSnapshot> {
-    let mut picture = ServingCache::default();
-    picture.take(read.snapshot)?;
-    picture.refresh(config, Some(&read.confirmed), now);
+    let mut cache = ServingCache::default();
+    cache.take(read.snapshot)?;
+    cache.refresh(config, Some(&read.confirmed), now);
     let lists = read.resume.lists.iter().map(|list| list.objects.as_slice());
     let Explanation {
         services,
         unmatched_hpas,
     } = explain(config.content.sources.iter().zip(lists), config.content.target);
     let service_preview = services.into_iter().map(|explained| ServicePreview {
-        value: picture
+        value: cache
             .header_of_service(config, &explained.of)
             .map(|value| value.to_string())
             .map_err(|absence| explained.no_load.map_or(NoHeader::Filter(absence), NoHeader::NoLoad)),

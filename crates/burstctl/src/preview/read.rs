@@ -1,4 +1,4 @@
-//! One round of the filter's poller, with somebody else to send its requests.
+//! One round of the filter's reflectors. The caller sends the requests.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
@@ -114,7 +114,7 @@ pub fn read(
 struct ListState {
     source: Source,
     bad: Vec<InvalidItem>,
-    /// Of the last page; the poller asks for an expired list again by itself.
+    /// Of the last page; a reflector relists by itself after a 410.
     failure: Option<Failure>,
 }
 

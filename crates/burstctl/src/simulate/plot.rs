@@ -1,4 +1,4 @@
-//! A picture of characters.
+//! A plot made of characters.
 
 use super::engine::SyncStep;
 

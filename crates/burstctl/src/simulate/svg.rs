@@ -1,4 +1,4 @@
-//! A picture for a browser: step lines, no script.
+//! A plot as SVG for a browser: step lines, no script.
 
 use burst_printable::Printable;
 

@@ -183,7 +183,7 @@ impl Proxy {
     #[track_caller]
     pub fn wait_for_main_thread(&self) {
         wait::until(PATIENCE, "the main thread polls", || {
-            self.poller() == Some(self.envoy.id())
+            self.leader() == Some(self.envoy.id())
         });
     }
 
@@ -204,7 +204,7 @@ impl Proxy {
     }
 
     /// The id of the thread that took the lease last; the main thread has the id of the process.
-    pub fn poller(&self) -> Option<u32> {
+    pub fn leader(&self) -> Option<u32> {
         // [2026-01-01 00:00:00.000][THREAD][info]…
         self.log_lines(POLLS).last()?.split(['[', ']']).nth(3)?.parse().ok()
     }
