@@ -18,12 +18,12 @@ const MAX_BULK_BYTES: usize = 32 << 20;
 pub(crate) type BulkPermit = Permit<MAX_BULK_BYTES>;
 
 thread_local! {
-    static VM: Vm = Vm::default();
+    static VM: VmState = VmState::default();
     static BUDGETS: Budgets = Budgets::default();
 }
 
 #[derive(Default)]
-struct Vm {
+struct VmState {
     has_served: Cell<bool>,
     id: Cell<Option<VmId>>,
     stats: OnceCell<Rc<Stats>>,

@@ -191,10 +191,10 @@ fn parse_retry_after(value: &[u8]) -> Option<Duration> {
 /// The message of a `metav1.Status`, or else the beginning of the body, safe for the log.
 fn status_message(body: &[u8]) -> String {
     #[derive(Deserialize)]
-    struct Status {
+    struct StatusMessage {
         message: String,
     }
-    let text = match json::read::<Status>(body) {
+    let text = match json::read::<StatusMessage>(body) {
         Ok(status) => status.message,
         Err(_) => String::from_utf8_lossy(body).into_owned(),
     };

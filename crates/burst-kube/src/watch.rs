@@ -157,11 +157,11 @@ fn parse_change(source: &Source, json: &str, guard: &mut dyn ParseGuard) -> Chan
 /// The failure in an event of type ERROR, which contains the `metav1.Status` of an ordinary response.
 fn error_event(json: &str) -> Failure {
     #[derive(Deserialize)]
-    struct Status {
+    struct StatusCode {
         code: u16,
     }
     match json::read(json.as_bytes()) {
-        Ok(Status { code }) => failure::failure_from_event(code, json.as_bytes()),
+        Ok(StatusCode { code }) => failure::failure_from_event(code, json.as_bytes()),
         Err(error) => Failure::malformed(error),
     }
 }

@@ -12,7 +12,7 @@ const MAX_LENGTH: usize = 64 << 10;
 
 /// The path of a request, without its query.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct RequestPath {
+pub(crate) struct MetricsPath {
     /// The path, percent-decoded as a whole, like `URL.Path` in Go. Authorization is about this form.
     pub(crate) decoded: String,
     /// What the path names. Here a segment is decoded by itself, so an encoded slash does not separate segments.
@@ -70,7 +70,7 @@ pub(crate) struct ExternalMetricPath {
     pub(crate) metric: String,
 }
 
-impl RequestPath {
+impl MetricsPath {
     /// Parses `:path`. Also returns the query.
     ///
     /// # Errors
@@ -180,7 +180,7 @@ mod tests {
 
     /// Namespace, resource, name and metric, or namespace and metric.
     fn metric(path: &str) -> Option<String> {
-        let (path, _) = RequestPath::parse(path.as_bytes()).ok()?;
+        let (path, _) = MetricsPath::parse(path.as_bytes()).ok()?;
         match path.target {
             ApiPath::Custom(_, path) => {
                 let namespace = path.namespace.as_deref().unwrap_or("-");
@@ -229,8 +229,8 @@ mod tests {
         ] {
             assert_eq!(metric(&format!("/apis/{path}")).as_deref(), expected, "{path}");
         }
-        assert!(RequestPath::parse(&[b'a'; MAX_LENGTH + 1]).is_err());
-        assert!(RequestPath::parse(b"/%ff").is_err());
+        assert!(MetricsPath::parse(&[b'a'; MAX_LENGTH + 1]).is_err());
+        assert!(MetricsPath::parse(b"/%ff").is_err());
     }
 
     #[test]
@@ -244,7 +244,7 @@ mod tests {
             ("apis", ApiPath::Groups),
             ("/apis//", ApiPath::Elsewhere),
         ] {
-            let (parsed, _) = RequestPath::parse(path.as_bytes()).unwrap();
+            let (parsed, _) = MetricsPath::parse(path.as_bytes()).unwrap();
             assert_eq!((parsed.target, parsed.decoded.as_str()), (target, path), "{path}");
         }
     }
@@ -258,7 +258,7 @@ mod tests {
             ("/apis/a%2Fb", true),
             ("/apis/a..b", false),
         ] {
-            let (parsed, _) = RequestPath::parse(path.as_bytes()).unwrap();
+            let (parsed, _) = MetricsPath::parse(path.as_bytes()).unwrap();
             assert_eq!(parsed.is_ambiguous, is_ambiguous, "{path}");
         }
     }
@@ -266,7 +266,7 @@ mod tests {
     proptest! {
         #[test]
         fn arbitrary_bytes_do_not_panic(path in proptest::collection::vec(any::<u8>(), 0..64)) {
-            if let Ok((parsed, query)) = RequestPath::parse(&path) {
+            if let Ok((parsed, query)) = MetricsPath::parse(&path) {
                 prop_assert!(parsed.decoded.len() + query.len() <= path.len());
             }
         }

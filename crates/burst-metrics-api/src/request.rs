@@ -2,9 +2,9 @@
 
 use crate::accept::AcceptedFormats;
 use crate::list_options::ListOptions;
-use crate::path::RequestPath;
+use crate::path::MetricsPath;
 use crate::status::StatusError;
-use crate::user_info::UserInfo;
+use crate::user_info::RequestUser;
 use burst_model::config::Authorization;
 use burst_model::serve::LocalReply;
 
@@ -14,12 +14,12 @@ use burst_model::serve::LocalReply;
 #[derive(Clone, Debug)]
 pub struct MetricsRequest {
     pub(crate) method: String,
-    pub(crate) path: RequestPath,
+    pub(crate) path: MetricsPath,
     pub(crate) options: ListOptions,
     pub(crate) accept: AcceptedFormats,
     /// `if-none-match`; empty if absent.
     pub(crate) if_none_match: Vec<u8>,
-    pub(crate) user: UserInfo,
+    pub(crate) user: RequestUser,
     /// `:path` as the client sent it.
     path_and_query: Vec<u8>,
 }
@@ -36,7 +36,7 @@ impl MetricsRequest {
         authorization: Authorization,
     ) -> Result<Self, LocalReply> {
         let (mut method, mut path, mut accept, mut if_none_match) = (None, None, None, None);
-        let mut user = UserInfo::default();
+        let mut user = RequestUser::default();
         for (name, value) in headers {
             let header = match name {
                 ":method" => &mut method,
@@ -58,7 +58,7 @@ impl MetricsRequest {
             return Err(StatusError::unauthorized().to_answer());
         }
         let path_and_query = path.unwrap_or_default();
-        let (path, query) = RequestPath::parse(path_and_query).map_err(|error| error.to_answer())?;
+        let (path, query) = MetricsPath::parse(path_and_query).map_err(|error| error.to_answer())?;
         Ok(Self {
             method: String::from_utf8_lossy(method.unwrap_or_default()).into_owned(),
             path,

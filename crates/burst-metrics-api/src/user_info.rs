@@ -18,7 +18,7 @@ const UNAUTHENTICATED: &str = "system:unauthenticated";
 ///
 /// Has no UID: an API server removes that header from a client's request only if it is configured to set it itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct UserInfo {
+pub(crate) struct RequestUser {
     /// `None` if no header names a user.
     name: Option<String>,
     /// As the front proxy names them; without empty ones.
@@ -28,7 +28,7 @@ pub(crate) struct UserInfo {
     is_lossy: bool,
 }
 
-impl UserInfo {
+impl RequestUser {
     /// Adds a header of the request, if it is about the user. Header names are in lower case. Of several user names the
     /// first one counts.
     pub(crate) fn add_header(&mut self, header: &str, value: &[u8]) {
@@ -101,15 +101,15 @@ fn starts_with_hex(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn user<'a>(headers: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> UserInfo {
-        let mut user = UserInfo::default();
+    fn user<'a>(headers: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> RequestUser {
+        let mut user = RequestUser::default();
         for (name, value) in headers {
             user.add_header(name, value);
         }
         user
     }
 
-    fn text_user(headers: &[(&'static str, &'static str)]) -> UserInfo {
+    fn text_user(headers: &[(&'static str, &'static str)]) -> RequestUser {
         user(headers.iter().map(|(name, value)| (*name, value.as_bytes())))
     }
 

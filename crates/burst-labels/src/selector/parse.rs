@@ -14,7 +14,7 @@ impl FromStr for Selector {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let tokens = tokens(text);
-        let mut parser = Parser { tokens: &tokens };
+        let mut parser = SelectorParser { tokens: &tokens };
         let mut requirements = parser.requirements()?;
         requirements.sort_by(|a, b| a.key.cmp(&b.key));
         Ok(Self(requirements))
@@ -22,11 +22,11 @@ impl FromStr for Selector {
 }
 
 /// The remaining tokens.
-struct Parser<'a> {
+struct SelectorParser<'a> {
     tokens: &'a [(Token, &'a str)],
 }
 
-impl<'a> Parser<'a> {
+impl<'a> SelectorParser<'a> {
     /// Returns the next token as part of a key or value, where `in` and `notin` are identifiers.
     fn peek(&self) -> (Token, &'a str) {
         match self.tokens.first().copied() {

@@ -13,7 +13,7 @@ pub use verdict::{ReviewError, ReviewVerdict, read_verdict};
 
 use crate::request::MetricsRequest;
 use crate::status::StatusError;
-use crate::user_info::UserInfo;
+use crate::user_info::RequestUser;
 use attributes::{AuthorizationAttributes, NonResourceAttributes, ResourceAttributes};
 use burst_model::serve::LocalReply;
 use serde::Serialize;
@@ -25,7 +25,7 @@ pub const PATH: &str = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
 /// The review of a request: its user, and what the user wants to do.
 #[derive(Clone, Debug)]
 pub struct AccessReview<'a> {
-    user: &'a UserInfo,
+    user: &'a RequestUser,
     attributes: AuthorizationAttributes<'a>,
 }
 

@@ -27,7 +27,7 @@ pub(super) struct Analysis {
 
 /// Parses a pattern.
 pub(super) fn parse(text: &str) -> Parsed<Analysis> {
-    let mut parser = Parser {
+    let mut parser = PatternParser {
         rest: text.chars().peekable(),
         at: 0,
         depth: 0,
@@ -43,7 +43,7 @@ pub(super) fn parse(text: &str) -> Parsed<Analysis> {
     }
 }
 
-struct Parser<'a> {
+struct PatternParser<'a> {
     rest: Peekable<Chars<'a>>,
     /// The number of characters read.
     at: usize,
@@ -51,7 +51,7 @@ struct Parser<'a> {
     prefixes: Vec<Prefix>,
 }
 
-impl Parser<'_> {
+impl PatternParser<'_> {
     fn next(&mut self) -> Option<char> {
         let next = self.rest.next();
         self.at += usize::from(next.is_some());
