@@ -25,6 +25,11 @@ impl<F: PartialEq> FailureState<F> {
         Self(failure)
     }
 
+    /// The failure that lasts, if there is one.
+    pub fn failure(&self) -> Option<&F> {
+        self.0.as_ref()
+    }
+
     /// Notes an outcome. `None` if it is the same as before.
     pub fn update(&mut self, outcome: Result<(), F>) -> Option<StateChange<'_, F>> {
         let failure = outcome.err();

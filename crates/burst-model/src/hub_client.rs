@@ -13,6 +13,7 @@ pub use services::HubServices;
 
 use crate::config::Config;
 use crate::confirmation::Confirmation;
+use crate::failure_state::FailureState;
 use crate::hub_request::HubRequest;
 use crate::index::{SERVICES, Table};
 use crate::kube::page::InvalidItem;
@@ -60,7 +61,7 @@ pub struct HubClient {
     invalid: BTreeMap<String, String>,
     line_quota: Quota,
     /// The failure that the log named last, until a request succeeds.
-    reported_failure: Option<PollOutcome>,
+    reported: FailureState<PollOutcome>,
     /// The time of the last tick.
     last_tick: Time,
 }
@@ -104,7 +105,7 @@ impl HubClient {
             read_at: confirmed.as_ref().and_then(Confirmed::oldest),
             invalid: BTreeMap::new(),
             line_quota: Quota::new(MAX_LINES),
-            reported_failure: reported_failure.map(|(_, outcome)| outcome),
+            reported: FailureState::new(reported_failure.map(|(_, outcome)| outcome)),
             last_tick: Time::default(),
         }
     }
@@ -277,13 +278,15 @@ impl HubClient {
 
     /// Logs a failure, unless the last request failed in the same way.
     fn report_failure(&mut self, failure: &Failure) -> Option<Effect> {
-        let outcome = Some(PollOutcome::from(failure));
-        let is_new = std::mem::replace(&mut self.reported_failure, outcome) != outcome;
-        is_new.then(|| Effect::LogWarning(messages::failure_line(&self.config.api.cluster, failure)))
+        self.reported.update(Err(failure.into()))?;
+        Some(Effect::LogWarning(messages::failure_line(
+            &self.config.api.cluster,
+            failure,
+        )))
     }
 
     fn report_recovery(&mut self) -> Vec<Effect> {
-        match self.reported_failure.take() {
+        match self.reported.update(Ok(())) {
             None => Vec::new(),
             Some(_) => vec![
                 Effect::LogInfo(messages::recovery_line(&self.config.api.cluster)),
@@ -304,10 +307,10 @@ impl HubClient {
             }),
             HubClientState::InFlight { .. } => None,
         };
-        let told = self.reported_failure.map(|outcome| (Verb::List, outcome));
+        let reported_failure = self.reported.failure().map(|outcome| (Verb::List, *outcome));
         Effect::RecordFailures(Failures {
             lists: vec![ListFailure {
-                reported_failure: told,
+                reported_failure,
                 pause,
                 ..ListFailure::default()
             }],

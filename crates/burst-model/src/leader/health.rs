@@ -1,6 +1,7 @@
 //! Whether a list can be read, and what the operator was told about it.
 
 use super::effect::Readable;
+use crate::failure_state::FailureState;
 use crate::kube::{PollOutcome, Verb};
 use crate::records::ListFailure;
 use crate::sync::reflector::FailurePause;
@@ -17,7 +18,7 @@ pub(super) struct Health {
     /// that it was excluded.
     pub(super) is_unreadable: bool,
     /// The last failure in the log that is not followed by a success.
-    reported_failure: Option<(Verb, PollOutcome)>,
+    reported: FailureState<(Verb, PollOutcome)>,
     /// The log says that the list is listed instead of being watched.
     fallback_reported: bool,
     /// What the gauge shows.
@@ -31,7 +32,7 @@ impl Health {
             is_failing: failure.reported_failure.is_some() || failure.pause.is_some(),
             failing_alone_since: failure.failing_alone_since,
             is_unreadable,
-            reported_failure: failure.reported_failure,
+            reported: FailureState::new(failure.reported_failure),
             fallback_reported: failure.fallback_reported,
             gauge: None,
         }
@@ -40,7 +41,7 @@ impl Health {
     /// The record for the next leader.
     pub(super) fn to_record(&self, pause: Option<FailurePause>) -> ListFailure {
         ListFailure {
-            reported_failure: self.reported_failure,
+            reported_failure: self.reported.failure().copied(),
             unreadable: self.is_unreadable,
             fallback_reported: self.fallback_reported,
             pause,
@@ -60,8 +61,7 @@ impl Health {
 
     /// Notes a failure. Returns whether it differs from the last one that was reported.
     pub(super) fn report_failure(&mut self, verb: Verb, outcome: PollOutcome) -> bool {
-        let failure = Some((verb, outcome));
-        std::mem::replace(&mut self.reported_failure, failure) != failure
+        self.reported.update(Err((verb, outcome))).is_some()
     }
 
     /// Notes that the list is listed instead of being watched. Returns whether this was not reported before.
@@ -72,7 +72,8 @@ impl Health {
     /// Notes that a request succeeded. Returns whether a failure of the same verb was reported before.
     pub(super) fn report_recovery(&mut self, verb: Verb) -> bool {
         self.fallback_reported &= verb != Verb::Watch;
-        self.reported_failure.take_if(|(failed, _)| *failed == verb).is_some()
+        let is_of_verb = self.reported.failure().is_some_and(|(failed, _)| *failed == verb);
+        is_of_verb && self.reported.update(Ok(())).is_some()
     }
 }
 
