@@ -121,7 +121,7 @@ fn unknown_policies_are_an_error() {
     let (code, _, message) = server.error(get(&format!("{EXTERNAL}/burst_headroom")));
     assert_eq!(
         (code, message.as_str()),
-        (503, "the ExternalMetricPolicies were never read in full")
+        (503, "the ExternalMetricPolicies have not been read yet")
     );
     enforce(&mut server, &[("shop", None)]);
     let (code, _, message) = server.error(get(&format!("{EXTERNAL}/burst_headroom")));
