@@ -29,9 +29,12 @@ make_staging() {
 }
 
 # Ends the background job of run_long and its children: the job has its own process group, so Ctrl-C does not reach it.
-# Waits for the job, because it could still write to $staging.
+# Waits up to 10 s for all of them, because a child could still write to $staging after the job itself has ended.
 stop_job() {
-    [ -z "${job:-}" ] || kill -- "-$job" 2>/dev/null || true
+    local tries=100
+    if [ -n "${job:-}" ] && kill -- "-$job" 2>/dev/null; then
+        while kill -0 -- "-$job" 2>/dev/null && ((tries-- > 0)); do sleep 0.1; done
+    fi
     wait
 }
 
