@@ -1,5 +1,6 @@
 //! JSON that others wrote: answers of the API server, the configuration, and policies.
 
+use burst_printable::{LONGEST_QUOTE, printable};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_path_to_error::Path;
@@ -28,6 +29,20 @@ pub fn read_with_path<T: DeserializeOwned>(json: &[u8]) -> Result<T, JsonError> 
     Ok(value)
 }
 
+/// Shortens a reason that quotes a long value. What was expected instead stands behind the value.
+#[must_use]
+pub fn shorten(reason: &str) -> String {
+    let before_tail = reason.chars().count().saturating_sub(LONGEST_TAIL);
+    if before_tail <= LONGEST_QUOTE {
+        return reason.to_owned();
+    }
+    let head = reason.chars().take(LONGEST_QUOTE);
+    head.chain(['…']).chain(reason.chars().skip(before_tail)).collect()
+}
+
+/// Characters at the end of a reason. The longest list of allowed keys has about 500.
+const LONGEST_TAIL: usize = 1_000;
+
 /// What is wrong with JSON, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JsonError {
@@ -45,10 +60,10 @@ impl JsonError {
         match message.strip_suffix(&position) {
             Some(reason) if error.is_data() => Self {
                 path: match path.iter().next() {
-                    Some(_) => path.to_string(),
+                    Some(_) => printable(path, LONGEST_QUOTE),
                     None => String::new(),
                 },
-                reason: reason.to_owned(),
+                reason: shorten(reason),
             },
             _ => Self::without_path(error),
         }
@@ -181,6 +196,15 @@ mod tests {
 
     fn config(json: &str) -> Result<Config, String> {
         read_with_path(json.as_bytes()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_reason_keeps_what_was_expected_behind_a_long_value() {
+        let reason = format!("unknown field `{}`, expected `a` or `b`", "x".repeat(100_000));
+        let short = shorten(&reason);
+        assert!(short.len() < 1_400, "{}", short.len());
+        assert!(short.starts_with("unknown field `xxx") && short.ends_with("x`, expected `a` or `b`"));
+        assert_eq!(shorten("as it is"), "as it is");
     }
 
     #[test]

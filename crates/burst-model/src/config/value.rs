@@ -9,7 +9,7 @@ use std::time::Duration;
 pub(super) fn invalid(key: impl Into<String>, reason: impl Display) -> ConfigError {
     ConfigError::InvalidValue {
         key: key.into(),
-        reason: reason.to_string(),
+        reason: crate::json::shorten(&reason.to_string()),
     }
 }
 
