@@ -279,8 +279,8 @@ impl Hpa {
     /// assert_eq!(
     ///     errors.to_string(),
     ///     "spec.metrics[0].resource.target.averageUtilization: Container \"log-shipper\" of Deployment shop/bookstore-api \
-    ///      requests no cpu, so there is nothing its utilization is a share of and the metric always fails. \
-    ///      Give the container a cpu request, or measure another container alone with a ContainerResource metric.",
+    ///      requests no cpu. Utilization is a percentage of the requests, so the metric always fails. \
+    ///      Add a cpu request to the container, or use a ContainerResource metric for another container.",
     /// );
     /// # Ok::<_, serde_json::Error>(())
     /// ```
