@@ -11,7 +11,7 @@ pub enum ErrorType {
     Required,
     /// A value that is not allowed.
     Invalid,
-    /// A field that may not be set beside the others.
+    /// A field that may not be set together with other fields.
     Forbidden,
     /// A value outside an enumeration.
     NotSupported,

@@ -64,8 +64,8 @@ fn an_hpa_scales_nothing_of_another_namespace() {
     assert_eq!(errors.as_slice(), [expected]);
     assert_eq!(
         errors.to_string(),
-        "metadata.namespace: Deployment shop/web is in another namespace than \"there\", and an HPA scales only what is \
-         in its own"
+        "metadata.namespace: Deployment shop/web is not in the namespace \"there\" of the HPA; an HPA only scales \
+         objects in its own namespace"
     );
     assert_eq!(elsewhere.defaulted().unwrap_err(), errors);
     for (target, given) in [(Some("shop"), "shop"), (None, "there")] {

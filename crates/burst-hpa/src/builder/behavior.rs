@@ -1,4 +1,4 @@
-//! How fast the replicas may change.
+//! Scaling rules: how fast the number of replicas may change.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::behavior::{PolicyType, SelectPolicy};
 use crate::path::Path;
 use crate::quantity::Quantity;
 
-/// The rules of one direction. A field that is not set stays unset.
+/// The scaling rules of one direction. Fields that you do not set stay unset.
 #[derive(Clone, Debug, Default)]
 #[must_use]
 pub struct ScalingRules {
@@ -19,7 +19,7 @@ pub struct ScalingRules {
     tolerance: Option<Quantity>,
 }
 
-/// A limit on the change in a period.
+/// A limit on how much the number of replicas may change in a period.
 #[derive(Clone, Debug)]
 pub struct Policy {
     policy_type: PolicyType,
@@ -28,7 +28,7 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// At most `count` pods in any `period` (1 s to 30 min).
+    /// Allows a change of at most `count` pods in any `period` (1 s to 30 min).
     #[must_use]
     pub fn pods(count: i32, period: Duration) -> Self {
         Self {
@@ -38,7 +38,7 @@ impl Policy {
         }
     }
 
-    /// At most `percent` of the replicas at the start of any `period` (1 s to 30 min).
+    /// Allows a change of at most `percent` of the replicas at the start of any `period` (1 s to 30 min).
     #[must_use]
     pub fn percent(percent: i32, period: Duration) -> Self {
         Self {
@@ -50,24 +50,24 @@ impl Policy {
 }
 
 impl ScalingRules {
-    /// Creates empty rules; Kubernetes fills in its defaults.
+    /// Creates empty rules. Kubernetes fills in its defaults.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Switches the direction off.
+    /// Disables scaling in this direction.
     pub fn disabled() -> Self {
         Self::new().select(SelectPolicy::Disabled)
     }
 
-    /// Looks back this long (0 s to 1 h) before acting: up only as far as the lowest recommendation in it, down only as
-    /// far as the highest.
+    /// Sets the stabilization window (0 s to 1 h). The controller scales up only to the lowest recommendation in the
+    /// window, and down only to the highest.
     pub fn window(mut self, window: Duration) -> Self {
         self.window = Some(window);
         self
     }
 
-    /// Which of several policies counts.
+    /// Sets which of several policies applies.
     pub fn select(mut self, select: SelectPolicy) -> Self {
         self.select = Some(select);
         self
@@ -79,7 +79,8 @@ impl ScalingRules {
         self
     }
 
-    /// How far a metric may be off its target before the controller acts: 0.05 is 5 %. Kubernetes' default is 10 %.
+    /// Sets how far a metric may differ from its target before the controller acts: 0.05 is 5 %. The default of
+    /// Kubernetes is 10 %.
     pub fn tolerance(mut self, tolerance: Quantity) -> Self {
         self.tolerance = Some(tolerance);
         self
@@ -110,7 +111,7 @@ impl Policy {
     }
 }
 
-/// A duration beyond an `i32` becomes the longest one, which is refused as too long.
+/// A duration that does not fit an `i32` becomes `i32::MAX`, which validation refuses as too long.
 fn seconds(duration: Duration, path: &Path<'_>, errors: &mut Vec<BuildError>) -> i32 {
     if duration.subsec_nanos() != 0 {
         errors.push(BuildError::NotWholeSeconds {

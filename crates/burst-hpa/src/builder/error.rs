@@ -1,4 +1,4 @@
-//! Why an HPA cannot be built.
+//! The errors of the builder.
 
 use std::fmt;
 use std::time::Duration;
@@ -6,36 +6,36 @@ use std::time::Duration;
 use crate::field_error::FieldError;
 use crate::lint::Finding;
 
-/// One reason.
+/// One reason why an HPA cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BuildError {
-    /// kube-apiserver would refuse it.
+    /// kube-apiserver would refuse the HPA.
     #[error("{0}")]
     Refused(FieldError),
-    /// kube-apiserver would accept it, and it would never work.
+    /// kube-apiserver would accept the HPA, but it would never work.
     #[error("{}: {} {}", .0.field, .0.effect, .0.advice)]
     NeverWorks(Finding),
-    /// An HPA finds its target in its own namespace alone.
+    /// The target is in another namespace. An HPA can only scale objects in its own namespace.
     #[error(
-        "metadata.namespace: {target} is in another namespace than {hpa:?}, and an HPA scales only what is in its own"
+        "metadata.namespace: {target} is not in the namespace {hpa:?} of the HPA; an HPA only scales objects in its own namespace"
     )]
     OtherNamespace {
         /// The namespace of the HPA.
         hpa: String,
-        /// Such as `Deployment shop/web`.
+        /// The target, such as `Deployment shop/web`.
         target: String,
     },
-    /// Kubernetes counts whole seconds.
+    /// The duration has a fraction of a second. Kubernetes stores whole seconds.
     #[error("{field}: {duration:?} is not a whole number of seconds")]
     NotWholeSeconds {
-        /// Such as `spec.behavior.scaleUp.stabilizationWindowSeconds`.
+        /// The path of the field, such as `spec.behavior.scaleUp.stabilizationWindowSeconds`.
         field: String,
         /// The given value.
         duration: Duration,
     },
 }
 
-/// All reasons, one a line.
+/// All reasons why an HPA cannot be built. `Display` writes one reason per line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BuildErrors(Vec<BuildError>);
 
@@ -44,7 +44,7 @@ impl BuildErrors {
         Self(errors)
     }
 
-    /// At least one.
+    /// Returns the reasons. There is at least one.
     #[must_use]
     pub fn as_slice(&self) -> &[BuildError] {
         &self.0

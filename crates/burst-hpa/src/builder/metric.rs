@@ -9,53 +9,53 @@ use super::{ObjectReference, Selector};
 use crate::metric::{Resource, SourceType, TargetType};
 use crate::quantity::{ParseQuantityError, Quantity};
 
-/// Per cent of what the containers request; above 100 where their limits leave room.
+/// The usage in percent of the requests. It can be above 100 if the limits are above the requests.
 #[derive(Clone, Copy, Debug)]
 pub struct Utilization(pub i32);
 
-/// The value divided by the number of pods.
+/// The value of the metric, divided by the number of pods.
 #[derive(Clone, Debug)]
 pub struct AverageValue(Quantity);
 
-/// The value as it is.
+/// The value of the metric itself.
 #[derive(Clone, Debug)]
 pub struct Value(Quantity);
 
 impl AverageValue {
-    /// A whole number, or a [`Quantity`].
+    /// Creates a target from a whole number or a [`Quantity`].
     pub fn new(value: impl Into<Quantity>) -> Self {
         Self(value.into())
     }
 
-    /// Such as `100m` or `1Gi`.
+    /// Parses a quantity, such as `100m` or `1Gi`.
     ///
     /// # Errors
-    /// If the text is no quantity.
+    /// Fails if the text is not a quantity.
     pub fn parse(text: &str) -> Result<Self, ParseQuantityError> {
         text.parse().map(Self)
     }
 }
 
 impl Value {
-    /// A whole number, or a [`Quantity`].
+    /// Creates a target from a whole number or a [`Quantity`].
     pub fn new(value: impl Into<Quantity>) -> Self {
         Self(value.into())
     }
 
-    /// Such as `100m` or `1Gi`.
+    /// Parses a quantity, such as `100m` or `1Gi`.
     ///
     /// # Errors
-    /// If the text is no quantity.
+    /// Fails if the text is not a quantity.
     pub fn parse(text: &str) -> Result<Self, ParseQuantityError> {
         text.parse().map(Self)
     }
 }
 
-/// What CPU or memory can be compared with: [`Utilization`] or [`AverageValue`].
+/// A target for CPU or memory: [`Utilization`] or [`AverageValue`].
 #[derive(Clone, Debug)]
 pub struct ResourceTarget(MetricTarget);
 
-/// What the value of an object, or one from outside, can be compared with: [`Value`] or [`AverageValue`].
+/// A target for an `Object` or `External` metric: [`Value`] or [`AverageValue`].
 #[derive(Clone, Debug)]
 pub struct SeriesTarget(MetricTarget);
 
@@ -112,16 +112,16 @@ fn spec(source: SourceType) -> MetricSpec {
     }
 }
 
-/// One of the five sources with its target.
+/// A metric: one of the five sources, with its target.
 #[derive(Clone, Debug)]
 pub struct Metric(pub(super) MetricSpec);
 
-/// CPU or memory of whole pods. Compared with [`Utilization`], every container has to request the resource.
+/// CPU or memory of whole pods. With a [`Utilization`] target, every container must request the resource.
 #[derive(Clone, Debug)]
 pub struct ResourceMetric(ResourceMetricSource);
 
 impl ResourceMetric {
-    /// The resource and what it is compared with.
+    /// Creates a metric from the resource and its target.
     pub fn new(resource: Resource, target: impl Into<ResourceTarget>) -> Self {
         Self(ResourceMetricSource {
             name: resource.as_str().to_owned(),
@@ -139,12 +139,12 @@ impl From<ResourceMetric> for Metric {
     }
 }
 
-/// CPU or memory of one container of each pod: the others need no request and do not count.
+/// CPU or memory of one container of each pod. The other containers do not count and need no request.
 #[derive(Clone, Debug)]
 pub struct ContainerResourceMetric(ContainerResourceMetricSource);
 
 impl ContainerResourceMetric {
-    /// The container, its resource and what that is compared with.
+    /// Creates a metric from the container, the resource and its target.
     pub fn new(container: impl Into<String>, resource: Resource, target: impl Into<ResourceTarget>) -> Self {
         let name = resource.as_str().to_owned();
         Self(ContainerResourceMetricSource {
@@ -164,12 +164,12 @@ impl From<ContainerResourceMetric> for Metric {
     }
 }
 
-/// A value each pod has, from `custom.metrics.k8s.io`, averaged over the pods.
+/// A metric of each pod from `custom.metrics.k8s.io`, averaged over the pods.
 #[derive(Clone, Debug)]
 pub struct PodsMetric(PodsMetricSource);
 
 impl PodsMetric {
-    /// The metric's name and the average to hold.
+    /// Creates a metric from its name and the target average.
     pub fn new(name: impl Into<String>, AverageValue(value): AverageValue) -> Self {
         Self(PodsMetricSource {
             metric: identifier(name),
@@ -177,7 +177,7 @@ impl PodsMetric {
         })
     }
 
-    /// Narrows the metric down by labels.
+    /// Selects series of the metric by their labels.
     #[must_use]
     pub fn selector(mut self, selector: Selector) -> Self {
         self.0.metric.selector = Some(selector.0);
@@ -194,12 +194,12 @@ impl From<PodsMetric> for Metric {
     }
 }
 
-/// A value of one Kubernetes object, from `custom.metrics.k8s.io`.
+/// A metric of one Kubernetes object from `custom.metrics.k8s.io`.
 #[derive(Clone, Debug)]
 pub struct ObjectMetric(ObjectMetricSource);
 
 impl ObjectMetric {
-    /// The object, the metric's name and what it is compared with.
+    /// Creates a metric from the object, the name of the metric and its target.
     pub fn new(object: ObjectReference, name: impl Into<String>, target: impl Into<SeriesTarget>) -> Self {
         let target = target.into().0;
         Self(ObjectMetricSource {
@@ -209,7 +209,7 @@ impl ObjectMetric {
         })
     }
 
-    /// Narrows the metric down by labels.
+    /// Selects series of the metric by their labels.
     #[must_use]
     pub fn selector(mut self, selector: Selector) -> Self {
         self.0.metric.selector = Some(selector.0);
@@ -226,12 +226,12 @@ impl From<ObjectMetric> for Metric {
     }
 }
 
-/// A value that belongs to no Kubernetes object, from `external.metrics.k8s.io`; several series are summed.
+/// A metric from `external.metrics.k8s.io` that belongs to no Kubernetes object. The controller adds up several series.
 #[derive(Clone, Debug)]
 pub struct ExternalMetric(ExternalMetricSource);
 
 impl ExternalMetric {
-    /// The metric's name and what it is compared with.
+    /// Creates a metric from its name and its target.
     pub fn new(name: impl Into<String>, target: impl Into<SeriesTarget>) -> Self {
         Self(ExternalMetricSource {
             metric: identifier(name),
@@ -239,7 +239,7 @@ impl ExternalMetric {
         })
     }
 
-    /// Narrows the metric down by labels.
+    /// Selects series of the metric by their labels.
     #[must_use]
     pub fn selector(mut self, selector: Selector) -> Self {
         self.0.metric.selector = Some(selector.0);

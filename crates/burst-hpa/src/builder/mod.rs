@@ -1,8 +1,8 @@
-//! Builds valid HPAs: types rule out most mistakes at compile time, and [`Hpa::build`] reports the rest. It writes only
-//! what was set.
+//! Builds valid HPAs. The types rule out most mistakes at compile time, and [`Hpa::build`] reports the rest. The object has
+//! only the fields that you set.
 //!
-//! # The least
-//! A target and how far it may grow. The name is the target's.
+//! # Minimal HPA
+//! An HPA needs a target and a maximum. By default it has the name of its target.
 //! ```
 //! use burst_hpa::builder::{Hpa, Target};
 //!
@@ -21,10 +21,10 @@
 //! );
 //! # Ok::<_, Box<dyn std::error::Error>>(())
 //! ```
-//! What Kubernetes makes of it (one replica at least, 80 % of the requested CPU) is [`Hpa::defaulted`].
+//! [`Hpa::defaulted`] also fills in the defaults of Kubernetes: at least one replica, and 80 % of the requested CPU.
 //!
 //! # Metrics
-//! Each source takes the targets it can be compared with, and no other:
+//! Each source accepts only these targets:
 //!
 //! | source | [`Utilization`] | [`AverageValue`] | [`Value`] |
 //! |---|---|---|---|
@@ -51,13 +51,13 @@
 //! # assert_eq!(hpa.spec.metrics.unwrap().len(), 6);
 //! # Ok::<_, Box<dyn std::error::Error>>(())
 //! ```
-//! A `Pods` metric has no request that its utilization could be a share of; Kubernetes refuses the pair, so it does not
+//! Utilization is a percentage of the requests, and a `Pods` metric has none. Kubernetes refuses the pair, so it does not
 //! compile:
 //! ```compile_fail,E0308
 //! # use burst_hpa::builder::*;
 //! PodsMetric::new("transactions-processed-per-second", Utilization(1000));
 //! ```
-//! Nor do the other pairs that Kubernetes refuses:
+//! The other pairs that Kubernetes refuses do not compile either:
 //! ```compile_fail,E0308
 //! # use burst_hpa::builder::*;
 //! PodsMetric::new("transactions-processed-per-second", Value::new(1000));
@@ -79,12 +79,12 @@
 //! # use burst_hpa::{builder::*, metric::Resource};
 //! ContainerResourceMetric::new("app", Resource::Cpu, Value::new(1));
 //! ```
-//! A resource has no labels to select by:
+//! A resource metric has no selector:
 //! ```compile_fail,E0599
 //! # use burst_hpa::{builder::*, metric::Resource};
 //! ResourceMetric::new(Resource::Cpu, Utilization(50)).selector(Selector::new());
 //! ```
-//! The name of a metric is what some adapter serves, so none is ever made up here: a made-up name would only be a
+//! The builder has no default metric names. A metrics adapter decides which names it serves, and any other name makes a
 //! metric that always fails.
 //!
 //! # Behavior
@@ -100,19 +100,21 @@
 //!     .build()?;
 //! # Ok::<_, Box<dyn std::error::Error>>(())
 //! ```
-//! Policies count [`Policy::pods`] or [`Policy::percent`]; Kubernetes refuses every other type, `MaxPods` and
-//! `MaxUnavailable` among them. A direction is switched off by [`ScalingRules::disabled`].
-//! Without any rules `behavior` stays unset. That is not the same as an empty one: the controller then uses an older
-//! algorithm, which at most doubles the replicas (or makes them four) at each sync and shrinks after five minutes.
+//! A policy is [`Policy::pods`] or [`Policy::percent`]. Kubernetes refuses every other type, such as `MaxPods` and
+//! `MaxUnavailable`. [`ScalingRules::disabled`] disables a direction.
+//!
+//! Without rules, `behavior` stays unset, which differs from an empty `behavior`: the controller then uses an older
+//! algorithm. At each sync it at most doubles the replicas, or scales to four if that is more. It scales down after five
+//! minutes.
 //!
 //! # Status
-//! There is no way to write one. The API server discards the status of what is created or updated; the controller alone
-//! writes it.
+//! You cannot set a status. kube-apiserver discards the status when a client creates or updates an object. Only the
+//! controller writes it.
 //! ```compile_fail,E0599
 //! # use burst_hpa::builder::{Hpa, Target};
 //! Hpa::new(Target::deployment("bookstore-api"), 10).desired_replicas(5);
 //! ```
-//! It can be read, conditions and current metrics included:
+//! You can read a status, including its conditions and current metrics:
 //! ```
 //! use burst_hpa::status::{ConditionStatus, ConditionType, Status};
 //! # use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
@@ -123,7 +125,7 @@
 //! #         "container": "bookstore-api-container", "name": "cpu", "current": {"averageValue": "25"}}}],
 //! # }}))?;
 //!
-//! let status = Status::of(&hpa).ok_or("no controller has looked at it")?;
+//! let status = Status::of(&hpa).ok_or("the controller has not synced this HPA yet")?;
 //! assert_eq!(status.desired_replicas, 5);
 //! assert_eq!(status.condition(&ConditionType::AbleToScale).unwrap().status, ConditionStatus::True);
 //! assert_eq!(status.current_metrics[0].average_value, Some(25.into()));
@@ -156,7 +158,7 @@ use crate::options::Options;
 use crate::path::Path;
 use crate::{defaulted, validate};
 
-/// A HorizontalPodAutoscaler in the making; see the [module](self).
+/// A builder for a HorizontalPodAutoscaler. See the [module](self).
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Hpa {
@@ -171,7 +173,7 @@ pub struct Hpa {
 }
 
 impl Hpa {
-    /// Scales `target` up to `max_replicas`. Name and namespace are the target's.
+    /// Creates an HPA that scales `target` up to `max_replicas`. It has the name and namespace of the target.
     pub fn new(target: impl Into<Target>, max_replicas: i32) -> Self {
         let target = target.into();
         let metadata = ObjectMeta {
@@ -191,13 +193,13 @@ impl Hpa {
         }
     }
 
-    /// Another name than the target's.
+    /// Sets the name. The default is the name of the target.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.metadata.name = Some(name.into());
         self
     }
 
-    /// The namespace, where the target does not tell; one that tells another is an error of [`build`](Self::build).
+    /// Sets the namespace. [`build`](Self::build) fails if the target is an object in another namespace.
     pub fn namespace(mut self, namespace: impl Into<String>) -> Self {
         self.metadata.namespace = Some(namespace.into());
         self
@@ -221,42 +223,43 @@ impl Hpa {
         self
     }
 
-    /// Never fewer than this; Kubernetes' default is 1. 0 needs [`Options::scale_to_zero`] and an [`ObjectMetric`] or
-    /// [`ExternalMetric`].
+    /// Sets the minimum number of replicas. The default of Kubernetes is 1. A minimum of 0 needs
+    /// [`Options::scale_to_zero`] and an [`ObjectMetric`] or [`ExternalMetric`].
     pub fn min_replicas(mut self, min_replicas: i32) -> Self {
         self.min_replicas = Some(min_replicas);
         self
     }
 
-    /// Adds a metric. Of several the one that asks for the most replicas counts.
+    /// Adds a metric. With several metrics, the controller follows the one that needs the most replicas.
     pub fn metric(mut self, metric: impl Into<Metric>) -> Self {
         self.metrics.push(metric.into());
         self
     }
 
-    /// How fast it may grow.
+    /// Sets the rules for scaling up.
     pub fn scale_up(mut self, rules: ScalingRules) -> Self {
         self.scale_up = Some(rules);
         self
     }
 
-    /// How fast it may shrink.
+    /// Sets the rules for scaling down.
     pub fn scale_down(mut self, rules: ScalingRules) -> Self {
         self.scale_down = Some(rules);
         self
     }
 
-    /// The cluster it is for, if its gates or version differ from Kubernetes 1.36.
+    /// Sets the feature gates and the version of the cluster. The default is Kubernetes 1.36.
     pub fn for_cluster(mut self, options: Options) -> Self {
         self.options = options;
         self
     }
 
-    /// The object with what was said, and nothing else.
+    /// Builds the object with only the fields that you set.
     ///
     /// # Errors
-    /// All at once: what kube-apiserver would refuse, and what it would accept although it never works, such as
-    /// utilization of a resource that a container of the target does not request:
+    /// Returns all errors at once. They include the errors of kube-apiserver, and mistakes that kube-apiserver accepts
+    /// although the HPA never works. For example, a container of the target does not request a resource that has a
+    /// utilization target:
     /// ```
     /// use burst_hpa::builder::{Hpa, ResourceMetric, Utilization};
     /// use burst_hpa::metric::Resource;
@@ -279,8 +282,8 @@ impl Hpa {
     /// assert_eq!(
     ///     errors.to_string(),
     ///     "spec.metrics[0].resource.target.averageUtilization: Container \"log-shipper\" of Deployment shop/bookstore-api \
-    ///      requests no cpu, so there is nothing its utilization is a share of and the metric always fails. \
-    ///      Give the container a cpu request, or measure another container alone with a ContainerResource metric.",
+    ///      requests no cpu. Utilization is a percentage of the requests, so the metric always fails. \
+    ///      Add a cpu request to the container, or use a ContainerResource metric for another container.",
     /// );
     /// # Ok::<_, serde_json::Error>(())
     /// ```
@@ -288,10 +291,10 @@ impl Hpa {
         self.checked().map(|(written, _)| written)
     }
 
-    /// The object as Kubernetes stores it: [`build`](Self::build) with every default filled in.
+    /// Builds the object as Kubernetes stores it: [`build`](Self::build) with all defaults filled in.
     ///
     /// # Errors
-    /// Those of [`build`](Self::build).
+    /// Returns the errors of [`build`](Self::build).
     pub fn defaulted(&self) -> Result<HorizontalPodAutoscaler, BuildErrors> {
         self.checked().map(|(_, stored)| stored)
     }
@@ -331,10 +334,10 @@ impl Hpa {
             scale_up: rules("scaleUp", &self.scale_up),
             scale_down: rules("scaleDown", &self.scale_down),
         };
-        let said = behavior.scale_up.is_some() || behavior.scale_down.is_some();
+        let has_rules = behavior.scale_up.is_some() || behavior.scale_down.is_some();
         let metrics: Vec<_> = self.metrics.iter().map(|metric| metric.0.clone()).collect();
         let spec = HorizontalPodAutoscalerSpec {
-            behavior: said.then_some(behavior),
+            behavior: has_rules.then_some(behavior),
             max_replicas: self.max_replicas,
             metrics: (!metrics.is_empty()).then_some(metrics),
             min_replicas: self.min_replicas,
@@ -360,7 +363,7 @@ impl Hpa {
             Some(workload) => lint_with_target(stored, workload, self.options),
             None => lint(stored, self.options),
         };
-        // Once stored, the field is gone and no rule could find it.
+        // The stored object no longer has the field, so this lint needs the object as written.
         let dropped = lint(written, self.options)
             .into_iter()
             .filter(|finding| finding.lint == Lint::DroppedTolerance);

@@ -1,4 +1,4 @@
-//! References to the object to scale and to the object of a metric.
+//! References to the object that the HPA scales and to the object of a metric.
 
 use k8s_openapi::Metadata;
 use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
@@ -7,8 +7,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::workload::Workload;
 
-/// The object whose replicas are scaled. Made from the object itself, its containers are known and their requests are
-/// checked.
+/// The object that the HPA scales. If you create the target from the object itself, the builder also checks the requests
+/// of its containers.
 #[derive(Clone, Debug)]
 pub struct Target {
     reference: CrossVersionObjectReference,
@@ -16,19 +16,19 @@ pub struct Target {
 }
 
 impl Target {
-    /// A Deployment, by name.
+    /// Refers to a Deployment by name.
     #[must_use]
     pub fn deployment(name: impl Into<String>) -> Self {
         Self::reference_to("apps/v1", "Deployment", name)
     }
 
-    /// A StatefulSet, by name.
+    /// Refers to a StatefulSet by name.
     #[must_use]
     pub fn stateful_set(name: impl Into<String>) -> Self {
         Self::reference_to("apps/v1", "StatefulSet", name)
     }
 
-    /// Anything with a scale subresource, by name.
+    /// Refers to any object with a scale subresource by name.
     #[must_use]
     pub fn reference_to(api_version: impl Into<String>, kind: impl Into<String>, name: impl Into<String>) -> Self {
         Self {
@@ -80,12 +80,12 @@ impl From<&StatefulSet> for Target {
     }
 }
 
-/// The object an [`ObjectMetric`](super::ObjectMetric) describes, in the HPA's namespace.
+/// The object of an [`ObjectMetric`](super::ObjectMetric). It is in the namespace of the HPA.
 #[derive(Clone, Debug)]
 pub struct ObjectReference(pub(super) CrossVersionObjectReference);
 
 impl ObjectReference {
-    /// By name.
+    /// Refers to an object by name.
     #[must_use]
     pub fn new(api_version: impl Into<String>, kind: impl Into<String>, name: impl Into<String>) -> Self {
         Self(reference(api_version.into(), kind.into(), name.into()))

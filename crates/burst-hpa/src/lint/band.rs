@@ -1,11 +1,11 @@
-//! Lints about the tolerance, within which the controller does not act.
+//! The lint about the tolerance, within which the controller does not act.
 
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 
 use super::{Findings, Lint, percent, tolerance};
 use crate::options::Options;
 
-/// From this number of missing pods within the tolerance on, the lint reports them.
+/// The lint reports a tolerance that can hide at least this many missing pods.
 const REPORTED_MISSING_PODS: f64 = 10.0;
 
 pub(super) fn lint(hpa: &HorizontalPodAutoscaler, options: Options, findings: &mut Findings) {
@@ -20,15 +20,15 @@ pub(super) fn lint(hpa: &HorizontalPodAutoscaler, options: Options, findings: &m
         return;
     }
     let effect = format!(
-        "While a metric is {} to {} of its target nothing happens, so of {} pods {missing:.0} may be missing.",
+        "The controller does nothing while a metric is {} to {} of its target. Of {} pods, {missing:.0} can be missing before it scales up.",
         percent(1.0 - band.down),
         percent(1.0 + band.up),
         spec.max_replicas
     );
     let advice = if options.tolerance {
-        "Set behavior.scaleUp.tolerance, such as 0.05."
+        "Set behavior.scaleUp.tolerance, for example to 0.05."
     } else {
-        "Lower the targets; from Kubernetes 1.35 on there is behavior.scaleUp.tolerance."
+        "Lower the targets. From Kubernetes 1.35 on, you can set behavior.scaleUp.tolerance."
     };
     findings.add(Lint::DeadBand, "spec.maxReplicas", effect, advice);
 }

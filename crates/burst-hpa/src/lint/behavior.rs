@@ -1,4 +1,4 @@
-//! Lints about scaling rules that stop the HPA, or nearly.
+//! Lints about scaling rules that stop the HPA, make it slow, or make it too fast.
 
 use k8s_openapi::api::autoscaling::v2::{HPAScalingRules, HorizontalPodAutoscalerSpec};
 
@@ -6,13 +6,13 @@ use super::{Findings, Lint};
 use crate::path::Path;
 use crate::quantity::Quantity;
 
-/// Seconds. The lint reports a longer way from the maximum to the minimum.
+/// In seconds. The lint reports a scale-down from the maximum to the minimum that takes longer.
 const REPORTED_DURATION: u64 = 3600;
 
-/// Seconds. The simulation of the way down stops here.
+/// In seconds. The simulation of the scale-down stops here.
 const MAX_SIMULATED_TIME: u64 = 4 * 3600;
 
-/// Seconds between two syncs of the controller.
+/// The seconds between two syncs of the controller.
 const SYNC_PERIOD: u64 = 15;
 
 pub(super) fn lint(spec: &HorizontalPodAutoscalerSpec, path: &Path<'_>, findings: &mut Findings) {
@@ -37,12 +37,14 @@ fn direction(name: &str, rules: &HPAScalingRules, path: &Path<'_>, findings: &mu
     if let Some(tolerance) = tolerance.filter(|tolerance| tolerance.milli_value() >= 1000) {
         let effect = match name {
             "scaleDown" => {
-                format!("With a tolerance of {tolerance} (1 is 100 %) no load is ever low enough to scale down.")
+                format!(
+                    "With a tolerance of {tolerance} (1 is 100 %), the controller never scales down, even without load."
+                )
             }
             _ => {
                 let least = tolerance.milli_value() / 10 + 100;
                 format!(
-                    "With a tolerance of {tolerance} (1 is 100 %) nothing is scaled up below {least} % of the target."
+                    "With a tolerance of {tolerance} (1 is 100 %), the controller scales up only above {least} % of the target."
                 )
             }
         };
@@ -50,12 +52,12 @@ fn direction(name: &str, rules: &HPAScalingRules, path: &Path<'_>, findings: &mu
             Lint::WideTolerance,
             path.field("tolerance"),
             effect,
-            "Write a fraction: 0.1 is 10 %.",
+            "Set the tolerance to a fraction: 0.1 is 10 %.",
         );
     }
     if rules.select_policy.as_deref() == Some("Disabled") {
-        let effect = "Scaling in this direction never happens, whatever the load.";
-        let advice = "Keep it only if something else scales the target in this direction.";
+        let effect = "The controller never scales in this direction, whatever the load.";
+        let advice = "Keep this setting only if something else scales the target in this direction.";
         findings.add(Lint::DisabledDirection, path.field("selectPolicy"), effect, advice);
     }
 }
@@ -77,9 +79,10 @@ fn slow_scale_down(
         } else {
             format!("{} minutes", seconds / 60)
         };
-        let effect =
-            format!("From {max} replicas down to {min} takes {time} after the load is gone, window not counted.");
-        let advice = "Add a Percent policy, or shorten the periods.";
+        let effect = format!(
+            "After the load is gone, scaling from {max} replicas down to {min} takes {time} plus the stabilization window."
+        );
+        let advice = "Add a Percent policy, or shorten the periods of the policies.";
         findings.add(Lint::SlowScaleDown, path.field("policies"), effect, advice);
     }
 }
@@ -96,9 +99,10 @@ fn immediate_scale_down(
         return;
     }
     if seconds_down(max, min, rules) == 0 {
-        let effect =
-            format!("With a window of 0 s one low reading takes {max} replicas down to {min} at the next sync.");
-        let advice = "Leave the window at its default of 300 s, or add policies that free a few pods at a time.";
+        let effect = format!(
+            "The stabilization window is 0 s, so one low reading scales {max} replicas down to {min} at the next sync."
+        );
+        let advice = "Keep the default window of 300 s, or add policies that remove a few pods at a time.";
         findings.add(
             Lint::HastyScaleDown,
             path.field("stabilizationWindowSeconds"),
@@ -108,7 +112,8 @@ fn immediate_scale_down(
     }
 }
 
-/// The time the policies need from one number of replicas to the other, followed for [`MAX_SIMULATED_TIME`] at most.
+/// Returns the seconds that the policies need to scale from one number of replicas down to the other. Stops soon after
+/// [`MAX_SIMULATED_TIME`].
 fn seconds_down(from: i32, to: i32, rules: &HPAScalingRules) -> u64 {
     let (mut replicas, to) = (i64::from(from), i64::from(to));
     let mut freed: Vec<(u64, i64)> = Vec::new();
@@ -125,7 +130,7 @@ fn seconds_down(from: i32, to: i32, rules: &HPAScalingRules) -> u64 {
     now
 }
 
-/// The lowest number of replicas that the policies allow now, after the earlier changes.
+/// Returns the lowest number of replicas that the policies allow now, after the earlier changes.
 fn floor(replicas: i64, now: u64, freed: &[(u64, i64)], rules: &HPAScalingRules) -> i64 {
     let floors = rules.policies.iter().flatten().map(|policy| {
         let period = u64::try_from(policy.period_seconds).unwrap_or(0);

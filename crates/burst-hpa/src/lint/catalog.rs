@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-/// How bad a finding is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// It works, perhaps not as meant.
+    /// The HPA works, but perhaps not as intended.
     Warning,
-    /// Part of it, or all of it, never works.
+    /// The HPA, or a part of it, never works.
     Error,
 }
 
@@ -22,21 +22,21 @@ impl fmt::Display for Severity {
 
 macro_rules! lints {
     ($($(#[$doc:meta])* $name:ident $id:literal $severity:ident,)+) => {
-        /// A rule beyond those of the API server. Its name is stable, because users list exceptions by it.
+        /// A rule that kube-apiserver does not check. Its name is stable, because users list exceptions by name.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Lint { $($(#[$doc])* $name),+ }
 
         impl Lint {
-            /// Every rule.
+            /// All rules.
             pub const ALL: &'static [Self] = &[$(Self::$name),+];
 
-            /// The stable name.
+            /// Returns the stable name.
             #[must_use]
             pub fn id(self) -> &'static str {
                 match self { $(Self::$name => $id),+ }
             }
 
-            /// The usual severity of this rule.
+            /// Returns the usual severity of this rule.
             #[must_use]
             pub fn severity(self) -> Severity {
                 match self { $(Self::$name => Severity::$severity),+ }
@@ -46,67 +46,67 @@ macro_rules! lints {
 }
 
 lints! {
-    /// An `Object` target whose type does not name the field that is set.
+    /// The type of an `Object` target does not match the field that is set.
     ObjectTargetType "object-target-type" Error,
-    /// A metric selector that cannot be evaluated.
+    /// The controller cannot evaluate the metric selector.
     MetricSelector "metric-selector" Error,
-    /// A resource that `metrics.k8s.io` does not serve.
+    /// `metrics.k8s.io` does not serve the resource.
     UnservedResource "unserved-resource" Error,
-    /// A target kind without a scale subresource, or in a removed group.
+    /// The target kind has no scale subresource, or its API group no longer exists.
     UnscalableTarget "unscalable-target" Error,
-    /// A container that the pods do not have.
+    /// The pods do not have the container.
     UnknownContainer "unknown-container" Error,
-    /// A target too large for the controller's thousandths.
+    /// The target is too large for the controller, which computes in thousandths.
     TargetOverflow "target-overflow" Error,
-    /// Utilization of a resource that is not requested.
+    /// The target is a utilization, but a container does not request the resource.
     MissingRequest "missing-request" Error,
-    /// Two HPAs that scale the same object.
+    /// Two HPAs scale the same object.
     SharedTarget "shared-target" Error,
-    /// Pods that two HPAs' targets select.
+    /// The target's selector matches pods of a workload that another HPA scales.
     AmbiguousSelector "ambiguous-selector" Error,
-    /// A KEDA `ScaledObject` for the same target.
+    /// A KEDA `ScaledObject` has the same target.
     KedaTarget "keda-target" Error,
-    /// Scale-up policies that add nothing to 0 replicas.
+    /// The scale-up policies add no pods to 0 replicas.
     StuckAtZero "stuck-at-zero" Error,
-    /// A target type that the controller ignores.
+    /// The controller ignores the target type.
     IgnoredTargetType "ignored-target-type" Warning,
-    /// A target field that the controller ignores.
+    /// The controller ignores a target field.
     IgnoredTargetField "ignored-target-field" Warning,
-    /// The same metric twice.
+    /// The HPA has the same metric twice.
     DuplicateMetric "duplicate-metric" Warning,
-    /// A tolerance so wide that the controller never acts.
+    /// The tolerance is 100 % or more, so the controller rarely or never acts.
     WideTolerance "wide-tolerance" Warning,
-    /// A tolerance that the cluster drops.
+    /// kube-apiserver drops the tolerance, because a feature gate is off.
     DroppedTolerance "dropped-tolerance" Warning,
-    /// A utilization target that the limits make unreachable.
+    /// The limits keep utilization below the point at which the controller scales up.
     UnreachableUtilization "unreachable-utilization" Warning,
-    /// A utilization target above the requests, without a limit.
+    /// The utilization target is above 100 %, and not all containers have a limit.
     AboveRequest "above-request" Warning,
-    /// Many pods that may be missing before the controller acts.
+    /// Many pods can be missing before the controller acts.
     DeadBand "dead-band" Warning,
-    /// A minimum equal to the maximum.
+    /// The minimum equals the maximum.
     FixedRange "fixed-range" Warning,
-    /// A direction that is disabled.
+    /// Scaling in one direction is disabled.
     DisabledDirection "disabled-direction" Warning,
-    /// A scale-down from the maximum to the minimum that takes longer than an hour.
+    /// Scaling from the maximum to the minimum takes longer than an hour.
     SlowScaleDown "slow-scale-down" Warning,
-    /// A scale-down from the maximum to the minimum at once, after one low reading.
+    /// One low reading scales from the maximum to the minimum at once.
     HastyScaleDown "hasty-scale-down" Warning,
-    /// A status in an object that is to be created.
+    /// A new object has a status.
     IgnoredStatus "ignored-status" Warning,
-    /// A number of replicas in the target's manifest.
+    /// The target's manifest sets `replicas`.
     FixedReplicas "fixed-replicas" Warning,
-    /// A rollout that adds many pods, all of which the controller counts.
+    /// A rollout adds many pods, and the controller counts all of them.
     RolloutSurge "rollout-surge" Warning,
-    /// A target that is missing from the objects.
+    /// The target is not in the input.
     MissingTarget "missing-target" Warning,
-    /// A target whose selector matches pods of another workload.
+    /// The target's selector matches pods of another workload.
     ForeignPods "foreign-pods" Warning,
-    /// A disruption budget that leaves no pod to evict at the minimum.
+    /// A disruption budget allows no evictions at the minimum.
     DisruptionBudget "disruption-budget" Warning,
-    /// A `VerticalPodAutoscaler` that changes the requests the HPA measures against.
+    /// A `VerticalPodAutoscaler` changes the requests that utilization is measured against.
     VerticalAutoscaler "vertical-autoscaler" Warning,
-    /// An injected sidecar that counts and has no request in this manifest.
+    /// A webhook injects a sidecar that counts but has no request in this manifest.
     InjectedSidecar "injected-sidecar" Warning,
 }
 

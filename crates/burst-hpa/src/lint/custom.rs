@@ -66,7 +66,7 @@ struct HpaName {
 pub(super) type TargetKey = (String, String, String);
 
 impl Custom {
-    /// The workload it refers to; KEDA's default kind is a Deployment.
+    /// The workload that the resource refers to. KEDA's default kind is Deployment.
     pub(super) fn target(&self) -> TargetKey {
         let target = &self.spec.target_ref;
         let kind = target.kind.as_deref().unwrap_or("Deployment");
@@ -74,7 +74,7 @@ impl Custom {
         (namespace.to_owned(), kind.to_owned(), target.name.clone())
     }
 
-    /// Returns whether a `VerticalPodAutoscaler` changes anything.
+    /// Returns whether a `VerticalPodAutoscaler` changes requests.
     pub(super) fn acts(&self) -> bool {
         let policy = self.spec.update_policy.as_ref();
         policy.and_then(|policy| policy.update_mode.as_deref()) != Some("Off")

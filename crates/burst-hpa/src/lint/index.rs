@@ -1,5 +1,5 @@
-//! Indexes of labels and selectors. With them a folder of ten thousand HPAs takes a second to lint, because not every object
-//! is compared with every other.
+//! Indexes of labels and selectors. They avoid comparing each object with all others: linting a folder of ten thousand
+//! HPAs takes a second.
 
 use std::collections::{BTreeMap, HashMap};
 

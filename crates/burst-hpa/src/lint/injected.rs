@@ -1,4 +1,4 @@
-//! Lints about containers that something injects into pods on admission.
+//! The lint about sidecars that a webhook injects into pods on admission.
 
 use super::scan::Source;
 use super::{Findings, Lint};
@@ -40,8 +40,8 @@ pub(super) fn lint(
     }
     let name = resource.as_str();
     let effect = format!(
-        "{key} puts {sidecar} into the pods: its {name} counts too, and without a request of its own the metric fails."
+        "{key} adds the container {sidecar} to the pods. The controller counts its {name} too, and the metric fails if it has no {name} request."
     );
-    let advice = "Measure the application's container alone with a ContainerResource metric.";
+    let advice = "Use a ContainerResource metric for the application's container.";
     findings.add(Lint::InjectedSidecar, path, effect, advice);
 }

@@ -23,7 +23,7 @@ pub(super) fn lint(metrics: &[MetricSpec], path: &Path<'_>, findings: &mut Findi
         read(&source, &target, findings);
         overflow(source.target, &target, findings);
         if let Some(first) = metrics.iter().take(index).position(|other| other == metric) {
-            let effect = format!("This metric is spec.metrics[{first}] again, so it changes nothing.");
+            let effect = format!("This metric repeats spec.metrics[{first}], so it has no effect.");
             findings.add(Lint::DuplicateMetric, path, effect, "Remove one of the two.");
         }
     }
@@ -33,8 +33,9 @@ fn unserved(source: &Source<'_>, path: &Path<'_>, findings: &mut Findings) {
     let Some(name) = source.resource.filter(|name| Resource::named(name).is_none()) else {
         return;
     };
-    let effect = format!("metrics.k8s.io serves cpu and memory, so the controller will never get a value of {name:?}.");
-    let advice = "Use a Pods or External metric that some adapter serves.";
+    let effect =
+        format!("metrics.k8s.io serves only cpu and memory, so the controller never gets a value for {name:?}.");
+    let advice = "Use a Pods or External metric that a metrics adapter serves.";
     findings.add(Lint::UnservedResource, path.field("name"), effect, advice);
 }
 
@@ -54,7 +55,7 @@ fn bad_selector(source: &Source<'_>, path: &Path<'_>, findings: &mut Findings) {
     }
 }
 
-/// The field the controller compares with, of those that are set.
+/// Returns the field that the controller compares the metric with, if that field is set.
 fn read_field(source: &Source<'_>) -> Option<&'static str> {
     let target = source.target;
     let set = [
@@ -81,7 +82,7 @@ fn read(source: &Source<'_>, path: &Path<'_>, findings: &mut Findings) {
     let Some(read) = read_field(source) else {
         if source.kind == SourceType::Object {
             let effect = format!(
-                "The type of an Object target must name the field that is set; with {:?} it always fails.",
+                "The type of an Object target must match the field that is set. With type {:?} the metric always fails.",
                 target.type_
             );
             let advice = format!("Set the type to {}.", fitting_type(target));
@@ -92,19 +93,19 @@ fn read(source: &Source<'_>, path: &Path<'_>, findings: &mut Findings) {
     let fitting = type_of(read);
     if target.type_ != fitting {
         let effect = format!(
-            "The type {:?} is ignored: the controller compares with {read}.",
+            "The controller ignores the type {:?} and compares the metric with {read}.",
             target.type_
         );
         findings.add(
             Lint::IgnoredTargetType,
             path.field("type"),
             effect,
-            format!("Write {fitting}."),
+            format!("Set the type to {fitting}."),
         );
     }
     for field in set_fields(target).filter(|field| *field != read) {
-        let effect = format!("{field} is ignored: the controller compares with {read}.");
-        findings.add(Lint::IgnoredTargetField, path.field(field), effect, "Remove it.");
+        let effect = format!("The controller ignores {field} and compares the metric with {read}.");
+        findings.add(Lint::IgnoredTargetField, path.field(field), effect, "Remove the field.");
     }
 }
 
@@ -142,10 +143,10 @@ fn overflow(target: &MetricTarget, path: &Path<'_>, findings: &mut Findings) {
     {
         let Some(milli) = overflowed(written) else { continue };
         let effect = format!(
-            "The controller reckons in thousandths and reads {} as {milli}, so its sums are wrong.",
+            "The controller computes in thousandths and reads {} as {milli}, so its results are wrong.",
             written.0
         );
-        let advice = "Keep it below 9.2P, by a larger unit in the metric itself.";
+        let advice = "Use a larger unit in the metric itself, so that the target is below 9.2P.";
         findings.add(Lint::TargetOverflow, path.field(field), effect, advice);
     }
 }

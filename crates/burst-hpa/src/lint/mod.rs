@@ -1,8 +1,8 @@
 //! Problems that kube-apiserver accepts: HPAs that never work, fields that the controller ignores, other objects that
 //! interfere.
 //!
-//! Lints expect a [`defaulted`](crate::defaulted()) object that passes [`validate`](crate::validate()); for others they may
-//! report too little.
+//! Lints expect a [`defaulted`](crate::defaulted()) object that passes [`validate`](crate::validate()); for other objects they may
+//! miss problems.
 
 mod band;
 mod behavior;
@@ -37,13 +37,13 @@ use crate::workload::{DEFAULT_NAMESPACE, Workload};
 pub struct Finding {
     /// The rule.
     pub lint: Lint,
-    /// Usually that of the rule; lower where something outside the input may solve the problem.
+    /// Usually the severity of the rule. It is lower where something outside the input may solve the problem.
     pub severity: Severity,
     /// The path in the HPA, such as `spec.metrics[0].resource.name`.
     pub field: String,
-    /// The effect, in one sentence.
+    /// What happens in the cluster, in one or two sentences.
     pub effect: String,
-    /// The advice, in one sentence.
+    /// What to change, in one or two sentences.
     pub advice: String,
 }
 
@@ -101,7 +101,7 @@ fn alone(hpa: &HorizontalPodAutoscaler, options: Options, findings: &mut Finding
     band::lint(hpa, options, findings);
 }
 
-/// The controller's tolerance, or the one of the stored object.
+/// Returns the tolerance of the HPA, or the controller's default if the HPA sets none.
 fn tolerance(hpa: &HorizontalPodAutoscaler) -> Tolerance {
     let controller = simulate::Options::default();
     match Plan::read(namespace(hpa), crate::spec::spec(hpa)) {

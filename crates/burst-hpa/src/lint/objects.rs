@@ -16,7 +16,7 @@ use crate::selector::matches;
 use crate::spec::spec;
 use crate::workload::{DEFAULT_NAMESPACE, Workload, group};
 
-/// The objects known besides an HPA.
+/// The other objects of the cluster of an HPA.
 #[derive(Clone, Debug, Default)]
 pub struct Objects {
     hpas: HashMap<Target, Vec<HorizontalPodAutoscaler>>,
@@ -27,7 +27,7 @@ pub struct Objects {
     budget_selectors: Selectors,
     vertical: HashMap<TargetKey, Vec<Custom>>,
     scaled: HashMap<TargetKey, Vec<Custom>>,
-    /// The namespaces in which a `LimitRange` may fill requests in.
+    /// The namespaces in which a `LimitRange` may add requests.
     limit_ranges: HashSet<String>,
 }
 
@@ -79,7 +79,7 @@ impl Objects {
     /// Adds an object of any kind, as JSON.
     ///
     /// # Errors
-    /// If it is of a kind that lints use and cannot be decoded.
+    /// Fails if lints use the kind of the object, but the object cannot be decoded.
     pub fn insert(&mut self, object: Value) -> Result<Read, serde_json::Error> {
         let word = |name: &str| object.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         match (word("apiVersion").as_str(), word("kind").as_str()) {
@@ -106,7 +106,7 @@ impl Objects {
         Ok(Read::Used)
     }
 
-    /// Adds an HPA, because some rules compare the targets of all HPAs.
+    /// Adds an HPA. Some lints compare the targets of all HPAs.
     pub fn insert_hpa(&mut self, hpa: HorizontalPodAutoscaler) {
         self.hpas.entry(Target::of(&hpa)).or_default().push(hpa);
     }

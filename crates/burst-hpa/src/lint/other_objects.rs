@@ -45,10 +45,10 @@ fn same_target(hpa: &HorizontalPodAutoscaler, objects: &Objects, findings: &mut 
     let own = &spec(hpa).scale_target_ref;
     if let Some(hpas_with_same_target) = named(objects.hpas_with_same_target(hpa).map(name)) {
         let effect = format!(
-            "{} {} is scaled by HorizontalPodAutoscaler {hpas_with_same_target} too, so the controller stops them all (AmbiguousSelector).",
+            "{} {} is also scaled by HorizontalPodAutoscaler {hpas_with_same_target}, so the controller stops all of these HPAs (AmbiguousSelector).",
             own.kind, own.name
         );
-        let advice = "Put their metrics into one HPA: the highest proposal counts.";
+        let advice = "Put all metrics into one HPA. It follows the metric that needs the most replicas.";
         findings.add(Lint::SharedTarget, TARGET, effect, advice);
     }
 }
@@ -59,11 +59,10 @@ fn keda(hpa: &HorizontalPodAutoscaler, objects: &Objects, findings: &mut Finding
     let hpas_with_same_target = objects.scaled_of(hpa).filter(|scaled| !scaled.takes_over(name));
     if let Some(scaled) = named(hpas_with_same_target.map(|scaled| scaled.metadata.name.clone())) {
         let effect = format!(
-            "KEDA makes an HPA of its own for ScaledObject {scaled}, so {} {} has two and the controller stops both.",
+            "KEDA creates its own HPA for ScaledObject {scaled}, so several HPAs scale {} {} and the controller stops all of them.",
             own.kind, own.name
         );
-        let advice =
-            "Move the metrics into the ScaledObject's triggers, or let KEDA take this HPA over by its annotation.";
+        let advice = "Move the metrics to the triggers of the ScaledObject, or let KEDA take over this HPA with the annotation scaledobject.keda.sh/transfer-hpa-ownership.";
         findings.add(Lint::KedaTarget, TARGET, effect, advice);
     }
 }
@@ -78,9 +77,9 @@ fn vertical(hpa: &HorizontalPodAutoscaler, objects: &Objects, findings: &mut Fin
         .filter(|vertical| utilization && vertical.acts());
     if let Some(vertical) = named(acting.map(|vertical| vertical.metadata.name.clone())) {
         let effect = format!(
-            "VerticalPodAutoscaler {vertical} changes the requests that utilization is a share of, so they chase each other."
+            "VerticalPodAutoscaler {vertical} changes the requests, and utilization is a percentage of the requests. The two autoscalers react to each other."
         );
-        let advice = "Set its updateMode to Off, keep it to other resources, or scale on an averageValue.";
+        let advice = "Set its updateMode to Off, restrict it to other resources, or use an averageValue in the HPA.";
         findings.add(Lint::VerticalAutoscaler, "spec.metrics", effect, advice);
     }
 }
@@ -89,13 +88,8 @@ fn missing(hpa: &HorizontalPodAutoscaler, objects: &Objects, findings: &mut Find
     let own = &spec(hpa).scale_target_ref;
     let known = matches!(own.kind.as_str(), "Deployment" | "StatefulSet" | "ReplicaSet");
     if known && objects.has_workloads() {
-        let effect = format!(
-            "{} {}/{} is not among the objects given.",
-            own.kind,
-            namespace(hpa),
-            own.name
-        );
-        let advice = "Check kind, name, namespace and apiVersion, or add the target's manifest.";
+        let effect = format!("{} {}/{} is not in the input.", own.kind, namespace(hpa), own.name);
+        let advice = "Check the kind, name, namespace and apiVersion, or add the target's manifest to the input.";
         findings.add(Lint::MissingTarget, TARGET, effect, advice);
     }
 }
@@ -105,18 +99,18 @@ fn pods(hpa: &HorizontalPodAutoscaler, target: &Workload, objects: &Objects, fin
     let (hpas_with_same_target, others): (Vec<_>, Vec<_>) = objects.selected_by(target).partition(scaled);
     let (title, advice) = (
         target.title(),
-        "Give each workload a label of its own and select by it.",
+        "Give each workload its own label, and use that label in its selector.",
     );
     let titles = |workloads: &[&Workload]| named(workloads.iter().map(|workload| workload.title()));
     if let Some(whose) = titles(&hpas_with_same_target) {
         let effect = format!(
-            "The selector of {title} takes the pods of {whose} too, which another HPA scales, so the controller stops (AmbiguousSelector)."
+            "The selector of {title} also matches the pods of {whose}, which another HPA scales, so the controller stops this HPA (AmbiguousSelector)."
         );
         findings.add(Lint::AmbiguousSelector, TARGET, effect, advice);
     }
     if let Some(whose) = titles(&others) {
         let effect = format!(
-            "The selector of {title} takes the pods of {whose} too, so their load and requests are counted in."
+            "The selector of {title} also matches the pods of {whose}, so the controller counts their load and requests."
         );
         findings.add(Lint::ForeignPods, TARGET, effect, advice);
     }
@@ -131,10 +125,10 @@ fn budgets(hpa: &HorizontalPodAutoscaler, target: &Workload, objects: &Objects, 
         let blocks = available.is_some_and(|least| at_least(least, min) >= min) || unavailable.is_some_and(is_none);
         if blocks {
             let effect = format!(
-                "At {min} replicas PodDisruptionBudget {} lets no pod be evicted, so node drains hang.",
+                "At {min} replicas, PodDisruptionBudget {} allows no evictions, so node drains hang.",
                 budget.metadata.name.as_deref().unwrap_or_default()
             );
-            let advice = "Raise minReplicas, or write the budget as maxUnavailable: 1.";
+            let advice = "Raise minReplicas, or use maxUnavailable: 1 in the budget.";
             findings.add(Lint::DisruptionBudget, "spec.minReplicas", effect, advice);
         }
     }
@@ -147,7 +141,7 @@ fn is_none(pods: &IntOrString) -> bool {
     }
 }
 
-/// Pods that must stay, of `replicas`; a percentage is rounded up.
+/// Returns how many of `replicas` must stay. A percentage is rounded up.
 fn at_least(least: &IntOrString, replicas: i32) -> i32 {
     match least {
         IntOrString::Int(pods) => *pods,

@@ -13,7 +13,7 @@ use crate::workload::{limit, request};
 pub(super) struct Utilized<'a> {
     pub containers: Vec<&'a Container>,
     pub resource: Resource,
-    /// Per cent.
+    /// In percent of the requests.
     pub target: i32,
 }
 
@@ -26,7 +26,8 @@ pub(super) fn lint(utilized: &Utilized<'_>, tolerance: Tolerance, path: &Path<'_
 }
 
 impl Utilized<'_> {
-    /// In per cent of the requests. If every container has a limit, usage cannot exceed their sum.
+    /// Returns the highest possible usage in percent of the requests, or `None` unless every container has a request and a
+    /// limit. Usage cannot exceed the sum of the limits.
     fn highest(&self) -> Option<i128> {
         let (requests, limits) = (self.sum(request)?, self.sum(limit)?);
         Some(limits * 100 / requests)
@@ -48,7 +49,7 @@ impl Utilized<'_> {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "the controller reckons so")]
+#[expect(clippy::cast_precision_loss, reason = "the controller computes with floats")]
 fn unreachable(utilized: &Utilized<'_>, highest: i128, tolerance: Tolerance, path: &Path<'_>, findings: &mut Findings) {
     let target = utilized.target;
     if highest as f64 / f64::from(target) > 1.0 + tolerance.up {
@@ -57,11 +58,11 @@ fn unreachable(utilized: &Utilized<'_>, highest: i128, tolerance: Tolerance, pat
     let name = utilized.resource.as_str();
     let effect = if highest <= i128::from(target) {
         format!(
-            "The limits allow {highest} % of the requested {name} at most, so {target} % is never exceeded and nothing is scaled up."
+            "The limits cap {name} usage at {highest} % of the requests. Usage never exceeds the target of {target} %, so this metric never causes a scale-up."
         )
     } else {
         format!(
-            "The limits allow {highest} % of the requested {name} at most, which is within the tolerance ({}) of {target} %, so nothing is scaled up.",
+            "The limits cap {name} usage at {highest} % of the requests. That is within the tolerance ({}) of the target of {target} %, so this metric never causes a scale-up.",
             percent(tolerance.up)
         )
     };
@@ -72,10 +73,10 @@ fn unreachable(utilized: &Utilized<'_>, highest: i128, tolerance: Tolerance, pat
 fn above_request(utilized: &Utilized<'_>, path: &Path<'_>, findings: &mut Findings) {
     let (name, target) = (utilized.resource.as_str(), utilized.target);
     let cost = match utilized.resource {
-        Resource::Cpu => "which its node has only while others leave it some",
-        Resource::Memory => "and pods that do are the first to go when a node runs out",
+        Resource::Cpu => "A node has that cpu only while other pods do not use it",
+        Resource::Memory => "A node that runs out of memory evicts such pods first",
     };
-    let effect = format!("At {target} % every pod uses more {name} than it requests, {cost}.");
-    let advice = format!("Raise the {name} requests to what the pods need, and the target with them to 100 % or less.");
+    let effect = format!("At {target} %, the average pod uses more {name} than it requests. {cost}.");
+    let advice = format!("Raise the {name} requests to what the pods need, and set the target to 100 % or less.");
     findings.add(Lint::AboveRequest, path, effect, advice);
 }

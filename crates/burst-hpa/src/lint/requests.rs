@@ -1,4 +1,4 @@
-//! Lints about requests. Utilization is relative to the requests of all running containers, or of the named one.
+//! Lints about requests. Utilization is a percentage of the requests of all running containers, or of the named container.
 
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use k8s_openapi::api::core::v1::Container;
@@ -11,7 +11,7 @@ use crate::path::Path;
 use crate::spec::spec;
 use crate::workload::{Workload, of, request};
 
-/// `others_may_add` says whether something in the cluster fills in requests when pods are created.
+/// `others_may_add` says whether something in the cluster may add requests when pods are created.
 pub(super) fn lint(hpa: &HorizontalPodAutoscaler, target: &Workload, others_may_add: bool, findings: &mut Findings) {
     let path = Path::ROOT.field("spec");
     let path = path.field("metrics");
@@ -58,15 +58,15 @@ fn missing(
     for container in without_request(source, target, resource) {
         let name = resource.as_str();
         let effect = format!(
-            "Container {:?} of {} requests no {name}, so there is nothing its utilization is a share of and the metric always fails.",
+            "Container {:?} of {} requests no {name}. Utilization is a percentage of the requests, so the metric always fails.",
             container.name,
             target.title()
         );
         let advice = match source.kind {
             SourceType::Resource => format!(
-                "Give the container a {name} request, or measure another container alone with a ContainerResource metric."
+                "Add a {name} request to the container, or use a ContainerResource metric for another container."
             ),
-            _ => format!("Give the container a {name} request, or use an averageValue."),
+            _ => format!("Add a {name} request to the container, or use an averageValue."),
         };
         findings.add_as(severity, Lint::MissingRequest, path, effect, advice);
     }

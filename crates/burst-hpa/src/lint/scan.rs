@@ -7,18 +7,18 @@ use crate::metric::SourceType;
 /// A metric, independent of its source.
 pub(super) struct Source<'a> {
     pub kind: SourceType,
-    /// The name of its field, such as `containerResource`.
+    /// The field of the metric that holds the source, such as `containerResource`.
     pub field: &'static str,
     pub target: &'a MetricTarget,
-    /// Of `Resource` and `ContainerResource`.
+    /// Set for `Resource` and `ContainerResource`.
     pub resource: Option<&'a str>,
-    /// Of `ContainerResource`.
+    /// Set for `ContainerResource`.
     pub container: Option<&'a str>,
-    /// Of `Pods`, `Object` and `External`.
+    /// Set for `Pods`, `Object` and `External`.
     pub identifier: Option<&'a MetricIdentifier>,
 }
 
-/// The source that the metric's type names, if it is set.
+/// Returns the source that the type of the metric names, if that source is set.
 pub(super) fn source(metric: &MetricSpec) -> Option<Source<'_>> {
     let kind = metric.type_.parse().ok()?;
     let plain = |field, target| Source {

@@ -6,7 +6,7 @@ use super::{Findings, Lint};
 use crate::options::Options;
 use crate::workload::group;
 
-/// Kinds of Kubernetes' own that have no scale subresource.
+/// Built-in kinds without a scale subresource.
 const UNSCALABLE: [&str; 6] = ["DaemonSet", "Pod", "CronJob", "Job", "Service", "Ingress"];
 
 pub(super) fn lint(hpa: &HorizontalPodAutoscaler, options: Options, findings: &mut Findings) {
@@ -15,34 +15,34 @@ pub(super) fn lint(hpa: &HorizontalPodAutoscaler, options: Options, findings: &m
     if UNSCALABLE.contains(&kind.as_str()) && is_own(spec.scale_target_ref.api_version.as_deref()) {
         let effect =
             format!("A {kind} has no scale subresource, so the controller can never scale it (FailedGetScale).");
-        let advice = "Name a Deployment, a StatefulSet or another kind that can be scaled.";
+        let advice = "Use a Deployment, a StatefulSet or another kind with a scale subresource.";
         findings.add(Lint::UnscalableTarget, "spec.scaleTargetRef.kind", effect, advice);
     } else if group(spec.scale_target_ref.api_version.as_deref().unwrap_or_default()) == "extensions" {
         let effect = format!(
-            "No cluster has had a {kind} in the group extensions since Kubernetes 1.16, so the controller can never \
-             scale it (FailedGetScale)."
+            "Since Kubernetes 1.16, the API group extensions has no {kind}, so the controller can never scale it \
+             (FailedGetScale)."
         );
-        let advice = "Write apps/v1.";
+        let advice = "Set the apiVersion to apps/v1.";
         findings.add(Lint::UnscalableTarget, "spec.scaleTargetRef.apiVersion", effect, advice);
     }
     if spec.min_replicas == Some(spec.max_replicas) {
         let effect = format!(
-            "minReplicas and maxReplicas are both {}, so nothing is ever scaled.",
+            "minReplicas and maxReplicas are both {}, so the number of replicas never changes.",
             spec.max_replicas
         );
         let advice = "Raise maxReplicas, or remove the HPA and set replicas on the target.";
         findings.add(Lint::FixedRange, "spec.maxReplicas", effect, advice);
     }
     if hpa.status.is_some() {
-        let effect = "The apiserver discards the status of an object that is created; the controller writes it.";
-        findings.add(Lint::IgnoredStatus, "status", effect, "Remove it.");
+        let effect = "kube-apiserver discards the status of a new object. Only the controller writes the status.";
+        findings.add(Lint::IgnoredStatus, "status", effect, "Remove the status.");
     }
     if !options.tolerance {
         dropped_tolerance(hpa, findings);
     }
 }
 
-/// Returns whether the group belongs to Kubernetes; others may have scalable kinds of the same name.
+/// Returns whether the group belongs to Kubernetes. Other groups may have scalable kinds with the same names.
 fn is_own(api_version: Option<&str>) -> bool {
     let group = group(api_version.unwrap_or_default());
     !group.contains('.') || group.ends_with(".k8s.io")
@@ -54,8 +54,9 @@ fn dropped_tolerance(hpa: &HorizontalPodAutoscaler, findings: &mut Findings) {
     };
     for (name, rules) in [("scaleUp", &behavior.scale_up), ("scaleDown", &behavior.scale_down)] {
         if rules.as_ref().is_some_and(|rules| rules.tolerance.is_some()) {
-            let effect = "Without the gate HPAConfigurableTolerance the apiserver drops this field without a word.";
-            let advice = "Turn the gate on (it is on by default since Kubernetes 1.35), or remove the field.";
+            let effect = "Without the feature gate HPAConfigurableTolerance, kube-apiserver silently drops this field.";
+            let advice =
+                "Enable the feature gate (it is enabled by default since Kubernetes 1.35), or remove the field.";
             findings.add(
                 Lint::DroppedTolerance,
                 format_args!("spec.behavior.{name}.tolerance"),

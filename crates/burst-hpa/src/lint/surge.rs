@@ -1,4 +1,4 @@
-//! Lints about rollouts: the controller counts the extra pods of a rollout, too.
+//! The lint about rollouts. The controller also counts the extra pods of a rollout.
 
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
@@ -9,7 +9,7 @@ use crate::metric::SourceType;
 use crate::spec::spec;
 use crate::workload::Workload;
 
-/// Per cent of the replicas from which on the lint reports a rollout.
+/// The lint reports a rollout that adds at least this percentage of the replicas.
 const REPORTED_PERCENT: i64 = 50;
 
 pub(super) fn lint(hpa: &HorizontalPodAutoscaler, target: &Workload, findings: &mut Findings) {
@@ -27,16 +27,16 @@ pub(super) fn lint(hpa: &HorizontalPodAutoscaler, target: &Workload, findings: &
         return;
     }
     let effect = format!(
-        "A rollout runs up to {extra} pods beside {max} replicas (maxSurge {}) and each is counted, so if they are busy meanwhile \
-         up to {} % more are asked for than are needed.",
+        "A rollout adds up to {extra} pods to {max} replicas (maxSurge {}), and the controller counts all of them. If they \
+         are busy, the HPA requests up to {} % more replicas than the load needs.",
         written(surge),
         extra * 100 / max,
     );
-    let advice = "Lower maxSurge, so that a rollout adds few pods at a time.";
+    let advice = "Lower maxSurge, so that a rollout adds fewer pods at a time.";
     findings.add(Lint::RolloutSurge, "spec.scaleTargetRef", effect, advice);
 }
 
-/// A percentage is rounded up.
+/// Returns the extra pods of a rollout. A percentage is rounded up.
 fn pods(surge: &IntOrString, replicas: i64) -> i64 {
     match surge {
         IntOrString::Int(pods) => i64::from(*pods),

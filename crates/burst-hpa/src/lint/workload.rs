@@ -11,9 +11,10 @@ use crate::workload::Workload;
 pub(super) fn lint(hpa: &HorizontalPodAutoscaler, target: &Workload, findings: &mut Findings) {
     if let Some(replicas) = target.replicas {
         let title = target.title();
-        let effect =
-            format!("{title} says replicas: {replicas}, so each apply sets the number back that the HPA chose.");
-        let advice = "Remove spec.replicas from the target; the first apply without it sets 1 for a moment.";
+        let effect = format!(
+            "{title} sets replicas: {replicas}, so each apply overwrites the number of replicas that the HPA chose."
+        );
+        let advice = "Remove spec.replicas from the target. The first apply without it briefly sets 1 replica.";
         findings.add(Lint::FixedReplicas, "spec.scaleTargetRef", effect, advice);
     }
     containers(hpa, target, findings);
@@ -35,7 +36,7 @@ fn containers(hpa: &HorizontalPodAutoscaler, target: &Workload, findings: &mut F
             "The pods of {} have no container {container:?}, so the metric always fails.",
             target.title()
         );
-        let advice = format!("Name one of {}.", names.join(", "));
+        let advice = format!("Set the container to one of: {}.", names.join(", "));
         let source = metric.field("containerResource");
         findings.add(Lint::UnknownContainer, source.field("container"), effect, advice);
     }

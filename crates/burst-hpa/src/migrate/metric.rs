@@ -62,7 +62,7 @@ fn identifier(fields: &mut Fields) {
 }
 
 fn target(source: &str, value: Option<Node>, average: Option<Node>, utilization: Option<Node>) -> Node {
-    // The old type always had a value, so a zero beside an average means that none was set.
+    // The old type always had a value, so a zero next to an average means that the value was not set.
     let value = value.filter(|value| source != "object" || average.is_none() || !is_zero(value));
     let target_type = match source {
         "object" if average.is_some() => "AverageValue",

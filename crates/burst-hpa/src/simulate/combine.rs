@@ -1,4 +1,4 @@
-//! One recommendation from the proposals of all metrics.
+//! Combines the proposals of all metrics into one recommendation.
 
 use super::failure::MetricFailure;
 use super::metric::Proposal;
@@ -6,8 +6,8 @@ use super::metric::Proposal;
 /// Returns the largest proposal and its metric.
 ///
 /// # Errors
-/// The first failure, when no metric has a proposal or when some have none and the others would scale down: a metric
-/// that cannot be read may be the one that needs the pods.
+/// Returns the first failure if no metric has a proposal. Also returns it if some metrics have no proposal and the others
+/// would scale down, because a metric that cannot be read may be the one that needs the pods.
 pub(super) fn highest(
     proposals: &[Result<Proposal, MetricFailure>],
     current: i32,

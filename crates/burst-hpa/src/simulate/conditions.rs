@@ -23,18 +23,18 @@ pub struct Condition {
 pub struct Conditions(Vec<Condition>);
 
 impl Conditions {
-    /// The condition of that type.
+    /// Returns the condition of this type.
     #[must_use]
     pub fn find(&self, kind: &ConditionType) -> Option<&Condition> {
         self.0.iter().find(|condition| condition.kind == *kind)
     }
 
-    /// All of them, in the order of the status.
+    /// Returns all conditions in the order of the status.
     pub fn iter(&self) -> impl Iterator<Item = &Condition> {
         self.0.iter()
     }
 
-    /// Replaces the condition of the same type; the transition time stays if the status does.
+    /// Replaces the condition of the same type. Keeps the transition time if the status stays the same.
     pub(super) fn set(&mut self, mut condition: Condition) {
         match self.0.iter_mut().find(|old| old.kind == condition.kind) {
             Some(old) => {
@@ -53,7 +53,7 @@ impl Conditions {
 }
 
 impl FromIterator<Condition> for Conditions {
-    /// Of several conditions of one type the last stays.
+    /// Keeps the last of several conditions of one type.
     fn from_iter<I: IntoIterator<Item = Condition>>(conditions: I) -> Self {
         let mut all = Self::default();
         conditions.into_iter().for_each(|condition| all.set(condition));

@@ -1,4 +1,4 @@
-//! From the highest proposal to a number of replicas: first stabilized, then limited.
+//! Turns the highest proposal into a number of replicas: stabilization comes first, then the limits.
 
 use super::limits;
 use super::memory::Memory;
@@ -9,7 +9,7 @@ use super::report::Decision;
 use super::stabilize::{self, Stabilization};
 use super::time::Time;
 
-/// Decides on the replicas of a target that has `current`, and records the recommendation.
+/// Decides on the replicas of a target that has `current` replicas, and records the recommendation.
 pub(super) fn decide(
     plan: &Plan,
     options: &Options,
@@ -33,7 +33,7 @@ pub(super) fn decide(
             )
         }
     };
-    // The bounds are not enforced on the way up from zero, so a minimum that has grown since then is.
+    // A sync that scales up from zero skips the check of the bounds, so the minimum is applied here.
     let desired = if current == 0 {
         limited.max(plan.min_replicas)
     } else {
@@ -56,8 +56,8 @@ pub(super) fn decide(
 }
 
 impl Decision {
-    /// The reason that the rescale event gives. It looks at what was recommended, not at what came of it, and may be
-    /// empty when an older recommendation is the cause.
+    /// Returns the reason for the rescale event. The reason depends on the recommendation, not on the resulting replicas.
+    /// It can be empty when an older recommendation causes the rescale.
     pub(super) fn reason(&self, current: i32) -> String {
         if self.recommended > current {
             format!("{} above target", self.metric)

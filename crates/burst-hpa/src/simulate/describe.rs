@@ -4,7 +4,7 @@ use super::failure::{MetricError, MetricFailure};
 use super::plan::{Metric, ResourceTarget, Series, SingleValueTarget};
 use crate::status::Reason;
 
-/// The name of the metric in `ScalingActive` and in the rescale event.
+/// Returns the name of the metric in the condition `ScalingActive` and in the rescale event.
 pub(super) fn metric(metric: &Metric) -> String {
     match metric {
         Metric::Resource {
@@ -31,7 +31,7 @@ pub(super) fn metric(metric: &Metric) -> String {
         } => {
             format!("{} metric {}", object.kind, metric.name)
         }
-        // The controller calls other metrics external, too.
+        // The controller also calls other metrics external.
         Metric::Object {
             metric: Series { name, selector, .. },
             ..
@@ -45,7 +45,7 @@ pub(super) fn metric(metric: &Metric) -> String {
     }
 }
 
-/// The failure of `metric` with this error.
+/// Returns the failure of `metric` with this error.
 pub(super) fn failure(metric: &Metric, error: MetricError) -> MetricFailure {
     MetricFailure {
         reason: reason(metric),

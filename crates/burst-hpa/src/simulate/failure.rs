@@ -8,33 +8,33 @@ use crate::status::Reason;
 /// Why a metric has no proposal. The messages are the controller's.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum MetricError {
-    /// The metrics API had no answer.
+    /// The request to the metrics API failed.
     #[error("unable to get {what}: {error}")]
     Unread {
         /// The metric.
         what: String,
-        /// The API's error, and for an Object metric which object it was asked about.
+        /// The error of the API. For an Object metric, it includes the object of the request.
         error: String,
     },
-    /// `metric.selector` cannot be used.
+    /// The controller cannot use `metric.selector`.
     #[error("{0}")]
     Selector(String),
     /// The target has no pods.
     #[error("no pods returned by selector while calculating replica count")]
     NoPods,
-    /// The target has no pods, and a number of pods is needed.
+    /// The target has no pods, but the computation needs their number.
     #[error("unable to calculate ready pods: no pods returned by selector while calculating replica count")]
     NoPodsToCount,
     /// No pod that counts has a sample.
     #[error("did not receive metrics for targeted pods (pods might be unready)")]
     NoSamples,
-    /// There are samples, none of a pod with a request above zero.
+    /// No pod with a sample has a request above zero.
     #[error("no metrics returned matched known pods")]
     NoMatch,
     /// A pod does not request the resource.
     #[error(transparent)]
     Request(#[from] RequestError),
-    /// An Object metric whose `target.type` is not the kind of target it sets.
+    /// The `target.type` of an Object metric does not match the target field that is set.
     #[error("invalid object metric source: neither a value target nor an average value target was set")]
     ObjectTarget,
 }
@@ -43,10 +43,10 @@ pub enum MetricError {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{effort}{error}")]
 pub struct MetricFailure {
-    /// The reason that `ScalingActive` gets.
+    /// The reason for the condition `ScalingActive`.
     pub reason: Reason,
-    /// Why.
+    /// Why the metric has no proposal.
     pub error: MetricError,
-    /// The step that failed, in the controller's words; empty except for resources.
+    /// The step that failed, in the words of the controller. It is empty except for resource metrics.
     pub(super) effort: String,
 }

@@ -1,7 +1,7 @@
 //! Go's conversion of floats to integers.
 //!
-//! Go leaves out-of-range values to the processor. This module follows amd64, which returns the smallest integer; arm64
-//! returns the nearest one. So an absurdly large proposal counts as no proposal.
+//! In Go, the result of an out-of-range conversion depends on the processor. This module follows amd64, which returns the
+//! smallest integer; arm64 returns the nearest one. As a result, an out-of-range proposal counts as no proposal.
 
 #[expect(clippy::cast_possible_truncation, reason = "the range is checked")]
 pub(super) fn int32(x: f64) -> i32 {

@@ -16,7 +16,7 @@ pub enum Limit {
     MaxReplicas,
     /// `minReplicas`.
     MinReplicas,
-    /// The scale-up policies; without `behavior`, twice the current size or four, whichever is more.
+    /// The scale-up policies. Without `behavior`, the limit is twice the current size or four, whichever is more.
     ScaleUpRate,
     /// The scale-down policies.
     ScaleDownRate,
@@ -42,10 +42,10 @@ impl Limit {
     }
 }
 
-/// Replicas, and the limit that reduced the change, if one did.
+/// The replicas, and the limit that reduced the change, if any.
 type Limited = (i32, Option<Limit>);
 
-/// Without `behavior`.
+/// Limits the replicas of a spec without `behavior`.
 pub(super) fn without_behavior(plan: &Plan, current: i32, desired: i32) -> Limited {
     if desired < plan.min_replicas {
         return (plan.min_replicas, Some(Limit::MinReplicas));
@@ -54,7 +54,7 @@ pub(super) fn without_behavior(plan: &Plan, current: i32, desired: i32) -> Limit
     at_most(desired, plan.max_replicas, rate)
 }
 
-/// With `behavior`: only the side that `desired` lies on is limited.
+/// Limits the replicas of a spec with `behavior`. Only the limits in the direction of `desired` apply.
 pub(super) fn with_behavior(
     plan: &Plan,
     behavior: &Behavior,
@@ -111,7 +111,7 @@ enum Direction {
 }
 
 impl Direction {
-    /// How far the policies of this direction let `current` change; earlier changes of each period are deducted.
+    /// Returns the size to which the policies of this direction let `current` change, after the earlier changes in each period.
     fn reach(self, rules: &Rules, memory: &Memory, current: i32, now: Time) -> i32 {
         let reaches = rules.policies.iter().map(|policy| {
             let start = now - policy.period;
@@ -127,8 +127,8 @@ impl Direction {
         }
     }
 
-    /// A percentage rounds up on the way up, so that it always adds a pod, and towards zero on the way down, so that
-    /// it always takes one.
+    /// A percentage rounds up for a scale-up, so that it always adds a pod. It rounds towards zero for a scale-down, so that
+    /// it always removes a pod.
     fn step(self, policy: Policy, before: i32) -> i32 {
         let whole = f64::from(before);
         match (self, policy.step) {
@@ -140,7 +140,7 @@ impl Direction {
     }
 }
 
-/// The time over which changes are remembered.
+/// Returns the longest period of the policies. The controller remembers changes for this time.
 pub(super) fn longest_period(rules: &Rules) -> Duration {
     rules
         .policies

@@ -1,11 +1,11 @@
-//! What the controller keeps in memory between syncs and loses on a restart.
+//! The state that the controller keeps in memory between syncs and loses on a restart.
 
 use super::time::Time;
 
 /// The controller's memory of one autoscaler.
 ///
-/// Old entries are overwritten one at a time instead of being dropped, and marked when they are skipped, exactly as in the
-/// controller: after the windows of a spec grow, entries that were out of the window count again.
+/// As in the controller, a new entry overwrites one outdated entry, and the other outdated entries stay. If the windows of
+/// a spec grow, entries that were out of the window count again.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Memory {
     pub(super) recommendations: Recommendations,
@@ -31,7 +31,7 @@ impl Recommendations {
         }
     }
 
-    /// Adds a recommendation; it replaces the last one that is `outdated`, if there is one.
+    /// Adds a recommendation. It replaces the last recommendation that is `outdated`, if any.
     pub(super) fn add(&mut self, new: Recommendation, outdated: impl Fn(&Recommendation) -> bool) {
         match self.0.iter_mut().rfind(|old| outdated(old)) {
             Some(old) => *old = new,
@@ -44,7 +44,7 @@ impl Recommendations {
     }
 }
 
-/// Rescales in one direction.
+/// The rescales in one direction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Changes(Vec<Change>);
 
@@ -56,7 +56,7 @@ struct Change {
 }
 
 impl Changes {
-    /// The replicas changed after `start`.
+    /// Returns the sum of the changes after `start`.
     pub(super) fn since(&self, start: Time) -> i32 {
         self.0
             .iter()
@@ -64,7 +64,7 @@ impl Changes {
             .fold(0, |sum, change| sum.wrapping_add(change.replicas))
     }
 
-    /// Adds a change of `replicas`; what is older than `horizon` may be overwritten, now or later.
+    /// Adds a change of `replicas`. This or a later call may overwrite a change that is older than `horizon`.
     pub(super) fn add(&mut self, replicas: i32, at: Time, horizon: Time) {
         for change in &mut self.0 {
             change.outdated |= change.at < horizon;

@@ -1,4 +1,4 @@
-//! One metric's proposal.
+//! The proposal of one metric.
 
 use super::describe;
 use super::failure::{MetricError, MetricFailure};
@@ -15,7 +15,7 @@ use super::tolerance::Tolerance;
 pub struct Proposal {
     /// The replicas that would bring the metric to its target.
     pub replicas: i32,
-    /// The metric in the controller's words, such as `cpu resource utilization (percentage of request)`.
+    /// The metric in the words of the controller, such as `cpu resource utilization (percentage of request)`.
     pub metric: String,
     /// The current value of the metric, as in `status.currentMetrics`.
     pub current: MetricValue,
@@ -48,11 +48,11 @@ impl MetricValue {
     }
 }
 
-/// The replicas and the metric's current value.
+/// The replicas and the current value of the metric.
 type ProposalResult = Result<(i32, MetricValue), MetricError>;
 
 impl SyncInput<'_> {
-    /// The proposal of `metric`, which is at `index` in the spec.
+    /// Returns the proposal of `metric`, which is at `index` in the spec.
     pub(super) fn propose(&self, index: usize, metric: &Metric) -> Result<Proposal, MetricFailure> {
         let weighed = match metric {
             Metric::Resource { resource, target } => self.resource(index, resource, None, *target),
@@ -136,7 +136,7 @@ impl SyncInput<'_> {
         metric.usable()?;
         let target = target.ok_or(MetricError::ObjectTarget)?;
         let usage = self.seen.object(index).map_err(|error| {
-            // The controller returns these four in another order than it reads them; the simulator repeats that.
+            // The controller returns these four values in another order than it reads them. The simulator does the same.
             let words = format!("{} on {} {}/{error}", object.kind, self.plan.namespace, object.name);
             unread(format!("metric {}", metric.name), words)
         })?;
@@ -166,7 +166,7 @@ impl SyncInput<'_> {
             SingleValueTarget::AverageValue(target) => {
                 let usage = single_value::sum_of_shares(series);
                 let replicas = single_value::capped(self.by_share(usage, target));
-                // As a float the largest integer is one too large, so it is not divided.
+                // As a float, the largest integer is one too large, so the code does not divide it.
                 let share = match usage as f64 >= i64::MAX as f64 {
                     true => i64::MAX,
                     false => single_value::share(usage, self.scale.status_replicas),

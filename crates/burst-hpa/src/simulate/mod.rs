@@ -1,17 +1,17 @@
 //! The HorizontalPodAutoscaler controller of kube-controller-manager v1.36.3 as a function.
 //!
-//! [`sync`] is one round of it: it takes what the controller reads and returns what the controller does and writes, with
+//! [`sync`] is one sync of the controller. It takes the input of the controller and returns its actions and its status, with
 //! the same replicas and the same messages. Time is an argument, so a simulated hour takes milliseconds. This module
 //! does not simulate the workload: the caller turns replicas into pods and load into metrics.
 //!
 //! The rules are those of
-//! <https://github.com/kubernetes/kubernetes/tree/v1.36.3/pkg/controller/podautoscaler>, oddities included;
-//! the tests compare this module with that code, which `tests/oracle/simulate` runs.
+//! <https://github.com/kubernetes/kubernetes/tree/v1.36.3/pkg/controller/podautoscaler>, including
+//! its quirks. The tests compare this module with that code, which `tests/oracle/simulate` runs.
 //!
 //! ```
 //! use burst_hpa::simulate::{Limit, Observation, Options, Plan, Reading, Scale, Selector, State, Time, sync};
 //!
-//! // Ten messages a pod, at most five pods.
+//! // The target is ten messages per pod, with at most five pods.
 //! let spec = serde_json::from_value(serde_json::json!({
 //!     "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
 //!     "maxReplicas": 5,

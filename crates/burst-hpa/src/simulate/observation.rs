@@ -1,4 +1,4 @@
-//! What the controller sees of the cluster in one sync.
+//! The state of the cluster that the controller reads in one sync.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -22,9 +22,9 @@ pub struct Observation {
 /// The target's scale subresource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scale {
-    /// `spec.replicas`: how many pods are wanted now.
+    /// `spec.replicas`: the current desired number of pods.
     pub spec_replicas: i32,
-    /// `status.replicas`: how many there are.
+    /// `status.replicas`: the current number of pods.
     pub status_replicas: i32,
     /// `status.selector`.
     pub selector: Selector,
@@ -33,11 +33,11 @@ pub struct Scale {
 /// The state of `scale.status.selector`, which selects the target's pods.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Selector {
-    /// It parses, and the pods belong to this autoscaler alone.
+    /// The selector is valid, and no other autoscaler selects its pods.
     Valid,
-    /// The scale has none.
+    /// The scale has no selector.
     Missing,
-    /// It does not parse.
+    /// The selector cannot be parsed.
     Malformed {
         /// The parser's message.
         error: String,
@@ -46,7 +46,7 @@ pub enum Selector {
     Ambiguous {
         /// The selector as written in the scale.
         selector: String,
-        /// `namespace/name` of every autoscaler that selects them, this one included.
+        /// `namespace/name` of every autoscaler that selects these pods, including this one.
         autoscalers: Vec<String>,
     },
 }
@@ -56,7 +56,7 @@ pub enum Selector {
 pub enum Reading {
     /// Resource, ContainerResource and Pods metrics: a sample for each pod that has one, by pod name.
     Pods(Samples),
-    /// Object metrics: the one value.
+    /// Object metrics: a single value.
     Object(i64),
     /// External metrics: one value for each series that the selector matches.
     External(Vec<i64>),
@@ -70,9 +70,9 @@ pub type Samples = BTreeMap<String, Sample>;
 pub struct Sample {
     /// The value in thousandths: millicores for cpu, thousandths of a byte for memory.
     pub value: i64,
-    /// The end of the time it was taken over.
+    /// The end of the sample's time window.
     pub at: Time,
-    /// How long it was taken over.
+    /// The length of the sample's time window.
     pub window: Duration,
 }
 
@@ -96,13 +96,13 @@ pub struct Pod {
 /// `status.phase` of a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// Accepted, not every container is set up.
+    /// The cluster has accepted the pod, but not every container is set up.
     Pending,
-    /// Bound to a node with every container created.
+    /// The pod is bound to a node, and every container is created.
     Running,
-    /// Every container ended successfully.
+    /// Every container has ended successfully.
     Succeeded,
-    /// Every container ended, some with a failure.
+    /// Every container has ended, and at least one has failed.
     Failed,
     /// The node cannot be reached.
     Unknown,
@@ -148,7 +148,7 @@ impl Observation {
         })
     }
 
-    /// The reading of the metric at `index`. A missing one, or one of another source, counts as a failed request.
+    /// Returns the reading of the metric at `index`. A missing reading, or one of another source, counts as a failed request.
     fn reading<'a, T>(&'a self, index: usize, of_source: impl Fn(&'a Reading) -> Option<T>) -> Result<T, String> {
         match self.readings.get(index) {
             Some(Err(error)) => Err(error.clone()),
@@ -159,7 +159,7 @@ impl Observation {
 }
 
 impl Pod {
-    /// Returns whether the pod counts for an Object or External metric: it is running and ready.
+    /// Returns whether the pod counts for an Object or External metric, that is, whether it is running and ready.
     pub(super) fn serves(&self) -> bool {
         self.phase == Phase::Running && self.ready.is_some_and(|ready| ready.status == Some(true))
     }

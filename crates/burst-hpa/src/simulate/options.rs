@@ -1,26 +1,26 @@
-//! What the flags and feature gates of kube-controller-manager set.
+//! The settings of kube-controller-manager: its flags and feature gates.
 
 use std::time::Duration;
 
-/// The controller's settings; `default()` is what kube-controller-manager v1.36 runs with when no flag is given.
+/// The settings of the controller. `default()` has the default flags of kube-controller-manager v1.36.
 ///
-/// The names follow the flags, see
+/// The fields are named after the flags. See
 /// <https://kubernetes.io/docs/reference/command-line-tools-reference/kube-controller-manager/>.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
     /// `--horizontal-pod-autoscaler-sync-period`: the time between two calls of [`sync`](super::sync). The
-    /// algorithm itself never looks at it.
+    /// algorithm does not use it.
     pub sync_period: Duration,
     /// `--horizontal-pod-autoscaler-downscale-stabilization`: for this long the highest recommendation wins, unless
     /// `behavior.scaleDown` names its own window.
     pub downscale_stabilization: Duration,
-    /// `--horizontal-pod-autoscaler-tolerance`: how far a metric may be off its target, as a fraction, before the replicas change.
+    /// `--horizontal-pod-autoscaler-tolerance`: how far a metric may differ from its target, as a fraction, before the replicas change.
     pub tolerance: f64,
-    /// `--horizontal-pod-autoscaler-cpu-initialization-period`: for this long after its start a pod's cpu samples may
-    /// be set aside.
+    /// `--horizontal-pod-autoscaler-cpu-initialization-period`: for this long after the start of a pod, the controller
+    /// may ignore its cpu samples.
     pub cpu_initialization_period: Duration,
-    /// `--horizontal-pod-autoscaler-initial-readiness-delay`: a pod whose readiness last changed within this long of
-    /// its start is taken to have never been ready.
+    /// `--horizontal-pod-autoscaler-initial-readiness-delay`: if the readiness of a pod last changed within this time
+    /// after its start, the controller assumes that the pod has never been ready.
     pub initial_readiness_delay: Duration,
     /// Feature gate `HPAScaleToZero` (alpha, off by default).
     pub scale_to_zero: bool,

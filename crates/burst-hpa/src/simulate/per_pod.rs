@@ -1,4 +1,4 @@
-//! Proposals from metrics that every pod has: Resource, ContainerResource and Pods.
+//! Proposals from metrics with a sample for each pod: Resource, ContainerResource and Pods.
 
 use super::failure::MetricError;
 use super::int::int32;
@@ -12,13 +12,13 @@ use super::usage_ratio::{UsageRatio, UsageTarget, Values};
 /// A metric with a sample for each pod.
 pub(super) struct PerPod<'a> {
     pub(super) target: ResourceTarget,
-    /// The resource, None for a Pods metric.
+    /// The resource. None for a Pods metric.
     pub(super) resource: Option<&'a str>,
     pub(super) container: Option<&'a str>,
 }
 
 impl PerPod<'_> {
-    /// The replicas that would bring the metric to its target, and what it shows now.
+    /// Returns the replicas that would bring the metric to its target, and the current value of the metric.
     pub(super) fn propose(&self, input: &SyncInput<'_>, samples: &Samples) -> Result<(i32, UsageRatio), MetricError> {
         let pods = &input.seen.pods;
         if pods.is_empty() {
@@ -40,7 +40,8 @@ impl PerPod<'_> {
         Ok((replicas, measure))
     }
 
-    /// What each pod requests; a utilization needs it of every pod, counted or not.
+    /// Returns the request of each pod. A utilization target needs the requests of all pods, including those that do not
+    /// count.
     fn requests<'p>(&self, pods: &'p [Pod]) -> Result<Values<'p>, MetricError> {
         let (ResourceTarget::Utilization(_), Some(resource)) = (self.target, self.resource) else {
             return Ok(Values::new());
@@ -85,7 +86,7 @@ impl Current {
     }
 }
 
-/// The samples without those of pods that do not count; samples of unknown pods stay.
+/// Returns the samples without those of pods that do not count. Keeps the samples of unknown pods.
 fn counted<'a>(samples: &'a Samples, groups: &Groups<'a>) -> Values<'a> {
     let mut values: Values<'a> = samples
         .iter()
@@ -97,7 +98,7 @@ fn counted<'a>(samples: &'a Samples, groups: &Groups<'a>) -> Values<'a> {
     values
 }
 
-/// Assumed values for the pods without a sample, chosen to dampen the change.
+/// Returns assumed values for the pods without a usable sample. The values dampen the change.
 fn assumed<'a>(gauge: &UsageTarget<'_>, ratio: f64, groups: &Groups<'a>) -> Values<'a> {
     let mut values = Values::new();
     if ratio < 1.0 {
@@ -142,7 +143,7 @@ mod tests {
         }
     }
 
-    /// The proposal for pods that request 100 millicores, at a target of half that; None is a pod without a sample.
+    /// Returns the proposal for pods that request 100 millicores, with a target of 50 %. None is a pod without a sample.
     fn proposal(usage: &[Option<i64>], pending: usize) -> i32 {
         let names: Vec<_> = (0..usage.len() + pending).map(|n| format!("web-{n}")).collect();
         let phase = |n| {

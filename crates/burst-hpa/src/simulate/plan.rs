@@ -12,7 +12,7 @@ pub struct Plan {
     pub(super) min_replicas: i32,
     pub(super) max_replicas: i32,
     pub(super) metrics: Vec<Metric>,
-    /// Absent is not the same as all defaults: the controller then limits by another rule.
+    /// None differs from all defaults: without `behavior`, the controller uses other limits.
     pub(super) behavior: Option<Behavior>,
 }
 
@@ -24,7 +24,7 @@ pub(super) struct Behavior {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Rules {
-    /// None only for scale-down, where the controller's own setting takes its place.
+    /// None only for scale-down, where the setting of the controller applies.
     pub(super) window: Option<Duration>,
     pub(super) select: SelectPolicy,
     pub(super) policies: Vec<Policy>,
@@ -75,7 +75,7 @@ pub(super) enum ResourceTarget {
     AverageValue(i64),
 }
 
-/// The target of a metric that is one number for all pods.
+/// The target of a metric with one value for all pods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SingleValueTarget {
     Value(i64),
@@ -86,9 +86,9 @@ pub(super) enum SingleValueTarget {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Series {
     pub(super) name: String,
-    /// As Go prints it, for the messages.
+    /// The selector as Go prints it, for the messages.
     pub(super) selector: String,
-    /// Why the selector cannot be used; the API server does not check it.
+    /// Why the controller cannot use the selector, if it cannot. kube-apiserver does not check the selector.
     pub(super) fault: Option<String>,
 }
 
@@ -107,7 +107,7 @@ impl Series {
 }
 
 impl Plan {
-    /// Scaling from and to zero needs a metric that exists without pods.
+    /// Returns whether a metric exists without pods. Scaling from and to zero needs one.
     pub(super) fn measures_without_pods(&self) -> bool {
         self.metrics
             .iter()

@@ -7,17 +7,17 @@ use super::time::Time;
 /// The pods of a selector, grouped by how the controller uses their samples.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Groups<'a> {
-    /// How many have a sample that counts.
+    /// The number of pods with a sample that counts.
     pub(super) ready: usize,
-    /// Pending, or with a cpu sample that may still be that of the start-up.
+    /// Pods that are pending, or whose cpu sample may show their start-up rather than their load.
     pub(super) unready: Vec<&'a str>,
-    /// Without a sample.
+    /// Pods without a sample.
     pub(super) missing: Vec<&'a str>,
-    /// Going away or failed.
+    /// Pods that are being deleted or have failed.
     pub(super) ignored: Vec<&'a str>,
 }
 
-/// Groups `pods` by their state and `samples`; `cpu` says whether these are samples of cpu usage.
+/// Groups `pods` by their state and `samples`; `cpu` is true if these are samples of cpu usage.
 pub(super) fn group<'a>(pods: &'a [Pod], samples: &Samples, cpu: bool, options: &Options, now: Time) -> Groups<'a> {
     let mut groups = Groups::default();
     for pod in pods {

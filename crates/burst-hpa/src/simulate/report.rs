@@ -1,36 +1,36 @@
-//! What a sync did, and why.
+//! The result of a sync and its reasons.
 
 use super::failure::MetricFailure;
 use super::limits::Limit;
 use super::metric::Proposal;
 use super::stabilize::Stabilization;
 
-/// The result of one sync; the status and its conditions are in the [`State`](super::State).
+/// The result of one sync. The status and its conditions are in the [`State`](super::State).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
-    /// `spec.replicas` of the target afterwards; None if its scale could not be read.
+    /// `spec.replicas` of the target after the sync. None if its scale could not be read.
     pub replicas: Option<i32>,
     /// The outcome.
     pub outcome: Outcome,
-    /// The proposal of each metric, in the order of the spec; empty when the sync did not use the metrics.
+    /// The proposal of each metric, in the order of the spec. Empty if the sync did not use the metrics.
     pub proposals: Vec<Result<Proposal, MetricFailure>>,
-    /// How the proposals led to the outcome; None when the sync did not use them.
+    /// How the proposals led to the outcome. None if the sync did not use them.
     pub decision: Option<Decision>,
 }
 
-/// How a sync ends.
+/// The outcome of a sync.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The target got another size.
+    /// The controller changed the size of the target.
     Rescaled {
         /// The size before.
         from: i32,
         /// The size now.
         to: i32,
-        /// As the event `SuccessfulRescale` gives it.
+        /// The reason in the event `SuccessfulRescale`.
         reason: String,
     },
-    /// The size is right, or held by a limit.
+    /// The size is already right, or a limit prevents a change.
     Kept,
     /// The target has no replicas and the controller did not scale it to zero, so it does nothing.
     Disabled,
@@ -38,9 +38,9 @@ pub enum Outcome {
     Undecided,
     /// The scale could not be read.
     Unread,
-    /// The scale should have become `to`, and could not be written.
+    /// The update of the scale to `to` failed.
     Unwritten {
-        /// The size that the write asked for.
+        /// The size in the update.
         to: i32,
     },
 }
@@ -50,14 +50,14 @@ pub enum Outcome {
 pub struct Decision {
     /// The highest proposal.
     pub recommended: i32,
-    /// The metric that made it.
+    /// The metric with the highest proposal.
     pub metric: String,
     /// The recommendation after stabilization.
     pub stabilized: i32,
-    /// The stabilization that changed it, if one did.
+    /// The stabilization that changed the recommendation, if any.
     pub stabilization: Option<Stabilization>,
     /// The size that the target gets.
     pub desired: i32,
-    /// The limit that makes it differ from the stabilized recommendation.
+    /// The limit that changed the stabilized recommendation, if any.
     pub limit: Option<Limit>,
 }

@@ -14,7 +14,7 @@ pub struct Requests {
     pub containers: Vec<Container>,
     /// `spec.initContainers`, in their order.
     pub init_containers: Vec<InitContainer>,
-    /// `spec.resources.requests`, which replace the sum of the containers where they are set.
+    /// `spec.resources.requests`. Where they are set, they replace the sum of the containers.
     pub pod: ResourceList,
     /// `spec.overhead`.
     pub overhead: ResourceList,
@@ -51,7 +51,7 @@ pub enum RequestError {
         /// Its pod.
         pod: String,
     },
-    /// The pod has requests of its own, but neither they nor its containers name the resource.
+    /// The pod has pod-level requests, but neither they nor the containers request the resource.
     #[error("missing pod-level request for {resource} in Pod {pod}")]
     Pod {
         /// The resource.
@@ -70,10 +70,10 @@ pub enum RequestError {
 }
 
 impl Requests {
-    /// The request of `resource` by the pod named `pod`, of one container only if `container` is given.
+    /// Returns how much of `resource` the pod named `pod` requests. With `container`, returns the request of that container.
     ///
     /// # Errors
-    /// When a container that counts does not request it.
+    /// Fails if a container that counts does not request the resource.
     pub(super) fn of(&self, resource: &str, container: Option<&str>, pod: &str) -> Result<i64, RequestError> {
         match container {
             Some(container) => self.of_container(resource, container, pod),
@@ -99,7 +99,7 @@ impl Requests {
         }
     }
 
-    /// The containers that run as long as the pod does.
+    /// Returns the containers that run as long as the pod.
     fn running(&self) -> impl Iterator<Item = &Container> {
         let sidecars = self
             .init_containers
@@ -109,7 +109,8 @@ impl Requests {
         self.containers.iter().chain(sidecars)
     }
 
-    /// The pod-level request if there is one, else what the scheduler counts; overhead is added to both.
+    /// Returns the pod-level request if there is one, otherwise the request that the scheduler uses. Adds the overhead to
+    /// either.
     fn at_pod_level(&self, resource: &str) -> Option<i64> {
         let own = self.pod.get(resource).copied().filter(|_| pod_level(resource));
         add(
@@ -118,7 +119,7 @@ impl Requests {
         )
     }
 
-    /// The larger of the sum of running containers and the largest init container, as the scheduler reserves it.
+    /// Returns the sum of the running containers or the largest init container, whichever is larger, as the scheduler does.
     fn scheduled(&self, resource: &str) -> Option<i64> {
         let mut sidecars = None;
         let mut starting = None;

@@ -5,7 +5,7 @@ use super::int::{int32, int64};
 use super::observation::Pod;
 use super::tolerance::Tolerance;
 
-/// The replicas for a `value` target.
+/// Returns the replicas for a `value` target.
 pub(super) fn by_value(
     usage: i64,
     target: i64,
@@ -27,7 +27,7 @@ pub(super) fn by_value(
     Ok(capped(ratio * serving as f64))
 }
 
-/// Rounds up, to at most the largest integer. NaN passes and becomes 0 replicas.
+/// Rounds up, to at most the largest integer. NaN becomes 0 replicas.
 pub(super) fn capped(replicas: f64) -> i32 {
     if replicas > f64::from(i32::MAX) {
         i32::MAX
@@ -36,7 +36,7 @@ pub(super) fn capped(replicas: f64) -> i32 {
     }
 }
 
-/// The replicas for an `averageValue` target. `replicas` comes from the scale's status.
+/// Returns the replicas for an `averageValue` target. `replicas` comes from the scale's status.
 pub(super) fn by_share(usage: i64, target: i64, replicas: i32, tolerance: Tolerance) -> f64 {
     let ratio = usage as f64 / (target as f64 * f64::from(replicas));
     if tolerance.covers(ratio) {
@@ -46,12 +46,12 @@ pub(super) fn by_share(usage: i64, target: i64, replicas: i32, tolerance: Tolera
     }
 }
 
-/// Each replica's share of `usage`, rounded up.
+/// Returns the average `usage` per replica, rounded up.
 pub(super) fn share(usage: i64, replicas: i32) -> i64 {
     int64((usage as f64 / f64::from(replicas)).ceil())
 }
 
-/// The sum of an External metric's series for a `value` target; it saturates.
+/// Returns the saturating sum of the series of an External metric for a `value` target.
 pub(super) fn sum(series: &[i64]) -> i64 {
     let mut sum = 0i64;
     for value in series {
@@ -63,7 +63,7 @@ pub(super) fn sum(series: &[i64]) -> i64 {
     sum
 }
 
-/// The same for an `averageValue` target, where the controller takes a negative sum for an overflow.
+/// Returns the sum for an `averageValue` target. Here the controller treats a negative sum as an overflow.
 pub(super) fn sum_of_shares(series: &[i64]) -> i64 {
     let mut sum = 0i64;
     for value in series {

@@ -1,4 +1,4 @@
-//! Stabilization: an earlier recommendation holds for a window of time.
+//! Stabilization: an earlier recommendation applies for the length of a window.
 
 use std::time::Duration;
 
@@ -11,9 +11,9 @@ use crate::status::Reason;
 /// The effect of earlier recommendations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stabilization {
-    /// A lower one within the scale-up window holds.
+    /// A lower recommendation in the scale-up window applies.
     Up,
-    /// A higher one within the scale-down window holds.
+    /// A higher recommendation in the scale-down window applies.
     Down,
 }
 
@@ -35,7 +35,7 @@ impl Stabilization {
     }
 }
 
-/// Without `behavior`: the highest recommendation within the controller's window.
+/// Stabilizes without `behavior`. Returns the highest recommendation in the window of the controller.
 pub(super) fn without_behavior(past: &mut Recommendations, proposed: i32, window: Duration, now: Time) -> i32 {
     let start = now - window;
     let recent = past.iter().filter(|past| past.at >= start).map(|past| past.replicas);
@@ -50,7 +50,8 @@ pub(super) fn without_behavior(past: &mut Recommendations, proposed: i32, window
     highest
 }
 
-/// With `behavior`: as near to `current` as the lowest recommendation of one window and the highest of the other allow.
+/// Stabilizes with `behavior`. Returns the value nearest to `current` between the lowest recommendation in the scale-up
+/// window and the highest in the scale-down window.
 pub(super) fn with_behavior(
     past: &mut Recommendations,
     proposed: i32,
@@ -82,7 +83,7 @@ pub(super) fn with_behavior(
     current.max(up).min(down)
 }
 
-/// The controller's window replaces `stabilizationWindowSeconds`, which has no fractions.
+/// The setting of the controller replaces `stabilizationWindowSeconds`, which has whole seconds.
 fn whole_seconds(window: Duration) -> Duration {
     Duration::from_secs(window.as_secs())
 }
@@ -136,7 +137,7 @@ mod tests {
             scale_up: rules(Some(60)),
             scale_down: rules(None),
         };
-        // Half a second more does not reach the entry at the edge: the controller drops it.
+        // The entry at the edge stays outside the window, because the controller drops the half second.
         let options = Options {
             downscale_stabilization: Duration::from_millis(300_500),
             ..Options::default()

@@ -3,18 +3,18 @@
 use super::memory::Memory;
 use super::status::Status;
 
-/// What the controller knows of an autoscaler before a sync: the status it wrote and its memory.
+/// The state of an autoscaler before a sync: the status that the controller wrote, and its memory.
 ///
-/// `default()` is an autoscaler before its first sync.
+/// `default()` is the state before the first sync.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct State {
-    /// `status`, kept in the cluster.
+    /// `status`, which the cluster stores.
     pub status: Status,
     pub(super) memory: Memory,
 }
 
 impl State {
-    /// The state of a controller that has just started and finds this status.
+    /// Creates the state of a controller that has just started and reads this status.
     #[must_use]
     pub fn restarted(status: Status) -> Self {
         Self {

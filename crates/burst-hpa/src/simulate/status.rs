@@ -18,7 +18,7 @@ pub struct Status {
     pub desired_replicas: i32,
     /// `lastScaleTime`.
     pub last_scale_time: Option<Time>,
-    /// `currentMetrics`: empty, or an entry for each metric of the spec, None where it failed.
+    /// `currentMetrics`: empty, or one entry for each metric of the spec. An entry is None if the metric failed.
     pub current_metrics: Vec<Option<MetricValue>>,
     /// `conditions`.
     pub conditions: Conditions,
@@ -61,7 +61,7 @@ impl Status {
         self.set(ScalingActive, false, Reason::ScalingDisabled, message.to_owned(), now);
     }
 
-    /// Sets the condition for a selector that cannot be used; returns false if it can.
+    /// Sets the condition if the controller cannot use the selector. Returns whether it set the condition.
     pub(super) fn unselected(&mut self, selector: &Selector, now: Time) -> bool {
         let (reason, message) = match selector {
             Selector::Valid => return false,
@@ -114,7 +114,7 @@ impl Status {
         );
     }
 
-    /// Records who scaled the target to zero.
+    /// Records whether the controller itself scaled the target to zero.
     pub(super) fn zeroed(&mut self, ours: bool, now: Time) {
         let (reason, message) = match ours {
             true => (Reason::ScaledToZero, "the HPA controller scaled the workload to zero"),

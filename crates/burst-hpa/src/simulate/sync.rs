@@ -1,4 +1,4 @@
-//! One round of the controller, as `reconcileAutoscaler` does it:
+//! One sync of the controller, as in `reconcileAutoscaler`. See
 //! <https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/controller/podautoscaler/horizontal.go>.
 
 use super::combine;
@@ -43,11 +43,11 @@ struct Sync<'a> {
 
 /// How the sync determines the replicas.
 enum Course {
-    /// Not at all: someone else scaled the target to zero.
+    /// The sync changes nothing, because the controller did not scale the target to zero itself.
     Leave,
-    /// By the bounds of the spec, without the metrics.
+    /// The sync applies the bounds of the spec, without the metrics.
     Bounds { desired: i32, reason: &'static str },
-    /// By the metrics.
+    /// The sync uses the metrics.
     Metrics,
 }
 
@@ -194,7 +194,7 @@ impl Sync<'_> {
         }
     }
 
-    /// Records a change for the policies, which count the changes of their period. Without `behavior` there are no policies.
+    /// Records a change for the policies, which count the changes in their period. Without `behavior` there are no policies.
     fn remember(&mut self, from: i32, to: i32) {
         let Some(behavior) = &self.plan.behavior else { return };
         let memory = &mut self.state.memory;
@@ -209,7 +209,7 @@ impl Sync<'_> {
         );
     }
 
-    /// Records whether this controller scaled to zero; only then may it scale up again.
+    /// Records whether this controller scaled the target to zero. Only then may it scale the target up again.
     fn record_scaled_to_zero(&mut self, from: i32, to: i32) {
         let now = self.now;
         if self.options.scale_to_zero {

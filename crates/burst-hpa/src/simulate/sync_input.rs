@@ -1,4 +1,4 @@
-//! What one sync reads, for the proposals of its metrics.
+//! The input of one sync for the proposals of its metrics.
 
 use super::observation::{Observation, Scale};
 use super::options::Options;

@@ -1,31 +1,32 @@
-//! Points in time, which the caller supplies: the simulator reads no clock.
+//! Points in time. The caller supplies them, because the simulator reads no clock.
 
 use std::ops::{Add, Sub};
 use std::time::Duration;
 
-/// A point in time, in milliseconds since an epoch of the caller's choice, the same for a whole simulation.
+/// A point in time, in milliseconds since an epoch. The caller chooses the epoch and uses the same one for a whole
+/// simulation.
 ///
 /// Arithmetic saturates instead of overflowing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(i64);
 
 impl Time {
-    /// Before every other time; Kubernetes' zero time.
+    /// The zero time of Kubernetes. It is before every other time.
     pub const DISTANT_PAST: Self = Self(i64::MIN);
 
-    /// The moment `millis` after the epoch.
+    /// Returns the time `millis` after the epoch.
     #[must_use]
     pub const fn from_millis(millis: i64) -> Self {
         Self(millis)
     }
 
-    /// The moment `seconds` after the epoch.
+    /// Returns the time `seconds` after the epoch.
     #[must_use]
     pub const fn from_secs(seconds: i64) -> Self {
         Self(seconds.saturating_mul(1000))
     }
 
-    /// Milliseconds since the epoch.
+    /// Returns the milliseconds since the epoch.
     #[must_use]
     pub const fn as_millis(self) -> i64 {
         self.0

@@ -1,4 +1,4 @@
-//! How far a metric may be off its target before the controller acts.
+//! How far a metric may differ from its target before the controller acts.
 
 use super::options::Options;
 use super::plan::Plan;
@@ -6,14 +6,14 @@ use super::plan::Plan;
 /// The range around a metric's target in which the replicas do not change, as fractions of the target.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tolerance {
-    /// How far below the target it reaches.
+    /// How far the range extends below the target.
     pub down: f64,
-    /// How far above.
+    /// How far the range extends above the target.
     pub up: f64,
 }
 
 impl Tolerance {
-    /// `behavior.scale{Up,Down}.tolerance` where set and allowed, else the cluster's.
+    /// Returns `behavior.scale{Up,Down}.tolerance` where it is set and enabled, otherwise the tolerance of the cluster.
     #[must_use]
     pub fn of(plan: &Plan, options: &Options) -> Self {
         let behavior = plan.behavior.as_ref().filter(|_| options.configurable_tolerance);
@@ -28,7 +28,7 @@ impl Tolerance {
         }
     }
 
-    /// Returns whether `ratio`, usage divided by target, is near enough to one. NaN never is.
+    /// Returns whether `ratio` (usage divided by target) is within the tolerance. NaN never is.
     pub(super) fn covers(self, ratio: f64) -> bool {
         (1.0 - self.down..=1.0 + self.up).contains(&ratio)
     }

@@ -10,18 +10,18 @@ pub(super) type Values<'a> = BTreeMap<&'a str, i64>;
 /// The target of the samples.
 #[derive(Debug)]
 pub(super) enum UsageTarget<'a> {
-    /// Percent of what the pods request.
+    /// A percentage of the requests of the pods.
     Utilization { target: i32, requests: Values<'a> },
     /// An amount for each pod.
     Average { target: i64 },
 }
 
-/// The samples relative to their target; the average is in thousandths.
+/// The samples relative to their target. The average is in thousandths.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct UsageRatio {
     /// Usage divided by target.
     pub(super) ratio: f64,
-    /// Percent, for a utilization target.
+    /// The utilization in percent, for a utilization target.
     pub(super) utilization: Option<i32>,
     /// The usage of the average pod.
     pub(super) average: i64,
@@ -35,7 +35,7 @@ impl<'a> UsageTarget<'a> {
         }
     }
 
-    /// None when nothing can be compared: no values, or none of a pod with a request above zero.
+    /// Returns None if there are no values. A utilization target also needs a pod with a value and a request above zero.
     pub(super) fn read(&self, values: &Values<'_>) -> Option<UsageRatio> {
         match self {
             Self::Utilization { target, requests } => utilization(values, requests, *target),
@@ -43,7 +43,8 @@ impl<'a> UsageTarget<'a> {
         }
     }
 
-    /// The assumed usage of a pod without a sample when the others are below target, high enough to prevent a scale-down.
+    /// Returns the assumed usage of a pod without a sample if the other pods are below their target. It is at least the
+    /// target, so that this pod does not cause a scale-down.
     pub(super) fn full(&self, pod: &str) -> i64 {
         match self {
             Self::Utilization { target, requests } => {
@@ -55,7 +56,7 @@ impl<'a> UsageTarget<'a> {
     }
 }
 
-// Both divisions truncate, to whole per cents and whole thousandths, before the ratio is taken.
+// Both divisions truncate, to whole percent and whole thousandths, before the ratio is computed.
 #[expect(clippy::cast_possible_truncation, reason = "Go's int32() keeps the low bits too")]
 fn utilization(values: &Values<'_>, requests: &Values<'_>, target: i32) -> Option<UsageRatio> {
     let known = || {

@@ -117,7 +117,7 @@ fn with_a_wide_tolerance_nothing_scales() {
     let up = behavior(&json!({"scaleUp": {"tolerance": "1.5"}}));
     let said = effect(&up, "wide-tolerance");
     assert!(
-        said.contains("nothing is scaled up below 250 % of the target"),
+        said.contains("the controller scales up only above 250 % of the target"),
         "{said}"
     );
     assert_eq!(
@@ -129,7 +129,10 @@ fn with_a_wide_tolerance_nothing_scales() {
 
     let down = behavior(&json!({"scaleDown": {"tolerance": "1", "stabilizationWindowSeconds": 0}}));
     let said = effect(&down, "wide-tolerance");
-    assert!(said.contains("no load is ever low enough to scale down"), "{said}");
+    assert!(
+        said.contains("the controller never scales down, even without load"),
+        "{said}"
+    );
     assert_eq!(SimulatedCluster::new(&down, 10).cpu(0), 10);
 }
 
@@ -138,7 +141,7 @@ fn within_the_dead_band_many_pods_may_be_missing() {
     let large = with(base(), "/spec/maxReplicas", json!(200));
     assert_eq!(
         effect(&large, "dead-band"),
-        "While a metric is 90 % to 110 % of its target nothing happens, so of 200 pods 20 may be missing."
+        "The controller does nothing while a metric is 90 % to 110 % of its target. Of 200 pods, 20 can be missing before it scales up."
     );
     // 88 % of what is requested is 110 % of the target: at 80 % the same load needs a tenth more.
     assert_eq!(SimulatedCluster::new(&large, 180).cpu(88), 180);
