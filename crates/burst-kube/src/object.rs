@@ -1,5 +1,5 @@
-//! The few fields of an object that are used: the target and the replicas of an HPA, the selector of a Service, the pod
-//! labels of a workload. All other fields are skipped while parsing.
+//! The fields of an object that the filter uses: the target and the replicas of an HPA, the selector of a Service, the
+//! pod labels of a workload. All other fields are skipped while parsing.
 
 use crate::json;
 use crate::label_text;
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 /// Labels or an equality selector: keys to values.
 pub type LabelMap = BTreeMap<Box<str>, Box<str>>;
 
-/// An object of one of the kinds that are read.
+/// An object of one of the kinds that the filter reads.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Object {
     /// A HorizontalPodAutoscaler.
@@ -98,14 +98,14 @@ pub enum InvalidObject {
         /// Why the name is invalid.
         error: InvalidName,
     },
-    /// A number of replicas that is not possible.
+    /// The number of replicas is out of range.
     #[error("{field}: {value} is not a number of replicas (at least {min})")]
     Replicas {
         /// The path of the field.
         field: &'static str,
         /// The number.
         value: i64,
-        /// The smallest possible number.
+        /// The smallest allowed number.
         min: u32,
     },
 }
@@ -127,7 +127,7 @@ impl Object {
         })
     }
 
-    /// Its namespace and name.
+    /// Returns the namespace and name of the object.
     #[must_use]
     pub fn name(&self) -> &ObjectName {
         match self {
@@ -144,7 +144,7 @@ struct RawItem<'a, Spec> {
     #[serde(borrow)]
     metadata: RawMetadata<'a>,
     spec: Spec,
-    // Only parsed for an HPA: in other kinds fields of the same names may have other types.
+    // Parsed only for an HPA: in other kinds, fields with the same names may have other types.
     #[serde(borrow, default)]
     status: Option<&'a RawValue>,
 }
@@ -155,7 +155,7 @@ struct RawMetadata<'a> {
     name: Cow<'a, str>,
     #[serde(borrow)]
     namespace: Cow<'a, str>,
-    // Skipped like any other field unless they are kept.
+    // Parsed only if the labels are kept.
     #[serde(borrow, default)]
     labels: Option<&'a RawValue>,
 }

@@ -12,7 +12,7 @@ const SPEC: &str =
     r#"{"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"web"},"minReplicas":1,"maxReplicas":5}"#;
 
 #[test]
-fn an_hpa_that_no_controller_has_seen_has_no_current_replicas() {
+fn an_hpa_that_no_controller_has_processed_has_no_current_replicas() {
     for status in [
         "{}",
         "null",
@@ -23,7 +23,7 @@ fn an_hpa_that_no_controller_has_seen_has_no_current_replicas() {
 }
 
 #[test]
-fn an_hpa_that_was_seen_counts_nothing_as_zero() {
+fn a_processed_hpa_without_current_replicas_has_zero() {
     for (status, current) in [
         (r#"{"observedGeneration":1}"#, 0),
         (r#"{"conditions":[{"type":"AbleToScale"}]}"#, 0),
@@ -34,7 +34,7 @@ fn an_hpa_that_was_seen_counts_nothing_as_zero() {
 }
 
 #[test]
-fn a_value_that_no_api_server_sends_excludes_the_object_with_a_reason() {
+fn an_invalid_value_excludes_the_object_with_a_reason() {
     let spec = |name: &str, max: i64| {
         format!(r#"{{"scaleTargetRef":{{"kind":"Deployment","name":"{name}"}},"maxReplicas":{max}}}"#)
     };
@@ -65,7 +65,7 @@ fn a_value_that_no_api_server_sends_excludes_the_object_with_a_reason() {
 }
 
 #[test]
-fn the_group_of_a_target_counts_and_its_version_does_not() {
+fn a_target_has_the_group_without_the_version() {
     let group = |api_version: &str| {
         let target = format!(r#"{{"apiVersion":"{api_version}","kind":"Rollout","name":"web"}}"#);
         hpa(&format!(r#"{{"scaleTargetRef":{target},"maxReplicas":1}}"#), "{}")
@@ -100,7 +100,7 @@ fn a_workload_is_anything_with_a_pod_template() {
 
 #[test]
 fn the_status_of_a_custom_kind_may_have_any_form() {
-    // An Argo Rollout counts its generations as text.
+    // `observedGeneration` of an Argo Rollout is a string.
     for status in [
         r#"{"observedGeneration":"7","conditions":[]}"#,
         r#"{"currentReplicas":"1 of 3","conditions":{"ready":true}}"#,
@@ -113,10 +113,10 @@ fn the_status_of_a_custom_kind_may_have_any_form() {
 }
 
 #[test]
-fn own_labels_are_read_if_they_are_kept_and_valid() {
+fn valid_labels_of_an_object_are_read_if_they_are_kept() {
     let json =
         |labels: &str| format!(r#"{{"metadata":{{"name":"s","namespace":"shop","labels":{labels}}},"spec":{{}}}}"#);
-    let read = |labels: &str, wanted| match Object::parse(ObjectKind::Services, &json(labels), wanted) {
+    let read = |labels: &str, keep_labels| match Object::parse(ObjectKind::Services, &json(labels), keep_labels) {
         Ok(Object::Service(service)) => Some(service.own_labels.into_string()),
         _ => None,
     };
