@@ -38,7 +38,7 @@ pub struct PolicySet {
 pub(crate) struct PolicyCollector {
     /// The sets that were published last, if any.
     published: Option<PolicySets>,
-    /// The hash of the objects that they were made of.
+    /// The hash of the objects from which the sets were made.
     input_hash: Option<u64>,
     sizes: SizeCache,
 }
@@ -60,8 +60,9 @@ fn position<T>(sets: &[T], namespace: &str, of: impl Fn(&T) -> &str) -> Result<u
     sets.binary_search_by(|set| of(set).cmp(namespace))
 }
 
-fn found<'a, 'b>(all: &'b mut Vec<NamespaceObjects<'a>>, namespace: &'a str) -> Option<&'b mut NamespaceObjects<'a>> {
-    let index = position(all, namespace, |found| found.namespace).unwrap_or_else(|index| {
+/// Returns the entry of a namespace, and adds it if there is none.
+fn entry<'a, 'b>(all: &'b mut Vec<NamespaceObjects<'a>>, namespace: &'a str) -> Option<&'b mut NamespaceObjects<'a>> {
+    let index = position(all, namespace, |set| set.namespace).unwrap_or_else(|index| {
         let (specs, bad) = (Vec::new(), None);
         all.insert(index, NamespaceObjects { namespace, specs, bad });
         index
@@ -95,12 +96,12 @@ impl PolicyCollector {
     ) -> (Option<PolicySets>, Vec<String>) {
         let mut all = Vec::new();
         for policy in objects {
-            let set = found(&mut all, policy.name.namespace.as_str());
+            let set = entry(&mut all, policy.name.namespace.as_str());
             set.into_iter().for_each(|set| set.specs.push(policy));
         }
         for (name, line) in bad {
             let namespace = name.split_once('/').map_or("", |(namespace, _)| namespace);
-            found(&mut all, namespace)
+            entry(&mut all, namespace)
                 .into_iter()
                 .for_each(|set| set.bad = Some(line));
         }
