@@ -121,7 +121,7 @@ macro_rules! only_from_objects {
 /// expected.
 ///
 /// The enums derive `Deserialize` with `#[serde(remote = "Self")]`, as for
-/// [`only_from_objects`](crate::only_from_objects).
+/// [`only_from_objects`].
 #[macro_export]
 macro_rules! only_from_strings {
     ($($type:ty),+ $(,)?) => { $(

@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_response_that_envoy_generates_is_told_from_one_of_the_api_server() {
+    fn responses_of_envoy_are_not_mistaken_for_those_of_the_api_server() {
         let refused = "upstream connect error or disconnect/reset before headers. reset reason: connection refused";
         let seven = Some(Duration::from_secs(7));
         for (status, content_type, body, expected) in [
