@@ -32,7 +32,7 @@ pub enum Failure {
     /// There was no response within the callout's timeout.
     #[error("the Kubernetes API did not answer in time")]
     Timeout,
-    /// The response was cut off, or is larger than Envoy buffers for a callout (32 MiB by default).
+    /// The response was cut off, or is larger than the buffer of a callout (32 MiB by default).
     #[error("the answer was cut off, or is larger than Envoy buffers")]
     Disconnected,
     /// 401.
@@ -53,7 +53,7 @@ pub enum Failure {
         /// `Retry-After`, if the server sent it.
         retry_after: Option<Duration>,
     },
-    /// 5xx by the API server itself.
+    /// 5xx from the API server itself.
     #[error("{status}: {message}")]
     Server {
         /// The status code.
@@ -63,16 +63,16 @@ pub enum Failure {
         /// `Retry-After`, if the server sent it.
         retry_after: Option<Duration>,
     },
-    /// A status that neither a LIST nor a WATCH has.
+    /// A status that the API server does not send for a LIST or WATCH.
     #[error("unexpected status {0}")]
     Unexpected(u16),
-    /// The body is not JSON, or only the beginning of JSON.
+    /// The body is not JSON, or the JSON was cut off.
     #[error("the answer is not JSON as the API has it: {0}")]
     Malformed(String),
-    /// The list has more pages than any cluster has, or a page that is followed by itself.
+    /// The list has more pages than any real cluster, or a page refers to itself as the next one.
     #[error("the list does not end: its page {0} leads to another one")]
     EndlessList(u32),
-    /// The body is of another kind.
+    /// The body has the wrong kind.
     #[error("the answer is of kind {found:?}, not {expected:?}")]
     WrongKind {
         /// The kind of the body.
@@ -83,12 +83,13 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// A body that could not be parsed. It is cut, because the error may quote all of the body.
+    /// Creates a failure for a body that could not be parsed. The message is shortened, because the error may quote the
+    /// whole body.
     pub fn malformed(error: impl fmt::Display) -> Self {
         Self::Malformed(printable(error, LONGEST_QUOTE))
     }
 
-    /// How long the server asks to wait.
+    /// Returns how long the server asks clients to wait.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
@@ -97,7 +98,7 @@ impl Failure {
         }
     }
 
-    /// Returns whether the server as a whole is unavailable, whatever the request.
+    /// Returns whether the whole server is unavailable, not only for this request.
     #[must_use]
     pub fn is_server_unavailable(&self) -> bool {
         matches!(
@@ -112,7 +113,7 @@ impl Failure {
         matches!(self, Self::Forbidden(_) | Self::NotFound(_))
     }
 
-    /// What an operator can do about it.
+    /// Returns what an operator can do about the failure.
     #[must_use]
     pub fn advice(&self, source: &Source, verb: Verb) -> String {
         match self {
@@ -146,7 +147,7 @@ fn forbidden_advice(source: &Source, verb: Verb) -> String {
     )
 }
 
-/// The failure that a status stands for. `is_from_api_server` is false if Envoy made the response.
+/// Returns the failure for a status. `is_from_api_server` is false if Envoy generated the response.
 #[must_use]
 pub fn failure_from_status(status: u16, response: ApiResponse<'_>, is_from_api_server: bool) -> Failure {
     let message = status_message(response.body);
@@ -168,7 +169,7 @@ pub fn failure_from_status(status: u16, response: ApiResponse<'_>, is_from_api_s
     }
 }
 
-/// The failure in a `metav1.Status` within a successful response.
+/// Returns the failure in a `metav1.Status` within a successful response.
 pub(super) fn failure_from_event(code: u16, status: &[u8]) -> Failure {
     let response = ApiResponse {
         status: Some(code),
@@ -188,7 +189,7 @@ fn parse_retry_after(value: &[u8]) -> Option<Duration> {
         .map(Duration::from_secs)
 }
 
-/// The message of a `metav1.Status`, or else the beginning of the body, safe for the log.
+/// Returns the message of a `metav1.Status`, or else the beginning of the body, escaped and shortened for the log.
 fn status_message(body: &[u8]) -> String {
     #[derive(Deserialize)]
     struct StatusMessage {

@@ -1,4 +1,4 @@
-//! JSON that others wrote: answers of the API server, the configuration, and policies.
+//! Reads JSON from outside of the filter: responses of the API server, the configuration, and policies.
 
 use burst_printable::{LONGEST_QUOTE, printable};
 use serde::Deserialize;
@@ -6,21 +6,20 @@ use serde::de::DeserializeOwned;
 use serde_path_to_error::Path;
 use std::fmt;
 
-/// Reads an answer of the API server.
+/// Reads a response of the API server.
 ///
-/// All answers are read from bytes: reading some of them from text would put a second copy of each type's code into the
-/// Wasm module.
+/// It reads bytes. Reading text in some places would add a second copy of the code for each type to the Wasm module.
 ///
 /// # Errors
-/// The bytes are not JSON, or the JSON does not fit a `T`.
+/// Returns an error if the bytes are not JSON, or the JSON is not a `T`.
 pub fn read<'a, T: Deserialize<'a>>(json: &'a [u8]) -> serde_json::Result<T> {
     serde_json::from_slice(json)
 }
 
-/// Reads what a person wrote, a configuration or a policy, so that an error names the key.
+/// Reads a configuration or a policy, which a person wrote. An error names the key.
 ///
 /// # Errors
-/// The bytes are not JSON, or the JSON does not fit a `T`.
+/// Returns an error if the bytes are not JSON, or the JSON is not a `T`.
 pub fn read_with_path<T: DeserializeOwned>(json: &[u8]) -> Result<T, JsonError> {
     let mut json = serde_json::Deserializer::from_slice(json);
     let value =
@@ -43,7 +42,7 @@ pub fn shorten(reason: &str) -> String {
 /// Characters at the end of a reason. The longest list of allowed keys has about 500.
 const LONGEST_TAIL: usize = 1_000;
 
-/// What is wrong with JSON, and where.
+/// An error in JSON, with its location.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JsonError {
     path: String,
@@ -51,9 +50,10 @@ pub struct JsonError {
 }
 
 impl JsonError {
-    /// The path says where a wrong value is. The position in the text says where text is that is not JSON.
+    /// Locates a wrong value by its path, and a syntax error by its position in the text.
     ///
-    /// A wrong value has no position: Envoy and kube-apiserver write the JSON, and a person edits another file.
+    /// A wrong value has no position: Envoy and kube-apiserver write the JSON, and the file that a person edits is a
+    /// different one.
     fn new(path: &Path, error: &serde_json::Error) -> Self {
         let message = error.to_string();
         let position = format!(" at line {} column {}", error.line(), error.column());
@@ -76,13 +76,14 @@ impl JsonError {
         }
     }
 
-    /// The path of the wrong value, such as `clusters[0].name`. It is empty if the document as a whole is wrong.
+    /// Returns the path of the wrong value, such as `clusters[0].name`. It is empty if the document as a whole is
+    /// wrong.
     #[must_use]
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// The message of `serde` or `serde_json`.
+    /// Returns the message of `serde` or `serde_json`.
     #[must_use]
     pub fn reason(&self) -> &str {
         &self.reason
@@ -100,11 +101,11 @@ impl fmt::Display for JsonError {
 
 impl std::error::Error for JsonError {}
 
-/// Lets structs be read from a JSON object only. The code that `serde` derives takes an array of the fields' values as
-/// well, and `"header": []` in a configuration is a mistake.
+/// Implements `Deserialize` for structs so that they are read only from a JSON object. The code that `serde` derives
+/// also accepts an array of the field values, but `"header": []` in a configuration is a mistake.
 ///
-/// The structs derive `Deserialize` with `#[serde(remote = "Self")]`: that makes a function of their own, around which this
-/// macro puts the trait.
+/// The structs derive `Deserialize` with `#[serde(remote = "Self")]`. This creates an inherent function, which the
+/// macro wraps in the trait.
 #[macro_export]
 macro_rules! only_from_objects {
     ($($type:ty),+ $(,)?) => { $(
@@ -130,10 +131,12 @@ macro_rules! only_from_objects {
     )+ };
 }
 
-/// Lets enums without data be read from a JSON string only. The code that `serde` derives takes `{"keep": null}` for
-/// `"keep"` as well, and does not say of a number that it should be a string.
+/// Implements `Deserialize` for enums without data so that they are read only from a JSON string. The code that `serde`
+/// derives also accepts `{"keep": null}` for `"keep"`, and its error for a number does not say that a string is
+/// expected.
 ///
-/// The enums derive `Deserialize` with `#[serde(remote = "Self")]`, as for [`only_from_objects`](crate::only_from_objects).
+/// The enums derive `Deserialize` with `#[serde(remote = "Self")]`, as for
+/// [`only_from_objects`].
 #[macro_export]
 macro_rules! only_from_strings {
     ($($type:ty),+ $(,)?) => { $(
@@ -289,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn json_that_is_nested_too_deeply_is_refused() {
+    fn json_with_too_many_levels_is_refused() {
         for json in ["[".repeat(1_000), format!(r#"{{"name":{}"#, "[".repeat(1_000))] {
             assert!(config(&json).is_err());
         }
@@ -297,7 +300,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..64), text in "[\\[\\]{}\":,a1]{0,40}") {
+        fn any_bytes_are_read_without_a_panic(bytes in proptest::collection::vec(any::<u8>(), 0..64), text in "[\\[\\]{}\":,a1]{0,40}") {
             let _ = read_with_path::<Config>(&bytes);
             let _ = config(&text);
         }

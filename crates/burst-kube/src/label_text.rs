@@ -1,4 +1,4 @@
-//! Labels as one string, `key=value,key=value`, sorted by key: it is small in shared data, and is read in place. Neither
+//! Labels as one string, `key=value,key=value`, sorted by key. It is small in shared data and needs no parsing. Neither
 //! keys nor values contain a comma or an equals sign, so nothing is escaped.
 
 use burst_labels::content;
@@ -9,19 +9,19 @@ use std::collections::BTreeMap;
 pub struct LabelText<'a>(pub &'a str);
 
 impl<'a> LabelText<'a> {
-    /// The labels, in the order of the string.
+    /// Iterates over the labels in the order of the string.
     pub fn iter(self) -> impl Iterator<Item = (&'a str, &'a str)> {
         self.0.split(',').filter_map(|label| label.split_once('='))
     }
 
-    /// The value of a label; the first one if the key occurs more than once.
+    /// Returns the value of a label, or the first one if the key occurs more than once.
     #[must_use]
     pub fn value(self, key: &str) -> Option<&'a str> {
         self.iter().find(|(own, _)| *own == key).map(|(_, value)| value)
     }
 }
 
-/// The string form of labels, without those that no API server accepts.
+/// Writes labels as a string, without labels that the API server does not accept.
 #[must_use]
 pub fn write<T: AsRef<str>>(labels: &BTreeMap<T, T>) -> Box<str> {
     let mut text = String::new();
@@ -48,7 +48,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_label_is_found_by_its_whole_key() {
+    fn a_label_is_found_only_by_its_whole_key() {
         let labels = LabelText("app=web,example.com/app=,service=a,service=b");
         for (key, value) in [
             ("app", Some("web")),
@@ -64,7 +64,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_written_is_read(mut labels: BTreeMap<String, String>, good in "[a-z]{1,9}", value in "[a-z0-9]{0,9}x") {
+        fn labels_are_read_as_written(mut labels: BTreeMap<String, String>, good in "[a-z]{1,9}", value in "[a-z0-9]{0,9}x") {
             labels.insert(good.clone(), value.clone());
             let text = write(&labels);
             prop_assert_eq!(LabelText(&text).value(&good), Some(value.as_str()));

@@ -1,9 +1,9 @@
-//! Requests to the Kubernetes API, and what its responses mean: objects, changes of objects, or a named failure. Nothing
-//! is sent here.
+//! Builds requests to the Kubernetes API, and parses responses into objects, changes of objects, or a named failure. It
+//! does not send requests.
 //! <https://kubernetes.io/docs/reference/using-api/api-concepts/>
 //!
-//! Parsing a response is the longest work that the filter does in one call. So this is a crate of its own: it is optimized
-//! for speed, the rest of the module for size (`[profile.wasm]` of the workspace).
+//! Parsing a response is the longest task that the filter does in one call. This is a separate crate so that it can be
+//! optimized for speed, while the rest of the module is optimized for size (`[profile.wasm]` of the workspace).
 #![forbid(unsafe_code)]
 #![cfg_attr(
     not(test),

@@ -1,12 +1,12 @@
-//! Names of Kubernetes objects. They are written to header values and log messages, so only valid names are accepted: the
-//! API server allows any text in `scaleTargetRef.name`, line breaks included.
+//! Names of Kubernetes objects. They are written to header values and log messages, so only valid names are accepted:
+//! the API server allows any text in `scaleTargetRef.name`, line breaks included.
 
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::fmt;
 
-/// A DNS-1123 subdomain, which almost every Kubernetes object has as its name: at most 253 of `a-z 0-9 - .`, starting and
-/// ending with a letter or digit.
+/// A DNS-1123 subdomain, the form of the name of almost every Kubernetes object: at most 253 of `a-z 0-9 - .`, starting
+/// and ending with a letter or digit.
 /// <https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#dns-subdomain-names>
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Name(Box<str>);
@@ -25,12 +25,12 @@ impl Name {
         if Self::is_valid(text) {
             Ok(Self(text.into()))
         } else {
-            // A refused name may have any length; a log message may not.
+            // An invalid name may have any length, but a log message must be short.
             Err(InvalidName(text.chars().take(64).collect()))
         }
     }
 
-    /// Returns whether a string is a name.
+    /// Returns whether a string is a valid name.
     #[must_use]
     pub fn is_valid(text: &str) -> bool {
         let bytes = text.as_bytes();
@@ -65,7 +65,7 @@ impl ObjectName {
     /// Parses both parts.
     ///
     /// # Errors
-    /// Returns an error if one of them is not a name.
+    /// Returns an error if a part is not a valid name.
     pub fn new(namespace: &str, name: &str) -> Result<Self, InvalidName> {
         Ok(Self {
             namespace: Name::parse(namespace)?,
@@ -76,7 +76,7 @@ impl ObjectName {
     /// Parses `namespace/name`.
     ///
     /// # Errors
-    /// Returns an error if there is no slash, or a part is not a name.
+    /// Returns an error if there is no slash, or a part is not a valid name.
     pub fn parse(text: &str) -> Result<Self, InvalidName> {
         let (namespace, name) = text
             .split_once('/')
@@ -84,8 +84,8 @@ impl ObjectName {
         Self::new(namespace, name)
     }
 
-    /// Compares the strings `namespace/name`: the slash sorts after `-` and `.`, with which a longer namespace may
-    /// continue.
+    /// Compares the strings `namespace/name`. The order differs from that of the pairs, because the slash sorts after
+    /// `-` and `.`, which a namespace may contain.
     #[must_use]
     pub fn cmp_as_text(&self, other: &Self) -> Ordering {
         fn text(name: &Name) -> impl Iterator<Item = u8> {
@@ -98,7 +98,7 @@ impl ObjectName {
         }
     }
 
-    /// Returns whether a string is `namespace/name`.
+    /// Returns whether a string is a valid `namespace/name`.
     #[must_use]
     pub fn is_valid(text: &str) -> bool {
         let parts = text.split_once('/');
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_dns_subdomains_are_names() {
+    fn only_dns_subdomains_are_valid_names() {
         for good in ["a", "web", "web-1.shop", "0", &"a".repeat(253)] {
             assert!(Name::parse(good).is_ok(), "{good}");
         }
@@ -138,14 +138,14 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_name_is_quoted_short_and_without_control_characters() {
+    fn an_error_quotes_the_name_shortened_and_without_control_characters() {
         let error = Name::parse(&format!("a\n{}", "x".repeat(500))).unwrap_err().to_string();
         assert!(error.starts_with("\"a\\n"), "{error}");
         assert!(error.len() < 250, "{error}");
     }
 
     #[test]
-    fn an_object_name_is_two_names_with_a_slash() {
+    fn an_object_name_consists_of_two_names_with_a_slash() {
         assert_eq!(ObjectName::parse("shop/web").unwrap().to_string(), "shop/web");
         for bad in ["web", "shop/", "/web", "shop/web/x"] {
             assert!(ObjectName::parse(bad).is_err(), "{bad}");

@@ -1,5 +1,5 @@
-//! The few fields of an object that are used: the target and the replicas of an HPA, the selector of a Service, the pod
-//! labels of a workload. All other fields are skipped while parsing.
+//! The fields of an object that the filter uses: the target and the replicas of an HPA, the selector of a Service, the
+//! pod labels of a workload. All other fields are skipped while parsing.
 
 use crate::json;
 use crate::label_text;
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 /// Labels or an equality selector: keys to values.
 pub type LabelMap = BTreeMap<Box<str>, Box<str>>;
 
-/// An object of one of the kinds that are read.
+/// An object of one of the kinds that the filter reads.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Object {
     /// A HorizontalPodAutoscaler.
@@ -98,14 +98,14 @@ pub enum InvalidObject {
         /// Why the name is invalid.
         error: InvalidName,
     },
-    /// A number of replicas that is not possible.
+    /// The number of replicas is out of range.
     #[error("{field}: {value} is not a number of replicas (at least {min})")]
     Replicas {
         /// The path of the field.
         field: &'static str,
         /// The number.
         value: i64,
-        /// The smallest possible number.
+        /// The smallest allowed number.
         min: u32,
     },
 }
@@ -127,7 +127,7 @@ impl Object {
         })
     }
 
-    /// Its namespace and name.
+    /// Returns the namespace and name of the object.
     #[must_use]
     pub fn name(&self) -> &ObjectName {
         match self {
@@ -144,7 +144,7 @@ struct RawItem<'a, Spec> {
     #[serde(borrow)]
     metadata: RawMetadata<'a>,
     spec: Spec,
-    // Only parsed for an HPA: in other kinds fields of the same names may have other types.
+    // Parsed only for an HPA: in other kinds, fields with the same names may have other types.
     #[serde(borrow, default)]
     status: Option<&'a RawValue>,
 }
@@ -155,7 +155,7 @@ struct RawMetadata<'a> {
     name: Cow<'a, str>,
     #[serde(borrow)]
     namespace: Cow<'a, str>,
-    // Skipped like any other field unless they are kept.
+    // Parsed only if the labels are kept.
     #[serde(borrow, default)]
     labels: Option<&'a RawValue>,
 }
@@ -303,137 +303,4 @@ fn replicas(field: &'static str, value: i64, min: u32) -> Result<u32, InvalidObj
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn hpa(spec: &str, status: &str) -> Result<Hpa, InvalidObject> {
-        let json = format!(r#"{{"metadata":{{"name":"h","namespace":"shop"}},"spec":{spec},"status":{status}}}"#);
-        match Object::parse(ObjectKind::Hpas, &json, false)? {
-            Object::Hpa(hpa) => Ok(hpa),
-            other => panic!("{other:?}"),
-        }
-    }
-
-    const SPEC: &str = r#"{"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"web"},"minReplicas":1,"maxReplicas":5}"#;
-
-    #[test]
-    fn an_hpa_that_no_controller_has_seen_has_no_current_replicas() {
-        for status in [
-            "{}",
-            "null",
-            r#"{"desiredReplicas":0,"currentMetrics":null,"conditions":null}"#,
-        ] {
-            assert_eq!(hpa(SPEC, status).unwrap().current_replicas, None, "{status}");
-        }
-    }
-
-    #[test]
-    fn an_hpa_that_was_seen_counts_nothing_as_zero() {
-        for (status, current) in [
-            (r#"{"observedGeneration":1}"#, 0),
-            (r#"{"conditions":[{"type":"AbleToScale"}]}"#, 0),
-            (r#"{"currentReplicas":3,"desiredReplicas":3}"#, 3),
-        ] {
-            assert_eq!(hpa(SPEC, status).unwrap().current_replicas, Some(current), "{status}");
-        }
-    }
-
-    #[test]
-    fn a_value_that_no_api_server_sends_excludes_the_object_with_a_reason() {
-        let spec = |name: &str, max: i64| {
-            format!(r#"{{"scaleTargetRef":{{"kind":"Deployment","name":"{name}"}},"maxReplicas":{max}}}"#)
-        };
-        for (spec, status, reason) in [
-            (
-                spec("web", 0),
-                "{}",
-                "spec.maxReplicas: 0 is not a number of replicas (at least 1)",
-            ),
-            (spec("web", -1), "{}", "spec.maxReplicas: -1 is"),
-            (spec("web", 1 << 40), "{}", "spec.maxReplicas: 1099511627776 is"),
-            (
-                spec("web\\r\\nx: y", 1),
-                "{}",
-                "spec.scaleTargetRef.name: \"web\\r\\nx: y\" is not a DNS-1123 subdomain",
-            ),
-            (
-                spec("web", 1),
-                r#"{"currentReplicas":-2}"#,
-                "status.currentReplicas: -2 is",
-            ),
-            (spec("web", 1), r#"{"currentReplicas":"2"}"#, "invalid type"),
-            ("{}".into(), "{}", "missing field `scaleTargetRef`"),
-        ] {
-            let error = hpa(&spec, status).unwrap_err().to_string();
-            assert!(error.starts_with(reason), "{spec} {status}: {error}");
-        }
-    }
-
-    #[test]
-    fn the_group_of_a_target_counts_and_its_version_does_not() {
-        let group = |api_version: &str| {
-            let target = format!(r#"{{"apiVersion":"{api_version}","kind":"Rollout","name":"web"}}"#);
-            hpa(&format!(r#"{{"scaleTargetRef":{target},"maxReplicas":1}}"#), "{}")
-                .unwrap()
-                .target
-                .group
-        };
-        assert_eq!(&*group("argoproj.io/v1alpha1"), "argoproj.io");
-        assert_eq!(&*group("v1"), "");
-    }
-
-    #[test]
-    fn a_service_without_a_selector_has_an_empty_one() {
-        for spec in ["{}", r#"{"selector":null}"#, r#"{"selector":{}}"#] {
-            let json = format!(r#"{{"metadata":{{"name":"s","namespace":"shop"}},"spec":{spec}}}"#);
-            let Object::Service(service) = Object::parse(ObjectKind::Services, &json, false).unwrap() else {
-                panic!()
-            };
-            assert!(service.selector.is_empty(), "{spec}");
-        }
-    }
-
-    #[test]
-    fn a_workload_is_anything_with_a_pod_template() {
-        let json = r#"{"metadata":{"name":"w","namespace":"shop"},"spec":{"template":{"metadata":{"labels":{"app":"web"}}}},
-            "status":{"replicas":1,"conditions":[{}]}}"#;
-        let Object::Workload(workload) = Object::parse(ObjectKind::Workloads, json, false).unwrap() else {
-            panic!()
-        };
-        assert_eq!(workload.labels.get("app").map(|value| &**value), Some("web"));
-    }
-
-    #[test]
-    fn the_status_of_a_custom_kind_may_have_any_form() {
-        // An Argo Rollout counts its generations as text.
-        for status in [
-            r#"{"observedGeneration":"7","conditions":[]}"#,
-            r#"{"currentReplicas":"1 of 3","conditions":{"ready":true}}"#,
-            r#""fine""#,
-        ] {
-            let json = format!(
-                r#"{{"metadata":{{"name":"w","namespace":"shop"}},"spec":{{"template":{{}}}},"status":{status}}}"#
-            );
-            assert!(Object::parse(ObjectKind::Workloads, &json, false).is_ok(), "{status}");
-        }
-    }
-
-    #[test]
-    fn own_labels_are_read_if_they_are_kept_and_valid() {
-        let json =
-            |labels: &str| format!(r#"{{"metadata":{{"name":"s","namespace":"shop","labels":{labels}}},"spec":{{}}}}"#);
-        let read = |labels: &str, wanted| match Object::parse(ObjectKind::Services, &json(labels), wanted) {
-            Ok(Object::Service(service)) => Some(service.own_labels.into_string()),
-            _ => None,
-        };
-        let labels = r#"{"tier":"web","app.kubernetes.io/name":"shop","bad key":"x","bad":"a,b"}"#;
-        assert_eq!(
-            read(labels, true).as_deref(),
-            Some("app.kubernetes.io/name=shop,tier=web")
-        );
-        assert_eq!(read(labels, false).as_deref(), Some(""));
-        assert_eq!(read("null", true).as_deref(), Some(""));
-        assert_eq!(read("3", true), None);
-        assert_eq!(read("3", false).as_deref(), Some(""));
-    }
-}
+mod tests;

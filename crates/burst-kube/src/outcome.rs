@@ -1,18 +1,18 @@
-//! How a request ended, as the stats count it.
+//! The outcomes of requests that the stats count.
 
 use crate::failure::Failure;
 use serde::{Deserialize, Serialize};
 
-/// How a request ended.
+/// The outcome of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PollOutcome {
     /// It succeeded.
     Ok,
     /// The callout could not be sent.
     NotSent,
-    /// There was no connection.
+    /// The API server could not be reached.
     Unreachable,
-    /// There was no response in time.
+    /// The response did not come in time.
     Timeout,
     /// The response was cut off, or is too large.
     Disconnected,
@@ -49,7 +49,7 @@ impl PollOutcome {
         Self::Malformed,
     ];
 
-    /// Its part of a stat's name.
+    /// Returns the outcome as it appears in the name of a stat.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

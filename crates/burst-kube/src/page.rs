@@ -1,4 +1,4 @@
-//! One page of a LIST. The list is split into its items first, so that one malformed object costs one object.
+//! Parses a page of a LIST. The page is split into its items first, so a malformed object costs only that object.
 
 use crate::failure::Failure;
 use crate::json;
@@ -16,7 +16,7 @@ pub struct ListPage {
     pub objects: Vec<Object>,
     /// The invalid items, with the reason.
     pub invalid: Vec<InvalidItem>,
-    /// The names of objects that were not parsed this time. They are as they were before.
+    /// The names of objects that were not parsed this time. Keep their last version.
     pub retained: Vec<String>,
     /// The `continue` token of the next page; `None` on the last one.
     pub continue_token: Option<String>,
@@ -27,17 +27,18 @@ pub struct ListPage {
 /// An item that is not a valid object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InvalidItem {
-    /// `namespace/name` if it is known.
+    /// `namespace/name`, if it is known.
     pub name: String,
     /// Why it is invalid.
     pub reason: String,
 }
 
-/// Longer than two names with a slash between them, because an object that became invalid is found by its name.
+/// The longest name of an invalid item, in bytes. It must hold any valid `namespace/name`, because the store finds an
+/// object that became invalid by its name.
 pub const MAX_NAME_BYTES: usize = 600;
 
-/// The largest page that is requested. In a response that is no list of objects each two bytes may be an item, which takes
-/// a hundred times as much memory.
+/// The largest number of invalid items in a page; no larger page is requested. If the response is not a list of
+/// objects, every two bytes may be an item, and an item takes a hundred times as much memory.
 const MAX_INVALID_ITEMS: usize = 10_000;
 
 /// What to do with an item.
@@ -45,16 +46,16 @@ const MAX_INVALID_ITEMS: usize = 10_000;
 pub enum ParseDecision {
     /// Parse it.
     Parse,
-    /// Do not parse it, and keep the object as it was before.
+    /// Do not parse it, and keep the last version of the object.
     Retain,
     /// Do not parse it, and exclude the object.
     Exclude,
 }
 
-/// Is called before each item is parsed. A VM cannot catch a trap. A guard that notes outside of the VM which item is being
-/// parsed keeps other VMs from dying of the same bytes.
+/// Decides whether to parse each item. A VM cannot catch a trap. A guard that records, outside of the VM, which item
+/// the VM parses can prevent other VMs from trapping on the same bytes.
 pub trait ParseGuard {
-    /// Decides about the next item, which is JSON.
+    /// Called with the JSON of each item before it is parsed.
     fn begin(&mut self, item: &str) -> ParseDecision;
 }
 
@@ -71,7 +72,7 @@ struct RawList<'a> {
     kind: Cow<'a, str>,
     #[serde(borrow, default)]
     metadata: RawListMeta<'a>,
-    // It is absent in an object that is no list, and null where Go writes a nil slice.
+    // Absent if the object is not a list. Null if it is a nil slice in Go.
     #[serde(borrow, default)]
     items: Option<Vec<&'a RawValue>>,
 }
@@ -122,11 +123,11 @@ pub fn parse(source: &Source, body: &[u8], guard: &mut dyn ParseGuard) -> Result
     Ok(page)
 }
 
-/// Why an item gives no object.
+/// Why an item is not an object.
 pub(super) enum SkippedItem {
     /// It was not parsed this time.
     Retained,
-    /// It is excluded, for this reason.
+    /// It is excluded for this reason.
     Invalid(String),
 }
 
@@ -148,10 +149,10 @@ pub(super) fn parse_item(source: &Source, json: &str, guard: &mut dyn ParseGuard
     }
 }
 
-/// Why an item is excluded that must not be parsed.
+/// The reason why an item that must not be parsed is excluded.
 pub const QUARANTINED_REASON: &str = "a proxy thread died while it parsed these bytes";
 
-/// The name of an invalid item, as far as it is known.
+/// Returns the name of an invalid item, or a placeholder if it has none.
 pub(super) fn item_name(json: &str) -> String {
     #[derive(Deserialize)]
     struct PartialObject {
@@ -219,7 +220,7 @@ mod tests {
             }
         }
         let body = list(&[&item("a"), &item("b")]);
-        let read = |admission| parse(&services(), body.as_bytes(), &mut Refuse(item("a"), admission)).unwrap();
+        let read = |decision| parse(&services(), body.as_bytes(), &mut Refuse(item("a"), decision)).unwrap();
         let page = read(ParseDecision::Exclude);
         assert_eq!((page.objects.len(), page.retained.len()), (1, 0));
         assert_eq!(page.invalid.first().map(|bad| bad.name.as_str()), Some("shop/a"));
@@ -251,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn json_of_another_kind_is_refused() {
+    fn a_list_of_another_kind_is_refused() {
         for (body, found) in [(r#"{"kind":"PodList","items":[]}"#, "PodList"), ("{}", "")] {
             match parse(&services(), body.as_bytes(), &mut ()) {
                 Err(Failure::WrongKind {
@@ -274,12 +275,12 @@ mod tests {
         }
 
         #[test]
-        fn arbitrary_bytes_do_not_panic(body in proptest::collection::vec(any::<u8>(), 0..512)) {
+        fn any_bytes_are_parsed_without_a_panic(body in proptest::collection::vec(any::<u8>(), 0..512)) {
             let _ = parse(&services(), &body, &mut ());
         }
 
         #[test]
-        fn arbitrary_items_do_not_panic(item in ".{0,200}", reads in 0..4) {
+        fn any_item_is_parsed_without_a_panic(item in ".{0,200}", reads in 0..4) {
             let reads = [ObjectKind::Hpas, ObjectKind::Services, ObjectKind::Workloads, ObjectKind::Policies][usize::try_from(reads).unwrap()];
             let _ = [true, false].map(|labels| Object::parse(reads, &item, labels));
         }

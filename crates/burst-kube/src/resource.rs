@@ -1,11 +1,11 @@
-//! The resources that are read, and the paths that list and watch them.
+//! The resources that the filter reads, and the paths to list and watch them.
 
 use crate::name::Name;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Everything but the unreserved characters of RFC 3986 is escaped in a query value.
+/// The characters that are escaped in a query value: all but the unreserved characters of RFC 3986.
 const QUERY_VALUE: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// A resource of the Kubernetes API.
@@ -22,7 +22,7 @@ pub struct Resource {
 }
 
 impl Resource {
-    /// A resource with these four names.
+    /// Creates a resource from its group, version, plural name and kind.
     #[must_use]
     pub fn new(group: &str, version: &str, plural: &str, kind: &str) -> Self {
         Self {
@@ -33,8 +33,8 @@ impl Resource {
         }
     }
 
-    /// Returns whether it comes from a CustomResourceDefinition, and so may be absent from a healthy cluster: only the groups
-    /// of those must have a dot.
+    /// Returns whether the resource may come from a CustomResourceDefinition, and so may be absent from a healthy
+    /// cluster. The group of a CustomResourceDefinition must contain a dot.
     #[must_use]
     pub fn is_custom(&self) -> bool {
         self.group.contains('.')
@@ -63,7 +63,7 @@ impl Resource {
         Self::new("apps", "v1", "deployments", "Deployment")
     }
 
-    /// ExternalMetricPolicies, a kind of this project's own.
+    /// ExternalMetricPolicies, a kind of this project.
     #[must_use]
     pub fn external_metric_policies() -> Self {
         Self::new(
@@ -100,22 +100,22 @@ pub enum ObjectKind {
     Hpas,
     /// The selector.
     Services,
-    /// The labels of the pod template: of anything that has one.
+    /// The labels of the pod template, for any kind that has one.
     Workloads,
     /// All of the spec.
     Policies,
 }
 
-/// The verb of a request, as RBAC has it.
+/// The verb of a request, as in an RBAC role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Verb {
     /// Read a page of all objects.
     List,
-    /// Read what changes within a window of some seconds.
+    /// Read the changes of some seconds.
     Watch,
 }
 
-/// As it stands in a role.
+/// Writes the verb as a role has it.
 impl fmt::Display for Verb {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -156,14 +156,14 @@ impl Source {
         }
     }
 
-    /// Returns whether a healthy cluster may not know the resource. It then has no objects: an operator may configure a kind
-    /// before its CRD is installed.
+    /// Returns whether the resource may be absent from a healthy cluster. If it is, treat the list as empty: an
+    /// operator may configure a kind before its CRD is installed.
     #[must_use]
     pub fn may_be_absent(&self) -> bool {
         matches!(self.kind, ObjectKind::Workloads | ObjectKind::Policies) && self.resource.is_custom()
     }
 
-    /// The path and query of one page of at most `limit` objects, from `continue_token` on.
+    /// Returns the path and query for a page of at most `limit` objects that starts at `continue_token`.
     /// <https://kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-results-sets-in-chunks>
     #[must_use]
     pub fn list_path(&self, limit: u32, continue_token: Option<&str>) -> String {
@@ -172,7 +172,8 @@ impl Source {
         path
     }
 
-    /// The path and query of a watch of the changes since `resource_version`. The server ends it after `timeout_seconds`.
+    /// Returns the path and query to watch the changes since `resource_version`. The server ends it after
+    /// `timeout_seconds`.
     /// <https://kubernetes.io/docs/reference/using-api/api-concepts/#watch-bookmarks>
     #[must_use]
     pub fn watch_path(&self, resource_version: &str, timeout_seconds: u64) -> String {
@@ -227,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_those_of_the_api() {
+    fn paths_follow_the_api_conventions() {
         assert_eq!(
             source(Resource::services()).list_path(500, None),
             "/api/v1/services?limit=500"
@@ -251,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_source_is_named_as_rbac_names_it() {
+    fn a_source_is_displayed_with_its_rbac_name() {
         let shop = Source {
             namespace: Some(Name::parse("shop").unwrap()),
             ..source(Resource::hpas())

@@ -1,5 +1,6 @@
-//! What a response means. Envoy makes responses of its own: 503 for a refused connection, 504 for a timeout, and none at
-//! all, without headers, for a body that was cut off or is too large. They must not be taken for the API server's.
+//! Interprets responses. Envoy generates some responses itself: 503 if a connection is refused, 504 after a timeout,
+//! and a callout without headers if a body was cut off or is too large. They must not be mistaken for responses of the
+//! API server.
 
 pub use crate::failure::{ApiResponse, Failure, failure_from_status};
 use crate::page::{self, ListPage, ParseGuard};
@@ -16,7 +17,7 @@ pub enum Payload {
 }
 
 impl Payload {
-    /// The number of objects or changes.
+    /// Returns the number of objects or changes.
     #[must_use]
     pub fn len(&self) -> usize {
         match self {
@@ -60,11 +61,11 @@ pub fn parse_list(
     page::parse(source, success_body(response)?, progress)
 }
 
-/// The body of a successful response.
+/// Returns the body of a successful response.
 fn success_body(response: ApiResponse<'_>) -> Result<&[u8], Failure> {
     match response.status {
         Some(200) => Ok(response.body),
-        // Envoy's own responses are text. Those of the API server are a JSON Status.
+        // The API server sends a JSON Status. The responses that Envoy generates are text.
         Some(status) => Err(failure_from_status(status, response, is_json(response.content_type))),
         None => Err(Failure::Disconnected),
     }
@@ -96,10 +97,10 @@ mod tests {
     }
 
     #[test]
-    fn what_envoy_makes_up_is_not_the_api_servers_word() {
+    fn responses_of_envoy_are_not_mistaken_for_those_of_the_api_server() {
         let refused = "upstream connect error or disconnect/reset before headers. reset reason: connection refused";
         let seven = Some(Duration::from_secs(7));
-        for (status, content_type, body, meant) in [
+        for (status, content_type, body, expected) in [
             (None, "", "", Failure::Disconnected),
             (Some(504), "text/plain", "upstream request timeout", Failure::Timeout),
             (Some(503), "text/plain", refused, Failure::Unreachable(refused.into())),
@@ -121,7 +122,7 @@ mod tests {
             ),
             (Some(302), "text/html", "", Failure::Unexpected(302)),
         ] {
-            assert_eq!(failure_of(status, content_type, body), meant);
+            assert_eq!(failure_of(status, content_type, body), expected);
         }
     }
 
@@ -141,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_is_no_json_is_malformed() {
+    fn a_page_that_is_not_json_is_malformed() {
         for body in ["", "<html>", "{\"kind\":\"HorizontalPodAutoscalerList\",\"items\":[{"] {
             assert!(
                 matches!(failure_of(Some(200), "application/json", body), Failure::Malformed(_)),

@@ -1,27 +1,27 @@
-//! The memory that an object takes in the store, and its limit.
+//! The memory that an object needs in the store, and its limit.
 //!
-//! The number is the same on every machine, so that all proxies of a cluster exclude the same objects. It is an upper
-//! estimate: allocations, and the join's index of each label, count by round numbers for wasm32.
+//! The estimate is the same on every machine, so all proxies of a cluster exclude the same objects. It is an upper
+//! bound: allocations, and the entry of each label in the join's index, count as round numbers for wasm32.
 
 use crate::object::{LabelMap, Object};
 
-/// The limit of one object: some 700 labels.
+/// The limit for an object: about 700 labels.
 pub const MAX_OBJECT_BYTES: usize = 128 << 10;
 
-/// The limit of a policy, whose text is stored several times: a `spec` of 256 KiB.
+/// The limit for a policy: a `spec` of 256 KiB, which is stored several times.
 pub const MAX_POLICY_BYTES: usize = 1 << 20;
 
-/// The bytes of an object without its strings.
+/// The size of an object without its strings, in bytes.
 const OBJECT_OVERHEAD: usize = 512;
 
-/// The bytes of a label, of a workload or of a selector, without its strings.
+/// The size of a label of a workload or selector without its strings, in bytes.
 const LABEL_OVERHEAD: usize = 128;
 
-/// How often a string is stored that is served, or that every VM reads.
+/// The number of copies of a string that is served or that every VM reads.
 const TEXT_COPIES: usize = 4;
 
 impl Object {
-    /// The bytes that the object takes.
+    /// Returns the memory that the object needs, in bytes.
     #[must_use]
     pub fn size(&self) -> usize {
         let text = match self {
@@ -33,7 +33,7 @@ impl Object {
         OBJECT_OVERHEAD + text
     }
 
-    /// The limit of an object of its kind.
+    /// Returns the limit for an object of this kind, in bytes.
     #[must_use]
     pub fn size_limit(&self) -> usize {
         match self {
@@ -56,7 +56,7 @@ mod tests {
     use crate::page;
     use crate::resource::{ObjectKind, Resource, Source};
 
-    /// A Service that selects by so many labels.
+    /// A Service whose selector has a number of labels.
     fn service(labels: usize) -> String {
         let selector: Vec<_> = (0..labels)
             .map(|n| format!(r#""key-{n:05}":"{}""#, "v".repeat(50)))
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_ten_times_too_large_is_left_out_by_its_name_and_one_just_small_enough_is_read() {
+    fn an_object_over_the_limit_is_excluded_by_name_and_one_just_below_it_is_read() {
         let labels = MAX_OBJECT_BYTES / (LABEL_OVERHEAD + 59);
         let items = [
             service(labels - 3),
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_policy_of_a_thousand_rules_is_small_enough() {
+    fn a_policy_of_a_thousand_rules_is_within_the_limit() {
         let rule = r#"{"metric":"burst_headroom","selector":{"matchLabels":{"service":"web","deployment":"web-frontend-v1"}},"subjects":["x"],"deny":true}"#;
         let policy = |rules: usize| {
             let rules = vec![rule; rules].join(",");

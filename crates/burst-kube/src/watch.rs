@@ -1,5 +1,5 @@
-//! The response to one watch: a line of JSON for each event. A callout delivers its response only when that is complete, so
-//! the server is asked to end the watch after some seconds.
+//! Parses the response to a watch, which has a line of JSON for each event. A callout delivers only a complete
+//! response, so the request limits the watch to some seconds.
 //! <https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes>
 
 use crate::failure::{self, Failure};
@@ -15,25 +15,25 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-/// The changes of one watch.
+/// The changes from a watch.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct WatchBatch {
     /// The last change of each object, in the order of the events.
     pub changes: Vec<Change>,
-    /// The `resourceVersion` after them, where the next watch starts; `None` if there was no event.
+    /// The `resourceVersion` from which the next watch continues; `None` if there was no event.
     pub resource_version: Option<String>,
 }
 
-/// One change.
+/// A change of an object.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Change {
     /// An object was added or changed.
     Apply(Object),
-    /// An object was changed and is invalid now.
+    /// An object was added or changed, and is invalid.
     Invalid(InvalidItem),
-    /// An object was changed, and its change was not parsed.
+    /// An object was added or changed, and was not parsed. Keep its last version.
     Retained(String),
-    /// An object was deleted, or is no longer selected.
+    /// An object was deleted, or the selector no longer matches it.
     Delete(ObjectName),
 }
 
@@ -80,13 +80,13 @@ struct EventObject<'a> {
     object: &'a RawValue,
 }
 
-/// Parses the body of a successful watch. A last line without a line break was cut off: it is ignored, and the resource
-/// version is that of the line before, so that the next watch brings it again.
+/// Parses the body of a successful watch. A last line without a line break was cut off and is ignored. The resource
+/// version is that of the line before it, so the next watch returns the event again.
 ///
 /// # Errors
-/// Returns a failure if a line is no event, or is an event of type ERROR. Then the whole body is ignored, and the next
-/// request brings all of it again. A body that is only the beginning of a line is a failure too: from a server that always
-/// sends such a body nothing would ever be learned.
+/// Returns a failure if a line is not an event, or if an event has the type ERROR. Discard the whole body: the next
+/// request returns the events again. A body without a complete line is a failure too, because a watch of a server that
+/// always sends such a body makes no progress.
 pub fn parse(source: &Source, body: &[u8], guard: &mut dyn ParseGuard) -> Result<WatchBatch, Failure> {
     let mut batch = WatchBatch::default();
     let whole = match body.iter().rposition(|byte| *byte == b'\n') {
@@ -120,7 +120,7 @@ pub fn parse(source: &Source, body: &[u8], guard: &mut dyn ParseGuard) -> Result
         .last()
         .and_then(|(_, metadata, _)| metadata.resource_version.as_deref());
     batch.resource_version = version.map(ToOwned::to_owned);
-    // A rollout changes an object several times during one watch, and only the last change counts.
+    // A rollout changes an object several times during a watch. Only the last change counts.
     let mut later = HashSet::with_hasher(RandomState::default());
     for (event_type, metadata, line) in events.iter().rev() {
         let is_last = *event_type != EventType::Bookmark && later.insert((&metadata.namespace, &metadata.name));
@@ -154,7 +154,7 @@ fn parse_change(source: &Source, json: &str, guard: &mut dyn ParseGuard) -> Chan
     }
 }
 
-/// The failure in an event of type ERROR, which contains the `metav1.Status` of an ordinary response.
+/// Returns the failure in an event of type ERROR. Its object is the `metav1.Status` of an ordinary response.
 fn error_event(json: &str) -> Failure {
     #[derive(Deserialize)]
     struct StatusCode {
@@ -185,31 +185,31 @@ mod tests {
             + "\n"
     }
 
-    fn window(body: &str) -> Result<WatchBatch, Failure> {
+    fn batch(body: &str) -> Result<WatchBatch, Failure> {
         parse(&services(), body.as_bytes(), &mut ())
     }
 
-    fn said(window: &WatchBatch) -> Vec<String> {
-        let word = |change: &Change| match change {
-            Change::Apply(object) => format!("put {}", object.name()),
-            Change::Invalid(InvalidItem { name, .. }) => format!("spoiled {name}"),
-            Change::Retained(name) => format!("held {name}"),
-            Change::Delete(name) => format!("gone {name}"),
+    fn changes(batch: &WatchBatch) -> Vec<String> {
+        let describe = |change: &Change| match change {
+            Change::Apply(object) => format!("apply {}", object.name()),
+            Change::Invalid(InvalidItem { name, .. }) => format!("invalid {name}"),
+            Change::Retained(name) => format!("retained {name}"),
+            Change::Delete(name) => format!("delete {name}"),
         };
-        window.changes.iter().map(word).collect()
+        batch.changes.iter().map(describe).collect()
     }
 
     #[test]
-    fn changes_come_in_their_order_and_lead_to_the_last_version() {
+    fn changes_are_in_order_and_the_version_is_that_of_the_last_event() {
         let bookmark = r#"{"type":"BOOKMARK","object":{"kind":"Service","metadata":{"resourceVersion":"40"}}}"#;
         let body = event("ADDED", "a", 11) + &event("MODIFIED", "a", 12) + &event("DELETED", "b", 13) + bookmark + "\n";
-        let window = window(&body).unwrap();
-        assert_eq!(said(&window), ["put shop/a", "gone shop/b"]);
-        assert_eq!(window.resource_version.as_deref(), Some("40"));
+        let batch = batch(&body).unwrap();
+        assert_eq!(changes(&batch), ["apply shop/a", "delete shop/b"]);
+        assert_eq!(batch.resource_version.as_deref(), Some("40"));
     }
 
     #[test]
-    fn of_an_object_that_changed_several_times_the_last_counts() {
+    fn only_the_last_change_of_an_object_counts() {
         let body = event("ADDED", "a", 11)
             + &event("DELETED", "b", 12)
             + &event("MODIFIED", "a", 13).replace(r#"{"app":"a"}"#, "7")
@@ -217,88 +217,88 @@ mod tests {
             + &event("ADDED", "c", 15)
             + &event("DELETED", "c", 16);
         assert_eq!(
-            said(&window(&body).unwrap()),
-            ["spoiled shop/a", "put shop/b", "gone shop/c"]
+            changes(&batch(&body).unwrap()),
+            ["invalid shop/a", "apply shop/b", "delete shop/c"]
         );
     }
 
     #[test]
-    fn a_quiet_window_says_nothing() {
-        assert_eq!(window("").unwrap(), WatchBatch::default());
+    fn a_watch_without_events_has_no_changes() {
+        assert_eq!(batch("").unwrap(), WatchBatch::default());
     }
 
     #[test]
-    fn a_last_line_without_its_end_comes_again() {
+    fn a_last_line_that_was_cut_off_is_ignored() {
         let whole = event("ADDED", "a", 11);
         for cut in 0..event("ADDED", "b", 12).len() {
             let body = whole.clone() + &event("ADDED", "b", 12)[..cut];
-            let window = window(&body).unwrap();
-            assert_eq!(said(&window), ["put shop/a"], "{cut} bytes of the second line");
-            assert_eq!(window.resource_version.as_deref(), Some("11"));
+            let batch = batch(&body).unwrap();
+            assert_eq!(changes(&batch), ["apply shop/a"], "{cut} bytes of the second line");
+            assert_eq!(batch.resource_version.as_deref(), Some("11"));
         }
     }
 
     #[test]
-    fn a_body_that_is_the_beginning_of_a_line_says_nothing() {
+    fn a_body_without_a_complete_line_is_a_failure() {
         for body in [
             "<html>",
             "{",
             r#"{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"7"}}}"#,
         ] {
-            assert_eq!(window(body), Err(Failure::Disconnected), "{body}");
+            assert_eq!(batch(body), Err(Failure::Disconnected), "{body}");
         }
         for body in ["", "\n", " \r\n"] {
-            assert_eq!(window(body), Ok(WatchBatch::default()), "{body:?}");
+            assert_eq!(batch(body), Ok(WatchBatch::default()), "{body:?}");
         }
     }
 
     #[test]
-    fn an_object_that_became_unreadable_is_named() {
-        let spoiled = event("MODIFIED", "a", 11).replace(r#"{"app":"a"}"#, "7");
-        assert_eq!(said(&window(&spoiled).unwrap()), ["spoiled shop/a"]);
+    fn an_object_that_became_invalid_is_named() {
+        let invalid = event("MODIFIED", "a", 11).replace(r#"{"app":"a"}"#, "7");
+        assert_eq!(changes(&batch(&invalid).unwrap()), ["invalid shop/a"]);
     }
 
     #[test]
-    fn however_long_its_name_an_object_that_became_unreadable_is_known_by_it() {
+    fn an_invalid_object_with_the_longest_name_is_named_in_full() {
         let (namespace, name) = ("b".repeat(63), "a".repeat(253));
-        let spoiled = event("MODIFIED", &name, 11)
+        let invalid = event("MODIFIED", &name, 11)
             .replace("shop", &namespace)
             .replace(&format!(r#"{{"app":"{name}"}}"#), "7");
         assert_eq!(
-            said(&window(&spoiled).unwrap()),
-            [format!("spoiled {namespace}/{name}")]
+            changes(&batch(&invalid).unwrap()),
+            [format!("invalid {namespace}/{name}")]
         );
     }
 
     #[test]
-    fn an_expired_version_is_told_from_other_errors() {
+    fn an_error_event_for_an_expired_version_is_expired() {
         let error = |code: u16| {
             format!(
-                r#"{{"type":"ERROR","object":{{"kind":"Status","metadata":{{}},"message":"said so","code":{code}}}}}"#
+                r#"{{"type":"ERROR","object":{{"kind":"Status","metadata":{{}},"message":"too old","code":{code}}}}}"#
             ) + "\n"
         };
-        let read = |code| window(&(event("ADDED", "a", 11) + &error(code))).unwrap_err();
-        assert_eq!(read(410), Failure::Expired("said so".into()));
+        let read = |code| batch(&(event("ADDED", "a", 11) + &error(code))).unwrap_err();
+        assert_eq!(read(410), Failure::Expired("too old".into()));
         assert!(matches!(read(500), Failure::Server { status: 500, .. }));
     }
 
     #[test]
-    fn a_line_that_is_no_event_spoils_the_window() {
+    fn a_line_that_is_not_an_event_makes_the_batch_malformed() {
         let unversioned = r#"{"type":"ADDED","object":{"metadata":{"name":"a"}}}"#;
         for line in ["<html>", "{}", r#"{"type":"LOST","object":{}}"#, unversioned] {
             let body = event("ADDED", "a", 11) + line + "\n";
-            assert!(matches!(window(&body), Err(Failure::Malformed(_))), "{line}");
+            assert!(matches!(batch(&body), Err(Failure::Malformed(_))), "{line}");
         }
     }
 
     proptest! {
         #[test]
-        fn arbitrary_bytes_are_survived(body in proptest::collection::vec(any::<u8>(), 0..512)) {
+        fn any_bytes_are_parsed_without_a_panic(body in proptest::collection::vec(any::<u8>(), 0..512)) {
             let _ = parse(&services(), &body, &mut ());
         }
 
         #[test]
-        fn arbitrary_lines_are_survived(kind in "ADDED|MODIFIED|DELETED|ERROR|BOOKMARK|.{0,8}", object in ".{0,99}") {
+        fn any_line_is_parsed_without_a_panic(kind in "ADDED|MODIFIED|DELETED|ERROR|BOOKMARK|.{0,8}", object in ".{0,99}") {
             let line = format!("{{\"type\":\"{kind}\",\"object\":{object}}}\n");
             let _ = parse(&services(), line.as_bytes(), &mut ());
         }

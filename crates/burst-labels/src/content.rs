@@ -48,7 +48,7 @@ pub fn dns_subdomain(name: &str) -> Vec<String> {
     subdomain(name, "characters")
 }
 
-/// The messages of Go's two validators name different units, characters and bytes. Both count bytes.
+/// Checks a subdomain. One of Go's two validators says "characters" and the other "bytes", and both count bytes.
 fn subdomain(name: &str, unit: &str) -> Vec<String> {
     let mut messages = too_long(name, DNS_SUBDOMAIN_LENGTH, unit);
     if !is_dns_subdomain(name) {
@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_the_last_and_all_characters_of_a_name_are_checked() {
+    fn every_character_of_a_name_is_checked_and_the_first_and_last_more_strictly() {
         for name in ["a", "0", "a-b", "a.b-c.d"] {
             assert!(dns_subdomain(name).is_empty(), "{name}");
         }
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_label_with_dots_has_a_message_of_its_own() {
+    fn a_label_with_dots_has_its_own_message() {
         assert_eq!(dns_label("a.b"), ["must not contain dots"]);
     }
 

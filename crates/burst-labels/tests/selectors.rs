@@ -1,4 +1,5 @@
-//! Selectors against Go's own parser and matcher: freshly made ones where Go is at hand, recorded answers anywhere.
+//! Compares selectors with Go's parser and matcher. One test runs Go on random selectors; the other uses recorded
+//! answers and needs no Go.
 
 use burst_labels::Selector;
 use burst_testkit::{oracle, seed};
@@ -45,7 +46,7 @@ impl Answer {
         }
     }
 
-    /// Go sorts by key alone, and not stably.
+    /// Sorts the requirements. Go sorts only by key, and its sort is not stable.
     fn sorted(mut self) -> Self {
         self.requirements.sort();
         self
@@ -122,7 +123,7 @@ impl Generator {
         of[self.0.usize(0..of.len())]
     }
 
-    fn seldom(&mut self) -> bool {
+    fn rarely(&mut self) -> bool {
         self.0.u8(0..25) == 0
     }
 
@@ -131,12 +132,12 @@ impl Generator {
     }
 
     fn key(&mut self) -> &'static str {
-        let bad = self.seldom();
+        let bad = self.rarely();
         self.one(if bad { BAD_KEYS } else { KEYS })
     }
 
     fn value(&mut self) -> &'static str {
-        let bad = self.seldom();
+        let bad = self.rarely();
         self.one(if bad { BAD_VALUES } else { VALUES })
     }
 
@@ -160,20 +161,20 @@ impl Generator {
     }
 
     fn selector(&mut self) -> String {
-        if self.seldom() {
+        if self.rarely() {
             return (0..self.0.usize(0..8))
                 .map(|_| [self.one(NOISE), self.space()].concat())
                 .collect();
         }
         let requirements: Vec<_> = (0..self.0.usize(0..4)).map(|_| self.requirement()).collect();
         let mut selector = requirements.join(",");
-        if self.seldom() {
-            let places: Vec<_> = selector.char_indices().map(|(place, _)| place).collect();
-            let place = places
-                .get(self.0.usize(0..=places.len()))
+        if self.rarely() {
+            let positions: Vec<_> = selector.char_indices().map(|(position, _)| position).collect();
+            let position = positions
+                .get(self.0.usize(0..=positions.len()))
                 .copied()
                 .unwrap_or(selector.len());
-            selector.insert_str(place, self.one(NOISE));
+            selector.insert_str(position, self.one(NOISE));
         }
         selector
     }
@@ -197,12 +198,12 @@ fn assert_same(question: &Question, theirs: &Answer, seed: u64) {
 }
 
 #[test]
-fn selectors_mean_and_say_what_they_do_in_go() {
+fn random_selectors_have_the_same_results_and_messages_as_in_go() {
     let seed = seed();
     let mut generator = Generator(Rng::with_seed(seed));
     let questions: Vec<_> = (0..100_000).map(|_| generator.question()).collect();
     let answers = go(&questions);
-    let (taken, matched) = (
+    let (valid, matched) = (
         answers.iter().filter(|answer| answer.error.is_empty()).count(),
         answers
             .iter()
@@ -211,8 +212,8 @@ fn selectors_mean_and_say_what_they_do_in_go() {
             .count(),
     );
     assert!(
-        (30_000..95_000).contains(&taken) && matched > 20_000,
-        "{taken} taken, {matched} matches"
+        (30_000..95_000).contains(&valid) && matched > 20_000,
+        "{valid} valid, {matched} matches"
     );
     for (question, theirs) in questions.iter().zip(&answers) {
         assert_same(question, theirs, seed);
@@ -229,7 +230,7 @@ struct Vector {
 }
 
 #[test]
-fn recorded_selectors_mean_and_say_what_they_did_in_go() {
+fn recorded_selectors_have_the_same_results_and_messages_as_in_go() {
     if std::env::var_os("BURST_RECORD").is_some() {
         record();
     }
@@ -241,16 +242,16 @@ fn recorded_selectors_mean_and_say_what_they_did_in_go() {
     }
 }
 
-/// As many that are refused as are taken, so that every error is there often.
+/// Records as many invalid selectors as valid ones, so that every error occurs often.
 fn record() {
     let mut generator = Generator(Rng::with_seed(36));
     let questions: Vec<_> = (0..50_000).map(|_| generator.question()).collect();
     let answers = go(&questions);
     let pairs: Vec<_> = questions.into_iter().zip(answers).collect();
-    let some = |refused: bool| {
+    let some = |is_invalid: bool| {
         pairs
             .iter()
-            .filter(move |(_, answer)| answer.error.is_empty() != refused)
+            .filter(move |(_, answer)| answer.error.is_empty() != is_invalid)
             .take(1_000)
     };
     let lines = some(true).chain(some(false)).map(|(question, answer)| {

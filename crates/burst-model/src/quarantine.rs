@@ -1,63 +1,64 @@
-//! Keeps the VMs of a proxy away from bytes that ended one of them.
+//! Prevents the VMs of a proxy from trapping on the same bytes again.
 //!
-//! A trap cannot be caught inside a VM. Envoy's FAIL_RELOAD makes the VM again and configures it, so bytes that trap each
-//! reader in `on_configure` or in a tick would make every request a 503, for as long as they are there. **The invariant:
-//! nothing that comes from the cluster traps a VM again after its reload, neither in `on_configure` nor in a tick.**
+//! A VM cannot catch a trap. With FAIL_RELOAD, Envoy creates the VM again and configures it. If the same bytes trap
+//! every VM in `on_configure` or in a tick, every request gets a 503 for as long as the bytes exist. **The invariant:
+//! after its reload, a VM never traps again on data from the cluster, neither in `on_configure` nor in a tick.**
 //!
-//! A VM writes a [`Mark`] into shared data before it takes a record or parses an object, and removes it afterwards. All of
-//! that is one callback, so a mark that another VM finds is of a VM that is taking the item now, is slow, or is gone.
-//! Nobody can tell these apart, and nobody needs to: while the mark stands, no other VM takes the item. A VM that is
-//! merely slow removes its mark when it goes on. A VM that is gone does not, and its mark counts until it
-//! [expires](MARK_TTL); then one VM tries the item again.
+//! Before a VM reads a record or parses an object, it writes a [`Mark`] into shared data. Afterwards it removes the
+//! mark, in the same callback. So if another VM finds a mark, the first VM is reading the item now, is slow, or has
+//! crashed. These cases look the same and are handled in the same way: while the mark exists, no other VM reads the
+//! item. A slow VM removes its mark when it continues. The mark of a crashed VM stays until it [expires](MARK_TTL).
+//! Then one VM tries the item again.
 //!
-//! The lease, the confirmation and the failures are not marked: they hold numbers of the filter's own, and no text of the
-//! cluster's.
+//! The lease, the confirmation and the failures need no marks: they contain only numbers that the filter wrote, and no
+//! text from the cluster.
 
 use crate::hash;
 use crate::sync::election::VmId;
 use crate::time::Time;
 use std::time::Duration;
 
-/// An object whose mark has stood so long is left out. Until then it stays as it was read before: a thread may be held up
-/// for seconds, and an object that is innocent must not lose its header for that.
+/// The age of a mark from which its object is excluded from the snapshot. Until then the object stays as it was last
+/// read: a thread may be slow for seconds, and a valid object must not lose its header because of that.
 pub const SUSPICION_PERIOD: Duration = Duration::from_secs(60);
 
-/// A mark that is older counts no more. Then one VM tries the item again: what ended the last one may have been a passing
-/// lack of memory.
+/// The age at which a mark expires. Then one VM tries the item again: the last VM may have crashed because memory was
+/// short for a moment.
 pub const MARK_TTL: Duration = Duration::from_secs(3600);
 
-/// Deaths by a record beyond the first delay its next bytes by this, and each further one by twice as much as before.
+/// The delay before a record's next bytes are read after two VMs crashed on it. Each further crash doubles the delay.
 const INITIAL_PAUSE: Duration = Duration::from_secs(10);
 
-/// The longest such delay. So a cause that is in every new version of a record ends a VM a minute at most, and the proxy
-/// is well again a minute after the cause is gone.
+/// The longest such delay. If every new version of a record traps, at most one VM a minute crashes. The proxy recovers
+/// within a minute after the cause is gone.
 const MAX_PAUSE: Duration = Duration::from_secs(60);
 
-/// Marks that are kept, the newest; a VM has one at a time.
+/// The number of marks that are stored; the oldest are dropped. A VM has one mark at a time.
 const MAX_MARKS: usize = 64;
 
-/// What a mark is about.
+/// The kind of data that a VM reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ItemKind {
     /// The snapshot.
     Snapshot,
     /// The policies in force.
     Policies,
-    /// What other adapters offer.
+    /// The resources of other adapters.
     AdapterResources,
-    /// A request of the metrics APIs. The first one that needs them compiles the patterns of policies, and parses the sum of
-    /// counted requests.
+    /// A request to the metrics APIs. The first such request compiles the patterns of policies and parses the
+    /// aggregated request counts.
     MetricsQuery,
-    /// What a successor continues from.
+    /// The checkpoint from which a successor continues.
     Checkpoint,
-    /// An object of the API, an entry of a hub's answer, or what one VM or proxy counted; the leader parses these.
+    /// Data that the leader parses: an API object, an entry of a hub's response, or the request counts of a VM or a
+    /// proxy.
     Object,
     /// Any other work of the leader.
     Leading,
 }
 
 impl ItemKind {
-    /// Each at the place of its number.
+    /// All kinds, each at the index of its discriminant.
     const ALL: [Self; 7] = [
         Self::Snapshot,
         Self::Policies,
@@ -69,26 +70,27 @@ impl ItemKind {
     ];
 }
 
-/// Bytes, as far as a mark tells them from others.
+/// Identifies the bytes that a mark is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Item {
-    /// What they are.
+    /// The kind of data.
     pub kind: ItemKind,
-    /// A number that changes with them: a hash, or a generation.
+    /// A number that changes with the bytes: a hash or a generation.
     pub hash: u64,
 }
 
 impl Item {
-    /// An object, as JSON. In a list an object of the API's own kinds comes without the kind and the version that it has in
-    /// a watch; from its metadata on the bytes are the same.
+    /// Creates the item of an object, given as JSON. A list and a watch give the same item for the same object.
     #[must_use]
     pub fn object(json: &str) -> Self {
+        // A built-in kind has `kind` and `apiVersion` in a watch event but not in a list. From the metadata on the
+        // bytes are the same.
         const METADATA: &str = r#""metadata":"#;
-        let lasting = json.find(METADATA).and_then(|at| json.get(at..)).unwrap_or(json);
-        Self::of_bytes(ItemKind::Object, lasting.as_bytes())
+        let from_metadata = json.find(METADATA).and_then(|at| json.get(at..)).unwrap_or(json);
+        Self::of_bytes(ItemKind::Object, from_metadata.as_bytes())
     }
 
-    /// Bytes of that kind.
+    /// Creates the item of some bytes.
     #[must_use]
     pub fn of_bytes(kind: ItemKind, bytes: &[u8]) -> Self {
         let hash = hash::of_words(bytes);
@@ -96,38 +98,38 @@ impl Item {
     }
 }
 
-/// "This VM is taking this item."
+/// Records that a VM is reading an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
-    /// Which VM.
+    /// The VM.
     pub vm: VmId,
-    /// What it takes.
+    /// The item that the VM is reading.
     pub item: Item,
-    /// Since when, or since when a successor of that VM knows.
+    /// When the VM began to read, or when a successor noticed that the VM was lost.
     pub since: Time,
 }
 
-/// What may be done with an item.
+/// Whether a VM may read an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QuarantineVerdict {
-    /// It may be taken.
+    /// The VM may read the item.
     Clear,
-    /// Another VM may have died of it, or of bytes like it.
+    /// Another VM may have crashed on the item, or on similar bytes. Do not read it now.
     Suspected,
-    /// Another VM has not come back from it for [`SUSPICION_PERIOD`].
+    /// Another VM began to read the item at least [`SUSPICION_PERIOD`] ago and has not finished. Exclude it.
     Guilty,
 }
 
-/// The marks of all VMs, in one key of shared data.
+/// The marks of all VMs, oldest first. They are stored in one key of shared data.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Marks(Vec<Mark>);
 
-/// Bytes of a mark: kind, VM, hash, since when; little-endian. By hand, because a reader of these that is made from their
-/// types is some kilobytes of the header-only module.
+/// The size of an encoded mark: kind, VM, hash and time, little-endian. The encoding is written by hand because a
+/// derived one adds some kilobytes to the header-only module.
 const MARK_BYTES: usize = 1 + 4 + 8 + 8;
 
 impl Mark {
-    /// The mark as bytes.
+    /// Encodes the mark.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let Self { vm, item, since } = self;
@@ -139,7 +141,7 @@ impl Mark {
         bytes
     }
 
-    /// The mark that the first of some bytes are; `None` where they are none.
+    /// Decodes a mark from the start of some bytes. Returns `None` if they are not a mark.
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (&kind, rest) = bytes.split_first()?;
@@ -158,79 +160,80 @@ impl Mark {
         now.since(self.since)
     }
 
-    /// A mark that lies ahead was made before the clock was set back, and nobody knows when.
+    /// Returns whether the mark counts. A mark from the future does not: it was written before the clock was set back,
+    /// so its age is unknown.
     fn is_in_force(&self, now: Time) -> bool {
-        // A client that asks again each time is told "not now"; it may have the right to an answer.
-        let most = if self.item.kind == ItemKind::MetricsQuery {
+        // Every retry of the same query is refused while its mark counts, and the client may be entitled to a response.
+        let ttl = if self.item.kind == ItemKind::MetricsQuery {
             SUSPICION_PERIOD
         } else {
             MARK_TTL
         };
-        self.since <= now && self.age(now) < most
+        self.since <= now && self.age(now) < ttl
     }
 }
 
 impl Marks {
-    /// The marks as bytes; none where there are none.
+    /// Encodes the marks. No marks give no bytes.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         self.0.iter().flat_map(Mark::to_bytes).collect()
     }
 
-    /// The marks that some bytes are. What is none is passed over.
+    /// Decodes marks. Bytes that are not a mark are ignored.
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Self {
         Self(bytes.chunks(MARK_BYTES).filter_map(Mark::from_bytes).collect())
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no marks.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// All of them, the oldest first.
+    /// Iterates over the marks, oldest first.
     pub fn iter(&self) -> impl Iterator<Item = &Mark> {
         self.0.iter()
     }
 
-    /// What a VM may do with an item. Its own marks do not count: it is alive.
+    /// Returns whether a VM may read an item. Its own mark does not count: the VM is alive.
     #[must_use]
     pub fn verdict(&self, vm: Option<VmId>, item: Item, now: Time) -> QuarantineVerdict {
-        let alike = || {
+        let same_kind = || {
             let others = self
                 .0
                 .iter()
                 .filter(|mark| Some(mark.vm) != vm && mark.is_in_force(now));
             others.filter(|mark| mark.item.kind == item.kind)
         };
-        let same = alike().filter(|mark| mark.item == item);
-        if let Some(age) = same.map(|mark| mark.age(now)).max() {
+        let same_item = same_kind().filter(|mark| mark.item == item);
+        if let Some(age) = same_item.map(|mark| mark.age(now)).max() {
             return if age < SUSPICION_PERIOD {
                 QuarantineVerdict::Suspected
             } else {
                 QuarantineVerdict::Guilty
             };
         }
-        // One of many objects, or of many requests, says nothing of the others.
-        let is_alone = !matches!(item.kind, ItemKind::Object | ItemKind::MetricsQuery);
-        let newest = alike().map(|mark| mark.age(now)).min().filter(|_| is_alone);
-        match newest.is_some_and(|age| age < pause(alike().count())) {
+        // There are many objects and many queries. A crash on one of them does not make the others suspect.
+        let is_single = !matches!(item.kind, ItemKind::Object | ItemKind::MetricsQuery);
+        let newest = same_kind().map(|mark| mark.age(now)).min().filter(|_| is_single);
+        match newest.is_some_and(|age| age < pause(same_kind().count())) {
             true => QuarantineVerdict::Suspected,
             false => QuarantineVerdict::Clear,
         }
     }
 
-    /// For how long nobody should lead after a leader was lost: where leaders die one after the other of something that
-    /// no mark tells, that costs a VM a minute at most.
+    /// Returns how long no VM should take the lease after a leader was lost. If leaders crash one after the other for a
+    /// reason that no mark identifies, this limits the crashes to one VM a minute.
     #[must_use]
     pub fn leader_pause(&self, now: Time) -> Duration {
-        let leads = |kind| matches!(kind, ItemKind::Object | ItemKind::Checkpoint | ItemKind::Leading);
-        let lost = |mark: &&Mark| mark.is_in_force(now) && leads(mark.item.kind);
+        let is_leaders = |kind| matches!(kind, ItemKind::Object | ItemKind::Checkpoint | ItemKind::Leading);
+        let lost = |mark: &&Mark| mark.is_in_force(now) && is_leaders(mark.item.kind);
         pause(self.0.iter().filter(lost).count())
     }
 
-    /// Adds a mark, in place of the one that its VM had before and of those that count no more.
+    /// Adds a mark. Removes the previous mark of the same VM, and marks that have expired.
     pub fn begin(&mut self, mark: Mark) {
         self.0
             .retain(|known| known.vm != mark.vm && known.is_in_force(mark.since));
@@ -239,8 +242,8 @@ impl Marks {
         self.0.push(mark);
     }
 
-    /// Adds what a leader was about when it was lost, unless that VM has marked something more definite by itself; whether
-    /// it did.
+    /// Adds a mark on behalf of a leader that was lost, unless that VM has written one itself, which is more specific.
+    /// Returns whether the mark was added.
     pub fn succeed(&mut self, mark: Mark) -> bool {
         let is_new = self.0.iter().all(|known| known.vm != mark.vm);
         if is_new {
@@ -249,14 +252,14 @@ impl Marks {
         is_new
     }
 
-    /// Takes out what a VM has marked, which has come back from it; whether there was anything.
+    /// Removes the mark of a VM that has finished reading. Returns whether there was one.
     pub fn end(&mut self, vm: VmId) -> bool {
         let before = self.0.len();
         self.0.retain(|mark| mark.vm != vm);
         self.0.len() != before
     }
 
-    /// The objects that are not to be parsed, each with what may be done with it.
+    /// Iterates over the hashes of the objects that must not be parsed, with the verdict on each.
     pub fn objects(&self, now: Time) -> impl Iterator<Item = (u64, QuarantineVerdict)> {
         let objects = self
             .0
@@ -268,10 +271,10 @@ impl Marks {
     }
 }
 
-/// How long the next bytes of a record wait after so many deaths by it. After one they do not: the cause is in the bytes
-/// that are marked, as far as anybody knows.
-fn pause(deaths: usize) -> Duration {
-    match deaths {
+/// Returns the delay before the next bytes of a record are read after a number of crashes on it. One crash causes no
+/// delay, because its cause is probably in the marked bytes alone.
+fn pause(crashes: usize) -> Duration {
+    match crashes {
         0 | 1 => Duration::ZERO,
         2 => INITIAL_PAUSE,
         3 => INITIAL_PAUSE * 2,

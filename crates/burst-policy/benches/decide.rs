@@ -1,5 +1,4 @@
-//! What a policy of a thousand rules costs: `make bench` prints the table. Native code; as Wasm it takes about twice as
-//! long.
+//! Measures policies of a thousand rules in native code. Wasm takes about twice as long. `make bench` prints the table.
 #![allow(missing_docs, reason = "a program")]
 
 use std::hint::black_box;
@@ -9,10 +8,10 @@ use burst_policy::name::MAX_LENGTH;
 use burst_policy::policy::Rule;
 use burst_policy::{AccessRequest, DefaultDecision, LabelConstraints, Policy, evaluate};
 
-/// As many as a namespace may have.
+/// The largest number of rules of a namespace.
 const RULES: usize = 1000;
 
-/// Queries of a slice: those of a second.
+/// The number of queries in a measurement: those of one second.
 const QUERIES: usize = 1000;
 
 fn main() {
@@ -48,7 +47,7 @@ fn main() {
     table.save(env!("CARGO_TARGET_TMPDIR"));
 }
 
-/// As many rules as may be, and the longest names.
+/// Measures the largest policy with a pattern, and the longest names.
 fn worst(table: &mut Table, what: &str, pattern: &str, labels: &LabelConstraints) {
     let rule = format!(r#"{{"metric":"{pattern}","deny":true}}"#);
     let policies = (1..=RULES).map_while(|rules| {
@@ -78,7 +77,7 @@ fn spec_of(policy: &Policy) -> String {
     format!(r#"{{"rules":[{}]}}"#, rules.join(","))
 }
 
-/// A selector with as many values as may be, and a query with as many as a path has room for.
+/// Measures a selector with the largest number of values, and a query with as many values as fit into a path.
 fn values(table: &mut Table) {
     let all = |count: usize| (0..count).map(|value| format!("v{value:08}")).collect::<Vec<_>>();
     let requirements: Vec<_> = all(3000)

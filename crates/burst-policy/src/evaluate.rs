@@ -137,7 +137,8 @@ mod tests {
         ]
     }
 
-    fn said(
+    /// Returns the reason for the denial, or `passes`.
+    fn outcome(
         default: DefaultDecision,
         namespace: &str,
         metric: &str,
@@ -175,17 +176,17 @@ mod tests {
             ("data", "other", "", "robot", &[], robots),
             ("data", "other", "", "hpa", &["all", "robots"], robots),
         ] {
-            let said = said(DefaultDecision::Allow, namespace, metric, selector, user, groups);
-            assert_eq!(said, expected, "{namespace} {metric} {selector} {user} {groups:?}");
+            let outcome = outcome(DefaultDecision::Allow, namespace, metric, selector, user, groups);
+            assert_eq!(outcome, expected, "{namespace} {metric} {selector} {user} {groups:?}");
         }
     }
 
     #[test]
     fn the_default_decides_if_no_rule_matches() {
-        let said = |namespace, metric| said(DefaultDecision::Deny, namespace, metric, "team=web", "hpa", &[]);
-        assert_eq!(said("shop", "queue_depth"), "passes");
+        let outcome = |namespace, metric| outcome(DefaultDecision::Deny, namespace, metric, "team=web", "hpa", &[]);
+        assert_eq!(outcome("shop", "queue_depth"), "passes");
         assert_eq!(
-            said("shop", "other"),
+            outcome("shop", "other"),
             "ExternalMetricPolicy \"shop/web\" has no rule for it, and the default is deny"
         );
         let none: &[Policy] = &[];

@@ -1,8 +1,9 @@
-//! Regular expressions for names of metrics: the subset of the syntax that means the same to this engine, to Go and to `matches`
-//! in CEL. So the proxy and an admission policy generated from the same policy agree. All three engines take time in
-//! proportion to the length of the name.
+//! Regular expressions for metric names: the subset of the syntax that has the same meaning in this engine, in Go and
+//! in `matches` in CEL. So the proxy and an admission policy generated from the same policy agree. All three engines
+//! take time proportional to the length of the name.
 //!
-//! The engine is regex-lite: it adds 72 KB to the Wasm module, and regex without its optional features would add 391 KB.
+//! The engine is regex-lite: it adds 72 KB to the Wasm module, and regex without its optional features would add 391
+//! KB.
 //! <https://github.com/google/re2/wiki/Syntax>
 
 mod automaton;
@@ -15,7 +16,8 @@ use std::fmt;
 
 /// The longest pattern, in bytes.
 pub const MAX_LENGTH: usize = 256;
-/// The largest number of characters in a pattern with its repetitions expanded. A class counts one for every four ranges.
+/// The largest number of characters in a pattern with its repetitions expanded. A class counts one for every four
+/// ranges.
 pub const MAX_STATES: usize = 1000;
 
 /// A pattern that must match a whole name. It is compiled when the first name with one of its prefixes is matched: most
@@ -94,8 +96,8 @@ impl Pattern {
         })
     }
 
-    /// Returns whether the pattern matches a whole name; `None` if the engine cannot compile the pattern, which the grammar
-    /// prevents.
+    /// Returns whether the pattern matches a whole name; `None` if the engine cannot compile the pattern, which the
+    /// grammar prevents.
     #[must_use]
     pub fn matches(&self, name: &str) -> Option<bool> {
         let is_whole = |prefix: &Prefix| prefix.is_complete && prefix.text == name;
@@ -109,7 +111,7 @@ impl Pattern {
         regex.as_ref().map(|regex| regex.is_match(name))
     }
 
-    /// Returns whether a name has one of the prefixes, so that the engine must match it.
+    /// Returns whether a name has one of the prefixes, so the engine must match it.
     #[must_use]
     pub fn may_match(&self, name: &str) -> bool {
         self.open_prefixes().any(|prefix| name.starts_with(prefix))
@@ -165,8 +167,8 @@ impl Pattern {
 const COMPILE_STEPS: usize = 12;
 /// The fixed size of a compiled pattern in bytes, including its text.
 const BYTES: usize = 512;
-/// The size of a state in bytes: on wasm32 32 in a vector that may be half empty, 24 for a fork, and 16 in each of the two sets of
-/// active states, with a margin.
+/// The size of a state in bytes: on wasm32 32 in a vector that may be half empty, 24 for a fork, and 16 in each of the
+/// two sets of active states, with a margin.
 const STATE_BYTES: usize = 96;
 /// The size of a prefix without its text, in bytes.
 const PREFIX_BYTES: usize = 32;
@@ -306,8 +308,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2000))]
 
-        /// The engine compiles every valid pattern within the size limit. Neither the comparison of prefixes nor the removal of
-        /// capture groups changes what matches.
+        /// The engine compiles every valid pattern within the size limit. Neither the comparison of prefixes nor the
+        /// removal of capture groups changes what matches.
         #[test]
         fn the_engine_accepts_what_the_grammar_accepts(
             text in r"(ab?){0,2}[a-c.*+?|()\[\]{},0-3\\^$dw_/-]{0,12}",

@@ -1,11 +1,11 @@
-//! Remembers which rule matched a name first. Trying a thousand patterns takes thousands of times as long as one look-up, and
-//! clients ask for the same few names again and again.
+//! Caches the first rule that matches a name. Matching a thousand patterns takes thousands of times as long as one
+//! lookup, and clients request the same few names again and again.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
 
-/// More than the about ten metrics that a proxy serves, and so few that a client which keeps asking for new names costs
-/// little memory.
+/// The number of names in a cache. A proxy serves about ten metrics. The limit is low so that a client that keeps
+/// requesting new names costs little memory.
 const MAX_ENTRIES: usize = 32;
 /// The longest name that is cached, in bytes. Longer names are matched each time, which the [cost](crate::cost) allows.
 const MAX_LENGTH: usize = 96;

@@ -1,4 +1,4 @@
-//! Checks a [`RawPolicySpec`] and makes a [`Policy`] of it. An error names the path of the wrong value.
+//! Checks a [`RawPolicySpec`] and converts it to a [`Policy`]. An error names the path of the wrong value.
 
 use crate::cost::{self, LimitExceeded, MAX_RULES};
 use crate::labels::LabelConstraints;
@@ -90,7 +90,7 @@ impl Policy {
     /// Reads the JSON of a `spec`. The policy applies to `namespace`, or to all namespaces if that is `None`.
     ///
     /// # Errors
-    /// The first thing that is wrong, with its path.
+    /// Returns the first error, with the path of the wrong value.
     pub fn parse(name: &str, namespace: Option<&str>, spec: &str) -> Result<Self, PolicyError> {
         let spec: RawPolicySpec = json::read_with_path(spec.as_bytes()).map_err(|error| {
             let path = match error.path() {
@@ -105,7 +105,7 @@ impl Policy {
     /// Checks a `spec`.
     ///
     /// # Errors
-    /// The first thing that is wrong, with its path.
+    /// Returns the first error, with the path of the wrong value.
     pub fn new(name: &str, namespace: Option<&str>, spec: &RawPolicySpec) -> Result<Self, PolicyError> {
         let subjects = spec.subjects.as_deref();
         if subjects.is_some_and(<[_]>::is_empty) {
@@ -113,20 +113,20 @@ impl Policy {
         }
         let subjects = subjects.unwrap_or_default();
         at_most(subjects.len(), MAX_SUBJECTS).map_err(|kind| kind.at("subjects"))?;
-        if let Some(place) = subjects.iter().position(|subject| subject.name.is_empty()) {
-            return Err(PolicyErrorKind::Empty("name a user or a group").at(format!("subjects[{place}].name")));
+        if let Some(index) = subjects.iter().position(|subject| subject.name.is_empty()) {
+            return Err(PolicyErrorKind::Empty("name a user or a group").at(format!("subjects[{index}].name")));
         }
         if spec.rules.is_empty() {
             return Err(PolicyErrorKind::Empty("a policy has at least one rule").at("rules"));
         }
         at_most(spec.rules.len(), MAX_RULES).map_err(|kind| kind.at("rules"))?;
-        let rules = spec.rules.iter().enumerate().map(|(place, words)| {
-            let at = |PolicyError { path: below, kind }: PolicyError| kind.at(format!("rules[{place}]{below}"));
-            rule(words).map_err(at)
+        let rules = spec.rules.iter().enumerate().map(|(index, raw)| {
+            let at = |PolicyError { path: below, kind }: PolicyError| kind.at(format!("rules[{index}]{below}"));
+            rule(raw).map_err(at)
         });
         let rules: Vec<_> = rules.collect::<Result<_, _>>()?;
         cost::check_rules(subjects, &rules)
-            .map_err(|(place, excess)| PolicyErrorKind::from(excess).at(format!("rules[{place}]")))?;
+            .map_err(|(index, excess)| PolicyErrorKind::from(excess).at(format!("rules[{index}]")))?;
         Ok(Self {
             name: name.into(),
             namespace: namespace.map(Into::into),
@@ -144,21 +144,21 @@ fn at_most(count: usize, most: usize) -> Result<(), PolicyErrorKind> {
     }
 }
 
-fn rule(words: &RawRule) -> Result<Rule, PolicyError> {
-    let pattern = Pattern::parse(&words.metric).map_err(|bad| PolicyErrorKind::from(bad).at(".metric"))?;
-    let effect = match (&words.selector, words.deny) {
+fn rule(raw: &RawRule) -> Result<Rule, PolicyError> {
+    let pattern = Pattern::parse(&raw.metric).map_err(|bad| PolicyErrorKind::from(bad).at(".metric"))?;
+    let effect = match (&raw.selector, raw.deny) {
         (Some(_), Some(_)) => return Err(PolicyErrorKind::SelectorAndDeny.at("")),
         (None, None) => return Err(PolicyErrorKind::NoEffect.at("")),
         (None, Some(false)) => return Err(PolicyErrorKind::DenyFalse.at(".deny")),
         (None, Some(true)) => RuleEffect::Deny,
         (Some(selector), None) => {
-            within(selector).map_err(|PolicyError { path, kind }| kind.at(format!(".selector{path}")))?
+            allow_within(selector).map_err(|PolicyError { path, kind }| kind.at(format!(".selector{path}")))?
         }
     };
     Ok(Rule { pattern, effect })
 }
 
-fn within(selector: &LabelSelector) -> Result<RuleEffect, PolicyError> {
+fn allow_within(selector: &LabelSelector) -> Result<RuleEffect, PolicyError> {
     let labels = selector.match_labels.iter().flatten();
     let expressions = selector.match_expressions.as_deref().unwrap_or_default();
     at_most(labels.clone().count() + expressions.len(), MAX_REQUIREMENTS).map_err(|kind| kind.at(""))?;
@@ -167,9 +167,9 @@ fn within(selector: &LabelSelector) -> Result<RuleEffect, PolicyError> {
         label(key, &content::label_key(key)).map_err(|kind| kind.at(path()))?;
         label(value, &content::label_value(value)).map_err(|kind| kind.at(path()))?;
     }
-    for (place, words) in expressions.iter().enumerate() {
-        expression(words)
-            .map_err(|PolicyError { path: below, kind }| kind.at(format!(".matchExpressions[{place}]{below}")))?;
+    for (index, raw) in expressions.iter().enumerate() {
+        expression(raw)
+            .map_err(|PolicyError { path: below, kind }| kind.at(format!(".matchExpressions[{index}]{below}")))?;
     }
     let selected = LabelConstraints::from_label_selector(selector)
         .map_err(|operator| PolicyErrorKind::UnknownOperator(operator.into()).at(""))?;
@@ -203,8 +203,8 @@ fn expression(
     if let Some(kind) = kind {
         return Err(kind.at(".values"));
     }
-    for (place, value) in values.iter().enumerate() {
-        label(value, &content::label_value(value)).map_err(|kind| kind.at(format!(".values[{place}]")))?;
+    for (index, value) in values.iter().enumerate() {
+        label(value, &content::label_value(value)).map_err(|kind| kind.at(format!(".values[{index}]")))?;
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The canonical form: no fraction, no lost digit, the largest suffix that allows both.
+//! Writes the canonical form: the largest suffix that needs no fraction and loses no digit.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ pub(super) fn write(amount: &Decimal, format: Format, f: &mut fmt::Formatter<'_>
     }
 }
 
-/// The amount, if Go writes it with a binary suffix: whole, and not less than 1024.
+/// Returns the amount if Go writes it with a binary suffix: an integer of at least 1024 in magnitude.
 fn binary(amount: &Decimal) -> Option<i64> {
     amount.to_integer().filter(|integer| integer.unsigned_abs() >= 1024)
 }

@@ -1,5 +1,5 @@
-//! A decimal of any length. Go keeps every digit of a quantity, more than an `i128` would hold; an exponent of two
-//! thousand million must not cost two thousand million zeros, so they are never written out.
+//! A decimal number of any length. Go keeps every digit of a quantity, which may be more than an `i128` holds. The
+//! exponent may be two billion, so trailing zeros are never stored.
 
 use std::cmp::Ordering;
 
@@ -60,7 +60,7 @@ impl Decimal {
         }
     }
 
-    /// Times `2^bits`, bits at most 60.
+    /// Multiplies by `2^bits`. `bits` is at most 60.
     pub(super) fn shifted(&self, bits: u32) -> Self {
         let mut product = Vec::with_capacity(self.digits.len() + 19);
         let mut carry = 0_u128;
@@ -77,7 +77,7 @@ impl Decimal {
         Self::new(self.negative, &product, self.exponent)
     }
 
-    /// Away from zero, to a whole number of `10^exponent`.
+    /// Rounds away from zero to a multiple of `10^exponent`.
     pub(super) fn rounded_up(self, exponent: i64) -> Self {
         if self.exponent >= exponent || self.digits.is_empty() {
             return self;
@@ -90,31 +90,33 @@ impl Decimal {
                 return Self::new(self.negative, &digits, exponent);
             }
         }
-        // Nothing was left, or nothing but nines.
+        // No digits were kept, or only nines.
         digits.insert(0, 1);
         Self::new(self.negative, &digits, exponent)
     }
 
-    /// Whether it is beyond ±(2⁶³ − 1).
+    /// Returns whether the magnitude is greater than 2⁶³ − 1.
     pub(super) fn exceeds_i64(&self) -> bool {
         self.compare_magnitude(&Self::from_integer(i64::MAX, 0)) == Ordering::Greater
     }
 
-    /// Whether it lies strictly between -1 and 1 and is not zero.
+    /// Returns whether the number is strictly between -1 and 1 and not zero.
     pub(super) fn is_fraction(&self) -> bool {
         !self.digits.is_empty() && self.magnitude() <= 0
     }
 
-    /// Itself, if it is a whole number that fits.
+    /// Returns the number if it is an integer of at most 2⁶³ − 1 in magnitude.
     pub(super) fn to_integer(&self) -> Option<i64> {
         (self.exponent >= 0 && !self.exceeds_i64()).then(|| self.low_bits(self.exponent))
     }
 
-    /// What Go's `scaledValue` makes of an amount kept in billionths: units of `10^to`, for `to` above -9.
+    /// Returns the number in units of `10^to`, as Go's `scaledValue` does for an amount stored in billionths. `to` is
+    /// greater than -9.
     pub(super) fn scaled(&self, to: i32) -> i64 {
         let billionths = self.exponent.saturating_add(9);
         let limit = Self::from_integer(i64::MAX, -9);
-        // Every negative amount is "less than the largest int64" to Go, so the hugest ones wrap around here.
+        // Go compares the signed amount with the largest int64, so a very large negative amount takes this branch and
+        // wraps around.
         if self < &limit {
             let divisor = 10_i64.pow((to + 9).unsigned_abs());
             let whole = self.low_bits(billionths);
@@ -124,7 +126,7 @@ impl Decimal {
         rounded.low_bits(rounded.exponent.saturating_sub(to.into()))
     }
 
-    /// The low 64 bits of `digits × 10^zeros`, with the sign, as Go's `big.Int.Int64`.
+    /// Returns the low 64 bits of `digits × 10^zeros` with the sign, like Go's `big.Int.Int64`.
     fn low_bits(&self, zeros: i64) -> i64 {
         let digits = self
             .digits
@@ -136,7 +138,7 @@ impl Decimal {
         if self.negative { bits.wrapping_neg() } else { bits }
     }
 
-    /// The power of ten just above the number.
+    /// Returns the smallest `n` for which the magnitude is less than `10^n`.
     fn magnitude(&self) -> i64 {
         self.exponent
             .saturating_add(i64::try_from(self.digits.len()).unwrap_or(i64::MAX))
@@ -168,7 +170,7 @@ impl Ord for Decimal {
     }
 }
 
-/// How many of `length` digits are left when the last `drop` go.
+/// Returns how many of `length` digits remain without the last `drop`.
 fn keep(length: usize, drop: i64) -> usize {
     usize::try_from(drop).map_or(0, |drop| length.saturating_sub(drop))
 }
@@ -186,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn rounding_goes_away_from_zero_and_carries() {
+    fn rounding_is_away_from_zero_and_carries() {
         assert_eq!(decimal(1999, -3).rounded_up(-1), decimal(2, 0));
         assert_eq!(decimal(-1001, -3).rounded_up(0), decimal(-2, 0));
         assert_eq!(decimal(1, -30).rounded_up(-9), decimal(1, -9));
@@ -200,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn an_enormous_exponent_costs_nothing() {
+    fn an_enormous_exponent_stores_no_zeros() {
         assert_eq!(decimal(3, i32::MAX).low_bits(i64::MAX), 0);
         assert!(decimal(3, i32::MAX) > decimal(i64::MAX, 0));
     }

@@ -1,6 +1,6 @@
-//! The arithmetic of Go's `int64Amount`: rounds away from zero; what overflows wraps around or gives 0.
+//! The arithmetic of Go's `int64Amount`. It rounds away from zero. A result that overflows wraps around or is 0.
 
-/// `value × 10^scale` in units of `10^to`.
+/// Returns `value × 10^scale` in units of `10^to`.
 pub(super) fn scaled(value: i64, scale: i32, to: i32) -> i64 {
     let shift = i64::from(scale) - i64::from(to);
     if shift < 0 {
@@ -13,7 +13,7 @@ pub(super) fn scaled(value: i64, scale: i32, to: i32) -> i64 {
 fn multiplied(value: i64, zeros: u64) -> i64 {
     let factor = power_of_ten(zeros);
     match zeros {
-        // Go multiplies by these at once, and its callers do not look whether it fitted.
+        // Go has a fast path for these factors, and its callers ignore the overflow.
         1..=3 | 6 | 9 => factor.map_or(0, |factor| value.wrapping_mul(factor)),
         _ => factor.and_then(|factor| value.checked_mul(factor)).unwrap_or(0),
     }
@@ -36,7 +36,7 @@ mod tests {
     use super::scaled;
 
     #[test]
-    fn what_does_not_divide_is_rounded_away_from_zero() {
+    fn a_remainder_is_rounded_away_from_zero() {
         assert_eq!(
             [
                 scaled(11, -1, 0),
@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_zero_or_wraps_around_by_the_number_of_zeros() {
+    fn an_overflow_wraps_around_or_is_zero_as_in_go() {
         assert_eq!(scaled(i64::MAX, 0, -3), i64::MAX.wrapping_mul(1000));
         assert_eq!(
             [scaled(1, 18, 0), scaled(1, 19, 0), scaled(0, i32::MAX, -3)],

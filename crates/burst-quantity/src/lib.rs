@@ -1,7 +1,8 @@
-//! Kubernetes quantities (`100m`, `1Gi`, `3e6`), with the same parsing, printing and rounding as Go's [`resource.Quantity`].
+//! Kubernetes quantities (`100m`, `1Gi`, `3e6`), with the same parsing, printing and rounding as Go's
+//! [`resource.Quantity`].
 //!
-//! No digit is lost and no float is used. The quirks of Go's type are kept, because the API server stores what it prints and the
-//! HPA controller computes with what it rounds.
+//! No digit is lost and no float is used. The quirks of Go's type are kept, because the API server stores what it
+//! prints and the HPA controller computes with what it rounds.
 //!
 //! [`resource.Quantity`]: https://pkg.go.dev/k8s.io/apimachinery/pkg/api/resource#Quantity
 #![forbid(unsafe_code)]
@@ -45,8 +46,7 @@ pub use parse::ParseQuantityError;
 pub struct Quantity {
     amount: Amount,
     format: Format,
-    /// The original text if Go's parser treats it as canonical. It does so for `+5` and `007` too, so those are kept as
-    /// written.
+    /// The original text, if Go's parser treats it as canonical. Go does so for `+5` and `007` too.
     verbatim: Option<Box<str>>,
 }
 
@@ -57,14 +57,15 @@ enum Format {
     BinarySi,
 }
 
-/// Go has two representations, which round and overflow differently. [`Quantity::milli_value`] depends on which one it is.
+/// Go has two representations that round and overflow differently. The result of [`Quantity::milli_value`] depends on
+/// the representation.
 #[derive(Clone, Debug)]
 enum Amount {
     /// `value × 10^scale`.
     Integer { value: i64, scale: i32 },
-    /// More digits than an `i64` holds, already rounded up to whole billionths.
+    /// More digits than an `i64` holds, rounded up to whole billionths.
     Decimal(Decimal),
-    /// A binary quantity of 2⁶³ or more is cut to 2⁶³ − 1.
+    /// A binary quantity of 2⁶³ or more, which Go limits to 2⁶³ − 1.
     Capped { negative: bool },
 }
 
@@ -238,22 +239,22 @@ mod tests {
     }
 
     #[test]
-    fn canonical_forms_are_gos() {
+    fn canonical_forms_are_the_same_as_in_go() {
         let table = [
             ("1024Mi", "1Gi", "binary factors move into the suffix"),
-            ("1536Mi", "1536Mi", "but only whole ones"),
+            ("1536Mi", "1536Mi", "only if the result is an integer"),
             ("1.5Gi", "1536Mi", "no fraction is printed"),
             ("0.5", "500m", "no fraction is printed"),
             ("1000", "1k", "decimal factors move into the suffix"),
-            ("+5", "+5", "Go takes this text for canonical already"),
+            ("+5", "+5", "Go treats this text as canonical"),
             ("1000E", "1", "Go has no suffix above E and drops the exponent"),
             ("100e99", "100e99", "multiples of three only"),
             ("1e100", "10e99", "multiples of three only"),
             ("0.0001u", "1n", "rounded up to a billionth"),
             ("16Ei", "9223372036854775807", "binary amounts are capped"),
-            ("0.1Ki", "102400m", "less than 1024 is written decimally"),
+            ("0.1Ki", "102400m", "an amount below 1024 gets a decimal suffix"),
             ("m", "0", "a bare suffix is zero"),
-            ("-", "0", "and so is a bare sign"),
+            ("-", "0", "a bare sign is zero"),
         ];
         for (text, canonical, why) in table {
             assert_eq!(quantity(text).to_string(), canonical, "{text}: {why}");
@@ -261,14 +262,14 @@ mod tests {
     }
 
     #[test]
-    fn an_overflow_gives_what_go_gives() {
+    fn an_overflow_gives_the_same_result_as_in_go() {
         assert_eq!(quantity("1E").milli_value(), 0);
         assert_eq!(quantity("9P").milli_value(), 9_000_000_000_000_000_000);
         assert_eq!(quantity("8Ei").milli_value(), i64::MAX.wrapping_mul(1000));
     }
 
     #[test]
-    fn equal_amounts_are_equal_whatever_their_suffix() {
+    fn quantities_are_compared_by_amount() {
         assert_eq!(quantity("1Gi"), quantity("1024Mi"));
         assert!(quantity("1.5") > quantity("1499m"));
         assert!(quantity("-2") < quantity("-1"));

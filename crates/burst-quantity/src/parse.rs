@@ -1,4 +1,4 @@
-//! From text to a quantity, along the two ways of Go's parser: small numbers as integers, the rest as decimals.
+//! Parses a quantity. Like Go's parser, it stores small numbers as integers and all others as decimals.
 
 use std::str::FromStr;
 
@@ -7,22 +7,22 @@ use super::scan::{QuantityParts, scan};
 use super::suffix::{self, Suffix};
 use super::{Amount, Format, Quantity};
 
-/// The smallest power of ten a quantity can hold: billionths.
+/// The exponent of the smallest unit of a quantity: billionths.
 const NANO: i32 = -9;
 
-/// Digits an `i64` always holds.
+/// The number of digits that always fit into an `i64`.
 const INTEGER_DIGITS: usize = 18;
 
-/// Why a text is not a quantity. The words are Go's, as the apiserver answers them.
+/// Why a text is not a quantity. The messages are those of Go, which the API server returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParseQuantityError {
-    /// Empty, or with characters that stand in no quantity.
+    /// The text is empty or has characters that no quantity contains.
     #[error("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'")]
     Format,
-    /// A suffix that stands for nothing, without a digit to multiply.
+    /// There are no digits before a suffix for which Go requires them, such as `e-10` or `Ei`.
     #[error("unable to parse numeric part of quantity")]
     Numeric,
-    /// Letters that are no suffix, such as `K` or `mi`, or an exponent beyond 64 bits.
+    /// The suffix is unknown, such as `K` or `mi`, or its exponent needs more than 64 bits.
     #[error("unable to parse quantity's suffix")]
     Suffix,
 }
@@ -48,14 +48,15 @@ impl FromStr for Quantity {
 
 struct Integer<'a> {
     parts: &'a QuantityParts<'a>,
-    /// Of the digits as written, before a binary suffix multiplied them.
+    /// The digits as a number, before the suffix and the sign are applied.
     written: i64,
     value: i64,
     scale: i32,
     format: Format,
 }
 
-/// The fast way: the digits, and what a binary suffix makes of them, fit an `i64`.
+/// Parses a number that fits into an `i64` after multiplication by its binary suffix. Returns `None` for any other
+/// number.
 fn integer<'a>(parts: &'a QuantityParts<'a>, suffix: &Suffix) -> Option<Integer<'a>> {
     let (factor, scale, format, room) = match suffix {
         Suffix::Decimal { exponent, format } => (1, *exponent, *format, INTEGER_DIGITS),
@@ -65,7 +66,7 @@ fn integer<'a>(parts: &'a QuantityParts<'a>, suffix: &Suffix) -> Option<Integer<
         }
         Suffix::Binary { .. } => return None,
     };
-    // Go writes an empty whole part as "0", and that one digit counts.
+    // Go reads an empty whole part as "0" and counts that digit.
     let length = parts.whole.len().max(1) + parts.fraction.len();
     if length > room {
         return None;
@@ -98,7 +99,8 @@ impl Integer<'_> {
         }
     }
 
-    /// Go's shortcut past its own canonical form. It does not look at signs, leading zeros or a trailing point.
+    /// Returns whether Go's parser treats the text as canonical. The check ignores signs, leading zeros and a trailing
+    /// point.
     fn counts_as_canonical(&self) -> bool {
         match self.format {
             Format::BinarySi => self.written & 7 != 0,
@@ -129,7 +131,7 @@ fn decimal(parts: &QuantityParts<'_>, suffix: &Suffix) -> Quantity {
             format,
             verbatim: None,
         },
-        // Only a positive fraction changes its family; a zero keeps it.
+        // A fraction changes to decimal suffixes; zero does not.
         Format::BinarySi if amount.is_fraction() => Quantity {
             amount: Amount::Decimal(amount),
             format: Format::DecimalSi,
@@ -161,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_refusal_has_its_own_reason() {
+    fn an_invalid_text_gives_the_error_that_go_gives() {
         let table = [
             ("", ParseQuantityError::Format),
             ("1 ", ParseQuantityError::Format),
@@ -179,17 +181,17 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_parsed_or_refused(text in any::<String>()) {
+        fn any_text_is_a_quantity_or_an_error(text in any::<String>()) {
             let _ = text.parse::<Quantity>();
         }
 
         #[test]
-        fn what_is_printed_is_read_back_as_the_same_amount(
+        fn a_printed_quantity_parses_to_the_same_amount(
             text in "[+-]?[0-9]{0,40}(\\.[0-9]{0,12})?(n|u|m|k|M|Ki|Mi|Gi|Ti|Pi|Ei|e-?[0-9]{1,9})?",
         ) {
             if let Ok(quantity) = text.parse::<Quantity>() {
                 let printed = quantity.to_string();
-                // Beyond the letters Go prints a number without its exponent.
+                // Above the largest suffix Go drops the exponent.
                 prop_assume!(quantity.format != Format::DecimalSi || quantity.exact().digits().len() + 9 < 27);
                 prop_assert_eq!(&printed.parse::<Quantity>().unwrap(), &quantity, "{}", printed);
             }

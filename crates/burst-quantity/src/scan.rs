@@ -1,4 +1,4 @@
-//! Splits the text of a quantity into its parts, as tolerantly as Go's scanner, which accepts `-`, `.`, `5.` and `Ki`.
+//! Splits the text of a quantity into its parts. Like Go's scanner, it accepts `-`, `.`, `5.` and `Ki`.
 
 /// The parts of a quantity's text.
 #[derive(Debug, PartialEq, Eq)]
@@ -9,11 +9,11 @@ pub(super) struct QuantityParts<'a> {
     /// Digits after the point.
     pub fraction: &'a str,
     pub suffix: &'a str,
-    /// Whether any digit stood in front of the suffix, a leading zero included.
+    /// Whether there is a digit before the suffix. A leading zero counts.
     pub has_digits: bool,
 }
 
-/// `None` if what follows the number is not shaped like a suffix.
+/// Splits a text. Returns `None` if the text after the number does not have the form of a suffix.
 pub(super) fn scan(text: &str) -> Option<QuantityParts<'_>> {
     let negative = text.starts_with('-');
     let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
@@ -38,7 +38,7 @@ fn digits(text: &str) -> (&str, &str) {
     text.split_at_checked(end).unwrap_or((text, ""))
 }
 
-/// Letters, a sign, digits: each may be missing.
+/// Returns whether a text has the form of a suffix: letters, a sign and digits, each optional.
 fn is_suffix(text: &str) -> bool {
     let rest = text.trim_start_matches(|c| "eEinumkKMGTP".contains(c));
     let rest = rest.strip_prefix(['-', '+']).unwrap_or(rest);
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_comes_apart_at_the_point_and_at_the_suffix() {
+    fn a_text_is_split_at_the_point_and_before_the_suffix() {
         let parts = scan("-001.50e-3").unwrap();
         assert_eq!(
             (parts.negative, parts.whole, parts.fraction, parts.suffix),
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_shaped_like_a_suffix_is_refused() {
+    fn a_text_without_the_form_of_a_suffix_is_refused() {
         for text in ["1 Gi", "1Gi ", "1..5", "0x1F", "1_000", "1e5e", "١"] {
             assert_eq!(scan(text), None, "{text}");
         }

@@ -1,13 +1,13 @@
-//! The suffixes of a quantity and what they multiply by.
+//! The suffixes of a quantity and their factors.
 
 use super::Format;
 
-/// What a suffix stands for: `base^exponent`, in a family.
+/// The factor of a suffix.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Suffix {
-    /// `10^exponent`, as a letter or as `e…`.
+    /// `10^exponent`, written as a letter or as `e…`.
     Decimal { exponent: i32, format: Format },
-    /// `2^bits`, bits a multiple of ten up to 60.
+    /// `2^bits`. `bits` is a multiple of ten, at most 60.
     Binary { bits: u32 },
 }
 
@@ -37,7 +37,7 @@ pub(super) fn interpret(text: &str) -> Option<Suffix> {
         return Some(Suffix::Binary { bits });
     }
     let exponent: i64 = text.strip_prefix(['e', 'E'])?.parse().ok()?;
-    // Go keeps the low 32 bits of the exponent, without a word.
+    // Go silently keeps only the low 32 bits of the exponent.
     #[expect(clippy::cast_possible_truncation)]
     let exponent = exponent as i32;
     Some(Suffix::Decimal {
@@ -46,7 +46,7 @@ pub(super) fn interpret(text: &str) -> Option<Suffix> {
     })
 }
 
-/// The letter for `10^exponent`. Beyond the table there is none, and Go prints the number without it.
+/// Returns the suffix for `10^exponent`. It is empty if there is none: Go then prints the number without its exponent.
 pub(super) fn decimal(exponent: i64) -> &'static str {
     DECIMAL
         .into_iter()
@@ -54,7 +54,7 @@ pub(super) fn decimal(exponent: i64) -> &'static str {
         .map_or("", |(name, _)| name)
 }
 
-/// The letters for `2^bits`.
+/// Returns the suffix for `2^bits`.
 pub(super) fn binary(bits: u32) -> &'static str {
     BINARY
         .into_iter()

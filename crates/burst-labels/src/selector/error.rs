@@ -1,4 +1,4 @@
-//! Errors of the parser with the messages of Go's parser: clients show them, and people search for them.
+//! Errors of the parser. The messages are those of Go's parser, because clients show them and people search for them.
 
 use super::quote::Quote;
 

@@ -29,8 +29,8 @@ impl fmt::Display for Quote<'_> {
     }
 }
 
-/// Uses the tables of the standard library, which has them for `escape_debug`. The character follows a letter because at the
-/// start of a text combining marks are escaped too.
+/// Returns whether a character is printable, according to `escape_debug` of the standard library. The character is
+/// placed after a letter, because `escape_debug` escapes a combining mark at the start of a text.
 fn is_printable(c: char) -> bool {
     c.is_ascii_graphic() || c == ' ' || format!("a{c}").escape_debug().nth(2).is_none()
 }
@@ -40,7 +40,7 @@ mod tests {
     use super::Quote;
 
     #[test]
-    fn what_is_not_printable_is_escaped_as_go_does() {
+    fn characters_that_are_not_printable_are_escaped_as_in_go() {
         assert_eq!(
             Quote("a\"\\\u{1}\u{7f}é\u{301}").to_string(),
             "\"a\\\"\\\\\\x01\\x7fé\u{301}\""

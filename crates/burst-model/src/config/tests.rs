@@ -39,7 +39,7 @@ fn lists_are_watched_by_default() {
 }
 
 #[test]
-fn default_durations_fit_the_configured_ones() {
+fn default_durations_depend_on_the_configured_ones() {
     let seconds = |json: &str| {
         let config = parse(json).unwrap();
         let times = [config.sync.window, config.sync.workload_window, config.max_staleness];
@@ -54,7 +54,7 @@ fn default_durations_fit_the_configured_ones() {
         ),
         (r#"{"cluster":"k","sync":{"workload_window":"50s"}}"#, [5, 50, 100]),
         (r#"{"cluster":"k","poll_interval":"60s"}"#, [5, 30, 120]),
-        // Twelve lists take lists_per_window at four windows, and at one.
+        // With twelve lists, the defaults depend on the number of watches that are open at once.
         (
             r#"{"cluster":"k","namespaces":["a","b","c"],"sync":{"max_windows":4}}"#,
             [3, 10, 60],
@@ -289,7 +289,7 @@ fn settings_that_do_not_change_shared_data_do_not_change_the_hash() {
 }
 
 #[test]
-fn the_lists_hash_depends_only_on_what_is_read() {
+fn the_lists_hash_depends_only_on_the_cluster_and_the_lists() {
     let hash = |json: &str| parse(json).unwrap().lists_hash();
     let plain = hash(r#"{"cluster":"k"}"#);
     assert_eq!(
@@ -318,7 +318,7 @@ proptest! {
 }
 
 #[test]
-fn policies_are_read_in_all_namespaces_that_are_read_and_the_root_namespace() {
+fn policies_are_read_in_the_configured_namespaces_and_the_root_namespace() {
     let policies = |more: &str| {
         let json = format!(
             r#"{{"cluster":"k"{more},"metrics_apis":{{"filter_chain":"m","policies":{{"root_namespace":"istio-system"}}}}}}"#

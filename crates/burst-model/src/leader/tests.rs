@@ -20,7 +20,7 @@ const T0: Time = Time::from_unix_millis(1_700_000_000_000);
 const ROLLOUTS: &str =
     r#","workloads":[{"group":"argoproj.io","version":"v1alpha1","resource":"rollouts","kind":"Rollout"}]"#;
 
-/// A configuration whose lists are read in rounds. For watches see `tests/watched/`.
+/// A configuration with `mode: list`. Watches are tested in `tests/watched/`.
 fn config(more: &str) -> Rc<Config> {
     parse(&format!(r#"{{"cluster":"k","sync":{{"mode":"list"}}{more}}}"#))
 }
@@ -29,7 +29,7 @@ fn parse(json: &str) -> Rc<Config> {
     Rc::new(Config::parse(json.as_bytes(), Artifact::Full).unwrap())
 }
 
-/// A cluster with one Deployment, its Service, and its HPA at `current` of 5 replicas.
+/// Returns the page of a cluster with one Deployment, its Service, and its HPA with `current` of 5 replicas.
 fn cluster(source: &Source, current: u32) -> Result<ListPage, Failure> {
     let meta = r#""metadata":{"name":"web","namespace":"shop"}"#;
     let item = match source.resource.plural.as_str() {
@@ -46,7 +46,7 @@ fn cluster(source: &Source, current: u32) -> Result<ListPage, Failure> {
     page::parse(source, body.as_bytes(), &mut ())
 }
 
-/// The effects of one round.
+/// The effects of a tick and of the responses to its requests.
 #[derive(Default)]
 struct Round {
     requests: Vec<String>,
@@ -61,12 +61,12 @@ struct Round {
     readable: Vec<(String, Readable)>,
 }
 
-/// One tick, with every list answered at once by `api`.
+/// Runs one tick. `api` responds to every list at once.
 fn round(leader: &mut Leader, now: Time, mut api: impl FnMut(&Source) -> Result<ListPage, Failure>) -> Round {
     round_of(leader, now, |source, _| api(source).map(Payload::Page))
 }
 
-/// One tick, with every request answered at once by `api`.
+/// Runs one tick. `api` responds to every request at once.
 fn round_of(leader: &mut Leader, now: Time, mut api: impl FnMut(&Source, Verb) -> Result<Payload, Failure>) -> Round {
     let mut round = Round::default();
     let mut effects = leader.tick(now);
@@ -74,9 +74,9 @@ fn round_of(leader: &mut Leader, now: Time, mut api: impl FnMut(&Source, Verb) -
         for effect in std::mem::take(&mut effects) {
             match effect {
                 Effect::Request(request) => {
-                    let answer = api(leader.source(request.source).unwrap(), request.request.verb);
+                    let response = api(leader.source(request.source).unwrap(), request.request.verb);
                     round.requests.push(request.request.path);
-                    effects.extend(leader.answer(request.source, answer, now, 0));
+                    effects.extend(leader.answer(request.source, response, now, 0));
                 }
                 Effect::PublishSnapshot(snapshot) => round.published.push(Snapshot::open(snapshot).unwrap()),
                 Effect::PublishPolicies(sets) => round.policies = Some(sets),
@@ -136,7 +136,7 @@ fn the_first_round_publishes_the_replicas_of_the_cluster() {
 }
 
 #[test]
-fn a_quiet_cluster_is_confirmed_and_not_published_again() {
+fn an_unchanged_snapshot_is_confirmed_and_not_published_again() {
     let mut leader = Leader::new(config(""), Handover::default(), T0);
     round(&mut leader, T0, |source| cluster(source, 1));
     let quiet = round(&mut leader, later(15), |source| cluster(source, 1));
@@ -153,20 +153,20 @@ fn a_quiet_cluster_is_confirmed_and_not_published_again() {
 }
 
 #[test]
-fn nothing_is_published_until_every_list_was_read() {
+fn nothing_is_published_before_every_list_was_read() {
     let mut leader = Leader::new(config(""), Handover::default(), T0);
     let late = |source: &Source| match source.resource.plural.as_str() {
         "services" => Err(Failure::Timeout),
         _ => cluster(source, 1),
     };
-    let unanswered = round(&mut leader, T0, late);
-    assert!(unanswered.published.is_empty() && unanswered.confirmed.is_empty());
-    let answered = round(&mut leader, later(15), |source| cluster(source, 1));
-    assert_eq!(answered.published.len(), 1);
+    let incomplete = round(&mut leader, T0, late);
+    assert!(incomplete.published.is_empty() && incomplete.confirmed.is_empty());
+    let complete = round(&mut leader, later(15), |source| cluster(source, 1));
+    assert_eq!(complete.published.len(), 1);
 }
 
 #[test]
-fn a_change_of_state_is_one_message_that_says_what_to_do() {
+fn a_failure_and_a_recovery_cause_one_message_each() {
     let mut leader = Leader::new(config(""), Handover::default(), T0);
     let deny = |source: &Source| match source.kind {
         ObjectKind::Hpas => Err(Failure::Forbidden("no".into())),
@@ -197,10 +197,10 @@ fn a_change_of_state_is_one_message_that_says_what_to_do() {
 }
 
 #[test]
-fn without_the_verb_watch_the_lists_are_read_and_one_message_says_so() {
+fn without_the_verb_watch_the_leader_lists_and_logs_one_message_for_each_list() {
     let mut leader = Leader::new(parse(r#"{"cluster":"k"}"#), Handover::default(), T0);
     let (mut messages, mut loads, mut watches) = (Vec::new(), Vec::new(), 0);
-    // Long enough for a watch to be tried again.
+    // Long enough for the leader to try a watch again.
     for second in 0..500 {
         let current = u32::try_from(second / 200).unwrap();
         let round = round_of(&mut leader, later(second), |source, verb| match verb {
@@ -254,7 +254,11 @@ fn a_list_that_always_fails_at_its_second_page_causes_one_message_and_few_reques
             .filter(|path| path.contains("horizontalpod"))
             .count()
     };
-    assert_eq!(of_hpas(&first), 4, "it retries once without a delay, and then pauses");
+    assert_eq!(
+        of_hpas(&first),
+        4,
+        "the leader retries once without a delay, and then pauses"
+    );
     assert_eq!(first.messages.len(), 1, "{:?}", first.messages);
     let second = round(&mut leader, later(60), &mut expires);
     assert_eq!(
@@ -288,7 +292,7 @@ fn an_invalid_object_is_reported_once_and_counted_while_it_exists() {
 }
 
 #[test]
-fn a_custom_kind_that_the_cluster_does_not_have_counts_as_an_empty_list() {
+fn a_custom_kind_that_is_absent_counts_as_an_empty_list() {
     let mut leader = Leader::new(config(ROLLOUTS), Handover::default(), T0);
     let absent = |source: &Source| match source.kind {
         ObjectKind::Workloads => Err(Failure::NotFound("404 page not found".into())),

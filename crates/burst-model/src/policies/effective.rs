@@ -68,7 +68,8 @@ pub enum PoliciesUnavailable {
 }
 
 impl EffectivePolicies {
-    /// Loads the sets that the leader published. Called once a tick; calls `published` only after a new read of the leader.
+    /// Loads the sets that the leader published. Called once a tick; calls `published` only after a new read of the
+    /// leader.
     pub fn refresh(&mut self, root: &Name, confirmed: Option<&Confirmed>, published: impl FnOnce() -> Vec<u8>) {
         let Some(Confirmed { lists, .. }) = confirmed else {
             return;
@@ -86,7 +87,7 @@ impl EffectivePolicies {
     /// Returns the policies for requests in a namespace: those of the root namespace, then its own.
     ///
     /// # Errors
-    /// One of the two sets is not known.
+    /// Returns an error if one of the two sets is not available.
     pub fn for_namespace<'a>(
         &'a self,
         root: &Name,
@@ -109,9 +110,9 @@ fn find<'a>(sets: &'a [EffectiveSet], namespace: &str) -> Option<&'a EffectiveSe
 /// Replaces the sets, and keeps the checked policies of those that did not change.
 fn rebuild(root: &Name, mut before: Vec<EffectiveSet>, published: PolicySets) -> Vec<EffectiveSet> {
     let renew = |published: PolicySet| {
-        let place = position(&before, &published.namespace, |set| &set.published.namespace).ok();
-        let same = place
-            .and_then(|place| before.get_mut(place))
+        let index = position(&before, &published.namespace, |set| &set.published.namespace).ok();
+        let same = index
+            .and_then(|index| before.get_mut(index))
             .filter(|set| set.published == published);
         let ready = same.map(|set| std::mem::take(&mut set.ready)).unwrap_or_default();
         EffectiveSet {
@@ -199,7 +200,7 @@ mod tests {
         let mut effective = EffectivePolicies::default();
         effective.refresh(&root(), None, || panic!("there was no read"));
         effective.refresh(&root(), Some(&confirmed(1)), || published(&[("shop", DENY)]));
-        effective.refresh(&root(), Some(&confirmed(1)), || panic!("there was no read since"));
+        effective.refresh(&root(), Some(&confirmed(1)), || panic!("there was no new read"));
         effective.refresh(&root(), Some(&confirmed(2)), || vec![0xff; 9]);
         assert_eq!(names(&effective, "shop").unwrap().len(), 1);
     }

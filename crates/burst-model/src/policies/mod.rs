@@ -1,7 +1,7 @@
 //! Policy objects: the leader reads and publishes them, and every VM evaluates them.
 //!
-//! The policies of a namespace form one set that is in force as a whole. Without one of its policies a set would allow more
-//! than its author wrote, so a set with an invalid policy is refused and the previous set stays in force. Sets are
+//! The policies of a namespace form one set that is in force as a whole. Without one of its policies a set would allow
+//! more than its author wrote, so a set with an invalid policy is refused and the previous set stays in force. Sets are
 //! independent: an invalid policy in one namespace does not delay those of another.
 
 mod effective;
@@ -38,13 +38,13 @@ pub struct PolicySet {
 pub(crate) struct PolicyCollector {
     /// The sets that were published last, if any.
     published: Option<PolicySets>,
-    /// The hash of the objects that they were made of.
+    /// The hash of the objects from which the sets were made.
     input_hash: Option<u64>,
     sizes: SizeCache,
 }
 
-/// The size of each set in bytes, or why it is refused, by the hash of the set. When one namespace changes, the others are
-/// not compiled again.
+/// The size of each set in bytes, or why it is refused, by the hash of the set. When one namespace changes, the others
+/// are not compiled again.
 type SizeCache = BTreeMap<u64, Result<usize, String>>;
 
 /// The policy objects of a namespace, and a message about one that could not be read.
@@ -60,20 +60,21 @@ fn position<T>(sets: &[T], namespace: &str, of: impl Fn(&T) -> &str) -> Result<u
     sets.binary_search_by(|set| of(set).cmp(namespace))
 }
 
-fn found<'a, 'b>(all: &'b mut Vec<NamespaceObjects<'a>>, namespace: &'a str) -> Option<&'b mut NamespaceObjects<'a>> {
-    let place = position(all, namespace, |found| found.namespace).unwrap_or_else(|place| {
+/// Returns the entry of a namespace, and adds it if there is none.
+fn entry<'a, 'b>(all: &'b mut Vec<NamespaceObjects<'a>>, namespace: &'a str) -> Option<&'b mut NamespaceObjects<'a>> {
+    let index = position(all, namespace, |set| set.namespace).unwrap_or_else(|index| {
         let (specs, bad) = (Vec::new(), None);
-        all.insert(place, NamespaceObjects { namespace, specs, bad });
-        place
+        all.insert(index, NamespaceObjects { namespace, specs, bad });
+        index
     });
-    all.get_mut(place)
+    all.get_mut(index)
 }
 
 impl PolicyCollector {
     /// Continues from the sets that the last leader published.
-    pub(crate) fn new(told: Option<PolicySets>) -> Self {
+    pub(crate) fn new(published: Option<PolicySets>) -> Self {
         Self {
-            published: told,
+            published,
             input_hash: None,
             sizes: SizeCache::new(),
         }
@@ -81,12 +82,12 @@ impl PolicyCollector {
 
     /// Returns the number of namespaces whose policies are refused.
     pub(crate) fn refused(&self) -> usize {
-        let told = self.published.iter().flatten();
-        told.filter(|set| set.refused.is_some()).count()
+        let sets = self.published.iter().flatten();
+        sets.filter(|set| set.refused.is_some()).count()
     }
 
-    /// Takes all current objects, and messages about those that could not be read. Returns the sets if they changed, and
-    /// warnings to log.
+    /// Takes all current objects, and messages about those that could not be read. Returns the sets if they changed,
+    /// and warnings to log.
     pub(crate) fn update<'a>(
         &mut self,
         root: Option<&str>,
@@ -95,12 +96,12 @@ impl PolicyCollector {
     ) -> (Option<PolicySets>, Vec<String>) {
         let mut all = Vec::new();
         for policy in objects {
-            let set = found(&mut all, policy.name.namespace.as_str());
+            let set = entry(&mut all, policy.name.namespace.as_str());
             set.into_iter().for_each(|set| set.specs.push(policy));
         }
         for (name, line) in bad {
             let namespace = name.split_once('/').map_or("", |(namespace, _)| namespace);
-            found(&mut all, namespace)
+            entry(&mut all, namespace)
                 .into_iter()
                 .for_each(|set| set.bad = Some(line));
         }
@@ -213,7 +214,7 @@ fn apply_quota(root: Option<&str>, sets: &mut [Candidate<'_>]) {
     for (namespace, _) in order {
         let set = position(sets, namespace, |set| set.namespace)
             .ok()
-            .and_then(|place| sets.get_mut(place));
+            .and_then(|index| sets.get_mut(index));
         set.into_iter().for_each(|set| set.take(&mut quota));
     }
 }
@@ -251,8 +252,8 @@ fn compile(namespace: &str, applies: Option<&str>, specs: &[NamedSpec]) -> Resul
         })?);
     }
     let cost = cost::check_set(&policies.iter().collect::<Vec<_>>());
-    let bytes = cost.map_err(|(place, excess)| {
-        let title = policies.get(place).map_or("", Policy::name);
+    let bytes = cost.map_err(|(index, excess)| {
+        let title = policies.get(index).map_or("", Policy::name);
         format!("the policies up to {title} have {excess}")
     })?;
     let of_specs: usize = specs.iter().map(|(_, spec)| spec.len()).sum();

@@ -190,11 +190,11 @@ fn a_published_set_that_exceeds_a_limit_does_not_stay_in_force() {
         r#"{{"rules":[{}]}}"#,
         [r#"{"metric":"(?:.{0,30}){30}x","deny":true}"#; 99].join(",")
     );
-    let told = PolicySet {
+    let published = PolicySet {
         namespace: "shop".into(),
         in_force: Some(vec![("p".into(), slow.as_str().into())]),
         refused: None,
     };
-    let (sets, _) = update(&mut PolicyCollector::new(Some(vec![told])), &[("shop/p", &slow)]);
+    let (sets, _) = update(&mut PolicyCollector::new(Some(vec![published])), &[("shop/p", &slow)]);
     assert_eq!(set(&sets.unwrap(), "shop").in_force, None);
 }

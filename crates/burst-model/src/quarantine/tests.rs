@@ -34,7 +34,7 @@ const OBJECT: Item = Item {
 };
 
 #[test]
-fn what_another_vm_does_not_come_back_from_is_suspected_then_guilty_and_forgotten_in_the_end() {
+fn an_item_that_another_vm_does_not_finish_is_suspected_then_guilty_then_clear() {
     let marks = marks(&[mark(1, OBJECT, T0)]);
     for (seconds, verdict) in [
         (0, QuarantineVerdict::Suspected),
@@ -55,7 +55,7 @@ fn what_another_vm_does_not_come_back_from_is_suspected_then_guilty_and_forgotte
     assert_eq!(
         marks.verdict(Some(VmId(1)), OBJECT, at(9)),
         QuarantineVerdict::Clear,
-        "its own says that it is alive"
+        "a VM ignores its own mark"
     );
     assert_eq!(
         marks.verdict(None, OBJECT, T0.before(MARK_TTL)),
@@ -65,7 +65,7 @@ fn what_another_vm_does_not_come_back_from_is_suspected_then_guilty_and_forgotte
 }
 
 #[test]
-fn an_object_of_a_watch_is_known_in_a_list() {
+fn an_object_is_the_same_item_in_a_watch_and_in_a_list() {
     let object = r#""metadata":{"name":"web","resourceVersion":"7"},"spec":{"metadata":{}}}"#;
     let [listed, watched] = ["{", r#"{"kind":"Service","apiVersion":"v1","#].map(|start| format!("{start}{object}"));
     assert_eq!(Item::object(&listed), Item::object(&watched));
@@ -75,7 +75,7 @@ fn an_object_of_a_watch_is_known_in_a_list() {
 }
 
 #[test]
-fn a_request_is_refused_for_a_minute_and_holds_up_no_other() {
+fn a_query_is_refused_for_a_minute_and_delays_no_other_query() {
     let query = |hash| item(ItemKind::MetricsQuery, hash);
     let all: Vec<_> = (0..5).map(|n| mark(n, query(u64::from(n)), T0)).collect();
     let marks = marks(&all);
@@ -85,7 +85,7 @@ fn a_request_is_refused_for_a_minute_and_holds_up_no_other() {
 }
 
 #[test]
-fn other_bytes_and_other_kinds_are_taken_at_once_after_one_death() {
+fn after_one_crash_other_bytes_and_other_kinds_are_read_at_once() {
     let marks = marks(&[mark(1, SNAPSHOT, T0)]);
     for other in [
         item(ItemKind::Snapshot, 8),
@@ -101,25 +101,25 @@ fn other_bytes_and_other_kinds_are_taken_at_once_after_one_death() {
 }
 
 #[test]
-fn a_cause_in_every_new_version_ends_a_vm_a_minute_at_most() {
-    let (mut marks, mut deaths) = (Marks::default(), Vec::new());
+fn if_every_new_version_traps_at_most_one_vm_a_minute_crashes() {
+    let (mut marks, mut crashes) = (Marks::default(), Vec::new());
     for second in 0..3600 {
-        // Each second there are other bytes, and a VM that would take them.
-        let taken = item(ItemKind::Snapshot, second);
-        if marks.verdict(None, taken, at(second)) == QuarantineVerdict::Clear {
-            marks.begin(mark(u32::try_from(second).unwrap(), taken, at(second)));
-            deaths.push(second);
+        // Each second there are new bytes, and a VM that tries to read them.
+        let attempt = item(ItemKind::Snapshot, second);
+        if marks.verdict(None, attempt, at(second)) == QuarantineVerdict::Clear {
+            marks.begin(mark(u32::try_from(second).unwrap(), attempt, at(second)));
+            crashes.push(second);
         }
     }
-    assert_eq!(deaths[..7], [0, 1, 11, 31, 71, 131, 191]);
+    assert_eq!(crashes[..7], [0, 1, 11, 31, 71, 131, 191]);
     assert!(
-        deaths.windows(2).skip(4).all(|pair| pair[1] - pair[0] == 60),
-        "{deaths:?}"
+        crashes.windows(2).skip(4).all(|pair| pair[1] - pair[0] == 60),
+        "{crashes:?}"
     );
 }
 
 #[test]
-fn objects_do_not_wait_for_each_other_and_leaders_do() {
+fn a_crash_delays_no_other_object_but_the_next_leader() {
     let all: Vec<_> = (0..5)
         .map(|n| mark(n, item(ItemKind::Object, u64::from(n)), T0))
         .collect();
@@ -135,7 +135,7 @@ fn objects_do_not_wait_for_each_other_and_leaders_do() {
 }
 
 #[test]
-fn what_is_written_is_read_and_what_is_no_mark_is_passed_over() {
+fn marks_are_decoded_as_encoded_and_other_bytes_are_ignored() {
     let marks = marks(&[
         mark(1, SNAPSHOT, T0),
         mark(u32::MAX, item(ItemKind::Leading, u64::MAX), at(1)),
@@ -146,9 +146,13 @@ fn what_is_written_is_read_and_what_is_no_mark_is_passed_over() {
         (2 * MARK_BYTES, marks.clone())
     );
     bytes.push(0);
-    assert_eq!(Marks::from_bytes(&bytes), marks, "cut short");
+    assert_eq!(Marks::from_bytes(&bytes), marks, "truncated");
     bytes[0] = 99;
-    assert_eq!(Marks::from_bytes(&bytes).0, marks.0[1..], "of a newer binary");
+    assert_eq!(
+        Marks::from_bytes(&bytes).0,
+        marks.0[1..],
+        "an unknown kind from a newer binary"
+    );
     for kind in ItemKind::ALL {
         let known = mark(1, item(kind, 7), T0);
         assert_eq!(Mark::from_bytes(&known.to_bytes()), Some(known));
@@ -156,7 +160,7 @@ fn what_is_written_is_read_and_what_is_no_mark_is_passed_over() {
 }
 
 #[test]
-fn a_vm_has_one_mark_and_takes_it_away() {
+fn a_vm_has_one_mark_and_removes_it() {
     let mut marks = marks(&[mark(1, SNAPSHOT, T0), mark(1, OBJECT, T0), mark(2, OBJECT, T0)]);
     assert_eq!(marks.0.len(), 2);
     assert!(marks.end(VmId(1)) && !marks.end(VmId(1)));
@@ -164,7 +168,7 @@ fn a_vm_has_one_mark_and_takes_it_away() {
 }
 
 #[test]
-fn there_are_never_more_than_so_many_and_none_for_ever() {
+fn the_number_and_the_age_of_marks_are_limited() {
     let many: Vec<_> = (0..10 * 64)
         .map(|n| mark(n, item(ItemKind::Object, u64::from(n)), T0))
         .collect();
@@ -173,7 +177,7 @@ fn there_are_never_more_than_so_many_and_none_for_ever() {
     assert_eq!(
         marks.verdict(None, many.last().unwrap().item, T0),
         QuarantineVerdict::Suspected,
-        "the newest stay"
+        "the newest are kept"
     );
     marks.begin(mark(9_999, SNAPSHOT, at(3600)));
     assert_eq!(marks.0.len(), 1);

@@ -19,13 +19,13 @@ fn refusal(spec: &str) -> String {
     policy(spec).unwrap_err()
 }
 
-/// A rule that may be asked for anything but these.
+/// A rule that allows all values except `values` values of `length` characters.
 fn none_of(values: usize, length: usize) -> String {
     let all: Vec<_> = (0..values).map(|value| format!("{value:0length$}")).collect();
-    let requirement = |(place, values): (usize, &[String])| {
+    let requirement = |(index, values): (usize, &[String])| {
         let values: Vec<_> = values.iter().map(|value| format!("\"{value}\"")).collect();
         format!(
-            r#"{{"key":"k{place}","operator":"NotIn","values":[{}]}}"#,
+            r#"{{"key":"k{index}","operator":"NotIn","values":[{}]}}"#,
             values.join(",")
         )
     };
@@ -37,7 +37,7 @@ fn none_of(values: usize, length: usize) -> String {
 }
 
 #[test]
-fn a_thousand_ordinary_rules_are_a_policy() {
+fn a_policy_may_have_a_thousand_ordinary_rules() {
     for pattern in [
         "metric_{}",
         "metric_{}_.*",
@@ -51,23 +51,23 @@ fn a_thousand_ordinary_rules_are_a_policy() {
 }
 
 #[test]
-fn what_one_name_can_make_slow_is_refused_at_the_rule_that_is_too_much() {
+fn a_policy_that_is_slow_for_some_name_is_refused_at_the_rule_that_exceeds_the_limit() {
     let attack = |count| refusal(&spec((0..count).map(|_| deny("(?:.{0,30}){30}x"))));
-    let said = attack(1000);
-    assert_eq!(said, attack(1), "ten times the cap, or a thousand times");
-    assert!(said.starts_with("rules[0]: up to here the policy has "), "{said}");
+    let message = attack(1000);
+    assert_eq!(message, attack(1), "the first rule alone exceeds the limit");
+    assert!(message.starts_with("rules[0]: up to here the policy has "), "{message}");
     assert!(
-        said.ends_with(" steps for the most expensive query; 200000 are allowed"),
-        "{said}"
+        message.ends_with(" steps for the most expensive query; 200000 are allowed"),
+        "{message}"
     );
-    // What a person might write ten of, and a hundred are slow.
+    // A realistic pattern: ten such rules are fast enough, a hundred are not.
     let rules = |count| spec((0..count).map(|number| deny(&format!(".*_(cpu|memory)_.*{number}"))));
     assert!(policy(&rules(10)).is_ok());
     assert!(refusal(&rules(100)).starts_with("rules[1"), "{}", refusal(&rules(100)));
 }
 
 #[test]
-fn the_documentation_has_the_figures_of_these() {
+fn the_steps_are_those_in_the_documentation() {
     let steps = |pattern: &str| Pattern::parse(pattern).unwrap().steps();
     let figures = ["queue_[a-z]{1,20}", "queue_.*", ".*_(cpu|memory)_.*"].map(steps);
     assert_eq!(figures, [744, 3675, 12_973]);
@@ -76,7 +76,7 @@ fn the_documentation_has_the_figures_of_these() {
 }
 
 #[test]
-fn patterns_count_together_where_one_name_meets_them() {
+fn the_costs_of_patterns_add_up_if_one_name_has_all_their_prefixes() {
     let rules = |prefix: fn(usize) -> String| spec((0..100).map(|number| deny(&format!("{}.*a.*b", prefix(number)))));
     assert!(policy(&rules(|number| format!("metric_{number:03}_"))).is_ok());
     assert!(refusal(&rules(|_| "metric_".into())).contains("steps"));
@@ -84,16 +84,16 @@ fn patterns_count_together_where_one_name_meets_them() {
 }
 
 #[test]
-fn what_is_looked_up_in_a_query_counts() {
+fn lookups_in_a_query_count() {
     let policies = |values: usize, count: usize| {
         let one = policy(&spec([none_of(values, 9)])).unwrap();
         let all: Vec<_> = (0..count).map(|_| &one).collect();
-        check_set(&all).map_err(|(place, excess)| (place, excess.to_string()))
+        check_set(&all).map_err(|(index, excess)| (index, excess.to_string()))
     };
     assert!(policies(1000, 5).is_ok());
-    let (place, said) = policies(2900, 1000).unwrap_err();
-    assert_eq!(place, 2, "{said}");
-    assert!(said.contains("steps for the most expensive query"), "{said}");
+    let (index, message) = policies(2900, 1000).unwrap_err();
+    assert_eq!(index, 2, "{message}");
+    assert!(message.contains("steps for the most expensive query"), "{message}");
     let subjects: Vec<_> = (0..100)
         .map(|number| format!(r#"{{"kind":"Group","name":"g{number}"}}"#))
         .collect();
@@ -103,35 +103,39 @@ fn what_is_looked_up_in_a_query_counts() {
         &spec([deny("burst_headroom")])[1..]
     );
     let one = policy(&for_groups).unwrap();
-    assert_eq!(check_set(&vec![&one; 1000]).unwrap_err().0, 97, "each is looked up");
+    assert_eq!(
+        check_set(&vec![&one; 1000]).unwrap_err().0,
+        97,
+        "each subject is a lookup"
+    );
 }
 
 #[test]
-fn what_would_fill_the_memory_is_refused() {
+fn a_policy_that_needs_too_much_memory_is_refused() {
     let large = |number: usize| format!("m{number:03}[a-z0-9_\\-]{{900}}");
     assert!(policy(&spec((0..30).map(|number| deny(&large(number))))).is_ok());
-    let said = refusal(&spec((0..430).map(|number| deny(&large(number)))));
-    assert!(said.starts_with("rules[3"), "{said}");
+    let message = refusal(&spec((0..430).map(|number| deny(&large(number)))));
+    assert!(message.starts_with("rules[3"), "{message}");
     assert!(
-        said.ends_with(&format!(" bytes when compiled; {MAX_BYTES} are allowed")),
-        "{said}"
+        message.ends_with(&format!(" bytes when compiled; {MAX_BYTES} are allowed")),
+        "{message}"
     );
-    // Texts are kept as well.
-    let said = refusal(&spec((0..90).map(|_| none_of(3000, 63))));
-    assert!(said.contains("bytes"), "{said}");
+    // The texts of selectors count too.
+    let message = refusal(&spec((0..90).map(|_| none_of(3000, 63))));
+    assert!(message.contains("bytes"), "{message}");
 }
 
 #[test]
-fn a_set_has_its_limits_together_and_names_the_first_that_is_too_much() {
+fn the_policies_of_a_set_share_its_limits_and_the_first_that_exceeds_one_is_named() {
     let one = policy(&spec((0..300).map(|number| deny(&format!("metric_{number}"))))).unwrap();
     assert!(check_set(&[&one; 3]).is_ok());
-    let (place, excess) = check_set(&[&one; 30]).unwrap_err();
-    assert_eq!((place, excess.to_string()), (3, "1200 rules; 1000 are allowed".into()));
+    let (index, excess) = check_set(&[&one; 30]).unwrap_err();
+    assert_eq!((index, excess.to_string()), (3, "1200 rules; 1000 are allowed".into()));
     assert!(check_set(&[]).is_ok());
 }
 
 #[test]
-fn what_no_name_begins_with_is_never_compiled() {
+fn a_pattern_is_compiled_only_for_names_with_its_prefix() {
     let one = policy(&spec((0..1000).map(|number| deny(&format!("metric_{number}_.*"))))).unwrap();
     assert_eq!(
         one.decide("metric_17_depth", &LabelConstraints::default()),
@@ -142,18 +146,17 @@ fn what_no_name_begins_with_is_never_compiled() {
 }
 
 proptest! {
-    /// The sum over the patterns that a name meets is never more than was said.
     #[test]
-    fn no_name_costs_more_than_the_dearest(
+    fn most_expensive_is_the_largest_cost_of_any_name(
         patterns in proptest::collection::vec(("[ab]{0,4}", 0..9_usize), 0..12), name in "[ab]{0,6}"
     ) {
         let mut patterns: Vec<_> = patterns.iter().map(|(prefix, steps)| (&**prefix, *steps)).collect();
-        let met: usize = patterns.iter().filter(|(prefix, _)| name.starts_with(prefix)).map(|(_, steps)| steps).sum();
+        let cost: usize = patterns.iter().filter(|(prefix, _)| name.starts_with(prefix)).map(|(_, steps)| steps).sum();
         let most_expensive = most_expensive(&mut patterns);
-        prop_assert!(met <= most_expensive);
-        let ends = patterns.iter().map(|(end, _)| {
-            patterns.iter().filter(|(prefix, _)| end.starts_with(prefix)).map(|(_, steps)| steps).sum::<usize>()
+        prop_assert!(cost <= most_expensive);
+        let costs = patterns.iter().map(|(name, _)| {
+            patterns.iter().filter(|(prefix, _)| name.starts_with(prefix)).map(|(_, steps)| steps).sum::<usize>()
         });
-        prop_assert_eq!(ends.max().unwrap_or_default(), most_expensive, "and some name costs it");
+        prop_assert_eq!(costs.max().unwrap_or_default(), most_expensive, "some name has this cost");
     }
 }

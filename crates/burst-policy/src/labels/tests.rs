@@ -5,23 +5,23 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 const KEYS: [&str; 2] = ["team", "tier"];
-/// What the selectors below name.
+/// The values that the generated selectors name.
 const NAMED: [&str; 9] = ["a", "b", "c", "1", "01", "2", "02", "3", "03"];
-/// And values that none names, of numbers a further spelling of each: enough for any two of those selectors to be told
-/// apart.
+/// Values that no generated selector names, with another spelling of each number. Together with [`NAMED`] they are
+/// enough to tell any two generated selectors apart.
 const OTHERS: [&str; 8] = ["0", "001", "002", "003", "4", "-1", "9999999999999999999", "other"];
 
 fn query(text: &str) -> Selector {
     text.parse().unwrap()
 }
 
-fn within(narrow: &str, wide: &str) -> bool {
+fn is_within(narrow: &str, wide: &str) -> bool {
     LabelConstraints::from_query(&query(narrow)).is_subset_of(&LabelConstraints::from_query(&query(wide)))
 }
 
 #[test]
-fn a_query_lies_within_a_selector_where_it_asks_for_no_more() {
-    for (narrow, wide, lies_within) in [
+fn a_query_is_within_a_selector_that_selects_all_it_selects() {
+    for (narrow, wide, expected) in [
         ("", "", true),
         ("", "team=a", false),
         ("team=a", "", true),
@@ -52,7 +52,7 @@ fn a_query_lies_within_a_selector_where_it_asks_for_no_more() {
         ("tier>5,tier<6", "queue=x", true),
         ("tier>9223372036854775807", "queue=x", true),
     ] {
-        assert_eq!(within(narrow, wide), lies_within, "{narrow:?} within {wide:?}");
+        assert_eq!(is_within(narrow, wide), expected, "{narrow:?} within {wide:?}");
     }
 }
 
@@ -73,7 +73,7 @@ fn selector(numbers: bool) -> impl Strategy<Value = Selector> {
     vec(requirement(numbers), 0..5).prop_map(|all| query(&all.join(",")))
 }
 
-/// All there is, as far as these selectors can tell.
+/// All combinations of labels that the generated selectors can tell apart.
 fn universe() -> impl Iterator<Item = [Option<&'static str>; 2]> {
     let any = || NAMED.into_iter().chain(OTHERS).map(Some).chain([None]);
     any().flat_map(move |team| any().map(move |tier| [team, tier]))
@@ -83,7 +83,7 @@ fn selects(selector: &Selector, labels: [Option<&'static str>; 2]) -> bool {
     selector.matches(|key| labels[usize::from(key == KEYS[1])])
 }
 
-/// A query, and the selector of an object, which cannot compare numbers.
+/// The selector of a query and the selector of an object, which cannot compare numbers.
 fn pair() -> impl Strategy<Value = (Selector, Selector)> {
     (selector(true), selector(false))
 }
@@ -92,22 +92,24 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(5000))]
 
     #[test]
-    fn it_is_decided_as_by_looking_at_everything((narrow, wide) in pair()) {
-        let looked = universe().all(|labels| !selects(&narrow, labels) || selects(&wide, labels));
+    fn the_subset_check_agrees_with_a_check_of_all_labels((narrow, wide) in pair()) {
+        let is_subset = universe().all(|labels| !selects(&narrow, labels) || selects(&wide, labels));
         prop_assert_eq!(
-            LabelConstraints::from_query(&narrow).is_subset_of(&LabelConstraints::from_query(&wide)), looked,
+            LabelConstraints::from_query(&narrow).is_subset_of(&LabelConstraints::from_query(&wide)), is_subset,
             "{} within {}", narrow, wide
         );
     }
 
     #[test]
-    fn what_selects_nothing_is_known((selector, _) in pair()) {
+    fn a_contradiction_is_found_if_nothing_is_selected((selector, _) in pair()) {
         let labels = LabelConstraints::from_query(&selector);
         prop_assert_eq!(labels.contradiction().is_some(), !universe().any(|labels| selects(&selector, labels)));
     }
 
     #[test]
-    fn a_set_has_what_the_selector_selects((selector, _) in pair(), team in option::of(select([&NAMED[..], &OTHERS[..]].concat()))) {
+    fn a_value_set_has_the_values_that_all_requirements_match(
+        (selector, _) in pair(), team in option::of(select([&NAMED[..], &OTHERS[..]].concat()))
+    ) {
         let own: Vec<_> = selector.requirements().iter().filter(|one| &*one.key == "team").collect();
         let labels = LabelConstraints::from_query(&selector);
         let values = labels.iter().find(|(key, _)| *key == "team").map(|(_, values)| values.clone());

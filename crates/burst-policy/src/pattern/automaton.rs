@@ -1,10 +1,10 @@
-//! A model of the automaton that the engine compiles from a pattern. It gives the size, and the largest cost of matching a
-//! name, without compilation.
+//! A model of the automaton that the engine compiles from a pattern. It gives the size, and the largest cost of
+//! matching a name, without compilation.
 //!
-//! regex-lite compiles to Thompson's automaton, a state for each character with repetitions written out and one or two
-//! for each repetition and alternative, and goes through the name once. At each character it visits the states that
-//! some beginning of that length leads to. A [`State`] has bounds for those lengths, so what all states can cost together
-//! is a sum, and a name that costs more cannot exist. <https://swtch.com/~rsc/regexp/regexp2.html>
+//! regex-lite compiles a pattern to a Thompson automaton. It has a state for each character, with repetitions expanded,
+//! and one or two states for each repetition and alternative. The engine reads the name once. At each character it
+//! visits the states that some prefix of that length leads to. A [`State`] has bounds for these lengths, so the sum
+//! over all states is an upper bound for the cost of any name. <https://swtch.com/~rsc/regexp/regexp2.html>
 
 /// The states of a pattern and their costs.
 #[derive(Debug)]
@@ -13,7 +13,7 @@ pub(super) struct Automaton {
     /// The smallest and largest number of characters that it matches.
     min: usize,
     max: usize,
-    /// As [`MAX_STATES`](super::MAX_STATES) counts.
+    /// The number of characters, counted as for [`MAX_STATES`](super::MAX_STATES).
     characters: usize,
     ranges: usize,
 }
@@ -21,7 +21,7 @@ pub(super) struct Automaton {
 /// A state of the automaton.
 #[derive(Clone, Copy, Debug)]
 struct State {
-    /// The least number of characters in front of it, and the most.
+    /// The smallest and largest number of characters before the state.
     min_position: usize,
     max_position: usize,
     /// The steps of one visit.
@@ -71,7 +71,7 @@ impl Automaton {
         Self::class(1)
     }
 
-    /// One character of so many ranges.
+    /// A class with a number of ranges.
     pub(super) fn class(ranges: usize) -> Self {
         let weight = ranges.div_ceil(RANGES_PER_STEP).max(1);
         let state = State {
@@ -88,7 +88,7 @@ impl Automaton {
         }
     }
 
-    /// In parentheses.
+    /// A group in parentheses.
     pub(super) fn grouped(mut self) -> Self {
         self.characters += 1;
         self
@@ -195,8 +195,8 @@ impl Automaton {
         self.ranges
     }
 
-    /// Returns the largest number of steps to match a name of a length: the visits of each state, and the fixed steps for each
-    /// character.
+    /// Returns the largest number of steps to match a name of a length: the visits of each state, and the fixed steps
+    /// for each character.
     pub(super) fn steps(&self, length: usize) -> usize {
         let visits =
             |state: &State| (state.max_position.min(length) + 1).saturating_sub(state.min_position) * state.weight;
@@ -214,15 +214,15 @@ mod tests {
     }
 
     #[test]
-    fn steps_are_those_of_the_states_that_a_beginning_leads_to() {
+    fn the_steps_are_those_of_the_states_that_a_prefix_leads_to() {
         let each = super::STEPS_PER_CHARACTER;
         for (text, length, states, characters) in [
             ("abc", 512, 3, 4),
-            // A name that is no longer meets no more of it.
+            // A short name reaches only the first states.
             ("abc", 1, 2, 2),
             ("[a-c]", 9, 1, 2),
             ("[acegik]", 9, 2, 2),
-            // One fork and its end before either branch, and the branches.
+            // The fork and the join of the alternatives, and the states of both branches.
             ("a|bc", 9, 3 + 2 + 2 * 2, 3),
         ] {
             assert_eq!(steps(text, length), states + characters * each, "{text} {length}");
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_on_for_ever_costs_at_each_character_and_what_does_not_costs_once() {
+    fn the_cost_grows_with_the_name_only_for_unbounded_repetitions() {
         let grows = |text: &str| steps(text, 512) - steps(text, 256);
         assert_eq!(grows("metric_17_depth{2}"), 0);
         assert_eq!(grows("metric_17_(?:depth|age)?"), 0);
@@ -238,7 +238,7 @@ mod tests {
         assert_eq!(grows(".*(?:abc)"), grows(".*") + 3 * 256);
         assert!(
             steps("(?:.{0,30}){30}x", 511) > 511 * 30 * 30,
-            "it may be anywhere, anywhere"
+            "many positions are possible at each character"
         );
     }
 }

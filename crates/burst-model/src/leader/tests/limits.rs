@@ -1,4 +1,4 @@
-//! Clusters with more objects than the leader keeps: each exceeds a limit ten times.
+//! Clusters with more objects than the leader stores. Each exceeds a limit ten times.
 
 use super::*;
 use crate::kube::Change;
@@ -6,10 +6,10 @@ use crate::kube::size::MAX_OBJECT_BYTES;
 use crate::sync::limits::{MAX_LIST_BYTES, MAX_NAMESPACE_BYTES};
 use std::collections::BTreeMap;
 
-/// Objects in a page, each almost as large as one may be.
+/// The number of objects in a page. Each is almost as large as allowed.
 const PAGE: usize = 100;
 
-/// A Service whose selector has so many labels that the object is almost too large.
+/// A Service whose selector makes it almost as large as allowed.
 fn large(namespace: &str, n: usize) -> Object {
     let labels = (0..).map(|n| (format!("key-{n:04}").into(), "v".repeat(1_900).into()));
     let Object::Service(mut service) = service(namespace, &format!("n{n:05}")) else {
@@ -31,7 +31,7 @@ fn service(namespace: &str, name: &str) -> Object {
     Object::parse(ObjectKind::Services, &json, false).unwrap()
 }
 
-/// How many of them fit into a namespace.
+/// The number of large Services that fit into a namespace.
 fn max_large() -> usize {
     MAX_NAMESPACE_BYTES / large("a", 0).size()
 }
@@ -63,7 +63,7 @@ impl CrowdedCluster {
         page.continue_token = (numbers.end < count).then(|| numbers.end.to_string());
         *begun = if page.continue_token.is_some() { *begun + 1 } else { 0 };
         let object = |n: usize| large(self.namespaces[n / self.each], n % self.each);
-        // The Service that the tests ask for comes last.
+        // The Service that the tests look up comes last.
         let web = page.objects.pop().filter(|_| page.continue_token.is_none());
         page.objects = numbers.map(object).chain(web).collect();
         Ok(page)
@@ -179,9 +179,9 @@ fn a_watch_obeys_the_same_limits_and_excluded_objects_return_when_they_fit() {
         "{last:?}"
     );
 
-    // All but a few are deleted. The watch does not mention the others, because they do not change.
-    let gone = (0..10 * max_large()).filter(|n| n % 1_000 != 999);
-    let gone: Vec<_> = gone.map(|n| large("evil", n).name().clone()).collect();
+    // All but a few are deleted. The watch has no events for the others, because they do not change.
+    let deletions = (0..10 * max_large()).filter(|n| n % 1_000 != 999);
+    let deletions: Vec<_> = deletions.map(|n| large("evil", n).name().clone()).collect();
     let mut deleted = false;
     let mut listed = Vec::new();
     for second in 31..700 {
@@ -190,10 +190,10 @@ fn a_watch_obeys_the_same_limits_and_excluded_objects_return_when_they_fit() {
                 return crowded.answer(source, verb);
             }
             if verb == Verb::Watch {
-                let gone = if deleted { Vec::new() } else { gone.clone() };
+                let deletions = if deleted { Vec::new() } else { deletions.clone() };
                 deleted = true;
                 return Ok(Payload::WatchBatch(WatchBatch {
-                    changes: gone.into_iter().map(Change::Delete).collect(),
+                    changes: deletions.into_iter().map(Change::Delete).collect(),
                     resource_version: Some("11".into()),
                 }));
             }
@@ -223,8 +223,8 @@ fn a_successor_lists_again_if_objects_were_excluded_over_a_limit() {
         left.confirmed.extend(more.confirmed);
         left.checkpoint = more.checkpoint.or(left.checkpoint);
     }
-    let resume = left.checkpoint.expect("a checkpoint");
-    let versions: Vec<_> = resume
+    let checkpoint = left.checkpoint.expect("a checkpoint");
+    let versions: Vec<_> = checkpoint
         .lists
         .iter()
         .map(|list| !list.resource_version.is_empty())
@@ -233,7 +233,7 @@ fn a_successor_lists_again_if_objects_were_excluded_over_a_limit() {
     let handover = Handover {
         snapshot: left.published.pop(),
         confirmed: left.confirmed.pop(),
-        checkpoint: Some(resume),
+        checkpoint: Some(checkpoint),
         ..Handover::default()
     };
     let mut next = Leader::new(parse(r#"{"cluster":"k"}"#), handover, later(20));

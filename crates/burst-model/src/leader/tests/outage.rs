@@ -1,4 +1,4 @@
-//! After an outage a snapshot is complete or stale, in whatever order the lists recover, and it is complete soon.
+//! After an outage the snapshot is either stale or complete, in whatever order the lists recover. It is complete soon.
 
 use super::*;
 use proptest::prelude::*;
@@ -6,11 +6,11 @@ use proptest::prelude::*;
 /// How the API server fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outage {
-    /// It refuses connections, and open ones break.
+    /// It refuses new connections and closes open ones.
     Refused,
-    /// It does not answer, and callouts end with their timeout.
+    /// It does not respond, so callouts time out.
     Silent,
-    /// An intermediary answers 503.
+    /// An intermediary responds with 503.
     Unavailable,
 }
 
@@ -18,12 +18,12 @@ enum Outage {
 #[derive(Clone, Copy, Debug)]
 struct Api {
     outage: Outage,
-    /// Seconds from the beginning.
+    /// The first second of the outage, and the first second after it.
     down: u64,
     up: u64,
-    /// Whether it knows older resource versions afterwards.
+    /// Whether resource versions from before the outage are still valid after it.
     remembers: bool,
-    /// For how many more seconds workloads can neither be listed nor watched.
+    /// How many seconds longer workloads can neither be listed nor watched.
     recovers: u64,
 }
 
@@ -44,34 +44,34 @@ impl Api {
         }
     }
 
-    /// The response to a request that was sent at `asked`, and when it comes.
-    fn answer(&self, source: &Source, ask: &ScheduledRequest, asked: u64) -> (u64, Result<Payload, Failure>) {
-        let ends = asked + ask.request.watch_timeout.as_secs();
+    /// Returns the response to a request that was sent at `sent`, and the second in which it arrives.
+    fn answer(&self, source: &Source, request: &ScheduledRequest, sent: u64) -> (u64, Result<Payload, Failure>) {
+        let ends = sent + request.request.watch_timeout.as_secs();
         let is_workload = source.kind == ObjectKind::Workloads;
-        let is_cut = asked < self.down && self.down < ends;
+        let is_cut = sent < self.down && self.down < ends;
         match self.outage {
-            Outage::Silent if self.is_down(asked) || is_cut => (ends + 5, Err(Failure::Timeout)),
-            _ if self.is_down(asked) => (asked, Err(self.failure())),
+            Outage::Silent if self.is_down(sent) || is_cut => (ends + 5, Err(Failure::Timeout)),
+            _ if self.is_down(sent) => (sent, Err(self.failure())),
             _ if is_cut => (self.down, Err(Failure::Disconnected)),
-            _ if is_workload && (self.up..self.up + self.recovers).contains(&asked) => (asked, Err(conversion())),
-            _ => (ends, self.good(source, ask, asked)),
+            _ if is_workload && (self.up..self.up + self.recovers).contains(&sent) => (sent, Err(conversion())),
+            _ => (ends, self.good(source, request, sent)),
         }
     }
 
-    fn good(&self, source: &Source, ask: &ScheduledRequest, asked: u64) -> Result<Payload, Failure> {
-        let path = &ask.request.path;
+    fn good(&self, source: &Source, request: &ScheduledRequest, sent: u64) -> Result<Payload, Failure> {
+        let path = &request.request.path;
         let from = path
             .split_once("resourceVersion=")
             .map(|(_, version)| version.parse::<u64>().unwrap());
-        match ask.request.verb {
-            Verb::Watch if !self.remembers && self.up <= asked && from < Some(self.up) => {
+        match request.request.verb {
+            Verb::Watch if !self.remembers && self.up <= sent && from < Some(self.up) => {
                 Err(Failure::Expired("too old resource version".into()))
             }
             Verb::Watch => Ok(Payload::WatchBatch(WatchBatch {
-                resource_version: Some((asked + ask.request.watch_timeout.as_secs()).to_string()),
+                resource_version: Some((sent + request.request.watch_timeout.as_secs()).to_string()),
                 ..WatchBatch::default()
             })),
-            Verb::List => applications(source, asked).map(Payload::Page),
+            Verb::List => applications(source, sent).map(Payload::Page),
         }
     }
 }
@@ -111,7 +111,7 @@ struct Proxy {
     leader: Leader,
     snapshot: Vec<u8>,
     handover: Handover,
-    under_way: Vec<(u64, SourceId, Result<Payload, Failure>)>,
+    pending: Vec<(u64, SourceId, Result<Payload, Failure>)>,
     /// Requests of each second.
     requests: Vec<u64>,
     chance: u32,
@@ -124,7 +124,7 @@ impl Proxy {
             config,
             snapshot: Vec::new(),
             handover: Handover::default(),
-            under_way: Vec::new(),
+            pending: Vec::new(),
             requests: Vec::new(),
             chance,
         }
@@ -134,8 +134,8 @@ impl Proxy {
         self.requests.push(0);
         let effects = self.leader.tick(later(second));
         self.carry_out(effects, api, second);
-        while let Some(place) = self.under_way.iter().position(|(due, ..)| *due <= second) {
-            let (_, id, answer) = self.under_way.remove(place);
+        while let Some(index) = self.pending.iter().position(|(due, ..)| *due <= second) {
+            let (_, id, answer) = self.pending.remove(index);
             self.chance = self.chance.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             let effects = self.leader.answer(id, answer, later(second), self.chance);
             self.carry_out(effects, api, second);
@@ -145,14 +145,14 @@ impl Proxy {
     fn carry_out(&mut self, effects: Vec<Effect>, api: &Api, second: u64) {
         for effect in effects {
             match effect {
-                Effect::Request(ask) => {
-                    let (due, answer) = api.answer(self.leader.source(ask.source).unwrap(), &ask, second);
-                    self.under_way.push((due, ask.source, answer));
+                Effect::Request(request) => {
+                    let (due, answer) = api.answer(self.leader.source(request.source).unwrap(), &request, second);
+                    self.pending.push((due, request.source, answer));
                     *self.requests.last_mut().unwrap() += 1;
                 }
                 Effect::PublishSnapshot(snapshot) => self.snapshot = snapshot,
-                Effect::WriteCheckpoint(resume) => self.handover.checkpoint = Checkpoint::from_bytes(&resume),
-                Effect::RecordFailures(troubles) => self.handover.failures = Failures::from_bytes(&troubles.to_bytes()),
+                Effect::WriteCheckpoint(bytes) => self.handover.checkpoint = Checkpoint::from_bytes(&bytes),
+                Effect::RecordFailures(failures) => self.handover.failures = Failures::from_bytes(&failures.to_bytes()),
                 Effect::Confirm(confirmed) => self.handover.confirmed = Some(confirmed),
                 _ => {}
             }
@@ -160,16 +160,16 @@ impl Proxy {
     }
 
     fn hand_over(&mut self, second: u64) {
-        let left = &self.handover;
+        let last = &self.handover;
         let handover = Handover {
             snapshot: Snapshot::open(self.snapshot.clone()).ok(),
-            confirmed: left.confirmed.clone(),
-            checkpoint: left.checkpoint.clone(),
-            failures: left.failures.clone(),
+            confirmed: last.confirmed.clone(),
+            checkpoint: last.checkpoint.clone(),
+            failures: last.failures.clone(),
             policies: None,
         };
         self.leader = Leader::new(self.config.clone(), handover, later(second));
-        self.under_way.clear();
+        self.pending.clear();
     }
 
     /// The names of the Services that are served, or `None` if the snapshot is stale.
@@ -182,7 +182,7 @@ impl Proxy {
     }
 }
 
-/// What is served in each second.
+/// Runs a proxy and returns the served Services of each second.
 fn story(mode: &str, api: Api, hand_overs: &[u64], chance: u32) -> Vec<Option<Vec<String>>> {
     let config = parse(&format!(r#"{{"cluster":"k","sync":{{"mode":"{mode}"}}}}"#));
     let mut proxy = Proxy::new(config, chance);
@@ -197,11 +197,11 @@ fn story(mode: &str, api: Api, hand_overs: &[u64], chance: u32) -> Vec<Option<Ve
     seconds.map(second).collect()
 }
 
-/// Seconds after which every Service is served again, and stays served.
+/// Returns the number of seconds until the snapshot is fresh again and stays fresh.
 fn recovered_after(story: &[Option<Vec<String>>], since: u64) -> usize {
     let since = usize::try_from(since).unwrap();
-    let lacking = story[since..].iter().rposition(Option::is_none);
-    lacking.map_or(0, |place| place + 1)
+    let last_stale = story[since..].iter().rposition(Option::is_none);
+    last_stale.map_or(0, |index| index + 1)
 }
 
 fn api() -> impl Strategy<Value = Api> {
@@ -218,7 +218,7 @@ fn api() -> impl Strategy<Value = Api> {
 
 proptest! {
     #[test]
-    fn after_an_outage_every_service_is_served_or_none(
+    fn after_an_outage_all_services_are_served_or_none(
         api in api(),
         mode in prop::sample::select(vec!["list", "watch"]),
         hand_overs in proptest::collection::vec(30..400u64, 0..3),
@@ -232,7 +232,7 @@ proptest! {
     }
 
     #[test]
-    fn a_recovered_api_server_is_noticed_soon(
+    fn the_snapshot_is_fresh_soon_after_an_outage(
         api in api().prop_map(|api| Api { recovers: 0, ..api }),
         mode in prop::sample::select(vec!["list", "watch"]),
         hand_overs in proptest::collection::vec(30..400u64, 0..3),
@@ -241,13 +241,13 @@ proptest! {
         let hand_overs: Vec<_> = hand_overs.into_iter().filter(|second| *second < api.up).collect();
         let story = story(mode, api, &hand_overs, chance);
         let after = recovered_after(&story, api.up);
-        // The time to notice it, and to answer the requests of that moment.
+        // The time until the leader notices the recovery, and until the responses arrive.
         prop_assert!(after <= 15, "{after} s");
     }
 }
 
 #[test]
-fn lists_that_still_fail_long_after_an_outage_are_excluded() {
+fn a_list_that_still_fails_long_after_an_outage_is_excluded() {
     for mode in ["list", "watch"] {
         let api = Api {
             outage: Outage::Refused,
@@ -263,7 +263,7 @@ fn lists_that_still_fail_long_after_an_outage_are_excluded() {
             Some(Vec::new()),
             "{mode}: both workloads are excluded"
         );
-        // A list must fail for a minute after the other lists were read again.
+        // A list is excluded after it has failed for a minute since the other lists recovered.
         assert!((58..110).contains(&first), "{mode}: after {first} s of it");
         assert_eq!(story.last().unwrap().as_ref().map(Vec::len), Some(2), "{mode}");
     }

@@ -5,10 +5,10 @@ use crate::kube::Change;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-/// Each has three rows and three objects. Together they are more than one call writes.
+/// The number of Services. Each has three rows and three objects, and together they are more than one call writes.
 const SERVICE_COUNT: usize = 4_000;
 
-/// The page with all objects of a kind, each HPA with one replica.
+/// Returns the page with all objects of a kind. Each HPA has one replica.
 fn page(source: &Source) -> ListPage {
     thread_local! {
         static READ: RefCell<BTreeMap<String, Vec<Object>>> = RefCell::default();
@@ -41,13 +41,13 @@ fn object(source: &Source, n: usize, current: u32) -> Option<Object> {
     Some(Object::parse(source.kind, &json, false).unwrap())
 }
 
-/// A leader that has read all lists, and its open watches.
+/// Returns a leader that has read all lists, and its open watches.
 fn watching() -> (Leader, Vec<ScheduledRequest>) {
     let mut leader = Leader::new(parse(r#"{"cluster":"k"}"#), Handover::default(), T0);
-    let (mut effects, mut windows) = (leader.tick(T0), Vec::new());
+    let (mut effects, mut watches) = (leader.tick(T0), Vec::new());
     while let Some(effect) = effects.pop() {
         match effect {
-            Effect::Request(request) if request.request.verb == Verb::Watch => windows.push(request),
+            Effect::Request(request) if request.request.verb == Verb::Watch => watches.push(request),
             Effect::Request(request) => {
                 let page = page(leader.source(request.source).unwrap());
                 effects.extend(leader.answer(request.source, Ok(Payload::Page(page)), T0, 0));
@@ -58,10 +58,10 @@ fn watching() -> (Leader, Vec<ScheduledRequest>) {
             _ => {}
         }
     }
-    (leader, windows)
+    (leader, watches)
 }
 
-/// What a call writes to shared data.
+/// The records that a call writes to shared data.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct SharedData {
     published: Option<Vec<u8>>,
@@ -103,15 +103,15 @@ fn load(snapshot: &[u8], of: &str) -> u32 {
 }
 
 #[test]
-fn a_snapshot_is_written_in_several_calls_and_shared_in_another_and_so_is_a_checkpoint() {
-    let (mut leader, _windows) = watching();
+fn a_snapshot_and_a_checkpoint_are_each_written_in_several_calls_and_shared_in_another() {
+    let (mut leader, _watches) = watching();
     until(&mut leader, T0, is_writing);
-    assert!(!is_ready(&leader), "it takes another call");
+    assert!(!is_ready(&leader), "completing it takes another call");
     until(&mut leader, T0, is_ready);
     let shared = call(&mut leader, T0);
     assert!(shared.published.is_some() && shared.confirmed.is_some() && shared.checkpoint.is_none());
     let mut calls = 0;
-    let left = loop {
+    let checkpoint = loop {
         assert!(
             leader.is_busy() && !leader.is_idle(T0),
             "no other VM takes over before it is written"
@@ -123,26 +123,26 @@ fn a_snapshot_is_written_in_several_calls_and_shared_in_another_and_so_is_a_chec
         }
         calls += 1;
     };
-    assert!(calls > 1, "one call shares it, and several write it");
+    assert!(calls > 1, "several calls write it and one shares it");
     assert!(!leader.is_busy());
-    let left = Checkpoint::from_bytes(&left).unwrap();
-    let counts: Vec<_> = left.lists.iter().map(|list| list.objects.len()).collect();
+    let checkpoint = Checkpoint::from_bytes(&checkpoint).unwrap();
+    let counts: Vec<_> = checkpoint.lists.iter().map(|list| list.objects.len()).collect();
     assert_eq!(counts, [SERVICE_COUNT, SERVICE_COUNT, SERVICE_COUNT, 0]);
 }
 
 #[test]
-fn objects_that_are_read_while_a_snapshot_is_written_are_neither_in_it_nor_confirmed_with_it() {
+fn objects_read_while_a_snapshot_is_written_belong_to_the_next_one() {
     for is_there in [is_writing, is_ready] {
-        let (mut leader, mut windows) = watching();
+        let (mut leader, mut watches) = watching();
         until(&mut leader, T0, is_there);
-        windows.retain(|request| leader.source(request.source).unwrap().kind == ObjectKind::Hpas);
-        let hpas = windows[0].source;
+        watches.retain(|request| leader.source(request.source).unwrap().kind == ObjectKind::Hpas);
+        let hpas = watches[0].source;
         let change = Change::Apply(object(leader.source(hpas).unwrap(), 7, 4).unwrap());
-        let window = WatchBatch {
+        let batch = WatchBatch {
             changes: vec![change],
             resource_version: Some("10".into()),
         };
-        for effect in leader.answer(hpas, Ok(Payload::WatchBatch(window)), later(5), 0) {
+        for effect in leader.answer(hpas, Ok(Payload::WatchBatch(batch)), later(5), 0) {
             assert!(
                 !matches!(effect, Effect::PublishSnapshot(_) | Effect::Confirm(_)),
                 "{effect:?}"
@@ -154,7 +154,7 @@ fn objects_that_are_read_while_a_snapshot_is_written_are_neither_in_it_nor_confi
         assert_eq!(
             first.confirmed.unwrap().lists,
             [Some(T0); 4],
-            "the age of the objects in it"
+            "the time at which its objects were read"
         );
 
         until(&mut leader, later(5), is_ready);
@@ -166,13 +166,13 @@ fn objects_that_are_read_while_a_snapshot_is_written_are_neither_in_it_nor_confi
 }
 
 #[test]
-fn after_any_call_a_successor_of_a_lost_leader_serves_the_same_snapshot_with_a_higher_generation() {
-    // Most calls join. For the test one of those is like another.
-    let (mut leader, _windows) = watching();
+fn if_a_leader_is_lost_after_any_call_its_successor_serves_the_same_objects() {
+    // Most calls only continue the join. The test skips all but the first of them.
+    let (mut leader, _watches) = watching();
     let joining = (0..).take_while(|_| call(&mut leader, T0) == SharedData::default() && !leader.join.is_up_to_date());
     let joined = joining.count();
     for lost_at in [0].into_iter().chain(joined..) {
-        let (mut leader, _windows) = watching();
+        let (mut leader, _watches) = watching();
         let mut left = SharedData::default();
         for _ in 0..lost_at {
             let SharedData {

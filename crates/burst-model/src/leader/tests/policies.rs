@@ -1,11 +1,11 @@
-//! Policies that are objects of the cluster.
+//! The leader publishes the policy objects of the cluster.
 
 use super::*;
 use crate::policies::PolicySet;
 
 const POLICIES: &str = r#","metrics_apis":{"filter_chain":"m","policies":{"root_namespace":"istio-system"}}"#;
 
-/// The cluster with one policy of that spec.
+/// Returns the page of a cluster with one policy.
 fn with_policy(source: &Source, spec: &str) -> Result<ListPage, Failure> {
     if source.kind != ObjectKind::Policies {
         return cluster(source, 1);
@@ -18,7 +18,7 @@ fn with_policy(source: &Source, spec: &str) -> Result<ListPage, Failure> {
 }
 
 #[test]
-fn policies_are_published_when_they_change_and_an_error_in_one_is_one_message() {
+fn policies_are_published_when_they_change_and_an_error_causes_one_message() {
     let deny = r#"{"rules":[{"metric":".*","deny":true}]}"#;
     let mut leader = Leader::new(config(POLICIES), Handover::default(), T0);
     let first = round(&mut leader, T0, |source| with_policy(source, deny));
@@ -50,12 +50,12 @@ fn policies_are_published_when_they_change_and_an_error_in_one_is_one_message() 
     let taken_over = round(&mut successor, later(45), |source| {
         with_policy(source, r#"{"rules":[]}"#)
     });
-    assert!(taken_over.policies.is_none(), "the last good ones are still in force");
+    assert!(taken_over.policies.is_none(), "the last valid ones are still in force");
 }
 
 #[test]
-fn the_message_about_an_error_is_short_however_long_the_policy_is() {
-    // A longer one is not looked at.
+fn the_message_about_an_invalid_policy_has_a_limited_length() {
+    // A longer policy is excluded before it is parsed.
     let long = "x".repeat(200 << 10);
     for spec in [
         format!(r#"{{"{long}":1}}"#),
@@ -102,7 +102,7 @@ fn policies_are_in_force_only_in_namespaces_where_they_may_be_read() {
 #[test]
 fn a_successor_knows_which_objects_are_excluded() {
     let deny = r#"{"rules":[{"metric":".*","deny":true}]}"#;
-    let odd = |source: &Source, verb| match (verb, with_policy(source, deny)) {
+    let api = |source: &Source, verb| match (verb, with_policy(source, deny)) {
         (Verb::Watch, _) => Ok(Payload::WatchBatch(WatchBatch::default())),
         (Verb::List, page) => page.map(|mut page| {
             let (name, reason) = ("shop/q".into(), "spec: no such thing".into());
@@ -113,9 +113,9 @@ fn a_successor_knows_which_objects_are_excluded() {
     };
     let watched = || parse(&format!(r#"{{"cluster":"k"{POLICIES}}}"#));
     let mut first = Leader::new(watched(), Handover::default(), T0);
-    let mut first = round_of(&mut first, T0, odd);
+    let mut first = round_of(&mut first, T0, api);
     let published = first.policies.unwrap();
-    assert_eq!(published[0].in_force, None, "one of the set cannot be read");
+    assert_eq!(published[0].in_force, None, "an object of the set cannot be read");
 
     let handover = Handover {
         snapshot: first.published.pop(),
@@ -125,8 +125,8 @@ fn a_successor_knows_which_objects_are_excluded() {
         ..Handover::default()
     };
     let mut successor = Leader::new(watched(), handover, later(2));
-    let taken_over = round_of(&mut successor, later(2), odd);
-    assert_eq!(taken_over.policies, None, "less than the whole set is in force");
+    let taken_over = round_of(&mut successor, later(2), api);
+    assert_eq!(taken_over.policies, None, "the incomplete set is not in force");
     assert_eq!(taken_over.totals.map(|totals| totals.bad_objects), Some(1));
     assert_eq!(taken_over.messages, [""; 0], "it was reported before");
 }

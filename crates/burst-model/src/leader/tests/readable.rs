@@ -1,8 +1,9 @@
-//! Lists that cannot be read, beside others that can.
+//! Some lists cannot be read while others can.
 
 use super::*;
 
-/// An API that refuses the lists of a resource, `plural` or `plural in namespace NAMESPACE`.
+/// An API server that refuses the lists of a resource: `plural`, `plural in namespace NAMESPACE` or `in namespace
+/// NAMESPACE`.
 fn refusing(resource: &'static str, current: u32) -> impl Fn(&Source) -> Result<ListPage, Failure> {
     move |source| {
         let name = source.to_string().replace(".apps", "").replace(".autoscaling", "");
@@ -19,24 +20,28 @@ fn names(snapshot: &Snapshot, section: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_can_be_read_is_served_and_the_rest_is_named() {
+fn readable_lists_are_served_and_the_others_are_reported() {
     let mut leader = Leader::new(config(""), Handover::default(), T0);
     let first = round(&mut leader, T0, refusing("statefulsets", 1));
     assert_eq!(names(&first.published[0], "services"), ["shop/web"]);
     assert_eq!(first.confirmed[0].lists, [Some(T0), Some(T0), Some(T0), None]);
-    let shown = |name: &str, readable| (name.to_owned(), readable);
-    assert!(first.readable.contains(&shown("services", Readable::Yes)));
-    assert!(first.readable.contains(&shown("statefulsets.apps", Readable::No)));
+    let gauge = |name: &str, readable| (name.to_owned(), readable);
+    assert!(first.readable.contains(&gauge("services", Readable::Yes)));
+    assert!(first.readable.contains(&gauge("statefulsets.apps", Readable::No)));
     let quiet = round(&mut leader, later(15), refusing("statefulsets", 1));
     assert!(quiet.readable.is_empty() && quiet.messages.is_empty());
-    assert_eq!(quiet.confirmed[0].oldest(), Some(later(15)), "it has no age");
+    assert_eq!(
+        quiet.confirmed[0].oldest(),
+        Some(later(15)),
+        "the excluded list does not count for the age"
+    );
     let allowed = round(&mut leader, later(60), |source| cluster(source, 1));
-    assert_eq!(allowed.readable, [shown("statefulsets.apps", Readable::Yes)]);
+    assert_eq!(allowed.readable, [gauge("statefulsets.apps", Readable::Yes)]);
     assert_eq!(allowed.confirmed[0].lists, [Some(later(60)); 4]);
 }
 
 #[test]
-fn a_role_in_one_of_two_namespaces_serves_that_one() {
+fn with_a_role_in_one_of_two_namespaces_that_namespace_is_served() {
     let mut leader = Leader::new(config(r#","namespaces":["shop","data"]"#), Handover::default(), T0);
     let first = round(&mut leader, T0, refusing("in namespace data", 1));
     assert_eq!(names(&first.published[0], "services"), ["shop/web"]);
@@ -52,7 +57,7 @@ fn a_role_in_one_of_two_namespaces_serves_that_one() {
 }
 
 #[test]
-fn a_list_that_is_refused_counts_until_it_is_too_old_and_is_left_out_then() {
+fn a_refused_list_is_served_until_it_is_too_old_and_then_excluded() {
     let mut leader = Leader::new(config(""), Handover::default(), T0);
     round(&mut leader, T0, |source| cluster(source, 1));
     for (seconds, served, oldest) in [(15, 1, 0), (45, 1, 0), (57, 1, 0), (58, 0, 45), (75, 0, 75)] {
@@ -75,7 +80,7 @@ fn a_list_that_is_refused_counts_until_it_is_too_old_and_is_left_out_then() {
 }
 
 #[test]
-fn if_every_list_is_refused_the_whole_snapshot_ages() {
+fn if_every_list_is_refused_the_snapshot_becomes_stale() {
     let mut leader = Leader::new(config(""), Handover::default(), T0);
     round(&mut leader, T0, |source| cluster(source, 1));
     for seconds in (15..300).step_by(15) {
@@ -107,7 +112,7 @@ fn a_failing_list_keeps_its_objects_and_its_age() {
     assert_eq!(failed.confirmed.first().and_then(Confirmed::oldest), Some(T0));
 }
 
-/// An API server in front of one resource that is broken, `plural` or `plural in namespace NAMESPACE`.
+/// An API server that fails to list a resource, which is named as in [`refusing`].
 fn broken(resource: &'static str, current: u32) -> impl Fn(&Source) -> Result<ListPage, Failure> {
     let refuses = refusing(resource, current);
     move |source| refuses(source).map_err(|_| conversion())
@@ -154,7 +159,7 @@ fn a_list_that_fails_alone_for_too_long_is_excluded_until_its_next_success() {
     assert_eq!(
         quiet.confirmed[0].oldest(),
         Some(later(76)),
-        "a successor does not wait for it"
+        "a successor does not wait for the excluded list"
     );
     assert!(quiet.messages.is_empty(), "{:?}", quiet.messages);
     let back = round(&mut leader, later(120), |source| cluster(source, 2));
@@ -164,7 +169,7 @@ fn a_list_that_fails_alone_for_too_long_is_excluded_until_its_next_success() {
 }
 
 #[test]
-fn a_list_that_fails_alone_from_the_start_does_not_block_the_others_for_ever() {
+fn a_list_that_fails_alone_from_the_start_blocks_the_others_only_for_a_time() {
     let mut leader = Leader::new(config(ROLLOUTS), Handover::default(), T0);
     let config = config(ROLLOUTS);
     let rollouts = config.content.sources.last().unwrap().to_string();
@@ -246,13 +251,13 @@ fn a_watched_list_that_was_excluded_is_listed_again() {
 }
 
 #[test]
-fn a_refusal_right_after_an_outage_is_not_as_old_as_the_outage() {
+fn a_refusal_right_after_an_outage_counts_from_the_end_of_the_outage() {
     let mut leader = Leader::new(config(""), Handover::default(), T0);
     round(&mut leader, T0, |source| cluster(source, 1));
     for seconds in (15..120).step_by(5) {
         round(&mut leader, later(seconds), |_| Err(Failure::Timeout));
     }
-    // An API server that has loaded one role and not yet another.
+    // The API server has loaded some roles but not all of them yet.
     for seconds in 160..170 {
         let refused = round(&mut leader, later(seconds), refusing("deployments", 1));
         assert!(refused.published.is_empty(), "{seconds} s");
@@ -264,7 +269,7 @@ fn a_refusal_right_after_an_outage_is_not_as_old_as_the_outage() {
 }
 
 #[test]
-fn after_all_lists_were_refused_one_that_is_refused_a_little_longer_is_not_excluded() {
+fn a_list_that_is_refused_a_little_longer_than_the_others_is_not_excluded() {
     let mut leader = Leader::new(config(""), Handover::default(), T0);
     round(&mut leader, T0, |source| cluster(source, 1));
     for seconds in (15..300).step_by(5) {
@@ -277,7 +282,7 @@ fn after_all_lists_were_refused_one_that_is_refused_a_little_longer_is_not_exclu
 }
 
 #[test]
-fn a_list_that_fails_alone_fails_as_long_under_a_successor() {
+fn a_successor_counts_the_failure_of_a_list_from_its_beginning() {
     let mut leader = Leader::new(config(""), Handover::default(), T0);
     let mut left = round(&mut leader, T0, |source| cluster(source, 1));
     for seconds in [15, 30, 45] {

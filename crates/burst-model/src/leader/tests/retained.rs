@@ -1,9 +1,9 @@
-//! Objects that are not parsed because a VM may have died while parsing them.
+//! Objects that are not parsed because a VM may have crashed while parsing them.
 
 use super::*;
 use crate::kube::Change;
 
-/// The resources of the LIST requests, without the watches.
+/// The plural names of the resources that were listed.
 fn listed(round: &Round) -> Vec<&str> {
     let lists = round.requests.iter().filter(|path| !path.contains("watch=1"));
     lists
@@ -11,7 +11,7 @@ fn listed(round: &Round) -> Vec<&str> {
         .collect()
 }
 
-/// A second in which all requests are answered. The watch of Services brings a change that is retained, or none.
+/// Runs one tick. If `retains`, the watch of Services returns a change that is retained; otherwise it has no changes.
 fn watched(leader: &mut Leader, second: u64, retains: bool) -> Round {
     round_of(leader, later(second), |source, verb| match verb {
         Verb::List => cluster(source, 1).map(Payload::Page),
@@ -73,7 +73,7 @@ fn no_checkpoint_is_written_while_an_object_is_retained() {
         |leader: &mut Leader, second, retains| watched(leader, second, retains).checkpoint.is_some();
     assert!(
         !(11..100).any(|second| writes_checkpoint(&mut leader, second, true)),
-        "a successor would not know that it is older than its list"
+        "a successor would not know that the object is older than the list"
     );
     leader.requeue_skipped();
     assert!((100..150).any(|second| writes_checkpoint(&mut leader, second, false)));

@@ -1,4 +1,4 @@
-//! What a successor does with the records of the last leader.
+//! A successor continues from the records of the last leader.
 
 use super::*;
 
@@ -6,11 +6,10 @@ use super::*;
 fn a_successor_continues_where_the_last_leader_stopped() {
     let mut first = Leader::new(config(""), Handover::default(), T0);
     let mut left = round(&mut first, T0, |source| cluster(source, 1));
-    let resume = left.checkpoint;
     let handover = Handover {
         snapshot: left.published.pop(),
         confirmed: left.confirmed.pop(),
-        checkpoint: resume,
+        checkpoint: left.checkpoint,
         ..Handover::default()
     };
     let mut next = Leader::new(config(""), handover, later(5));
@@ -49,7 +48,7 @@ fn a_checkpoint_that_is_older_than_the_snapshot_is_not_used_for_lists_that_are_n
 }
 
 #[test]
-fn a_successor_without_its_predecessors_objects_lists_everything_and_keeps_counting() {
+fn a_successor_without_a_checkpoint_lists_everything_and_continues_the_generations() {
     let snapshot = Snapshot::open(snapshot::write(&Table::new(), 41)).ok();
     let handover = Handover {
         snapshot,
@@ -72,9 +71,9 @@ fn a_successor_neither_reports_a_failure_again_nor_retries_sooner() {
     let mut first = Leader::new(config(""), Handover::default(), T0);
     let left = round(&mut first, T0, deny);
     assert_eq!(left.messages.len(), 1, "{:?}", left.messages);
-    let take_over = |troubles: &Option<Failures>, now| {
+    let take_over = |failures: &Option<Failures>, now| {
         let handover = Handover {
-            failures: Failures::from_bytes(&troubles.as_ref().unwrap().to_bytes()),
+            failures: Failures::from_bytes(&failures.as_ref().unwrap().to_bytes()),
             ..Handover::default()
         };
         Leader::new(config(""), handover, now)

@@ -6,14 +6,14 @@ const PAUSE: Duration = Duration::from_secs(15);
 
 fn list(window: Option<Duration>) -> Reflector {
     let source = Source::all_namespaces(ObjectKind::Services, Resource::services());
-    let pace = Schedule {
+    let schedule = Schedule {
         interval: PAUSE,
         window,
     };
-    Reflector::new(source, pace, 500, T0)
+    Reflector::new(source, schedule, 500, T0)
 }
 
-fn kept() -> Reflector {
+fn listing() -> Reflector {
     list(None)
 }
 
@@ -21,17 +21,17 @@ fn path(request: Option<ApiRequest>) -> Option<String> {
     request.map(|request| request.path)
 }
 
-fn page(cursor: Option<&str>) -> Result<Payload, Failure> {
+fn page(continue_token: Option<&str>) -> Result<Payload, Failure> {
     Ok(Payload::Page(ListPage {
-        continue_token: cursor.map(Into::into),
+        continue_token: continue_token.map(Into::into),
         resource_version: "7".into(),
         ..ListPage::default()
     }))
 }
 
 #[test]
-fn a_list_is_read_page_by_page_and_then_rests() {
-    let mut list = kept();
+fn a_list_is_read_page_by_page_and_again_after_the_interval() {
+    let mut list = listing();
     assert_eq!(path(list.next_request(T0)).unwrap(), "/api/v1/services?limit=500");
     assert_eq!(list.next_request(T0), None, "one page at a time");
     let ReflectorEvent::Request(next) = list.handle_response(page(Some("c1")), T0, 0) else {
@@ -47,7 +47,7 @@ fn a_list_is_read_page_by_page_and_then_rests() {
 }
 
 #[test]
-fn the_interval_counts_from_the_beginning_of_a_read() {
+fn the_interval_starts_with_the_first_request_of_a_list() {
     for (took, due) in [
         (0, 15_000),
         (900, 15_000),
@@ -55,45 +55,45 @@ fn the_interval_counts_from_the_beginning_of_a_read() {
         (15_000, 30_000),
         (40_000, 55_000),
     ] {
-        let mut list = kept();
+        let mut list = listing();
         list.next_request(T0);
         list.handle_response(page(None), T0.after(Duration::from_millis(took)), 0);
         let tick = |millis: u64| T0.after(Duration::from_millis(millis));
         assert_eq!(list.next_request(tick(due - 1000)), None, "took {took} ms");
         assert!(
             list.next_request(tick(due - 200)).is_some(),
-            "took {took} ms, and a tick came early"
+            "took {took} ms, a tick a little too early"
         );
     }
 }
 
 #[test]
-fn a_clock_set_back_does_not_stop_the_reads() {
-    let mut list = kept();
+fn after_the_clock_was_set_back_the_list_is_read_at_once() {
+    let mut list = listing();
     list.next_request(T0);
     list.handle_response(page(None), T0, 0);
     let before = Time::from_unix_millis(T0.unix_millis() - 500_000);
     assert!(list.next_request(before).is_some());
     list.handle_response(Err(Failure::Timeout), before, u32::MAX);
-    assert_eq!(list.next_request(before), None, "a pause is one by the new time, too");
+    assert_eq!(list.next_request(before), None, "the pause counts from the new time");
 }
 
 #[test]
-fn a_clock_set_back_while_an_answer_is_under_way_does_not_stop_what_follows() {
+fn a_clock_set_back_during_a_request_does_not_stop_the_next_one() {
     let before = T0.before(Duration::from_secs(500));
-    let mut list = kept();
+    let mut list = listing();
     list.next_request(T0);
     list.handle_response(page(None), before, 0);
-    assert!(list.next_request(before.after(PAUSE)).is_some(), "the next read");
+    assert!(list.next_request(before.after(PAUSE)).is_some(), "the next list");
 
     let mut list = watching();
-    list.handle_response(window(Some("8")), before, 0);
-    assert!(list.next_request(before.after(MIN_WINDOW)).is_some(), "the next window");
+    list.handle_response(batch(Some("8")), before, 0);
+    assert!(list.next_request(before.after(MIN_WINDOW)).is_some(), "the next watch");
 }
 
 #[test]
-fn an_expired_cursor_starts_the_list_again_at_once_but_not_for_ever() {
-    let mut list = kept();
+fn an_expired_continue_token_restarts_the_list_at_once_but_only_once() {
+    let mut list = listing();
     list.next_request(T0);
     list.handle_response(page(Some("c1")), T0, 0);
     list.handle_response(Err(Failure::Expired("too old".into())), T0, 0);
@@ -104,12 +104,12 @@ fn an_expired_cursor_starts_the_list_again_at_once_but_not_for_ever() {
     );
     list.handle_response(page(Some("c2")), T0, 0);
     list.handle_response(Err(Failure::Expired("too old".into())), T0, 0);
-    assert_eq!(list.next_request(T0), None, "though its first page came");
+    assert_eq!(list.next_request(T0), None, "even though the first page succeeded");
 }
 
 #[test]
-fn an_answer_too_large_is_asked_for_in_smaller_pages() {
-    let mut list = kept();
+fn after_a_response_that_is_too_large_the_pages_are_smaller() {
+    let mut list = listing();
     let mut now = T0;
     for limit in [500, 250, 125, 62, 31, 15, 7, 3, 1, 1] {
         assert_eq!(
@@ -122,8 +122,8 @@ fn an_answer_too_large_is_asked_for_in_smaller_pages() {
 }
 
 #[test]
-fn an_answer_that_nobody_asked_for_changes_nothing_but_the_pause() {
-    let mut list = kept();
+fn a_response_without_a_request_is_a_failure_and_starts_no_list() {
+    let mut list = listing();
     assert!(matches!(
         list.handle_response(page(None), T0, 0),
         ReflectorEvent::Failed { .. }
@@ -132,24 +132,27 @@ fn an_answer_that_nobody_asked_for_changes_nothing_but_the_pause() {
 }
 
 #[test]
-fn retry_after_is_kept_to() {
-    let mut list = kept();
+fn the_pause_is_retry_after_if_the_server_sent_it() {
+    let mut list = listing();
     list.next_request(T0);
-    let wish = Duration::from_secs(77);
+    let retry_after = Duration::from_secs(77);
     list.handle_response(
         Err(Failure::Throttled {
-            retry_after: Some(wish),
+            retry_after: Some(retry_after),
         }),
         T0,
         u32::MAX,
     );
-    assert_eq!(list.next_request(T0.after(wish - Duration::from_millis(1))), None);
-    assert!(list.next_request(T0.after(wish)).is_some());
+    assert_eq!(
+        list.next_request(T0.after(retry_after - Duration::from_millis(1))),
+        None
+    );
+    assert!(list.next_request(T0.after(retry_after)).is_some());
 }
 
 const WINDOW: Duration = Duration::from_secs(5);
 
-/// A list that was read, and opened its first window.
+/// A reflector that has listed and sent its first watch.
 fn watching() -> Reflector {
     let mut list = list(Some(WINDOW));
     list.next_request(T0);
@@ -159,7 +162,7 @@ fn watching() -> Reflector {
     list
 }
 
-fn window(version: Option<&str>) -> Result<Payload, Failure> {
+fn batch(version: Option<&str>) -> Result<Payload, Failure> {
     Ok(Payload::WatchBatch(WatchBatch {
         resource_version: version.map(Into::into),
         ..WatchBatch::default()
@@ -175,33 +178,36 @@ const SHORT_FROM_7: &str = "/api/v1/services?watch=1&allowWatchBookmarks=true&ti
 const LIST: &str = "/api/v1/services?limit=500";
 
 #[test]
-fn after_the_list_each_window_begins_where_the_one_before_ended() {
+fn each_watch_starts_at_the_last_resource_version() {
     let mut list = list(Some(WINDOW));
     assert_eq!(path(list.next_request(T0)).unwrap(), LIST);
     list.handle_response(page(None), T0, 0);
-    assert_eq!(path(list.next_request(T0)).unwrap(), FROM_7, "at once");
+    assert_eq!(path(list.next_request(T0)).unwrap(), FROM_7, "without a delay");
     assert!(matches!(
-        list.handle_response(window(Some("9")), later(5), 0),
+        list.handle_response(batch(Some("9")), later(5), 0),
         ReflectorEvent::Updated(_)
     ));
-    assert!(path(list.next_request(later(5))).unwrap().ends_with("=9"), "at once");
-    list.handle_response(window(None), later(10), 0);
+    assert!(
+        path(list.next_request(later(5))).unwrap().ends_with("=9"),
+        "without a delay"
+    );
+    list.handle_response(batch(None), later(10), 0);
     assert!(
         path(list.next_request(later(10))).unwrap().ends_with("=9"),
-        "nothing was said"
+        "there were no events"
     );
 }
 
 #[test]
-fn a_server_that_ends_windows_at_once_is_asked_once_a_tick() {
+fn a_server_that_ends_watches_at_once_gets_one_request_a_tick() {
     let mut list = watching();
-    list.handle_response(window(None), T0, 0);
+    list.handle_response(batch(None), T0, 0);
     assert_eq!(list.next_request(T0), None);
     assert!(list.next_request(later(1)).is_some());
 }
 
 #[test]
-fn a_window_that_was_cut_is_opened_again_where_it_began() {
+fn a_watch_that_was_cut_off_is_repeated_from_the_same_version() {
     let mut list = watching();
     list.handle_response(Err(Failure::Disconnected), later(3), 0);
     assert_eq!(list.next_request(later(3)), None, "after a pause");
@@ -209,24 +215,28 @@ fn a_window_that_was_cut_is_opened_again_where_it_began() {
 }
 
 #[test]
-fn the_window_after_a_list_or_a_break_is_as_short_as_chance_has_it_and_the_next_one_is_not() {
+fn the_first_watch_after_a_list_or_a_failure_has_a_random_length() {
     for (chance, seconds) in [(0, 30), (u32::MAX / 2, 17), (u32::MAX, 3)] {
         let lasts = |list: &mut Reflector, now| list.next_request(now).unwrap().watch_timeout.as_secs();
         let mut list = list(Some(Duration::from_secs(30)));
         list.next_request(T0);
         list.handle_response(page(None), T0, chance);
         assert_eq!(lasts(&mut list, T0), seconds, "after a list");
-        list.handle_response(window(None), later(30), chance);
+        list.handle_response(batch(None), later(30), chance);
         assert_eq!(lasts(&mut list, later(30)), 30);
         list.handle_response(Err(Failure::Disconnected), later(40), chance);
-        assert_eq!(lasts(&mut list, later(41)), 1, "what happened meanwhile comes at once");
-        list.handle_response(window(None), later(42), chance);
-        assert_eq!(lasts(&mut list, later(42)), seconds, "after a break");
+        assert_eq!(
+            lasts(&mut list, later(41)),
+            1,
+            "a short watch fetches the changes that were missed"
+        );
+        list.handle_response(batch(None), later(42), chance);
+        assert_eq!(lasts(&mut list, later(42)), seconds, "after a failure");
     }
 }
 
 #[test]
-fn an_expired_version_is_listed_again_at_once_but_not_for_ever() {
+fn an_expired_version_causes_a_list_at_once_but_only_once() {
     let mut list = watching();
     list.handle_response(Err(Failure::Expired("too old".into())), later(5), 0);
     assert_eq!(path(list.next_request(later(5))).unwrap(), LIST);
@@ -235,7 +245,7 @@ fn an_expired_version_is_listed_again_at_once_but_not_for_ever() {
 }
 
 #[test]
-fn what_cannot_be_watched_is_listed_and_tried_again_after_a_while() {
+fn a_resource_that_cannot_be_watched_is_listed_and_watched_again_later() {
     for failure in [Failure::Forbidden("no".into()), Failure::Unexpected(405)] {
         let mut list = watching();
         let ReflectorEvent::Failed {
@@ -259,33 +269,33 @@ fn what_cannot_be_watched_is_listed_and_tried_again_after_a_while() {
 }
 
 #[test]
-fn windows_that_never_end_well_are_given_up() {
+fn after_too_many_failed_watches_the_reflector_lists_instead() {
     for failure in [
         Failure::Disconnected,
         Failure::Timeout,
         Failure::Malformed("html".into()),
-        // A server that lists and does not watch, whatever it says of it.
+        // Servers that answer a LIST but not a WATCH.
         Failure::Expired("too old".into()),
         Failure::NotFound("no watch".into()),
         Failure::Unexpected(400),
     ] {
         let mut list = watching();
         let mut now = T0;
-        let mut windows = 1;
+        let mut watches = 1;
         while list.lists_before_watch == 0 {
             match list.next_verb() {
                 Verb::Watch => list.handle_response(Err(failure.clone()), now, 0),
                 Verb::List => list.handle_response(page(None), now, 0),
             };
             now = now.after(Duration::from_secs(60));
-            windows += u32::from(list.next_request(now).unwrap().verb == Verb::Watch);
+            watches += u32::from(list.next_request(now).unwrap().verb == Verb::Watch);
         }
-        assert!(windows <= MAX_FAILED_WATCHES, "{failure}: {windows} windows");
+        assert!(watches <= MAX_FAILED_WATCHES, "{failure}: {watches} watches");
     }
 }
 
 #[test]
-fn an_outage_says_nothing_of_windows() {
+fn failures_in_an_outage_do_not_count_as_failed_watches() {
     let minute = |minutes: u64| later(60 * minutes);
     let mut list = watching();
     for n in 1..=5 {
@@ -295,7 +305,7 @@ fn an_outage_says_nothing_of_windows() {
     list.handle_response(Err(Failure::Expired("too old".into())), minute(7), 0);
     assert_eq!(path(list.next_request(minute(8))).unwrap(), LIST);
     list.handle_response(page(None), minute(8), 0);
-    assert_eq!(list.next_verb(), Verb::Watch, "after a time without any answer");
+    assert_eq!(list.next_verb(), Verb::Watch, "after a time without any response");
 
     let mut list = watching();
     for n in 1..=5 {
@@ -307,12 +317,12 @@ fn an_outage_says_nothing_of_windows() {
     assert_eq!(
         list.next_verb(),
         Verb::Watch,
-        "after a time without an answer to a list either"
+        "after a time without a response to a list either"
     );
 }
 
 #[test]
-fn an_outage_does_not_lose_the_place() {
+fn the_resource_version_is_kept_during_an_outage() {
     let mut list = watching();
     let mut now = T0;
     for _ in 0..10 {
@@ -323,18 +333,18 @@ fn an_outage_does_not_lose_the_place() {
 }
 
 #[test]
-fn a_successor_first_asks_what_happened_meanwhile() {
+fn a_successor_starts_with_a_short_watch() {
     let mut list = list(Some(WINDOW)).resuming_from("7", T0);
     assert!(list.is_behind());
     let first = list.next_request(T0).unwrap();
     assert_eq!((first.verb, first.watch_timeout), (Verb::Watch, MIN_WINDOW));
-    list.handle_response(window(Some("8")), later(1), 0);
+    list.handle_response(batch(Some("8")), later(1), 0);
     assert!(!list.is_behind());
     assert_eq!(list.next_request(later(1)).unwrap().watch_timeout, WINDOW);
 }
 
 #[test]
-fn a_list_without_a_version_is_read_every_interval() {
+fn a_list_without_a_resource_version_is_read_every_interval() {
     let mut list = list(Some(WINDOW));
     list.next_request(T0);
     let unversioned = ListPage::default();
@@ -344,23 +354,31 @@ fn a_list_without_a_version_is_read_every_interval() {
 }
 
 #[test]
-fn windows_that_break_are_given_up_although_the_short_ones_between_them_do_not() {
+fn long_watches_that_fail_are_counted_even_if_short_ones_succeed_in_between() {
     let mut list = list(Some(Duration::from_secs(30)));
     list.next_request(T0);
     list.handle_response(page(None), T0, 0);
-    let (mut now, mut broken) = (T0, 0);
+    let (mut now, mut failed) = (T0, 0);
     while list.lists_before_watch == 0 {
         now = now.after(Duration::from_secs(60));
         let lasts = list.next_request(now).unwrap().watch_timeout;
-        let cut = lasts > MIN_WINDOW;
-        broken += u32::from(cut);
-        list.handle_response(if cut { Err(Failure::Disconnected) } else { window(None) }, now, 0);
+        let is_long = lasts > MIN_WINDOW;
+        failed += u32::from(is_long);
+        list.handle_response(
+            if is_long {
+                Err(Failure::Disconnected)
+            } else {
+                batch(None)
+            },
+            now,
+            0,
+        );
     }
-    assert_eq!(broken, MAX_FAILED_WATCHES);
+    assert_eq!(failed, MAX_FAILED_WATCHES);
 }
 
 #[test]
-fn a_version_that_is_too_old_after_an_outage_is_listed_again_at_once() {
+fn a_version_that_expired_in_an_outage_causes_a_list_at_once() {
     let mut list = watching();
     let mut now = T0;
     for _ in 0..10 {
@@ -371,27 +389,27 @@ fn a_version_that_is_too_old_after_an_outage_is_listed_again_at_once() {
     list.handle_response(Err(Failure::Expired("too old".into())), now, 0);
     assert_eq!(path(list.next_request(now)).unwrap(), LIST);
     list.handle_response(Err(Failure::Expired("too old".into())), now, 0);
-    assert_eq!(list.next_request(now), None, "but not for ever");
+    assert_eq!(list.next_request(now), None, "only once");
 }
 
 #[test]
-fn a_pause_that_is_cut_short_is_as_long_as_the_server_wishes() {
-    for (wish, due) in [(None, 0), (Some(5), 5), (Some(77), 77)] {
+fn end_pause_waits_as_long_as_retry_after_says() {
+    for (seconds, due) in [(None, 0), (Some(5), 5), (Some(77), 77)] {
         let mut list = watching();
-        let retry_after = wish.map(Duration::from_secs);
+        let retry_after = seconds.map(Duration::from_secs);
         list.handle_response(Err(Failure::Throttled { retry_after }), T0, u32::MAX);
         let mut successor = self::list(Some(WINDOW))
             .resuming_from("7", T0)
             .with_pause(list.pause().unwrap());
         for list in [&mut list, &mut successor] {
             list.end_pause(T0);
-            assert_eq!(list.due(later(300)), Some(later(due)), "{wish:?}");
+            assert_eq!(list.due(later(300)), Some(later(due)), "{seconds:?}");
         }
     }
 }
 
 #[test]
-fn a_request_that_was_sent_before_the_server_was_back_is_sent_again_at_once() {
+fn a_request_from_before_the_recovery_is_repeated_at_once_if_it_fails() {
     let mut list = watching();
     list.handle_response(Err(Failure::Unreachable("refused".into())), later(10), u32::MAX);
     list.handle_response(Err(Failure::Unreachable("refused".into())), later(20), u32::MAX);
@@ -400,5 +418,5 @@ fn a_request_that_was_sent_before_the_server_was_back_is_sent_again_at_once() {
     list.handle_response(Err(Failure::Unreachable("refused".into())), later(35), u32::MAX);
     assert!(list.next_request(later(35)).is_some());
     list.handle_response(Err(Failure::Unreachable("refused".into())), later(40), u32::MAX);
-    assert_eq!(list.next_request(later(40)), None, "once");
+    assert_eq!(list.next_request(later(40)), None, "only once");
 }
