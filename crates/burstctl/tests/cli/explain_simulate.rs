@@ -221,7 +221,7 @@ fn a_simulation_has_one_json_object_a_sync() {
     assert_eq!(lines[4]["heldBy"], "scale-up rate");
 }
 
-/// Recorded from the unmodified controller. The target is 10 per pod; the load jumps to 400, then falls to 20.
+/// Recorded from the unmodified controller. The target is 10 per pod, and the load falls from 400 to 20.
 #[test]
 fn replicas_double_each_sync_and_scale_down_waits_five_minutes() {
     let folder = tempfile::tempdir().unwrap();

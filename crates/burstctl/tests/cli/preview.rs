@@ -28,8 +28,8 @@ fn preview(cluster: &ControlPlane, args: &[&str]) -> Output {
 
 fn transcript(output: &Output) -> String {
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-    let (out, args) = (text(&output.stdout), text(&output.stderr));
-    format!("{out}--- words\n{args}--- end {}", output.status.code().unwrap())
+    let (out, messages) = (text(&output.stdout), text(&output.stderr));
+    format!("{out}--- words\n{messages}--- end {}", output.status.code().unwrap())
 }
 
 /// Creates the objects with the status in their file, as controllers would.

@@ -143,8 +143,8 @@ fn check((args, kind): &CommandCase<'_>) -> Result<(), TestCaseError> {
     };
     for styled in colours {
         let kind = if *styled { Printed::Coloured } else { *kind };
-        let (_, out, texts) = burstctl_styled(args, "", *styled);
-        for (text, kind) in [(out, kind), (texts, Printed::Lines)] {
+        let (_, out, messages) = burstctl_styled(args, "", *styled);
+        for (text, kind) in [(out, kind), (messages, Printed::Lines)] {
             if let Some(violation) = violation(&text, kind) {
                 return Err(TestCaseError::fail(format!("{args:?}: {violation}")));
             }
