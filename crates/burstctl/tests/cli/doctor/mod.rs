@@ -15,7 +15,7 @@ use gateway::{CommandOutput, Gateway, doctor, doctor_without_cluster};
 /// The filter polls every second, but the machine may be busy with other builds.
 const SOON: Duration = Duration::from_secs(120);
 
-/// Waits until the lines about a check contain `text`.
+/// Waits until the lines about a check contain `expected`.
 #[track_caller]
 fn wait_for(ask: impl Fn() -> CommandOutput, about: &str, expected: &str) -> CommandOutput {
     wait::for_ok(SOON, &format!("{about}: {expected}"), || {
